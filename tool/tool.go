@@ -1,0 +1,146 @@
+// Package tool defines what an agent can do: a Tool, its Spec, the Call a
+// model makes and the Result it sees.
+//
+// Laws:
+//
+//   - Two failure channels. What the model can act on (a missing file, a
+//     refused edit) is a Result with IsError; an error returned by Run is a
+//     failure of the runtime and ends the turn.
+//   - A tool obeys its context. When it is cancelled, Run returns within a
+//     second and nothing the call started is left running.
+//   - A tool belongs to one agent. Calls marked Parallel in the Spec may
+//     overlap within one answer; all others run one after another, in the
+//     order the model gave them.
+//
+// Not promised: that a call runs once. A call cut by a crash is "in doubt" and
+// is told to the model; only a recorded result is never repeated.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Spec is what the model is told about a tool and what the runtime may assume.
+type Spec struct {
+	Name        string
+	Aliases     []string // other names a model or a definition may use
+	Description string
+	Schema      json.RawMessage // JSON Schema of the input, written as is
+
+	// ReadOnly says that a call changes nothing outside the agent, so that it
+	// needs no consent and may be repeated after a crash.
+	ReadOnly bool
+	// Parallel says that calls of one answer may run at the same time.
+	Parallel bool
+	// Recorded says that the effect of a call is itself a journal record (a
+	// message, a spawn), so that a crash cannot leave it in doubt.
+	Recorded bool
+}
+
+// Call is one use of a tool by a model.
+type Call struct {
+	ID    string // the model's id of this use, unique within the agent
+	Name  string
+	Input json.RawMessage
+}
+
+// Result is what the model sees of a call.
+type Result struct {
+	Text    string
+	IsError bool
+	// Detail is the structured form for programs (tool_use_result of the
+	// stream); nil when the text says it all.
+	Detail json.RawMessage
+}
+
+// Tool is one ability. Implementations are used by one agent at a time, and
+// concurrently only if the Spec says Parallel.
+type Tool interface {
+	Spec() Spec
+	Run(ctx context.Context, c Call) (Result, error)
+}
+
+// Errorf builds the result of a call that failed in a way the model can act on.
+func Errorf(format string, args ...any) Result {
+	return Result{Text: fmt.Sprintf(format, args...), IsError: true}
+}
+
+// Decode reads a call's input into v, refusing unknown fields by ignoring
+// them, as models add some now and then. The returned result is meant for the
+// model when ok is false.
+func Decode(c Call, v any) (bad Result, ok bool) {
+	input := c.Input
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(input, v); err != nil {
+		return Errorf("the input of %s is not valid: %v", c.Name, err), false
+	}
+	return Result{}, true
+}
+
+// Set is an ordered collection of tools with unique names. The zero value is
+// empty. A Set is not changed once it is in use.
+type Set struct {
+	tools []Tool
+	names []string
+}
+
+// NewSet returns the set of the given tools in their order. A later tool with
+// the name of an earlier one replaces it.
+func NewSet(tools ...Tool) *Set {
+	s := &Set{}
+	for _, t := range tools {
+		s.add(t)
+	}
+	return s
+}
+
+func (s *Set) add(t Tool) {
+	name := t.Spec().Name
+	if i := slices.Index(s.names, name); i >= 0 {
+		s.tools[i] = t
+		return
+	}
+	s.tools = append(s.tools, t)
+	s.names = append(s.names, name)
+}
+
+// Lookup finds a tool by its name or an alias.
+func (s *Set) Lookup(name string) (Tool, bool) {
+	if i := slices.Index(s.names, name); i >= 0 {
+		return s.tools[i], true
+	}
+	for _, t := range s.tools {
+		if slices.Contains(t.Spec().Aliases, name) {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// All returns the tools in order; the caller must not change the slice.
+func (s *Set) All() []Tool { return s.tools }
+
+// Names returns the tools' names in order; the caller must not change the slice.
+func (s *Set) Names() []string { return s.names }
+
+// Only returns the set of the tools whose names are listed, in s's order.
+func (s *Set) Only(names []string) *Set {
+	kept := &Set{}
+	for i, t := range s.tools {
+		if slices.Contains(names, s.names[i]) {
+			kept.add(t)
+		}
+	}
+	return kept
+}
+
+// Unknown is the result of a call to a tool that is not in the set.
+func (s *Set) Unknown(name string) Result {
+	return Errorf("there is no tool named %q; this agent has: %s", name, strings.Join(s.names, ", "))
+}
