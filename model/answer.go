@@ -1,0 +1,73 @@
+package model
+
+import "encoding/json"
+
+// Usage counts tokens as the provider bills them.
+type Usage struct {
+	InputTokens              int64 `json:"input_tokens"` // neither written to nor read from the cache
+	OutputTokens             int64 `json:"output_tokens"`
+	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens"`
+	CacheReadInputTokens     int64 `json:"cache_read_input_tokens"`
+}
+
+// Add returns the sum of two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		InputTokens:              u.InputTokens + v.InputTokens,
+		OutputTokens:             u.OutputTokens + v.OutputTokens,
+		CacheCreationInputTokens: u.CacheCreationInputTokens + v.CacheCreationInputTokens,
+		CacheReadInputTokens:     u.CacheReadInputTokens + v.CacheReadInputTokens,
+	}
+}
+
+// Stop reasons callers branch on; a provider may give others.
+const (
+	StopEndTurn   = "end_turn"
+	StopToolUse   = "tool_use"
+	StopMaxTokens = "max_tokens"
+	StopSequence  = "stop_sequence"
+	StopPauseTurn = "pause_turn"
+	StopContext   = "model_context_window_exceeded"
+)
+
+// Answer is a complete answer of a model.
+type Answer struct {
+	ID         string  `json:"id"`
+	Model      string  `json:"model"`
+	Message    Message `json:"message"`
+	StopReason string  `json:"stop_reason"`
+	Usage      Usage   `json:"usage"`
+}
+
+// Call is one use of a tool that a model asks for.
+type Call struct {
+	ID    string
+	Name  string
+	Input json.RawMessage // a JSON object
+}
+
+// Text returns the text blocks of the answer, joined by newlines.
+func (a *Answer) Text() string { return a.Message.Text() }
+
+// Cut reports an answer that ended at a limit and not where the model wanted.
+func (a *Answer) Cut() bool { return CutReason(a.StopReason) }
+
+// CutReason reports whether a stop reason means that the answer met a limit.
+func CutReason(stopReason string) bool {
+	return stopReason == StopMaxTokens || stopReason == StopContext
+}
+
+// Calls returns the tool calls in the order the model made them. A cut answer
+// has none, as a cut input cannot always be told from a whole one.
+func (a *Answer) Calls() []Call {
+	if a.Cut() {
+		return nil
+	}
+	var calls []Call
+	for _, b := range a.Message.Blocks() {
+		if b.Type == TypeToolUse {
+			calls = append(calls, Call{ID: b.ID, Name: b.Name, Input: objectOr(b.Input)})
+		}
+	}
+	return calls
+}
