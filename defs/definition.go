@@ -1,0 +1,110 @@
+package defs
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Source says where a definition came from. A higher value wins over a lower
+// one when two definitions have the same name.
+type Source int
+
+// The sources in rising order of precedence.
+const (
+	BuiltIn Source = iota
+	Plugin
+	User
+	Project
+	Flag
+	Managed
+)
+
+// String returns the name people see, such as "built-in" or "project".
+func (s Source) String() string {
+	switch s {
+	case BuiltIn:
+		return "built-in"
+	case Plugin:
+		return "plugin"
+	case User:
+		return "user"
+	case Project:
+		return "project"
+	case Flag:
+		return "--agents"
+	case Managed:
+		return "managed"
+	}
+	return fmt.Sprintf("source(%d)", int(s))
+}
+
+// Definition is one agent as its author wrote it, checked and typed. Empty
+// strings and zero numbers mean that the field was not given.
+type Definition struct {
+	// Name is the identity of the agent; the file name plays no part.
+	Name string
+	// Description tells a model when to use the agent.
+	Description string
+	// Tools is the allow-list as written, entry by entry. Nil means every tool,
+	// empty and not nil means none.
+	Tools []string
+	// DisallowedTools is taken from the pool before Tools is resolved.
+	DisallowedTools []string
+	// Model is an alias (sonnet, opus, …), a full model id, or "inherit".
+	Model string
+	// PermissionMode is one of PermissionModes.
+	PermissionMode string
+	// MaxTurns limits the model requests of one run; 0 is no limit of its own.
+	MaxTurns int
+	// Background keeps the agent in the background whatever the caller asks.
+	Background bool
+	// Color is one of Colors.
+	Color string
+	// Effort is low, medium, high, xhigh, max or a whole number.
+	Effort string
+	// Memory is user, project or local.
+	Memory string
+	// Isolation is worktree or remote.
+	Isolation string
+	// InitialPrompt is the first user turn when the agent is the main thread.
+	InitialPrompt string
+	// Skills are put into the context at the start.
+	Skills []string
+	// OmitClaudeMD starts the agent without the user's and project's CLAUDE.md.
+	OmitClaudeMD bool
+	// OneShot agents answer once and cannot be resumed. Only built-ins are.
+	OneShot bool
+	// Body is the system prompt, trimmed. Prompt falls back to DefaultPrompt.
+	Body string
+
+	Source Source
+	// Path is the file, "--agents", or "builtin/NAME.md".
+	Path string
+	// Line is where the body starts in Path, counted from 1; 0 without a body.
+	Line int
+	// Extra holds every other field, known or not, as JSON in the order written.
+	Extra map[string]json.RawMessage
+}
+
+// Prompt returns the body, or DefaultPrompt when the file has none.
+func (d Definition) Prompt() string {
+	if d.Body == "" {
+		return DefaultPrompt()
+	}
+	return d.Body
+}
+
+// PermissionModes returns the accepted values of permissionMode.
+func PermissionModes() []string {
+	return []string{"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto", "manual"}
+}
+
+// Colors returns the accepted values of color.
+func Colors() []string {
+	return []string{"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"}
+}
+
+// ModelAliases returns the family names a model field may use for a full id.
+func ModelAliases() []string {
+	return []string{"sonnet", "opus", "haiku", "fable"}
+}

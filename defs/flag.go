@@ -1,0 +1,142 @@
+package defs
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// FlagPath is the Path of definitions given as text to --agents.
+const FlagPath = "--agents"
+
+// ParseFlag reads the JSON of --agents: an object of definitions keyed by name,
+// with the body under "prompt". The error is set when the text as a whole is
+// not such an object; a broken definition is a fatal problem and the others
+// load. They come in the order written.
+func ParseFlag(text string) ([]Definition, []Problem, error) {
+	return parseFlag(FlagPath, text)
+}
+
+func parseFlag(path, text string) ([]Definition, []Problem, error) {
+	if len(text) > MaxFileSize {
+		return nil, nil, fmt.Errorf("invalid --agents configuration: %d bytes, and the limit is %d", len(text), MaxFileSize)
+	}
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("invalid --agents configuration in %s: %w", path, err)
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, nil, fmt.Errorf("invalid --agents configuration in %s: expected an object keyed by agent name, got %s", path, kind(root))
+	}
+	var defs []Definition
+	var problems []Problem
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		p := &parser{path: path, from: Flag}
+		d, err := p.flagEntry(root.Content[i], root.Content[i+1])
+		problems = append(problems, p.problems...)
+		if err == nil {
+			defs = append(defs, d)
+		}
+	}
+	return defs, problems, nil
+}
+
+// flagEntry reads one definition. The key is the name, whatever the entry says.
+func (p *parser) flagEntry(key, value *yaml.Node) (Definition, error) {
+	p.name = key.Value
+	d := Definition{Source: p.from, Path: p.path}
+	if value.Kind != yaml.MappingNode {
+		p.fail(value.Line, nil, "agent %q must be an object, not %s", shorten(key.Value, 60), kind(value))
+		return d, p.outcome()
+	}
+	fields := []field{{"name", key.Line, textNode(key.Value, key.Line)}}
+	for i := 0; i+1 < len(value.Content); i += 2 {
+		k, v := value.Content[i], value.Content[i+1]
+		f := field{k.Value, k.Line, v}
+		switch k.Value {
+		case "name":
+			continue
+		case "prompt":
+			d.Body, d.Line = strings.TrimSpace(p.text(f)), v.Line
+		default:
+			fields = append(fields, f)
+		}
+	}
+	p.decode(&d, fields)
+	return d, p.outcome()
+}
+
+// parseJSON reads JSON into the same tree YAML gives, with lines, so that both
+// forms are checked by the same code.
+func parseJSON(text string) (*yaml.Node, error) {
+	r := &jsonReader{text: text, dec: json.NewDecoder(strings.NewReader(text)), line: 1}
+	r.dec.UseNumber()
+	n, err := r.value(0)
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", r.at(), err)
+	}
+	if _, err := r.dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("line %d: more text after the object", r.at())
+	}
+	return n, nil
+}
+
+type jsonReader struct {
+	text string
+	dec  *json.Decoder
+	line int // at pos
+	pos  int
+}
+
+// at returns the line of the decoder's position, counting each byte once.
+func (r *jsonReader) at() int {
+	end := min(int(r.dec.InputOffset()), len(r.text))
+	r.line += strings.Count(r.text[r.pos:end], "\n")
+	r.pos = end
+	return r.line
+}
+
+func (r *jsonReader) value(depth int) (*yaml.Node, error) {
+	if depth > jsonDepth {
+		return nil, errTooDeep
+	}
+	tok, err := r.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	n := &yaml.Node{Kind: yaml.ScalarNode, Line: r.at()}
+	switch v := tok.(type) {
+	case json.Delim:
+		if v == '{' {
+			n.Kind = yaml.MappingNode
+		} else {
+			n.Kind = yaml.SequenceNode
+		}
+		return n, r.content(n, depth)
+	case string:
+		n.Tag, n.Value = "!!str", v
+	case bool:
+		n.Tag, n.Value = "!!bool", fmt.Sprint(v)
+	case json.Number:
+		n.Tag, n.Value = "!!float", v.String()
+	case nil:
+		n.Tag = "!!null"
+	}
+	return n, nil
+}
+
+// content reads the members of n up to the closing bracket.
+func (r *jsonReader) content(n *yaml.Node, depth int) error {
+	for r.dec.More() {
+		c, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.Content = append(n.Content, c)
+	}
+	_, err := r.dec.Token()
+	return err
+}

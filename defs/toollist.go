@@ -1,0 +1,61 @@
+package defs
+
+import "strings"
+
+// SplitTools cuts a comma-separated list of tools. Commas inside parentheses
+// belong to their entry: "Agent(a, b), Bash(git diff:*)" has two. Empty entries
+// are dropped; the result is never nil.
+func SplitTools(s string) []string {
+	out := []string{}
+	depth, start := 0, 0
+	add := func(end int) {
+		if e := strings.TrimSpace(s[start:end]); e != "" {
+			out = append(out, e)
+		}
+		start = end + 1
+	}
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			depth = max(0, depth-1)
+		case ',', '\n':
+			if depth == 0 {
+				add(i)
+			}
+		}
+	}
+	if depth > 0 {
+		// A parenthesis was never closed: its commas separate after all.
+		return append(out, splitPlain(s[start:])...)
+	}
+	if start < len(s) {
+		add(len(s))
+	}
+	return out
+}
+
+func splitPlain(s string) []string {
+	var out []string
+	for e := range strings.SplitSeq(s, ",") {
+		if e = strings.TrimSpace(e); e != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// ToolName returns the tool an entry of a list names, without its specifier:
+// "Bash(git diff:*)" is "Bash". Task is the old name of Agent.
+func ToolName(entry string) string {
+	name, _, _ := strings.Cut(entry, "(")
+	name = strings.TrimSpace(name)
+	switch name {
+	case "Task":
+		return "Agent"
+	case "KillShell":
+		return "TaskStop"
+	}
+	return name
+}

@@ -1,0 +1,102 @@
+package defs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxDepth bounds how deep folders below .claude/agents are followed.
+const maxDepth = 32
+
+// findFiles lists the Markdown files below dir in the order of their paths.
+// Links are followed, each real directory once. A missing dir is no problem.
+func findFiles(dir string) ([]string, []Problem) {
+	w := walker{seen: map[string]string{}}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	w.dir(dir, 0)
+	return w.files, w.problems
+}
+
+type walker struct {
+	files    []string
+	problems []Problem
+	seen     map[string]string // real directory → path it was reached by
+}
+
+func (w *walker) complain(path, format string, args ...any) {
+	w.problems = append(w.problems, Problem{Path: path, Text: fmt.Sprintf(format, args...), Fatal: true})
+}
+
+func (w *walker) dir(dir string, depth int) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		w.complain(dir, "the directory cannot be read: %v", cause(err))
+		return
+	}
+	if first, again := w.seen[real]; again {
+		w.complain(dir, "a link leads back to %s, which is already read; remove the link", first)
+		return
+	}
+	w.seen[real] = dir
+	if depth > maxDepth {
+		w.complain(dir, "folders are nested more than %d deep; move the files up", maxDepth)
+		return
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		w.complain(dir, "the directory cannot be read: %v", cause(err))
+	}
+	for _, e := range entries {
+		w.entry(filepath.Join(dir, e.Name()), e, depth)
+	}
+}
+
+func (w *walker) entry(path string, e fs.DirEntry, depth int) {
+	mode := e.Type()
+	if mode&fs.ModeSymlink != 0 {
+		info, err := os.Stat(path)
+		if err != nil {
+			w.complain(path, "the link leads nowhere: %v", cause(err))
+			return
+		}
+		mode = info.Mode().Type()
+	}
+	isMarkdown := strings.EqualFold(filepath.Ext(path), ".md")
+	switch {
+	case mode.IsDir():
+		if isMarkdown {
+			w.problems = append(w.problems, Problem{Path: path, Text: "is a directory, although its name ends in .md; the files in it are read"})
+		}
+		w.dir(path, depth+1)
+	case isMarkdown && mode.IsRegular():
+		w.files = append(w.files, path)
+	case isMarkdown:
+		w.complain(path, "is not a regular file and is not opened")
+	}
+}
+
+// readLimited reads a file, but not more than Parse would accept.
+func readLimited(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	src, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
+	return src, errors.Join(err, f.Close())
+}
+
+// cause drops the path that a Problem shows already.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
