@@ -1,0 +1,132 @@
+package mailbox
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Kind says what a message is for. The set is closed: a decoder refuses a kind
+// it does not know, because guessing would change what the message means.
+type Kind string
+
+// The kinds of message.
+const (
+	KindText        Kind = "text"         // one agent writes to one other
+	KindBroadcast   Kind = "broadcast"    // one of the copies of a message to everybody
+	KindAgentReport Kind = "agent_report" // the outcome of a finished agent
+	KindIdle        Kind = "idle"         // a teammate says that it has nothing to do
+)
+
+// Valid reports whether the kind belongs to the closed set.
+func (k Kind) Valid() bool { return k.number() != 0 }
+
+func (k Kind) number() byte {
+	switch k {
+	case KindText:
+		return 1
+	case KindBroadcast:
+		return 2
+	case KindAgentReport:
+		return 3
+	case KindIdle:
+		return 4
+	}
+	return 0
+}
+
+func kindOf(n byte) Kind {
+	switch n {
+	case 1:
+		return KindText
+	case 2:
+		return KindBroadcast
+	case 3:
+		return KindAgentReport
+	case 4:
+		return KindIdle
+	}
+	return ""
+}
+
+// The sizes of what may travel, in bytes.
+const (
+	MaxBody    = 256 << 10 // Envelope.Body
+	MaxSummary = 4 << 10   // Envelope.Summary
+	MaxName    = 256       // Envelope.FromName and ToName
+	MaxWire    = 2 << 20   // one encoded envelope, every byte of it escaped
+)
+
+// Envelope is one message with everything about it that both sides must agree
+// on. It is a value: nobody changes one that was recorded, except that a sender
+// which gives up a message says so in Skips of the next.
+type Envelope struct {
+	ID       ID
+	From, To Address
+	FromName string // how people call the sender; data, never used to route
+	ToName   string
+	Seq      uint64 // per (From.Agent, To.Agent), from 1 without holes
+	Skips    uint64 // how many numbers right before Seq the sender gave up; nearly always 0
+	Kind     Kind
+	Sent     time.Time
+	// InReplyTo is the message this one answers, or empty.
+	InReplyTo ID
+	Summary   string
+	Body      string
+}
+
+// TooLargeError says which part of a message is over its limit; sizes in bytes.
+type TooLargeError struct {
+	What        string
+	Size, Limit int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the %s of the message is %d bytes and at most %d can be sent; write it to a file and send the path", e.What, e.Size, e.Limit)
+}
+
+// Validate reports the first thing that would make a receiver refuse e.
+func (e Envelope) Validate() error {
+	switch {
+	case !e.ID.Valid():
+		return fmt.Errorf("mailbox: message id %.80q is not 1 to %d of a-z, 0-9 and '-'; leave it empty to have one made", e.ID, maxToken)
+	case e.InReplyTo != "" && !e.InReplyTo.Valid():
+		return fmt.Errorf("mailbox: message %s answers %.80q, which is no message id", e.ID, e.InReplyTo)
+	case !e.From.Agent.Valid():
+		return fmt.Errorf("mailbox: sender of message %s: %w", e.ID, addressError(string(e.From.Agent)))
+	case !e.To.Agent.Valid():
+		return fmt.Errorf("mailbox: receiver of message %s: %w", e.ID, addressError(string(e.To.Agent)))
+	case !e.Kind.Valid():
+		return kindError(e.Kind)
+	case e.Seq == 0 || e.Skips >= e.Seq:
+		return fmt.Errorf("mailbox: message %s has sequence number %d after %d skipped; let Ledger.Compose number it", e.ID, e.Seq, e.Skips)
+	case e.Sent.Year() < 1 || e.Sent.Year() > 9999:
+		return fmt.Errorf("mailbox: message %s was sent in the year %d; the wire form holds 1 to 9999", e.ID, e.Sent.Year())
+	}
+	return e.validateText()
+}
+
+func (e Envelope) validateText() error {
+	parts := [...]struct {
+		what, text string
+		limit      int
+	}{
+		{"body", e.Body, MaxBody},
+		{"summary", e.Summary, MaxSummary},
+		{"sender's name", e.FromName, MaxName},
+		{"receiver's name", e.ToName, MaxName},
+	}
+	for _, p := range &parts {
+		if len(p.text) > p.limit {
+			return &TooLargeError{What: p.what, Size: len(p.text), Limit: p.limit}
+		}
+		if !utf8.ValidString(p.text) {
+			return fmt.Errorf("mailbox: the %s of message %s is not valid UTF-8; only text can be sent", p.what, e.ID)
+		}
+	}
+	return nil
+}
+
+func kindError(k Kind) error {
+	return fmt.Errorf("mailbox: unknown kind of message %.80q; known are %s, %s, %s and %s", k, KindText, KindBroadcast, KindAgentReport, KindIdle)
+}

@@ -1,0 +1,43 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+var errStarted = errors.New("mailbox: started twice")
+
+// life is the one start and the one end of something that owns goroutines.
+type life struct {
+	mu      sync.Mutex
+	started bool
+	stopped bool
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup
+}
+
+func (l *life) start(ctx context.Context) (context.Context, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.stopped:
+		return nil, ErrStopped
+	case l.started:
+		return nil, errStarted
+	}
+	l.started = true
+	ctx, l.cancel = context.WithCancelCause(ctx)
+	return ctx, nil
+}
+
+// end cancels what runs; wait is separate because some must be unblocked before
+// others can be waited for.
+func (l *life) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	if l.cancel != nil {
+		l.cancel(ErrStopped)
+	}
+}
