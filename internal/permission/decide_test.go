@@ -1,0 +1,67 @@
+package permission
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// rules parses rules of a test, which are right.
+func rules(tb testing.TB, specs ...string) []Rule {
+	tb.Helper()
+	var out []Rule
+	for _, s := range specs {
+		r, err := ParseRule(s)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// bash is a request to run a command in /work/proj.
+func bash(command string) Request {
+	in, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		panic(err)
+	}
+	return Request{Tool: "Bash", Input: in, Cwd: "/work/proj"}
+}
+
+// tool is a request with fields given as pairs.
+func tool(name string, pairs ...string) Request {
+	m := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	in, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return Request{Tool: name, Input: in, Cwd: "/work/proj"}
+}
+
+// policy is a project in /work/proj of somebody at home in /home/ann.
+func policy(m Mode) Policy {
+	return Policy{Mode: m, Dirs: []string{"/work/proj"}, Home: "/home/ann"}
+}
+
+func check(t *testing.T, p Policy, r Request, want Behavior) {
+	t.Helper()
+	if d := Decide(p, r); d.Behavior != want {
+		t.Errorf("mode %s, %s %s: %s by %q (%s), want %s", p.Mode, r.Tool, r.Input, d.Behavior, d.Rule, d.Reason, want)
+	}
+}
+
+func TestReadOnlyCommandsNeedNoRule(t *testing.T) {
+	for _, c := range []string{
+		"ls", "ls -la", "cat a.go | head -20", "grep -rn foo .", "grep '/foo/' a.go", "git status", "git log --oneline -5", "git diff HEAD~1 -- a.go",
+		"find . -name '*.go'", "sed -n '1,20p' a.go", "cd sub && ls", "wc -l *.go", "echo hi", "ls 2>/dev/null", "cat a > /dev/null 2>&1",
+		"timeout 5 ls", "LANG=C ls", "for f in a b; do cat x; done", "pwd; ls; whoami", "test -f a && cat a", "[ -f a ]", "cat <<EOF\nhi\nEOF",
+		"git -C sub status", "rg -n foo src", "echo $(git rev-parse HEAD) | cat",
+	} {
+		check(t, policy(Default), bash(c), Allow)
+		check(t, policy(Plan), bash(c), Allow)
+		check(t, policy(DontAsk), bash(c), Allow)
+	}
+}

@@ -1,0 +1,32 @@
+// Package permission decides whether a tool call runs, is refused, or is put to
+// a person. Decide is the only decision point: rules × mode × request → allow,
+// deny or ask, and the rule that decided.
+//
+// Laws:
+//
+//   - Order: deny rules, ask rules, what is never approved automatically, the
+//     mode, allow rules, ask. The first that applies decides; how specific a
+//     rule is plays no part (TestDecideOrder).
+//   - A deny rule that matches any simple command of a shell command, at any
+//     depth, denies the whole (TestDenyMatchesAtEveryDepth). An allow rule
+//     allows it only if every simple command is allowed (FuzzBash).
+//   - What cannot be understood is never allowed by a rule or a mode: a command
+//     that does not parse, or is longer than MaxCommand, is asked
+//     (TestUnparsableCommandsAsk).
+//   - Critical removals are asked in every mode, bypassPermissions included
+//     (TestCriticalRemovalsAreNeverAutoApproved).
+//   - A path is allowed only if both its spelling and what it resolves to are
+//     allowed, and denied if either is (TestSymlinkNeedsBothToAllow).
+//   - Narrower is never more permissive than either of its arguments, for any
+//     request (TestNarrowerNeverWidens).
+//   - Decide is a pure function of its arguments: same input, same Decision
+//     (TestDecideIsPure). The one door to the file system is Policy.Resolve.
+//
+// Everything may be called from any goroutine, provided that Policy.Resolve may.
+//
+// Not promised: that an allowed program does only what its name suggests. A
+// read-only git command still runs what the repository's own configuration
+// names; whoever runs it switches fsmonitor and hooks off. A rule for a path
+// does not filter what Grep or a recursive command finds below a directory; the
+// tool does.
+package permission

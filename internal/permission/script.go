@@ -1,0 +1,381 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	// MaxCommand is the length in bytes above which a shell command is asked
+	// about, whatever allows it.
+	MaxCommand = 10_000
+	// MaxParsed is the length above which a command is not even parsed. Deny
+	// rules still see its words.
+	MaxParsed = 64 << 10
+	// maxNesting bounds open brackets and maxCommands simple commands.
+	maxNesting  = 150
+	maxCommands = 5_000
+	// maxEval bounds how often a script is found inside a script's words.
+	maxEval = 8
+)
+
+// script is a shell command taken apart.
+type script struct {
+	text string
+	// err says why nothing about the command is certain.
+	err error
+	// opaque says why the command as a whole is not approved part by part,
+	// although its parts are known.
+	opaque string
+	// cmds holds every simple command at every depth, in order.
+	cmds []command
+	long bool
+}
+
+// command is one simple command, or the redirections of a compound one.
+type command struct {
+	words   []word
+	assigns []assign
+	redirs  []redirect
+	// cwds are the directories it may run in; none means unknown.
+	cwds []string
+	// hidden commands are run by another one that is in the list itself, as
+	// "sh -c" or "find -exec" do. They count for deny, ask and guards.
+	hidden bool
+}
+
+type assign struct {
+	name  string
+	value word
+}
+
+type redirect struct {
+	op     syntax.RedirOperator
+	target word
+}
+
+func readScript(text, cwd, home string) *script {
+	s := &script{text: text, long: len(text) > MaxCommand}
+	if s.err = parseable(text); s.err != nil {
+		return s
+	}
+	r := &reader{s: s, home: home}
+	start := state{}
+	if strings.HasPrefix(cwd, "/") {
+		start.cwds = []string{absolute(cwd, "/", home)}
+	}
+	if err := r.read(text, start); err != nil {
+		s.err = err
+	}
+	return s
+}
+
+// parseable refuses what the parser and the shell may see differently, and
+// what would make the parser slow.
+func parseable(text string) error {
+	if len(text) > MaxParsed {
+		return fmt.Errorf("it is longer than %d bytes", MaxParsed)
+	}
+	depth, deepest := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '(' || c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ')' || c == '}' || c == ']':
+			depth--
+		case c == '\r' || c < ' ' && c != '\n' && c != '\t' || c == 0x7f:
+			return errors.New("it holds a control character")
+		}
+	}
+	if deepest > maxNesting {
+		return errors.New("its brackets are nested too deeply")
+	}
+	if strings.Contains(text, "\u00a0") || strings.Contains(text, "\u2028") {
+		return errors.New("it holds a blank that is not a space")
+	}
+	return nil
+}
+
+// note records the first reason not to approve a command part by part.
+func (s *script) note(why string) {
+	if s.opaque == "" {
+		s.opaque = why
+	}
+}
+
+// state is what running the commands so far may have changed.
+type state struct{ cwds []string }
+
+// reader walks a syntax tree in the order of execution, so that it knows where
+// each command runs.
+type reader struct {
+	s     *script
+	home  string
+	evals int
+	// unmoored is set inside loops and functions that change directory.
+	unmoored int
+	hidden   int
+}
+
+func (r *reader) read(text string, st state) error {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return fmt.Errorf("it does not parse: %w", err)
+	}
+	r.stmts(f.Stmts, st)
+	if len(r.s.cmds) > maxCommands {
+		return fmt.Errorf("it has more than %d parts", maxCommands)
+	}
+	return nil
+}
+
+func (r *reader) stmts(list []*syntax.Stmt, st state) state {
+	for _, s := range list {
+		st = r.stmt(s, st)
+	}
+	return st
+}
+
+func (r *reader) stmt(s *syntax.Stmt, st state) state {
+	if s == nil || len(r.s.cmds) > maxCommands {
+		return st
+	}
+	call, simple := s.Cmd.(*syntax.CallExpr)
+	if !simple {
+		if len(s.Redirs) > 0 {
+			r.add(command{redirs: r.redirects(s.Redirs, st)}, st)
+		}
+		after := r.command(s.Cmd, st)
+		if s.Background || s.Coprocess {
+			return st
+		}
+		return after
+	}
+	c := command{redirs: r.redirects(s.Redirs, st)}
+	after := r.call(call, c, st)
+	if s.Background {
+		return st
+	}
+	return after
+}
+
+func (r *reader) add(c command, st state) {
+	c.cwds = st.cwds
+	if r.unmoored > 0 {
+		c.cwds = nil
+	}
+	c.hidden = r.hidden > 0
+	r.s.cmds = append(r.s.cmds, c)
+}
+
+// call reads a simple command and returns the state after it.
+func (r *reader) call(n *syntax.CallExpr, c command, st state) state {
+	for _, a := range n.Assigns {
+		c.assigns = append(c.assigns, r.assign(a, st))
+	}
+	c.words = r.words(n.Args, st)
+	r.add(c, st)
+	r.lookInside(c, st)
+	return r.moved(c, st)
+}
+
+// command reads a compound command.
+func (r *reader) command(n syntax.Command, st state) state {
+	switch n := n.(type) {
+	case nil:
+	case *syntax.BinaryCmd:
+		return r.binary(n, st)
+	case *syntax.Block:
+		return r.stmts(n.Stmts, st)
+	case *syntax.Subshell:
+		r.stmts(n.Stmts, st)
+	case *syntax.IfClause:
+		return r.ifClause(n, st)
+	case *syntax.WhileClause:
+		return r.loop(st, n, func(st state) state { return r.stmts(n.Do, r.stmts(n.Cond, st)) })
+	case *syntax.ForClause:
+		r.forHead(n, st)
+		return r.loop(st, n, func(st state) state { return r.stmts(n.Do, st) })
+	case *syntax.CaseClause:
+		return r.caseClause(n, st)
+	case *syntax.TimeClause:
+		return r.stmt(n.Stmt, st)
+	default:
+		return r.rare(n, st)
+	}
+	return st
+}
+
+// rare reads the commands that are never approved part by part.
+func (r *reader) rare(n syntax.Command, st state) state {
+	switch n := n.(type) {
+	case *syntax.CoprocClause:
+		r.stmt(n.Stmt, st)
+	case *syntax.FuncDecl:
+		r.s.note("it defines a function")
+		r.unmoored++
+		r.stmt(n.Body, st)
+		r.unmoored--
+	case *syntax.TestClause:
+		if !plainTest(n.X) {
+			r.s.note("its test may evaluate arithmetic")
+		}
+		r.nested(n, st)
+	case *syntax.DeclClause:
+		r.declare(n, st)
+	default:
+		r.s.note("it evaluates arithmetic")
+		r.nested(n, st)
+	}
+	return st
+}
+
+// declare reads "export X=1" and the like as the command it is.
+func (r *reader) declare(n *syntax.DeclClause, st state) {
+	c := command{words: []word{literal(n.Variant.Value)}}
+	for _, a := range n.Args {
+		r.nested(a, st)
+		c.words = append(c.words, word{src: printed(a), text: printed(a)})
+	}
+	r.s.note("it declares variables")
+	r.add(c, st)
+}
+
+func (r *reader) binary(n *syntax.BinaryCmd, st state) state {
+	switch n.Op {
+	case syntax.AndStmt:
+		after := r.stmt(n.X, st)
+		if to, ok := r.cdOnly(n.X, st); ok {
+			// The right side runs only where the left side led.
+			return union(st, r.stmt(n.Y, to))
+		}
+		return union(after, r.stmt(n.Y, after))
+	case syntax.OrStmt:
+		after := r.stmt(n.X, st)
+		return union(after, r.stmt(n.Y, after))
+	}
+	r.stmt(n.X, st) // pipes run in subshells
+	r.stmt(n.Y, st)
+	return st
+}
+
+func (r *reader) ifClause(n *syntax.IfClause, st state) state {
+	if n == nil {
+		return st
+	}
+	st = r.stmts(n.Cond, st)
+	return union(r.stmts(n.Then, st), r.ifClause(n.Else, st))
+}
+
+// loop reads a body once. If it changes directory, the next round may run
+// anywhere.
+func (r *reader) loop(st state, n syntax.Node, body func(state) state) state {
+	if !changesDir(n) {
+		return body(st)
+	}
+	r.unmoored++
+	body(st)
+	r.unmoored--
+	return state{}
+}
+
+func (r *reader) forHead(n *syntax.ForClause, st state) {
+	switch l := n.Loop.(type) {
+	case *syntax.WordIter:
+		for _, w := range l.Items {
+			r.nested(w, st)
+		}
+	case *syntax.CStyleLoop:
+		r.s.note("it evaluates arithmetic")
+		r.nested(l, st)
+	}
+}
+
+func (r *reader) caseClause(n *syntax.CaseClause, st state) state {
+	r.nested(n.Word, st)
+	out := st
+	for _, item := range n.Items {
+		for _, p := range item.Patterns {
+			r.nested(p, st)
+		}
+		out = union(out, r.stmts(item.Stmts, st))
+	}
+	return out
+}
+
+// nested reads the commands inside a node's expansions and notes expansions
+// that run code.
+func (r *reader) nested(n syntax.Node, st state) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			r.stmts(n.Stmts, st)
+			return false
+		case *syntax.ProcSubst:
+			r.stmts(n.Stmts, st)
+			return false
+		case *syntax.ArithmExp:
+			if !constant(n.X) {
+				r.s.note("it evaluates arithmetic")
+			}
+		case *syntax.ParamExp:
+			if !plainParam(n) {
+				r.s.note("it uses an expansion that evaluates its value")
+			}
+		case *syntax.ExtGlob:
+			r.s.note("it uses an extended pattern")
+		}
+		return true
+	})
+}
+
+func (r *reader) redirects(list []*syntax.Redirect, st state) []redirect {
+	var out []redirect
+	for _, n := range list {
+		if n.Hdoc != nil {
+			r.nested(n.Hdoc, st)
+		}
+		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
+			r.s.note("a redirection sets a variable")
+		}
+		if n.Word != nil && n.Op != syntax.Hdoc && n.Op != syntax.DashHdoc {
+			out = append(out, redirect{n.Op, r.word(n.Word, st)})
+		}
+	}
+	return out
+}
+
+func (r *reader) assign(a *syntax.Assign, st state) assign {
+	r.nested(a, st)
+	out := assign{}
+	if a.Name != nil {
+		out.name = a.Name.Value
+	}
+	if a.Index != nil || a.Array != nil {
+		r.s.note("it assigns to an array")
+	}
+	if a.Value != nil {
+		out.value = r.plain(a.Value)
+	}
+	return out
+}
+
+func union(a, b state) state {
+	if len(a.cwds) == 0 || len(b.cwds) == 0 {
+		return state{}
+	}
+	out := a.cwds
+	for _, d := range b.cwds {
+		if !contains(out, d) {
+			out = append(out[:len(out):len(out)], d)
+		}
+	}
+	if len(out) > 4 {
+		return state{} // too many to follow
+	}
+	return state{out}
+}

@@ -1,0 +1,294 @@
+package permission
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The runes that stand in a word's text for what only the shell will know: the
+// value of an expansion, and of one that fails when it is empty.
+const (
+	unknown = '\x00'
+	guarded = '\x01'
+)
+
+// word is one word of a command.
+type word struct {
+	// text is the word without its quotes.
+	text string
+	// src is the word as written, when it is more than text.
+	src string
+	// lit is set when text is all there is to it: no expansion.
+	lit bool
+	// glob is set when the shell may replace the word by file names.
+	glob bool
+	// brace is set when it may become several words.
+	brace bool
+	// vars is set when some of it is a variable's value, rather than the output
+	// of a command that is judged itself.
+	vars bool
+	// quoted is set when some of it was.
+	quoted bool
+}
+
+func literal(s string) word { return word{text: s, src: s, lit: true} }
+
+// fixed reports a word that reaches the command exactly as text says.
+func (w word) fixed() bool { return w.lit && !w.glob && !w.brace }
+
+// shown is the form allow rules see: quotes stay where they matter.
+func (w word) shown() string {
+	if w.fixed() && w.text != "" && !strings.ContainsAny(w.text, " \t\n'\"\\$`|&;<>(){}*?[]#~!") {
+		return w.text
+	}
+	return w.src
+}
+
+// bareText is the form deny rules see: no quotes at all.
+func (w word) bareText() string {
+	if w.lit {
+		return w.text
+	}
+	return w.src
+}
+
+func (r *reader) words(list []*syntax.Word, st state) []word {
+	out := make([]word, len(list))
+	for i, w := range list {
+		out[i] = r.word(w, st)
+	}
+	return out
+}
+
+// word reads a word and the commands inside it.
+func (r *reader) word(w *syntax.Word, st state) word {
+	r.nested(w, st)
+	return r.plain(w)
+}
+
+// plain reads a word only.
+func (r *reader) plain(w *syntax.Word) word {
+	b := &wordBuilder{home: r.home, w: word{lit: true}}
+	for i, p := range w.Parts {
+		b.part(p, i == 0)
+	}
+	b.w.text = b.text.String()
+	if b.w.text == "[" {
+		b.w.glob = false // the command, or a bracket that opens nothing
+	}
+	b.w.src = b.w.text
+	if !b.w.fixed() || b.w.quoted || strings.ContainsAny(b.w.text, " \\~") {
+		b.w.src = printed(w)
+	}
+	return b.w
+}
+
+type wordBuilder struct {
+	w    word
+	text strings.Builder
+	home string
+}
+
+func (b *wordBuilder) part(p syntax.WordPart, first bool) {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		b.lit(p.Value, first)
+	case *syntax.SglQuoted:
+		b.w.quoted = true
+		if p.Dollar {
+			b.text.WriteString(ansiC(p.Value))
+			return
+		}
+		b.text.WriteString(p.Value)
+	case *syntax.DblQuoted:
+		b.w.quoted = true
+		b.w.lit = b.w.lit && !p.Dollar
+		b.dblQuoted(p)
+	default:
+		b.expansion(p)
+	}
+}
+
+// lit reads unquoted text: backslashes quote, some characters are special.
+func (b *wordBuilder) lit(s string, first bool) {
+	if first && strings.HasPrefix(s, "~") {
+		s = b.tilde(s)
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '\\':
+			b.w.quoted = true
+			if i++; i < len(s) && s[i] != '\n' {
+				b.text.WriteByte(s[i])
+			}
+			continue
+		case '*', '?', '[':
+			b.w.glob = true
+		case '{', '}':
+			b.w.brace = b.w.brace || strings.Contains(s, ",") || strings.Contains(s, "..")
+		}
+		b.text.WriteByte(s[i])
+	}
+}
+
+// tilde writes the home directory and returns the rest.
+func (b *wordBuilder) tilde(s string) string {
+	if b.home != "" && (s == "~" || strings.HasPrefix(s, "~/")) {
+		b.text.WriteString(b.home)
+		return s[1:]
+	}
+	b.w.lit = false
+	b.text.WriteRune(unknown)
+	return s[1:]
+}
+
+func (b *wordBuilder) dblQuoted(p *syntax.DblQuoted) {
+	for _, q := range p.Parts {
+		l, ok := q.(*syntax.Lit)
+		if !ok {
+			b.expansion(q)
+			continue
+		}
+		s := l.Value
+		for i := 0; i < len(s); i++ {
+			if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+				if i++; s[i] == '\n' {
+					continue
+				}
+			}
+			b.text.WriteByte(s[i])
+		}
+	}
+}
+
+func (b *wordBuilder) expansion(p syntax.WordPart) {
+	b.w.lit = false
+	_, isOutput := p.(*syntax.CmdSubst)
+	b.w.vars = b.w.vars || !isOutput
+	mark := unknown
+	if e, ok := p.(*syntax.ParamExp); ok {
+		if e.Exp != nil && (e.Exp.Op == syntax.ErrorUnset || e.Exp.Op == syntax.ErrorUnsetOrNull) {
+			mark = guarded
+		}
+		if e.Param != nil && e.Param.Value == "HOME" && e.Exp == nil && b.home != "" {
+			b.text.WriteString(b.home)
+			return
+		}
+	}
+	b.text.WriteRune(mark)
+}
+
+func printed(n syntax.Node) string {
+	var b strings.Builder
+	if err := syntax.NewPrinter().Print(&b, n); err != nil {
+		return string(unknown) // matches nothing
+	}
+	return b.String()
+}
+
+// plainParam reports an expansion that only inserts a value.
+func plainParam(p *syntax.ParamExp) bool {
+	return !p.Excl && p.Index == nil && p.Slice == nil && p.Names == 0 && p.Flags == nil && len(p.Modifiers) == 0 &&
+		p.NestedParam == nil && (p.Exp == nil || p.Exp.Op != syntax.OtherParamOps)
+}
+
+// constant reports arithmetic in which nothing can be evaluated twice.
+func constant(x syntax.ArithmExpr) bool {
+	ok := true
+	if x == nil {
+		return true
+	}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lit:
+			ok = ok && strings.Trim(n.Value, "0123456789") == ""
+		case *syntax.ParamExp, *syntax.CmdSubst, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.ProcSubst:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+// plainTest reports a [[ ]] in which no operand is arithmetic.
+func plainTest(x syntax.TestExpr) bool {
+	ok := true
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.UnaryTest:
+			ok = ok && n.Op != syntax.TsVarSet && n.Op != syntax.TsRefVar
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr, syntax.TsReMatch:
+				ok = false
+			}
+		}
+		return ok
+	})
+	return ok
+}
+
+// ansiC decodes the inside of $'…'.
+func ansiC(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		i += ansiEscape(&b, s[i:]) - 1
+	}
+	return b.String()
+}
+
+// ansiEscape writes the character that rest stands for, which follows a
+// backslash, and returns how many bytes of rest it took.
+func ansiEscape(b *strings.Builder, rest string) int {
+	const plain, values = "abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v"
+	if i := strings.IndexByte(plain, rest[0]); i >= 0 {
+		b.WriteByte(values[i])
+		return 1
+	}
+	digits, base, from := 0, 16, 1
+	switch rest[0] {
+	case 'x':
+		digits = 2
+	case 'u':
+		digits = 4
+	case 'U':
+		digits = 8
+	case 'c':
+		if len(rest) > 1 {
+			b.WriteByte(rest[1] & 0x1f)
+			return 2
+		}
+	case '0', '1', '2', '3', '4', '5', '6', '7':
+		digits, base, from = 3, 8, 0
+	}
+	n := from
+	for n < len(rest) && n < from+digits && isDigit(rest[n], base) {
+		n++
+	}
+	v, err := strconv.ParseUint(rest[from:n], base, 32)
+	if err != nil {
+		b.WriteByte(rest[0])
+		return 1
+	}
+	if rest[0] == 'u' || rest[0] == 'U' {
+		b.Write(utf8.AppendRune(nil, rune(v)))
+	} else {
+		b.WriteByte(byte(v))
+	}
+	return n
+}
+
+func isDigit(c byte, base int) bool {
+	if base == 8 {
+		return c >= '0' && c <= '7'
+	}
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
