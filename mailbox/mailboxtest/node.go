@@ -1,0 +1,149 @@
+package mailboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Node is a store with a courier over it, that can crash and come back.
+type Node struct {
+	Store   *Store
+	Courier *mailbox.Courier
+
+	options mailbox.CourierOptions
+	mu      sync.Mutex
+	trouble []error
+}
+
+// NewNode returns a stopped node.
+func NewNode(s *Store, o mailbox.CourierOptions) *Node {
+	n := &Node{Store: s, options: o}
+	n.options.OnTrouble = func(err error) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.trouble = append(n.trouble, err)
+	}
+	return n
+}
+
+// Start starts a new courier where the store's journal ends.
+func (n *Node) Start(ctx context.Context, t mailbox.Transport) error {
+	n.Courier = mailbox.NewCourier(t, n.Store.Recorder(), n.options)
+	return n.Courier.Start(ctx, n.Store.Cursor(), n.Store.Pending())
+}
+
+// Crash stops the node as a kill does: what was not synced is gone except for
+// the first keep records, and what its goroutines still try fails.
+func (n *Node) Crash(keep int) error {
+	n.Store.Crash(keep)
+	return n.Courier.Stop()
+}
+
+// Trouble returns what OnTrouble was told, crashes left out.
+func (n *Node) Trouble() []error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var out []error
+	for _, err := range n.trouble {
+		if !errors.Is(err, ErrCrashed) {
+			out = append(out, err)
+		}
+	}
+	return out
+}
+
+// Send accepts a message and hands it to the courier.
+func (n *Node) Send(from, to mailbox.AgentID, body string) (mailbox.Envelope, error) {
+	e, err := n.Store.Accept(from, to, body)
+	if err == nil {
+		n.Courier.Send(e)
+	}
+	return e, err
+}
+
+// Read reads all mail of an agent and tells the senders.
+func (n *Node) Read(agent mailbox.AgentID) {
+	for _, r := range n.Store.Read(agent) {
+		n.Courier.Receipt(r)
+	}
+}
+
+// Await returns when cond holds, looking again at each change of the store.
+func (n *Node) Await(patience time.Duration, what string, cond func() bool) error {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		changed := n.Store.Changed()
+		if cond() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-limit.C:
+			return fmt.Errorf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// Verify compares what agents sent with what was recorded and returns one error
+// for everything lost, doubled, reordered or invented.
+func Verify(nodes ...*Node) error {
+	var errs []error
+	for _, sender := range nodes {
+		for _, from := range sender.Store.names {
+			sent := make(map[mailbox.AgentID][]mailbox.Envelope)
+			for _, e := range sender.Store.Sent(from) {
+				sent[e.To.Agent] = append(sent[e.To.Agent], e)
+			}
+			for _, receiver := range nodes {
+				for _, to := range receiver.Store.names {
+					got := fromOnly(receiver.Store.Transcript(to), from)
+					if err := compare(sent[to], got); err != nil {
+						errs = append(errs, fmt.Errorf("%s to %s: %w", from, to, err))
+					}
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func fromOnly(list []mailbox.Envelope, from mailbox.AgentID) []mailbox.Envelope {
+	var out []mailbox.Envelope
+	for _, e := range list {
+		if e.From.Agent == from {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func compare(sent, got []mailbox.Envelope) error {
+	times := make(map[mailbox.ID]int)
+	for _, e := range got {
+		times[e.ID]++
+	}
+	for _, e := range sent {
+		switch n := times[e.ID]; n {
+		case 1:
+		case 0:
+			return fmt.Errorf("number %d is lost (%d of %d recorded)", e.Seq, len(got), len(sent))
+		default:
+			return fmt.Errorf("number %d was recorded %d times", e.Seq, n)
+		}
+	}
+	if len(got) != len(sent) {
+		return fmt.Errorf("%d recorded and %d sent", len(got), len(sent))
+	}
+	for i := range sent {
+		if got[i].ID != sent[i].ID {
+			return fmt.Errorf("number %d was recorded in the place of number %d", got[i].Seq, sent[i].Seq)
+		}
+	}
+	return nil
+}
