@@ -1,0 +1,23 @@
+// Package actors hosts agents: each is a supervised actor with its own abort
+// scope, started, woken, interrupted and stopped by messages.
+//
+// Laws:
+//
+//   - A host never blocks. A turn runs in a goroutine of its own under the
+//     agent's scope; the actor listens all the while, so a stop is heard at once.
+//   - No wake is lost. A wake carries no data: the host looks at its transcript,
+//     and after each turn it looks once more.
+//   - Scopes form a tree. A foreground child lives in the scope of the turn that
+//     waits for it, a background child and a teammate in the session's. What a
+//     scope started has ended before the scope has.
+//   - One intent, one agent. A spawn is known by the parent's tool call: the same
+//     call after a crash finds the agent that it made, or its result.
+//   - Every end is told once. A foreground child's end is the result of the call,
+//     a background child's a message to its parent, a teammate's a message to the
+//     lead; each is recorded before it is announced, under an id of its own.
+//   - Over the limit agents queue, in order, and none is refused for it. A parent
+//     that waits for a child holds no place.
+//
+// The package imports the turn loop and knows no team; it is the only one that
+// uses the actor kernel.
+package actors

@@ -1,0 +1,249 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// The messages of a host.
+type (
+	look     struct{} // see whether there is work
+	turnDone struct {
+		end   ending
+		panic any // what the turn's goroutine panicked with
+	}
+	cancel struct { // end the turn; with final, the agent too
+		cause error
+		final bool
+	}
+)
+
+// ControlMessage makes a cancel overtake what is queued.
+func (cancel) ControlMessage() {}
+
+// ending is what a turn's goroutine says at its end.
+type ending int
+
+const (
+	goOn  ending = iota // look again
+	over                // the agent has ended
+	shut                // the session ends; the turn stays open
+	broke               // the runtime failed; nothing can be recorded any more
+)
+
+// host is the actor of one agent. Its fields belong to the actor unless a
+// comment says otherwise.
+type host struct {
+	c      *Coordinator
+	t      *transcript.Transcript
+	parent context.Context // scope in which the agent lives
+	ref    kernel.Ref      // set before the host is in Coordinator.hosts
+	self   kernel.Ref      // the same, for the actor and the turn
+	ended  chan struct{}   // closed when the agent will not run again by itself
+
+	stop    context.CancelCauseFunc // of the running turn; nil when none runs
+	running atomic.Bool             // written by the actor, read by anyone
+	stopped error                   // why the agent is to end; nil = it is not
+
+	state   atomic.Pointer[State] // written by whoever moves the agent, read by anyone
+	woken   bool                  // the present incarnation is recorded; only the turn goroutine
+	kit     *kit                  // what every turn needs; only the turn goroutine
+	waiting atomic.Int32          // foreground children that the turn waits for
+	holds   atomic.Bool           // the turn holds a place among the running
+	asked   atomic.Bool           // the turn works for the lead or the user
+}
+
+// host puts an agent's actor to work. The actor looks for work at once.
+func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, incarnation uint32) (*host, error) {
+	h := &host{c: c, t: t, parent: scope, ended: make(chan struct{})}
+	name := mailbox.Address{Agent: t.ID(), Incarnation: incarnation}.String()
+	ref, err := c.kernel.Spawn(name, func() kernel.Behavior { return h }, kernel.SpawnOptions{
+		Parked: h.parked,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the host of %s: %w", name, err)
+	}
+	h.ref = ref
+	c.mu.Lock()
+	c.hosts[t.ID()] = h
+	c.mu.Unlock()
+	if h.isOver() {
+		c.drop(h) // it was faster than we were
+	}
+	return h, nil
+}
+
+func (c *Coordinator) drop(h *host) {
+	c.mu.Lock()
+	delete(c.hosts, h.t.ID())
+	c.mu.Unlock()
+}
+
+// Receive is the whole life of the actor.
+func (h *host) Receive(c *kernel.Context, msg any) {
+	switch m := msg.(type) {
+	case kernel.Started:
+		h.self = c.Self()
+		h.look()
+	case look:
+		h.look()
+	case cancel:
+		h.cancel(m)
+	case turnDone:
+		h.turnDone(m)
+	}
+}
+
+func (h *host) look() {
+	if h.running.Load() || h.isOver() || !h.c.live.Load() {
+		return
+	}
+	switch {
+	case h.stopped != nil:
+		h.begin(h.settle)
+	case h.t.HasWork():
+		h.begin(h.turn)
+	case h.owesReport():
+		h.begin(h.settle)
+	default:
+		h.c.Stir()
+	}
+}
+
+func (h *host) isOver() bool {
+	select {
+	case <-h.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// begin runs work in a goroutine of its own under the agent's scope.
+func (h *host) begin(work func(context.Context) ending) {
+	ctx, stop := context.WithCancelCause(h.parent)
+	h.stop = stop
+	h.running.Store(true)
+	started := h.c.work(func() {
+		done := turnDone{end: broke}
+		defer func() {
+			done.panic = recover()
+			stop(nil)
+			h.self.Tell(done)
+		}()
+		done.end = work(ctx)
+	})
+	if !started {
+		stop(ErrShutDown)
+		h.running.Store(false)
+	}
+}
+
+func (h *host) cancel(m cancel) {
+	if m.final && h.stopped == nil {
+		h.stopped = m.cause
+	}
+	if h.running.Load() {
+		h.stop(m.cause)
+		return
+	}
+	if m.final {
+		h.look()
+	}
+}
+
+func (h *host) turnDone(m turnDone) {
+	h.running.Store(false)
+	h.stop = nil
+	switch {
+	case m.panic != nil:
+		panic(m.panic) // the supervisor decides about another incarnation
+	case m.end == over:
+		h.over()
+	case m.end == goOn:
+		h.look()
+	}
+	h.c.Stir()
+}
+
+// over ends the actor. What is recorded of the agent stays.
+func (h *host) over() {
+	close(h.ended)
+	h.c.drop(h)
+	h.self.Stop()
+}
+
+// parked is told by the supervisor that it has given the host up.
+func (h *host) parked(name string, reason error) {
+	h.c.work(func() {
+		h.fail(reason)
+		close(h.ended)
+		h.c.drop(h)
+		h.c.Stir()
+	})
+}
+
+// busy reports whether the agent runs or is about to. Any goroutine may ask.
+func (h *host) busy() bool { return h.running.Load() || h.t.HasWork() }
+
+// State is where an agent is in its life.
+type State struct {
+	Name   string // queued, thinking, in_tool, waiting, backing_off, idle, completed, failed, stopped, parked
+	Detail string // the tool, the delay, the reason
+	Since  time.Time
+}
+
+func (h *host) moveTo(name, detail string) {
+	old := h.state.Swap(&State{Name: name, Detail: detail, Since: time.Now()})
+	from := "starting"
+	if old != nil {
+		from = old.Name
+	}
+	if from != name {
+		h.c.publish(h.t, event.StateChanged{From: from, To: name, Reason: detail})
+	}
+}
+
+// Status is a look at one agent.
+type Status struct {
+	Life    transcript.Life
+	State   State
+	Running bool
+	Unread  int
+}
+
+// Status returns a look at every agent of the session, oldest first.
+func (c *Coordinator) Status() []Status {
+	var all []Status
+	for _, t := range c.opts.Store.All() {
+		s := Status{Life: t.Life(), Unread: len(t.Unread())}
+		s.State = resting(s.Life)
+		if h := c.lookup(t.ID()); h != nil {
+			s.Running = h.running.Load()
+			if now := h.state.Load(); now != nil && s.Running {
+				s.State = *now
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// resting is the state of an agent that does not run, from its transcript.
+func resting(l transcript.Life) State {
+	s := State{Name: "idle", Detail: l.Reason, Since: l.Active}
+	switch {
+	case l.TurnOpen:
+		s.Name = "paused"
+	case l.Closed:
+		s.Name = string(l.Outcome)
+	}
+	return s
+}

@@ -1,0 +1,177 @@
+package actors
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+)
+
+// Policy holds every choice about how agents come to be where the sources
+// disagree or people differ. The zero value is the documented default.
+type Policy struct {
+	MaxConcurrent int // turns of children at the same time; 0 = 20
+	MaxDepth      int // generations below the lead; 0 = 3
+	MaxAgents     int // agents per session; 0 = 1,000, negative = no limit
+	// ModelOrder says whether the environment's model or the call's wins.
+	ModelOrder defs.ModelOrder
+	// SubagentModel is the value of CLAUDE_CODE_SUBAGENT_MODEL.
+	SubagentModel string
+	// BackgroundByDefault makes a child asynchronous unless the call asks otherwise.
+	BackgroundByDefault bool
+	// NoBackground runs every child in the foreground (CLAUDE_CODE_DISABLE_BACKGROUND_TASKS).
+	NoBackground bool
+	// NoTeammates makes a named agent an ordinary one.
+	NoTeammates bool
+}
+
+func (p Policy) maxConcurrent() int { return orDefault(p.MaxConcurrent, 20) }
+func (p Policy) maxDepth() int      { return orDefault(p.MaxDepth, 3) }
+func (p Policy) maxAgents() int     { return orDefault(p.MaxAgents, 1000) }
+
+func orDefault(n, d int) int {
+	if n == 0 {
+		return d
+	}
+	return n
+}
+
+// SpawnCall is the input of the Agent tool (agent-system spec §2.1).
+type SpawnCall struct {
+	Description string `json:"description"`
+	Prompt      string `json:"prompt"`
+	Type        string `json:"subagent_type"`
+	Model       string `json:"model"`
+	Background  *bool  `json:"run_in_background"`
+	Name        string `json:"name"`
+	Isolation   string `json:"isolation"`
+	MaxTurns    int    `json:"max_turns"`
+	Effort      string `json:"effort"`
+	Dir         string `json:"cwd"`
+}
+
+// Plan is what the policy makes of a call: the agent to be, and the reason for
+// each choice, in order.
+type Plan struct {
+	Definition defs.Definition
+	Spec       transcript.Spec // without id
+	Reasons    []string
+}
+
+// UnknownTypeError reports a call for an agent type that is not defined.
+type UnknownTypeError struct {
+	Type  string
+	Known []string
+}
+
+func (e *UnknownTypeError) Error() string {
+	return fmt.Sprintf("there is no agent type %q; the types are: %s", e.Type, strings.Join(e.Known, ", "))
+}
+
+// Plan decides about a call of parent, who may hand on the tools named. It is
+// pure: the same arguments give the same plan.
+func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools []string) (Plan, error) {
+	plan := Plan{}
+	if err := p.admits(c, parent); err != nil {
+		return plan, err
+	}
+	name := c.Type
+	if name == "" {
+		name = "general-purpose"
+		plan.because("type general-purpose: the call names none")
+	}
+	def, ok := set.Lookup(name)
+	if !ok {
+		return plan, &UnknownTypeError{Type: name, Known: set.Names()}
+	}
+	if iso := first(c.Isolation, def.Isolation); iso != "" {
+		return plan, fmt.Errorf("agent %q asks for isolation %q, which this runtime cannot give; it was not started", def.Name, iso)
+	}
+	plan.Definition = def
+	plan.Spec = transcript.Spec{
+		Name: c.Name, Type: def.Name, Description: c.Description, Color: def.Color,
+		Parent: parent.ID, Depth: parent.Depth + 1, Dir: first(c.Dir, parent.Dir),
+		MaxTurns: max(c.MaxTurns, 0), Effort: first(c.Effort, def.Effort, parent.Effort),
+	}
+	if plan.Spec.MaxTurns == 0 {
+		plan.Spec.MaxTurns = def.MaxTurns
+	}
+	p.planRole(&plan, c, parent)
+	p.planModel(&plan, c, parent)
+	planMode(&plan, parent)
+	var err error
+	plan.Spec.Tools, err = defs.ResolveTools(def, tools, defs.ToolOptions{
+		Background: plan.Spec.Role == transcript.Background,
+		DepthLimit: plan.Spec.Depth >= p.maxDepth(),
+		Teammate:   plan.Spec.Role == transcript.Teammate,
+	})
+	return plan, err
+}
+
+func (p *Plan) because(format string, args ...any) {
+	p.Reasons = append(p.Reasons, fmt.Sprintf(format, args...))
+}
+
+func (p Policy) admits(c SpawnCall, parent transcript.Spec) error {
+	switch {
+	case strings.TrimSpace(c.Prompt) == "":
+		return fmt.Errorf("the call has no prompt: say what the agent is to do")
+	case parent.Depth >= p.maxDepth():
+		return fmt.Errorf("agents may be nested %d deep and this one is at the limit: do the work here", p.maxDepth())
+	}
+	return nil
+}
+
+func (p Policy) planRole(plan *Plan, c SpawnCall, parent transcript.Spec) {
+	asks := c.Background != nil && *c.Background
+	switch {
+	case c.Name != "" && parent.Role == transcript.Lead && !p.NoTeammates:
+		plan.Spec.Role = transcript.Teammate
+		plan.because("teammate: the lead named it %q", c.Name)
+	case p.NoBackground:
+		plan.Spec.Role = transcript.Foreground
+		plan.because("foreground: background tasks are switched off")
+	case asks:
+		plan.Spec.Role = transcript.Background
+		plan.because("background: the call asks for it")
+	case plan.Definition.Background:
+		plan.Spec.Role = transcript.Background
+		plan.because("background: the definition says so")
+	case p.BackgroundByDefault && c.Background == nil:
+		plan.Spec.Role = transcript.Background
+		plan.because("background: the policy's default")
+	default:
+		plan.Spec.Role = transcript.Foreground
+		plan.because("foreground: nothing asks for background")
+	}
+}
+
+func (p Policy) planModel(plan *Plan, c SpawnCall, parent transcript.Spec) {
+	id, from := p.ModelOrder.Resolve(c.Model, plan.Definition.Model, p.SubagentModel, parent.Model)
+	plan.Spec.Model = id
+	plan.because("model %s: from the %s", id, from)
+}
+
+// planMode takes the narrower of the parent's mode and the definition's: a
+// child never has more power than its parent.
+func planMode(plan *Plan, parent transcript.Spec) {
+	plan.Spec.Mode = parent.Mode
+	own := plan.Definition.PermissionMode
+	if own == "" {
+		plan.because("mode %s: the parent's", parent.Mode)
+		return
+	}
+	plan.Spec.Mode = string(permission.Narrower(permission.Mode(parent.Mode), permission.Mode(own)))
+	plan.because("mode %s: the narrower of the parent's (%s) and the definition's (%s)", plan.Spec.Mode, parent.Mode, own)
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,140 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// maxReport is the most of a result that travels in a message, in bytes; the
+// whole of it is in the transcript.
+const maxReport = 48 << 10
+
+// settle tells the end of the last turn to whom it concerns and, for an agent
+// that has only one turn or is to stop, ends the agent. Everything in it may be
+// done again after a crash and then changes nothing.
+func (h *host) settle(context.Context) ending {
+	life := h.t.Life()
+	if err := h.report(life); err != nil {
+		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s could not be reported: %v", DisplayName(life.Spec), err)})
+		return broke
+	}
+	h.asked.Store(false)
+	if !h.endsWith(life) {
+		return goOn
+	}
+	if err := h.t.Close(life.Reason); err != nil {
+		return broke
+	}
+	return over
+}
+
+// endsWith says whether the agent ends with the turn that has ended.
+func (h *host) endsWith(l transcript.Life) bool {
+	switch l.Spec.Role {
+	case transcript.Foreground, transcript.Background:
+		return !h.t.HasWork() || l.Outcome != transcript.Completed
+	}
+	return l.Outcome == transcript.Stopped
+}
+
+// owesReport says whether a turn has ended whose end was not told or closed,
+// as after a crash between the two.
+func (h *host) owesReport() bool {
+	l := h.t.Life()
+	if l.Turns == 0 || l.TurnOpen || l.Closed {
+		return false
+	}
+	switch l.Spec.Role {
+	case transcript.Foreground, transcript.Background:
+		return true
+	}
+	return false
+}
+
+// report sends the end of a turn as a message. Its id is made of agent and
+// turn, so that it is sent once however often it is tried.
+func (h *host) report(l transcript.Life) error {
+	e := mailbox.Envelope{
+		ID:       mailbox.ID("r-" + string(l.Spec.ID) + "-" + strconv.Itoa(l.Turns)),
+		FromName: DisplayName(l.Spec),
+		Body:     reportBody(l),
+		Summary:  reportSummary(l),
+	}
+	switch {
+	case l.Spec.Role == transcript.Background:
+		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: l.Spec.Parent}
+	case l.Spec.Role == transcript.Teammate && h.tells(l):
+		e.Kind, e.To = mailbox.KindIdle, mailbox.Address{Agent: LeadID}
+	default:
+		return nil
+	}
+	if h.c.hasEnded(e.To.Agent) {
+		return nil // nobody is left to hear it; the result stays in the transcript
+	}
+	_, err := h.t.Send(e)
+	return err
+}
+
+// tells says whether the end of a teammate's turn is news for the lead: it
+// worked for the lead or the user, or it could not go on.
+func (h *host) tells(l transcript.Life) bool {
+	return h.asked.Load() || l.Turns == 1 || l.Outcome != transcript.Completed
+}
+
+func (c *Coordinator) hasEnded(id mailbox.AgentID) bool {
+	t, ok := c.opts.Store.Get(id)
+	return !ok || t.Life().Closed
+}
+
+func reportSummary(l transcript.Life) string {
+	what := l.Spec.Description
+	if what == "" {
+		what = DisplayName(l.Spec)
+	}
+	text := fmt.Sprintf("%s: %s", what, l.Outcome)
+	if l.Reason != "" {
+		text += " (" + l.Reason + ")"
+	}
+	return cut(text, 180)
+}
+
+func reportBody(l transcript.Life) string {
+	text := l.Result
+	if text == "" {
+		text = "(the agent ended without a text)"
+	}
+	if len(text) > maxReport {
+		text = cut(text, maxReport) + fmt.Sprintf("\n(cut: %d of %d bytes; the transcript of %s has the whole)", maxReport, len(l.Result), l.Spec.ID)
+	}
+	return text
+}
+
+// cut shortens text to at most n bytes at a rune boundary.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && text[n]&0xC0 == 0x80 {
+		n--
+	}
+	return text[:n]
+}
+
+// fail records that the agent's host was given up, and tells it.
+func (h *host) fail(reason error) {
+	note := "not run: the agent's host failed"
+	if err := h.t.End(transcript.Failed, reason.Error(), h.t.Life().Result, note); err != nil {
+		h.emit(event.Warning{Text: err.Error()})
+		return
+	}
+	h.moveTo("parked", reason.Error())
+	h.asked.Store(true)
+	if err := h.report(h.t.Life()); err != nil {
+		h.emit(event.Warning{Text: err.Error()})
+	}
+}

@@ -1,0 +1,87 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// stopTool is the TaskStop tool of one agent: it ends others.
+type stopTool struct{ h *host }
+
+const stopSchema = `{"type":"object","properties":{` +
+	`"task_id":{"type":"string","description":"Id or name of the agent to end"}},"required":["task_id"]}`
+
+func (s *stopTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name:        "TaskStop",
+		Aliases:     []string{"KillShell"},
+		Description: "Ends a running agent or teammate at once, whatever it is doing. Its transcript is kept.",
+		Schema:      json.RawMessage(stopSchema),
+		Recorded:    true, // stopping what has stopped changes nothing
+	}
+}
+
+func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
+	var in struct {
+		Task  string `json:"task_id"`
+		Shell string `json:"shell_id"`
+	}
+	if bad, ok := tool.Decode(c, &in); !ok {
+		return bad, nil
+	}
+	name := first(in.Task, in.Shell)
+	t, ok := s.h.c.Find(name)
+	if !ok {
+		return tool.Errorf("there is no agent %q; running are: %s", name, s.h.c.runningNames()), nil
+	}
+	spec := t.Spec()
+	if refusal := s.refuses(spec); refusal != "" {
+		return tool.Errorf("%s", refusal), nil
+	}
+	if err := s.h.c.Stop(ctx, spec.ID, agent.ErrStopped); err != nil {
+		return tool.Errorf("%v", err), nil
+	}
+	return tool.Result{
+		Text:   fmt.Sprintf("%s is stopped.", DisplayName(spec)),
+		Detail: detail(map[string]any{"message": "stopped", "task_id": spec.ID, "task_type": "agent"}),
+	}, nil
+}
+
+// refuses says why an agent may not end another: only a descendant's, and the
+// lead every teammate's.
+func (s *stopTool) refuses(target transcript.Spec) string {
+	me := s.h.t.Spec()
+	if target.ID == me.ID || target.Role == transcript.Lead {
+		return "the lead and yourself cannot be stopped this way: end your turn instead"
+	}
+	for up := target; up.Parent != ""; {
+		if up.Parent == me.ID {
+			return ""
+		}
+		t, ok := s.h.c.opts.Store.Get(up.Parent)
+		if !ok {
+			break
+		}
+		up = t.Spec()
+	}
+	return fmt.Sprintf("%s is not an agent of yours: only who started it can stop it", DisplayName(target))
+}
+
+func (c *Coordinator) runningNames() string {
+	names := []string{}
+	for _, s := range c.Status() {
+		if s.Running && s.Life.Spec.Role != transcript.Lead {
+			names = append(names, DisplayName(s.Life.Spec))
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,200 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// kit is what every turn of an agent needs. It is made at the first turn, so
+// that an agent that only waits costs nothing of it.
+type kit struct {
+	tools  *tool.Set
+	policy permission.Policy
+	base   model.Request
+	model  model.Model
+}
+
+// maxTokens is the most that one answer may hold.
+const maxTokens = 32_000
+
+// turn runs one turn of the agent and tells its end to whom it concerns.
+func (h *host) turn(ctx context.Context) ending {
+	run := &agent.Turn{
+		Log:      h.t,
+		Prepare:  h.prepare,
+		Permit:   h.permit,
+		Emit:     h.emit,
+		Read:     h.read,
+		MaxSteps: h.t.Spec().MaxTurns,
+	}
+	end, err := run.Run(ctx)
+	h.leave()
+	switch {
+	case err != nil:
+		h.emit(event.Warning{Text: err.Error()})
+		return broke
+	case end.Open:
+		return shut
+	}
+	return h.settle(ctx)
+}
+
+// prepare waits for a place among the running and sets the turn up.
+func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
+	if err := h.enter(ctx); err != nil {
+		return err
+	}
+	h.moveTo("thinking", "")
+	if !h.woken {
+		if _, err := h.t.Wake(); err != nil {
+			return err
+		}
+		h.woken = true
+	}
+	if h.kit == nil {
+		kit, err := h.newKit()
+		if err != nil {
+			return err
+		}
+		h.kit = kit
+	}
+	turn.Model, turn.Base, turn.Tools = h.kit.model, h.kit.base, h.kit.tools
+	turn.Base.Caller.Turn = h.t.Life().Turns
+	return nil
+}
+
+func (h *host) newKit() (*kit, error) {
+	spec := h.t.Spec()
+	m, id, err := h.c.opts.Model(spec.Model)
+	if err != nil {
+		return nil, err
+	}
+	k := &kit{model: m, policy: h.c.opts.Permission(spec), tools: h.tools(spec)}
+	system, tools, err := h.t.Setup(func() (system, tools []json.RawMessage) {
+		return h.setup(spec, k.tools)
+	})
+	k.base = model.Request{
+		Model: id, MaxTokens: maxTokens, System: system, Tools: tools, Effort: spec.Effort,
+		Caller: model.Caller{AgentID: string(spec.ID), Agent: DisplayName(spec), Type: spec.Type},
+	}
+	return k, err
+}
+
+// tools returns what the agent was resolved to have, in a fixed order.
+func (h *host) tools(spec transcript.Spec) *tool.Set {
+	all := append(h.c.opts.Tools(Agent{h.t, spec}), &agentTool{h}, &stopTool{h})
+	return tool.NewSet(all...).Only(spec.Tools)
+}
+
+// setup encodes what every request of the agent begins with.
+func (h *host) setup(spec transcript.Spec, set *tool.Set) (system, tools []json.RawMessage) {
+	def, _ := h.c.opts.Definitions.Lookup(spec.Type) // a lead has none
+	for _, text := range h.c.opts.System(spec, def) {
+		system = append(system, model.EncodeSystem(text))
+	}
+	for _, t := range set.All() {
+		s := t.Spec()
+		tools = append(tools, model.EncodeTool(s.Name, s.Description, s.Schema))
+	}
+	return system, tools
+}
+
+// ToolNames returns the names of every tool an agent of this session can have.
+func (c *Coordinator) ToolNames() []string {
+	return append(append([]string(nil), c.opts.ToolNames...), "Agent", "TaskStop")
+}
+
+// permit is the one point where a call is decided. A question that nobody is
+// there to answer is a refusal that says how to allow the call.
+func (h *host) permit(_ context.Context, spec tool.Spec, c model.Call) permission.Decision {
+	d := permission.Decide(h.kit.policy, permission.Request{
+		Tool: spec.Name, Input: c.Input, ReadOnly: spec.ReadOnly, Cwd: h.t.Spec().Dir,
+	})
+	if d.Behavior == permission.Ask {
+		d.Behavior = permission.Deny
+		d.Reason = fmt.Sprintf("%s, and nobody can be asked here; allow it with --allowedTools or a wider --permission-mode", d.Reason)
+	}
+	return d
+}
+
+// emit tells observers what the turn does and follows the agent's state.
+func (h *host) emit(f event.Fact) {
+	switch f := f.(type) {
+	case event.Requested:
+		h.moveTo("thinking", "")
+	case event.CallStarted:
+		h.moveTo("in_tool", f.Call.Name)
+	case event.BackingOff:
+		h.moveTo("backing_off", f.Backoff.Reason)
+	case event.TurnEnded:
+		h.moveTo(h.rest(f.Outcome), f.Reason)
+	}
+	h.c.publish(h.t, f)
+}
+
+func (h *host) rest(outcome string) string {
+	switch h.t.Spec().Role {
+	case transcript.Lead, transcript.Teammate:
+		return "idle"
+	}
+	return outcome
+}
+
+// read tells the senders of messages that a request now carries them.
+func (h *host) read(mail []mailbox.Envelope) {
+	me := h.t.Address()
+	for _, e := range mail {
+		if e.From.Agent == LeadID || e.From.Agent == agent.User {
+			h.asked.Store(true)
+		}
+		if h.c.opts.Receipt != nil {
+			h.c.opts.Receipt(mailbox.Receipt{
+				From: me, To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID},
+			})
+		}
+	}
+}
+
+// enter waits for a place among the running children. The lead needs none.
+func (h *host) enter(ctx context.Context) error {
+	if h.t.Spec().Role == transcript.Lead || h.holds.Load() {
+		return nil
+	}
+	if !h.c.places.TryAcquire(1) {
+		h.moveTo("queued", "")
+		if err := h.c.places.Acquire(ctx, 1); err != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+	h.holds.Store(true)
+	return nil
+}
+
+func (h *host) leave() {
+	if h.holds.CompareAndSwap(true, false) {
+		h.c.places.Release(1)
+	}
+}
+
+// waitForChild runs wait while the agent holds no place: its child may need it.
+func (h *host) waitForChild(ctx context.Context, wait func() error) error {
+	if h.waiting.Add(1) == 1 {
+		h.leave()
+		h.moveTo("waiting", "child")
+	}
+	err := wait()
+	if h.waiting.Add(-1) == 0 && context.Cause(ctx) == nil {
+		err = errors.Join(err, h.enter(ctx))
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+// Package event holds the typed facts that the runtime tells its observers,
+// and the bus that carries them.
+//
+// Laws:
+//
+//   - One order. Every subscriber sees the facts it gets in the order in which
+//     they were published.
+//   - Two lanes. A Delta may be dropped for a subscriber that is behind; every
+//     other fact is delivered to each subscriber that keeps reading.
+//   - An observer changes nothing. Publish never waits for a subscriber, so a
+//     viewer that stops reading costs memory for the facts it has not read and
+//     slows nobody.
+//
+// Not promised: durability. What must survive a crash is in the journal; events
+// tell of it after it is recorded.
+package event
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// Agent says whom a fact is about.
+type Agent struct {
+	ID     mailbox.AgentID `json:"id"`
+	Name   string          `json:"name"`
+	Type   string          `json:"type"`
+	Color  string          `json:"color,omitempty"`
+	Parent mailbox.AgentID `json:"parent,omitempty"`
+	// Call is the parent's tool call that this agent answers, if any.
+	Call string `json:"call,omitempty"`
+}
+
+// Event is one fact about one agent.
+type Event struct {
+	Seq   uint64    `json:"seq"` // rises by one for each published fact
+	Time  time.Time `json:"time"`
+	Agent Agent     `json:"agent"`
+	Fact  Fact      `json:"fact"`
+}
+
+// Fact is one of the types of this package.
+type Fact interface{ fact() string }
+
+// Type returns the name under which f is written, such as "call_started".
+func Type(f Fact) string { return f.fact() }
+
+// The facts.
+type (
+	// Started: an agent exists and its first turn is about to begin.
+	Started struct {
+		Model      string `json:"model"`
+		Prompt     string `json:"prompt,omitempty"`
+		Background bool   `json:"background,omitempty"`
+		Resumed    bool   `json:"resumed,omitempty"`
+	}
+	// StateChanged: an agent moved in its life.
+	StateChanged struct {
+		From   string `json:"from"`
+		To     string `json:"to"`
+		Reason string `json:"reason,omitempty"`
+	}
+	// Delta: a piece of an answer as it streams. The only lossy fact.
+	Delta struct {
+		Text     string `json:"text"`
+		Thinking bool   `json:"thinking,omitempty"`
+	}
+	// Requested: a model request was recorded and is about to leave.
+	Requested struct {
+		Step int          `json:"step"`
+		Mail []mailbox.ID `json:"mail,omitempty"` // messages that are new in it
+	}
+	// Answered: a model answer was recorded.
+	Answered struct {
+		Answer *model.Answer `json:"answer"`
+	}
+	// BackingOff: a request waits before it is tried again.
+	BackingOff struct {
+		Backoff model.Backoff `json:"backoff"`
+	}
+	// CallStarted: a tool call begins.
+	CallStarted struct {
+		Call model.Call `json:"call"`
+	}
+	// CallFinished: the result of a tool call was recorded.
+	CallFinished struct {
+		Call    model.Call      `json:"call"`
+		Text    string          `json:"text"`
+		IsError bool            `json:"is_error,omitempty"`
+		Detail  json.RawMessage `json:"detail,omitempty"`
+		Took    time.Duration   `json:"took"`
+	}
+	// Denied: permission for a tool call was refused.
+	Denied struct {
+		Call   model.Call `json:"call"`
+		Rule   string     `json:"rule"`
+		Reason string     `json:"reason"`
+	}
+	// MailSent: a message of this agent was accepted (it is on disk).
+	MailSent struct {
+		Envelope mailbox.Envelope `json:"envelope"`
+	}
+	// MailArrived: a message to this agent was delivered (it is in the transcript).
+	MailArrived struct {
+		Envelope mailbox.Envelope `json:"envelope"`
+	}
+	// MailSettled: the state of messages that this agent sent has changed.
+	MailSettled struct {
+		IDs   []mailbox.ID  `json:"ids"`
+		State mailbox.State `json:"state"`
+	}
+	// TurnEnded: an agent has nothing more to do for now.
+	TurnEnded struct {
+		Outcome string        `json:"outcome"` // completed, max_turns, interrupted, stopped, failed, …
+		Text    string        `json:"text"`
+		Reason  string        `json:"reason,omitempty"`
+		Steps   int           `json:"steps"`
+		Usage   model.Usage   `json:"usage"`
+		Took    time.Duration `json:"took"`
+	}
+	// Warning: something a person should know.
+	Warning struct {
+		Text string `json:"text"`
+	}
+)
+
+func (Started) fact() string      { return "started" }
+func (StateChanged) fact() string { return "state_changed" }
+func (Delta) fact() string        { return "delta" }
+func (Requested) fact() string    { return "requested" }
+func (Answered) fact() string     { return "answered" }
+func (BackingOff) fact() string   { return "backing_off" }
+func (CallStarted) fact() string  { return "call_started" }
+func (CallFinished) fact() string { return "call_finished" }
+func (Denied) fact() string       { return "denied" }
+func (MailSent) fact() string     { return "mail_sent" }
+func (MailArrived) fact() string  { return "mail_arrived" }
+func (MailSettled) fact() string  { return "mail_settled" }
+func (TurnEnded) fact() string    { return "turn_ended" }
+func (Warning) fact() string      { return "warning" }

@@ -1,0 +1,178 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/tool"
+	"golang.org/x/sync/errgroup"
+)
+
+const defaultParallel = 10
+
+// runCalls gives every call of the newest answer a result. Neighbouring calls
+// of parallel tools run together; all others wait for what stands before them.
+func (t *Turn) runCalls(ctx context.Context) error {
+	calls, err := t.Log.Calls()
+	if err != nil {
+		return err
+	}
+	for len(calls) > 0 {
+		n := t.batch(calls)
+		if err := t.runBatch(ctx, calls[:n]); err != nil {
+			return err
+		}
+		calls = calls[n:]
+	}
+	return nil
+}
+
+// batch returns how many of the leading calls may run together, at least one.
+func (t *Turn) batch(calls []transcript.CallState) int {
+	n := 0
+	for n < len(calls) && t.specOf(calls[n].Name).Parallel {
+		n++
+	}
+	return max(n, 1)
+}
+
+func (t *Turn) specOf(name string) tool.Spec {
+	if t.Tools == nil {
+		return tool.Spec{}
+	}
+	if u, ok := t.Tools.Lookup(name); ok {
+		return u.Spec()
+	}
+	return tool.Spec{}
+}
+
+func (t *Turn) runBatch(ctx context.Context, calls []transcript.CallState) error {
+	limit := t.MaxParallel
+	if limit == 0 {
+		limit = defaultParallel
+	}
+	readers := make(chan struct{}, limit)
+	var group errgroup.Group
+	for _, c := range calls {
+		if c.Done {
+			continue
+		}
+		if len(calls) == 1 {
+			return t.runCall(ctx, c)
+		}
+		group.Go(func() error {
+			// Only reading costs this process; what else is parallel is admitted
+			// by whoever does the work.
+			if t.specOf(c.Name).ReadOnly {
+				readers <- struct{}{}
+				defer func() { <-readers }()
+			}
+			return t.runCall(ctx, c)
+		})
+	}
+	return group.Wait()
+}
+
+// runCall is the life of one tool call, from permission to recorded result.
+func (t *Turn) runCall(ctx context.Context, c transcript.CallState) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	unit, spec, known := t.lookup(c.Name)
+	if !known {
+		return t.finish(c.Call, tool.Errorf("this agent has no tools"), spec, 0)
+	}
+	if unit == nil {
+		return t.finish(c.Call, t.Tools.Unknown(c.Name), spec, 0)
+	}
+	repeatable := spec.ReadOnly || spec.Recorded
+	if c.Started && !repeatable {
+		return t.finish(c.Call, inDoubt(c.Name), spec, 0)
+	}
+	if d := t.permit(ctx, spec, c.Call); d.Behavior != permission.Allow {
+		t.Emit(event.Denied{Call: c.Call, Rule: d.Rule, Reason: d.Reason})
+		return t.finish(c.Call, tool.Errorf("permission denied: %s", d.Reason), spec, 0)
+	}
+	if !c.Started {
+		if err := t.Log.StartCall(c.ID, !repeatable); err != nil {
+			return err
+		}
+	}
+	t.Emit(event.CallStarted{Call: c.Call})
+	begun := time.Now()
+	result, err := run(ctx, unit, c.Call)
+	switch {
+	case err != nil:
+		return err
+	case repeatable && errors.Is(context.Cause(ctx), ErrShutdown):
+		return context.Cause(ctx) // it runs again, or goes on, after the restart
+	}
+	return t.finish(c.Call, result, spec, time.Since(begun))
+}
+
+func (t *Turn) lookup(name string) (unit tool.Tool, spec tool.Spec, hasTools bool) {
+	if t.Tools == nil || len(t.Tools.All()) == 0 {
+		return nil, tool.Spec{}, false
+	}
+	if unit, ok := t.Tools.Lookup(name); ok {
+		return unit, unit.Spec(), true
+	}
+	return nil, tool.Spec{}, true
+}
+
+func (t *Turn) permit(ctx context.Context, spec tool.Spec, c model.Call) permission.Decision {
+	if t.Permit == nil {
+		return permission.Decision{Behavior: permission.Allow}
+	}
+	return t.Permit(ctx, spec, c)
+}
+
+func inDoubt(name string) tool.Result {
+	return tool.Errorf("in doubt: this %s call was started before a crash and its result was lost. "+
+		"It may have taken effect, wholly or in part, or not at all. It was not run again: check before you repeat it.", name)
+}
+
+func (t *Turn) finish(c model.Call, r tool.Result, spec tool.Spec, took time.Duration) error {
+	result := transcript.CallResult{Text: r.Text, IsError: r.IsError, Detail: r.Detail, Took: took}
+	if result.Text == "" {
+		result.Text = "(no output)"
+	}
+	if err := t.Log.FinishCall(c.ID, result, !spec.ReadOnly && !spec.Recorded); err != nil {
+		return err
+	}
+	t.Emit(event.CallFinished{Call: c, Text: result.Text, IsError: r.IsError, Detail: r.Detail, Took: took})
+	return nil
+}
+
+// run calls the tool and turns a panic of its code into a result, so that one
+// broken tool does not end the agent.
+func run(ctx context.Context, unit tool.Tool, c model.Call) (r tool.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r, err = tool.Errorf("the tool %s crashed: %v\n%s", c.Name, p, firstLines(debug.Stack(), 12)), nil
+		}
+	}()
+	r, err = unit.Run(ctx, tool.Call{ID: c.ID, Name: c.Name, Input: c.Input})
+	if err != nil && context.Cause(ctx) == nil {
+		err = fmt.Errorf("tool %s: %w", c.Name, err)
+	}
+	return r, err
+}
+
+func firstLines(text []byte, n int) []byte {
+	for i, b := range text {
+		if b == '\n' {
+			if n--; n == 0 {
+				return text[:i]
+			}
+		}
+	}
+	return text
+}

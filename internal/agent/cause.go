@@ -1,0 +1,38 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/actorswarm/swarm/internal/transcript"
+)
+
+// The causes with which a turn is cancelled.
+var (
+	ErrInterrupted = errors.New("interrupted by the user")
+	ErrStopped     = errors.New("stopped by its parent")
+	ErrShutdown    = errors.New("the session is shutting down")
+	ErrOverBudget  = errors.New("over budget")
+	ErrSuperseded  = errors.New("superseded by a newer incarnation")
+	ErrTimedOut    = errors.New("timed out")
+)
+
+// outcomeOf says how a turn ended that failed with err under ctx; open is true
+// when it has not ended and goes on after a restart.
+func outcomeOf(ctx context.Context, err error) (o transcript.Outcome, open bool) {
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil:
+		return transcript.Failed, false
+	case errors.Is(cause, ErrInterrupted):
+		return transcript.Interrupted, false
+	case errors.Is(cause, ErrStopped):
+		return transcript.Stopped, false
+	case errors.Is(cause, ErrOverBudget):
+		return transcript.OverBudget, false
+	case errors.Is(cause, ErrTimedOut):
+		return transcript.TimedOut, false
+	default: // shutdown, superseded, or a context from outside
+		return "", true
+	}
+}

@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// Log is the transcript as the loop uses it. *transcript.Transcript is one.
+type Log interface {
+	Unread() []mailbox.Envelope
+	Request(frame func([]mailbox.Envelope) []model.Block) ([]model.Message, []mailbox.Envelope, error)
+	Answer(*model.Answer) error
+	Calls() ([]transcript.CallState, error)
+	StartCall(id string, durable bool) error
+	FinishCall(id string, r transcript.CallResult, durable bool) error
+	End(o transcript.Outcome, reason, text, note string) error
+}
+
+// Turn is everything one turn needs. Log is required; Model and Base are too,
+// unless Prepare sets them.
+type Turn struct {
+	Log Log
+	// Prepare runs first, inside the turn, and may fill in the rest: what it
+	// waits for can be cancelled like the turn, and its error ends the turn like
+	// any other. May be nil.
+	Prepare func(context.Context, *Turn) error
+	Model   model.Model
+	// Base is every request of the turn without its messages. The loop sets
+	// Caller.Step.
+	Base  model.Request
+	Tools *tool.Set
+	// Permit decides about each call; nil allows every call.
+	Permit func(context.Context, tool.Spec, model.Call) permission.Decision
+	// Emit is told what happens; nil means nobody watches.
+	Emit func(event.Fact)
+	// Read is told which messages a recorded request carries; may be nil.
+	Read func([]mailbox.Envelope)
+	// MaxSteps is the most model requests of this turn; 0 means no limit.
+	MaxSteps int
+	// MaxParallel bounds the read-only calls that run at the same time;
+	// 0 means 10.
+	MaxParallel int
+}
+
+// End is how a turn ended.
+type End struct {
+	Outcome transcript.Outcome
+	Text    string // of the last answer
+	Reason  string // why, unless completed
+	Steps   int
+	Usage   model.Usage
+	Took    time.Duration
+	// Open says that the turn has not ended: it was cut by a shutdown and goes
+	// on after a restart. Nothing else but Steps, Usage and Took is set then.
+	Open bool
+}
+
+// Run runs the turn until the agent has nothing left to do and records how it
+// ended. The error is one of the runtime (the journal failed): whatever the
+// model or a tool did wrong is in End.
+func (t *Turn) Run(ctx context.Context) (End, error) {
+	if t.Emit == nil {
+		t.Emit = func(event.Fact) {}
+	}
+	begun := time.Now()
+	end := End{}
+	err := t.prepared(ctx, &end)
+	end.Took = time.Since(begun)
+	if err != nil {
+		var open bool
+		if end.Outcome, open = outcomeOf(ctx, err); open {
+			end.Open = true
+			return end, nil
+		}
+		end.Reason = reasonOf(ctx, err)
+	}
+	if err := t.Log.End(end.Outcome, end.Reason, end.Text, "not run: the turn was "+string(end.Outcome)); err != nil {
+		return end, err
+	}
+	t.Emit(event.TurnEnded{
+		Outcome: string(end.Outcome), Text: end.Text, Reason: end.Reason,
+		Steps: end.Steps, Usage: end.Usage, Took: end.Took,
+	})
+	return end, nil
+}
+
+func reasonOf(ctx context.Context, err error) string {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause.Error()
+	}
+	return err.Error()
+}
+
+func (t *Turn) prepared(ctx context.Context, end *End) error {
+	if t.Prepare != nil {
+		if err := t.Prepare(ctx, t); err != nil {
+			return err
+		}
+	}
+	return t.loop(ctx, end)
+}
+
+// loop goes from step to step. It fills end as far as it comes.
+func (t *Turn) loop(ctx context.Context, end *End) error {
+	for {
+		if err := t.runCalls(ctx); err != nil {
+			return err
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if t.MaxSteps > 0 && end.Steps >= t.MaxSteps {
+			end.Outcome = transcript.MaxTurns
+			end.Reason = fmt.Sprintf("the limit of %d turns is reached; the work may be partial", t.MaxSteps)
+			return nil
+		}
+		answer, err := t.step(ctx, end.Steps)
+		if err != nil {
+			return err
+		}
+		end.Steps++
+		end.Usage = end.Usage.Add(answer.Usage)
+		if text := answer.Text(); text != "" || len(answer.Calls()) == 0 {
+			end.Text = text
+		}
+		if len(answer.Calls()) == 0 && len(t.Log.Unread()) == 0 {
+			end.Outcome, end.Reason = conclude(answer)
+			return nil
+		}
+	}
+}
+
+// conclude says how a turn ended with an answer that calls no tool.
+func conclude(a *model.Answer) (transcript.Outcome, string) {
+	switch a.StopReason {
+	case "refusal":
+		return transcript.Failed, "the model refused to answer"
+	case "max_tokens":
+		return transcript.Completed, "the last answer was cut at the output limit"
+	}
+	return transcript.Completed, ""
+}
+
+// step makes one model request and records its answer.
+func (t *Turn) step(ctx context.Context, n int) (*model.Answer, error) {
+	msgs, read, err := t.Log.Request(Frame)
+	if err != nil {
+		return nil, err
+	}
+	if len(read) > 0 && t.Read != nil {
+		t.Read(read)
+	}
+	req := t.Base
+	req.Messages = msgs
+	req.Caller.Step = n
+	t.Emit(event.Requested{Step: n, Mail: idsOf(read)})
+	answer, err := t.stream(ctx, &req)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Log.Answer(answer); err != nil {
+		return nil, err
+	}
+	t.Emit(event.Answered{Answer: answer})
+	return answer, nil
+}
+
+var errNoAnswer = errors.New("the model's stream ended without an answer")
+
+// stream follows one answer to its end. A stream that breaks off leaves
+// nothing behind: what is not finished is not recorded.
+func (t *Turn) stream(ctx context.Context, req *model.Request) (*model.Answer, error) {
+	for e, err := range t.Model.Stream(ctx, req) {
+		if err != nil {
+			return nil, err
+		}
+		switch e.Kind {
+		case model.TextDelta:
+			t.Emit(event.Delta{Text: e.Text})
+		case model.ThinkingDelta:
+			t.Emit(event.Delta{Text: e.Text, Thinking: true})
+		case model.BackingOff:
+			t.Emit(event.BackingOff{Backoff: *e.Backoff})
+		case model.Finished:
+			return e.Answer, nil
+		}
+	}
+	return nil, errNoAnswer
+}
+
+func idsOf(mail []mailbox.Envelope) []mailbox.ID {
+	var ids []mailbox.ID
+	for _, e := range mail {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}

@@ -1,0 +1,20 @@
+// Package transcript keeps the life of each agent of a node as a fold over the
+// node's journal: its conversation, its mail (outbox, inbox, marks), its open
+// tool calls, its usage.
+//
+// Laws:
+//
+//   - The journal is the truth. A Transcript is what its records say; a method
+//     that changes it appends a record first, and folding the records again
+//     gives the same Transcript.
+//   - Bytes are kept. A message is encoded once; the bytes that a model request
+//     carried are the bytes that every later request carries.
+//   - One record, one fact. An arrival is message, cursor and mark in one
+//     record; a message is read in the record of the request that carries it.
+//   - A call has one result. FinishCall takes the first result of a call and
+//     refuses a second.
+//
+// A Transcript may be used from several goroutines: the turn goroutine writes
+// the conversation, the courier writes mail. The file under transcripts/ is
+// for people and hooks: it follows the journal and may lag behind it.
+package transcript

@@ -1,0 +1,241 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// lines is the JSON lines file of one agent, for people, hooks and tools such
+// as grep. It follows the journal: after a restart the first write builds it
+// anew from the records, so a lost or doubled line does not last.
+type lines struct {
+	file  *os.File
+	fresh bool // the agent was born in this process: the file is whole
+	off   bool // writing failed once; the journal goes on without the file
+}
+
+// line is one line of the file. Seq is the record's place in the journal.
+type line struct {
+	Type    string            `json:"type"` // user, assistant, system, mail
+	Subtype string            `json:"subtype,omitempty"`
+	Seq     uint64            `json:"seq"`
+	Session string            `json:"sessionId"`
+	Agent   string            `json:"agentId"`
+	Name    string            `json:"agentName,omitempty"`
+	Time    time.Time         `json:"timestamp"`
+	Meta    any               `json:"meta,omitempty"`
+	Mail    *mailbox.Envelope `json:"envelope,omitempty"`
+	Message json.RawMessage   `json:"-"` // appended as it is, so that its bytes are kept
+}
+
+func (s *Store) linesPath(key string) string { return filepath.Join(s.dir, key+".jsonl") }
+
+// TranscriptPath returns the path of an agent's JSON lines file.
+func (s *Store) TranscriptPath(id mailbox.AgentID) string { return s.linesPath(string(id)) }
+
+// write appends the line of a record. mu of the transcript is held. A failure
+// is noted once and ends the file's life in this process, not the agent's.
+func (l *lines) write(t *Transcript, seq uint64, kind byte, meta any, raw []byte) {
+	l.put(t, lineOf(seq, kind, meta, raw))
+}
+
+func (l *lines) writeMail(t *Transcript, seq uint64, subtype string, e mailbox.Envelope) {
+	l.put(t, &line{Type: "mail", Subtype: subtype, Seq: seq, Time: e.Sent, Mail: &e})
+}
+
+func (l *lines) put(t *Transcript, n *line) {
+	if n == nil || l.off || t.store.opts.NoLines {
+		return
+	}
+	if !l.fresh {
+		// Rebuilding includes this record: it is in the journal already.
+		l.off = l.rebuild(t) != nil
+		return
+	}
+	l.off = l.append(t, n) != nil
+}
+
+func (l *lines) append(t *Transcript, n *line) error {
+	if l.file == nil {
+		f, err := os.OpenFile(t.store.linesPath(t.key), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		l.file = f
+	}
+	_, err := l.file.Write(n.encode(t))
+	return err
+}
+
+func (l *lines) close() {
+	if l.file != nil {
+		if err := l.file.Close(); err != nil {
+			l.off = true
+		}
+		l.file = nil
+	}
+}
+
+// rebuild writes the whole file from the journal and puts it in place at once.
+func (l *lines) rebuild(t *Transcript) error {
+	if err := t.store.journal.Sync(); err != nil {
+		return err
+	}
+	var all bytes.Buffer
+	for rec, err := range t.store.journal.History(t.key) {
+		if err != nil {
+			return err
+		}
+		if n := lineOfRecord(rec.Seq, rec.Kind, rec.Data); n != nil {
+			all.Write(n.encode(t))
+		}
+	}
+	path := t.store.linesPath(t.key)
+	if err := os.WriteFile(path+".new", all.Bytes(), 0o600); err != nil {
+		return err
+	}
+	l.fresh = true
+	return os.Rename(path+".new", path)
+}
+
+func lineOfRecord(seq uint64, kind byte, data []byte) *line {
+	switch kind {
+	case kindSent:
+		if e, err := mailbox.DecodeBinary(data); err == nil {
+			return &line{Type: "mail", Subtype: "sent", Seq: seq, Time: e.Sent, Mail: &e}
+		}
+	case kindArrived:
+		if e, _, err := decodeArrival(data); err == nil {
+			return &line{Type: "mail", Subtype: "arrived", Seq: seq, Time: e.Sent, Mail: &e}
+		}
+	default:
+		if meta := metaOf(kind); meta != nil {
+			if raw, err := decode(data, meta); err == nil {
+				return lineOf(seq, kind, meta, raw)
+			}
+		}
+	}
+	return nil
+}
+
+// lineOf returns the line of a record, or nil for records that people have no
+// use for.
+func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
+	n := &line{Seq: seq, Meta: meta}
+	switch m := meta.(type) {
+	case *Spec:
+		n.Type, n.Subtype, n.Time = "system", "born", m.Born
+	case *wokeMeta:
+		n.Type, n.Subtype, n.Time = "system", "woke", m.Time
+	case *promptMeta:
+		n.Type, n.Subtype, n.Time, n.Message = "user", "prompt", m.Time, userOf(raw)
+	case *requestMeta:
+		if len(m.Mail) == 0 {
+			return nil
+		}
+		n.Type, n.Subtype, n.Time, n.Message = "user", "mail", m.Time, userOf(raw)
+	case *answerMeta:
+		n.Type, n.Time, n.Message = "assistant", m.Time, raw
+	case *finishMeta:
+		n.Type, n.Subtype, n.Time, n.Message = "user", "tool_result", m.Time, userOf(raw)
+	case *endMeta:
+		n.Type, n.Subtype, n.Time = "system", "turn_end", m.Time
+	case *closedMeta:
+		n.Type, n.Subtype, n.Time = "system", "closed", m.Time
+	default:
+		return nil
+	}
+	return n
+}
+
+func userOf(blocks []byte) json.RawMessage {
+	return slicesJoin(`{"role":"user","content":[`, blocks, `]}`)
+}
+
+func slicesJoin(head string, body []byte, tail string) []byte {
+	out := make([]byte, 0, len(head)+len(body)+len(tail))
+	return append(append(append(out, head...), body...), tail...)
+}
+
+func (n *line) encode(t *Transcript) []byte {
+	n.Session, n.Agent, n.Name = t.store.session, t.key, t.life.Spec.Name
+	head, err := json.Marshal(n)
+	if err != nil {
+		return nil // every field is plain data
+	}
+	if n.Message == nil {
+		return append(head, '\n')
+	}
+	return append(slicesJoin(string(head[:len(head)-1])+`,"message":`, n.Message, "}"), '\n')
+}
+
+// cutTorn looks at the last line of every file in dir. A line without an end
+// was cut by a crash: it is moved to a file beside and said.
+func cutTorn(dir string) (notes []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("transcript: list %s: %w", dir, err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".jsonl") {
+			continue
+		}
+		note, err := cutTornFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return notes, err
+		}
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return notes, nil
+}
+
+func cutTornFile(path string) (note string, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return "", fmt.Errorf("transcript: open %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	tail, at, err := lastLine(f)
+	if err != nil || len(tail) == 0 {
+		return "", err
+	}
+	if err := os.WriteFile(path+".torn", tail, 0o600); err != nil {
+		return "", fmt.Errorf("transcript: keep the torn line of %s aside: %w", path, err)
+	}
+	if err := f.Truncate(at); err != nil {
+		return "", fmt.Errorf("transcript: cut the torn line of %s: %w", path, err)
+	}
+	return fmt.Sprintf("%s: the last line was torn (%d bytes); it is cut and kept in %s.torn", path, len(tail), filepath.Base(path)), nil
+}
+
+// lastLine returns what follows the last line feed of f, and where it begins.
+func lastLine(f *os.File) (tail []byte, at int64, err error) {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, 0, fmt.Errorf("transcript: size of %s: %w", f.Name(), err)
+	}
+	const step = 64 << 10
+	for at = end; at > 0; {
+		n := min(step, at)
+		chunk := make([]byte, n)
+		if _, err := f.ReadAt(chunk, at-n); err != nil {
+			return nil, 0, fmt.Errorf("transcript: read %s: %w", f.Name(), err)
+		}
+		if i := bytes.LastIndexByte(chunk, '\n'); i >= 0 {
+			return append(chunk[i+1:], tail...), at - n + int64(i) + 1, nil
+		}
+		tail, at = append(chunk, tail...), at-n
+	}
+	return tail, 0, nil
+}

@@ -1,0 +1,74 @@
+package transcript
+
+import (
+	"errors"
+
+	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Send accepts a message from this agent: it stamps sender, id and sequence
+// number, records the intent and hands the message to the courier once the
+// record is on disk. It returns then: the message is accepted. A message with
+// an id that was sent before is not sent again; the earlier one is returned.
+func (t *Transcript) Send(e mailbox.Envelope) (mailbox.Envelope, error) {
+	e, ticket, err := t.send(e)
+	if errors.Is(err, errSentBefore) {
+		return e, nil
+	}
+	return e, wait(ticket, err)
+}
+
+var errSentBefore = errors.New("transcript: message sent before")
+
+func (t *Transcript) send(e mailbox.Envelope) (mailbox.Envelope, journal.Ticket, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.ledger.State(e.ID); known {
+		return e, journal.Ticket{}, errSentBefore
+	}
+	e.From = mailbox.Address{Agent: t.ID(), Incarnation: t.life.Incarnation}
+	e, err := t.ledger.Compose(e, 0)
+	if err != nil {
+		return e, journal.Ticket{}, err
+	}
+	ticket := t.store.journal.Append(t.key, kindSent, e.AppendBinary(nil))
+	t.ledger.Sent(e)
+	t.lines.writeMail(t, ticket.Seq(), "sent", e)
+	t.store.out.put(outgoing{e, ticket}) // under mu: the order of the queue is the order of the journal
+	return e, ticket, nil
+}
+
+// Status returns the state of a message that this agent sent.
+func (t *Transcript) Status(id mailbox.ID) (mailbox.Status, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ledger.State(id)
+}
+
+// arrive records a message to this agent, with cursor and mark, if it is new.
+func (t *Transcript) arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v := t.ledger.Check(e)
+	if v != mailbox.Fresh {
+		return mailbox.Arrival{Verdict: v, Through: t.ledger.Mark(e.From.Agent)}, nil
+	}
+	ticket := t.store.journal.Append(t.key, kindArrived, encodeArrival(e, c))
+	t.ledger.Arrived(e, c)
+	t.lines.writeMail(t, ticket.Seq(), "arrived", e)
+	return mailbox.Arrival{Verdict: v, Through: e.Seq, Durable: ticket.Wait}, nil
+}
+
+// settle folds a receipt for messages of this agent. It is recorded lazily: a
+// lost record only means that the receiver is asked again.
+func (t *Transcript) settle(r mailbox.Receipt) []mailbox.ID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ids := t.ledger.Settled(r)
+	if len(ids) == 0 {
+		return nil
+	}
+	t.store.journal.Append(t.key, kindSettled, r.AppendBinary(nil))
+	return ids
+}

@@ -1,0 +1,80 @@
+package transcript
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// Spec is what an agent is, fixed when it is born.
+type Spec struct {
+	ID          mailbox.AgentID `json:"id"`
+	Name        string          `json:"name"`                  // as others address it
+	Type        string          `json:"type"`                  // definition it was made from
+	Description string          `json:"description,omitempty"` // of the task, for people
+	Color       string          `json:"color,omitempty"`
+	Parent      mailbox.AgentID `json:"parent,omitempty"`
+	Call        string          `json:"call,omitempty"` // the parent's tool call that asked for it
+	Depth       int             `json:"depth"`          // 0 = lead
+	Role        Role            `json:"role"`
+	Model       string          `json:"model"`
+	Mode        string          `json:"mode"` // permission mode
+	MaxTurns    int             `json:"max_turns,omitempty"`
+	Effort      string          `json:"effort,omitempty"`
+	Dir         string          `json:"dir"`   // working directory
+	Tools       []string        `json:"tools"` // names, resolved
+	Born        time.Time       `json:"born"`
+}
+
+// Role says how an agent lives and to whom it answers.
+type Role string
+
+// The roles.
+const (
+	Lead       Role = "lead"       // talks with the user
+	Foreground Role = "foreground" // its parent's tool call waits for it
+	Background Role = "background" // reports to its parent by message
+	Teammate   Role = "teammate"   // lives on after each turn, reports to the lead
+	User       Role = "user"       // no agent: the outbox of the person
+)
+
+// Outcome says how a turn ended.
+type Outcome string
+
+// The outcomes of a turn.
+const (
+	Completed   Outcome = "completed"
+	MaxTurns    Outcome = "max_turns"
+	Interrupted Outcome = "interrupted"
+	Stopped     Outcome = "stopped"
+	Failed      Outcome = "failed"
+	TimedOut    Outcome = "timed_out"
+	OverBudget  Outcome = "over_budget"
+)
+
+// Life is the part of a transcript that is always in memory and in every
+// checkpoint: everything but the conversation.
+type Life struct {
+	Spec        Spec        `json:"spec"`
+	Incarnation uint32      `json:"inc"`            // starts of its host so far
+	TurnOpen    bool        `json:"open,omitempty"` // a turn has begun and not ended
+	Turns       int         `json:"turns,omitempty"`
+	Steps       int         `json:"steps,omitempty"` // model answers so far
+	Usage       model.Usage `json:"usage"`
+	ToolUses    int         `json:"tool_uses,omitempty"`
+	Outcome     Outcome     `json:"outcome,omitempty"` // of the last ended turn
+	Reason      string      `json:"reason,omitempty"`
+	Result      string      `json:"result,omitempty"` // final text of the last ended turn
+	Closed      bool        `json:"closed,omitempty"` // will not run again by itself
+	Active      time.Time   `json:"active"`           // of the newest record
+}
+
+// CallState is a tool call of the newest answer and what is known of it.
+type CallState struct {
+	model.Call
+	Started bool
+	Done    bool
+	block   json.RawMessage // the tool_result, once done
+}

@@ -1,0 +1,134 @@
+package transcript
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/actorswarm/swarm/model"
+)
+
+// talk is the conversation of an agent: the fold over the records that a model
+// request is made of. It is loaded when the agent first needs it.
+type talk struct {
+	system  []json.RawMessage
+	tools   []json.RawMessage
+	msgs    []model.Message
+	pending [][]byte    // encoded blocks for the next user message
+	calls   []CallState // tool calls of the newest answer
+}
+
+// apply folds one record. Records of the mail and of the life are not its
+// business and are ignored.
+func (k *talk) apply(kind byte, data []byte) error {
+	switch kind {
+	case kindSetup:
+		return k.applySetup(data)
+	case kindPrompt:
+		raw, err := decode(data, &promptMeta{})
+		if err != nil {
+			return err
+		}
+		k.pending = append(k.pending, slices.Clone(raw))
+	case kindRequest:
+		raw, err := decode(data, &requestMeta{})
+		if err != nil {
+			return err
+		}
+		return k.fold(slices.Clone(raw))
+	case kindAnswer:
+		raw, err := decode(data, &answerMeta{})
+		if err != nil {
+			return err
+		}
+		msg, err := model.MessageFromRaw(slices.Clone(raw))
+		if err != nil {
+			return fmt.Errorf("transcript: recorded answer: %w", err)
+		}
+		k.answered(msg)
+	case kindStart:
+		var m startMeta
+		if _, err := decode(data, &m); err != nil {
+			return err
+		}
+		if c := k.call(m.Call); c != nil {
+			c.Started = true
+		}
+	case kindFinish:
+		var m finishMeta
+		raw, err := decode(data, &m)
+		if err != nil {
+			return err
+		}
+		if c := k.call(m.Call); c != nil {
+			c.Done, c.block = true, slices.Clone(raw)
+		}
+	}
+	return nil
+}
+
+func (k *talk) applySetup(data []byte) error {
+	var m setupMeta
+	raw, err := decode(data, &m)
+	if err != nil {
+		return err
+	}
+	var blocks []json.RawMessage
+	if err := json.Unmarshal(raw, &blocks); err != nil {
+		return fmt.Errorf("transcript: recorded setup: %w", err)
+	}
+	if m.System > len(blocks) {
+		return fmt.Errorf("transcript: recorded setup has %d blocks and claims %d for the system", len(blocks), m.System)
+	}
+	k.system, k.tools = blocks[:m.System:m.System], blocks[m.System:]
+	return nil
+}
+
+func (k *talk) call(id string) *CallState {
+	for i := range k.calls {
+		if k.calls[i].ID == id {
+			return &k.calls[i]
+		}
+	}
+	return nil
+}
+
+func (k *talk) answered(msg model.Message) {
+	k.msgs = append(k.msgs, msg)
+	k.calls = nil
+	answer := model.Answer{Message: msg}
+	for _, c := range answer.Calls() {
+		k.calls = append(k.calls, CallState{Call: c})
+	}
+}
+
+// blocks returns what the next user message is made of, mail excluded: the
+// results of the newest answer's calls in call order, then the prompts.
+func (k *talk) blocks() [][]byte {
+	var all [][]byte
+	for _, c := range k.calls {
+		if c.Done {
+			all = append(all, c.block)
+		}
+	}
+	return append(all, k.pending...)
+}
+
+// fold closes the pending blocks and the given ones into a user message. With
+// nothing new the request repeats an earlier one and there is no message.
+func (k *talk) fold(mail []byte) error {
+	all := k.blocks()
+	if len(mail) > 0 {
+		all = append(all, mail)
+	}
+	k.pending, k.calls = nil, nil
+	if len(all) == 0 {
+		return nil
+	}
+	msg, err := userMessage(all)
+	if err != nil {
+		return fmt.Errorf("transcript: build request: %w", err)
+	}
+	k.msgs = append(k.msgs, msg)
+	return nil
+}

@@ -1,0 +1,252 @@
+package transcript
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// ErrClosed is what a transcript answers to a new prompt or request once its
+// agent has ended for good.
+var ErrClosed = errors.New("transcript: the agent has ended")
+
+// Transcript is the life of one agent.
+type Transcript struct {
+	store *Store
+	key   string // stream in the journal
+
+	mu     sync.Mutex
+	life   Life            // guarded by mu
+	ledger *mailbox.Ledger // guarded by mu
+	talk   *talk           // guarded by mu; nil until the conversation is needed
+	lines  lines           // guarded by mu
+}
+
+// ID returns the agent's id.
+func (t *Transcript) ID() mailbox.AgentID { return mailbox.AgentID(t.key) }
+
+// Life returns a copy of everything but the conversation.
+func (t *Transcript) Life() Life {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.life
+}
+
+// Spec returns what the agent is.
+func (t *Transcript) Spec() Spec {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.life.Spec
+}
+
+// Address returns the agent's address in its present incarnation.
+func (t *Transcript) Address() mailbox.Address {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return mailbox.Address{Agent: t.life.Spec.ID, Incarnation: t.life.Incarnation}
+}
+
+// HasWork reports whether the agent has a turn to begin or to go on with: a
+// turn is open, or mail is unread.
+func (t *Transcript) HasWork() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.life.Closed && (t.life.TurnOpen || len(t.ledger.Unread()) > 0)
+}
+
+// Unread returns the messages that no request has carried yet.
+func (t *Transcript) Unread() []mailbox.Envelope {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ledger.Unread()
+}
+
+// add appends a record and folds it. mu is held. The caller waits for the
+// ticket after it has released mu.
+func (t *Transcript) add(kind byte, meta any, raw []byte) (journal.Ticket, error) {
+	data, err := encode(meta, raw)
+	if err != nil {
+		return journal.Ticket{}, err
+	}
+	ticket := t.store.journal.Append(t.key, kind, data)
+	if t.talk != nil {
+		if err := t.talk.apply(kind, data); err != nil {
+			return journal.Ticket{}, err
+		}
+	}
+	t.life.apply(kind, meta)
+	t.lines.write(t, ticket.Seq(), kind, meta, raw)
+	return ticket, nil
+}
+
+// apply folds the decoded meta data of a record into the life.
+func (l *Life) apply(kind byte, meta any) {
+	switch m := meta.(type) {
+	case *Spec:
+		l.Spec, l.Active = *m, m.Born
+	case *wokeMeta:
+		l.Incarnation, l.Active, l.Closed = m.Incarnation, m.Time, false
+	case *promptMeta:
+		l.open(m.Time)
+	case *requestMeta:
+		l.open(m.Time)
+	case *answerMeta:
+		l.Steps++
+		l.Usage = l.Usage.Add(m.Usage)
+		l.Active = m.Time
+	case *startMeta:
+		l.Active = m.Time
+	case *finishMeta:
+		l.ToolUses++
+		l.Active = m.Time
+	case *endMeta:
+		l.TurnOpen, l.Outcome, l.Reason, l.Result, l.Active = false, m.Outcome, m.Reason, m.Text, m.Time
+	case *closedMeta:
+		l.Closed, l.Active = true, m.Time
+	}
+}
+
+func (l *Life) open(now time.Time) {
+	if !l.TurnOpen {
+		l.TurnOpen = true
+		l.Turns++
+	}
+	l.Active = now
+}
+
+// metaOf returns an empty meta value for the kinds that the life folds.
+func metaOf(kind byte) any {
+	switch kind {
+	case kindBorn:
+		return &Spec{}
+	case kindWoke:
+		return &wokeMeta{}
+	case kindPrompt:
+		return &promptMeta{}
+	case kindRequest:
+		return &requestMeta{}
+	case kindAnswer:
+		return &answerMeta{}
+	case kindStart:
+		return &startMeta{}
+	case kindFinish:
+		return &finishMeta{}
+	case kindEnd:
+		return &endMeta{}
+	case kindClosed:
+		return &closedMeta{}
+	}
+	return nil
+}
+
+// replay folds a record that was read from the journal into life and ledger.
+func (t *Transcript) replay(kind byte, data []byte) error {
+	switch kind {
+	case kindSent:
+		e, err := mailbox.DecodeBinary(data)
+		if err != nil {
+			return err
+		}
+		t.ledger.Sent(e)
+	case kindArrived:
+		e, c, err := decodeArrival(data)
+		if err != nil {
+			return err
+		}
+		t.ledger.Arrived(e, c)
+	case kindSettled:
+		r, err := mailbox.DecodeBinaryReceipt(data)
+		if err != nil {
+			return fmt.Errorf("transcript: recorded receipt: %w", err)
+		}
+		t.ledger.Settled(r)
+	default:
+		return t.replayLife(kind, data)
+	}
+	return nil
+}
+
+func (t *Transcript) replayLife(kind byte, data []byte) error {
+	meta := metaOf(kind)
+	if meta == nil {
+		return nil
+	}
+	if _, err := decode(data, meta); err != nil {
+		return err
+	}
+	t.life.apply(kind, meta)
+	if m, ok := meta.(*requestMeta); ok {
+		t.ledger.Read(m.Mail...)
+	}
+	return nil
+}
+
+// checkpoint writes the agent's snapshot. It holds mu over the append, so that
+// the snapshot is exactly the fold of the records before it.
+func (t *Transcript) checkpoint(snap func(stream string, data []byte)) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	head, err := json.Marshal(t.life)
+	if err != nil {
+		return fmt.Errorf("transcript: snapshot of %s: %w", t.key, err)
+	}
+	snap(t.key, t.ledger.AppendSnapshot(append(head, '\n')))
+	return nil
+}
+
+func (t *Transcript) restore(data []byte) error {
+	var l Life
+	raw, err := decode(data, &l)
+	if err != nil {
+		return err
+	}
+	t.life, t.ledger = l, mailbox.NewLedger(t.ID())
+	return t.ledger.Restore(raw)
+}
+
+// load makes the conversation available. mu is held.
+func (t *Transcript) load() error {
+	if t.talk != nil {
+		return nil
+	}
+	if err := t.store.journal.Sync(); err != nil {
+		return err
+	}
+	k := &talk{}
+	for rec, err := range t.store.journal.History(t.key) {
+		if err != nil {
+			return fmt.Errorf("transcript: history of %s: %w", t.key, err)
+		}
+		if err := k.apply(rec.Kind, rec.Data); err != nil {
+			return fmt.Errorf("transcript: record %d of %s: %w", rec.Seq, t.key, err)
+		}
+	}
+	t.talk = k
+	return nil
+}
+
+// Forget drops the conversation from memory; it is read back from the journal
+// when it is needed. An idle agent costs no more than its Life.
+func (t *Transcript) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.talk = nil
+	t.lines.close()
+}
+
+// Messages returns the conversation so far. The caller must not change it.
+func (t *Transcript) Messages() ([]model.Message, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.load(); err != nil {
+		return nil, err
+	}
+	return slices.Clip(t.talk.msgs), nil
+}

@@ -1,0 +1,237 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// Wake records a new incarnation of the agent's host and returns it. Whatever
+// an older incarnation says from now on is stale.
+func (t *Transcript) Wake() (uint32, error) {
+	t.mu.Lock()
+	m := &wokeMeta{Time: time.Now(), Incarnation: t.life.Incarnation + 1}
+	ticket, err := t.add(kindWoke, m, nil)
+	t.mu.Unlock()
+	return m.Incarnation, wait(ticket, err)
+}
+
+// Setup records the system and tool blocks that every request of this agent
+// begins with. The first call decides; later ones return what was recorded, so
+// that a resumed agent keeps its bytes.
+func (t *Transcript) Setup(build func() (system, tools []json.RawMessage)) (system, tools []json.RawMessage, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.load(); err != nil {
+		return nil, nil, err
+	}
+	if t.talk.system == nil {
+		system, tools := build()
+		raw := joinArray(slices.Concat(system, tools))
+		if _, err := t.add(kindSetup, &setupMeta{Time: time.Now(), System: len(system)}, raw); err != nil {
+			return nil, nil, err
+		}
+	}
+	return t.talk.system, t.talk.tools, nil
+}
+
+func joinArray(blocks []json.RawMessage) []byte {
+	raw := []byte{'['}
+	for i, b := range blocks {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		raw = append(raw, b...)
+	}
+	return append(raw, ']')
+}
+
+// Prompt records text that the agent is to work on; it opens a turn and becomes
+// part of the next request. It returns when that is on disk.
+func (t *Transcript) Prompt(origin, text string) error {
+	ticket, err := t.prompt(origin, text)
+	return wait(ticket, err)
+}
+
+func (t *Transcript) prompt(origin, text string) (journal.Ticket, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.life.Closed {
+		return journal.Ticket{}, ErrClosed
+	}
+	return t.add(kindPrompt, &promptMeta{Time: time.Now(), Origin: origin}, model.Text(text).AppendJSON(nil))
+}
+
+// Request records the next model request and returns the conversation that it
+// carries: results and prompts that were waiting, and all unread mail as blocks
+// built by frame. It returns when the request is on disk, and everything before
+// it. read are the messages that are new in it.
+func (t *Transcript) Request(frame func([]mailbox.Envelope) []model.Block) (msgs []model.Message, read []mailbox.Envelope, err error) {
+	msgs, read, ticket, err := t.request(frame)
+	return msgs, read, wait(ticket, err)
+}
+
+func (t *Transcript) request(frame func([]mailbox.Envelope) []model.Block) ([]model.Message, []mailbox.Envelope, journal.Ticket, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.load(); err != nil {
+		return nil, nil, journal.Ticket{}, err
+	}
+	if c := t.openCall(); c != nil {
+		return nil, nil, journal.Ticket{}, fmt.Errorf("transcript: request while call %s (%s) has no result", c.ID, c.Name)
+	}
+	mail := t.ledger.Unread()
+	m := &requestMeta{Time: time.Now()}
+	var raw []byte
+	if len(mail) > 0 {
+		raw = joinBlocks(frame(mail))
+		for _, e := range mail {
+			m.Mail = append(m.Mail, e.ID)
+		}
+	}
+	ticket, err := t.add(kindRequest, m, raw)
+	if err != nil {
+		return nil, nil, journal.Ticket{}, err
+	}
+	t.ledger.Read(m.Mail...)
+	return slices.Clip(t.talk.msgs), mail, ticket, nil
+}
+
+func joinBlocks(blocks []model.Block) []byte {
+	parts := make([][]byte, len(blocks))
+	for i, b := range blocks {
+		parts[i] = b.AppendJSON(nil)
+	}
+	return bytes.Join(parts, []byte{','})
+}
+
+// Answer records a model answer. It returns when the answer is on disk: nothing
+// may act on it before.
+func (t *Transcript) Answer(a *model.Answer) error {
+	t.mu.Lock()
+	if err := t.load(); err != nil {
+		t.mu.Unlock()
+		return err
+	}
+	m := &answerMeta{Time: time.Now(), ID: a.ID, Model: a.Model, Stop: a.StopReason, Usage: a.Usage}
+	ticket, err := t.add(kindAnswer, m, a.Message.Raw())
+	t.mu.Unlock()
+	return wait(ticket, err)
+}
+
+// Calls returns the tool calls of the newest answer, in its order.
+func (t *Transcript) Calls() ([]CallState, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.load(); err != nil {
+		return nil, err
+	}
+	return slices.Clone(t.talk.calls), nil
+}
+
+func (t *Transcript) openCall() *CallState {
+	for i := range t.talk.calls {
+		if !t.talk.calls[i].Done {
+			return &t.talk.calls[i]
+		}
+	}
+	return nil
+}
+
+// StartCall records that a call is about to run. With durable it returns when
+// that is on disk, as it must be for a call whose effects are outside.
+func (t *Transcript) StartCall(id string, durable bool) error {
+	t.mu.Lock()
+	ticket, err := t.add(kindStart, &startMeta{Time: time.Now(), Call: id}, nil)
+	t.mu.Unlock()
+	if err != nil || !durable {
+		return err
+	}
+	return ticket.Wait()
+}
+
+// CallResult is the end of a tool call.
+type CallResult struct {
+	Text    string
+	IsError bool
+	Detail  json.RawMessage
+	Took    time.Duration
+}
+
+// FinishCall records the result of a call. With durable it returns when that is
+// on disk; otherwise the next Request covers it. A second result of the same
+// call is an error.
+func (t *Transcript) FinishCall(id string, r CallResult, durable bool) error {
+	ticket, err := t.finishCall(id, r)
+	if err != nil || !durable {
+		return err
+	}
+	return ticket.Wait()
+}
+
+func (t *Transcript) finishCall(id string, r CallResult) (journal.Ticket, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.load(); err != nil {
+		return journal.Ticket{}, err
+	}
+	return t.finish(id, r)
+}
+
+func (t *Transcript) finish(id string, r CallResult) (journal.Ticket, error) {
+	c := t.talk.call(id)
+	switch {
+	case c == nil:
+		return journal.Ticket{}, fmt.Errorf("transcript: result for call %s, which the newest answer does not have", id)
+	case c.Done:
+		return journal.Ticket{}, fmt.Errorf("transcript: call %s (%s) has a result already", id, c.Name)
+	}
+	m := &finishMeta{Time: time.Now(), Call: id, Name: c.Name, IsError: r.IsError, Took: r.Took, Detail: r.Detail}
+	return t.add(kindFinish, m, model.ToolResult(id, r.Text, r.IsError).AppendJSON(nil))
+}
+
+// End records the end of a turn. Calls that are still open get note as their
+// result first, since a conversation with an unanswered call is not valid.
+func (t *Transcript) End(o Outcome, reason, text, note string) error {
+	ticket, err := t.end(o, reason, text, note)
+	return wait(ticket, err)
+}
+
+func (t *Transcript) end(o Outcome, reason, text, note string) (journal.Ticket, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.load(); err != nil {
+		return journal.Ticket{}, err
+	}
+	for c := t.openCall(); c != nil; c = t.openCall() {
+		if _, err := t.finish(c.ID, CallResult{Text: note, IsError: true}); err != nil {
+			return journal.Ticket{}, err
+		}
+	}
+	return t.add(kindEnd, &endMeta{Time: time.Now(), Outcome: o, Reason: reason, Text: text}, nil)
+}
+
+// Close records that the agent will not run again by itself.
+func (t *Transcript) Close(reason string) error {
+	t.mu.Lock()
+	if t.life.Closed {
+		t.mu.Unlock()
+		return nil
+	}
+	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: reason}, nil)
+	t.mu.Unlock()
+	return wait(ticket, err)
+}
+
+func wait(t journal.Ticket, err error) error {
+	if err != nil {
+		return err
+	}
+	return t.Wait()
+}

@@ -1,0 +1,13 @@
+// Package team is how the agents of a session know and write to each other:
+// the roster of names, and the tools for messages.
+//
+// Laws:
+//
+//   - A name is resolved when a message is sent, to one agent. A name that
+//     nobody has is an error that lists those that come near; an agent that has
+//     ended is an error too. Nothing is queued for nobody.
+//   - "Queued" is said after the message is on disk, and nothing more is said
+//     than that: delivered and read are told by receipts.
+//   - A broadcast is one message for each member but the sender, each with its
+//     own receipt; a member that cannot take it is named.
+package team

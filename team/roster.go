@@ -1,0 +1,127 @@
+package team
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/transcript"
+)
+
+// Everyone is the address of all members but the sender.
+const Everyone = "*"
+
+// Roster knows the agents of a session by name.
+type Roster struct {
+	agents *actors.Coordinator
+}
+
+// NewRoster returns the roster of a session's agents.
+func NewRoster(c *actors.Coordinator) *Roster { return &Roster{agents: c} }
+
+// UnknownAgentError reports a message to a name that nobody has.
+type UnknownAgentError struct {
+	Name  string
+	Near  []string // names that come near, best first
+	Known []string // every name that can be written to, sorted
+}
+
+func (e *UnknownAgentError) Error() string {
+	text := fmt.Sprintf("there is no agent named %q", e.Name)
+	if len(e.Near) > 0 {
+		text += "; did you mean " + strings.Join(e.Near, " or ") + "?"
+	}
+	if len(e.Known) == 0 {
+		return text + " (nobody can be written to)"
+	}
+	return text + " (known: " + strings.Join(e.Known, ", ") + ")"
+}
+
+// EndedError reports a message to an agent that has ended.
+type EndedError struct {
+	Name    string
+	Outcome transcript.Outcome
+}
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("%s has ended (%s) and reads no messages; start a new agent for more work", e.Name, e.Outcome)
+}
+
+// Find returns the one agent that name means: a teammate's name, an agent id,
+// team-lead or main. Its errors are *UnknownAgentError and *EndedError.
+func (r *Roster) Find(name string) (*transcript.Transcript, error) {
+	switch strings.ToLower(name) {
+	case actors.LeadName, "main", "lead":
+		name = string(actors.LeadID)
+	}
+	t, ok := r.agents.Find(name)
+	if !ok || t.Spec().Role == transcript.User {
+		return nil, r.unknown(name)
+	}
+	if life := t.Life(); life.Closed {
+		return nil, &EndedError{Name: actors.DisplayName(life.Spec), Outcome: life.Outcome}
+	}
+	return t, nil
+}
+
+func (r *Roster) unknown(name string) error {
+	e := &UnknownAgentError{Name: name}
+	for _, m := range r.Members() {
+		e.Known = append(e.Known, actors.DisplayName(m.Life.Spec))
+	}
+	slices.Sort(e.Known)
+	e.Near = near(name, e.Known)
+	return e
+}
+
+// Members returns those who can be written to: the lead, the teammates and
+// every agent that has not ended, oldest first.
+func (r *Roster) Members() []actors.Status {
+	return slices.DeleteFunc(r.agents.Status(), func(s actors.Status) bool {
+		return s.Life.Closed || s.Life.Spec.Role == transcript.User
+	})
+}
+
+// near returns the names within two edits of name, or that begin with it.
+func near(name string, known []string) []string {
+	type candidate struct {
+		name string
+		far  int
+	}
+	var all []candidate
+	for _, k := range known {
+		far := distance(strings.ToLower(name), strings.ToLower(k))
+		if far <= 2 || name != "" && strings.HasPrefix(strings.ToLower(k), strings.ToLower(name)) {
+			all = append(all, candidate{k, far})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
+	var names []string
+	for _, c := range all[:min(len(all), 3)] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// distance is the number of single-byte edits between two names.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,88 @@
+package team
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"golang.org/x/sync/errgroup"
+)
+
+// Letter is what somebody wants to say.
+type Letter struct {
+	To      string // a name, an agent id, or Everyone
+	Text    string
+	Summary string
+	// Key makes sending repeatable: two letters of one sender with the same key
+	// and receiver are one message. Empty means that each is its own.
+	Key string
+}
+
+// Posted is what became of a letter to one receiver.
+type Posted struct {
+	Name string // of the receiver
+	ID   mailbox.ID
+	Err  error // why it was not accepted
+}
+
+// ErrAlone is the answer to a broadcast when there is nobody else.
+var ErrAlone = errors.New("there is nobody else in the session to write to")
+
+// Send accepts a letter: it is on disk when Send returns. For Everyone there is
+// one Posted for each member but the sender; otherwise exactly one.
+func (r *Roster) Send(from *transcript.Transcript, l Letter) ([]Posted, error) {
+	if l.To != Everyone {
+		to, err := r.Find(l.To)
+		if err != nil {
+			return nil, err
+		}
+		p := r.post(from, to, l, mailbox.KindText)
+		return []Posted{p}, p.Err
+	}
+	var others []*transcript.Transcript
+	for _, m := range r.Members() {
+		if m.Life.Spec.ID == from.ID() {
+			continue
+		}
+		if t, ok := r.agents.Find(string(m.Life.Spec.ID)); ok {
+			others = append(others, t)
+		}
+	}
+	if len(others) == 0 {
+		return nil, ErrAlone
+	}
+	all := make([]Posted, len(others))
+	var group errgroup.Group // one wait for the disk for all of them
+	for i, to := range others {
+		group.Go(func() error {
+			all[i] = r.post(from, to, l, mailbox.KindBroadcast)
+			return nil
+		})
+	}
+	return all, group.Wait()
+}
+
+func (r *Roster) post(from, to *transcript.Transcript, l Letter, kind mailbox.Kind) Posted {
+	sender, receiver := from.Spec(), to.Spec()
+	e := mailbox.Envelope{
+		To:       mailbox.Address{Agent: receiver.ID},
+		FromName: actors.DisplayName(sender), ToName: actors.DisplayName(receiver),
+		Kind: kind, Summary: l.Summary, Body: l.Text,
+	}
+	if l.Key != "" {
+		e.ID = letterID(sender.ID, receiver.ID, l.Key)
+	}
+	e, err := from.Send(e)
+	if err == nil {
+		r.agents.Sent(from, e)
+	}
+	return Posted{Name: e.ToName, ID: e.ID, Err: err}
+}
+
+func letterID(from, to mailbox.AgentID, key string) mailbox.ID {
+	sum := sha256.Sum256([]byte(string(from) + "\x00" + string(to) + "\x00" + key))
+	return mailbox.ID("m" + hex.EncodeToString(sum[:12]))
+}

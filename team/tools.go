@@ -1,0 +1,156 @@
+package team
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// toolNames are the names of the tools that Tools returns.
+var toolNames = [...]string{"SendMessage", "ListAgents"}
+
+// ToolNames returns the names of this package's tools.
+func ToolNames() []string { return toolNames[:] }
+
+// Tools returns the tools with which one agent reaches the others.
+func (r *Roster) Tools(self actors.Agent) []tool.Tool {
+	return []tool.Tool{&sendTool{r, self}, &listTool{r, self}}
+}
+
+type sendTool struct {
+	roster *Roster
+	self   actors.Agent
+}
+
+const sendSchema = `{"type":"object","properties":{` +
+	`"to":{"type":"string","description":"A teammate's name, an agent id, team-lead, or * for everyone else"},` +
+	`"message":{"type":"string","description":"The text. The receiver does not see your conversation"},` +
+	`"summary":{"type":"string","description":"Five to ten words for a one-line preview"}` +
+	`},"required":["to","message"]}`
+
+func (s *sendTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "SendMessage",
+		Description: "Writes to another agent. The message is kept on disk at once and reaches the receiver at its next step, even while it works. " +
+			"What others write to you arrives by itself; there is nothing to poll.",
+		Schema:   json.RawMessage(sendSchema),
+		Recorded: true,
+	}
+}
+
+type sendInput struct {
+	To      string          `json:"to"`
+	Message json.RawMessage `json:"message"`
+	Summary string          `json:"summary"`
+}
+
+// text returns the message as text; other JSON than a string is refused.
+func (in sendInput) text() (string, error) {
+	var text string
+	if err := json.Unmarshal(in.Message, &text); err != nil {
+		return "", errors.New("message must be a text")
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", errors.New("the message is empty")
+	}
+	return text, nil
+}
+
+func (s *sendTool) Run(_ context.Context, c tool.Call) (tool.Result, error) {
+	var in sendInput
+	if bad, ok := tool.Decode(c, &in); !ok {
+		return bad, nil
+	}
+	text, err := in.text()
+	if err != nil {
+		return tool.Errorf("not sent: %v", err), nil
+	}
+	summary := in.Summary
+	if summary == "" {
+		summary = firstLine(text)
+	}
+	posted, err := s.roster.Send(s.self.Transcript, Letter{To: in.To, Text: text, Summary: summary, Key: c.ID})
+	if err != nil {
+		var full *mailbox.FullError
+		if errors.As(err, &full) {
+			return tool.Errorf("not sent: the mailbox of %s is full (%d messages wait there); go on with something else and try later", in.To, full.Queued), nil
+		}
+		return tool.Errorf("not sent: %v", err), nil
+	}
+	return s.result(posted), nil
+}
+
+func (s *sendTool) result(posted []Posted) tool.Result {
+	var text strings.Builder
+	failed := 0
+	for _, p := range posted {
+		if p.Err != nil {
+			failed++
+			fmt.Fprintf(&text, "not sent to %s: %v\n", p.Name, p.Err)
+			continue
+		}
+		fmt.Fprintf(&text, "queued for %s, id=%s (not yet delivered)\n", p.Name, p.ID)
+	}
+	return tool.Result{
+		Text:    strings.TrimSuffix(text.String(), "\n"),
+		IsError: failed == len(posted),
+		Detail:  sendDetail(posted, failed),
+	}
+}
+
+func sendDetail(posted []Posted, failed int) json.RawMessage {
+	ids := make(map[string]mailbox.ID, len(posted))
+	for _, p := range posted {
+		if p.Err == nil {
+			ids[p.Name] = p.ID
+		}
+	}
+	raw, err := json.Marshal(map[string]any{
+		"success": failed == 0, "message": fmt.Sprintf("%d of %d queued", len(posted)-failed, len(posted)), "ids": ids,
+	})
+	if err != nil {
+		return nil // plain data always encodes
+	}
+	return raw
+}
+
+// firstLine is the preview of a message that names none.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(line); len(runes) > 200 {
+		return string(runes[:199]) + "…"
+	}
+	return line
+}
+
+type listTool struct {
+	roster *Roster
+	self   actors.Agent
+}
+
+func (l *listTool) Spec() tool.Spec {
+	return tool.Spec{
+		Name:        "ListAgents",
+		Description: "Lists the agents you can write to, with their type and what they are doing.",
+		Schema:      json.RawMessage(`{"type":"object","properties":{}}`),
+		ReadOnly:    true,
+		Parallel:    true,
+	}
+}
+
+func (l *listTool) Run(context.Context, tool.Call) (tool.Result, error) {
+	var text strings.Builder
+	fmt.Fprintf(&text, "You are %s.\n", actors.DisplayName(l.self.Spec))
+	for _, m := range l.roster.Members() {
+		if s := m.Life.Spec; s.ID != l.self.Spec.ID {
+			fmt.Fprintf(&text, "%s (%s, id %s): %s\n", actors.DisplayName(s), s.Type, s.ID, m.State.Name)
+		}
+	}
+	return tool.Result{Text: strings.TrimSuffix(text.String(), "\n")}, nil
+}
