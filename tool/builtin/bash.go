@@ -1,0 +1,346 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/actorswarm/swarm/tool"
+)
+
+const (
+	defaultTimeout = 120 * time.Second
+	longestTimeout = 600 * time.Second
+	maxCommand     = 100 << 10 // bytes; the kernel takes 128 KB in one argument
+)
+
+const bashSchema = `{"type":"object","additionalProperties":false,"required":["command"],"properties":{` +
+	`"command":{"type":"string","description":"The command line"},` +
+	`"timeout":{"type":"integer","minimum":1,"description":"Milliseconds the command may take; 120000 if left out, 600000 at most"},` +
+	`"description":{"type":"string","description":"What the command does, in a few words, for the person who watches"},` +
+	`"run_in_background":{"type":"boolean","description":"Return at once and let the command run on; its output goes to a file"}}}`
+
+const bashDescription = `Runs a command with bash and shows its output, standard error included.
+The working directory carries over to the next call while it stays inside the project; variables and functions do not.
+There is no terminal and no input. Everything a command starts ends with it: for servers and long work set run_in_background, then Read the output file it names.
+Long output is shown by its start and end and kept in a file. To read, find or change files use Read, Grep, Glob and Edit.`
+
+// ErrClosed is why commands end, and are refused, after Close.
+var ErrClosed = errors.New("the tools of this agent are closed")
+
+// bashTool runs commands one at a time, and any number in the background.
+type bashTool struct {
+	env        Env
+	base       []string // environment of every command, but for its mark
+	real       string   // Env.Dir with its links followed
+	unhook     func() bool
+	closing    chan struct{}
+	closeOnce  sync.Once
+	background sync.WaitGroup // a goroutine for each background command
+
+	turn chan struct{} // holds one token; the call that has it may run
+	cwd  string        // guarded by turn
+
+	mu     sync.Mutex
+	closed bool    // guarded by mu
+	tasks  []*task // guarded by mu
+}
+
+type bashInput struct {
+	Command    string `json:"command"`
+	Timeout    int64  `json:"timeout"`
+	Background bool   `json:"run_in_background"`
+}
+
+func newBash(e Env) *bashTool {
+	b := &bashTool{
+		env: e, real: e.Dir, cwd: e.Dir,
+		closing: make(chan struct{}), turn: make(chan struct{}, 1), unhook: func() bool { return true },
+	}
+	b.turn <- struct{}{}
+	if real, err := filepath.EvalSymlinks(e.Dir); err == nil {
+		b.real = real
+	}
+	b.base = append(childEnv(e.Getenv, e.Pass),
+		"SWARM_AGENT="+e.Tag, "SWARM_SESSION="+e.Session, "SWARM_RUNTIME="+runtimeMark())
+	if e.Scope != nil {
+		b.unhook = context.AfterFunc(e.Scope, b.shut)
+	}
+	return b
+}
+
+func (*bashTool) Spec() tool.Spec {
+	return tool.Spec{Name: "Bash", Description: bashDescription, Schema: json.RawMessage(bashSchema)}
+}
+
+func (b *bashTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
+	var in bashInput
+	if bad, ok := tool.Decode(c, &in); !ok {
+		return bad, nil
+	}
+	if err := checkCommand(in.Command); err != nil {
+		return failure(err), nil
+	}
+	select {
+	case <-b.turn:
+	case <-ctx.Done():
+		return tool.Errorf("The command was not started: %v", context.Cause(ctx)), nil
+	}
+	defer func() { b.turn <- struct{}{} }()
+	if err := b.refusal(ctx); err != nil {
+		return tool.Errorf("The command was not started: %v", err), nil
+	}
+	if in.Background {
+		return b.launch(in.Command), nil
+	}
+	return b.foreground(ctx, in), nil
+}
+
+func checkCommand(command string) error {
+	switch {
+	case strings.TrimSpace(command) == "":
+		return errors.New("the command is empty")
+	case strings.ContainsRune(command, 0):
+		return errors.New("the command holds a NUL character, which no program can be given")
+	case len(command) > maxCommand:
+		return fmt.Errorf("the command has %s, more than fits (%s); put it into a file with Write and run that", size(int64(len(command))), size(maxCommand))
+	}
+	return nil
+}
+
+func (b *bashTool) refusal(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return ErrClosed
+	}
+	return context.Cause(ctx)
+}
+
+// timeout clamps what a call asks for.
+func (b *bashTool) timeout(ms int64) time.Duration {
+	longest := cmp.Or(b.env.MaxBashTimeout, longestTimeout)
+	if ms <= 0 {
+		return min(cmp.Or(b.env.BashTimeout, defaultTimeout), longest)
+	}
+	return min(time.Duration(min(ms, longest.Milliseconds()))*time.Millisecond, longest)
+}
+
+// command prepares a shell for a line; report is the file it leaves its
+// working directory in, "" for none.
+func (b *bashTool) command(line, mark, report string) *exec.Cmd {
+	// The line is evaluated rather than given to the shell, so that the
+	// shell is there at its end to report; "set --" hides our arguments.
+	const script = `_swarm_report=$1 _swarm_line=$2; set --; ` +
+		`[ -z "$_swarm_report" ] || trap 'pwd -P >|"$_swarm_report"' EXIT; eval "$_swarm_line"`
+	shell := findShell()
+	args := slices.Concat(shell[1:], []string{"-c", script, "bash", report, line})
+	cmd := exec.Command(shell[0], args...)
+	cmd.Dir = b.cwd
+	cmd.Env = slices.Concat(b.base, []string{"SWARM_CALL=" + mark})
+	return cmd
+}
+
+// findShell prefers bash, told to read no start-up files.
+func findShell() []string {
+	for _, name := range []string{"bash", "/bin/bash", "/usr/local/bin/bash"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return []string{path, "--noprofile", "--norc"}
+		}
+	}
+	return []string{"/bin/sh"}
+}
+
+// foreground runs a command to its end.
+func (b *bashTool) foreground(ctx context.Context, in bashInput) tool.Result {
+	note := b.checkFolder()
+	mark := rand.Text()
+	report, err := reportFile()
+	if err != nil {
+		return failure(err)
+	}
+	out := newCapture(b.env.OutputDir, "bash-"+mark+".txt", maxOutput)
+	p, err := startProcess(b.command(in.Command, mark, report), mark, out)
+	if err != nil {
+		return failure(fmt.Errorf("start the command: %w", errors.Join(err, os.Remove(report))))
+	}
+	r := run{command: in.Command, out: out, timeout: b.timeout(in.Timeout)}
+	r.await(ctx, p, b.closing)
+	out.close()
+	r.notes = append(r.notes, note, b.follow(report))
+	return r.result()
+}
+
+// reportFile makes the empty file in which a shell reports its folder.
+func reportFile() (string, error) {
+	f, err := os.CreateTemp("", "swarm-cwd-*")
+	if err != nil {
+		return "", fmt.Errorf("prepare the command: %w", err)
+	}
+	return f.Name(), f.Close()
+}
+
+// checkFolder returns to Env.Dir if the folder of the shell is gone.
+func (b *bashTool) checkFolder() (note string) {
+	if info, err := os.Stat(b.cwd); err == nil && info.IsDir() || b.cwd == b.env.Dir {
+		return ""
+	}
+	gone := b.cwd
+	b.cwd = b.env.Dir
+	return fmt.Sprintf("The folder %s is gone; the command ran in %s.", gone, b.cwd)
+}
+
+// follow makes the folder the shell ended in the one the next starts in.
+func (b *bashTool) follow(report string) (note string) {
+	content, err := readSmall(report, 64<<10)
+	if removeErr := os.Remove(report); err != nil || removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
+		return fmt.Sprintf("The folder of the shell is not known: %v", errors.Join(err, removeErr))
+	}
+	dir := strings.TrimSuffix(string(content), "\n")
+	if dir == "" {
+		return "" // the shell was killed or replaced; it stays where it was
+	}
+	rel, inside := within(b.real, dir)
+	if !inside {
+		b.cwd = b.env.Dir
+		return fmt.Sprintf("The shell had left the project for %s; the next command starts in %s.", dir, b.cwd)
+	}
+	b.cwd = filepath.Join(b.env.Dir, rel)
+	return ""
+}
+
+// run is one foreground command and how it ended.
+type run struct {
+	command string
+	out     *capture
+	timeout time.Duration
+
+	code     int
+	by       syscall.Signal
+	timedOut bool
+	stopped  error // why, if it was stopped from outside
+	flooded  bool
+	notes    []string
+}
+
+// await lets the process run until it ends or has to be ended.
+func (r *run) await(ctx context.Context, p *process, closing <-chan struct{}) {
+	limit := time.NewTimer(r.timeout)
+	defer limit.Stop()
+	var err error
+	natural := false
+	select {
+	case <-p.ended:
+		natural = true
+	case <-limit.C:
+		r.timedOut = true
+		err = p.terminate(killGrace)
+	case <-ctx.Done():
+		r.stopped = context.Cause(ctx)
+		err = p.terminate(stopGrace)
+	case <-closing:
+		r.stopped = ErrClosed
+		err = p.terminate(stopGrace)
+	case <-r.out.full:
+		r.flooded = true
+		err = p.signal(syscall.SIGKILL)
+	}
+	left := p.finish(natural)
+	r.code, r.by, _ = p.exit()
+	r.tell(left, errors.Join(err, left.err), natural)
+}
+
+func (r *run) tell(left leftovers, err error, natural bool) {
+	switch {
+	case left.alive:
+		r.notes = append(r.notes, "Some processes of this command could not be ended and may still run.")
+	case natural && left.killed > 0:
+		r.notes = append(r.notes, fmt.Sprintf("Processes the command had left running were ended: %d. Use run_in_background for what should go on.", left.killed))
+	}
+	if err != nil {
+		r.notes = append(r.notes, fmt.Sprintf("Ending the command was difficult: %v", err))
+	}
+}
+
+// result is the output with what the model has to know of the ending.
+func (r *run) result() tool.Result {
+	why := ""
+	if r.by == 0 {
+		why = meaning(r.command, r.code)
+	}
+	head := r.headline()
+	failed := head != "" && (why == "" || r.cutShort())
+	if !failed && why != "" {
+		head = ""
+		r.notes = append(r.notes, fmt.Sprintf("Exit code %d: %s.", r.code, why))
+	}
+	parts := []string{head, r.out.text()}
+	for _, n := range r.notes {
+		if n != "" {
+			parts = append(parts, "("+n+")")
+		}
+	}
+	text := strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
+	if text == "" {
+		text = "(no output)"
+	}
+	return tool.Result{Text: text, IsError: failed, Detail: r.detail(why)}
+}
+
+func (r *run) cutShort() bool { return r.timedOut || r.stopped != nil || r.flooded }
+
+func (r *run) headline() string {
+	switch {
+	case r.timedOut:
+		return fmt.Sprintf("The command was ended after its time limit of %v; this is its output so far. Give a longer timeout, or use run_in_background.", r.timeout)
+	case r.stopped != nil:
+		return fmt.Sprintf("The command was stopped: %v. This is its output so far.", r.stopped)
+	case r.flooded:
+		return fmt.Sprintf("The command was ended after printing %s.", size(maxOutput))
+	case r.by != 0:
+		return fmt.Sprintf("Exit code %d (ended by signal: %v)", r.code, r.by)
+	case r.code != 0:
+		return fmt.Sprintf("Exit code %d", r.code)
+	}
+	return ""
+}
+
+// bashDetail is the structured form of a result.
+type bashDetail struct {
+	ExitCode    *int   `json:"exitCode,omitempty"`
+	Interrupted bool   `json:"interrupted"`
+	TimedOut    int64  `json:"timedOutAfterMs,omitempty"`
+	Meaning     string `json:"returnCodeInterpretation,omitempty"`
+	Path        string `json:"persistedOutputPath,omitempty"`
+	Size        int64  `json:"persistedOutputSize,omitempty"`
+	TaskID      string `json:"backgroundTaskId,omitempty"`
+}
+
+func (r *run) detail(why string) json.RawMessage {
+	d := bashDetail{ExitCode: &r.code, Interrupted: r.stopped != nil, Meaning: why}
+	if r.timedOut {
+		d.TimedOut = r.timeout.Milliseconds()
+	}
+	d.Path, d.Size = r.out.kept()
+	return d.encode()
+}
+
+func (d bashDetail) encode() json.RawMessage {
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return nil // strings and numbers always encode
+	}
+	return raw
+}

@@ -1,0 +1,107 @@
+// Package builtin holds the tools every agent knows: Read, Write, Edit, Glob,
+// Grep and Bash. New makes one set for one agent; the set remembers which files
+// the agent has seen and where its shell stands.
+//
+// Laws:
+//
+//   - No lost update. Write and Edit replace a file as a whole, under a lock
+//     that every agent of every process on this machine takes, and only if the
+//     content is still the one the new text was made from.
+//   - Nothing is overwritten unseen. An existing file is changed only by an
+//     agent that has read it; Write needs to have seen all of the present
+//     content, Edit an exact match that is unique.
+//   - A file is whole at every moment: new content is written beside it, made
+//     durable and renamed into place. Links are followed, the mode is kept.
+//   - No file hangs a tool. Devices, pipes, sockets, /proc and /dev are refused
+//     before and after opening.
+//   - A foreground command leaves nothing behind. When Bash returns, every
+//     process of the call that still carries the call's mark (its environment
+//     or its lifeline descriptor) is dead, whether the command ended, timed
+//     out or was stopped; a stop takes less than a second.
+//   - A background command lives until it ends, until Stop, Close or the end
+//     of Env.Scope, and its output is in a file from the first byte.
+//   - A command sees an environment made from an allow list, no terminal and
+//     an empty standard input.
+//   - Output is bounded: what is shown, what is kept, what a command may print.
+//
+// The tools of one set may be called at the same time, though calls of Bash
+// run one after another. Close may be called twice and concurrently.
+//
+// Not promised: isolation (a command may read what the user may read); the end
+// of a process that has shed its environment, closed every descriptor and left
+// its session; on systems without /proc, the end of a process that left its
+// session at all. The process does not become a subreaper for the sake of its
+// commands: collecting foreign orphans would race with every other user of
+// os/exec in the program, and marks find the same processes without it.
+package builtin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/actorswarm/swarm/tool"
+)
+
+// Env is the place and the limits of one agent's tools. Dir is required; the
+// zero value of every other field works.
+type Env struct {
+	// Dir is the absolute working directory. Relative paths of all tools are
+	// resolved against it; Bash starts there.
+	Dir string
+	// OutputDir receives long and background output. It is made with mode
+	// 0700, files with 0600. Empty: long output is cut and background
+	// commands are refused.
+	OutputDir string
+	// Tag and Session are written into the environment of every command as
+	// SWARM_AGENT and SWARM_SESSION, so that what is left of a killed runtime
+	// can be found; see Reap.
+	Tag     string
+	Session string
+	// Getenv is the source of the allow-listed environment of commands, as
+	// os.Getenv; nil is an empty environment with a PATH to fall back on.
+	Getenv func(string) string
+	// Pass names further variables to take from Getenv. Names of model and
+	// cloud credentials are never passed, listed or not.
+	Pass []string
+	// Dirs are further readable folders, named in messages only.
+	Dirs []string
+	// BashTimeout and MaxBashTimeout bound a foreground command: the time
+	// used when a call names none, and the most a call can name. Zero is
+	// 120 s and 600 s.
+	BashTimeout, MaxBashTimeout time.Duration
+	// Scope ends background commands when it ends; nil leaves that to Close.
+	Scope context.Context
+	// OnTask is told once, in a goroutine of the set, when a background
+	// command has ended. It must not call Close or Stop.
+	OnTask func(Task)
+}
+
+// New returns Read, Write, Edit, Glob, Grep and Bash for one agent. Close
+// ends what they started.
+func New(e Env) []tool.Tool {
+	at := place{dir: e.Dir, dirs: e.Dirs, getenv: e.Getenv}
+	seen := &views{}
+	return []tool.Tool{
+		&readTool{at: at, seen: seen},
+		&writeTool{at: at, seen: seen},
+		&editTool{at: at, seen: seen},
+		&globTool{at: at},
+		&grepTool{at: at, ripgrep: findRipgrep()},
+		newBash(e),
+	}
+}
+
+// Close ends the background commands of a set and returns when their
+// processes are gone. Tools that hold nothing are passed over, so any mixture
+// of tools may be given.
+func Close(tools []tool.Tool) error {
+	var errs []error
+	for _, t := range tools {
+		if c, ok := t.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,75 @@
+package builtin
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	lockWait = 30 * time.Second // before a lock is taken to be stuck
+	lockTick = 10 * time.Millisecond
+)
+
+// lockFolder takes the advisory lock of an open folder, which all writers of
+// this package take, in this process and in others. The lock is the kernel's:
+// it leaves no file behind and ends with its holder.
+func lockFolder(ctx context.Context, folder *os.File) (unlock func() error, err error) {
+	err = flock(ctx, folder)
+	if err == nil {
+		return func() error { return unix.Flock(int(folder.Fd()), unix.LOCK_UN) }, nil
+	}
+	if !errors.Is(err, unix.EBADF) && !errors.Is(err, unix.ENOLCK) && !errors.Is(err, unix.EOPNOTSUPP) {
+		return nil, err
+	}
+	return lockBeside(ctx, folder.Name())
+}
+
+// lockBeside locks a file in the temporary directory that stands for a folder
+// whose file system (NFS for one) does not lock folders.
+func lockBeside(ctx context.Context, folder string) (unlock func() error, err error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("swarm-locks-%d", os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make the folder of locks: %w", err)
+	}
+	name := fmt.Sprintf("%x", sha256.Sum256([]byte(folder)))
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of %s: %w", folder, err)
+	}
+	if err := flock(ctx, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
+}
+
+// flock waits for an exclusive lock by asking again after short, uneven
+// pauses: the blocking call could not be stopped by ctx.
+func flock(ctx context.Context, f *os.File) error {
+	deadline := time.NewTimer(lockWait)
+	defer deadline.Stop()
+	for pause := lockTick / 64; ; pause = min(2*pause, lockTick) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-deadline.C:
+			return fmt.Errorf("another program has held the lock of %s for %v; try again when it is done", f.Name(), lockWait)
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the lock of %s was stopped: %w", f.Name(), context.Cause(ctx))
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package builtin
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sessionAttr puts a command into a session of its own and has the kernel kill
+// the shell if the runtime dies.
+func sessionAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// awaitEnd returns when a child has ended, and leaves it uncollected so that
+// its number, which is that of its group, stays taken.
+func awaitEnd(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// killMarked kills every process that carries the mark of the command in its
+// environment or holds its lifeline, and adds their numbers to seen.
+func (p *process) killMarked(seen map[int]bool) error {
+	env := []byte("SWARM_CALL=" + p.mark + "\x00")
+	pipe, err := pipeName(p.life)
+	if err != nil {
+		return err
+	}
+	return killEach(seen, func(pid int) bool {
+		if pid == p.cmd.Process.Pid {
+			return false // the group's own signal ends the shell
+		}
+		return hasEnv(pid, env) || holds(pid, pipe)
+	})
+}
+
+// killEach kills the processes that match, other than this one.
+func killEach(seen map[int]bool, match func(pid int) bool) error {
+	procs, err := os.Open("/proc")
+	if err != nil {
+		return fmt.Errorf("look for processes left over: %w", err)
+	}
+	names, err := procs.Readdirnames(-1)
+	if err = errors.Join(err, procs.Close()); err != nil {
+		return fmt.Errorf("look for processes left over: %w", err)
+	}
+	var errs []error
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == os.Getpid() || !match(pid) {
+			continue
+		}
+		killed, err := killIf(pid, match)
+		if killed {
+			seen[pid] = true
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// killIf takes hold of a process, makes sure that it is the one that matched,
+// and kills it. The hold goes to the process and not to its number, so a
+// number used again meanwhile is never hit.
+func killIf(pid int, match func(pid int) bool) (killed bool, err error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return false, nil
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
+		return killSame(pid, match)
+	case err != nil:
+		return false, fmt.Errorf("take hold of process %d: %w", pid, err)
+	}
+	defer func() { err = errors.Join(err, unix.Close(fd)) }()
+	if !match(pid) {
+		return false, nil
+	}
+	err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("kill process %d: %w", pid, err)
+	}
+	reap(pid)
+	return true, nil
+}
+
+// killSame is killIf for kernels without handles on processes: the time at
+// which the process started tells it from a later one of the same number.
+func killSame(pid int, match func(pid int) bool) (bool, error) {
+	start, err := startTime(pid)
+	if err != nil || !match(pid) {
+		return false, nil
+	}
+	if again, err := startTime(pid); err != nil || again != start {
+		return false, nil
+	}
+	err = unix.Kill(pid, unix.SIGKILL)
+	if errors.Is(err, unix.ESRCH) {
+		return false, nil
+	}
+	reap(pid)
+	return err == nil, err
+}
+
+// reap collects a killed process if it has become our child, which happens
+// where the runtime is the first process of a container. Elsewhere the wait
+// fails, as it should, and init collects.
+func reap(pid int) {
+	for range 50 {
+		got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		if got == pid || err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// hasEnv looks for an entry, with the NUL that ends it, in the environment a
+// process was started with. What may not be read is not ours.
+func hasEnv(pid int, entry []byte) bool {
+	env, err := os.ReadFile(procFile(pid, "environ"))
+	return err == nil && (bytes.HasPrefix(env, entry) || bytes.Contains(env, append([]byte{0}, entry...)))
+}
+
+// holds reports whether a process has a pipe open.
+func holds(pid int, pipe string) bool {
+	target, err := os.Readlink(procFile(pid, "fd/"+strconv.Itoa(lifelineFD)))
+	return err == nil && target == pipe
+}
+
+func pipeName(f *os.File) (string, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("look at the lifeline of a command: %w", err)
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", errors.New("look at the lifeline of a command: no inode")
+	}
+	return fmt.Sprintf("pipe:[%d]", st.Ino), nil
+}
+
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
+
+// startTime is when a process started, in ticks since boot; with the number it
+// identifies a process until the next boot.
+func startTime(pid int) (string, error) {
+	stat, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return "", err
+	}
+	// The second field is the name, in parentheses, and may hold anything.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return "", fmt.Errorf("read %s: too few fields", procFile(pid, "stat"))
+	}
+	return fields[19], nil
+}
+
+// runtimeMark identifies this process in the environment of its commands.
+func runtimeMark() string {
+	start, err := startTime(os.Getpid())
+	if err != nil {
+		start = "0"
+	}
+	return strconv.Itoa(os.Getpid()) + "." + start
+}
+
+// runs reports whether the process a mark was made by is still there.
+func runs(mark string) bool {
+	number, start, _ := strings.Cut(mark, ".")
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		return false
+	}
+	now, err := startTime(pid)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return now == start
+}
+
+// Reap kills the processes that commands of a session have left behind: those
+// that carry the session's mark and whose runtime is gone, killed before it
+// could end them. Processes of a living runtime are never touched, so Reap may
+// be called at any time, and by several runtimes. It returns how many it
+// killed, once they are gone or a second has passed.
+func Reap(session string) (killed int, err error) {
+	if session == "" {
+		return 0, errors.New("reap processes: the session has no name")
+	}
+	seen := make(map[int]bool)
+	for limit := time.Now().Add(time.Second); ; {
+		before := len(seen)
+		err := killEach(seen, func(pid int) bool { return orphaned(pid, session) })
+		if err != nil || len(seen) == before || time.Now().After(limit) {
+			return len(seen), err
+		}
+		<-time.After(sweepTick)
+	}
+}
+
+func orphaned(pid int, session string) bool {
+	env, err := os.ReadFile(procFile(pid, "environ"))
+	if err != nil {
+		return false
+	}
+	of, by := "", ""
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		if v, ok := bytes.CutPrefix(entry, []byte("SWARM_SESSION=")); ok {
+			of = string(v)
+		}
+		if v, ok := bytes.CutPrefix(entry, []byte("SWARM_RUNTIME=")); ok {
+			by = string(v)
+		}
+	}
+	return of == session && by != "" && !runs(by)
+}

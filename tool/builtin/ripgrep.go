@@ -1,0 +1,212 @@
+package builtin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func findRipgrep() string {
+	path, err := exec.LookPath("rg")
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// errEnough ends a search that has filled its answer.
+var errEnough = errors.New("the answer is full")
+
+// ripgrep runs rg in the root of the query and hands its results to emit, in
+// the form in which the search in process gives them.
+func ripgrep(ctx context.Context, program string, q *query, emit func(string) bool) error {
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	cmd := exec.CommandContext(run, program, q.ripgrepArgs(ctx)...)
+	var complaint bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stderr = q.real, q.env, &complaint
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("run rg: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("run rg: %w", err)
+	}
+	p := ripgrepOutput{q: q, r: bufio.NewReaderSize(out, 64<<10)}
+	any, readErr := p.each(func(line string) bool {
+		if emit(line) {
+			return true
+		}
+		cancel(errEnough)
+		return false
+	})
+	waitErr := cmd.Wait()
+	switch {
+	case errors.Is(context.Cause(run), errEnough):
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("the search was stopped: %w", context.Cause(ctx))
+	case readErr != nil:
+		return fmt.Errorf("read what rg found: %w", readErr)
+	}
+	return q.verdict(waitErr, any, complaint.String())
+}
+
+// verdict reads rg's exit code: 1 is no match, 2 a complaint, which counts only
+// if nothing was found, as it may be about one unreadable file.
+func (q *query) verdict(err error, any bool, complaint string) error {
+	var exit *exec.ExitError
+	if err == nil || any || errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil
+	}
+	complaint = strings.TrimSpace(complaint)
+	if strings.HasPrefix(complaint, "regex parse error") || strings.Contains(complaint, "is not allowed in a regex") {
+		return &patternError{pattern: q.pattern, why: complaint}
+	}
+	if complaint == "" {
+		return nil // files that could not be read, of which --no-messages is silent
+	}
+	return fmt.Errorf("rg: %s", complaint)
+}
+
+func (q *query) ripgrepArgs(ctx context.Context) []string {
+	args := []string{
+		"--no-config", "--color=never", "--no-heading", "--with-filename", "--null", "--hidden", "--no-messages",
+		"--no-ignore-dot", "--no-require-git", "--sort=path", "--max-filesize=" + strconv.Itoa(maxText),
+	}
+	if q.outside(ctx) {
+		args = append(args, "--no-ignore-parent")
+	}
+	args = slices.Concat(args, q.modeArgs(), q.fileArgs())
+	target := "./" + q.only
+	return append(args, "--regexp="+q.pattern, "--", target)
+}
+
+// outside says that the ignore files above the root do not count: there is no
+// repository around it, or it ignores the root, which the caller named.
+func (q *query) outside(ctx context.Context) bool {
+	top, inside := repository(q.real)
+	if !inside || top == q.real {
+		return true
+	}
+	_, ignored := runGit(ctx, q.real, q.env, "check-ignore", "-q", ".")
+	return ignored
+}
+
+func (q *query) modeArgs() []string {
+	var args []string
+	if q.fold {
+		args = append(args, "--ignore-case")
+	}
+	if q.multiline {
+		args = append(args, "--multiline", "--multiline-dotall")
+	}
+	switch q.mode {
+	case modeFiles:
+		return append(args, "--files-with-matches")
+	case modeCount:
+		return append(args, "--count")
+	}
+	if q.parts {
+		args = append(args, "--only-matching")
+	}
+	return append(args, "--line-number", "--max-columns="+strconv.Itoa(4*grepLine), "--max-columns-preview",
+		"--before-context="+strconv.Itoa(q.before), "--after-context="+strconv.Itoa(q.after))
+}
+
+func (q *query) fileArgs() []string {
+	var args []string
+	for _, g := range q.globs {
+		args = append(args, "--glob="+g)
+	}
+	for _, name := range []string{".git", ".hg", ".svn"} {
+		args = append(args, "--glob=!"+name)
+	}
+	for _, p := range q.types {
+		args = append(args, "--type-add=wanted:"+p)
+	}
+	if q.types != nil {
+		args = append(args, "--type=wanted")
+	}
+	return args
+}
+
+// ripgrepOutput parses what rg prints: every file name ends in a NUL.
+type ripgrepOutput struct {
+	q *query
+	r *bufio.Reader
+}
+
+// each hands every result to emit until that declines or the output ends; any
+// tells whether there was one.
+func (p ripgrepOutput) each(emit func(string) bool) (any bool, err error) {
+	end := byte('\n')
+	if p.q.mode == modeFiles {
+		end = 0
+	}
+	for {
+		raw, err := p.r.ReadBytes(end)
+		if len(raw) == 0 && err == io.EOF {
+			return any, nil
+		}
+		if err != nil && err != io.EOF {
+			return any, err
+		}
+		line, ok := p.result(string(bytes.TrimSuffix(raw, []byte{end})))
+		if !ok {
+			continue
+		}
+		any = true
+		if !emit(line) {
+			return any, nil
+		}
+	}
+}
+
+// result turns a record of rg into a result; what is none (a warning about a
+// binary file) is passed over.
+func (p ripgrepOutput) result(raw string) (string, bool) {
+	if p.q.mode == modeFiles {
+		return p.name(raw), true
+	}
+	name, rest, ok := strings.Cut(raw, "\x00")
+	switch {
+	case !ok:
+		return groupEnd, raw == groupEnd
+	case p.q.mode == modeCount:
+		return p.name(name) + ":" + rest, true
+	}
+	digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	number, err := strconv.Atoi(rest[:max(digits, 0)])
+	if err != nil {
+		return "", false
+	}
+	return p.q.line(p.name(name), number, rest[digits] == ':', []byte(rest[digits+1:])), true
+}
+
+func (p ripgrepOutput) name(raw string) string {
+	return p.q.display(strings.TrimPrefix(raw, "./"))
+}
+
+// groupEnd stands between groups of lines that do not follow each other.
+const groupEnd = "--"
+
+// line is a result in content mode.
+func (q *query) line(name string, number int, match bool, text []byte) string {
+	mark := "-"
+	if match {
+		mark = ":"
+	}
+	shown := clipLine(bytes.TrimSuffix(text, []byte("\r")), 0, grepLine)
+	if !q.numbers {
+		return name + mark + shown
+	}
+	return name + mark + strconv.Itoa(number) + mark + shown
+}
