@@ -1,6 +1,10 @@
 package model
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
 
 // Usage counts tokens as the provider bills them.
 type Usage struct {
@@ -44,6 +48,57 @@ type Call struct {
 	ID    string
 	Name  string
 	Input json.RawMessage // a JSON object
+}
+
+// NewAnswer puts a complete answer together. It holds providers to the laws:
+// an answer cut at a limit loses its calls and its unsigned thinking and says so
+// to the model, two calls of one id are a Truncated error, and an answer with
+// nothing in it is an Empty one.
+func NewAnswer(id, name, stopReason string, usage Usage, blocks []Block) (*Answer, error) {
+	if call, twice := repeatedCall(blocks); twice {
+		return nil, &Error{Kind: Truncated, Message: fmt.Sprintf("two tool calls have the id %q", call)}
+	}
+	if CutReason(stopReason) {
+		blocks = withoutUnfinished(blocks)
+	}
+	if !slices.ContainsFunc(blocks, func(b Block) bool { return !b.empty() }) {
+		return nil, &Error{Kind: Empty, Message: "it stopped with " + stopReason}
+	}
+	return &Answer{ID: id, Model: name, StopReason: stopReason, Usage: usage, Message: AssistantMessage(blocks...)}, nil
+}
+
+func repeatedCall(blocks []Block) (id string, twice bool) {
+	seen := map[string]bool{}
+	for _, b := range blocks {
+		if b.Type != TypeToolUse {
+			continue
+		}
+		if seen[b.ID] {
+			return b.ID, true
+		}
+		seen[b.ID] = true
+	}
+	return "", false
+}
+
+// withoutUnfinished returns the blocks of a cut answer that the model may see
+// again, and a note of what is missing.
+func withoutUnfinished(blocks []Block) []Block {
+	kept := make([]Block, 0, len(blocks)+1)
+	lost := 0
+	for _, b := range blocks {
+		switch {
+		case b.Type == TypeToolUse:
+			lost++
+		case b.Type == TypeThinking && b.Signature == "":
+		default:
+			kept = append(kept, b)
+		}
+	}
+	if lost > 0 {
+		return append(kept, Text(fmt.Sprintf("[The answer was cut at a length limit. Tool calls in it that were not run: %d.]", lost)))
+	}
+	return kept
 }
 
 // Text returns the text blocks of the answer, joined by newlines.

@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 )
 
@@ -139,6 +140,16 @@ type wireBlock struct {
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
 	IsError   bool            `json:"is_error"`
+}
+
+// BlockFromRaw reads one block in its wire form. The block keeps a copy of the
+// bytes in Raw unless its other fields say all there is.
+func BlockFromRaw(raw json.RawMessage) (Block, error) {
+	t := bytes.TrimSpace(raw)
+	if len(t) == 0 || t[0] != '{' || !json.Valid(t) {
+		return Block{}, errors.New("model: a content block is not a JSON object")
+	}
+	return decodeBlock(t), nil
 }
 
 // decodeBlock reads one block; what its fields cannot hold whole goes to Raw.

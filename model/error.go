@@ -132,7 +132,7 @@ func classify(status int, typ, message string) ErrorKind {
 		return Invalid
 	case status == http.StatusRequestTimeout, status == http.StatusConflict:
 		return Server
-	case status >= 400 && status < 500:
+	case status >= 300 && status < 500:
 		return Invalid
 	}
 	return Server

@@ -1,0 +1,153 @@
+// Package anthropic reaches models through Anthropic's Messages API.
+//
+// Laws:
+//
+//   - The body on the wire is Request.AppendBody, byte for byte. The SDK is
+//     transport only: credentials, version headers, connections.
+//   - One Stream is one request. Nothing is retried here and nothing is read
+//     from the environment; that is for model.Governor and FromEnv.
+//   - An answer is finished only by message_stop after a stop reason. Anything
+//     else, also events that contradict each other, is a Truncated error. Unknown
+//     events are passed over, unknown blocks are kept as they came.
+//   - A silent connection ends: see Options.IdleTimeout and PingTimeout.
+//   - No error holds a credential.
+//
+// A Client starts no goroutines of its own and is safe for concurrent use.
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/actorswarm/swarm/model"
+)
+
+// maxErrorBody bounds what is read of an answer that is an error.
+const maxErrorBody = 1 << 20
+
+// Client is a model.Model.
+type Client struct {
+	sdk     sdk.Client
+	secrets []string
+	betas   []string
+	aliases map[string]string
+	idle    time.Duration
+	ping    time.Duration
+}
+
+var _ model.Model = (*Client)(nil)
+
+// New returns a client. It does not connect.
+func New(o Options) (*Client, error) {
+	if o.APIKey == "" && o.AuthToken == "" && o.BaseURL == "" {
+		return nil, errors.New("anthropic: no credentials; set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or ANTHROPIC_BASE_URL")
+	}
+	opts := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(), option.WithoutOpenTelemetry(), option.WithMaxRetries(0),
+		option.WithHTTPClient(boundedErrors{httpClient(o.HTTPClient)}),
+	}
+	if o.BaseURL != "" {
+		if u, err := url.Parse(o.BaseURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return nil, fmt.Errorf("anthropic: base URL %q is not an http or https address; correct ANTHROPIC_BASE_URL", redactURL(o.BaseURL))
+		}
+		opts = append(opts, option.WithBaseURL(o.BaseURL))
+	}
+	if o.APIKey != "" {
+		opts = append(opts, option.WithAPIKey(o.APIKey))
+	}
+	if o.AuthToken != "" {
+		opts = append(opts, option.WithAuthToken(o.AuthToken))
+	}
+	return &Client{
+		sdk: sdk.NewClient(opts...), secrets: []string{o.APIKey, o.AuthToken},
+		betas: slices.Clone(o.Betas), aliases: o.aliases(),
+		idle: orDefault(o.IdleTimeout, DefaultIdleTimeout), ping: orDefault(o.PingTimeout, DefaultPingTimeout),
+	}, nil
+}
+
+// Resolve returns the full id of a short model name. See Options.Resolve.
+func (c *Client) Resolve(name string) string { return resolve(c.aliases, name) }
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d <= 0 {
+		return def
+	}
+	return d
+}
+
+// redactURL leaves out what may be a password.
+func redactURL(s string) string {
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		return "…" + s[i:]
+	}
+	return s
+}
+
+func httpClient(given *http.Client) *http.Client {
+	if given != nil {
+		return given
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			ForceAttemptHTTP2:   true,
+			MaxIdleConns:        1024,
+			MaxIdleConnsPerHost: 1024,
+			IdleConnTimeout:     90 * time.Second,
+			TLSHandshakeTimeout: 10 * time.Second,
+		},
+		// A redirect to another host would take the API key along.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// boundedErrors keeps the SDK from reading an endless error into memory.
+type boundedErrors struct{ *http.Client }
+
+func (b boundedErrors) Do(req *http.Request) (*http.Response, error) {
+	res, err := b.Client.Do(req)
+	if err == nil && res.StatusCode >= 400 {
+		res.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(res.Body, maxErrorBody), res.Body}
+	}
+	return res, err
+}
+
+// send posts the request and returns the open answer.
+func (c *Client) send(ctx context.Context, r *model.Request) (*http.Response, error) {
+	q := *r
+	betas := c.betas
+	id, long := strings.CutSuffix(c.Resolve(r.Model), longContextSuffix)
+	if q.Model = id; long {
+		betas = append(slices.Clone(betas), betaLongContext)
+	}
+	var opts []option.RequestOption
+	if len(betas) > 0 {
+		opts = append(opts, option.WithHeader("anthropic-beta", strings.Join(betas, ",")))
+	}
+	var res *http.Response
+	err := c.sdk.Post(ctx, "v1/messages", q.AppendBody(nil), &res, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		e := model.NewError(res.StatusCode, "", "the base URL is not that of the API", 0)
+		e.Err = res.Body.Close()
+		return nil, e
+	}
+	return res, nil
+}
