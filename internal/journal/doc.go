@@ -57,6 +57,8 @@
 // acknowledged may be there. Two equal appends are two records. If a durable
 // last batch is damaged before the next one is written and without a Close
 // between, it cannot be told from a torn one and is cut (and reported) as such.
+// A journal whose end was cut off or zeroed exactly between two records looks like
+// a shorter one.
 // Old segments are never deleted. Checksums find accidents, not forgery.
 //
 // Every method may be called from any goroutine, except that Live belongs
