@@ -1,0 +1,228 @@
+package swarm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/team"
+	"github.com/nats-io/nats.go"
+)
+
+// door answers other processes on the session's bus. Requests go to
+// sw.<session>.api.<verb>, events come on sw.<session>.ev.<agent>.<type>.
+type door struct {
+	s    *Session
+	conn *nats.Conn
+	sub  *nats.Subscription
+
+	telling sync.Once // events are published once somebody asked for them
+	work    sync.WaitGroup
+}
+
+// request is what a verb takes; reply is what it answers.
+type request struct {
+	To   string `json:"to,omitempty"`
+	Text string `json:"text,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+type reply struct {
+	Error  string          `json:"error,omitempty"`
+	Posted []team.Posted   `json:"posted,omitempty"`
+	Agents []actors.Status `json:"agents,omitempty"`
+	Info   *Info           `json:"info,omitempty"`
+}
+
+func apiSubject(session, verb string) string { return "sw." + session + ".api." + verb }
+func eventSubject(session string) string     { return "sw." + session + ".ev" }
+
+func openDoor(s *Session, conn *nats.Conn) (*door, error) {
+	d := &door{s: s, conn: conn}
+	var err error
+	d.sub, err = conn.Subscribe(apiSubject(s.info.ID, "*"), d.handle)
+	if err != nil {
+		return nil, fmt.Errorf("open the session's door: %w", err)
+	}
+	return d, nil
+}
+
+// handle runs each request in a goroutine of its own, since it may wait for the
+// disk and the connection serves the agents too.
+func (d *door) handle(m *nats.Msg) {
+	d.work.Go(func() {
+		r := d.answer(m)
+		raw, err := json.Marshal(r)
+		if err == nil {
+			err = m.Respond(raw)
+		}
+		if err != nil {
+			d.s.opts.Logger.Warn("a request could not be answered", "subject", m.Subject, "error", err)
+		}
+	})
+}
+
+func (d *door) answer(m *nats.Msg) reply {
+	var in request
+	if len(m.Data) > 0 {
+		if err := json.Unmarshal(m.Data, &in); err != nil {
+			return reply{Error: fmt.Sprintf("the request is not valid: %v", err)}
+		}
+	}
+	out, err := d.do(m.Subject[len(apiSubject(d.s.info.ID, "")):], in)
+	if err != nil {
+		out.Error = err.Error()
+	}
+	return out
+}
+
+func (d *door) do(verb string, in request) (reply, error) {
+	switch verb {
+	case "send":
+		posted, err := d.s.Send(in.To, in.Text)
+		return reply{Posted: posted}, err
+	case "ps":
+		return reply{Agents: d.s.Agents(), Info: &d.s.info}, nil
+	case "stop":
+		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
+		defer cancel()
+		return reply{}, d.s.Stop(ctx, in.Name)
+	case "tail":
+		d.telling.Do(func() {
+			sub := d.s.bus.Subscribe()
+			d.work.Go(func() { d.tell(sub) })
+		})
+		return reply{}, nil
+	}
+	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, stop and tail", verb)
+}
+
+// wireEvent is an event as other processes read it.
+type wireEvent struct {
+	Seq   uint64          `json:"seq"`
+	Time  time.Time       `json:"time"`
+	Agent event.Agent     `json:"agent"`
+	Type  string          `json:"type"`
+	Fact  json.RawMessage `json:"fact"`
+}
+
+// tell publishes every fact until the session ends.
+func (d *door) tell(sub *event.Subscription) {
+	defer sub.Close()
+	for {
+		e, err := sub.Next(d.s.scope)
+		if err != nil {
+			return
+		}
+		fact, err := json.Marshal(e.Fact)
+		if err != nil {
+			continue
+		}
+		raw, err := json.Marshal(wireEvent{Seq: e.Seq, Time: e.Time, Agent: e.Agent, Type: event.Type(e.Fact), Fact: fact})
+		if err != nil {
+			continue
+		}
+		if d.conn.Publish(eventSubject(d.s.info.ID), raw) != nil {
+			return
+		}
+	}
+}
+
+func (d *door) close() error {
+	err := d.sub.Unsubscribe()
+	d.work.Wait()
+	if errors.Is(err, nats.ErrConnectionClosed) {
+		return nil
+	}
+	return err
+}
+
+// Remote is a running session of this machine, seen from another process.
+type Remote struct {
+	info Info
+	conn *nats.Conn
+}
+
+// NotRunningError reports that no process runs a session.
+type NotRunningError struct{ ID string }
+
+func (e *NotRunningError) Error() string {
+	return fmt.Sprintf("session %s is not running; go on with it by: swarm resume %s", e.ID, e.ID)
+}
+
+// Dial reaches the process that runs a session.
+func Dial(stateDir string, info Info) (*Remote, error) {
+	conn, err := natsd.DialUnix(info.Socket(stateDir))
+	if err != nil {
+		return nil, errors.Join(&NotRunningError{ID: info.ID}, err)
+	}
+	return &Remote{info: info, conn: conn}, nil
+}
+
+func (r *Remote) ask(ctx context.Context, verb string, in request) (reply, error) {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return reply{}, err
+	}
+	msg, err := r.conn.RequestWithContext(ctx, apiSubject(r.info.ID, verb), raw)
+	if err != nil {
+		return reply{}, fmt.Errorf("ask session %s to %s: %w", r.info.ID, verb, err)
+	}
+	var out reply
+	if err := json.Unmarshal(msg.Data, &out); err != nil {
+		return reply{}, fmt.Errorf("read the answer of session %s: %w", r.info.ID, err)
+	}
+	if out.Error != "" {
+		return out, errors.New(out.Error)
+	}
+	return out, nil
+}
+
+// Send writes a message from the user to an agent of the session. It returns
+// when the session has the message on disk.
+func (r *Remote) Send(ctx context.Context, to, text string) ([]team.Posted, error) {
+	out, err := r.ask(ctx, "send", request{To: to, Text: text})
+	return out.Posted, err
+}
+
+// Agents returns a look at every agent of the session.
+func (r *Remote) Agents(ctx context.Context) ([]actors.Status, error) {
+	out, err := r.ask(ctx, "ps", request{})
+	return out.Agents, err
+}
+
+// Stop ends an agent of the session.
+func (r *Remote) Stop(ctx context.Context, name string) error {
+	_, err := r.ask(ctx, "stop", request{Name: name})
+	return err
+}
+
+// Events calls see with each fact of the session, as JSON, until ctx ends, see
+// returns an error, or the session ends.
+func (r *Remote) Events(ctx context.Context, see func(raw []byte) error) error {
+	sub, err := r.conn.SubscribeSync(eventSubject(r.info.ID))
+	if err != nil {
+		return fmt.Errorf("listen to session %s: %w", r.info.ID, err)
+	}
+	if _, err := r.ask(ctx, "tail", request{}); err != nil {
+		return err
+	}
+	for {
+		msg, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return err
+		}
+		if err := see(msg.Data); err != nil {
+			return err
+		}
+	}
+}
+
+// Close leaves the session alone and ends the connection.
+func (r *Remote) Close() { r.conn.Close() }

@@ -1,0 +1,59 @@
+package swarm
+
+import (
+	"errors"
+	"path/filepath"
+	"sync"
+
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/tool"
+	"github.com/actorswarm/swarm/tool/builtin"
+)
+
+// builtins keeps the file and shell tools of all agents, to end what they left
+// running when the session closes.
+type builtins struct {
+	mu   sync.Mutex
+	sets [][]tool.Tool // guarded by mu
+}
+
+func (b *builtins) make(env builtin.Env) []tool.Tool {
+	set := builtin.New(env)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sets = append(b.sets, set)
+	return set
+}
+
+func (b *builtins) close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var errs []error
+	for _, set := range b.sets {
+		errs = append(errs, builtin.Close(set))
+	}
+	b.sets = nil
+	return errors.Join(errs...)
+}
+
+// toolNames returns the names of all tools an agent can have, besides those of
+// package actors, in the order in which a model sees them.
+func toolNames() []string {
+	var names []string
+	for _, t := range builtin.New(builtin.Env{}) {
+		names = append(names, t.Spec().Name)
+	}
+	return append(names, team.ToolNames()...)
+}
+
+// resolve follows symbolic links as far as the path exists.
+func resolve(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	dir, base := filepath.Split(filepath.Clean(path))
+	if dir == path || base == "" {
+		return path
+	}
+	return filepath.Join(resolve(filepath.Clean(dir)), base)
+}

@@ -1,0 +1,136 @@
+package swarm
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/model"
+)
+
+// Options say what a session is. The zero value is a new session in the
+// working directory with the model that the environment gives.
+type Options struct {
+	// Dir is the directory that the agents work in; "" is the working directory.
+	Dir string
+	// Session is the id of a session to open again; "" makes a new one.
+	Session string
+	// NewSession is the id that a new session gets; "" picks one.
+	NewSession string
+	// StateDir is where sessions are kept; "" is SWARM_HOME, or ~/.swarm.
+	StateDir string
+	// Home is the user's home directory; "" asks the system.
+	Home string
+
+	// Model names the lead's model: an alias (sonnet), an id, "openai:ID" or
+	// "script:FILE"; "" is SWARM_MODEL, or what the provider offers.
+	Model string
+	// Models, if set, answers for every model name instead of the providers.
+	Models func(name string) (m model.Model, id string, err error)
+	// Agents is the value of --agents: JSON text or the path of a JSON file.
+	Agents string
+	// System replaces the lead's system prompt.
+	System string
+
+	// Mode is the lead's permission mode; "" is default. No agent gets more.
+	Mode string
+	// Allow and Deny are permission rules, such as "Bash(git diff:*)".
+	Allow, Deny []string
+	// MaxTurns limits the model requests of one run of the lead; 0 is no limit.
+	MaxTurns int
+	// Policy decides how children come to be.
+	Policy actors.Policy
+
+	// Listen opens a TCP listener of the message bus, such as "127.0.0.1:4222";
+	// "" opens none.
+	Listen string
+	// Getenv reads the environment; nil is os.Getenv.
+	Getenv func(string) string
+	// Logger gets what is wrong inside; nil discards it.
+	Logger *slog.Logger
+}
+
+// settle fills in what was left out.
+func (o *Options) settle() error {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	if o.Dir = dir; !isDir(dir) {
+		return fmt.Errorf("%s is not a directory; name one with --dir", dir)
+	}
+	if o.Home == "" {
+		if o.Home, err = os.UserHomeDir(); err != nil {
+			return fmt.Errorf("find the home directory: %w", err)
+		}
+	}
+	if o.StateDir == "" {
+		o.StateDir = stateDir(o.Getenv, o.Home)
+	}
+	return o.settlePolicy()
+}
+
+// StateDir returns where sessions are kept: SWARM_HOME, or ~/.swarm.
+func stateDir(getenv func(string) string, home string) string {
+	if dir := getenv("SWARM_HOME"); dir != "" {
+		return dir
+	}
+	return filepath.Join(home, ".swarm")
+}
+
+// settlePolicy takes what the environment says about children.
+func (o *Options) settlePolicy() error {
+	mode, err := permission.ParseMode(first(o.Mode, "default"))
+	if err != nil {
+		return err
+	}
+	o.Mode = string(mode)
+	if o.Policy.SubagentModel == "" {
+		o.Policy.SubagentModel = o.Getenv("CLAUDE_CODE_SUBAGENT_MODEL")
+	}
+	if o.Getenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1" {
+		o.Policy.NoBackground = true
+	}
+	return errors.Join(
+		o.positive("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", &o.Policy.MaxConcurrent),
+		o.positive("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", &o.Policy.MaxDepth),
+	)
+}
+
+func (o *Options) positive(name string, into *int) error {
+	value := o.Getenv(name)
+	if value == "" || *into != 0 {
+		return nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%s is %q; give a whole number from 1 up, or unset it", name, value)
+	}
+	*into = n
+	return nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

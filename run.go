@@ -1,0 +1,157 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/model"
+)
+
+// Result is what a run of the lead came to.
+type Result struct {
+	Session string
+	Text    string                 // of the lead's last turn
+	Outcome transcript.Outcome     // of the lead's last turn
+	Reason  string                 // why, unless completed
+	Steps   int                    // model answers of the lead in this run
+	Usage   model.Usage            // of the lead in this run
+	Tree    map[string]model.Usage // by model, of all agents so far
+	Took    time.Duration
+}
+
+// ErrInterrupted is the cause with which Run returns when its context ends: the
+// lead's turn was stopped, everything is on disk.
+var ErrInterrupted = agent.ErrInterrupted
+
+// Run gives the lead a prompt and returns when the whole swarm has come to
+// rest: no turn runs, no message is unread. When ctx ends, the lead's turn is
+// stopped and Run returns ErrInterrupted.
+func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
+	if strings.TrimSpace(prompt) == "" {
+		return Result{}, errors.New("the prompt is empty; say what is to be done")
+	}
+	lead, err := s.lead()
+	if err != nil {
+		return Result{}, err
+	}
+	before := lead.Life()
+	if s.info.Prompt == "" {
+		s.info.Prompt = firstLine(prompt, 120)
+		if err := s.info.write(); err != nil {
+			return Result{}, err
+		}
+	}
+	if err := lead.Prompt("user", prompt); err != nil {
+		return Result{}, err
+	}
+	return s.follow(ctx, lead, before)
+}
+
+// Resume goes on with everything that a crash or a shutdown cut, and returns
+// when the swarm has come to rest.
+func (s *Session) Resume(ctx context.Context) (Result, error) {
+	lead, err := s.lead()
+	if err != nil {
+		return Result{}, err
+	}
+	return s.follow(ctx, lead, lead.Life())
+}
+
+// follow brings the agents to life and waits until they rest.
+func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, before transcript.Life) (Result, error) {
+	begun := time.Now()
+	if err := s.Wake(); err != nil {
+		return Result{}, err
+	}
+	s.agents.Look(lead.ID())
+	stop := context.AfterFunc(s.scope, func() { s.agents.Stir() })
+	defer stop()
+	waitCtx, cancel := joined(ctx, s.scope)
+	defer cancel()
+	err := s.agents.Quiet(waitCtx)
+	if err != nil && s.scope.Err() == nil {
+		err = s.interrupt()
+	}
+	return s.result(lead, before, time.Since(begun)), err
+}
+
+// joined returns a context that ends with either of two.
+func joined(a, b context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(a)
+	stop := context.AfterFunc(b, func() { cancel(context.Cause(b)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// Wake brings the session's agents to life: what was cut goes on. Run and
+// Resume do so by themselves.
+func (s *Session) Wake() error {
+	s.waking.Do(func() { s.woken = s.agents.Start(s.scope) })
+	return s.woken
+}
+
+// interrupt stops the lead's turn and waits until it has stopped.
+func (s *Session) interrupt() error {
+	s.agents.Interrupt(actors.LeadID)
+	ctx, cancel := context.WithTimeout(s.scope, closeWithin)
+	defer cancel()
+	if err := s.agents.Rest(ctx, actors.LeadID); err != nil {
+		return fmt.Errorf("the lead's turn does not stop: %w", err)
+	}
+	return ErrInterrupted
+}
+
+func (s *Session) result(lead *transcript.Transcript, before transcript.Life, took time.Duration) Result {
+	now := lead.Life()
+	r := Result{
+		Session: s.info.ID, Text: now.Result, Outcome: now.Outcome, Reason: now.Reason,
+		Steps: now.Steps - before.Steps, Took: took, Tree: map[string]model.Usage{},
+		Usage: model.Usage{
+			InputTokens:              now.Usage.InputTokens - before.Usage.InputTokens,
+			OutputTokens:             now.Usage.OutputTokens - before.Usage.OutputTokens,
+			CacheCreationInputTokens: now.Usage.CacheCreationInputTokens - before.Usage.CacheCreationInputTokens,
+			CacheReadInputTokens:     now.Usage.CacheReadInputTokens - before.Usage.CacheReadInputTokens,
+		},
+	}
+	for _, a := range s.agents.Status() {
+		if id := a.Life.Spec.Model; id != "" {
+			r.Tree[id] = r.Tree[id].Add(a.Life.Usage)
+		}
+	}
+	return r
+}
+
+// lead returns the lead's transcript; a new session gets one.
+func (s *Session) lead() (*transcript.Transcript, error) {
+	if err := context.Cause(s.scope); err != nil {
+		return nil, err
+	}
+	if t, ok := s.store.Get(actors.LeadID); ok {
+		return t, nil
+	}
+	id, err := s.models.settle(s.opts.Model)
+	if err != nil {
+		return nil, err
+	}
+	t, wait, err := s.store.Create(transcript.Spec{
+		ID: actors.LeadID, Name: actors.LeadName, Type: "lead", Role: transcript.Lead, Model: id,
+		Mode: s.opts.Mode, MaxTurns: s.opts.MaxTurns, Dir: s.opts.Dir, Tools: s.leadTools(), Born: time.Now(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, wait()
+}
+
+func firstLine(text string, n int) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(line); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return line
+}

@@ -1,0 +1,319 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/tool"
+	"github.com/actorswarm/swarm/tool/builtin"
+)
+
+// Session is one swarm on one directory: a lead, its children and teammates,
+// and the node that keeps them. Its methods may be called from any goroutine.
+type Session struct {
+	opts   Options
+	info   Info
+	defs   *defs.Set
+	store  *transcript.Store
+	agents *actors.Coordinator
+	roster *team.Roster
+	bus    event.Bus
+	models *models
+	wire   *wire
+	deny   []permission.Rule
+	allow  []permission.Rule
+	kits   builtins
+
+	scope context.Context
+	end   context.CancelCauseFunc
+	watch sync.WaitGroup
+
+	waking  sync.Once
+	woken   error
+	closing sync.Once
+	closed  error
+}
+
+// Open opens a session: a new one, or with Options.Session one that is kept. A
+// session whose turns were cut goes on as soon as Run or Resume is called.
+// Cancelling ctx shuts the session down with its turns left open.
+func Open(ctx context.Context, o Options) (*Session, error) {
+	info, err := o.place()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{opts: o, info: info}
+	if err := s.read(); err != nil {
+		return nil, err
+	}
+	if err := s.openStore(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// place settles the options and finds or makes the session's folder.
+func (o *Options) place() (Info, error) {
+	if err := o.settle(); err != nil {
+		return Info{}, err
+	}
+	if o.Session != "" {
+		info, err := FindSession(o.StateDir, o.Dir, o.Session)
+		if err != nil {
+			return info, err
+		}
+		o.inherit(info)
+		return info, info.makeDirs()
+	}
+	id := first(o.NewSession, newSessionID())
+	if err := validID(id); err != nil {
+		return Info{}, err
+	}
+	info := Info{
+		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
+		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
+	}
+	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
+		return info, fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)
+	}
+	return info, info.makeDirs()
+}
+
+// inherit takes from a kept session what the options leave open.
+func (o *Options) inherit(i Info) {
+	o.Dir = i.Dir
+	o.Model, o.Agents, o.System = first(o.Model, i.Model), first(o.Agents, i.Agents), first(o.System, i.System)
+	if o.Mode == "default" {
+		o.Mode = i.Mode
+	}
+	o.Allow, o.Deny = append(o.Allow, i.Allow...), append(o.Deny, i.Deny...)
+	if o.MaxTurns == 0 {
+		o.MaxTurns = i.MaxTurns
+	}
+}
+
+// read loads what the session is made of before anything is started.
+func (s *Session) read() (err error) {
+	if s.allow, err = parseRules(s.opts.Allow, "--allowedTools"); err != nil {
+		return err
+	}
+	if s.deny, err = parseRules(s.opts.Deny, "--disallowedTools"); err != nil {
+		return err
+	}
+	s.defs, err = defs.Load(defs.Options{Cwd: s.opts.Dir, Home: s.opts.Home, FlagJSON: s.opts.Agents})
+	if err != nil {
+		return err
+	}
+	s.models = newModels(s.opts)
+	return nil
+}
+
+func parseRules(texts []string, source string) ([]permission.Rule, error) {
+	var rules []permission.Rule
+	for _, text := range texts {
+		r, err := permission.ParseRule(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", source, err)
+		}
+		r.Source = source
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+func (s *Session) openStore(ctx context.Context) (err error) {
+	s.store, err = transcript.Open(ctx, s.info.Path, s.info.ID, transcript.Options{
+		Settled: s.settled,
+		Arrived: s.arrived,
+	})
+	return err
+}
+
+func (s *Session) start(ctx context.Context) error {
+	s.scope, s.end = context.WithCancelCause(ctx)
+	if err := s.info.write(); err != nil {
+		return err
+	}
+	if _, err := builtin.Reap(s.info.ID); err != nil {
+		s.opts.Logger.Warn("processes of an earlier run could not be looked for", "error", err)
+	}
+	s.agents = actors.New(actors.Options{
+		Store: s.store, Policy: s.opts.Policy, Definitions: s.defs,
+		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
+		Permission: s.permission, Events: &s.bus, Receipt: s.receipt, Logger: s.opts.Logger,
+	})
+	s.roster = team.NewRoster(s.agents)
+	if err := s.seedUser(); err != nil {
+		return err
+	}
+	s.wire = newWire(s)
+	s.watch.Go(s.watchStore)
+	s.watch.Go(func() { s.wire.run(s.scope) })
+	return nil
+}
+
+// watchStore ends the session loudly when its journal fails: what cannot be
+// recorded is not done.
+func (s *Session) watchStore() {
+	select {
+	case <-s.store.Failed():
+		s.end(fmt.Errorf("the journal of session %s failed and the session was stopped; what was accepted is safe: %w", s.info.ID, s.store.Err()))
+	case <-s.scope.Done():
+	}
+}
+
+// seedUser makes the transcript that holds what the user sends.
+func (s *Session) seedUser() error {
+	if _, ok := s.store.Get(agent.User); ok {
+		return nil
+	}
+	_, _, err := s.store.Create(transcript.Spec{ID: agent.User, Name: "user", Role: transcript.User, Born: time.Now()})
+	return err
+}
+
+// ID returns the session's id.
+func (s *Session) ID() string { return s.info.ID }
+
+// Info returns what the session was started with and where it is kept.
+func (s *Session) Info() Info { return s.info }
+
+// Problems returns what is wrong with agent definitions, one per line, and what
+// was found out of order in the session's files.
+func (s *Session) Problems() []string {
+	var all []string
+	for _, p := range s.defs.Problems {
+		all = append(all, p.String())
+	}
+	return append(all, s.store.Notes()...)
+}
+
+// Definitions returns the agent types of the session.
+func (s *Session) Definitions() *defs.Set { return s.defs }
+
+// Events returns a subscription to everything that happens from now on.
+func (s *Session) Events() *event.Subscription { return s.bus.Subscribe() }
+
+// Agents returns a look at every agent of the session, oldest first.
+func (s *Session) Agents() []actors.Status { return s.agents.Status() }
+
+// Send writes a message from the user to an agent, or with "*" to all. It
+// returns when the message is on disk.
+func (s *Session) Send(to, text string) ([]team.Posted, error) {
+	user, ok := s.store.Get(agent.User)
+	if !ok {
+		return nil, errors.New("the session has no outbox for the user")
+	}
+	return s.roster.Send(user, team.Letter{To: to, Text: text})
+}
+
+// Stop ends an agent, by name or id. It returns when nothing of it runs.
+func (s *Session) Stop(ctx context.Context, name string) error {
+	t, err := s.roster.Find(name)
+	if err != nil {
+		return err
+	}
+	return s.agents.Stop(ctx, t.ID(), agent.ErrStopped)
+}
+
+// Close shuts the session down: running turns are left open, every process and
+// goroutine ends, what was accepted is on disk. It may be called more than once.
+func (s *Session) Close() error {
+	s.closing.Do(func() { s.closed = s.close() })
+	return s.closed
+}
+
+// closeWithin is how long Close waits for turns and the server.
+const closeWithin = 2 * time.Second
+
+func (s *Session) close() error {
+	var errs []error
+	if s.end != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.scope), closeWithin)
+		defer cancel()
+		if s.agents != nil {
+			errs = append(errs, s.agents.Shutdown(ctx))
+		}
+		errs = append(errs, s.kits.close())
+		s.end(agent.ErrShutdown)
+		if s.wire != nil {
+			errs = append(errs, s.wire.stop())
+		}
+		s.watch.Wait()
+	}
+	s.bus.Close()
+	return errors.Join(append(errs, s.store.Close())...)
+}
+
+func (s *Session) settled(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
+	if t, ok := s.store.Get(sender); ok && s.bus.Watched() {
+		s.bus.Publish(actors.Describe(t.Spec()), event.MailSettled{IDs: ids, State: state})
+	}
+	if s.agents != nil {
+		s.agents.Stir()
+	}
+}
+
+func (s *Session) arrived(e mailbox.Envelope) {
+	if t, ok := s.store.Get(e.To.Agent); ok && s.bus.Watched() {
+		s.bus.Publish(actors.Describe(t.Spec()), event.MailArrived{Envelope: e})
+	}
+}
+
+// receipt passes a receipt on. All agents of a session are of one node, so
+// before the wire is up the transcripts can be told at once.
+func (s *Session) receipt(r mailbox.Receipt) {
+	if c := s.wire.courier.Load(); c != nil {
+		c.Receipt(r)
+		return
+	}
+	s.store.Settle(r)
+}
+
+// permission is what an agent's calls are judged by.
+func (s *Session) permission(spec transcript.Spec) permission.Policy {
+	return permission.Policy{
+		Mode: permission.Mode(spec.Mode), Allow: s.allow, Deny: s.deny,
+		Dirs: []string{spec.Dir, filepath.Join(s.info.Path, "outputs")}, Home: s.opts.Home, Resolve: resolve,
+	}
+}
+
+// toolNames returns the names of the tools that agents of this session can
+// have: a tool that is denied as a whole is not offered at all.
+func (s *Session) toolNames() []string {
+	return slices.DeleteFunc(toolNames(), s.denied)
+}
+
+func (s *Session) leadTools() []string {
+	return slices.DeleteFunc(s.agents.ToolNames(), s.denied)
+}
+
+func (s *Session) denied(name string) bool {
+	return slices.ContainsFunc(s.deny, func(r permission.Rule) bool {
+		return (r.Specifier == "" || r.Specifier == "*") && (r.Tool == name || r.Tool == "*" || r.Tool == "Task" && name == "Agent")
+	})
+}
+
+// tools returns what an agent can be given.
+func (s *Session) tools(a actors.Agent) []tool.Tool {
+	env := builtin.Env{
+		Dir: a.Spec.Dir, OutputDir: filepath.Join(s.info.Path, "outputs"),
+		Tag: string(a.Spec.ID), Session: s.info.ID, Getenv: s.opts.Getenv,
+	}
+	return append(s.kits.make(env), s.roster.Tools(a)...)
+}

@@ -1,0 +1,80 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/natsbox"
+)
+
+// wire is the session's server and courier. It comes up beside the first model
+// request: until then accepted messages wait in their outboxes.
+type wire struct {
+	s       *Session
+	server  *natsd.Server
+	courier atomic.Pointer[mailbox.Courier]
+	door    *door
+}
+
+func newWire(s *Session) *wire { return &wire{s: s} }
+
+// run brings the wire up. A wire that cannot come up ends the session: a swarm
+// whose messages go nowhere must not look alive.
+func (w *wire) run(ctx context.Context) {
+	if err := w.start(ctx); err != nil && ctx.Err() == nil {
+		w.s.end(fmt.Errorf("the message bus of session %s did not start: %w", w.s.info.ID, err))
+	}
+}
+
+func (w *wire) start(ctx context.Context) (err error) {
+	w.server, err = natsd.Start(ctx, natsd.Options{
+		StoreDir: filepath.Join(w.s.info.Path, "jetstream"), Listen: w.s.opts.Listen, Logger: w.s.opts.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	conn, err := w.server.Conn("node")
+	if err != nil {
+		return err
+	}
+	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID})
+	courier := mailbox.NewCourier(box, w.s.store, mailbox.CourierOptions{
+		Wake: w.s.agents.Look,
+		OnTrouble: func(err error) {
+			w.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
+		},
+	})
+	if err := courier.Start(ctx, w.s.store.Cursor(), w.s.store.Pending()); err != nil {
+		return err
+	}
+	w.courier.Store(courier)
+	w.s.store.Ship(courier.Send)
+	w.door, err = openDoor(w.s, conn)
+	if err != nil {
+		return err
+	}
+	return w.server.ServeUnix(w.s.info.Socket(w.s.opts.StateDir))
+}
+
+// stop is called once run has returned or its context has ended.
+func (w *wire) stop() error {
+	w.s.watch.Wait()
+	var errs []error
+	if c := w.courier.Load(); c != nil {
+		errs = append(errs, c.Stop())
+	}
+	if w.door != nil {
+		errs = append(errs, w.door.close())
+	}
+	if w.server != nil {
+		errs = append(errs, w.server.Stop())
+	}
+	return errors.Join(errs...)
+}
