@@ -100,3 +100,9 @@ func Family(name string) string {
 	}
 	return ""
 }
+
+// Resolve is Options.Resolve with the names that the environment sets.
+func Resolve(name string, getenv func(string) string) string {
+	o, _ := FromEnv(getenv)
+	return o.Resolve(name)
+}
