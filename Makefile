@@ -1,0 +1,49 @@
+GO ?= go
+BENCHTIME ?= 1s
+FUZZTIME ?= 10s
+# The race detector needs a C compiler; without one the tests run without it.
+RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
+PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test race check fmt lint cross bench fuzz build soak
+
+help: ## list what make can do
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: ## run the main job offline on this repository
+	$(GO) run ./cmd/swarm demo
+
+build: ## build bin/swarm
+	$(GO) build -trimpath -o bin/swarm ./cmd/swarm
+
+test: ## run all tests, with the race detector where there is a C compiler
+	@[ -n "$(RACE)" ] || echo "note: no C compiler, so the race detector is off"
+	$(GO) test $(RACE) -timeout 20m ./...
+
+race: test ## the same as test
+
+check: fmt lint cross ## formatting, vet, staticcheck, import map, cross builds
+
+fmt: ## fail on files that gofumpt would change
+	@out=$$($(GO) tool gofumpt -l . 2>&1); if [ -n "$$out" ]; then echo "not formatted (run: go tool gofumpt -w .):"; echo "$$out"; exit 1; fi
+
+lint: ## vet, staticcheck and the import map
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test -count=1 ./internal/archtest
+
+cross: ## build for every platform we support
+	@for p in $(PLATFORMS); do echo "build $$p"; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./... || exit 1; done
+
+bench: ## run every benchmark; ratios stand beside their limit in the same run
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m ./...
+
+fuzz: ## run every fuzz target for FUZZTIME each
+	@$(GO) list ./... | while read -r p; do \
+		$(GO) test -list '^Fuzz' $$p | grep '^Fuzz' | while read -r f; do \
+			echo "$$f in $$p"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; done || exit 1; done
+
+soak: ## long fault runs; the figures are in docs/figures.md
+	SWARM_SOAK=1 $(GO) test -run Soak -count=1 -timeout 60m ./...

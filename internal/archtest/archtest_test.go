@@ -1,0 +1,149 @@
+// Package archtest keeps the import graph what ARCHITECTURE.md says it is.
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/actorswarm/swarm"
+
+// may lists, for each package, the packages of ours that it may import, level
+// by level. A new package fails the test until somebody decides where it lives.
+var may = map[string][]string{
+	// 0: the vocabulary and the parts that know nothing of agents
+	"mailbox":             {},
+	"model":               {},
+	"defs":                {},
+	"tool":                {},
+	"internal/permission": {},
+	"internal/journal":    {},
+	"internal/natsd":      {},
+	"actors/kernel":       {},
+
+	// 1: one step up
+	"event":               {"mailbox", "model"},
+	"internal/transcript": {"internal/journal", "mailbox", "model"},
+	"mailbox/natsbox":     {"internal/journal", "internal/natsd", "mailbox"},
+	"model/anthropic":     {"model", "model/internal/sse"},
+	"model/openai":        {"model", "model/internal/sse"},
+	"model/script":        {"model"},
+	"model/internal/sse":  {},
+
+	// 2: what an agent does
+	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "model", "tool"},
+	"tool/builtin":   {"tool"},
+
+	// 3: where agents live
+	"actors": {
+		"actors/kernel", "defs", "event", "internal/agent", "internal/permission", "internal/transcript",
+		"mailbox", "model", "tool",
+	},
+
+	// 4: how they work together
+	"team": {"actors", "internal/transcript", "mailbox", "tool"},
+
+	// 5: composition
+	"": {
+		"actors", "defs", "event", "internal/agent", "internal/natsd", "internal/permission", "internal/transcript",
+		"mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
+		"team", "tool", "tool/builtin",
+	},
+
+	// 6: programs
+	"cmd/swarm":       {"", "actors", "defs", "event", "examples/review", "mailbox", "model", "team"},
+	"examples/review": {"", "actors"},
+	"examples/embed":  {"", "actors", "event"},
+	"examples/bus":    {"mailbox", "mailbox/natsbox"},
+
+	// test kits: product code never imports them
+	"internal/journal/journaltest": {"internal/journal"},
+	"mailbox/mailboxtest":          {"mailbox"},
+	"model/modeltest":              {"model"},
+	"tool/tooltest":                {"tool"},
+	"internal/bench":               {},
+	"internal/promise":             {},
+}
+
+// owner names the one package that may import a heavy module, so that it can be
+// replaced in one place.
+var owner = map[string][]string{
+	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
+	"github.com/nats-io/nats-server":         {"internal/natsd"},
+	"github.com/nats-io/nats.go":             {"", "internal/natsd", "mailbox/natsbox"},
+	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
+	"github.com/spf13/cobra":                 {"cmd/swarm"},
+	"go.yaml.in/yaml":                        {"defs", "model/script"},
+	"mvdan.cc/sh":                            {"internal/permission"},
+	"github.com/gofrs/flock":                 {"internal/journal"},
+	"github.com/bmatcuk/doublestar":          {"tool/builtin"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestImportsPointDownwards(t *testing.T) {
+	for _, p := range packages(t) {
+		name := local(p.ImportPath)
+		allowed, known := may[name]
+		if !known {
+			t.Errorf("package %q is not in the map: decide what it may import and add it", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if !strings.HasPrefix(imp, module) {
+				continue
+			}
+			if dep := local(imp); !slices.Contains(allowed, dep) {
+				t.Errorf("%q imports %q; the map allows it %v: an import goes down a level, so that each can be read and tested without those above", name, dep, allowed)
+			}
+		}
+	}
+}
+
+func TestHeavyModulesHaveOneOwner(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imp := range p.Imports {
+			for mod, owners := range owner {
+				if strings.HasPrefix(imp, mod) && !slices.Contains(owners, local(p.ImportPath)) {
+					t.Errorf("%q imports %s, which belongs to %q: use what its owner offers", local(p.ImportPath), imp, owners)
+				}
+			}
+		}
+	}
+}
+
+func local(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+}
+
+// packages lists every package with the imports of its product code.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		switch err := dec.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			if len(all) < 10 {
+				t.Fatalf("go list found %d packages only", len(all))
+			}
+			return all
+		case err != nil:
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}

@@ -1,0 +1,328 @@
+package transcript_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func open(t testing.TB, dir string) *transcript.Store {
+	t.Helper()
+	s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func born(t testing.TB, s *transcript.Store, id mailbox.AgentID) *transcript.Transcript {
+	t.Helper()
+	a, wait, err := s.Create(transcript.Spec{ID: id, Name: string(id), Role: transcript.Teammate, Born: time.Now().UTC()})
+	if err == nil {
+		err = wait()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func frame(mail []mailbox.Envelope) []model.Block {
+	var blocks []model.Block
+	for _, e := range mail {
+		blocks = append(blocks, model.Text(e.Body))
+	}
+	return blocks
+}
+
+func answer(text string, calls ...string) *model.Answer {
+	blocks := []model.Block{model.Text(text)}
+	for _, id := range calls {
+		blocks = append(blocks, model.ToolUse(id, "Read", json.RawMessage(`{"file_path":"<a>&b"}`)))
+	}
+	return &model.Answer{ID: "msg", Model: "m", Message: model.AssistantMessage(blocks...), Usage: model.Usage{InputTokens: 3, OutputTokens: 2}}
+}
+
+func raws(t testing.TB, a *transcript.Transcript) []string {
+	t.Helper()
+	msgs, err := a.Messages()
+	must(t, err)
+	var out []string
+	for _, m := range msgs {
+		out = append(out, string(m.Raw()))
+	}
+	return out
+}
+
+func TestFoldingTheRecordsAgainGivesTheSameTranscript(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "fold")
+		must(t, err)
+		s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
+		must(t, err)
+		a := born(t, s, "alice")
+		next := 0
+		id := func() string { next++; return fmt.Sprint("call", next) }
+		arrivals := uint64(0)
+		var open []string
+		rt.Repeat(map[string]func(*rapid.T){
+			"prompt": func(rt *rapid.T) { must(t, a.Prompt("user", rapid.StringN(1, 20, -1).Draw(rt, "text"))) },
+			"mail": func(rt *rapid.T) {
+				arrivals++
+				arrive(t, s, arrivals, rapid.StringN(1, 20, -1).Draw(rt, "body"))
+			},
+			"step": func(rt *rapid.T) {
+				if len(open) > 0 {
+					rt.Skip("calls are open")
+				}
+				_, _, err := a.Request(frame)
+				must(t, err)
+				for range rapid.IntRange(0, 3).Draw(rt, "calls") {
+					open = append(open, id())
+				}
+				must(t, a.Answer(answer("text & <tag>", open...)))
+			},
+			"finish": func(rt *rapid.T) {
+				if len(open) == 0 {
+					rt.Skip("no call is open")
+				}
+				i := rapid.IntRange(0, len(open)-1).Draw(rt, "which")
+				must(t, a.StartCall(open[i], false))
+				must(t, a.FinishCall(open[i], transcript.CallResult{Text: "result <b>"}, false))
+				open = append(open[:i], open[i+1:]...)
+			},
+			"end": func(*rapid.T) {
+				must(t, a.End(transcript.Interrupted, "why", "text", "note"))
+				open = nil
+			},
+			"checkpoint": func(*rapid.T) { must(t, s.Checkpoint()) },
+			"forget":     func(*rapid.T) { a.Forget() },
+		})
+		life, msgs, unread := a.Life(), raws(t, a), a.Unread()
+		must(t, s.Close())
+		again, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
+		must(t, err)
+		defer func() { must(t, again.Close()) }()
+		b, ok := again.Get("alice")
+		if !ok {
+			rt.Fatal("alice is gone")
+		}
+		if d := cmp.Diff(life, b.Life(), cmp.Comparer(time.Time.Equal)); d != "" {
+			rt.Fatalf("life differs: %s", d)
+		}
+		if d := cmp.Diff(msgs, raws(t, b)); d != "" {
+			rt.Fatalf("conversation differs: %s", d)
+		}
+		if d := cmp.Diff(unread, b.Unread(), cmp.Comparer(time.Time.Equal)); d != "" {
+			rt.Fatalf("unread mail differs: %s", d)
+		}
+	})
+}
+
+func arrive(t testing.TB, s *transcript.Store, seq uint64, body string) mailbox.Arrival {
+	t.Helper()
+	a, err := s.Arrive(mailbox.Envelope{
+		ID: mailbox.ID(fmt.Sprint("m", seq)), From: mailbox.Address{Agent: "bob", Incarnation: 1}, To: mailbox.Address{Agent: "alice"},
+		Seq: seq, Kind: mailbox.KindText, Sent: time.Unix(1, 0).UTC(), FromName: "bob", Body: body,
+	}, mailbox.Cursor{Stream: 1, Seq: seq})
+	must(t, err)
+	if a.Durable != nil {
+		must(t, a.Durable())
+	}
+	return a
+}
+
+func TestBytesOfARequestAreABytePrefixOfEveryLaterOne(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := born(t, s, "alice")
+	must(t, a.Prompt("user", "do <it> & be quick"))
+	var before []string
+	for i := range 5 {
+		msgs, _, err := a.Request(frame)
+		must(t, err)
+		for n, raw := range before {
+			if got := string(msgs[n].Raw()); got != raw {
+				t.Fatalf("message %d changed from %s to %s", n, raw, got)
+			}
+		}
+		call := fmt.Sprint("c", i)
+		must(t, a.Answer(answer("next", call)))
+		must(t, a.FinishCall(call, transcript.CallResult{Text: "r"}, false))
+		before = raws(t, a)
+	}
+}
+
+func TestResultsStandInCallOrderWhateverOrderTheyCameIn(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := born(t, s, "alice")
+	must(t, a.Prompt("user", "go"))
+	_, _, err := a.Request(frame)
+	must(t, err)
+	must(t, a.Answer(answer("two", "c1", "c2")))
+	must(t, a.FinishCall("c2", transcript.CallResult{Text: "second"}, false))
+	if _, _, err := a.Request(frame); err == nil {
+		t.Error("a request left while a call had no result")
+	}
+	must(t, a.FinishCall("c1", transcript.CallResult{Text: "first"}, false))
+	msgs, _, err := a.Request(frame)
+	must(t, err)
+	last := string(msgs[len(msgs)-1].Raw())
+	if strings.Index(last, "first") > strings.Index(last, "second") {
+		t.Errorf("results are not in call order: %s", last)
+	}
+}
+
+func TestACallHasOneResult(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := born(t, s, "alice")
+	must(t, a.Prompt("user", "go"))
+	_, _, err := a.Request(frame)
+	must(t, err)
+	must(t, a.Answer(answer("one", "c1")))
+	must(t, a.FinishCall("c1", transcript.CallResult{Text: "r"}, true))
+	if err := a.FinishCall("c1", transcript.CallResult{Text: "again"}, true); err == nil {
+		t.Error("a second result was taken")
+	}
+	if err := a.FinishCall("c9", transcript.CallResult{Text: "r"}, true); err == nil {
+		t.Error("a result for a call that was not made was taken")
+	}
+}
+
+func TestEndAnswersEveryOpenCall(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := born(t, s, "alice")
+	must(t, a.Prompt("user", "go"))
+	_, _, err := a.Request(frame)
+	must(t, err)
+	must(t, a.Answer(answer("three", "c1", "c2", "c3")))
+	must(t, a.FinishCall("c2", transcript.CallResult{Text: "done"}, false))
+	must(t, a.End(transcript.Interrupted, "by the user", "", "cut off"))
+	must(t, a.Prompt("user", "go on"))
+	msgs, _, err := a.Request(frame)
+	must(t, err)
+	last := string(msgs[len(msgs)-1].Raw())
+	if strings.Count(last, "tool_result") != 3 || strings.Count(last, "cut off") != 2 {
+		t.Errorf("not every call has exactly one result: %s", last)
+	}
+}
+
+func TestAMessageSentTwiceUnderOneIDIsOneMessage(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := born(t, s, "alice")
+	e := mailbox.Envelope{ID: "m1", To: mailbox.Address{Agent: "bob"}, Kind: mailbox.KindText, Body: "hello"}
+	first, err := a.Send(e)
+	must(t, err)
+	if _, err = a.Send(e); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.Pending(); len(p) != 1 || p[0].Seq != first.Seq {
+		t.Errorf("outbox holds %v, want one message", p)
+	}
+}
+
+func TestArrivalIsRecordedOnceAndReadInTheRequestThatCarriesIt(t *testing.T) {
+	dir := t.TempDir()
+	s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
+	must(t, err)
+	a := born(t, s, "alice")
+	arrive(t, s, 1, "one")
+	if v := arrive(t, s, 1, "one").Verdict; v != mailbox.Duplicate {
+		t.Errorf("the second arrival is %v", v)
+	}
+	if _, read, err := a.Request(frame); err != nil || len(read) != 1 {
+		t.Fatalf("request carries %v, %v", read, err)
+	}
+	must(t, s.Close())
+	b := open(t, dir)
+	again, _ := b.Get("alice")
+	if n := len(again.Unread()); n != 0 {
+		t.Errorf("%d messages are unread again after a restart", n)
+	}
+	if got := raws(t, again); len(got) != 1 || strings.Count(got[0], "one") != 1 {
+		t.Errorf("conversation after the restart: %v", got)
+	}
+	if c := b.Cursor(); c.Seq != 1 {
+		t.Errorf("cursor is %v", c)
+	}
+}
+
+func TestATornLastLineIsCutKeptAsideAndSaid(t *testing.T) {
+	dir := t.TempDir()
+	s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
+	must(t, err)
+	a := born(t, s, "alice")
+	must(t, a.Prompt("user", "go"))
+	path := s.TranscriptPath("alice")
+	must(t, s.Close())
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, append(whole, `{"type":"assis`...), 0o600))
+
+	s = open(t, dir)
+	notes := strings.Join(s.Notes(), "\n")
+	if !strings.Contains(notes, "torn") || !strings.Contains(notes, filepath.Base(path)) {
+		t.Errorf("nothing is said of the torn line: %q", notes)
+	}
+	after, err := os.ReadFile(path)
+	must(t, err)
+	kept, err := os.ReadFile(path + ".torn")
+	must(t, err)
+	if string(after) != string(whole) || string(kept) != `{"type":"assis` {
+		t.Errorf("file %q, aside %q", after, kept)
+	}
+	a, _ = s.Get("alice")
+	must(t, a.Prompt("user", "again"))
+	after, err = os.ReadFile(path)
+	must(t, err)
+	for i, line := range strings.Split(strings.TrimSpace(string(after)), "\n") {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("line %d is not JSON: %s", i+1, line)
+		}
+	}
+	if n := strings.Count(string(after), `"subtype":"prompt"`); n != 2 {
+		t.Errorf("the file tells of %d prompts, want 2:\n%s", n, after)
+	}
+}
+
+func TestSetupKeepsItsFirstBytes(t *testing.T) {
+	dir := t.TempDir()
+	s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
+	must(t, err)
+	a := born(t, s, "alice")
+	build := func(text string) func() (system, tools []json.RawMessage) {
+		return func() (system, tools []json.RawMessage) {
+			return []json.RawMessage{model.EncodeSystem(text)}, []json.RawMessage{model.EncodeTool("Read", text, json.RawMessage(`{"type":"object"}`))}
+		}
+	}
+	system, tools, err := a.Setup(build("<first> & only"))
+	must(t, err)
+	must(t, s.Close())
+	again, _ := open(t, dir).Get("alice")
+	system2, tools2, err := again.Setup(build("second"))
+	must(t, err)
+	if d := cmp.Diff([][]json.RawMessage{system, tools}, [][]json.RawMessage{system2, tools2}); d != "" {
+		t.Error(d)
+	}
+}
