@@ -40,7 +40,8 @@ type Turn struct {
 	Tools *tool.Set
 	// Permit decides about each call; nil allows every call.
 	Permit func(context.Context, tool.Spec, model.Call) permission.Decision
-	// Emit is told what happens; nil means nobody watches.
+	// Emit is told what happens, by parallel calls at the same time; nil means
+	// nobody watches.
 	Emit func(event.Fact)
 	// Read is told which messages a recorded request carries; may be nil.
 	Read func([]mailbox.Envelope)
