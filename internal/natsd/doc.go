@@ -1,0 +1,21 @@
+// Package natsd runs the one embedded NATS server of a node and is the only
+// importer of nats-server. Its laws, each with the test that bears its name:
+//
+//   - No listener unless asked: without Options.Listen there is no TCP port, and
+//     never a monitoring port (TestNoListenerUnlessAsked).
+//   - Stored survives: what JetStream acknowledged is there after a restart on the
+//     same directory (TestStoredSurvivesRestart). A power cut may take it away: the
+//     journal is the truth, not this store.
+//   - Only the same user: the socket of ServeUnix is 0600 in a directory of 0700,
+//     and a peer of another user id is turned away (TestUnixSocketIsOnlyForItsUser).
+//   - A dead owner's socket is replaced, a living one's is not
+//     (TestStaleSocketIsReplaced, TestSecondServerIsRefused).
+//   - Stop ends everything: connections from Conn are closed, the socket is gone
+//     and its lock free, no goroutine is left. It is idempotent and may be called
+//     concurrently (TestStopEndsEverything).
+//   - A disk that is nearly full is an error of Start that says so
+//     (TestNearlyFullDiskIsReported).
+//
+// The server takes no signals and never exits the process. A Server may be used by
+// several goroutines.
+package natsd

@@ -1,0 +1,54 @@
+package natsd
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+)
+
+// logger gives the server's lines to slog. What nats-server calls fatal ends the
+// process with its own logger; here it is an error of Start.
+type logger struct {
+	out *slog.Logger
+
+	mu    sync.Mutex
+	fatal error
+}
+
+func newLogger(out *slog.Logger) *logger {
+	if out == nil {
+		out = slog.New(slog.DiscardHandler)
+	}
+	return &logger{out: out.With("part", "nats")}
+}
+
+func (l *logger) failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fatal
+}
+
+// Fatalf implements server.Logger.
+func (l *logger) Fatalf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	l.out.Error(text)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fatal = errors.Join(l.fatal, errors.New(text))
+}
+
+// Errorf implements server.Logger.
+func (l *logger) Errorf(format string, v ...any) { l.out.Error(fmt.Sprintf(format, v...)) }
+
+// Warnf implements server.Logger.
+func (l *logger) Warnf(format string, v ...any) { l.out.Warn(fmt.Sprintf(format, v...)) }
+
+// Noticef implements server.Logger.
+func (l *logger) Noticef(format string, v ...any) { l.out.Debug(fmt.Sprintf(format, v...)) }
+
+// Debugf implements server.Logger; the server is told not to call it.
+func (l *logger) Debugf(string, ...any) {}
+
+// Tracef implements server.Logger; the server is told not to call it.
+func (l *logger) Tracef(string, ...any) {}

@@ -1,0 +1,206 @@
+package natsd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// MaxPayload is the largest message the server takes, in bytes: the largest
+// envelope, every byte of it escaped, with its headers.
+const MaxPayload = 4 << 20
+
+// maxMemory bounds JetStream's memory streams; ours are all files.
+const maxMemory = 64 << 20
+
+// ErrStopped is what a stopped server answers.
+var ErrStopped = errors.New("natsd: stopped")
+
+// Options; StoreDir is required.
+type Options struct {
+	StoreDir string       // JetStream's files; made with 0700
+	Listen   string       // host:port for NATS clients, port 0 for any; "" for no listener at all
+	Logger   *slog.Logger // nil says nothing
+	MinFree  int64        // bytes that must be free on StoreDir's disk; 0 is 512 MiB
+	// SyncAlways makes JetStream sync each message before it acknowledges. Mail does
+	// not need it; it is for comparison and for users' own streams.
+	SyncAlways bool
+}
+
+// Server is a running server. It owns its goroutines until Stop.
+type Server struct {
+	srv *server.Server
+	log *logger
+
+	mu      sync.Mutex
+	conns   []*nats.Conn
+	doors   []*door
+	stopped bool
+	done    chan struct{} // closed when Stop is through
+	err     error         // of Stop
+}
+
+// Start returns a server that answers. ctx bounds the start only; the server runs
+// until Stop.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("natsd: start: %w", context.Cause(ctx))
+	}
+	opts, err := o.server()
+	if err != nil {
+		return nil, err
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return nil, fmt.Errorf("natsd: configure the embedded server: %w", err)
+	}
+	log := newLogger(o.Logger)
+	srv.SetLoggerV2(log, false, false, false)
+	srv.Start()
+	s := &Server{srv: srv, log: log, done: make(chan struct{})}
+	if err := s.Ready(); err != nil {
+		return nil, errors.Join(fmt.Errorf("natsd: start the embedded server on %s: %w", o.StoreDir, err), s.Stop())
+	}
+	return s, nil
+}
+
+// server turns o into the options of nats-server.
+func (o Options) server() (*server.Options, error) {
+	store, err := o.store()
+	if err != nil {
+		return nil, err
+	}
+	opts := &server.Options{
+		ServerName:             "swarm-" + strconv.Itoa(os.Getpid()),
+		DontListen:             true,
+		NoSigs:                 true,
+		NoLog:                  true,
+		MaxPayload:             MaxPayload,
+		JetStream:              true,
+		DisableJetStreamBanner: true,
+		StoreDir:               o.StoreDir,
+		JetStreamMaxMemory:     maxMemory,
+		JetStreamMaxStore:      store,
+		SyncAlways:             o.SyncAlways,
+	}
+	if o.Listen == "" {
+		return opts, nil
+	}
+	host, port, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("natsd: cannot listen on %q, write host:port: %w", o.Listen, err)
+	}
+	if opts.Port, err = strconv.Atoi(port); err != nil {
+		return nil, fmt.Errorf("natsd: cannot listen on %q, the port must be a number: %w", o.Listen, err)
+	}
+	if opts.Port == 0 {
+		opts.Port = server.RANDOM_PORT
+	}
+	opts.Host, opts.DontListen = host, false
+	return opts, nil
+}
+
+// store makes the directory and returns how much JetStream may use of its disk.
+func (o Options) store() (int64, error) {
+	if o.StoreDir == "" || !filepath.IsAbs(o.StoreDir) {
+		return 0, fmt.Errorf("natsd: the store directory %q must be an absolute path", o.StoreDir)
+	}
+	if err := os.MkdirAll(o.StoreDir, 0o700); err != nil {
+		return 0, fmt.Errorf("natsd: make the store directory: %w", err)
+	}
+	free, err := freeBytes(o.StoreDir)
+	if err != nil {
+		return 0, fmt.Errorf("natsd: measure the disk of %s: %w", o.StoreDir, err)
+	}
+	need := o.MinFree
+	if need == 0 {
+		need = 512 << 20
+	}
+	if free < need {
+		return 0, fmt.Errorf("natsd: the disk of %s has %d MiB free and %d MiB are needed; free some or choose another directory", o.StoreDir, free>>20, need>>20)
+	}
+	return min(free/4*3, 16<<30), nil
+}
+
+// Ready reports why the server does not answer, or nil.
+func (s *Server) Ready() error {
+	if err := s.log.failure(); err != nil {
+		return err
+	}
+	if !s.srv.Running() {
+		return ErrStopped
+	}
+	if s.srv.JetStreamConfig() == nil {
+		return errors.New("natsd: JetStream is off; the server's log says why")
+	}
+	return nil
+}
+
+// ClientURL is where clients connect, or "" without a listener.
+func (s *Server) ClientURL() string {
+	if s.srv.Addr() == nil {
+		return ""
+	}
+	return s.srv.ClientURL()
+}
+
+// InProcessConn implements nats.InProcessConnProvider.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.srv.InProcessConn() }
+
+// Conn returns a new connection inside this process; name shows in the server's
+// lists. It costs some 84 KiB: share one. Stop closes it.
+func (s *Server) Conn(name string) (*nats.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil, ErrStopped
+	}
+	nc, err := connect(s, name)
+	if err != nil {
+		return nil, fmt.Errorf("natsd: connect %s inside the process: %w", name, err)
+	}
+	s.conns = append(s.conns, nc)
+	return nc, nil
+}
+
+func connect(p nats.InProcessConnProvider, name string) (*nats.Conn, error) {
+	return nats.Connect("", nats.InProcessServer(p), nats.Name(name),
+		nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 0))
+}
+
+// Stop closes every connection and socket, then the server, and waits.
+func (s *Server) Stop() error {
+	s.mu.Lock()
+	first := !s.stopped
+	s.stopped = true
+	s.mu.Unlock()
+	if first {
+		s.err = s.stop()
+		close(s.done)
+	}
+	<-s.done
+	return s.err
+}
+
+func (s *Server) stop() error {
+	for _, nc := range s.conns {
+		nc.Close()
+	}
+	var errs []error
+	for _, d := range s.doors {
+		errs = append(errs, d.close())
+	}
+	s.srv.Shutdown()
+	s.srv.WaitForShutdown()
+	return errors.Join(errs...)
+}

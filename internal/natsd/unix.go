@@ -1,0 +1,218 @@
+package natsd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats.go"
+)
+
+// maxSocketPath is the shortest limit among the systems we run on.
+const maxSocketPath = 103
+
+// InUseError says that a living process serves the socket.
+type InUseError struct{ Path string }
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("another process serves %s; connect to it or stop it", e.Path)
+}
+
+// ServeUnix lets other processes of the same user in through a socket at path,
+// until Stop. The directory is made with 0700; one that others may enter is
+// refused. A socket that a dead process left is replaced; *InUseError when its
+// owner lives.
+func (s *Server) ServeUnix(path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return ErrStopped
+	}
+	d, err := openDoor(path, s, s.log.out)
+	if err != nil {
+		return fmt.Errorf("natsd: serve the socket: %w", err)
+	}
+	s.doors = append(s.doors, d)
+	return nil
+}
+
+// DialUnix connects to the server behind a socket of ServeUnix. The connection
+// comes back by itself when the server does; its owner closes it.
+func DialUnix(path string) (*nats.Conn, error) {
+	nc, err := connect(unixDialer(path), "swarm-"+fmt.Sprint(os.Getpid()))
+	if err != nil {
+		return nil, fmt.Errorf("natsd: connect to the server behind %s, is it running: %w", path, err)
+	}
+	return nc, nil
+}
+
+type unixDialer string
+
+func (u unixDialer) InProcessConn() (net.Conn, error) { return net.Dial("unix", string(u)) }
+
+// door is one socket and what came through it. It owns a goroutine for accepting
+// and two for each connection.
+type door struct {
+	lock   *flock.Flock
+	listen *net.UnixListener
+	server nats.InProcessConnProvider
+	log    *slog.Logger
+	done   chan struct{} // closed by close
+	wait   sync.WaitGroup
+
+	mu     sync.Mutex
+	open   map[net.Conn]struct{}
+	closed bool
+}
+
+func openDoor(path string, server nats.InProcessConnProvider, log *slog.Logger) (*door, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("the path %s is %d bytes and sockets allow %d; choose a shorter directory", path, len(path), maxSocketPath)
+	}
+	if err := privateDir(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	// The lock, not a try to connect, tells the living from the dead: two processes
+	// that start at once must not both replace the same stale socket.
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	switch got, err := lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("lock %s.lock: %w", path, err)
+	case !got:
+		return nil, &InUseError{Path: path}
+	}
+	listen, err := listenUnix(path)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	d := &door{
+		lock: lock, listen: listen, server: server, log: log.With("socket", path),
+		done: make(chan struct{}), open: make(map[net.Conn]struct{}),
+	}
+	d.wait.Go(d.accept)
+	return d, nil
+}
+
+func privateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return fmt.Errorf("others may enter the directory %s (%#o); chmod 700 it", dir, mode)
+	}
+	return nil
+}
+
+func listenUnix(path string) (*net.UnixListener, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.Mode()&os.ModeSocket == 0:
+		return nil, fmt.Errorf("%s exists and is no socket; move it away", path)
+	case err == nil:
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	listen, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, listen.Close())
+	}
+	return listen, nil
+}
+
+func (d *door) accept() {
+	for {
+		conn, err := d.listen.AcceptUnix()
+		if err == nil {
+			if err := d.enter(conn); err != nil {
+				d.log.Warn("turned a connection away", "error", errors.Join(err, conn.Close()))
+			}
+			continue
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		// Out of file descriptors, most likely: others may give theirs back.
+		d.log.Warn("could not accept a connection", "error", err)
+		select {
+		case <-d.done:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (d *door) enter(conn *net.UnixConn) error {
+	uid, err := peerUID(conn)
+	if err != nil {
+		return err
+	}
+	if uid != os.Getuid() {
+		return fmt.Errorf("peer has user id %d", uid)
+	}
+	inside, err := d.server.InProcessConn()
+	if err != nil {
+		return err
+	}
+	if !d.track(conn, inside) {
+		return errors.Join(ErrStopped, inside.Close())
+	}
+	d.wait.Go(func() { d.pump(conn, inside) })
+	d.wait.Go(func() { d.pump(inside, conn) })
+	return nil
+}
+
+// pump copies until one side ends, which ends both.
+func (d *door) pump(dst, src net.Conn) {
+	_, err := io.Copy(dst, src)
+	d.log.Debug("connection ended", "error", errors.Join(err, dst.Close(), src.Close()))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.open, dst)
+	delete(d.open, src)
+}
+
+func (d *door) track(conns ...net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	for _, c := range conns {
+		d.open[c] = struct{}{}
+	}
+	return true
+}
+
+func (d *door) close() error {
+	close(d.done)
+	d.mu.Lock()
+	d.closed = true
+	errs := []error{d.listen.Close()}
+	for c := range d.open {
+		// Closed twice is the usual end: the pumps close too.
+		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	d.mu.Unlock()
+	d.wait.Wait()
+	// The lock's file stays: removing it would let two owners lock two files.
+	return errors.Join(append(errs, d.lock.Close())...)
+}
