@@ -223,6 +223,7 @@ func (c *call) readsInside(cmd *command, name string, args []word) bool {
 	case "echo", "printf", "seq", "basename", "dirname", "tr", "true", "false", ":", "test", "[", "which", "type", "command", "date", "sleep":
 		return true
 	case "cd":
+		args = cdOperands(args)
 		return len(args) == 1 && c.every(cmd, args[0], c.inside)
 	case "grep", "egrep", "fgrep", "rg", "sed", "jq":
 		args = afterPattern(args)

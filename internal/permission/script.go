@@ -65,7 +65,7 @@ func readScript(text, cwd, home string) *script {
 	r := &reader{s: s, home: home}
 	start := state{}
 	if strings.HasPrefix(cwd, "/") {
-		start.cwds = []string{absolute(cwd, "/", home)}
+		start = in([]string{absolute(cwd, "/", home)})
 	}
 	if err := r.read(text, start); err != nil {
 		s.err = err
@@ -107,8 +107,11 @@ func (s *script) note(why string) {
 	}
 }
 
-// state is what running the commands so far may have changed.
-type state struct{ cwds []string }
+// state is what running the commands so far may have changed: the directories
+// the shell may be in, and those it may be in if the last one succeeded.
+type state struct{ cwds, ok []string }
+
+func in(dirs []string) state { return state{dirs, dirs} }
 
 // reader walks a syntax tree in the order of execution, so that it knows where
 // each command runs.
@@ -150,15 +153,19 @@ func (r *reader) stmt(s *syntax.Stmt, st state) state {
 			r.add(command{redirs: r.redirects(s.Redirs, st)}, st)
 		}
 		after := r.command(s.Cmd, st)
-		if s.Background || s.Coprocess {
-			return st
-		}
-		return after
+		return settle(s, st, after)
 	}
 	c := command{redirs: r.redirects(s.Redirs, st)}
-	after := r.call(call, c, st)
-	if s.Background {
-		return st
+	return settle(s, st, r.call(call, c, st))
+}
+
+// settle returns the state after a statement, given that of its command.
+func settle(s *syntax.Stmt, before, after state) state {
+	switch {
+	case s.Background || s.Coprocess:
+		return in(before.cwds)
+	case s.Negated:
+		return in(after.cwds)
 	}
 	return after
 }
@@ -185,10 +192,15 @@ func (r *reader) call(n *syntax.CallExpr, c command, st state) state {
 
 // command reads a compound command.
 func (r *reader) command(n syntax.Command, st state) state {
+	if b, ok := n.(*syntax.BinaryCmd); ok {
+		return r.binary(b, st)
+	}
+	return in(r.compound(n, st).cwds)
+}
+
+func (r *reader) compound(n syntax.Command, st state) state {
 	switch n := n.(type) {
 	case nil:
-	case *syntax.BinaryCmd:
-		return r.binary(n, st)
 	case *syntax.Block:
 		return r.stmts(n.Stmts, st)
 	case *syntax.Subshell:
@@ -248,19 +260,18 @@ func (r *reader) declare(n *syntax.DeclClause, st state) {
 func (r *reader) binary(n *syntax.BinaryCmd, st state) state {
 	switch n.Op {
 	case syntax.AndStmt:
-		after := r.stmt(n.X, st)
-		if to, ok := r.cdOnly(n.X, st); ok {
-			// The right side runs only where the left side led.
-			return union(st, r.stmt(n.Y, to))
-		}
-		return union(after, r.stmt(n.Y, after))
+		x := r.stmt(n.X, st)
+		y := r.stmt(n.Y, in(x.ok)) // it runs only where the left side led
+		out := union(x, y)
+		out.ok = y.ok
+		return out
 	case syntax.OrStmt:
-		after := r.stmt(n.X, st)
-		return union(after, r.stmt(n.Y, after))
+		x := r.stmt(n.X, st)
+		return union(x, r.stmt(n.Y, in(x.cwds)))
 	}
 	r.stmt(n.X, st) // pipes run in subshells
 	r.stmt(n.Y, st)
-	return st
+	return in(st.cwds)
 }
 
 func (r *reader) ifClause(n *syntax.IfClause, st state) state {
@@ -377,5 +388,5 @@ func union(a, b state) state {
 	if len(out) > 4 {
 		return state{} // too many to follow
 	}
-	return state{out}
+	return in(out)
 }

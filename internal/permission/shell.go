@@ -149,8 +149,10 @@ func (c *command) written() []word {
 		return nil
 	}
 	switch name := path.Base(words[0].text); name {
-	case "rm", "rmdir", "unlink", "shred", "mkdir", "touch", "mv", "cp", "ln", "install", "tee", "truncate", "chmod", "chown", "chgrp", "rsync", "patch":
+	case "rm", "rmdir", "unlink", "shred", "mkdir", "touch", "tee", "truncate", "chmod", "chown", "chgrp", "patch":
 		return operandsOf(words)
+	case "mv", "cp", "ln", "install", "rsync":
+		return withDestination(operandsOf(words))
 	case "sed", "perl":
 		if slices.ContainsFunc(words[1:], func(w word) bool { return strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "i") }) {
 			return operandsOf(words)
@@ -164,6 +166,20 @@ func (c *command) written() []word {
 		}
 	}
 	return nil
+}
+
+// withDestination adds the file that appears if the last operand is a directory.
+func withDestination(operands []word) []word {
+	if len(operands) < 2 {
+		return operands
+	}
+	last := operands[len(operands)-1]
+	for _, w := range operands[:len(operands)-1] {
+		into := last
+		into.text = last.text + "/" + path.Base(w.text)
+		operands = append(operands, into)
+	}
+	return operands
 }
 
 // operandsOf returns the words that are not options, and the values of options
