@@ -77,7 +77,10 @@ func (r ignoreRule) matches(path string, dir bool) bool {
 	if !r.anchored {
 		return wildmatch(r.pattern, path[strings.LastIndexByte(path, '/')+1:])
 	}
-	return wildmatch(r.pattern, path)
+	// As in git, "**" also stands for folders right after a plain beginning.
+	plain := strings.IndexAny(r.pattern+"*", `*?[\`)
+	rest, ok := strings.CutPrefix(path, r.pattern[:plain])
+	return ok && wildmatch(r.pattern[plain:], rest)
 }
 
 // ignores is a stack of rules, weakest first. The zero value ignores nothing.

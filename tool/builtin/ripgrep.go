@@ -37,7 +37,7 @@ func ripgrep(ctx context.Context, program string, q *query, emit func(string) bo
 		return fmt.Errorf("run rg: %w", err)
 	}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("run rg: %w", err)
+		return fmt.Errorf("run rg: %w", errors.Join(err, context.Cause(ctx)))
 	}
 	p := ripgrepOutput{q: q, r: bufio.NewReaderSize(out, 64<<10)}
 	any, readErr := p.each(func(line string) bool {
@@ -121,21 +121,31 @@ func (q *query) modeArgs() []string {
 		"--before-context="+strconv.Itoa(q.before), "--after-context="+strconv.Itoa(q.after))
 }
 
+// fileArgs narrows the files rg searches. What a glob selects is given as a file
+// type, as a --glob that selects would also bring in ignored files; globs a type
+// cannot say, and the combination of both, are left to selects.
 func (q *query) fileArgs() []string {
-	var args []string
+	var args, wanted []string
 	for _, g := range q.globs {
-		args = append(args, "--glob="+g)
+		if strings.HasPrefix(g, "!") {
+			args = append(args, "--glob="+g)
+		} else {
+			wanted = append(wanted, g)
+		}
 	}
 	for _, name := range []string{".git", ".hg", ".svn"} {
 		args = append(args, "--glob=!"+name)
 	}
-	for _, p := range q.types {
-		args = append(args, "--type-add=wanted:"+p)
-	}
 	if q.types != nil {
-		args = append(args, "--type=wanted")
+		wanted = q.types
 	}
-	return args
+	if len(wanted) == 0 || slices.ContainsFunc(wanted, func(g string) bool { return strings.ContainsAny(g, `/\`) }) {
+		return args
+	}
+	for _, g := range wanted {
+		args = append(args, "--type-add=wanted:"+g)
+	}
+	return append(args, "--type=wanted")
 }
 
 // ripgrepOutput parses what rg prints: every file name ends in a NUL.
@@ -145,12 +155,13 @@ type ripgrepOutput struct {
 }
 
 // each hands every result to emit until that declines or the output ends; any
-// tells whether there was one.
+// tells whether rg had one.
 func (p ripgrepOutput) each(emit func(string) bool) (any bool, err error) {
 	end := byte('\n')
 	if p.q.mode == modeFiles {
 		end = 0
 	}
+	shown, apart := false, false
 	for {
 		raw, err := p.r.ReadBytes(end)
 		if len(raw) == 0 && err == io.EOF {
@@ -159,40 +170,43 @@ func (p ripgrepOutput) each(emit func(string) bool) (any bool, err error) {
 		if err != nil && err != io.EOF {
 			return any, err
 		}
-		line, ok := p.result(string(bytes.TrimSuffix(raw, []byte{end})))
+		any = true
+		text := string(bytes.TrimSuffix(raw, []byte{end}))
+		if text == groupEnd && end == '\n' {
+			apart = shown // told when the next group is wanted
+			continue
+		}
+		line, ok := p.result(text)
 		if !ok {
 			continue
 		}
-		any = true
-		if !emit(line) {
+		if apart && !emit(groupEnd) || !emit(line) {
 			return any, nil
 		}
+		shown, apart = true, false
 	}
 }
 
 // result turns a record of rg into a result; what is none (a warning about a
-// binary file) is passed over.
+// binary file) or of no wanted file is passed over.
 func (p ripgrepOutput) result(raw string) (string, bool) {
-	if p.q.mode == modeFiles {
-		return p.name(raw), true
-	}
 	name, rest, ok := strings.Cut(raw, "\x00")
-	switch {
-	case !ok:
-		return groupEnd, raw == groupEnd
-	case p.q.mode == modeCount:
-		return p.name(name) + ":" + rest, true
+	name = strings.TrimPrefix(name, "./")
+	if !ok && p.q.mode != modeFiles || p.q.only == "" && !p.q.selects(name) {
+		return "", false
+	}
+	switch p.q.mode {
+	case modeFiles:
+		return p.q.display(name), true
+	case modeCount:
+		return p.q.display(name) + ":" + rest, true
 	}
 	digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
 	number, err := strconv.Atoi(rest[:max(digits, 0)])
-	if err != nil {
-		return "", false
+	if err != nil || p.q.parts && digits == len(rest)-1 {
+		return "", false // no record, or an empty match
 	}
-	return p.q.line(p.name(name), number, rest[digits] == ':', []byte(rest[digits+1:])), true
-}
-
-func (p ripgrepOutput) name(raw string) string {
-	return p.q.display(strings.TrimPrefix(raw, "./"))
+	return p.q.line(p.q.display(name), number, rest[digits] == ':', []byte(rest[digits+1:])), true
 }
 
 // groupEnd stands between groups of lines that do not follow each other.

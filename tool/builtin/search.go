@@ -10,7 +10,8 @@ import (
 	"strconv"
 )
 
-// searchFiles is the search in process; it gives the results ripgrep gives.
+// searchFiles is the search in process; it gives the results ripgrep gives,
+// but for \b, \w, \d and \s, which know only ASCII here.
 func searchFiles(ctx context.Context, q *query, re *regexp.Regexp, emit func(string) bool) error {
 	files := []string{q.only}
 	if q.only == "" {

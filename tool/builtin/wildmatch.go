@@ -66,7 +66,7 @@ func (m *matcher) star(p, s int) bool {
 		end++
 	}
 	rest := m.pattern[end:]
-	folders := end-p == 2 && (p == 0 || m.pattern[p-1] == '/') &&
+	folders := end-p >= 2 && (p == 0 || m.pattern[p-1] == '/') &&
 		(rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
 	if folders && rest != "" && rest[0] == '/' && m.match(end+1, s) {
 		return true // "**/" is no folder at all

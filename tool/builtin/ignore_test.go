@@ -1,0 +1,245 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func git(t testing.TB, dir string, input []byte, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(input)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil && stderr.Len() > 0 {
+		t.Fatalf("git %v: %v\n%s", args, err, &stderr)
+	}
+	return out
+}
+
+func needGit(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not there")
+	}
+}
+
+func TestIgnoreRules(t *testing.T) {
+	for _, c := range []struct{ rules, ignored, kept string }{
+		{"*.o\n!keep.o\n", "a.o d/b.o", "keep.o d/keep.o a.c"},
+		{"/top\n", "top", "d/top"},
+		{"a/b\n", "a/b", "x/a/b"},
+		{"**/b\n", "b a/b a/x/b", "bb"},
+		{"a/**/z\n", "a/z a/b/z a/b/c/z", "z a/zz"},
+		{"a/**\n", "a/b a/b/c", "a"},
+		{"# no\n\\#yes\n\\!bang\n", "#yes !bang", "# no"},
+		{"trail  \nkept\\ \n", "trail", "kept"},
+		{"[a-c]x\n[!a-c]y\n[[:digit:]]z\n", "ax by\x00 dy 1z", "dx ay az"},
+		{"broken[\n\\\n", "", "broken[ broken \\"},
+		{"a*b\n", "ab axxb", "a/b"},
+	} {
+		rules := ignores(parseIgnore(c.rules, ""))
+		for _, p := range strings.Fields(c.ignored) {
+			if !strings.Contains(p, "\x00") && !rules.skip(p, false) {
+				t.Errorf("%q does not ignore %s", c.rules, p)
+			}
+		}
+		for _, p := range strings.Fields(c.kept) {
+			if rules.skip(p, false) {
+				t.Errorf("%q ignores %s", c.rules, p)
+			}
+		}
+	}
+	if rules := ignores(parseIgnore("build/\n", "")); rules.skip("build", false) || !rules.skip("build", true) {
+		t.Error("a trailing slash must mean folders only")
+	}
+}
+
+func TestHostilePatternsEnd(t *testing.T) {
+	pattern := strings.Repeat("*a", 40) + "b"
+	if wildmatch(pattern, strings.Repeat("a", 400)) {
+		t.Error("it matched")
+	}
+	if wildmatch(strings.Repeat("**/", 40)+"b", strings.Repeat("a/", 200)+"c") {
+		t.Error("it matched")
+	}
+}
+
+// invent makes a pattern and paths out of few letters, so that they meet.
+func invent(r *rand.Rand) (rules string, paths []string) {
+	pick := func(from ...string) string { return from[r.IntN(len(from))] }
+	for range 1 + r.IntN(4) {
+		line := pick("", "", "", "!", "/", "\\")
+		for range 1 + r.IntN(5) {
+			line += pick("a", "b", "c", "a", "b", "*", "**", "?", "/", "/", "**/", "/**", "[ab]", "[!a]", "[^b]", "[a-", "[]a]", "[a-c]", "[[:alpha:]]", "[[:bad:]]", "[[.]]", "\\a", "\\*", "\\", " ", "\\ ", "#", "]", "-", "[b-a]", "[a\\]]", "[\\")
+		}
+		rules += line + pick("", "", "/", " ", "\r") + "\n"
+	}
+	for range 12 {
+		parts := []string{}
+		for range 1 + r.IntN(4) {
+			parts = append(parts, pick("a", "b", "c", "ab", "abc", "ba", "a]", "*", "a-", "a b", "#a", "\\a", "d"))
+		}
+		paths = append(paths, strings.Join(parts, "/"))
+	}
+	return rules, paths
+}
+
+// asked is what the rules say of a path, its parents being folders.
+func asked(rules ignores, path string) bool {
+	for i := range path {
+		if path[i] == '/' && rules.skip(path[:i], true) {
+			return true
+		}
+	}
+	return rules.skip(path, false)
+}
+
+func compareWithGit(t *testing.T, repo, rules string, paths []string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(repo, ".gitignore"), []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := git(t, repo, []byte(strings.Join(paths, "\x00")+"\x00"), "--literal-pathspecs", "check-ignore", "--stdin", "-z", "--no-index")
+	ignored := make(map[string]bool)
+	for name := range names(out) {
+		ignored[name] = true
+	}
+	own := ignores(parseIgnore(rules, ""))
+	for _, p := range paths {
+		if got := asked(own, p); got != ignored[p] {
+			t.Errorf("rules %q, path %q: ignored %v, git says %v", rules, p, got, ignored[p])
+		}
+	}
+}
+
+// The repository is empty but for .gitignore, so git takes every path for a
+// file and its parents for folders, as asked does.
+func TestIgnoreAgreesWithGit(t *testing.T) {
+	needGit(t)
+	repo := t.TempDir()
+	git(t, repo, nil, "init", "-q")
+	rounds := 200
+	if testing.Short() {
+		rounds = 50
+	}
+	for seed := range uint64(rounds) {
+		rules, paths := invent(rand.New(rand.NewPCG(seed, 1)))
+		compareWithGit(t, repo, rules, paths)
+	}
+}
+
+func FuzzIgnore(f *testing.F) {
+	needGit(f)
+	f.Add("*.o\n!a.o\n", "d/a.o")
+	f.Add("a/**/b\n", "a/x/b")
+	f.Add("[[:alpha:]-z]\n", "b")
+	repo := f.TempDir()
+	git(f, repo, nil, "init", "-q")
+	f.Fuzz(func(t *testing.T, rules, path string) {
+		clean := filepath.ToSlash(filepath.Clean(path))
+		if clean != path || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "..") || path == "." ||
+			strings.Contains(path, ".git") || strings.ContainsAny(rules+path, "\x00") || len(rules+path) > 4096 {
+			t.Skip()
+		}
+		compareWithGit(t, repo, rules, []string{path})
+	})
+}
+
+func TestSourcesInAndOutOfARepositoryAreTheSame(t *testing.T) {
+	needGit(t)
+	plain, repo := t.TempDir(), t.TempDir()
+	for _, dir := range []string{plain, repo} {
+		k := &kit{t: t, dir: dir}
+		k.file(".gitignore", "*.log\n/build/\n!keep.log\n")
+		for _, name := range []string{
+			"a.go", "a.log", "keep.log", "build/x.go", "sub/build/y.go", "sub/.gitignore", "sub/z.tmp", "sub/deep/z.tmp",
+			"vendor/v.go", "node_modules/n.js", ".env", "a-b/c", "a/b", "a.b/c", "ünï/ç.txt",
+		} {
+			k.file(name, "x\n")
+		}
+		k.file("sub/.gitignore", "*.tmp\nnothing\n")
+	}
+	git(t, repo, nil, "init", "-q")
+	want := []string{".env", ".gitignore", "a/b", "a-b/c", "a.b/c", "a.go", "keep.log", "node_modules/n.js", "sub/.gitignore", "sub/build/y.go", "vendor/v.go", "ünï/ç.txt"}
+	env := childEnv(os.Getenv, nil)
+	for _, dir := range []string{plain, repo} {
+		got, err := sources(t.Context(), dir, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", dir, diff)
+		}
+	}
+	if _, ok := gitFiles(t.Context(), plain, env); ok {
+		t.Error("git listed a folder that is no repository")
+	}
+}
+
+func TestSourcesGoIntoNestedRepositoriesAndIgnoredRoots(t *testing.T) {
+	needGit(t)
+	k := &kit{t: t, dir: t.TempDir()}
+	git(t, k.dir, nil, "init", "-q")
+	k.file("inner/f", "x")
+	k.file("inner/skipped.o", "x")
+	k.file("inner/.gitignore", "*.o\n")
+	k.file(".gitignore", "out/\n")
+	k.file("out/f", "x")
+	git(t, filepath.Join(k.dir, "inner"), nil, "init", "-q")
+	env := childEnv(os.Getenv, nil)
+	for dir, want := range map[string][]string{
+		k.dir:                       {".gitignore", "inner/.gitignore", "inner/f"},
+		filepath.Join(k.dir, "out"): {"f"},
+	} {
+		got, err := sources(t.Context(), dir, env)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("sources(%s) = %q, %v; want %q", dir, got, err, want)
+		}
+	}
+}
+
+// A repository must not be able to run a program by being searched.
+func TestSearchingRunsNothingOfTheRepository(t *testing.T) {
+	needGit(t)
+	k := newKit(t)
+	proof := filepath.Join(t.TempDir(), "ran")
+	git(t, k.dir, nil, "init", "-q")
+	hook := k.file("evil.sh", fmt.Sprintf("#!/bin/sh\ntouch %s\n", proof))
+	if err := os.Chmod(hook, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	k.file(".git/hooks/post-index-change", k.content("evil.sh"))
+	if err := os.Chmod(filepath.Join(k.dir, ".git/hooks/post-index-change"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, k.dir, nil, "config", "core.fsmonitor", hook)
+	k.file("sub/a", "needle\n")
+	for _, rg := range []string{"", findRipgrep()} {
+		grep := &grepTool{at: place{dir: k.dir, getenv: os.Getenv}, ripgrep: rg}
+		for _, path := range []string{".", "sub"} {
+			if res, err := grep.Run(context.WithoutCancel(t.Context()), call(t, grep, in{"pattern": "needle", "path": path})); err != nil || res.Text != "sub/a" {
+				t.Errorf("Grep (%q) in %s: %v %v", rg, path, res, err)
+			}
+		}
+	}
+	if _, err := os.Stat(proof); err == nil {
+		t.Error("the repository's program ran")
+	}
+	git(t, k.dir, nil, "status", "--short") // would run it: the trap is a real one
+	if _, err := os.Stat(proof); err != nil {
+		t.Errorf("the trap does not work: %v", err)
+	}
+}
