@@ -54,11 +54,19 @@ func TestBackOffDoublesAndTheFourthPanicParks(t *testing.T) {
 		}
 		<-r.Done()
 		want := []at{
-			{0, "started 0"}, {0, "a@1 escalated 1"}, {0, "restarting after 1"},
-			{1 * time.Second, "started 1"}, {1 * time.Second, "a@1 escalated 2"}, {1 * time.Second, "restarting after 2"},
-			{3 * time.Second, "started 2"}, {3 * time.Second, "a@1 escalated 3"}, {3 * time.Second, "restarting after 3"},
-			{7 * time.Second, "started 3"}, {7 * time.Second, "a@1 escalated 4"},
-			{7 * time.Second, "stopped with [5 6]"}, {7 * time.Second, "a@1 parked"},
+			{0, "started 0"},
+			{0, "a@1 escalated 1"},
+			{0, "restarting after 1"},
+			{1 * time.Second, "started 1"},
+			{1 * time.Second, "a@1 escalated 2"},
+			{1 * time.Second, "restarting after 2"},
+			{3 * time.Second, "started 2"},
+			{3 * time.Second, "a@1 escalated 3"},
+			{3 * time.Second, "restarting after 3"},
+			{7 * time.Second, "started 3"},
+			{7 * time.Second, "a@1 escalated 4"},
+			{7 * time.Second, "stopped with [5 6]"},
+			{7 * time.Second, "a@1 parked"},
 		}
 		if diff := cmp.Diff(want, log, cmp.AllowUnexported(at{})); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -87,6 +95,7 @@ func TestPanicsOutsideTheWindowAreForgotten(t *testing.T) {
 			r.Tell(1)
 			<-time.After(time.Minute)
 		}
+		synctest.Wait()
 		if restarts != 20 || len(r.x.rare.panics) > 2 {
 			t.Errorf("%d restarts, %d times kept", restarts, len(r.x.rare.panics))
 		}

@@ -40,6 +40,6 @@ type queues struct {
 
 // small says whether the storage is worth keeping for the next busy actor.
 func (q *queues) small() bool {
-	const most = 64
+	const most = 1024 // 16 KiB; a burst should not have to grow again
 	return cap(q.sys.buf) <= most && cap(q.ctl.buf) <= most && cap(q.user.buf) <= most && cap(q.cur.buf) <= most
 }

@@ -203,7 +203,8 @@ func (x *cell) RegisterHandlers(inv actor.MessageInvoker, _ actor.Dispatcher) {
 // Start does nothing: Started has been posted already.
 func (x *cell) Start() {}
 
-// UserMessageCount is the number of messages waiting to be received.
+// UserMessageCount is the number of messages waiting to be received, less what
+// the worker has already taken as a batch.
 func (x *cell) UserMessageCount() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()

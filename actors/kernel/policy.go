@@ -45,7 +45,7 @@ func (p RestartPolicy) delay(n int) time.Duration {
 	}
 	d := min(p.Backoff, p.MaxBackoff)
 	for ; n > 1 && d < p.MaxBackoff; n-- {
-		d = min(2*d, p.MaxBackoff)
+		d += min(d, p.MaxBackoff-d) // doubled without overflow
 	}
 	if span := int64(float64(d) * min(p.Jitter, 1)); span > 0 {
 		d += time.Duration(rand.Int64N(span + 1))
