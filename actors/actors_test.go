@@ -4,17 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/defs"
-	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
-	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -22,21 +20,20 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// node is a coordinator over a real journal and an in-memory wire.
-type node struct {
-	*actors.Coordinator
-	store   *transcript.Store
-	courier *mailbox.Courier
-	bus     *event.Bus
-	lead    *transcript.Transcript
-	end     context.CancelCauseFunc
-	once    sync.Once
-}
+var (
+	by    = actorstest.By
+	say   = actorstest.Say
+	use   = actorstest.Use
+	spawn = actorstest.Spawn
+)
 
-type nodeOptions struct {
-	policy actors.Policy
-	tools  []tool.Tool
-	agents string // --agents JSON
+type answers = actorstest.Answers
+
+type nodeOptions = actorstest.Options
+
+func newNode(t *testing.T, dir string, m model.Model, o nodeOptions) *actorstest.Node {
+	t.Helper()
+	return actorstest.New(t, dir, m, o)
 }
 
 func must(t testing.TB, err error) {
@@ -46,132 +43,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// newNode opens the node in dir without starting it.
-func newNode(t testing.TB, dir string, m model.Model, o nodeOptions) *node {
-	t.Helper()
-	n := &node{bus: &event.Bus{}}
-	var err error
-	n.store, err = transcript.Open(t.Context(), dir, "session", transcript.Options{
-		NoLines: true,
-		Settled: func(mailbox.AgentID, []mailbox.ID, mailbox.State) { n.Stir() },
-	})
-	must(t, err)
-	set, err := defs.Load(defs.Options{FlagJSON: o.agents})
-	must(t, err)
-	var names []string
-	for _, u := range o.tools {
-		names = append(names, u.Spec().Name)
-	}
-	n.Coordinator = actors.New(actors.Options{
-		Store: n.store, Policy: o.policy, Definitions: set, Events: n.bus,
-		Model:      func(name string) (model.Model, string, error) { return m, name, nil },
-		Tools:      func(actors.Agent) []tool.Tool { return o.tools },
-		ToolNames:  names,
-		System:     func(s transcript.Spec, _ defs.Definition) []string { return []string{"you are " + string(s.ID)} },
-		Permission: func(transcript.Spec) permission.Policy { return permission.Policy{Mode: permission.Bypass} },
-		Receipt:    func(r mailbox.Receipt) { n.courier.Receipt(r) },
-	})
-	n.courier = mailbox.NewCourier(mailbox.NewMemory(), n.store, mailbox.CourierOptions{Wake: n.Look})
-	var ok bool
-	if n.lead, ok = n.store.Get(actors.LeadID); !ok {
-		n.lead, _, err = n.store.Create(transcript.Spec{
-			ID: actors.LeadID, Name: actors.LeadName, Role: transcript.Lead, Model: "m", Mode: "default",
-			Tools: n.ToolNames(), Dir: dir, Born: time.Now(),
-		})
-		must(t, err)
-	}
-	t.Cleanup(func() { n.close(t) })
-	return n
-}
-
-func (n *node) start(t testing.TB) {
-	t.Helper()
-	ctx, end := context.WithCancelCause(t.Context())
-	n.end = end
-	must(t, n.courier.Start(ctx, n.store.Cursor(), n.store.Pending()))
-	n.store.Ship(n.courier.Send)
-	must(t, n.Start(ctx))
-}
-
-// close is what a clean stop of the session does.
-func (n *node) close(t testing.TB) {
-	n.once.Do(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
-		defer cancel()
-		must(t, n.Shutdown(ctx))
-		must(t, n.courier.Stop())
-		must(t, n.store.Close())
-	})
-}
-
-// ask gives the lead a prompt and waits until everybody rests.
-func (n *node) ask(t testing.TB, prompt string) transcript.Life {
-	t.Helper()
-	must(t, n.lead.Prompt("user", prompt))
-	n.Look(actors.LeadID)
-	return n.rest(t)
-}
-
-func (n *node) rest(t testing.TB) transcript.Life {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	if err := n.Quiet(ctx); err != nil {
-		t.Fatalf("the swarm does not come to rest: %v; %+v", err, n.Status())
-	}
-	return n.lead.Life()
-}
-
-// by answers each agent with its own function; n counts that agent's requests.
-func by(answers map[string]func(ctx context.Context, n int, r *model.Request) *model.Answer) model.Model {
-	var mu sync.Mutex
-	count := map[string]int{}
-	return modeltest.Each(func(ctx context.Context, r *model.Request) (*model.Answer, error) {
-		key := r.Caller.Agent
-		if answers[key] == nil {
-			key = r.Caller.Type
-		}
-		mu.Lock()
-		n := count[r.Caller.AgentID]
-		count[r.Caller.AgentID]++
-		mu.Unlock()
-		if answers[key] == nil {
-			return nil, fmt.Errorf("no answer for %+v", r.Caller)
-		}
-		a := answers[key](ctx, n, r)
-		if a == nil {
-			return nil, model.Cancelled(ctx)
-		}
-		return a, nil
-	})
-}
-
-func say(text string) *model.Answer { return modeltest.Answer(model.Text(text)) }
-
-func use(calls ...model.Block) *model.Answer { return modeltest.Answer(calls...) }
-
-func spawn(id string, input map[string]any) model.Block {
-	raw, err := json.Marshal(input)
-	if err != nil {
-		panic(err)
-	}
-	return model.ToolUse(id, "Agent", raw)
-}
-
 func lastOf(r *model.Request) string { return string(r.Messages[len(r.Messages)-1].Raw()) }
-
-// unit is a tool made of a function.
-type unit struct {
-	spec tool.Spec
-	run  func(context.Context, tool.Call) (tool.Result, error)
-}
-
-func (u unit) Spec() tool.Spec { return u.spec }
-func (u unit) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
-	return u.run(ctx, c)
-}
-
-type answers = map[string]func(ctx context.Context, n int, r *model.Request) *model.Answer
 
 func TestAForegroundChildsEndIsTheResultOfTheCall(t *testing.T) {
 	var seen string
@@ -188,8 +60,8 @@ func TestAForegroundChildsEndIsTheResultOfTheCall(t *testing.T) {
 		},
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.start(t)
-	if life := n.ask(t, "go"); life.Result != "thanks" {
+	n.Begin(t)
+	if life := n.Say(t, "go"); life.Result != "thanks" {
 		t.Errorf("lead ended with %+v", life)
 	}
 	if !strings.Contains(seen, "found 42") || strings.Contains(seen, "<user-message") {
@@ -215,8 +87,8 @@ func TestABackgroundChildsEndReachesItsParentOnce(t *testing.T) {
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("the report") },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.start(t)
-	life := n.ask(t, "go")
+	n.Begin(t)
+	life := n.Say(t, "go")
 	if requests.Load() != 1 || life.Result != "got it" {
 		t.Errorf("the report came in %d requests; lead %+v", requests.Load(), life)
 	}
@@ -245,9 +117,9 @@ func TestOverTheLimitAgentsQueueAndNoneIsRefused(t *testing.T) {
 			return say("echo " + lastOf(r))
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{policy: actors.Policy{MaxConcurrent: 5}})
-	n.start(t)
-	n.ask(t, "go")
+	n := newNode(t, t.TempDir(), m, nodeOptions{Policy: actors.Policy{MaxConcurrent: 5}})
+	n.Begin(t)
+	n.Say(t, "go")
 	if most.Load() > 5 {
 		t.Errorf("%d children ran at once", most.Load())
 	}
@@ -276,18 +148,18 @@ func TestAParentThatWaitsForItsChildHoldsNoPlace(t *testing.T) {
 		"inner": func(context.Context, int, *model.Request) *model.Answer { return say("inner done") },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{
-		policy: actors.Policy{MaxConcurrent: 1},
-		agents: `{"outer":{"description":"o","prompt":"o"},"inner":{"description":"i","prompt":"i"}}`,
+		Policy: actors.Policy{MaxConcurrent: 1},
+		Agents: `{"outer":{"description":"o","prompt":"o"},"inner":{"description":"i","prompt":"i"}}`,
 	})
-	n.start(t)
-	if life := n.ask(t, "go"); life.Result != "done" {
+	n.Begin(t)
+	if life := n.Say(t, "go"); life.Result != "done" {
 		t.Errorf("lead ended with %+v", life)
 	}
 }
 
 func TestAStopEndsThatAgentAndNoOther(t *testing.T) {
 	started := make(chan string, 2)
-	hang := unit{tool.Spec{Name: "Hang"}, func(ctx context.Context, c tool.Call) (tool.Result, error) {
+	hang := actorstest.Unit{Is: tool.Spec{Name: "Hang"}, Do: func(ctx context.Context, c tool.Call) (tool.Result, error) {
 		started <- string(c.Input)
 		<-ctx.Done()
 		return tool.Errorf("cut"), nil
@@ -313,9 +185,9 @@ func TestAStopEndsThatAgentAndNoOther(t *testing.T) {
 			return say("ben is done")
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{tools: []tool.Tool{hang}})
-	n.start(t)
-	must(t, n.lead.Prompt("user", "go"))
+	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{hang}})
+	n.Begin(t)
+	must(t, n.Lead.Prompt("user", "go"))
 	n.Look(actors.LeadID)
 	<-started
 	ann, _ := n.Find("ann")
@@ -328,7 +200,7 @@ func TestAStopEndsThatAgentAndNoOther(t *testing.T) {
 		t.Errorf("ben is %+v", life)
 	}
 	close(release)
-	n.rest(t)
+	n.Settle(t)
 	if life := ben.Life(); life.Result != "ben is done" || life.Closed {
 		t.Errorf("ben ended as %+v", life)
 	}
@@ -337,7 +209,7 @@ func TestAStopEndsThatAgentAndNoOther(t *testing.T) {
 func TestATeammateHearsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
 	working := make(chan struct{})
 	told := make(chan struct{})
-	slow := unit{tool.Spec{Name: "Slow"}, func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+	slow := actorstest.Unit{Is: tool.Spec{Name: "Slow"}, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 		close(working)
 		select {
 		case <-told:
@@ -363,19 +235,17 @@ func TestATeammateHearsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
 			return say("noted")
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{tools: []tool.Tool{slow}})
-	n.start(t)
-	must(t, n.lead.Prompt("user", "go"))
+	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{slow}})
+	n.Begin(t)
+	must(t, n.Lead.Prompt("user", "go"))
 	n.Look(actors.LeadID)
 	<-working
 	ann, _ := n.Find("ann")
-	_, err := n.lead.Send(mailbox.Envelope{To: mailbox.Address{Agent: ann.ID()}, FromName: actors.LeadName, Kind: mailbox.KindText, Body: "look left"})
+	_, err := n.Lead.Send(mailbox.Envelope{To: mailbox.Address{Agent: ann.ID()}, FromName: actors.LeadName, Kind: mailbox.KindText, Body: "look left"})
 	must(t, err)
-	for len(ann.Unread()) == 0 { // the arrival is recorded while the tool runs
-		time.Sleep(time.Millisecond)
-	}
+	n.Until(t, func() bool { return len(ann.Unread()) > 0 }) // recorded while the tool runs
 	close(told)
-	n.rest(t)
+	n.Settle(t)
 	if !strings.Contains(heard, "slow done") || !strings.Contains(heard, "look left") {
 		t.Errorf("the request after the tool is %s", heard)
 	}
@@ -398,17 +268,14 @@ func TestTheSameCallAfterACrashFindsItsAgent(t *testing.T) {
 		},
 	})
 	n := newNode(t, dir, crash, nodeOptions{})
-	n.start(t)
-	must(t, n.lead.Prompt("user", "go"))
+	n.Begin(t)
+	must(t, n.Lead.Prompt("user", "go"))
 	n.Look(actors.LeadID)
 	<-blocked
-	for first := false; !first; { // the first child has ended for good
-		for _, s := range n.Status() {
-			first = first || s.Life.Closed
-		}
-		time.Sleep(time.Millisecond)
-	}
-	n.close(t) // turns stay open
+	n.Until(t, func() bool { // the first child has ended for good
+		return slices.ContainsFunc(n.Status(), func(s actors.Status) bool { return s.Life.Closed })
+	})
+	n.End(t) // turns stay open
 
 	var report string
 	again := by(answers{
@@ -424,8 +291,8 @@ func TestTheSameCallAfterACrashFindsItsAgent(t *testing.T) {
 		},
 	})
 	n = newNode(t, dir, again, nodeOptions{})
-	n.start(t)
-	n.rest(t)
+	n.Begin(t)
+	n.Settle(t)
 	if !strings.Contains(report, "first report") || !strings.Contains(report, "second report") {
 		t.Errorf("the lead saw %s", report)
 	}
@@ -443,8 +310,8 @@ func TestAPanicInATurnIsRestartedFromTheTranscript(t *testing.T) {
 		return say("recovered"), nil
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.start(t)
-	if life := n.ask(t, "go"); life.Result != "recovered" {
+	n.Begin(t)
+	if life := n.Say(t, "go"); life.Result != "recovered" {
 		t.Errorf("lead ended with %+v", life)
 	}
 }

@@ -46,7 +46,7 @@ func frameOne(e mailbox.Envelope) string {
 	if e.Kind != mailbox.KindText {
 		fmt.Fprintf(&head, ` kind="%s"`, e.Kind)
 	}
-	if e.Summary != "" {
+	if e.Summary != "" && !strings.HasPrefix(e.Body, e.Summary) { // no use in reading it twice
 		fmt.Fprintf(&head, ` summary="%s"`, attr(e.Summary))
 	}
 	return head.String() + ">\n" + Escape(e.Body) + "\n</teammate-message>"
