@@ -19,7 +19,7 @@ const (
 	maxNesting  = 150
 	maxCommands = 5_000
 	// maxEval bounds how often a script is found inside a script's words.
-	maxEval = 8
+	maxEval = 16
 )
 
 // script is a shell command taken apart.
@@ -67,8 +67,9 @@ func readScript(text, cwd, home string) *script {
 	if strings.HasPrefix(cwd, "/") {
 		start = in([]string{absolute(cwd, "/", home)})
 	}
-	if err := r.read(text, start); err != nil {
-		s.err = err
+	s.err = r.read(text, start)
+	if r.tooDeep && s.err == nil {
+		s.err = errors.New("commands are nested in commands too deeply")
 	}
 	return s
 }
@@ -119,6 +120,8 @@ type reader struct {
 	s     *script
 	home  string
 	evals int
+	// tooDeep is set when some of that was not read.
+	tooDeep bool
 	// unmoored is set inside loops and functions that change directory.
 	unmoored int
 	hidden   int

@@ -8,6 +8,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// maxSuffixes bounds how many words of a piece are tried as its beginning.
+const maxSuffixes = 1000
+
 // matchCommand matches a specifier of Bash with a command's text. "x:*" at the
 // end is "x *"; "x *" matches "x" alone, and otherwise a whole word.
 func matchCommand(spec, text string) bool {
@@ -51,14 +54,18 @@ func (c *command) touches(spec string) bool {
 	return false
 }
 
-// mayTouch looks for the rule in the pieces of a command that was not
+// mayTouch looks for the rule anywhere in the pieces of a command that was not
 // understood: better to deny too much.
 func (s *script) mayTouch(spec string) bool {
 	pieces := strings.FieldsFunc(s.text, func(r rune) bool { return strings.ContainsRune(";|&\n(){}`<>!", r) })
 	for _, p := range pieces {
-		p = strings.Join(strings.Fields(strings.NewReplacer(`\`, "", `"`, "", `'`, "").Replace(p)), " ")
-		if matchCommand(spec, p) {
-			return true
+		words := strings.Fields(strings.NewReplacer(`\`, "", `"`, "", `'`, "").Replace(p))
+		p = strings.Join(words, " ")
+		for i := 0; i < len(words) && i < maxSuffixes; i++ {
+			if matchCommand(spec, p) {
+				return true
+			}
+			p = strings.TrimPrefix(p[len(words[i]):], " ")
 		}
 	}
 	return false

@@ -159,10 +159,11 @@ func isName(s string) bool {
 
 // lookInside adds the commands that c hands to somebody else to run.
 func (r *reader) lookInside(c command, st state) {
-	if len(c.words) == 0 || r.evals >= maxEval {
-		if r.evals >= maxEval {
-			r.s.note("scripts are nested in scripts too deeply")
-		}
+	if len(c.words) == 0 || len(r.s.cmds) > maxCommands {
+		return
+	}
+	if r.evals >= maxEval {
+		r.tooDeep = true
 		return
 	}
 	r.evals++
@@ -250,13 +251,17 @@ func (r *reader) splitString(args []word, st state) {
 
 // execs adds the commands of find -exec and fd -x.
 func (r *reader) execs(words []word, st state) {
+	end := 0
 	for i, w := range words {
 		switch w.text {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch":
 		default:
 			continue
 		}
-		end := i + 1
+		if i < end {
+			continue // part of the command that was just read
+		}
+		end = i + 1
 		for end < len(words) && words[end].text != ";" && words[end].text != "+" {
 			end++
 		}
