@@ -268,6 +268,10 @@ func (p *parser) effort(f field) string {
 // isolation fails the definition when unknown: what cannot be isolated does
 // not start.
 func (p *parser) isolation(f field) string {
+	if n := resolve(f.node); n.Kind != yaml.ScalarNode {
+		p.fail(f.line, nil, "isolation must be worktree or remote, not %s; write one of them, or remove the line", kind(n))
+		return ""
+	}
 	s := strings.ToLower(p.text(f))
 	switch s {
 	case "worktree", "remote":
