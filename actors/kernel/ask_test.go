@@ -186,3 +186,18 @@ func TestAskOfTheZeroRef(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAnAnswerCountsThoughItsMessagePanicked(t *testing.T) {
+	s := newSystem(t, Options{})
+	r := spawnWith(t, s, "a@1", func(_ *Context, m any) {
+		if c, ok := m.(get); ok {
+			c <- 1
+			panic("after the answer")
+		}
+	}, SpawnOptions{Restart: &RestartPolicy{Backoff: -1, Max: 1 << 20}})
+	for range 500 {
+		if err := ask(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -361,16 +361,24 @@ func (w *workers) busy() int {
 }
 
 func BenchmarkNew(b *testing.B) {
-	b.Run("First", func(b *testing.B) {
+	b.Run("Returns", func(b *testing.B) {
+		var all []*System
 		for range b.N {
-			newEngine()
+			all = append(all, New(Options{}))
+		}
+		b.StopTimer()
+		for _, s := range all {
+			stopSystem(b, s)
 		}
 	})
-	b.Run("Further", func(b *testing.B) {
+	b.Run("Stopped", func(b *testing.B) {
 		for range b.N {
-			if err := New(Options{}).Stop(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			stopSystem(b, New(Options{}))
+		}
+	})
+	b.Run("Protoactor", func(b *testing.B) {
+		for range b.N {
+			newEngine()
 		}
 	})
 }

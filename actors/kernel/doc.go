@@ -32,7 +32,8 @@
 // # Callers
 //
 // Tell, Stop, Done, Spawn and Dropped may be called from anywhere, also from
-// inside Receive, and never block. Ask and System.Stop block and belong outside
+// inside Receive, and never block, save for a first Spawn that comes while the
+// System is still being prepared. Ask and System.Stop block and belong outside
 // of Receive: inside, they hold up the very actor they may be waiting for.
 //
 // # Not promised

@@ -257,7 +257,10 @@ func TestGoexitInReceiveIsAPanic(t *testing.T) {
 
 func TestAProducerThatPanicsIsRetriedThenParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{})
+		reported := &journal{}
+		s := New(Options{OnEscalation: func(_ string, cause any) {
+			reported.add(fmt.Sprintf("%T", cause.(*Panic).Message))
+		}})
 		made := 0
 		var reason error
 		r, err := s.Spawn("a@1", func() Behavior {
@@ -278,6 +281,8 @@ func TestAProducerThatPanicsIsRetriedThenParked(t *testing.T) {
 		if _, ok := parked.Last.Message.(Started); !ok || !errors.Is(parked, errNoBehavior) {
 			t.Errorf("last panic: %v", parked.Last)
 		}
+		const started = "kernel.Started"
+		reported.want(t, started, started, started, started)
 		stopSystem(t, s)
 	})
 }

@@ -365,6 +365,7 @@ func TestATakenNameRunsNoProducer(t *testing.T) { // trap 13
 
 func TestTellingDuringTheSpawnOnlyQueues(t *testing.T) { // trap 12
 	s := newSystem(t, Options{})
+	<-s.ready
 	x := &cell{sys: s}
 	r := Ref{x}
 	r.Tell(1)
@@ -489,4 +490,31 @@ func TestManyTellersLoseNothing(t *testing.T) {
 		t.Errorf("received %d + undelivered %d + dropped %d = %d, told %d",
 			received.Load(), undelivered.Load(), s.Dropped(), sum, actors*tellers*each)
 	}
+}
+
+func TestDoneIsClosedByTheStopAndNotByARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{})
+		r := spawn(t, s, "a@1", func(_ *Context, m any) {
+			if m == "boom" {
+				panic(m)
+			}
+		})
+		early := r.Done()
+		r.Tell("boom")
+		<-time.After(time.Minute)
+		select {
+		case <-early:
+			t.Error("closed by a restart")
+		default:
+		}
+		r.Stop()
+		<-early
+		<-r.Done()
+		unseen := spawn(t, s, "b@1", func(*Context, any) {})
+		unseen.Stop()
+		synctest.Wait()
+		<-unseen.Done() // asked for only after the end
+		stopSystem(t, s)
+	})
 }

@@ -28,6 +28,7 @@ type Options struct {
 // System is a set of actors and the workers that run them. All methods may be
 // called concurrently.
 type System struct {
+	ready        chan struct{} // closed when prefix is set
 	prefix       string
 	log          *slog.Logger
 	onEscalation func(name string, cause any)
@@ -42,11 +43,12 @@ type System struct {
 	empty  chan struct{} // closed when closed and no actor lives
 }
 
-// New makes a System. The first one in a process also builds protoactor's, which
-// takes some milliseconds. End it with Stop.
+// New makes a System and returns at once. The first one in a process also builds
+// protoactor's, some milliseconds in the background, which the first Spawn waits
+// for. End it with Stop.
 func New(o Options) *System {
 	s := &System{
-		prefix:       protoactor().prefix(),
+		ready:        make(chan struct{}),
 		log:          o.Logger,
 		onEscalation: o.OnEscalation,
 		empty:        make(chan struct{}),
@@ -59,7 +61,13 @@ func New(o Options) *System {
 	}
 	s.workers = newWorkers(o.MaxIdleWorkers)
 	s.queues.New = func() any { return &queues{} }
+	go s.prepare() // Stop waits for it
 	return s
+}
+
+func (s *System) prepare() {
+	defer close(s.ready)
+	s.prefix = protoactor().prefix()
 }
 
 // SpawnOptions of one actor. The zero value works.
@@ -79,6 +87,7 @@ var errNoName = errors.New("an actor needs a name, such as agent@1")
 // called again for every restart; it never runs when Spawn fails. The error is
 // ErrNameTaken while an actor of this name lives, ErrStopped after Stop.
 func (s *System) Spawn(name string, b func() Behavior, o SpawnOptions) (Ref, error) {
+	<-s.ready
 	x := &cell{sys: s, produce: b, policy: o.Restart, parked: o.Parked}
 	if err := s.add(name, x); err != nil {
 		return Ref{}, fmt.Errorf("spawn actor %q: %w", name, err)
@@ -132,6 +141,7 @@ func (s *System) Dropped() uint64 { return s.dropped.Load() }
 // inside Receive; they stop when that returns, and Stop may be called again to
 // wait for them. It must not be called inside Receive.
 func (s *System) Stop(ctx context.Context) error {
+	<-s.ready // a matter of milliseconds, whatever ctx says
 	for n, x := range s.close() {
 		Ref{x}.Stop()
 		if n%64 == 63 {
