@@ -18,9 +18,10 @@ import (
 // as grep. It follows the journal: after a restart the first write builds it
 // anew from the records, so a lost or doubled line does not last.
 type lines struct {
-	file  *os.File
-	fresh bool // the agent was born in this process: the file is whole
-	off   bool // writing failed once; the journal goes on without the file
+	file  *os.File // open only while a turn is
+	birth []byte   // the first line, held back until there is a second: an agent that only waits needs no file
+	fresh bool     // the agent was born in this process: the file is whole
+	off   bool     // writing failed once; the journal goes on without the file
 }
 
 // line is one line of the file. Seq is the record's place in the journal.
@@ -61,7 +62,14 @@ func (l *lines) put(t *Transcript, n *line) {
 		l.off = l.rebuild(t) != nil
 		return
 	}
+	if n.Subtype == "born" {
+		l.birth = n.encode(t)
+		return
+	}
 	l.off = l.append(t, n) != nil
+	if !t.life.TurnOpen {
+		l.close()
+	}
 }
 
 func (l *lines) append(t *Transcript, n *line) error {
@@ -72,7 +80,8 @@ func (l *lines) append(t *Transcript, n *line) error {
 		}
 		l.file = f
 	}
-	_, err := l.file.Write(n.encode(t))
+	_, err := l.file.Write(append(l.birth, n.encode(t)...))
+	l.birth = nil
 	return err
 }
 

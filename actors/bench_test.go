@@ -1,0 +1,103 @@
+package actors_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/model"
+)
+
+// BenchmarkIdleAgents makes 100,000 agents that wait for their first message.
+// Limits: 2 s, 8 KiB and no goroutine for each.
+func BenchmarkIdleAgents(b *testing.B) {
+	const agents = 100_000
+	for b.Loop() {
+		n := actorstest.New(b, b.TempDir(), actorstest.By(nil), actorstest.Options{Policy: actors.Policy{MaxAgents: -1}})
+		n.Begin(b)
+		specs := make([]transcript.Spec, agents)
+		for i := range specs {
+			specs[i] = transcript.Spec{
+				ID: actors.NewID(""), Name: fmt.Sprint("mate", i), Type: "general-purpose", Role: transcript.Teammate,
+				Parent: actors.LeadID, Model: "m", Mode: "default", Tools: n.Lead.Spec().Tools, Born: time.Now(),
+			}
+		}
+		heap, goroutines := inUse(), runtime.NumGoroutine()
+		begun := time.Now()
+		if err := n.SpawnIdle(b.Context(), specs); err != nil {
+			b.Fatal(err)
+		}
+		took := time.Since(begun)
+		b.ReportMetric(took.Seconds()/2, "x-2s-limit")
+		b.ReportMetric(float64(inUse()-heap)/agents, "B/agent")
+		b.ReportMetric(float64(inUse()-heap)/agents/8192, "x-8KiB-limit")
+		b.ReportMetric(float64(runtime.NumGoroutine()-goroutines)/agents, "goroutines/agent")
+		n.End(b)
+	}
+}
+
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}
+
+// BenchmarkSpawn200 starts 200 children in one answer. Limit: the last child's
+// first request 500 ms after the answer; all results in the next request.
+func BenchmarkSpawn200(b *testing.B) {
+	var worst []float64
+	for b.Loop() {
+		worst = append(worst, spawn200(b).Seconds()*1000)
+	}
+	slices.Sort(worst)
+	median := worst[len(worst)/2]
+	b.ReportMetric(median, "ms-to-last-request")
+	b.ReportMetric(median/500, "x-500ms-limit")
+}
+
+func spawn200(b *testing.B) time.Duration {
+	var mu sync.Mutex
+	var begun, last time.Time
+	children, reported := 0, 0
+	m := actorstest.By(actorstest.Answers{
+		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			if step > 0 {
+				reported = len(r.Messages[len(r.Messages)-1].Blocks())
+				return actorstest.Say("done")
+			}
+			var calls []model.Block
+			for i := range 200 {
+				calls = append(calls, actorstest.Spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": "p"}))
+			}
+			begun = time.Now()
+			return actorstest.Use(calls...)
+		},
+		"general-purpose": func(context.Context, int, *model.Request) *model.Answer {
+			mu.Lock()
+			defer mu.Unlock()
+			children++
+			last = time.Now()
+			return actorstest.Say("report")
+		},
+	})
+	n := actorstest.New(b, b.TempDir(), m, actorstest.Options{Policy: actors.Policy{MaxConcurrent: 200}})
+	n.Begin(b)
+	if err := n.Lead.Prompt("user", "go"); err != nil {
+		b.Fatal(err)
+	}
+	n.Look(actors.LeadID)
+	n.Settle(b)
+	n.End(b)
+	if children != 200 || reported != 200 {
+		b.Fatalf("%d children ran and %d results came back", children, reported)
+	}
+	return last.Sub(begun)
+}
