@@ -99,7 +99,7 @@ func (b *bashTool) launch(line string) tool.Result {
 	p, err := startProcess(b.command(line, mark, ""), mark, out)
 	if err != nil {
 		out.close()
-		return failure(fmt.Errorf("start the command: %w", err))
+		return b.notStarted(err)
 	}
 	t := &task{
 		info: Task{ID: id, Command: line, Output: out.path(), State: TaskRunning, Started: time.Now()},

@@ -174,13 +174,20 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput) tool.Result {
 	out := newCapture(b.env.OutputDir, "bash-"+mark+".txt", maxOutput)
 	p, err := startProcess(b.command(in.Command, mark, report), mark, out)
 	if err != nil {
-		return failure(fmt.Errorf("start the command: %w", errors.Join(err, os.Remove(report))))
+		return b.notStarted(errors.Join(err, os.Remove(report)))
 	}
 	r := run{command: in.Command, out: out, timeout: b.timeout(in.Timeout)}
 	r.await(ctx, p, b.closing)
 	out.close()
 	r.notes = append(r.notes, note, b.follow(report))
 	return r.result()
+}
+
+func (b *bashTool) notStarted(err error) tool.Result {
+	if _, statErr := os.Stat(b.cwd); statErr != nil {
+		return tool.Errorf("The command was not started: the working directory %s is not there; make it first with Write", b.cwd)
+	}
+	return tool.Errorf("The command was not started: %v", err)
 }
 
 // reportFile makes the empty file in which a shell reports its folder.

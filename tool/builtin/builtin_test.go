@@ -13,7 +13,12 @@ import (
 	"github.com/actorswarm/swarm/tool/tooltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if session := os.Getenv(actAsRuntime); session != "" {
+		actRuntime(session)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 type in = tooltest.Input
 

@@ -112,7 +112,7 @@ func compareWithGit(t *testing.T, repo, rules string, paths []string) {
 	if err := os.WriteFile(filepath.Join(repo, ".gitignore"), []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := git(t, repo, []byte(strings.Join(paths, "\x00")+"\x00"), "--literal-pathspecs", "check-ignore", "--stdin", "-z", "--no-index")
+	out := git(t, repo, []byte(strings.Join(paths, "\x00")+"\x00"), "check-ignore", "--stdin", "-z", "--no-index")
 	ignored := make(map[string]bool)
 	for name := range names(out) {
 		ignored[name] = true
@@ -150,8 +150,8 @@ func FuzzIgnore(f *testing.F) {
 	git(f, repo, nil, "init", "-q")
 	f.Fuzz(func(t *testing.T, rules, path string) {
 		clean := filepath.ToSlash(filepath.Clean(path))
-		if clean != path || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "..") || path == "." ||
-			strings.Contains(path, ".git") || strings.ContainsAny(rules+path, "\x00") || len(rules+path) > 4096 {
+		if clean != path || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "..") || path == "." ||
+			strings.Contains(path, ".git") || strings.ContainsAny(rules+path, "\x00") || len(path) > 200 || len(rules) > 4096 {
 			t.Skip()
 		}
 		compareWithGit(t, repo, rules, []string{path})

@@ -1,0 +1,321 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/tool"
+)
+
+// tagged lists the living processes of the kit's session.
+func (k *kit) tagged() (pids []int) {
+	k.t.Helper()
+	return taggedWith(k.t, "SWARM_SESSION="+k.session())
+}
+
+func taggedWith(t testing.TB, entry string) (pids []int) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no processes are seen (%v)", err)
+	}
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(d))
+		if err == nil && hasEnv(pid, []byte(entry+"\x00")) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// gone fails the test if a process of the session lives.
+func (k *kit) gone() {
+	k.t.Helper()
+	for _, pid := range k.tagged() {
+		cmdline, err := os.ReadFile(procFile(pid, "cmdline"))
+		k.t.Errorf("process %d lives: %q (%v)", pid, bytes.ReplaceAll(cmdline, []byte{0}, []byte(" ")), err)
+	}
+}
+
+// waitUntil polls for what happens in another process, of which there is no
+// other sign.
+func waitUntil(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		if is() {
+			tick.Stop()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// hostile are ways to outlive a shell. Each writes its process id before it
+// sleeps, so that the test knows that it really ran.
+var hostile = map[string]string{
+	"background child":          `%s &`,
+	"ignores SIGTERM":           `(trap '' TERM; %s) &`,
+	"own session":               `setsid sh -c '%s' &`,
+	"own session, silent":       `setsid sh -c '%s' >/dev/null 2>&1 </dev/null &`,
+	"double fork":               `( (setsid sh -c '%s' &) & )`,
+	"holds the output":          `(exec 2>&1; %s; %[1]s) &`,
+	"nohup":                     `nohup sh -c '%s' >/dev/null 2>&1 &`,
+	"no environment":            `env -i setsid sh -c '%s' >/dev/null 2>&1 &`,
+	"no descriptors":            `setsid bash -c 'exec 19>&-; %s' >/dev/null 2>&1 &`,
+	"job control":               `set -m; %s &`,
+	"disowned":                  `%s & disown -a`,
+	"coprocess":                 `coproc { %s; }`,
+	"stopped":                   `sh -c 'kill -STOP $$; true' & setsid sh -c '%s' &`,
+	"daemon with closed output": `setsid sh -c 'cd /; exec >&- 2>&- <&-; %s' & disown`,
+}
+
+// script runs a long sleep in one of the hostile forms and returns when it has
+// begun, its process id being in the file.
+func script(k *kit, form, file string) string {
+	k.file("nap.sh", fmt.Sprintf("echo $$ >>%s\nexec sleep 987\n", file))
+	return fmt.Sprintf(form, "sh "+filepath.Join(k.dir, "nap.sh")) +
+		fmt.Sprintf("\nuntil [ -s %s ]; do sleep 0.01; done", file)
+}
+
+func alive(t *testing.T, file string) (living, seen int) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("nothing ran: %v", err)
+	}
+	for _, line := range strings.Fields(string(content)) {
+		pid, err := strconv.Atoi(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		cmdline, err := os.ReadFile(procFile(pid, "cmdline"))
+		if err == nil && bytes.Contains(cmdline, []byte("987")) {
+			living++
+		}
+	}
+	return living, seen
+}
+
+// Law: a foreground command leaves nothing behind, here when it ends by
+// itself.
+func TestForegroundLeavesNothingBehind(t *testing.T) {
+	for name, form := range hostile {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			file := filepath.Join(t.TempDir(), "pids")
+			got := k.ok("Bash", in{"command": script(k, form, file) + "\necho done"})
+			if !strings.Contains(got, "done") || !strings.Contains(got, "left running were ended") {
+				t.Errorf("the result is %q", got)
+			}
+			if living, seen := alive(t, file); living > 0 || seen == 0 {
+				t.Errorf("%d of %d processes live", living, seen)
+			}
+			k.gone()
+		})
+	}
+}
+
+// Law: a foreground command leaves nothing behind, here when it is stopped,
+// and a stop takes less than a second.
+func TestAStopLeavesNothingBehind(t *testing.T) {
+	for name, form := range hostile {
+		t.Run(name, func(t *testing.T) {
+			k := newKit(t)
+			file := filepath.Join(t.TempDir(), "pids")
+			ctx, cancel := cancelled(t, "stopped by its parent")
+			type outcome struct {
+				text string
+				err  error
+			}
+			done := make(chan outcome, 1)
+			command := script(k, form, file) + "\necho under way\nsleep 5"
+			go func() {
+				res, err := k.tool("Bash").Run(ctx, call(t, k.tool("Bash"), in{"command": command}))
+				done <- outcome{res.Text, err}
+			}()
+			waitUntil(t, "the command to run", func() bool { info, err := os.Stat(file); return err == nil && info.Size() > 0 })
+			cancel()
+			select {
+			case got := <-done:
+				if got.err != nil || !strings.Contains(got.text, "stopped by its parent") {
+					t.Errorf("the result is %q, %v", got.text, got.err)
+				}
+			case <-time.After(5 * time.Second):
+				t.Fatal("the stop did not take")
+			}
+			if living, seen := alive(t, file); living > 0 || seen == 0 {
+				t.Errorf("%d of %d processes live", living, seen)
+			}
+			k.gone()
+		})
+	}
+}
+
+// T1, T2: a command that hangs and ignores SIGTERM is ended after its limit.
+func TestATimeoutEndsWhatIgnoresSIGTERM(t *testing.T) {
+	k := newKit(t)
+	got := k.refused("Bash", in{"command": "trap '' TERM; echo before; while :; do sleep 1; done", "timeout": 200})
+	if !strings.Contains(got, "time limit of 200ms") || !strings.Contains(got, "before") {
+		t.Errorf("got %q", got)
+	}
+	k.gone()
+	got = k.refused("Bash", in{"command": "trap 'echo tidied; exit 0' TERM; echo before; while :; do sleep 0.05; done", "timeout": 300})
+	if !strings.Contains(got, "tidied") {
+		t.Errorf("a command that tidies up on SIGTERM gave %q", got)
+	}
+}
+
+// T3: a bounded fork bomb whose processes leave the session one after another.
+func TestAForkBombIsEnded(t *testing.T) {
+	k := newKit(t)
+	bomb := `bomb() { [ $1 -gt 0 ] || { sleep 987; return; }; bomb $(($1-1)) & setsid sh -c 'sleep 987' & bomb $(($1-1)) & wait; }; bomb 5`
+	k.refused("Bash", in{"command": bomb, "timeout": 700})
+	k.gone()
+}
+
+func TestProcessSubstitutionMayFinish(t *testing.T) {
+	k := newKit(t)
+	k.ok("Bash", in{"command": "echo hello > >(sleep 0.05; cat >out)"})
+	if got := k.content("out"); got != "hello\n" {
+		t.Errorf("the substitution wrote %q", got)
+	}
+}
+
+// T4: nothing is left as a zombie of this process.
+func TestNoZombiesAreLeft(t *testing.T) {
+	k := newKit(t)
+	for range 5 {
+		k.ok("Bash", in{"command": "true; (sleep 300 &); setsid sleep 300 >/dev/null 2>&1 &"})
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range stats {
+		b, err := os.ReadFile(s)
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+		if fields[0] == "Z" && fields[1] == strconv.Itoa(os.Getpid()) {
+			t.Errorf("a zombie: %s", b)
+		}
+	}
+}
+
+// A stranger without the marks is never killed.
+func TestStrangersLive(t *testing.T) {
+	stranger := exec.Command("sleep", "987")
+	stranger.Env = []string{"SWARM_CALL=another", "XSWARM_SESSION=x"}
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := stranger.Process.Kill(); err != nil {
+			t.Errorf("the stranger was killed: %v", err)
+		}
+		if err := stranger.Wait(); err == nil {
+			t.Error("the stranger ended by itself")
+		}
+	}()
+	k := newKit(t)
+	k.ok("Bash", in{"command": "sleep 300 & true"})
+	if n, err := Reap(k.session()); n != 0 || err != nil {
+		t.Errorf("Reap = %d, %v", n, err)
+	}
+	if n, err := Reap("x"); n != 0 || err != nil {
+		t.Errorf("Reap = %d, %v", n, err)
+	}
+}
+
+const actAsRuntime = "SWARM_TEST_RUNTIME"
+
+// actRuntime is the life of a runtime that will be killed: it starts commands
+// in the background and in the foreground, then waits for its end.
+func actRuntime(session string) {
+	dir := os.Getenv("SWARM_TEST_DIR")
+	tools := New(Env{Dir: dir, OutputDir: filepath.Join(dir, "out"), Session: session, Getenv: os.Getenv})
+	ctx, bash := context.Background(), tools[5]
+	run := func(input in) (tool.Result, error) {
+		raw, err := json.Marshal(input)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		return bash.Run(ctx, tool.Call{Name: "Bash", Input: raw})
+	}
+	for _, command := range []string{"sleep 987", "setsid sleep 987 & sleep 987", "(setsid sh -c 'sleep 987; true' >/dev/null 2>&1 &) ; sleep 987"} {
+		if res, err := run(in{"command": command, "run_in_background": true}); err != nil || res.IsError {
+			fmt.Fprintln(os.Stderr, res, err)
+			os.Exit(1)
+		}
+	}
+	res, err := run(in{"command": "touch ready; sleep 987"})
+	fmt.Fprintln(os.Stderr, "the foreground command ended:", res, err)
+	os.Exit(1)
+}
+
+// A runtime that is killed leaves no shell behind, and the next one finds what
+// its shells had started.
+func TestReapEndsWhatAKilledRuntimeLeft(t *testing.T) {
+	dir, session := t.TempDir(), "reap-"+filepath.Base(filepath.Dir(t.TempDir()))
+	runtime := exec.Command(os.Args[0])
+	runtime.Env = append(os.Environ(), actAsRuntime+"="+session, "SWARM_TEST_DIR="+dir)
+	var stderr bytes.Buffer
+	runtime.Stderr = &stderr
+	if err := runtime.Start(); err != nil {
+		t.Fatal(err)
+	}
+	entry := "SWARM_SESSION=" + session
+	waitUntil(t, "the commands to run", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "ready"))
+		return err == nil && len(taggedWith(t, entry)) >= 9
+	})
+	before := len(taggedWith(t, entry))
+	if n, err := Reap(session); n != 0 || err != nil {
+		t.Errorf("Reap under a living runtime = %d, %v; want 0", n, err)
+	}
+	if err := runtime.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := runtime.Wait(); err == nil || stderr.Len() > 0 {
+		t.Fatalf("the runtime ended: %v\n%s", err, &stderr)
+	}
+	waitUntil(t, "the shells to follow their runtime", func() bool {
+		for _, pid := range taggedWith(t, entry) {
+			if cmdline, err := os.ReadFile(procFile(pid, "cmdline")); err == nil && bytes.HasPrefix(cmdline, []byte("bash")) && bytes.Contains(cmdline, []byte("_swarm_line")) {
+				return false
+			}
+		}
+		return true
+	})
+	left := len(taggedWith(t, entry))
+	if left == 0 || left >= before {
+		t.Errorf("of %d processes %d are left: the shells should be gone, their children not", before, left)
+	}
+	killed, err := Reap(session)
+	if err != nil || killed < left {
+		t.Errorf("Reap = %d, %v; want %d", killed, err, left)
+	}
+	if pids := taggedWith(t, entry); len(pids) > 0 {
+		t.Errorf("processes %v live", pids)
+	}
+	if _, err := Reap(""); err == nil {
+		t.Error("Reap of no session gave no error")
+	}
+}
