@@ -234,6 +234,9 @@ func TestASnapAfterTheCheckpointDoesNothing(t *testing.T) {
 	}
 	late("a", []byte("late"))
 	shut(t, j)
+	if n := j.Stats().Records; n != 0 {
+		t.Errorf("it appended %d records", n)
+	}
 	j = open(t, d, journal.Options{})
 	same(t, "live", live(t, j), nil)
 	shut(t, j)

@@ -17,6 +17,9 @@ const dir = "/node/journal"
 func open(t testing.TB, d journal.FS, o journal.Options) *journal.Journal {
 	t.Helper()
 	o.FS = d
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = 64 << 10 // the disk is in memory: small is fast
+	}
 	j, err := journal.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)

@@ -45,8 +45,7 @@ func (j *Journal) places(stream string) ([]uint64, uint64, entry) {
 	j.booksMu.Lock()
 	defer j.booksMu.Unlock()
 	x := j.books.index
-	e := entry{offsets: x.streams[stream], damage: x.damage}
-	return slices.Clone(j.books.sealed), x.number, e
+	return slices.Clone(j.books.sealed), x.number, x.entry(stream)
 }
 
 func missing(number uint64) error {

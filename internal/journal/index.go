@@ -14,17 +14,34 @@ import (
 type index struct {
 	number  uint64
 	end     int64
-	streams map[string][]uint32 // offsets in units of frameAlign
+	streams map[string]*offsets
 	damage  []Damage
 }
 
+// offsets are in units of frameAlign. They sit behind a pointer so that adding
+// one needs no new key.
+type offsets struct{ at []uint32 }
+
 func newIndex(number uint64) *index {
-	return &index{number: number, end: segmentHead, streams: map[string][]uint32{}}
+	return &index{number: number, end: segmentHead, streams: map[string]*offsets{}}
 }
 
 func (x *index) add(f frame) {
-	at := uint32(f.off / frameAlign)
-	x.streams[string(f.stream)] = append(x.streams[string(f.stream)], at)
+	o := x.streams[string(f.stream)]
+	if o == nil {
+		o = &offsets{}
+		x.streams[string(f.stream)] = o
+	}
+	o.at = append(o.at, uint32(f.off/frameAlign))
+}
+
+// entry returns what the index says about one stream so far.
+func (x *index) entry(stream string) entry {
+	e := entry{damage: x.damage}
+	if o := x.streams[stream]; o != nil {
+		e.offsets = o.at
+	}
+	return e
 }
 
 // An index file, little endian: magic (8), segment number (8), end of the
@@ -46,7 +63,7 @@ func (x *index) encode() []byte {
 	for _, name := range slices.Sorted(maps.Keys(x.streams)) {
 		var offs []byte
 		last := uint32(0)
-		for _, at := range x.streams[name] {
+		for _, at := range x.streams[name].at {
 			offs = binary.AppendUvarint(offs, uint64(at-last))
 			last = at
 		}
@@ -175,7 +192,7 @@ func loadEntry(fsys FS, dir string, number uint64, stream string) (e entry, rene
 	if err != nil {
 		return entry{}, nil, err
 	}
-	return entry{offsets: x.streams[stream], damage: x.damage}, x, nil
+	return x.entry(stream), x, nil
 }
 
 // rebuild makes the index of a sealed segment from its records.

@@ -17,15 +17,15 @@ import (
 func TestLawTornTailIsCutAndKeptAside(t *testing.T) {
 	d := journaltest.New()
 	j := open(t, d, journal.Options{})
-	commit(t, j, "a", "one", "two")
+	commit(t, j, "a", "one", "two, which is longer than what follows it")
 	d.Crash(journaltest.LoseNothing, nil)
 	path := segments(t, d)[0]
 	var tail []byte
 	edit(t, d, path, func(b []byte) []byte { // the last record loses its second half
 		end := len(bytes.TrimRight(b, "\x00"))
 		at := bytes.LastIndex(b, []byte("atwo")) - 32
-		tail = bytes.Clone(b[at : at+34])
-		clear(b[at+34 : end])
+		tail = bytes.Clone(b[at : end-2])
+		clear(b[end-2 : end])
 		return b
 	})
 	j = open(t, d, journal.Options{})
@@ -101,6 +101,11 @@ func TestLawABatchHasNoHoles(t *testing.T) {
 		t.Errorf("report %v", r)
 	}
 	same(t, "live", live(t, j), []string{"a:before", "a:one"})
+	commit(t, j, "a", "new") // as long as the record that never arrived
+	shut(t, j)
+	j = open(t, d, journal.Options{})
+	clean(t, j)
+	same(t, "live again", live(t, j), []string{"a:before", "a:one", "a:new"})
 	shut(t, j)
 }
 
@@ -186,10 +191,14 @@ func TestEndOfACleanCloseIsDamageNotTorn(t *testing.T) {
 }
 
 func TestARecordInsideARecordIsNotFound(t *testing.T) {
+	other := journaltest.New() // its numbers are as high as they may come
+	j := open(t, other, journal.Options{})
+	commit(t, j, "other", "1", "2", "3", "4", "5", "6", "7", "8", "9")
+	shut(t, j)
+	inner := contents(t, other, segments(t, other)[0])
 	d := journaltest.New()
-	j := open(t, d, journal.Options{})
+	j = open(t, d, journal.Options{})
 	commit(t, j, "a", "one", "two", "three")
-	inner := bytes.TrimRight(contents(t, d, segments(t, d)[0]), "\x00")
 	inner = append(inner, make([]byte, -len(inner)&7)...)
 	if err := j.Commit("abcdefgh", 1, inner); err != nil { // aligned, as frames are
 		t.Fatal(err)

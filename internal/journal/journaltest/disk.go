@@ -61,6 +61,7 @@ type Disk struct {
 	dirs       map[string]bool
 	locks      map[string]int // path to generation of the holder
 	life       int            // rises with each crash; handles of an older one are dead
+	dead       bool           // crashed, and no new process has begun
 	failSync   int
 	failWrite  int
 	room       int64 // bytes left; negative: endless
@@ -132,12 +133,15 @@ func (d *Disk) BeforeSync(f func()) {
 }
 
 // Crash ends every process that uses the disk: open files answer with an
-// error, locks are free. loss says what becomes of unsynced bytes and names;
+// error, locks are free, and no file can be opened until a new process begins
+// with MkdirAll. (A goroutine of the old one that goes on after that and opens
+// files is not noticed: close what crashed first.) loss says what becomes of unsynced bytes and names;
 // rng is used by the random kinds only.
 func (d *Disk) Crash(loss Loss, rng *rand.Rand) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.life++
+	d.dead = true
 	d.counts.Crashes++
 	clear(d.locks)
 	if loss == LoseNothing {
@@ -198,6 +202,7 @@ func (d *Disk) Remove(path string) {
 func (d *Disk) MkdirAll(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.dead = false
 	dir = filepath.Clean(dir)
 	if d.dirs[dir] {
 		return nil
@@ -259,6 +264,9 @@ func (d *Disk) List(dir string) ([]string, error) {
 func (d *Disk) Open(path string) (journal.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.alive("open", path); err != nil {
+		return nil, err
+	}
 	n, ok := d.names[filepath.Clean(path)]
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
@@ -285,6 +293,9 @@ func (d *Disk) Create(path string) (journal.File, error) {
 func (d *Disk) SyncDir(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.alive("sync", dir); err != nil {
+		return err
+	}
 	if d.countdown(&d.failSync) {
 		d.counts.FailedSyncs++
 		return &fs.PathError{Op: "sync", Path: dir, Err: syscall.EIO}
@@ -298,7 +309,17 @@ func (d *Disk) SyncDir(dir string) error {
 	return nil
 }
 
+func (d *Disk) alive(op, path string) error {
+	if d.dead {
+		return &fs.PathError{Op: op, Path: path, Err: fs.ErrClosed}
+	}
+	return nil
+}
+
 func (d *Disk) writable(op, path string) error {
+	if err := d.alive(op, path); err != nil {
+		return err
+	}
 	if d.readOnly {
 		return &fs.PathError{Op: op, Path: path, Err: syscall.EROFS}
 	}

@@ -82,10 +82,10 @@ func (n *node) keepPrefix(rng *rand.Rand) []byte {
 	if len(n.pending) == 0 {
 		return n.durable
 	}
-	whole := rng.IntN(len(n.pending) + 1)
+	whole, torn := rng.IntN(len(n.pending)+1), rng.IntN(2) == 0
 	keep := n.durable
 	for i, c := range n.pending {
-		if i == whole && c.data != nil {
+		if i == whole && torn && c.data != nil {
 			c.data = c.data[:rng.IntN(len(c.data)+1)]
 		} else if i >= whole {
 			break
