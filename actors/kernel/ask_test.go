@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -65,6 +66,7 @@ func TestEveryAskResolvesDuringRandomStops(t *testing.T) {
 	made := 0
 	for over := false; !over || made < stops; made++ {
 		respawn(rand.IntN(len(refs)))
+		runtime.Gosched() // on one processor the askers need it
 		select {
 		case <-done:
 			over = true
