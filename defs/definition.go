@@ -31,7 +31,7 @@ func (s Source) String() string {
 	case Project:
 		return "project"
 	case Flag:
-		return "--agents"
+		return "flag"
 	case Managed:
 		return "managed"
 	}

@@ -57,7 +57,7 @@ func (p *parser) recoverLines(f frontmatter) []field {
 		if cur != nil && isProse(cur.key) && (known == "" && (cur.spill || isDialogue(key)) || seen[known]) {
 			return false
 		}
-		if count++; count > maxEntries && known == "" {
+		if count++; count > maxEntries {
 			return false
 		}
 		if known != "" {
