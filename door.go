@@ -203,9 +203,15 @@ func (r *Remote) Stop(ctx context.Context, name string) error {
 	return err
 }
 
+// ErrEnded is the answer of a Remote whose session has ended.
+var ErrEnded = errors.New("the session has ended")
+
 // Events calls see with each fact of the session, as JSON, until ctx ends, see
-// returns an error, or the session ends.
+// returns an error, or the session ends, which is ErrEnded.
 func (r *Remote) Events(ctx context.Context, see func(raw []byte) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.conn.SetDisconnectErrHandler(func(*nats.Conn, error) { cancel(ErrEnded) })
 	sub, err := r.conn.SubscribeSync(eventSubject(r.info.ID))
 	if err != nil {
 		return fmt.Errorf("listen to session %s: %w", r.info.ID, err)
@@ -215,8 +221,11 @@ func (r *Remote) Events(ctx context.Context, see func(raw []byte) error) error {
 	}
 	for {
 		msg, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return err
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return fmt.Errorf("listen to session %s: %w", r.info.ID, err)
 		}
 		if err := see(msg.Data); err != nil {
 			return err

@@ -68,7 +68,7 @@ func (o *Options) settle() error {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
 	if o.Dir = dir; !isDir(dir) {
-		return fmt.Errorf("%s is not a directory; name one with --dir", dir)
+		return &OptionError{fmt.Errorf("%s is not a directory; name one with --dir", dir)}
 	}
 	if o.Home == "" {
 		if o.Home, err = os.UserHomeDir(); err != nil {
@@ -78,10 +78,38 @@ func (o *Options) settle() error {
 	if o.StateDir == "" {
 		o.StateDir = stateDir(o.Getenv, o.Home)
 	}
+	if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
+		return fmt.Errorf("find the state directory: %w", err)
+	}
 	return o.settlePolicy()
 }
 
-// StateDir returns where sessions are kept: SWARM_HOME, or ~/.swarm.
+// OptionError reports a value that an option cannot have. It is the caller's
+// mistake: nothing was started.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// StateDir returns where sessions are kept when Options.StateDir does not say:
+// SWARM_HOME, or .swarm in the home directory. A nil getenv is os.Getenv.
+func StateDir(getenv func(string) string) (string, error) {
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	if dir := getenv("SWARM_HOME"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	home := getenv("HOME")
+	if home == "" {
+		var err error
+		if home, err = os.UserHomeDir(); err != nil {
+			return "", fmt.Errorf("find the home directory; set HOME or SWARM_HOME: %w", err)
+		}
+	}
+	return stateDir(getenv, home), nil
+}
+
 func stateDir(getenv func(string) string, home string) string {
 	if dir := getenv("SWARM_HOME"); dir != "" {
 		return dir
@@ -93,7 +121,7 @@ func stateDir(getenv func(string) string, home string) string {
 func (o *Options) settlePolicy() error {
 	mode, err := permission.ParseMode(first(o.Mode, "default"))
 	if err != nil {
-		return err
+		return &OptionError{err}
 	}
 	o.Mode = string(mode)
 	if o.Policy.SubagentModel == "" {
@@ -115,7 +143,7 @@ func (o *Options) positive(name string, into *int) error {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 {
-		return fmt.Errorf("%s is %q; give a whole number from 1 up, or unset it", name, value)
+		return &OptionError{fmt.Errorf("%s is %q; give a whole number from 1 up, or unset it", name, value)}
 	}
 	*into = n
 	return nil

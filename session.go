@@ -59,6 +59,9 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
+	if err := info.makeDirs(); err != nil {
+		return nil, err
+	}
 	if err := s.openStore(ctx); err != nil {
 		return nil, err
 	}
@@ -68,7 +71,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// place settles the options and finds or makes the session's folder.
+// place settles the options and says what the session is and where it is kept.
 func (o *Options) place() (Info, error) {
 	if err := o.settle(); err != nil {
 		return Info{}, err
@@ -79,20 +82,20 @@ func (o *Options) place() (Info, error) {
 			return info, err
 		}
 		o.inherit(info)
-		return info, info.makeDirs()
+		return info, nil
 	}
 	id := first(o.NewSession, newSessionID())
 	if err := validID(id); err != nil {
-		return Info{}, err
+		return Info{}, &OptionError{err}
 	}
 	info := Info{
 		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
 	}
 	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
-		return info, fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)
+		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
 	}
-	return info, info.makeDirs()
+	return info, nil
 }
 
 // inherit takes from a kept session what the options leave open.
@@ -118,7 +121,7 @@ func (s *Session) read() (err error) {
 	}
 	s.defs, err = defs.Load(defs.Options{Cwd: s.opts.Dir, Home: s.opts.Home, FlagJSON: s.opts.Agents})
 	if err != nil {
-		return err
+		return &OptionError{err} // what is wrong in a file is a problem, not an error
 	}
 	s.models = newModels(s.opts)
 	return nil
@@ -129,7 +132,7 @@ func parseRules(texts []string, source string) ([]permission.Rule, error) {
 	for _, text := range texts {
 		r, err := permission.ParseRule(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", source, err)
+			return nil, &OptionError{fmt.Errorf("%s: %w", source, err)}
 		}
 		r.Source = source
 		rules = append(rules, r)

@@ -87,9 +87,10 @@ type callKey struct {
 	call   string
 }
 
-// New returns a coordinator for the agents in o.Store. Nothing runs before Start.
+// New returns a coordinator for the agents in o.Store. They can be found at
+// once; nothing runs before Start.
 func New(o Options) *Coordinator {
-	return &Coordinator{
+	c := &Coordinator{
 		opts:    o,
 		places:  semaphore.NewWeighted(int64(o.Policy.maxConcurrent())),
 		hosts:   map[mailbox.AgentID]*host{},
@@ -97,6 +98,10 @@ func New(o Options) *Coordinator {
 		calls:   map[callKey]mailbox.AgentID{},
 		changed: make(chan struct{}),
 	}
+	for _, t := range o.Store.All() {
+		c.index(t.Spec())
+	}
+	return c
 }
 
 // Start brings the agents that the transcripts tell of back to life: a turn
@@ -228,7 +233,9 @@ func (c *Coordinator) index(spec transcript.Spec) {
 }
 
 func (c *Coordinator) indexLocked(spec transcript.Spec) {
-	c.made++
+	if _, known := c.names[string(spec.ID)]; !known {
+		c.made++
+	}
 	c.names[string(spec.ID)] = spec.ID
 	if spec.Name != "" {
 		c.names[strings.ToLower(spec.Name)] = spec.ID
@@ -373,6 +380,23 @@ func (c *Coordinator) isQuiet() bool {
 	return !slices.ContainsFunc(hosts, func(h *host) bool { return h.busy() })
 }
 
+// Rest returns when an agent runs no turn.
+func (c *Coordinator) Rest(ctx context.Context, id mailbox.AgentID) error {
+	for {
+		c.mu.Lock()
+		changed := c.changed
+		c.mu.Unlock()
+		if h := c.lookup(id); h == nil || !h.running.Load() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // Stir wakes those who wait for Quiet, to look again.
 func (c *Coordinator) Stir() {
 	c.mu.Lock()
@@ -382,10 +406,11 @@ func (c *Coordinator) Stir() {
 }
 
 func (c *Coordinator) publish(t *transcript.Transcript, f event.Fact) {
-	c.opts.Events.Publish(describe(t.Spec()), f)
+	c.opts.Events.Publish(Describe(t.Spec()), f)
 }
 
-func describe(s transcript.Spec) event.Agent {
+// Describe returns what events say of an agent.
+func Describe(s transcript.Spec) event.Agent {
 	return event.Agent{ID: s.ID, Name: DisplayName(s), Type: s.Type, Color: s.Color, Parent: s.Parent, Call: s.Call}
 }
 

@@ -1,0 +1,66 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/team"
+)
+
+// kept is a session that nobody runs, opened for its files alone: no agent
+// lives and no message travels.
+type kept struct {
+	store  *transcript.Store
+	bus    event.Bus
+	agents *actors.Coordinator
+}
+
+func openKept(ctx context.Context, info Info) (*kept, error) {
+	store, err := transcript.Open(ctx, info.Path, info.ID, transcript.Options{})
+	if err != nil {
+		return nil, err
+	}
+	k := &kept{store: store}
+	k.agents = actors.New(actors.Options{Store: store, Events: &k.bus, Logger: slog.New(slog.DiscardHandler)})
+	return k, nil
+}
+
+func (k *kept) close() error {
+	k.bus.Close()
+	return k.store.Close()
+}
+
+// Peek looks at the agents of a session that does not run, oldest first, and
+// returns what was found out of order in its files. A session that runs is
+// looked at through Dial; here its journal is locked and Peek says by whom.
+func Peek(ctx context.Context, info Info) (all []actors.Status, notes []string, err error) {
+	k, err := openKept(ctx, info)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, notes = k.agents.Status(), k.store.Notes()
+	return all, notes, k.close()
+}
+
+// Post writes a message from the user to an agent of a session that does not
+// run, or with "*" to all. It returns when the message is on disk; the agent
+// reads it when the session goes on.
+func Post(ctx context.Context, info Info, to, text string) (posted []team.Posted, err error) {
+	k, err := openKept(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, k.close()) }()
+	user, ok := k.store.Get(agent.User)
+	if !ok {
+		return nil, errNoOutbox
+	}
+	return team.NewRoster(k.agents).Send(user, team.Letter{To: to, Text: text})
+}
+
+var errNoOutbox = errors.New("the session has no outbox for the user; give it a prompt first with: swarm resume")
