@@ -1,0 +1,71 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (f *runFlags) addCompletions(c *cobra.Command) {
+	for name, values := range map[string][]string{
+		"output-format":   {"text", "json", "stream-json"},
+		"input-format":    {"text"},
+		"permission-mode": {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
+		"model":           {"sonnet", "opus", "haiku"},
+	} {
+		// It fails only for a flag that is not there or is completed twice.
+		if err := c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// completeSession offers the sessions of the directory with their prompts.
+func (a *app) completeSession(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const nothingElse = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	if len(args) > 0 {
+		return nil, nothingElse
+	}
+	all, err := a.sessions(flag(c, "dir"))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var offers []string
+	for _, info := range all {
+		offers = append(offers, cobra.CompletionWithDesc(info.ID, clean(info.Prompt)))
+	}
+	return offers, nothingElse
+}
+
+// completeAgent offers the agents of the session that the command would take.
+func (a *app) completeAgent(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	info, err := a.choose(flag(c, "dir"), flag(c, "session"))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	agents, _, err := a.agents(c.Context(), info)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return names(agentRows(agents)), cobra.ShellCompDirectiveNoFileComp
+}
+
+func names(rows []psAgent) []string {
+	var all []string
+	for _, r := range rows {
+		name := clean(r.Name)
+		if r.Role != "teammate" && r.Role != "lead" {
+			name = string(r.ID) // the others are written to by their ids
+		}
+		all = append(all, cobra.CompletionWithDesc(name, r.State))
+	}
+	return all
+}
+
+func flag(c *cobra.Command, name string) string {
+	if f := c.Flags().Lookup(name); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}

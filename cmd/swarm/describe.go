@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/model"
+)
+
+// input holds the fields of tool inputs that are worth a line.
+type input struct {
+	Pattern string `json:"pattern"`
+	Path    string `json:"path"`
+	File    string `json:"file_path"`
+	Command string `json:"command"`
+	Name    string `json:"name"`
+	Type    string `json:"subagent_type"`
+	What    string `json:"description"`
+	To      string `json:"to"`
+	Task    string `json:"task_id"`
+}
+
+// describeCall says in a few words what a tool call does.
+func describeCall(c model.Call, dir string) string {
+	var in input
+	if json.Unmarshal(c.Input, &in) != nil {
+		return c.Name
+	}
+	subject := ""
+	switch c.Name {
+	case "Grep":
+		subject = strconv.Quote(in.Pattern) + within(in.Path, dir)
+	case "Glob":
+		subject = in.Pattern + within(in.Path, dir)
+	case "Read", "Write", "Edit":
+		subject = relative(in.File, dir)
+	case "Bash":
+		subject = firstLine(in.Command)
+	case "Agent", "Task":
+		subject = firstOf(in.Name, in.Type, "general-purpose") + ": " + in.What
+	case "SendMessage":
+		subject = "to " + in.To
+	case "TaskStop":
+		subject = in.Task
+	default:
+		subject = compact(c.Input)
+	}
+	return strings.TrimSpace(c.Name + " " + subject)
+}
+
+func within(path, dir string) string {
+	if path = relative(path, dir); path == "" || path == "." {
+		return ""
+	}
+	return " in " + path
+}
+
+// relative shortens a path of dir; others stay as they are.
+func relative(path, dir string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil || b.String() == "{}" {
+		return ""
+	}
+	return b.String()
+}
+
+// describeResult says in a few words what a tool call came to.
+func describeResult(f event.CallFinished) string {
+	text := strings.TrimSpace(f.Text)
+	switch {
+	case f.IsError:
+		return "failed: " + firstLine(text)
+	case f.Call.Name == "Write" || f.Call.Name == "Edit":
+		return "done" + slow(f.Took)
+	case text == "" || text == "(no output)":
+		return "no output" + slow(f.Took)
+	}
+	return plural(strings.Count(text, "\n")+1, "line") + slow(f.Took)
+}
+
+// slow mentions a time that a person would have noticed.
+func slow(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return ", " + span(d)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// span writes a duration as people say it: 0.4s, 12s, 3m20s, 5h, 2d.
+func span(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", max(0, d).Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// tokens is everything that was billed, written as 950, 4.1k or 1.2M.
+func tokens(u model.Usage) string {
+	n := u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
+	switch {
+	case n < 1000:
+		return strconv.FormatInt(n, 10)
+	case n < 999_950:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line)
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/actorswarm/swarm"
+	"github.com/spf13/cobra"
+)
+
+// runFlags are the flags of run, and those that resume shares with it.
+type runFlags struct {
+	print, continued, skip bool
+	agents, model, mode    string
+	allow, deny            []string
+	maxTurns               int
+	resume, sessionID      string
+	dir, listen            string
+	input                  string
+	show                   showFlags
+}
+
+// showFlags say how a run is shown.
+type showFlags struct {
+	format           string
+	verbose, forward bool
+}
+
+func (f *runFlags) add(c *cobra.Command) {
+	fs := c.Flags()
+	fs.BoolVarP(&f.print, "print", "p", false, "do one prompt and exit (what run does anyway)")
+	fs.BoolVarP(&f.continued, "continue", "c", false, "go on with the newest session of the directory")
+	fs.StringVarP(&f.resume, "resume", "r", "", "go on with the session of this id")
+	fs.StringVar(&f.sessionID, "session-id", "", "the id of the new session")
+	fs.StringVar(&f.input, "input-format", "text", "what standard input holds: text")
+	fs.StringVar(&f.listen, "listen", "", "open the message bus on a TCP address, such as 127.0.0.1:4222")
+	f.addCommon(c)
+	f.addCompletions(c)
+}
+
+// addCommon adds the flags that make sense for a kept session too.
+func (f *runFlags) addCommon(c *cobra.Command) {
+	fs := c.Flags()
+	fs.StringVar(&f.model, "model", "", "the lead's model: sonnet, an id, openai:ID or script:FILE")
+	fs.StringVar(&f.agents, "agents", "", "agent definitions: JSON, or the path of a JSON file")
+	fs.StringVar(&f.mode, "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
+	fs.BoolVar(&f.skip, "dangerously-skip-permissions", false, "allow everything (bypassPermissions)")
+	for _, name := range []string{"allowedTools", "allowed-tools"} {
+		fs.StringArrayVar(&f.allow, name, nil, `tools and rules that need no question, such as "Read Bash(git log:*)"`)
+	}
+	for _, name := range []string{"disallowedTools", "disallowed-tools"} {
+		fs.StringArrayVar(&f.deny, name, nil, "tools and rules that are refused")
+	}
+	fs.Lookup("allowed-tools").Hidden, fs.Lookup("disallowed-tools").Hidden = true, true
+	fs.IntVar(&f.maxTurns, "max-turns", 0, "the most model requests of the lead (0: no limit)")
+	fs.StringVar(&f.dir, "dir", "", "the directory to work in (default: the working directory)")
+	f.show.add(c)
+}
+
+func (f *showFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.format, "output-format", "text", "text, json or stream-json")
+	c.Flags().BoolVar(&f.verbose, "verbose", false, "show tool inputs and results and what agents say")
+	c.Flags().BoolVar(&f.forward, "forward-subagent-text", false, "stream-json: show what children say, not only what they do")
+}
+
+func (f *showFlags) check() error {
+	switch f.format {
+	case "text", "json", "stream-json":
+		return nil
+	}
+	return usagef("unknown --output-format %q; use text, json or stream-json", f.format)
+}
+
+// check finds what is wrong with the flags before anything is started.
+func (f *runFlags) check(c *cobra.Command) error {
+	switch {
+	case f.input != "text" && f.input != "":
+		return usagef("unknown --input-format %q; the only one is text", f.input)
+	case c.Flags().Changed("max-turns") && f.maxTurns < 1:
+		return usagef("--max-turns is %d; give a whole number from 1 up", f.maxTurns)
+	case f.continued && f.resume != "":
+		return usagef("--continue and --resume exclude each other; give one of them")
+	case f.sessionID != "" && (f.continued || f.resume != ""):
+		return usagef("--session-id names a new session; leave it out to go on with one")
+	case c.Flags().Changed("resume") && f.resume == "":
+		return usagef("--resume needs a session's id; the sessions are listed by: swarm ps")
+	}
+	return f.show.check()
+}
+
+// options returns what the flags say. A session to go on with is found first.
+func (f *runFlags) options(a *app) (swarm.Options, error) {
+	o := swarm.Options{
+		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
+		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, Listen: f.listen, Getenv: a.env,
+	}
+	if f.skip {
+		o.Mode = "bypassPermissions"
+	}
+	if !f.continued {
+		return o, nil
+	}
+	info, err := a.find(f.dir, "")
+	o.Session = info.ID
+	return o, err
+}
+
+// find returns the session of an id, or the newest of dir.
+func (a *app) find(dir, id string) (swarm.Info, error) {
+	state, err := a.stateDir()
+	if err != nil {
+		return swarm.Info{}, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return swarm.Info{}, err
+	}
+	return swarm.FindSession(state, dir, id)
+}
+
+// splitRules takes lists apart at commas and spaces outside parentheses.
+func splitRules(lists []string) []string {
+	var rules []string
+	for _, list := range lists {
+		depth := 0
+		rules = append(rules, strings.FieldsFunc(list, func(r rune) bool {
+			switch r {
+			case '(':
+				depth++
+			case ')':
+				depth = max(0, depth-1)
+			}
+			return depth == 0 && (r == ',' || r == ' ' || r == '\t' || r == '\n')
+		})...)
+	}
+	return rules
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// progress writes what agents do, one line per step and agent. It is used by
+// one goroutine.
+type progress struct {
+	screen
+	dir     string // paths below it are shortened
+	verbose bool
+
+	steps  map[mailbox.AgentID]*step
+	denied map[string]bool       // calls whose refusal has been told
+	sent   map[mailbox.ID]string // receivers of messages, by name
+}
+
+// step gathers the calls of one answer until all of them have a result.
+type step struct {
+	open int
+	done []string
+}
+
+func newProgress(s screen, dir string, verbose bool) *progress {
+	return &progress{
+		screen: s, dir: dir, verbose: verbose,
+		steps: map[mailbox.AgentID]*step{}, denied: map[string]bool{}, sent: map[mailbox.ID]string{},
+	}
+}
+
+// See writes the lines that belong to e, if any.
+func (p *progress) See(e event.Event) {
+	switch f := e.Fact.(type) {
+	case event.Started:
+		p.line(e.Agent, started(e.Agent, f))
+	case event.StateChanged:
+		if f.To == "queued" || f.To == "parked" {
+			p.line(e.Agent, join(f.To, f.Reason))
+		}
+	case event.Answered:
+		p.answered(e.Agent, f)
+	case event.CallStarted:
+		if p.verbose {
+			p.line(e.Agent, describeCall(f.Call, p.dir))
+			p.text(compact(f.Call.Input))
+		}
+	case event.CallFinished:
+		p.finished(e.Agent, f)
+	case event.Denied:
+		p.denied[f.Call.ID] = true
+		p.line(e.Agent, describeCall(f.Call, p.dir)+" · denied: "+f.Reason)
+	case event.BackingOff:
+		p.line(e.Agent, backingOff(f.Backoff))
+	case event.MailSent, event.MailArrived, event.MailSettled:
+		p.mail(e.Agent, f)
+	case event.TurnEnded:
+		p.ended(e.Agent, f)
+	case event.Warning:
+		p.line(e.Agent, "warning: "+f.Text)
+	}
+}
+
+func started(a event.Agent, f event.Started) string {
+	what := "started"
+	if f.Resumed {
+		what = "goes on"
+	}
+	if label(a) != a.Type && !strings.HasPrefix(label(a), a.Type+"-") {
+		what += " as " + a.Type
+	}
+	return join(what, firstLine(f.Prompt))
+}
+
+func backingOff(b model.Backoff) string {
+	text := "waits " + span(b.Delay) + ": " + b.Reason
+	if b.Attempt > 0 && b.MaxAttempts > 0 {
+		text += fmt.Sprintf(" (attempt %d of %d)", b.Attempt, b.MaxAttempts)
+	}
+	return text
+}
+
+func (p *progress) answered(a event.Agent, f event.Answered) {
+	p.flush(a) // an answer that was cut by a crash may have left calls open
+	calls := f.Answer.Calls()
+	p.steps[a.ID] = &step{open: len(calls)}
+	if p.verbose && f.Answer.Text() != "" {
+		p.line(a, "says")
+		p.text(f.Answer.Text())
+	}
+}
+
+func (p *progress) finished(a event.Agent, f event.CallFinished) {
+	s := p.steps[a.ID]
+	if s == nil {
+		s = &step{open: 1} // a call that was cut and went on
+		p.steps[a.ID] = s
+	}
+	s.open--
+	if !p.told(f) {
+		s.done = append(s.done, describeCall(f.Call, p.dir)+" · "+describeResult(f))
+	}
+	if p.verbose {
+		p.flush(a)
+		p.text(f.Text)
+	} else if s.open <= 0 {
+		p.flush(a)
+	}
+}
+
+// told says that another line tells of the call already: the message that was
+// sent, the agent that was started.
+func (p *progress) told(f event.CallFinished) bool {
+	if p.denied[f.Call.ID] {
+		delete(p.denied, f.Call.ID)
+		return true
+	}
+	switch f.Call.Name {
+	case "SendMessage", "Agent", "Task":
+		return !f.IsError
+	}
+	return false
+}
+
+func (p *progress) flush(a event.Agent) {
+	if s := p.steps[a.ID]; s != nil && len(s.done) > 0 {
+		p.line(a, strings.Join(s.done, "; "))
+		s.done = nil
+	}
+}
+
+func (p *progress) mail(a event.Agent, f event.Fact) {
+	switch f := f.(type) {
+	case event.MailSent:
+		e := f.Envelope
+		p.sent[e.ID] = e.ToName
+		p.line(a, "→ "+shortName(e.To.Agent, e.ToName)+": "+firstOf(e.Summary, firstLine(e.Body)))
+	case event.MailArrived:
+		if e := f.Envelope; p.verbose {
+			p.line(a, "← "+shortName(e.From.Agent, e.FromName))
+			p.text(e.Body)
+		}
+	case event.MailSettled:
+		for _, id := range f.IDs {
+			p.settled(a, id, f.State)
+		}
+	}
+}
+
+func (p *progress) settled(a event.Agent, id mailbox.ID, state mailbox.State) {
+	if state.Final() {
+		if state != mailbox.StateAnswered {
+			p.line(a, fmt.Sprintf("warning: the message %s to %s was not read: %s", id, firstOf(p.sent[id], "another agent"), state))
+		}
+		delete(p.sent, id)
+	}
+}
+
+func (p *progress) ended(a event.Agent, f event.TurnEnded) {
+	p.flush(a)
+	what := "done"
+	if f.Outcome != "completed" {
+		what = strings.ReplaceAll(f.Outcome, "_", " ")
+	}
+	text := what + " · " + plural(f.Steps, "step") + " · " + tokens(f.Usage) + " tokens"
+	if f.Reason != "" {
+		text += " · " + f.Reason
+	}
+	p.line(a, text)
+}
+
+// line writes one line about an agent, cut to the width of the screen.
+func (p *progress) line(a event.Agent, text string) {
+	name := clean(label(a))
+	pad := strings.Repeat(" ", max(0, nameWidth-widthOf(name))+2)
+	room := p.width() - widthOf(name) - len(pad)
+	fmt.Fprintf(p.out, "%s%s%s\n", p.paint(name, a.Color), pad, cut(clean(text), max(room, 10)))
+}
+
+// nameWidth is the column that short names are filled up to.
+const nameWidth = 8
+
+// maxText is how many lines of a text --verbose shows.
+const maxText = 40
+
+func (p *progress) text(text string) {
+	lines := strings.Split(strings.TrimSpace(cleanLines(text)), "\n")
+	for i, line := range lines {
+		if i == maxText {
+			fmt.Fprintf(p.out, "    … %s more\n", plural(len(lines)-i, "line"))
+			return
+		}
+		fmt.Fprintf(p.out, "    %s\n", line)
+	}
+}
+
+// label is how an agent is called on the screen.
+func label(a event.Agent) string {
+	if a.Name == string(a.ID) && len(a.ID) > 5 && a.Type != "" && a.ID != actors.LeadID {
+		return a.Type + "-" + string(a.ID[1:5]) // it has no name of its own
+	}
+	return shortName(a.ID, a.Name)
+}
+
+func shortName(id mailbox.AgentID, name string) string {
+	if id == actors.LeadID {
+		return "lead"
+	}
+	return firstOf(name, string(id))
+}
+
+func join(what, detail string) string {
+	if detail == "" {
+		return what
+	}
+	return what + " · " + detail
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// maxInput is the most that is read from standard input, in bytes.
+const maxInput = 10 << 20
+
+// patience is how long standard input may stay silent before the person is
+// told that it is being waited for.
+const patience = 3 * time.Second
+
+// prompt joins what the command line and standard input say. It is empty when
+// neither says anything.
+func (a *app) prompt(args []string) (string, error) {
+	text := strings.TrimSpace(strings.Join(args, " "))
+	more, err := a.readInput()
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case text == "":
+		return more, nil
+	case more == "":
+		return text, nil
+	}
+	return text + "\n\n" + more, nil
+}
+
+// readInput returns all of standard input if somebody has piped something in.
+func (a *app) readInput() (string, error) {
+	if !piped(a.in) {
+		return "", nil
+	}
+	hint := time.AfterFunc(patience, func() {
+		a.say("swarm: still reading the prompt from standard input; end it, or start swarm with </dev/null")
+	})
+	defer hint.Stop()
+	raw, err := io.ReadAll(io.LimitReader(a.in, maxInput+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read standard input: %w", err)
+	case len(raw) > maxInput:
+		return "", usagef("standard input holds more than %d MB; write it to a file and name the file in the prompt", maxInput>>20)
+	}
+	return strings.TrimSpace(string(raw)), nil
+}
+
+// piped reports whether in is a pipe or a file, and no terminal or device.
+func piped(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return in != nil
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}
+
+var errNoPrompt = errors.New(`the prompt is empty; say what is to be done: swarm run "find the largest functions"`)

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newResume(a *app) *cobra.Command {
+	flags := &runFlags{}
+	c := &cobra.Command{
+		Use:   "resume [ID [PROMPT…]]",
+		Short: "Go on with a session",
+		Long: `Resume goes on where a crash, a shutdown or Ctrl-C cut a session: agents come
+back under their names, and no finished model call or tool call is done again.
+Without an id it takes the newest session of the directory. A prompt, if given,
+is told to the lead first.`,
+		ValidArgsFunction: a.completeSession,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.check(c); err != nil {
+				return err
+			}
+			id, words := "", args
+			if len(args) > 0 {
+				id, words = args[0], args[1:]
+			}
+			info, err := a.find(flags.dir, id)
+			if err != nil {
+				return err
+			}
+			flags.resume = info.ID
+			opts, err := flags.options(a)
+			if err != nil {
+				return err
+			}
+			return a.work(c.Context(), job{opts: opts, prompt: strings.TrimSpace(strings.Join(words, " ")), show: flags.show})
+		},
+	}
+	flags.addCommon(c)
+	return c
+}

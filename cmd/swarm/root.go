@@ -1,0 +1,75 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const longHelp = `swarm runs a lead agent and the agents it starts on the files of a directory.
+Agents are defined in .claude/agents/*.md of the directory and of your home.
+
+  swarm run "find the three largest functions"    do one job (the same as swarm -p)
+  swarm ps                                        who works on what
+  swarm send security "look at auth.go too"       write to an agent while it works
+  swarm resume                                    go on after a crash or Ctrl-C`
+
+func newRoot(a *app) *cobra.Command {
+	flags := &runFlags{}
+	root := &cobra.Command{
+		Use:           "swarm",
+		Short:         "Run swarms of agents on a repository",
+		Long:          longHelp,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.bare(c, flags, args)
+		},
+	}
+	flags.add(root)
+	// They belong to run; here they only serve swarm -p.
+	root.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "print" })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("%v; see: %s --help", err, c.CommandPath())
+	})
+	root.AddCommand(
+		newRun(a), newResume(a), newPs(a), newSend(a), newTail(a), newStop(a),
+		newDemo(a), newDoctor(a), newVersion(a),
+	)
+	return root
+}
+
+// bare is swarm without a subcommand.
+func (a *app) bare(c *cobra.Command, flags *runFlags, args []string) error {
+	if flags.print {
+		return a.runPrompt(c, flags, args)
+	}
+	if len(args) == 0 {
+		return c.Help()
+	}
+	return usagef("there is no command %q; to give a prompt: swarm run %q%s", args[0], strings.Join(args, " "), suggestion(c, args[0]))
+}
+
+func suggestion(c *cobra.Command, typed string) string {
+	if near := c.SuggestionsFor(typed); len(near) > 0 {
+		return "; did you mean swarm " + near[0] + "?"
+	}
+	return ""
+}
+
+// printFirst turns swarm … -p … into swarm run …, so that a prompt that begins
+// with the name of a subcommand stays a prompt.
+func printFirst(root *cobra.Command, args []string) []string {
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	at := slices.IndexFunc(args[:end], func(s string) bool { return s == "-p" || s == "--print" })
+	if at < 0 || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] }) {
+		return args
+	}
+	return slices.Concat([]string{"run"}, args[:at], args[at+1:])
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newRun(a *app) *cobra.Command {
+	flags := &runFlags{}
+	c := &cobra.Command{
+		Use:   "run PROMPT…",
+		Short: "Do one job and print the answer",
+		Long: `Run gives the lead agent a prompt, shows on standard error what the agents do,
+and prints the answer when all of them have come to rest. The prompt may also
+come from standard input; with both, standard input follows the prompt.`,
+		Example: `  swarm run "review the error handling in this package"
+  git diff | swarm run "review this change" --max-turns 30
+  swarm run --output-format json "how many tests are there?" | jq -r .result`,
+		RunE: func(c *cobra.Command, args []string) error { return a.runPrompt(c, flags, args) },
+	}
+	flags.add(c)
+	return c
+}
+
+func (a *app) runPrompt(c *cobra.Command, flags *runFlags, args []string) error {
+	if err := flags.check(c); err != nil {
+		return err
+	}
+	prompt, err := a.prompt(args)
+	if err != nil {
+		return err
+	}
+	if prompt == "" && flags.resume == "" && !flags.continued {
+		return &exitError{code: exitUsage, err: errNoPrompt}
+	}
+	opts, err := flags.options(a)
+	if err != nil {
+		return err
+	}
+	return a.work(c.Context(), job{opts: opts, prompt: prompt, show: flags.show})
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/team"
+	"github.com/spf13/cobra"
+)
+
+func newSend(a *app) *cobra.Command {
+	var dir, session string
+	c := &cobra.Command{
+		Use:   "send TO TEXT…",
+		Short: "Write to an agent",
+		Long: `Send writes to an agent by its name or id, or with "*" to all of them. When it
+returns the message is on disk; the agent reads it at its next step, even in the
+middle of its work. To an agent of a session that does not run, the message is
+kept and read when the session goes on. The text may come from standard input.`,
+		Example: `  swarm send security "look at auth.go too"
+  go test ./... 2>&1 | swarm send tests`,
+		ValidArgsFunction: a.completeAgent,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("name the agent to write to: swarm send TO TEXT")
+			}
+			text, err := a.letter(args[1:])
+			if err != nil {
+				return err
+			}
+			info, err := a.choose(dir, session)
+			if err != nil {
+				return err
+			}
+			return a.send(c.Context(), info, args[0], text)
+		},
+	}
+	c.Flags().StringVar(&session, "session", "", "the session's id (default: the one that runs, or the newest)")
+	c.Flags().StringVar(&dir, "dir", "", "the directory whose session is meant (default: the working directory)")
+	return c
+}
+
+// letter is the text of the arguments, or else of standard input.
+func (a *app) letter(words []string) (string, error) {
+	text := strings.TrimSpace(strings.Join(words, " "))
+	if text == "" {
+		var err error
+		if text, err = a.readInput(); err != nil {
+			return "", err
+		}
+	}
+	if text == "" {
+		return "", usagef("the message is empty; write it after the name: swarm send TO TEXT")
+	}
+	return text, nil
+}
+
+func (a *app) send(ctx context.Context, info swarm.Info, to, text string) error {
+	posted, running, err := a.post(ctx, info, to, text)
+	failed := 0
+	for _, p := range posted {
+		if p.Err != nil {
+			failed++
+			a.say("not sent to %s: %v", p.Name, p.Err)
+			continue
+		}
+		name := p.Name
+		if name == "team-lead" {
+			name = "lead"
+		}
+		if err := fprint(a.out, fmt.Sprintf("queued for %s, id=%s\n", clean(name), p.ID)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case failed > 0:
+		return &exitError{code: exitFailed}
+	case !running:
+		a.say("session %s does not run; the message is read when it goes on: swarm resume %s", info.ID, info.ID)
+	}
+	return nil
+}
+
+// post hands the message to the process of the session, or else keeps it in the
+// session's own files.
+func (a *app) post(ctx context.Context, info swarm.Info, to, text string) (posted []team.Posted, running bool, err error) {
+	r, err := a.dial(info)
+	if err == nil {
+		defer r.Close()
+		posted, err = r.Send(ctx, to, text)
+		return posted, true, err
+	}
+	if !notRunning(err) {
+		return nil, false, err
+	}
+	posted, err = swarm.Post(ctx, info, to, text)
+	return posted, false, err
+}

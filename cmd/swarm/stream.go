@@ -1,0 +1,289 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// streamView writes what happens as one JSON object per line. The first line is
+// system/init, the last is the result.
+type streamView struct {
+	out     io.Writer
+	err     error // the first of a write; nothing is written after it
+	session string
+	setup   func() setup
+	forward bool // what children say is shown too
+	// transcripts is the folder with a file for each agent.
+	transcripts string
+	begun       bool
+
+	tally *tally
+	tasks map[mailbox.AgentID]*task
+	mail  map[mailbox.ID]mailLine
+}
+
+// setup is what a session was started with.
+type setup struct {
+	Dir, Model, Mode, KeySource string
+	Tools, Agents               []string
+}
+
+func newStreamView(out io.Writer, s *swarm.Session, forward bool, env func(string) string) *streamView {
+	return &streamView{
+		out: out, session: s.ID(), forward: forward, setup: func() setup { return setupOf(s, env) },
+		transcripts: filepath.Join(s.Info().Path, "transcripts"),
+		tally:       newTally(), tasks: map[mailbox.AgentID]*task{}, mail: map[mailbox.ID]mailLine{},
+	}
+}
+
+func setupOf(s *swarm.Session, env func(string) string) setup {
+	info := s.Info()
+	out := setup{Dir: info.Dir, Model: info.Model, Mode: info.Mode, KeySource: "none"}
+	for _, name := range keyNames {
+		if env(name) != "" {
+			out.KeySource = name
+			break
+		}
+	}
+	if lead, ok := leadOf(s.Agents()); ok {
+		spec := lead.Life.Spec
+		out.Model, out.Mode, out.Tools = spec.Model, spec.Mode, spec.Tools
+	}
+	for _, d := range s.Definitions().Active {
+		out.Agents = append(out.Agents, d.Name)
+	}
+	return out
+}
+
+// keyNames are the variables that hold credentials of models.
+var keyNames = [...]string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"}
+
+// line is what every line has.
+type line struct {
+	Type    string `json:"type"`
+	Subtype string `json:"subtype,omitempty"`
+	UUID    string `json:"uuid"`
+	Session string `json:"session_id"`
+}
+
+func (s *streamView) head(typ, subtype string) line {
+	return line{Type: typ, Subtype: subtype, UUID: newUUID(), Session: s.session}
+}
+
+func (s *streamView) write(v any) {
+	if s.err == nil {
+		s.err = writeJSON(s.out, v)
+	}
+}
+
+type initLine struct {
+	line
+	Cwd        string   `json:"cwd"`
+	Tools      []string `json:"tools"`
+	MCPServers []string `json:"mcp_servers"`
+	Model      string   `json:"model"`
+	Mode       string   `json:"permissionMode"`
+	Commands   []string `json:"slash_commands"`
+	KeySource  string   `json:"apiKeySource"`
+	Version    string   `json:"swarm_version"`
+	Style      string   `json:"output_style"`
+	Agents     []string `json:"agents"`
+	Skills     []string `json:"skills"`
+	Plugins    []string `json:"plugins"`
+}
+
+func (s *streamView) begin() {
+	if s.begun {
+		return
+	}
+	s.begun = true
+	at := s.setup()
+	tools := make([]string, 0, len(at.Tools))
+	for _, name := range at.Tools {
+		if name == "Agent" {
+			name = "Task" // the name under which programs know it
+		}
+		tools = append(tools, name)
+	}
+	none := []string{}
+	s.write(initLine{
+		line: s.head("system", "init"), Cwd: at.Dir, Tools: tools, MCPServers: none, Model: at.Model,
+		Mode: at.Mode, Commands: none, KeySource: at.KeySource, Version: version(), Style: "default",
+		Agents: append(none, at.Agents...), Skills: none, Plugins: none,
+	})
+}
+
+// See writes the lines that belong to e, if any.
+func (s *streamView) See(e event.Event) {
+	s.tally.See(e)
+	switch f := e.Fact.(type) {
+	case event.Delta, event.StateChanged, event.Requested:
+		return // not part of this format
+	case event.Answered:
+		s.begin()
+		s.answered(e.Agent, f)
+	case event.CallFinished:
+		s.begin()
+		s.finished(e.Agent, f)
+	case event.Denied:
+		s.begin()
+		s.denied(e.Agent, f)
+	case event.BackingOff:
+		s.begin()
+		s.retry(f.Backoff)
+	case event.MailSent, event.MailArrived, event.MailSettled:
+		s.begin()
+		s.post(f)
+	case event.Warning:
+		s.begin()
+		s.write(noteLine{s.head("system", "informational"), f.Text})
+	}
+	s.task(e)
+}
+
+type noteLine struct {
+	line
+	Content string `json:"content"`
+}
+
+// parentCall is the call that an agent answers; null for the lead.
+func parentCall(a event.Agent) *string {
+	if a.ID == actors.LeadID || a.Call == "" {
+		return nil
+	}
+	return &a.Call
+}
+
+type assistantLine struct {
+	line
+	Message apiMessage `json:"message"`
+	Parent  *string    `json:"parent_tool_use_id"`
+}
+
+type apiMessage struct {
+	ID         string          `json:"id,omitempty"`
+	Type       string          `json:"type,omitempty"`
+	Role       string          `json:"role"`
+	Model      string          `json:"model,omitempty"`
+	Content    json.RawMessage `json:"content"`
+	StopReason string          `json:"stop_reason,omitempty"`
+	Usage      *model.Usage    `json:"usage,omitempty"`
+}
+
+func (s *streamView) answered(a event.Agent, f event.Answered) {
+	content := contentOf(f.Answer.Message)
+	if a.ID != actors.LeadID && !s.forward {
+		if content = onlyCalls(content); content == nil {
+			return
+		}
+	}
+	raw, err := json.Marshal(content)
+	if err != nil {
+		s.err = err
+		return
+	}
+	s.write(assistantLine{s.head("assistant", ""), apiMessage{
+		ID: f.Answer.ID, Type: "message", Role: "assistant", Model: f.Answer.Model, Content: raw,
+		StopReason: f.Answer.StopReason, Usage: &f.Answer.Usage,
+	}, parentCall(a)})
+}
+
+// contentOf returns the blocks of a message with the bytes that the model sent.
+func contentOf(m model.Message) []json.RawMessage {
+	var wire struct {
+		Content []json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(m.Raw(), &wire) != nil {
+		return nil // content that is one bare string is never a model's answer
+	}
+	return wire.Content
+}
+
+func onlyCalls(content []json.RawMessage) []json.RawMessage {
+	var calls []json.RawMessage
+	for _, raw := range content {
+		var b struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(raw, &b) == nil && b.Type == model.TypeToolUse {
+			calls = append(calls, raw)
+		}
+	}
+	return calls
+}
+
+type userLine struct {
+	line
+	Message apiMessage `json:"message"`
+	Parent  *string    `json:"parent_tool_use_id"`
+	Result  any        `json:"tool_use_result,omitempty"`
+}
+
+func (s *streamView) finished(a event.Agent, f event.CallFinished) {
+	content := append([]byte{'['}, model.ToolResult(f.Call.ID, f.Text, f.IsError).AppendJSON(nil)...)
+	u := userLine{
+		line: s.head("user", ""), Parent: parentCall(a), Result: f.Text,
+		Message: apiMessage{Role: "user", Content: append(content, ']')},
+	}
+	if len(f.Detail) > 0 {
+		u.Result = f.Detail
+	}
+	s.write(u)
+}
+
+type deniedLine struct {
+	line
+	Tool       string `json:"tool_name"`
+	ID         string `json:"tool_use_id"`
+	Agent      string `json:"agent_id,omitempty"`
+	ReasonType string `json:"decision_reason_type"`
+	Message    string `json:"message"`
+}
+
+func (s *streamView) denied(a event.Agent, f event.Denied) {
+	d := deniedLine{
+		line: s.head("system", "permission_denied"), Tool: f.Call.Name, ID: f.Call.ID,
+		ReasonType: "mode", Message: f.Reason,
+	}
+	if f.Rule != "" {
+		d.ReasonType = "rule"
+	}
+	if a.ID != actors.LeadID {
+		d.Agent = string(a.ID)
+	}
+	s.write(d)
+}
+
+type retryLine struct {
+	line
+	Attempt int    `json:"attempt"`
+	Max     int    `json:"max_retries"`
+	DelayMS int64  `json:"retry_delay_ms"`
+	Status  *int   `json:"error_status"`
+	Error   string `json:"error"`
+}
+
+func (s *streamView) retry(b model.Backoff) {
+	r := retryLine{
+		line: s.head("system", "api_retry"), Attempt: b.Attempt, Max: b.MaxAttempts,
+		DelayMS: b.Delay.Milliseconds(), Error: b.Reason,
+	}
+	if b.Status != 0 {
+		r.Status = &b.Status
+	}
+	s.write(r)
+}
+
+// Finish writes the result.
+func (s *streamView) Finish(v verdict) error {
+	s.begin()
+	s.write(s.tally.result(v))
+	return s.err
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// mailLine tells how far a message between agents has come.
+type mailLine struct {
+	line
+	ID      mailbox.ID    `json:"id"`
+	From    string        `json:"from"`
+	To      string        `json:"to"`
+	Kind    mailbox.Kind  `json:"kind"`
+	State   mailbox.State `json:"state"`
+	Summary string        `json:"summary,omitempty"`
+}
+
+func (s *streamView) post(f event.Fact) {
+	switch f := f.(type) {
+	case event.MailSent:
+		s.tell(f.Envelope, mailbox.StateAccepted)
+	case event.MailArrived:
+		s.tell(f.Envelope, mailbox.StateDelivered)
+	case event.MailSettled:
+		for _, id := range f.IDs {
+			s.settled(id, f.State)
+		}
+	}
+}
+
+func (s *streamView) tell(e mailbox.Envelope, state mailbox.State) {
+	m := mailLine{
+		line: s.head("system", "mail"), ID: e.ID, From: shortName(e.From.Agent, e.FromName),
+		To: shortName(e.To.Agent, e.ToName), Kind: e.Kind, State: state, Summary: e.Summary,
+	}
+	s.mail[e.ID] = m
+	s.write(m)
+}
+
+// settled passes receipts on. That of a delivery repeats what the arrival said.
+func (s *streamView) settled(id mailbox.ID, state mailbox.State) {
+	m, known := s.mail[id]
+	if !known || state == m.State {
+		return
+	}
+	m.line, m.State = s.head("system", "mail"), state
+	s.mail[id] = m
+	if state.Final() {
+		delete(s.mail, id)
+	}
+	s.write(m)
+}

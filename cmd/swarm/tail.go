@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/actorswarm/swarm"
+	"github.com/spf13/cobra"
+)
+
+func newTail(a *app) *cobra.Command {
+	var dir, format string
+	var verbose bool
+	c := &cobra.Command{
+		Use:   "tail [ID]",
+		Short: "Follow what the agents of a running session do",
+		Long: `Tail shows what happens in a running session, one line per step, until the
+session ends. With --format json it writes every event as a line of JSON.`,
+		ValidArgsFunction: a.completeSession,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if err := noMore(args, 1, "swarm tail [ID]"); err != nil {
+				return err
+			}
+			info, err := a.choose(dir, at(args, 0))
+			if err != nil {
+				return err
+			}
+			see := a.rawEvents()
+			if format == "text" {
+				see = a.readableEvents(info, verbose)
+			}
+			return a.tail(c.Context(), info, see)
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "the directory whose session is meant (default: the working directory)")
+	c.Flags().StringVar(&format, "format", "text", "text or json")
+	c.Flags().BoolVar(&verbose, "verbose", false, "show tool inputs and results and what agents say")
+	return c
+}
+
+func (a *app) tail(ctx context.Context, info swarm.Info, see func([]byte) error) error {
+	r, err := a.dial(info)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	err = r.Events(ctx, see)
+	if errors.Is(err, swarm.ErrEnded) {
+		a.say("session %s has ended", info.ID)
+		return nil
+	}
+	return err
+}
+
+func (a *app) rawEvents() func([]byte) error {
+	return func(raw []byte) error { return fprint(a.out, string(raw)+"\n") }
+}
+
+func (a *app) readableEvents(info swarm.Info, verbose bool) func([]byte) error {
+	show := newProgress(newScreen(a.out, a.env), info.Dir, verbose)
+	return func(raw []byte) error {
+		e, ok, err := decodeEvent(raw)
+		if err == nil && ok {
+			show.See(e)
+		}
+		return err
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/model"
+)
+
+// tally gathers from events what the result object tells.
+type tally struct {
+	denials   []denial
+	stop      string // stop reason of the lead's last answer
+	waited    time.Duration
+	requested time.Time // when the lead's open request left
+}
+
+type denial struct {
+	Tool  string          `json:"tool_name"`
+	ID    string          `json:"tool_use_id"`
+	Input json.RawMessage `json:"tool_input"`
+}
+
+func newTally() *tally { return &tally{denials: []denial{}} }
+
+func (t *tally) See(e event.Event) {
+	if f, ok := e.Fact.(event.Denied); ok {
+		t.denials = append(t.denials, denial{f.Call.Name, f.Call.ID, f.Call.Input})
+	}
+	if e.Agent.ID != actors.LeadID {
+		return
+	}
+	switch f := e.Fact.(type) {
+	case event.Requested:
+		t.requested = e.Time
+	case event.Answered:
+		t.stop = f.Answer.StopReason
+		if !t.requested.IsZero() {
+			t.waited += e.Time.Sub(t.requested)
+		}
+	}
+}
+
+// resultLine is the result object of the json and stream-json formats. What a
+// run costs is not known here and therefore not in it.
+type resultLine struct {
+	Type       string                `json:"type"`
+	Subtype    string                `json:"subtype"`
+	IsError    bool                  `json:"is_error"`
+	DurationMS int64                 `json:"duration_ms"`
+	APIMS      int64                 `json:"duration_api_ms"`
+	Turns      int                   `json:"num_turns"`
+	Result     *string               `json:"result,omitempty"`
+	Errors     []string              `json:"errors,omitempty"`
+	StopReason *string               `json:"stop_reason"`
+	Terminal   string                `json:"terminal_reason,omitempty"`
+	Session    string                `json:"session_id"`
+	Usage      model.Usage           `json:"usage"`
+	ModelUsage map[string]modelUsage `json:"modelUsage"`
+	Denials    []denial              `json:"permission_denials"`
+	UUID       string                `json:"uuid"`
+}
+
+type modelUsage struct {
+	Input      int64 `json:"inputTokens"`
+	Output     int64 `json:"outputTokens"`
+	CacheRead  int64 `json:"cacheReadInputTokens"`
+	CacheWrite int64 `json:"cacheCreationInputTokens"`
+}
+
+func (t *tally) result(v verdict) resultLine {
+	r := resultLine{
+		Type: "result", Subtype: "success", Session: v.Session, UUID: newUUID(),
+		DurationMS: v.Took.Milliseconds(), APIMS: t.waited.Milliseconds(), Turns: v.Steps,
+		Usage: v.Usage, ModelUsage: map[string]modelUsage{}, Denials: t.denials,
+	}
+	if t.stop != "" {
+		r.StopReason = &t.stop
+	}
+	for name, u := range v.Tree {
+		r.ModelUsage[name] = modelUsage{u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens}
+	}
+	switch {
+	case v.Err == nil && v.Outcome == "completed":
+		r.Result, r.Terminal = &v.Text, "completed"
+		return r
+	case v.Err == nil && v.Outcome == "max_turns":
+		r.Subtype, r.Terminal = "error_max_turns", "max_turns"
+	default:
+		r.Subtype = "error_during_execution"
+	}
+	r.IsError = true
+	r.Errors = reasons(v)
+	return r
+}
+
+func reasons(v verdict) []string {
+	if v.Err != nil {
+		return []string{v.Err.Error()}
+	}
+	return []string{firstOf(v.Reason, string(v.Outcome), "the lead did not answer")}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"hash/fnv"
+	"io"
+	"strings"
+	"unicode"
+
+	"golang.org/x/sys/unix"
+)
+
+// screen says what lines may look like.
+type screen struct {
+	out   io.Writer
+	color bool
+}
+
+// plainWidth is the width where nobody knows one.
+const plainWidth = 80
+
+func newScreen(out io.Writer, env func(string) string) screen {
+	_, terminal := columns(out)
+	return screen{out: out, color: terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"}
+}
+
+// width is asked for each line, since people drag windows.
+func (s screen) width() int {
+	if n, ok := columns(s.out); ok && n > 0 {
+		return n
+	}
+	return plainWidth
+}
+
+// columns returns the width of the terminal behind out, if there is one.
+func columns(out any) (n int, terminal bool) {
+	f, ok := out.(interface{ Fd() uintptr })
+	if !ok {
+		return 0, false
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0, false
+	}
+	return int(size.Col), true
+}
+
+// The colours that definitions can name, and a few that people use besides.
+var (
+	colorCodes = map[string]string{
+		"red": "31", "green": "32", "yellow": "33", "blue": "34", "purple": "35", "magenta": "35", "cyan": "36",
+		"orange": "38;5;208", "pink": "38;5;205", "gray": "90", "gold": "38;5;220", "indigo": "38;5;62",
+	}
+	palette = [...]string{"36", "32", "35", "33", "34", "38;5;208", "38;5;205", "38;5;109", "38;5;143", "38;5;139"}
+)
+
+// paint colours an agent's name with its own colour, or else with one that it
+// keeps from run to run.
+func (s screen) paint(name, color string) string {
+	if !s.color {
+		return name
+	}
+	code, ok := colorCodes[color]
+	if !ok {
+		h := fnv.New32a()
+		io.WriteString(h, name) // a hash takes everything
+		code = palette[h.Sum32()%uint32(len(palette))]
+	}
+	return "\x1b[" + code + "m" + name + "\x1b[0m"
+}
+
+// clean takes out of text what would move the cursor, colour the terminal or
+// turn the direction of writing: agents show what strangers wrote.
+func clean(text string) string {
+	if !strings.ContainsFunc(text, unsafe) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case !unsafe(r):
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return -1
+	}, text)
+}
+
+func unsafe(r rune) bool {
+	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+// cleanLines is clean for a text of several lines.
+func cleanLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
+	for i, line := range lines {
+		lines[i] = clean(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// cut shortens text to at most n columns, the last of them an ellipsis.
+func cut(text string, n int) string {
+	used, keep := 0, 0
+	for i, r := range text {
+		if used <= n-1 {
+			keep = i
+		}
+		if used += columnsOf(r); used > n {
+			return strings.TrimRight(text[:keep], " ") + "…"
+		}
+	}
+	return text
+}
+
+// widthOf is the number of columns that text takes.
+func widthOf(text string) int {
+	n := 0
+	for _, r := range text {
+		n += columnsOf(r)
+	}
+	return n
+}
+
+func columnsOf(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r >= 0x1100 && unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
+
+// wide holds the scripts and pictures that terminals draw over two columns.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x1100, 0x115f, 1}, {0x231a, 0x231b, 1}, {0x23e9, 0x23ec, 1}, {0x2614, 0x2615, 1}, {0x26a1, 0x26a1, 1},
+		{0x2705, 0x2705, 1}, {0x274c, 0x274c, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xa960, 0xa97f, 1},
+		{0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1},
+	},
+	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
+}

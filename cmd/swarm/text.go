@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/actorswarm/swarm"
+)
+
+// textView shows progress on standard error and the answer on standard output.
+type textView struct {
+	*progress
+	answer io.Writer
+}
+
+func (a *app) newView(s *swarm.Session, show showFlags) view {
+	switch show.format {
+	case "json":
+		return &jsonView{out: a.out, tally: newTally()}
+	case "stream-json":
+		return newStreamView(a.out, s, show.forward, a.env)
+	}
+	return &textView{progress: newProgress(newScreen(a.err, a.env), s.Info().Dir, show.verbose), answer: a.out}
+}
+
+// Finish prints the answer. On a terminal it is cleaned of what could act on
+// the terminal; a file gets it as it is.
+func (t *textView) Finish(v verdict) error {
+	text := strings.TrimRight(v.Text, "\n")
+	if text == "" {
+		return nil
+	}
+	if _, terminal := columns(t.answer); terminal {
+		text = cleanLines(text)
+	}
+	_, err := fmt.Fprintln(t.answer, text)
+	return err
+}

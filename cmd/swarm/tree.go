@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// psAgent is an agent as ps shows it.
+type psAgent struct {
+	ID       mailbox.AgentID `json:"id"`
+	Name     string          `json:"name"`
+	Type     string          `json:"type"`
+	Role     string          `json:"role"`
+	Color    string          `json:"color,omitempty"`
+	Parent   mailbox.AgentID `json:"parent,omitempty"`
+	Model    string          `json:"model"`
+	State    string          `json:"state"`
+	Detail   string          `json:"detail,omitempty"`
+	Since    time.Time       `json:"since"`
+	Born     time.Time       `json:"born"`
+	Running  bool            `json:"running"`
+	Unread   int             `json:"unread"`
+	Turns    int             `json:"turns"`
+	Steps    int             `json:"steps"`
+	ToolUses int             `json:"tool_uses"`
+	Usage    model.Usage     `json:"usage"`
+}
+
+func agentRow(s actors.Status) psAgent {
+	l, spec := s.Life, s.Life.Spec
+	return psAgent{
+		ID: spec.ID, Name: label(actors.Describe(spec)), Type: spec.Type, Role: string(spec.Role), Color: spec.Color,
+		Parent: spec.Parent, Model: spec.Model, State: s.State.Name, Detail: s.State.Detail, Since: s.State.Since,
+		Born: spec.Born, Running: s.Running, Unread: s.Unread, Turns: l.Turns, Steps: l.Steps, ToolUses: l.ToolUses,
+		Usage: l.Usage,
+	}
+}
+
+// tree draws agents under those that started them, oldest first.
+func (a *app) tree(all []psAgent, now time.Time) string {
+	if len(all) == 0 {
+		return "no agent has been started yet\n"
+	}
+	t := treeWriter{screen: newScreen(a.out, a.env), now: now, children: map[mailbox.AgentID][]psAgent{}}
+	known := map[mailbox.AgentID]bool{}
+	for _, p := range all {
+		known[p.ID] = true
+	}
+	var roots []psAgent
+	for _, p := range all {
+		if known[p.Parent] && p.Parent != p.ID {
+			t.children[p.Parent] = append(t.children[p.Parent], p)
+		} else {
+			roots = append(roots, p)
+		}
+	}
+	for _, p := range roots {
+		t.write(p, "", "")
+	}
+	return t.b.String()
+}
+
+type treeWriter struct {
+	screen
+	b        strings.Builder
+	now      time.Time
+	children map[mailbox.AgentID][]psAgent
+}
+
+// write draws p after branch, and what p has started after stem.
+func (t *treeWriter) write(p psAgent, branch, stem string) {
+	name := clean(p.Name)
+	pad := strings.Repeat(" ", max(0, 20-widthOf(branch+name))+2)
+	room := max(20, t.width()-widthOf(branch+name+pad))
+	fmt.Fprintf(&t.b, "%s%s%s%s\n", branch, t.paint(name, p.Color), pad, cut(clean(t.about(p)), room))
+	kids := t.children[p.ID]
+	for i, kid := range kids {
+		if i == len(kids)-1 {
+			t.write(kid, stem+"└ ", stem+"  ")
+		} else {
+			t.write(kid, stem+"├ ", stem+"│ ")
+		}
+	}
+}
+
+func (t *treeWriter) about(p psAgent) string {
+	state := strings.ReplaceAll(p.State, "_", " ")
+	if p.Detail != "" {
+		state += " " + p.Detail
+	}
+	parts := []string{state + " " + span(t.now.Sub(p.Since)), plural(p.Steps, "step"), tokens(p.Usage) + " tokens"}
+	if p.Unread > 0 {
+		parts = append(parts, fmt.Sprintf("%d unread", p.Unread))
+	}
+	if p.Type != p.Name && p.Type != "lead" {
+		parts = append(parts, p.Type)
+	}
+	return strings.Join(parts, " · ")
+}

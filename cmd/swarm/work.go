@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+)
+
+// job is one run of a session.
+type job struct {
+	opts   swarm.Options
+	prompt string // empty: go on with what was cut
+	show   showFlags
+}
+
+// view shows a run. See is called for one event after another, Finish once
+// when no more will come.
+type view interface {
+	See(event.Event)
+	Finish(verdict) error
+}
+
+// verdict is what a run came to. Err is of the run itself, not of the lead.
+type verdict struct {
+	swarm.Result
+	Err error
+}
+
+// work runs a session from its opening to its end.
+func (a *app) work(ctx context.Context, j job) (err error) {
+	ctl := takeControl(ctx, a.exit)
+	defer ctl.release()
+	s, err := swarm.Open(ctl.session, j.opts)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.Problems() {
+		a.say("warning: %s", p)
+	}
+	v := a.newView(s, j.show)
+	watch := follow(context.WithoutCancel(ctx), s.Events(), v)
+	result, runErr := a.goOn(ctl.run, s, j.prompt)
+	closeErr := s.Close()
+	<-watch
+	result.Session = s.ID()
+	return errors.Join(a.conclude(v, ctl, verdict{Result: result, Err: runErr}), closeErr)
+}
+
+// follow shows events until the session has closed. The channel is closed when
+// all of them have been shown.
+func follow(ctx context.Context, sub *event.Subscription, v view) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer sub.Close()
+		for {
+			e, err := sub.Next(ctx)
+			if err != nil {
+				return
+			}
+			v.See(e)
+		}
+	}()
+	return done
+}
+
+const goOnPrompt = "Go on from where you were stopped."
+
+// goOn gives the lead its prompt, or brings back what was cut. A lead whose
+// last turn came to a bad end is told to go on, since nothing else would.
+func (a *app) goOn(ctx context.Context, s *swarm.Session, prompt string) (swarm.Result, error) {
+	if prompt != "" {
+		return s.Run(ctx, prompt)
+	}
+	lead, ok := leadOf(s.Agents())
+	switch {
+	case !ok:
+		return swarm.Result{}, fmt.Errorf("session %s has no work yet; give it some: swarm run --resume %s PROMPT", s.ID(), s.ID())
+	case lead.Life.TurnOpen, lead.Unread > 0, lead.Life.Turns == 0, lead.Life.Outcome == "completed":
+		return s.Resume(ctx)
+	}
+	a.say("the lead's last turn ended early (%s); it is told to go on", lead.Life.Outcome)
+	return s.Run(ctx, goOnPrompt)
+}
+
+func leadOf(agents []actors.Status) (actors.Status, bool) {
+	for _, s := range agents {
+		if s.Life.Spec.ID == actors.LeadID {
+			return s, true
+		}
+	}
+	return actors.Status{}, false
+}
+
+// conclude shows how the run ended and returns the exit status as an error.
+func (a *app) conclude(v view, ctl *control, r verdict) error {
+	if err := v.Finish(r); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	if code := ctl.code(); code != 0 {
+		a.say("%s; go on with: swarm resume %s", ctl.why(), r.Session)
+		return &exitError{code: code}
+	}
+	switch {
+	case r.Err != nil:
+		return r.Err
+	case r.Outcome == "completed":
+		return nil
+	}
+	return fmt.Errorf("the lead's turn ended early (%s): %s; go on with: swarm resume %s", r.Outcome, r.Reason, r.Session)
+}
