@@ -39,6 +39,19 @@ func splitFrontmatter(text string) (f frontmatter, ok bool) {
 	return f, true
 }
 
+// yamlBreaks are line breaks to YAML, but to no editor that shows line numbers.
+const yamlBreaks = "\u0085\u2028\u2029"
+
+// text joins the lines of the frontmatter, so that YAML counts them as we do.
+func (f *frontmatter) text() string {
+	s := strings.Join(f.front, "\n")
+	if strings.ContainsAny(s, yamlBreaks) {
+		s = strings.NewReplacer("\u0085", " ", "\u2028", " ", "\u2029", " ").Replace(s)
+		f.front = strings.Split(s, "\n")
+	}
+	return s
+}
+
 func (f *frontmatter) setBody(lines []string, from int) {
 	for from < len(lines) && strings.TrimSpace(lines[from]) == "" {
 		from++

@@ -78,7 +78,7 @@ func (p *parser) parse(src []byte) (Definition, error) {
 		return Definition{}, p.outcome()
 	}
 	if bad > 0 {
-		p.warn(bad, "not UTF-8; the stray bytes are read as Latin-1, save the file as UTF-8")
+		p.warn(bad, "not UTF-8; the stray bytes are read as Windows-1252, save the file as UTF-8")
 	}
 	if f.fence > 1 || !strings.HasPrefix(text, "---") {
 		p.warn(f.fence, "something blank stands before the opening ---; others skip such a file, remove it")

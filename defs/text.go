@@ -23,16 +23,24 @@ func decodeText(src []byte) (text string, bad int) {
 	return replaceInvalid(src)
 }
 
-// replaceInvalid reads stray bytes as Latin-1, which is what the editors that
-// write them mean; valid sequences around them stay.
+// windows1252 are the characters of the bytes 0x80 to 0x9F in the encoding that
+// editors mean when they do not mean UTF-8. The five unused ones are blanks.
+const windows1252 = "€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ"
+
+// replaceInvalid reads stray bytes as Windows-1252; valid sequences around
+// them stay.
 func replaceInvalid(src []byte) (string, int) {
 	var b strings.Builder
 	b.Grow(len(src) + len(src)/8)
 	bad, line := 0, 1
+	legacy := []rune(windows1252)
 	for len(src) > 0 {
 		r, n := utf8.DecodeRune(src)
 		if r == utf8.RuneError && n == 1 {
 			r = rune(src[0])
+			if r < 0xA0 {
+				r = legacy[r-0x80]
+			}
 			if bad == 0 {
 				bad = line
 			}

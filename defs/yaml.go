@@ -2,7 +2,6 @@ package defs
 
 import (
 	"fmt"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -17,7 +16,7 @@ type field struct {
 // fields reads the frontmatter in the first of three passes that understands
 // it: strict YAML, single values quoted, line by line.
 func (p *parser) fields(f frontmatter) []field {
-	text := strings.Join(f.front, "\n")
+	text := f.text()
 	if len(text) > maxYAML {
 		p.warn(f.frontLine, "the frontmatter has %d bytes and is read line by line; keep it below %d", len(text), maxYAML)
 		return p.recoverLines(f)
