@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/model/internal/transport"
 )
 
 const (
@@ -28,8 +28,9 @@ func stream(events ...string) string {
 
 // readAll runs the reader of streams over bytes.
 func readAll(src string) (*model.Answer, error) {
-	c := &Client{idle: time.Hour, ping: time.Hour}
-	w := &watchdog{idle: time.Hour, ping: time.Hour, timer: time.NewTimer(time.Hour)}
+	c := &Client{}
+	w := transport.Watch(func(error) {}, 0, 0)
+	defer w.Stop()
 	return c.read(strings.NewReader(src), w, func(model.Event, error) bool { return true })
 }
 
@@ -95,7 +96,8 @@ func TestDeltasOfUnknownBlocksAreKept(t *testing.T) {
 
 func TestEndlessLineIsRefused(t *testing.T) {
 	c := &Client{}
-	w := &watchdog{idle: time.Hour, ping: time.Hour, timer: time.NewTimer(time.Hour)}
+	w := transport.Watch(func(error) {}, 0, 0)
+	defer w.Stop()
 	endless := io.MultiReader(strings.NewReader("data: "), strings.NewReader(strings.Repeat("x", 50<<20)))
 	if _, err := c.read(endless, w, func(model.Event, error) bool { return true }); err == nil {
 		t.Error("a line of 50 MB was read")

@@ -20,9 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +29,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/model/internal/transport"
 )
 
 // maxErrorBody bounds what is read of an answer that is an error.
@@ -55,11 +54,11 @@ func New(o Options) (*Client, error) {
 	}
 	opts := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(), option.WithoutOpenTelemetry(), option.WithMaxRetries(0),
-		option.WithHTTPClient(boundedErrors{httpClient(o.HTTPClient)}),
+		option.WithHTTPClient(boundedErrors{transport.Client(o.HTTPClient)}),
 	}
 	if o.BaseURL != "" {
-		if u, err := url.Parse(o.BaseURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return nil, fmt.Errorf("anthropic: base URL %q is not an http or https address; correct ANTHROPIC_BASE_URL", redactURL(o.BaseURL))
+		if !transport.IsAddress(o.BaseURL) {
+			return nil, fmt.Errorf("anthropic: base URL %q is not an http or https address; correct ANTHROPIC_BASE_URL", transport.RedactURL(o.BaseURL))
 		}
 		opts = append(opts, option.WithBaseURL(o.BaseURL))
 	}
@@ -72,46 +71,12 @@ func New(o Options) (*Client, error) {
 	return &Client{
 		sdk: sdk.NewClient(opts...), secrets: []string{o.APIKey, o.AuthToken},
 		betas: slices.Clone(o.Betas), aliases: o.aliases(),
-		idle: orDefault(o.IdleTimeout, DefaultIdleTimeout), ping: orDefault(o.PingTimeout, DefaultPingTimeout),
+		idle: o.IdleTimeout, ping: o.PingTimeout,
 	}, nil
 }
 
 // Resolve returns the full id of a short model name. See Options.Resolve.
 func (c *Client) Resolve(name string) string { return resolve(c.aliases, name) }
-
-func orDefault(d, def time.Duration) time.Duration {
-	if d <= 0 {
-		return def
-	}
-	return d
-}
-
-// redactURL leaves out what may be a password.
-func redactURL(s string) string {
-	if i := strings.LastIndexByte(s, '@'); i >= 0 {
-		return "…" + s[i:]
-	}
-	return s
-}
-
-func httpClient(given *http.Client) *http.Client {
-	if given != nil {
-		return given
-	}
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			ForceAttemptHTTP2:   true,
-			MaxIdleConns:        1024,
-			MaxIdleConnsPerHost: 1024,
-			IdleConnTimeout:     90 * time.Second,
-			TLSHandshakeTimeout: 10 * time.Second,
-		},
-		// A redirect to another host would take the API key along.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
 
 // boundedErrors keeps the SDK from reading an endless error into memory.
 type boundedErrors struct{ *http.Client }

@@ -114,15 +114,6 @@ func TestIdleConnectionEnds(t *testing.T) {
 	}
 }
 
-func TestPingsKeepAConnectionAlive(t *testing.T) {
-	w := watchdog{idle: time.Hour, ping: 2 * time.Hour, began: time.Now()}
-	w.timer = time.AfterFunc(time.Hour, func() { t.Error("the watchdog barked") })
-	w.pinged()
-	if !w.timer.Stop() {
-		t.Error("a ping ended the stream")
-	}
-}
-
 func asError(err error, target **model.Error) bool {
 	e, ok := err.(*model.Error)
 	*target = e

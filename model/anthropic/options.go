@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/actorswarm/swarm/model/internal/transport"
 )
 
 // Defaults of Options.
 const (
-	DefaultIdleTimeout = 120 * time.Second
-	DefaultPingTimeout = 10 * time.Minute
+	DefaultIdleTimeout = transport.DefaultIdle
+	DefaultPingTimeout = transport.DefaultPing
 )
 
 // betaLongContext is asked for by a model name that ends in longContextSuffix.

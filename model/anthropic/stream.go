@@ -13,25 +13,16 @@ import (
 
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/internal/sse"
+	"github.com/actorswarm/swarm/model/internal/transport"
 )
-
-// drainTimeout and drainBytes bound the wait for the end of a body whose answer
-// is complete; the connection can be used again only after it.
-const (
-	drainTimeout = time.Second
-	drainBytes   = 64 << 10
-)
-
-var errSilent = errors.New("anthropic: the connection went silent")
 
 // Stream sends one request. See model.Model.
 func (c *Client) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		inner, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		w := &watchdog{idle: c.idle, ping: c.ping, began: time.Now()}
-		w.timer = time.AfterFunc(c.ping, func() { cancel(errSilent) })
-		defer w.timer.Stop()
+		w := transport.Watch(cancel, c.idle, c.ping)
+		defer w.Stop()
 		res, err := c.send(inner, r)
 		if err != nil {
 			yield(model.Event{}, c.failure(ctx, inner, err, false))
@@ -53,10 +44,10 @@ func (c *Client) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.E
 var errStopped = errors.New("anthropic: the reader of the stream went away")
 
 // read yields what happens until the answer is complete.
-func (c *Client) read(body io.Reader, w *watchdog, yield func(model.Event, error) bool) (*model.Answer, error) {
+func (c *Client) read(body io.Reader, w *transport.Watchdog, yield func(model.Event, error) bool) (*model.Answer, error) {
 	events := sse.NewReader(body)
 	var a accumulator
-	w.content()
+	w.Content()
 	for !a.stopped {
 		raw, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -70,49 +61,19 @@ func (c *Client) read(body io.Reader, w *watchdog, yield func(model.Event, error
 			return nil, err
 		}
 		if a.ping {
-			w.pinged()
+			w.Ping()
 			continue
 		}
-		w.content()
+		w.Content()
 		if e.Kind != 0 && !yield(e, nil) {
 			return nil, errStopped
 		}
 	}
 	answer, err := a.answer()
 	if err == nil {
-		w.timer.Reset(drainTimeout)
-		drain(body)
+		w.Drain(body)
 	}
 	return answer, err
-}
-
-// drain reads up to the end, or to an error, which changes a complete answer as
-// little.
-func drain(body io.Reader) {
-	buf := make([]byte, 1024)
-	for left := drainBytes; left > 0; {
-		n, err := body.Read(buf)
-		if err != nil {
-			return
-		}
-		left -= n
-	}
-}
-
-// watchdog ends a silent stream. Only the goroutine of the stream uses it.
-type watchdog struct {
-	timer      *time.Timer
-	idle, ping time.Duration
-	began      time.Time // of the silence in between pings
-}
-
-func (w *watchdog) content() {
-	w.began = time.Now()
-	w.timer.Reset(min(w.idle, w.ping))
-}
-
-func (w *watchdog) pinged() {
-	w.timer.Reset(min(w.idle, max(0, w.ping-time.Since(w.began))))
 }
 
 // failure turns what went wrong into the error callers branch on.
@@ -124,8 +85,8 @@ func (c *Client) failure(outer, inner context.Context, err error, answering bool
 	var api *sdk.Error
 	switch {
 	case errors.As(err, &own):
-	case errors.Is(context.Cause(inner), errSilent):
-		own = &model.Error{Kind: model.Network, Message: "nothing came for too long", Err: errSilent}
+	case errors.Is(context.Cause(inner), transport.ErrSilent):
+		own = &model.Error{Kind: model.Network, Message: "nothing came for too long", Err: transport.ErrSilent}
 	case errors.As(err, &api):
 		own = apiError(api)
 	case answering:
