@@ -135,7 +135,14 @@ func (b *bashTool) oversee(t *task, p *process, out *capture) {
 	case <-out.full:
 		reason, err = errTaskFlooded, p.signal(syscall.SIGKILL)
 	}
-	left := p.finish(reason == nil)
+	limit := sweepLimit
+	if reason == nil {
+		p.settle(b.linger, t.stop, b.closing)
+	}
+	if errors.Is(reason, ErrClosed) {
+		limit = stopSweep
+	}
+	left := p.finish(limit)
 	if err = errors.Join(err, left.err); err != nil {
 		fmt.Fprintf(out, "\n[ending the command was difficult: %v]\n", err)
 	}

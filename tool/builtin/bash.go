@@ -45,6 +45,7 @@ type bashTool struct {
 	env        Env
 	base       []string // environment of every command, but for its mark
 	real       string   // Env.Dir with its links followed
+	linger     time.Duration
 	unhook     func() bool
 	closing    chan struct{}
 	closeOnce  sync.Once
@@ -66,7 +67,7 @@ type bashInput struct {
 
 func newBash(e Env) *bashTool {
 	b := &bashTool{
-		env: e, real: e.Dir, cwd: e.Dir,
+		env: e, real: e.Dir, cwd: e.Dir, linger: lingering,
 		closing: make(chan struct{}), turn: make(chan struct{}, 1), unhook: func() bool { return true },
 	}
 	b.turn <- struct{}{}
@@ -176,7 +177,7 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput) tool.Result {
 	if err != nil {
 		return b.notStarted(errors.Join(err, os.Remove(report)))
 	}
-	r := run{command: in.Command, out: out, timeout: b.timeout(in.Timeout)}
+	r := run{command: in.Command, out: out, timeout: b.timeout(in.Timeout), linger: b.linger}
 	r.await(ctx, p, b.closing)
 	out.close()
 	r.notes = append(r.notes, note, b.follow(report))
@@ -233,6 +234,7 @@ type run struct {
 	command string
 	out     *capture
 	timeout time.Duration
+	linger  time.Duration
 
 	code     int
 	by       syscall.Signal
@@ -244,14 +246,14 @@ type run struct {
 
 // await lets the process run until it ends or has to be ended.
 func (r *run) await(ctx context.Context, p *process, closing <-chan struct{}) {
-	limit := time.NewTimer(r.timeout)
-	defer limit.Stop()
+	timer := time.NewTimer(r.timeout)
+	defer timer.Stop()
 	var err error
 	natural := false
 	select {
 	case <-p.ended:
 		natural = true
-	case <-limit.C:
+	case <-timer.C:
 		r.timedOut = true
 		err = p.terminate(killGrace)
 	case <-ctx.Done():
@@ -264,16 +266,23 @@ func (r *run) await(ctx context.Context, p *process, closing <-chan struct{}) {
 		r.flooded = true
 		err = p.signal(syscall.SIGKILL)
 	}
-	left := p.finish(natural)
+	limit := sweepLimit
+	if natural {
+		p.settle(r.linger, ctx.Done(), closing)
+	}
+	if r.stopped != nil {
+		limit = stopSweep
+	}
+	left := p.finish(limit)
 	r.code, r.by, _ = p.exit()
 	r.tell(left, errors.Join(err, left.err), natural)
 }
 
 func (r *run) tell(left leftovers, err error, natural bool) {
-	switch {
-	case left.alive:
-		r.notes = append(r.notes, "Some processes of this command could not be ended and may still run.")
-	case natural && left.killed > 0:
+	if left.alive {
+		r.notes = append(r.notes, "Some processes of this command could not be ended in time and may still run.")
+	}
+	if natural && left.killed > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("Processes the command had left running were ended: %d. Use run_in_background for what should go on.", left.killed))
 	}
 	if err != nil {

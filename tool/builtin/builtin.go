@@ -16,8 +16,9 @@
 //     before and after opening.
 //   - A foreground command leaves nothing behind. When Bash returns, every
 //     process of the call that still carries the call's mark (its environment
-//     or its lifeline descriptor) is dead, whether the command ended, timed
-//     out or was stopped; a stop takes less than a second.
+//     or its lifeline descriptor) is dead, or has been killed and is about to
+//     be, whether the command ended, timed out or was stopped; a stop takes
+//     less than a second.
 //   - A background command lives until it ends, until Stop, Close or the end
 //     of Env.Scope, and its output is in a file from the first byte.
 //   - A command sees an environment made from an allow list, no terminal and

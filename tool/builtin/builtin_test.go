@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -39,6 +40,7 @@ func newKit(t testing.TB, change ...func(*Env)) *kit {
 	}
 	k.dir = e.Dir
 	k.tools = New(e)
+	k.tool("Bash").(*bashTool).linger = 100 * time.Millisecond
 	t.Cleanup(func() {
 		if err := Close(k.tools); err != nil {
 			t.Error(err)

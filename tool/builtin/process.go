@@ -14,9 +14,10 @@ import (
 
 const (
 	killGrace  = 2 * time.Second        // between SIGTERM and SIGKILL after a timeout
-	stopGrace  = 400 * time.Millisecond // the same when the call is cancelled
-	linger     = 250 * time.Millisecond // for children to end by themselves after the shell
-	sweepLimit = 400 * time.Millisecond // for killed processes to be gone
+	stopGrace  = 350 * time.Millisecond // the same when the call is cancelled
+	lingering  = time.Second            // for children to end by themselves after the shell
+	sweepLimit = 3 * time.Second        // for killed processes to be gone
+	stopSweep  = 450 * time.Millisecond // the same when the call is cancelled
 	sweepTick  = 4 * time.Millisecond
 	drainLimit = 100 * time.Millisecond // for the rest of the output when somebody still holds it
 )
@@ -150,44 +151,83 @@ type leftovers struct {
 	err    error // of looking or killing
 }
 
+// settle gives children a moment to end by themselves once the shell has, as a
+// process substitution does, unless somebody wants the end at once.
+func (p *process) settle(moment time.Duration, hurry ...<-chan struct{}) {
+	t := time.NewTimer(moment)
+	defer t.Stop()
+	var first, second <-chan struct{}
+	switch len(hurry) {
+	case 2:
+		second = hurry[1]
+		fallthrough
+	case 1:
+		first = hurry[0]
+	}
+	select {
+	case <-p.deserted:
+	case <-t.C:
+	case <-first:
+	case <-second:
+	}
+}
+
 // finish ends everything the command has left behind and collects the shell,
-// which must have ended or have been killed. With wait, children get a moment
-// to end by themselves. Only the first call works; it returns in well under a
-// second.
-func (p *process) finish(wait bool) (left leftovers) {
-	p.once.Do(func() { left = p.sweep(wait) })
+// which must have ended or have been killed. It returns when all are gone, or
+// after limit. Only the first call works.
+func (p *process) finish(limit time.Duration) (left leftovers) {
+	p.once.Do(func() { left = p.sweep(limit) })
 	return left
 }
 
-func (p *process) sweep(wait bool) (left leftovers) {
-	if wait {
-		waitFor(p.deserted, linger)
-	}
-	limit := time.NewTimer(sweepLimit)
-	defer limit.Stop()
-	seen := make(map[int]bool)
-	for done, first := false, true; !done; first = false {
-		left.err = errors.Join(p.killMarked(seen), p.signal(syscall.SIGKILL))
+// maxUnsure bounds how often a look is repeated for the sake of processes that
+// cannot be told from ours.
+const maxUnsure = 3
+
+func (p *process) sweep(limit time.Duration) (left leftovers) {
+	end := time.NewTimer(limit)
+	defer end.Stop()
+	hunt := newHunt()
+	for looks, done := 0, false; !done; looks++ {
+		left.err = errors.Join(p.killMarked(hunt), p.signal(syscall.SIGKILL))
+		if p.quiet() && hunt.found == 0 && (hunt.unsure == 0 || looks >= maxUnsure) {
+			break
+		}
 		select {
-		case <-p.deserted:
-			// A second look at those who hold no lifeline: one may have
-			// been between two programs, without an environment, at the
-			// first.
-			done = first && len(seen) == 0 || !first
-		case <-limit.C:
+		case <-end.C:
 			done, left.alive = true, true
 		case <-time.After(sweepTick):
 		}
 	}
-	left.killed = len(seen)
+	left.killed = len(hunt.killed)
 	left.err = errors.Join(left.err, p.close())
 	return left
 }
 
+// quiet waits a moment for the lifeline, so that a command that leaves nothing
+// is done at the first look.
+func (p *process) quiet() bool {
+	select {
+	case <-p.deserted:
+		return true
+	case <-time.After(sweepTick):
+		return false
+	}
+}
+
+// hunt is what is known of the processes looked for.
+type hunt struct {
+	killed map[int]bool // all that were killed
+	found  int          // alive at the last look, dying ones included
+	unsure int          // at the last look: may be ours, between two programs
+}
+
+func newHunt() *hunt { return &hunt{killed: make(map[int]bool)} }
+
 // close collects the shell and ends the reading of what nobody may end.
 func (p *process) close() error {
 	close(p.collect)
-	waitFor(p.collected, sweepLimit)
+	waitFor(p.collected, drainLimit)
 	waitFor(p.drained, drainLimit)
 	err := errors.Join(p.out.SetReadDeadline(time.Unix(1, 0)), p.life.SetReadDeadline(time.Unix(1, 0)))
 	<-p.drained

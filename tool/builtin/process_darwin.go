@@ -18,7 +18,7 @@ func sessionAttr() *syscall.SysProcAttr {
 
 // killMarked does nothing: other processes' environments cannot be read, so
 // only the group of the shell is ended.
-func (*process) killMarked(map[int]bool) error { return nil }
+func (*process) killMarked(*hunt) error { return nil }
 
 func runtimeMark() string { return strconv.Itoa(os.Getpid()) }
 

@@ -32,61 +32,91 @@ func awaitEnd(pid int) {
 }
 
 // killMarked kills every process that carries the mark of the command in its
-// environment or holds its lifeline, and adds their numbers to seen.
-func (p *process) killMarked(seen map[int]bool) error {
+// environment or holds its lifeline.
+func (p *process) killMarked(h *hunt) error {
 	env := []byte("SWARM_CALL=" + p.mark + "\x00")
 	pipe, err := pipeName(p.life)
 	if err != nil {
 		return err
 	}
-	return killEach(seen, func(pid int) bool {
-		if pid == p.cmd.Process.Pid {
-			return false // the group's own signal ends the shell
+	shell := p.cmd.Process.Pid
+	return h.look(func(pid int) match {
+		switch m := hasEnv(pid, env); {
+		case pid == shell:
+			return stranger // the group's own signal ends the shell
+		case m == marked || holds(pid, pipe):
+			return marked
+		case m == unclear && pid > shell:
+			return unclear // a number below the shell's is an older process
 		}
-		return hasEnv(pid, env) || holds(pid, pipe)
+		return stranger
 	})
 }
 
-// killEach kills the processes that match, other than this one.
-func killEach(seen map[int]bool, match func(pid int) bool) error {
-	procs, err := os.Open("/proc")
+// match says whether a process is looked for.
+type match int
+
+const (
+	stranger match = iota
+	unclear        // it has no environment, for now or for good
+	marked
+)
+
+// look kills the processes that are marked, other than this one, and counts
+// what it finds.
+func (h *hunt) look(is func(pid int) match) error {
+	h.found, h.unsure = 0, 0
+	pids, err := allProcesses()
 	if err != nil {
 		return fmt.Errorf("look for processes left over: %w", err)
 	}
-	names, err := procs.Readdirnames(-1)
-	if err = errors.Join(err, procs.Close()); err != nil {
-		return fmt.Errorf("look for processes left over: %w", err)
-	}
 	var errs []error
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == os.Getpid() || !match(pid) {
-			continue
+	for _, pid := range pids {
+		switch is(pid) {
+		case unclear:
+			h.unsure++
+		case marked:
+			h.found++
+			killed, err := killIf(pid, is)
+			if killed {
+				h.killed[pid] = true
+			}
+			errs = append(errs, err)
 		}
-		killed, err := killIf(pid, match)
-		if killed {
-			seen[pid] = true
-		}
-		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// allProcesses lists the numbers of all processes but this one.
+func allProcesses() (pids []int, err error) {
+	procs, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	names, err := procs.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, errors.Join(err, procs.Close())
 }
 
 // killIf takes hold of a process, makes sure that it is the one that matched,
 // and kills it. The hold goes to the process and not to its number, so a
 // number used again meanwhile is never hit.
-func killIf(pid int, match func(pid int) bool) (killed bool, err error) {
+func killIf(pid int, is func(pid int) match) (killed bool, err error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch {
 	case errors.Is(err, unix.ESRCH):
 		return false, nil
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
-		return killSame(pid, match)
+		return killSame(pid, is)
 	case err != nil:
 		return false, fmt.Errorf("take hold of process %d: %w", pid, err)
 	}
 	defer func() { err = errors.Join(err, unix.Close(fd)) }()
-	if !match(pid) {
+	if is(pid) != marked {
 		return false, nil
 	}
 	err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
@@ -102,9 +132,9 @@ func killIf(pid int, match func(pid int) bool) (killed bool, err error) {
 
 // killSame is killIf for kernels without handles on processes: the time at
 // which the process started tells it from a later one of the same number.
-func killSame(pid int, match func(pid int) bool) (bool, error) {
+func killSame(pid int, is func(pid int) match) (bool, error) {
 	start, err := startTime(pid)
-	if err != nil || !match(pid) {
+	if err != nil || is(pid) != marked {
 		return false, nil
 	}
 	if again, err := startTime(pid); err != nil || again != start {
@@ -133,9 +163,17 @@ func reap(pid int) {
 
 // hasEnv looks for an entry, with the NUL that ends it, in the environment a
 // process was started with. What may not be read is not ours.
-func hasEnv(pid int, entry []byte) bool {
+func hasEnv(pid int, entry []byte) match {
 	env, err := os.ReadFile(procFile(pid, "environ"))
-	return err == nil && (bytes.HasPrefix(env, entry) || bytes.Contains(env, append([]byte{0}, entry...)))
+	switch {
+	case err != nil:
+		return stranger
+	case len(env) == 0:
+		return unclear
+	case bytes.HasPrefix(env, entry), bytes.Contains(env, append([]byte{0}, entry...)):
+		return marked
+	}
+	return stranger
 }
 
 // holds reports whether a process has a pipe open.
@@ -205,21 +243,20 @@ func Reap(session string) (killed int, err error) {
 	if session == "" {
 		return 0, errors.New("reap processes: the session has no name")
 	}
-	seen := make(map[int]bool)
+	h := newHunt()
 	for limit := time.Now().Add(time.Second); ; {
-		before := len(seen)
-		err := killEach(seen, func(pid int) bool { return orphaned(pid, session) })
-		if err != nil || len(seen) == before || time.Now().After(limit) {
-			return len(seen), err
+		err := h.look(func(pid int) match { return orphaned(pid, session) })
+		if err != nil || h.found == 0 || time.Now().After(limit) {
+			return len(h.killed), err
 		}
 		<-time.After(sweepTick)
 	}
 }
 
-func orphaned(pid int, session string) bool {
+func orphaned(pid int, session string) match {
 	env, err := os.ReadFile(procFile(pid, "environ"))
 	if err != nil {
-		return false
+		return stranger
 	}
 	of, by := "", ""
 	for entry := range bytes.SplitSeq(env, []byte{0}) {
@@ -230,5 +267,8 @@ func orphaned(pid int, session string) bool {
 			by = string(v)
 		}
 	}
-	return of == session && by != "" && !runs(by)
+	if of != session || by == "" || runs(by) {
+		return stranger
+	}
+	return marked
 }
