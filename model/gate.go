@@ -249,12 +249,13 @@ func (g *gate) shutFor(t *ticket, e *Error, now time.Time) {
 	}
 }
 
-// pace is the rate at which requests went out before now.
+// pace is the rate at which requests went out before now. What one second of
+// free running shows is too little to go below the pace of a first approach.
 func (g *gate) pace() float64 {
 	if g.phase == pacing {
 		return g.rate
 	}
-	return float64(len(g.recent))
+	return max(float64(len(g.recent)), firstRate/backOffRate)
 }
 
 // jitter is a random part of a delay that doubles with each failure.

@@ -44,6 +44,9 @@ func TestALongerConversationBeginsWithTheShorterOne(t *testing.T) {
 		if shared < 0 || !bytes.HasPrefix(b, a[:shared+last.mark]) {
 			t.Fatalf("with %d messages the bodies differ before the last message", n)
 		}
+		if marks := bytes.Count(b, []byte(cacheMark)); marks != 3 {
+			t.Fatalf("with %d messages there are %d cache marks, want 3", n+1, marks)
+		}
 	}
 }
 

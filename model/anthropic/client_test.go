@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/model/internal/transport"
 	"github.com/actorswarm/swarm/model/modeltest"
 )
 
@@ -191,6 +193,34 @@ func BenchmarkRequests(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if _, err := model.Complete(b.Context(), m, r); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+}
+
+// BenchmarkPlainHTTP posts the same body to the same server with net/http alone
+// and reads the answer, to tell the share of the SDK and of our reading in
+// BenchmarkRequests.
+func BenchmarkPlainHTTP(b *testing.B) {
+	srv := modeltest.NewInstant(b, modeltest.Anthropic, modeltest.Reply{Blocks: []model.Block{
+		model.Text("I will look."), model.ToolUse("id", "Bash", json.RawMessage(`{"command":"ls"}`)),
+	}})
+	client := transport.Client(nil)
+	body := modeltest.Request(strings.Repeat("x", 8<<10)).AppendBody(nil)
+	b.SetParallelism(8)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			res, err := client.Post(srv.URL, "application/json", bytes.NewReader(body))
+			if err != nil {
+				b.Error(err)
+				continue
+			}
+			if _, err := io.Copy(io.Discard, res.Body); err != nil {
+				b.Error(err)
+			}
+			if err := res.Body.Close(); err != nil {
 				b.Error(err)
 			}
 		}
