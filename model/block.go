@@ -125,7 +125,7 @@ func objectOr(raw json.RawMessage) json.RawMessage {
 	if len(t) == 0 || t[0] != '{' || !json.Valid(t) {
 		return json.RawMessage("{}")
 	}
-	return bytes.ToValidUTF8(t, []byte("\uFFFD"))
+	return pairSurrogates(bytes.ToValidUTF8(t, []byte("\uFFFD")))
 }
 
 type wireBlock struct {

@@ -1,6 +1,11 @@
 package model
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 const hexDigits = "0123456789abcdef"
 
@@ -56,4 +61,42 @@ func appendField(dst []byte, key, value string) []byte {
 	dst = append(dst, key...)
 	dst = append(dst, '"', ':')
 	return appendString(dst, value)
+}
+
+// pairSurrogates replaces escapes such as \ud83d that stand alone in JSON. Go
+// reads them, but an API refuses the request and all that follow it. The bytes
+// of other JSON are returned as they are.
+func pairSurrogates(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte(`\ud`)) && !bytes.Contains(raw, []byte(`\uD`)) {
+		return raw
+	}
+	out := bytes.Clone(raw)
+	for i := 0; i < len(out); {
+		r, isEscape := unicodeEscape(out[i:])
+		switch {
+		case out[i] != '\\':
+			i++
+		case !isEscape:
+			i += 2 // past the escaped character, which may be a backslash
+		case !utf16.IsSurrogate(r):
+			i += 6
+		default:
+			if low, ok := unicodeEscape(out[i+6:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+				i += 12
+				continue
+			}
+			copy(out[i:], `\ufffd`)
+			i += 6
+		}
+	}
+	return out
+}
+
+// unicodeEscape reads \uXXXX at the start of b.
+func unicodeEscape(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	return rune(n), err == nil
 }

@@ -117,6 +117,40 @@ func TestABrokenToolInputBecomesAnEmptyObject(t *testing.T) {
 	}
 }
 
+func TestLoneSurrogatesNeverReachAnAPI(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":"\ud83d"}`:              `{"a":"\ufffd"}`,
+		`{"a":"\uDE00\ud83d\ude00x"}`: `{"a":"\ufffd\ud83d\ude00x"}`,
+		`{"a":"\ud83d\u0041"}`:        `{"a":"\ufffd\u0041"}`,
+		`{"a":"\\ud83d \u00e9"}`:      `{"a":"\\ud83d \u00e9"}`,
+		`{"a":"\ud83d\ude00"}`:        `{"a":"\ud83d\ude00"}`,
+	} {
+		got := AssistantMessage(ToolUse("i", "n", json.RawMessage(in))).Blocks()[0].Input
+		if string(got) != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}
+
+func FuzzPairSurrogates(f *testing.F) {
+	f.Add(`{"a":"\ud83d\ude00 \\ud800 \udc00"}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		if !json.Valid([]byte(s)) {
+			return
+		}
+		var before, after any
+		if err := json.Unmarshal([]byte(s), &before); err != nil {
+			return // a number out of range
+		}
+		if err := json.Unmarshal(pairSurrogates([]byte(s)), &after); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Error(diff) // Go reads a lone surrogate as U+FFFD as well
+		}
+	})
+}
+
 func TestRawBlockThatIsNotAnObjectPanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {
