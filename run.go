@@ -70,11 +70,7 @@ func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, befor
 		return Result{}, err
 	}
 	s.agents.Look(lead.ID())
-	stop := context.AfterFunc(s.scope, func() { s.agents.Stir() })
-	defer stop()
-	waitCtx, cancel := joined(ctx, s.scope)
-	defer cancel()
-	err := s.agents.Quiet(waitCtx)
+	err := s.Quiet(ctx)
 	if err != nil && s.scope.Err() == nil {
 		err = s.interrupt()
 	}
@@ -93,6 +89,14 @@ func joined(a, b context.Context) (context.Context, func()) {
 func (s *Session) Wake() error {
 	s.waking.Do(func() { s.woken = s.agents.Start(s.scope) })
 	return s.woken
+}
+
+// Quiet returns when the swarm has come to rest: no turn runs, no message is
+// unread or on its way.
+func (s *Session) Quiet(ctx context.Context) error {
+	ctx, cancel := joined(ctx, s.scope)
+	defer cancel()
+	return s.agents.Quiet(ctx)
 }
 
 // interrupt stops the lead's turn and waits until it has stopped.

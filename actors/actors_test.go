@@ -241,7 +241,7 @@ func TestATeammateHearsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
 	n.Look(actors.LeadID)
 	<-working
 	ann, _ := n.Find("ann")
-	_, err := n.Lead.Send(mailbox.Envelope{To: mailbox.Address{Agent: ann.ID()}, FromName: actors.LeadName, Kind: mailbox.KindText, Body: "look left"})
+	_, _, err := n.Lead.Send(mailbox.Envelope{To: mailbox.Address{Agent: ann.ID()}, FromName: actors.LeadName, Kind: mailbox.KindText, Body: "look left"})
 	must(t, err)
 	n.Until(t, func() bool { return len(ann.Unread()) > 0 }) // recorded while the tool runs
 	close(told)

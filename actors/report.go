@@ -76,8 +76,11 @@ func (h *host) report(l transcript.Life) error {
 	if h.c.hasEnded(e.To.Agent) {
 		return nil // nobody is left to hear it; the result stays in the transcript
 	}
-	_, err := h.t.Send(e)
-	return err
+	_, durable, err := h.t.Send(e)
+	if err != nil {
+		return err
+	}
+	return durable()
 }
 
 // tells says whether the end of a teammate's turn is news for the lead: it

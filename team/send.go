@@ -8,7 +8,6 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
-	"golang.org/x/sync/errgroup"
 )
 
 // Letter is what somebody wants to say.
@@ -26,6 +25,8 @@ type Posted struct {
 	Name string // of the receiver
 	ID   mailbox.ID
 	Err  error // why it was not accepted
+
+	durable func() error // waits until it is on disk
 }
 
 // ErrAlone is the answer to a broadcast when there is nobody else.
@@ -34,6 +35,18 @@ var ErrAlone = errors.New("there is nobody else in the session to write to")
 // Send accepts a letter: it is on disk when Send returns. For Everyone there is
 // one Posted for each member but the sender; otherwise exactly one.
 func (r *Roster) Send(from *transcript.Transcript, l Letter) ([]Posted, error) {
+	posted, err := r.record(from, l)
+	for i := range posted {
+		if posted[i].Err == nil {
+			posted[i].Err = posted[i].durable()
+			err = errors.Join(err, posted[i].Err)
+		}
+	}
+	return posted, err
+}
+
+// record is Send without the wait for the disk.
+func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error) {
 	if l.To != Everyone {
 		to, err := r.Find(l.To)
 		if err != nil {
@@ -42,27 +55,17 @@ func (r *Roster) Send(from *transcript.Transcript, l Letter) ([]Posted, error) {
 		p := r.post(from, to, l, mailbox.KindText)
 		return []Posted{p}, p.Err
 	}
-	var others []*transcript.Transcript
+	var all []Posted
 	for _, m := range r.Members() {
-		if m.Life.Spec.ID == from.ID() {
-			continue
-		}
-		if t, ok := r.agents.Find(string(m.Life.Spec.ID)); ok {
-			others = append(others, t)
+		to, ok := r.agents.Find(string(m.Life.Spec.ID))
+		if ok && to.ID() != from.ID() {
+			all = append(all, r.post(from, to, l, mailbox.KindBroadcast))
 		}
 	}
-	if len(others) == 0 {
+	if len(all) == 0 {
 		return nil, ErrAlone
 	}
-	all := make([]Posted, len(others))
-	var group errgroup.Group // one wait for the disk for all of them
-	for i, to := range others {
-		group.Go(func() error {
-			all[i] = r.post(from, to, l, mailbox.KindBroadcast)
-			return nil
-		})
-	}
-	return all, group.Wait()
+	return all, nil
 }
 
 func (r *Roster) post(from, to *transcript.Transcript, l Letter, kind mailbox.Kind) Posted {
@@ -75,11 +78,11 @@ func (r *Roster) post(from, to *transcript.Transcript, l Letter, kind mailbox.Ki
 	if l.Key != "" {
 		e.ID = letterID(sender.ID, receiver.ID, l.Key)
 	}
-	e, err := from.Send(e)
+	e, durable, err := from.Send(e)
 	if err == nil {
 		r.agents.Sent(from, e)
 	}
-	return Posted{Name: e.ToName, ID: e.ID, Err: err}
+	return Posted{Name: e.ToName, ID: e.ID, Err: err, durable: durable}
 }
 
 func letterID(from, to mailbox.AgentID, key string) mailbox.ID {

@@ -75,7 +75,9 @@ func (s *sendTool) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 	if summary == "" {
 		summary = firstLine(text)
 	}
-	posted, err := s.roster.Send(s.self.Transcript, Letter{To: in.To, Text: text, Summary: summary, Key: c.ID})
+	// No wait for the disk: the request that tells the model of this result is
+	// recorded after it, and leaves only once that is on disk.
+	posted, err := s.roster.record(s.self.Transcript, Letter{To: in.To, Text: text, Summary: summary, Key: c.ID})
 	if err != nil {
 		var full *mailbox.FullError
 		if errors.As(err, &full) {

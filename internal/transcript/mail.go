@@ -8,15 +8,20 @@ import (
 )
 
 // Send accepts a message from this agent: it stamps sender, id and sequence
-// number, records the intent and hands the message to the courier once the
-// record is on disk. It returns then: the message is accepted. A message with
-// an id that was sent before is not sent again; the earlier one is returned.
-func (t *Transcript) Send(e mailbox.Envelope) (mailbox.Envelope, error) {
+// number and records the intent; the courier gets it once the record is on
+// disk. durable returns then: the message is accepted. A caller whose answer is
+// itself recorded after the intent, as a tool's result is, need not wait: what
+// comes later in the journal is on disk no sooner. A message with an id that
+// was sent before is not sent again.
+func (t *Transcript) Send(e mailbox.Envelope) (sent mailbox.Envelope, durable func() error, err error) {
 	e, ticket, err := t.send(e)
-	if errors.Is(err, errSentBefore) {
-		return e, nil
+	switch {
+	case errors.Is(err, errSentBefore):
+		return e, t.store.Sync, nil
+	case err != nil:
+		return e, nil, err
 	}
-	return e, wait(ticket, err)
+	return e, ticket.Wait, nil
 }
 
 var errSentBefore = errors.New("transcript: message sent before")

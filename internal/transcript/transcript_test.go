@@ -232,9 +232,10 @@ func TestAMessageSentTwiceUnderOneIDIsOneMessage(t *testing.T) {
 	s := open(t, t.TempDir())
 	a := born(t, s, "alice")
 	e := mailbox.Envelope{ID: "m1", To: mailbox.Address{Agent: "bob"}, Kind: mailbox.KindText, Body: "hello"}
-	first, err := a.Send(e)
+	first, durable, err := a.Send(e)
 	must(t, err)
-	if _, err = a.Send(e); err != nil {
+	must(t, durable())
+	if _, _, err = a.Send(e); err != nil {
 		t.Fatal(err)
 	}
 	if p := s.Pending(); len(p) != 1 || p[0].Seq != first.Seq {
