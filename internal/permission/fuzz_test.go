@@ -133,7 +133,10 @@ func crudelyAllowed(words []string) bool {
 	case "sed":
 		return !strings.Contains(rest, "-i") && !strings.Contains(rest, "w ")
 	case "sort":
-		return !strings.Contains(rest, "-o") && !strings.Contains(rest, "--o")
+		return !slices.ContainsFunc(words[1:], func(w string) bool {
+			name, _, _ := strings.Cut(w, "=")
+			return len(name) > 2 && strings.HasPrefix("--output", name) || strings.HasPrefix(w, "-o")
+		})
 	}
 	return true
 }

@@ -183,6 +183,7 @@ func TestOtherToolsAndRules(t *testing.T) {
 		{"allow", "WebFetch(domain:a.b)", tool("WebFetch", "url", "https://A.b./x"), Allow},
 		{"allow", "WebFetch(domain:a.b)", tool("WebFetch", "url", "https://a.b.evil/"), Ask},
 		{"allow", "WebFetch(domain:a.b)", tool("WebFetch", "url", "https://a.b@evil/"), Ask},
+		{"allow", "WebFetch(domain:a.b)", tool("WebFetch", "url", "https://u:p@a.b/"), Ask},
 		{"allow", "WebFetch(domain:a.b)", tool("WebFetch", "url", `https://evil\@a.b/`), Ask},
 		{"allow", "WebFetch(domain:a.b)", tool("WebFetch", "url", "https://x.a.b/"), Ask},
 		{"allow", "WebFetch(domain:*.a.b)", tool("WebFetch", "url", "https://x.a.b/"), Allow},

@@ -59,15 +59,19 @@ type redirect struct {
 
 func readScript(text, cwd, home string) *script {
 	s := &script{text: text, long: len(text) > MaxCommand}
-	if s.err = parseable(text); s.err != nil {
+	doubt := parseable(text)
+	if doubt != nil && !errors.Is(doubt, errControl) {
+		s.err = doubt
 		return s
 	}
+	// Shells drop some control characters: what deny rules name is still seen.
+	text = strings.Map(visible, text)
 	r := &reader{s: s, home: home}
 	start := state{}
 	if strings.HasPrefix(cwd, "/") {
 		start = in([]string{absolute(cwd, "/", home)})
 	}
-	s.err = r.read(text, start)
+	s.err = errors.Join(doubt, r.read(text, start))
 	if r.tooDeep && s.err == nil {
 		s.err = errors.New("commands are nested in commands too deeply")
 	}
@@ -80,6 +84,7 @@ func parseable(text string) error {
 	if len(text) > MaxParsed {
 		return fmt.Errorf("it is longer than %d bytes", MaxParsed)
 	}
+	var control error
 	depth, deepest := 0, 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -89,7 +94,7 @@ func parseable(text string) error {
 		case c == ')' || c == '}' || c == ']':
 			depth--
 		case c == '\r' || c < ' ' && c != '\n' && c != '\t' || c == 0x7f:
-			return errors.New("it holds a control character")
+			control = errControl
 		}
 	}
 	if deepest > maxNesting {
@@ -98,7 +103,27 @@ func parseable(text string) error {
 	if strings.Contains(text, "\u00a0") || strings.Contains(text, "\u2028") {
 		return errors.New("it holds a blank that is not a space")
 	}
-	return nil
+	return control
+}
+
+var errControl = errors.New("it holds a control character")
+
+func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
+
+// visible drops control characters, for strings.Map.
+func visible(r rune) rune {
+	if isControl(r) {
+		return -1
+	}
+	return r
+}
+
+// spaced turns control characters into blanks, for strings.Map.
+func spaced(r rune) rune {
+	if isControl(r) {
+		return ' '
+	}
+	return r
 }
 
 // note records the first reason not to approve a command part by part.

@@ -34,30 +34,39 @@ func (s *script) touches(spec string) bool {
 			return true
 		}
 	}
-	return (s.err != nil || s.opaque != "") && s.mayTouch(spec)
+	if s.err == nil && s.opaque == "" {
+		return false
+	}
+	return mayTouch(strings.Map(visible, s.text), spec) || mayTouch(strings.Map(spaced, s.text), spec)
 }
 
 func (c *command) touches(spec string) bool {
-	if len(c.words) == 0 {
-		return false
-	}
-	shown, bare := make([]string, len(c.words)), make([]string, len(c.words))
-	for i, w := range c.words {
-		shown[i], bare[i] = w.shown(), w.bareText()
-	}
-	base := append([]string{path.Base(bare[0])}, bare[1:]...)
-	for _, form := range [][]string{shown, bare, base} {
-		if matchCommand(spec, strings.Join(form, " ")) {
+	for _, form := range c.forms() {
+		if len(form) > 0 && (matchCommand(spec, strings.Join(form, " ")) ||
+			matchCommand(spec, strings.Join(append([]string{path.Base(form[0])}, form[1:]...), " "))) {
 			return true
 		}
 	}
 	return false
 }
 
+// forms returns the words of a command as written, without quotes, and as they
+// are if every expansion is empty.
+func (c *command) forms() [][]string {
+	var shown, bare, empty []string
+	for _, w := range c.words {
+		shown, bare = append(shown, w.shown()), append(bare, w.bareText())
+		if t := strings.NewReplacer("\x00", "", "\x01", "").Replace(w.text); t != "" || w.lit {
+			empty = append(empty, t)
+		}
+	}
+	return [][]string{shown, bare, empty}
+}
+
 // mayTouch looks for the rule anywhere in the pieces of a command that was not
 // understood: better to deny too much.
-func (s *script) mayTouch(spec string) bool {
-	pieces := strings.FieldsFunc(s.text, func(r rune) bool { return strings.ContainsRune(";|&\n(){}`<>!", r) })
+func mayTouch(text, spec string) bool {
+	pieces := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";|&\n(){}`<>!", r) })
 	for _, p := range pieces {
 		words := strings.Fields(strings.NewReplacer(`\`, "", `"`, "", `'`, "").Replace(p))
 		p = strings.Join(words, " ")

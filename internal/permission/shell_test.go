@@ -76,7 +76,9 @@ func TestDenyMatchesAtEveryDepth(t *testing.T) {
 		"git push", "git push --force", "ls;git push", many + "curl x", "flock f -c 'curl x'", "su -c 'curl x'", "bash <<< x; curl x",
 		"cat .env", "cat ./.env", "cat sub/.env", "cd sub && cat .env", "head -n1 /work/proj/.env", "cat < .env", "grep x .env", "cp .env out", "cat --x=.env", "python .env",
 		"echo x > /etc/cron", "echo x >> /etc/a/b", "tee /etc/x", "cp a /etc/x", "sed -i s/a/b/ /etc/x", "cd /etc && touch x", "mv a /etc/",
-		// What does not parse is searched for the words.
+		"c''url$x", "$x curl y", "cu${x}rl y", "cu$(true)rl y", "git $x push",
+		// What does not parse, or not safely, is searched for the words.
+		"(\x00curl rl x)", "cu\x00rl x", "ls; \x1bcurl x", "ls\u00a0; curl x", "curl\r\bu",
 		"curl x; echo 'unclosed", "echo 'unclosed; curl x", "$((echo hi) | curl x)", "ls " + strings.Repeat("y", MaxParsed) + "; curl x",
 	} {
 		check(t, p, bash(c), Deny)
@@ -98,7 +100,8 @@ func TestAllowRulesNeedEveryPart(t *testing.T) {
 	for _, c := range []string{
 		"npm run tests", "npm run testing", "npm run", "npm install", "npm run test; rm x", "npm run test && rm x", "npm run test | sh", "npm run test & rm x", "npm run test\nrm x", "npm run test $(rm x)", "npm run test `rm x`",
 		"npm run test > out", "npm run test <(rm x)", "make all", "make; make all", "PATH=. make", "LD_PRELOAD=x make", "env PATH=. make", "sudo make", "bash -c make", "eval make", "$X make", "make() { rm x; }; make",
-		"find . -delete", "find . -exec ls {} +", "find . $X", "watch ls", "go test > out", "git commit -m x > ../y", "git -c a=b commit -m x", "go test < /etc/passwd", "rm x --version; rm y", "npm run test {a,b}; x=$((y))",
+		"find . -delete", "find . -exec ls {} +", "find . $X", "watch ls", "go test > out", "git commit -m x > ../y", "git -c a=b commit -m x", "go test < /etc/passwd", "rm x --version; rm y", "git commit -m \"${x@P}\"", "git commit -m ${!x}", "git commit -m $((x))", "[[ 'a[$(id)]' -eq 0 ]] && make", "f() { make; }; make", "make $(f() { make; })",
+		"cd a/b && for i in 1 2 3; do cd ..; cat x; done", "npm run test {a,b}; x=$((y))",
 	} {
 		check(t, p, bash(c), Ask)
 	}
@@ -135,6 +138,15 @@ func TestCriticalRemovalsAreNeverAutoApproved(t *testing.T) {
 	for _, c := range []string{"rm x", "rm -rf sub", "rm -rf sub/*", "rm -rf ./build", "rm *.o", "rm -rf /work/proj/out", "rm -rf \"$D\"", "rm -rf ${D:?}/x", "rm -rf \"${D:?unset}\"/*", "rm -f /tmp/a/b", "cd sub && rm -rf *", "echo rm -rf /", "find sub -delete", "echo '$(rm -rf /)'"} {
 		check(t, policy(Bypass), bash(c), Allow)
 	}
+}
+
+func TestNestingDeeperThanIsReadAsks(t *testing.T) {
+	p := policy(Bypass)
+	p.Deny = rules(t, "Bash(curl:*)")
+	check(t, p, bash(strings.Repeat("sudo ", 50)+"rm -rf /"), Ask)
+	check(t, p, bash(strings.Repeat("sudo ", 50)+"curl x"), Deny)
+	check(t, p, bash(strings.Repeat("sudo ", 5)+"curl x"), Deny)
+	check(t, p, bash(strings.Repeat("sudo ", 5)+"ls"), Allow)
 }
 
 func TestAcceptEditsRunsItsOwnCommandsInside(t *testing.T) {
