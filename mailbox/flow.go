@@ -6,7 +6,7 @@ import (
 )
 
 // maxSilence bounds how long a courier waits between two tries.
-const maxSilence = 30 * time.Second
+const maxSilence = 15 * time.Second
 
 type pair struct{ from, to AgentID }
 
@@ -80,6 +80,8 @@ func (f *flow) settle(r Receipt, now time.Time, window int, patience time.Durati
 		return
 	case wasFull, r.State.givesUp() && len(changed) > 0:
 		f.goBack() // the rest was refused, or says now that it follows a hole
+	case r.State == StateRead && f.silences > 0:
+		f.goBack() // it may have been silent because it was full
 	case r.State == StateAccepted && f.asked != f.acked+1:
 		f.asked = f.acked + 1 // once for each mark: the whole window asks
 		f.goBack()

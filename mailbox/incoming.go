@@ -120,8 +120,9 @@ func receipts(batch []arrival) []Receipt {
 		switch {
 		case a.Verdict == Stale:
 			out = append(out, r)
+		case again && out[i].State == StateFull && r.Through <= out[i].Through:
+			// A duplicate behind a refused message does not make room.
 		case again:
-			r.Through = max(r.Through, out[i].Through)
 			out[i] = r
 		default:
 			seen[p] = len(out)

@@ -67,7 +67,8 @@ func (l *Ledger) Compose(e Envelope, limit int) (Envelope, error) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	if to.full || len(to.pending) >= limit {
+	// With nothing pending nobody would ask again whether there is room.
+	if to.full && len(to.pending) > 0 || len(to.pending) >= limit {
 		return Envelope{}, &FullError{To: e.To, Queued: len(to.pending)}
 	}
 	if e.ID == "" {

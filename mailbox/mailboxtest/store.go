@@ -333,6 +333,6 @@ func (r *recorder) Settle(receipt mailbox.Receipt) {
 	}
 	if len(l.Settled(receipt)) > 0 {
 		s.log = append(s.log, record{owner: receipt.To.Agent, receipt: &receipt})
-		s.tell()
 	}
+	s.tell()
 }

@@ -1,0 +1,101 @@
+package natsbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// space names the subjects and the stream of one session.
+type space string
+
+func (s space) stream() string { return "MB_" + string(s) }
+
+func (s space) mail(to, from string) string { return "sw." + string(s) + ".mb." + to + "." + from }
+
+func (s space) receipts(sender string) string { return "sw." + string(s) + ".rc." + sender }
+
+// advisory is where the server tells that the stream was created or deleted.
+func (s space) advisory(what string) string {
+	return "$JS.EVENT.ADVISORY.STREAM." + what + "." + s.stream()
+}
+
+// parties takes receiver and sender out of a mail subject.
+func (s space) parties(subject string) (to, from string, ok bool) {
+	rest, ok := strings.CutPrefix(subject, "sw."+string(s)+".mb.")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, ".")
+}
+
+func (s space) check() error {
+	if !mailbox.AgentID(s).Valid() {
+		return fmt.Errorf("natsbox: %.80q cannot be a space; use 1 to 64 of a-z, 0-9 and '-'", string(s))
+	}
+	return nil
+}
+
+// config is the stream of a space. Limits retention with the oldest making room:
+// a lost envelope costs a repetition, a refused one would stop everybody.
+func (o Options) config() jetstream.StreamConfig {
+	s := space(o.Space)
+	return jetstream.StreamConfig{
+		Name:      s.stream(),
+		Subjects:  []string{s.mail("*", "*")},
+		Retention: jetstream.LimitsPolicy,
+		Storage:   jetstream.FileStorage,
+		Discard:   jetstream.DiscardOld,
+		MaxBytes:  o.MaxBytes,
+		MaxAge:    o.MaxAge,
+		// The ledgers drop duplicates. The server's window costs 93 bytes for each
+		// message in it and is only kept for a client library that sends twice.
+		Duplicates: time.Second,
+	}
+}
+
+// settleTime is how long a stream must be missing before it is made again. A
+// running box hears of a deletion before the server is through with it, and one
+// made in between swallows every message without an answer (nats-server 2.15.2,
+// 7 of 200 tries).
+const settleTime = 500 * time.Millisecond
+
+// find returns the stream of the space, which a running box makes again when it
+// stays missing.
+func (b *Box) find(ctx context.Context) (jetstream.Stream, error) {
+	st, err := b.js.Stream(ctx, b.space.stream())
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return st, b.streamError(err)
+	}
+	select {
+	case <-ctx.Done():
+		return nil, b.streamError(context.Cause(ctx))
+	case <-time.After(settleTime):
+	}
+	return b.ensure(ctx)
+}
+
+// ensure returns the stream of the space, made if it is missing. One that exists
+// is taken as it is: another process may have other limits.
+func (b *Box) ensure(ctx context.Context) (jetstream.Stream, error) {
+	st, err := b.js.Stream(ctx, b.space.stream())
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		st, err = b.js.CreateStream(ctx, b.o.config())
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			st, err = b.js.Stream(ctx, b.space.stream())
+		}
+	}
+	return st, b.streamError(err)
+}
+
+func (b *Box) streamError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("natsbox: open the stream %s: %w", b.space.stream(), err)
+}
