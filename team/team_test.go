@@ -178,7 +178,7 @@ func TestPromise1_EveryMessageArrivesOnceAndInOrderOnADiskThatForgets(t *testing
 		n := actorstest.New(t, dir, actorstest.By(work), o)
 		crashed := make(<-chan struct{})
 		if crash < 3 {
-			crashed = crashAt(disk, 40+rng.IntN(120), rng)
+			crashed = crashAt(disk, 10+rng.IntN(20), rng)
 		}
 		n.Begin(t)
 		if crash == 0 {
