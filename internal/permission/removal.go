@@ -27,7 +27,7 @@ func (c *command) removed() []word {
 	if len(c.words) == 0 {
 		return nil
 	}
-	switch path.Base(c.words[0].text) {
+	switch path.Base(certain(c.words[0].text)) {
 	case "rm", "rmdir", "unlink", "shred":
 		return operandsOf(c.words)
 	case "find":

@@ -50,13 +50,16 @@ func (c *command) touches(spec string) bool {
 	return false
 }
 
+// certain drops the marks of expansions, as if all of them were empty.
+func certain(s string) string { return strings.NewReplacer("\x00", "", "\x01", "").Replace(s) }
+
 // forms returns the words of a command as written, without quotes, and as they
 // are if every expansion is empty.
 func (c *command) forms() [][]string {
 	var shown, bare, empty []string
 	for _, w := range c.words {
 		shown, bare = append(shown, w.shown()), append(bare, w.bareText())
-		if t := strings.NewReplacer("\x00", "", "\x01", "").Replace(w.text); t != "" || w.lit {
+		if t := certain(w.text); t != "" || w.lit {
 			empty = append(empty, t)
 		}
 	}

@@ -126,7 +126,7 @@ func TestCriticalRemovalsAreNeverAutoApproved(t *testing.T) {
 		"rm -rf /work/proj", "rm -rf /work/proj/", "rm -rf /work", "rm -rf /work/proj/*", "rm -rf /work/*", "rm -rf /home/ann", "rm -rf /home", "rm -rf \"$D\"/*", "rm -rf $D/x", "rm -rf \"$D\"/", "rm -rf ${D}*", "rm -rf ${D:-}/x",
 		"cd / && rm -rf *", "cd ..; rm -rf *", "cd $X; rm -rf *", "cd \"$X\" && rm -rf .", "rmdir /etc", "ls; rm -rf /", "echo $(rm -rf /)", "echo `rm -rf /`", "cat <(rm -rf /)", "sudo rm -rf /", "env rm -rf /", "nohup rm -rf / &", "bash -c 'rm -rf /'",
 		"eval 'rm -rf /'", "\\rm -rf /", "/bin/rm -rf /", "r''m -rf /", "find / -delete", "find . -delete", "find ~ -name x -exec rm -rf / \\;", "rm -rf a /", "rm -rf -- /", "rm -rf --no-preserve-root /", "rm -rf {/etc,/usr}", "rm -rf a{,/../..}", "rm -rf /work/proj/sub/..",
-		"true && (cd / ; rm -rf *)", "if true; then rm -rf /; fi", "for d in a b; do cd ..; rm -rf *; done", "f() { rm -rf /; }; f", "rm -rf //", "rm -rf /./", "rm -rf /etc/*", "rm -rf /work/proj/[a-z]*/../..", "rm -rf '/'", "rm -rf \"/\"", "trap 'rm -rf /' EXIT", "timeout 5 rm -rf /", "xargs rm -rf /",
+		"true && (cd / ; rm -rf *)", "if true; then rm -rf /; fi", "for d in a b; do cd ..; rm -rf *; done", "f() { rm -rf /; }; f", "rm -rf //", "rm -rf /./", "rm -rf /etc/*", "rm -rf /work/proj/[a-z]*/../..", "rm -rf '/'", "rm -rf \"/\"", "trap 'rm -rf /' EXIT", "timeout 5 rm -rf /", "xargs rm -rf /", "r${x}m -rf /", "su$(true)do rm -rf /", "sudo r$x\"\"m -rf /",
 	} {
 		for _, m := range []Mode{Default, AcceptEdits, Plan, Bypass} {
 			p := policy(m)

@@ -169,7 +169,7 @@ func (r *reader) lookInside(c command, st state) {
 	r.evals++
 	r.hidden++
 	defer func() { r.evals--; r.hidden-- }()
-	name := path.Base(c.words[0].text)
+	name := path.Base(certain(c.words[0].text))
 	if w, ok := wrapperOf(name); ok {
 		if inner, _, _ := w.unwrap(c.words); len(inner) > 0 {
 			r.run(inner, st)
