@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -93,8 +94,25 @@ func (m *models) provider(key string, make func() (model.Model, error)) (model.M
 	if err != nil {
 		return nil, err
 	}
-	m.ready[key] = model.NewGovernor(model.GovernorOptions{}).Govern(found)
+	tries, err := m.maxTries()
+	if err != nil {
+		return nil, err
+	}
+	m.ready[key] = model.NewGovernor(model.GovernorOptions{MaxAttempts: tries}).Govern(found)
 	return m.ready[key], nil
+}
+
+// maxTries reads CLAUDE_CODE_MAX_RETRIES; 0 leaves it to the governor.
+func (m *models) maxTries() (int, error) {
+	value := m.opts.Getenv("CLAUDE_CODE_MAX_RETRIES")
+	if value == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("CLAUDE_CODE_MAX_RETRIES is %q; give a whole number, at most 15, or unset it", value)
+	}
+	return min(n, 15) + 1, nil
 }
 
 func loadScript(file string) (model.Model, error) {

@@ -27,13 +27,14 @@ var may = map[string][]string{
 	"actors/kernel":       {},
 
 	// 1: one step up
-	"event":               {"mailbox", "model"},
-	"internal/transcript": {"internal/journal", "mailbox", "model"},
-	"mailbox/natsbox":     {"internal/journal", "internal/natsd", "mailbox"},
-	"model/anthropic":     {"model", "model/internal/sse"},
-	"model/openai":        {"model", "model/internal/sse"},
-	"model/script":        {"model"},
-	"model/internal/sse":  {},
+	"event":                    {"mailbox", "model"},
+	"internal/transcript":      {"internal/journal", "mailbox", "model"},
+	"mailbox/natsbox":          {"internal/journal", "internal/natsd", "mailbox"},
+	"model/anthropic":          {"model", "model/internal/sse", "model/internal/transport"},
+	"model/openai":             {"model", "model/internal/sse", "model/internal/transport"},
+	"model/script":             {"model"},
+	"model/internal/sse":       {},
+	"model/internal/transport": {},
 
 	// 2: what an agent does
 	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "model", "tool"},
@@ -83,7 +84,7 @@ var owner = map[string][]string{
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
 	"go.yaml.in/yaml":                        {"defs", "model/script"},
 	"mvdan.cc/sh":                            {"internal/permission"},
-	"github.com/gofrs/flock":                 {"internal/journal"},
+	"github.com/gofrs/flock":                 {"internal/journal", "internal/natsd"},
 	"github.com/bmatcuk/doublestar":          {"tool/builtin"},
 }
 
