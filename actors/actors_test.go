@@ -206,6 +206,27 @@ func TestAStopEndsThatAgentAndNoOther(t *testing.T) {
 	}
 }
 
+func TestAStopEndsATeammateThatRests(t *testing.T) {
+	m := by(answers{
+		actors.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
+			if n == 0 {
+				return use(spawn("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}))
+			}
+			return say("ok")
+		},
+		"ann": func(context.Context, int, *model.Request) *model.Answer { return say("ready") },
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n.Begin(t)
+	n.Say(t, "go")
+	ann, _ := n.Find("ann")
+	must(t, n.Stop(t.Context(), ann.ID(), agent.ErrStopped))
+	if life := ann.Life(); !life.Closed || life.Result != "ready" || ann.HasWork() {
+		t.Errorf("ann is %+v", life)
+	}
+	n.Settle(t)
+}
+
 func TestATeammateHearsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
 	working := make(chan struct{})
 	told := make(chan struct{})

@@ -107,7 +107,8 @@ func (h *host) look() {
 	}
 	switch {
 	case h.stopped != nil:
-		h.begin(h.settle)
+		cause := h.stopped
+		h.begin(func(ctx context.Context) ending { return h.retire(ctx, cause) })
 	case h.t.HasWork():
 		h.begin(h.turn)
 	case h.owesReport():

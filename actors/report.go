@@ -33,6 +33,17 @@ func (h *host) settle(context.Context) ending {
 	return over
 }
 
+// retire ends an agent that is to stop and runs no turn.
+func (h *host) retire(ctx context.Context, cause error) ending {
+	if end := h.settle(ctx); end != goOn {
+		return end
+	}
+	if err := h.t.Close(cause.Error()); err != nil {
+		return broke
+	}
+	return over
+}
+
 // endsWith says whether the agent ends with the turn that has ended.
 func (h *host) endsWith(l transcript.Life) bool {
 	switch l.Spec.Role {
