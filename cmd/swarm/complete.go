@@ -4,17 +4,31 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (f *runFlags) addCompletions(c *cobra.Command) {
+// completeFlags offers the values of the flags that have a few.
+func (a *app) completeFlags(c *cobra.Command) {
 	for name, values := range map[string][]string{
 		"output-format":   {"text", "json", "stream-json"},
 		"input-format":    {"text"},
+		"format":          {"text", "json"},
 		"permission-mode": {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
 		"model":           {"sonnet", "opus", "haiku"},
 	} {
-		// It fails only for a flag that is not there or is completed twice.
-		if err := c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			panic(err)
-		}
+		offer(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	for _, name := range []string{"resume", "session"} {
+		offer(c, name, func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.completeSession(c, nil, "")
+		})
+	}
+}
+
+func offer(c *cobra.Command, name string, values cobra.CompletionFunc) {
+	if c.Flags().Lookup(name) == nil {
+		return
+	}
+	// It fails only for a flag that is not there or is completed twice.
+	if err := c.RegisterFlagCompletionFunc(name, values); err != nil {
+		panic(err)
 	}
 }
 

@@ -1,5 +1,72 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 
-func newDemo(a *app) *cobra.Command { return &cobra.Command{Use: "demo"} }
+	"github.com/actorswarm/swarm/examples/review"
+	"github.com/spf13/cobra"
+)
+
+func newDemo(a *app) *cobra.Command {
+	var dir, model string
+	var keep bool
+	var show showFlags
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a team review a git repository, offline",
+		Long: `Demo starts a lead and its teammates on a git repository. They search and read it
+with real tools, write to each other while they work, and leave a report in the
+repository. Without --model a script answers in the model's place, so it needs
+neither a key nor a network; with --model sonnet the same team thinks for itself.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := noMore(args, 0, "swarm demo"); err != nil {
+				return err
+			}
+			if err := show.check(); err != nil {
+				return err
+			}
+			return a.demo(c.Context(), dir, model, keep, show)
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "the repository (default: the working directory)")
+	c.Flags().StringVar(&model, "model", "", "a real model, such as sonnet")
+	c.Flags().BoolVar(&keep, "keep", false, "keep the session, to look at it with: swarm ps")
+	show.add(c)
+	return c
+}
+
+// demo runs the review team. The session is removed after a good end, unless it
+// is to be kept.
+func (a *app) demo(ctx context.Context, dir, model string, keep bool, show showFlags) error {
+	opts, err := review.Options(dir)
+	if err != nil {
+		return err
+	}
+	opts.Getenv = a.env
+	if opts.Model = model; model == "" {
+		state, err := a.stateDir()
+		if err != nil {
+			return err
+		}
+		if opts.Model, err = review.InstallScript(filepath.Join(state, "demo")); err != nil {
+			return err
+		}
+	}
+	info, err := a.work(ctx, job{opts: opts, prompt: review.Prompt, show: show})
+	if err != nil {
+		return err
+	}
+	report := filepath.Join(info.Dir, review.Report)
+	if _, err := os.Stat(report); err != nil {
+		return fmt.Errorf("the team left no report: %w; look at the session with: swarm ps %s", err, info.ID)
+	}
+	a.say("the report is in %s", report)
+	if keep {
+		a.say("the session is kept; look at it with: swarm ps %s", info.ID)
+		return nil
+	}
+	return os.RemoveAll(info.Path)
+}

@@ -1,5 +1,70 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
 
-func newDoctor(a *app) *cobra.Command { return &cobra.Command{Use: "doctor"} }
+	"github.com/spf13/cobra"
+)
+
+func newDoctor(a *app) *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check what swarm needs on this machine",
+		Long: `Doctor looks at the programs, the state directory, the credentials (never at the
+keys themselves), the agent definitions and the kept sessions of the directory.
+It starts nothing and asks no model. The exit status is 1 if something fails.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := noMore(args, 0, "swarm doctor"); err != nil {
+				return err
+			}
+			return a.doctor(c.Context(), dir)
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "the directory to check (default: the working directory)")
+	return c
+}
+
+// grade says how bad a finding is.
+type grade int
+
+const (
+	fine grade = iota
+	warn
+	bad
+)
+
+func (g grade) String() string { return [...]string{"ok", "warn", "fail"}[g] }
+
+// finding is one line of doctor.
+type finding struct {
+	grade grade
+	about string
+	text  string
+}
+
+func findingf(g grade, about, format string, args ...any) finding {
+	return finding{g, about, fmt.Sprintf(format, args...)}
+}
+
+// doctor runs every check, also after one has failed.
+func (a *app) doctor(ctx context.Context, dir string) error {
+	failed := 0
+	for _, check := range []func(context.Context, string) []finding{
+		a.checkPrograms, a.checkState, a.checkModel, a.checkDefinitions, a.checkSessions, a.checkSockets,
+	} {
+		for _, f := range check(ctx, dir) {
+			if f.grade == bad {
+				failed++
+			}
+			if err := fprint(a.out, fmt.Sprintf("%-4s  %-11s %s\n", f.grade, f.about, clean(oneLine(f.text)))); err != nil {
+				return err
+			}
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s failed", plural(failed, "check"))
+	}
+	return nil
+}

@@ -35,7 +35,6 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.input, "input-format", "text", "what standard input holds: text")
 	fs.StringVar(&f.listen, "listen", "", "open the message bus on a TCP address, such as 127.0.0.1:4222")
 	f.addCommon(c)
-	f.addCompletions(c)
 }
 
 // addCommon adds the flags that make sense for a kept session too.
@@ -93,6 +92,14 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
 		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, Listen: f.listen, Getenv: a.env,
+	}
+	if file, ok := strings.CutPrefix(o.Model, "script:"); ok {
+		// The session keeps the name and may be resumed from elsewhere.
+		path, err := filepath.Abs(file)
+		if err != nil {
+			return o, err
+		}
+		o.Model = "script:" + path
 	}
 	if f.skip {
 		o.Mode = "bypassPermissions"

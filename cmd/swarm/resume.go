@@ -33,7 +33,8 @@ is told to the lead first.`,
 			if err != nil {
 				return err
 			}
-			return a.work(c.Context(), job{opts: opts, prompt: strings.TrimSpace(strings.Join(words, " ")), show: flags.show})
+			_, err = a.work(c.Context(), job{opts: opts, prompt: strings.TrimSpace(strings.Join(words, " ")), show: flags.show})
+			return err
 		},
 	}
 	flags.addCommon(c)

@@ -39,6 +39,9 @@ func newRoot(a *app) *cobra.Command {
 		newRun(a), newResume(a), newPs(a), newSend(a), newTail(a), newStop(a),
 		newDemo(a), newDoctor(a), newVersion(a),
 	)
+	for _, c := range root.Commands() {
+		a.completeFlags(c)
+	}
 	return root
 }
 

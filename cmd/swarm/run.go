@@ -36,5 +36,6 @@ func (a *app) runPrompt(c *cobra.Command, flags *runFlags, args []string) error 
 	if err != nil {
 		return err
 	}
-	return a.work(c.Context(), job{opts: opts, prompt: prompt, show: flags.show})
+	_, err = a.work(c.Context(), job{opts: opts, prompt: prompt, show: flags.show})
+	return err
 }

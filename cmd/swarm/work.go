@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
@@ -31,12 +32,12 @@ type verdict struct {
 }
 
 // work runs a session from its opening to its end.
-func (a *app) work(ctx context.Context, j job) (err error) {
+func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	ctl := takeControl(ctx, a.exit)
 	defer ctl.release()
 	s, err := swarm.Open(ctl.session, j.opts)
 	if err != nil {
-		return err
+		return swarm.Info{}, err
 	}
 	for _, p := range s.Problems() {
 		a.say("warning: %s", p)
@@ -47,7 +48,10 @@ func (a *app) work(ctx context.Context, j job) (err error) {
 	closeErr := s.Close()
 	<-watch
 	result.Session = s.ID()
-	return errors.Join(a.conclude(v, ctl, verdict{Result: result, Err: runErr}), closeErr)
+	if j.opts.Session == "" && errors.As(runErr, new(swarm.NoModelError)) {
+		closeErr = errors.Join(closeErr, os.RemoveAll(s.Info().Path)) // nothing was begun
+	}
+	return s.Info(), errors.Join(a.conclude(v, ctl, verdict{Result: result, Err: runErr}), closeErr)
 }
 
 // follow shows events until the session has closed. The channel is closed when

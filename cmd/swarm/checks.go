@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/defs"
+	"golang.org/x/sys/unix"
+)
+
+// checkPrograms looks for what tools call.
+func (a *app) checkPrograms(ctx context.Context, _ string) []finding {
+	return []finding{
+		program(ctx, bad, "bash", "the Bash tool cannot run; install bash"),
+		program(ctx, warn, "git", "agents cannot use it and the demo needs a repository; install git"),
+		program(ctx, warn, "rg", "Grep falls back to a slower search; install ripgrep"),
+	}
+}
+
+func program(ctx context.Context, without grade, name, consequence string) finding {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return findingf(without, name, "not found: %s", consequence)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return findingf(without, name, "%s does not run: %v", path, err)
+	}
+	return findingf(fine, name, "%s (%s)", path, firstLine(string(out)))
+}
+
+// The least free space, in bytes, below which a session is in danger.
+const (
+	littleSpace = 1 << 30
+	noSpace     = 64 << 20
+)
+
+// checkState tries what a session does to its directory: write, sync, lock.
+func (a *app) checkState(context.Context, string) []finding {
+	dir, err := a.stateDir()
+	if err != nil {
+		return []finding{findingf(bad, "state", "%v", err)}
+	}
+	if err := tryState(dir); err != nil {
+		return []finding{findingf(bad, "state", "%s cannot be used; make it writable or set SWARM_HOME to another: %v", dir, err)}
+	}
+	free, err := freeSpace(dir)
+	switch {
+	case err != nil:
+		return []finding{findingf(warn, "state", "%s can be written; its free space is not known: %v", dir, err)}
+	case free < noSpace:
+		return []finding{findingf(bad, "state", "%s has %d MiB left; make room or set SWARM_HOME to another", dir, free>>20)}
+	case free < littleSpace:
+		return []finding{findingf(warn, "state", "%s can be written and locked; only %d MiB are left", dir, free>>20)}
+	}
+	return []finding{findingf(fine, "state", "%s can be written and locked; %d GiB are free", dir, free>>30)}
+}
+
+func tryState(dir string) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "doctor-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	if _, err := f.WriteString("x"); err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), tryLock(f))
+}
+
+// tryLock makes sure that a lock keeps a second owner out, which some network
+// file systems only pretend to do.
+func tryLock(f *os.File) (err error) {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("lock a file: %w", err)
+	}
+	second, err := os.Open(f.Name())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, second.Close()) }()
+	if unix.Flock(int(second.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		return errors.New("the file system gives one lock to two owners; use a local disk")
+	}
+	return nil
+}
+
+func freeSpace(dir string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return st.Bavail * uint64(st.Bsize), nil
+}
+
+// checkModel says which credentials would be used, never what they are.
+func (a *app) checkModel(context.Context, string) []finding {
+	for _, p := range []struct{ key, base, what string }{
+		{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "Claude"},
+		{"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "Claude"},
+		{"OPENAI_BASE_URL", "OPENAI_BASE_URL", "an OpenAI-compatible endpoint"},
+		{"OPENAI_API_KEY", "OPENAI_BASE_URL", "an OpenAI-compatible endpoint"},
+	} {
+		if a.env(p.key) == "" {
+			continue
+		}
+		where, err := endpoint(a.env(p.base))
+		if err != nil {
+			return []finding{findingf(bad, "model", "%s is not an address; correct it", p.base)}
+		}
+		return []finding{findingf(fine, "model", "%s by %s%s", p.what, p.key, where)}
+	}
+	return []finding{findingf(warn, "model", "%v", swarm.NoModelError{})}
+}
+
+// endpoint names the host of an address; the rest may hold a password.
+func endpoint(base string) (string, error) {
+	if base == "" {
+		return "", nil
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return "", errors.New("no host")
+	}
+	return " at " + u.Host, nil
+}
+
+func (a *app) checkDefinitions(_ context.Context, dir string) []finding {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return []finding{findingf(bad, "agents", "%v", err)}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return []finding{findingf(bad, "agents", "%v", err)}
+	}
+	set, err := defs.Load(defs.Options{Cwd: dir, Home: home})
+	if err != nil {
+		return []finding{findingf(bad, "agents", "%v", err)}
+	}
+	var names []string
+	for _, d := range set.Active {
+		names = append(names, d.Name)
+	}
+	found := []finding{findingf(fine, "agents", "%s", strings.Join(names, ", "))}
+	for _, p := range set.Problems {
+		g := warn
+		if p.Fatal {
+			g = bad
+		}
+		found = append(found, finding{g, "agents", p.String()})
+	}
+	return found
+}

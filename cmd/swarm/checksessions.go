@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+
+	"github.com/actorswarm/swarm"
+)
+
+// manySessions is how many sessions doctor opens, newest first.
+const manySessions = 20
+
+// checkSessions opens the sessions of the directory that nobody runs. Opening
+// cuts a torn end, keeps it aside and says so.
+func (a *app) checkSessions(ctx context.Context, dir string) []finding {
+	all, err := a.sessions(dir)
+	if err != nil {
+		return []finding{findingf(bad, "sessions", "%v", err)}
+	}
+	looked := all[:min(len(all), manySessions)]
+	var found []finding
+	running := 0
+	for _, info := range looked {
+		r, err := a.dial(info)
+		if err == nil {
+			r.Close()
+			running++
+			continue
+		}
+		found = append(found, a.checkSession(ctx, info)...)
+	}
+	if len(found) > 0 {
+		return found
+	}
+	return []finding{findingf(fine, "sessions", "%s of %d here whole, %d running", plural(len(looked), "session"), len(all), running)}
+}
+
+func (a *app) checkSession(ctx context.Context, info swarm.Info) []finding {
+	_, notes, err := swarm.Peek(ctx, info)
+	if err != nil {
+		// Whoever holds the journal without answering has lost its wire, or is
+		// just starting.
+		g := bad
+		if strings.Contains(err.Error(), "is held by") {
+			g = warn
+		}
+		return []finding{findingf(g, "sessions", "%s: %v", info.ID, err)}
+	}
+	var found []finding
+	for _, note := range notes {
+		g := warn
+		if strings.Contains(note, "is damaged") {
+			g = bad
+		}
+		found = append(found, findingf(g, "sessions", "%s: %s", info.ID, note))
+	}
+	return found
+}
+
+// checkSockets looks for what dead processes left. It is harmless: the next
+// process of the session replaces it.
+func (a *app) checkSockets(ctx context.Context, _ string) []finding {
+	state, err := a.stateDir()
+	if err != nil {
+		return []finding{findingf(bad, "sockets", "%v", err)}
+	}
+	paths, err := filepath.Glob(filepath.Join(state, "run", "*.sock"))
+	if err != nil {
+		return []finding{findingf(bad, "sockets", "%v", err)}
+	}
+	var found []finding
+	alive := 0
+	for _, path := range paths {
+		if err := knock(ctx, path); err != nil {
+			id := strings.TrimSuffix(filepath.Base(path), ".sock")
+			found = append(found, findingf(warn, "sockets", "%s was left by a process that died; go on with: swarm resume %s", path, id))
+			continue
+		}
+		alive++
+	}
+	if len(found) > 0 {
+		return found
+	}
+	return []finding{findingf(fine, "sockets", "%d in use, none left over", alive)}
+}
+
+// knock reports whether somebody listens on a socket.
+func knock(ctx context.Context, path string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", path, err)
+	}
+	return conn.Close()
+}
