@@ -122,8 +122,8 @@ func (s *suite) orderPerPair() {
 func (s *suite) onceAcrossReceiverRestart() {
 	a, b := s.node(s.h.Join(s.T), "a"), s.node(s.h.Join(s.T), "b")
 	for range 5 {
-		s.send(a, "a", "b", 20)
 		have := len(b.Store.Transcript("b"))
+		s.send(a, "a", "b", 20)
 		if err := b.Await(s.h.Patience, "one more arrives", func() bool { return len(b.Store.Transcript("b")) > have }); err != nil {
 			s.Fatal(err)
 		}
