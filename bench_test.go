@@ -27,7 +27,10 @@ import (
 // session opens a session whose models are found by name.
 func session(tb testing.TB, models map[string]model.Model, o swarm.Options) *swarm.Session {
 	tb.Helper()
-	o.Dir, o.StateDir, o.Home, o.Mode = tb.TempDir(), tb.TempDir(), tb.TempDir(), "bypassPermissions"
+	o.Dir, o.StateDir, o.Home = tb.TempDir(), tb.TempDir(), tb.TempDir()
+	if o.Mode == "" {
+		o.Mode = "bypassPermissions"
+	}
 	o.Models = func(name string) (model.Model, string, error) {
 		if m := models[name]; m != nil {
 			return m, name, nil
