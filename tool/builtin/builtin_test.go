@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ type kit struct {
 func newKit(t testing.TB, change ...func(*Env)) *kit {
 	t.Helper()
 	k := &kit{t: t, dir: t.TempDir(), out: filepath.Join(t.TempDir(), "out")}
-	e := Env{Dir: k.dir, OutputDir: k.out, Tag: "agent-1", Session: "session-" + filepath.Base(t.TempDir()) + t.Name(), Getenv: os.Getenv}
+	e := Env{Dir: k.dir, OutputDir: k.out, Tag: "agent-1", Session: "session-" + rand.Text(), Getenv: os.Getenv}
 	for _, c := range change {
 		c(&e)
 	}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -42,7 +43,20 @@ func taggedWith(t testing.TB, entry string) (pids []int) {
 // missed sleeps for much longer.
 func (k *kit) gone() {
 	k.t.Helper()
-	waitUntil(k.t, "all processes of the session to die", func() bool { return len(k.tagged()) == 0 })
+	last := ""
+	defer func() {
+		if last != "" {
+			k.t.Errorf("alive:%s", last)
+		}
+	}()
+	waitUntil(k.t, "all processes of the session to die", func() bool {
+		last = ""
+		for _, pid := range k.tagged() {
+			cmdline, err := os.ReadFile(procFile(pid, "cmdline"))
+			last += fmt.Sprintf("\n%d %q %v", pid, cmdline, err)
+		}
+		return last == ""
+	})
 }
 
 // hostile are ways to outlive a shell. Each writes its process id before it
@@ -158,6 +172,37 @@ func TestATimeoutEndsWhatIgnoresSIGTERM(t *testing.T) {
 	}
 }
 
+// A stopped command is asked before it is killed.
+func TestAStopLetsACommandTidyUp(t *testing.T) {
+	k := newKit(t)
+	ctx, cancel := cancelled(t, "stopped by its parent")
+	done := make(chan string, 1)
+	go func() {
+		command := "trap 'echo tidied; exit 0' TERM; touch up; while :; do sleep 0.01; done"
+		res, err := k.tool("Bash").Run(ctx, call(t, k.tool("Bash"), in{"command": command}))
+		if err != nil {
+			t.Error(err)
+		}
+		done <- res.Text
+	}()
+	waitUntil(t, "the command", func() bool { _, err := os.Stat(k.dir + "/up"); return err == nil })
+	cancel()
+	if got := <-done; !strings.HasSuffix(got, "tidied") {
+		t.Errorf("the result is %q", got)
+	}
+	k.gone()
+}
+
+// T8: a command leads a session of its own, so it has no terminal to ask at,
+// and the keys pressed at the runtime's terminal do not reach it.
+func TestACommandLeadsItsOwnSession(t *testing.T) {
+	k := newKit(t)
+	got := strings.Fields(k.ok("Bash", in{"command": "echo $$; cut -d' ' -f5,6,7 /proc/$$/stat"}))
+	if len(got) != 4 || got[1] != got[0] || got[2] != got[0] || got[3] != "0" {
+		t.Errorf("process, group, session and terminal are %v", got)
+	}
+}
+
 // T3: a bounded fork bomb whose processes leave the session one after another.
 func TestAForkBombIsEnded(t *testing.T) {
 	k := newKit(t)
@@ -250,7 +295,7 @@ func actRuntime(session string) {
 // A runtime that is killed leaves no shell behind, and the next one finds what
 // its shells had started.
 func TestReapEndsWhatAKilledRuntimeLeft(t *testing.T) {
-	dir, session := t.TempDir(), "reap-"+filepath.Base(filepath.Dir(t.TempDir()))
+	dir, session := t.TempDir(), "reap-"+rand.Text()
 	runtime := exec.Command(os.Args[0])
 	runtime.Env = append(os.Environ(), actAsRuntime+"="+session, "SWARM_TEST_DIR="+dir)
 	var stderr bytes.Buffer
@@ -275,7 +320,7 @@ func TestReapEndsWhatAKilledRuntimeLeft(t *testing.T) {
 	}
 	waitUntil(t, "the shells to follow their runtime", func() bool {
 		for _, pid := range taggedWith(t, entry) {
-			if cmdline, err := os.ReadFile(procFile(pid, "cmdline")); err == nil && bytes.HasPrefix(cmdline, []byte("bash")) && bytes.Contains(cmdline, []byte("_swarm_line")) {
+			if cmdline, err := os.ReadFile(procFile(pid, "cmdline")); err == nil && bytes.Contains(cmdline, []byte("_swarm_line")) {
 				return false
 			}
 		}
