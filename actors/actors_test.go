@@ -11,8 +11,10 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -157,7 +159,7 @@ func TestAParentThatWaitsForItsChildHoldsNoPlace(t *testing.T) {
 	}
 }
 
-func TestAStopEndsThatAgentAndNoOther(t *testing.T) {
+func TestPromise4_AStopEndsThatAgentAndNoOther(t *testing.T) {
 	started := make(chan string, 2)
 	hang := actorstest.Unit{Is: tool.Spec{Name: "Hang"}, Do: func(ctx context.Context, c tool.Call) (tool.Result, error) {
 		started <- string(c.Input)
@@ -334,6 +336,68 @@ func TestAPanicInATurnIsRestartedFromTheTranscript(t *testing.T) {
 	n.Begin(t)
 	if life := n.Say(t, "go"); life.Result != "recovered" {
 		t.Errorf("lead ended with %+v", life)
+	}
+}
+
+// TestPromise3_EveryIntentEndsInOneOutcome has 27 children of which one fails,
+// one is denied and one's host panics until it is given up: 24 complete, each
+// of the others tells what became of it, and none waits for another.
+func TestPromise3_EveryIntentEndsInOneOutcome(t *testing.T) {
+	var report []model.Block
+	m := by(answers{
+		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			if step > 0 {
+				report = r.Messages[len(r.Messages)-1].Blocks()
+				return say("done")
+			}
+			var calls []model.Block
+			for i := range 27 {
+				calls = append(calls, spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("I am %d.", i)}))
+			}
+			return use(calls...)
+		},
+		"general-purpose": func(_ context.Context, step int, r *model.Request) *model.Answer {
+			switch first := string(r.Messages[0].Raw()); {
+			case strings.Contains(first, "I am 3."):
+				return nil // the model fails
+			case strings.Contains(first, "I am 13.") && step == 0:
+				return use(actorstest.Call("x", "Touch", nil))
+			case strings.Contains(first, "I am 13."):
+				return say("I was told: " + lastOf(r))
+			case strings.Contains(first, "I am 23."):
+				panic("a bug of ours")
+			}
+			return say("all well")
+		},
+	})
+	touch := actorstest.Unit{Is: tool.Spec{Name: "Touch"}, Do: func(context.Context, tool.Call) (tool.Result, error) {
+		t.Error("a denied tool ran")
+		return tool.Result{}, nil
+	}}
+	n := newNode(t, t.TempDir(), m, nodeOptions{
+		Tools:      []tool.Tool{touch},
+		Permission: func(transcript.Spec) permission.Policy { return permission.Policy{Mode: permission.Default} },
+		Restart:    &kernel.RestartPolicy{Max: 2, Backoff: -1},
+	})
+	n.Begin(t)
+	n.Say(t, "go")
+	if len(report) != 27 {
+		t.Fatalf("%d results came back", len(report))
+	}
+	well := 0
+	for i, b := range report {
+		switch {
+		case strings.Contains(b.Content, "all well") && !b.IsError:
+			well++
+		case i == 3 && b.IsError && strings.Contains(b.Content, "ended early (failed)"):
+		case i == 13 && strings.Contains(b.Content, "permission denied"):
+		case i == 23 && b.IsError && strings.Contains(b.Content, "a bug of ours"):
+		default:
+			t.Errorf("child %d: %v %s", i, b.IsError, b.Content)
+		}
+	}
+	if well != 24 {
+		t.Errorf("%d children completed, want 24", well)
 	}
 }
 

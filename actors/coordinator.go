@@ -52,6 +52,9 @@ type Options struct {
 	Events     *event.Bus
 	// Receipt sends a receipt to the sender of a message; may be nil.
 	Receipt func(mailbox.Receipt)
+	// Restart says how often an agent's host is restarted after a panic before
+	// it is parked; nil is three times in a minute.
+	Restart *kernel.RestartPolicy
 	Logger  *slog.Logger
 }
 

@@ -65,7 +65,7 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 	h := &host{c: c, t: t, parent: scope, ended: make(chan struct{})}
 	name := mailbox.Address{Agent: t.ID(), Incarnation: incarnation}.String()
 	ref, err := c.kernel.Spawn(name, func() kernel.Behavior { return h }, kernel.SpawnOptions{
-		Parked: h.parked,
+		Parked: h.parked, Restart: c.opts.Restart,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the host of %s: %w", name, err)

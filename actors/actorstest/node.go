@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/journal"
@@ -31,6 +32,9 @@ type Options struct {
 	Agents    string            // the value of --agents
 	Disk      journal.FS        // nil is the operating system's
 	Wire      mailbox.Transport // nil is a wire of its own, in memory
+	// Permission judges the calls of an agent; nil allows everything.
+	Permission func(transcript.Spec) permission.Policy
+	Restart    *kernel.RestartPolicy
 }
 
 // Node is a coordinator that can be begun and ended like a session.
@@ -75,6 +79,9 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 	for _, u := range o.Tools {
 		names = append(names, u.Spec().Name)
 	}
+	if o.Permission == nil {
+		o.Permission = func(transcript.Spec) permission.Policy { return permission.Policy{Mode: permission.Bypass} }
+	}
 	return actors.Options{
 		Store: n.Store, Policy: o.Policy, Definitions: set, Events: n.Bus, ToolNames: names,
 		Model: func(name string) (model.Model, string, error) { return m, name, nil },
@@ -86,8 +93,8 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 			return all
 		},
 		System:     func(s transcript.Spec, _ defs.Definition) []string { return []string{"you are " + string(s.ID)} },
-		Permission: func(transcript.Spec) permission.Policy { return permission.Policy{Mode: permission.Bypass} },
-		Receipt:    func(r mailbox.Receipt) { n.courier.Receipt(r) },
+		Permission: o.Permission, Restart: o.Restart,
+		Receipt: func(r mailbox.Receipt) { n.courier.Receipt(r) },
 	}
 }
 

@@ -42,7 +42,7 @@ var may = map[string][]string{
 
 	// 3: where agents live
 	"actors/actorstest": {
-		"actors", "defs", "event", "internal/journal", "internal/permission", "internal/transcript", "mailbox", "model", "model/modeltest", "tool",
+		"actors", "actors/kernel", "defs", "event", "internal/journal", "internal/permission", "internal/transcript", "mailbox", "model", "model/modeltest", "tool",
 	},
 	"actors": {
 		"actors/kernel", "defs", "event", "internal/agent", "internal/permission", "internal/transcript",
