@@ -85,9 +85,9 @@ func (c *Courier) Start(ctx context.Context, from Cursor, pending []Envelope) er
 	return nil
 }
 
-// Send takes a message whose intent is on disk. It never waits for the wire,
-// keeps the order of calls for each pair, and may be called before Start and by
-// several goroutines. After Stop it does nothing: the next Start gets the
+// Send takes a message whose intent is on disk. It never waits for the wire and
+// may be called before Start and by several goroutines; the messages of a pair
+// are recorded by their numbers, however the calls come. After Stop it does nothing: the next Start gets the
 // message from the journal.
 func (c *Courier) Send(e Envelope) { c.out.send(e) }
 

@@ -24,9 +24,7 @@ type flow struct {
 }
 
 func (f *flow) ahead() int {
-	i, _ := slices.BinarySearchFunc(f.pending, f.handed+1, func(e Envelope, seq uint64) int {
-		return int(int64(e.Seq - seq))
-	})
+	i, _ := slices.BinarySearchFunc(f.pending, f.handed+1, bySeq)
 	return i
 }
 

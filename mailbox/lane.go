@@ -1,12 +1,16 @@
 package mailbox
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // lane is what one sender still owes one receiver. Ledger and Courier both keep
 // their outgoing messages in lanes, so that a receipt means the same to both.
 type lane struct {
 	last    uint64     // highest number given out
-	acked   uint64     // the receiver has recorded everything up to here
+	acked   uint64     // nothing up to here is still owed
+	said    uint64     // highest mark the receiver has sent
 	full    bool       // the receiver takes nothing more for now
 	pending []Envelope // neither delivered nor given up, by Seq
 }
@@ -17,18 +21,22 @@ type change struct {
 	state    State
 }
 
-// push adds the next message; one that is known already is not added.
+// push adds a message and reports whether it was new. Messages of a Ledger come
+// in order; to a Courier two goroutines may bring theirs the wrong way round.
 func (l *lane) push(e Envelope) bool {
-	if e.Seq <= l.last {
+	i, known := slices.BinarySearchFunc(l.pending, e.Seq, bySeq)
+	if known || e.Seq <= l.said {
 		return false
 	}
-	if len(l.pending) == 0 {
-		l.acked = max(l.acked, e.Seq-e.Skips-1)
+	if before := e.Seq - e.Skips - 1; len(l.pending) == 0 && before > l.acked || before < l.acked {
+		l.acked = before
 	}
-	l.last = e.Seq
-	l.pending = append(l.pending, e)
+	l.last = max(l.last, e.Seq)
+	l.pending = slices.Insert(l.pending, i, e)
 	return true
 }
+
+func bySeq(e Envelope, seq uint64) int { return cmp.Compare(e.Seq, seq) }
 
 // next numbers the message after all others.
 func (l *lane) next() (seq, skips uint64) {
@@ -43,7 +51,7 @@ func (l *lane) next() (seq, skips uint64) {
 // settle applies a receipt and returns what it ended.
 func (l *lane) settle(r Receipt) []change {
 	through := l.through(r)
-	if through < l.acked && r.State == StateFull {
+	if through < l.said && r.State == StateFull {
 		return nil // overtaken by a newer one
 	}
 	if r.State != StateAccepted {
@@ -86,6 +94,7 @@ func (l *lane) deliver(through uint64) []change {
 	clear(l.pending[:n])
 	l.pending = l.pending[n:]
 	l.acked = max(l.acked, through)
+	l.said = max(l.said, through)
 	// A receiver that knows more than this journal outlived a copy of it: numbers
 	// it has seen must not be used again, they would be taken for duplicates.
 	l.last = max(l.last, through)

@@ -55,7 +55,7 @@ func (o *outgoing) push(e Envelope) {
 		o.flows[p] = f
 	}
 	if f.push(e) {
-		f.handed = max(f.handed, f.acked)
+		f.handed = min(max(f.handed, f.acked), e.Seq-1)
 		o.offer(f)
 	}
 }

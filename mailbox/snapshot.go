@@ -30,6 +30,7 @@ func (l *Ledger) AppendSnapshot(dst []byte) []byte {
 func (l *lane) appendSnapshot(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, l.last)
 	dst = binary.AppendUvarint(dst, l.acked)
+	dst = binary.AppendUvarint(dst, l.said)
 	if l.full {
 		dst = append(dst, 1)
 	} else {
@@ -93,7 +94,7 @@ func (l *Ledger) readPairs(r *reader) {
 		l.out = make(map[AgentID]*lane)
 		for range n {
 			to := AgentID(r.text())
-			l.out[to] = &lane{last: r.uvarint(), acked: r.uvarint(), full: r.byte() == 1, pending: r.envelopes()}
+			l.out[to] = &lane{last: r.uvarint(), acked: r.uvarint(), said: r.uvarint(), full: r.byte() == 1, pending: r.envelopes()}
 		}
 	}
 	if n := r.count(); n > 0 {

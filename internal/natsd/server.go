@@ -165,7 +165,9 @@ func (s *Server) Conn(name string) (*nats.Conn, error) {
 	if s.stopped {
 		return nil, ErrStopped
 	}
-	nc, err := connect(s, name)
+	nc, err := connect(s, name, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		s.log.out.Warn("connection inside the process", "name", name, "error", err)
+	}))
 	if err != nil {
 		return nil, fmt.Errorf("natsd: connect %s inside the process: %w", name, err)
 	}
@@ -173,9 +175,13 @@ func (s *Server) Conn(name string) (*nats.Conn, error) {
 	return nc, nil
 }
 
-func connect(p nats.InProcessConnProvider, name string) (*nats.Conn, error) {
-	return nats.Connect("", nats.InProcessServer(p), nats.Name(name),
-		nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 0))
+func connect(p nats.InProcessConnProvider, name string, options ...nats.Option) (*nats.Conn, error) {
+	// Without a handler the library prints to the process's standard error.
+	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
+	return nats.Connect("", append([]nats.Option{
+		nats.InProcessServer(p), nats.Name(name), quiet,
+		nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 0),
+	}, options...)...)
 }
 
 // Stop closes every connection and socket, then the server, and waits.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -44,9 +45,11 @@ func (s *Server) ServeUnix(path string) error {
 }
 
 // DialUnix connects to the server behind a socket of ServeUnix. The connection
-// comes back by itself when the server does; its owner closes it.
-func DialUnix(path string) (*nats.Conn, error) {
-	nc, err := connect(unixDialer(path), "swarm-"+fmt.Sprint(os.Getpid()))
+// comes back by itself when the server does; its owner closes it. Errors that
+// happen meanwhile show in the connection's status, or go to a nats.ErrorHandler
+// among the options.
+func DialUnix(path string, options ...nats.Option) (*nats.Conn, error) {
+	nc, err := connect(unixDialer(path), "swarm-"+strconv.Itoa(os.Getpid()), options...)
 	if err != nil {
 		return nil, fmt.Errorf("natsd: connect to the server behind %s, is it running: %w", path, err)
 	}
