@@ -52,6 +52,7 @@ func NewCourier(t Transport, r Recorder, o CourierOptions) *Courier {
 		wait:    o.ResendAfter,
 		more:    make(chan struct{}, 1),
 		flows:   make(map[pair]*flow),
+		said:    make(map[pair]uint64),
 		senders: make(map[AgentID]struct{}),
 	}
 	c.in = incoming{

@@ -66,8 +66,9 @@ func (f *flow) silent(now time.Time, patience time.Duration) {
 	f.due = now.Add(wait)
 }
 
-// settle applies a receipt.
-func (f *flow) settle(r Receipt, now time.Time, window int, patience time.Duration) {
+// settle applies a receipt and returns how many messages the receiver has
+// acknowledged before and no longer knows.
+func (f *flow) settle(r Receipt, now time.Time, window int, patience time.Duration) (lost uint64) {
 	acked, wasFull := f.acked, f.full
 	changed := f.lane.settle(r)
 	progress := f.acked > acked
@@ -75,20 +76,35 @@ func (f *flow) settle(r Receipt, now time.Time, window int, patience time.Durati
 	case f.full:
 		f.goBack()
 		f.restart(progress, now, patience)
-		return
+		return 0
 	case wasFull, r.State.givesUp() && len(changed) > 0:
 		f.goBack() // the rest was refused, or says now that it follows a hole
 	case r.State == StateRead && f.silences > 0:
 		f.goBack() // it may have been silent because it was full
-	case r.State == StateAccepted && f.asked != f.acked+1:
-		f.asked = f.acked + 1 // once for each mark: the whole window asks
+	case r.State == StateAccepted && f.asked != r.Through+1:
+		f.asked = r.Through + 1 // once for each mark: the whole window asks
 		f.goBack()
+		lost = f.bridge(r.Through)
 	case !progress:
-		return
+		return 0
 	}
 	f.handed = max(f.handed, f.acked)
 	f.window = window
 	f.restart(true, now, patience)
+	return lost
+}
+
+// bridge lets the next message follow mark although others were in between, when
+// the receiver has acknowledged those: it has lost them, and nobody can send them
+// again. A receipt that was merely late does no harm, its receiver is past the
+// bridge.
+func (f *flow) bridge(mark uint64) uint64 {
+	if mark >= f.said || len(f.pending) == 0 || f.acked > f.said {
+		return 0
+	}
+	first := &f.pending[0]
+	first.Skips = max(first.Skips, first.Seq-1-mark)
+	return f.said - mark
 }
 
 // restart begins a new wait if something is out, and counts from none.

@@ -2,6 +2,8 @@ package mailbox
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,6 +21,7 @@ type outgoing struct {
 	started bool
 	early   []Envelope // sent before the start, whose older mail comes first
 	flows   map[pair]*flow
+	said    map[pair]uint64      // flow.said of the pairs that owe nothing now
 	senders map[AgentID]struct{} // of this node
 	ready   []*flow
 }
@@ -28,10 +31,15 @@ func (o *outgoing) begin(pending []Envelope) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.started = true
-	for _, list := range [][]Envelope{pending, o.early} {
-		for _, e := range list {
-			o.push(e)
+	for _, e := range pending {
+		// What is before the first of an outbox is settled.
+		p := pair{e.From.Agent, e.To.Agent}
+		if _, seen := o.said[p]; !seen {
+			o.said[p] = e.Seq - e.Skips - 1
 		}
+	}
+	for _, e := range slices.Concat(pending, o.early) {
+		o.push(e)
 	}
 	o.early = nil
 }
@@ -52,6 +60,7 @@ func (o *outgoing) push(e Envelope) {
 	f := o.flows[p]
 	if f == nil {
 		f = &flow{window: o.window}
+		f.said = o.said[p]
 		o.flows[p] = f
 	}
 	if f.push(e) {
@@ -85,9 +94,12 @@ func (o *outgoing) settle(r Receipt) {
 	if f == nil {
 		return
 	}
-	f.settle(r, time.Now(), o.window, o.wait)
+	if lost := f.settle(r, time.Now(), o.window, o.wait); lost > 0 {
+		o.trouble(fmt.Errorf("mailbox: %s acknowledged %d messages of %s that it does not have any more, its journal is another one; later messages go on", r.From.Agent, lost, r.To.Agent))
+	}
 	if len(f.pending) == 0 {
 		delete(o.flows, p)
+		o.said[p] = f.said
 		return
 	}
 	o.offer(f)
