@@ -159,7 +159,7 @@ func transcript(events []event.Event) string {
 	for _, e := range events {
 		switch f := e.Fact.(type) {
 		case event.CallFinished:
-			fmt.Fprintf(&b, "%s %s %s => %v %s\n", e.Agent.Name, f.Call.Name, f.Call.Input, f.IsError, f.Text)
+			fmt.Fprintf(&b, "%s %s %.200s => %v %.200s\n", e.Agent.Name, f.Call.Name, f.Call.Input, f.IsError, f.Text)
 		case event.Denied:
 			fmt.Fprintf(&b, "%s DENIED %s %s: %s\n", e.Agent.Name, f.Call.Name, f.Call.Input, f.Reason)
 		case event.TurnEnded:
