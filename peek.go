@@ -9,6 +9,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 )
 
@@ -36,14 +37,22 @@ func (k *kept) close() error {
 }
 
 // Peek looks at the agents of a session that does not run, oldest first, and
-// returns what was found out of order in its files. A session that runs is
+// returns what was found out of order in its files. Messages that are still on
+// their way count as unread. A session that runs is
 // looked at through Dial; here its journal is locked and Peek says by whom.
 func Peek(ctx context.Context, info Info) (all []actors.Status, notes []string, err error) {
 	k, err := openKept(ctx, info)
 	if err != nil {
 		return nil, nil, err
 	}
+	coming := map[mailbox.AgentID]int{}
+	for _, e := range k.store.Pending() {
+		coming[e.To.Agent]++
+	}
 	all, notes = k.agents.Status(), k.store.Notes()
+	for i := range all {
+		all[i].Unread += coming[all[i].Life.Spec.ID]
+	}
 	return all, notes, k.close()
 }
 
