@@ -38,7 +38,7 @@ func (a *app) completeSession(c *cobra.Command, args []string, _ string) ([]stri
 	if len(args) > 0 {
 		return nil, nothingElse
 	}
-	all, err := a.sessions(flag(c, "dir"))
+	all, err := a.sessions(flagValue(c, "dir"))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -54,7 +54,7 @@ func (a *app) completeAgent(c *cobra.Command, args []string, _ string) ([]string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	info, err := a.choose(flag(c, "dir"), flag(c, "session"))
+	info, err := a.choose(flagValue(c, "dir"), flagValue(c, "session"))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -77,7 +77,7 @@ func names(rows []psAgent) []string {
 	return all
 }
 
-func flag(c *cobra.Command, name string) string {
+func flagValue(c *cobra.Command, name string) string {
 	if f := c.Flags().Lookup(name); f != nil {
 		return f.Value.String()
 	}

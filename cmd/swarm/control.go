@@ -16,6 +16,7 @@ var (
 	errAgain     = errors.New("interrupted twice")
 	errTerminate = errors.New("terminated")
 	errHangUp    = errors.New("the terminal has gone")
+	errNoReader  = errors.New("nobody reads standard output any more")
 )
 
 // quitWithin is how long a run may take to end after the second Ctrl-C.
@@ -35,10 +36,18 @@ type control struct {
 }
 
 func takeControl(ctx context.Context, exit func(int)) *control {
+	c := newControl(ctx, exit)
+	signal.Notify(c.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A broken pipe would kill the process in the middle of what it does, and
+	// commands with children of their own would be left. The write says enough.
+	signal.Ignore(syscall.SIGPIPE)
+	return c
+}
+
+func newControl(ctx context.Context, exit func(int)) *control {
 	c := &control{signals: make(chan os.Signal, 4), exit: exit}
 	c.session, c.end = context.WithCancelCause(ctx)
 	c.run, c.endRun = context.WithCancelCause(c.session)
-	signal.Notify(c.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	c.done.Go(c.listen)
 	return c
 }
@@ -60,10 +69,14 @@ func (c *control) listen() {
 	}
 }
 
+// unread ends the session because what it writes goes nowhere.
+func (c *control) unread() { c.end(errNoReader) }
+
 // release gives the signals back. It may be called more than once.
 func (c *control) release() {
 	c.once.Do(func() {
 		signal.Stop(c.signals)
+		signal.Reset(syscall.SIGPIPE)
 		close(c.signals)
 		c.done.Wait()
 		c.end(nil)
@@ -82,6 +95,8 @@ func (c *control) code() int {
 		return exitHungUp
 	case errors.Is(c.cause(), errInterrupt):
 		return exitInterrupted
+	case errors.Is(c.cause(), errNoReader):
+		return exitFailed
 	}
 	return 0
 }

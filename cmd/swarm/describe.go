@@ -83,7 +83,7 @@ func describeResult(f event.CallFinished) string {
 	switch {
 	case f.IsError:
 		return "failed: " + firstLine(text)
-	case f.Call.Name == "Write" || f.Call.Name == "Edit":
+	case f.Call.Name == "Write", f.Call.Name == "Edit", f.Call.Name == "TaskStop":
 		return "done" + slow(f.Took)
 	case text == "" || text == "(no output)":
 		return "no output" + slow(f.Took)

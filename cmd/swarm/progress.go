@@ -20,6 +20,7 @@ type progress struct {
 	steps  map[mailbox.AgentID]*step
 	denied map[string]bool       // calls whose refusal has been told
 	sent   map[mailbox.ID]string // receivers of messages, by name
+	labels map[mailbox.AgentID]string
 }
 
 // step gathers the calls of one answer until all of them have a result.
@@ -32,11 +33,13 @@ func newProgress(s screen, dir string, verbose bool) *progress {
 	return &progress{
 		screen: s, dir: dir, verbose: verbose,
 		steps: map[mailbox.AgentID]*step{}, denied: map[string]bool{}, sent: map[mailbox.ID]string{},
+		labels: map[mailbox.AgentID]string{},
 	}
 }
 
 // See writes the lines that belong to e, if any.
 func (p *progress) See(e event.Event) {
+	p.labels[e.Agent.ID] = label(e.Agent)
 	switch f := e.Fact.(type) {
 	case event.Started:
 		p.line(e.Agent, started(e.Agent, f))
@@ -105,11 +108,12 @@ func (p *progress) finished(a event.Agent, f event.CallFinished) {
 	s.open--
 	if !p.told(f) {
 		s.done = append(s.done, describeCall(f.Call, p.dir)+" · "+describeResult(f))
+		if p.verbose {
+			p.flush(a)
+			p.text(f.Text)
+		}
 	}
-	if p.verbose {
-		p.flush(a)
-		p.text(f.Text)
-	} else if s.open <= 0 {
+	if s.open <= 0 {
 		p.flush(a)
 	}
 }
@@ -139,11 +143,12 @@ func (p *progress) mail(a event.Agent, f event.Fact) {
 	switch f := f.(type) {
 	case event.MailSent:
 		e := f.Envelope
-		p.sent[e.ID] = e.ToName
-		p.line(a, "→ "+shortName(e.To.Agent, e.ToName)+": "+firstOf(e.Summary, firstLine(e.Body)))
+		to := p.labelOf(e.To.Agent, e.ToName)
+		p.sent[e.ID] = to
+		p.line(a, "→ "+to+": "+firstOf(e.Summary, firstLine(e.Body)))
 	case event.MailArrived:
 		if e := f.Envelope; p.verbose {
-			p.line(a, "← "+shortName(e.From.Agent, e.FromName))
+			p.line(a, "← "+p.labelOf(e.From.Agent, e.FromName))
 			p.text(e.Body)
 		}
 	case event.MailSettled:
@@ -206,6 +211,11 @@ func label(a event.Agent) string {
 		return a.Type + "-" + string(a.ID[1:5]) // it has no name of its own
 	}
 	return shortName(a.ID, a.Name)
+}
+
+// labelOf is the label of an agent that a message names.
+func (p *progress) labelOf(id mailbox.AgentID, name string) string {
+	return firstOf(p.labels[id], shortName(id, name))
 }
 
 func shortName(id mailbox.AgentID, name string) string {

@@ -25,6 +25,8 @@ func newRoot(a *app) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		// Without it nothing is near enough to be suggested.
+		SuggestionsMinimumDistance: 2,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.bare(c, flags, args)
 		},
@@ -33,7 +35,8 @@ func newRoot(a *app) *cobra.Command {
 	// They belong to run; here they only serve swarm -p.
 	root.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "print" })
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%v; see: %s --help", err, c.CommandPath())
+		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the first half says it all
+		return usagef("%s; see: %s --help", text, c.CommandPath())
 	})
 	root.AddCommand(
 		newRun(a), newResume(a), newPs(a), newSend(a), newTail(a), newStop(a),

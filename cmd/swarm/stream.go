@@ -16,7 +16,8 @@ import (
 // system/init, the last is the result.
 type streamView struct {
 	out     io.Writer
-	err     error // the first of a write; nothing is written after it
+	err     error  // the first of a write; nothing is written after it
+	unread  func() // told of it
 	session string
 	setup   func() setup
 	forward bool // what children say is shown too
@@ -35,9 +36,9 @@ type setup struct {
 	Tools, Agents               []string
 }
 
-func newStreamView(out io.Writer, s *swarm.Session, forward bool, env func(string) string) *streamView {
+func (a *app) newStreamView(s *swarm.Session, forward bool, unread func()) *streamView {
 	return &streamView{
-		out: out, session: s.ID(), forward: forward, setup: func() setup { return setupOf(s, env) },
+		out: a.out, session: s.ID(), forward: forward, unread: unread, setup: func() setup { return setupOf(s, a.env) },
 		transcripts: filepath.Join(s.Info().Path, "transcripts"),
 		tally:       newTally(), tasks: map[mailbox.AgentID]*task{}, mail: map[mailbox.ID]mailLine{},
 	}
@@ -78,8 +79,11 @@ func (s *streamView) head(typ, subtype string) line {
 }
 
 func (s *streamView) write(v any) {
-	if s.err == nil {
-		s.err = writeJSON(s.out, v)
+	if s.err != nil {
+		return
+	}
+	if s.err = writeJSON(s.out, v); s.err != nil && s.unread != nil {
+		s.unread()
 	}
 }
 

@@ -39,6 +39,7 @@ func (t *tally) See(e event.Event) {
 		t.stop = f.Answer.StopReason
 		if !t.requested.IsZero() {
 			t.waited += e.Time.Sub(t.requested)
+			t.requested = time.Time{}
 		}
 	}
 }

@@ -14,12 +14,14 @@ type textView struct {
 	answer io.Writer
 }
 
-func (a *app) newView(s *swarm.Session, show showFlags) view {
+// newView returns the view that the flags ask for. A view that follows the run
+// on standard output calls unread when nobody reads it any more.
+func (a *app) newView(s *swarm.Session, show showFlags, unread func()) view {
 	switch show.format {
 	case "json":
 		return &jsonView{out: a.out, tally: newTally()}
 	case "stream-json":
-		return newStreamView(a.out, s, show.forward, a.env)
+		return a.newStreamView(s, show.forward, unread)
 	}
 	return &textView{progress: newProgress(newScreen(a.err, a.env), s.Info().Dir, show.verbose), answer: a.out}
 }

@@ -42,7 +42,7 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	for _, p := range s.Problems() {
 		a.say("warning: %s", p)
 	}
-	v := a.newView(s, j.show)
+	v := a.newView(s, j.show, ctl.unread)
 	watch := follow(context.WithoutCancel(ctx), s.Events(), v)
 	result, runErr := a.goOn(ctl.run, s, j.prompt)
 	closeErr := s.Close()
@@ -103,7 +103,7 @@ func leadOf(agents []actors.Status) (actors.Status, bool) {
 // conclude shows how the run ended and returns the exit status as an error.
 func (a *app) conclude(v view, ctl *control, r verdict) error {
 	if err := v.Finish(r); err != nil {
-		return fmt.Errorf("write the result: %w", err)
+		return fmt.Errorf("write the result: %w; everything is kept, go on with: swarm resume %s", err, r.Session)
 	}
 	if code := ctl.code(); code != 0 {
 		a.say("%s; go on with: swarm resume %s", ctl.why(), r.Session)
