@@ -10,29 +10,41 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// builtins keeps the file and shell tools of all agents, to end what they left
-// running when the session closes.
+// builtins keeps the file and shell tools of all agents that have not ended, to
+// end what they left running when the session closes.
 type builtins struct {
 	mu   sync.Mutex
-	sets [][]tool.Tool // guarded by mu
+	next int                 // guarded by mu
+	sets map[int][]tool.Tool // guarded by mu
 }
 
-func (b *builtins) make(env builtin.Env) []tool.Tool {
-	set := builtin.New(env)
+// keep returns the function that ends what the tools of set left running.
+func (b *builtins) keep(set []tool.Tool) func() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sets = append(b.sets, set)
-	return set
+	if b.sets == nil {
+		b.sets = map[int][]tool.Tool{}
+	}
+	id := b.next
+	b.next++
+	b.sets[id] = set
+	return func() error {
+		b.mu.Lock()
+		delete(b.sets, id)
+		b.mu.Unlock()
+		return builtin.Close(set)
+	}
 }
 
 func (b *builtins) close() error {
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	sets := b.sets
+	b.sets = nil
+	b.mu.Unlock()
 	var errs []error
-	for _, set := range b.sets {
+	for _, set := range sets {
 		errs = append(errs, builtin.Close(set))
 	}
-	b.sets = nil
 	return errors.Join(errs...)
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
-	"github.com/actorswarm/swarm/tool"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
@@ -313,10 +312,27 @@ func (s *Session) denied(name string) bool {
 }
 
 // tools returns what an agent can be given.
-func (s *Session) tools(a actors.Agent) []tool.Tool {
-	env := builtin.Env{
+func (s *Session) tools(a actors.Agent) actors.Toolbox {
+	set := builtin.New(builtin.Env{
 		Dir: a.Spec.Dir, OutputDir: filepath.Join(s.info.Path, "outputs"),
-		Tag: string(a.Spec.ID), Session: s.info.ID, Getenv: s.opts.Getenv,
+		Tag: string(a.Spec.ID), Session: s.info.ID, Getenv: s.opts.Getenv, Scope: s.scope,
+		OnTask: func(t builtin.Task) { s.commandEnded(a, t) },
+	})
+	return actors.Toolbox{Tools: slices.Concat(set, s.roster.Tools(a)), Close: s.kits.keep(set)}
+}
+
+// commandEnded tells an agent by message that a background command of its has
+// ended by itself.
+func (s *Session) commandEnded(a actors.Agent, t builtin.Task) {
+	if t.State != builtin.TaskExited || s.scope.Err() != nil {
+		return
 	}
-	return append(s.kits.make(env), s.roster.Tools(a)...)
+	_, _, err := a.Transcript.Send(mailbox.Envelope{
+		To: mailbox.Address{Agent: a.Spec.ID}, FromName: "Bash", ToName: actors.DisplayName(a.Spec), Kind: mailbox.KindAgentReport,
+		Summary: firstLine(fmt.Sprintf("background command %s: exit code %d: %s", t.ID, t.ExitCode, t.Command), 180),
+		Body:    fmt.Sprintf("The command ran %v. Its output is in %s.", t.Ended.Sub(t.Started).Round(time.Millisecond), t.Output),
+	})
+	if err != nil {
+		s.opts.Logger.Warn("the end of a background command could not be told", "agent", a.Spec.ID, "task", t.ID, "error", err)
+	}
 }

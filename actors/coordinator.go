@@ -42,7 +42,7 @@ type Options struct {
 	// Tools returns what an agent of this session can be given, besides the
 	// tools of this package. It is called once per agent and process, at the
 	// agent's first turn.
-	Tools func(Agent) []tool.Tool
+	Tools func(Agent) Toolbox
 	// ToolNames are the names of all tools that Tools may return.
 	ToolNames []string
 	// System returns the system prompt of an agent, block by block.
@@ -62,6 +62,14 @@ type Options struct {
 type Agent struct {
 	Transcript *transcript.Transcript
 	Spec       transcript.Spec
+}
+
+// Toolbox is what one agent is given. Close, which may be nil, ends what its
+// tools left running; it is called once, when the agent has ended or the
+// session shuts down.
+type Toolbox struct {
+	Tools []tool.Tool
+	Close func() error
 }
 
 // Coordinator brings agents to life, wakes and ends them. Its methods may be

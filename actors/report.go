@@ -27,6 +27,7 @@ func (h *host) settle(context.Context) ending {
 	if !h.endsWith(life) {
 		return goOn
 	}
+	h.putAway()
 	if err := h.t.Close(life.Reason); err != nil {
 		return broke
 	}

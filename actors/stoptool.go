@@ -15,13 +15,13 @@ import (
 type stopTool struct{ h *host }
 
 const stopSchema = `{"type":"object","properties":{` +
-	`"task_id":{"type":"string","description":"Id or name of the agent to end"}},"required":["task_id"]}`
+	`"task_id":{"type":"string","description":"Name or id of the agent, or id of the background command, to end"}},"required":["task_id"]}`
 
 func (s *stopTool) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "TaskStop",
 		Aliases:     []string{"KillShell"},
-		Description: "Ends a running agent or teammate at once, whatever it is doing. Its transcript is kept.",
+		Description: "Ends a running agent, teammate or background command at once, whatever it is doing. An agent's transcript is kept.",
 		Schema:      json.RawMessage(stopSchema),
 		Recorded:    true, // stopping what has stopped changes nothing
 	}
@@ -36,6 +36,12 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return bad, nil
 	}
 	name := first(in.Task, in.Shell)
+	if s.stopCommand(name) {
+		return tool.Result{
+			Text:   fmt.Sprintf("The background command %s is stopped.", name),
+			Detail: detail(map[string]any{"message": "stopped", "task_id": name, "task_type": "local_bash"}),
+		}, nil
+	}
 	t, ok := s.h.c.Find(name)
 	if !ok {
 		return tool.Errorf("there is no agent %q; running are: %s", name, s.h.c.runningNames()), nil
@@ -51,6 +57,19 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 		Text:   fmt.Sprintf("%s is stopped.", DisplayName(spec)),
 		Detail: detail(map[string]any{"message": "stopped", "task_id": spec.ID, "task_type": "agent"}),
 	}, nil
+}
+
+// background is a tool whose calls may go on after their result, under an id.
+type background interface{ Stop(id string) error }
+
+// stopCommand ends a background command of this agent, if it has one of that id.
+func (s *stopTool) stopCommand(id string) bool {
+	for _, t := range s.h.kit.tools.All() {
+		if b, ok := t.(background); ok && b.Stop(id) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // refuses says why an agent may not end another: only a descendant's, and the

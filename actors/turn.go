@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
@@ -19,6 +20,7 @@ import (
 // that an agent that only waits costs nothing of it.
 type kit struct {
 	tools  *tool.Set
+	close  func() error
 	policy permission.Policy
 	base   model.Request
 	model  model.Model
@@ -79,7 +81,8 @@ func (h *host) newKit() (*kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kit{model: m, policy: h.c.opts.Permission(spec), tools: h.tools(spec)}
+	box := h.c.opts.Tools(Agent{h.t, spec})
+	k := &kit{model: m, policy: h.c.opts.Permission(spec), tools: h.tools(spec, box), close: box.Close}
 	system, tools, err := h.t.Setup(func() (system, tools []json.RawMessage) {
 		return h.setup(spec, k.tools)
 	})
@@ -91,9 +94,20 @@ func (h *host) newKit() (*kit, error) {
 }
 
 // tools returns what the agent was resolved to have, in a fixed order.
-func (h *host) tools(spec transcript.Spec) *tool.Set {
-	all := append(h.c.opts.Tools(Agent{h.t, spec}), &agentTool{h}, &stopTool{h})
+func (h *host) tools(spec transcript.Spec, box Toolbox) *tool.Set {
+	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}})
 	return tool.NewSet(all...).Only(spec.Tools)
+}
+
+// putAway ends what the agent's tools left running.
+func (h *host) putAway() {
+	if h.kit == nil || h.kit.close == nil {
+		return
+	}
+	if err := h.kit.close(); err != nil {
+		h.emit(event.Warning{Text: fmt.Sprintf("what %s left running could not be ended: %v", DisplayName(h.t.Spec()), err)})
+	}
+	h.kit = nil
 }
 
 // setup encodes what every request of the agent begins with.

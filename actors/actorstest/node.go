@@ -85,12 +85,12 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 	return actors.Options{
 		Store: n.Store, Policy: o.Policy, Definitions: set, Events: n.Bus, ToolNames: names,
 		Model: func(name string) (model.Model, string, error) { return m, name, nil },
-		Tools: func(a actors.Agent) []tool.Tool {
+		Tools: func(a actors.Agent) actors.Toolbox {
 			all := append([]tool.Tool(nil), o.Tools...)
 			if o.MoreTools != nil {
 				all = append(all, o.MoreTools(n.Coordinator, a)...)
 			}
-			return all
+			return actors.Toolbox{Tools: all}
 		},
 		System:     func(s transcript.Spec, _ defs.Definition) []string { return []string{"you are " + string(s.ID)} },
 		Permission: o.Permission, Restart: o.Restart,
