@@ -33,11 +33,11 @@ type Field struct {
 	Unread bool
 }
 
-// Fields returns the entries of src in the order written: of the frontmatter
+// ReadFields returns the entries of src in the order written: of the frontmatter
 // of a Markdown file, or, for JSON, of the agent of that name in an object keyed
 // by names, which may itself stand under "agents". Repairs are those of Parse.
 // The error wraps ErrNotAgent if there is no frontmatter.
-func Fields(src []byte, agent string) ([]Field, error) {
+func ReadFields(src []byte, agent string) ([]Field, error) {
 	text, _ := decodeText(src)
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return jsonFields(text, agent)
@@ -113,7 +113,7 @@ func (d Definition) Written(flag string) ([]Field, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the definition of %s again: %w", d.Name, err)
 	}
-	return Fields(src, d.Name)
+	return ReadFields(src, d.Name)
 }
 
 func (d Definition) read(flag string) ([]byte, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestFieldsAreGivenAsWritten(t *testing.T) {
-	got, err := Fields([]byte("---\nname: a\nmaxTurns: 3 # few\ndisallowed-tools: [Bash]\nodd: {x: 1}\nname: b\n---\n"), "")
+	got, err := ReadFields([]byte("---\nname: a\nmaxTurns: 3 # few\ndisallowed-tools: [Bash]\nodd: {x: 1}\nname: b\n---\n"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,18 +24,18 @@ func TestFieldsAreGivenAsWritten(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Fields([]byte("# Notes\n"), ""); !errors.Is(err, ErrNotAgent) {
+	if _, err := ReadFields([]byte("# Notes\n"), ""); !errors.Is(err, ErrNotAgent) {
 		t.Errorf("documentation gives %v", err)
 	}
 }
 
 func TestFieldsOfJSONHaveLines(t *testing.T) {
 	for _, text := range []string{"{\n\"a\": {\n\"tools\": \"Read\"}}", "{\"agents\": {\n\"a\": {\n\"tools\": \"Read\"}}}"} {
-		got, err := Fields([]byte(text), "a")
+		got, err := ReadFields([]byte(text), "a")
 		if err != nil || len(got) != 1 || got[0].Name != "tools" || got[0].Line != 3 {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
-		if _, err := Fields([]byte(text), "b"); err == nil {
+		if _, err := ReadFields([]byte(text), "b"); err == nil {
 			t.Errorf("%s: an agent that is not there has fields", text)
 		}
 	}
