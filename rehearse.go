@@ -1,0 +1,53 @@
+package swarm
+
+import (
+	"errors"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/transcript"
+)
+
+// Rehearsal says what a session with some options would make of its agent
+// definitions and of calls for agents. Nothing is started or written and no
+// model is asked. Its methods may be called from any goroutine.
+type Rehearsal struct {
+	session *Session
+	lead    transcript.Spec
+}
+
+// Rehearse reads what a session with these options would read. It needs no
+// credentials: without a model the lead's is named by what it would default to.
+func Rehearse(o Options) (*Rehearsal, error) {
+	if err := o.settle(); err != nil {
+		return nil, err
+	}
+	s := &Session{opts: o}
+	if err := s.read(); err != nil {
+		return nil, err
+	}
+	s.agents = actors.New(actors.Options{Store: new(transcript.Store), Policy: o.Policy, ToolNames: s.toolNames()})
+	id, err := s.models.settle(o.Model)
+	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
+		return nil, err
+	}
+	return &Rehearsal{session: s, lead: transcript.Spec{
+		ID: actors.LeadID, Name: actors.LeadName, Type: "lead", Role: transcript.Lead, Model: id,
+		Mode: o.Mode, MaxTurns: o.MaxTurns, Dir: o.Dir, Tools: s.leadTools(),
+	}}, nil
+}
+
+// Definitions returns the agent types that the session would have.
+func (r *Rehearsal) Definitions() *defs.Set { return r.session.defs }
+
+// Lead returns what the lead would be, who makes the call that Plan is about.
+func (r *Rehearsal) Lead() transcript.Spec { return r.lead }
+
+// Tools returns the names of the tools that agents can be given.
+func (r *Rehearsal) Tools() []string { return r.session.agents.ToolNames() }
+
+// Plan returns what the session would make of a call of its lead, with the
+// reason for each choice, or the error that the lead would get.
+func (r *Rehearsal) Plan(c actors.SpawnCall) (actors.Plan, error) {
+	return r.session.opts.Policy.Plan(r.session.defs, c, r.lead, r.Tools())
+}
