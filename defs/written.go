@@ -2,8 +2,6 @@ package defs
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -33,15 +31,10 @@ type Field struct {
 	Unread bool
 }
 
-// ReadFields returns the entries of src in the order written: of the frontmatter
-// of a Markdown file, or, for JSON, of the agent of that name in an object keyed
-// by names, which may itself stand under "agents". Repairs are those of Parse.
-// The error wraps ErrNotAgent if there is no frontmatter.
-func ReadFields(src []byte, agent string) ([]Field, error) {
+// ReadFields returns the entries of a file's frontmatter in the order written,
+// repaired as Parse repairs them. Without frontmatter the error is ErrNotAgent.
+func ReadFields(src []byte) ([]Field, error) {
 	text, _ := decodeText(src)
-	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return jsonFields(text, agent)
-	}
 	f, ok := splitFrontmatter(text)
 	if !ok {
 		return nil, ErrNotAgent
@@ -72,56 +65,4 @@ func written(fields []field) []Field {
 		out = append(out, w)
 	}
 	return out
-}
-
-func jsonFields(text, agent string) ([]Field, error) {
-	root, err := parseJSON(text)
-	if err != nil {
-		return nil, err
-	}
-	entry := member(root, agent)
-	if entry == nil {
-		entry = member(member(root, "agents"), agent)
-	}
-	if entry == nil || entry.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("there is no agent %q in the JSON", agent)
-	}
-	var fields []field
-	for i := 0; i+1 < len(entry.Content); i += 2 {
-		fields = append(fields, field{entry.Content[i].Value, entry.Content[i].Line, entry.Content[i+1]})
-	}
-	return written(fields), nil
-}
-
-// member returns the value of a key, or nil.
-func member(n *yaml.Node, key string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
-}
-
-// Written returns the fields of d as its source holds them now. flag is the
-// text of --agents, which no file holds.
-func (d Definition) Written(flag string) ([]Field, error) {
-	src, err := d.read(flag)
-	if err != nil {
-		return nil, fmt.Errorf("read the definition of %s again: %w", d.Name, err)
-	}
-	return ReadFields(src, d.Name)
-}
-
-func (d Definition) read(flag string) ([]byte, error) {
-	switch {
-	case d.Path == FlagPath:
-		return []byte(flag), nil
-	case d.Source == BuiltIn:
-		return builtinFiles.ReadFile(d.Path)
-	}
-	return readLimited(d.Path)
 }
