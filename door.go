@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
@@ -22,7 +23,8 @@ type door struct {
 	conn *nats.Conn
 	sub  *nats.Subscription
 
-	telling sync.Once // events are published once somebody asked for them
+	telling sync.Once    // events are published once somebody asked for them
+	readers atomic.Int32 // who asked for them and has not left
 	work    sync.WaitGroup
 }
 
@@ -94,13 +96,17 @@ func (d *door) do(verb string, in request) (reply, error) {
 		defer cancel()
 		return reply{}, d.s.Stop(ctx, in.Name)
 	case "tail":
+		d.readers.Add(1)
 		d.telling.Do(func() {
 			sub := d.s.bus.Subscribe()
 			d.work.Go(func() { d.tell(sub) })
 		})
 		return reply{}, nil
+	case "untail":
+		d.readers.Add(-1)
+		return reply{}, nil
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, stop and tail", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, stop, tail and untail", verb)
 }
 
 // wireEvent is an event as other processes read it.
@@ -112,26 +118,64 @@ type wireEvent struct {
 	Fact  json.RawMessage `json:"fact"`
 }
 
-// tell publishes every fact until the session ends.
+// tell publishes every fact until the session ends, and then that it has ended.
 func (d *door) tell(sub *event.Subscription) {
 	defer sub.Close()
 	for {
 		e, err := sub.Next(d.s.scope)
 		if err != nil {
-			return
+			break
 		}
-		fact, err := json.Marshal(e.Fact)
+		d.publish(e)
+	}
+	// The end of the scope may overtake what was published before it.
+	for {
+		e, err := sub.Next(d.s.scope)
 		if err != nil {
-			continue
+			break
 		}
-		raw, err := json.Marshal(wireEvent{Seq: e.Seq, Time: e.Time, Agent: e.Agent, Type: event.Type(e.Fact), Fact: fact})
-		if err != nil {
-			continue
-		}
-		if d.conn.Publish(eventSubject(d.s.info.ID), raw) != nil {
-			return
+		d.publish(e)
+	}
+	if err := d.sayEnd(); err != nil {
+		d.s.opts.Logger.Warn("not everybody who follows the session heard its end", "error", err)
+	}
+}
+
+func (d *door) publish(e event.Event) {
+	fact, err := json.Marshal(e.Fact)
+	if err == nil {
+		var raw []byte
+		raw, err = json.Marshal(wireEvent{Seq: e.Seq, Time: e.Time, Agent: e.Agent, Type: event.Type(e.Fact), Fact: fact})
+		if err == nil {
+			err = d.conn.Publish(eventSubject(d.s.info.ID), raw)
 		}
 	}
+	if err != nil {
+		d.s.opts.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
+	}
+}
+
+// endWithin is how long the end of a session waits for those who follow it.
+const endWithin = 250 * time.Millisecond
+
+// sayEnd tells those who follow the session that nothing more comes, and waits
+// until they have read all of it: the server closes after that.
+func (d *door) sayEnd() error {
+	inbox := d.conn.NewRespInbox()
+	acks, err := d.conn.SubscribeSync(inbox)
+	if err != nil {
+		return err
+	}
+	if err := d.conn.PublishRequest(eventSubject(d.s.info.ID), inbox, nil); err != nil {
+		return err
+	}
+	limit := time.Now().Add(endWithin)
+	for range d.readers.Load() {
+		if _, err := acks.NextMsg(time.Until(limit)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *door) close() error {
@@ -219,6 +263,19 @@ func (r *Remote) Events(ctx context.Context, see func(raw []byte) error) error {
 	if _, err := r.ask(ctx, "tail", request{}); err != nil {
 		return err
 	}
+	err = r.listen(ctx, sub, see)
+	if errors.Is(err, ErrEnded) {
+		return err
+	}
+	leave, stop := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
+	defer stop()
+	if _, gone := r.ask(leave, "untail", request{}); gone != nil {
+		return errors.Join(err, gone)
+	}
+	return err
+}
+
+func (r *Remote) listen(ctx context.Context, sub *nats.Subscription, see func(raw []byte) error) error {
 	for {
 		msg, err := sub.NextMsgWithContext(ctx)
 		switch {
@@ -226,6 +283,9 @@ func (r *Remote) Events(ctx context.Context, see func(raw []byte) error) error {
 			return context.Cause(ctx)
 		case err != nil:
 			return fmt.Errorf("listen to session %s: %w", r.info.ID, err)
+		case msg.Reply != "":
+			// The session waits for this before its server closes.
+			return errors.Join(ErrEnded, msg.Respond(nil), r.conn.FlushTimeout(endWithin))
 		}
 		if err := see(msg.Data); err != nil {
 			return err
