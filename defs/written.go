@@ -2,6 +2,8 @@ package defs
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -25,6 +27,8 @@ type Field struct {
 	// Plain says that YAML reads the value as something else than text: a
 	// number, a truth value, a date or nothing.
 	Plain bool
+	// Repaired says that the entry was not valid YAML.
+	Repaired bool
 	// Comment stands behind a single value in its line, with its "#".
 	Comment string
 	// Unread says that an earlier entry has the same name; that one counts.
@@ -40,10 +44,11 @@ func ReadFields(src []byte) ([]Field, error) {
 		return nil, ErrNotAgent
 	}
 	p := &parser{}
-	return written(p.fields(f)), nil
+	fields := p.fields(f)
+	return written(fields, p.problems), nil
 }
 
-func written(fields []field) []Field {
+func written(fields []field, repairs []Problem) []Field {
 	out := make([]Field, 0, len(fields))
 	seen := make(map[string]bool, len(fields))
 	for _, f := range fields {
@@ -62,6 +67,9 @@ func written(fields []field) []Field {
 			w.Text, w.Comment = n.Value, n.LineComment
 			w.Plain = n.ShortTag() != "!!str"
 		}
+		w.Repaired = slices.ContainsFunc(repairs, func(p Problem) bool {
+			return p.Line == f.line && strings.Contains(p.Text, "read as: ")
+		})
 		out = append(out, w)
 	}
 	return out
