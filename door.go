@@ -90,7 +90,8 @@ func (d *door) do(verb string, in request) (reply, error) {
 		posted, err := d.s.Send(in.To, in.Text)
 		return reply{Posted: posted}, err
 	case "ps":
-		return reply{Agents: d.s.Agents(), Info: &d.s.info}, nil
+		info := d.s.Info()
+		return reply{Agents: d.s.Agents(), Info: &info}, nil
 	case "stop":
 		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
 		defer cancel()

@@ -127,9 +127,8 @@ func (o *Options) settlePolicy() error {
 	if o.Policy.SubagentModel == "" {
 		o.Policy.SubagentModel = o.Getenv("CLAUDE_CODE_SUBAGENT_MODEL")
 	}
-	if o.Getenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1" {
-		o.Policy.NoBackground = true
-	}
+	o.Policy.NoBackground = o.Policy.NoBackground || o.Getenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1"
+	o.Policy.ForkMode = o.Policy.ForkMode || o.Getenv("CLAUDE_CODE_FORK_SUBAGENT") == "1"
 	return errors.Join(
 		o.positive("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", &o.Policy.MaxConcurrent),
 		o.positive("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", &o.Policy.MaxDepth),

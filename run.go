@@ -41,11 +41,8 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 		return Result{}, err
 	}
 	before := lead.Life()
-	if s.info.Prompt == "" {
-		s.info.Prompt = firstLine(prompt, 120)
-		if err := s.info.write(); err != nil {
-			return Result{}, err
-		}
+	if err := s.notePrompt(prompt); err != nil {
+		return Result{}, err
 	}
 	if err := lead.Prompt("user", prompt); err != nil {
 		return Result{}, err

@@ -24,7 +24,8 @@ import (
 // and the node that keeps them. Its methods may be called from any goroutine.
 type Session struct {
 	opts   Options
-	info   Info
+	infoMu sync.Mutex
+	info   Info // its Prompt is guarded by infoMu; the rest never changes
 	defs   *defs.Set
 	store  *transcript.Store
 	agents *actors.Coordinator
@@ -193,7 +194,22 @@ func (s *Session) seedUser() error {
 func (s *Session) ID() string { return s.info.ID }
 
 // Info returns what the session was started with and where it is kept.
-func (s *Session) Info() Info { return s.info }
+func (s *Session) Info() Info {
+	s.infoMu.Lock()
+	defer s.infoMu.Unlock()
+	return s.info
+}
+
+// notePrompt keeps the first line of the first prompt, for lists of sessions.
+func (s *Session) notePrompt(prompt string) error {
+	s.infoMu.Lock()
+	defer s.infoMu.Unlock()
+	if s.info.Prompt != "" {
+		return nil
+	}
+	s.info.Prompt = firstLine(prompt, 120)
+	return s.info.write()
+}
 
 // Problems returns what is wrong with agent definitions, one per line, and what
 // was found out of order in the session's files.

@@ -60,7 +60,7 @@ func (w *wire) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return w.server.ServeUnix(w.s.info.Socket(w.s.opts.StateDir))
+	return w.server.ServeUnix(w.s.Info().Socket(w.s.opts.StateDir))
 }
 
 // stop is called once run has returned or its context has ended.

@@ -35,7 +35,7 @@ func (a *agentTool) Spec() tool.Spec {
 		Aliases: []string{"Task"},
 		Description: "Starts another agent on a task of its own and returns its final report. Several calls in one answer run side by side. " +
 			"With a name it becomes a teammate: it goes on after its first task, and you write to it with SendMessage.\nTypes:\n" +
-			defs.AgentToolDescription(a.h.c.opts.Definitions.Active),
+			defs.AgentToolDescription(a.h.c.opts.Definitions.Active) + forkDescription,
 		Schema:   json.RawMessage(agentSchema),
 		Parallel: true,
 		Recorded: true,
@@ -84,10 +84,12 @@ func (a *agentTool) spawn(ctx context.Context, callID string, call SpawnCall) (m
 	if spec.Role == transcript.Foreground {
 		scope = ctx
 	}
-	if _, err := c.Spawn(scope, spec, call.Prompt); err != nil {
-		return "", err
+	if spec.Fork {
+		err = c.fork(scope, a.h.t, spec, call.Prompt)
+	} else {
+		_, err = c.Spawn(scope, spec, call.Prompt)
 	}
-	return spec.ID, nil
+	return spec.ID, err
 }
 
 // await waits for a foreground child. When the wait is cancelled the child is

@@ -25,6 +25,9 @@ type Policy struct {
 	NoBackground bool
 	// NoTeammates makes a named agent an ordinary one.
 	NoTeammates bool
+	// ForkMode makes a call that names no type a fork, and every child
+	// asynchronous (CLAUDE_CODE_FORK_SUBAGENT).
+	ForkMode bool
 }
 
 func (p Policy) maxConcurrent() int { return orDefault(p.MaxConcurrent, 20) }
@@ -78,9 +81,16 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 		return plan, err
 	}
 	name := c.Type
-	if name == "" {
+	switch {
+	case name == "" && p.ForkMode:
+		name = forkType
+		plan.because("fork: the call names no type and fork mode is on")
+	case name == "":
 		name = "general-purpose"
 		plan.because("type general-purpose: the call names none")
+	}
+	if strings.EqualFold(name, forkType) {
+		return p.planFork(plan, c, parent)
 	}
 	def, ok := set.Lookup(name)
 	if !ok {
@@ -93,10 +103,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	plan.Spec = transcript.Spec{
 		Name: c.Name, Type: def.Name, Description: c.Description, Color: def.Color,
 		Parent: parent.ID, Depth: parent.Depth + 1, Dir: first(c.Dir, parent.Dir),
-		MaxTurns: max(c.MaxTurns, 0), Effort: first(c.Effort, def.Effort, parent.Effort),
-	}
-	if plan.Spec.MaxTurns == 0 {
-		plan.Spec.MaxTurns = def.MaxTurns
+		MaxTurns: first(max(c.MaxTurns, 0), def.MaxTurns), Effort: first(c.Effort, def.Effort, parent.Effort),
 	}
 	p.planRole(&plan, c, parent)
 	p.planModel(&plan, c, parent)
@@ -114,8 +121,36 @@ func (p *Plan) because(format string, args ...any) {
 	p.Reasons = append(p.Reasons, fmt.Sprintf(format, args...))
 }
 
+// forkType is the type whose agents begin with their parent's conversation. It
+// is a path, not a definition.
+const forkType = "fork"
+
+// planFork plans an agent that is its parent over again: system, tools, model
+// and mode are the parent's, whatever the call says.
+func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, error) {
+	if c.Isolation != "" {
+		return plan, fmt.Errorf("a fork asks for isolation %q, which this runtime cannot give; it was not started", c.Isolation)
+	}
+	plan.Definition = defs.Definition{Name: forkType}
+	plan.Spec = transcript.Spec{
+		Name: c.Name, Type: forkType, Description: c.Description, Parent: parent.ID, Depth: parent.Depth + 1, Fork: true,
+		Dir: parent.Dir, Model: parent.Model, Mode: parent.Mode, Effort: parent.Effort, Tools: parent.Tools,
+		MaxTurns: first(c.MaxTurns, forkMaxTurns),
+	}
+	plan.because("model %s, mode %s and tools: the parent's, since it is a fork", parent.Model, parent.Mode)
+	noTeam := p
+	noTeam.NoTeammates = true // a fork answers once
+	noTeam.planRole(&plan, c, parent)
+	return plan, nil
+}
+
+// forkMaxTurns bounds a fork for which the call names no limit.
+const forkMaxTurns = 200
+
 func (p Policy) admits(c SpawnCall, parent transcript.Spec) error {
 	switch {
+	case parent.Fork:
+		return fmt.Errorf("this agent is a fork and starts no others: do the work here")
 	case strings.TrimSpace(c.Prompt) == "":
 		return fmt.Errorf("the call has no prompt: say what the agent is to do")
 	case parent.Depth >= p.maxDepth():
@@ -139,6 +174,9 @@ func (p Policy) planRole(plan *Plan, c SpawnCall, parent transcript.Spec) {
 	case plan.Definition.Background:
 		plan.Spec.Role = transcript.Background
 		plan.because("background: the definition says so")
+	case p.ForkMode:
+		plan.Spec.Role = transcript.Background
+		plan.because("background: fork mode is on")
 	case p.BackgroundByDefault && c.Background == nil:
 		plan.Spec.Role = transcript.Background
 		plan.because("background: the policy's default")
@@ -167,11 +205,13 @@ func planMode(plan *Plan, parent transcript.Spec) {
 	plan.because("mode %s: the narrower of the parent's (%s) and the definition's (%s)", plan.Spec.Mode, parent.Mode, own)
 }
 
-func first(values ...string) string {
+// first returns the first value that is not zero.
+func first[T comparable](values ...T) T {
+	var zero T
 	for _, v := range values {
-		if v != "" {
+		if v != zero {
 			return v
 		}
 	}
-	return ""
+	return zero
 }

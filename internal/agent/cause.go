@@ -10,7 +10,7 @@ import (
 // The causes with which a turn is cancelled.
 var (
 	ErrInterrupted = errors.New("interrupted by the user")
-	ErrStopped     = errors.New("stopped by its parent")
+	ErrStopped     = errors.New("stopped")
 	ErrShutdown    = errors.New("the session is shutting down")
 	ErrOverBudget  = errors.New("over budget")
 	ErrSuperseded  = errors.New("superseded by a newer incarnation")

@@ -147,6 +147,8 @@ func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 		n.Type, n.Subtype, n.Time = "system", "woke", m.Time
 	case *promptMeta:
 		n.Type, n.Subtype, n.Time, n.Message = "user", "prompt", m.Time, userOf(raw)
+	case *forkMeta:
+		n.Type, n.Subtype, n.Time, n.Message = "user", "fork", m.Time, userOf(raw)
 	case *requestMeta:
 		if len(m.Mail) == 0 {
 			return nil

@@ -27,7 +27,7 @@ const (
 	kindArrived byte = 11 // cursor, envelope
 	kindSettled byte = 12 // receipt
 	kindClosed  byte = 13 // closedMeta
-	kindDir     byte = 14 // dirMeta
+	kindFork    byte = 14 // forkMeta + content blocks that follow the parent's conversation
 )
 
 type wokeMeta struct {
@@ -44,6 +44,12 @@ type setupMeta struct {
 type promptMeta struct {
 	Time   time.Time `json:"t"`
 	Origin string    `json:"origin"` // user, parent, hook, recovery
+}
+
+type forkMeta struct {
+	Time   time.Time       `json:"t"`
+	Parent mailbox.AgentID `json:"parent"`
+	Seq    uint64          `json:"seq"` // of the parent's answer that asked for the fork
 }
 
 type requestMeta struct {

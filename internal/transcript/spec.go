@@ -19,6 +19,7 @@ type Spec struct {
 	Call        string          `json:"call,omitempty"` // the parent's tool call that asked for it
 	Depth       int             `json:"depth"`          // 0 = lead
 	Role        Role            `json:"role"`
+	Fork        bool            `json:"fork,omitempty"` // began with its parent's conversation
 	Model       string          `json:"model"`
 	Mode        string          `json:"mode"` // permission mode
 	MaxTurns    int             `json:"max_turns,omitempty"`

@@ -16,6 +16,7 @@ type talk struct {
 	msgs    []model.Message
 	pending [][]byte    // encoded blocks for the next user message
 	calls   []CallState // tool calls of the newest answer
+	answer  uint64      // place of the newest answer in the journal
 }
 
 // apply folds one record. Records of the mail and of the life are not its

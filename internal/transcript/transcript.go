@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -80,6 +81,9 @@ func (t *Transcript) add(kind byte, meta any, raw []byte) (journal.Ticket, error
 		if err := t.talk.apply(kind, data); err != nil {
 			return journal.Ticket{}, err
 		}
+		if kind == kindAnswer {
+			t.talk.answer = ticket.Seq()
+		}
 	}
 	t.life.apply(kind, meta)
 	t.lines.write(t, ticket.Seq(), kind, meta, raw)
@@ -94,6 +98,8 @@ func (l *Life) apply(kind byte, meta any) {
 	case *wokeMeta:
 		l.Incarnation, l.Active, l.Closed = m.Incarnation, m.Time, false
 	case *promptMeta:
+		l.open(m.Time)
+	case *forkMeta:
 		l.open(m.Time)
 	case *requestMeta:
 		l.open(m.Time)
@@ -130,6 +136,8 @@ func metaOf(kind byte) any {
 		return &wokeMeta{}
 	case kindPrompt:
 		return &promptMeta{}
+	case kindFork:
+		return &forkMeta{}
 	case kindRequest:
 		return &requestMeta{}
 	case kindAnswer:
@@ -219,17 +227,52 @@ func (t *Transcript) load() error {
 	if err := t.store.journal.Sync(); err != nil {
 		return err
 	}
-	k := &talk{}
-	for rec, err := range t.store.journal.History(t.key) {
-		if err != nil {
-			return fmt.Errorf("transcript: history of %s: %w", t.key, err)
-		}
-		if err := k.apply(rec.Kind, rec.Data); err != nil {
-			return fmt.Errorf("transcript: record %d of %s: %w", rec.Seq, t.key, err)
-		}
+	k, err := t.store.talkUntil(t.key, math.MaxUint64)
+	if err != nil {
+		return err
 	}
 	t.talk = k
 	return nil
+}
+
+// talkUntil folds the conversation of a stream as it was at a place in the
+// journal. The conversation of a fork begins with its parent's.
+func (s *Store) talkUntil(stream string, last uint64) (*talk, error) {
+	k := &talk{}
+	for rec, err := range s.journal.History(stream) {
+		if err != nil {
+			return nil, fmt.Errorf("transcript: history of %s: %w", stream, err)
+		}
+		if rec.Seq > last {
+			break
+		}
+		if rec.Kind == kindFork {
+			k, err = s.forked(rec.Data)
+		} else {
+			err = k.apply(rec.Kind, rec.Data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("transcript: record %d of %s: %w", rec.Seq, stream, err)
+		}
+		if rec.Kind == kindAnswer {
+			k.answer = rec.Seq
+		}
+	}
+	return k, nil
+}
+
+// forked returns the conversation that a fork begins with.
+func (s *Store) forked(data []byte) (*talk, error) {
+	var m forkMeta
+	raw, err := decode(data, &m)
+	if err != nil {
+		return nil, err
+	}
+	k, err := s.talkUntil(string(m.Parent), m.Seq)
+	if err != nil {
+		return nil, err
+	}
+	return k.fork(slices.Clone(raw)), nil
 }
 
 // Forget drops the conversation from memory; it is read back from the journal

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -326,4 +327,94 @@ func TestSetupKeepsItsFirstBytes(t *testing.T) {
 	if d := cmp.Diff([][]json.RawMessage{system, tools}, [][]json.RawMessage{system2, tools2}); d != "" {
 		t.Error(d)
 	}
+}
+
+// ready returns an agent whose newest answer calls Agent twice.
+func ready(t testing.TB, s *transcript.Store, history int) *transcript.Transcript {
+	t.Helper()
+	a := born(t, s, "alice")
+	_, _, err := a.Setup(func() (system, tools []json.RawMessage) {
+		return []json.RawMessage{model.EncodeSystem("you are <alice> & co")}, []json.RawMessage{model.EncodeTool("Agent", "d", json.RawMessage(`{"type":"object"}`))}
+	})
+	must(t, err)
+	must(t, a.Prompt("user", strings.Repeat("x", history)))
+	_, _, err = a.Request(frame)
+	must(t, err)
+	must(t, a.Answer(answer("forking", "f1", "f2")))
+	return a
+}
+
+func forkOf(t testing.TB, s *transcript.Store, a *transcript.Transcript, id mailbox.AgentID, directive string) *transcript.Transcript {
+	t.Helper()
+	f, err := s.CreateFork(a, transcript.Spec{ID: id, Name: string(id), Parent: a.ID(), Born: time.Now().UTC()}, "same placeholder", directive)
+	must(t, err)
+	return f
+}
+
+func TestForksShareEveryByteUpToTheDirectiveAlsoAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
+	must(t, err)
+	a := ready(t, s, 1000)
+	parent := raws(t, a)
+	forks := []*transcript.Transcript{forkOf(t, s, a, "f1", "directive one"), forkOf(t, s, a, "f2", "directive two")}
+	must(t, a.FinishCall("f1", transcript.CallResult{Text: "later"}, true))
+	body := func(f *transcript.Transcript) string {
+		msgs, _, err := f.Request(frame)
+		must(t, err)
+		system, tools, err := f.Setup(nil)
+		must(t, err)
+		return string((&model.Request{Model: "m", System: system, Tools: tools, Messages: msgs}).AppendBody(nil))
+	}
+	one, two := body(forks[0]), body(forks[1])
+	cut := strings.Index(one, "directive one")
+	if cut < 0 || one[:cut] != two[:cut] || !strings.HasPrefix(two[cut:], "directive two") {
+		t.Errorf("siblings differ before the directive:\n%s\n%s", one, two)
+	}
+	for _, raw := range parent {
+		if !strings.Contains(one, raw) {
+			t.Errorf("the parent's message is not in the fork byte for byte: %s", raw)
+		}
+	}
+	if n := strings.Count(one, "same placeholder"); n != 2 || strings.Contains(one, "later") {
+		t.Errorf("%d of 2 calls have the placeholder in %s", n, one)
+	}
+	must(t, s.Close())
+	s = open(t, dir)
+	again, _ := s.Get("f1")
+	if got := body(again); got != one {
+		t.Errorf("after a restart the request is\n%s\nand was\n%s", got, one)
+	}
+	if _, err := s.CreateFork(again, transcript.Spec{ID: "f3"}, "p", "d"); err == nil {
+		t.Error("a fork was forked after a restart")
+	}
+}
+
+// BenchmarkFork50 forks 50 agents from a history of 1 MB. Limit: the heap grows
+// by 2 MB for all of them.
+func BenchmarkFork50(b *testing.B) {
+	for b.Loop() {
+		s := open(b, b.TempDir())
+		a := ready(b, s, 1<<20)
+		before := heap()
+		var forks []*transcript.Transcript
+		begun := time.Now()
+		for i := range 50 {
+			forks = append(forks, forkOf(b, s, a, mailbox.AgentID(fmt.Sprint("f", i)), "directive"))
+		}
+		b.ReportMetric(float64(time.Since(begun).Microseconds())/50, "µs/fork")
+		grown := float64(heap()-before) / (1 << 20)
+		b.ReportMetric(grown, "MiB")
+		b.ReportMetric(grown/2, "x-2MB-limit")
+		if len(forks) != 50 {
+			b.Fatal("forks were lost")
+		}
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
