@@ -9,12 +9,14 @@ import (
 // one when two definitions have the same name.
 type Source int
 
-// The sources in rising order of precedence.
+// The sources in rising order of precedence. Local is what a person keeps for
+// themselves in a project: .claude/settings.local.json.
 const (
 	BuiltIn Source = iota
 	Plugin
 	User
 	Project
+	Local
 	Flag
 	Managed
 )
@@ -30,6 +32,8 @@ func (s Source) String() string {
 		return "user"
 	case Project:
 		return "project"
+	case Local:
+		return "local"
 	case Flag:
 		return "flag"
 	case Managed:
@@ -74,16 +78,61 @@ type Definition struct {
 	OmitClaudeMD bool
 	// OneShot agents answer once and cannot be resumed. Only built-ins are.
 	OneShot bool
+	// Hooks is the hooks object in JSON; nil without one.
+	Hooks json.RawMessage
+	// MCPServers are the servers named or described, in the order written.
+	MCPServers []MCPServer
+	// RequiredMCPServers must be connected before the agent is of use.
+	RequiredMCPServers []string
+	// ForkContext gives the agent the conversation so far.
+	ForkContext bool
+	// CriticalReminder ends the system prompt.
+	CriticalReminder string
 	// Body is the system prompt, trimmed. Prompt falls back to DefaultPrompt.
 	Body string
 
 	Source Source
 	// Path is the file, "--agents", or "builtin/NAME.md".
 	Path string
+	// Plugin is what brought the agent, nil without one.
+	Plugin *PluginInfo
 	// Line is where the body starts in Path, counted from 1; 0 without a body.
 	Line int
 	// Extra holds every other field, known or not, as JSON in the order written.
 	Extra map[string]json.RawMessage
+
+	// Lines says where each field was given, in the order of the file.
+	Lines []FieldLine
+	// Untrusted is set if the file belongs to a repository that is not trusted,
+	// so that it may narrow what an agent can do, but not widen it.
+	Untrusted bool
+}
+
+// FieldLine is the place of one field.
+type FieldLine struct {
+	Field string
+	Line  int // counted from 1
+}
+
+// LineOf returns the line of Path in which a field was given, counted from 1;
+// 0 if it was not given. The field is named as in Fields.
+func (d Definition) LineOf(field string) int {
+	if field == "body" {
+		return d.Line
+	}
+	for _, l := range d.Lines {
+		if l.Field == field {
+			return l.Line
+		}
+	}
+	return 0
+}
+
+// MCPServer is one entry of mcpServers: the name of a server that the session
+// has, or with Config one of the agent's own.
+type MCPServer struct {
+	Name   string
+	Config json.RawMessage // nil for a reference
 }
 
 // Prompt returns the body, or DefaultPrompt when the file has none.

@@ -7,7 +7,7 @@ import (
 )
 
 // AgentToolDescription lists the agents for the description of the Agent tool,
-// one "- type: when to use (Tools: …)" each, sorted by name. The same
+// one "- type: when to use (Properties: …; Tools: …)" each, sorted by name. The same
 // definitions give the same bytes in any order. Further lines of a description
 // are indented, so that none can pose as another agent's entry. Leave out
 // denied agents before the call.
@@ -18,7 +18,7 @@ func AgentToolDescription(defs []Definition) string {
 	})
 	var b strings.Builder
 	for _, d := range sorted {
-		b.WriteString("- " + d.Name + ": " + whenToUse(d.Description) + " (Tools: " + toolsText(d) + ")\n")
+		b.WriteString("- " + d.Name + ": " + whenToUse(d.Description) + " (" + properties(d) + "Tools: " + toolsText(d) + ")\n")
 	}
 	return b.String()
 }
@@ -32,6 +32,24 @@ func whenToUse(s string) string {
 	}
 	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
 	return strings.Join(lines, "\n  ")
+}
+
+// properties names what a caller must know besides the tools.
+func properties(d Definition) string {
+	var props []string
+	if d.ForkContext && InForce("forkContext") {
+		props = append(props, "access to current context")
+	}
+	if d.Background {
+		props = append(props, "runs in the background")
+	}
+	if d.OneShot {
+		props = append(props, "answers once")
+	}
+	if len(props) == 0 {
+		return ""
+	}
+	return "Properties: " + strings.Join(props, ", ") + "; "
 }
 
 func toolsText(d Definition) string {

@@ -92,7 +92,7 @@ func isAlias(key string) bool {
 
 func isList(key string) bool {
 	switch canonicalField(key) {
-	case "tools", "disallowedTools", "skills":
+	case "tools", "disallowedTools", "skills", "requiredMcpServers":
 		return true
 	}
 	return false
@@ -125,6 +125,8 @@ func (p *parser) set(d *Definition, f field) {
 			return
 		}
 		p.keep(d, f)
+	case "hooks", "mcpServers", "requiredMcpServers", "forkContext", "criticalSystemReminder":
+		p.setMore(d, f)
 	default:
 		p.setWord(d, f)
 	}
@@ -315,7 +317,7 @@ func (p *parser) keep(d *Definition, f field) {
 	d.Extra[f.key] = raw
 	switch {
 	case keptField(f.key) != "":
-		p.warn(f.line, "%s is kept but nothing acts on it", f.key)
+		// Fields says what is not in force.
 	case fold(f.key) == "allowedtools":
 		p.warn(f.line, "unknown field %q is ignored; the list of an agent is called tools", f.key)
 	default:

@@ -2,6 +2,7 @@ package defs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,23 +32,28 @@ func parseFlag(path, text string) ([]Definition, []Problem, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, nil, fmt.Errorf("invalid --agents configuration in %s: expected an object keyed by agent name, got %s", path, kind(root))
 	}
-	var defs []Definition
-	var problems []Problem
+	p := parser{path: path, from: Flag}
+	defs, problems := p.agents(root)
+	return defs, problems, nil
+}
+
+// agents reads an object of definitions; p is what their parsers have in common.
+func (p parser) agents(root *yaml.Node) (defs []Definition, problems []Problem) {
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		p := &parser{path: path, from: Flag}
-		d, err := p.flagEntry(root.Content[i], root.Content[i+1])
-		problems = append(problems, p.problems...)
+		one := p
+		d, err := one.flagEntry(root.Content[i], root.Content[i+1])
+		problems = append(problems, one.problems...)
 		if err == nil {
 			defs = append(defs, d)
 		}
 	}
-	return defs, problems, nil
+	return defs, problems
 }
 
 // flagEntry reads one definition. The key is the name, whatever the entry says.
 func (p *parser) flagEntry(key, value *yaml.Node) (Definition, error) {
 	p.name = key.Value
-	d := Definition{Source: p.from, Path: p.path}
+	d := Definition{Source: p.from, Path: p.path, Untrusted: p.distrust}
 	if value.Kind != yaml.MappingNode {
 		p.fail(value.Line, nil, "agent %q must be an object, not %s", shorten(key.Value, 60), kind(value))
 		return d, p.outcome()
@@ -76,10 +82,10 @@ func parseJSON(text string) (*yaml.Node, error) {
 	r.dec.UseNumber()
 	n, err := r.value(0)
 	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", r.at(), err)
+		return nil, &lineError{r.at(), err}
 	}
 	if _, err := r.dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("line %d: more text after the object", r.at())
+		return nil, &lineError{r.at(), errors.New("more text after the object")}
 	}
 	return n, nil
 }

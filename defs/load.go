@@ -1,13 +1,11 @@
 package defs
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -25,102 +23,172 @@ type Options struct {
 	AddDirs []string
 	// ManagedDir is the organisation's settings directory.
 	ManagedDir string
+	// PluginDirs are plugins that are read although no settings enable them.
+	PluginDirs []string
 	// FlagJSON is the value of --agents: JSON text, or the path of a JSON file.
 	FlagJSON string
 	// NoBuiltins leaves the built-in agents out.
 	NoBuiltins bool
+	// OmitBuiltins names built-in agents to leave out.
+	OmitBuiltins []string
 	// Simple reads no files at all: built-ins and FlagJSON only.
 	Simple bool
+	// Interactive keeps the built-ins whatever WithEnv finds.
+	Interactive bool
+	// Trusted reports whether the files below a directory are trusted; nil
+	// trusts all. It is asked about the repository root, or Cwd outside one, and
+	// about each of AddDirs. It may be called from any goroutine.
+	Trusted func(dir string) bool
 }
 
 // Load reads every source and resolves precedence. It fails only when FlagJSON
 // cannot be read as a whole or Cwd cannot be made absolute; everything else
 // ends in Set.Problems.
-func Load(o Options) (*Set, error) {
-	var trees [][]Definition
-	var problems []Problem
-	if !o.NoBuiltins {
-		b, ps := Builtins()
-		trees, problems = append(trees, b), append(problems, ps...)
-	}
-	roots, err := o.roots()
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range roots {
-		d, ps := loadTree(r)
-		trees, problems = append(trees, d), append(problems, ps...)
-	}
-	if o.FlagJSON != "" {
-		d, ps, err := o.loadFlag()
-		if err != nil {
-			return nil, err
-		}
-		trees, problems = append(trees, d), append(problems, ps...)
-	}
-	slices.SortStableFunc(trees, func(a, b []Definition) int { return rank(a) - rank(b) })
-	return newSet(trees, problems), nil
+func Load(o Options) (*Set, error) { return NewLoader(o).Load() }
+
+// Loader reads definitions again and again, and parses only what has changed
+// in between. Its methods must not be called at the same time.
+type Loader struct {
+	o     Options
+	cache map[fileKey]*parsed
+	deps  map[string]dep // every path the set depends on, as it was
+	set   *Set
+
+	// Of one Load.
+	old      map[fileKey]*parsed
+	layers   []layer
+	problems []Problem
 }
 
-func rank(tree []Definition) int {
-	if len(tree) == 0 {
-		return -1
+// NewLoader returns a loader that has read nothing yet.
+func NewLoader(o Options) *Loader { return &Loader{o: o} }
+
+// fileKey tells readings of one file apart that give different definitions.
+type fileKey struct {
+	path   string
+	from   Source
+	plugin string
+	prefix string
+	trust  bool
+}
+
+type parsed struct {
+	dep      dep
+	d        Definition
+	problems []Problem
+	ok       bool
+}
+
+// layer is one place with definitions; those of higher rank win.
+type layer struct {
+	from Source
+	defs []Definition
+}
+
+// Load reads every source, as the function Load does.
+func (l *Loader) Load() (*Set, error) {
+	l.old, l.cache, l.deps = l.cache, map[fileKey]*parsed{}, map[string]dep{}
+	l.layers, l.problems = nil, nil
+	l.addBuiltins()
+	if !l.o.Simple {
+		if err := l.addFiles(); err != nil {
+			return nil, err
+		}
 	}
-	return int(tree[0].Source)
+	if err := l.addFlag(); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(l.layers, func(a, b layer) int { return int(a.from) - int(b.from) })
+	l.set = newSet(l.layers, l.problems)
+	l.old, l.layers, l.problems = nil, nil, nil
+	return l.set, nil
+}
+
+func (l *Loader) add(from Source, defs []Definition, problems []Problem) {
+	l.layers = append(l.layers, layer{from, defs})
+	l.problems = append(l.problems, problems...)
+}
+
+func (l *Loader) addBuiltins() {
+	if l.o.NoBuiltins {
+		return
+	}
+	defs, ps := Builtins()
+	l.add(BuiltIn, slices.DeleteFunc(defs, func(d Definition) bool { return slices.Contains(l.o.OmitBuiltins, d.Name) }), ps)
 }
 
 // root is one directory of definitions.
 type root struct {
-	dir  string
-	from Source
+	dir      string
+	from     Source
+	distrust bool
+	plugin   *plugin
+	prefix   string // of names: "plugin:"
+	only     string // the one file to read, instead of dir
 }
 
-// roots lists the directories from the weakest to the strongest.
-func (o Options) roots() ([]root, error) {
-	if o.Simple {
-		return nil, nil
+// addFiles reads the sources on disk, within a rank from the weakest.
+func (l *Loader) addFiles() error {
+	project, err := l.o.project()
+	if err != nil {
+		return err
 	}
+	settings := l.readSettings(project)
+	l.addPlugins(settings)
+	for _, s := range settings {
+		l.addSettings(s)
+	}
+	for _, r := range l.o.roots(project) {
+		l.addTree(r)
+	}
+	return nil
+}
+
+// roots lists the directories from the weakest to the strongest of each rank.
+func (o Options) roots(project []place) []root {
 	var rs []root
 	user := o.userDir()
 	if user != "" {
-		rs = append(rs, root{user, User})
+		rs = append(rs, root{dir: filepath.Join(user, "agents"), from: User})
 	}
-	project, err := o.projectDirs()
-	if err != nil {
-		return nil, err
-	}
-	for _, dir := range project {
-		if dir != user {
-			rs = append(rs, root{dir, Project})
+	for _, p := range project {
+		if dir := filepath.Join(p.dir, ".claude"); dir != user {
+			rs = append(rs, root{dir: filepath.Join(dir, "agents"), from: Project, distrust: p.distrust})
 		}
 	}
 	if o.ManagedDir != "" {
-		rs = append(rs, root{agentsDir(o.ManagedDir), Managed})
+		rs = append(rs, root{dir: filepath.Join(o.ManagedDir, ".claude", "agents"), from: Managed})
 	}
-	return rs, nil
+	return rs
 }
 
-func agentsDir(dir string) string { return filepath.Join(dir, ".claude", "agents") }
-
+// userDir is the directory of the user's own configuration, or "".
 func (o Options) userDir() string {
 	switch {
 	case o.ConfigDir != "":
-		return filepath.Join(o.ConfigDir, "agents")
+		return o.ConfigDir
 	case o.Home != "":
-		return agentsDir(o.Home)
+		return filepath.Join(o.Home, ".claude")
 	}
 	return ""
 }
 
-// projectDirs returns the added directories and then the chain from the
-// repository root down to the working directory.
-func (o Options) projectDirs() ([]string, error) {
-	var dirs []string
+// place is a directory that may have a .claude.
+type place struct {
+	dir      string
+	distrust bool
+	added    bool // by AddDirs
+}
+
+// project returns the added directories and then the chain from the repository
+// root down to the working directory.
+func (o Options) project() ([]place, error) {
+	var places []place
 	for _, d := range o.AddDirs {
-		dirs = append(dirs, agentsDir(d))
+		places = append(places, place{d, o.distrusts(d), true})
 	}
 	if o.Cwd == "" {
-		return dirs, nil
+		return places, nil
 	}
 	cwd, err := filepath.Abs(o.Cwd)
 	if err != nil {
@@ -128,11 +196,14 @@ func (o Options) projectDirs() ([]string, error) {
 	}
 	chain := chainToRepository(cwd)
 	slices.Reverse(chain)
+	distrust := o.distrusts(chain[0])
 	for _, d := range chain {
-		dirs = append(dirs, agentsDir(d))
+		places = append(places, place{d, distrust, false})
 	}
-	return dirs, nil
+	return places, nil
 }
+
+func (o Options) distrusts(dir string) bool { return o.Trusted != nil && !o.Trusted(dir) }
 
 // chainToRepository lists cwd and its parents up to the one with .git. Outside
 // a repository it is cwd alone, so that a stray ~/.claude is never a project.
@@ -147,30 +218,6 @@ func chainToRepository(cwd string) []string {
 			return []string{cwd}
 		}
 	}
-}
-
-// loadTree reads one directory. Files are parsed side by side; the result is
-// in the order of their paths.
-func loadTree(r root) ([]Definition, []Problem) {
-	files, problems := findFiles(r.dir)
-	type result struct {
-		d        Definition
-		problems []Problem
-		ok       bool
-	}
-	results := make([]result, len(files))
-	inParallel(len(files), func(i int) {
-		d, ps, err := parseFile(files[i], r.from)
-		results[i] = result{d, ps, err == nil}
-	})
-	var defs []Definition
-	for _, res := range results {
-		problems = append(problems, res.problems...)
-		if res.ok {
-			defs = append(defs, res.d)
-		}
-	}
-	return defs, problems
 }
 
 // inParallel calls f for 0…n-1 on as many goroutines as there are processors
@@ -190,38 +237,4 @@ func inParallel(n int, f func(int)) {
 	}
 	close(next)
 	wg.Wait()
-}
-
-// parseFile is Parse for a file on disk; documentation beside the agents is a
-// warning, not a failure.
-func parseFile(path string, from Source) (Definition, []Problem, error) {
-	src, err := readLimited(path)
-	if err != nil {
-		p := Problem{Path: path, Text: fmt.Sprintf("cannot be read: %v", cause(err)), Fatal: true, cause: err}
-		return Definition{}, []Problem{p}, p
-	}
-	d, ps, err := Parse(path, src, from)
-	if errors.Is(err, ErrNotAgent) {
-		for i := range ps {
-			ps[i].Fatal = false
-		}
-	}
-	return d, ps, err
-}
-
-// loadFlag reads --agents, which is JSON or the path of a file with it.
-func (o Options) loadFlag() ([]Definition, []Problem, error) {
-	text := strings.TrimSpace(o.FlagJSON)
-	if strings.HasPrefix(text, "{") {
-		return ParseFlag(text)
-	}
-	path := text
-	if !filepath.IsAbs(path) && o.Cwd != "" {
-		path = filepath.Join(o.Cwd, path)
-	}
-	src, err := readLimited(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("--agents is neither a JSON object nor a readable file: %w", err)
-	}
-	return parseFlag(path, string(src))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // tree writes files into a new directory.
@@ -72,21 +73,25 @@ func TestLoadHigherSourceWins(t *testing.T) {
 		"a": "user: home", "b": "project: repo", "c": "flag: flag", "d": "managed: boss", "x": "project: added", "Explore": "user: mine",
 	}
 	got := winners(s)
-	delete(got, "general-purpose")
+	for _, name := range builtinNames() {
+		if name != "Explore" {
+			delete(got, name)
+		}
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if len(s.Problems) > 0 {
 		t.Errorf("problems: %v", texts(s.Problems))
 	}
-	if len(s.All) != 2+5+3+1+2+2 {
+	if len(s.All) != len(builtinNames())+5+3+1+2+2 {
 		t.Errorf("%d definitions in all", len(s.All))
 	}
 	if d, _ := s.Lookup("general-purpose"); d.Source != BuiltIn {
 		t.Errorf("general-purpose comes from %s", d.Source)
 	}
 	s = load(t, Options{Cwd: at("repo"), Home: at("home"), Simple: true})
-	if diff := cmp.Diff([]string{"Explore", "general-purpose"}, s.Names()); diff != "" {
+	if diff := cmp.Diff(builtinNames(), s.Names()); diff != "" {
 		t.Error(diff)
 	}
 	if s = load(t, Options{NoBuiltins: true}); len(s.All) != 0 {
@@ -221,7 +226,7 @@ func TestLoadIsDeterministic(t *testing.T) {
 			t.Fatal(diff)
 		}
 	}
-	if len(first.Active) != 42 || len(first.All) != 62 {
+	if len(first.Active) != 40+len(builtinNames()) || len(first.All) != 60+len(builtinNames()) {
 		t.Errorf("%d active of %d", len(first.Active), len(first.All))
 	}
 }
@@ -239,7 +244,7 @@ func TestLookupIgnoresCaseAndSeparators(t *testing.T) {
 func TestParseFlag(t *testing.T) {
 	ds, ps, err := ParseFlag(`{
   "one": {"description": "d: e", "prompt": " body ", "tools": ["Read", "Bash(a, b)"], "maxTurns": 3, "background": true, "model": "inherit", "color": "red"},
-  "two": {"description": "d", "tools": [], "mcpServers": [{"x": {"port": 1}}], "junk": 1},
+  "two": {"description": "d", "tools": [], "mcpServers": [{"x": {"port": 1}}, {"y": {"url": "u"}}], "junk": 1},
   "bad": {"prompt": "p"},
   "worse": 3,
   "a:b": {"description": "d"},
@@ -251,13 +256,17 @@ func TestParseFlag(t *testing.T) {
 	}
 	want := []Definition{
 		{Name: "one", Description: "d: e", Body: "body", Line: 2, Tools: []string{"Read", "Bash(a, b)"}, MaxTurns: 3, Background: true, Model: "inherit", Color: "red", Source: Flag, Path: FlagPath},
-		{Name: "two", Description: "d", Tools: []string{}, Source: Flag, Path: FlagPath, Extra: map[string]rawJSON{"mcpServers": rawJSON(`[{"x":{"port":1}}]`), "junk": rawJSON("1")}},
+		{Name: "two", Description: "d", Tools: []string{}, Source: Flag, Path: FlagPath, MCPServers: []MCPServer{{"y", rawJSON(`{"url":"u"}`)}}, Extra: map[string]rawJSON{"junk": rawJSON("1")}},
 	}
-	if diff := cmp.Diff(want, ds); diff != "" {
+	if diff := cmp.Diff(want, ds, cmpopts.IgnoreFields(Definition{}, "Lines")); diff != "" {
 		t.Error(diff)
 	}
+	if ds[1].LineOf("junk") != 3 {
+		t.Errorf("the lines are %v", ds[1].Lines)
+	}
 	wantProblems := []string{
-		"--agents:3: mcpServers is kept but nothing acts on it", `--agents:3: unknown field "junk" is ignored`,
+		`--agents:3: the MCP server "x" has neither a command nor a url; it is ignored`, `--agents:3: unknown field "junk" is ignored`,
+		"--agents:3: mcpServers is kept but not in force yet: no server is started for the agent",
 		`FATAL --agents:4: agent "bad" has no description; add a line description: saying when to use it`,
 		`FATAL --agents:5: agent "worse" must be an object, not "3"`, `FATAL --agents:6: the name "a:b" holds ":", which is reserved for plugins; choose another`,
 		"FATAL --agents:8: tools must be a list or words separated by commas, not a map",
@@ -283,6 +292,10 @@ func TestLoadFlagFromAFile(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
+}
+
+func builtinNames() []string {
+	return []string{"Bash", "Explore", "Plan", "claude-code-guide", "general-purpose", "statusline-setup", "verification"}
 }
 
 func TestBuiltins(t *testing.T) {
@@ -312,7 +325,7 @@ func TestBuiltins(t *testing.T) {
 }
 
 func TestSourceString(t *testing.T) {
-	for s, want := range map[Source]string{BuiltIn: "built-in", Plugin: "plugin", User: "user", Project: "project", Flag: "flag", Managed: "managed", 9: "source(9)"} {
+	for s, want := range map[Source]string{BuiltIn: "built-in", Plugin: "plugin", User: "user", Project: "project", Local: "local", Flag: "flag", Managed: "managed", 9: "source(9)"} {
 		if got := s.String(); got != want {
 			t.Errorf("%d is %q, want %q", int(s), got, want)
 		}
@@ -327,7 +340,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 	dir := tree(b, files)
 	for b.Loop() {
-		if s := load(b, Options{Cwd: dir}); len(s.Active) != 10_002 {
+		if s := load(b, Options{Cwd: dir}); len(s.Active) != 10_000+len(builtinNames()) {
 			b.Fatal(len(s.Active))
 		}
 	}

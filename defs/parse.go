@@ -1,8 +1,9 @@
 package defs
 
 import (
+	"cmp"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,6 +37,8 @@ func Parse(path string, src []byte, from Source) (Definition, []Problem, error) 
 type parser struct {
 	path     string
 	from     Source
+	plugin   *plugin // that brings the file, or nil
+	distrust bool    // the file is part of a repository that is not trusted
 	name     string
 	problems []Problem
 	fatal    *Problem // the first one
@@ -43,7 +46,7 @@ type parser struct {
 
 func (p *parser) warn(line int, format string, args ...any) {
 	p.problems = append(p.problems, Problem{
-		Path: p.path, Line: line, Agent: p.name, Text: fmt.Sprintf(format, args...),
+		Path: p.path, Line: line, Agent: p.name, Source: p.from, Text: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -53,7 +56,7 @@ func (p *parser) fail(line int, cause error, format string, args ...any) {
 		return
 	}
 	p.fatal = &Problem{
-		Path: p.path, Line: line, Agent: p.name, Text: fmt.Sprintf(format, args...), Fatal: true, cause: cause,
+		Path: p.path, Line: line, Agent: p.name, Source: p.from, Text: fmt.Sprintf(format, args...), Fatal: true, cause: cause,
 	}
 }
 
@@ -86,7 +89,10 @@ func (p *parser) parse(src []byte) (Definition, error) {
 	if f.unclosed {
 		p.warn(f.fence, "the closing --- is missing; the frontmatter is taken to end before line %d", f.frontLine+len(f.front))
 	}
-	d := Definition{Source: p.from, Path: p.path, Body: f.body, Line: f.bodyLine}
+	d := Definition{Source: p.from, Path: p.path, Body: f.body, Line: f.bodyLine, Untrusted: p.distrust}
+	if p.plugin != nil {
+		d.Plugin = p.plugin.info
+	}
 	p.decode(&d, p.fields(f))
 	return d, p.outcome()
 }
@@ -103,7 +109,11 @@ func (p *parser) decode(d *Definition, fields []field) {
 		seen[key] = f.line
 		f.key = key
 		p.set(d, f)
+		d.Lines = append(d.Lines, FieldLine{key, f.line})
 	}
+	p.restrict(d)
+	p.sayNotInForce(d)
+	slices.SortStableFunc(p.problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
 	p.name = d.Name
 	for i := range p.problems {
 		p.problems[i].Agent = d.Name
@@ -128,11 +138,7 @@ func (p *parser) require(d *Definition, fields []field, seen map[string]int) {
 	if len(fields) > 0 {
 		line = fields[0].line
 	}
-	if d.Name == "" && p.from == Plugin {
-		d.Name = strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path))
-		p.name = d.Name
-		p.warn(line, "no name; the file name %q is used", d.Name)
-	}
+	p.pluginDefaults(d, line)
 	switch {
 	case d.Name == "":
 		p.fail(line, nil, "no name; add a line name: to the frontmatter")

@@ -52,6 +52,12 @@ skills: [one, two]
 omitClaudeMd: true
 hooks:
   Stop: [{type: command, timeout: 5, on: true, x: null}]
+mcpServers:
+  - github
+  - own: {command: srv, args: [a]}
+requiredMcpServers: github
+forkContext: true
+criticalSystemReminder: Read only.
 version: 1.0
 ---
 
@@ -67,13 +73,28 @@ Carefully.
 		Name: "reviewer", Description: "Reviews code. Use it often.", Tools: []string{"Read", "Bash(git diff:*)", "Agent(a, b)"},
 		DisallowedTools: []string{"Write", "Edit", "NotebookEdit"}, Model: "opus", PermissionMode: "plan", MaxTurns: 20, Background: true,
 		Color: "blue", Effort: "xhigh", Memory: "project", Isolation: "worktree", InitialPrompt: "Start: now", Skills: []string{"one", "two"},
-		OmitClaudeMD: true, Body: "You review.\n\nCarefully.", Source: Project, Path: "r.md", Line: 26,
-		Extra: map[string]json.RawMessage{"hooks": json.RawMessage(`{"Stop":[{"type":"command","timeout":5,"on":true,"x":null}]}`), "version": json.RawMessage("1.0")},
+		OmitClaudeMD: true, Body: "You review.\n\nCarefully.", Source: Project, Path: "r.md", Line: 32,
+		Hooks:              json.RawMessage(`{"Stop":[{"type":"command","timeout":5,"on":true,"x":null}]}`),
+		MCPServers:         []MCPServer{{Name: "github"}, {"own", json.RawMessage(`{"command":"srv","args":["a"]}`)}},
+		RequiredMCPServers: []string{"github"}, ForkContext: true, CriticalReminder: "Read only.",
+		Extra: map[string]json.RawMessage{"version": json.RawMessage("1.0")},
+		Lines: []FieldLine{
+			{"name", 2}, {"description", 3}, {"tools", 6}, {"disallowedTools", 7}, {"model", 10}, {"permissionMode", 11}, {"maxTurns", 12},
+			{"background", 13}, {"color", 14}, {"effort", 15}, {"memory", 16}, {"isolation", 17}, {"initialPrompt", 18}, {"skills", 19}, {"omitClaudeMd", 20},
+			{"hooks", 21}, {"mcpServers", 23}, {"requiredMcpServers", 26}, {"forkContext", 27}, {"criticalSystemReminder", 28}, {"version", 29},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"r.md:21: hooks is kept but nothing acts on it", `r.md:23: unknown field "version" is ignored`}, texts(ps)); diff != "" {
+	var problems []string
+	for _, l := range want.Lines {
+		if info, known := fieldInfo(l.Field); known && !info.InForce {
+			problems = append(problems, fmt.Sprintf("r.md:%d: %s is kept but not in force yet: %s", l.Line, l.Field, info.Note))
+		}
+	}
+	problems = append(problems, `r.md:29: unknown field "version" is ignored`)
+	if diff := cmp.Diff(problems, texts(ps)); diff != "" {
 		t.Error(diff)
 	}
 	for _, p := range ps {
@@ -282,7 +303,7 @@ func TestParseEncodings(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Definition{}, "Line")); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Definition{}, "Line", "Lines")); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if x.warn == "" && len(ps) > 0 || x.warn != "" && (len(ps) != 1 || ps[0].String() != x.warn) {

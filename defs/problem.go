@@ -19,10 +19,14 @@ type Problem struct {
 	Line int
 	// Agent is the name of the definition, if it was known by then.
 	Agent string
-	Text  string
+	// Source is where the file belongs.
+	Source Source
+	Text   string
 	// Fatal is set when the definition was not loaded.
 	Fatal bool
 	cause error
+	// together marks what is wrong with several definitions, not with one.
+	together bool
 }
 
 // String returns "path:line: text", or "path: text" without a line.

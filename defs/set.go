@@ -19,9 +19,8 @@ type Set struct {
 // Lookup finds an active definition by name. The exact name wins; otherwise
 // case and separators do not count, and of several the highest source wins.
 func (s *Set) Lookup(name string) (Definition, bool) {
-	i, ok := slices.BinarySearchFunc(s.Active, name, func(d Definition, n string) int { return cmp.Compare(d.Name, n) })
-	if ok {
-		return s.Active[i], true
+	if d, ok := s.exact(name); ok {
+		return d, true
 	}
 	want, best := fold(name), -1
 	for i := range s.Active {
@@ -35,6 +34,14 @@ func (s *Set) Lookup(name string) (Definition, bool) {
 	return s.Active[best], true
 }
 
+func (s *Set) exact(name string) (Definition, bool) {
+	i, ok := slices.BinarySearchFunc(s.Active, name, func(d Definition, n string) int { return cmp.Compare(d.Name, n) })
+	if !ok {
+		return Definition{}, false
+	}
+	return s.Active[i], true
+}
+
 // Names returns the names of the active definitions, sorted.
 func (s *Set) Names() []string {
 	names := make([]string, len(s.Active))
@@ -46,31 +53,59 @@ func (s *Set) Names() []string {
 
 // newSet picks the active ones out of all, which come lowest rank first. Among
 // equals of one source a later tree is nearer and wins.
-func newSet(trees [][]Definition, problems []Problem) *Set {
+func newSet(layers []layer, problems []Problem) *Set {
 	s := &Set{Problems: problems}
-	active := map[string]Definition{}
-	for _, tree := range trees {
-		mine := make(map[string]Definition, len(tree))
-		for _, d := range tree {
-			if first, dup := mine[d.Name]; dup {
-				s.Problems = append(s.Problems, Problem{
-					Path: d.Path, Line: 1, Agent: d.Name,
-					Text: fmt.Sprintf("agent %q is already defined in %s, which is used; rename one of them", d.Name, first.Path),
-				})
-				continue
-			}
-			mine[d.Name] = d
-			active[d.Name] = d
-		}
-		s.All = append(s.All, tree...)
+	size := 0
+	for _, t := range layers {
+		size += len(t.defs)
 	}
-	for _, d := range active {
-		s.Active = append(s.Active, d)
+	s.All = make([]Definition, 0, size)
+	active := make(map[string]int, size) // index in All
+	trusted := map[string]int{}          // the same, of those that others confine
+	for _, t := range layers {
+		s.take(t, active, trusted)
+	}
+	s.Active = make([]Definition, 0, len(active))
+	for _, i := range active {
+		s.Active = append(s.Active, s.All[i])
 	}
 	slices.SortFunc(s.Active, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
-	s.Problems = append(s.Problems, lookalikes(s.Active)...)
+	s.complain(lookalikes(s.Active)...)
 	sortProblems(s.Problems)
 	return s
+}
+
+func (s *Set) take(t layer, active, trusted map[string]int) {
+	first := len(s.All)
+	for _, d := range t.defs {
+		old, shadows := active[d.Name]
+		if shadows && old >= first {
+			s.complain(Problem{
+				Path: d.Path, Line: 1, Agent: d.Name, Source: d.Source,
+				Text: fmt.Sprintf("agent %q is already defined in %s, which is used; rename one of them", d.Name, s.All[old].Path),
+			})
+			s.All = append(s.All, d)
+			continue
+		}
+		if base, confines := trusted[d.Name]; confines && d.Untrusted {
+			var ps []Problem
+			d, ps = confined(d, s.All[base])
+			s.complain(ps...)
+		}
+		active[d.Name] = len(s.All)
+		if !d.Untrusted {
+			trusted[d.Name] = len(s.All)
+		}
+		s.All = append(s.All, d)
+	}
+}
+
+// complain adds problems that arise from several definitions together.
+func (s *Set) complain(ps ...Problem) {
+	for i := range ps {
+		ps[i].together = true
+	}
+	s.Problems = append(s.Problems, ps...)
 }
 
 // lookalikes complains about active names that Lookup cannot tell apart unless
@@ -82,7 +117,7 @@ func lookalikes(active []Definition) []Problem {
 		key := fold(d.Name)
 		if other, dup := seen[key]; dup {
 			out = append(out, Problem{
-				Path: d.Path, Line: 1, Agent: d.Name,
+				Path: d.Path, Line: 1, Agent: d.Name, Source: d.Source,
 				Text: fmt.Sprintf("the name %q differs from %q (%s) only in case or separators; only the exact spelling tells them apart", d.Name, other.Name, other.Path),
 			})
 		}

@@ -13,18 +13,10 @@ import (
 // maxDepth bounds how deep folders below .claude/agents are followed.
 const maxDepth = 32
 
-// findFiles lists the Markdown files below dir in the order of their paths.
-// Links are followed, each real directory once. A missing dir is no problem.
-func findFiles(dir string) ([]string, []Problem) {
-	w := walker{seen: map[string]string{}}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	w.dir(dir, 0)
-	return w.files, w.problems
-}
-
+// walker lists the Markdown files below a directory in the order of their
+// paths. Links are followed, each real directory once.
 type walker struct {
+	visit    func(dir string) // is told each directory before it is read
 	files    []string
 	problems []Problem
 	seen     map[string]string // real directory → path it was reached by
@@ -32,6 +24,14 @@ type walker struct {
 
 func (w *walker) complain(path, format string, args ...any) {
 	w.problems = append(w.problems, Problem{Path: path, Text: fmt.Sprintf(format, args...), Fatal: true})
+}
+
+// root walks dir. A missing dir is no problem.
+func (w *walker) root(dir string) {
+	w.visit(dir)
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		w.dir(dir, 0)
+	}
 }
 
 func (w *walker) dir(dir string, depth int) {
@@ -45,6 +45,9 @@ func (w *walker) dir(dir string, depth int) {
 		return
 	}
 	w.seen[real] = dir
+	if depth > 0 {
+		w.visit(dir)
+	}
 	if depth > maxDepth {
 		w.complain(dir, "folders are nested more than %d deep; move the files up", maxDepth)
 		return

@@ -1,0 +1,15 @@
+package defs
+
+import "hash/fnv"
+
+// ShownColor returns Color, or for a definition without one the color that its
+// name always gets.
+func (d Definition) ShownColor() string {
+	if d.Color != "" {
+		return d.Color
+	}
+	h := fnv.New32a()
+	h.Write([]byte(d.Name)) // never fails
+	colors := Colors()
+	return colors[int(h.Sum32()%uint32(len(colors)))]
+}

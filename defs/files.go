@@ -1,0 +1,167 @@
+package defs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// dep is what a path looked like when it was read.
+type dep struct {
+	info fs.FileInfo // nil if there was nothing
+	// racy is set when the path had been written so shortly before that a
+	// further change may not show in its times.
+	racy bool
+}
+
+// racyWindow is longer than the clock of any file system is coarse, but for
+// those that count in seconds, where the size decides.
+const racyWindow = 50 * time.Millisecond
+
+func look(path string) dep {
+	info, err := os.Stat(path)
+	if err != nil {
+		return dep{}
+	}
+	return dep{info: info, racy: time.Since(info.ModTime()) < racyWindow}
+}
+
+// same reports whether nothing has happened between two looks.
+func (d dep) same(now dep) bool {
+	if d.info == nil || now.info == nil {
+		return d.info == nil && now.info == nil
+	}
+	return !d.racy && d.info.Size() == now.info.Size() && d.info.Mode() == now.info.Mode() &&
+		d.info.ModTime().Equal(now.info.ModTime()) && os.SameFile(d.info, now.info)
+}
+
+// depend notes that the set depends on a path.
+func (l *Loader) depend(path string) dep {
+	d := look(path)
+	l.deps[path] = d
+	return d
+}
+
+// addTree reads one directory, or one file. Files are parsed side by side; the
+// result is in the order of their paths.
+func (l *Loader) addTree(r root) {
+	files := []string{r.only}
+	if r.only == "" {
+		w := walker{seen: map[string]string{}, visit: func(dir string) { l.depend(dir) }}
+		w.root(r.dir)
+		files = w.files
+		l.problems = append(l.problems, stamped(w.problems, r.from)...)
+	}
+	var defs []Definition
+	for _, res := range l.parseAll(r, files) {
+		l.problems = append(l.problems, res.problems...)
+		if res.ok {
+			defs = append(defs, res.d)
+		}
+	}
+	l.layers = append(l.layers, layer{r.from, defs})
+}
+
+func stamped(ps []Problem, from Source) []Problem {
+	for i := range ps {
+		ps[i].Source = from
+	}
+	return ps
+}
+
+// parseAll parses what is not known from an earlier Load.
+func (l *Loader) parseAll(r root, files []string) []*parsed {
+	results := make([]*parsed, len(files))
+	inParallel(len(files), func(i int) {
+		key := r.key(files[i])
+		now := look(files[i]) // before the reading, so that a change in between is seen later
+		if known := l.old[key]; known != nil && known.dep.same(now) {
+			results[i] = known
+			return
+		}
+		results[i] = r.parse(files[i])
+		results[i].dep = now
+	})
+	for i, res := range results {
+		l.cache[r.key(files[i])] = res
+		l.deps[files[i]] = res.dep
+	}
+	return results
+}
+
+func (r root) key(path string) fileKey {
+	k := fileKey{path: path, from: r.from, trust: !r.distrust, prefix: r.prefixOf(path)}
+	if r.plugin != nil {
+		k.plugin = r.plugin.identity
+	}
+	return k
+}
+
+// prefixOf is what the folders between the root and a plugin's file add to its
+// name.
+func (r root) prefixOf(path string) string {
+	if r.plugin == nil || r.only != "" {
+		return r.prefix
+	}
+	rel, err := filepath.Rel(r.dir, filepath.Dir(path))
+	if err != nil || rel == "." {
+		return r.prefix
+	}
+	return r.prefix + strings.ReplaceAll(filepath.ToSlash(rel), "/", ":") + ":"
+}
+
+// parse is Parse for a file on disk; documentation beside the agents is a
+// warning, not a failure.
+func (r root) parse(path string) *parsed {
+	p := &parser{path: path, from: r.from, distrust: r.distrust, plugin: r.plugin}
+	src, err := readLimited(path)
+	if err != nil {
+		p.fail(0, err, "cannot be read: %v", cause(err))
+		return &parsed{problems: p.problemsAfter(p.outcome())}
+	}
+	d, err := p.parse(src)
+	if errors.Is(err, ErrNotAgent) {
+		for i := range p.problems {
+			p.problems[i].Fatal = false
+		}
+	}
+	if prefix := r.prefixOf(path); err == nil && prefix != "" {
+		d.Name = prefix + d.Name
+		for i := range p.problems {
+			p.problems[i].Agent = d.Name
+		}
+	}
+	return &parsed{d: d, problems: p.problems, ok: err == nil}
+}
+
+// problemsAfter returns the problems once the outcome has been added to them.
+func (p *parser) problemsAfter(error) []Problem { return p.problems }
+
+// addFlag reads --agents, which is JSON or the path of a file with it.
+func (l *Loader) addFlag() error {
+	text := strings.TrimSpace(l.o.FlagJSON)
+	switch {
+	case text == "":
+		return nil
+	case strings.HasPrefix(text, "{"):
+		defs, ps, err := ParseFlag(text)
+		l.add(Flag, defs, ps)
+		return err
+	}
+	path := text
+	if !filepath.IsAbs(path) && l.o.Cwd != "" {
+		path = filepath.Join(l.o.Cwd, path)
+	}
+	l.depend(path)
+	src, err := readLimited(path)
+	if err != nil {
+		return fmt.Errorf("--agents is neither a JSON object nor a readable file: %w", err)
+	}
+	defs, ps, err := parseFlag(path, string(src))
+	l.add(Flag, defs, ps)
+	return err
+}

@@ -1,0 +1,119 @@
+package defs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// settings is one settings file, as far as it is about agents.
+type settings struct {
+	path     string
+	from     Source
+	distrust bool
+	root     *yaml.Node
+}
+
+// readSettings reads the settings files from the weakest to the strongest.
+func (l *Loader) readSettings(project []place) []settings {
+	var all []settings
+	read := func(from Source, distrust bool, path ...string) {
+		s := settings{path: filepath.Join(path...), from: from, distrust: distrust}
+		if l.readSettingsFile(&s) {
+			all = append(all, s)
+		}
+	}
+	user := l.o.userDir()
+	if user != "" {
+		read(User, false, user, "settings.json")
+	}
+	for _, from := range []Source{Project, Local} {
+		for _, p := range project {
+			dir := filepath.Join(p.dir, ".claude")
+			switch {
+			case dir == user || p.added: // the user's own, or not a place of settings
+			case from == Project:
+				read(Project, p.distrust, dir, "settings.json")
+			default:
+				read(Local, p.distrust, dir, "settings.local.json")
+			}
+		}
+	}
+	if l.o.ManagedDir != "" {
+		read(Managed, false, l.o.ManagedDir, "managed-settings.json")
+		drop := filepath.Join(l.o.ManagedDir, "managed-settings.d")
+		l.depend(drop)
+		more, err := filepath.Glob(filepath.Join(drop, "*.json"))
+		if err != nil { // a directory that is itself a bad pattern
+			l.problems = append(l.problems, Problem{Path: drop, Source: Managed, Text: err.Error(), Fatal: true, cause: err})
+		}
+		for _, path := range more {
+			read(Managed, false, path)
+		}
+	}
+	return all
+}
+
+// readSettingsFile reports false for a file that is not there or is broken.
+func (l *Loader) readSettingsFile(s *settings) bool {
+	l.depend(s.path)
+	src, err := readLimited(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if err == nil && len(src) > MaxFileSize {
+		err = fmt.Errorf("it is larger than %d bytes", MaxFileSize)
+	}
+	if err == nil {
+		text, _ := decodeText(src)
+		s.root, err = parseJSON(text)
+	}
+	if err == nil && s.root.Kind != yaml.MappingNode {
+		err = errors.New("it is not an object")
+	}
+	if err != nil {
+		l.problems = append(l.problems, Problem{
+			Path: s.path, Source: s.from, Line: lineOf(err), Text: fmt.Sprintf("the settings cannot be read, so their agents are missing: %v", cause(err)), Fatal: true, cause: err,
+		})
+		return false
+	}
+	return true
+}
+
+// addSettings reads the agents of a settings file, at the file's own rank.
+func (l *Loader) addSettings(s settings) {
+	agents := child(s.root, "agents")
+	switch {
+	case agents == nil:
+		return
+	case agents.Kind != yaml.MappingNode:
+		l.problems = append(l.problems, Problem{
+			Path: s.path, Line: agents.Line, Source: s.from, Fatal: true,
+			Text: "agents must be an object keyed by agent name, not " + kind(agents),
+		})
+		return
+	}
+	p := parser{path: s.path, from: s.from, distrust: s.distrust}
+	defs, ps := p.agents(agents)
+	l.add(s.from, defs, ps)
+}
+
+// lineError is an error at a line of a text.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+func lineOf(err error) int {
+	var le *lineError
+	if errors.As(err, &le) {
+		return le.line
+	}
+	return 0
+}
