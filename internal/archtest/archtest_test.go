@@ -28,6 +28,7 @@ var may = map[string][]string{
 
 	// 1: one step up
 	"event":                    {"mailbox", "model"},
+	"internal/defedit":         {"defs"},
 	"internal/transcript":      {"internal/journal", "mailbox", "model"},
 	"mailbox/natsbox":          {"internal/journal", "internal/natsd", "mailbox"},
 	"model/anthropic":          {"model", "model/internal/sse", "model/internal/transport"},
@@ -60,7 +61,7 @@ var may = map[string][]string{
 	},
 
 	// 6: programs
-	"cmd/swarm":       {"", "actors", "defs", "event", "examples/review", "mailbox", "model", "team"},
+	"cmd/swarm":       {"", "actors", "defs", "event", "examples/review", "internal/defedit", "mailbox", "model", "team"},
 	"examples/review": {"", "defs"},
 	"examples/embed":  {"", "actors", "event"},
 	"examples/bus":    {"mailbox", "mailbox/natsbox"},
@@ -81,6 +82,7 @@ var owner = map[string][]string{
 	"github.com/nats-io/nats.go":             {"", "internal/natsd", "mailbox/natsbox"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
+	"charm.land":                             {"cmd/swarm"},
 	"go.yaml.in/yaml":                        {"defs", "model/script"},
 	"mvdan.cc/sh":                            {"internal/permission"},
 	"github.com/gofrs/flock":                 {"internal/journal", "internal/natsd"},

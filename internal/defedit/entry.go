@@ -1,0 +1,180 @@
+package defedit
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/actorswarm/swarm/defs"
+)
+
+// entry is a field with the lines it was written in.
+type entry struct {
+	defs.Field
+	comments []string // the lines of comment above it
+	block    []string // its own lines
+	loose    bool     // comments at the end that belong to no field
+}
+
+// entries pairs the fields with their lines. A comment at the beginning of a
+// line belongs to the field below it.
+func (f file) entries(fields []defs.Field) []entry {
+	var out []entry
+	var comments []string
+	at := 0
+	for i, field := range fields {
+		start, end := field.Line-f.first, len(f.front)
+		if i+1 < len(fields) {
+			end = fields[i+1].Line - f.first
+		}
+		start, end = min(max(start, at), len(f.front)), min(max(end, at), len(f.front))
+		above, _ := comb(f.front[at:start], "")
+		e := entry{Field: field}
+		comments = append(comments, above...)
+		e.comments = comments
+		comments, e.block = comb(f.front[start:max(start, end)], e.Text)
+		out = append(out, e)
+		at = max(start, end)
+	}
+	rest, _ := comb(f.front[at:], "")
+	if comments = append(comments, rest...); len(comments) > 0 {
+		out = append(out, entry{comments: comments, loose: true})
+	}
+	return out
+}
+
+// comb takes the comments at the beginning of a line out of lines, and the
+// blank lines at the end. What is part of text is no comment.
+func comb(lines []string, text string) (comments, rest []string) {
+	for _, l := range lines {
+		if strings.HasPrefix(l, "#") && !strings.Contains(text, strings.TrimSpace(l)) {
+			comments = append(comments, strings.TrimRight(l, " \t"))
+			continue
+		}
+		rest = append(rest, l)
+	}
+	for len(rest) > 0 && strings.TrimSpace(rest[len(rest)-1]) == "" {
+		rest = rest[:len(rest)-1]
+	}
+	return comments, rest
+}
+
+// name is the name that the field is written with.
+func (e entry) name(from defs.Source) string {
+	if e.Name == "" || e.Name == "oneShot" && from != defs.BuiltIn {
+		return e.Key
+	}
+	return e.Name
+}
+
+// lines returns the entry as it is to be written.
+func (e entry) lines(from defs.Source) []string {
+	out := slices.Clone(e.comments)
+	switch {
+	case e.loose:
+		return out
+	case e.Unread:
+		for _, l := range e.block {
+			out = append(out, strings.TrimRight("# "+l, " \t"))
+		}
+		return out
+	}
+	text, err := e.text(e.name(from))
+	if err != nil {
+		// Kept as it is. If that is no YAML at all, Format finds out.
+		return append(out, e.block...)
+	}
+	if e.Comment != "" && !strings.HasSuffix(text, " "+e.Comment) && !slices.Contains(e.block, text) {
+		out = append(out, e.Comment)
+	}
+	return append(out, text)
+}
+
+// text returns the first form of the entry that reads as the same value.
+func (e entry) text(name string) (string, error) {
+	for _, form := range e.forms(name) {
+		if e.reads(form, name) {
+			return form, nil
+		}
+	}
+	return "", errNoForm
+}
+
+// forms lists the ways to write the entry, the best one first.
+func (e entry) forms(name string) []string {
+	key := keyText(name)
+	verbatim := e.verbatim(key)
+	if verbatim != "" && commented(e.block) {
+		return []string{verbatim}
+	}
+	if items, ok := e.items(); ok {
+		return append(listForms(key, items, e.Comment), verbatim)
+	}
+	if e.Single {
+		return append(e.singleForms(key), verbatim)
+	}
+	return []string{verbatim, key + ": " + printable(e.Value)}
+}
+
+// verbatim is the entry as it was written, but for the name.
+func (e entry) verbatim(key string) string {
+	text := strings.Join(e.block, "\n")
+	if rest, ok := strings.CutPrefix(text, e.Key+":"); ok {
+		return key + ":" + rest
+	}
+	return text
+}
+
+// commented reports comments that only a verbatim copy keeps.
+func commented(block []string) bool {
+	return len(block) > 1 && slices.ContainsFunc(block, func(l string) bool {
+		l = strings.TrimSpace(l)
+		return strings.HasPrefix(l, "#") || strings.Contains(l, " #")
+	})
+}
+
+// items returns the members of a field that holds a list of names.
+func (e entry) items() (items []string, ok bool) {
+	switch e.Name {
+	case "tools", "disallowedTools", "skills", "requiredMcpServers":
+	default:
+		return nil, false
+	}
+	if e.Single {
+		items = defs.SplitTools(strings.Trim(e.Text, "[]"))
+		return items, len(items) > 0 && !e.Plain
+	}
+	var values []any
+	if json.Unmarshal(e.Value, &values) != nil {
+		return nil, false
+	}
+	for _, v := range values {
+		text, isText := v.(string)
+		if !isText {
+			return nil, false
+		}
+		items = append(items, defs.SplitTools(text)...)
+	}
+	return items, true
+}
+
+// reads reports whether form is one entry of this name and value.
+func (e entry) reads(form, name string) bool {
+	if form == "" {
+		return false
+	}
+	fields, err := defs.ReadFields([]byte("---\n" + form + "\n---\n"))
+	if err != nil || len(fields) != 1 || fields[0].Repaired || fields[0].Key != name {
+		return false
+	}
+	got := entry{Field: fields[0]}
+	if want, ok := e.items(); ok {
+		items, _ := got.items()
+		return slices.Equal(items, want)
+	}
+	if e.Single && e.Name != "" && !e.Plain {
+		return got.Single && !got.Plain && strings.TrimSpace(got.Text) == strings.TrimSpace(e.Text)
+	}
+	return got.Text == e.Text && got.Single == e.Single && bytes.Equal(got.Value, e.Value)
+}
