@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/model"
 )
@@ -53,6 +54,8 @@ type Options struct {
 	Getenv func(string) string
 	// Logger gets what is wrong inside; nil discards it.
 	Logger *slog.Logger
+
+	disk journal.FS // of the journal; nil is the operating system's. For tests
 }
 
 // settle fills in what was left out.

@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -142,6 +143,7 @@ func parseRules(texts []string, source string) ([]permission.Rule, error) {
 
 func (s *Session) openStore(ctx context.Context) (err error) {
 	s.store, err = transcript.Open(ctx, s.info.Path, s.info.ID, transcript.Options{
+		Journal: journal.Options{FS: s.opts.disk},
 		Settled: s.settled,
 		Arrived: s.arrived,
 	})

@@ -55,8 +55,8 @@ var may = map[string][]string{
 
 	// 5: composition
 	"": {
-		"actors", "defs", "event", "internal/agent", "internal/natsd", "internal/permission", "internal/transcript",
-		"mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
+		"actors", "defs", "event", "internal/agent", "internal/journal", "internal/natsd", "internal/permission",
+		"internal/transcript", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
 		"team", "tool", "tool/builtin",
 	},
 
