@@ -29,18 +29,29 @@ type control struct {
 	run, session context.Context
 	endRun, end  context.CancelCauseFunc
 
-	signals chan os.Signal
-	done    sync.WaitGroup
-	once    sync.Once
-	exit    func(int)
+	signals  chan os.Signal
+	giveBack func() // gives the signals back; nil if none were taken
+	done     sync.WaitGroup
+	once     sync.Once
+	exit     func(int)
 }
 
 func takeControl(ctx context.Context, exit func(int)) *control {
 	c := newControl(ctx, exit)
-	signal.Notify(c.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // by nohup, or a shell for what it runs behind
+			signal.Notify(c.signals, s)
+		}
+	}
 	// A broken pipe would kill the process in the middle of what it does, and
-	// commands with children of their own would be left. The write says enough.
-	signal.Ignore(syscall.SIGPIPE)
+	// what its commands have started would be left. The failed write says enough.
+	// Ignoring it would be handed on to the commands.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	c.giveBack = func() {
+		signal.Stop(c.signals)
+		signal.Stop(pipe)
+	}
 	return c
 }
 
@@ -75,8 +86,9 @@ func (c *control) unread() { c.end(errNoReader) }
 // release gives the signals back. It may be called more than once.
 func (c *control) release() {
 	c.once.Do(func() {
-		signal.Stop(c.signals)
-		signal.Reset(syscall.SIGPIPE)
+		if c.giveBack != nil {
+			c.giveBack()
+		}
 		close(c.signals)
 		c.done.Wait()
 		c.end(nil)

@@ -35,34 +35,35 @@ func story() []event.Event {
 	}
 	usage := model.Usage{InputTokens: 4000, OutputTokens: 100}
 	return timed(
-		at3(lead, event.Requested{Step: 0}),
-		at3(lead, answered("I will look.", usage, grep, spawn)),
-		at3(lead, event.CallStarted{Call: grep}),
-		at3(lead, event.CallStarted{Call: spawn}),
-		at3(security, event.Started{Model: "m", Prompt: "look at src\nand tell me", Background: true}),
-		at3(lead, event.CallFinished{Call: spawn, Text: "at work", Detail: json.RawMessage(`{"status":"teammate_spawned"}`)}),
-		at3(lead, event.CallFinished{Call: grep, Text: "src/a\nsrc/b", Took: 20 * time.Millisecond}),
-		at3(nameless, event.Started{Model: "m", Prompt: "explore"}),
-		at3(nameless, event.StateChanged{From: "starting", To: "queued"}),
-		at3(security, event.BackingOff{Backoff: model.Backoff{Attempt: 2, MaxAttempts: 10, Delay: 12 * time.Second, Status: 529, Reason: "the API is overloaded"}}),
-		at3(security, answered("", usage, read, send, rm)),
-		at3(security, event.CallFinished{Call: read, Text: "1\tpackage main\x1b[31m", Took: 1500 * time.Millisecond}),
-		at3(security, event.MailSent{Envelope: mail}),
-		at3(security, event.CallFinished{Call: send, Text: "queued for team-lead"}),
-		at3(lead, event.MailArrived{Envelope: mail}),
-		at3(security, event.MailSettled{IDs: []mailbox.ID{"m1"}, State: mailbox.StateDelivered}),
-		at3(security, event.MailSettled{IDs: []mailbox.ID{"m1"}, State: mailbox.StateRead}),
-		at3(security, event.Denied{Call: rm, Rule: "Bash(rm:*)", Reason: "a rule denies it"}),
-		at3(security, event.CallFinished{Call: rm, Text: "permission denied: a rule denies it", IsError: true}),
-		at3(security, answered("done with it", usage)),
-		at3(security, event.TurnEnded{Outcome: "completed", Text: "done with it", Steps: 2, Usage: usage, Took: 3 * time.Second}),
-		at3(lead, event.MailSent{Envelope: lost}),
-		at3(lead, event.MailSettled{IDs: []mailbox.ID{"m2"}, State: mailbox.StateDead}),
-		at3(nameless, event.TurnEnded{Outcome: "failed", Reason: "the model refused to answer", Steps: 1, Took: time.Second}),
-		at3(lead, event.Warning{Text: "the bus was away for a while"}),
-		at3(lead, event.Delta{Text: "All"}),
-		at3(lead, answered("All is well.", usage)),
-		at3(lead, event.TurnEnded{Outcome: "completed", Text: "All is well.", Steps: 2, Usage: usage, Took: 5 * time.Second}),
+		of(lead, event.Requested{Step: 0}),
+		of(lead, answered("I will look.", usage, grep, spawn)),
+		of(lead, event.CallStarted{Call: grep}),
+		of(lead, event.CallStarted{Call: spawn}),
+		of(security, event.Started{Model: "m", Prompt: "look at src\nand tell me", Background: true}),
+		of(lead, event.CallFinished{Call: spawn, Text: "at work", Detail: json.RawMessage(`{"status":"teammate_spawned"}`)}),
+		of(lead, event.CallFinished{Call: grep, Text: "src/a\nsrc/b", Took: 20 * time.Millisecond}),
+		of(nameless, event.Started{Model: "m", Prompt: "explore"}),
+		of(nameless, event.StateChanged{From: "starting", To: "queued"}),
+		of(security, event.BackingOff{Backoff: model.Backoff{Attempt: 2, MaxAttempts: 10, Delay: 12 * time.Second, Status: 529, Reason: "the API is overloaded"}}),
+		of(security, answered("", usage, read, send, rm)),
+		of(security, event.CallFinished{Call: read, Text: "1\tpackage main\x1b[31m", Took: 1500 * time.Millisecond}),
+		of(security, event.MailSent{Envelope: mail}),
+		of(security, event.CallFinished{Call: send, Text: "queued for team-lead"}),
+		of(lead, event.MailArrived{Envelope: mail}),
+		of(security, event.MailSettled{IDs: []mailbox.ID{"m1"}, State: mailbox.StateDelivered}),
+		of(security, event.MailSettled{IDs: []mailbox.ID{"m1"}, State: mailbox.StateRead}),
+		of(security, event.Denied{Call: rm, Rule: "Bash(rm:*)", Reason: "a rule denies it"}),
+		of(security, event.CallFinished{Call: rm, Text: "permission denied: a rule denies it", IsError: true}),
+		of(security, answered("done with it", usage)),
+		of(security, event.TurnEnded{Outcome: "completed", Text: "done with it", Steps: 2, Usage: usage, Took: 3 * time.Second}),
+		of(lead, event.MailSent{Envelope: lost}),
+		of(lead, event.MailSettled{IDs: []mailbox.ID{"m2"}, State: mailbox.StateDead}),
+		of(nameless, event.TurnEnded{Outcome: "failed", Reason: "the model refused to answer", Steps: 1, Took: time.Second}),
+		of(lead, event.Warning{Text: "the bus was away for a while"}),
+		of(lead, event.Requested{Step: 1}),
+		of(lead, event.Delta{Text: "All"}),
+		of(lead, answered("All is well.", usage)),
+		of(lead, event.TurnEnded{Outcome: "completed", Text: "All is well.", Steps: 2, Usage: usage, Took: 5 * time.Second}),
 	)
 }
 
@@ -80,7 +81,7 @@ func answered(text string, u model.Usage, calls ...model.Call) event.Answered {
 	}}
 }
 
-func at3(a event.Agent, f event.Fact) event.Event { return event.Event{Agent: a, Fact: f} }
+func of(a event.Agent, f event.Fact) event.Event { return event.Event{Agent: a, Fact: f} }
 
 // timed numbers the events, a tenth of a second apart.
 func timed(all ...event.Event) []event.Event {
