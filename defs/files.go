@@ -84,11 +84,15 @@ func (l *Loader) parseAll(r root, files []string) []*parsed {
 			return
 		}
 		results[i] = r.parse(files[i])
-		results[i].dep = now
+		results[i].dep, results[i].root = now, r
 	})
 	for i, res := range results {
-		l.cache[r.key(files[i])] = res
-		l.deps[files[i]] = res.dep
+		key := r.key(files[i])
+		if _, twice := l.deps[files[i]]; twice {
+			key = fileKey{} // whatever stands for it is not in the cache
+		}
+		l.byPath[files[i]] = key
+		l.cache[r.key(files[i])], l.deps[files[i]] = res, res.dep
 	}
 	return results
 }

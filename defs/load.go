@@ -51,8 +51,10 @@ func Load(o Options) (*Set, error) { return NewLoader(o).Load() }
 type Loader struct {
 	o     Options
 	cache map[fileKey]*parsed
-	deps  map[string]dep // every path the set depends on, as it was
-	set   *Set
+	// byPath is the key of each file that is read once.
+	byPath map[string]fileKey
+	deps   map[string]dep // every path the set depends on, as it was
+	set    *Set
 
 	// Of one Load.
 	old      map[fileKey]*parsed
@@ -73,6 +75,7 @@ type fileKey struct {
 }
 
 type parsed struct {
+	root     root
 	dep      dep
 	d        Definition
 	problems []Problem
@@ -88,6 +91,7 @@ type layer struct {
 // Load reads every source, as the function Load does.
 func (l *Loader) Load() (*Set, error) {
 	l.old, l.cache, l.deps = l.cache, map[fileKey]*parsed{}, map[string]dep{}
+	l.byPath = map[string]fileKey{}
 	l.layers, l.problems = nil, nil
 	l.addBuiltins()
 	if !l.o.Simple {

@@ -331,17 +331,3 @@ func TestSourceString(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkLoad reads 10,000 files of 2 KB.
-func BenchmarkLoad(b *testing.B) {
-	files := map[string]string{}
-	for i := range 10_000 {
-		files[fmt.Sprintf(".claude/agents/%d/a%d.md", i%100, i)] = file(fmt.Sprintf("agent-%d", i), "Use it: for things") + strings.Repeat("Do it well.\n", 160)
-	}
-	dir := tree(b, files)
-	for b.Loop() {
-		if s := load(b, Options{Cwd: dir}); len(s.Active) != 10_000+len(builtinNames()) {
-			b.Fatal(len(s.Active))
-		}
-	}
-}

@@ -53,13 +53,14 @@ func (p *parser) recoverLines(f frontmatter) []field {
 	seen := map[string]bool{}
 	count := 0
 	entries, lead := cutEntries(f, func(cur *entry, key string) bool {
+		if count >= maxEntries {
+			return false // before any work on a line: there may be a million
+		}
 		known := canonicalField(key)
 		if cur != nil && isProse(cur.key) && (known == "" && (cur.spill || isDialogue(key)) || seen[known]) {
 			return false
 		}
-		if count++; count > maxEntries {
-			return false
-		}
+		count++
 		if known != "" {
 			seen[known] = true
 		}
@@ -110,7 +111,7 @@ func cutEntries(f frontmatter, starts func(cur *entry, key string) bool) (entrie
 			lead = lead || strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#")
 			continue
 		}
-		cur.more = append(cur.more, line)
+		cur.more = f.front[cur.line-f.frontLine+1 : i+1]
 		cur.spill = cur.spill || spills(line)
 	}
 	return entries, lead
@@ -205,12 +206,11 @@ func (e *entry) text() string {
 	if strings.HasPrefix(first, "|") || strings.HasPrefix(first, ">") {
 		return strings.TrimSpace(strings.Join(dedent(e.more), "\n"))
 	}
-	lines := append([]string{first}, dedent(e.more)...)
 	sep := " "
 	if e.spill {
 		sep = "\n"
 	}
-	return unquote(strings.TrimSpace(strings.Join(lines, sep)))
+	return unquote(strings.TrimSpace(first + sep + strings.Join(dedent(e.more), sep)))
 }
 
 func dedent(lines []string) []string {

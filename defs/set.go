@@ -14,6 +14,8 @@ type Set struct {
 	All []Definition
 	// Problems is sorted by path and line.
 	Problems []Problem
+
+	untrusted bool // some definition is of a repository that is not trusted
 }
 
 // Lookup finds an active definition by name. The exact name wins; otherwise
@@ -34,8 +36,12 @@ func (s *Set) Lookup(name string) (Definition, bool) {
 	return s.Active[best], true
 }
 
+func (s *Set) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(s.Active, name, func(d Definition, n string) int { return cmp.Compare(d.Name, n) })
+}
+
 func (s *Set) exact(name string) (Definition, bool) {
-	i, ok := slices.BinarySearchFunc(s.Active, name, func(d Definition, n string) int { return cmp.Compare(d.Name, n) })
+	i, ok := s.find(name)
 	if !ok {
 		return Definition{}, false
 	}
@@ -78,6 +84,7 @@ func newSet(layers []layer, problems []Problem) *Set {
 func (s *Set) take(t layer, active, trusted map[string]int) {
 	first := len(s.All)
 	for _, d := range t.defs {
+		s.untrusted = s.untrusted || d.Untrusted
 		old, shadows := active[d.Name]
 		if shadows && old >= first {
 			s.complain(Problem{

@@ -1,0 +1,109 @@
+package defs
+
+import (
+	"reflect"
+	"slices"
+)
+
+// Refresh looks whether anything that the last Load or Refresh read has
+// changed, and returns the set as it is now: the same pointer if nothing has.
+// With an error the last set is returned, and stays in use.
+func (l *Loader) Refresh() (*Set, error) {
+	if l.set == nil {
+		return l.Load()
+	}
+	changed := l.changed()
+	if len(changed) == 0 {
+		return l.set, nil
+	}
+	before := l.set
+	if l.patch(changed) {
+		return l.set, nil
+	}
+	after, err := l.Load()
+	if err != nil || sameSet(before, after) {
+		l.set = before
+	}
+	return l.set, err
+}
+
+func sameSet(a, b *Set) bool {
+	return len(a.All) == len(b.All) && reflect.DeepEqual(a.Problems, b.Problems) && len(Diff(a, b)) == 0 &&
+		slices.EqualFunc(a.All, b.All, func(x, y Definition) bool { return x.equal(&y) })
+}
+
+// changed returns the paths that no longer look as they did.
+func (l *Loader) changed() []string {
+	var paths []string
+	for path, d := range l.deps {
+		if !d.same(look(path)) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// patch puts definitions that were edited in place into the set, without
+// walking and joining everything again. It reports false, and has done
+// nothing, if a change may concern more than one definition.
+func (l *Loader) patch(paths []string) bool {
+	var edits []*edit
+	for _, path := range paths {
+		e := l.edit(path)
+		if e == nil {
+			return false
+		}
+		edits = append(edits, e)
+	}
+	for _, e := range edits {
+		l.cache[e.key], l.deps[e.key.path] = e.after, e.after.dep
+		if !e.before.d.equal(&e.after.d) || !reflect.DeepEqual(e.before.problems, e.after.problems) {
+			l.set = l.set.with(e.before.d, e.after.d, e.after.problems)
+		}
+	}
+	return true
+}
+
+// edit is one definition before and after its file was written.
+type edit struct {
+	key           fileKey
+	before, after *parsed
+}
+
+// edit reads a changed file again. It returns nil if that is not enough.
+func (l *Loader) edit(path string) *edit {
+	key := l.byPath[path] // none, if the path is no definition or several
+	before := l.cache[key]
+	now := look(path)
+	if before == nil || !before.ok || now.info == nil || !now.info.Mode().IsRegular() || l.set.untrusted {
+		return nil
+	}
+	after := before.root.parse(path)
+	after.dep, after.root = now, before.root
+	if !after.ok || after.d.Name != before.d.Name {
+		return nil
+	}
+	return &edit{key, before, after}
+}
+
+// with returns the set with one definition in the place of another of the same
+// name and file. s is not changed.
+func (s *Set) with(before, after Definition, problems []Problem) *Set {
+	out := *s
+	same := func(d Definition) bool {
+		return d.Path == before.Path && d.Name == before.Name && d.Source == before.Source
+	}
+	if i := slices.IndexFunc(s.All, same); i >= 0 {
+		out.All = slices.Clone(s.All)
+		out.All[i] = after
+	}
+	if i, ok := s.find(before.Name); ok && same(s.Active[i]) {
+		out.Active = slices.Clone(s.Active)
+		out.Active[i] = after
+	}
+	out.Problems = slices.DeleteFunc(slices.Clone(s.Problems), func(p Problem) bool { return p.Path == before.Path && !p.together })
+	out.Problems = append(out.Problems, problems...)
+	sortProblems(out.Problems)
+	return &out
+}

@@ -1,0 +1,111 @@
+package defs
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// WatchOptions adjust a Watcher. The zero value looks every second.
+type WatchOptions struct {
+	// Every is how often the files are looked at; 0 is a second.
+	Every time.Duration
+	// Changed is called with the set before and after each change. It runs in
+	// the watcher's goroutine and must not call Stop.
+	Changed func(before, after *Set)
+	// Failed is called when a change cannot be read, such as that of a broken
+	// --agents file; the last set stays in use. It is called once for an error
+	// that stays the same.
+	Failed func(error)
+}
+
+// Watcher keeps a set up to date with the files it was read from. New, edited
+// and deleted files show within Every, plus the time of reading them. It looks
+// at times and sizes only, so it also sees what is written over a network or
+// into folders that did not exist before.
+type Watcher struct {
+	o      WatchOptions
+	loader *Loader
+	set    atomic.Pointer[Set]
+
+	mu      sync.Mutex
+	stopped bool               // guarded by mu
+	cancel  context.CancelFunc // guarded by mu; nil before Start
+	running sync.WaitGroup
+}
+
+// Watch loads the definitions. They are followed from Start on.
+func Watch(o Options, w WatchOptions) (*Watcher, error) {
+	if w.Every <= 0 {
+		w.Every = time.Second
+	}
+	out := &Watcher{o: w, loader: NewLoader(o)}
+	set, err := out.loader.Load()
+	if err != nil {
+		return nil, err
+	}
+	out.set.Store(set)
+	return out, nil
+}
+
+// Set returns the definitions as they are now. It may be called from any
+// goroutine, before Start and after Stop.
+func (w *Watcher) Set() *Set { return w.set.Load() }
+
+// Start follows the files until ctx ends or Stop is called. A second Start, and
+// one after Stop, do nothing.
+func (w *Watcher) Start(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped || w.cancel != nil {
+		return
+	}
+	ctx, w.cancel = context.WithCancel(ctx)
+	w.running.Go(func() { w.follow(ctx) })
+}
+
+// Stop ends the watcher and returns when its goroutine has ended. It may be
+// called more than once, and before Start.
+func (w *Watcher) Stop() {
+	w.mu.Lock()
+	w.stopped = true
+	if w.cancel != nil {
+		w.cancel()
+	}
+	w.mu.Unlock()
+	w.running.Wait()
+}
+
+func (w *Watcher) follow(ctx context.Context) {
+	tick := time.NewTicker(w.o.Every)
+	defer tick.Stop()
+	last := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			last = w.look(last)
+		}
+	}
+}
+
+// look takes in what has changed and returns the text of what failed.
+func (w *Watcher) look(last string) string {
+	before := w.set.Load()
+	after, err := w.loader.Refresh()
+	if err != nil {
+		if w.o.Failed != nil && err.Error() != last {
+			w.o.Failed(err)
+		}
+		return err.Error()
+	}
+	if after != before {
+		w.set.Store(after)
+		if w.o.Changed != nil {
+			w.o.Changed(before, after)
+		}
+	}
+	return ""
+}
