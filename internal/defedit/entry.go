@@ -80,25 +80,26 @@ func (e entry) lines(from defs.Source) []string {
 		}
 		return out
 	}
-	text, err := e.text(e.name(from))
+	text, comment, err := e.text(e.name(from))
 	if err != nil {
 		// Kept as it is. If that is no YAML at all, Format finds out.
 		return append(out, e.block...)
 	}
-	if e.Comment != "" && !strings.HasSuffix(text, " "+e.Comment) && !slices.Contains(e.block, text) {
+	if comment != e.Comment {
 		out = append(out, e.Comment)
 	}
 	return append(out, text)
 }
 
-// text returns the first form of the entry that reads as the same value.
-func (e entry) text(name string) (string, error) {
+// text returns the first form of the entry that reads as the same value, and
+// the comment in it.
+func (e entry) text(name string) (text, comment string, err error) {
 	for _, form := range e.forms(name) {
-		if e.reads(form, name) {
-			return form, nil
+		if comment, ok := e.reads(form, name); ok {
+			return form, comment, nil
 		}
 	}
-	return "", errNoForm
+	return "", "", errNoForm
 }
 
 // forms lists the ways to write the entry, the best one first.
@@ -159,16 +160,21 @@ func (e entry) items() (items []string, ok bool) {
 	return items, true
 }
 
-// reads reports whether form is one entry of this name and value.
-func (e entry) reads(form, name string) bool {
+// reads reports whether form is one entry of this name and value, and the
+// comment behind it.
+func (e entry) reads(form, name string) (comment string, ok bool) {
 	if form == "" {
-		return false
+		return "", false
 	}
 	fields, err := defs.ReadFields([]byte("---\n" + form + "\n---\n"))
 	if err != nil || len(fields) != 1 || fields[0].Repaired || fields[0].Key != name {
-		return false
+		return "", false
 	}
-	got := entry{Field: fields[0]}
+	return fields[0].Comment, e.equals(entry{Field: fields[0]})
+}
+
+// equals compares values as Parse sees them.
+func (e entry) equals(got entry) bool {
 	if want, ok := e.items(); ok {
 		items, _ := got.items()
 		return slices.Equal(items, want)

@@ -1,0 +1,199 @@
+package defedit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/actorswarm/swarm/defs"
+)
+
+// Finding is one complaint about one place of a definition.
+type Finding struct {
+	Path string `json:"path"`
+	// Line is counted from 1; 0 means the file as a whole.
+	Line  int    `json:"line,omitempty"`
+	Agent string `json:"agent,omitempty"`
+	// Severity is "error" if the definition is not loaded, and else "warning".
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+	// Corrected is how a repaired entry should be written.
+	Corrected string `json:"corrected,omitempty"`
+}
+
+// Report is what Lint found.
+type Report struct {
+	Files    int       `json:"files"`
+	Agents   int       `json:"agents"`
+	Repaired int       `json:"repaired"` // entries that were not valid YAML
+	Errors   int       `json:"errors"`
+	Warnings int       `json:"warnings"`
+	Findings []Finding `json:"findings"`
+}
+
+// Lint reads files, and the Markdown files below folders in the order of their
+// paths. A file without frontmatter is an error only if it was named itself.
+// The error says which path is not there.
+func Lint(paths []string) (Report, error) {
+	r := Report{Findings: []Finding{}}
+	for _, path := range paths {
+		files, err := Files(path)
+		if err != nil {
+			return r, err
+		}
+		for _, file := range files {
+			r.file(file, file == path)
+		}
+	}
+	return r, nil
+}
+
+// LintSet reports what Load complained about.
+func LintSet(set *defs.Set) Report {
+	r := Report{Findings: []Finding{}, Agents: len(set.All)}
+	files := map[string]bool{}
+	for _, d := range set.All {
+		files[d.Path] = true
+	}
+	var own []defs.Problem
+	for i, p := range set.Problems {
+		files[p.Path] = true
+		own = append(own, p)
+		if i+1 == len(set.Problems) || set.Problems[i+1].Path != p.Path {
+			r.add(own, corrections(p.Path, own))
+			own = nil
+		}
+	}
+	r.Files = len(files)
+	return r
+}
+
+// Files returns path itself if it is a file, and the Markdown files below it if
+// it is a folder.
+func Files(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read; name a definition or a folder of them: %w", path, cause(err))
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("%s cannot be read; make it readable: %w", p, cause(err))
+		}
+		if !e.IsDir() && strings.EqualFold(filepath.Ext(p), ".md") {
+			files = append(files, p)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// cause drops the path that a message shows already.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// Read reads a definition, but not more than defs.Parse accepts, and only from
+// a regular file.
+func Read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	src, err := io.ReadAll(io.LimitReader(f, defs.MaxFileSize+1))
+	return src, errors.Join(err, f.Close())
+}
+
+func (r *Report) file(path string, named bool) {
+	r.Files++
+	src, err := Read(path)
+	if err != nil {
+		text := fmt.Sprintf("cannot be read: %v", cause(err))
+		r.add([]defs.Problem{{Path: path, Text: text, Fatal: true}}, nil)
+		return
+	}
+	_, problems, err := defs.Parse(path, src, defs.Project)
+	if err == nil {
+		r.Agents++
+	}
+	if errors.Is(err, defs.ErrNotAgent) && !named {
+		for i := range problems {
+			problems[i].Fatal = false
+		}
+	}
+	r.add(problems, correct(src, problems))
+}
+
+// add counts the problems of one file. corrected holds text by line.
+func (r *Report) add(problems []defs.Problem, corrected map[int]string) {
+	for _, p := range problems {
+		f := Finding{Path: p.Path, Line: p.Line, Agent: p.Agent, Severity: "warning", Text: p.Text}
+		if repairs(p) {
+			r.Repaired++
+			f.Corrected = corrected[p.Line]
+		}
+		if p.Fatal {
+			f.Severity = "error"
+			r.Errors++
+		} else {
+			r.Warnings++
+		}
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+func repairs(p defs.Problem) bool { return strings.Contains(p.Text, "read as: ") }
+
+// corrections is correct for a file on disk; one that is gone has none.
+func corrections(path string, problems []defs.Problem) map[int]string {
+	for _, p := range problems {
+		if repairs(p) {
+			src, err := Read(path)
+			if err != nil {
+				return nil // no file of its own, such as settings; the text says it
+			}
+			return correct(src, problems)
+		}
+	}
+	return nil
+}
+
+// correct returns how the repaired entries should be written, by line.
+func correct(src []byte, problems []defs.Problem) map[int]string {
+	out := map[int]string{}
+	for _, p := range problems {
+		if !repairs(p) {
+			continue
+		}
+		fields, err := defs.ReadFields(src)
+		if err != nil {
+			return nil
+		}
+		for _, f := range fields {
+			e := entry{Field: f}
+			if text, _, err := e.text(e.name(defs.Project)); f.Repaired && err == nil {
+				out[f.Line] = text
+			}
+		}
+		return out
+	}
+	return nil
+}
