@@ -96,6 +96,12 @@ func (d *door) do(verb string, in request) (reply, error) {
 		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
 		defer cancel()
 		return reply{}, d.s.Stop(ctx, in.Name)
+	case "kill":
+		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
+		defer cancel()
+		return reply{}, d.s.Kill(ctx, in.Name)
+	case "bg":
+		return reply{}, d.s.Background(in.Name)
 	case "tail":
 		d.readers.Add(1)
 		d.telling.Do(func() {
@@ -107,7 +113,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 		d.readers.Add(-1)
 		return reply{}, nil
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, stop, tail and untail", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, stop, kill, bg, tail and untail", verb)
 }
 
 // wireEvent is an event as other processes read it.
@@ -250,6 +256,18 @@ func (r *Remote) Stop(ctx context.Context, name string) error {
 
 // ErrEnded is the answer of a Remote whose session has ended.
 var ErrEnded = errors.New("the session has ended")
+
+// Kill ends an agent of the session for good.
+func (r *Remote) Kill(ctx context.Context, name string) error {
+	_, err := r.ask(ctx, "kill", request{Name: name})
+	return err
+}
+
+// Background lets a foreground agent of the session go on in the background.
+func (r *Remote) Background(ctx context.Context, name string) error {
+	_, err := r.ask(ctx, "bg", request{Name: name})
+	return err
+}
 
 // Events calls see with each fact of the session, as JSON, until ctx ends, see
 // returns an error, or the session ends, which is ErrEnded.

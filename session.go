@@ -242,13 +242,34 @@ func (s *Session) Send(to, text string) ([]team.Posted, error) {
 	return s.roster.Send(user, team.Letter{To: to, Text: text})
 }
 
-// Stop ends an agent, by name or id. It returns when nothing of it runs.
+// Stop ends an agent, by name or id. It returns when nothing of it runs. A
+// message wakes it again, with all that it knew.
 func (s *Session) Stop(ctx context.Context, name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
 		return err
 	}
 	return s.agents.Stop(ctx, t.ID(), agent.ErrStopped)
+}
+
+// Kill ends an agent, by name or id, for good: no message wakes it again. It
+// returns when nothing of it runs.
+func (s *Session) Kill(ctx context.Context, name string) error {
+	t, err := s.roster.Find(name)
+	if err != nil {
+		return err
+	}
+	return s.agents.Stop(ctx, t.ID(), agent.ErrKilled)
+}
+
+// Background lets a running foreground agent, by name or id, go on in the
+// background: who started it goes on, and is told of its end by message.
+func (s *Session) Background(name string) error {
+	t, err := s.roster.Find(name)
+	if err != nil {
+		return err
+	}
+	return s.agents.Background(t.ID())
 }
 
 // Close shuts the session down: running turns are left open, every process and

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
@@ -321,6 +322,42 @@ func TestTheSameCallAfterACrashFindsItsAgent(t *testing.T) {
 	}
 	if got := len(n.Status()); got != 3 {
 		t.Errorf("there are %d agents, want the lead and two children", got)
+	}
+}
+
+func TestALongForegroundAgentGoesOnInTheBackgroundAndLosesNothing(t *testing.T) {
+	moved := make(chan struct{})
+	slow := actorstest.Unit{Is: tool.Spec{Name: "Slow"}, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		select {
+		case <-moved:
+		case <-ctx.Done():
+		}
+		return tool.Result{Text: "the tool went on"}, nil
+	}}
+	var results []string
+	m := by(answers{
+		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			switch step {
+			case 0:
+				return use(spawn("c1", map[string]any{"description": "d", "prompt": "p"}))
+			case 1:
+				close(moved)
+			}
+			results = append(results, lastOf(r))
+			return say("ok")
+		},
+		"general-purpose": func(_ context.Context, step int, r *model.Request) *model.Answer {
+			if step == 0 {
+				return use(actorstest.Call("s", "Slow", nil))
+			}
+			return say("report: " + lastOf(r))
+		},
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{slow}, Policy: actors.Policy{AutoBackground: time.Millisecond}})
+	n.Begin(t)
+	n.Say(t, "go")
+	if len(results) != 2 || !strings.Contains(results[0], "in the background") || !strings.Contains(results[1], "the tool went on") {
+		t.Errorf("the lead saw %q", results)
 	}
 }
 

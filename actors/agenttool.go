@@ -52,7 +52,7 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	id, known := a.h.c.MadeBy(a.h.t.ID(), c.ID)
 	if !known {
 		var err error
-		if id, err = a.spawn(ctx, c.ID, call); err != nil {
+		if id, err = a.spawn(c.ID, call); err != nil {
 			if ctx.Err() != nil {
 				return tool.Errorf("not started: %v", context.Cause(ctx)), nil
 			}
@@ -72,7 +72,7 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return a.await(ctx, t)
 }
 
-func (a *agentTool) spawn(ctx context.Context, callID string, call SpawnCall) (mailbox.AgentID, error) {
+func (a *agentTool) spawn(callID string, call SpawnCall) (mailbox.AgentID, error) {
 	c := a.h.c
 	plan, err := c.opts.Policy.Plan(c.opts.Definitions, call, a.h.t.Spec(), c.ToolNames())
 	if err != nil {
@@ -80,28 +80,28 @@ func (a *agentTool) spawn(ctx context.Context, callID string, call SpawnCall) (m
 	}
 	spec := plan.Spec
 	spec.ID, spec.Call, spec.Born = NewID(spec.Name), callID, time.Now()
-	scope := c.scope
-	if spec.Role == transcript.Foreground {
-		scope = ctx
-	}
 	if spec.Fork {
-		err = c.fork(scope, a.h.t, spec, call.Prompt)
+		err = c.fork(c.scope, a.h.t, spec, call.Prompt)
 	} else {
-		_, err = c.Spawn(scope, spec, call.Prompt)
+		_, err = c.Spawn(c.scope, spec, call.Prompt)
 	}
 	return spec.ID, err
 }
 
-// await waits for a foreground child. When the wait is cancelled the child is
-// stopped with the same cause and waited for: it does not outlive its call.
+// await waits for a foreground child, or until it goes on in the background.
+// When the wait is cancelled the child is stopped with the same cause and waited
+// for: it does not outlive its call.
 func (a *agentTool) await(ctx context.Context, child *transcript.Transcript) (tool.Result, error) {
 	c := a.h.c
 	var life transcript.Life
 	err := a.h.waitForChild(ctx, func() (err error) {
-		life, err = c.Await(ctx, child.ID())
+		life, err = c.awaitInForeground(ctx, child)
 		return err
 	})
-	if err == nil {
+	switch {
+	case errors.Is(err, errMoved):
+		return launched(child.Spec(), c.opts.Store.TranscriptPath(child.ID())), nil
+	case err == nil:
 		return completed(life), nil
 	}
 	cause := context.Cause(ctx)

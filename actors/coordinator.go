@@ -322,6 +322,80 @@ func (c *Coordinator) Await(ctx context.Context, id mailbox.AgentID) (transcript
 	return t.Life(), nil
 }
 
+var errMoved = errors.New("the agent goes on in the background")
+
+// awaitInForeground is Await that ends with errMoved when the agent is moved to
+// the background, by somebody or because it has run for long.
+func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Transcript) (transcript.Life, error) {
+	h := c.lookup(t.ID())
+	if h == nil {
+		return t.Life(), nil
+	}
+	long := time.NewTimer(c.opts.Policy.autoBackground())
+	defer long.Stop()
+	select {
+	case <-h.ended:
+		return t.Life(), nil
+	case <-ctx.Done():
+		return t.Life(), context.Cause(ctx)
+	case <-h.moved:
+	case <-long.C:
+	}
+	switch err := t.MoveTo(transcript.Background); {
+	case errors.Is(err, transcript.ErrTurnEnded):
+		return c.Await(ctx, t.ID()) // it was faster: its end is the result of the call
+	case err != nil:
+		return t.Life(), err
+	}
+	return t.Life(), errMoved
+}
+
+// Background lets a running foreground agent go on in the background: its
+// parent's call returns, and its end will be told by message.
+func (c *Coordinator) Background(id mailbox.AgentID) error {
+	h := c.lookup(id)
+	if h == nil || h.t.Spec().Role != transcript.Foreground {
+		return fmt.Errorf("%s does not run in the foreground", id)
+	}
+	h.moving.Do(func() { close(h.moved) })
+	return nil
+}
+
+// FinalError reports an agent that cannot be woken again.
+type FinalError struct {
+	Name   string
+	Reason string
+}
+
+func (e *FinalError) Error() string {
+	return fmt.Sprintf("%s cannot be woken again (%s); start a new agent for more work", e.Name, e.Reason)
+}
+
+// Wake lets an agent that has ended work again, with the same id, conversation,
+// tools, model and mode, in the background. The caller has something for it to
+// do, a message. It does nothing for an agent that has not ended.
+func (c *Coordinator) Wake(t *transcript.Transcript) error {
+	life := t.Life()
+	name := DisplayName(life.Spec)
+	switch {
+	case !life.Closed:
+		return nil
+	case life.Reason == agent.ErrKilled.Error():
+		return &FinalError{Name: name, Reason: life.Reason}
+	case life.Spec.OneShot:
+		return &FinalError{Name: name, Reason: life.Spec.Type + " agents answer once"}
+	}
+	role := life.Spec.Role
+	if role == transcript.Foreground {
+		role = transcript.Background // nobody waits for it any more
+	}
+	if err := t.Reopen(role); err != nil || c.kernel == nil {
+		return err // before Start nobody runs; Start brings it to life
+	}
+	_, err := c.host(c.scope, t, life.Incarnation+1)
+	return err
+}
+
 func (c *Coordinator) lookup(id mailbox.AgentID) *host {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,8 @@ type host struct {
 	ref    kernel.Ref      // set before the host is in Coordinator.hosts
 	self   kernel.Ref      // the same, for the actor and the turn
 	ended  chan struct{}   // closed when the agent will not run again by itself
+	moved  chan struct{}   // closed when somebody asks that it go on in the background
+	moving sync.Once
 
 	stop    context.CancelCauseFunc // of the running turn; nil when none runs
 	running atomic.Bool             // written by the actor, read by anyone
@@ -58,11 +61,12 @@ type host struct {
 	waiting atomic.Int32          // foreground children that the turn waits for
 	holds   atomic.Bool           // the turn holds a place among the running
 	asked   atomic.Bool           // the turn works for the lead or the user
+	asker   mailbox.AgentID       // whose message the turn answers; only the turn goroutine
 }
 
 // host puts an agent's actor to work. The actor looks for work at once.
 func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, incarnation uint32) (*host, error) {
-	h := &host{c: c, t: t, parent: scope, ended: make(chan struct{})}
+	h := &host{c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{})}
 	name := mailbox.Address{Agent: t.ID(), Incarnation: incarnation}.String()
 	ref, err := c.kernel.Spawn(name, func() kernel.Behavior { return h }, kernel.SpawnOptions{
 		Parked: h.parked, Restart: c.opts.Restart,

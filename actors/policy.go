@@ -2,7 +2,9 @@ package actors
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -25,6 +27,9 @@ type Policy struct {
 	NoBackground bool
 	// NoTeammates makes a named agent an ordinary one.
 	NoTeammates bool
+	// AutoBackground is how long a foreground agent runs before it goes on in
+	// the background; 0 = 120 s, negative = it never does.
+	AutoBackground time.Duration
 	// ForkMode makes a call that names no type a fork, and every child
 	// asynchronous (CLAUDE_CODE_FORK_SUBAGENT).
 	ForkMode bool
@@ -33,6 +38,16 @@ type Policy struct {
 func (p Policy) maxConcurrent() int { return orDefault(p.MaxConcurrent, 20) }
 func (p Policy) maxDepth() int      { return orDefault(p.MaxDepth, 3) }
 func (p Policy) maxAgents() int     { return orDefault(p.MaxAgents, 1000) }
+
+func (p Policy) autoBackground() time.Duration {
+	switch {
+	case p.NoBackground, p.AutoBackground < 0:
+		return math.MaxInt64
+	case p.AutoBackground == 0:
+		return 120 * time.Second
+	}
+	return p.AutoBackground
+}
 
 func orDefault(n, d int) int {
 	if n == 0 {
@@ -102,7 +117,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	plan.Definition = def
 	plan.Spec = transcript.Spec{
 		Name: c.Name, Type: def.Name, Description: c.Description, Color: def.Color,
-		Parent: parent.ID, Depth: parent.Depth + 1, Dir: first(c.Dir, parent.Dir),
+		Parent: parent.ID, Depth: parent.Depth + 1, Dir: first(c.Dir, parent.Dir), OneShot: def.OneShot,
 		MaxTurns: first(max(c.MaxTurns, 0), def.MaxTurns), Effort: first(c.Effort, def.Effort, parent.Effort),
 	}
 	p.planRole(&plan, c, parent)

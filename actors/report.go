@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -24,11 +25,12 @@ func (h *host) settle(context.Context) ending {
 		return broke
 	}
 	h.asked.Store(false)
+	h.asker = ""
 	if !h.endsWith(life) {
 		return goOn
 	}
 	h.putAway()
-	if err := h.t.Close(life.Reason); err != nil {
+	if err := h.t.Close(""); err != nil {
 		return broke
 	}
 	return over
@@ -39,6 +41,7 @@ func (h *host) retire(ctx context.Context, cause error) ending {
 	if end := h.settle(ctx); end != goOn {
 		return end
 	}
+	h.putAway()
 	if err := h.t.Close(cause.Error()); err != nil {
 		return broke
 	}
@@ -58,7 +61,7 @@ func (h *host) endsWith(l transcript.Life) bool {
 // as after a crash between the two.
 func (h *host) owesReport() bool {
 	l := h.t.Life()
-	if l.Turns == 0 || l.TurnOpen || l.Closed {
+	if l.Turns == l.Settled || l.TurnOpen || l.Closed {
 		return false
 	}
 	switch l.Spec.Role {
@@ -79,7 +82,7 @@ func (h *host) report(l transcript.Life) error {
 	}
 	switch {
 	case l.Spec.Role == transcript.Background:
-		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: l.Spec.Parent}
+		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.hears(l)}
 	case l.Spec.Role == transcript.Teammate && h.tells(l):
 		e.Kind, e.To = mailbox.KindIdle, mailbox.Address{Agent: LeadID}
 	default:
@@ -93,6 +96,15 @@ func (h *host) report(l transcript.Life) error {
 		return err
 	}
 	return durable()
+}
+
+// hears returns who is told of a background agent's end: who woke it again if
+// that is an agent, else its parent.
+func (h *host) hears(l transcript.Life) mailbox.AgentID {
+	if l.Settled > 0 && h.asker != "" && h.asker != agent.User && !h.c.hasEnded(h.asker) {
+		return h.asker
+	}
+	return l.Spec.Parent
 }
 
 // tells says whether the end of a teammate's turn is news for the lead: it

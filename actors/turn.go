@@ -168,6 +168,9 @@ func (h *host) rest(outcome string) string {
 func (h *host) read(mail []mailbox.Envelope) {
 	me := h.t.Address()
 	for _, e := range mail {
+		if h.asker == "" && e.From.Agent != h.t.ID() {
+			h.asker = e.From.Agent
+		}
 		if e.From.Agent == LeadID || e.From.Agent == agent.User {
 			h.asked.Store(true)
 		}

@@ -4,8 +4,9 @@
 // Laws:
 //
 //   - A name is resolved when a message is sent, to one agent. A name that
-//     nobody has is an error that lists those that come near; an agent that has
-//     ended is an error too. Nothing is queued for nobody.
+//     nobody has is an error that lists those that come near. An agent that has
+//     ended is woken by the message, or is an error if it cannot be. Nothing is
+//     queued for nobody.
 //   - "Queued" is said after the message is on disk, and nothing more is said
 //     than that: delivered and read are told by receipts.
 //   - A broadcast is one message for each member but the sender, each with its

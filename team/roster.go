@@ -39,18 +39,8 @@ func (e *UnknownAgentError) Error() string {
 	return text + " (known: " + strings.Join(e.Known, ", ") + ")"
 }
 
-// EndedError reports a message to an agent that has ended.
-type EndedError struct {
-	Name    string
-	Outcome transcript.Outcome
-}
-
-func (e *EndedError) Error() string {
-	return fmt.Sprintf("%s has ended (%s) and reads no messages; start a new agent for more work", e.Name, e.Outcome)
-}
-
 // Find returns the one agent that name means: a teammate's name, an agent id,
-// team-lead or main. Its errors are *UnknownAgentError and *EndedError.
+// team-lead or main. It may have ended. The error is an *UnknownAgentError.
 func (r *Roster) Find(name string) (*transcript.Transcript, error) {
 	switch strings.ToLower(name) {
 	case actors.LeadName, "main", "lead":
@@ -59,9 +49,6 @@ func (r *Roster) Find(name string) (*transcript.Transcript, error) {
 	t, ok := r.agents.Find(name)
 	if !ok || t.Spec().Role == transcript.User {
 		return nil, r.unknown(name)
-	}
-	if life := t.Life(); life.Closed {
-		return nil, &EndedError{Name: actors.DisplayName(life.Spec), Outcome: life.Outcome}
 	}
 	return t, nil
 }

@@ -52,6 +52,9 @@ func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error)
 		if err != nil {
 			return nil, err
 		}
+		if err := r.agents.Wake(to); err != nil {
+			return nil, err // nobody would read it
+		}
 		p := r.post(from, to, l, mailbox.KindText)
 		return []Posted{p}, p.Err
 	}

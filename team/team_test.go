@@ -3,6 +3,7 @@ package team_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -11,8 +12,8 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
@@ -89,19 +90,18 @@ func TestTeammatesWriteToEachOtherToTheLeadAndToAll(t *testing.T) {
 	}
 }
 
-func TestAnUnknownOrEndedReceiverIsAnErrorThatSaysWhoThereIs(t *testing.T) {
+func TestAnUnknownReceiverIsAnErrorThatSaysWhoThereIs(t *testing.T) {
 	m := actorstest.By(answers{
 		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
-				return actorstest.Use(mate("c1", "annabel"), actorstest.Spawn("c2", map[string]any{"description": "d", "prompt": "p"}))
+				return actorstest.Use(mate("c1", "annabel"))
 			case 1:
 				return actorstest.Use(send("s1", "anabel", "x"), send("s2", "nobody", "x"), send("s3", "Annabel", "x"), send("s4", "annabel", " "))
 			}
 			return actorstest.Say("ok")
 		},
-		"annabel":         func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("done") },
-		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("child is done") },
+		"annabel": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("done") },
 	})
 	n := actorstest.New(t, t.TempDir(), m, options())
 	n.Begin(t)
@@ -115,15 +115,65 @@ func TestAnUnknownOrEndedReceiverIsAnErrorThatSaysWhoThereIs(t *testing.T) {
 			t.Errorf("the lead was not told %q:\n%s", want, text)
 		}
 	}
-	var child mailbox.AgentID
-	for _, s := range n.Status() {
-		if s.Life.Spec.Role == transcript.Foreground {
-			child = s.Life.Spec.ID
-		}
+}
+
+func TestAMessageWakesAnAgentThatHasEnded(t *testing.T) {
+	var child string
+	m := actorstest.By(answers{
+		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			switch step {
+			case 0:
+				return actorstest.Use(actorstest.Spawn("c1", map[string]any{"description": "d", "prompt": "the first task"}))
+			case 1:
+				_, after, _ := strings.Cut(lastOf(r), "Report of agent ")
+				child, _, _ = strings.Cut(after, " ")
+				return actorstest.Use(send("s1", child, "the second task"))
+			case 2:
+				return actorstest.Say("waiting")
+			}
+			return actorstest.Say("heard " + lastOf(r))
+		},
+		"general-purpose": func(_ context.Context, step int, r *model.Request) *model.Answer {
+			if step == 0 {
+				return actorstest.Say("first report")
+			}
+			return actorstest.Say(fmt.Sprintf("second report, knowing %v", strings.Contains(string(r.Messages[0].Raw()), "the first task")))
+		},
+	})
+	n := actorstest.New(t, t.TempDir(), m, options())
+	n.Begin(t)
+	if life := n.Say(t, "go"); !strings.Contains(life.Result, "second report, knowing true") || !strings.Contains(life.Result, "task-notification") {
+		t.Errorf("the lead ended with %+v", life)
 	}
-	_, err := team.NewRoster(n.Coordinator).Find(string(child))
-	if ended := new(team.EndedError); err == nil || !strings.Contains(err.Error(), "has ended (completed)") {
-		t.Errorf("an ended child: %v, want %T", err, ended)
+	a, _ := n.Find(child)
+	if life := a.Life(); !life.Closed || life.Turns != 2 {
+		t.Errorf("the child is %+v", life)
+	}
+}
+
+func TestAnAgentThatTheUserKilledStaysDead(t *testing.T) {
+	m := actorstest.By(answers{
+		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			if step == 0 {
+				return actorstest.Use(mate("c1", "ann"))
+			}
+			return actorstest.Say("ok")
+		},
+		"ann": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("done") },
+	})
+	n := actorstest.New(t, t.TempDir(), m, options())
+	n.Begin(t)
+	n.Say(t, "go")
+	ann, _ := n.Find("ann")
+	if err := n.Stop(t.Context(), ann.ID(), agent.ErrKilled); err != nil {
+		t.Fatal(err)
+	}
+	_, err := team.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: "ann", Text: "rise"})
+	if final := new(actors.FinalError); !errors.As(err, &final) {
+		t.Errorf("a message to a killed agent: %v", err)
+	}
+	if !ann.Life().Closed || len(n.Store.Pending()) != 0 {
+		t.Error("the message was queued for nobody")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 var (
 	ErrInterrupted = errors.New("interrupted by the user")
 	ErrStopped     = errors.New("stopped")
+	ErrKilled      = errors.New("ended by the user")
 	ErrShutdown    = errors.New("the session is shutting down")
 	ErrOverBudget  = errors.New("over budget")
 	ErrSuperseded  = errors.New("superseded by a newer incarnation")
@@ -26,7 +27,7 @@ func outcomeOf(ctx context.Context, err error) (o transcript.Outcome, open bool)
 		return transcript.Failed, false
 	case errors.Is(cause, ErrInterrupted):
 		return transcript.Interrupted, false
-	case errors.Is(cause, ErrStopped):
+	case errors.Is(cause, ErrStopped), errors.Is(cause, ErrKilled):
 		return transcript.Stopped, false
 	case errors.Is(cause, ErrOverBudget):
 		return transcript.OverBudget, false

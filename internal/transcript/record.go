@@ -27,6 +27,7 @@ const (
 	kindArrived byte = 11 // cursor, envelope
 	kindSettled byte = 12 // receipt
 	kindClosed  byte = 13 // closedMeta
+	kindRole    byte = 15 // roleMeta
 	kindFork    byte = 14 // forkMeta + content blocks that follow the parent's conversation
 )
 
@@ -50,6 +51,11 @@ type forkMeta struct {
 	Time   time.Time       `json:"t"`
 	Parent mailbox.AgentID `json:"parent"`
 	Seq    uint64          `json:"seq"` // of the parent's answer that asked for the fork
+}
+
+type roleMeta struct {
+	Time time.Time `json:"t"`
+	Role Role      `json:"role"`
 }
 
 type requestMeta struct {

@@ -19,7 +19,8 @@ type Spec struct {
 	Call        string          `json:"call,omitempty"` // the parent's tool call that asked for it
 	Depth       int             `json:"depth"`          // 0 = lead
 	Role        Role            `json:"role"`
-	Fork        bool            `json:"fork,omitempty"` // began with its parent's conversation
+	Fork        bool            `json:"fork,omitempty"`     // began with its parent's conversation
+	OneShot     bool            `json:"one_shot,omitempty"` // answers once and cannot be woken again
 	Model       string          `json:"model"`
 	Mode        string          `json:"mode"` // permission mode
 	MaxTurns    int             `json:"max_turns,omitempty"`
@@ -62,7 +63,8 @@ type Life struct {
 	Incarnation uint32      `json:"inc"`            // starts of its host so far
 	TurnOpen    bool        `json:"open,omitempty"` // a turn has begun and not ended
 	Turns       int         `json:"turns,omitempty"`
-	Steps       int         `json:"steps,omitempty"` // model answers so far
+	Settled     int         `json:"settled,omitempty"` // turns whose end was told when the agent ended
+	Steps       int         `json:"steps,omitempty"`   // model answers so far
 	Usage       model.Usage `json:"usage"`
 	ToolUses    int         `json:"tool_uses,omitempty"`
 	Outcome     Outcome     `json:"outcome,omitempty"` // of the last ended turn

@@ -96,7 +96,7 @@ func (l *Life) apply(kind byte, meta any) {
 	case *Spec:
 		l.Spec, l.Active = *m, m.Born
 	case *wokeMeta:
-		l.Incarnation, l.Active, l.Closed = m.Incarnation, m.Time, false
+		l.Incarnation, l.Active = m.Incarnation, m.Time
 	case *promptMeta:
 		l.open(m.Time)
 	case *forkMeta:
@@ -114,8 +114,13 @@ func (l *Life) apply(kind byte, meta any) {
 		l.Active = m.Time
 	case *endMeta:
 		l.TurnOpen, l.Outcome, l.Reason, l.Result, l.Active = false, m.Outcome, m.Reason, m.Text, m.Time
+	case *roleMeta:
+		l.Spec.Role, l.Closed, l.Active = m.Role, false, m.Time
 	case *closedMeta:
-		l.Closed, l.Active = true, m.Time
+		l.Closed, l.Settled, l.Active = true, l.Turns, m.Time
+		if m.Reason != "" {
+			l.Outcome, l.Reason = Stopped, m.Reason
+		}
 	}
 }
 
@@ -150,6 +155,8 @@ func metaOf(kind byte) any {
 		return &endMeta{}
 	case kindClosed:
 		return &closedMeta{}
+	case kindRole:
+		return &roleMeta{}
 	}
 	return nil
 }

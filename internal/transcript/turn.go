@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -217,14 +218,45 @@ func (t *Transcript) end(o Outcome, reason, text, note string) (journal.Ticket, 
 	return t.add(kindEnd, &endMeta{Time: time.Now(), Outcome: o, Reason: reason, Text: text}, nil)
 }
 
-// Close records that the agent will not run again by itself.
-func (t *Transcript) Close(reason string) error {
+// ErrTurnEnded is the answer to a change of role that came after the turn.
+var ErrTurnEnded = errors.New("transcript: the turn has ended")
+
+// MoveTo gives an agent in a turn another role: a foreground agent goes on in
+// the background. After the turn has ended it is ErrTurnEnded, so that its end
+// is told exactly one way.
+func (t *Transcript) MoveTo(r Role) error {
+	t.mu.Lock()
+	if !t.life.TurnOpen || t.life.Closed {
+		t.mu.Unlock()
+		return ErrTurnEnded
+	}
+	ticket, err := t.add(kindRole, &roleMeta{Time: time.Now(), Role: r}, nil)
+	t.mu.Unlock()
+	return wait(ticket, err)
+}
+
+// Reopen lets an agent that has ended work again, in a role. It changes nothing
+// for one that has not ended.
+func (t *Transcript) Reopen(r Role) error {
+	t.mu.Lock()
+	if !t.life.Closed {
+		t.mu.Unlock()
+		return nil
+	}
+	ticket, err := t.add(kindRole, &roleMeta{Time: time.Now(), Role: r}, nil)
+	t.mu.Unlock()
+	return wait(ticket, err)
+}
+
+// Close records that the agent will not run again by itself; why, if it was
+// stopped while no turn ran.
+func (t *Transcript) Close(why string) error {
 	t.mu.Lock()
 	if t.life.Closed {
 		t.mu.Unlock()
 		return nil
 	}
-	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: reason}, nil)
+	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: why}, nil)
 	t.mu.Unlock()
 	return wait(ticket, err)
 }
