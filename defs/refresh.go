@@ -59,7 +59,7 @@ func (l *Loader) patch(paths []string) bool {
 	for _, e := range edits {
 		l.cache[e.key], l.deps[e.key.path] = e.after, e.after.dep
 		if !e.before.d.equal(&e.after.d) || !reflect.DeepEqual(e.before.problems, e.after.problems) {
-			l.set = l.set.with(e.before.d, e.after.d, e.after.problems)
+			l.set = l.set.with(e)
 		}
 	}
 	return true
@@ -87,23 +87,29 @@ func (l *Loader) edit(path string) *edit {
 	return &edit{key, before, after}
 }
 
-// with returns the set with one definition in the place of another of the same
-// name and file. s is not changed.
-func (s *Set) with(before, after Definition, problems []Problem) *Set {
-	out := *s
-	same := func(d Definition) bool {
-		return d.Path == before.Path && d.Name == before.Name && d.Source == before.Source
+// with returns the set after an edit. s is not changed, and what is the same is
+// shared: of many definitions, copying is most of the work.
+func (s *Set) with(e *edit) *Set {
+	out, before := *s, &e.before.d
+	for i := range s.All {
+		if before.sameFile(&s.All[i]) {
+			out.All = slices.Clone(s.All)
+			out.All[i] = e.after.d
+			break
+		}
 	}
-	if i := slices.IndexFunc(s.All, same); i >= 0 {
-		out.All = slices.Clone(s.All)
-		out.All[i] = after
-	}
-	if i, ok := s.find(before.Name); ok && same(s.Active[i]) {
+	if i, ok := s.find(before.Name); ok && before.sameFile(&s.Active[i]) {
 		out.Active = slices.Clone(s.Active)
-		out.Active[i] = after
+		out.Active[i] = e.after.d
 	}
-	out.Problems = slices.DeleteFunc(slices.Clone(s.Problems), func(p Problem) bool { return p.Path == before.Path && !p.together })
-	out.Problems = append(out.Problems, problems...)
-	sortProblems(out.Problems)
+	if !reflect.DeepEqual(e.before.problems, e.after.problems) {
+		out.Problems = slices.DeleteFunc(slices.Clone(s.Problems), func(p Problem) bool { return p.Path == before.Path && !p.together })
+		out.Problems = append(out.Problems, e.after.problems...)
+		sortProblems(out.Problems)
+	}
 	return &out
+}
+
+func (d *Definition) sameFile(o *Definition) bool {
+	return d.Path == o.Path && d.Name == o.Name && d.Source == o.Source
 }

@@ -218,19 +218,20 @@ func BenchmarkReload(b *testing.B) {
 	refresh(b, l)
 	path := filepath.Join(dir, ".claude/agents/7/a7.md")
 	i := 0
+	var took time.Duration // of the reload alone, without the writing
 	for b.Loop() {
-		b.StopTimer()
 		i++
 		write(b, path, file("agent-7", fmt.Sprint("version ", i)))
-		b.StartTimer()
+		start := time.Now()
 		if !l.patch([]string{path}) {
 			b.Fatal("not taken in alone")
 		}
+		took += time.Since(start)
 	}
 	if d, _ := l.set.Lookup("agent-7"); d.Description != fmt.Sprint("version ", i) {
 		b.Fatal(d.Description)
 	}
-	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/0.005, "of-limit")
+	b.ReportMetric(took.Seconds()/float64(b.N)/0.005, "of-limit")
 }
 
 // BenchmarkWatch looks at 10,000 files of which none has changed.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // Set is the outcome of Load.
@@ -37,7 +38,8 @@ func (s *Set) Lookup(name string) (Definition, bool) {
 }
 
 func (s *Set) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(s.Active, name, func(d Definition, n string) int { return cmp.Compare(d.Name, n) })
+	i := sort.Search(len(s.Active), func(i int) bool { return s.Active[i].Name >= name })
+	return i, i < len(s.Active) && s.Active[i].Name == name
 }
 
 func (s *Set) exact(name string) (Definition, bool) {
