@@ -93,7 +93,12 @@ func (s *Session) Wake() error {
 func (s *Session) Quiet(ctx context.Context) error {
 	ctx, cancel := joined(ctx, s.scope)
 	defer cancel()
-	return s.agents.Quiet(ctx)
+	err := s.agents.Quiet(ctx)
+	if err == nil && s.store.Err() != nil {
+		<-s.scope.Done() // what looks like rest is a journal that records no more
+		err = context.Cause(s.scope)
+	}
+	return err
 }
 
 // interrupt stops the lead's turn and waits until it has stopped.
