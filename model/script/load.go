@@ -40,6 +40,7 @@ type wireWhen struct {
 	Text  yaml.Node `yaml:"text"`
 	Mail  yaml.Node `yaml:"mail"`
 	After yaml.Node `yaml:"after"`
+	If    yaml.Node `yaml:"if"`
 }
 
 type wireSay struct {
@@ -150,6 +151,7 @@ func (w *wireRule) rule() (*rule, error) {
 	r.when = when{
 		agent: p.glob(&w.When.Agent), step: p.spans(&w.When.Step), turn: p.spans(&w.When.Turn),
 		text: p.regexp(&w.When.Text), mail: p.regexp(&w.When.Mail), after: p.glob(&w.When.After),
+		cond: p.condition(&w.When.If),
 	}
 	r.say = say{
 		text: p.text(&w.Say.Text), thinking: p.text(&w.Say.Thinking), delay: p.duration(&w.Say.Delay),
@@ -221,6 +223,16 @@ func (p *parser) text(n *yaml.Node) *text {
 	t, err := newText(s, n.Line)
 	if err != nil {
 		p.errs = append(p.errs, err)
+	}
+	return t
+}
+
+// condition reads an if. One without a template would hold always or never,
+// which nobody means; most likely the braces were forgotten.
+func (p *parser) condition(n *yaml.Node) *text {
+	t := p.text(n)
+	if t != nil && t.tmpl == nil {
+		p.fail(n.Line, "the if %q has no template in it; write it as {{…}}", t.raw)
 	}
 	return t
 }

@@ -26,6 +26,11 @@ func (r *rule) label() string {
 	return fmt.Sprintf("%q (line %d)", r.name, r.line)
 }
 
+// failed is the error of a request that ran into a failing template of the rule.
+func (r *rule) failed(err error) error {
+	return &model.Error{Kind: model.Invalid, Type: "script", Message: fmt.Sprintf("rule %s: %v", r.label(), err), Err: err}
+}
+
 // when is what a request must be like; what is not given always fits.
 type when struct {
 	agent string
@@ -34,6 +39,7 @@ type when struct {
 	text  *regexp.Regexp
 	mail  *regexp.Regexp
 	after string
+	cond  *text // the if
 }
 
 // say is the answer.
@@ -53,8 +59,37 @@ type call struct {
 	input *value
 }
 
-// miss says why the rule does not fit, or nothing if it does.
-func (w *when) miss(v *view) string {
+// miss says why the rule does not fit, or nothing if it does. The template runs
+// last, since it costs most, and since it may rely on what else was asked for.
+// An error is that of the template.
+func (w *when) miss(v *view) (string, error) {
+	if why := w.differs(v); why != "" {
+		return why, nil
+	}
+	return w.refuses(v)
+}
+
+// refuses runs the condition. An empty list is written [], and is not what
+// somebody means who asks for a list.
+func (w *when) refuses(v *view) (string, error) {
+	if w.cond == nil {
+		return "", nil
+	}
+	got, err := w.cond.run(v)
+	if err != nil {
+		return "", err
+	}
+	switch got = strings.TrimSpace(got); got {
+	case "":
+		return fmt.Sprintf("its if (line %d) gives nothing", w.cond.line), nil
+	case "false", "0", "[]":
+		return fmt.Sprintf("its if (line %d) gives %s", w.cond.line, got), nil
+	}
+	return "", nil
+}
+
+// differs says which of the conditions without a template does not fit.
+func (w *when) differs(v *view) string {
 	switch {
 	case w.agent != "" && !glob(w.agent, v.caller.Agent) && !glob(w.agent, v.caller.Type):
 		return fmt.Sprintf("agent is not %s", w.agent)

@@ -7,6 +7,8 @@
 //     every template reads only the request, so the same request gets the same
 //     answer, byte for byte, also in another process. The one exception is
 //     repeat, which counts in memory per rule and agent.
+//   - The if of a rule is asked last, when all else of its when fits. A rule
+//     that is passed over is not counted as used.
 //   - A request that no rule matches is an error that names the agent, the step
 //     and why each rule was passed over. Nothing is answered by default.
 //   - A mistake in the file is found by Load, with its line; one that only shows
@@ -81,7 +83,7 @@ func (s *Script) answer(ctx context.Context, r *model.Request) (*model.Answer, e
 	}
 	blocks, err := say.blocks(v)
 	if err != nil {
-		return nil, &model.Error{Kind: model.Invalid, Type: "script", Message: fmt.Sprintf("rule %s: %v", rule.label(), err), Err: err}
+		return nil, rule.failed(err)
 	}
 	stop := model.StopEndTurn
 	if len(say.calls) > 0 {
@@ -92,18 +94,14 @@ func (s *Script) answer(ctx context.Context, r *model.Request) (*model.Answer, e
 
 // pick returns the first rule that matches and counts its use.
 func (s *Script) pick(v *view) (*rule, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var tried []string
 	for _, r := range s.rules {
-		why := r.when.miss(v)
-		if why == "" && r.say.repeat > 0 {
-			u := use{r, v.caller.Session, v.caller.AgentID + "/" + v.caller.Agent}
-			if s.used[u] < r.say.repeat {
-				s.used[u]++
-				return r, nil
-			}
-			why = fmt.Sprintf("it has answered %d times", r.say.repeat)
+		why, err := r.when.miss(v)
+		if err != nil {
+			return nil, r.failed(err)
+		}
+		if why == "" {
+			why = s.spend(r, v)
 		}
 		if why == "" {
 			return r, nil
@@ -113,6 +111,21 @@ func (s *Script) pick(v *view) (*rule, error) {
 	return nil, &model.Error{Kind: model.Invalid, Type: "script", Message: fmt.Sprintf(
 		"no rule of the script matches agent %q (type %q) at step %d of turn %d; rules tried: %s",
 		v.caller.Agent, v.caller.Type, v.Step, v.Turn, strings.Join(tried, "; "))}
+}
+
+// spend counts a use of the rule, or says that there is none left.
+func (s *Script) spend(r *rule, v *view) string {
+	if r.say.repeat == 0 {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := use{r, v.caller.Session, v.caller.AgentID + "/" + v.caller.Agent}
+	if s.used[u] >= r.say.repeat {
+		return fmt.Sprintf("it has answered %d times", r.say.repeat)
+	}
+	s.used[u]++
+	return ""
 }
 
 // pause waits out the delay or the stall.

@@ -140,6 +140,10 @@ func TestUnmatchedRequestNamesAgentStepAndRules(t *testing.T) {
   - {when: {text: zzz}, say: {text: c}}
   - {when: {mail: zzz}, say: {text: c}}
   - {when: {turn: 7}, say: {text: c}}
+  - when:
+      if: '{{if mail "x"}}yes{{end}}'
+    say: {text: c}
+  - {when: {if: '{{count (mail "x")}}'}, say: {text: c}}
 `)
 	_, err := begin(t, s, "lead", "go").ask()
 	var e *model.Error
@@ -149,10 +153,80 @@ func TestUnmatchedRequestNamesAgentStepAndRules(t *testing.T) {
 	for _, part := range []string{
 		`agent "lead"`, `step 0 of turn 0`, `"first" (line 2): agent is not x`, `line 3: step is not 1 or 4-`,
 		"line 5: no new result of Bash", "line 6: the newest content is not like /zzz/", "line 7: no new mail", "line 8: turn is not 7",
+		"line 9: its if (line 10) gives nothing", "line 12: its if (line 12) gives 0",
 	} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the error lacks %q: %v", part, err)
 		}
+	}
+}
+
+func TestIfFitsUnlessItGivesNothing(t *testing.T) {
+	for src, fits := range map[string]bool{
+		`{{if mail "tester"}}{{end}}`:        false,
+		`{{if mail "tester"}} {{end}}`:       false,
+		`{{if mail "nobody"}}heard{{end}}`:   false,
+		`{{if mail "tester"}}heard{{end}}`:   true,
+		`{{match "^x" .Prompt}}`:             false,
+		`{{match "^g" .Prompt}}`:             true,
+		`{{count (mail "nobody")}}`:          false,
+		`{{count (mail "tester")}}`:          true,
+		`{{mail "nobody"}}`:                  false,
+		`{{mail "tester"}}`:                  true,
+		`{{and (mail "tester") .Step}}`:      false,
+		`{{.Step}}0`:                         true,
+		`{{eq 1 (len (mail "*"))}}`:          true,
+		`{{not (results "*")}} {{"and so"}}`: true,
+	} {
+		s := load(t, "rules:\n  - when: {if: '"+src+"'}\n    say: {text: fits}\n  - say: {text: not}\n")
+		k := begin(t, s, "lead", "go")
+		k.hear(letterFrom("tester", "2 failed"))
+		if got := k.next().Text(); (got == "fits") != fits {
+			t.Errorf("%s: the rule %s, want fits %v", src, got, fits)
+		}
+	}
+}
+
+func TestIfIsAskedAfterTheOtherConditions(t *testing.T) {
+	s := load(t, `rules:
+  - {when: {after: Glob, if: '{{match "go$" (result "files")}}'}, say: {text: "go files"}}
+  - {when: {step: 0}, say: {calls: [{tool: Glob, as: files}]}}
+  - {name: last, when: {if: '{{eq "b.py" (result "files")}}'}, say: {repeat: 1, text: "no go files"}}
+`)
+	k := begin(t, s, "lead", "go")
+	k.next("a.go")
+	if got := k.next().Text(); got != "go files" {
+		t.Errorf("after the result: %q", got)
+	}
+	k = begin(t, s, "lead", "go")
+	k.next("a.py")
+	for range 2 { // a rule that is passed over is not used up
+		_, err := k.ask()
+		for _, part := range []string{"line 2: its if (line 2) gives false", `"last" (line 4): its if (line 4) gives false`} {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("the error lacks %q: %v", part, err)
+			}
+		}
+	}
+	k = begin(t, s, "lead", "go")
+	k.next("b.py")
+	if got := k.next().Text(); got != "no go files" {
+		t.Errorf("after being passed over twice: %q", got)
+	}
+}
+
+func TestAFailingIfEndsTheRequest(t *testing.T) {
+	s := load(t, `rules:
+  - {name: early, when: {if: '{{result "files"}}'}, say: {text: a}}
+  - say: {text: b}
+`)
+	_, err := begin(t, s, "lead", "go").ask()
+	var e *model.Error
+	if !errors.As(err, &e) || e.Retryable() {
+		t.Fatalf("got %v, want an error that is not retried", err)
+	}
+	if want := `rule "early" (line 2): line 2: the template failed`; !strings.Contains(err.Error(), want) {
+		t.Errorf("the error lacks %q: %v", want, err)
 	}
 }
 
@@ -247,6 +321,10 @@ func TestLoadErrorsNameTheLine(t *testing.T) {
 		"rules:\n  - say: {text: [a]}":                             "line 2: a single value is wanted",
 		"rules:\n  - say:\n      text: '{{.Prompt'":                "line 3: the template is not valid",
 		"rules:\n  - say:\n      text: '{{nope}}'":                 `line 3: the template is not valid: function "nope" not defined`,
+		"rules:\n  - say: {text: a}\n    when: {if: '{{mail'}":     "line 3: the template is not valid",
+		"rules:\n  - say: {text: a}\n    when: {if: '{{nope}}'}":   `line 3: the template is not valid: function "nope" not defined`,
+		"rules:\n  - say: {text: a}\n    when: {if: 'mail \"x\"'}": `line 3: the if "mail \"x\"" has no template in it`,
+		"rules:\n  - say: {text: a}\n    when: {if: [a]}":          "line 3: a single value is wanted",
 		"rules:\n  - say: {text: a, delay: soon}":                  `line 2: "soon" is not a duration`,
 		"rules:\n  - say: {calls: [{input: {}}]}":                  "line 2: a call of the rule names no tool",
 		"rules:\n  - say: {calls: [{tool: T, input: [1]}]}":        "line 2: the input of a call is a map",
@@ -306,6 +384,7 @@ func TestHelpersOfTemplates(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add("rules:\n  - when: {step: 1-2, agent: a*}\n    say: {text: '{{.Last}}', calls: [{tool: T, as: x, input: {a: [1, b]}}]}")
 	f.Add("rules: [{say: {error: {status: 529, retry_after: 2s}, repeat: 3}}]")
+	f.Add("rules: [{when: {if: &a '{{mail `x`}}'}, say: {text: a}}, {when: {if: *a}, say: {text: b}}]")
 	f.Add("rules: &a [*a]")
 	f.Add("rules: [{say: {text: '{{range lines .Last}}{{.}}{{end}}', calls: [{tool: T, input: &x {y: *x}}]}}]")
 	f.Fuzz(func(t *testing.T, src string) {
