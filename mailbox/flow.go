@@ -61,7 +61,7 @@ func (f *flow) silent(now time.Time, patience time.Duration) {
 	f.silences++
 	wait := max(patience, maxSilence)
 	if f.silences < 16 {
-		wait = min(wait, patience<<f.silences)
+		wait = min(wait, patience<<(f.silences-1))
 	}
 	f.due = now.Add(wait)
 }

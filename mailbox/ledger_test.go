@@ -96,6 +96,19 @@ func TestFullErrorAtTheLimitAndWhenTheReceiverSaysSo(t *testing.T) {
 	}
 }
 
+// With nothing pending nobody asks again, so the receiver's last word must not
+// hold for ever.
+func TestFullReceiverIsAskedAgain(t *testing.T) {
+	l := NewLedger(alice)
+	compose(t, l, 1)
+	l.Settled(bobs(StateFull, 1))
+	compose(t, l, 1)
+	l.Settled(bobs(StateFull, 1))
+	if _, err := l.Compose(text("", "hi"), 0); !errors.As(err, new(*FullError)) {
+		t.Errorf("with one message waiting: %v, want *FullError", err)
+	}
+}
+
 func TestStatesOnlyMoveOn(t *testing.T) {
 	l := NewLedger(alice)
 	compose(t, l, 4)

@@ -59,7 +59,7 @@ type suite struct {
 // node returns a running node with these agents; it is stopped after the test.
 func (s *suite) node(t mailbox.Transport, agents ...mailbox.AgentID) *Node {
 	s.Helper()
-	n := NewNode(NewStore(agents...), mailbox.CourierOptions{ResendAfter: 100 * time.Millisecond})
+	n := NewNode(NewStore(agents...), mailbox.CourierOptions{ResendAfter: 50 * time.Millisecond})
 	s.start(n, t)
 	s.nodes = append(s.nodes, n)
 	s.Cleanup(func() {
@@ -168,9 +168,9 @@ func (s *suite) onceWhenTheStreamGoesBack() {
 }
 
 func (s *suite) resendAfterLostPublish() {
-	lossy := Faulty(s.h.Join(s.T), 1, Faults{Drop: 0.2, DropReceipt: 0.2})
+	lossy := Faulty(s.h.Join(s.T), 1, Faults{Drop: 0.1, DropReceipt: 0.1})
 	a := s.node(lossy, "a")
-	s.node(Faulty(s.h.Join(s.T), 2, Faults{DropReceipt: 0.2}), "b")
+	s.node(Faulty(s.h.Join(s.T), 2, Faults{DropReceipt: 0.1}), "b")
 	s.send(a, "a", "b", 100)
 	s.delivered(a)
 	if lossy.Injected() == 0 {
