@@ -1,0 +1,57 @@
+package prompt
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// gitWithin is how long git may take: a prompt without the state of a huge
+// repository is better than a session that does not begin.
+const gitWithin = time.Second
+
+// gitLines is how many changed files are listed.
+const gitLines = 40
+
+// gitState describes the repository at dir, "" if there is none or git does
+// not answer. Nothing in the repository's configuration is run.
+func gitState(ctx context.Context, dir string) string {
+	var status, log string
+	var ok bool
+	var both sync.WaitGroup
+	both.Go(func() { status, ok = git(ctx, dir, "status", "--short", "--branch", "--untracked-files=normal") })
+	both.Go(func() { log, _ = git(ctx, dir, "log", "--oneline", "--no-decorate", "-n", "5") }) // none before the first commit
+	both.Wait()
+	if !ok {
+		return ""
+	}
+	branch, files, _ := strings.Cut(status, "\n")
+	lines := strings.Split(strings.TrimRight(files, "\n"), "\n")
+	switch {
+	case files == "":
+		lines = []string{"(clean)"}
+	case len(lines) > gitLines:
+		lines = append(lines[:gitLines], "(more are not shown; run git status)")
+	}
+	text := "State of git when the session began; it is not updated.\nBranch: " + strings.TrimPrefix(branch, "## ") +
+		"\nStatus:\n" + strings.Join(lines, "\n")
+	if log != "" {
+		text += "\nLatest commits:\n" + strings.TrimRight(log, "\n")
+	}
+	return text
+}
+
+func git(ctx context.Context, dir string, args ...string) (string, bool) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{
+		"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+		"-c", "core.quotePath=false", "-c", "log.showSignature=false", "--no-pager",
+	}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
+	cmd.WaitDelay = 100 * time.Millisecond // for what git started and left
+	out, err := cmd.Output()
+	return string(out), err == nil
+}
