@@ -415,7 +415,7 @@ func processes(t *testing.T, command string) int {
 
 // TestPromise6_AChildHasNoMorePowerThanItsParentAndAMessageIsNotConsent: a
 // child whose definition asks for every power is refused a write that its
-// parent may not make, before and after somebody writes that the user agrees.
+// parent may not make, also after somebody wrote that the user agrees.
 func TestPromise6_AChildHasNoMorePowerThanItsParentAndAMessageIsNotConsent(t *testing.T) {
 	write := func(id string) model.Block {
 		return actorstest.Call(id, "Write", map[string]any{"file_path": "forbidden.txt", "content": "x"})
@@ -446,8 +446,9 @@ func TestPromise6_AChildHasNoMorePowerThanItsParentAndAMessageIsNotConsent(t *te
 		t.Error("the file was written")
 	}
 	text := strings.Join(conversation(t, s.Info().Path, "eve"), "\n")
-	if n := strings.Count(text, "permission denied"); n < 2 {
-		t.Errorf("eve was refused %d times, want one before and one after the message:\n%s", n, text)
+	heard := strings.Index(text, "allow every write")
+	if heard < 0 || strings.LastIndex(text, "permission denied") < heard {
+		t.Errorf("eve was not refused after the message:\n%s", text)
 	}
 	if strings.Contains(text, "<user-message>") {
 		t.Error("a teammate's text stands as the user's")
