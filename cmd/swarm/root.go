@@ -40,7 +40,7 @@ func newRoot(a *app) *cobra.Command {
 	})
 	root.AddCommand(
 		newRun(a), newResume(a), newPs(a), newSend(a), newTail(a), newStop(a),
-		newDemo(a), newDoctor(a), newVersion(a),
+		newAgents(a), newDemo(a), newDoctor(a), newVersion(a),
 	)
 	for _, c := range root.Commands() {
 		a.completeFlags(c)

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/spf13/cobra"
+)
+
+func newAgents(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "agents",
+		Short: "List, explain, check and edit agent definitions",
+		Long: `Agents are defined in Markdown files: .claude/agents/*.md of the project and of
+your home, plugins and settings; some are built in. Of several with one name the
+one of the highest source is used.`,
+		Example: `  swarm agents list
+  swarm agents explain reviewer
+  swarm agents check
+  swarm agents new`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return usagef("there is no command %q; the commands are: list, show, explain, check, new, edit, rm, fmt%s", args[0], suggestion(c, args[0]))
+		},
+		SuggestionsMinimumDistance: 2,
+	}
+	c.AddCommand(
+		newAgentsList(a), newAgentsShow(a), newAgentsExplain(a), newAgentsCheck(a),
+		newAgentsNew(a), newAgentsEdit(a), newAgentsRemove(a), newAgentsFormat(a),
+	)
+	for _, sub := range c.Commands() {
+		a.completeFlags(sub)
+	}
+	return c
+}
+
+// agentsFlags say which definitions are meant.
+type agentsFlags struct{ dir, agents string }
+
+func (f *agentsFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.dir, "dir", "", "the directory whose agents are meant (default: the working directory)")
+	c.Flags().StringVar(&f.agents, "agents", "", "more definitions: JSON, or the path of a JSON file")
+}
+
+func (f *agentsFlags) options(a *app) swarm.Options {
+	return swarm.Options{Dir: f.dir, Agents: f.agents, Getenv: a.env}
+}
+
+// catalog is everything that was found, as one session would find it.
+type catalog struct {
+	*swarm.Rehearsal
+	entries []defs.Entry
+	dir     string
+	home    string
+}
+
+func (a *app) catalog(o swarm.Options) (*catalog, error) {
+	r, err := swarm.Rehearse(o)
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the home directory; set HOME: %w", err)
+	}
+	return &catalog{Rehearsal: r, entries: r.Definitions().Entries(), dir: r.Lead().Dir, home: home}, nil
+}
+
+// short is a path as people write it.
+func (c *catalog) short(path string) string {
+	if rel := relative(path, c.dir); rel != path {
+		return rel
+	}
+	if rel, ok := strings.CutPrefix(path, c.home+string(filepath.Separator)); ok {
+		return filepath.Join("~", rel)
+	}
+	return path
+}
+
+// find returns the active definition of a name, or else one that was not loaded:
+// by its name or by the name of its file.
+func (c *catalog) find(name string) (defs.Entry, error) {
+	if d, ok := c.Definitions().Lookup(name); ok {
+		for _, e := range c.entries {
+			if e.Status == defs.StatusActive && e.Name == d.Name {
+				return e, nil
+			}
+		}
+	}
+	for _, e := range c.entries {
+		if e.Status == defs.StatusFailed && (e.Name == name || stem(e.Path) == name) {
+			return e, nil
+		}
+	}
+	return defs.Entry{}, fmt.Errorf("there is no agent %q; %s", name, c.known(name))
+}
+
+// loaded is find for commands that need a definition that works.
+func (c *catalog) loaded(name string) (defs.Entry, error) {
+	e, err := c.find(name)
+	if err == nil && e.Status == defs.StatusFailed {
+		return e, fmt.Errorf("agent %q is not loaded: %s; correct it with: swarm agents edit %s", name, failure(e), name)
+	}
+	return e, err
+}
+
+// known lists the names near to one that is not there, or else all.
+func (c *catalog) known(name string) string {
+	names := c.Definitions().Names()
+	near := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !alike(n, name) })
+	if len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return "the agents are: " + strings.Join(names, ", ")
+}
+
+// alike reports names of which one holds the other, or that are two letters
+// apart.
+func alike(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	return b != "" && (strings.Contains(a, b) || strings.Contains(b, a) || distance(a, b) <= 2)
+}
+
+// distance counts the letters to insert, drop or change to get from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func stem(path string) string {
+	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+}
+
+// failure is why a definition was not loaded, with its place.
+func failure(e defs.Entry) string {
+	for _, p := range e.Problems {
+		if p.Fatal {
+			return p.String()
+		}
+	}
+	return e.Path
+}
+
+// warnings are the complaints about a definition that was loaded.
+func warnings(e defs.Entry) []string {
+	out := []string{}
+	for _, p := range e.Problems {
+		if !p.Fatal {
+			out = append(out, p.String())
+		}
+	}
+	return out
+}
+
+// oneName takes the only argument of a command.
+func oneName(args []string, use string) (string, error) {
+	if len(args) != 1 || args[0] == "" {
+		return "", usagef("name one agent: %s", use)
+	}
+	return args[0], nil
+}
+
+// completeDefinition offers the names of agent types.
+func (a *app) completeDefinition(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, err := a.catalog(swarm.Options{Dir: flagValue(c, "dir"), Agents: flagValue(c, "agents"), Getenv: a.env})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var offers []string
+	for _, d := range all.Definitions().Active {
+		offers = append(offers, cobra.CompletionWithDesc(clean(d.Name), clean(firstLine(d.Description))))
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}
+
+// findings prints what is wrong with definitions, one place per line.
+func findings(all []defedit.Finding, short func(string) string) string {
+	var b strings.Builder
+	for _, f := range all {
+		place := short(f.Path)
+		if f.Line > 0 {
+			place += fmt.Sprintf(":%d", f.Line)
+		}
+		fmt.Fprintf(&b, "%s: %s: %s\n", clean(place), f.Severity, clean(f.Text))
+		if f.Corrected != "" {
+			b.WriteString(indent(cleanLines(f.Corrected)))
+		}
+	}
+	return b.String()
+}
+
+// bySource orders entries for people: the highest source first, then by name.
+func bySource(a, b defs.Entry) int {
+	return cmp.Or(cmp.Compare(b.Source, a.Source), cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
+}

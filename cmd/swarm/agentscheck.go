@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/spf13/cobra"
+)
+
+func newAgentsCheck(a *app) *cobra.Command {
+	flags, format := &agentsFlags{}, ""
+	c := &cobra.Command{
+		Use:   "check [PATH…]",
+		Short: "Find what is wrong with agent definitions",
+		Long: `Check reads files, and the Markdown files of folders; without a path every source
+of the directory. Each complaint has its file and line, and each repair the line
+as it should be. The exit status is 1 if a definition cannot be loaded.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			return a.checkAgents(flags, args, format == "json")
+		},
+	}
+	flags.add(c)
+	c.Flags().StringVar(&format, "format", "text", "text or json")
+	return c
+}
+
+func (a *app) checkAgents(flags *agentsFlags, paths []string, asJSON bool) error {
+	report, short, err := a.lint(flags, paths)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = writeJSON(a.out, report)
+	} else {
+		err = fprint(a.out, findings(report.Findings, short))
+		a.say("%s, %s: %s, %s, %s", plural(report.Files, "file"), plural(report.Agents, "agent"),
+			plural(report.Errors, "error"), plural(report.Warnings, "warning"), fmt.Sprintf("%d repaired", report.Repaired))
+	}
+	if err == nil && report.Errors > 0 {
+		return &exitError{code: exitFailed}
+	}
+	return err
+}
+
+func (a *app) lint(flags *agentsFlags, paths []string) (defedit.Report, func(string) string, error) {
+	if len(paths) > 0 {
+		report, err := defedit.Lint(paths)
+		return report, func(path string) string { return path }, err
+	}
+	all, err := a.catalog(flags.options(a))
+	if err != nil {
+		return defedit.Report{}, nil, err
+	}
+	return defedit.LintSet(all.Definitions()), all.short, nil
+}

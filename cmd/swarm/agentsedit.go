@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/spf13/cobra"
+)
+
+func newAgentsEdit(a *app) *cobra.Command {
+	flags := &agentsFlags{}
+	c := &cobra.Command{
+		Use:   "edit NAME",
+		Short: "Edit a definition of the user or the project",
+		Long: `Edit opens the file in VISUAL or EDITOR and checks it afterwards. The value may
+have arguments, such as "code --wait"; no shell reads it. A definition that could
+not be loaded is found by the name of its file.`,
+		ValidArgsFunction: a.completeDefinition,
+		RunE: func(c *cobra.Command, args []string) error {
+			name, err := oneName(args, "swarm agents edit NAME")
+			if err != nil {
+				return err
+			}
+			all, err := a.catalog(flags.options(a))
+			if err != nil {
+				return err
+			}
+			return a.editAgent(c.Context(), all, name)
+		},
+	}
+	flags.add(c)
+	return c
+}
+
+func (a *app) editAgent(ctx context.Context, all *catalog, name string) error {
+	e, err := all.find(name)
+	if err != nil {
+		return err
+	}
+	if err := defedit.Editable(e.Definition); err != nil {
+		return err
+	}
+	argv, err := a.editor()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], e.Path)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("the editor %q failed, and %s is as it left it; set VISUAL or EDITOR to another: %w", strings.Join(argv, " "), all.short(e.Path), err)
+	}
+	report, err := defedit.Lint([]string{e.Path})
+	if err != nil {
+		return err
+	}
+	a.tellFindings(report, all)
+	if report.Errors > 0 {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+func (a *app) tellFindings(r defedit.Report, all *catalog) {
+	for line := range strings.Lines(findings(r.Findings, all.short)) {
+		a.say("%s", strings.TrimRight(line, "\n"))
+	}
+}
+
+// editor returns the command of the person's editor.
+func (a *app) editor() ([]string, error) {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if a.env(name) == "" {
+			continue
+		}
+		argv, err := splitWords(a.env(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s is %q, which %w; correct it", name, a.env(name), err)
+		}
+		if len(argv) > 0 {
+			return argv, nil
+		}
+	}
+	for _, name := range []string{"sensible-editor", "nano", "vi"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return []string{path}, nil
+		}
+	}
+	return nil, errors.New("there is no editor; set EDITOR to one, such as EDITOR=nano")
+}
+
+// splitWords takes a command apart at blanks outside quotes. A backslash keeps
+// the next character, except within single quotes.
+func splitWords(text string) (words []string, err error) {
+	var word strings.Builder
+	var quote rune
+	escaped, open := false, false
+	for _, r := range text {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped, open = true, true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, open = r, true
+		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
+			if open {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			open = false
+		default:
+			word.WriteRune(r)
+			open = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, errors.New("has a quote that is not closed")
+	}
+	if open {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

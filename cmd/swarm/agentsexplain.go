@@ -1,0 +1,242 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/spf13/cobra"
+)
+
+// explainFlags are what a plan depends on besides the definition.
+type explainFlags struct {
+	agentsFlags
+	format, call, model, mode string
+	allow, deny               []string
+}
+
+func newAgentsExplain(a *app) *cobra.Command {
+	flags := &explainFlags{}
+	c := &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Say why an agent is as it is",
+		Long: `Explain shows every field of a definition: its value, the line it comes from and
+whether swarm acts on it. Below stands what an agent of that type becomes when
+the lead calls for it: its tools, model and mode, and the reason for each choice.
+Nothing is started and no model is asked.`,
+		Example: `  swarm agents explain reviewer
+  swarm agents explain reviewer --call '{"model": "opus", "run_in_background": true}'`,
+		ValidArgsFunction: a.completeDefinition,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(flags.format); err != nil {
+				return err
+			}
+			name, err := oneName(args, "swarm agents explain NAME")
+			if err != nil {
+				return err
+			}
+			return a.explain(flags, name)
+		},
+	}
+	flags.add(c)
+	fs := c.Flags()
+	fs.StringVar(&flags.format, "format", "text", "text or json")
+	fs.StringVar(&flags.call, "call", "", "the input of the Agent call, as JSON")
+	fs.StringVar(&flags.model, "model", "", "the lead's model")
+	fs.StringVar(&flags.mode, "permission-mode", "", "the lead's permission mode")
+	fs.StringArrayVar(&flags.deny, "disallowedTools", nil, "tools and rules that are refused")
+	return c
+}
+
+// explanation is what explain tells.
+type explanation struct {
+	Name     string       `json:"name"`
+	Source   string       `json:"source"`
+	Path     string       `json:"path"`
+	Replaces []string     `json:"replaces"` // the definitions of the same name that are not used
+	Fields   []fieldRow   `json:"fields"`
+	Warnings []string     `json:"warnings"`
+	Unknown  []string     `json:"unknownTools"` // entries of tools that name none
+	Plan     *planOutline `json:"plan,omitempty"`
+	Error    string       `json:"error,omitempty"` // why the call is refused
+	color    string
+}
+
+type fieldRow struct {
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Given   bool   `json:"given"`
+	Path    string `json:"path,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	InForce bool   `json:"inForce"`
+	Note    string `json:"note"`
+}
+
+// planOutline is what comes of a call.
+type planOutline struct {
+	Role     string   `json:"role"`
+	Model    string   `json:"model"`
+	Mode     string   `json:"permissionMode"`
+	Tools    []string `json:"tools"`
+	MaxTurns int      `json:"maxTurns,omitempty"`
+	Effort   string   `json:"effort,omitempty"`
+	Dir      string   `json:"cwd"`
+	Reasons  []string `json:"reasons"`
+}
+
+func (a *app) explain(flags *explainFlags, name string) error {
+	o := flags.options(a)
+	o.Model, o.Mode, o.Deny = flags.model, flags.mode, splitRules(flags.deny)
+	all, err := a.catalog(o)
+	if err != nil {
+		return err
+	}
+	e, err := all.loaded(name)
+	if err != nil {
+		return err
+	}
+	call, err := parseCall(flags.call, all.Definitions(), e.Name)
+	if err != nil {
+		return err
+	}
+	x := all.explanation(e)
+	plan, err := all.Plan(call)
+	if err != nil {
+		x.Error = err.Error()
+	} else {
+		x.Plan = outline(plan)
+	}
+	if flags.format == "json" {
+		err = writeJSON(a.out, x)
+	} else {
+		err = fprint(a.out, a.explanationText(all, x))
+	}
+	if err == nil && x.Error != "" {
+		return fmt.Errorf("the call is refused: %s", x.Error)
+	}
+	return err
+}
+
+// parseCall reads the input of an Agent call; what it leaves out is filled in so
+// that it is about the agent.
+func parseCall(text string, set *defs.Set, name string) (actors.SpawnCall, error) {
+	call := actors.SpawnCall{Prompt: "(explained)"}
+	if text != "" {
+		dec := json.NewDecoder(strings.NewReader(text))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&call); err != nil {
+			return call, usagef(`--call is not the input of an Agent call: %s; write it like {"prompt": "look", "model": "opus"}`, strings.TrimPrefix(err.Error(), "json: "))
+		}
+		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+			return call, usagef("--call holds more than one JSON object; give one")
+		}
+	}
+	if call.Type == "" {
+		call.Type = name
+	}
+	if d, ok := set.Lookup(call.Type); !ok || d.Name != name {
+		return call, usagef("--call asks for subagent_type %q; explain that one, or leave the type out", call.Type)
+	}
+	return call, nil
+}
+
+func (c *catalog) explanation(e defs.Entry) explanation {
+	x := explanation{
+		Name: e.Name, Source: e.Source.String(), Path: e.Path, Replaces: []string{}, Warnings: warnings(e),
+		Unknown: []string{}, color: e.ShownColor(),
+	}
+	for _, other := range c.entries {
+		if other.Status == defs.StatusShadowed && other.Name == e.Name {
+			x.Replaces = append(x.Replaces, fmt.Sprintf("%s: %s", other.Source, other.Path))
+		}
+	}
+	for _, f := range e.Explain() {
+		row := fieldRow{Name: f.Name, Value: f.Value, Given: f.Line > 0, InForce: f.InForce, Note: f.Note}
+		if row.Given {
+			row.Path, row.Line = f.Path, f.Line
+		}
+		x.Fields = append(x.Fields, row)
+	}
+	x.Unknown = append(x.Unknown, defedit.UnknownTools(strings.Join(e.Tools, ","), c.Tools())...)
+	return x
+}
+
+func outline(p actors.Plan) *planOutline {
+	s := p.Spec
+	return &planOutline{
+		Role: string(s.Role), Model: s.Model, Mode: s.Mode, Tools: s.Tools, MaxTurns: s.MaxTurns, Effort: s.Effort, Dir: s.Dir, Reasons: p.Reasons,
+	}
+}
+
+func (a *app) explanationText(all *catalog, x explanation) string {
+	var b strings.Builder
+	scr := newScreen(a.out, a.env)
+	fmt.Fprintf(&b, "%s  %s, %s\n", scr.paint(clean(x.Name), x.color), x.Source, clean(all.short(x.Path)))
+	for _, r := range x.Replaces {
+		fmt.Fprintf(&b, "replaces  %s\n", clean(r))
+	}
+	b.WriteString("\n")
+	for _, f := range x.Fields {
+		b.WriteString(all.fieldText(f, scr.width()))
+	}
+	for _, u := range x.Unknown {
+		fmt.Fprintf(&b, "warning: tools names %s, which no tool here has\n", clean(u))
+	}
+	for _, w := range x.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", clean(strings.Replace(w, x.Path, all.short(x.Path), 1)))
+	}
+	if x.Plan != nil {
+		b.WriteString(planText(x.Plan))
+	}
+	return b.String()
+}
+
+// fieldText is one line: the field, where it stands, its value. What nothing
+// acts on says so.
+func (c *catalog) fieldText(f fieldRow, width int) string {
+	from, value := "not given", f.Note
+	if f.Given {
+		from = fmt.Sprintf("%s:%d", c.short(f.Path), f.Line)
+		value = firstLine(f.Value)
+		if value != strings.TrimSpace(f.Value) {
+			value += " …"
+		}
+		if value == "" {
+			value = "(no value)"
+		}
+		if !f.InForce {
+			value += " (not in force yet: " + f.Note + ")"
+		}
+	}
+	head := fmt.Sprintf("%-22s  %-28s  ", clean(f.Name), clean(from))
+	return head + cut(clean(value), max(30, width-widthOf(head))) + "\n"
+}
+
+func planText(p *planOutline) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\ncalled by the lead it is\n")
+	for _, row := range [][2]string{
+		{"role", p.Role},
+		{"model", p.Model},
+		{"mode", p.Mode},
+		{"effort", p.Effort},
+		{"tools", firstOf(strings.Join(p.Tools, ", "), "none")},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(&b, "  %-6s  %s\n", row[0], clean(row[1]))
+		}
+	}
+	if p.MaxTurns > 0 {
+		fmt.Fprintf(&b, "  %-6s  %d\n", "turns", p.MaxTurns)
+	}
+	b.WriteString("because\n")
+	for _, r := range p.Reasons {
+		fmt.Fprintf(&b, "  %s\n", clean(r))
+	}
+	return b.String()
+}

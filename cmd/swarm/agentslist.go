@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/actorswarm/swarm/defs"
+	"github.com/spf13/cobra"
+)
+
+func newAgentsList(a *app) *cobra.Command {
+	flags, format, source := &agentsFlags{}, "", ""
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List agent definitions by source",
+		Long: `List shows every definition that was found, grouped by source, the strongest
+first: the active ones, those that another of the same name replaces, and those
+that could not be loaded, with the reason.`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if err := noMore(args, 0, "swarm agents list"); err != nil {
+				return err
+			}
+			only, err := parseSource(source)
+			if err != nil {
+				return err
+			}
+			all, err := a.catalog(flags.options(a))
+			if err != nil {
+				return err
+			}
+			return a.listAgents(all, only, format == "json")
+		},
+	}
+	flags.add(c)
+	c.Flags().StringVar(&format, "format", "text", "text or json")
+	c.Flags().StringVar(&source, "source", "", "only this source: "+strings.Join(sourceNames(), ", "))
+	offer(c, "source", cobra.FixedCompletions(sourceNames(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// sources are all there are, the strongest first.
+func sources() []defs.Source {
+	return []defs.Source{defs.Managed, defs.Flag, defs.Local, defs.Project, defs.User, defs.Plugin, defs.BuiltIn}
+}
+
+func sourceNames() []string {
+	var names []string
+	for _, s := range sources() {
+		names = append(names, s.String())
+	}
+	return names
+}
+
+// parseSource returns the sources that a flag leaves.
+func parseSource(name string) ([]defs.Source, error) {
+	if name == "" {
+		return sources(), nil
+	}
+	for _, s := range sources() {
+		if strings.EqualFold(s.String(), name) || strings.EqualFold(strings.ReplaceAll(s.String(), "-", ""), name) {
+			return []defs.Source{s}, nil
+		}
+	}
+	return nil, usagef("unknown --source %q; use %s", name, strings.Join(sourceNames(), ", "))
+}
+
+// agentRecord is a definition as list and show give it to programs.
+type agentRecord struct {
+	Name        string   `json:"name"`
+	Source      string   `json:"source"`
+	Path        string   `json:"path"`
+	Description string   `json:"description"`
+	Tools       []string `json:"tools"` // null means all
+	Disallowed  []string `json:"disallowedTools"`
+	Model       string   `json:"model"`
+	Color       string   `json:"color"`
+	Status      string   `json:"status"`
+	Warnings    []string `json:"warnings"`
+	Error       string   `json:"error,omitempty"`
+	By          string   `json:"shadowedBy,omitempty"`
+	Prompt      string   `json:"prompt,omitempty"`
+}
+
+func recordOf(e defs.Entry) agentRecord {
+	r := agentRecord{
+		Name: e.Name, Source: e.Source.String(), Path: e.Path, Description: e.Description,
+		Tools: e.Tools, Disallowed: e.DisallowedTools, Model: e.Model, Color: e.Color,
+		Status: string(e.Status), Warnings: warnings(e), By: e.By,
+	}
+	if r.Disallowed == nil {
+		r.Disallowed = []string{}
+	}
+	if e.Status == defs.StatusFailed {
+		r.Error = failure(e)
+	}
+	return r
+}
+
+func (a *app) listAgents(all *catalog, only []defs.Source, asJSON bool) error {
+	entries := slices.DeleteFunc(slices.Clone(all.entries), func(e defs.Entry) bool { return !slices.Contains(only, e.Source) })
+	slices.SortStableFunc(entries, bySource)
+	if asJSON {
+		records := []agentRecord{}
+		for _, e := range entries {
+			records = append(records, recordOf(e))
+		}
+		return writeJSON(a.out, records)
+	}
+	if len(entries) == 0 {
+		a.say("no agent is defined there; make one with: swarm agents new")
+		return nil
+	}
+	return fprint(a.out, a.agentTable(all, entries))
+}
+
+// agentTable writes one line per definition below the name of its source.
+func (a *app) agentTable(all *catalog, entries []defs.Entry) string {
+	var b strings.Builder
+	scr := newScreen(a.out, a.env)
+	wide := 12
+	for _, e := range entries {
+		wide = min(max(wide, widthOf(heading(e))), 32)
+	}
+	for i, e := range entries {
+		if i == 0 || entries[i-1].Source != e.Source {
+			fmt.Fprintf(&b, "%s%s\n", strings.Repeat("\n", min(i, 1)), e.Source)
+		}
+		name := cut(clean(heading(e)), wide)
+		pad := strings.Repeat(" ", wide-widthOf(name)+2)
+		if e.Status == defs.StatusActive {
+			name = scr.paint(name, e.ShownColor())
+		}
+		fmt.Fprintf(&b, "  %s%s%s\n", name, pad, cut(clean(all.about(e)), max(40, scr.width()-wide-4)))
+	}
+	return b.String()
+}
+
+// heading is the name, or for a file that gives none the file's.
+func heading(e defs.Entry) string { return firstOf(e.Name, stem(e.Path)) }
+
+func (c *catalog) about(e defs.Entry) string {
+	switch e.Status {
+	case defs.StatusFailed:
+		return "failed: " + strings.Replace(failure(e), e.Path, c.short(e.Path), 1)
+	case defs.StatusShadowed:
+		return fmt.Sprintf("shadowed by %s · %s", c.short(e.By), c.short(e.Path))
+	}
+	parts := []string{firstLine(strings.ReplaceAll(e.Description, `\n`, "\n"))}
+	if n := len(warnings(e)); n > 0 {
+		parts = slices.Insert(parts, 0, plural(n, "warning"))
+	}
+	return strings.Join(parts, " · ")
+}

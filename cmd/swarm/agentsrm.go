@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/spf13/cobra"
+)
+
+func newAgentsRemove(a *app) *cobra.Command {
+	flags, yes := &agentsFlags{}, false
+	c := &cobra.Command{
+		Use:     "rm NAME",
+		Aliases: []string{"remove"},
+		Short:   "Remove a definition of the user or the project",
+		Long: `Rm removes the file of a definition. It asks first, unless told --yes. Agents
+that run keep the definition they were started with.`,
+		ValidArgsFunction: a.completeDefinition,
+		RunE: func(c *cobra.Command, args []string) error {
+			name, err := oneName(args, "swarm agents rm NAME")
+			if err != nil {
+				return err
+			}
+			all, err := a.catalog(flags.options(a))
+			if err != nil {
+				return err
+			}
+			return a.removeAgent(all, name, yes)
+		},
+	}
+	flags.add(c)
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+func (a *app) removeAgent(all *catalog, name string, yes bool) error {
+	e, err := all.find(name)
+	if err != nil {
+		return err
+	}
+	if err := defedit.Editable(e.Definition); err != nil {
+		return err
+	}
+	if !yes {
+		sure, err := a.confirm(fmt.Sprintf("remove %s (%s)?", heading(e), all.short(e.Path)))
+		if err != nil {
+			return err
+		}
+		if !sure {
+			return errors.New("nothing was removed")
+		}
+	}
+	if err := os.Remove(e.Path); err != nil {
+		return fmt.Errorf("%s cannot be removed; make its folder writable: %w", e.Path, unwrapped(err))
+	}
+	if err := fprint(a.out, "removed "+clean(e.Path)+"\n"); err != nil {
+		return err
+	}
+	if next, ok := all.next(e); ok {
+		a.say("%s is from now on the %s one (%s)", e.Name, next.Source, all.short(next.Path))
+	}
+	return nil
+}
+
+// next returns the definition that takes the place of one that goes.
+func (c *catalog) next(gone defs.Entry) (next defs.Entry, ok bool) {
+	for _, e := range c.entries { // the lowest first
+		if e.Status == defs.StatusShadowed && e.Name == gone.Name {
+			next, ok = e, true
+		}
+	}
+	return next, ok
+}
+
+// confirm asks on the terminal. Without one there is nobody to ask.
+func (a *app) confirm(question string) (bool, error) {
+	if _, terminal := columns(a.in); !terminal {
+		return false, usagef("there is no terminal to ask on; to go ahead without being asked, add --yes")
+	}
+	if err := fprint(a.err, clean(question)+" [y/N] "); err != nil {
+		return false, err
+	}
+	answer, err := bufio.NewReader(a.in).ReadString('\n')
+	if err != nil && answer == "" {
+		return false, nil // the terminal was closed: no answer is a no
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", nil
+}
+
+func unwrapped(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm/defs"
+	"github.com/spf13/cobra"
+)
+
+func newAgentsShow(a *app) *cobra.Command {
+	flags, format := &agentsFlags{}, ""
+	c := &cobra.Command{
+		Use:               "show NAME",
+		Short:             "Show one agent definition with its prompt",
+		ValidArgsFunction: a.completeDefinition,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			name, err := oneName(args, "swarm agents show NAME")
+			if err != nil {
+				return err
+			}
+			all, err := a.catalog(flags.options(a))
+			if err != nil {
+				return err
+			}
+			e, err := all.loaded(name)
+			if err != nil {
+				return err
+			}
+			return a.showAgent(all, e, format == "json")
+		},
+	}
+	flags.add(c)
+	c.Flags().StringVar(&format, "format", "text", "text or json")
+	return c
+}
+
+func (a *app) showAgent(all *catalog, e defs.Entry, asJSON bool) error {
+	if asJSON {
+		r := recordOf(e)
+		r.Prompt = e.Prompt()
+		return writeJSON(a.out, r)
+	}
+	var b strings.Builder
+	scr := newScreen(a.out, a.env)
+	fmt.Fprintf(&b, "%s  %s, %s\n\n", scr.paint(clean(e.Name), e.ShownColor()), e.Source, clean(all.short(e.Path)))
+	for _, f := range e.Explain() {
+		if f.Value == "" || f.Name == "name" || f.Name == "body" {
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s\n", f.Name, strings.TrimSpace(strings.TrimPrefix(indent(cleanLines(f.Value)), "    ")))
+	}
+	for _, w := range warnings(e) {
+		fmt.Fprintf(&b, "warning: %s\n", clean(strings.Replace(w, e.Path, all.short(e.Path), 1)))
+	}
+	fmt.Fprintf(&b, "\n%s\n", cleanLines(e.Prompt()))
+	return fprint(a.out, b.String())
+}
