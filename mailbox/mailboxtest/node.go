@@ -1,9 +1,12 @@
 package mailboxtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,34 +96,41 @@ func (n *Node) Await(patience time.Duration, what string, cond func() bool) erro
 // Verify compares what agents sent with what was recorded and returns one error
 // for everything lost, doubled, reordered or invented.
 func Verify(nodes ...*Node) error {
+	sent, got := make(map[pair][]mailbox.Envelope), make(map[pair][]mailbox.Envelope)
+	here := make(map[mailbox.AgentID]bool)
+	for _, n := range nodes {
+		for _, name := range n.Store.names {
+			here[name] = true
+			group(sent, n.Store.Sent(name))
+			group(got, n.Store.Transcript(name))
+		}
+	}
+	pairs := slices.Collect(maps.Keys(sent))
+	for p := range got {
+		if _, known := sent[p]; !known {
+			pairs = append(pairs, p)
+		}
+	}
+	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	var errs []error
-	for _, sender := range nodes {
-		for _, from := range sender.Store.names {
-			sent := make(map[mailbox.AgentID][]mailbox.Envelope)
-			for _, e := range sender.Store.Sent(from) {
-				sent[e.To.Agent] = append(sent[e.To.Agent], e)
-			}
-			for _, receiver := range nodes {
-				for _, to := range receiver.Store.names {
-					got := fromOnly(receiver.Store.Transcript(to), from)
-					if err := compare(sent[to], got); err != nil {
-						errs = append(errs, fmt.Errorf("%s to %s: %w", from, to, err))
-					}
-				}
-			}
+	for _, p := range pairs {
+		if !here[p.to] {
+			continue
+		}
+		if err := compare(sent[p], got[p]); err != nil {
+			errs = append(errs, fmt.Errorf("%s to %s: %w", p.from, p.to, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func fromOnly(list []mailbox.Envelope, from mailbox.AgentID) []mailbox.Envelope {
-	var out []mailbox.Envelope
+type pair struct{ from, to mailbox.AgentID }
+
+func group(by map[pair][]mailbox.Envelope, list []mailbox.Envelope) {
 	for _, e := range list {
-		if e.From.Agent == from {
-			out = append(out, e)
-		}
+		p := pair{e.From.Agent, e.To.Agent}
+		by[p] = append(by[p], e)
 	}
-	return out
 }
 
 func compare(sent, got []mailbox.Envelope) error {
