@@ -35,7 +35,7 @@ func (a *agentTool) Spec() tool.Spec {
 		Aliases: []string{"Task"},
 		Description: "Starts another agent on a task of its own and returns its final report. Several calls in one answer run side by side. " +
 			"With a name it becomes a teammate: it goes on after its first task, and you write to it with SendMessage.\nTypes:\n" +
-			defs.AgentToolDescription(a.h.c.opts.Definitions.Active) + forkDescription,
+			defs.AgentToolDescription(a.h.c.opts.Definitions().Active) + forkDescription,
 		Schema:   json.RawMessage(agentSchema),
 		Parallel: true,
 		Recorded: true,
@@ -74,7 +74,7 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 
 func (a *agentTool) spawn(callID string, call SpawnCall) (mailbox.AgentID, error) {
 	c := a.h.c
-	plan, err := c.opts.Policy.Plan(c.opts.Definitions, call, a.h.t.Spec(), c.ToolNames())
+	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), call, a.h.t.Spec(), c.ToolNames())
 	if err != nil {
 		return "", err
 	}
@@ -83,7 +83,10 @@ func (a *agentTool) spawn(callID string, call SpawnCall) (mailbox.AgentID, error
 	if spec.Fork {
 		err = c.fork(c.scope, a.h.t, spec, call.Prompt)
 	} else {
-		_, err = c.Spawn(c.scope, spec, call.Prompt)
+		c.bear(spec.ID, plan.Definition)
+		if _, err = c.Spawn(c.scope, spec, call.Prompt); err != nil {
+			c.definition(spec) // nobody else will ask for it
+		}
 	}
 	return spec.ID, err
 }

@@ -34,9 +34,11 @@ const LeadName = "team-lead"
 // Options is what a Coordinator needs from the rest of the runtime. Every
 // field but Policy, Receipt and Logger is required.
 type Options struct {
-	Store       *transcript.Store
-	Policy      Policy
-	Definitions *defs.Set
+	Store  *transcript.Store
+	Policy Policy
+	// Definitions returns the agent types as they are at the moment of the call.
+	// An agent keeps the one it was started with.
+	Definitions func() *defs.Set
 	// Model returns the model of a name and its exact id.
 	Model func(name string) (model.Model, string, error)
 	// Tools returns what an agent of this session can be given, besides the
@@ -85,12 +87,13 @@ type Coordinator struct {
 	live  atomic.Bool    // Start has finished: hosts may begin turns
 
 	mu      sync.Mutex
-	hosts   map[mailbox.AgentID]*host   // guarded by mu
-	names   map[string]mailbox.AgentID  // guarded by mu; lower case
-	calls   map[callKey]mailbox.AgentID // guarded by mu; which agent a tool call made
-	made    int                         // agents so far; guarded by mu
-	closed  bool                        // guarded by mu
-	changed chan struct{}               // closed and replaced when an agent may have gone quiet; guarded by mu
+	hosts   map[mailbox.AgentID]*host           // guarded by mu
+	names   map[string]mailbox.AgentID          // guarded by mu; lower case
+	calls   map[callKey]mailbox.AgentID         // guarded by mu; which agent a tool call made
+	born    map[mailbox.AgentID]defs.Definition // of agents before their first turn; guarded by mu
+	made    int                                 // agents so far; guarded by mu
+	closed  bool                                // guarded by mu
+	changed chan struct{}                       // closed and replaced when an agent may have gone quiet; guarded by mu
 }
 
 type callKey struct {
@@ -107,6 +110,7 @@ func New(o Options) *Coordinator {
 		hosts:   map[mailbox.AgentID]*host{},
 		names:   map[string]mailbox.AgentID{},
 		calls:   map[callKey]mailbox.AgentID{},
+		born:    map[mailbox.AgentID]defs.Definition{},
 		changed: make(chan struct{}),
 	}
 	for _, t := range o.Store.All() {

@@ -116,7 +116,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	}
 	plan.Definition = def
 	plan.Spec = transcript.Spec{
-		Name: c.Name, Type: def.Name, Description: c.Description, Color: def.Color,
+		Name: c.Name, Type: def.Name, Description: c.Description, Color: def.ShownColor(),
 		Parent: parent.ID, Depth: parent.Depth + 1, Dir: first(c.Dir, parent.Dir), OneShot: def.OneShot,
 		MaxTurns: first(max(c.MaxTurns, 0), def.MaxTurns), Effort: first(c.Effort, def.Effort, parent.Effort),
 	}

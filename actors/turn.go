@@ -112,7 +112,7 @@ func (h *host) putAway() {
 
 // setup encodes what every request of the agent begins with.
 func (h *host) setup(spec transcript.Spec, set *tool.Set) (system, tools []json.RawMessage) {
-	def, _ := h.c.opts.Definitions.Lookup(spec.Type) // a lead has none
+	def := h.c.definition(spec)
 	for _, text := range h.c.opts.System(spec, def) {
 		system = append(system, model.EncodeSystem(text))
 	}

@@ -83,7 +83,7 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 		o.Permission = func(transcript.Spec) permission.Policy { return permission.Policy{Mode: permission.Bypass} }
 	}
 	return actors.Options{
-		Store: n.Store, Policy: o.Policy, Definitions: set, Events: n.Bus, ToolNames: names,
+		Store: n.Store, Policy: o.Policy, Definitions: func() *defs.Set { return set }, Events: n.Bus, ToolNames: names,
 		Model: func(name string) (model.Model, string, error) { return m, name, nil },
 		Tools: func(a actors.Agent) actors.Toolbox {
 			all := append([]tool.Tool(nil), o.Tools...)
