@@ -35,6 +35,10 @@ type Options struct {
 	Models func(name string) (m model.Model, id string, err error)
 	// Agents is the value of --agents: JSON text or the path of a JSON file.
 	Agents string
+	// AddDirs are further directories whose .claude/agents is read.
+	AddDirs []string
+	// PluginDirs are plugins that no settings enable.
+	PluginDirs []string
 	// System replaces the lead's system prompt.
 	System string
 

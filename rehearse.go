@@ -38,7 +38,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 }
 
 // Definitions returns the agent types that the session would have.
-func (r *Rehearsal) Definitions() *defs.Set { return r.session.defs }
+func (r *Rehearsal) Definitions() *defs.Set { return r.session.definitions() }
 
 // Lead returns what the lead would be, who makes the call that Plan is about.
 func (r *Rehearsal) Lead() transcript.Spec { return r.lead }
@@ -49,5 +49,5 @@ func (r *Rehearsal) Tools() []string { return r.session.agents.ToolNames() }
 // Plan returns what the session would make of a call of its lead, with the
 // reason for each choice, or the error that the lead would get.
 func (r *Rehearsal) Plan(c actors.SpawnCall) (actors.Plan, error) {
-	return r.session.opts.Policy.Plan(r.session.defs, c, r.lead, r.Tools())
+	return r.session.opts.Policy.Plan(r.session.definitions(), c, r.lead, r.Tools())
 }

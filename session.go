@@ -15,6 +15,7 @@ import (
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/prompt"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -27,7 +28,8 @@ type Session struct {
 	opts   Options
 	infoMu sync.Mutex
 	info   Info // its Prompt is guarded by infoMu; the rest never changes
-	defs   *defs.Set
+	defs   *defs.Watcher
+	shared *prompt.Sources
 	store  *transcript.Store
 	agents *actors.Coordinator
 	roster *team.Roster
@@ -120,9 +122,8 @@ func (s *Session) read() (err error) {
 	if s.deny, err = parseRules(s.opts.Deny, "--disallowedTools"); err != nil {
 		return err
 	}
-	s.defs, err = defs.Load(defs.Options{Cwd: s.opts.Dir, Home: s.opts.Home, FlagJSON: s.opts.Agents})
-	if err != nil {
-		return &OptionError{err} // what is wrong in a file is a problem, not an error
+	if err := s.readDefinitions(); err != nil {
+		return err
 	}
 	s.models = newModels(s.opts)
 	return nil
@@ -152,6 +153,7 @@ func (s *Session) openStore(ctx context.Context) (err error) {
 
 func (s *Session) start(ctx context.Context) error {
 	s.scope, s.end = context.WithCancelCause(ctx)
+	s.shared.Start(s.scope) // git answers while the rest is opened
 	if err := s.info.write(); err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (s *Session) start(ctx context.Context) error {
 		s.opts.Logger.Warn("processes of an earlier run could not be looked for", "error", err)
 	}
 	s.agents = actors.New(actors.Options{
-		Store: s.store, Policy: s.opts.Policy, Definitions: s.defs,
+		Store: s.store, Policy: s.opts.Policy, Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
 		Permission: s.permission, Events: &s.bus, Receipt: s.receipt, Logger: s.opts.Logger,
 	})
@@ -168,6 +170,7 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	s.wire = newWire(s)
+	s.defs.Start(s.scope)
 	s.watch.Go(s.watchStore)
 	s.watch.Go(func() { s.wire.run(s.scope) })
 	return nil
@@ -213,18 +216,19 @@ func (s *Session) notePrompt(prompt string) error {
 	return s.info.write()
 }
 
-// Problems returns what is wrong with agent definitions, one per line, and what
-// was found out of order in the session's files.
+// Problems returns what is wrong with agent definitions and CLAUDE.md files, one
+// per line, and what was found out of order in the session's files.
 func (s *Session) Problems() []string {
 	var all []string
-	for _, p := range s.defs.Problems {
+	for _, p := range s.defs.Set().Problems {
 		all = append(all, p.String())
 	}
-	return append(all, s.store.Notes()...)
+	return slices.Concat(all, s.shared.Notes(), s.store.Notes())
 }
 
-// Definitions returns the agent types of the session.
-func (s *Session) Definitions() *defs.Set { return s.defs }
+// Definitions returns the agent types of the session as they are now, without
+// those that a rule denies.
+func (s *Session) Definitions() *defs.Set { return s.definitions() }
 
 // Events returns a subscription to everything that happens from now on.
 func (s *Session) Events() *event.Subscription { return s.bus.Subscribe() }
@@ -285,6 +289,8 @@ const closeWithin = 2 * time.Second
 func (s *Session) close() error {
 	var errs []error
 	if s.end != nil {
+		s.defs.Stop()
+		s.shared.Stop()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.scope), closeWithin)
 		defer cancel()
 		if s.agents != nil {

@@ -37,6 +37,8 @@ var may = map[string][]string{
 	"model/internal/sse":       {},
 	"model/internal/transport": {},
 
+	"internal/prompt": {"defs"},
+
 	// 2: what an agent does
 	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "model", "tool"},
 	"tool/builtin":   {"tool"},
@@ -56,7 +58,7 @@ var may = map[string][]string{
 	// 5: composition
 	"": {
 		"actors", "defs", "event", "internal/agent", "internal/journal", "internal/natsd", "internal/permission",
-		"internal/transcript", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
+		"internal/prompt", "internal/transcript", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
 		"team", "tool", "tool/builtin",
 	},
 

@@ -1,0 +1,94 @@
+package swarm
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/prompt"
+)
+
+// Sources returns where the definitions of a session with these options come
+// from. What the options leave open is settled as Open settles it.
+func (o Options) Sources() (defs.Options, error) {
+	if err := o.settle(); err != nil {
+		return defs.Options{}, err
+	}
+	return o.sources(), nil
+}
+
+func (o Options) sources() defs.Options {
+	return defs.Options{
+		Cwd: o.Dir, Home: o.Home, AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, FlagJSON: o.Agents,
+		ManagedDir: first(o.Getenv("SWARM_MANAGED_DIR"), defs.DefaultManagedDir()),
+		Trusted:    defs.TrustedUnlessRefused(o.Home),
+	}.WithEnv(o.Getenv)
+}
+
+// readDefinitions loads the agent types. They are followed from start on.
+func (s *Session) readDefinitions() (err error) {
+	from := s.opts.sources()
+	s.shared = prompt.NewSources(prompt.Options{
+		Cwd: from.Cwd, Home: from.Home, ConfigDir: from.ConfigDir, ManagedDir: from.ManagedDir,
+		NoInstructions: from.Simple || s.opts.Getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS") == "1",
+	})
+	s.defs, err = defs.Watch(from, defs.WatchOptions{
+		Changed: s.redefined,
+		Failed:  func(err error) { s.warnLead(err.Error() + "; the definitions stay as they were") },
+	})
+	if err != nil {
+		return &OptionError{err} // what is wrong in a file is a problem, not an error
+	}
+	return nil
+}
+
+// definitions returns the agent types as they are now, without those that a
+// rule such as Agent(type) denies.
+func (s *Session) definitions() *defs.Set {
+	if len(s.deny) == 0 {
+		return s.defs.Set()
+	}
+	return s.defs.Set().Without(s.deniesType)
+}
+
+// deniesType asks the rules what they would say of a call for a type.
+func (s *Session) deniesType(name string) bool {
+	input, err := json.Marshal(map[string]string{"subagent_type": name, "prompt": "x", "description": "x"})
+	if err != nil {
+		return true // a name that cannot be named cannot be called
+	}
+	d := permission.Decide(permission.Policy{Mode: permission.Bypass, Deny: s.deny}, permission.Request{Tool: "Agent", Input: input})
+	return d.Behavior == permission.Deny
+}
+
+// redefined tells of agents whose definition is no longer what they run with,
+// and of files that can no longer be read.
+func (s *Session) redefined(before, after *defs.Set) {
+	for _, c := range defs.Diff(before, after) {
+		if c.Kind == "added" {
+			continue
+		}
+		for _, a := range s.agents.Status() {
+			if spec := a.Life.Spec; spec.Type == c.Name && !a.Life.Closed {
+				s.bus.Publish(actors.Describe(spec), event.Warning{Text: fmt.Sprintf(
+					"the definition of %s was %s in %s; %s goes on with the one it was started with", c.Name, c.Kind, c.Path, actors.DisplayName(spec))})
+			}
+		}
+	}
+	known := map[string]bool{}
+	for _, p := range before.Failed() {
+		known[p.String()] = true
+	}
+	for _, p := range after.Failed() {
+		if !known[p.String()] {
+			s.warnLead(p.String())
+		}
+	}
+}
+
+func (s *Session) warnLead(text string) {
+	s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: text})
+}
