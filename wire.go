@@ -44,7 +44,7 @@ func (w *wire) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID})
+	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: true})
 	courier := mailbox.NewCourier(box, w.s.store, mailbox.CourierOptions{
 		Wake: w.s.agents.Look,
 		OnTrouble: func(err error) {

@@ -79,7 +79,7 @@ func (a *agentTool) spawn(callID string, call SpawnCall) (mailbox.AgentID, error
 		return "", err
 	}
 	spec := plan.Spec
-	spec.ID, spec.Call, spec.Born = NewID(spec.Name), callID, time.Now()
+	spec.ID, spec.Call, spec.Born = NewID(first(spec.Name, spec.Type)), callID, time.Now()
 	if spec.Fork {
 		err = c.fork(c.scope, a.h.t, spec, call.Prompt)
 	} else {

@@ -514,23 +514,22 @@ func DisplayName(s transcript.Spec) string {
 	return string(s.ID)
 }
 
-// NewID returns a fresh agent id. A name, if any, is made part of it for people.
+// NewID returns a fresh agent id that begins with name, as far as an id can, so
+// that people can tell agents apart and type their ids.
 func NewID(name string) mailbox.AgentID {
-	var b [8]byte
+	var b [4]byte
 	rand.Read(b[:]) // never fails
 	token := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
 			return r
-		case r == '-', r == '_', r == ' ', r == '.':
+		case r == '-', r == '_', r == ' ', r == '.', r == ':':
 			return '-'
 		}
 		return -1
 	}, strings.ToLower(name))
-	if token = strings.Trim(token[:min(len(token), 24)], "-"); token != "" {
-		return mailbox.AgentID("a" + token + "-" + hex.EncodeToString(b[:4]))
-	}
-	return mailbox.AgentID("a" + hex.EncodeToString(b[:]))
+	token = strings.Trim(token[:min(len(token), 24)], "-")
+	return mailbox.AgentID(first(token, "agent") + "-" + hex.EncodeToString(b[:]))
 }
 
 // grace is how long a stop waits for a turn before it reports it as stuck.

@@ -75,7 +75,7 @@ func started(a event.Agent, f event.Started) string {
 	if f.Resumed {
 		what = "goes on"
 	}
-	if label(a) != a.Type && !strings.HasPrefix(label(a), a.Type+"-") {
+	if name := strings.ToLower(label(a)); name != strings.ToLower(a.Type) && !strings.HasPrefix(name, strings.ToLower(a.Type)+"-") {
 		what += " as " + a.Type
 	}
 	return join(what, firstLine(f.Prompt))
@@ -206,12 +206,7 @@ func (p *progress) text(text string) {
 }
 
 // label is how an agent is called on the screen.
-func label(a event.Agent) string {
-	if a.Name == string(a.ID) && len(a.ID) > 5 && a.Type != "" && a.ID != actors.LeadID {
-		return a.Type + "-" + string(a.ID[1:5]) // it has no name of its own
-	}
-	return shortName(a.ID, a.Name)
-}
+func label(a event.Agent) string { return shortName(a.ID, a.Name) }
 
 // labelOf is the label of an agent that a message names.
 func (p *progress) labelOf(id mailbox.AgentID, name string) string {

@@ -15,7 +15,7 @@ import (
 var (
 	lead     = event.Agent{ID: "lead", Name: "team-lead", Type: "lead"}
 	security = event.Agent{ID: "asecurity-1", Name: "security", Type: "reviewer", Color: "red", Parent: "lead", Call: "call_2"}
-	nameless = event.Agent{ID: "a0123456789abcdef", Name: "a0123456789abcdef", Type: "Explore", Parent: "lead", Call: "call_3"}
+	nameless = event.Agent{ID: "explore-01234567", Name: "explore-01234567", Type: "Explore", Parent: "lead", Call: "call_3"}
 )
 
 // story is a run in which everything happens that can.
@@ -30,8 +30,8 @@ func story() []event.Event {
 		FromName: "security", ToName: "team-lead", Summary: "two open ends", Body: "two of them",
 	}
 	lost := mailbox.Envelope{
-		ID: "m2", From: mailbox.Address{Agent: "lead"}, To: mailbox.Address{Agent: "a0123456789abcdef"}, Kind: mailbox.KindText,
-		FromName: "team-lead", ToName: "a0123456789abcdef", Body: "are you there?",
+		ID: "m2", From: mailbox.Address{Agent: "lead"}, To: mailbox.Address{Agent: "explore-01234567"}, Kind: mailbox.KindText,
+		FromName: "team-lead", ToName: "explore-01234567", Body: "are you there?",
 	}
 	usage := model.Usage{InputTokens: 4000, OutputTokens: 100}
 	return timed(

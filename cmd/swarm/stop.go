@@ -1,22 +1,57 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/actorswarm/swarm"
 	"github.com/spf13/cobra"
 )
 
+// verb is a command that does one thing to one agent of a running session.
+type verb struct {
+	use, short, long string
+	do               func(*swarm.Remote, context.Context, string) error
+	done             string // said of the agent afterwards
+}
+
 func newStop(a *app) *cobra.Command {
+	return a.verb(verb{
+		use: "stop", short: "Stop an agent of a running session",
+		long: `Stop ends what an agent does at once, with the command it may be running; the
+others go on. When it returns nothing of the agent runs any more. A message wakes
+the agent again, with all that it knew.`,
+		do: (*swarm.Remote).Stop, done: "has stopped",
+	})
+}
+
+func newKill(a *app) *cobra.Command {
+	return a.verb(verb{
+		use: "kill", short: "End an agent of a running session for good",
+		long: `Kill ends an agent like stop does, and nothing wakes it again. Its transcript
+and its result stay.`,
+		do: (*swarm.Remote).Kill, done: "has ended",
+	})
+}
+
+func newBg(a *app) *cobra.Command {
+	return a.verb(verb{
+		use: "bg", short: "Let a foreground agent go on in the background",
+		long: `Bg lets an agent that another agent waits for go on in the background: who
+waited goes on at once, and is told of the end by message. Nothing of the agent's
+work is lost.`,
+		do: (*swarm.Remote).Background, done: "goes on in the background",
+	})
+}
+
+func (a *app) verb(v verb) *cobra.Command {
 	var dir, session string
 	c := &cobra.Command{
-		Use:   "stop NAME",
-		Short: "End an agent of a running session",
-		Long: `Stop ends one agent at once, with the command it may be running; the others go
-on. When it returns nothing of the agent runs any more.`,
+		Use: v.use + " NAME", Short: v.short, Long: v.long,
 		ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one agent to stop: swarm stop NAME")
+				return usagef("name one agent to %s: swarm %s NAME", v.use, v.use)
 			}
 			info, err := a.choose(dir, session)
 			if err != nil {
@@ -27,10 +62,10 @@ on. When it returns nothing of the agent runs any more.`,
 				return err
 			}
 			defer r.Close()
-			if err := r.Stop(c.Context(), args[0]); err != nil {
+			if err := v.do(r, c.Context(), args[0]); err != nil {
 				return err
 			}
-			return fprint(a.out, fmt.Sprintf("%s has stopped\n", clean(args[0])))
+			return fprint(a.out, fmt.Sprintf("%s %s\n", clean(args[0]), v.done))
 		},
 	}
 	c.Flags().StringVar(&session, "session", "", "the session's id (default: the one that runs)")

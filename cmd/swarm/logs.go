@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/actorswarm/swarm/model"
+	"github.com/spf13/cobra"
+)
+
+func newLogs(a *app) *cobra.Command {
+	var dir, session, format string
+	c := &cobra.Command{
+		Use:   "logs NAME",
+		Short: "Print an agent's conversation",
+		Long: `Logs prints the transcript of an agent: what it was asked, what it said, which
+tools it used and what they returned. The session may run or not. With --format
+json it prints the lines of the transcript file as they are.`,
+		ValidArgsFunction: a.completeAgent,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name one agent: swarm logs NAME")
+			}
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			info, err := a.choose(dir, session)
+			if err != nil {
+				return err
+			}
+			s, err := a.agent(c.Context(), info, args[0])
+			if err != nil {
+				return err
+			}
+			path := filepath.Join(info.Path, "transcripts", string(s.Life.Spec.ID)+".jsonl")
+			return a.logs(path, format == "json")
+		},
+	}
+	c.Flags().StringVar(&session, "session", "", "the session's id (default: the one that runs, or the newest)")
+	c.Flags().StringVar(&dir, "dir", "", "the directory whose session is meant (default: the working directory)")
+	c.Flags().StringVar(&format, "format", "text", "text or json")
+	return c
+}
+
+// maxLine is the longest line of a transcript file that is read.
+const maxLine = 64 << 20
+
+func (a *app) logs(path string, raw bool) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return errors.New("the agent has not worked yet: it has no transcript file")
+	}
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	for lines.Scan() && err == nil {
+		text := lines.Text()
+		if !raw {
+			text = readable(lines.Bytes())
+		}
+		if text != "" {
+			err = fprint(a.out, text+"\n")
+		}
+	}
+	return errors.Join(err, lines.Err(), f.Close())
+}
+
+// readable turns a line of a transcript file into text for people; lines that
+// tell them nothing become "".
+func readable(raw []byte) string {
+	var l struct {
+		Type    string        `json:"type"`
+		Message model.Message `json:"message"`
+	}
+	if err := json.Unmarshal(raw, &l); err != nil || l.Message.IsZero() {
+		return ""
+	}
+	var text string
+	for _, b := range l.Message.Blocks() {
+		switch b.Type {
+		case model.TypeText:
+			text += fmt.Sprintf("%s: %s\n", l.Type, b.Text)
+		case model.TypeToolUse:
+			text += fmt.Sprintf("%s: %s %s\n", l.Type, b.Name, b.Input)
+		case model.TypeToolResult:
+			text += fmt.Sprintf("result: %s\n", b.Content)
+		}
+	}
+	return strings.TrimRight(cleanLines(text), "\n")
+}

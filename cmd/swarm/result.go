@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
+	"github.com/spf13/cobra"
+)
+
+func newResult(a *app) *cobra.Command {
+	var dir, session string
+	c := &cobra.Command{
+		Use:   "result NAME",
+		Short: "Print what an agent said last",
+		Long: `Result prints the final text of an agent's last turn, whole, however long it is
+and however long ago. The session may run or not. The exit code is 1 if that turn
+did not complete.`,
+		ValidArgsFunction: a.completeAgent,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name one agent: swarm result NAME")
+			}
+			info, err := a.choose(dir, session)
+			if err != nil {
+				return err
+			}
+			s, err := a.agent(c.Context(), info, args[0])
+			if err != nil {
+				return err
+			}
+			if err := fprint(a.out, strings.TrimSuffix(s.Life.Result, "\n")+"\n"); err != nil {
+				return err
+			}
+			if o := s.Life.Outcome; o != "completed" {
+				return fmt.Errorf("the last turn of %s is not a completed one: %s", clean(args[0]), outcomeOf(s))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&session, "session", "", "the session's id (default: the one that runs, or the newest)")
+	c.Flags().StringVar(&dir, "dir", "", "the directory whose session is meant (default: the working directory)")
+	return c
+}
+
+func outcomeOf(s actors.Status) string {
+	switch l := s.Life; {
+	case l.TurnOpen:
+		return "it still works"
+	case l.Outcome == "":
+		return "it has not worked yet"
+	case l.Reason != "":
+		return fmt.Sprintf("%s (%s)", l.Outcome, l.Reason)
+	default:
+		return string(l.Outcome)
+	}
+}
+
+// agent returns the agent of a session that a name or an id means.
+func (a *app) agent(ctx context.Context, info swarm.Info, name string) (actors.Status, error) {
+	all, _, err := a.agents(ctx, info)
+	if err != nil {
+		return actors.Status{}, err
+	}
+	var known []string
+	for _, s := range all {
+		spec := s.Life.Spec
+		if strings.EqualFold(name, spec.Name) || name == string(spec.ID) {
+			return s, nil
+		}
+		if spec.Role != "user" {
+			known = append(known, actors.DisplayName(spec))
+		}
+	}
+	slices.Sort(known)
+	return actors.Status{}, fmt.Errorf("there is no agent named %q in session %s (known: %s)", name, info.ID, strings.Join(known, ", "))
+}
