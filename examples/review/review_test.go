@@ -1,6 +1,7 @@
 package review
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -119,6 +120,13 @@ func TestReviewOfADirectoryWithoutGit(t *testing.T) {
 	wants(t, out.report, "# Review of a directory", "not a git repository", "Notes in the code (TODO, FIXME, XXX, HACK): 1.")
 }
 
+func TestReviewOfFilesWithOddNames(t *testing.T) {
+	t.Parallel()
+	out := review(t, repository(t, tree{"my file.go": "package a\n", "my file_test.go": "package a\n"}))
+	checkTeam(t, out)
+	wants(t, out.report, "- `my file.go`: has a test file of its name")
+}
+
 func TestReviewReplacesAnEarlierReport(t *testing.T) {
 	t.Parallel()
 	files := tree{Report: "an old TODO\n", "a.go": "package a\n"}
@@ -139,6 +147,7 @@ func checkTeam(t *testing.T, out outcome) {
 	}
 	checkAgents(t, out)
 	checkMail(t, out)
+	checkCalls(t, out)
 	for _, e := range out.events {
 		switch f := e.Fact.(type) {
 		case event.Denied:
@@ -198,6 +207,39 @@ func checkMail(t *testing.T, out outcome) {
 		for i, id := range ids {
 			if times[id] != 1 {
 				t.Errorf("%s message %d was read %d times, want once", word, i, times[id])
+			}
+		}
+	}
+}
+
+// inputs are what the team gives to the tools it uses.
+var inputs = map[string][]string{
+	"Agent":       {"description", "name", "prompt", "subagent_type"},
+	"Bash":        {"command", "description"},
+	"Glob":        {"pattern"},
+	"Grep":        {"-i", "glob", "head_limit", "output_mode", "pattern"},
+	"Read":        {"file_path", "limit"},
+	"SendMessage": {"message", "summary", "to"},
+	"TaskStop":    {"task_id"},
+	"Write":       {"content", "file_path"},
+}
+
+// checkCalls checks that every call makes sense to somebody who watches: a tool
+// of the team with inputs of its own, none of them empty.
+func checkCalls(t *testing.T, out outcome) {
+	t.Helper()
+	for _, e := range out.events {
+		f, ok := e.Fact.(event.CallFinished)
+		if !ok {
+			continue
+		}
+		var given map[string]any
+		if err := json.Unmarshal(f.Call.Input, &given); err != nil {
+			t.Fatalf("%s %s: %v", e.Agent.Name, f.Call.Name, err)
+		}
+		for name, value := range given {
+			if !slices.Contains(inputs[f.Call.Name], name) || value == "" {
+				t.Errorf("%s calls %s with %s = %q", e.Agent.Name, f.Call.Name, name, value)
 			}
 		}
 	}
