@@ -29,9 +29,8 @@ one of the highest source is used.`,
 			if len(args) == 0 {
 				return c.Help()
 			}
-			return usagef("there is no command %q; the commands are: list, show, explain, check, new, edit, rm, fmt%s", args[0], suggestion(c, args[0]))
+			return usagef("there is no command %q; the commands are: %s", args[0], strings.Join(subcommands(c), ", "))
 		},
-		SuggestionsMinimumDistance: 2,
 	}
 	c.AddCommand(
 		newAgentsList(a), newAgentsShow(a), newAgentsExplain(a), newAgentsCheck(a),
@@ -41,6 +40,14 @@ one of the highest source is used.`,
 		a.completeFlags(sub)
 	}
 	return c
+}
+
+func subcommands(c *cobra.Command) []string {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return names
 }
 
 // agentsFlags say which definitions are meant.
@@ -99,6 +106,12 @@ func (c *catalog) find(name string) (defs.Entry, error) {
 	for _, e := range c.entries {
 		if e.Status == defs.StatusFailed && (e.Name == name || stem(e.Path) == name) {
 			return e, nil
+		}
+	}
+	for _, p := range c.loose() { // a file that is read as documentation
+		if stem(p.Path) == name && strings.EqualFold(filepath.Ext(p.Path), ".md") {
+			d := defs.Definition{Name: p.Agent, Source: p.Source, Path: p.Path}
+			return defs.Entry{Definition: d, Status: defs.StatusFailed, Problems: []defs.Problem{p}}, nil
 		}
 	}
 	return defs.Entry{}, fmt.Errorf("there is no agent %q; %s", name, c.known(name))
@@ -162,6 +175,9 @@ func failure(e defs.Entry) string {
 			return p.String()
 		}
 	}
+	if len(e.Problems) > 0 {
+		return e.Problems[0].String()
+	}
 	return e.Path
 }
 
@@ -218,5 +234,5 @@ func findings(all []defedit.Finding, short func(string) string) string {
 
 // bySource orders entries for people: the highest source first, then by name.
 func bySource(a, b defs.Entry) int {
-	return cmp.Or(cmp.Compare(b.Source, a.Source), cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
+	return cmp.Or(cmp.Compare(b.Source, a.Source), cmp.Compare(strings.ToLower(heading(a)), strings.ToLower(heading(b))), cmp.Compare(a.Path, b.Path))
 }

@@ -84,6 +84,9 @@ func (a *app) editor() ([]string, error) {
 			return argv, nil
 		}
 	}
+	if _, terminal := columns(a.in); !terminal {
+		return nil, usagef("there is no terminal to edit on; set EDITOR to a program that needs none")
+	}
 	for _, name := range []string{"sensible-editor", "nano", "vi"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return []string{path}, nil

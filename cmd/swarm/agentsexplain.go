@@ -209,7 +209,10 @@ func (c *catalog) fieldText(f fieldRow, width int) string {
 		if value == "" {
 			value = "(no value)"
 		}
-		if !f.InForce {
+		switch {
+		case strings.HasPrefix(f.Note, "unknown"):
+			value += " (" + f.Note + ")"
+		case !f.InForce:
 			value += " (not in force yet: " + f.Note + ")"
 		}
 	}

@@ -104,6 +104,11 @@ func recordOf(e defs.Entry) agentRecord {
 func (a *app) listAgents(all *catalog, only []defs.Source, asJSON bool) error {
 	entries := slices.DeleteFunc(slices.Clone(all.entries), func(e defs.Entry) bool { return !slices.Contains(only, e.Source) })
 	slices.SortStableFunc(entries, bySource)
+	for _, p := range all.loose() {
+		if slices.Contains(only, p.Source) {
+			a.say("%s", strings.Replace(p.String(), p.Path, all.short(p.Path), 1))
+		}
+	}
 	if asJSON {
 		records := []agentRecord{}
 		for _, e := range entries {
@@ -116,6 +121,18 @@ func (a *app) listAgents(all *catalog, only []defs.Source, asJSON bool) error {
 		return nil
 	}
 	return fprint(a.out, a.agentTable(all, entries))
+}
+
+// loose are the complaints about places where no definition is, such as a
+// directory that is called x.md.
+func (c *catalog) loose() []defs.Problem {
+	told := map[string]bool{}
+	for _, e := range c.entries {
+		for _, p := range e.Problems {
+			told[p.String()] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(c.Definitions().Problems), func(p defs.Problem) bool { return told[p.String()] })
 }
 
 // agentTable writes one line per definition below the name of its source.
@@ -135,7 +152,11 @@ func (a *app) agentTable(all *catalog, entries []defs.Entry) string {
 		if e.Status == defs.StatusActive {
 			name = scr.paint(name, e.ShownColor())
 		}
-		fmt.Fprintf(&b, "  %s%s%s\n", name, pad, cut(clean(all.about(e)), max(40, scr.width()-wide-4)))
+		about := clean(all.about(e))
+		if e.Status != defs.StatusFailed { // a reason cut short is none
+			about = cut(about, max(40, scr.width()-wide-4))
+		}
+		fmt.Fprintf(&b, "  %s%s%s\n", name, pad, about)
 	}
 	return b.String()
 }
