@@ -101,6 +101,9 @@ func TestKilledInMidTurnResumeGoesOnAndRepeatsNothing(t *testing.T) {
 	if again.code != 0 || !strings.Contains(again.out, `"result":"it was in doubt"`) || !strings.Contains(again.out, `"num_turns":1,`) {
 		t.Errorf("resume: %+v", again)
 	}
+	if again.err != "" {
+		t.Errorf("an open turn goes on by itself, without being told to: %s", again.err)
+	}
 	noneLeftOf(t, l)
 	wantLines(l, "ran.log", "once", "twice")
 	answers := 0
