@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -81,7 +83,8 @@ func TestFoldingTheRecordsAgainGivesTheSameTranscript(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "fold")
 		must(t, err)
-		s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
+		disk := transcript.Options{Journal: journal.Options{FS: journaltest.New()}, NoLines: true}
+		s, err := transcript.Open(t.Context(), dir, "session", disk)
 		must(t, err)
 		a := born(t, s, "alice")
 		next := 0
@@ -123,7 +126,7 @@ func TestFoldingTheRecordsAgainGivesTheSameTranscript(t *testing.T) {
 		})
 		life, msgs, unread := a.Life(), raws(t, a), a.Unread()
 		must(t, s.Close())
-		again, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
+		again, err := transcript.Open(t.Context(), dir, "session", disk)
 		must(t, err)
 		defer func() { must(t, again.Close()) }()
 		b, ok := again.Get("alice")
