@@ -24,6 +24,7 @@ var may = map[string][]string{
 	"internal/permission": {},
 	"internal/journal":    {},
 	"internal/natsd":      {},
+	"internal/worktree":   {},
 	"actors/kernel":       {},
 
 	// 1: one step up

@@ -1,0 +1,143 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Entry is one worktree under a root.
+type Entry struct {
+	Agent       string
+	Incarnation uint32
+	State       State
+	Path        string
+	Branch      string
+	Base        string
+	// Since is when it came into this state.
+	Since time.Time
+	// PID is the process that holds it, Live whether that still runs.
+	PID  int
+	Live bool
+	// Rescue is the commit on the agent's rescue ref, or "".
+	Rescue string
+	// Problem says what is wrong with it, or "".
+	Problem string
+}
+
+// List returns the worktrees of this repository under root, by path. Leftovers
+// of processes that died more than Options.StaleAfter ago are settled first:
+// creations undone, removals finished, locks taken off.
+func (r *Repo) List(ctx context.Context, root string) ([]Entry, error) {
+	files, err := r.records(root)
+	if err != nil {
+		return nil, fmt.Errorf("list the worktrees under %s: %w", root, err)
+	}
+	var out []Entry
+	for _, f := range files {
+		e, ok, err := r.entry(ctx, f)
+		if err != nil {
+			return nil, fmt.Errorf("list the worktrees under %s: %w", root, err)
+		}
+		if ok {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// records lists the record files under root, and drops temporary ones that a
+// kill left.
+func (r *Repo) records(root string) ([]string, error) {
+	real, err := filepath.EvalSymlinks(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		path := filepath.Join(real, e.Name())
+		switch fi, err := e.Info(); {
+		case err != nil || !fi.Mode().IsRegular():
+		case strings.HasSuffix(e.Name(), ".json"):
+			out = append(out, path)
+		case strings.HasPrefix(e.Name(), ".record-") && time.Since(fi.ModTime()) > max(r.stale, DefaultStaleAfter):
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// entry settles one worktree if that is due and describes it. ok is false if it
+// is gone or another repository's.
+func (r *Repo) entry(ctx context.Context, file string) (e Entry, ok bool, err error) {
+	rec, left, err := r.sweep(ctx, file)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Entry{}, false, err
+		}
+		e = Entry{Path: strings.TrimSuffix(file, ".json"), Problem: err.Error()}
+	}
+	if rec == nil {
+		return e, err != nil, nil
+	}
+	e = Entry{
+		Agent: rec.Agent, Incarnation: rec.Incarnation, State: rec.State, Path: rec.Path, Branch: rec.Branch, Base: rec.Base,
+		Since: rec.Since, PID: rec.Holder.PID, Live: rec.Holder.alive(), Problem: left,
+	}
+	if _, broken := r.verify(rec); broken != nil && (rec.State == Leased || rec.State == Kept) {
+		e.Problem = broken.Error()
+	}
+	if err != nil {
+		e.Problem = err.Error()
+	}
+	e.Rescue, err = r.shared().line(ctx, "for-each-ref", "--format=%(objectname)", rescueRef(rec.Agent))
+	return e, true, err
+}
+
+// sweep settles what a dead process left. It returns the record as it is then,
+// nil if there is none of this repository's, and why something is left.
+func (r *Repo) sweep(ctx context.Context, file string) (rec *record, left string, err error) {
+	rec, err = readRecord(file)
+	if err != nil || rec == nil || rec.Common != r.from.common {
+		return nil, "", err
+	}
+	if rec.State == Kept || !rec.abandoned(r.stale) {
+		return rec, "", nil
+	}
+	err = r.exclusively(ctx, func(g git) error {
+		// It may have been settled or adopted while we waited for our turn.
+		rec, err = readRecord(file)
+		if err != nil || rec == nil || rec.State == Kept || !rec.abandoned(r.stale) {
+			return err
+		}
+		if rec.State != Leased {
+			left, err = r.settle(ctx, g, rec)
+			return err
+		}
+		var why []string
+		err := r.keep(ctx, g, rec, &why)
+		left = strings.Join(why, "; ")
+		return err
+	})
+	if err != nil {
+		return rec, left, err
+	}
+	rec, err = readRecord(file)
+	return rec, left, err
+}

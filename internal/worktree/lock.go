@@ -1,0 +1,51 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// unlock takes our own lock off a worktree. foreign is the reason of a lock that
+// somebody else set, which stays.
+func (r *Repo) unlock(ctx context.Context, g git, rec *record, admin string) (foreign string, err error) {
+	reason, err := firstLine(filepath.Join(admin, "locked"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read who locked %s: %w", rec.Path, err)
+	case rec.Lock == "" || reason != rec.Lock:
+		if reason == "" {
+			reason = "no reason given"
+		}
+		return reason, nil
+	}
+	_, err = g.out(ctx, "worktree", "unlock", "--", rec.Path)
+	return "", err
+}
+
+// clearIndexLock removes the index.lock that a killed git left in a worktree
+// whose agent is not running. A fresh one, or one that may be in use, stays:
+// git says itself what to do about it.
+func (r *Repo) clearIndexLock(rec *record, admin string) {
+	path := filepath.Join(admin, "index.lock")
+	fi, err := os.Lstat(path)
+	if err != nil || !fi.Mode().IsRegular() || time.Since(fi.ModTime()) < r.stale {
+		return
+	}
+	if rec.Holder.alive() && !rec.Holder.isSelf() || len(standing(rec.Path)) > 0 {
+		return
+	}
+	if open, known := opened(path); open || !known {
+		return
+	}
+	// If this fails, git's own message about the lock is what people see.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+}

@@ -1,0 +1,54 @@
+package worktree
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxName keeps names short enough for file names and refs everywhere.
+const maxName = 100
+
+// nameOf turns a full agent id into one path component that is also good in a
+// ref. Ids of a-z, 0-9 and '-' are their own names; others get the hash of the
+// whole id, so that two ids never share a name.
+func nameOf(agent string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return -1
+	}, agent)
+	if clean == agent && agent != "" && len(agent) <= maxName && agent[0] != '-' {
+		return agent
+	}
+	sum := sha256.Sum256([]byte(agent))
+	return "x-" + clean[:min(len(clean), 30)] + "-" + hex.EncodeToString(sum[:16])
+}
+
+// makeRoot creates root for us alone, if it is not there, and returns its real path.
+func makeRoot(root string) (string, error) {
+	fi, err := os.Lstat(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(root, 0o700); err != nil {
+			return "", fmt.Errorf("create the root of worktrees: %w", err)
+		}
+		fi, err = os.Lstat(root)
+	}
+	if err != nil {
+		return "", fmt.Errorf("look at the root of worktrees: %w", err)
+	}
+	if !fi.IsDir() {
+		return "", odd(root, "the root of worktrees is %s", kind(fi))
+	}
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", fmt.Errorf("look at the root of worktrees: %w", err)
+	}
+	return real, nil
+}

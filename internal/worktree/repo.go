@@ -1,0 +1,180 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DefaultStaleAfter is how old a dead process's lock is before it is removed.
+const DefaultStaleAfter = time.Minute
+
+// Options are the details of Open; the zero value works.
+type Options struct {
+	// StaleAfter replaces DefaultStaleAfter if it is positive.
+	StaleAfter time.Duration
+}
+
+// Repo is one git repository, seen from one of its checkouts.
+type Repo struct {
+	from  checkout // the caller's
+	main  string   // the main checkout; "" if the repository is bare
+	stale time.Duration
+	turn  chan struct{} // holds one token: see exclusively
+}
+
+// Open returns the repository whose checkout holds dir. It wraps
+// ErrNoRepository if there is none and ErrShape if the repository is built in a
+// way that could send git elsewhere.
+func Open(ctx context.Context, dir string, o Options) (*Repo, error) {
+	from, err := findCheckout(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repo{from: from, stale: o.StaleAfter, turn: make(chan struct{}, 1)}
+	if r.stale <= 0 {
+		r.stale = DefaultStaleAfter
+	}
+	if err := r.agree(ctx); err != nil {
+		return nil, err
+	}
+	trees, err := r.checkouts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(trees) > 0 && !trees[0].bare {
+		r.main = trees[0].path
+	}
+	return r, nil
+}
+
+// Top returns the checkout the repository was opened from.
+func (r *Repo) Top() string { return r.from.top }
+
+// Main returns the main checkout, or "" for a bare repository.
+func (r *Repo) Main() string { return r.main }
+
+// agree makes sure that git sees the checkout as this package read it.
+func (r *Repo) agree(ctx context.Context) error {
+	said, err := git{dir: r.from.top}.line(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+	if err != nil {
+		return fmt.Errorf("open the repository at %s: %w", r.from.top, err)
+	}
+	if want := strings.Join([]string{r.from.top, r.from.gitDir, r.from.common}, "\n"); said != want {
+		return odd(r.from.top, "git takes it for %q; look for core.worktree in its configuration", strings.ReplaceAll(said, "\n", ", "))
+	}
+	return nil
+}
+
+// shared runs commands on the metadata that all checkouts share.
+func (r *Repo) shared() git {
+	return git{dir: r.from.common, env: []string{"GIT_DIR=" + r.from.common}}
+}
+
+// listedTree is one line of git worktree list.
+type listedTree struct {
+	path, branch, lock string
+	bare, locked       bool
+}
+
+// checkouts lists the repository's checkouts as git knows them, the main one first.
+func (r *Repo) checkouts(ctx context.Context) ([]listedTree, error) {
+	parts, err := r.shared().list(ctx, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		return nil, fmt.Errorf("list the worktrees of %s: %w", r.from.common, err)
+	}
+	var all []listedTree
+	for _, p := range parts {
+		key, value, _ := strings.Cut(p, " ")
+		if key == "worktree" {
+			all = append(all, listedTree{path: value})
+			continue
+		}
+		if len(all) == 0 {
+			continue
+		}
+		all[len(all)-1].set(key, value)
+	}
+	return all, nil
+}
+
+func (l *listedTree) set(key, value string) {
+	switch key {
+	case "branch":
+		l.branch = value
+	case "bare":
+		l.bare = true
+	case "locked":
+		l.locked, l.lock = true, value
+	}
+}
+
+// protected lists the directories that an agent with a worktree of root must
+// not write to: the main checkout, the caller's, the shared metadata, and the
+// root with its siblings' worktrees. The worktree itself, which lies below the
+// root, is to be excepted. All are real paths.
+func (r *Repo) protected(root string) []string {
+	out := append(r.own(), root)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// own lists the directories that are the repository's for sure.
+func (r *Repo) own() []string {
+	out := []string{r.from.common, r.from.top}
+	if r.main != "" {
+		out = append(out, r.main)
+	}
+	return out
+}
+
+// outside makes sure that root lies in no checkout and not in the metadata.
+func (r *Repo) outside(ctx context.Context, root string) error {
+	trees, err := r.checkouts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, dir := range append(r.own(), paths(trees)...) {
+		if below(root, dir) {
+			return odd(root, "worktrees cannot live inside %s; name a root outside the repository", dir)
+		}
+	}
+	return nil
+}
+
+func paths(trees []listedTree) []string {
+	var out []string
+	for _, t := range trees {
+		out = append(out, t.path)
+	}
+	return out
+}
+
+// commit resolves a revision in the caller's checkout.
+func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
+	if rev == "" {
+		rev = "HEAD"
+	}
+	id, err := git{dir: r.from.top}.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	var failed *GitError
+	if errors.As(err, &failed) && ctx.Err() == nil {
+		return "", fmt.Errorf("%s names no commit in %s; commit something first, or give another base: %w", rev, r.from.top, err)
+	}
+	return id, err
+}
+
+// rescueRef is where an agent's work is kept when its worktree goes.
+func rescueRef(agent string) string { return "refs/swarm/rescue/" + nameOf(agent) }
+
+// realRoot returns the directory worktrees live in. It may be new, its parents
+// may be links, but it is no link itself.
+func realRoot(root string) (string, error) {
+	if !filepath.IsAbs(root) {
+		return "", odd(root, "the root of worktrees must be an absolute path")
+	}
+	return makeRoot(filepath.Clean(root))
+}
