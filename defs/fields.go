@@ -276,7 +276,14 @@ func (p *parser) isolation(f field) string {
 	}
 	s := strings.ToLower(p.text(f))
 	switch s {
-	case "worktree", "remote":
+	case "worktree":
+		return s
+	case "remote":
+		if p.from == Plugin && (p.plugin == nil || !p.plugin.managed) {
+			p.fail(f.line, nil, "isolation remote is not for a plugin's agent; use worktree")
+			return ""
+		}
+		p.warn(f.line, "isolation remote needs a remote node and there is none; the agent is listed, and calls for it are refused")
 		return s
 	case "", "none":
 		return ""

@@ -82,6 +82,9 @@ func parseJSON(text string) (*yaml.Node, error) {
 	r.dec.UseNumber()
 	n, err := r.value(0)
 	if err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("the text ends too early")
+		}
 		return nil, &lineError{r.at(), err}
 	}
 	if _, err := r.dec.Token(); err != io.EOF {

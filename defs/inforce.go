@@ -68,7 +68,7 @@ func fieldInfo(field string) (FieldInfo, bool) {
 // sayNotInForce warns of the fields given that nothing acts on.
 func (p *parser) sayNotInForce(d *Definition) {
 	for _, l := range d.Lines {
-		if info, known := fieldInfo(l.Field); known && !info.InForce && d.text(l.Field) != "" {
+		if info, known := fieldInfo(l.Field); known && !info.InForce && d.text(l.Field) != "" && d.text(l.Field) != "remote" {
 			p.warn(l.Line, "%s is kept but not in force yet: %s", l.Field, info.Note)
 		}
 	}

@@ -87,13 +87,17 @@ func (l *Loader) addPlugins(all []settings) {
 			})
 			continue
 		}
-		if p := l.readPlugin(dir, configOf(all, e.id), e.managed); p != nil {
+		name, _, _ := strings.Cut(e.id, "@")
+		if p := l.readPlugin(dir, name, configOf(all, e.id), e.managed); p != nil {
 			found[p.info.Name] = p
 		}
 	}
 	for _, dir := range l.o.PluginDirs {
 		name := filepath.Base(dir)
-		if p := l.readPlugin(dir, configOf(all, name), false); p != nil {
+		if abs, err := filepath.Abs(dir); err == nil {
+			name = filepath.Base(abs) // of "." as well
+		}
+		if p := l.readPlugin(dir, name, configOf(all, name), false); p != nil {
 			found[p.info.Name] = p
 		}
 	}
@@ -181,7 +185,7 @@ func (l *Loader) listed(list, id string) string {
 	}
 	root, err := parseJSON(string(src))
 	if err != nil {
-		l.problems = append(l.problems, Problem{Path: list, Source: Plugin, Line: lineOf(err), Text: fmt.Sprintf("the list of installed plugins cannot be read: %v", err), cause: err})
+		l.problems = append(l.problems, Problem{Path: list, Source: Plugin, Line: lineOf(err), Text: fmt.Sprintf("the list of installed plugins cannot be read: %v", withoutLine(err)), cause: err})
 		return ""
 	}
 	entry := child(child(root, "plugins"), id)
@@ -232,9 +236,10 @@ func digits(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
 }
 
-// readPlugin reads the manifest of the plugin in dir. It returns nil, and a
-// problem, if the directory is no plugin.
-func (l *Loader) readPlugin(dir string, config map[string]*yaml.Node, managed bool) *plugin {
+// readPlugin reads the manifest of the plugin in dir, which is called name if
+// the manifest does not say. It returns nil, and a problem, if the directory is
+// no plugin.
+func (l *Loader) readPlugin(dir, name string, config map[string]*yaml.Node, managed bool) *plugin {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
 		dir = abs
@@ -243,7 +248,7 @@ func (l *Loader) readPlugin(dir string, config map[string]*yaml.Node, managed bo
 		l.problems = append(l.problems, Problem{Path: dir, Source: Plugin, Text: "is not the directory of a plugin; name an existing one", Fatal: true})
 		return nil
 	}
-	p := &plugin{info: &PluginInfo{Name: filepath.Base(dir), Root: dir, Config: map[string]string{}}, managed: managed}
+	p := &plugin{info: &PluginInfo{Name: name, Root: dir, Config: map[string]string{}}, managed: managed}
 	if !l.readManifest(p, config) {
 		return nil
 	}
@@ -274,7 +279,7 @@ func (l *Loader) readManifest(p *plugin, config map[string]*yaml.Node) bool {
 		}
 		p.file = path
 		if err != nil {
-			l.problems = append(l.problems, Problem{Path: path, Source: Plugin, Line: lineOf(err), Text: fmt.Sprintf("the manifest cannot be read, so the plugin's agents are missing: %v", cause(err)), Fatal: true, cause: err})
+			l.problems = append(l.problems, Problem{Path: path, Source: Plugin, Line: lineOf(err), Text: fmt.Sprintf("the manifest cannot be read, so the plugin's agents are missing: %v", withoutLine(err)), Fatal: true, cause: err})
 			return false
 		}
 		return l.useManifest(p, root, config)

@@ -17,6 +17,9 @@ type ToolOptions struct {
 	Teammate bool
 	// Exact skips every filter: a fork has its parent's pool.
 	Exact bool
+	// MCP are the tools of the agent's own servers. They are added to whatever
+	// Tools says, and DisallowedTools takes them away again.
+	MCP []string
 }
 
 // NoToolsError reports a list of tools in which no entry names an available
@@ -40,7 +43,7 @@ func (e *NoToolsError) Error() string {
 // *NoToolsError; an empty list, or one that DisallowedTools empties, is not.
 func ResolveTools(d Definition, available []string, o ToolOptions) ([]string, error) {
 	pool := slices.DeleteFunc(slices.Clone(available), func(t string) bool { return withheld(d, t, o) })
-	if len(d.Tools) > 0 && !slices.ContainsFunc(pool, func(t string) bool { return listed(d.Tools, t) }) {
+	if len(d.Tools) > 0 && len(o.MCP) == 0 && !slices.ContainsFunc(pool, func(t string) bool { return listed(d.Tools, t) }) {
 		return nil, &NoToolsError{Agent: d.Name, Entries: d.Tools, Path: d.Path}
 	}
 	allow := d.Tools
@@ -50,6 +53,11 @@ func ResolveTools(d Definition, available []string, o ToolOptions) ([]string, er
 	out := []string{}
 	for _, t := range pool {
 		if !listed(d.DisallowedTools, t) && (d.Tools == nil || listed(allow, t)) && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	for _, t := range o.MCP {
+		if !listed(d.DisallowedTools, t) && !slices.Contains(out, t) {
 			out = append(out, t)
 		}
 	}

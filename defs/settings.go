@@ -76,7 +76,7 @@ func (l *Loader) readSettingsFile(s *settings) bool {
 	}
 	if err != nil {
 		l.problems = append(l.problems, Problem{
-			Path: s.path, Source: s.from, Line: lineOf(err), Text: fmt.Sprintf("the settings cannot be read, so their agents are missing: %v", cause(err)), Fatal: true, cause: err,
+			Path: s.path, Source: s.from, Line: lineOf(err), Text: fmt.Sprintf("the settings cannot be read, so their agents are missing: %v", withoutLine(err)), Fatal: true, cause: err,
 		})
 		return false
 	}
@@ -109,6 +109,15 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
+
+// withoutLine drops the line that a Problem shows already.
+func withoutLine(err error) error {
+	var le *lineError
+	if errors.As(err, &le) {
+		return le.err
+	}
+	return cause(err)
+}
 
 func lineOf(err error) int {
 	var le *lineError
