@@ -283,3 +283,57 @@ func checkSink(t *testing.T, text string, senders, each int) {
 		}
 	}
 }
+
+func TestAFullMailboxIsToldToTheSenderAndLosesNothingThatWasAccepted(t *testing.T) {
+	const letters = 700
+	busy, told := make(chan struct{}), make(chan struct{})
+	var verdicts string
+	calls := make([]model.Block, letters)
+	for i := range calls {
+		calls[i] = send(fmt.Sprint("s", i), "sink", fmt.Sprintf("letter %d.", i))
+	}
+	m := actorstest.By(answers{
+		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			switch step {
+			case 0:
+				return actorstest.Use(mate("c1", "sink"))
+			case 1:
+				<-busy
+				return actorstest.Use(calls...)
+			case 2:
+				verdicts = lastOf(r)
+				close(told)
+			}
+			return actorstest.Say("ok")
+		},
+		"sink": func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			if step == 0 {
+				return actorstest.Use(model.ToolUse("b", "Busy", nil))
+			}
+			return actorstest.Say("read")
+		},
+	})
+	o := options()
+	o.Tools = []tool.Tool{actorstest.Unit{Is: tool.Spec{Name: "Busy"}, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		close(busy)
+		select {
+		case <-told:
+		case <-ctx.Done():
+		}
+		return tool.Result{Text: "done"}, nil
+	}}}
+	n := actorstest.New(t, t.TempDir(), m, o)
+	n.Begin(t)
+	n.Say(t, "go")
+	accepted, full := strings.Count(verdicts, "queued for sink"), strings.Count(verdicts, "the mailbox of sink is full")
+	if accepted == 0 || full == 0 || accepted+full != letters {
+		t.Fatalf("%d accepted and %d told that the mailbox is full, of %d", accepted, full, letters)
+	}
+	text := all(t, n, "sink")
+	for i := range accepted { // the first ones: what was refused came after
+		if n := strings.Count(text, fmt.Sprintf("letter %d.", i)); n != 1 {
+			t.Fatalf("letter %d is there %d times", i, n)
+		}
+	}
+	t.Logf("%d accepted", accepted)
+}
