@@ -142,25 +142,36 @@ func Write(path string, src []byte, force bool) error {
 	}
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
-		if !force {
-			return &ExistsError{path}
-		}
 		mode = info.Mode().Perm()
 	}
 	temp, err := writeTemp(filepath.Dir(path), src, mode)
 	if err != nil {
 		return writeError(path, err)
 	}
-	if force {
-		err = os.Rename(temp, path)
+	if !force {
+		if err = claim(temp, path); err != nil {
+			err = errors.Join(err, os.Remove(temp))
+		}
 	} else {
-		// A link fails if somebody made the file in between.
-		err = errors.Join(os.Link(temp, path), os.Remove(temp))
+		err = os.Rename(temp, path)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return &ExistsError{path}
 	}
 	return writeError(path, err)
+}
+
+// claim gives temp its name unless somebody has it already.
+func claim(temp, path string) error {
+	// Unlike a renaming, an exclusive creation fails if the file is there.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Close(), os.Rename(temp, path)); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }
 
 func writeTemp(dir string, src []byte, mode fs.FileMode) (path string, err error) {
