@@ -17,7 +17,7 @@ import (
 type explainFlags struct {
 	agentsFlags
 	format, call, model, mode string
-	allow, deny               []string
+	deny                      []string
 }
 
 func newAgentsExplain(a *app) *cobra.Command {

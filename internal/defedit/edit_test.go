@@ -191,10 +191,13 @@ func TestOnlyUserAndProjectFilesAreEdited(t *testing.T) {
 		path string
 		want string
 	}{
-		{defs.User, "/a/x.md", ""}, {defs.Project, "/a/x.MD", ""},
+		{defs.User, "/a/x.md", ""},
+		{defs.Project, "/a/x.MD", ""},
 		{defs.Project, "/a/settings.json", "among other settings"},
-		{defs.BuiltIn, "builtin/x.md", "built into swarm"}, {defs.Plugin, "/p/x.md", "belongs to a plugin"},
-		{defs.Managed, "/m/x.md", "your organisation"}, {defs.Flag, "--agents", "given with --agents"},
+		{defs.BuiltIn, "builtin/x.md", "built into swarm"},
+		{defs.Plugin, "/p/x.md", "belongs to a plugin"},
+		{defs.Managed, "/m/x.md", "your organisation"},
+		{defs.Flag, "--agents", "given with --agents"},
 	} {
 		err := Editable(defs.Definition{Name: "x", Source: c.from, Path: c.path})
 		var fixed *FixedError
