@@ -58,6 +58,9 @@ func (r *Repo) discardWhole(ctx context.Context, g git, rec *record, admin strin
 	if left, err := r.mend(rec, admin); left != "" || err != nil {
 		return left, err
 	}
+	if missing(rec.Path) {
+		return "", r.removeHalf(ctx, g, rec)
+	}
 	strange, err := r.strangers(ctx, rec, rec.Base, func(string) bool { return true })
 	if err != nil {
 		return "", err
@@ -75,19 +78,19 @@ func (r *Repo) finish(ctx context.Context, g git, rec *record) (left string, err
 	if err != nil {
 		return "", err
 	}
-	_, missing := os.Lstat(rec.Path)
+	there := !missing(rec.Path)
 	switch {
-	case admin == "" && missing == nil:
+	case admin == "" && there:
 		return "git has forgotten it, but its directory is there", nil
 	case admin == "":
 		return "", r.forget(ctx, g, rec, rec.Tip)
-	case !whole && missing != nil:
+	case !whole && !there:
 		return "", errors.Join(removeFragment(admin), r.forget(ctx, g, rec, rec.Tip))
 	}
 	if left, err := r.mend(rec, admin); left != "" || err != nil {
 		return left, err
 	}
-	if missing == nil {
+	if there {
 		strange, err := r.strangers(ctx, rec, rec.Final, func(status string) bool { return status == "D" })
 		if err != nil {
 			return "", err

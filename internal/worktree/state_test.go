@@ -97,6 +97,14 @@ func (a *author) steps() map[string]func() {
 			a.try("add", name)
 			commit()
 		},
+		"return": func() {
+			a.try("checkout", "-q", "--detach")
+			name := file("back", ".txt")
+			a.put(name)
+			a.try("add", name)
+			commit()
+			a.try("checkout", "-q", "worktree-"+filepath.Base(a.dir))
+		},
 		"overlook":   func() { a.try("update-index", "--assume-unchanged", "c.txt"); a.put("c.txt") },
 		"skip":       func() { a.try("update-index", "--skip-worktree", "sub/b.txt"); a.put("sub/b.txt") },
 		"executable": func() { name := file("run", ".sh"); a.put(name); os.Chmod(filepath.Join(a.dir, name), 0o755) },
@@ -192,10 +200,7 @@ func (p *place) blobs(ids string) map[string]bool {
 // recoverable hashes everything that a listed ref, the stash or a kept worktree holds.
 func (p *place) recoverable(tree string) map[string]bool {
 	have := p.blobs(p.git(p.dir, "rev-list", "--objects", "--no-object-names", "--branches", "--tags", "--remotes", "--glob=refs/swarm/rescue/*", "--glob=refs/stash"))
-	// Of the stash, the list of refs names only the newest.
-	for id := range strings.FieldsSeq(p.git(p.dir, "rev-list", "--objects", "--no-object-names", "--all", "--walk-reflogs", "--max-count=0")) {
-		have[id] = true
-	}
+	// Of the stash, the ref names only the newest.
 	if log, err := os.ReadFile(filepath.Join(p.dir, ".git/logs/refs/stash")); err == nil {
 		for line := range strings.Lines(string(log)) {
 			for sum := range p.blobs(p.git(p.dir, "rev-list", "--objects", "--no-object-names", strings.Fields(line)[1])) {

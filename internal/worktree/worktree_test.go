@@ -75,6 +75,11 @@ func TestChangedIsKeptAndSaid(t *testing.T) {
 			p.git(d, "commit", "-q", "--allow-empty", "-m", "y")
 			p.git(d, "reset", "-q", "--hard", "HEAD~1")
 		}, "1 commits that nothing else holds"},
+		"left behind": {func(d string) {
+			p.git(d, "checkout", "-q", "--detach")
+			p.git(d, "commit", "-q", "--allow-empty", "-m", "z")
+			p.git(d, "checkout", "-q", "worktree-left-behind")
+		}, "1 commits that nothing else holds"},
 		"overlooked": {func(d string) {
 			p.git(d, "update-index", "--assume-unchanged", "a.txt")
 			p.write(d, "a.txt", "hidden\n")
