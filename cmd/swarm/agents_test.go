@@ -6,7 +6,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,7 +68,7 @@ func newPane(l *lab, args string) *pane {
 	}
 	p := &pane{l, filepath.Join(l.dir, "tmux")}
 	p.env = slices.DeleteFunc(p.env, func(v string) bool {
-		return strings.HasPrefix(v, "TMUX") || strings.HasPrefix(v, "TERM=") || strings.HasPrefix(v, "NO_COLOR=") || strings.HasPrefix(v, "ACCESSIBLE=")
+		return strings.HasPrefix(v, "TMUX") || strings.HasPrefix(v, "TERM=") || strings.HasPrefix(v, "NO_COLOR=")
 	})
 	// The shell stays after the program, so that its last words can be read.
 	p.tmux("new-session", "-d", "-x", "100", "-y", "40", "sh", "-c", swarm+" "+args+"; echo ended with $?; exec cat")
@@ -162,6 +164,55 @@ func TestTheWizardOverwritesNothingAndCanBeLeft(t *testing.T) {
 	p.see("ended with 130")
 	if raw, err := os.ReadFile(filepath.Join(l.dir, ".claude", "agents", "taken.md")); err != nil || string(raw) != old {
 		t.Errorf("the file holds %q, %v", raw, err)
+	}
+}
+
+func TestTheWizardWritesNothingWhenItIsTerminated(t *testing.T) {
+	l := newLab(t, map[string]string{".git/HEAD": ""})
+	p := newPane(l, "agents new --description d")
+	p.see("1/7 Name")
+	p.enter("half")
+	p.see("half")
+	shell := strings.TrimSpace(p.tmux("display-message", "-p", "#{pane_pid}"))
+	children, err := os.ReadFile(filepath.Join("/proc", shell, "task", shell, "children"))
+	if err != nil {
+		t.Skipf("the process cannot be found: %v", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.see("nothing was written")
+	p.see("ended with 143")
+	if _, err := os.Stat(filepath.Join(l.dir, ".claude")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was written: %v", err)
+	}
+}
+
+func TestWithoutScreenControlTheWizardAsksLineByLine(t *testing.T) {
+	l := newLab(t, map[string]string{".git/HEAD": ""})
+	l.env = append(l.env, "ACCESSIBLE=1")
+	p := newPane(l, "agents new")
+	for _, step := range [][2]string{
+		{"1/7 Name", "plain"},
+		{"2/7 Description", "Use it."},
+		{"3/7 System prompt", "You are plain."},
+		{"4/7 Tools", "0"},
+		{"5/7 Model", "1"},
+		{"6/7 Color", "1"},
+		{"7/7 Location", "1"},
+	} {
+		p.see(step[0])
+		p.enter(step[1])
+		p.press("Enter")
+	}
+	p.see("ended with 0")
+	raw, err := os.ReadFile(filepath.Join(l.dir, ".claude", "agents", "plain.md"))
+	if want := "---\nname: plain\ndescription: Use it.\n---\n\nYou are plain.\n"; err != nil || string(raw) != want {
+		t.Errorf("the file holds %q, %v; want %q", raw, err, want)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 // said is filled in already.
 func (a *app) wizard(ctx context.Context, all *catalog, f *newFlags) error {
 	w := newAnswers(f)
+	plain := a.env("TERM") == "dumb" || a.env("ACCESSIBLE") != ""
 	form := huh.NewForm(
 		huh.NewGroup(w.name()),
 		huh.NewGroup(w.description()),
@@ -25,12 +26,15 @@ func (a *app) wizard(ctx context.Context, all *catalog, f *newFlags) error {
 		huh.NewGroup(w.model()),
 		huh.NewGroup(w.color(a)),
 		huh.NewGroup(w.chooseLocation(a, all)),
-	).WithInput(a.in).WithOutput(a.out).WithAccessible(a.env("TERM") == "dumb" || a.env("ACCESSIBLE") != "")
+	).WithInput(a.in).WithOutput(a.out).WithAccessible(plain)
 	err := form.RunWithContext(ctx)
-	if errors.Is(err, huh.ErrUserAborted) {
+	switch {
+	case errors.Is(err, huh.ErrUserAborted):
 		return &exitError{code: exitInterrupted, err: errors.New("nothing was written")}
-	}
-	if err != nil {
+	case err == nil && !plain && form.State != huh.StateCompleted:
+		// A form that SIGTERM ends reports no error.
+		return &exitError{code: exitTerminated, err: errors.New("nothing was written")}
+	case err != nil:
 		return fmt.Errorf("the form failed and nothing was written; give the answers as flags, see swarm agents new --help: %w", err)
 	}
 	w.settle()
