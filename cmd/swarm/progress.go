@@ -169,8 +169,11 @@ func (p *progress) settled(a event.Agent, id mailbox.ID, state mailbox.State) {
 
 func (p *progress) ended(a event.Agent, f event.TurnEnded) {
 	p.flush(a)
-	what := "done"
-	if f.Outcome != "completed" {
+	what := "idle" // it lives on and may be heard of again
+	switch {
+	case f.Outcome == "completed" && a.Name == string(a.ID):
+		what = "done" // without a name it had this one task
+	case f.Outcome != "completed":
 		what = strings.ReplaceAll(f.Outcome, "_", " ")
 	}
 	text := what + " · " + plural(f.Steps, "step") + " · " + tokens(f.Usage) + " tokens"
