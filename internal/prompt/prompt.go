@@ -20,8 +20,8 @@ type Input struct {
 	// Instructions are the CLAUDE.md files, and Managed those of the
 	// organisation alone, for agents that leave the others out.
 	Instructions, Managed string
-	// Git is the state of the repository; nil is none. It is not called for an
-	// agent that leaves it out.
+	// Git is the state of the repository; nil is none. It is not called for a
+	// one-shot agent.
 	Git func() string
 }
 
@@ -50,7 +50,7 @@ func Build(in Input) []Step {
 	} else {
 		steps = add(steps, Step{"instructions", in.Instructions, "CLAUDE.md files"})
 	}
-	if in.Git != nil && !d.OmitClaudeMD {
+	if in.Git != nil && !d.OneShot { // a look at the files needs no history
 		steps = add(steps, Step{"git", in.Git(), "the repository when the session began"})
 	}
 	return add(steps, Step{"reminder", d.CriticalReminder, "criticalSystemReminder"})

@@ -69,8 +69,11 @@ func TestStepsComeInOrder(t *testing.T) {
 		"nothing given": {Input{}, []string{"default"}},
 		"base":          {Input{Base: "b", Definition: defs.Definition{Body: "x"}}, []string{"given"}},
 		"omitted": {
-			Input{Definition: defs.Definition{Body: "x", OmitClaudeMD: true}, Instructions: "all", Git: func() string { t.Error("git was asked"); return "" }},
+			Input{Definition: defs.Definition{Body: "x", OmitClaudeMD: true, OneShot: true}, Instructions: "all", Git: func() string { t.Error("git was asked"); return "" }},
 			[]string{"body"},
+		},
+		"instructions omitted": {
+			Input{Definition: defs.Definition{Body: "x", OmitClaudeMD: true}, Instructions: "all", Git: func() string { return "g" }}, []string{"body", "git"},
 		},
 		"omitted, but for the organisation's": {
 			Input{Definition: defs.Definition{Body: "x", OmitClaudeMD: true}, Instructions: "all", Managed: "m"}, []string{"body", "instructions"},
