@@ -135,10 +135,11 @@ func reportBody(l transcript.Life) string {
 	if text == "" {
 		text = "(the agent ended without a text)"
 	}
-	if len(text) > maxReport {
+	isCut := len(text) > maxReport
+	if isCut {
 		text = cut(text, maxReport) + fmt.Sprintf("\n(cut: %d of %d bytes; the transcript of %s has the whole)", maxReport, len(l.Result), l.Spec.ID)
 	}
-	return text
+	return text + verdictNote(l, isCut)
 }
 
 // cut shortens text to at most n bytes at a rune boundary.
