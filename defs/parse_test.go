@@ -79,9 +79,27 @@ Carefully.
 		RequiredMCPServers: []string{"github"}, ForkContext: true, CriticalReminder: "Read only.",
 		Extra: map[string]json.RawMessage{"version": json.RawMessage("1.0")},
 		Lines: []FieldLine{
-			{"name", 2}, {"description", 3}, {"tools", 6}, {"disallowedTools", 7}, {"model", 10}, {"permissionMode", 11}, {"maxTurns", 12},
-			{"background", 13}, {"color", 14}, {"effort", 15}, {"memory", 16}, {"isolation", 17}, {"initialPrompt", 18}, {"skills", 19}, {"omitClaudeMd", 20},
-			{"hooks", 21}, {"mcpServers", 23}, {"requiredMcpServers", 26}, {"forkContext", 27}, {"criticalSystemReminder", 28}, {"version", 29},
+			{"name", 2},
+			{"description", 3},
+			{"tools", 6},
+			{"disallowedTools", 7},
+			{"model", 10},
+			{"permissionMode", 11},
+			{"maxTurns", 12},
+			{"background", 13},
+			{"color", 14},
+			{"effort", 15},
+			{"memory", 16},
+			{"isolation", 17},
+			{"initialPrompt", 18},
+			{"skills", 19},
+			{"omitClaudeMd", 20},
+			{"hooks", 21},
+			{"mcpServers", 23},
+			{"requiredMcpServers", 26},
+			{"forkContext", 27},
+			{"criticalSystemReminder", 28},
+			{"version", 29},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -111,7 +129,8 @@ func TestParseShowsEveryRepair(t *testing.T) {
 		problems           []string
 	}{
 		"colon in a plain value": {
-			"name: a\ndescription: Use it: always\ntools: Read", "Use it: always", []string{"Read"},
+			"name: a\ndescription: Use it: always\ntools: Read", "Use it: always",
+			[]string{"Read"},
 			[]string{`f.md:3: quotes were missing, read as: description: "Use it: always"`},
 		},
 		"leading star": {
@@ -130,7 +149,8 @@ func TestParseShowsEveryRepair(t *testing.T) {
 			[]string{`f.md:3: quotes were missing, read as: description: "He said \"hi\"\nthere"`},
 		},
 		"unclosed quote": {
-			"name: a\ndescription: \"Use it\ntools: Read", "Use it", []string{"Read"},
+			"name: a\ndescription: \"Use it\ntools: Read", "Use it",
+			[]string{"Read"},
 			[]string{`f.md:3: quotes were missing, read as: description: "Use it"`},
 		},
 		"indented continuation": {
@@ -139,11 +159,13 @@ func TestParseShowsEveryRepair(t *testing.T) {
 		},
 		"dialogue at column 0": {
 			"name: a\ndescription: Use it. Example:\n<example>\nContext: x\nuser: \"hi\"\nassistant: \"ho\"\n</example>\ncolor: red\ntools: Read",
-			"Use it. Example:\n<example>\nContext: x\nuser: \"hi\"\nassistant: \"ho\"\n</example>", []string{"Read"},
+			"Use it. Example:\n<example>\nContext: x\nuser: \"hi\"\nassistant: \"ho\"\n</example>",
+			[]string{"Read"},
 			[]string{`f.md:3: not valid YAML, recovered line by line, read as: description: "Use it. Example:\n<example>\nContext: x\nuser: \"hi\"\nassistant: \"ho\"\n</example>"`},
 		},
 		"dialogue that is valid YAML": {
-			"name: a\ndescription: Use it\nuser: one\nassistant: two\nuser: three\ntools: Read", "Use it\nuser: one\nassistant: two\nuser: three", []string{"Read"},
+			"name: a\ndescription: Use it\nuser: one\nassistant: two\nuser: three\ntools: Read", "Use it\nuser: one\nassistant: two\nuser: three",
+			[]string{"Read"},
 			[]string{`f.md:3: not valid YAML, recovered line by line, read as: description: "Use it\nuser: one\nassistant: two\nuser: three"`},
 		},
 		"broken list": {
@@ -151,7 +173,8 @@ func TestParseShowsEveryRepair(t *testing.T) {
 			[]string{`f.md:4: quotes were missing, read as: tools: ["Read", "*"]`},
 		},
 		"broken flow list": {
-			"name: a\ndescription: d\ntools: [Read, Bash(git: *]", "d", []string{"Read", "Bash(git: *"},
+			"name: a\ndescription: d\ntools: [Read, Bash(git: *]", "d",
+			[]string{"Read", "Bash(git: *"},
 			[]string{`f.md:4: quotes were missing, read as: tools: ["Read", "Bash(git: *"]`},
 		},
 		"block scalar next to a broken line": {

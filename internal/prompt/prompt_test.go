@@ -226,7 +226,8 @@ func repository(t *testing.T) string {
 	}
 	dir := tree(t, map[string]string{"a.txt": "a"})
 	for _, args := range [][]string{
-		{"init", "-q", "-b", "trunk"}, {"add", "."},
+		{"init", "-q", "-b", "trunk"},
+		{"add", "."},
 		{"-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "first commit"},
 		{"config", "core.fsmonitor", "touch " + filepath.Join(dir, "ran")},
 	} {

@@ -27,7 +27,6 @@ type Options struct {
 type Sources struct {
 	o     Options
 	files func() read
-	git   func() string
 
 	mu      sync.Mutex
 	begun   bool               // guarded by mu
