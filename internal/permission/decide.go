@@ -41,6 +41,9 @@ type Policy struct {
 	Resolve func(path string) string
 	// FoldCase matches paths without regard to case, as some file systems do.
 	FoldCase bool
+	// Enclosure confines an agent that has a worktree of its own. Nil: it is
+	// not isolated.
+	Enclosure *Enclosure
 }
 
 // Request is one tool call.
@@ -79,7 +82,7 @@ func Decide(p Policy, r Request) Decision {
 }
 
 func (c *call) decide() Decision {
-	steps := []func() (Decision, bool){c.denied, c.asked, c.guarded, c.byMode, c.allowed}
+	steps := []func() (Decision, bool){c.enclosed, c.denied, c.asked, c.guarded, c.byMode, c.allowed}
 	for _, step := range steps {
 		if d, ok := step(); ok {
 			return d

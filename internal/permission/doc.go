@@ -4,7 +4,10 @@
 //
 // Laws:
 //
-//   - Order: deny rules, ask rules, what is never approved automatically, the
+//   - An isolated agent's call that would write outside its worktree, or whose
+//     effect cannot be traced, is denied before anything else, in every mode
+//     (TestIsolatedAgentStaysInItsWorktree).
+//   - Order after that: deny rules, ask rules, what is never approved automatically, the
 //     mode, allow rules, ask. The first that applies decides; how specific a
 //     rule is plays no part (TestDecideOrder).
 //   - A deny rule that matches any simple command of a shell command, at any
@@ -20,11 +23,14 @@
 //   - Narrower is never more permissive than either of its arguments, for any
 //     request (TestNarrowerNeverWidens).
 //   - Decide is a pure function of its arguments: same input, same Decision
-//     (TestDecideIsPure). The one door to the file system is Policy.Resolve.
+//     (TestDecideIsPure). The doors to the file system are
+//     Policy.Resolve and Enclosure.Linked.
 //
-// Everything may be called from any goroutine, provided that Policy.Resolve may.
+// Everything may be called from any goroutine, provided that Policy.Resolve and
+// Enclosure.Linked may.
 //
-// Not promised: that an allowed program does only what its name suggests. A
+// Not promised: that an isolated agent's programs keep out of directories which
+// neither their arguments nor the script name (that is the sandbox's), or that an allowed program does only what its name suggests. A
 // read-only git command still runs what the repository's own configuration
 // names; whoever runs it switches fsmonitor and hooks off. A rule for a path
 // does not filter what Grep or a recursive command finds below a directory; the

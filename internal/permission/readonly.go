@@ -10,7 +10,8 @@ import (
 // the working directories. It knows programs by a grammar of their arguments;
 // whatever it does not know is not read-only.
 func (c *call) readOnly(cmd *command) bool {
-	if !safeAssigns(cmd.assigns) || slices.ContainsFunc(cmd.redirs, redirect.writes) {
+	words, ok := readOnlyShape(cmd)
+	if !ok {
 		return false
 	}
 	for _, r := range cmd.redirs {
@@ -18,19 +19,27 @@ func (c *call) readOnly(cmd *command) bool {
 			return false
 		}
 	}
+	return len(words) == 0 || c.readsInside(cmd, words[0].text, words[1:])
+}
+
+// readOnlyShape reports a simple command that changes nothing, and returns its
+// words without harmless wrappers. No words: an assignment or a redirection.
+func readOnlyShape(cmd *command) ([]word, bool) {
+	if !safeAssigns(cmd.assigns) || slices.ContainsFunc(cmd.redirs, redirect.writes) {
+		return nil, false
+	}
 	if len(cmd.words) == 0 {
-		return true // an assignment or a redirection
+		return nil, true
 	}
 	words, assigns := strip(cmd.words)
 	if !safeAssigns(assigns) || len(words) == 0 || !words[0].fixed() || words[0].quoted || len(words) < len(cmd.words) && cmd.words[0].text == "xargs" {
-		return false
+		return nil, false
 	}
-	args := words[1:]
-	name := words[0].text
+	name, args := words[0].text, words[1:]
 	if slices.ContainsFunc(args, func(w word) bool { return !plainArgument(name, w) }) {
-		return false
+		return nil, false
 	}
-	return (anyOptions(name) || readsOnly(name, args)) && c.readsInside(cmd, name, args)
+	return words, anyOptions(name) || readsOnly(name, args)
 }
 
 // plainArgument reports a word that is certain, or that can only become

@@ -3,6 +3,7 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -30,6 +31,8 @@ type script struct {
 	// opaque says why the command as a whole is not approved part by part,
 	// although its parts are known.
 	opaque string
+	// untraced says why an isolated agent must write the command differently.
+	untraced string
 	// cmds holds every simple command at every depth, in order.
 	cmds []command
 	long bool
@@ -130,6 +133,13 @@ func spaced(r rune) rune {
 func (s *script) note(why string) {
 	if s.opaque == "" {
 		s.opaque = why
+	}
+}
+
+// lose records the first shape that hides where a command writes.
+func (s *script) lose(why string) {
+	if s.untraced == "" {
+		s.untraced = why
 	}
 }
 
@@ -326,7 +336,7 @@ func (r *reader) forHead(n *syntax.ForClause, st state) {
 	switch l := n.Loop.(type) {
 	case *syntax.WordIter:
 		for _, w := range l.Items {
-			r.nested(w, st)
+			r.word(w, st)
 		}
 	case *syntax.CStyleLoop:
 		r.s.note("it evaluates arithmetic")
@@ -352,6 +362,9 @@ func (r *reader) nested(n syntax.Node, st state) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
+			if n.TempFile || n.ReplyVar {
+				r.s.lose("it runs a command in ${ }")
+			}
 			r.stmts(n.Stmts, st)
 			return false
 		case *syntax.ProcSubst:
@@ -362,6 +375,9 @@ func (r *reader) nested(n syntax.Node, st state) {
 				r.s.note("it evaluates arithmetic")
 			}
 		case *syntax.ParamExp:
+			if n.Excl {
+				r.s.lose("it uses the variable that another one names")
+			}
 			if !plainParam(n) {
 				r.s.note("it uses an expansion that evaluates its value")
 			}
@@ -377,6 +393,9 @@ func (r *reader) redirects(list []*syntax.Redirect, st state) []redirect {
 	for _, n := range list {
 		if n.Hdoc != nil {
 			r.nested(n.Hdoc, st)
+			if slices.ContainsFunc(n.Hdoc.Parts, expands) {
+				r.s.lose("a here-document has expansions (quote its delimiter)")
+			}
 		}
 		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
 			r.s.note("a redirection sets a variable")
@@ -386,6 +405,12 @@ func (r *reader) redirects(list []*syntax.Redirect, st state) []redirect {
 		}
 	}
 	return out
+}
+
+// expands reports a part of a here-document that is not just text.
+func expands(p syntax.WordPart) bool {
+	_, plain := p.(*syntax.Lit)
+	return !plain
 }
 
 func (r *reader) assign(a *syntax.Assign, st state) assign {

@@ -79,6 +79,9 @@ func (r *reader) plain(w *syntax.Word) word {
 	if b.w.text == "[" {
 		b.w.glob = false // the command, or a bracket that opens nothing
 	}
+	if b.w.brace {
+		r.s.lose("it uses brace expansion")
+	}
 	b.w.src = b.w.text
 	if !b.w.fixed() || b.w.quoted || strings.ContainsAny(b.w.text, " \\~") {
 		b.w.src = printed(w)

@@ -202,6 +202,7 @@ func (r *reader) eval(words []word, st state) {
 	for _, w := range words {
 		if !w.lit {
 			r.s.note("it runs a script that is not known")
+			r.s.lose("it runs a script that is not known")
 			return
 		}
 		parts = append(parts, w.text)
@@ -211,6 +212,7 @@ func (r *reader) eval(words []word, st state) {
 	}
 	if err := r.read(strings.Join(parts, " "), st); err != nil {
 		r.s.note("it runs a script that does not parse")
+		r.s.lose("it runs a script that does not parse")
 	}
 }
 
