@@ -35,7 +35,7 @@ type Entry struct {
 // of processes that died more than Options.StaleAfter ago are settled first:
 // creations undone, removals finished, locks taken off.
 func (r *Repo) List(ctx context.Context, root string) ([]Entry, error) {
-	files, err := r.records(root)
+	files, err := r.records(ctx, root)
 	if err != nil {
 		return nil, fmt.Errorf("list the worktrees under %s: %w", root, err)
 	}
@@ -54,7 +54,7 @@ func (r *Repo) List(ctx context.Context, root string) ([]Entry, error) {
 
 // records lists the record files under root, and drops temporary ones that a
 // kill left.
-func (r *Repo) records(root string) ([]string, error) {
+func (r *Repo) records(ctx context.Context, root string) ([]string, error) {
 	real, err := filepath.EvalSymlinks(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -73,14 +73,24 @@ func (r *Repo) records(root string) ([]string, error) {
 		case err != nil || !fi.Mode().IsRegular():
 		case strings.HasSuffix(e.Name(), ".json"):
 			out = append(out, path)
-		case strings.HasPrefix(e.Name(), ".record-") && time.Since(fi.ModTime()) > max(r.stale, DefaultStaleAfter):
-			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		case strings.HasSuffix(e.Name(), ".json.new") && time.Since(fi.ModTime()) > r.stale:
+			if err := r.dropDraft(ctx, path); err != nil {
 				return nil, err
 			}
 		}
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// dropDraft removes a record that was not finished. Whoever writes one has the turn.
+func (r *Repo) dropDraft(ctx context.Context, path string) error {
+	return r.exclusively(ctx, func(git) error {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
 }
 
 // entry settles one worktree if that is due and describes it. ok is false if it

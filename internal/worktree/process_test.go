@@ -185,12 +185,12 @@ func (p *place) collect() {
 func (p *place) nothingStray() {
 	p.t.Helper()
 	for what, pattern := range map[string]string{
-		"root": p.root + "/*", "temporary": p.root + "/.record-*", "metadata": p.dir + "/.git/worktrees/*",
+		"root": p.root + "/*", "metadata": p.dir + "/.git/worktrees/*",
 		"lock": p.dir + "/.git/*.lock", "ref lock": p.dir + "/.git/refs/heads/*.lock",
 	} {
 		found, err := filepath.Glob(pattern)
 		for _, f := range found {
-			if filepath.Base(f) != "swarm-worktrees.lock" && what != "temporary" {
+			if filepath.Base(f) != "swarm-worktrees.lock" {
 				p.t.Errorf("stray %s: %s", what, f)
 			}
 		}

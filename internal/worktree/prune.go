@@ -34,7 +34,7 @@ type Pruned struct {
 // processes are left alone until Options.StaleAfter has passed. What stays is
 // returned with its reasons.
 func (r *Repo) Prune(ctx context.Context, o PruneOptions) ([]Pruned, error) {
-	files, err := r.records(o.Root)
+	files, err := r.records(ctx, o.Root)
 	if err != nil {
 		return nil, fmt.Errorf("prune the worktrees under %s: %w", o.Root, err)
 	}

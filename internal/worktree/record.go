@@ -94,16 +94,12 @@ func (rec *record) write(root string) error {
 		return fmt.Errorf("record the worktree of %s: %w", rec.Agent, err)
 	}
 	path := recordPath(root, rec.Agent)
-	f, err := os.CreateTemp(root, ".record-*")
+	// One name, not a random one: what a kill leaves is overwritten next time.
+	if err = os.WriteFile(path+".new", append(text, '\n'), 0o600); err == nil {
+		err = os.Rename(path+".new", path)
+	}
 	if err != nil {
 		return fmt.Errorf("record the worktree of %s: %w", rec.Agent, err)
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("record the worktree of %s: %w", rec.Agent, err), os.Remove(f.Name()))
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func (r *Repo) strangers(ctx context.Context, rec *record, commit string, expect
 		if _, err := g.out(ctx, "read-tree", commit); err != nil {
 			return err
 		}
-		entries, err := g.list(ctx, "-c", "diff.ignoreSubmodules=none", "diff-files", "--name-status", "--no-renames", "-z")
+		entries, err := g.list(ctx, "-c", "diff.autoRefreshIndex=true", "diff", "--no-ext-diff", "--no-textconv", "--name-status", "--no-renames", "--ignore-submodules=none", "-z")
 		if err != nil {
 			return err
 		}

@@ -230,7 +230,7 @@ func (p *place) recoverable(tree string) map[string]bool {
 // TestEveryByteIsRecoverable puts worktrees into random states and ends them in
 // random ways: at exit, by collection, by collection with rescue, after a crash.
 func TestEveryByteIsRecoverable(t *testing.T) {
-	states := 50
+	states := 30
 	if os.Getenv("SWARM_SOAK") != "" {
 		states = 500
 	}
