@@ -102,5 +102,8 @@ func TestCorpusNamesAndDescriptionsAreRight(t *testing.T) {
 			t.Errorf("%s: description\n%s\na simple reading says\n%s", path, got, desc)
 		}
 	}
+	if counts["loaded"]+counts["without frontmatter or name"] != counts["files"] {
+		t.Error("some file with frontmatter did not load")
+	}
 	t.Logf("corpus: %v", counts)
 }

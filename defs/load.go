@@ -19,7 +19,8 @@ type Options struct {
 	// ConfigDir replaces Home/.claude.
 	ConfigDir string
 	// AddDirs are further directories whose .claude/agents is read at the rank
-	// of the project, below the working directory's own.
+	// of the project, below the working directory's own. Relative ones begin at
+	// Cwd.
 	AddDirs []string
 	// ManagedDir is the organisation's settings directory.
 	ManagedDir string
@@ -189,6 +190,9 @@ type place struct {
 func (o Options) project() ([]place, error) {
 	var places []place
 	for _, d := range o.AddDirs {
+		if !filepath.IsAbs(d) && o.Cwd != "" {
+			d = filepath.Join(o.Cwd, d)
+		}
 		places = append(places, place{d, o.distrusts(d), true})
 	}
 	if o.Cwd == "" {

@@ -191,6 +191,24 @@ func TestLoadOneBrokenFileNeverBlocksTheOthers(t *testing.T) {
 	}
 }
 
+// TestLoadFileThatFailsWhileReading needs no permissions, which root does not
+// have to heed: reading a process's memory from its start fails.
+func TestLoadFileThatFailsWhileReading(t *testing.T) {
+	if _, err := os.Stat("/proc/self/mem"); err != nil {
+		t.Skip("there is no /proc here")
+	}
+	dir := tree(t, map[string]string{".claude/agents/a.md": file("a", "d")})
+	path := filepath.Join(dir, ".claude/agents/b.md")
+	if err := os.Symlink("/proc/self/mem", path); err != nil {
+		t.Fatal(err)
+	}
+	s := load(t, Options{Cwd: dir, NoBuiltins: true})
+	want := []string{"FATAL " + path + ": cannot be read: input/output error"}
+	if diff := cmp.Diff(want, texts(s.Problems)); diff != "" || len(s.Active) != 1 {
+		t.Error(s.Names(), diff)
+	}
+}
+
 func TestLoadUnreadableFileIsAProblem(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root reads everything")

@@ -91,16 +91,14 @@ func (l *Loader) edit(path string) *edit {
 // shared: of many definitions, copying is most of the work.
 func (s *Set) with(e *edit) *Set {
 	out, before := *s, &e.before.d
-	for i := range s.All {
+	for i := range s.All { // a definition is large: no function by value
 		if before.sameFile(&s.All[i]) {
-			out.All = slices.Clone(s.All)
-			out.All[i] = e.after.d
+			out.All = replaced(s.All, i, e.after.d)
 			break
 		}
 	}
 	if i, ok := s.find(before.Name); ok && before.sameFile(&s.Active[i]) {
-		out.Active = slices.Clone(s.Active)
-		out.Active[i] = e.after.d
+		out.Active = replaced(s.Active, i, e.after.d)
 	}
 	if !reflect.DeepEqual(e.before.problems, e.after.problems) {
 		out.Problems = slices.DeleteFunc(slices.Clone(s.Problems), func(p Problem) bool { return p.Path == before.Path && !p.together })
@@ -108,6 +106,14 @@ func (s *Set) with(e *edit) *Set {
 		sortProblems(out.Problems)
 	}
 	return &out
+}
+
+// replaced returns a copy of list with another definition at i.
+func replaced(list []Definition, i int, d Definition) []Definition {
+	out := make([]Definition, len(list))
+	copy(out, list)
+	out[i] = d
+	return out
 }
 
 func (d *Definition) sameFile(o *Definition) bool {
