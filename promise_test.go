@@ -97,14 +97,17 @@ func narrate(ctx context.Context, sub *event.Subscription, counts func(event.Fac
 func crowdModel() model.Model {
 	say := actorstest.Answers{
 		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
-			if step > 0 {
-				return actorstest.Say("ok")
+			switch step {
+			case 0:
+				return actorstest.Use(crowdMate("sink")) // who is written to must be there
+			case 1:
+				var calls []model.Block
+				for i := range senders {
+					calls = append(calls, crowdMate(fmt.Sprint("sender", i)))
+				}
+				return actorstest.Use(calls...)
 			}
-			calls := []model.Block{crowdMate("sink")}
-			for i := range senders {
-				calls = append(calls, crowdMate(fmt.Sprint("sender", i)))
-			}
-			return actorstest.Use(calls...)
+			return actorstest.Say("ok")
 		},
 		"sink": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if crowdHeard(r) < senders*perSender {

@@ -471,7 +471,8 @@ func TestPlan(t *testing.T) {
 		"never wider":         {parent: lead, call: actors.SpawnCall{Type: "wide"}, role: transcript.Foreground, model: "claude-opus-4-1", mode: "acceptEdits"},
 		"too deep":            {parent: deep, err: "nested 3 deep"},
 		"unknown type":        {parent: lead, call: actors.SpawnCall{Type: "nonesuch"}, err: `no agent type "nonesuch"; the types are: `},
-		"cannot be isolated":  {parent: lead, call: actors.SpawnCall{Type: "isolated"}, err: "was not started"},
+		"isolated":            {parent: lead, call: actors.SpawnCall{Type: "isolated"}, role: transcript.Foreground, model: "claude-opus-4-1", mode: "acceptEdits"},
+		"cannot be isolated":  {parent: lead, call: actors.SpawnCall{Isolation: "remote"}, err: "was not started"},
 		"no prompt":           {parent: lead, call: actors.SpawnCall{Prompt: " "}, err: "no prompt"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,6 +26,7 @@ const agentSchema = `{"type":"object","properties":{` +
 	`"model":{"type":"string","description":"A model alias or id, when the type's own does not fit"},` +
 	`"run_in_background":{"type":"boolean","description":"Go on without waiting; the report comes as a message"},` +
 	`"name":{"type":"string","description":"Makes the agent a teammate that can be written to by this name and works on after its first task"},` +
+	`"isolation":{"type":"string","enum":["worktree"],"description":"worktree gives it a checkout of its own, from your HEAD; work it leaves there is kept and reported"},` +
 	`"max_turns":{"type":"integer","minimum":1,"description":"The most model requests it may make"}` +
 	`},"required":["description","prompt"]}`
 
@@ -80,6 +81,13 @@ func (a *agentTool) spawn(callID string, call SpawnCall) (mailbox.AgentID, error
 	}
 	spec := plan.Spec
 	spec.ID, spec.Call, spec.Born = NewID(first(spec.Name, spec.Type)), callID, time.Now()
+	if spec.Isolation != "" {
+		done, err := c.isolate(&spec)
+		if err != nil {
+			return "", err
+		}
+		defer done()
+	}
 	if spec.Fork {
 		err = c.fork(c.scope, a.h.t, spec, call.Prompt)
 	} else {
@@ -134,6 +142,9 @@ type completedDetail struct {
 	DurationMS int64         `json:"totalDurationMs"`
 	Tokens     int64         `json:"totalTokens"`
 	Usage      model.Usage   `json:"usage"`
+
+	WorktreePath   string `json:"worktreePath,omitempty"`
+	WorktreeBranch string `json:"worktreeBranch,omitempty"`
 }
 
 type contentText struct {
@@ -155,6 +166,7 @@ func completed(l transcript.Life) tool.Result {
 		fmt.Sprintf("\n<usage><subagent_tokens>%d</subagent_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>",
 			tokens, l.ToolUses, took.Milliseconds()) + verdictNote(l, false)
 	found, _ := verdict(l)
+	text += keptText(l.Kept)
 	bad := l.Outcome != transcript.Completed
 	if bad {
 		text = fmt.Sprintf("The agent ended early (%s): %s. What it said last may be partial.\n", l.Outcome, l.Reason) + text
@@ -166,6 +178,7 @@ func completed(l transcript.Life) tool.Result {
 			Status: string(l.Outcome), Verdict: found, AgentID: string(l.Spec.ID), AgentType: l.Spec.Type,
 			Content: []contentText{{"text", report}}, Model: l.Spec.Model, ToolUses: l.ToolUses,
 			DurationMS: took.Milliseconds(), Tokens: tokens, Usage: l.Usage,
+			WorktreePath: keptOr(l.Kept).Path, WorktreeBranch: keptOr(l.Kept).Branch,
 		}),
 	}
 }

@@ -52,6 +52,9 @@ type Options struct {
 	// Permission returns the policy that an agent's calls are judged by.
 	Permission func(transcript.Spec) permission.Policy
 	Events     *event.Bus
+	// Isolate gives an agent a directory of its own, a copy of spec.Dir at first
+	// and the same one for each later incarnation; nil means that none can be given.
+	Isolate func(ctx context.Context, spec transcript.Spec, incarnation uint32) (*Isolation, error)
 	// Receipt sends a receipt to the sender of a message; may be nil.
 	Receipt func(mailbox.Receipt)
 	// Restart says how often an agent's host is restarted after a panic before

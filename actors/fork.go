@@ -35,7 +35,7 @@ func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript,
 	if err := c.reserve(spec); err != nil {
 		return err
 	}
-	t, err := c.opts.Store.CreateFork(parent, spec, forkPlaceholder, forkDirective+task)
+	t, err := c.opts.Store.CreateFork(parent, spec, forkPlaceholder, forkDirective+task+worktreeNotice(parent.Spec(), spec))
 	if err != nil {
 		return fmt.Errorf("fork %s: %w", DisplayName(parent.Spec()), err)
 	}
@@ -45,4 +45,14 @@ func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript,
 	c.publish(t, event.Started{Model: spec.Model, Prompt: task, Background: spec.Role == transcript.Background})
 	c.Look(spec.ID)
 	return nil
+}
+
+// worktreeNotice tells an isolated fork that the paths in its conversation are
+// its parent's.
+func worktreeNotice(parent, fork transcript.Spec) string {
+	if fork.Isolation == "" {
+		return ""
+	}
+	return fmt.Sprintf("\n\nYou work in a checkout of your own, %s. Paths below %s in the conversation are your parent's: "+
+		"use the same path below your own directory, and read a file again before you change it.", fork.Dir, parent.Dir)
 }

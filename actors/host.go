@@ -58,6 +58,7 @@ type host struct {
 	state   atomic.Pointer[State] // written by whoever moves the agent, read by anyone
 	woken   bool                  // the present incarnation is recorded; only the turn goroutine
 	kit     *kit                  // what every turn needs; only the turn goroutine
+	own     *Isolation            // the agent's own directory, if it has one; only the turn goroutine
 	waiting atomic.Int32          // foreground children that the turn waits for
 	holds   atomic.Bool           // the turn holds a place among the running
 	asked   atomic.Bool           // the turn works for the lead or the user

@@ -111,12 +111,12 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	if !ok {
 		return plan, &UnknownTypeError{Type: name, Known: set.Names()}
 	}
-	if iso := first(c.Isolation, def.Isolation); iso != "" {
-		return plan, fmt.Errorf("agent %q asks for isolation %q, which this runtime cannot give; it was not started", def.Name, iso)
+	if err := plan.isolate(first(c.Isolation, def.Isolation), def.Name); err != nil {
+		return plan, err
 	}
 	plan.Definition = def
 	plan.Spec = transcript.Spec{
-		Name: c.Name, Type: def.Name, Description: c.Description, Color: def.ShownColor(),
+		Isolation: plan.Spec.Isolation, Name: c.Name, Type: def.Name, Description: c.Description, Color: def.ShownColor(),
 		Parent: parent.ID, Depth: parent.Depth + 1, Dir: first(c.Dir, parent.Dir), OneShot: def.OneShot,
 		MaxTurns: first(max(c.MaxTurns, 0), def.MaxTurns), Effort: first(c.Effort, def.Effort, parent.Effort),
 	}
@@ -132,6 +132,22 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	return plan, err
 }
 
+// isolate plans a directory of the agent's own. What cannot be isolated does not
+// start.
+func (p *Plan) isolate(kind, agent string) error {
+	switch kind {
+	case "":
+		return nil
+	case worktreeIsolation:
+		p.Spec.Isolation = kind
+		p.because("a git worktree of its own: the call or the definition asks for isolation")
+		return nil
+	}
+	return fmt.Errorf("agent %q asks for isolation %q, which this runtime cannot give; it was not started", agent, kind)
+}
+
+const worktreeIsolation = "worktree"
+
 func (p *Plan) because(format string, args ...any) {
 	p.Reasons = append(p.Reasons, fmt.Sprintf(format, args...))
 }
@@ -143,12 +159,13 @@ const forkType = "fork"
 // planFork plans an agent that is its parent over again: system, tools, model
 // and mode are the parent's, whatever the call says.
 func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, error) {
-	if c.Isolation != "" {
-		return plan, fmt.Errorf("a fork asks for isolation %q, which this runtime cannot give; it was not started", c.Isolation)
+	if err := plan.isolate(c.Isolation, forkType); err != nil {
+		return plan, err
 	}
 	plan.Definition = defs.Definition{Name: forkType}
 	plan.Spec = transcript.Spec{
-		Name: c.Name, Type: forkType, Description: c.Description, Parent: parent.ID, Depth: parent.Depth + 1, Fork: true,
+		Isolation: plan.Spec.Isolation,
+		Name:      c.Name, Type: forkType, Description: c.Description, Parent: parent.ID, Depth: parent.Depth + 1, Fork: true,
 		Dir: parent.Dir, Model: parent.Model, Mode: parent.Mode, Effort: parent.Effort, Tools: parent.Tools,
 		MaxTurns: first(c.MaxTurns, forkMaxTurns),
 	}

@@ -20,17 +20,21 @@ const maxReport = 48 << 10
 // done again after a crash and then changes nothing.
 func (h *host) settle(context.Context) ending {
 	life := h.t.Life()
+	ends := h.endsWith(life)
+	if ends {
+		h.putAway()
+		life.Kept = h.release()
+	}
 	if err := h.report(life); err != nil {
 		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s could not be reported: %v", DisplayName(life.Spec), err)})
 		return broke
 	}
 	h.asked.Store(false)
 	h.asker = ""
-	if !h.endsWith(life) {
+	if !ends {
 		return goOn
 	}
-	h.putAway()
-	if err := h.t.Close(""); err != nil {
+	if err := h.t.Close("", life.Kept); err != nil {
 		return broke
 	}
 	return over
@@ -42,7 +46,7 @@ func (h *host) retire(ctx context.Context, cause error) ending {
 		return end
 	}
 	h.putAway()
-	if err := h.t.Close(cause.Error()); err != nil {
+	if err := h.t.Close(cause.Error(), h.release()); err != nil {
 		return broke
 	}
 	return over

@@ -58,7 +58,11 @@ func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
 	}
 	h.moveTo("thinking", "")
 	if !h.woken {
-		if _, err := h.t.Wake(); err != nil {
+		incarnation, err := h.t.Wake()
+		if err != nil {
+			return err
+		}
+		if err := h.isolate(ctx, incarnation); err != nil {
 			return err
 		}
 		h.woken = true

@@ -95,6 +95,7 @@ type endMeta struct {
 type closedMeta struct {
 	Time   time.Time `json:"t"`
 	Reason string    `json:"reason,omitempty"`
+	Kept   *Kept     `json:"kept,omitempty"`
 }
 
 // encode joins the meta data of a record and bytes that must be kept exactly.

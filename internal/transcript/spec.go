@@ -19,8 +19,9 @@ type Spec struct {
 	Call        string          `json:"call,omitempty"` // the parent's tool call that asked for it
 	Depth       int             `json:"depth"`          // 0 = lead
 	Role        Role            `json:"role"`
-	Fork        bool            `json:"fork,omitempty"`     // began with its parent's conversation
-	OneShot     bool            `json:"one_shot,omitempty"` // answers once and cannot be woken again
+	Fork        bool            `json:"fork,omitempty"`      // began with its parent's conversation
+	Isolation   string          `json:"isolation,omitempty"` // worktree: Dir belongs to this agent alone
+	OneShot     bool            `json:"one_shot,omitempty"`  // answers once and cannot be woken again
 	Model       string          `json:"model"`
 	Mode        string          `json:"mode"` // permission mode
 	MaxTurns    int             `json:"max_turns,omitempty"`
@@ -71,7 +72,15 @@ type Life struct {
 	Reason      string      `json:"reason,omitempty"`
 	Result      string      `json:"result,omitempty"` // final text of the last ended turn
 	Closed      bool        `json:"closed,omitempty"` // will not run again by itself
+	Kept        *Kept       `json:"kept,omitempty"`   // what its own directory was kept for
 	Active      time.Time   `json:"active"`           // of the newest record
+}
+
+// Kept says where an isolated agent's work is that was not removed at its end.
+type Kept struct {
+	Path   string   `json:"path"`
+	Branch string   `json:"branch"`
+	Why    []string `json:"why"` // changed, untracked, not pushed, …
 }
 
 // CallState is a tool call of the newest answer and what is known of it.

@@ -117,7 +117,7 @@ func (l *Life) apply(kind byte, meta any) {
 	case *roleMeta:
 		l.Spec.Role, l.Closed, l.Active = m.Role, false, m.Time
 	case *closedMeta:
-		l.Closed, l.Settled, l.Active = true, l.Turns, m.Time
+		l.Closed, l.Settled, l.Active, l.Kept = true, l.Turns, m.Time, m.Kept
 		if m.Reason != "" {
 			l.Outcome, l.Reason = Stopped, m.Reason
 		}

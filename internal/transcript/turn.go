@@ -249,14 +249,14 @@ func (t *Transcript) Reopen(r Role) error {
 }
 
 // Close records that the agent will not run again by itself; why, if it was
-// stopped while no turn ran.
-func (t *Transcript) Close(why string) error {
+// stopped while no turn ran, and what its own directory is kept for, if it is.
+func (t *Transcript) Close(why string, kept *Kept) error {
 	t.mu.Lock()
 	if t.life.Closed {
 		t.mu.Unlock()
 		return nil
 	}
-	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: why}, nil)
+	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: why, Kept: kept}, nil)
 	t.mu.Unlock()
 	return wait(ticket, err)
 }

@@ -1,0 +1,108 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/transcript"
+)
+
+// Isolation is a directory that belongs to one incarnation of one agent.
+type Isolation struct {
+	Dir string
+	// Release ends it when the agent's last process has ended. What the agent
+	// changed is kept and returned; nil means that there was nothing, and that the
+	// directory is gone. It may be called again after a crash.
+	Release func(context.Context) (*transcript.Kept, error)
+}
+
+// isolate gives a new agent its directory before it is born: what cannot be
+// isolated does not start. done takes the directory back if the agent was not
+// born after all.
+func (c *Coordinator) isolate(spec *transcript.Spec) (done func(), err error) {
+	if c.opts.Isolate == nil {
+		return nil, errors.New("isolation cannot be given here; the agent was not started")
+	}
+	own, err := c.opts.Isolate(c.scope, *spec, 1)
+	if err != nil {
+		return nil, fmt.Errorf("the agent was not started, since it cannot be isolated: %w", err)
+	}
+	spec.Dir = own.Dir
+	id := spec.ID
+	return func() {
+		if _, born := c.opts.Store.Get(id); born {
+			return // the first incarnation of its host takes it over
+		}
+		if _, err := own.Release(c.scope); err != nil {
+			c.opts.Logger.Warn("the directory of an agent that did not start is left", "dir", own.Dir, "error", err)
+		}
+	}, nil
+}
+
+// isolate takes the agent's directory over for a new incarnation of its host.
+func (h *host) isolate(ctx context.Context, incarnation uint32) error {
+	spec := h.t.Spec()
+	if spec.Isolation == "" {
+		return nil
+	}
+	own, err := h.c.opts.Isolate(ctx, spec, incarnation)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the agent's own directory %s cannot be taken over: %w", spec.Dir, err)
+	case own.Dir != spec.Dir:
+		return fmt.Errorf("the agent's own directory was %s and is now %s", spec.Dir, own.Dir)
+	}
+	h.own = own
+	return nil
+}
+
+// release gives the agent's own directory back, if it has one, and returns what
+// it is kept for. What cannot be released is kept.
+func (h *host) release() *transcript.Kept {
+	spec := h.t.Spec()
+	if spec.Isolation == "" {
+		return nil
+	}
+	ctx := context.WithoutCancel(h.parent)
+	err := h.takeOver(ctx)
+	if err == nil {
+		var kept *transcript.Kept
+		if kept, err = h.own.Release(ctx); err == nil {
+			h.own = nil
+			return kept
+		}
+	}
+	h.emit(event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", spec.Dir, DisplayName(spec), err)})
+	return &transcript.Kept{Path: spec.Dir, Why: []string{err.Error()}}
+}
+
+// takeOver makes the directory this host's if it is still that of one before
+// it, as at an end that a crash cut.
+func (h *host) takeOver(ctx context.Context) error {
+	if h.own != nil {
+		return nil
+	}
+	incarnation, err := h.t.Wake()
+	if err != nil {
+		return err
+	}
+	return h.isolate(ctx, incarnation)
+}
+
+// keptText tells a parent where the work of an isolated agent is.
+func keptText(k *transcript.Kept) string {
+	if k == nil {
+		return ""
+	}
+	return fmt.Sprintf("\nIts work is kept in the worktree %s on branch %s (%s).", k.Path, k.Branch, strings.Join(k.Why, ", "))
+}
+
+func keptOr(k *transcript.Kept) transcript.Kept {
+	if k == nil {
+		return transcript.Kept{}
+	}
+	return *k
+}
