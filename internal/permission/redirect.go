@@ -145,5 +145,5 @@ func changesShared(args []word) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("git %s changes what the main checkout shares with this worktree", name)
+	return fmt.Sprintf("git %s changes what the main checkout shares with this worktree; a setting can be given to one command with git -c", name)
 }

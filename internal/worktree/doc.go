@@ -33,7 +33,8 @@
 // Every method may be called from any goroutine and honours its context; git is
 // asked to end (SIGTERM) so that it removes its own lock files.
 //
-// Not promised: that bytes survive which only git's line-ending or filter
+// Not promised: that a lock on refs (packed-refs.lock and the like), which names
+// no holder, is ever removed; git is given ten seconds to get past one. That bytes survive which only git's line-ending or filter
 // conversion distinguishes from the committed ones; objects that were staged and
 // then forgotten; empty directories. Records are not synced to disk: after a loss
 // of power one may be unreadable, and then its worktree is kept. Whether a living

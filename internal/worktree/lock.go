@@ -32,20 +32,20 @@ func (r *Repo) unlock(ctx context.Context, g git, rec *record, admin string) (fo
 // clearIndexLock removes the index.lock that a killed git left in a worktree
 // whose agent is not running. A fresh one, or one that may be in use, stays:
 // git says itself what to do about it.
-func (r *Repo) clearIndexLock(rec *record, admin string) {
+func (r *Repo) clearIndexLock(rec *record, admin string) error {
 	path := filepath.Join(admin, "index.lock")
 	fi, err := os.Lstat(path)
 	if err != nil || !fi.Mode().IsRegular() || time.Since(fi.ModTime()) < r.stale {
-		return
+		return nil
 	}
 	if rec.Holder.alive() && !rec.Holder.isSelf() || len(standing(rec.Path)) > 0 {
-		return
+		return nil
 	}
 	if open, known := opened(path); open || !known {
-		return
+		return nil
 	}
-	// If this fails, git's own message about the lock is what people see.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return
+		return fmt.Errorf("remove the lock that a killed git left: %w", err)
 	}
+	return nil
 }

@@ -102,7 +102,9 @@ func (r *Repo) takeOver(ctx context.Context, g git, rec *record, incarnation uin
 	if err != nil {
 		return nil, err
 	}
-	r.clearIndexLock(rec, admin)
+	if err := r.clearIndexLock(rec, admin); err != nil {
+		return nil, err
+	}
 	foreign, err := r.unlock(ctx, g, rec, admin)
 	if err != nil {
 		return nil, err
