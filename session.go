@@ -39,6 +39,7 @@ type Session struct {
 	deny   []permission.Rule
 	allow  []permission.Rule
 	kits   builtins
+	trees  trees
 
 	scope context.Context
 	end   context.CancelCauseFunc
@@ -163,7 +164,7 @@ func (s *Session) start(ctx context.Context) error {
 	s.agents = actors.New(actors.Options{
 		Store: s.store, Policy: s.opts.Policy, Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
-		Permission: s.permission, Events: &s.bus, Receipt: s.receipt, Logger: s.opts.Logger,
+		Permission: s.permission, Isolate: s.isolate, Events: &s.bus, Receipt: s.receipt, Logger: s.opts.Logger,
 	})
 	s.roster = team.NewRoster(s.agents)
 	if err := s.seedUser(); err != nil {
@@ -336,7 +337,7 @@ func (s *Session) receipt(r mailbox.Receipt) {
 func (s *Session) permission(spec transcript.Spec) permission.Policy {
 	return permission.Policy{
 		Mode: permission.Mode(spec.Mode), Allow: s.allow, Deny: s.deny,
-		Dirs: []string{spec.Dir, filepath.Join(s.info.Path, "outputs")}, Home: s.opts.Home, Resolve: resolve,
+		Dirs: []string{spec.Dir, filepath.Join(s.info.Path, "outputs")}, Home: s.opts.Home, Resolve: resolve, Enclosure: s.enclosure(spec),
 	}
 }
 

@@ -59,7 +59,7 @@ var may = map[string][]string{
 	// 5: composition
 	"": {
 		"actors", "defs", "event", "internal/agent", "internal/journal", "internal/natsd", "internal/permission",
-		"internal/prompt", "internal/transcript", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
+		"internal/prompt", "internal/transcript", "internal/worktree", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
 		"team", "tool", "tool/builtin",
 	},
 

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm"
+	"github.com/spf13/cobra"
+)
+
+func newWorktrees(a *app) *cobra.Command {
+	var dir, format string
+	c := &cobra.Command{
+		Use:   "worktrees",
+		Short: "List, rescue and remove the git worktrees of agents",
+		Long: `An isolated agent works in a git worktree of its own. One that it left untouched
+is removed at its end; one that holds something stays until you have looked.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.PersistentFlags().StringVar(&dir, "dir", "", "the directory whose sessions are meant (default: the working directory)")
+	list := &cobra.Command{
+		Use: "list", Short: "List the worktrees of this directory's sessions", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			state, dir, err := a.places(dir)
+			if err != nil {
+				return err
+			}
+			all, err := swarm.Worktrees(c.Context(), state, dir)
+			if err != nil {
+				return err
+			}
+			return a.showWorktrees(all, format == "json")
+		},
+	}
+	list.Flags().StringVar(&format, "format", "text", "text or json")
+	rescue := &cobra.Command{
+		Use: "rescue AGENT", Short: "Commit all that is in a worktree to refs/swarm/rescue/AGENT",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name one agent, as swarm worktrees list shows it: swarm worktrees rescue AGENT")
+			}
+			state, dir, err := a.places(dir)
+			if err != nil {
+				return err
+			}
+			ref, err := swarm.RescueWorktree(c.Context(), state, dir, args[0])
+			if err != nil {
+				return err
+			}
+			return fprint(a.out, fmt.Sprintf("everything is in %s; see it with: git show --stat %s\n", ref, ref))
+		},
+	}
+	c.AddCommand(list, rescue, newPrune(a, &dir))
+	return c
+}
+
+func newPrune(a *app, dir *string) *cobra.Command {
+	var withRescue bool
+	prune := &cobra.Command{
+		Use: "prune", Short: "Remove worktrees that hold nothing of their own", Args: cobra.NoArgs,
+		Long: `Prune removes the worktrees that no running session holds and that are untouched.
+With --rescue it first commits what is in the others to refs/swarm/rescue/AGENT and
+removes them too. It never deletes what git does not hold.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			state, dir, err := a.places(*dir)
+			if err != nil {
+				return err
+			}
+			all, err := swarm.PruneWorktrees(c.Context(), state, dir, withRescue)
+			if err != nil {
+				return err
+			}
+			return a.showWorktrees(all, false)
+		},
+	}
+	prune.Flags().BoolVar(&withRescue, "rescue", false, "commit what is in a worktree to its rescue ref, then remove it")
+	return prune
+}
+
+// places returns the state directory and dir made absolute.
+func (a *app) places(dir string) (state, abs string, err error) {
+	if state, err = a.stateDir(); err != nil {
+		return "", "", err
+	}
+	abs, err = filepath.Abs(dir)
+	return state, abs, err
+}
+
+func (a *app) showWorktrees(all []swarm.Worktree, asJSON bool) error {
+	if asJSON {
+		raw, err := json.Marshal(append([]swarm.Worktree{}, all...))
+		if err != nil {
+			return err
+		}
+		return fprint(a.out, string(raw)+"\n")
+	}
+	if len(all) == 0 {
+		return fprint(a.out, "no agent of this directory has a worktree\n")
+	}
+	for _, w := range all {
+		if err := fprint(a.out, worktreeLine(w)+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func worktreeLine(w swarm.Worktree) string {
+	state := w.State
+	switch {
+	case w.Removed:
+		state = "removed"
+	case w.Live:
+		state = "in use"
+	}
+	parts := []string{fmt.Sprintf("%-24s %-8s %6s  %s  branch %s", w.Agent, state, span(time.Since(w.Since)), w.Path, w.Branch)}
+	for _, why := range w.Why {
+		parts = append(parts, "kept for "+why)
+	}
+	if w.Rescue != "" {
+		parts = append(parts, "rescued in "+w.Rescue)
+	}
+	if w.Problem != "" {
+		parts = append(parts, w.Problem)
+	}
+	return clean(strings.Join(parts, "; "))
+}
