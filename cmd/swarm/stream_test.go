@@ -24,8 +24,10 @@ func testStream(out *bytes.Buffer, forward bool) *streamView {
 	return &streamView{
 		out: out, session: "one", forward: forward, transcripts: "/state/transcripts",
 		setup: func() setup {
-			return setup{Dir: "/repo", Model: "sonnet", Mode: "default", KeySource: "none",
-				Tools: []string{"Read", "Agent"}, Agents: []string{"Explore", "reviewer"}}
+			return setup{
+				Dir: "/repo", Model: "sonnet", Mode: "default", KeySource: "none",
+				Tools: []string{"Read", "Agent"}, Agents: []string{"Explore", "reviewer"},
+			}
 		},
 		tally: newTally(), tasks: map[mailbox.AgentID]*task{}, mail: map[mailbox.ID]mailLine{},
 	}

@@ -83,7 +83,8 @@ func TestAnyOrderOfArrivalGivesTheSameCalls(t *testing.T) {
 				t.Fatalf("the tools differ (-want +got):\n%s", d)
 			}
 			rapid.Check(t, func(r *rapid.T) {
-				anyhow := &actor{tb: r,
+				anyhow := &actor{
+					tb:   r,
 					pick: func(n int) int { return rapid.IntRange(0, n-1).Draw(r, "which letter") },
 					more: func() int { return rapid.IntRange(0, 2).Draw(r, "letters now") },
 				}

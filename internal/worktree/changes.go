@@ -184,8 +184,13 @@ func hasSubmodules(admin string) bool {
 // unfinished names an operation that git has left half way.
 func unfinished(admin string) string {
 	for _, o := range []struct{ file, name string }{
-		{"MERGE_HEAD", "a merge"}, {"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase or am"},
-		{"CHERRY_PICK_HEAD", "a cherry-pick"}, {"REVERT_HEAD", "a revert"}, {"sequencer", "a sequence of picks"}, {"BISECT_LOG", "a bisection"},
+		{"MERGE_HEAD", "a merge"},
+		{"rebase-merge", "a rebase"},
+		{"rebase-apply", "a rebase or am"},
+		{"CHERRY_PICK_HEAD", "a cherry-pick"},
+		{"REVERT_HEAD", "a revert"},
+		{"sequencer", "a sequence of picks"},
+		{"BISECT_LOG", "a bisection"},
 	} {
 		if _, err := os.Lstat(filepath.Join(admin, o.file)); err == nil {
 			return o.name

@@ -289,7 +289,6 @@ func TestStaleIndexLockGoesOnlyWhenOld(t *testing.T) {
 	if _, err := patient.Adopt(t.Context(), AdoptOptions{Agent: "ab12", Incarnation: 3, Root: p.root}); err != nil || exists(lock) {
 		t.Errorf("an old lock: exists %v, %v", exists(lock), err)
 	}
-
 }
 
 func TestCancelledLeaseLeavesNothing(t *testing.T) {

@@ -57,8 +57,10 @@ type wireUsage struct {
 
 func (w wireUsage) update(u *model.Usage) {
 	for _, f := range []struct{ from, to *int64 }{
-		{w.Input, &u.InputTokens}, {w.Output, &u.OutputTokens},
-		{w.Write, &u.CacheCreationInputTokens}, {w.Read, &u.CacheReadInputTokens},
+		{w.Input, &u.InputTokens},
+		{w.Output, &u.OutputTokens},
+		{w.Write, &u.CacheCreationInputTokens},
+		{w.Read, &u.CacheReadInputTokens},
 	} {
 		if f.from != nil {
 			*f.to = *f.from

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-
-	"bytes"
 )
 
 // maxOutput bounds what one template may produce.

@@ -273,8 +273,13 @@ func TestTimeoutsAreClamped(t *testing.T) {
 		ms   int64
 		want time.Duration
 	}{
-		{b, 0, 120 * time.Second}, {b, 5, 5 * time.Millisecond}, {b, 1 << 40, 600 * time.Second}, {b, 1<<63 - 1, 600 * time.Second},
-		{b, -1, 120 * time.Second}, {c, 0, time.Second}, {c, 1 << 40, time.Minute},
+		{b, 0, 120 * time.Second},
+		{b, 5, 5 * time.Millisecond},
+		{b, 1 << 40, 600 * time.Second},
+		{b, 1<<63 - 1, 600 * time.Second},
+		{b, -1, 120 * time.Second},
+		{c, 0, time.Second},
+		{c, 1 << 40, time.Minute},
 	} {
 		if got := x.b.timeout(x.ms); got != x.want {
 			t.Errorf("timeout(%d) = %v, want %v", x.ms, got, x.want)

@@ -113,8 +113,12 @@ func TestSpecsNameTheSixToolsAndWhatMayBeAssumed(t *testing.T) {
 		}
 	}
 	want := []claim{
-		{"Read", true, true}, {"Write", false, false}, {"Edit", false, false},
-		{"Glob", true, true}, {"Grep", true, true}, {"Bash", false, false},
+		{"Read", true, true},
+		{"Write", false, false},
+		{"Edit", false, false},
+		{"Glob", true, true},
+		{"Grep", true, true},
+		{"Bash", false, false},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the tools are %v, want %v", got, want)
