@@ -77,6 +77,12 @@ func (o *Options) settle() error {
 	if o.Dir = dir; !isDir(dir) {
 		return &OptionError{fmt.Errorf("%s is not a directory; name one with --dir", dir)}
 	}
+	if o.AddDirs, err = absolute(o.AddDirs, "--add-dir"); err != nil {
+		return err
+	}
+	if o.PluginDirs, err = absolute(o.PluginDirs, "--plugin-dir"); err != nil {
+		return err
+	}
 	if o.Home == "" {
 		if o.Home, err = os.UserHomeDir(); err != nil {
 			return fmt.Errorf("find the home directory: %w", err)
@@ -89,6 +95,19 @@ func (o *Options) settle() error {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
 	return o.settlePolicy()
+}
+
+// absolute makes the directories of an option absolute; each must be there.
+func absolute(dirs []string, option string) ([]string, error) {
+	all := make([]string, len(dirs))
+	for i, d := range dirs {
+		abs, err := filepath.Abs(d)
+		if err != nil || !isDir(abs) {
+			return nil, &OptionError{fmt.Errorf("%s %s is not a directory", option, d)}
+		}
+		all[i] = abs
+	}
+	return all, nil
 }
 
 // OptionError reports a value that an option cannot have. It is the caller's

@@ -31,6 +31,9 @@ type Info struct {
 	MaxTurns int      `json:"max_turns,omitempty"`
 	Agents   string   `json:"agents,omitempty"`
 	System   string   `json:"system,omitempty"`
+
+	AddDirs    []string `json:"add_dirs,omitempty"`
+	PluginDirs []string `json:"plugin_dirs,omitempty"`
 }
 
 const infoFile = "session.json"

@@ -95,6 +95,7 @@ func (o *Options) place() (Info, error) {
 	info := Info{
 		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
+		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs,
 	}
 	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
 		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
@@ -110,6 +111,7 @@ func (o *Options) inherit(i Info) {
 		o.Mode = i.Mode
 	}
 	o.Allow, o.Deny = append(o.Allow, i.Allow...), append(o.Deny, i.Deny...)
+	o.AddDirs, o.PluginDirs = append(o.AddDirs, i.AddDirs...), append(o.PluginDirs, i.PluginDirs...)
 	if o.MaxTurns == 0 {
 		o.MaxTurns = i.MaxTurns
 	}
@@ -337,7 +339,7 @@ func (s *Session) receipt(r mailbox.Receipt) {
 func (s *Session) permission(spec transcript.Spec) permission.Policy {
 	return permission.Policy{
 		Mode: permission.Mode(spec.Mode), Allow: s.allow, Deny: s.deny,
-		Dirs: []string{spec.Dir, filepath.Join(s.info.Path, "outputs")}, Home: s.opts.Home, Resolve: resolve, Enclosure: s.enclosure(spec),
+		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.info.Path, "outputs")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: resolve, Enclosure: s.enclosure(spec),
 	}
 }
 

@@ -59,7 +59,7 @@ func (r *Roster) unknown(name string) error {
 		e.Known = append(e.Known, actors.DisplayName(m.Life.Spec))
 	}
 	slices.Sort(e.Known)
-	e.Near = near(name, e.Known)
+	e.Near = Near(name, e.Known)
 	return e
 }
 
@@ -71,17 +71,21 @@ func (r *Roster) Members() []actors.Status {
 	})
 }
 
-// near returns the names within two edits of name, or that begin with it.
-func near(name string, known []string) []string {
+// Near returns at most three of the known names that name may have meant: those
+// within two edits of it, and those of which one holds the other. Case is
+// ignored; the nearest stands first.
+func Near(name string, known []string) []string {
 	type candidate struct {
 		name string
 		far  int
 	}
 	var all []candidate
-	for _, k := range known {
-		far := distance(strings.ToLower(name), strings.ToLower(k))
-		if far <= 2 || name != "" && strings.HasPrefix(strings.ToLower(k), strings.ToLower(name)) {
-			all = append(all, candidate{k, far})
+	lower := strings.ToLower(name)
+	for _, known := range known {
+		k := strings.ToLower(known)
+		far := distance(lower, k)
+		if far <= 2 || lower != "" && (strings.Contains(k, lower) || strings.Contains(lower, k)) {
+			all = append(all, candidate{known, far})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })

@@ -18,6 +18,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool"
+	"github.com/google/go-cmp/cmp"
 )
 
 type answers = actorstest.Answers
@@ -346,4 +347,15 @@ func TestAFullMailboxIsToldToTheSenderAndLosesNothingThatWasAccepted(t *testing.
 		t.Fatalf("%d of %d were accepted, so nothing is shown", accepted, letters)
 	}
 	t.Logf("%d accepted", accepted)
+}
+
+func TestNear(t *testing.T) {
+	known := []string{"Explore", "reviewer", "security-reviewer", "plan"}
+	for name, want := range map[string][]string{
+		"revewer": {"reviewer"}, "explore-all": {"Explore"}, "REVIEWER": {"reviewer", "security-reviewer"}, "clan": {"plan"}, "zzz": nil, "": nil,
+	} {
+		if d := cmp.Diff(want, team.Near(name, known)); d != "" {
+			t.Errorf("%q: %s", name, d)
+		}
+	}
 }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 )
 
@@ -51,15 +51,20 @@ func subcommands(c *cobra.Command) []string {
 }
 
 // agentsFlags say which definitions are meant.
-type agentsFlags struct{ dir, agents string }
+type agentsFlags struct {
+	dir, agents         string
+	addDirs, pluginDirs []string
+}
 
 func (f *agentsFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.dir, "dir", "", "the directory whose agents are meant (default: the working directory)")
 	c.Flags().StringVar(&f.agents, "agents", "", "more definitions: JSON, or the path of a JSON file")
+	c.Flags().StringArrayVar(&f.addDirs, "add-dir", nil, "a further directory whose .claude/agents is read")
+	c.Flags().StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a plugin to load that no settings enable")
 }
 
 func (f *agentsFlags) options(a *app) swarm.Options {
-	return swarm.Options{Dir: f.dir, Agents: f.agents, Getenv: a.env}
+	return swarm.Options{Dir: f.dir, Agents: f.agents, AddDirs: f.addDirs, PluginDirs: f.pluginDirs, Getenv: a.env}
 }
 
 // catalog is everything that was found, as one session would find it.
@@ -129,39 +134,11 @@ func (c *catalog) loaded(name string) (defs.Entry, error) {
 // known lists the names near to one that is not there, or else all.
 func (c *catalog) known(name string) string {
 	names := c.Definitions().Names()
-	near := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !alike(n, name) })
+	near := team.Near(name, names)
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return "the agents are: " + strings.Join(names, ", ")
-}
-
-// alike reports names of which one holds the other, or that are two letters
-// apart.
-func alike(a, b string) bool {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	return b != "" && (strings.Contains(a, b) || strings.Contains(b, a) || distance(a, b) <= 2)
-}
-
-// distance counts the letters to insert, drop or change to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func stem(path string) string {

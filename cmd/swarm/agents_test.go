@@ -36,20 +36,6 @@ func TestEditorCommandsAreSplitWithoutAShell(t *testing.T) {
 	}
 }
 
-func TestNearNamesAreFound(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"reviewer", "revewer", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q is %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-	if !alike("Explore", "explore-all") || alike("Explore", "plan") || alike("x", "") {
-		t.Error("names that are not alike are, or the other way round")
-	}
-}
-
 // pane is a real terminal, kept by tmux.
 type pane struct {
 	*lab

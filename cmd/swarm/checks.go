@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -139,15 +138,11 @@ func endpoint(base string) (string, error) {
 }
 
 func (a *app) checkDefinitions(_ context.Context, dir string) []finding {
-	dir, err := filepath.Abs(dir)
+	sources, err := swarm.Options{Dir: dir, Getenv: a.env}.Sources()
 	if err != nil {
 		return []finding{findingf(bad, "agents", "%v", err)}
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return []finding{findingf(bad, "agents", "%v", err)}
-	}
-	set, err := defs.Load(defs.Options{Cwd: dir, Home: home})
+	set, err := defs.Load(sources)
 	if err != nil {
 		return []finding{findingf(bad, "agents", "%v", err)}
 	}

@@ -12,6 +12,7 @@ import (
 type runFlags struct {
 	print, continued, skip bool
 	agents, model, mode    string
+	addDirs, pluginDirs    []string
 	allow, deny            []string
 	maxTurns               int
 	resume, sessionID      string
@@ -53,6 +54,8 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 	fs.Lookup("allowed-tools").Hidden, fs.Lookup("disallowed-tools").Hidden = true, true
 	fs.IntVar(&f.maxTurns, "max-turns", 0, "the most model requests of the lead (0: no limit)")
 	fs.StringVar(&f.dir, "dir", "", "the directory to work in (default: the working directory)")
+	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a further directory that agents may work in, with its .claude/agents")
+	fs.StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a plugin to load that no settings enable")
 	f.show.add(c)
 }
 
@@ -90,6 +93,7 @@ func (f *runFlags) check(c *cobra.Command) error {
 // options returns what the flags say. A session to go on with is found first.
 func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
+		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
 		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, Listen: f.listen, Getenv: a.env,
 	}
