@@ -493,3 +493,28 @@ func TestPlan(t *testing.T) {
 		})
 	}
 }
+
+func TestAPanicGivesThePlaceBack(t *testing.T) {
+	m := by(answers{
+		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			switch step {
+			case 0:
+				return use(spawn("c1", map[string]any{"description": "d", "prompt": "break"}))
+			case 1:
+				return use(spawn("c2", map[string]any{"description": "d", "prompt": "work"}))
+			}
+			return say("done")
+		},
+		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer {
+			if strings.Contains(lastOf(r), "break") {
+				panic("a bug of ours")
+			}
+			return say("well")
+		},
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Policy: actors.Policy{MaxConcurrent: 1}, Restart: &kernel.RestartPolicy{Max: 1, Backoff: -1}})
+	n.Begin(t)
+	if life := n.Say(t, "go"); life.Result != "done" {
+		t.Errorf("the lead ended with %+v", life)
+	}
+}

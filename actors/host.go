@@ -55,19 +55,18 @@ type host struct {
 	running atomic.Bool             // written by the actor, read by anyone
 	stopped error                   // why the agent is to end; nil = it is not
 
-	state   atomic.Pointer[State] // written by whoever moves the agent, read by anyone
-	woken   bool                  // the present incarnation is recorded; only the turn goroutine
-	kit     *kit                  // what every turn needs; only the turn goroutine
-	own     *Isolation            // the agent's own directory, if it has one; only the turn goroutine
-	waiting atomic.Int32          // foreground children that the turn waits for
-	holds   atomic.Bool           // the turn holds a place among the running
-	asked   atomic.Bool           // the turn works for the lead or the user
-	asker   mailbox.AgentID       // whose message the turn answers; only the turn goroutine
+	state atomic.Pointer[State] // written by whoever moves the agent, read by anyone
+	woken bool                  // the present incarnation is recorded; only the turn goroutine
+	kit   *kit                  // what every turn needs; only the turn goroutine
+	own   *Isolation            // the agent's own directory, if it has one; only the turn goroutine
+	place place                 // of the turn, among the running
+	asked atomic.Bool           // the turn works for the lead or the user
+	asker mailbox.AgentID       // whose message the turn answers; only the turn goroutine
 }
 
 // host puts an agent's actor to work. The actor looks for work at once.
 func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, incarnation uint32) (*host, error) {
-	h := &host{c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{})}
+	h := &host{c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), place: place{free: c.places}}
 	name := mailbox.Address{Agent: t.ID(), Incarnation: incarnation}.String()
 	ref, err := c.kernel.Spawn(name, func() kernel.Behavior { return h }, kernel.SpawnOptions{
 		Parked: h.parked, Restart: c.opts.Restart,

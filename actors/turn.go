@@ -39,8 +39,7 @@ func (h *host) turn(ctx context.Context) ending {
 		Read:     h.read,
 		MaxSteps: h.t.Spec().MaxTurns,
 	}
-	end, err := run.Run(ctx)
-	h.leave()
+	end, err := h.run(ctx, run)
 	switch {
 	case err != nil:
 		h.emit(event.Warning{Text: err.Error()})
@@ -49,6 +48,12 @@ func (h *host) turn(ctx context.Context) ending {
 		return shut
 	}
 	return h.settle(ctx)
+}
+
+// run is the part of a turn that needs a place; a panic gives it back too.
+func (h *host) run(ctx context.Context, t *agent.Turn) (agent.End, error) {
+	defer h.place.leave()
+	return t.Run(ctx)
 }
 
 // prepare waits for a place among the running and sets the turn up.
@@ -188,33 +193,22 @@ func (h *host) read(mail []mailbox.Envelope) {
 
 // enter waits for a place among the running children. The lead needs none.
 func (h *host) enter(ctx context.Context) error {
-	if h.t.Spec().Role == transcript.Lead || h.holds.Load() {
+	if h.t.Spec().Role == transcript.Lead || h.place.try() {
 		return nil
 	}
-	if !h.c.places.TryAcquire(1) {
-		h.moveTo("queued", "")
-		if err := h.c.places.Acquire(ctx, 1); err != nil {
-			return errors.Join(context.Cause(ctx), err)
-		}
+	h.moveTo("queued", "")
+	if err := h.place.enter(ctx); err != nil {
+		return errors.Join(context.Cause(ctx), err)
 	}
-	h.holds.Store(true)
 	return nil
-}
-
-func (h *host) leave() {
-	if h.holds.CompareAndSwap(true, false) {
-		h.c.places.Release(1)
-	}
 }
 
 // waitForChild runs wait while the agent holds no place: its child may need it.
 func (h *host) waitForChild(ctx context.Context, wait func() error) error {
-	if h.waiting.Add(1) == 1 {
-		h.leave()
-		h.moveTo("waiting", "child")
-	}
+	h.place.lend()
+	h.moveTo("waiting", "child")
 	err := wait()
-	if h.waiting.Add(-1) == 0 && context.Cause(ctx) == nil {
+	if h.place.done() && context.Cause(ctx) == nil {
 		err = errors.Join(err, h.enter(ctx))
 	}
 	return err
