@@ -19,6 +19,7 @@ type Log interface {
 	Unread() []mailbox.Envelope
 	Request(frame func([]mailbox.Envelope) []model.Block) ([]model.Message, []mailbox.Envelope, error)
 	Answer(*model.Answer) error
+	Final() (*model.Answer, error)
 	Calls() ([]transcript.CallState, error)
 	StartCall(id string, durable bool) error
 	FinishCall(id string, r transcript.CallResult, durable bool) error
@@ -102,10 +103,22 @@ func reasonOf(ctx context.Context, err error) string {
 }
 
 func (t *Turn) prepared(ctx context.Context, end *End) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	if t.Prepare != nil {
 		if err := t.Prepare(ctx, t); err != nil {
 			return err
 		}
+	}
+	// A crash may have cut between the last answer and the record of the end.
+	switch answer, err := t.Log.Final(); {
+	case err != nil:
+		return err
+	case answer != nil && len(t.Log.Unread()) == 0:
+		end.Text = answer.Text()
+		end.Outcome, end.Reason = conclude(answer)
+		return nil
 	}
 	return t.loop(ctx, end)
 }

@@ -328,3 +328,46 @@ func TestNobodyCanForgeAFrame(t *testing.T) {
 		t.Errorf("the head can be broken: %s", head)
 	}
 }
+
+// A crash between the last answer and the record of the end must not ask the
+// model for that answer again.
+func TestAnAnswerThatEndedTheTurnIsNotAskedForAgainAfterACrash(t *testing.T) {
+	var asked int
+	m := modeltest.Each(func(_ context.Context, r *model.Request) (*model.Answer, error) {
+		asked++
+		return modeltest.Answer(model.Text("read: " + last(*r))), nil
+	})
+	dir := t.TempDir()
+	b := newBench(t, dir, m)
+	must(t, b.log.Prompt("user", "go"))
+	_, _, err := b.log.Request(agent.Frame)
+	must(t, err)
+	must(t, b.log.Answer(modeltest.Answer(model.Text("all is done"))))
+	must(t, b.store.Close())
+
+	b = newBench(t, dir, m)
+	end, err := b.turn.Run(t.Context())
+	must(t, err)
+	if asked != 0 || end.Outcome != transcript.Completed || end.Text != "all is done" || b.log.Life().TurnOpen {
+		t.Errorf("asked %d times; %+v", asked, end)
+	}
+	b.mail(t, "one more thing") // opens a turn of its own
+	end, err = b.turn.Run(t.Context())
+	must(t, err)
+	if asked != 1 || !strings.Contains(end.Text, "one more thing") {
+		t.Errorf("asked %d times; %+v", asked, end)
+	}
+}
+
+func TestATurnThatIsCancelledBeforeItBeginsPreparesNothing(t *testing.T) {
+	b := newBench(t, t.TempDir(), nil)
+	must(t, b.log.Prompt("user", "go"))
+	b.turn.Prepare = func(context.Context, *agent.Turn) error { t.Error("prepared"); return nil }
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(agent.ErrStopped)
+	end, err := b.turn.Run(ctx)
+	must(t, err)
+	if end.Outcome != transcript.Stopped || b.log.Life().TurnOpen {
+		t.Errorf("%+v", end)
+	}
+}

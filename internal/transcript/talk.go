@@ -14,9 +14,10 @@ type talk struct {
 	system  []json.RawMessage
 	tools   []json.RawMessage
 	msgs    []model.Message
-	pending [][]byte    // encoded blocks for the next user message
-	calls   []CallState // tool calls of the newest answer
-	answer  uint64      // place of the newest answer in the journal
+	pending [][]byte      // encoded blocks for the next user message
+	calls   []CallState   // tool calls of the newest answer
+	answer  uint64        // place of the newest answer in the journal
+	final   *model.Answer // the newest answer, if it calls nothing and nothing has followed
 }
 
 // apply folds one record. Records of the mail and of the life are not its
@@ -25,7 +26,10 @@ func (k *talk) apply(kind byte, data []byte) error {
 	switch kind {
 	case kindSetup:
 		return k.applySetup(data)
+	case kindEnd:
+		k.final = nil
 	case kindPrompt:
+		k.final = nil
 		raw, err := decode(data, &promptMeta{})
 		if err != nil {
 			return err
@@ -38,7 +42,8 @@ func (k *talk) apply(kind byte, data []byte) error {
 		}
 		return k.fold(slices.Clone(raw))
 	case kindAnswer:
-		raw, err := decode(data, &answerMeta{})
+		var m answerMeta
+		raw, err := decode(data, &m)
 		if err != nil {
 			return err
 		}
@@ -46,7 +51,7 @@ func (k *talk) apply(kind byte, data []byte) error {
 		if err != nil {
 			return fmt.Errorf("transcript: recorded answer: %w", err)
 		}
-		k.answered(msg)
+		k.answered(&model.Answer{ID: m.ID, Model: m.Model, Message: msg, StopReason: m.Stop, Usage: m.Usage})
 	case kindStart:
 		var m startMeta
 		if _, err := decode(data, &m); err != nil {
@@ -94,12 +99,14 @@ func (k *talk) call(id string) *CallState {
 	return nil
 }
 
-func (k *talk) answered(msg model.Message) {
-	k.msgs = append(k.msgs, msg)
-	k.calls = nil
-	answer := model.Answer{Message: msg}
-	for _, c := range answer.Calls() {
+func (k *talk) answered(a *model.Answer) {
+	k.msgs = append(k.msgs, a.Message)
+	k.calls, k.final = nil, nil
+	for _, c := range a.Calls() {
 		k.calls = append(k.calls, CallState{Call: c})
+	}
+	if k.calls == nil {
+		k.final = a
 	}
 }
 
@@ -122,7 +129,7 @@ func (k *talk) fold(mail []byte) error {
 	if len(mail) > 0 {
 		all = append(all, mail)
 	}
-	k.pending, k.calls = nil, nil
+	k.pending, k.calls, k.final = nil, nil, nil
 	if len(all) == 0 {
 		return nil
 	}

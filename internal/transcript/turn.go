@@ -126,6 +126,18 @@ func (t *Transcript) Answer(a *model.Answer) error {
 	return wait(ticket, err)
 }
 
+// Final returns the newest answer if it calls no tool and nothing has followed
+// it, not even the end of its turn; else nil. After a crash such a turn is to
+// be ended, not asked again.
+func (t *Transcript) Final() (*model.Answer, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.load(); err != nil {
+		return nil, err
+	}
+	return t.talk.final, nil
+}
+
 // Calls returns the tool calls of the newest answer, in its order.
 func (t *Transcript) Calls() ([]CallState, error) {
 	t.mu.Lock()
