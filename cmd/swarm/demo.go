@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/actorswarm/swarm/examples/review"
@@ -17,10 +18,11 @@ func newDemo(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a team review a git repository, offline",
-		Long: `Demo starts a lead and its teammates on a git repository. They search and read it
-with real tools, write to each other while they work, and leave a report in the
-repository. Without --model a script answers in the model's place, so it needs
-neither a key nor a network; with --model sonnet the same team thinks for itself.`,
+		Long: `Demo starts a lead and its teammates on a git repository. They search and read
+it with real tools, write to each other while they work, and leave a report in
+the repository. Without --model a script answers in the model's place, so it
+needs neither a key nor a network; with --model sonnet the same team thinks for
+itself.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := noMore(args, 0, "swarm demo"); err != nil {
 				return err
@@ -31,11 +33,26 @@ neither a key nor a network; with --model sonnet the same team thinks for itself
 			return a.demo(c.Context(), dir, model, keep, show)
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the repository (default: the working directory)")
-	c.Flags().StringVar(&model, "model", "", "a real model, such as sonnet")
+	c.Flags().StringVar(&dir, "dir", "", "the `repository` (default: the working directory)")
+	c.Flags().StringVar(&model, "model", "", "a real `model`, such as sonnet")
 	c.Flags().BoolVar(&keep, "keep", false, "keep the session, to look at it with: swarm ps")
 	show.add(c)
 	return c
+}
+
+// inRepository keeps the team away from where its commands would fail and its
+// report be about nothing.
+func inRepository(ctx context.Context, dir string) error {
+	if _, err := exec.LookPath("git"); err != nil {
+		return fmt.Errorf("the demo reviews a git repository and needs git: %w", err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil // said better by whoever opens it
+	}
+	if exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--git-dir").Run() != nil {
+		return usagef("%s is not in a git repository; name one with --dir", dir)
+	}
+	return nil
 }
 
 // demo runs the review team. The session is removed after a good end, unless it
@@ -43,6 +60,9 @@ neither a key nor a network; with --model sonnet the same team thinks for itself
 func (a *app) demo(ctx context.Context, dir, model string, keep bool, show showFlags) error {
 	opts, err := review.Options(dir)
 	if err != nil {
+		return err
+	}
+	if err := inRepository(ctx, opts.Dir); err != nil {
 		return err
 	}
 	opts.Getenv = a.env

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -22,7 +23,7 @@ It starts nothing and asks no model. The exit status is 1 if something fails.`,
 			return a.doctor(c.Context(), dir)
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the directory to check (default: the working directory)")
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` to check (default: the working directory)")
 	return c
 }
 
@@ -48,6 +49,17 @@ func findingf(g grade, about, format string, args ...any) finding {
 	return finding{g, about, fmt.Sprintf(format, args...)}
 }
 
+// findingText breaks long lines where a person reads them; programs get one
+// line for each finding.
+func (a *app) findingText(f finding) string {
+	head := fmt.Sprintf("%-4s  %-11s ", f.grade, f.about)
+	text := clean(oneLine(f.text))
+	if n, terminal := columns(a.out); terminal && n > 0 {
+		text = strings.Join(wrap(text, max(20, n-len(head)), maxLines), "\n"+strings.Repeat(" ", len(head)))
+	}
+	return head + text + "\n"
+}
+
 // doctor runs every check, also after one has failed.
 func (a *app) doctor(ctx context.Context, dir string) error {
 	failed := 0
@@ -58,7 +70,7 @@ func (a *app) doctor(ctx context.Context, dir string) error {
 			if f.grade == bad {
 				failed++
 			}
-			if err := fprint(a.out, fmt.Sprintf("%-4s  %-11s %s\n", f.grade, f.about, clean(oneLine(f.text)))); err != nil {
+			if err := fprint(a.out, a.findingText(f)); err != nil {
 				return err
 			}
 		}

@@ -31,36 +31,36 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.BoolVarP(&f.print, "print", "p", false, "do one prompt and exit (what run does anyway)")
 	fs.BoolVarP(&f.continued, "continue", "c", false, "go on with the newest session of the directory")
-	fs.StringVarP(&f.resume, "resume", "r", "", "go on with the session of this id")
-	fs.StringVar(&f.sessionID, "session-id", "", "the id of the new session")
-	fs.StringVar(&f.input, "input-format", "text", "what standard input holds: text")
-	fs.StringVar(&f.listen, "listen", "", "open the message bus on a TCP address, such as 127.0.0.1:4222")
+	fs.StringVarP(&f.resume, "resume", "r", "", "go on with the session of this `id`")
+	fs.StringVar(&f.sessionID, "session-id", "", "the `id` of the new session")
+	fs.StringVar(&f.input, "input-format", "text", "what standard input holds: text, the only `format`")
+	fs.StringVar(&f.listen, "listen", "", "open the message bus on a TCP `address`, such as 127.0.0.1:4222")
 	f.addCommon(c)
 }
 
 // addCommon adds the flags that make sense for a kept session too.
 func (f *runFlags) addCommon(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.model, "model", "", "the lead's model: sonnet, an id, openai:ID or script:FILE")
-	fs.StringVar(&f.agents, "agents", "", "agent definitions: JSON, or the path of a JSON file")
-	fs.StringVar(&f.mode, "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
+	fs.StringVar(&f.model, "model", "", "the lead's `model`: sonnet, an id, openai:ID or script:FILE")
+	fs.StringVar(&f.agents, "agents", "", "agent definitions: `JSON`, or the path of a JSON file")
+	fs.StringVar(&f.mode, "permission-mode", "", "the `mode`: default, acceptEdits, plan, dontAsk or bypassPermissions")
 	fs.BoolVar(&f.skip, "dangerously-skip-permissions", false, "allow everything (bypassPermissions)")
 	for _, name := range []string{"allowedTools", "allowed-tools"} {
-		fs.StringArrayVar(&f.allow, name, nil, `tools and rules that need no question, such as "Read Bash(git log:*)"`)
+		fs.StringArrayVar(&f.allow, name, nil, "tools and `rules` that need no question, such as \"Read Bash(git log:*)\"")
 	}
 	for _, name := range []string{"disallowedTools", "disallowed-tools"} {
-		fs.StringArrayVar(&f.deny, name, nil, "tools and rules that are refused")
+		fs.StringArrayVar(&f.deny, name, nil, "tools and `rules` that are refused")
 	}
 	fs.Lookup("allowed-tools").Hidden, fs.Lookup("disallowed-tools").Hidden = true, true
-	fs.IntVar(&f.maxTurns, "max-turns", 0, "the most model requests of the lead (0: no limit)")
-	fs.StringVar(&f.dir, "dir", "", "the directory to work in (default: the working directory)")
-	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a further directory that agents may work in, with its .claude/agents")
-	fs.StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a plugin to load that no settings enable")
+	fs.IntVar(&f.maxTurns, "max-turns", 0, "the most model requests of the lead, a `number` (0: no limit)")
+	fs.StringVar(&f.dir, "dir", "", "the `directory` to work in (default: the working directory)")
+	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a further `directory` that agents may work in, with its .claude/agents")
+	fs.StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a `plugin` to load that no settings enable")
 	f.show.add(c)
 }
 
 func (f *showFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.format, "output-format", "text", "text, json or stream-json")
+	c.Flags().StringVar(&f.format, "output-format", "text", "the `format`: text, json or stream-json")
 	c.Flags().BoolVar(&f.verbose, "verbose", false, "show tool inputs and results and what agents say")
 	c.Flags().BoolVar(&f.forward, "forward-subagent-text", false, "stream-json: show what children say, not only what they do")
 }

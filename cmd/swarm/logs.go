@@ -33,7 +33,7 @@ json it prints the lines of the transcript file as they are.`,
 			if err != nil {
 				return err
 			}
-			s, err := a.agent(c.Context(), info, args[0])
+			s, _, err := a.agent(c.Context(), info, args[0])
 			if err != nil {
 				return err
 			}
@@ -41,9 +41,9 @@ json it prints the lines of the transcript file as they are.`,
 			return a.logs(path, format == "json")
 		},
 	}
-	c.Flags().StringVar(&session, "session", "", "the session's id (default: the one that runs, or the newest)")
-	c.Flags().StringVar(&dir, "dir", "", "the directory whose session is meant (default: the working directory)")
-	c.Flags().StringVar(&format, "format", "text", "text or json")
+	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// progress writes what agents do, one line per step and agent. It is used by
-// one goroutine.
+// progress writes what agents do, one line per step and agent; only what went
+// wrong may take more. It is used by one goroutine.
 type progress struct {
 	screen
 	dir     string // paths below it are shortened
@@ -58,15 +58,15 @@ func (p *progress) See(e event.Event) {
 		p.finished(e.Agent, f)
 	case event.Denied:
 		p.denied[f.Call.ID] = true
-		p.line(e.Agent, describeCall(f.Call, p.dir)+" · denied: "+f.Reason)
+		p.lines(e.Agent, cut(clean(describeCall(f.Call, p.dir)), maxCall)+" · denied: "+f.Reason)
 	case event.BackingOff:
-		p.line(e.Agent, backingOff(f.Backoff))
+		p.lines(e.Agent, backingOff(f.Backoff))
 	case event.MailSent, event.MailArrived, event.MailSettled:
 		p.mail(e.Agent, f)
 	case event.TurnEnded:
 		p.ended(e.Agent, f)
 	case event.Warning:
-		p.line(e.Agent, "warning: "+f.Text)
+		p.lines(e.Agent, "warning: "+f.Text)
 	}
 }
 
@@ -82,12 +82,15 @@ func started(a event.Agent, f event.Started) string {
 }
 
 func backingOff(b model.Backoff) string {
-	text := "waits " + span(b.Delay) + ": " + b.Reason
+	text := "waits " + span(b.Delay)
 	if b.Attempt > 0 && b.MaxAttempts > 0 {
 		text += fmt.Sprintf(" (attempt %d of %d)", b.Attempt, b.MaxAttempts)
 	}
-	return text
+	return text + ": " + reasonOf(b.Reason)
 }
+
+// reasonOf leaves out the package that an error comes from.
+func reasonOf(text string) string { return strings.TrimPrefix(text, "model: ") }
 
 func (p *progress) answered(a event.Agent, f event.Answered) {
 	p.flush(a) // an answer that was cut by a crash may have left calls open
@@ -161,7 +164,7 @@ func (p *progress) mail(a event.Agent, f event.Fact) {
 func (p *progress) settled(a event.Agent, id mailbox.ID, state mailbox.State) {
 	if state.Final() {
 		if state != mailbox.StateAnswered {
-			p.line(a, fmt.Sprintf("warning: the message %s to %s was not read: %s", id, firstOf(p.sent[id], "another agent"), state))
+			p.lines(a, fmt.Sprintf("warning: the message %s to %s was not read: %s", id, firstOf(p.sent[id], "another agent"), state))
 		}
 		delete(p.sent, id)
 	}
@@ -178,21 +181,38 @@ func (p *progress) ended(a event.Agent, f event.TurnEnded) {
 	}
 	text := what + " · " + plural(f.Steps, "step") + " · " + tokens(f.Usage) + " tokens"
 	if f.Reason != "" {
-		text += " · " + f.Reason
+		text += " · " + reasonOf(f.Reason)
 	}
-	p.line(a, text)
+	p.lines(a, text)
 }
 
 // line writes one line about an agent, cut to the width of the screen.
-func (p *progress) line(a event.Agent, text string) {
+func (p *progress) line(a event.Agent, text string) { p.write(a, text, 1) }
+
+// lines writes what a person has to know whole.
+func (p *progress) lines(a event.Agent, text string) { p.write(a, text, maxLines) }
+
+func (p *progress) write(a event.Agent, text string, most int) {
 	name := clean(label(a))
 	pad := strings.Repeat(" ", max(0, nameWidth-widthOf(name))+2)
-	room := p.width() - widthOf(name) - len(pad)
-	fmt.Fprintf(p.out, "%s%s%s\n", p.paint(name, a.Color), pad, cut(clean(text), max(room, 10)))
+	room := max(10, p.width()-widthOf(name)-len(pad))
+	shown := []string{cut(clean(text), room)}
+	if most > 1 {
+		shown = wrap(clean(text), room, most)
+	}
+	indent := "\n" + strings.Repeat(" ", widthOf(name)+len(pad))
+	fmt.Fprintf(p.out, "%s%s%s\n", p.paint(name, a.Color), pad, strings.Join(shown, indent))
 }
 
 // nameWidth is the column that short names are filled up to.
 const nameWidth = 8
+
+// maxLines is how many lines a reason may take, and maxCall how many columns
+// the call that it is about.
+const (
+	maxLines = 8
+	maxCall  = 60
+)
 
 // maxText is how many lines of a text --verbose shows.
 const maxText = 40

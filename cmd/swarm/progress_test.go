@@ -111,6 +111,41 @@ func TestProgressIsOneQuietLinePerStep(t *testing.T) {
 	}
 }
 
+func TestWhatGoesWrongIsShownWhole(t *testing.T) {
+	reason := strings.Repeat("this is a reason of some length; ", 6) + "change the mode"
+	got := shown(false, false, timed(
+		of(security, event.Denied{Call: call("c", "Bash", `{"command":"`+strings.Repeat("rm -rf ", 50)+`"}`), Reason: reason}),
+		of(security, event.BackingOff{Backoff: model.Backoff{Attempt: 2, MaxAttempts: 10, Delay: time.Second, Reason: "model: " + reason}}),
+		of(security, event.Warning{Text: reason}),
+		of(security, event.TurnEnded{Outcome: "failed", Reason: "model: " + reason, Steps: 1}),
+	))
+	if n := strings.Count(strings.Join(strings.Fields(got), " "), reason); n != 4 {
+		t.Errorf("%d of 4 reasons are whole", n)
+	}
+	for line := range strings.SplitSeq(got, "\n") {
+		if widthOf(line) > plainWidth {
+			t.Errorf("%d columns: %s", widthOf(line), line)
+		}
+	}
+	if strings.Contains(got, "model: ") {
+		t.Error("the package that an error comes from is shown")
+	}
+}
+
+func TestTreeKeepsToTheWidthUnderASession(t *testing.T) {
+	a := &app{out: &strings.Builder{}, env: func(string) string { return "" }}
+	row := psAgent{ID: "x", Name: "general-purpose-0123456789abcdef", Type: "general-purpose", State: "stopped", Detail: "stopped"}
+	table := a.sessionTable([]psSession{{ID: "0123456789", Running: true, Agents: []psAgent{row}}})
+	for line := range strings.SplitSeq(table, "\n") {
+		if widthOf(line) > plainWidth {
+			t.Errorf("%d columns: %s", widthOf(line), line)
+		}
+	}
+	if strings.Contains(table, "stopped stopped") {
+		t.Errorf("the state is said twice:\n%s", table)
+	}
+}
+
 func TestVerboseShowsInputsResultsAndTexts(t *testing.T) {
 	golden(t, "verbose.txt", shown(true, false, story()))
 }

@@ -29,8 +29,8 @@ one session runs, it shows the agents of that session as a tree.`,
 			return a.ps(c.Context(), dir, at(args, 0), format == "json")
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the directory whose sessions are meant (default: the working directory)")
-	c.Flags().StringVar(&format, "format", "text", "text or json")
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose sessions are meant (default: the working directory)")
+	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
 
@@ -79,7 +79,7 @@ func (a *app) psOne(ctx context.Context, info swarm.Info, asJSON bool) error {
 	if asJSON {
 		return writeJSON(a.out, s)
 	}
-	return fprint(a.out, a.tree(s.Agents, time.Now()))
+	return fprint(a.out, a.tree(s.Agents, time.Now(), 0))
 }
 
 // psList returns the sessions; the only one that runs comes with its agents.
@@ -125,9 +125,9 @@ func (a *app) sessionTable(list []psSession) string {
 			state = "running"
 		}
 		head := fmt.Sprintf("%-10s  %s  %-6s  ", short[i], state, span(now.Sub(s.Created)))
-		fmt.Fprintln(&b, head+cut(clean(firstOf(s.Prompt, "(no prompt yet)")), max(20, scr.width()-len(head))))
+		fmt.Fprintln(&b, head+cut(clean(firstOf(s.Prompt, "(no prompt yet)")), max(10, scr.width()-len(head))))
 		if len(s.Agents) > 0 {
-			b.WriteString(indent(a.tree(s.Agents, now)))
+			b.WriteString(indent(a.tree(s.Agents, now, inset)))
 		}
 	}
 	return b.String()
@@ -153,8 +153,12 @@ func shortIDs(list []psSession) []string {
 	return out
 }
 
+// inset is how far the agents stand to the right of their session.
+const inset = 4
+
 func indent(text string) string {
-	return "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ") + "\n"
+	by := strings.Repeat(" ", inset)
+	return by + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+by) + "\n"
 }
 
 // agentRows leaves out the user, who is no agent.

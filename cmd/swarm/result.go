@@ -17,8 +17,8 @@ func newResult(a *app) *cobra.Command {
 		Use:   "result NAME",
 		Short: "Print what an agent said last",
 		Long: `Result prints the final text of an agent's last turn, whole, however long it is
-and however long ago. The session may run or not. The exit code is 1 if that turn
-did not complete.`,
+and however long ago. The session may run or not. The exit code is 1 if that
+turn did not complete.`,
 		ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -28,7 +28,7 @@ did not complete.`,
 			if err != nil {
 				return err
 			}
-			s, err := a.agent(c.Context(), info, args[0])
+			s, running, err := a.agent(c.Context(), info, args[0])
 			if err != nil {
 				return err
 			}
@@ -36,18 +36,20 @@ did not complete.`,
 				return err
 			}
 			if o := s.Life.Outcome; o != "completed" {
-				return fmt.Errorf("the last turn of %s is not a completed one: %s", clean(args[0]), outcomeOf(s))
+				return fmt.Errorf("the last turn of %s is not a completed one: %s", clean(args[0]), outcomeOf(s, running, info.ID))
 			}
 			return nil
 		},
 	}
-	c.Flags().StringVar(&session, "session", "", "the session's id (default: the one that runs, or the newest)")
-	c.Flags().StringVar(&dir, "dir", "", "the directory whose session is meant (default: the working directory)")
+	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 	return c
 }
 
-func outcomeOf(s actors.Status) string {
+func outcomeOf(s actors.Status, running bool, session string) string {
 	switch l := s.Life; {
+	case l.TurnOpen && !running:
+		return "it was cut; go on with: swarm resume " + session
 	case l.TurnOpen:
 		return "it still works"
 	case l.Outcome == "":
@@ -59,22 +61,23 @@ func outcomeOf(s actors.Status) string {
 	}
 }
 
-// agent returns the agent of a session that a name or an id means.
-func (a *app) agent(ctx context.Context, info swarm.Info, name string) (actors.Status, error) {
-	all, _, err := a.agents(ctx, info)
+// agent returns the agent of a session that a name or an id means, and whether
+// the session runs.
+func (a *app) agent(ctx context.Context, info swarm.Info, name string) (s actors.Status, running bool, err error) {
+	all, running, err := a.agents(ctx, info)
 	if err != nil {
-		return actors.Status{}, err
+		return actors.Status{}, running, err
 	}
 	var known []string
 	for _, s := range all {
 		spec := s.Life.Spec
 		if strings.EqualFold(name, spec.Name) || name == string(spec.ID) {
-			return s, nil
+			return s, running, nil
 		}
 		if spec.Role != "user" {
 			known = append(known, actors.DisplayName(spec))
 		}
 	}
 	slices.Sort(known)
-	return actors.Status{}, fmt.Errorf("there is no agent named %q in session %s (known: %s)", name, info.ID, strings.Join(known, ", "))
+	return actors.Status{}, running, fmt.Errorf("there is no agent named %q in session %s (known: %s)", name, info.ID, strings.Join(known, ", "))
 }

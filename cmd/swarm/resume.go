@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
+	"github.com/actorswarm/swarm"
 	"github.com/spf13/cobra"
 )
 
@@ -25,6 +28,9 @@ is told to the lead first.`,
 				id, words = args[0], args[1:]
 			}
 			info, err := a.find(flags.dir, id)
+			if errors.As(err, new(*swarm.NoSessionError)) && len(words) > 0 {
+				return fmt.Errorf("%w; to give a prompt to the newest session: swarm run --continue %q", err, strings.Join(args, " "))
+			}
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,10 +12,10 @@ import (
 const longHelp = `swarm runs a lead agent and the agents it starts on the files of a directory.
 Agents are defined in .claude/agents/*.md of the directory and of your home.
 
-  swarm run "find the three largest functions"    do one job (the same as swarm -p)
-  swarm ps                                        who works on what
-  swarm send security "look at auth.go too"       write to an agent while it works
-  swarm resume                                    go on after a crash or Ctrl-C`
+  swarm run "find the three largest functions"   do one job (same as swarm -p)
+  swarm ps                                       who works on what
+  swarm send security "look at auth.go too"      write to an agent at work
+  swarm resume                                   go on after a crash or Ctrl-C`
 
 func newRoot(a *app) *cobra.Command {
 	flags := &runFlags{}
@@ -31,6 +32,9 @@ func newRoot(a *app) *cobra.Command {
 			return a.bare(c, flags, args)
 		},
 	}
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", plainWidth)))
 	flags.add(root)
 	// They belong to run; here they only serve swarm -p.
 	root.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "print" })

@@ -37,8 +37,8 @@ kept and read when the session goes on. The text may come from standard input.`,
 			return a.send(c.Context(), info, args[0], text)
 		},
 	}
-	c.Flags().StringVar(&session, "session", "", "the session's id (default: the one that runs, or the newest)")
-	c.Flags().StringVar(&dir, "dir", "", "the directory whose session is meant (default: the working directory)")
+	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 	return c
 }
 

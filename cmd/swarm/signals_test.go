@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -70,6 +71,30 @@ func TestCtrlCTwiceQuitsWithin2sAndLeavesNoProcess(t *testing.T) {
 	noneLeftOf(t, l)
 }
 
+// The reader of a pipeline gets the same Ctrl-C.
+func TestCtrlCWithoutAReaderSaysHowToGoOn(t *testing.T) {
+	l := newLab(t, map[string]string{"s.yaml": waiting})
+	started := l.fifo("started")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{l: l, cmd: l.command("run", "--output-format", "json", "--session-id", "one", "--model", "script:s.yaml", "--dangerously-skip-permissions", "wait")}
+	p.cmd.Stdout, p.cmd.Stderr = w, &p.err
+	if err := errors.Join(p.cmd.Start(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	l.await(started)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(os.Interrupt)
+	end := p.wait()
+	if end.code != exitInterrupted || !strings.HasSuffix(end.err, "interrupted; go on with: swarm resume one\n") || strings.Contains(end.err, "broken pipe") {
+		t.Errorf("exit %d, standard error:\n%s", end.code, end.err)
+	}
+}
+
 func TestSIGTERMLeavesTheTurnOpen(t *testing.T) {
 	for _, s := range []struct {
 		signal syscall.Signal
@@ -84,6 +109,9 @@ func TestSIGTERMLeavesTheTurnOpen(t *testing.T) {
 		noneLeftOf(t, l)
 		if ps := l.run("ps", "one"); !strings.Contains(ps.out, "paused") {
 			t.Errorf("%v: the turn is not open: %s%s", s.signal, ps.out, ps.err)
+		}
+		if cut := l.run("result", "lead"); cut.code != 1 || !strings.Contains(cut.err, "it was cut; go on with: swarm resume one") {
+			t.Errorf("%v: result: %+v", s.signal, cut)
 		}
 		again := l.run("resume", "one")
 		if again.code != 0 || again.out == "" {

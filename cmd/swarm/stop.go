@@ -19,8 +19,8 @@ func newStop(a *app) *cobra.Command {
 	return a.verb(verb{
 		use: "stop", short: "Stop an agent of a running session",
 		long: `Stop ends what an agent does at once, with the command it may be running; the
-others go on. When it returns nothing of the agent runs any more. A message wakes
-the agent again, with all that it knew.`,
+others go on. When it returns nothing of the agent runs any more. A message
+wakes the agent again, with all that it knew.`,
 		do: (*swarm.Remote).Stop, done: "has stopped",
 	})
 }
@@ -38,8 +38,8 @@ func newBg(a *app) *cobra.Command {
 	return a.verb(verb{
 		use: "bg", short: "Let a foreground agent go on in the background",
 		long: `Bg lets an agent that another agent waits for go on in the background: who
-waited goes on at once, and is told of the end by message. Nothing of the agent's
-work is lost.`,
+waited goes on at once, and is told of the end by message. Nothing of the
+agent's work is lost.`,
 		do: (*swarm.Remote).Background, done: "goes on in the background",
 	})
 }
@@ -68,7 +68,7 @@ func (a *app) verb(v verb) *cobra.Command {
 			return fprint(a.out, fmt.Sprintf("%s %s\n", clean(args[0]), v.done))
 		},
 	}
-	c.Flags().StringVar(&session, "session", "", "the session's id (default: the one that runs)")
-	c.Flags().StringVar(&dir, "dir", "", "the directory whose session is meant (default: the working directory)")
+	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs)")
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 	return c
 }

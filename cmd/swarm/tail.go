@@ -35,8 +35,8 @@ session ends. With --format json it writes every event as a line of JSON.`,
 			return a.tail(c.Context(), info, see)
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the directory whose session is meant (default: the working directory)")
-	c.Flags().StringVar(&format, "format", "text", "text or json")
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	c.Flags().BoolVar(&verbose, "verbose", false, "show tool inputs and results and what agents say")
 	return c
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"hash/fnv"
 	"io"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -74,6 +75,7 @@ func clean(text string) string {
 	if !strings.ContainsFunc(text, unsafe) {
 		return text
 	}
+	text = escapes.ReplaceAllLiteralString(text, "")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case !unsafe(r):
@@ -84,6 +86,12 @@ func clean(text string) string {
 		return -1
 	}, text)
 }
+
+// escapes matches the sequences that terminals act on: those of colours and the
+// cursor, those that hold a text such as a title, and the short ones.
+var escapes = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]?` +
+	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}]*(?:\x07|\x1b\\|\x{9c})` +
+	`|\x1b[ -/]*[0-~]?`)
 
 func unsafe(r rune) bool {
 	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
@@ -110,6 +118,39 @@ func cut(text string, n int) string {
 		}
 	}
 	return text
+}
+
+// wrap breaks text between words into at most max lines of n columns; what is
+// left over is cut off with an ellipsis.
+func wrap(text string, n, max int) []string {
+	words := strings.Fields(text)
+	var lines []string
+	for len(words) > 0 {
+		if len(lines) == max-1 {
+			return append(lines, cut(strings.Join(words, " "), n))
+		}
+		line := words[0]
+		rest := words[1:]
+		for len(rest) > 0 && widthOf(line)+1+widthOf(rest[0]) <= n {
+			line, rest = line+" "+rest[0], rest[1:]
+		}
+		if head, tail := split(line, n); tail != "" { // one word, longer than a line
+			line, rest = head, append([]string{tail}, rest...)
+		}
+		lines, words = append(lines, line), rest
+	}
+	return lines
+}
+
+// split takes as much of text as fits into n columns, at least one rune.
+func split(text string, n int) (head, tail string) {
+	used := 0
+	for i, r := range text {
+		if used += columnsOf(r); used > n && i > 0 {
+			return text[:i], text[i:]
+		}
+	}
+	return text, ""
 }
 
 // widthOf is the number of columns that text takes.

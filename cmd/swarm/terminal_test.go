@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -28,7 +29,11 @@ func terminalLab(t *testing.T) *lab {
 // onTerminal runs swarm with a terminal of the given width.
 func onTerminal(l *lab, columns uint16, env ...string) string {
 	l.Helper()
-	cmd := l.command("run", "--model", "script:s.yaml", "look")
+	return commandOnTerminal(l, l.command("run", "--model", "script:s.yaml", "look"), columns, env...)
+}
+
+func commandOnTerminal(l *lab, cmd *exec.Cmd, columns uint16, env ...string) string {
+	l.Helper()
 	cmd.Env = append(cmd.Env, env...)
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
 	if err != nil {
@@ -102,10 +107,10 @@ func TestCutKeepsTheWidth(t *testing.T) {
 func TestCleanTakesOutWhatActsOnATerminal(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain ü 日":              "plain ü 日",
-		"a\x1b[31mred":           "a[31mred",
+		"a\x1b[31mred":           "ared",
 		"one\ntwo\tthree":        "one two three",
 		"\u202etxt.exe\u2066\a":  "txt.exe",
-		"\u009b2J and \x00 zero": "2J and  zero",
+		"\u009b2J and \x00 zero": " and  zero",
 	} {
 		if got := clean(text); got != want {
 			t.Errorf("clean(%q) = %q, want %q", text, got, want)
@@ -123,4 +128,37 @@ func FuzzCut(f *testing.F) {
 			t.Errorf("cut(%q, %d) = %q with %d columns", text, n, got, widthOf(got))
 		}
 	})
+}
+
+func TestDoctorBreaksItsLinesOnATerminal(t *testing.T) {
+	l := terminalLab(t)
+	out := commandOnTerminal(l, l.command("doctor"), 60, "ANTHROPIC_API_KEY=", "ANTHROPIC_AUTH_TOKEN=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
+	for line := range strings.SplitSeq(out, "\n") {
+		if widthOf(line) > 60 {
+			t.Errorf("%d columns: %s", widthOf(line), line)
+		}
+	}
+	if one := l.run("doctor"); strings.Contains(one.out, "\n ") {
+		t.Errorf("a program gets broken lines:\n%s", one.out)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		n, max int
+		want   string
+	}{
+		{"", 10, 3, ""},
+		{"one two three", 20, 3, "one two three"},
+		{"one two three", 7, 3, "one two|three"},
+		{"one two three four", 5, 2, "one|two…"},
+		{"abcdefghij kl", 4, 9, "abcd|efgh|ij|kl"},
+		{"日本語 x", 4, 9, "日本|語 x"},
+		{"日", 1, 9, "日"},
+	} {
+		if got := strings.Join(wrap(c.text, c.n, c.max), "|"); got != c.want {
+			t.Errorf("wrap(%q, %d, %d) = %q, want %q", c.text, c.n, c.max, got, c.want)
+		}
+	}
 }

@@ -41,12 +41,13 @@ func agentRow(s actors.Status) psAgent {
 	}
 }
 
-// tree draws agents under those that started them, oldest first.
-func (a *app) tree(all []psAgent, now time.Time) string {
+// tree draws agents under those that started them, oldest first. inset is how
+// many columns the lines will be moved to the right.
+func (a *app) tree(all []psAgent, now time.Time, inset int) string {
 	if len(all) == 0 {
 		return "no agent has been started yet\n"
 	}
-	t := treeWriter{screen: newScreen(a.out, a.env), now: now, children: map[mailbox.AgentID][]psAgent{}}
+	t := treeWriter{screen: newScreen(a.out, a.env), now: now, inset: inset, children: map[mailbox.AgentID][]psAgent{}}
 	known := map[mailbox.AgentID]bool{}
 	for _, p := range all {
 		known[p.ID] = true
@@ -69,6 +70,7 @@ type treeWriter struct {
 	screen
 	b        strings.Builder
 	now      time.Time
+	inset    int
 	children map[mailbox.AgentID][]psAgent
 }
 
@@ -76,7 +78,7 @@ type treeWriter struct {
 func (t *treeWriter) write(p psAgent, branch, stem string) {
 	name := clean(p.Name)
 	pad := strings.Repeat(" ", max(0, 20-widthOf(branch+name))+2)
-	room := max(20, t.width()-widthOf(branch+name+pad))
+	room := max(10, t.width()-t.inset-widthOf(branch+name+pad))
 	fmt.Fprintf(&t.b, "%s%s%s%s\n", branch, t.paint(name, p.Color), pad, cut(clean(t.about(p)), room))
 	kids := t.children[p.ID]
 	for i, kid := range kids {
@@ -90,7 +92,7 @@ func (t *treeWriter) write(p psAgent, branch, stem string) {
 
 func (t *treeWriter) about(p psAgent) string {
 	state := strings.ReplaceAll(p.State, "_", " ")
-	if p.Detail != "" {
+	if p.Detail != "" && p.Detail != p.State {
 		state += " " + p.Detail
 	}
 	parts := []string{state + " " + span(t.now.Sub(p.Since)), plural(p.Steps, "step"), tokens(p.Usage) + " tokens"}

@@ -16,9 +16,13 @@ func newVersion(a *app) *cobra.Command {
 			if err := noMore(args, 0, "swarm version"); err != nil {
 				return err
 			}
-			return fprint(a.out, fmt.Sprintf("swarm %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH))
+			return fprint(a.out, versionLine()+"\n")
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("swarm %s (%s, %s/%s)", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // version is the module's version, or for a build from a working tree the

@@ -48,8 +48,8 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	closeErr := s.Close()
 	<-watch
 	result.Session = s.ID()
-	if j.opts.Session == "" && errors.As(runErr, new(swarm.NoModelError)) {
-		closeErr = errors.Join(closeErr, os.RemoveAll(s.Info().Path)) // nothing was begun
+	if _, begun := leadOf(s.Agents()); !begun && j.opts.Session == "" {
+		closeErr = errors.Join(closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to go on with
 	}
 	return s.Info(), errors.Join(a.conclude(v, ctl, verdict{Result: result, Err: runErr}), closeErr)
 }
@@ -102,10 +102,12 @@ func leadOf(agents []actors.Status) (actors.Status, bool) {
 
 // conclude shows how the run ended and returns the exit status as an error.
 func (a *app) conclude(v view, ctl *control, r verdict) error {
-	if err := v.Finish(r); err != nil {
+	err := v.Finish(r)
+	code := ctl.code()
+	if err != nil && (code == 0 || code == exitFailed) {
 		return fmt.Errorf("write the result: %w; everything is kept, go on with: swarm resume %s", err, r.Session)
 	}
-	if code := ctl.code(); code != 0 {
+	if code != 0 { // a signal says enough: it ends a pipeline's readers as well
 		a.say("%s; go on with: swarm resume %s", ctl.why(), r.Session)
 		return &exitError{code: code}
 	}
@@ -115,5 +117,5 @@ func (a *app) conclude(v view, ctl *control, r verdict) error {
 	case r.Outcome == "completed":
 		return nil
 	}
-	return fmt.Errorf("the lead's turn ended early (%s): %s; go on with: swarm resume %s", r.Outcome, r.Reason, r.Session)
+	return fmt.Errorf("the lead's turn ended early (%s): %s; go on with: swarm resume %s", r.Outcome, reasonOf(r.Reason), r.Session)
 }

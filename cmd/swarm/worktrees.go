@@ -21,7 +21,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringVar(&dir, "dir", "", "the directory whose sessions are meant (default: the working directory)")
+	c.PersistentFlags().StringVar(&dir, "dir", "", "the `directory` whose sessions are meant (default: the working directory)")
 	list := &cobra.Command{
 		Use: "list", Short: "List the worktrees of this directory's sessions", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -39,7 +39,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 			return a.showWorktrees(all, format == "json")
 		},
 	}
-	list.Flags().StringVar(&format, "format", "text", "text or json")
+	list.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	rescue := &cobra.Command{
 		Use: "rescue AGENT", Short: "Commit all that is in a worktree to refs/swarm/rescue/AGENT",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -65,8 +65,9 @@ func newPrune(a *app, dir *string) *cobra.Command {
 	var withRescue bool
 	prune := &cobra.Command{
 		Use: "prune", Short: "Remove worktrees that hold nothing of their own", Args: cobra.NoArgs,
-		Long: `Prune removes the worktrees that no running session holds and that are untouched.
-With --rescue it first commits what is in the others to refs/swarm/rescue/AGENT and
+		Long: `Prune removes the worktrees that no running session holds and that are
+untouched. With --rescue it first commits what is in the others to
+refs/swarm/rescue/AGENT and
 removes them too. It never deletes what git does not hold.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			state, dir, err := a.places(*dir)

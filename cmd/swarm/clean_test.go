@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCleanTakesWholeEscapeSequencesOut(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                          "plain",
+		"\x1b[1;31mred\x1b[0m text":      "red text",
+		"\x1b]0;title\x07after":          "after",
+		"\x1b]8;;http://x\x1b\\link":     "link",
+		"\x1b]0;never ended":             "0;never ended",
+		"\x1b(Bcharset \x1b7saved":       "charset saved",
+		"\x1bPdevice\x1b\\control":       "control",
+		"half \x1b[":                     "half ",
+		"half \x1b":                      "half ",
+		"\x1b\x1b[2Jtwice":               "twice",
+		"\u009b2Jeight bits":             "eight bits",
+		"bell\a back\b":                  "bell back",
+		"over\rwritten":                  "over written",
+		"\u202eevil":                     "evil",
+		"\x1b[31\x1b[32mbroken sequence": "broken sequence",
+	} {
+		if got := clean(in); got != want {
+			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzCleanLeavesNothingThatActs(f *testing.F) {
+	f.Add("\x1b[31mred\x1b]0;x\x07")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := clean(text)
+		if strings.ContainsFunc(got, unsafe) {
+			t.Errorf("clean(%q) = %q", text, got)
+		}
+		if again := clean(got); again != got {
+			t.Errorf("clean(%q) is not clean: %q, %q", text, got, again)
+		}
+	})
+}
