@@ -232,6 +232,25 @@ func TestEndAnswersEveryOpenCall(t *testing.T) {
 	}
 }
 
+// "Not run" would be a lie about a call that had begun.
+func TestEndSaysOfABegunCallThatItMayHaveTakenEffect(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := born(t, s, "alice")
+	must(t, a.Prompt("user", "go"))
+	_, _, err := a.Request(frame)
+	must(t, err)
+	must(t, a.Answer(answer("two", "c1", "c2")))
+	must(t, a.StartCall("c1", true))
+	must(t, a.End(transcript.Failed, "a bug", "", "not run"))
+	must(t, a.Prompt("user", "go on"))
+	msgs, _, err := a.Request(frame)
+	must(t, err)
+	last := string(msgs[len(msgs)-1].Raw())
+	if strings.Count(last, "not run") != 1 || strings.Count(last, "may have taken effect") != 1 {
+		t.Errorf("the results are %s", last)
+	}
+}
+
 func TestAMessageSentTwiceUnderOneIDIsOneMessage(t *testing.T) {
 	s := open(t, t.TempDir())
 	a := born(t, s, "alice")

@@ -209,8 +209,12 @@ func (t *Transcript) finish(id string, r CallResult) (journal.Ticket, error) {
 	return t.add(kindFinish, m, model.ToolResult(id, r.Text, r.IsError).AppendJSON(nil))
 }
 
-// End records the end of a turn. Calls that are still open get note as their
-// result first, since a conversation with an unanswered call is not valid.
+// cutCall is the result of a call that had begun when its turn ended.
+const cutCall = "cut off: the turn ended while this call ran. It may have taken effect, wholly or in part, or not at all; check before you repeat it."
+
+// End records the end of a turn. Calls that are still open get a result first,
+// since a conversation with an unanswered call is not valid: note, or, of a
+// call that had begun, that it was cut.
 func (t *Transcript) End(o Outcome, reason, text, note string) error {
 	ticket, err := t.end(o, reason, text, note)
 	return wait(ticket, err)
@@ -223,7 +227,11 @@ func (t *Transcript) end(o Outcome, reason, text, note string) (journal.Ticket, 
 		return journal.Ticket{}, err
 	}
 	for c := t.openCall(); c != nil; c = t.openCall() {
-		if _, err := t.finish(c.ID, CallResult{Text: note, IsError: true}); err != nil {
+		text := note
+		if c.Started {
+			text = cutCall
+		}
+		if _, err := t.finish(c.ID, CallResult{Text: text, IsError: true}); err != nil {
 			return journal.Ticket{}, err
 		}
 	}
