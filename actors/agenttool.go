@@ -64,6 +64,11 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if !ok {
 		return tool.Result{}, fmt.Errorf("agent %s vanished from the transcripts", id)
 	}
+	if known {
+		if err := a.h.c.finishBirth(a.h.t, t, call.Prompt); err != nil {
+			return tool.Result{}, err
+		}
+	}
 	switch spec := t.Spec(); spec.Role {
 	case transcript.Teammate:
 		return spawned(spec), nil
@@ -80,7 +85,7 @@ func (a *agentTool) spawn(callID string, call SpawnCall) (mailbox.AgentID, error
 		return "", err
 	}
 	spec := plan.Spec
-	spec.ID, spec.Call, spec.Born = NewID(first(spec.Name, spec.Type)), callID, time.Now()
+	spec.ID, spec.Call, spec.Born = c.NewID(first(spec.Name, spec.Type)), callID, time.Now()
 	if spec.Isolation != "" {
 		done, err := c.isolate(&spec)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -25,7 +26,7 @@ func BenchmarkIdleAgents(b *testing.B) {
 		specs := make([]transcript.Spec, agents)
 		for i := range specs {
 			specs[i] = transcript.Spec{
-				ID: actors.NewID(""), Name: fmt.Sprint("mate", i), Type: "general-purpose", Role: transcript.Teammate,
+				ID: mailbox.AgentID(fmt.Sprint("mate-", i)), Name: fmt.Sprint("mate", i), Type: "general-purpose", Role: transcript.Teammate,
 				Parent: actors.LeadID, Model: "m", Mode: "default", Tools: n.Lead.Spec().Tools, Born: time.Now(),
 			}
 		}

@@ -517,9 +517,20 @@ func DisplayName(s transcript.Spec) string {
 	return string(s.ID)
 }
 
-// NewID returns a fresh agent id that begins with name, as far as an id can, so
-// that people can tell agents apart and type their ids.
-func NewID(name string) mailbox.AgentID {
+// NewID returns an id that no agent of the session has. It begins with name, as
+// far as an id can, so that people can tell agents apart and type their ids.
+func (c *Coordinator) NewID(name string) mailbox.AgentID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for { // eight digits are few enough to type and too few to be sure of
+		id := newID(name)
+		if _, taken := c.names[string(id)]; !taken {
+			return id
+		}
+	}
+}
+
+func newID(name string) mailbox.AgentID {
 	var b [4]byte
 	rand.Read(b[:]) // never fails
 	token := strings.Map(func(r rune) rune {
