@@ -518,3 +518,47 @@ func TestAPanicGivesThePlaceBack(t *testing.T) {
 		t.Errorf("the lead ended with %+v", life)
 	}
 }
+
+// TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished kills the node when the
+// birth of a child is on disk and its task is not.
+func TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished(t *testing.T) {
+	for kind, input := range map[string]map[string]any{
+		"general-purpose": {"description": "d", "prompt": "the task"},
+		"fork":            {"description": "d", "prompt": "the task", "subagent_type": "fork"},
+		"ann":             {"description": "d", "prompt": "the task", "name": "ann"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			var report string
+			work := func(_ context.Context, _ int, r *model.Request) *model.Answer {
+				return say(fmt.Sprintf("I have it: %v", strings.Contains(lastOf(r), "the task")))
+			}
+			m := by(answers{
+				actors.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+					report += lastOf(r)
+					return say("done")
+				},
+				"general-purpose": work, "fork": work, "ann": work,
+			})
+			n := newNode(t, t.TempDir(), m, nodeOptions{})
+			must(t, n.Lead.Prompt("user", "go"))
+			_, _, err := n.Lead.Request(agent.Frame)
+			must(t, err)
+			must(t, n.Lead.Answer(use(spawn("c1", input))))
+			must(t, n.Lead.StartCall("c1", true))
+			spec := n.Lead.Spec()
+			spec.ID, spec.Name, spec.Type, spec.Parent, spec.Call, spec.Depth = "child", "", kind, actors.LeadID, "c1", 1
+			spec.Role, spec.Fork = transcript.Foreground, kind == "fork"
+			if kind == "ann" {
+				spec.Role, spec.Name, spec.Type = transcript.Teammate, "ann", "general-purpose"
+			}
+			_, wait, err := n.Store.Create(spec)
+			must(t, err)
+			must(t, wait())
+			n.Begin(t)
+			n.Settle(t)
+			if !strings.Contains(report, "I have it: true") || len(n.Status()) != 2 {
+				t.Errorf("the lead saw %s; %+v", report, n.Status())
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -26,4 +27,25 @@ func (c *Coordinator) definition(spec transcript.Spec) defs.Definition {
 		d, _ = c.opts.Definitions().Lookup(spec.Type)
 	}
 	return d
+}
+
+// finishBirth gives an agent its task if a crash came between its birth and
+// that: nobody else would.
+func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, task string) error {
+	life := t.Life()
+	if life.Turns > 0 || life.Closed {
+		return nil
+	}
+	var err error
+	if life.Spec.Fork {
+		err = t.FinishFork(parent, forkPlaceholder, directive(parent.Spec(), life.Spec, task))
+	} else {
+		err = t.Prompt("parent", task)
+	}
+	if err != nil {
+		return err
+	}
+	c.publish(t, event.Started{Model: life.Spec.Model, Prompt: task, Background: life.Spec.Role == transcript.Background})
+	c.Look(t.ID())
+	return nil
 }

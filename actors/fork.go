@@ -35,7 +35,7 @@ func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript,
 	if err := c.reserve(spec); err != nil {
 		return err
 	}
-	t, err := c.opts.Store.CreateFork(parent, spec, forkPlaceholder, forkDirective+task+worktreeNotice(parent.Spec(), spec))
+	t, err := c.opts.Store.CreateFork(parent, spec, forkPlaceholder, directive(parent.Spec(), spec, task))
 	if err != nil {
 		return fmt.Errorf("fork %s: %w", DisplayName(parent.Spec()), err)
 	}
@@ -45,6 +45,10 @@ func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript,
 	c.publish(t, event.Started{Model: spec.Model, Prompt: task, Background: spec.Role == transcript.Background})
 	c.Look(spec.ID)
 	return nil
+}
+
+func directive(parent, fork transcript.Spec, task string) string {
+	return forkDirective + task + worktreeNotice(parent, fork)
 }
 
 // worktreeNotice tells an isolated fork that the paths in its conversation are

@@ -27,12 +27,30 @@ func (s *Store) CreateFork(parent *Transcript, spec Spec, placeholder, directive
 	if err != nil {
 		return nil, err
 	}
-	raw := joinBlocks(append(blocks, model.Text(directive)))
+	return t, t.beginFork(base, m, append(blocks, model.Text(directive)))
+}
+
+// FinishFork is the rest of a CreateFork that a crash cut after the birth. The
+// parent must still be in the answer that asked for the fork.
+func (t *Transcript) FinishFork(parent *Transcript, placeholder, directive string) error {
+	base, m, blocks, err := parent.forkPoint(placeholder)
+	if err != nil {
+		return err
+	}
+	return t.beginFork(base, m, append(blocks, model.Text(directive)))
+}
+
+func (t *Transcript) beginFork(base *talk, m *forkMeta, blocks []model.Block) error {
+	raw := joinBlocks(blocks)
 	t.mu.Lock()
+	if t.life.Closed {
+		t.mu.Unlock()
+		return ErrClosed
+	}
 	ticket, err := t.add(kindFork, m, raw)
 	t.talk = base.fork(raw)
 	t.mu.Unlock()
-	return t, wait(ticket, err)
+	return wait(ticket, err)
 }
 
 // forkPoint returns what a fork of this moment begins with.
