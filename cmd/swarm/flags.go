@@ -52,7 +52,7 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 		fs.StringArrayVar(&f.deny, name, nil, "tools and `rules` that are refused")
 	}
 	fs.Lookup("allowed-tools").Hidden, fs.Lookup("disallowed-tools").Hidden = true, true
-	fs.IntVar(&f.maxTurns, "max-turns", 0, "the most model requests of the lead, a `number` (0: no limit)")
+	fs.IntVar(&f.maxTurns, "max-turns", 0, "at most this `number` of model requests of the lead (0: no limit)")
 	fs.StringVar(&f.dir, "dir", "", "the `directory` to work in (default: the working directory)")
 	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a further `directory` that agents may work in, with its .claude/agents")
 	fs.StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a `plugin` to load that no settings enable")

@@ -218,7 +218,7 @@ const (
 const maxText = 40
 
 func (p *progress) text(text string) {
-	lines := strings.Split(strings.TrimSpace(cleanLines(text)), "\n")
+	lines := strings.Split(strings.Trim(strings.TrimRight(cleanLines(text), " \n"), "\n"), "\n")
 	for i, line := range lines {
 		if i == maxText {
 			fmt.Fprintf(p.out, "    … %s more\n", plural(len(lines)-i, "line"))

@@ -132,6 +132,14 @@ func TestWhatGoesWrongIsShownWhole(t *testing.T) {
 	}
 }
 
+func TestVerboseKeepsTheColumnsOfAText(t *testing.T) {
+	read := call("c", "Read", `{"file_path":"/repo/a"}`)
+	got := shown(true, false, timed(of(lead, event.CallFinished{Call: read, Text: "\n     1\tone\n     2\ttwo\n"})))
+	if want := "         1    one\n         2    two\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
 func TestTreeKeepsToTheWidthUnderASession(t *testing.T) {
 	a := &app{out: &strings.Builder{}, env: func(string) string { return "" }}
 	row := psAgent{ID: "x", Name: "general-purpose-0123456789abcdef", Type: "general-purpose", State: "stopped", Detail: "stopped"}

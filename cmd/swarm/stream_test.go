@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -102,6 +103,23 @@ func TestResultShapes(t *testing.T) {
 	golden(t, "result.jsonl", normal(b.String()))
 }
 
+func TestAnInterruptSaysWhatItHasCut(t *testing.T) {
+	cut := verdict{Result: swarm.Result{Outcome: "interrupted"}, Err: swarm.ErrInterrupted}
+	asked := of(lead, event.Requested{Step: 0})
+	for want, events := range map[string][]event.Event{
+		"aborted_streaming": timed(asked),
+		"aborted_tools":     timed(asked, of(lead, answered("", model.Usage{}, call("c", "Bash", `{}`)))),
+	} {
+		tally := newTally()
+		for _, e := range events {
+			tally.See(e)
+		}
+		if got := tally.result(cut).Terminal; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 func TestStreamOfARealRun(t *testing.T) {
 	l := terminalLab(t)
 	end := l.run("run", "--output-format", "stream-json", "--verbose", "--model", "script:s.yaml", "look")
@@ -111,7 +129,7 @@ func TestStreamOfARealRun(t *testing.T) {
 	checkLines(t, end.out)
 	for _, want := range []string{
 		`"tools":["Read",`, `"Task"`, `"subtype":"task_started"`, `"subtype":"task_notification"`, `"type":"user"`,
-		`"tool_use_result":{`, `"status":"teammate_spawned"`, `"kind":"idle","state":"read"`,
+		`"tool_use_result":{`, `"status":"teammate_spawned"`, `"name":"security","is_backgrounded":true`, `"kind":"idle","state":"read"`,
 	} {
 		if !strings.Contains(end.out, want) {
 			t.Errorf("no %s in:\n%s", want, end.out)

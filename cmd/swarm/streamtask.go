@@ -71,10 +71,11 @@ func (s *streamView) taskStarted(e event.Event, f event.Started) {
 	t := &task{what: firstLine(f.Prompt), begun: e.Time}
 	s.tasks[e.Agent.ID] = t
 	l := s.taskLine("task_started", e, t)
-	l.Kind, l.Agent, l.Background, l.Usage = "local_agent", e.Agent.Type, &f.Background, nil
+	background := f.Background
 	if e.Agent.Name != string(e.Agent.ID) {
-		l.Name = e.Agent.Name
+		l.Name, background = e.Agent.Name, true // nobody waits for a teammate
 	}
+	l.Kind, l.Agent, l.Background, l.Usage = "local_agent", e.Agent.Type, &background, nil
 	s.write(l)
 }
 

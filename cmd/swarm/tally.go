@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
+	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
@@ -91,10 +93,21 @@ func (t *tally) result(v verdict) resultLine {
 		r.Subtype, r.Terminal = "error_max_turns", "max_turns"
 	default:
 		r.Subtype = "error_during_execution"
+		if v.Outcome == "interrupted" || errors.Is(v.Err, swarm.ErrInterrupted) {
+			r.Terminal = t.aborted()
+		}
 	}
 	r.IsError = true
 	r.Errors = reasons(v)
 	return r
+}
+
+// aborted says what an interrupt has cut: an answer or the tools after it.
+func (t *tally) aborted() string {
+	if t.requested.IsZero() {
+		return "aborted_tools"
+	}
+	return "aborted_streaming"
 }
 
 func reasons(v verdict) []string {
