@@ -56,6 +56,18 @@ func TestCtrlCOnceStopsTheLeadsTurnAndPrintsHowToGoOn(t *testing.T) {
 	}
 }
 
+func TestASessionThatRunsCannotBeResumedAndSaysWhatCan(t *testing.T) {
+	l, p := startWaiting(t)
+	for _, args := range [][]string{{"resume", "one"}, {"run", "--continue", "more"}} {
+		again := l.run(args...)
+		if again.code != 1 || !strings.Contains(again.err, "session one runs in another process; write to it: swarm send --session one lead TEXT; follow it: swarm tail one\n") {
+			t.Errorf("%q: %+v", args, again)
+		}
+	}
+	p.signal(os.Interrupt)
+	p.wait()
+}
+
 func TestCtrlCTwiceQuitsWithin2sAndLeavesNoProcess(t *testing.T) {
 	l, p := startWaiting(t)
 	begun := time.Now()

@@ -37,7 +37,7 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	defer ctl.release()
 	s, err := swarm.Open(ctl.session, j.opts)
 	if err != nil {
-		return swarm.Info{}, err
+		return swarm.Info{}, a.notOpened(j.opts, err)
 	}
 	for _, p := range s.Problems() {
 		a.say("warning: %s", p)
@@ -52,6 +52,23 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 		closeErr = errors.Join(closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to go on with
 	}
 	return s.Info(), errors.Join(a.conclude(v, ctl, verdict{Result: result, Err: runErr}), closeErr)
+}
+
+// notOpened says of a session that another process runs what can be done with it.
+func (a *app) notOpened(o swarm.Options, err error) error {
+	if o.Session == "" {
+		return err
+	}
+	info, findErr := a.find(o.Dir, o.Session)
+	if findErr != nil {
+		return err
+	}
+	r, dialErr := a.dial(info)
+	if dialErr != nil {
+		return err
+	}
+	r.Close()
+	return fmt.Errorf("session %s runs in another process; write to it: swarm send --session %s lead TEXT; follow it: swarm tail %s", info.ID, info.ID, info.ID)
 }
 
 // follow shows events until the session has closed. The channel is closed when
