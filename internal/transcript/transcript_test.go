@@ -83,7 +83,7 @@ func TestFoldingTheRecordsAgainGivesTheSameTranscript(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "fold")
 		must(t, err)
-		disk := transcript.Options{Journal: journal.Options{FS: journaltest.New()}, NoLines: true}
+		disk := transcript.Options{Journal: journal.Options{FS: journaltest.New(), SegmentBytes: 1 << 16}, NoLines: true}
 		s, err := transcript.Open(t.Context(), dir, "session", disk)
 		must(t, err)
 		a := born(t, s, "alice")
