@@ -562,3 +562,16 @@ func TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished(t *testing.T) {
 		})
 	}
 }
+
+func TestATeammateCanAlwaysWriteToOthers(t *testing.T) {
+	set, err := defs.Load(defs.Options{FlagJSON: `{"reader":{"description":"d","prompt":"p","tools":"Read","disallowedTools":"SendMessage"}}`})
+	must(t, err)
+	lead := transcript.Spec{ID: "lead", Role: transcript.Lead, Model: "m", Mode: "default"}
+	for name, want := range map[string][]string{"ann": {"Read", "SendMessage"}, "": {"Read"}} {
+		plan, err := actors.Policy{}.Plan(set, actors.SpawnCall{Prompt: "p", Type: "reader", Name: name}, lead, []string{"Read", "Bash", "SendMessage"})
+		must(t, err)
+		if !slices.Equal(plan.Spec.Tools, want) {
+			t.Errorf("named %q: tools %v, want %v", name, plan.Spec.Tools, want)
+		}
+	}
+}

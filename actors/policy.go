@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,6 +130,9 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 		DepthLimit: plan.Spec.Depth >= p.maxDepth(),
 		Teammate:   plan.Spec.Role == transcript.Teammate,
 	})
+	if plan.Spec.Role == transcript.Teammate {
+		plan.joinTeam(tools)
+	}
 	return plan, err
 }
 
@@ -147,6 +151,16 @@ func (p *Plan) isolate(kind, agent string) error {
 }
 
 const worktreeIsolation = "worktree"
+
+// joinTeam gives a teammate what it needs to be one, whatever its definition
+// lists (agent-system spec §3.9).
+func (p *Plan) joinTeam(tools []string) {
+	const writes = "SendMessage"
+	if slices.Contains(tools, writes) && !slices.Contains(p.Spec.Tools, writes) {
+		p.Spec.Tools = append(p.Spec.Tools, writes)
+		p.because("SendMessage: a teammate always has it")
+	}
+}
 
 func (p *Plan) because(format string, args ...any) {
 	p.Reasons = append(p.Reasons, fmt.Sprintf(format, args...))
