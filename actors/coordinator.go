@@ -89,6 +89,13 @@ type Coordinator struct {
 	turns sync.WaitGroup // goroutines of turns; started through work
 	live  atomic.Bool    // Start has finished: hosts may begin turns
 
+	moves    atomic.Uint64 // hosts made and turns ended so far
+	changing atomic.Int32  // agents that are being woken by mail or given up
+
+	// reviving guards kernel, scope and end until Start has set them, and lets
+	// an agent come to life once, whoever wakes it.
+	reviving sync.Mutex
+
 	mu      sync.Mutex
 	hosts   map[mailbox.AgentID]*host           // guarded by mu
 	names   map[string]mailbox.AgentID          // guarded by mu; lower case
@@ -126,7 +133,11 @@ func New(o Options) *Coordinator {
 // that was cut goes on, an end that was not told is told. ctx is the session's
 // scope; cancelling it shuts every agent down with its turn left open.
 func (c *Coordinator) Start(ctx context.Context) error {
-	c.scope, c.end = context.WithCancelCause(ctx)
+	c.reviving.Lock()
+	defer c.reviving.Unlock()
+	// Whatever ends ctx is a shutdown to the agents: their turns stay open.
+	c.scope, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { c.end(fmt.Errorf("%w: %w", agent.ErrShutdown, context.Cause(ctx))) })
 	c.kernel = kernel.New(kernel.Options{Logger: c.opts.Logger})
 	var errs []error
 	for _, t := range c.opts.Store.All() {
@@ -140,14 +151,66 @@ func (c *Coordinator) Start(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// revive gives an agent a host if it has none and something to live for.
+// reviving is held.
 func (c *Coordinator) revive(t *transcript.Transcript) error {
 	life := t.Life()
 	c.index(life.Spec)
-	if life.Closed || life.Spec.Role == transcript.User {
+	switch {
+	case life.Spec.Role == transcript.User, c.lookup(t.ID()) != nil:
 		return nil
+	case life.Closed && !c.missed(t):
+		return nil
+	}
+	if err := t.Reopen(wakeRole(life)); err != nil {
+		return err
 	}
 	_, err := c.host(c.scope, t, life.Incarnation+1)
 	return err
+}
+
+// willRead says whether mail to an agent leads to a turn. One that has ended
+// because it was done does not miss what was on its way then; one that was
+// stopped stays so until it is written to again.
+func willRead(l transcript.Life) bool {
+	if l.Spec.Role == transcript.User {
+		return false
+	}
+	return !l.Closed || l.Outcome == transcript.Completed && !l.Spec.OneShot
+}
+
+// missed reports whether an agent has ended without mail that is to wake it.
+func (c *Coordinator) missed(t *transcript.Transcript) bool {
+	l := t.Life()
+	return l.Closed && willRead(l) && len(t.Unread()) > 0
+}
+
+// rouse brings an agent without a host to life if there is work for it: one
+// whose mail came after its end, or whose host was given up.
+func (c *Coordinator) rouse(t *transcript.Transcript) {
+	if !c.live.Load() || t.Spec().Role == transcript.User || !t.HasWork() && !c.missed(t) {
+		return
+	}
+	c.change(func() {
+		c.reviving.Lock()
+		defer c.reviving.Unlock()
+		if err := c.revive(t); err != nil {
+			c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", DisplayName(t.Spec()), err)})
+		}
+	})
+}
+
+// change is work without which the swarm is not quiet, although no host does it.
+func (c *Coordinator) change(f func()) {
+	c.changing.Add(1)
+	begun := c.work(func() {
+		defer c.Stir()
+		defer c.changing.Add(-1)
+		f()
+	})
+	if !begun {
+		c.changing.Add(-1)
+	}
 }
 
 // work runs f in a goroutine that Shutdown waits for, unless it has begun.
@@ -283,10 +346,13 @@ func (c *Coordinator) Find(name string) (*transcript.Transcript, bool) {
 }
 
 // Look tells an agent's host to see whether there is work. It never blocks and
-// may be called any number of times.
+// may be called any number of times. An agent that has no host gets one if it
+// has work.
 func (c *Coordinator) Look(id mailbox.AgentID) {
 	if h := c.lookup(id); h != nil {
 		h.ref.Tell(look{})
+	} else if t, ok := c.opts.Store.Get(id); ok {
+		c.rouse(t)
 	}
 }
 
@@ -298,19 +364,27 @@ func (c *Coordinator) Interrupt(id mailbox.AgentID) {
 }
 
 // Stop ends an agent: its turn is cancelled with cause, and it will not run
-// again by itself. Stop returns when nothing of it is left running.
+// again by itself; after agent.ErrKilled no message wakes it either. Stop
+// returns when nothing of it is left running.
 func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
-	h := c.lookup(id)
-	if h == nil {
+	if h := c.lookup(id); h != nil {
+		h.ref.Tell(cancel{cause: cause, final: true})
+		select {
+		case <-h.ended:
+		case <-c.scope.Done():
+			return fmt.Errorf("stop %s: %w", id, context.Cause(c.scope))
+		case <-ctx.Done():
+			return fmt.Errorf("stop %s: %w", id, context.Cause(ctx))
+		}
+	}
+	t, ok := c.opts.Store.Get(id)
+	if !ok {
 		return nil
 	}
-	h.ref.Tell(cancel{cause: cause, final: true})
-	select {
-	case <-h.ended:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("stop %s: %w", id, context.Cause(ctx))
+	if errors.Is(cause, agent.ErrKilled) {
+		return t.Seal(cause.Error()) // also if it was faster, or had ended before
 	}
+	return t.Close(cause.Error(), t.Life().Kept)
 }
 
 // Await returns when an agent has ended, with what became of it.
@@ -382,6 +456,8 @@ func (e *FinalError) Error() string {
 // tools, model and mode, in the background. The caller has something for it to
 // do, a message. It does nothing for an agent that has not ended.
 func (c *Coordinator) Wake(t *transcript.Transcript) error {
+	c.reviving.Lock()
+	defer c.reviving.Unlock()
 	life := t.Life()
 	name := DisplayName(life.Spec)
 	switch {
@@ -392,15 +468,18 @@ func (c *Coordinator) Wake(t *transcript.Transcript) error {
 	case life.Spec.OneShot:
 		return &FinalError{Name: name, Reason: life.Spec.Type + " agents answer once"}
 	}
-	role := life.Spec.Role
-	if role == transcript.Foreground {
-		role = transcript.Background // nobody waits for it any more
-	}
-	if err := t.Reopen(role); err != nil || c.kernel == nil {
+	if err := t.Reopen(wakeRole(life)); err != nil || c.kernel == nil {
 		return err // before Start nobody runs; Start brings it to life
 	}
-	_, err := c.host(c.scope, t, life.Incarnation+1)
-	return err
+	return c.revive(t)
+}
+
+// wakeRole is the role in which an agent that has ended works again.
+func wakeRole(l transcript.Life) transcript.Role {
+	if l.Spec.Role == transcript.Foreground {
+		return transcript.Background // nobody waits for it any more
+	}
+	return l.Spec.Role
 }
 
 func (c *Coordinator) lookup(id mailbox.AgentID) *host {
@@ -416,10 +495,13 @@ func (c *Coordinator) Shutdown(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	if c.end == nil {
+	c.reviving.Lock()
+	end, system := c.end, c.kernel
+	c.reviving.Unlock()
+	if end == nil {
 		return nil
 	}
-	c.end(agent.ErrShutdown)
+	end(agent.ErrShutdown)
 	done := make(chan struct{})
 	go func() {
 		c.turns.Wait()
@@ -430,7 +512,7 @@ func (c *Coordinator) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("shut down: %s still run: %w", strings.Join(c.running(), ", "), context.Cause(ctx))
 	}
-	return c.kernel.Stop(ctx)
+	return system.Stop(ctx)
 }
 
 func (c *Coordinator) running() []string {
@@ -447,9 +529,7 @@ func (c *Coordinator) running() []string {
 // agents of this session is on its way.
 func (c *Coordinator) Quiet(ctx context.Context) error {
 	for {
-		c.mu.Lock()
-		changed := c.changed
-		c.mu.Unlock()
+		changed := c.whenChanged()
 		if c.isQuiet() {
 			return nil
 		}
@@ -461,23 +541,30 @@ func (c *Coordinator) Quiet(ctx context.Context) error {
 	}
 }
 
+// isQuiet looks at one agent after the other; what it saw holds only if none
+// began to live and no turn ended meanwhile.
 func (c *Coordinator) isQuiet() bool {
-	hosts := c.all()
+	before := c.moves.Load()
+	if c.anyBusy() { // said at once, at little cost
+		return false
+	}
 	// Mail first: once it has arrived, its receiver has work.
 	for _, e := range c.opts.Store.Pending() {
-		if c.lookup(e.To.Agent) != nil {
+		if t, ok := c.opts.Store.Get(e.To.Agent); ok && willRead(t.Life()) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(hosts, func(h *host) bool { return h.busy() })
+	return !slices.ContainsFunc(c.opts.Store.All(), c.missed) && !c.anyBusy() && c.moves.Load() == before
+}
+
+func (c *Coordinator) anyBusy() bool {
+	return c.changing.Load() > 0 || slices.ContainsFunc(c.all(), (*host).busy)
 }
 
 // Rest returns when an agent runs no turn.
 func (c *Coordinator) Rest(ctx context.Context, id mailbox.AgentID) error {
 	for {
-		c.mu.Lock()
-		changed := c.changed
-		c.mu.Unlock()
+		changed := c.whenChanged()
 		if h := c.lookup(id); h == nil || !h.running.Load() {
 			return nil
 		}
@@ -487,6 +574,13 @@ func (c *Coordinator) Rest(ctx context.Context, id mailbox.AgentID) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// whenChanged returns a channel that is closed at the next Stir.
+func (c *Coordinator) whenChanged() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
 }
 
 // Stir wakes those who wait for Quiet, to look again.

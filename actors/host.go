@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,7 @@ type host struct {
 	stop    context.CancelCauseFunc // of the running turn; nil when none runs
 	running atomic.Bool             // written by the actor, read by anyone
 	stopped error                   // why the agent is to end; nil = it is not
+	broken  error                   // why the last work broke; written before its turnDone
 
 	state atomic.Pointer[State] // written by whoever moves the agent, read by anyone
 	woken bool                  // the present incarnation is recorded; only the turn goroutine
@@ -67,7 +69,9 @@ type host struct {
 // host puts an agent's actor to work. The actor looks for work at once.
 func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, incarnation uint32) (*host, error) {
 	h := &host{c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), place: place{free: c.places}}
-	name := mailbox.Address{Agent: t.ID(), Incarnation: incarnation}.String()
+	// An incarnation that never ran may still be giving its name back: the count
+	// makes every host's its own.
+	name := fmt.Sprintf("%s#%d", mailbox.Address{Agent: t.ID(), Incarnation: incarnation}, c.moves.Add(1))
 	ref, err := c.kernel.Spawn(name, func() kernel.Behavior { return h }, kernel.SpawnOptions{
 		Parked: h.parked, Restart: c.opts.Restart,
 	})
@@ -84,10 +88,18 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 	return h, nil
 }
 
+// drop lets go of what an ended agent had. Another host may have taken over.
 func (c *Coordinator) drop(h *host) {
 	c.mu.Lock()
-	delete(c.hosts, h.t.ID())
+	is := c.hosts[h.t.ID()] == h
+	if is {
+		delete(c.hosts, h.t.ID())
+		delete(c.born, h.t.ID())
+	}
 	c.mu.Unlock()
+	if is {
+		h.t.Forget() // the journal has it
+	}
 }
 
 // Receive is the whole life of the actor.
@@ -110,15 +122,18 @@ func (h *host) look() {
 		return
 	}
 	switch {
-	case h.stopped != nil:
+	case h.stopped != nil && !h.t.Life().TurnOpen:
 		cause := h.stopped
 		h.begin(func(ctx context.Context) ending { return h.retire(ctx, cause) })
-	case h.t.HasWork():
+	case h.t.HasWork(): // an open turn that is to stop ends as stopped
 		h.begin(h.turn)
 	case h.owesReport():
 		h.begin(h.settle)
 	default:
 		h.c.Stir()
+	}
+	if h.stopped != nil && h.running.Load() {
+		h.stop(h.stopped)
 	}
 }
 
@@ -134,7 +149,7 @@ func (h *host) isOver() bool {
 // begin runs work in a goroutine of its own under the agent's scope.
 func (h *host) begin(work func(context.Context) ending) {
 	ctx, stop := context.WithCancelCause(h.parent)
-	h.stop = stop
+	h.stop, h.broken = stop, errCut
 	h.running.Store(true)
 	started := h.c.work(func() {
 		done := turnDone{end: broke}
@@ -151,20 +166,23 @@ func (h *host) begin(work func(context.Context) ending) {
 	}
 }
 
+// errCut is why work broke that did not say why.
+var errCut = errors.New("the turn's goroutine exited")
+
 func (h *host) cancel(m cancel) {
 	if m.final && h.stopped == nil {
 		h.stopped = m.cause
 	}
+	if !h.running.Load() && (m.final || h.t.Life().TurnOpen) {
+		h.look() // begins what the cancel has overtaken, to end it
+	}
 	if h.running.Load() {
 		h.stop(m.cause)
-		return
-	}
-	if m.final {
-		h.look()
 	}
 }
 
 func (h *host) turnDone(m turnDone) {
+	h.c.moves.Add(1) // before anybody can see that it does not run
 	h.running.Store(false)
 	h.stop = nil
 	switch {
@@ -174,6 +192,10 @@ func (h *host) turnDone(m turnDone) {
 		h.over()
 	case m.end == goOn:
 		h.look()
+	case m.end == broke && h.c.opts.Store.Err() == nil:
+		// The journal is well: it is this agent that cannot go on.
+		h.parked("", h.broken)
+		h.self.Stop()
 	}
 	h.c.Stir()
 }
@@ -183,20 +205,26 @@ func (h *host) over() {
 	close(h.ended)
 	h.c.drop(h)
 	h.self.Stop()
+	h.c.rouse(h.t) // what came after its last look
 }
 
-// parked is told by the supervisor that it has given the host up.
-func (h *host) parked(name string, reason error) {
-	h.c.work(func() {
+// parked is told that the host is given up: by the supervisor, or by the host
+// itself. The next message makes another one.
+func (h *host) parked(_ string, reason error) {
+	h.c.change(func() {
+		waiting := len(h.t.Unread())
+		h.putAway()
 		h.fail(reason)
 		close(h.ended)
 		h.c.drop(h)
-		h.c.Stir()
+		if len(h.t.Unread()) > waiting {
+			h.c.rouse(h.t) // its look found nobody
+		}
 	})
 }
 
 // busy reports whether the agent runs or is about to. Any goroutine may ask.
-func (h *host) busy() bool { return h.running.Load() || h.t.HasWork() }
+func (h *host) busy() bool { return h.running.Load() || h.t.HasWork() || h.owesReport() }
 
 // State is where an agent is in its life.
 type State struct {

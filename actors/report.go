@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -18,36 +19,36 @@ const maxReport = 48 << 10
 // settle tells the end of the last turn to whom it concerns and, for an agent
 // that has only one turn or is to stop, ends the agent. Everything in it may be
 // done again after a crash and then changes nothing.
-func (h *host) settle(context.Context) ending {
+func (h *host) settle(ctx context.Context) ending {
 	life := h.t.Life()
-	ends := h.endsWith(life)
+	return h.finish(ctx, life, h.endsWith(life), "")
+}
+
+// retire ends an agent that is to stop and runs no turn.
+func (h *host) retire(ctx context.Context, cause error) ending {
+	return h.finish(ctx, h.t.Life(), true, cause.Error())
+}
+
+func (h *host) finish(ctx context.Context, life transcript.Life, ends bool, why string) ending {
 	if ends {
 		h.putAway()
 		life.Kept = h.release()
 	}
-	if err := h.report(life); err != nil {
-		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s could not be reported: %v", DisplayName(life.Spec), err)})
-		return broke
+	switch err := h.reportInTime(ctx, life); {
+	case errors.Is(err, agent.ErrShutdown):
+		return shut // told after the restart
+	case errors.As(err, new(*mailbox.FullError)):
+		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not told: %v", DisplayName(life.Spec), err)})
+	case err != nil:
+		return h.breaks(fmt.Errorf("the end of %s could not be reported: %w", DisplayName(life.Spec), err))
 	}
 	h.asked.Store(false)
 	h.asker = ""
 	if !ends {
 		return goOn
 	}
-	if err := h.t.Close("", life.Kept); err != nil {
-		return broke
-	}
-	return over
-}
-
-// retire ends an agent that is to stop and runs no turn.
-func (h *host) retire(ctx context.Context, cause error) ending {
-	if end := h.settle(ctx); end != goOn {
-		return end
-	}
-	h.putAway()
-	if err := h.t.Close(cause.Error(), h.release()); err != nil {
-		return broke
+	if err := h.t.Close(why, life.Kept); err != nil {
+		return h.breaks(err)
 	}
 	return over
 }
@@ -75,6 +76,26 @@ func (h *host) owesReport() bool {
 	return false
 }
 
+// reportInTime is report that waits while the receiver's mailbox is full, until
+// somebody cancels the wait. Then the error is the shutdown, or that it is full.
+func (h *host) reportInTime(ctx context.Context, l transcript.Life) error {
+	for {
+		changed := h.c.whenChanged()
+		err := h.report(l)
+		if !errors.As(err, new(*mailbox.FullError)) {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), agent.ErrShutdown) {
+				return context.Cause(ctx)
+			}
+			return err
+		}
+	}
+}
+
 // report sends the end of a turn as a message. Its id is made of agent and
 // turn, so that it is sent once however often it is tried.
 func (h *host) report(l transcript.Life) error {
@@ -85,6 +106,8 @@ func (h *host) report(l transcript.Life) error {
 		Summary:  reportSummary(l),
 	}
 	switch {
+	case l.Turns == 0:
+		return nil // it was stopped before it had anything to do
 	case l.Spec.Role == transcript.Background:
 		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.hears(l)}
 	case l.Spec.Role == transcript.Teammate && h.tells(l):
@@ -103,12 +126,20 @@ func (h *host) report(l transcript.Life) error {
 }
 
 // hears returns who is told of a background agent's end: who woke it again if
-// that is an agent, else its parent.
+// that is an agent, else its parent, or the nearest above that has not ended.
 func (h *host) hears(l transcript.Life) mailbox.AgentID {
 	if l.Settled > 0 && h.asker != "" && h.asker != agent.User && !h.c.hasEnded(h.asker) {
 		return h.asker
 	}
-	return l.Spec.Parent
+	up := l.Spec.Parent
+	for h.c.hasEnded(up) {
+		t, ok := h.c.opts.Store.Get(up)
+		if !ok || t.Spec().Parent == "" {
+			break
+		}
+		up = t.Spec().Parent
+	}
+	return up
 }
 
 // tells says whether the end of a teammate's turn is news for the lead: it
@@ -160,7 +191,13 @@ func cut(text string, n int) string {
 // fail records that the agent's host was given up, and tells it.
 func (h *host) fail(reason error) {
 	note := "not run: the agent's host failed"
-	if err := h.t.End(transcript.Failed, reason.Error(), h.t.Life().Result, note); err != nil {
+	err := h.t.End(transcript.Failed, reason.Error(), h.t.Life().Result, note)
+	if err != nil {
+		// Its conversation cannot be read: it ends without it.
+		h.emit(event.Warning{Text: err.Error()})
+		err = h.t.Close(reason.Error(), h.t.Life().Kept)
+	}
+	if err != nil {
 		h.emit(event.Warning{Text: err.Error()})
 		return
 	}

@@ -42,12 +42,18 @@ func (h *host) turn(ctx context.Context) ending {
 	end, err := h.run(ctx, run)
 	switch {
 	case err != nil:
-		h.emit(event.Warning{Text: err.Error()})
-		return broke
+		return h.breaks(err)
 	case end.Open:
 		return shut
 	}
 	return h.settle(ctx)
+}
+
+// breaks says that the runtime failed the agent.
+func (h *host) breaks(err error) ending {
+	h.broken = err
+	h.emit(event.Warning{Text: err.Error()})
+	return broke
 }
 
 // run is the part of a turn that needs a place; a panic gives it back too.

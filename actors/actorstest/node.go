@@ -122,6 +122,9 @@ func (n *Node) Begin(t testing.TB) {
 	must(t, n.Start(ctx))
 }
 
+// Cancel ends the scope in which the agents live, as a session's may end.
+func (n *Node) Cancel(cause error) { n.end(cause) }
+
 // End is what a clean stop of a session does; it may be called more than once.
 func (n *Node) End(t testing.TB) {
 	n.once.Do(func() {

@@ -281,6 +281,18 @@ func (t *Transcript) Close(why string, kept *Kept) error {
 	return wait(ticket, err)
 }
 
+// Seal closes the agent for a reason that holds whatever it ended with before.
+func (t *Transcript) Seal(why string) error {
+	t.mu.Lock()
+	if t.life.Closed && t.life.Reason == why {
+		t.mu.Unlock()
+		return nil
+	}
+	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: why, Kept: t.life.Kept}, nil)
+	t.mu.Unlock()
+	return wait(ticket, err)
+}
+
 func wait(t journal.Ticket, err error) error {
 	if err != nil {
 		return err

@@ -1,0 +1,325 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// lead says ok to everything, after the calls given for its first step.
+func lead(calls ...model.Block) func(context.Context, int, *model.Request) *model.Answer {
+	return func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		if step == 0 && len(calls) > 0 {
+			return use(calls...)
+		}
+		return say("ok")
+	}
+}
+
+func task(more map[string]any) map[string]any {
+	all := map[string]any{"description": "d", "prompt": "the task"}
+	for k, v := range more {
+		all[k] = v
+	}
+	return all
+}
+
+// member makes an agent in the store alone, as a node before it that crashed.
+func member(t *testing.T, n *actorstest.Node, id mailbox.AgentID, role transcript.Role, parent mailbox.AgentID) *transcript.Transcript {
+	t.Helper()
+	a, _, err := n.Store.Create(transcript.Spec{
+		ID: id, Name: string(id), Type: "general-purpose", Parent: parent, Depth: 1, Role: role,
+		Model: "m", Mode: "default", Tools: n.ToolNames(), Dir: n.Lead.Spec().Dir, Born: time.Now(),
+	})
+	must(t, err)
+	return a
+}
+
+func childOf(t *testing.T, n *actorstest.Node, id mailbox.AgentID) *transcript.Transcript {
+	t.Helper()
+	for _, a := range n.Store.All() {
+		if a.Spec().Parent == id {
+			return a
+		}
+	}
+	t.Fatalf("%s has no child", id)
+	return nil
+}
+
+func write(t *testing.T, from, to *transcript.Transcript, text string) {
+	t.Helper()
+	_, durable, err := from.Send(mailbox.Envelope{To: mailbox.Address{Agent: to.ID()}, FromName: "x", Kind: mailbox.KindText, Body: text})
+	must(t, err)
+	must(t, durable())
+}
+
+// A cancel overtakes the look that would have begun the turn.
+func TestATurnThatIsCancelledBeforeItBeganEndsByThatName(t *testing.T) {
+	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: lead()}), nodeOptions{})
+	n.Begin(t)
+	must(t, n.Lead.Prompt("user", "go")) // nobody looks
+	n.Interrupt(actors.LeadID)
+	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })
+	if l := n.Lead.Life(); l.Outcome != transcript.Interrupted {
+		t.Errorf("the lead is %+v", l)
+	}
+	spec := n.Lead.Spec()
+	spec.ID, spec.Name, spec.Role, spec.Parent = "ann", "ann", transcript.Background, actors.LeadID
+	must(t, n.SpawnIdle(t.Context(), []transcript.Spec{spec}))
+	ann, _ := n.Find("ann")
+	must(t, ann.Prompt("parent", "go"))
+	must(t, n.Stop(t.Context(), "ann", agent.ErrStopped))
+	if l := ann.Life(); l.Outcome != transcript.Stopped || l.TurnOpen || !l.Closed {
+		t.Errorf("ann is %+v", l)
+	}
+}
+
+// Mail that was on its way when its receiver was done wakes it; one that was
+// stopped stays so until somebody writes to it anew.
+func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
+	m := by(answers{
+		actors.LeadName:   lead(spawn("c1", task(nil))),
+		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n.Begin(t)
+	n.Say(t, "go")
+	child := childOf(t, n, actors.LeadID)
+	write(t, n.Lead, child, "one more thing")
+	n.Settle(t)
+	if l := child.Life(); !strings.Contains(l.Result, "one more thing") || l.Turns != 2 || !l.Closed {
+		t.Fatalf("the child is %+v", l)
+	}
+	must(t, n.Wake(child))
+	must(t, n.Stop(t.Context(), child.ID(), agent.ErrStopped))
+	write(t, n.Lead, child, "and another")
+	n.Settle(t)
+	n.Until(t, func() bool { return len(child.Unread()) == 1 })
+	if l := child.Life(); l.Turns != 2 || !l.Closed {
+		t.Fatalf("a stopped child is %+v", l)
+	}
+}
+
+// The same over a crash between the arrival and the wake.
+func TestMailThatCameAfterTheEndIsReadAfterARestart(t *testing.T) {
+	m := by(answers{
+		actors.LeadName:   lead(spawn("c1", task(nil))),
+		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
+	})
+	dir := t.TempDir()
+	n := newNode(t, dir, m, nodeOptions{})
+	n.Begin(t)
+	n.Say(t, "go")
+	child := childOf(t, n, actors.LeadID)
+	n.End(t)
+
+	n = newNode(t, dir, m, nodeOptions{})
+	child, _ = n.Store.Get(child.ID())
+	a, err := n.Store.Arrive(mailbox.Envelope{
+		ID: "m1", From: mailbox.Address{Agent: "user"}, To: mailbox.Address{Agent: child.ID()}, Seq: 1,
+		Kind: mailbox.KindText, FromName: "user", Body: "one more thing", Sent: time.Now(),
+	}, mailbox.Cursor{})
+	must(t, err)
+	must(t, a.Durable())
+	n.Begin(t)
+	n.Settle(t)
+	if l := child.Life(); !strings.Contains(l.Result, "one more thing") {
+		t.Errorf("the child is %+v", l)
+	}
+}
+
+func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
+	m := by(answers{
+		actors.LeadName:   lead(spawn("c1", task(nil))),
+		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n.Begin(t)
+	n.Say(t, "go")
+	child := childOf(t, n, actors.LeadID)
+	for i := range 20 {
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				if err := n.Wake(child); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		text := fmt.Sprintf("thing %d.", i)
+		write(t, n.Lead, child, text)
+		n.Settle(t)
+		if l := child.Life(); !strings.Contains(l.Result, text) {
+			t.Fatalf("round %d: the child is %+v", i, l)
+		}
+	}
+}
+
+func TestAnyEndOfTheScopeIsAShutdown(t *testing.T) {
+	asked := make(chan struct{}, 2)
+	m := by(answers{
+		actors.LeadName: lead(spawn("c1", task(nil))),
+		"general-purpose": func(ctx context.Context, _ int, _ *model.Request) *model.Answer {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return nil
+		},
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n.Begin(t)
+	must(t, n.Lead.Prompt("user", "go"))
+	n.Look(actors.LeadID)
+	<-asked
+	n.Cancel(errors.New("the bus did not start"))
+	must(t, n.Shutdown(t.Context()))
+	calls, err := n.Lead.Calls()
+	must(t, err)
+	if !n.Lead.Life().TurnOpen || !childOf(t, n, actors.LeadID).Life().TurnOpen || calls[0].Done {
+		t.Errorf("the lead is %+v, its call %+v", n.Lead.Life(), calls[0])
+	}
+}
+
+// An agent whose host was given up is told of, and the next message to it makes
+// another host: it is not a hole that swallows mail.
+func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
+	var broken atomic.Bool
+	broken.Store(true)
+	m := by(answers{
+		actors.LeadName: lead(spawn("c1", task(map[string]any{"name": "ann"}))),
+		"ann": func(_ context.Context, _ int, r *model.Request) *model.Answer {
+			if broken.Load() {
+				panic("a bug of ours")
+			}
+			return say("seen: " + lastOf(r))
+		},
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Restart: &kernel.RestartPolicy{Max: 1, Backoff: -1}})
+	n.Begin(t)
+	n.Say(t, "go")
+	ann, _ := n.Find("ann")
+	if l := ann.Life(); l.Outcome != transcript.Failed {
+		t.Fatalf("ann is %+v", l)
+	}
+	broken.Store(false)
+	write(t, n.Lead, ann, "are you there?")
+	n.Settle(t)
+	if l := ann.Life(); !strings.Contains(l.Result, "are you there?") {
+		t.Errorf("ann is %+v", l)
+	}
+}
+
+func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
+	m := by(answers{
+		actors.LeadName:   lead(spawn("c1", task(nil))),
+		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("done") },
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n.Begin(t)
+	n.Say(t, "go")
+	child := childOf(t, n, actors.LeadID)
+	must(t, n.Stop(t.Context(), child.ID(), agent.ErrKilled))
+	if err := n.Wake(child); !errors.As(err, new(*actors.FinalError)) {
+		t.Errorf("a killed agent was woken: %v", err)
+	}
+}
+
+// A stop has a second way out when the session ends first.
+func TestAStopEndsWithTheSession(t *testing.T) {
+	asked := make(chan struct{})
+	m := by(answers{actors.LeadName: func(ctx context.Context, _ int, _ *model.Request) *model.Answer {
+		close(asked)
+		<-ctx.Done()
+		return nil
+	}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n.Begin(t)
+	must(t, n.Lead.Prompt("user", "go"))
+	n.Look(actors.LeadID)
+	<-asked
+	must(t, n.Shutdown(t.Context()))
+	if err := n.Stop(context.WithoutCancel(t.Context()), actors.LeadID, agent.ErrStopped); !errors.Is(err, agent.ErrShutdown) {
+		t.Errorf("a stop after the shutdown: %v", err)
+	}
+}
+
+// Quiet must not overlook an end that was recorded before a crash and not told.
+func TestQuietWaitsForAnEndThatIsStillToBeTold(t *testing.T) {
+	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: lead()}), nodeOptions{})
+	a := member(t, n, "child", transcript.Background, actors.LeadID)
+	must(t, a.Prompt("parent", "go"))
+	must(t, a.End(transcript.Completed, "", "the report", ""))
+	n.Begin(t)
+	n.Settle(t)
+	if !a.Life().Closed || n.Lead.Life().Turns != 1 {
+		t.Errorf("the child is %+v, the lead %+v", a.Life(), n.Lead.Life())
+	}
+}
+
+func TestAnEndIsToldToTheNearestAboveThatHasNotEnded(t *testing.T) {
+	var heard string
+	m := by(answers{actors.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+		heard += lastOf(r)
+		return say("ok")
+	}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	must(t, member(t, n, "middle", transcript.Background, actors.LeadID).Close("stopped", nil))
+	a := member(t, n, "child", transcript.Background, "middle")
+	must(t, a.Prompt("parent", "go"))
+	must(t, a.End(transcript.Completed, "", "the orphan's report", ""))
+	n.Begin(t)
+	n.Settle(t)
+	if strings.Count(heard, "the orphan's report") != 1 {
+		t.Errorf("the lead heard %s", heard)
+	}
+}
+
+// gated is a wire that carries nothing until it is opened.
+type gated struct {
+	mailbox.Transport
+	open chan struct{}
+}
+
+func (g gated) Publish(e mailbox.Envelope) error {
+	<-g.open
+	return g.Transport.Publish(e)
+}
+
+// A child that has filled its parent's mailbox still tells its end.
+func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
+	wire := gated{mailbox.NewMemory(), make(chan struct{})}
+	var heard string
+	m := by(answers{actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		if step == 0 {
+			close(wire.open)
+		}
+		heard += lastOf(r)
+		return say("ok")
+	}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Wire: wire})
+	a := member(t, n, "child", transcript.Background, actors.LeadID)
+	must(t, a.Prompt("parent", "go"))
+	must(t, a.End(transcript.Completed, "", "the last word", ""))
+	for i := range mailbox.DefaultLimit { // unsettled: the lane is full
+		write(t, a, n.Lead, fmt.Sprint("letter ", i))
+	}
+	must(t, n.Lead.Prompt("user", "go"))
+	n.Begin(t)
+	n.Settle(t)
+	if strings.Count(heard, "the last word") != 1 || !a.Life().Closed {
+		t.Errorf("the lead heard %d bytes without the report; the child is %+v", len(heard), a.Life())
+	}
+}
