@@ -6,15 +6,21 @@
 //   - A host never blocks. A turn runs in a goroutine of its own under the
 //     agent's scope; the actor listens all the while, so a stop is heard at once.
 //   - No wake is lost. A wake carries no data: the host looks at its transcript,
-//     and after each turn it looks once more.
+//     and after each turn it looks once more. Mail that was on its way to an agent
+//     that was done, or whose host was given up, makes it another host; an agent
+//     that was stopped stays so until it is written to anew
+//     (TestMailThatComesAfterTheEndIsNotLost, TestAMessageWakesAnAgentWhoseHostWasGivenUp).
 //   - Scopes form a tree. A foreground child lives in the scope of the turn that
 //     waits for it, a background child and a teammate in the session's. What a
 //     scope started has ended before the scope has.
 //   - One intent, one agent. A spawn is known by the parent's tool call: the same
-//     call after a crash finds the agent that it made, or its result.
+//     call after a crash finds the agent that it made, or its result, and gives it
+//     its task if that was not recorded (TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished).
 //   - Every end is told once. A foreground child's end is the result of the call,
 //     a background child's a message to its parent, a teammate's a message to the
-//     lead; each is recorded before it is announced, under an id of its own.
+//     lead; each is recorded before it is announced, under an id of its own. If a
+//     parent has ended, the nearest above it is told; a full mailbox is waited for
+//     (TestAnEndIsToldToTheNearestAboveThatHasNotEnded, TestAnEndWaitsForRoomInAFullMailbox).
 //   - Over the limit agents queue, in order, and none is refused for it. A parent
 //     that waits for a child holds no place.
 //
