@@ -84,8 +84,9 @@ func (o *Options) settle() error {
 		return err
 	}
 	if o.Home == "" {
-		if o.Home, err = os.UserHomeDir(); err != nil {
-			return fmt.Errorf("find the home directory: %w", err)
+		// Without a home there are no agents and settings of the user's.
+		if o.Home, err = os.UserHomeDir(); err != nil && o.StateDir == "" && o.Getenv("SWARM_HOME") == "" {
+			return fmt.Errorf("there is no home directory to keep sessions in; set HOME or SWARM_HOME: %w", err)
 		}
 	}
 	if o.StateDir == "" {

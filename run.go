@@ -138,7 +138,8 @@ func (s *Session) lead() (*transcript.Transcript, error) {
 		return nil, err
 	}
 	if t, ok := s.store.Get(actors.LeadID); ok {
-		return t, nil
+		// What was given when the session was opened again counts from here on.
+		return t, t.Amend(first(s.opts.Model, t.Spec().Model), s.opts.Mode, s.opts.MaxTurns)
 	}
 	id, err := s.models.settle(s.opts.Model)
 	if err != nil {

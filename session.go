@@ -85,7 +85,7 @@ func (o *Options) place() (Info, error) {
 		if err != nil {
 			return info, err
 		}
-		o.inherit(info)
+		o.inherit(&info)
 		return info, nil
 	}
 	id := first(o.NewSession, newSessionID())
@@ -104,7 +104,7 @@ func (o *Options) place() (Info, error) {
 }
 
 // inherit takes from a kept session what the options leave open.
-func (o *Options) inherit(i Info) {
+func (o *Options) inherit(i *Info) {
 	o.Dir = i.Dir
 	o.Model, o.Agents, o.System = first(o.Model, i.Model), first(o.Agents, i.Agents), first(o.System, i.System)
 	if o.Mode == "default" {
@@ -115,6 +115,7 @@ func (o *Options) inherit(i Info) {
 	if o.MaxTurns == 0 {
 		o.MaxTurns = i.MaxTurns
 	}
+	i.Model, i.Mode, i.MaxTurns = o.Model, o.Mode, o.MaxTurns // kept for the next time
 }
 
 // read loads what the session is made of before anything is started.

@@ -134,7 +134,7 @@ func (t *Turn) loop(ctx context.Context, end *End) error {
 		}
 		if t.MaxSteps > 0 && end.Steps >= t.MaxSteps {
 			end.Outcome = transcript.MaxTurns
-			end.Reason = fmt.Sprintf("the limit of %d turns is reached; the work may be partial", t.MaxSteps)
+			end.Reason = fmt.Sprintf("its limit of turns (%d) is reached; the work may be partial", t.MaxSteps)
 			return nil
 		}
 		answer, err := t.step(ctx, end.Steps)

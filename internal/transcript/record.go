@@ -28,6 +28,7 @@ const (
 	kindSettled byte = 12 // receipt
 	kindClosed  byte = 13 // closedMeta
 	kindRole    byte = 15 // roleMeta
+	kindAmend   byte = 16 // amendMeta
 	kindFork    byte = 14 // forkMeta + content blocks that follow the parent's conversation
 )
 
@@ -56,6 +57,13 @@ type forkMeta struct {
 type roleMeta struct {
 	Time time.Time `json:"t"`
 	Role Role      `json:"role"`
+}
+
+type amendMeta struct {
+	Time     time.Time `json:"t"`
+	Model    string    `json:"model"`
+	Mode     string    `json:"mode"`
+	MaxTurns int       `json:"max_turns"`
 }
 
 type requestMeta struct {

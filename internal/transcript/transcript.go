@@ -114,6 +114,8 @@ func (l *Life) apply(kind byte, meta any) {
 		l.Active = m.Time
 	case *endMeta:
 		l.TurnOpen, l.Outcome, l.Reason, l.Result, l.Active = false, m.Outcome, m.Reason, m.Text, m.Time
+	case *amendMeta:
+		l.Spec.Model, l.Spec.Mode, l.Spec.MaxTurns, l.Active = m.Model, m.Mode, m.MaxTurns, m.Time
 	case *roleMeta:
 		l.Spec.Role, l.Closed, l.Active = m.Role, false, m.Time
 	case *closedMeta:
@@ -157,6 +159,8 @@ func metaOf(kind byte) any {
 		return &closedMeta{}
 	case kindRole:
 		return &roleMeta{}
+	case kindAmend:
+		return &amendMeta{}
 	}
 	return nil
 }
