@@ -575,3 +575,38 @@ func TestATeammateCanAlwaysWriteToOthers(t *testing.T) {
 		}
 	}
 }
+
+func TestAnInterruptHoldsTheAgentUntilItIsPromptedAgain(t *testing.T) {
+	working := make(chan struct{})
+	hang := actorstest.Unit{Is: tool.Spec{Name: "Hang"}, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		close(working)
+		<-ctx.Done()
+		return tool.Errorf("cut"), nil
+	}}
+	var heard string
+	m := by(answers{actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		if step == 0 {
+			return use(actorstest.Call("h", "Hang", nil))
+		}
+		heard = lastOf(r)
+		return say("went on")
+	}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{hang}})
+	n.Begin(t)
+	must(t, n.Lead.Prompt("user", "go"))
+	n.Look(actors.LeadID)
+	<-working
+	peer, _, err := n.Store.Create(transcript.Spec{ID: "peer", Role: transcript.User, Born: time.Now()})
+	must(t, err)
+	_, durable, err := peer.Send(mailbox.Envelope{To: mailbox.Address{Agent: actors.LeadID}, FromName: "peer", Kind: mailbox.KindText, Body: "look here"})
+	must(t, err)
+	must(t, durable())
+	n.Until(t, func() bool { return len(n.Lead.Unread()) == 1 })
+	n.Interrupt(actors.LeadID)
+	if life := n.Settle(t); life.Outcome != transcript.Interrupted || heard != "" || len(n.Lead.Unread()) != 1 {
+		t.Fatalf("after the interrupt the lead is %+v and heard %q", life, heard)
+	}
+	if life := n.Say(t, "go on"); life.Result != "went on" || !strings.Contains(heard, "look here") || !strings.Contains(heard, "go on") {
+		t.Errorf("after the prompt the lead is %+v and heard %q", life, heard)
+	}
+}

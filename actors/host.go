@@ -55,6 +55,7 @@ type host struct {
 	stop    context.CancelCauseFunc // of the running turn; nil when none runs
 	running atomic.Bool             // written by the actor, read by anyone
 	stopped error                   // why the agent is to end; nil = it is not
+	held    atomic.Bool             // interrupted and not prompted since; written by the actor, read by anyone
 	broken  error                   // why the last work broke; written before its turnDone
 
 	state atomic.Pointer[State] // written by whoever moves the agent, read by anyone
@@ -125,7 +126,8 @@ func (h *host) look() {
 	case h.stopped != nil && !h.t.Life().TurnOpen:
 		cause := h.stopped
 		h.begin(func(ctx context.Context) ending { return h.retire(ctx, cause) })
-	case h.t.HasWork(): // an open turn that is to stop ends as stopped
+	case h.hasWork(): // an open turn that is to stop ends as stopped
+		h.held.Store(false)
 		h.begin(h.turn)
 	case h.owesReport():
 		h.begin(h.settle)
@@ -135,6 +137,12 @@ func (h *host) look() {
 	if h.stopped != nil && h.running.Load() {
 		h.stop(h.stopped)
 	}
+}
+
+// hasWork says whether there is a turn to begin. One that was interrupted waits
+// for its next prompt, which opens a turn: mail alone does not move it.
+func (h *host) hasWork() bool {
+	return h.t.HasWork() && (!h.held.Load() || h.t.Life().TurnOpen)
 }
 
 func (h *host) isOver() bool {
@@ -173,6 +181,7 @@ func (h *host) cancel(m cancel) {
 	if m.final && h.stopped == nil {
 		h.stopped = m.cause
 	}
+	h.held.Store(!m.final)
 	if !h.running.Load() && (m.final || h.t.Life().TurnOpen) {
 		h.look() // begins what the cancel has overtaken, to end it
 	}
@@ -224,7 +233,7 @@ func (h *host) parked(_ string, reason error) {
 }
 
 // busy reports whether the agent runs or is about to. Any goroutine may ask.
-func (h *host) busy() bool { return h.running.Load() || h.t.HasWork() || h.owesReport() }
+func (h *host) busy() bool { return h.running.Load() || h.hasWork() || h.owesReport() }
 
 // State is where an agent is in its life.
 type State struct {
