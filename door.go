@@ -26,6 +26,9 @@ type door struct {
 	telling sync.Once    // events are published once somebody asked for them
 	readers atomic.Int32 // who asked for them and has not left
 	work    sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool // guarded by mu; no request is taken any more
 }
 
 // request is what a verb takes; reply is what it answers.
@@ -58,6 +61,11 @@ func openDoor(s *Session, conn *nats.Conn) (*door, error) {
 // handle runs each request in a goroutine of its own, since it may wait for the
 // disk and the connection serves the agents too.
 func (d *door) handle(m *nats.Msg) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return // close waits already; who asked hears that nobody answers
+	}
 	d.work.Go(func() {
 		r := d.answer(m)
 		raw, err := json.Marshal(r)
@@ -187,6 +195,9 @@ func (d *door) sayEnd() error {
 
 func (d *door) close() error {
 	err := d.sub.Unsubscribe()
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
 	d.work.Wait()
 	if errors.Is(err, nats.ErrConnectionClosed) {
 		return nil
