@@ -19,13 +19,13 @@ func rules(tb testing.TB, specs ...string) []Rule {
 	return out
 }
 
-// bash is a request to run a command in /work/proj.
+// bash is a request to run a command in /srv/proj.
 func bash(command string) Request {
 	in, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		panic(err)
 	}
-	return Request{Tool: "Bash", Input: in, Cwd: "/work/proj"}
+	return Request{Tool: "Bash", Input: in, Cwd: "/srv/proj"}
 }
 
 // tool is a request with fields given as pairs.
@@ -38,12 +38,12 @@ func tool(name string, pairs ...string) Request {
 	if err != nil {
 		panic(err)
 	}
-	return Request{Tool: name, Input: in, Cwd: "/work/proj"}
+	return Request{Tool: name, Input: in, Cwd: "/srv/proj"}
 }
 
-// policy is a project in /work/proj of somebody at home in /home/ann.
+// policy is a project in /srv/proj of somebody at home in /home/ann.
 func policy(m Mode) Policy {
-	return Policy{Mode: m, Dirs: []string{"/work/proj"}, Home: "/home/ann"}
+	return Policy{Mode: m, Dirs: []string{"/srv/proj"}, Home: "/home/ann"}
 }
 
 func check(t *testing.T, p Policy, r Request, want Behavior) {

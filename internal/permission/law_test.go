@@ -57,7 +57,7 @@ func TestReasonNamesWhereTheRuleWasWritten(t *testing.T) {
 }
 
 func TestSymlinkNeedsBothToAllow(t *testing.T) {
-	links := map[string]string{"/work/proj/link": "/etc", "/work/proj/env": "/work/proj/.env", "/work/proj/g": "/work/proj/.git", "/work/proj/self": "/work/proj"}
+	links := map[string]string{"/srv/proj/link": "/etc", "/srv/proj/env": "/srv/proj/.env", "/srv/proj/g": "/srv/proj/.git", "/srv/proj/self": "/srv/proj"}
 	resolve := func(p string) string {
 		for from, to := range links {
 			if p == from || strings.HasPrefix(p, from+"/") {
@@ -92,13 +92,13 @@ func TestSymlinkNeedsBothToAllow(t *testing.T) {
 	// A project that is itself reached through a link is no hindrance.
 	p := policy(AcceptEdits)
 	p.Resolve = func(s string) string {
-		if strings.HasPrefix(s, "/work/") {
+		if strings.HasPrefix(s, "/srv/") {
 			return "/private" + s
 		}
 		return s
 	}
 	check(t, p, tool("Write", "file_path", "a.go"), Allow)
-	check(t, p, tool("Write", "file_path", "/private/work/proj/a.go"), Allow)
+	check(t, p, tool("Write", "file_path", "/private/srv/proj/a.go"), Allow)
 	p.Allow, p.Mode = rules(t, "Edit(a.go)"), Default
 	check(t, p, tool("Write", "file_path", "a.go"), Allow)
 }
@@ -106,10 +106,10 @@ func TestSymlinkNeedsBothToAllow(t *testing.T) {
 func TestFoldCase(t *testing.T) {
 	p := policy(Default)
 	p.Deny = rules(t, "Read(.env)")
-	check(t, p, tool("Read", "file_path", "/WORK/proj/a"), Ask)
+	check(t, p, tool("Read", "file_path", "/SRV/proj/a"), Ask)
 	check(t, p, tool("Read", "file_path", ".ENV"), Allow)
 	p.FoldCase = true
-	check(t, p, tool("Read", "file_path", "/WORK/proj/a"), Allow)
+	check(t, p, tool("Read", "file_path", "/SRV/proj/a"), Allow)
 	check(t, p, tool("Read", "file_path", ".ENV"), Deny)
 }
 

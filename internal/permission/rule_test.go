@@ -32,46 +32,46 @@ func TestPathRules(t *testing.T) {
 		deny       bool // whether a deny rule matches
 		allow      bool // whether an allow rule does
 	}{
-		{"Read(.env)", "/work/proj/.env", true, true},
-		{"Read(.env)", "/work/proj/a/b/.env", true, true},
-		{"Read(.env)", "/work/proj/.env.local", false, false},
-		{"Read(./.env)", "/work/proj/.env", true, true},
-		{"Read(./.env)", "/work/proj/a/.env", false, false},
-		{"Read(secrets)", "/work/proj/secrets/key", true, true},
-		{"Read(secrets/)", "/work/proj/secrets/key", true, true},
-		{"Read(secrets/**)", "/work/proj/secrets/a/b", true, true},
-		{"Read(secrets/**)", "/work/proj/x/secrets/a", true, false},
-		{"Read(secrets/**)", "/work/proj/secrets2/a", false, false},
-		{"Read(src/**/x.go)", "/work/proj/src/x.go", true, true},
-		{"Read(src/**/x.go)", "/work/proj/src/a/b/x.go", true, true},
-		{"Read(src/**/x.go)", "/work/proj/src/a/y.go", false, false},
-		{"Read(**/*.pem)", "/work/proj/a/b.pem", true, true},
-		{"Read(**/*.pem)", "/work/proj/b.pem", true, true},
-		{"Read(*.pem)", "/work/proj/a/b.pem", true, true},
-		{"Read(a/*.pem)", "/work/proj/a/b.pem", true, true},
-		{"Read(a/*.pem)", "/work/proj/a/c/b.pem", false, false},
+		{"Read(.env)", "/srv/proj/.env", true, true},
+		{"Read(.env)", "/srv/proj/a/b/.env", true, true},
+		{"Read(.env)", "/srv/proj/.env.local", false, false},
+		{"Read(./.env)", "/srv/proj/.env", true, true},
+		{"Read(./.env)", "/srv/proj/a/.env", false, false},
+		{"Read(secrets)", "/srv/proj/secrets/key", true, true},
+		{"Read(secrets/)", "/srv/proj/secrets/key", true, true},
+		{"Read(secrets/**)", "/srv/proj/secrets/a/b", true, true},
+		{"Read(secrets/**)", "/srv/proj/x/secrets/a", true, false},
+		{"Read(secrets/**)", "/srv/proj/secrets2/a", false, false},
+		{"Read(src/**/x.go)", "/srv/proj/src/x.go", true, true},
+		{"Read(src/**/x.go)", "/srv/proj/src/a/b/x.go", true, true},
+		{"Read(src/**/x.go)", "/srv/proj/src/a/y.go", false, false},
+		{"Read(**/*.pem)", "/srv/proj/a/b.pem", true, true},
+		{"Read(**/*.pem)", "/srv/proj/b.pem", true, true},
+		{"Read(*.pem)", "/srv/proj/a/b.pem", true, true},
+		{"Read(a/*.pem)", "/srv/proj/a/b.pem", true, true},
+		{"Read(a/*.pem)", "/srv/proj/a/c/b.pem", false, false},
 		{"Read(//etc/**)", "/etc/passwd", true, true},
-		{"Read(//etc/**)", "/work/proj/etc/passwd", false, false},
-		{"Read(/etc/**)", "/work/proj/etc/passwd", true, true},
+		{"Read(//etc/**)", "/srv/proj/etc/passwd", false, false},
+		{"Read(/etc/**)", "/srv/proj/etc/passwd", true, true},
 		{"Read(/etc/**)", "/etc/passwd", false, false},
 		{"Read(~/keys/**)", "/home/ann/keys/id", true, true},
 		{"Read(~/keys)", "~/keys/id", true, true},
 		{"Read(~/**)", "/home/anna/x", false, false},
-		{"Read(../other/**)", "/work/other/x", true, true},
-		{"Read(src/[ab].go)", "/work/proj/src/a.go", true, true},
-		{"Read(src/[.go)", "/work/proj/src/[.go", true, true},
+		{"Read(../other/**)", "/srv/other/x", true, true},
+		{"Read(src/[ab].go)", "/srv/proj/src/a.go", true, true},
+		{"Read(src/[.go)", "/srv/proj/src/[.go", true, true},
 		{"Read(src/**)", "src/../../etc/x", false, false},
 		{"Read(secrets/**)", "src/../secrets/x", true, true},
 		{"Read(secrets/**)", "secrets//x", true, true},
-		{"Read(**)", "/work/proj/x", true, true},
-		{"Read(/**)", "/work/proj/x", true, true},
+		{"Read(**)", "/srv/proj/x", true, true},
+		{"Read(/**)", "/srv/proj/x", true, true},
 		{"Read(//**)", "/any/where", true, true},
 	} {
 		p := policy(Bypass)
 		p.Deny = rules(t, x.rule)
 		want := map[bool]Behavior{true: Deny, false: Allow}
 		check(t, p, tool("Read", "file_path", x.path), want[x.deny])
-		p = Policy{Dirs: []string{"/work/proj"}, Home: "/home/ann", Allow: rules(t, strings.Replace(x.rule, "Read", "Edit", 1))}
+		p = Policy{Dirs: []string{"/srv/proj"}, Home: "/home/ann", Allow: rules(t, strings.Replace(x.rule, "Read", "Edit", 1))}
 		want = map[bool]Behavior{true: Allow, false: Ask}
 		check(t, p, tool("Write", "file_path", x.path, "content", ""), want[x.allow])
 	}
@@ -85,7 +85,7 @@ func TestPathToolsAndRuleFamilies(t *testing.T) {
 	}{
 		{"", "", tool("Read", "file_path", "a.go"), Allow},
 		{"", "", tool("Read", "file_path", "../a.go"), Ask},
-		{"", "", tool("Read", "file_path", "/work/proj-evil/a"), Ask},
+		{"", "", tool("Read", "file_path", "/srv/proj-evil/a"), Ask},
 		{"", "", tool("Read", "file_path", "~/a"), Ask},
 		{"", "", tool("Read"), Deny},
 		{"", "", tool("Glob", "pattern", "**/*.go"), Allow},
@@ -146,8 +146,8 @@ func TestOtherToolsAndRules(t *testing.T) {
 		{"", "", tool("SendMessage", "to", "bob"), Allow},
 		{"", "", tool("mcp__git__log"), Ask},
 		{"", "", Request{Tool: "mcp__git__log", ReadOnly: true}, Allow},
-		{"", "", Request{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), ReadOnly: true, Cwd: "/work/proj"}, Ask},
-		{"", "", Request{Tool: "Write", Input: json.RawMessage(`{"file_path":"a"}`), ReadOnly: true, Cwd: "/work/proj"}, Ask},
+		{"", "", Request{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), ReadOnly: true, Cwd: "/srv/proj"}, Ask},
+		{"", "", Request{Tool: "Write", Input: json.RawMessage(`{"file_path":"a"}`), ReadOnly: true, Cwd: "/srv/proj"}, Ask},
 		{"", "", tool("WebFetch", "url", "https://a.b/"), Ask},
 		{"", "", tool("AskUserQuestion"), Ask},
 		{"deny", "Agent(Explore)", tool("Agent", "subagent_type", "explore"), Deny},
@@ -160,7 +160,7 @@ func TestOtherToolsAndRules(t *testing.T) {
 		{"deny", "Agent(model:opus)", tool("Agent", "model", "sonnet"), Allow},
 		{"deny", "Agent(isolation:*)", tool("Agent", "isolation", "worktree"), Deny},
 		{"deny", "Agent(isolation:*)", tool("Agent"), Allow},
-		{"deny", "Bash(run_in_background:true)", Request{Tool: "Bash", Input: json.RawMessage(`{"command":"ls","run_in_background":true}`), Cwd: "/work/proj"}, Deny},
+		{"deny", "Bash(run_in_background:true)", Request{Tool: "Bash", Input: json.RawMessage(`{"command":"ls","run_in_background":true}`), Cwd: "/srv/proj"}, Deny},
 		{"deny", "Bash(run_in_background:true)", bash("ls"), Allow},
 		{"allow", "Agent(model:opus)", tool("mcp__a__b", "model", "opus"), Ask},
 		{"deny", "SendMessage(bob)", tool("SendMessage", "to", "bob"), Deny},
@@ -218,9 +218,9 @@ func TestInputThatTwoReadersMayReadDifferentlyIsDenied(t *testing.T) {
 		`{"file_path":"a","file_path":"/etc/x"}`, `{"file_path":"a","FILE_PATH":"/etc/x"}`, `[]`, `"a"`, `{`, `{"file_path":"a"} {}`, `{"file_path":"a"}x`, `{"file_path":"a\u0000b"}`, `{"file_path":1}`, `{"a":`, `null`,
 	} {
 		p := policy(Bypass)
-		if d := Decide(p, Request{Tool: "Read", Input: json.RawMessage(in), Cwd: "/work/proj"}); d.Behavior != Deny {
+		if d := Decide(p, Request{Tool: "Read", Input: json.RawMessage(in), Cwd: "/srv/proj"}); d.Behavior != Deny {
 			t.Errorf("%s: %+v, want deny", in, d)
 		}
 	}
-	check(t, policy(Default), Request{Tool: "Read", Input: json.RawMessage(`{"File_Path":"/etc/x"}`), Cwd: "/work/proj"}, Ask)
+	check(t, policy(Default), Request{Tool: "Read", Input: json.RawMessage(`{"File_Path":"/etc/x"}`), Cwd: "/srv/proj"}, Ask)
 }

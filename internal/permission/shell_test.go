@@ -31,7 +31,7 @@ func TestCommandsThatAreNotReadOnlyAsk(t *testing.T) {
 		"PATH=. ls", "LD_PRELOAD=./x ls", "GIT_EXTERNAL_DIFF=x git diff", "GIT_PAGER=sh git log", "PATH=.", "IFS=x", "https_proxy=x ls", "env PATH=. ls", "env -S 'rm x'", "./ls", "/bin/ls", "$X ls", "l*s",
 		"env", "printenv", "ls() { rm x; }; ls", "alias ls=rm; ls", "export PATH=.", "source x", ". x", "eval ls", "exec ls", "bash -c ls", "xargs cat", "ls | xargs rm", "sudo ls",
 		// Paths outside.
-		"cat /etc/passwd", "cat ../x", "cat ~/.ssh/id_rsa", "cat ~root/x", "ls /", "ls /work/proj-evil", "cat a/../../x", "cd .. && ls", "cd /etc && cat passwd", "cd sub && cat ../../x",
+		"cat /etc/passwd", "cat ../x", "cat ~/.ssh/id_rsa", "cat ~root/x", "ls /", "ls /srv/proj-evil", "cat a/../../x", "cd .. && ls", "cd /etc && cat passwd", "cd sub && cat ../../x",
 		"cd - && ls", "cd $X && ls", "cd; ls", "grep -r x ..", "grep -f/etc/passwd x", "grep -f /etc/passwd x", "cat < /etc/passwd", "head --lines=1 /etc/passwd", "git -C /tmp status", "diff --from-file=/etc/passwd a", "cat ../*",
 		"pushd /etc; ls", "wc --files0-from=/etc/passwd", "for d in a b; do cd ..; cat x; done",
 		"jq -f /etc/passwd a", "jq -n --rawfile a /etc/passwd '$a'", "cd sub; cat ../../etc/x", "(cd /tmp; ls)", "cat a\\\n/../../x",
@@ -74,7 +74,7 @@ func TestDenyMatchesAtEveryDepth(t *testing.T) {
 		"env -S 'curl x'", "xargs curl", "ls | xargs -n 1 curl", "sudo curl x", "sudo -u root curl x", "doas curl x", "exec curl x", "setsid curl x", "ionice -c 2 curl x", "watch -n 1 curl x", "watch 'curl x'", "flock f curl x", "busybox curl x",
 		"nohup nice timeout 5 curl x", "bash -c 'curl x'", "bash -lc 'ls; curl x'", "bash -c -- 'curl x'", "sh -c \"curl x\"", "/bin/sh -c 'curl x'", "sudo bash -c 'curl x'", "eval curl x", "eval 'curl x'", "eval \"curl\" x", "trap 'curl x' EXIT", "find . -exec curl {} \\;", "find . -execdir sh -c 'curl x' \\;",
 		"git push", "git push --force", "ls;git push", many + "curl x", "flock f -c 'curl x'", "su -c 'curl x'", "bash <<< x; curl x",
-		"cat .env", "cat ./.env", "cat sub/.env", "cd sub && cat .env", "head -n1 /work/proj/.env", "cat < .env", "grep x .env", "cp .env out", "cat --x=.env", "python .env",
+		"cat .env", "cat ./.env", "cat sub/.env", "cd sub && cat .env", "head -n1 /srv/proj/.env", "cat < .env", "grep x .env", "cp .env out", "cat --x=.env", "python .env",
 		"echo x > /etc/cron", "echo x >> /etc/a/b", "tee /etc/x", "cp a /etc/x", "sed -i s/a/b/ /etc/x", "cd /etc && touch x", "mv a /etc/",
 		"c''url$x", "$x curl y", "cu${x}rl y", "cu$(true)rl y", "git $x push",
 		// What does not parse, or not safely, is searched for the words.
@@ -123,10 +123,10 @@ func TestBareBashAllowsWhatItCanJudge(t *testing.T) {
 func TestCriticalRemovalsAreNeverAutoApproved(t *testing.T) {
 	for _, c := range []string{
 		"rm -rf /", "rm -rf /*", "rm -rf /etc", "rm -rf /usr/", "rm -rf ~", "rm -rf ~/", "rm -rf ~/*", "rm -rf $HOME", "rm -rf \"$HOME\"/*", "rm -rf .", "rm -rf ./", "rm -rf ..", "rm -rf *", "rm -rf ./*", "rm -rf .*",
-		"rm -rf /work/proj", "rm -rf /work/proj/", "rm -rf /work", "rm -rf /work/proj/*", "rm -rf /work/*", "rm -rf /home/ann", "rm -rf /home", "rm -rf \"$D\"/*", "rm -rf $D/x", "rm -rf \"$D\"/", "rm -rf ${D}*", "rm -rf ${D:-}/x",
+		"rm -rf /srv/proj", "rm -rf /srv/proj/", "rm -rf /srv", "rm -rf /srv/proj/*", "rm -rf /srv/*", "rm -rf /home/ann", "rm -rf /home", "rm -rf \"$D\"/*", "rm -rf $D/x", "rm -rf \"$D\"/", "rm -rf ${D}*", "rm -rf ${D:-}/x",
 		"cd / && rm -rf *", "cd ..; rm -rf *", "cd $X; rm -rf *", "cd \"$X\" && rm -rf .", "rmdir /etc", "ls; rm -rf /", "echo $(rm -rf /)", "echo `rm -rf /`", "cat <(rm -rf /)", "sudo rm -rf /", "env rm -rf /", "nohup rm -rf / &", "bash -c 'rm -rf /'",
-		"eval 'rm -rf /'", "\\rm -rf /", "/bin/rm -rf /", "r''m -rf /", "find / -delete", "find . -delete", "find ~ -name x -exec rm -rf / \\;", "rm -rf a /", "rm -rf -- /", "rm -rf --no-preserve-root /", "rm -rf {/etc,/usr}", "rm -rf a{,/../..}", "rm -rf /work/proj/sub/..",
-		"true && (cd / ; rm -rf *)", "if true; then rm -rf /; fi", "for d in a b; do cd ..; rm -rf *; done", "f() { rm -rf /; }; f", "rm -rf //", "rm -rf /./", "rm -rf /etc/*", "rm -rf /work/proj/[a-z]*/../..", "rm -rf '/'", "rm -rf \"/\"", "trap 'rm -rf /' EXIT", "timeout 5 rm -rf /", "xargs rm -rf /", "r${x}m -rf /", "su$(true)do rm -rf /", "sudo r$x\"\"m -rf /",
+		"eval 'rm -rf /'", "\\rm -rf /", "/bin/rm -rf /", "r''m -rf /", "find / -delete", "find . -delete", "find ~ -name x -exec rm -rf / \\;", "rm -rf a /", "rm -rf -- /", "rm -rf --no-preserve-root /", "rm -rf {/etc,/usr}", "rm -rf a{,/../..}", "rm -rf /srv/proj/sub/..",
+		"true && (cd / ; rm -rf *)", "if true; then rm -rf /; fi", "for d in a b; do cd ..; rm -rf *; done", "f() { rm -rf /; }; f", "rm -rf //", "rm -rf /./", "rm -rf /etc/*", "rm -rf /srv/proj/[a-z]*/../..", "rm -rf '/'", "rm -rf \"/\"", "trap 'rm -rf /' EXIT", "timeout 5 rm -rf /", "xargs rm -rf /", "r${x}m -rf /", "su$(true)do rm -rf /", "sudo r$x\"\"m -rf /",
 	} {
 		for _, m := range []Mode{Default, AcceptEdits, Plan, Bypass} {
 			p := policy(m)
@@ -135,7 +135,7 @@ func TestCriticalRemovalsAreNeverAutoApproved(t *testing.T) {
 		}
 		check(t, policy(DontAsk), bash(c), Deny)
 	}
-	for _, c := range []string{"rm x", "rm -rf sub", "rm -rf sub/*", "rm -rf ./build", "rm *.o", "rm -rf /work/proj/out", "rm -rf \"$D\"", "rm -rf ${D:?}/x", "rm -rf \"${D:?unset}\"/*", "rm -f /tmp/a/b", "cd sub && rm -rf *", "echo rm -rf /", "find sub -delete", "echo '$(rm -rf /)'"} {
+	for _, c := range []string{"rm x", "rm -rf sub", "rm -rf sub/*", "rm -rf ./build", "rm *.o", "rm -rf /srv/proj/out", "rm -rf \"$D\"", "rm -rf ${D:?}/x", "rm -rf \"${D:?unset}\"/*", "rm -f /tmp/a/b", "cd sub && rm -rf *", "echo rm -rf /", "find sub -delete", "echo '$(rm -rf /)'"} {
 		check(t, policy(Bypass), bash(c), Allow)
 	}
 }
@@ -174,7 +174,7 @@ func TestWorkingDirectoryIsFollowed(t *testing.T) {
 		"cd sub && cd ../.. && ls":         Ask,
 		"(cd sub && ls) && cat x":          Allow,
 		"cd sub | cat ../x":                Ask,
-		"cd /work/proj/a && cat ../b":      Allow,
+		"cd /srv/proj/a && cat ../b":      Allow,
 		"cd a && cd b && cat ../../c":      Allow,
 		"cd a && cd b && cat ../../../c":   Ask,
 		"if cd a; then cat ../x; fi":       Ask,
