@@ -174,7 +174,7 @@ func TestWorkingDirectoryIsFollowed(t *testing.T) {
 		"cd sub && cd ../.. && ls":         Ask,
 		"(cd sub && ls) && cat x":          Allow,
 		"cd sub | cat ../x":                Ask,
-		"cd /srv/proj/a && cat ../b":      Allow,
+		"cd /srv/proj/a && cat ../b":       Allow,
 		"cd a && cd b && cat ../../c":      Allow,
 		"cd a && cd b && cat ../../../c":   Ask,
 		"if cd a; then cat ../x; fi":       Ask,
