@@ -2,8 +2,6 @@ package actors
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -106,11 +104,6 @@ type Coordinator struct {
 	changed chan struct{}                       // closed and replaced when an agent may have gone quiet; guarded by mu
 }
 
-type callKey struct {
-	parent mailbox.AgentID
-	call   string
-}
-
 // New returns a coordinator for the agents in o.Store. They can be found at
 // once; nothing runs before Start.
 func New(o Options) *Coordinator {
@@ -149,68 +142,6 @@ func (c *Coordinator) Start(ctx context.Context) error {
 		h.ref.Tell(look{})
 	}
 	return errors.Join(errs...)
-}
-
-// revive gives an agent a host if it has none and something to live for.
-// reviving is held.
-func (c *Coordinator) revive(t *transcript.Transcript) error {
-	life := t.Life()
-	c.index(life.Spec)
-	switch {
-	case life.Spec.Role == transcript.User, c.lookup(t.ID()) != nil:
-		return nil
-	case life.Closed && !c.missed(t):
-		return nil
-	}
-	if err := t.Reopen(wakeRole(life)); err != nil {
-		return err
-	}
-	_, err := c.host(c.scope, t, life.Incarnation+1)
-	return err
-}
-
-// willRead says whether mail to an agent leads to a turn. One that has ended
-// because it was done does not miss what was on its way then; one that was
-// stopped stays so until it is written to again.
-func willRead(l transcript.Life) bool {
-	if l.Spec.Role == transcript.User {
-		return false
-	}
-	return !l.Closed || l.Outcome == transcript.Completed && !l.Spec.OneShot
-}
-
-// missed reports whether an agent has ended without mail that is to wake it.
-func (c *Coordinator) missed(t *transcript.Transcript) bool {
-	l := t.Life()
-	return l.Closed && willRead(l) && len(t.Unread()) > 0
-}
-
-// rouse brings an agent without a host to life if there is work for it: one
-// whose mail came after its end, or whose host was given up.
-func (c *Coordinator) rouse(t *transcript.Transcript) {
-	if !c.live.Load() || t.Spec().Role == transcript.User || !t.HasWork() && !c.missed(t) {
-		return
-	}
-	c.change(func() {
-		c.reviving.Lock()
-		defer c.reviving.Unlock()
-		if err := c.revive(t); err != nil {
-			c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", DisplayName(t.Spec()), err)})
-		}
-	})
-}
-
-// change is work without which the swarm is not quiet, although no host does it.
-func (c *Coordinator) change(f func()) {
-	c.changing.Add(1)
-	begun := c.work(func() {
-		defer c.Stir()
-		defer c.changing.Add(-1)
-		f()
-	})
-	if !begun {
-		c.changing.Add(-1)
-	}
 }
 
 // work runs f in a goroutine that Shutdown waits for, unless it has begun.
@@ -277,73 +208,8 @@ func (c *Coordinator) create(scope context.Context, spec transcript.Spec) (*tran
 	return t, wait, err
 }
 
-// NameTakenError reports a spawn under a name that another agent has.
-type NameTakenError struct {
-	Name  string
-	Owner mailbox.AgentID
-}
-
-func (e *NameTakenError) Error() string {
-	return fmt.Sprintf("the name %q belongs to agent %s: choose another, or send it a message", e.Name, e.Owner)
-}
-
 // ErrShutDown is what a coordinator answers that has been stopped.
 var ErrShutDown = errors.New("the session is shutting down")
-
-// reserve takes the agent's name and its place among the session's agents.
-func (c *Coordinator) reserve(spec transcript.Spec) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return ErrShutDown
-	}
-	if limit := c.opts.Policy.maxAgents(); limit > 0 && c.made >= limit && spec.Role != transcript.Lead {
-		return fmt.Errorf("this session has made %d agents, which is its limit: work with those it has", limit)
-	}
-	if owner, taken := c.names[strings.ToLower(spec.Name)]; taken && spec.Name != "" {
-		return &NameTakenError{Name: spec.Name, Owner: owner}
-	}
-	c.indexLocked(spec)
-	return nil
-}
-
-func (c *Coordinator) index(spec transcript.Spec) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.indexLocked(spec)
-}
-
-func (c *Coordinator) indexLocked(spec transcript.Spec) {
-	if _, known := c.names[string(spec.ID)]; !known {
-		c.made++
-	}
-	c.names[string(spec.ID)] = spec.ID
-	if spec.Name != "" {
-		c.names[strings.ToLower(spec.Name)] = spec.ID
-	}
-	if spec.Call != "" {
-		c.calls[callKey{spec.Parent, spec.Call}] = spec.ID
-	}
-}
-
-// MadeBy returns the agent that a tool call of parent has made, if it has.
-func (c *Coordinator) MadeBy(parent mailbox.AgentID, call string) (mailbox.AgentID, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	id, ok := c.calls[callKey{parent, call}]
-	return id, ok
-}
-
-// Find returns the agent that a name or id means. Case is ignored.
-func (c *Coordinator) Find(name string) (*transcript.Transcript, bool) {
-	c.mu.Lock()
-	id, ok := c.names[strings.ToLower(strings.TrimPrefix(name, "@"))]
-	c.mu.Unlock()
-	if !ok {
-		return nil, false
-	}
-	return c.opts.Store.Get(id)
-}
 
 // Look tells an agent's host to see whether there is work. It never blocks and
 // may be called any number of times. An agent that has no host gets one if it
@@ -442,46 +308,6 @@ func (c *Coordinator) Background(id mailbox.AgentID) error {
 	return nil
 }
 
-// FinalError reports an agent that cannot be woken again.
-type FinalError struct {
-	Name   string
-	Reason string
-}
-
-func (e *FinalError) Error() string {
-	return fmt.Sprintf("%s cannot be woken again (%s); start a new agent for more work", e.Name, e.Reason)
-}
-
-// Wake lets an agent that has ended work again, with the same id, conversation,
-// tools, model and mode, in the background. The caller has something for it to
-// do, a message. It does nothing for an agent that has not ended.
-func (c *Coordinator) Wake(t *transcript.Transcript) error {
-	c.reviving.Lock()
-	defer c.reviving.Unlock()
-	life := t.Life()
-	name := DisplayName(life.Spec)
-	switch {
-	case !life.Closed:
-		return nil
-	case life.Reason == agent.ErrKilled.Error():
-		return &FinalError{Name: name, Reason: life.Reason}
-	case life.Spec.OneShot:
-		return &FinalError{Name: name, Reason: life.Spec.Type + " agents answer once"}
-	}
-	if err := t.Reopen(wakeRole(life)); err != nil || c.kernel == nil {
-		return err // before Start nobody runs; Start brings it to life
-	}
-	return c.revive(t)
-}
-
-// wakeRole is the role in which an agent that has ended works again.
-func wakeRole(l transcript.Life) transcript.Role {
-	if l.Spec.Role == transcript.Foreground {
-		return transcript.Background // nobody waits for it any more
-	}
-	return l.Spec.Role
-}
-
 func (c *Coordinator) lookup(id mailbox.AgentID) *host {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -525,55 +351,8 @@ func (c *Coordinator) running() []string {
 	return names
 }
 
-// Quiet returns when no agent has work, no turn runs and no message between
-// agents of this session is on its way.
-func (c *Coordinator) Quiet(ctx context.Context) error {
-	for {
-		changed := c.whenChanged()
-		if c.isQuiet() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// isQuiet looks at one agent after the other; what it saw holds only if none
-// began to live and no turn ended meanwhile.
-func (c *Coordinator) isQuiet() bool {
-	before := c.moves.Load()
-	if c.anyBusy() { // said at once, at little cost
-		return false
-	}
-	// Mail first: once it has arrived, its receiver has work.
-	for _, e := range c.opts.Store.Pending() {
-		if t, ok := c.opts.Store.Get(e.To.Agent); ok && willRead(t.Life()) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(c.opts.Store.All(), c.missed) && !c.anyBusy() && c.moves.Load() == before
-}
-
 func (c *Coordinator) anyBusy() bool {
 	return c.changing.Load() > 0 || slices.ContainsFunc(c.all(), (*host).busy)
-}
-
-// Rest returns when an agent runs no turn.
-func (c *Coordinator) Rest(ctx context.Context, id mailbox.AgentID) error {
-	for {
-		changed := c.whenChanged()
-		if h := c.lookup(id); h == nil || !h.running.Load() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // whenChanged returns a channel that is closed at the next Stir.
@@ -583,61 +362,8 @@ func (c *Coordinator) whenChanged() <-chan struct{} {
 	return c.changed
 }
 
-// Stir wakes those who wait for Quiet, to look again.
-func (c *Coordinator) Stir() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
-
 func (c *Coordinator) publish(t *transcript.Transcript, f event.Fact) {
 	c.opts.Events.Publish(Describe(t.Spec()), f)
-}
-
-// Describe returns what events say of an agent.
-func Describe(s transcript.Spec) event.Agent {
-	return event.Agent{ID: s.ID, Name: DisplayName(s), Type: s.Type, Color: s.Color, Parent: s.Parent, Call: s.Call}
-}
-
-// DisplayName is how people and other agents see an agent.
-func DisplayName(s transcript.Spec) string {
-	switch {
-	case s.Role == transcript.Lead:
-		return LeadName
-	case s.Name != "":
-		return s.Name
-	}
-	return string(s.ID)
-}
-
-// NewID returns an id that no agent of the session has. It begins with name, as
-// far as an id can, so that people can tell agents apart and type their ids.
-func (c *Coordinator) NewID(name string) mailbox.AgentID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for { // eight digits are few enough to type and too few to be sure of
-		id := newID(name)
-		if _, taken := c.names[string(id)]; !taken {
-			return id
-		}
-	}
-}
-
-func newID(name string) mailbox.AgentID {
-	var b [4]byte
-	rand.Read(b[:]) // never fails
-	token := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r == '-', r == '_', r == ' ', r == '.', r == ':':
-			return '-'
-		}
-		return -1
-	}, strings.ToLower(name))
-	token = strings.Trim(token[:min(len(token), 24)], "-")
-	return mailbox.AgentID(first(token, "agent") + "-" + hex.EncodeToString(b[:]))
 }
 
 // grace is how long a stop waits for a turn before it reports it as stuck.

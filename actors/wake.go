@@ -1,0 +1,98 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+)
+
+// revive gives an agent a host if it has none and something to live for.
+// reviving is held.
+func (c *Coordinator) revive(t *transcript.Transcript) error {
+	life := t.Life()
+	c.index(life.Spec)
+	switch {
+	case life.Spec.Role == transcript.User, c.lookup(t.ID()) != nil:
+		return nil
+	case life.Closed && !c.missed(t):
+		return nil
+	}
+	if err := t.Reopen(wakeRole(life)); err != nil {
+		return err
+	}
+	_, err := c.host(c.scope, t, life.Incarnation+1)
+	return err
+}
+
+// willRead says whether mail to an agent leads to a turn. One that has ended
+// because it was done does not miss what was on its way then; one that was
+// stopped stays so until it is written to again.
+func willRead(l transcript.Life) bool {
+	if l.Spec.Role == transcript.User {
+		return false
+	}
+	return !l.Closed || l.Outcome == transcript.Completed && !l.Spec.OneShot
+}
+
+// missed reports whether an agent has ended without mail that is to wake it.
+func (c *Coordinator) missed(t *transcript.Transcript) bool {
+	l := t.Life()
+	return l.Closed && willRead(l) && len(t.Unread()) > 0
+}
+
+// rouse brings an agent without a host to life if there is work for it: one
+// whose mail came after its end, or whose host was given up.
+func (c *Coordinator) rouse(t *transcript.Transcript) {
+	if !c.live.Load() || t.Spec().Role == transcript.User || !t.HasWork() && !c.missed(t) {
+		return
+	}
+	c.change(func() {
+		c.reviving.Lock()
+		defer c.reviving.Unlock()
+		if err := c.revive(t); err != nil {
+			c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", DisplayName(t.Spec()), err)})
+		}
+	})
+}
+
+// FinalError reports an agent that cannot be woken again.
+type FinalError struct {
+	Name   string
+	Reason string
+}
+
+func (e *FinalError) Error() string {
+	return fmt.Sprintf("%s cannot be woken again (%s); start a new agent for more work", e.Name, e.Reason)
+}
+
+// Wake lets an agent that has ended work again, with the same id, conversation,
+// tools, model and mode, in the background. The caller has something for it to
+// do, a message. It does nothing for an agent that has not ended.
+func (c *Coordinator) Wake(t *transcript.Transcript) error {
+	c.reviving.Lock()
+	defer c.reviving.Unlock()
+	life := t.Life()
+	name := DisplayName(life.Spec)
+	switch {
+	case !life.Closed:
+		return nil
+	case life.Reason == agent.ErrKilled.Error():
+		return &FinalError{Name: name, Reason: life.Reason}
+	case life.Spec.OneShot:
+		return &FinalError{Name: name, Reason: life.Spec.Type + " agents answer once"}
+	}
+	if err := t.Reopen(wakeRole(life)); err != nil || c.kernel == nil {
+		return err // before Start nobody runs; Start brings it to life
+	}
+	return c.revive(t)
+}
+
+// wakeRole is the role in which an agent that has ended works again.
+func wakeRole(l transcript.Life) transcript.Role {
+	if l.Spec.Role == transcript.Foreground {
+		return transcript.Background // nobody waits for it any more
+	}
+	return l.Spec.Role
+}
