@@ -56,6 +56,9 @@ var may = map[string][]string{
 	// 4: how they work together
 	"team": {"actors", "internal/transcript", "mailbox", "tool"},
 
+	"team/board":         {"mailbox"},
+	"team/board/kvboard": {"team/board"},
+
 	// 5: composition
 	"": {
 		"actors", "defs", "event", "internal/agent", "internal/journal", "internal/natsd", "internal/permission",
@@ -73,6 +76,7 @@ var may = map[string][]string{
 	"internal/journal/journaltest": {"internal/journal"},
 	"mailbox/mailboxtest":          {"mailbox"},
 	"model/modeltest":              {"model"},
+	"team/board/boardtest":         {"team/board"},
 	"tool/tooltest":                {"tool"},
 	"internal/archtest":            {},
 }
@@ -82,7 +86,7 @@ var may = map[string][]string{
 var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
-	"github.com/nats-io/nats.go":             {"", "internal/natsd", "mailbox/natsbox"},
+	"github.com/nats-io/nats.go":             {"", "internal/natsd", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
 	"charm.land":                             {"cmd/swarm"},

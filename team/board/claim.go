@@ -1,0 +1,169 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Claim gives a task to a member. A member that has it already gets a longer
+// lease.
+func (b *Board) Claim(ctx context.Context, by Member, id ID) (Task, error) {
+	return b.Change(ctx, id, func(t *Task) error { return b.claim(t, by) })
+}
+
+func (b *Board) claim(t *Task, by Member) error {
+	switch {
+	case t.Status == Completed:
+		return &TakenError{ID: t.ID, Owner: t.Owner + ", who has completed it"}
+	case t.Claim != nil && !t.Claim.heldBy(by.Address) && time.Now().Before(t.Claim.Until):
+		return &TakenError{ID: t.ID, Owner: t.Owner}
+	case len(t.BlockedBy) > 0:
+		return &BlockedError{ID: t.ID, By: t.BlockedBy}
+	case t.Writes && !by.Writes:
+		return &UnfitError{ID: t.ID, Name: by.Name}
+	case t.Claim == nil && t.Owner != "" && t.Owner != by.Name:
+		return &TakenError{ID: t.ID, Owner: t.Owner} // it was given to somebody who has not begun
+	}
+	t.Status, t.Owner = InProgress, by.Name
+	t.Claim = &Claim{Agent: by.Address.Agent, Incarnation: by.Address.Incarnation, Until: time.Now().Add(b.opts.Lease)}
+	return nil
+}
+
+// Next claims the free task with the lowest id that the member can do: one that
+// was given to it first. Without one the error is ErrNothingFree.
+func (b *Board) Next(ctx context.Context, by Member) (Task, error) {
+	for _, mine := range []bool{true, false} {
+		for _, t := range b.List() {
+			if !t.free() || (t.Owner == by.Name) != mine || t.Owner != "" && !mine || t.Writes && !by.Writes {
+				continue
+			}
+			got, err := b.Claim(ctx, by, t.ID)
+			if taken := new(TakenError); errors.As(err, &taken) {
+				continue // somebody was faster
+			}
+			return got, err
+		}
+	}
+	return Task{}, ErrNothingFree
+}
+
+// Assign gives a task to a member without claiming it: it shows the owner, and
+// nobody else can take it. Only the lead may take a task from who works on it.
+func (b *Board) Assign(ctx context.Context, by, to Member, id ID) (Task, error) {
+	return b.Change(ctx, id, func(t *Task) error {
+		switch {
+		case t.Status == Completed:
+			return &TakenError{ID: t.ID, Owner: t.Owner + ", who has completed it"}
+		case t.Claim != nil && !t.Claim.heldBy(by.Address) && !by.Lead:
+			return &TakenError{ID: t.ID, Owner: t.Owner}
+		case t.Writes && !to.Writes:
+			return &UnfitError{ID: t.ID, Name: to.Name}
+		case t.Owner == to.Name:
+			return nil
+		}
+		t.Owner, t.Claim, t.Status = to.Name, nil, Pending
+		return nil
+	})
+}
+
+// Finish completes a task. Only the incarnation that has claimed it may, or the
+// lead for one that nobody works on.
+func (b *Board) Finish(ctx context.Context, by Member, id ID) (Task, error) {
+	return b.Change(ctx, id, func(t *Task) error {
+		if err := mayMove(*t, by); err != nil {
+			return err
+		}
+		t.Status, t.Claim = Completed, nil
+		return nil
+	})
+}
+
+// Drop gives a task back: it can be taken again.
+func (b *Board) Drop(ctx context.Context, by Member, id ID) (Task, error) {
+	return b.Change(ctx, id, func(t *Task) error {
+		if err := mayMove(*t, by); err != nil {
+			return err
+		}
+		t.Status, t.Claim, t.Owner = Pending, nil, ""
+		return nil
+	})
+}
+
+// Delete takes a task off the board. What waited for it waits no longer.
+func (b *Board) Delete(ctx context.Context, by Member, id ID) error {
+	_, err := b.Change(ctx, id, func(t *Task) error {
+		if t.Claim != nil && !by.Lead && !t.Claim.heldBy(by.Address) {
+			return &LostError{ID: t.ID, Owner: t.Owner}
+		}
+		t.Status, t.Claim = Deleted, nil
+		return nil
+	})
+	return err
+}
+
+// mayMove says whether a member may move a task on.
+func mayMove(t Task, by Member) error {
+	switch {
+	case t.Claim.heldBy(by.Address):
+		return nil
+	case t.Claim == nil && (by.Lead || t.Status == Completed && t.Owner == by.Name):
+		return nil
+	case t.Claim == nil:
+		return &LostError{ID: t.ID}
+	}
+	return &LostError{ID: t.ID, Owner: t.Owner}
+}
+
+// Tend renews the claims of incarnations that live and offers again what others
+// held past their lease. Call it a few times within a lease.
+func (b *Board) Tend(ctx context.Context, lives func(mailbox.Address) bool) error {
+	var errs []error
+	for _, t := range b.List() {
+		if t.Claim == nil {
+			continue
+		}
+		holder := mailbox.Address{Agent: t.Claim.Agent, Incarnation: t.Claim.Incarnation}
+		switch alive := lives(holder); {
+		case alive && time.Until(t.Claim.Until) < b.opts.Lease/2:
+			errs = append(errs, b.renew(ctx, holder, t.ID))
+		case !alive && time.Now().After(t.Claim.Until):
+			errs = append(errs, b.revoke(ctx, holder, t.ID))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Release offers again what an agent that has ended holds, without waiting for
+// its leases to run out.
+func (b *Board) Release(ctx context.Context, agent mailbox.AgentID) error {
+	var errs []error
+	for _, t := range b.List() {
+		if t.Claim != nil && t.Claim.Agent == agent {
+			errs = append(errs, b.revoke(ctx, mailbox.Address{Agent: agent, Incarnation: t.Claim.Incarnation}, t.ID))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (b *Board) renew(ctx context.Context, holder mailbox.Address, id ID) error {
+	_, err := b.Change(ctx, id, func(t *Task) error {
+		if t.Claim.heldBy(holder) {
+			t.Claim.Until = time.Now().Add(b.opts.Lease)
+		}
+		return nil
+	})
+	return err
+}
+
+func (b *Board) revoke(ctx context.Context, holder mailbox.Address, id ID) error {
+	_, err := b.Change(ctx, id, func(t *Task) error {
+		if t.Claim.heldBy(holder) {
+			t.Status, t.Claim, t.Owner = Pending, nil, ""
+		}
+		return nil
+	})
+	return err
+}

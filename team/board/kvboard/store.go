@@ -1,0 +1,110 @@
+// Package kvboard keeps the entries of a task board in a JetStream key-value
+// bucket, so that the processes of a session share one board and any NATS client
+// can read it. Its law is that of board.Store: it passes boardtest.Store.
+package kvboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/actorswarm/swarm/team/board"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Store is one bucket. Its methods may be called from any goroutine.
+type Store struct{ kv jetstream.KeyValue }
+
+// Options adjust a bucket.
+type Options struct {
+	Replicas int // in a cluster; 0 is 1
+}
+
+// Open returns the bucket of that name, which is made if there is none.
+func Open(ctx context.Context, nc *nats.Conn, bucket string, o Options) (*Store, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, fmt.Errorf("kvboard: reach JetStream: %w", err)
+	}
+	kv, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: bucket, Description: "the task list of a team", History: 1, Replicas: max(o.Replicas, 1),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("kvboard: open the bucket %s: %w", bucket, err)
+	}
+	return &Store{kv}, nil
+}
+
+// Get implements board.Store.
+func (s *Store) Get(ctx context.Context, key string) (board.Entry, error) {
+	e, err := s.kv.Get(ctx, key)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return board.Entry{Key: key}, nil
+	case err != nil:
+		return board.Entry{}, fmt.Errorf("kvboard: read %s: %w", key, err)
+	}
+	return board.Entry{Key: key, Value: e.Value(), Revision: e.Revision()}, nil
+}
+
+// Put implements board.Store.
+func (s *Store) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	var err error
+	if revision == 0 {
+		revision, err = s.kv.Create(ctx, key, value)
+	} else {
+		revision, err = s.kv.Update(ctx, key, value, revision)
+	}
+	switch {
+	case conflicts(err):
+		return 0, board.ErrConflict
+	case err != nil:
+		return 0, fmt.Errorf("kvboard: write %s: %w", key, err)
+	}
+	return revision, nil
+}
+
+func conflicts(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrKeyExists) ||
+		errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
+}
+
+// Watch implements board.Store.
+func (s *Store) Watch(ctx context.Context, see func(board.Entry)) (<-chan struct{}, error) {
+	w, err := s.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("kvboard: watch %s: %w", s.kv.Bucket(), err)
+	}
+	ready, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		follow(ctx, w, see, ready)
+	}()
+	select {
+	case <-ready:
+		return done, nil
+	case <-done:
+		return nil, fmt.Errorf("kvboard: the watch of %s ended before it had begun: %w", s.kv.Bucket(), context.Cause(ctx))
+	}
+}
+
+// follow passes on what the watcher brings; a nil entry ends what was there.
+func follow(ctx context.Context, w jetstream.KeyWatcher, see func(board.Entry), ready chan<- struct{}) {
+	for {
+		select {
+		case e, ok := <-w.Updates():
+			switch {
+			case !ok:
+				return
+			case e == nil:
+				close(ready)
+			default:
+				see(board.Entry{Key: e.Key(), Value: e.Value(), Revision: e.Revision()})
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
