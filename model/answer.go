@@ -24,6 +24,12 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
+// Total returns all tokens of a request and its answer: what the conversation
+// takes of the model's window once the answer is part of it.
+func (u Usage) Total() int64 {
+	return u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
+}
+
 // Stop reasons callers branch on; a provider may give others.
 const (
 	StopEndTurn   = "end_turn"

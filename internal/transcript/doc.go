@@ -11,6 +11,10 @@
 //     carried are the bytes that every later request carries.
 //   - One record, one fact. An arrival is message, cursor and mark in one
 //     record; a message is read in the record of the request that carries it.
+//   - A compaction drops nothing from the record. It changes what the next
+//     request carries and never a byte of what a fork began with, and a kept
+//     message keeps its bytes (TestACompactionKeepsTheRecordAndTheTail,
+//     TestACompactionOfAForkLeavesItsPrefix).
 //   - A call has one result. FinishCall takes the first result of a call and
 //     refuses a second.
 //

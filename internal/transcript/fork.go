@@ -70,11 +70,14 @@ func (t *Transcript) forkPoint(placeholder string) (base *talk, m *forkMeta, res
 	for _, c := range k.calls {
 		results = append(results, model.ToolResult(c.ID, placeholder, false))
 	}
-	base = &talk{system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs)}
+	base = &talk{system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted}
 	return base, &forkMeta{Time: time.Now(), Parent: t.ID(), Seq: k.answer}, results, nil
 }
 
 // fork returns the conversation that goes on from k with the given blocks.
 func (k *talk) fork(blocks []byte) *talk {
-	return &talk{system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), pending: [][]byte{blocks}}
+	return &talk{
+		system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted,
+		pending: [][]byte{blocks}, newborn: true, prefix: len(k.msgs),
+	}
 }

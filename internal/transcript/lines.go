@@ -150,10 +150,15 @@ func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 	case *forkMeta:
 		n.Type, n.Subtype, n.Time, n.Message = "user", "fork", m.Time, userOf(raw)
 	case *requestMeta:
-		if len(m.Mail) == 0 {
+		for _, s := range m.Short { // the whole of these has lines of its own
+			raw = raw[min(s.Bytes, len(raw)):]
+		}
+		if len(raw) == 0 {
 			return nil
 		}
 		n.Type, n.Subtype, n.Time, n.Message = "user", "mail", m.Time, userOf(raw)
+	case *compactedMeta:
+		n.Type, n.Subtype, n.Time, n.Message = "system", "compact_boundary", m.Time, userOf(raw)
 	case *answerMeta:
 		n.Type, n.Time, n.Message = "assistant", m.Time, raw
 	case *finishMeta:

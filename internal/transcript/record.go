@@ -30,6 +30,8 @@ const (
 	kindRole    byte = 15 // roleMeta
 	kindAmend   byte = 16 // amendMeta
 	kindFork    byte = 14 // forkMeta + content blocks that follow the parent's conversation
+
+	kindCompacted byte = 17 // compactedMeta + content blocks that stand for what was dropped
 )
 
 type wokeMeta struct {
@@ -67,8 +69,24 @@ type amendMeta struct {
 }
 
 type requestMeta struct {
-	Time time.Time    `json:"t"`
-	Mail []mailbox.ID `json:"mail,omitempty"`
+	Time  time.Time    `json:"t"`
+	Mail  []mailbox.ID `json:"mail,omitempty"`
+	Short []shortMeta  `json:"short,omitempty"` // the record's content begins with these blocks
+}
+
+// shortMeta says that a block stands in for one that was waiting: the first
+// Bytes of what is left of the record's content.
+type shortMeta struct {
+	At    int `json:"at"` // its place among what was waiting
+	Bytes int `json:"n"`
+}
+
+type compactedMeta struct {
+	Time    time.Time   `json:"t"`
+	Keep    int         `json:"keep"`    // messages at the end that are kept
+	Tokens  int64       `json:"tokens"`  // of the conversation before
+	Trigger string      `json:"trigger"` // auto, manual, too_long
+	Usage   model.Usage `json:"usage"`   // of the request that made the summary
 }
 
 type answerMeta struct {

@@ -68,6 +68,7 @@ type Life struct {
 	Steps       int         `json:"steps,omitempty"`   // model answers so far
 	Usage       model.Usage `json:"usage"`
 	ToolUses    int         `json:"tool_uses,omitempty"`
+	Compactions int         `json:"compactions,omitempty"`
 	Outcome     Outcome     `json:"outcome,omitempty"` // of the last ended turn
 	Reason      string      `json:"reason,omitempty"`
 	Result      string      `json:"result,omitempty"` // final text of the last ended turn

@@ -18,6 +18,11 @@ type talk struct {
 	calls   []CallState   // tool calls of the newest answer
 	answer  uint64        // place of the newest answer in the journal
 	final   *model.Answer // the newest answer, if it calls nothing and nothing has followed
+
+	prefix  int     // leading messages of a fork that are its parent's, and its directive
+	newborn bool    // a fork before its first request: the first pending block is its directive
+	counted Counted // by the model, with the newest answer
+	fresh   bool    // compacted, and no request has followed
 }
 
 // apply folds one record. Records of the mail and of the life are not its
@@ -36,11 +41,19 @@ func (k *talk) apply(kind byte, data []byte) error {
 		}
 		k.pending = append(k.pending, slices.Clone(raw))
 	case kindRequest:
-		raw, err := decode(data, &requestMeta{})
+		var m requestMeta
+		raw, err := decode(data, &m)
 		if err != nil {
 			return err
 		}
-		return k.fold(slices.Clone(raw))
+		return k.fold(m.Short, slices.Clone(raw))
+	case kindCompacted:
+		var m compactedMeta
+		raw, err := decode(data, &m)
+		if err != nil {
+			return err
+		}
+		return k.compact(m.Keep, raw)
 	case kindAnswer:
 		var m answerMeta
 		raw, err := decode(data, &m)
@@ -101,6 +114,7 @@ func (k *talk) call(id string) *CallState {
 
 func (k *talk) answered(a *model.Answer) {
 	k.msgs = append(k.msgs, a.Message)
+	k.counted = Counted{Tokens: a.Usage.Total(), Messages: len(k.msgs)}
 	k.calls, k.final = nil, nil
 	for _, c := range a.Calls() {
 		k.calls = append(k.calls, CallState{Call: c})
@@ -122,14 +136,20 @@ func (k *talk) blocks() [][]byte {
 	return append(all, k.pending...)
 }
 
-// fold closes the pending blocks and the given ones into a user message. With
-// nothing new the request repeats an earlier one and there is no message.
-func (k *talk) fold(mail []byte) error {
+// fold closes the pending blocks and the given ones into a user message; raw
+// begins with the blocks that stand in for pending ones. With nothing new the
+// request repeats an earlier one and there is no message.
+func (k *talk) fold(short []shortMeta, raw []byte) error {
 	all := k.blocks()
-	if len(mail) > 0 {
-		all = append(all, mail)
+	rest, err := standIn(all, short, raw)
+	if err != nil {
+		return err
 	}
-	k.pending, k.calls, k.final = nil, nil, nil
+	if len(rest) > 0 {
+		all = append(all, rest)
+	}
+	newborn := k.newborn
+	k.pending, k.calls, k.final, k.newborn, k.fresh = nil, nil, nil, false, false
 	if len(all) == 0 {
 		return nil
 	}
@@ -138,5 +158,20 @@ func (k *talk) fold(mail []byte) error {
 		return fmt.Errorf("transcript: build request: %w", err)
 	}
 	k.msgs = append(k.msgs, msg)
+	if newborn {
+		k.prefix = len(k.msgs)
+	}
 	return nil
+}
+
+// standIn puts the leading blocks of raw in the places of others and returns
+// what follows them.
+func standIn(all [][]byte, short []shortMeta, raw []byte) (rest []byte, err error) {
+	for _, s := range short {
+		if s.At < 0 || s.At >= len(all) || s.Bytes < 0 || s.Bytes > len(raw) {
+			return nil, fmt.Errorf("transcript: recorded request shortens block %d of %d to %d of %d bytes", s.At, len(all), s.Bytes, len(raw))
+		}
+		all[s.At], raw = raw[:s.Bytes:s.Bytes], raw[s.Bytes:]
+	}
+	return raw, nil
 }

@@ -114,6 +114,10 @@ func (l *Life) apply(kind byte, meta any) {
 		l.Active = m.Time
 	case *endMeta:
 		l.TurnOpen, l.Outcome, l.Reason, l.Result, l.Active = false, m.Outcome, m.Reason, m.Text, m.Time
+	case *compactedMeta:
+		l.Compactions++
+		l.Usage = l.Usage.Add(m.Usage)
+		l.Active = m.Time
 	case *amendMeta:
 		l.Spec.Model, l.Spec.Mode, l.Spec.MaxTurns, l.Active = m.Model, m.Mode, m.MaxTurns, m.Time
 	case *roleMeta:
@@ -161,6 +165,8 @@ func metaOf(kind byte) any {
 		return &roleMeta{}
 	case kindAmend:
 		return &amendMeta{}
+	case kindCompacted:
+		return &compactedMeta{}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package transcript_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,6 +122,20 @@ func TestFoldingTheRecordsAgainGivesTheSameTranscript(t *testing.T) {
 				must(t, a.End(transcript.Interrupted, "why", "text", "note"))
 				open = nil
 			},
+			"partial step": func(rt *rapid.T) {
+				if len(open) > 0 {
+					rt.Skip("calls are open")
+				}
+				must(t, admitPart(rt, a))
+				must(t, a.Answer(answer("text")))
+			},
+			"compact": func(rt *rapid.T) {
+				c := transcript.Compaction{Summary: []model.Block{model.Text("in short <b>")}, Trigger: transcript.Auto, Usage: model.Usage{OutputTokens: 7}}
+				if c.Keep, err = tail(rt, a); err != nil {
+					rt.Skip("nothing to compact")
+				}
+				must(t, a.Compact(c))
+			},
 			"checkpoint": func(*rapid.T) { must(t, s.Checkpoint()) },
 			"forget":     func(*rapid.T) { a.Forget() },
 		})
@@ -143,6 +158,43 @@ func TestFoldingTheRecordsAgainGivesTheSameTranscript(t *testing.T) {
 			rt.Fatalf("unread mail differs: %s", d)
 		}
 	})
+}
+
+// admitPart makes a request that lets in a part of what waits.
+func admitPart(rt *rapid.T, a *transcript.Transcript) error {
+	d, err := a.Draft()
+	if err != nil {
+		return err
+	}
+	in := transcript.Intake{Waiting: len(d.Waiting), Short: map[int]model.Block{}}
+	for i := range d.Waiting {
+		if i >= len(d.Results) && rapid.Bool().Draw(rt, "short") {
+			in.Short[i] = model.Text(rapid.StringN(1, 9, -1).Draw(rt, "stand-in"))
+		}
+	}
+	for _, e := range d.Mail[:rapid.IntRange(0, len(d.Mail)).Draw(rt, "mail")] {
+		in.Mail, in.Blocks = append(in.Mail, e.ID), append(in.Blocks, model.Text("cut"))
+	}
+	_, err = a.Admit(in)
+	return err
+}
+
+// tail draws how much a compaction may keep.
+func tail(rt *rapid.T, a *transcript.Transcript) (int, error) {
+	d, err := a.Draft()
+	if err != nil {
+		return 0, err
+	}
+	var may []int
+	for keep := 1; keep < len(d.Messages); keep++ {
+		if d.Messages[len(d.Messages)-keep].Role() == model.RoleAssistant {
+			may = append(may, keep)
+		}
+	}
+	if len(may) == 0 {
+		return 0, errors.New("nothing")
+	}
+	return rapid.SampledFrom(may).Draw(rt, "keep"), nil
 }
 
 func arrive(t testing.TB, s *transcript.Store, seq uint64, body string) mailbox.Arrival {

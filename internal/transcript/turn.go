@@ -71,37 +71,26 @@ func (t *Transcript) prompt(origin, text string) (journal.Ticket, error) {
 
 // Request records the next model request and returns the conversation that it
 // carries: results and prompts that were waiting, and all unread mail as blocks
-// built by frame. It returns when the request is on disk, and everything before
-// it. read are the messages that are new in it.
+// built by frame, whole. It returns when the request is on disk, and everything
+// before it. read are the messages that are new in it. Admit lets in a part.
 func (t *Transcript) Request(frame func([]mailbox.Envelope) []model.Block) (msgs []model.Message, read []mailbox.Envelope, err error) {
-	msgs, read, ticket, err := t.request(frame)
+	t.mu.Lock()
+	read = t.ledger.Unread()
+	in := Intake{}
+	if len(read) > 0 {
+		in.Mail, in.Blocks = idsOf(read), frame(read)
+	}
+	msgs, ticket, err := t.admit(in)
+	t.mu.Unlock()
 	return msgs, read, wait(ticket, err)
 }
 
-func (t *Transcript) request(frame func([]mailbox.Envelope) []model.Block) ([]model.Message, []mailbox.Envelope, journal.Ticket, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.load(); err != nil {
-		return nil, nil, journal.Ticket{}, err
+func idsOf(mail []mailbox.Envelope) []mailbox.ID {
+	ids := make([]mailbox.ID, len(mail))
+	for i, e := range mail {
+		ids[i] = e.ID
 	}
-	if c := t.openCall(); c != nil {
-		return nil, nil, journal.Ticket{}, fmt.Errorf("transcript: request while call %s (%s) has no result", c.ID, c.Name)
-	}
-	mail := t.ledger.Unread()
-	m := &requestMeta{Time: time.Now()}
-	var raw []byte
-	if len(mail) > 0 {
-		raw = joinBlocks(frame(mail))
-		for _, e := range mail {
-			m.Mail = append(m.Mail, e.ID)
-		}
-	}
-	ticket, err := t.add(kindRequest, m, raw)
-	if err != nil {
-		return nil, nil, journal.Ticket{}, err
-	}
-	t.ledger.Read(m.Mail...)
-	return slices.Clip(t.talk.msgs), mail, ticket, nil
+	return ids
 }
 
 func joinBlocks(blocks []model.Block) []byte {

@@ -1,0 +1,108 @@
+package transcript
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// Counted is a size in tokens as the model itself reported it: that of system,
+// tools and the first Messages of the conversation. The zero value is unknown.
+type Counted struct {
+	Tokens   int64
+	Messages int
+}
+
+// Draft is the next model request as it stands: the conversation, and what
+// waits to become its next user message.
+type Draft struct {
+	Messages []model.Message
+	Prefix   int                // leading messages of a fork that never change
+	Counted  Counted            // zero after a compaction, until the model has answered
+	Results  []model.Call       // whose results wait, in order: the first of Waiting
+	Waiting  [][]byte           // encoded blocks: results in call order, then prompts
+	Fixed    bool               // the block after the results is a fork's directive
+	Mail     []mailbox.Envelope // unread
+	Fresh    bool               // compacted, and no request has followed
+}
+
+// Draft returns the next request as it stands. The caller must not change what
+// it holds. Another goroutine may add prompts and mail at any time.
+func (t *Transcript) Draft() (Draft, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.load(); err != nil {
+		return Draft{}, err
+	}
+	k := t.talk
+	d := Draft{
+		Messages: slices.Clip(k.msgs), Prefix: k.prefix, Counted: k.counted,
+		Waiting: k.blocks(), Fixed: k.newborn, Mail: t.ledger.Unread(), Fresh: k.fresh,
+	}
+	for _, c := range k.calls {
+		if c.Done {
+			d.Results = append(d.Results, c.Call)
+		}
+	}
+	return d, nil
+}
+
+// Intake is what a request lets in of a Draft.
+type Intake struct {
+	Waiting int                 // blocks that were waiting in the Draft; 0 takes all there are
+	Short   map[int]model.Block // stand in for waiting blocks, by place
+	Mail    []mailbox.ID        // messages that the request reads; others stay unread
+	Blocks  []model.Block       // these messages as the model sees them, and what else is said
+}
+
+// ErrChanged is the answer to an Intake made from a Draft that is out of date:
+// more is waiting than it knows of. Nothing was recorded; make another.
+var ErrChanged = errors.New("transcript: more has come in since the draft")
+
+// Admit records the next model request with what in lets in, and returns the
+// conversation that it carries. It returns when the request is on disk, and
+// everything before it. The whole of what was shortened stays in the record.
+func (t *Transcript) Admit(in Intake) ([]model.Message, error) {
+	t.mu.Lock()
+	msgs, ticket, err := t.admit(in)
+	t.mu.Unlock()
+	return msgs, wait(ticket, err)
+}
+
+// admit is Admit without the wait. mu is held.
+func (t *Transcript) admit(in Intake) ([]model.Message, journal.Ticket, error) {
+	if err := t.load(); err != nil {
+		return nil, journal.Ticket{}, err
+	}
+	if c := t.openCall(); c != nil {
+		return nil, journal.Ticket{}, fmt.Errorf("transcript: request while call %s (%s) has no result", c.ID, c.Name)
+	}
+	if in.Waiting != 0 && in.Waiting != len(t.talk.blocks()) {
+		return nil, journal.Ticket{}, ErrChanged
+	}
+	m := &requestMeta{Time: time.Now(), Mail: in.Mail}
+	raw := m.shorten(in.Short)
+	ticket, err := t.add(kindRequest, m, append(raw, joinBlocks(in.Blocks)...))
+	if err != nil {
+		return nil, journal.Ticket{}, err
+	}
+	t.ledger.Read(m.Mail...)
+	return slices.Clip(t.talk.msgs), ticket, nil
+}
+
+// shorten notes the blocks that stand in for others and returns their bytes.
+func (m *requestMeta) shorten(short map[int]model.Block) []byte {
+	var raw []byte
+	for _, at := range slices.Sorted(maps.Keys(short)) {
+		block := short[at].AppendJSON(nil)
+		m.Short = append(m.Short, shortMeta{At: at, Bytes: len(block)})
+		raw = append(raw, block...)
+	}
+	return raw
+}
