@@ -30,6 +30,7 @@ var may = map[string][]string{
 	// 1: one step up
 	"event":                    {"mailbox", "model"},
 	"internal/defedit":         {"defs"},
+	"internal/price":           {"model"},
 	"internal/transcript":      {"internal/journal", "mailbox", "model"},
 	"mailbox/natsbox":          {"internal/journal", "internal/natsd", "mailbox"},
 	"model/anthropic":          {"model", "model/internal/sse", "model/internal/transport"},
@@ -90,7 +91,7 @@ var owner = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
 	"charm.land":                             {"cmd/swarm"},
-	"go.yaml.in/yaml":                        {"defs", "model/script"},
+	"go.yaml.in/yaml":                        {"defs", "internal/price", "model/script"},
 	"mvdan.cc/sh":                            {"internal/permission"},
 	"github.com/gofrs/flock":                 {"internal/journal", "internal/natsd"},
 	"github.com/bmatcuk/doublestar":          {"tool/builtin"},

@@ -1,0 +1,137 @@
+package price
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/actorswarm/swarm/model"
+)
+
+// Rates are what a million tokens of each kind cost.
+type Rates struct {
+	Input      USD // neither written to nor read from the cache
+	Output     USD
+	CacheRead  USD
+	CacheWrite USD
+}
+
+// perToken turns a price of a million tokens into the price of one; every
+// published price is a whole number of these.
+func perToken(million USD) USD { return million / 1_000_000 }
+
+func (r Rates) of(u model.Usage) USD {
+	return USD(u.InputTokens)*perToken(r.Input) + USD(u.OutputTokens)*perToken(r.Output) +
+		USD(u.CacheReadInputTokens)*perToken(r.CacheRead) + USD(u.CacheCreationInputTokens)*perToken(r.CacheWrite)
+}
+
+// Price is what a model costs.
+type Price struct {
+	Rates
+	// Long are the rates of a request whose whole input, cached or not, is
+	// longer than LongAbove tokens; 0 means that there is no such step.
+	LongAbove int64
+	Long      Rates
+}
+
+func (p Price) rates(input int64) Rates {
+	if p.LongAbove > 0 && input > p.LongAbove {
+		return p.Long
+	}
+	return p.Rates
+}
+
+// Of returns what one request has cost.
+func (p Price) Of(u model.Usage) USD {
+	return p.rates(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens).of(u)
+}
+
+// AtMost returns the most that one request can cost whose input has so many
+// tokens: the input if none of it is read from the cache, and each token of
+// output.
+func (p Price) AtMost(input int64) (in, perOutput USD) {
+	r := p.rates(input)
+	return USD(input) * perToken(max(r.Input, r.CacheRead, r.CacheWrite)), perToken(r.Output)
+}
+
+// entry is what is known of the models of one name.
+type entry struct {
+	name   string
+	price  *Price
+	window int64
+}
+
+// Table answers what is known of models. The nil table knows nothing. A Table
+// does not change and may be used from several goroutines.
+type Table struct {
+	own  []entry // of the user; an id that begins with the name is meant
+	list []entry // ours; only the id itself and its dated and placed forms are meant
+}
+
+// Of returns what a model costs; ok is false if nobody knows.
+func (t *Table) Of(id string) (p Price, ok bool) {
+	e, ok := t.find(id, func(e entry) bool { return e.price != nil })
+	if !ok {
+		return Price{}, false
+	}
+	return *e.price, true
+}
+
+// Window returns how many tokens a model's context holds; 0 if nobody knows.
+func (t *Table) Window(id string) int64 {
+	e, _ := t.find(id, func(e entry) bool { return e.window > 0 })
+	if strings.HasSuffix(id, longContext) && e.name != "" {
+		return max(e.window, 1_000_000)
+	}
+	return e.window
+}
+
+// longContext ends an id that asks for a window of a million tokens.
+const longContext = "[1m]"
+
+// Cost returns what a model's use in one request has cost.
+func (t *Table) Cost(id string, u model.Usage) Cost {
+	if u == (model.Usage{}) {
+		return Cost{}
+	}
+	p, ok := t.Of(id)
+	if !ok {
+		return Cost{Unknown: true}
+	}
+	return Cost{USD: p.Of(u)}
+}
+
+func (t *Table) find(id string, has func(entry) bool) (best entry, ok bool) {
+	if t == nil {
+		return entry{}, false
+	}
+	whole, bare := strings.ToLower(strings.TrimSpace(id)), bareID(id)
+	for _, e := range t.own {
+		named := strings.HasPrefix(whole, e.name) || strings.HasPrefix(bare, e.name)
+		if named && has(e) && len(e.name) > len(best.name) {
+			best, ok = e, true
+		}
+	}
+	if ok {
+		return best, true
+	}
+	for _, e := range t.list {
+		rest, named := strings.CutPrefix(bare, e.name)
+		if named && sameModel.MatchString(rest) && has(e) {
+			return e, true
+		}
+	}
+	return entry{}, false
+}
+
+// sameModel is what may follow a published name without meaning another model:
+// a date, a release, a place.
+var sameModel = regexp.MustCompile(`^(-latest)?([-@][0-9]{4}-?[0-9]{2}-?[0-9]{2})?(-v[0-9]+)?(:[0-9]+)?$`)
+
+// placed is what stands before a published name in the ids of resellers.
+var placed = regexp.MustCompile(`^([a-z]+\.)?anthropic\.`)
+
+func bareID(id string) string {
+	id = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(id)), longContext)
+	id = id[strings.LastIndexByte(id, '/')+1:]
+	return placed.ReplaceAllString(id, "")
+}
