@@ -7,12 +7,16 @@ import (
 	"time"
 )
 
-const binaryVersion = 1
+// Versions of the compact form. Journals hold both; only the newer is written.
+const (
+	binaryVersion   = 1 // of receipts, and of envelopes before there were classes and keys
+	envelopeVersion = 2
+)
 
 // AppendBinary appends the compact form, for journal records. Like AppendJSON it
 // writes what it is given.
 func (e Envelope) AppendBinary(dst []byte) []byte {
-	dst = append(dst, binaryVersion, e.Kind.number())
+	dst = append(dst, envelopeVersion, e.Kind.number(), e.Class.number())
 	dst = binary.AppendUvarint(dst, e.Seq)
 	dst = binary.AppendUvarint(dst, e.Skips)
 	dst = binary.AppendVarint(dst, e.Sent.Unix())
@@ -21,10 +25,11 @@ func (e Envelope) AppendBinary(dst []byte) []byte {
 	dst = appendAddress(dst, e.To)
 	dst = appendText(dst, string(e.ID))
 	dst = appendText(dst, string(e.InReplyTo))
+	dst = appendText(dst, e.Key)
 	dst = appendText(dst, e.FromName)
 	dst = appendText(dst, e.ToName)
 	dst = appendText(dst, e.Summary)
-	return appendText(dst, e.Body)
+	return appendText(appendText(dst, e.Body), string(e.Ref))
 }
 
 // DecodeBinary reads what AppendBinary wrote, all of data and nothing less. It
@@ -145,15 +150,36 @@ func (r *reader) time() time.Time {
 }
 
 func (r *reader) envelope() (e Envelope) {
-	r.version(binaryVersion)
+	version := r.byte()
+	if r.err == nil && version != binaryVersion && version != envelopeVersion {
+		r.fail(fmt.Errorf("version %d, this program reads versions %d and %d", version, binaryVersion, envelopeVersion))
+	}
 	if e.Kind = kindOf(r.byte()); e.Kind == "" {
 		r.fail(errors.New("unknown kind of message"))
+	}
+	if version == envelopeVersion {
+		e.Class = r.class()
 	}
 	e.Seq, e.Skips = r.uvarint(), r.uvarint()
 	e.Sent = r.time()
 	e.From, e.To = r.address(), r.address()
 	e.ID, e.InReplyTo = ID(r.text()), ID(r.text())
+	if version == envelopeVersion {
+		e.Key = r.text()
+	}
 	e.FromName, e.ToName = r.text(), r.text()
 	e.Summary, e.Body = r.text(), r.text()
+	if version == envelopeVersion {
+		e.Ref = Ref(r.text())
+	}
 	return e
+}
+
+func (r *reader) class() Class {
+	n := r.byte()
+	if int(n) >= len(classes) {
+		r.fail(errors.New("unknown class of message"))
+		return ""
+	}
+	return classes[n]
 }

@@ -24,6 +24,8 @@
 //   - A past incarnation is not heard: once a later one of the same sender was
 //     recorded, what an earlier one still sends for the first time is rejected
 //     (TestPastIncarnationIsRejected).
+//   - A stale update makes way: an unread message is dropped when its sender writes
+//     anew under the same key, and the sender is told (TestAStaleUpdateMakesWay).
 //   - A hole that is meant is not waited for: when a sender gives a message up, the
 //     next one says so in Skips (TestGivenUpMessageLeavesNoHole).
 //

@@ -6,54 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a message is for. The set is closed: a decoder refuses a kind
-// it does not know, because guessing would change what the message means.
-type Kind string
-
-// The kinds of message.
-const (
-	KindText        Kind = "text"         // one agent writes to one other
-	KindBroadcast   Kind = "broadcast"    // one of the copies of a message to everybody
-	KindAgentReport Kind = "agent_report" // the outcome of a finished agent
-	KindIdle        Kind = "idle"         // a teammate says that it has nothing to do
-)
-
-// Valid reports whether the kind belongs to the closed set.
-func (k Kind) Valid() bool { return k.number() != 0 }
-
-func (k Kind) number() byte {
-	switch k {
-	case KindText:
-		return 1
-	case KindBroadcast:
-		return 2
-	case KindAgentReport:
-		return 3
-	case KindIdle:
-		return 4
-	}
-	return 0
-}
-
-func kindOf(n byte) Kind {
-	switch n {
-	case 1:
-		return KindText
-	case 2:
-		return KindBroadcast
-	case 3:
-		return KindAgentReport
-	case 4:
-		return KindIdle
-	}
-	return ""
-}
-
 // The sizes of what may travel, in bytes.
 const (
 	MaxBody    = 256 << 10 // Envelope.Body
 	MaxSummary = 4 << 10   // Envelope.Summary
 	MaxName    = 256       // Envelope.FromName and ToName
+	MaxKey     = 256       // Envelope.Key
 	MaxWire    = 2 << 20   // one encoded envelope, every byte of it escaped
 )
 
@@ -68,11 +26,17 @@ type Envelope struct {
 	Seq      uint64 // per (From.Agent, To.Agent), from 1 without holes
 	Skips    uint64 // how many numbers right before Seq the sender gave up; nearly always 0
 	Kind     Kind
+	Class    Class // how it reaches the receiver; "" is what its kind has
 	Sent     time.Time
+	// Key lets a message take the place of an unread one of the same sender under
+	// the same key, which has become stale; "" takes nobody's place.
+	Key string
 	// InReplyTo is the message this one answers, or empty.
 	InReplyTo ID
 	Summary   string
 	Body      string
+	// Ref names the whole body where Body holds only its beginning.
+	Ref Ref
 }
 
 // TooLargeError says which part of a message is over its limit; sizes in bytes.
@@ -98,8 +62,12 @@ func (e Envelope) Validate() error {
 		return fmt.Errorf("mailbox: receiver of message %s: %w", e.ID, addressError(string(e.To.Agent)))
 	case !e.Kind.Valid():
 		return kindError(e.Kind)
+	case !e.Class.Valid():
+		return fmt.Errorf("mailbox: message %s has the class %.80q; there are control, steer and mail", e.ID, e.Class)
 	case e.Seq == 0 || e.Skips >= e.Seq:
 		return fmt.Errorf("mailbox: message %s has sequence number %d after %d skipped; let Ledger.Compose number it", e.ID, e.Seq, e.Skips)
+	case !e.Ref.Valid():
+		return fmt.Errorf("mailbox: message %s refers to %.80q; write sha256:HEX:SIZE", e.ID, e.Ref)
 	case e.Sent.Year() < 1 || e.Sent.Year() > 9999:
 		return fmt.Errorf("mailbox: message %s was sent in the year %d; the wire form holds 1 to 9999", e.ID, e.Sent.Year())
 	}
@@ -115,6 +83,7 @@ func (e Envelope) validateText() error {
 		{"summary", e.Summary, MaxSummary},
 		{"sender's name", e.FromName, MaxName},
 		{"receiver's name", e.ToName, MaxName},
+		{"key", e.Key, MaxKey},
 	}
 	for _, p := range &parts {
 		if len(p.text) > p.limit {
@@ -125,8 +94,4 @@ func (e Envelope) validateText() error {
 		}
 	}
 	return nil
-}
-
-func kindError(k Kind) error {
-	return fmt.Errorf("mailbox: unknown kind of message %.80q; known are %s, %s, %s and %s", k, KindText, KindBroadcast, KindAgentReport, KindIdle)
 }

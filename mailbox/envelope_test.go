@@ -133,7 +133,10 @@ func envelopes() *rapid.Generator[Envelope] {
 			FromName: rapid.StringN(0, 20, MaxName).Draw(t, "fromName"),
 			ToName:   rapid.StringN(0, 20, MaxName).Draw(t, "toName"),
 			Seq:      seq, Skips: rapid.Uint64Max(seq-1).Draw(t, "skips"),
-			Kind:      rapid.SampledFrom([]Kind{KindText, KindBroadcast, KindAgentReport, KindIdle}).Draw(t, "kind"),
+			Kind:      rapid.SampledFrom(Kinds()).Draw(t, "kind"),
+			Class:     rapid.SampledFrom(classes[:]).Draw(t, "class"),
+			Key:       rapid.StringN(0, 20, MaxKey).Draw(t, "key"),
+			Ref:       rapid.SampledFrom([]Ref{"", RefOf([]byte("x"))}).Draw(t, "ref"),
 			Sent:      time.Unix(rapid.Int64Range(-62135596800, 253402300799).Draw(t, "sec"), rapid.Int64Range(0, 999999999).Draw(t, "ns")).UTC(),
 			InReplyTo: ID(reply),
 			Summary:   rapid.String().Draw(t, "summary"),
@@ -156,6 +159,33 @@ func TestEnvelopeComesBackFromBothForms(t *testing.T) {
 			t.Fatalf("binary: %v\n%s", err, cmp.Diff(e, got))
 		}
 	})
+}
+
+// Journals hold envelopes of the first version, without class, key and reference.
+func TestOlderRecordsAreRead(t *testing.T) {
+	old, err := os.ReadFile("testdata/envelope_v1.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodeBinary(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(golden(), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRefNamesItsBodyOnly(t *testing.T) {
+	r := RefOf([]byte("hello"))
+	if !r.Valid() || r.Size() != 5 || len(r.Hash()) != 64 || !r.Names([]byte("hello")) || r.Names([]byte("hellO")) {
+		t.Errorf("%q: %v, %d, %q", r, r.Valid(), r.Size(), r.Hash())
+	}
+	for _, bad := range []Ref{"x", "sha256:00:1", r + "0x", "SHA" + r[3:], Ref(strings.ToUpper(string(r)))} {
+		if bad.Valid() {
+			t.Errorf("%q is taken for a reference", bad)
+		}
+	}
 }
 
 // Other readers of the wire form use an ordinary JSON parser.

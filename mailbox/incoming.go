@@ -114,6 +114,9 @@ func receipts(batch []arrival) []Receipt {
 	var out []Receipt
 	seen := make(map[pair]int)
 	for _, a := range batch {
+		if len(a.Superseded) > 0 {
+			out = append(out, a.superseded())
+		}
 		r := a.toReceipt()
 		p := pair{a.from.Agent, a.to.Agent}
 		i, again := seen[p]
@@ -145,4 +148,13 @@ func (a arrival) toReceipt() Receipt {
 		r.Reason = fmt.Sprintf("%s is a past life of its sender: a later one has written since", a.from)
 	}
 	return r
+}
+
+// superseded tells the sender what will never be read. It says Through as well:
+// the messages were delivered, and that receipt may come after this one.
+func (a arrival) superseded() Receipt {
+	return Receipt{
+		From: a.to, To: a.from, State: StateExpired, Through: a.Through, IDs: a.Superseded,
+		Reason: fmt.Sprintf("superseded by message %s", a.id),
+	}
 }

@@ -25,12 +25,15 @@ func (e Envelope) AppendJSON(dst []byte) []byte {
 		dst = strconv.AppendUint(append(dst, `,"skips":`...), e.Skips, 10)
 	}
 	dst = appendString(append(dst, `,"kind":`...), string(e.Kind))
+	dst = appendOptional(dst, `,"class":`, string(e.Class))
 	dst = append(dst, `,"sent":"`...)
 	dst = e.Sent.UTC().AppendFormat(dst, time.RFC3339Nano)
 	dst = append(dst, '"')
 	dst = appendOptional(dst, `,"in_reply_to":`, string(e.InReplyTo))
+	dst = appendOptional(dst, `,"key":`, e.Key)
 	dst = appendOptional(dst, `,"summary":`, e.Summary)
 	dst = appendString(append(dst, `,"body":`...), e.Body)
+	dst = appendOptional(dst, `,"ref":`, string(e.Ref))
 	return append(dst, '}')
 }
 
@@ -128,6 +131,10 @@ func (d *envelopeDecoder) member(key string) (err error) {
 		e.Skips, err = p.number()
 	case "kind":
 		return readText(p, &e.Kind)
+	case "class":
+		return readText(p, &e.Class)
+	case "key":
+		return readText(p, &e.Key)
 	case "sent":
 		return p.time(&e.Sent)
 	case "in_reply_to":
@@ -136,6 +143,8 @@ func (d *envelopeDecoder) member(key string) (err error) {
 		return readText(p, &e.Summary)
 	case "body":
 		return readText(p, &e.Body)
+	case "ref":
+		return readText(p, &e.Ref)
 	default:
 		return p.unknown(key)
 	}

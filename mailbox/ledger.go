@@ -121,8 +121,23 @@ func (l *Ledger) unreadLimit() int {
 	return l.limit
 }
 
+// Superseded returns the unread messages whose place e takes when it is folded.
+func (l *Ledger) Superseded(e Envelope) []ID {
+	var ids []ID
+	for i := range l.unread {
+		if e.supersedes(&l.unread[i]) {
+			ids = append(ids, l.unread[i].ID)
+		}
+	}
+	return ids
+}
+
+func (e *Envelope) supersedes(old *Envelope) bool {
+	return e.Key != "" && e.Key == old.Key && e.From.Agent == old.From.Agent && e.Kind == old.Kind
+}
+
 // Arrived folds that e was recorded when the stream was at c: the mark of its
-// sender moves and e is unread.
+// sender moves, e is unread, and what it supersedes never will be read.
 func (l *Ledger) Arrived(e Envelope, c Cursor) {
 	if l.in == nil {
 		l.in = make(map[AgentID]*mark)
@@ -134,6 +149,9 @@ func (l *Ledger) Arrived(e Envelope, c Cursor) {
 	}
 	m.seq = max(m.seq, e.Seq)
 	m.incarnation = max(m.incarnation, e.From.Incarnation)
+	if stale := l.Superseded(e); len(stale) > 0 {
+		l.Read(stale...)
+	}
 	m.unread++
 	l.unread = append(l.unread, e)
 	l.cursor = c

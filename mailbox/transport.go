@@ -53,4 +53,6 @@ type Arrival struct {
 	Verdict Verdict
 	Through uint64       // the ledger's mark for this sender, with this message
 	Durable func() error // waits until the record is on disk; nil when nothing was recorded
+	// Superseded are unread messages of the sender whose place this one has taken.
+	Superseded []ID
 }

@@ -32,6 +32,8 @@ var may = map[string][]string{
 	"internal/defedit":         {"defs"},
 	"internal/price":           {"model"},
 	"internal/transcript":      {"internal/journal", "mailbox", "model"},
+	"mailbox/message":          {"mailbox"},
+	"mailbox/schema":           {"mailbox"},
 	"mailbox/natsbox":          {"internal/journal", "internal/natsd", "mailbox"},
 	"model/anthropic":          {"model", "model/internal/sse", "model/internal/transport"},
 	"model/openai":             {"model", "model/internal/sse", "model/internal/transport"},

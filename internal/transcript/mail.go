@@ -60,9 +60,10 @@ func (t *Transcript) arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arriv
 		return mailbox.Arrival{Verdict: v, Through: t.ledger.Mark(e.From.Agent)}, nil
 	}
 	ticket := t.store.journal.Append(t.key, kindArrived, encodeArrival(e, c))
+	stale := t.ledger.Superseded(e)
 	t.ledger.Arrived(e, c)
 	t.lines.writeMail(t, ticket.Seq(), "arrived", e)
-	return mailbox.Arrival{Verdict: v, Through: e.Seq, Durable: ticket.Wait}, nil
+	return mailbox.Arrival{Verdict: v, Through: e.Seq, Durable: ticket.Wait, Superseded: stale}, nil
 }
 
 // settle folds a receipt for messages of this agent. It is recorded lazily: a

@@ -1,0 +1,24 @@
+// Package schema publishes the JSON Schema of each kind of message, as a program
+// that is not ours writes and reads it on the bus. The files never change for a
+// version; a change makes another.
+package schema
+
+import (
+	"embed"
+	"fmt"
+
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+//go:embed v1/*.json
+var files embed.FS
+
+// Of returns the JSON Schema (2020-12) of the envelope of a kind, version 1. A
+// structured body is a string that holds JSON; contentSchema describes that.
+func Of(k mailbox.Kind) ([]byte, error) {
+	raw, err := files.ReadFile("v1/" + string(k) + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("there is no schema for messages of kind %q", k)
+	}
+	return raw, nil
+}
