@@ -99,6 +99,7 @@ type Coordinator struct {
 	names   map[string]mailbox.AgentID          // guarded by mu; lower case
 	calls   map[callKey]mailbox.AgentID         // guarded by mu; which agent a tool call made
 	born    map[mailbox.AgentID]defs.Definition // of agents before their first turn; guarded by mu
+	parked  map[mailbox.AgentID]string          // why agents without a host have none; guarded by mu
 	made    int                                 // agents so far; guarded by mu
 	closed  bool                                // guarded by mu
 	changed chan struct{}                       // closed and replaced when an agent may have gone quiet; guarded by mu
@@ -114,6 +115,7 @@ func New(o Options) *Coordinator {
 		names:   map[string]mailbox.AgentID{},
 		calls:   map[callKey]mailbox.AgentID{},
 		born:    map[mailbox.AgentID]defs.Definition{},
+		parked:  map[mailbox.AgentID]string{},
 		changed: make(chan struct{}),
 	}
 	for _, t := range o.Store.All() {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors/kernel"
-	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -58,18 +57,25 @@ type host struct {
 	held    atomic.Bool             // interrupted and not prompted since; written by the actor, read by anyone
 	broken  error                   // why the last work broke; written before its turnDone
 
-	state atomic.Pointer[State] // written by whoever moves the agent, read by anyone
-	woken bool                  // the present incarnation is recorded; only the turn goroutine
-	kit   *kit                  // what every turn needs; only the turn goroutine
-	own   *Isolation            // the agent's own directory, if it has one; only the turn goroutine
-	place place                 // of the turn, among the running
-	asked atomic.Bool           // the turn works for the lead or the user
-	asker mailbox.AgentID       // whose message the turn answers; only the turn goroutine
+	lasts   bool // it lives on after a turn; never changes
+	stating sync.Mutex
+	state   State // guarded by stating
+
+	woken bool            // the present incarnation is recorded; only the turn goroutine
+	kit   *kit            // what every turn needs; only the turn goroutine
+	own   *Isolation      // the agent's own directory, if it has one; only the turn goroutine
+	place place           // of the turn, among the running
+	asked atomic.Bool     // the turn works for the lead or the user
+	asker mailbox.AgentID // whose message the turn answers; only the turn goroutine
 }
 
 // host puts an agent's actor to work. The actor looks for work at once.
 func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, incarnation uint32) (*host, error) {
-	h := &host{c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), place: place{free: c.places}}
+	now := time.Now()
+	h := &host{
+		c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), place: place{free: c.places},
+		lasts: lasts(t.Spec().Role), state: State{Name: stateResolving, Since: now, Progress: now},
+	}
 	// An incarnation that never ran may still be giving its name back: the count
 	// makes every host's its own.
 	name := fmt.Sprintf("%s#%d", mailbox.Address{Agent: t.ID(), Incarnation: incarnation}, c.moves.Add(1))
@@ -82,6 +88,7 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 	h.ref = ref
 	c.mu.Lock()
 	c.hosts[t.ID()] = h
+	delete(c.parked, t.ID())
 	c.mu.Unlock()
 	if h.isOver() {
 		c.drop(h) // it was faster than we were
@@ -235,57 +242,5 @@ func (h *host) parked(_ string, reason error) {
 // busy reports whether the agent runs or is about to. Any goroutine may ask.
 func (h *host) busy() bool { return h.running.Load() || h.hasWork() || h.owesReport() }
 
-// State is where an agent is in its life.
-type State struct {
-	Name   string // queued, thinking, in_tool, waiting, backing_off, idle, completed, failed, stopped, parked
-	Detail string // the tool, the delay, the reason
-	Since  time.Time
-}
-
-func (h *host) moveTo(name, detail string) {
-	old := h.state.Swap(&State{Name: name, Detail: detail, Since: time.Now()})
-	from := "starting"
-	if old != nil {
-		from = old.Name
-	}
-	if from != name {
-		h.c.publish(h.t, event.StateChanged{From: from, To: name, Reason: detail})
-	}
-}
-
-// Status is a look at one agent.
-type Status struct {
-	Life    transcript.Life
-	State   State
-	Running bool
-	Unread  int
-}
-
-// Status returns a look at every agent of the session, oldest first.
-func (c *Coordinator) Status() []Status {
-	var all []Status
-	for _, t := range c.opts.Store.All() {
-		s := Status{Life: t.Life(), Unread: len(t.Unread())}
-		s.State = resting(s.Life)
-		if h := c.lookup(t.ID()); h != nil {
-			s.Running = h.running.Load()
-			if now := h.state.Load(); now != nil && s.Running {
-				s.State = *now
-			}
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// resting is the state of an agent that does not run, from its transcript.
-func resting(l transcript.Life) State {
-	s := State{Name: "idle", Detail: l.Reason, Since: l.Active}
-	switch {
-	case l.TurnOpen:
-		s.Name = "paused"
-	case l.Closed:
-		s.Name = string(l.Outcome)
-	}
-	return s
-}
+// lasts says whether an agent of a role lives on after its turn.
+func lasts(r transcript.Role) bool { return r == transcript.Lead || r == transcript.Teammate }

@@ -201,7 +201,10 @@ func (h *host) fail(reason error) {
 		h.emit(event.Warning{Text: err.Error()})
 		return
 	}
-	h.moveTo("parked", reason.Error())
+	h.moveTo(stateParked, reason.Error())
+	h.c.mu.Lock()
+	h.c.parked[h.t.ID()] = reason.Error()
+	h.c.mu.Unlock()
 	h.asked.Store(true)
 	if err := h.report(h.t.Life()); err != nil {
 		h.emit(event.Warning{Text: err.Error()})

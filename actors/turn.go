@@ -67,7 +67,9 @@ func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
 	if err := h.enter(ctx); err != nil {
 		return err
 	}
-	h.moveTo("thinking", "")
+	if h.kit == nil {
+		h.moveTo(stateStarting, "")
+	}
 	if !h.woken {
 		incarnation, err := h.t.Wake()
 		if err != nil {
@@ -158,25 +160,8 @@ func (h *host) permit(_ context.Context, spec tool.Spec, c model.Call) permissio
 
 // emit tells observers what the turn does and follows the agent's state.
 func (h *host) emit(f event.Fact) {
-	switch f := f.(type) {
-	case event.Requested:
-		h.moveTo("thinking", "")
-	case event.CallStarted:
-		h.moveTo("in_tool", f.Call.Name)
-	case event.BackingOff:
-		h.moveTo("backing_off", f.Backoff.Reason)
-	case event.TurnEnded:
-		h.moveTo(h.rest(f.Outcome), f.Reason)
-	}
+	h.follow(f)
 	h.c.publish(h.t, f)
-}
-
-func (h *host) rest(outcome string) string {
-	switch h.t.Spec().Role {
-	case transcript.Lead, transcript.Teammate:
-		return "idle"
-	}
-	return outcome
 }
 
 // read tells the senders of messages that a request now carries them.
@@ -202,17 +187,18 @@ func (h *host) enter(ctx context.Context) error {
 	if h.t.Spec().Role == transcript.Lead || h.place.try() {
 		return nil
 	}
-	h.moveTo("queued", "")
+	h.moveTo(stateQueued, "")
 	if err := h.place.enter(ctx); err != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}
+	h.moveTo(stateStarting, "")
 	return nil
 }
 
 // waitForChild runs wait while the agent holds no place: its child may need it.
 func (h *host) waitForChild(ctx context.Context, wait func() error) error {
 	h.place.lend()
-	h.moveTo("waiting", "child")
+	h.moveTo(stateWaiting, waitsForChild)
 	err := wait()
 	if h.place.done() && context.Cause(ctx) == nil {
 		err = errors.Join(err, h.enter(ctx))

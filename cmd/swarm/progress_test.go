@@ -154,6 +154,22 @@ func TestTreeKeepsToTheWidthUnderASession(t *testing.T) {
 	}
 }
 
+func TestTreeTellsOfOldProgress(t *testing.T) {
+	w := treeWriter{now: time.Unix(1000, 0)}
+	for want, p := range map[string]psAgent{
+		"thinking 2.0s · 0 steps":                               {State: "thinking", Since: w.now.Add(-2 * time.Second), Progress: w.now},
+		"thinking 3m00s · 0 steps · 0 tokens · no progress":     {State: "thinking", Since: w.now.Add(-3 * time.Minute), Progress: w.now.Add(-3 * time.Minute)},
+		"waiting for child 3m00s · 0 steps · 0 tokens · quiet":  {State: "waiting", Detail: "child", Since: w.now.Add(-3 * time.Minute), Progress: w.now.Add(-time.Second), Type: "quiet"},
+		"waiting for permission 3m00s · 0 steps · 0 tokens · x": {State: "waiting", Detail: "permission", Since: w.now.Add(-3 * time.Minute), Type: "x"},
+		"stopped by ann 3m":                                     {State: "stopped", Detail: "by ann", Since: w.now.Add(-3 * time.Minute)},
+	} {
+		p.Running = true
+		if got := w.about(p); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestVerboseShowsInputsResultsAndTexts(t *testing.T) {
 	golden(t, "verbose.txt", shown(true, false, story()))
 }

@@ -22,6 +22,7 @@ type psAgent struct {
 	State    string          `json:"state"`
 	Detail   string          `json:"detail,omitempty"`
 	Since    time.Time       `json:"since"`
+	Progress time.Time       `json:"progress"` // when its work last moved on
 	Born     time.Time       `json:"born"`
 	Running  bool            `json:"running"`
 	Unread   int             `json:"unread"`
@@ -36,7 +37,8 @@ func agentRow(s actors.Status) psAgent {
 	return psAgent{
 		ID: spec.ID, Name: label(actors.Describe(spec)), Type: spec.Type, Role: string(spec.Role), Color: spec.Color,
 		Parent: spec.Parent, Model: spec.Model, State: s.State.Name, Detail: s.State.Detail, Since: s.State.Since,
-		Born: spec.Born, Running: s.Running, Unread: s.Unread, Turns: l.Turns, Steps: l.Steps, ToolUses: l.ToolUses,
+		Progress: s.State.Progress,
+		Born:     spec.Born, Running: s.Running, Unread: s.Unread, Turns: l.Turns, Steps: l.Steps, ToolUses: l.ToolUses,
 		Usage: l.Usage,
 	}
 }
@@ -92,10 +94,16 @@ func (t *treeWriter) write(p psAgent, branch, stem string) {
 
 func (t *treeWriter) about(p psAgent) string {
 	state := strings.ReplaceAll(p.State, "_", " ")
+	if p.State == "waiting" {
+		state += " for"
+	}
 	if p.Detail != "" && p.Detail != p.State {
 		state += " " + p.Detail
 	}
 	parts := []string{state + " " + span(t.now.Sub(p.Since)), plural(p.Steps, "step"), tokens(p.Usage) + " tokens"}
+	if age := t.now.Sub(p.Progress); p.moves() && age >= quietFor {
+		parts = append(parts, "no progress for "+span(age))
+	}
 	if p.Unread > 0 {
 		parts = append(parts, fmt.Sprintf("%d unread", p.Unread))
 	}
@@ -103,4 +111,18 @@ func (t *treeWriter) about(p psAgent) string {
 		parts = append(parts, p.Type)
 	}
 	return strings.Join(parts, " · ")
+}
+
+// quietFor is how old the last progress of an agent at work is when it is told.
+const quietFor = time.Minute
+
+// moves says whether the agent's work is to move on by itself now.
+func (p psAgent) moves() bool {
+	switch p.State {
+	case "starting", "thinking", "in_tool", "compacting":
+		return p.Running
+	case "waiting":
+		return p.Running && p.Detail == "child"
+	}
+	return false
 }

@@ -1,0 +1,216 @@
+package actors
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/model"
+)
+
+// The names of states. Those after idle are of agents that do not run; an agent
+// that has ended is in the state that its last turn's outcome names.
+const (
+	stateResolving  = "resolving"   // it exists and its first turn has not begun
+	stateQueued     = "queued"      // for a place among the running
+	stateStarting   = "starting"    // its directory, tools and model are made
+	stateThinking   = "thinking"    // a model request is under way
+	stateInTool     = "in_tool"     // Detail names the tool
+	stateWaiting    = "waiting"     // Detail says for what: permission, child, mail or approval
+	stateBackingOff = "backing_off" // Detail is the HTTP status, or why
+	stateIdle       = "idle"
+	statePaused     = "paused" // its turn is open and goes on with the session
+	stateParked     = "parked" // its host was given up; Detail says why
+)
+
+// What an agent can wait for.
+const (
+	waitsForChild = "child"
+	waitsForMail  = "mail" // it rests, and agents that it started in the background are at work
+)
+
+// State is where an agent is in its life, as its own events tell.
+type State struct {
+	Name   string
+	Detail string // the tool, what is waited for, by whom it was stopped, the reason
+	Since  time.Time
+	// Progress is when the agent's work last moved on: a piece of an answer, a
+	// call's begin or end. A parent that waits for a child moves on with it.
+	Progress time.Time
+
+	calls []model.Call // that have begun and have no result; never changed in place
+}
+
+// next is the state after a fact. An agent that lasts is idle between its turns.
+func (s State) next(f event.Fact, lasts bool, now time.Time) State {
+	to := s
+	switch f := f.(type) {
+	case event.StateChanged:
+		to.Name, to.Detail = f.To, f.Reason
+	case event.Requested:
+		to.Name, to.Detail, to.calls = stateThinking, "", nil
+	case event.Delta, event.Answered:
+		to.Name, to.Detail = stateThinking, ""
+	case event.BackingOff:
+		to.Name, to.Detail = stateBackingOff, whyBackingOff(f.Backoff)
+	case event.CallStarted:
+		to.calls = append(slices.Clip(s.calls), f.Call)
+		to.Name, to.Detail = stateInTool, f.Call.Name
+	case event.Denied:
+		to = s.afterCall()
+	case event.CallFinished:
+		to = s.without(f.Call.ID)
+	case event.TurnEnded:
+		to.Name, to.Detail, to.calls = f.Outcome, f.Reason, nil
+		if lasts {
+			to.Name = stateIdle
+		}
+	default:
+		return s // it does not tell of the agent's own work
+	}
+	if to.Name != s.Name || to.Detail != s.Detail {
+		to.Since = now
+	}
+	if to.Name != stateBackingOff {
+		to.Progress = now
+	}
+	return to
+}
+
+// without is the state after a call has its result. A question that another
+// call has asked stands.
+func (s State) without(id string) State {
+	left := slices.DeleteFunc(slices.Clone(s.calls), func(c model.Call) bool { return c.ID == id })
+	began := len(left) < len(s.calls)
+	s.calls = left
+	if began && s.Name == stateWaiting && (s.Detail != waitsForChild || len(left) > 0) {
+		return s
+	}
+	return s.afterCall()
+}
+
+// afterCall is what the agent does when nothing more is known than its calls.
+func (s State) afterCall() State {
+	s.Name, s.Detail = stateThinking, ""
+	if n := len(s.calls); n > 0 {
+		s.Name, s.Detail = stateInTool, s.calls[n-1].Name
+	}
+	return s
+}
+
+func whyBackingOff(b model.Backoff) string {
+	if b.Status != 0 {
+		return strconv.Itoa(b.Status)
+	}
+	return b.Reason
+}
+
+// resting is the state of an agent that does not run, from its transcript.
+func resting(l transcript.Life) State {
+	s := State{Name: stateIdle, Detail: l.Reason, Since: l.Active, Progress: l.Active}
+	switch {
+	case l.TurnOpen:
+		s.Name = statePaused
+	case l.Closed:
+		s.Name = string(l.Outcome)
+	}
+	for _, said := range []string{agent.ErrStopped.Error() + " ", agent.ErrTimedOut.Error() + ": "} {
+		s.Detail = strings.TrimPrefix(s.Detail, said) // the state says so
+	}
+	return s
+}
+
+// moveTo says where the agent is now when none of its facts does. It may be
+// called from any goroutine of the agent.
+func (h *host) moveTo(name, detail string) {
+	h.follow(event.StateChanged{To: name, Reason: detail})
+}
+
+// follow moves the agent's state on.
+func (h *host) follow(f event.Fact) {
+	h.stating.Lock()
+	defer h.stating.Unlock()
+	was := h.state
+	h.state = was.next(f, h.lasts, time.Now())
+	if h.state.Name != was.Name {
+		h.c.publish(h.t, event.StateChanged{From: was.Name, To: h.state.Name, Reason: h.state.Detail})
+	}
+}
+
+func (h *host) now() State {
+	h.stating.Lock()
+	defer h.stating.Unlock()
+	return h.state
+}
+
+// Status is a look at one agent.
+type Status struct {
+	Life    transcript.Life
+	State   State
+	Running bool
+	Unread  int
+}
+
+// Status returns a look at every agent of the session, oldest first.
+func (c *Coordinator) Status() []Status {
+	var all []Status
+	for _, t := range c.opts.Store.All() {
+		s := Status{Life: t.Life(), Unread: len(t.Unread())}
+		s.State = c.atRest(s.Life)
+		if h := c.lookup(t.ID()); h != nil {
+			if s.Running = h.running.Load(); s.Running {
+				s.State = h.now()
+			}
+		}
+		all = append(all, s)
+	}
+	seeChildren(all)
+	return all
+}
+
+// atRest is the state of an agent that does not run.
+func (c *Coordinator) atRest(l transcript.Life) State {
+	s := resting(l)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch why, parked := c.parked[l.Spec.ID]; {
+	case parked && !l.Closed:
+		s.Name, s.Detail = stateParked, why
+	case s.Name == statePaused && c.hosts[l.Spec.ID] != nil:
+		s.Name, s.Detail = stateResolving, ""
+	}
+	return s
+}
+
+// seeChildren completes what is known of parents by what is known of their
+// children, which stand behind them.
+func seeChildren(all []Status) {
+	at := map[string]int{}
+	for i, s := range all {
+		at[string(s.Life.Spec.ID)] = i
+	}
+	for _, child := range slices.Backward(all) {
+		i, ok := at[string(child.Life.Spec.Parent)]
+		if !ok || child.Life.Closed {
+			continue
+		}
+		all[i].State.seeChild(child)
+	}
+}
+
+func (s *State) seeChild(child Status) {
+	switch child.Life.Spec.Role {
+	case transcript.Foreground:
+		if s.Name == stateWaiting && s.Detail == waitsForChild && child.State.Progress.After(s.Progress) {
+			s.Progress = child.State.Progress
+		}
+	case transcript.Background:
+		if s.Name == stateIdle && child.Life.TurnOpen {
+			s.Name, s.Detail = stateWaiting, waitsForMail
+		}
+	}
+}
