@@ -29,6 +29,7 @@ var may = map[string][]string{
 
 	// 1: one step up
 	"event":                    {"mailbox", "model"},
+	"internal/budget":          {"internal/price"},
 	"internal/defedit":         {"defs"},
 	"internal/price":           {"model"},
 	"internal/transcript":      {"internal/journal", "mailbox", "model"},

@@ -1,0 +1,100 @@
+package budget
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/price"
+)
+
+// Limits bound what an account and all below it may use together. A zero field
+// is no limit.
+type Limits struct {
+	Money    price.USD     `json:"money,omitempty"`    // in millionths of a millionth of a dollar
+	Tokens   int64         `json:"tokens,omitempty"`   // input and output, cached or not
+	Requests int64         `json:"requests,omitempty"` // model requests
+	Time     time.Duration `json:"time,omitempty"`     // from the opening of the account, in nanoseconds
+}
+
+// Or returns the limits, and those of m where there is none.
+func (l Limits) Or(m Limits) Limits {
+	return Limits{
+		Money: cmp.Or(l.Money, m.Money), Tokens: cmp.Or(l.Tokens, m.Tokens),
+		Requests: cmp.Or(l.Requests, m.Requests), Time: cmp.Or(l.Time, m.Time),
+	}
+}
+
+// Amount is what was used.
+type Amount struct {
+	Money    price.USD
+	Tokens   int64
+	Requests int64
+}
+
+func (a Amount) plus(b Amount) Amount {
+	return Amount{a.Money + b.Money, a.Tokens + b.Tokens, a.Requests + b.Requests}
+}
+
+func (a Amount) minus(b Amount) Amount {
+	return Amount{a.Money - b.Money, a.Tokens - b.Tokens, a.Requests - b.Requests}
+}
+
+// Kind is what a limit is of.
+type Kind string
+
+// The kinds of limits.
+const (
+	Money    Kind = "money"
+	Tokens   Kind = "tokens"
+	Requests Kind = "requests"
+	Time     Kind = "time"
+)
+
+// OverError reports a request that a limit does not let out.
+type OverError struct {
+	Kind  Kind
+	Owner string // whose limit it is
+	// Used, Need and Limit are in tokens, requests, nanoseconds, or the unit of
+	// price.USD. Need is the least that the request would use.
+	Used, Need, Limit int64
+}
+
+func (e *OverError) Error() string {
+	text := fmt.Sprintf("the budget of %s is used up: %s of %s", e.Owner, e.show(e.Used), e.show(e.Limit))
+	if e.Used < e.Limit && e.Need > 0 {
+		text += fmt.Sprintf(", and the next request may need %s", e.show(e.Need))
+	}
+	return text + "; it goes on when the limit is raised"
+}
+
+func (e *OverError) show(n int64) string {
+	switch e.Kind {
+	case Money:
+		return price.USD(n).String()
+	case Time:
+		return time.Duration(n).Round(time.Second).String()
+	}
+	return grouped(n) + " " + string(e.Kind)
+}
+
+// grouped writes a number with a comma at each thousand.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// UnpricedError reports a request whose cost nobody knows, under a limit of money.
+type UnpricedError struct {
+	Model string
+	Owner string // whose limit it is
+}
+
+func (e *UnpricedError) Error() string {
+	return fmt.Sprintf("the price of the model %q is not known, so the limit of money of %s cannot be kept; "+
+		"give its price in models.yaml (see docs/models.md), or limit tokens instead", e.Model, e.Owner)
+}
