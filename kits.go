@@ -2,9 +2,12 @@ package swarm
 
 import (
 	"errors"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool"
 	"github.com/actorswarm/swarm/tool/builtin"
@@ -14,26 +17,47 @@ import (
 // end what they left running when the session closes.
 type builtins struct {
 	mu   sync.Mutex
-	next int                 // guarded by mu
-	sets map[int][]tool.Tool // guarded by mu
+	next int             // guarded by mu
+	sets map[int]toolset // guarded by mu
+}
+
+// toolset is what one agent was given.
+type toolset struct {
+	agent mailbox.AgentID
+	tools []tool.Tool
 }
 
 // keep returns the function that ends what the tools of set left running.
-func (b *builtins) keep(set []tool.Tool) func() error {
+func (b *builtins) keep(agent mailbox.AgentID, set []tool.Tool) func() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.sets == nil {
-		b.sets = map[int][]tool.Tool{}
+		b.sets = map[int]toolset{}
 	}
 	id := b.next
 	b.next++
-	b.sets[id] = set
+	b.sets[id] = toolset{agent, set}
 	return func() error {
 		b.mu.Lock()
 		delete(b.sets, id)
 		b.mu.Unlock()
 		return builtin.Close(set)
 	}
+}
+
+// detach lets the commands that an agent waits for go on in the background, and
+// returns what they are called there.
+func (b *builtins) detach(agent mailbox.AgentID) []string {
+	b.mu.Lock()
+	sets := slices.Collect(maps.Values(b.sets))
+	b.mu.Unlock()
+	var moved []string
+	for _, set := range sets {
+		if set.agent == agent {
+			moved = append(moved, builtin.Detach(set.tools)...)
+		}
+	}
+	return moved
 }
 
 func (b *builtins) close() error {
@@ -43,7 +67,7 @@ func (b *builtins) close() error {
 	b.mu.Unlock()
 	var errs []error
 	for _, set := range sets {
-		errs = append(errs, builtin.Close(set))
+		errs = append(errs, builtin.Close(set.tools))
 	}
 	return errors.Join(errs...)
 }

@@ -2,7 +2,6 @@ package swarm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ var ErrInterrupted = agent.ErrInterrupted
 // stopped and Run returns ErrInterrupted.
 func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 	if strings.TrimSpace(prompt) == "" {
-		return Result{}, errors.New("the prompt is empty; say what is to be done")
+		return Result{}, errEmptyPrompt
 	}
 	lead, err := s.lead()
 	if err != nil {
@@ -137,9 +136,10 @@ func (s *Session) lead() (*transcript.Transcript, error) {
 	if err := context.Cause(s.scope); err != nil {
 		return nil, err
 	}
+	s.leading.Lock()
+	defer s.leading.Unlock()
 	if t, ok := s.store.Get(actors.LeadID); ok {
-		// What was given when the session was opened again counts from here on.
-		return t, t.Amend(first(s.opts.Model, t.Spec().Model), s.opts.Mode, s.opts.MaxTurns)
+		return t, s.amend(t)
 	}
 	id, err := s.models.settle(s.opts.Model)
 	if err != nil {
@@ -152,7 +152,19 @@ func (s *Session) lead() (*transcript.Transcript, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.amended = true
 	return t, wait()
+}
+
+// amend makes what was given when the session was opened again count from here
+// on, once: what is chosen later is newer. leading is held.
+func (s *Session) amend(lead *transcript.Transcript) error {
+	if s.amended {
+		return nil
+	}
+	err := lead.Amend(first(s.opts.Model, lead.Spec().Model), s.opts.Mode, s.opts.MaxTurns)
+	s.amended = err == nil
+	return err
 }
 
 func firstLine(text string, n int) string {

@@ -45,6 +45,9 @@ type Session struct {
 	end   context.CancelCauseFunc
 	watch sync.WaitGroup
 
+	leading sync.Mutex // one at a time makes or amends the lead
+	amended bool       // the options count for the lead; guarded by leading
+
 	waking  sync.Once
 	woken   error
 	closing sync.Once
@@ -367,7 +370,7 @@ func (s *Session) tools(a actors.Agent) actors.Toolbox {
 		Tag: string(a.Spec.ID), Session: s.info.ID, Getenv: s.opts.Getenv, Scope: s.scope,
 		OnTask: func(t builtin.Task) { s.commandEnded(a, t) },
 	})
-	return actors.Toolbox{Tools: slices.Concat(set, s.roster.Tools(a)), Close: s.kits.keep(set)}
+	return actors.Toolbox{Tools: slices.Concat(set, s.roster.Tools(a)), Close: s.kits.keep(a.Spec.ID, set)}
 }
 
 // commandEnded tells an agent by message that a background command of its has

@@ -24,6 +24,7 @@ type kit struct {
 	policy permission.Policy
 	base   model.Request
 	model  model.Model
+	chosen string // the name of model
 }
 
 // maxTokens is the most that one answer may hold.
@@ -87,6 +88,9 @@ func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
 		}
 		h.kit = kit
 	}
+	if err := h.choose(h.kit); err != nil {
+		return err
+	}
 	turn.Model, turn.Base, turn.Tools = h.kit.model, h.kit.base, h.kit.tools
 	turn.Base.Caller.Turn = h.t.Life().Turns
 	return nil
@@ -94,20 +98,34 @@ func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
 
 func (h *host) newKit() (*kit, error) {
 	spec := h.t.Spec()
-	m, id, err := h.c.opts.Model(spec.Model)
-	if err != nil {
-		return nil, err
+	if _, _, err := h.c.opts.Model(spec.Model); err != nil {
+		return nil, err // before anything is made that has to be closed
 	}
 	box := h.c.opts.Tools(Agent{h.t, spec})
-	k := &kit{model: m, policy: h.c.opts.Permission(spec), tools: h.tools(spec, box), close: box.Close}
+	k := &kit{policy: h.c.opts.Permission(spec), tools: h.tools(spec, box), close: box.Close}
 	system, tools, err := h.t.Setup(func() (system, tools []json.RawMessage) {
 		return h.setup(spec, k.tools)
 	})
 	k.base = model.Request{
-		Model: id, MaxTokens: maxTokens, System: system, Tools: tools, Effort: spec.Effort,
+		MaxTokens: maxTokens, System: system, Tools: tools, Effort: spec.Effort,
 		Caller: model.Caller{AgentID: string(spec.ID), Agent: DisplayName(spec), Type: spec.Type},
 	}
 	return k, err
+}
+
+// choose gives the kit the model that the agent has now: the user may have
+// chosen another since its last turn.
+func (h *host) choose(k *kit) error {
+	name := h.t.Spec().Model
+	if k.model != nil && k.chosen == name {
+		return nil
+	}
+	m, id, err := h.c.opts.Model(name)
+	if err != nil {
+		return err
+	}
+	k.model, k.base.Model, k.chosen = m, id, name
+	return nil
 }
 
 // tools returns what the agent was resolved to have, in a fixed order.

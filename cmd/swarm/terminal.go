@@ -3,10 +3,8 @@ package main
 import (
 	"hash/fnv"
 	"io"
-	"regexp"
-	"strings"
-	"unicode"
 
+	"github.com/actorswarm/swarm/internal/term"
 	"golang.org/x/sys/unix"
 )
 
@@ -69,127 +67,9 @@ func (s screen) paint(name, color string) string {
 	return "\x1b[" + code + "m" + name + "\x1b[0m"
 }
 
-// clean takes out of text what would move the cursor, colour the terminal or
-// turn the direction of writing: agents show what strangers wrote.
-func clean(text string) string {
-	if !strings.ContainsFunc(text, unsafe) {
-		return text
-	}
-	text = escapes.ReplaceAllLiteralString(text, "")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case !unsafe(r):
-			return r
-		case unicode.IsSpace(r):
-			return ' '
-		}
-		return -1
-	}, text)
-}
-
-// escapes matches the sequences that terminals act on: those of colours and the
-// cursor, those that hold a text such as a title, and the short ones.
-var escapes = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]?` +
-	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}]*(?:\x07|\x1b\\|\x{9c})` +
-	`|\x1b[ -/]*[0-~]?`)
-
-func unsafe(r rune) bool {
-	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
-
-// cleanLines is clean for a text of several lines.
-func cleanLines(text string) string {
-	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
-	for i, line := range lines {
-		lines[i] = clean(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// cut shortens text to at most n columns, the last of them an ellipsis.
-func cut(text string, n int) string {
-	used, keep := 0, 0
-	for i, r := range text {
-		if used <= n-1 {
-			keep = i
-		}
-		if used += columnsOf(r); used > n {
-			return strings.TrimRight(text[:keep], " ") + "…"
-		}
-	}
-	return text
-}
-
-// wrap breaks text between words into at most max lines of n columns; what is
-// left over is cut off with an ellipsis.
-func wrap(text string, n, max int) []string {
-	words := strings.Fields(text)
-	var lines []string
-	for len(words) > 0 {
-		if len(lines) == max-1 {
-			return append(lines, cut(strings.Join(words, " "), n))
-		}
-		line := words[0]
-		rest := words[1:]
-		for len(rest) > 0 && widthOf(line)+1+widthOf(rest[0]) <= n {
-			line, rest = line+" "+rest[0], rest[1:]
-		}
-		if head, tail := split(line, n); tail != "" { // one word, longer than a line
-			line, rest = head, append([]string{tail}, rest...)
-		}
-		lines, words = append(lines, line), rest
-	}
-	return lines
-}
-
-// split takes as much of text as fits into n columns, at least one rune.
-func split(text string, n int) (head, tail string) {
-	used := 0
-	for i, r := range text {
-		if used += columnsOf(r); used > n && i > 0 {
-			return text[:i], text[i:]
-		}
-	}
-	return text, ""
-}
-
-// widthOf is the number of columns that text takes.
-func widthOf(text string) int {
-	n := 0
-	for _, r := range text {
-		n += columnsOf(r)
-	}
-	return n
-}
-
-func columnsOf(r rune) int {
-	switch {
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case r >= 0x1100 && unicode.Is(wide, r):
-		return 2
-	}
-	return 1
-}
-
-// wide holds the scripts and pictures that terminals draw over two columns.
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{0x1100, 0x115f, 1},
-		{0x231a, 0x231b, 1},
-		{0x23e9, 0x23ec, 1},
-		{0x2614, 0x2615, 1},
-		{0x26a1, 0x26a1, 1},
-		{0x2705, 0x2705, 1},
-		{0x274c, 0x274c, 1},
-		{0x2e80, 0x303e, 1},
-		{0x3041, 0xa4cf, 1},
-		{0xa960, 0xa97f, 1},
-		{0xac00, 0xd7a3, 1},
-		{0xf900, 0xfaff, 1},
-		{0xfe30, 0xfe6f, 1},
-		{0xff00, 0xff60, 1},
-		{0xffe0, 0xffe6, 1},
-	},
-	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
-}
+// These say in one word what package term does with the texts of agents.
+func clean(text string) string               { return term.Clean(text) }
+func cleanLines(text string) string          { return term.CleanLines(text) }
+func cut(text string, n int) string          { return term.Cut(text, n) }
+func wrap(text string, n, most int) []string { return term.Wrap(text, n, most) }
+func widthOf(text string) int                { return term.Width(text) }

@@ -84,52 +84,6 @@ func TestWithoutColourNothingIsPainted(t *testing.T) {
 	}
 }
 
-func TestCutKeepsTheWidth(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		n    int
-		want string
-	}{
-		{"short", 5, "short"},
-		{"longer", 5, "long…"},
-		{"日本語", 6, "日本語"},
-		{"日本語", 5, "日本…"},
-		{"日本語", 4, "日…"},
-		{"a word here", 8, "a word…"},
-		{"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"},
-	} {
-		if got := cut(c.text, c.n); got != c.want || widthOf(got) > c.n {
-			t.Errorf("cut(%q, %d) = %q (%d columns), want %q", c.text, c.n, got, widthOf(got), c.want)
-		}
-	}
-}
-
-func TestCleanTakesOutWhatActsOnATerminal(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain ü 日":              "plain ü 日",
-		"a\x1b[31mred":           "ared",
-		"one\ntwo\tthree":        "one two three",
-		"\u202etxt.exe\u2066\a":  "txt.exe",
-		"\u009b2J and \x00 zero": " and  zero",
-	} {
-		if got := clean(text); got != want {
-			t.Errorf("clean(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-func FuzzCut(f *testing.F) {
-	f.Add("日本語 and more", 7)
-	f.Add("\x1b[0m", 1)
-	f.Fuzz(func(t *testing.T, text string, n int) {
-		n = 1 + (n&0xff+0x100)%200
-		got := cut(clean(text), n)
-		if widthOf(got) > n || strings.ContainsFunc(got, unsafe) {
-			t.Errorf("cut(%q, %d) = %q with %d columns", text, n, got, widthOf(got))
-		}
-	})
-}
-
 func TestDoctorBreaksItsLinesOnATerminal(t *testing.T) {
 	l := terminalLab(t)
 	out := commandOnTerminal(l, l.command("doctor"), 60, "ANTHROPIC_API_KEY=", "ANTHROPIC_AUTH_TOKEN=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
@@ -140,25 +94,5 @@ func TestDoctorBreaksItsLinesOnATerminal(t *testing.T) {
 	}
 	if one := l.run("doctor"); strings.Contains(one.out, "\n ") {
 		t.Errorf("a program gets broken lines:\n%s", one.out)
-	}
-}
-
-func TestWrap(t *testing.T) {
-	for _, c := range []struct {
-		text   string
-		n, max int
-		want   string
-	}{
-		{"", 10, 3, ""},
-		{"one two three", 20, 3, "one two three"},
-		{"one two three", 7, 3, "one two|three"},
-		{"one two three four", 5, 2, "one|two…"},
-		{"abcdefghij kl", 4, 9, "abcd|efgh|ij|kl"},
-		{"日本語 x", 4, 9, "日本|語 x"},
-		{"日", 1, 9, "日"},
-	} {
-		if got := strings.Join(wrap(c.text, c.n, c.max), "|"); got != c.want {
-			t.Errorf("wrap(%q, %d, %d) = %q, want %q", c.text, c.n, c.max, got, c.want)
-		}
 	}
 }

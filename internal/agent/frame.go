@@ -52,6 +52,18 @@ func frameOne(e mailbox.Envelope) string {
 	return head.String() + ">\n" + Escape(e.Body) + "\n</teammate-message>"
 }
 
+// Unframe returns what a text block holds of the user's or the model's own
+// words: nothing, if it is the message of an agent or a word of the runtime.
+func Unframe(text string) string {
+	if inner, ok := strings.CutPrefix(text, "<user-message>\n"); ok {
+		return strings.TrimSuffix(inner, "\n</user-message>")
+	}
+	if at := ourTags.FindStringIndex(text); at != nil && at[0] == 0 {
+		return ""
+	}
+	return text
+}
+
 // indent sets a report off, so that nothing in it stands where a frame would.
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(text, "\n", "\n  ")

@@ -26,6 +26,7 @@ var may = map[string][]string{
 	"internal/natsd":      {},
 	"internal/worktree":   {},
 	"actors/kernel":       {},
+	"internal/term":       {},
 
 	// 1: one step up
 	"event":                    {"mailbox", "model"},
@@ -47,6 +48,7 @@ var may = map[string][]string{
 	// 2: what an agent does
 	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "model", "tool"},
 	"tool/builtin":   {"tool"},
+	"internal/tui":   {"event", "internal/term", "mailbox", "model"},
 
 	// 3: where agents live
 	"actors/actorstest": {
@@ -71,7 +73,7 @@ var may = map[string][]string{
 	},
 
 	// 6: programs
-	"cmd/swarm":       {"", "actors", "defs", "event", "examples/review", "internal/defedit", "mailbox", "model", "team"},
+	"cmd/swarm":       {"", "actors", "defs", "event", "examples/review", "internal/defedit", "internal/term", "internal/tui", "mailbox", "model", "team"},
 	"examples/review": {"", "defs"},
 	"examples/embed":  {"", "actors", "event"},
 	"examples/bus":    {"mailbox", "mailbox/natsbox"},
@@ -93,8 +95,8 @@ var owner = map[string][]string{
 	"github.com/nats-io/nats.go":             {"", "internal/natsd", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
-	"charm.land":                             {"cmd/swarm"},
 	"go.yaml.in/yaml":                        {"defs", "internal/price", "model/script"},
+	"charm.land":                             {"cmd/swarm", "internal/tui"},
 	"mvdan.cc/sh":                            {"internal/permission"},
 	"github.com/gofrs/flock":                 {"internal/journal", "internal/natsd"},
 	"github.com/bmatcuk/doublestar":          {"tool/builtin"},

@@ -19,6 +19,11 @@ type Background interface {
 	// List returns every background command of the agent, in the order of
 	// their start, ended ones included.
 	List() []Task
+	// Detach lets the command that the agent waits for, if there is one, go on
+	// in the background: its call returns at once, and what it has printed and
+	// will print is in the task's file. It returns the tasks made, after the
+	// command was moved or has ended instead.
+	Detach() []Task
 	// Stop ends a command and returns when its processes are gone, at most
 	// some three seconds later. Stopping an ended command is no error; the
 	// error names the known ids when there is no such command.
@@ -76,6 +81,8 @@ type task struct {
 	stopOnce sync.Once
 	stop     chan struct{}
 	done     chan struct{} // closed when its processes are gone
+
+	report string // a file to remove when it has ended; "" for none
 }
 
 func (t *task) snapshot() Task {
@@ -84,13 +91,22 @@ func (t *task) snapshot() Task {
 	return t.info
 }
 
+func newTask(id, line string, out *capture) *task {
+	return &task{
+		info: Task{ID: id, Command: line, Output: out.path(), State: TaskRunning, Started: time.Now()},
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+func newTaskID() string { return "b" + strings.ToLower(rand.Text()[:8]) }
+
 // launch starts a background command and returns without waiting for it.
 func (b *bashTool) launch(line string) tool.Result {
 	if b.env.OutputDir == "" {
 		return tool.Errorf("background commands need a folder for their output, and this agent has none; run it in the foreground")
 	}
 	note := b.checkFolder()
-	id := "b" + strings.ToLower(rand.Text()[:8])
+	id := newTaskID()
 	out := newCapture(b.env.OutputDir, id+".output", maxTaskBytes)
 	if err := out.open(); err != nil {
 		return failure(fmt.Errorf("make the output file of a background command: %w", err))
@@ -101,10 +117,7 @@ func (b *bashTool) launch(line string) tool.Result {
 		out.close()
 		return b.notStarted(err)
 	}
-	t := &task{
-		info: Task{ID: id, Command: line, Output: out.path(), State: TaskRunning, Started: time.Now()},
-		stop: make(chan struct{}), done: make(chan struct{}),
-	}
+	t := newTask(id, line, out)
 	b.adopt(t, p, out)
 	text := fmt.Sprintf("Started in the background as %s. Its output goes to %s; Read that file to see it.", id, out.path())
 	if note != "" {
@@ -143,7 +156,7 @@ func (b *bashTool) oversee(t *task, p *process, out *capture) {
 		limit = stopSweep
 	}
 	left := p.finish(limit)
-	if err = errors.Join(err, left.err); err != nil {
+	if err = errors.Join(err, left.err, t.forget()); err != nil {
 		fmt.Fprintf(out, "\n[ending the command was difficult: %v]\n", err)
 	}
 	out.close()

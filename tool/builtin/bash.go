@@ -56,6 +56,7 @@ type bashTool struct {
 	mu     sync.Mutex
 	closed bool    // guarded by mu
 	tasks  []*task // guarded by mu
+	waited *move   // of the foreground command; nil when none runs; guarded by mu
 }
 
 type bashInput struct {
@@ -177,7 +178,11 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput) tool.Result {
 		return b.notStarted(errors.Join(err, os.Remove(report)))
 	}
 	r := run{command: in.Command, out: out, timeout: b.timeout(in.Timeout), linger: b.linger}
-	r.await(ctx, p, b.closing)
+	m := b.movable(in.Command, out)
+	if r.await(ctx, p, b.closing, m.asked); r.moved {
+		return b.goesOn(m, p, out, report, note)
+	}
+	b.decide(m, false)
 	out.close()
 	r.notes = append(r.notes, note, b.follow(report))
 	return r.result()

@@ -76,6 +76,20 @@ func (c *capture) open() error {
 	return c.fileErr
 }
 
+// extend raises the limit and makes the file, if it is not there yet, with all
+// that was printed so far. A command that has reached its limit stays ended.
+func (c *capture) extend(limit int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.total < c.limit {
+		c.limit = limit
+	}
+	if c.file == nil && c.fileErr == nil {
+		c.openFile()
+	}
+	return c.fileErr
+}
+
 func (c *capture) openFile() {
 	if c.dir == "" {
 		c.fileErr = errors.New("there is no folder for outputs")

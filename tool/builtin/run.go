@@ -25,11 +25,13 @@ type run struct {
 	timedOut bool
 	stopped  error // why, if it was stopped from outside
 	flooded  bool
+	moved    bool // to the background; it runs on
 	notes    []string
 }
 
-// await lets the process run until it ends or has to be ended.
-func (r *run) await(ctx context.Context, p *process, closing <-chan struct{}) {
+// await lets the process run until it ends or has to be ended, or is to go on
+// without being waited for.
+func (r *run) await(ctx context.Context, p *process, closing, move <-chan struct{}) {
 	timer := time.NewTimer(r.timeout)
 	defer timer.Stop()
 	var err error
@@ -37,6 +39,9 @@ func (r *run) await(ctx context.Context, p *process, closing <-chan struct{}) {
 	select {
 	case <-p.ended:
 		natural = true
+	case <-move:
+		r.moved = true
+		return
 	case <-timer.C:
 		r.timedOut = true
 		err = p.terminate(killGrace)

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"strings"
@@ -23,8 +23,8 @@ func TestCleanTakesWholeEscapeSequencesOut(t *testing.T) {
 		"\u202eevil":                     "evil",
 		"\x1b[31\x1b[32mbroken sequence": "broken sequence",
 	} {
-		if got := clean(in); got != want {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -32,12 +32,12 @@ func TestCleanTakesWholeEscapeSequencesOut(t *testing.T) {
 func FuzzCleanLeavesNothingThatActs(f *testing.F) {
 	f.Add("\x1b[31mred\x1b]0;x\x07")
 	f.Fuzz(func(t *testing.T, text string) {
-		got := clean(text)
+		got := Clean(text)
 		if strings.ContainsFunc(got, unsafe) {
-			t.Errorf("clean(%q) = %q", text, got)
+			t.Errorf("Clean(%q) = %q", text, got)
 		}
-		if again := clean(got); again != got {
-			t.Errorf("clean(%q) is not clean: %q, %q", text, got, again)
+		if again := Clean(got); again != got {
+			t.Errorf("Clean(%q) is not clean: %q, %q", text, got, again)
 		}
 	})
 }

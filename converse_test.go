@@ -1,0 +1,248 @@
+package swarm_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/model"
+)
+
+// until reads events until one is what is waited for.
+func until(t *testing.T, sub *event.Subscription, what string, is func(event.Event) bool) event.Event {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			t.Fatalf("what the test waits for does not come: %s: %v", what, err)
+		}
+		if is(e) {
+			return e
+		}
+	}
+}
+
+func ended(name string) func(event.Event) bool {
+	return func(e event.Event) bool {
+		_, ok := e.Fact.(event.TurnEnded)
+		return ok && e.Agent.Name == name
+	}
+}
+
+func state(t *testing.T, s *swarm.Session, name string) actors.Status {
+	t.Helper()
+	for _, a := range s.Agents() {
+		if actors.DisplayName(a.Life.Spec) == name {
+			return a
+		}
+	}
+	t.Fatalf("there is no agent %s", name)
+	return actors.Status{}
+}
+
+// hangs answers when the test lets it, or not at all.
+func hangs(begun chan<- string, name string) func(context.Context, int, *model.Request) *model.Answer {
+	return func(ctx context.Context, _ int, _ *model.Request) *model.Answer {
+		begun <- name
+		<-ctx.Done()
+		return nil
+	}
+}
+
+func task(id, name string, more map[string]any) model.Block {
+	input := map[string]any{"description": "d", "prompt": "p"}
+	if name != "" {
+		input["name"] = name
+	}
+	for k, v := range more {
+		input[k] = v
+	}
+	return actorstest.Spawn(id, input)
+}
+
+// An interrupt is for the foreground turn: a background agent and a teammate go
+// on, however often it comes, and the lead answers the next text.
+func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
+	begun := make(chan string, 8)
+	m := actorstest.By(actorstest.Answers{
+		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			if step == 0 {
+				return actorstest.Use(
+					task("1", "", map[string]any{"subagent_type": "general-purpose"}),
+					task("2", "", map[string]any{"subagent_type": "Explore", "run_in_background": true}),
+					task("3", "bob", nil))
+			}
+			return actorstest.Say("heard: " + r.Messages[len(r.Messages)-1].Text())
+		},
+		"general-purpose": hangs(begun, "front"), "Explore": hangs(begun, "back"), "bob": hangs(begun, "bob"),
+	})
+	s := sessionIn(t, t.TempDir(), m, swarm.Options{})
+	sub := s.Events()
+	defer sub.Close()
+	if s.Interrupt() {
+		t.Error("there was a turn before the first text")
+	}
+	if err := s.Say("go"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		<-begun
+	}
+	if !s.Interrupt() {
+		t.Error("there was no turn to end")
+	}
+	until(t, sub, "the end of the lead's turn", ended(actors.LeadName))
+	for range 2 {
+		if err := quietLead(t, s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Interrupt() {
+			t.Error("a lead at rest was interrupted")
+		}
+	}
+	for _, a := range s.Agents() {
+		spec := a.Life.Spec
+		switch {
+		case spec.Type == "Explore" || spec.Name == "bob":
+			if !a.Running || a.Life.Closed {
+				t.Errorf("%s does not go on: %+v", spec.ID, a.State)
+			}
+		case spec.Type == "general-purpose":
+			if a.Running || a.Life.Outcome != "interrupted" {
+				t.Errorf("the foreground agent is %+v, %s", a.State, a.Life.Outcome)
+			}
+		}
+	}
+	if err := s.Say("and now?"); err != nil {
+		t.Fatal(err)
+	}
+	e := until(t, sub, "the answer", ended(actors.LeadName))
+	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "and now?") {
+		t.Errorf("the lead said %q", text)
+	}
+	x, err := s.LastExchange()
+	if err != nil || x.Prompt != "and now?" || !strings.HasPrefix(x.Answer, "heard: ") {
+		t.Errorf("the last exchange is %+v, %v", x, err)
+	}
+}
+
+func quietLead(t *testing.T, s *swarm.Session) error {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for state(t, s, actors.LeadName).Running {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// What the lead waits for is moved; the lead goes on and reads a text that came
+// meanwhile.
+func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
+	begun := make(chan string, 8)
+	m := actorstest.By(actorstest.Answers{
+		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			if step == 0 {
+				return actorstest.Use(task("1", "", map[string]any{"subagent_type": "general-purpose"}),
+					task("2", "", map[string]any{"subagent_type": "Explore"}))
+			}
+			return actorstest.Say("heard: " + r.Messages[len(r.Messages)-1].Text())
+		},
+		"general-purpose": hangs(begun, "one"), "Explore": hangs(begun, "two"),
+	})
+	s := sessionIn(t, t.TempDir(), m, swarm.Options{})
+	sub := s.Events()
+	defer sub.Close()
+	if err := s.Say("go"); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	<-begun
+	if err := s.Say("hurry"); err != nil {
+		t.Fatal(err)
+	}
+	if moved := s.BackgroundForeground(); len(moved) != 2 {
+		t.Errorf("moved: %v", moved)
+	}
+	e := until(t, sub, "the end of the lead's turn", ended(actors.LeadName))
+	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "hurry") {
+		t.Errorf("the lead said %q", text)
+	}
+	for _, a := range s.Agents() {
+		if spec := a.Life.Spec; spec.Parent == actors.LeadID && (spec.Role != "background" || !a.Running) {
+			t.Errorf("%s is %s and %+v", spec.ID, spec.Role, a.State)
+		}
+	}
+	if moved := s.BackgroundForeground(); len(moved) != 0 {
+		t.Errorf("moved again: %v", moved)
+	}
+}
+
+// The running command of the lead goes on with its output; its call returns.
+func TestTheLeadsCommandMovesToTheBackground(t *testing.T) {
+	dir := t.TempDir()
+	m := actorstest.By(actorstest.Answers{
+		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			if step == 0 {
+				return actorstest.Use(actorstest.Call("1", "Bash", map[string]any{"command": "echo before; mkfifo hold; read -r line < hold; echo after"}))
+			}
+			return actorstest.Say("done")
+		},
+	})
+	s := sessionIn(t, dir, m, swarm.Options{})
+	sub := s.Events()
+	defer sub.Close()
+	if err := s.Say("go"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, sub, "the command", func(e event.Event) bool { _, ok := e.Fact.(event.CallStarted); return ok })
+	var moved []string
+	for len(moved) == 0 { // the call is told of before its process is there
+		moved = s.BackgroundForeground()
+	}
+	e := until(t, sub, "the call's end", func(e event.Event) bool { _, ok := e.Fact.(event.CallFinished); return ok })
+	if f := e.Fact.(event.CallFinished); f.IsError || !strings.Contains(f.Text, moved[0]) {
+		t.Errorf("the call returned %q", f.Text)
+	}
+	until(t, sub, "the end of the turn", ended(actors.LeadName))
+}
+
+// A model that is chosen in mid-session is asked from the next turn on, and kept.
+func TestTheLeadsModelCanBeChanged(t *testing.T) {
+	var asked []string
+	m := actorstest.By(actorstest.Answers{
+		actors.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+			asked = append(asked, r.Model)
+			return actorstest.Say("done")
+		},
+	})
+	s := sessionIn(t, t.TempDir(), m, swarm.Options{Model: "small"})
+	sub := s.Events()
+	defer sub.Close()
+	for i, text := range []string{"one", "two", "three"} {
+		if i == 1 {
+			if err := s.SetModel("large"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Say(text); err != nil {
+			t.Fatal(err)
+		}
+		until(t, sub, "the answer", ended(actors.LeadName))
+	}
+	if want := []string{"small", "large", "large"}; !slices.Equal(asked, want) {
+		t.Errorf("asked: %v, want %v", asked, want)
+	}
+	if kept := s.Info().Model; kept != "large" {
+		t.Errorf("kept: %s", kept)
+	}
+}
