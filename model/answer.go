@@ -47,6 +47,9 @@ type Answer struct {
 	Message    Message `json:"message"`
 	StopReason string  `json:"stop_reason"`
 	Usage      Usage   `json:"usage"`
+	// Requested is the model that was asked for, if that is known; Model is the
+	// one that says it has answered.
+	Requested string `json:"-"`
 }
 
 // Call is one use of a tool that a model asks for.

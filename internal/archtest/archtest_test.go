@@ -33,7 +33,7 @@ var may = map[string][]string{
 	"internal/budget":          {"internal/price"},
 	"internal/defedit":         {"defs"},
 	"internal/price":           {"model"},
-	"internal/transcript":      {"internal/journal", "mailbox", "model"},
+	"internal/transcript":      {"internal/budget", "internal/journal", "internal/price", "mailbox", "model"},
 	"mailbox/message":          {"mailbox"},
 	"mailbox/schema":           {"mailbox"},
 	"mailbox/natsbox":          {"internal/journal", "internal/natsd", "mailbox"},

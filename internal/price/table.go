@@ -88,16 +88,18 @@ func (t *Table) Window(id string) int64 {
 // longContext ends an id that asks for a window of a million tokens.
 const longContext = "[1m]"
 
-// Cost returns what a model's use in one request has cost.
-func (t *Table) Cost(id string, u model.Usage) Cost {
+// Cost returns what one request to a model has cost. A model may have several
+// names, as asked for and as answered: the first that is known counts.
+func (t *Table) Cost(u model.Usage, names ...string) Cost {
 	if u == (model.Usage{}) {
 		return Cost{}
 	}
-	p, ok := t.Of(id)
-	if !ok {
-		return Cost{Unknown: true}
+	for _, name := range names {
+		if p, ok := t.Of(name); ok {
+			return Cost{USD: p.Of(u)}
+		}
 	}
-	return Cost{USD: p.Of(u)}
+	return Cost{Unknown: true}
 }
 
 func (t *Table) find(id string, has func(entry) bool) (best entry, ok bool) {

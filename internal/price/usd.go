@@ -1,7 +1,6 @@
 package price
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -70,23 +69,22 @@ func (c Cost) String() string {
 	return c.USD.String()
 }
 
-// MarshalJSON writes dollars, or null when they are not known.
+// MarshalJSON writes dollars to the last digit, or null when they are not known.
 func (c Cost) MarshalJSON() ([]byte, error) {
 	if c.Unknown {
 		return []byte("null"), nil
 	}
-	return strconv.AppendFloat(nil, c.Dollars(), 'f', -1, 64), nil
+	text := fmt.Sprintf("%d.%0*d", c.USD/Dollar, decimals, c.USD%Dollar)
+	return []byte(strings.TrimRight(strings.TrimRight(text, "0"), ".")), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (c *Cost) UnmarshalJSON(raw []byte) error {
-	var dollars *float64
-	if err := json.Unmarshal(raw, &dollars); err != nil {
-		return fmt.Errorf("read a cost: %w", err)
+func (c *Cost) UnmarshalJSON(raw []byte) (err error) {
+	if string(raw) == "null" {
+		*c = Cost{Unknown: true}
+		return nil
 	}
-	*c = Cost{Unknown: dollars == nil}
-	if dollars != nil {
-		c.USD = USD(*dollars*float64(Dollar) + 0.5)
-	}
-	return nil
+	*c = Cost{}
+	c.USD, err = ParseUSD(string(raw))
+	return err
 }

@@ -51,6 +51,7 @@ func (t *Transcript) compact(c Compaction) (journal.Ticket, error) {
 		return journal.Ticket{}, err
 	}
 	m := &compactedMeta{Time: time.Now(), Keep: c.Keep, Tokens: c.Tokens, Trigger: string(c.Trigger), Usage: c.Usage}
+	m.Cost = t.store.priced(c.Usage, t.life.AnsweredBy)
 	return t.add(kindCompacted, m, joinBlocks(c.Summary))
 }
 

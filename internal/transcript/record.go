@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -87,6 +88,7 @@ type compactedMeta struct {
 	Tokens  int64       `json:"tokens"`  // of the conversation before
 	Trigger string      `json:"trigger"` // auto, manual, too_long
 	Usage   model.Usage `json:"usage"`   // of the request that made the summary
+	Cost    *price.Cost `json:"cost_usd,omitempty"`
 }
 
 type answerMeta struct {
@@ -95,6 +97,7 @@ type answerMeta struct {
 	Model string      `json:"model"`
 	Stop  string      `json:"stop"`
 	Usage model.Usage `json:"usage"`
+	Cost  *price.Cost `json:"cost_usd,omitempty"` // nil is unknown
 }
 
 type startMeta struct {

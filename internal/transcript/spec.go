@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -26,8 +27,9 @@ type Spec struct {
 	Mode        string          `json:"mode"` // permission mode
 	MaxTurns    int             `json:"max_turns,omitempty"`
 	Effort      string          `json:"effort,omitempty"`
-	Dir         string          `json:"dir"`   // working directory
-	Tools       []string        `json:"tools"` // names, resolved
+	Dir         string          `json:"dir"`             // working directory
+	Tools       []string        `json:"tools"`           // names, resolved
+	Budget      budget.Limits   `json:"budget,omitzero"` // of the agent and all below it
 	Born        time.Time       `json:"born"`
 }
 
@@ -60,21 +62,25 @@ const (
 // Life is the part of a transcript that is always in memory and in every
 // checkpoint: everything but the conversation.
 type Life struct {
-	Spec        Spec        `json:"spec"`
-	Incarnation uint32      `json:"inc"`            // starts of its host so far
-	TurnOpen    bool        `json:"open,omitempty"` // a turn has begun and not ended
-	Turns       int         `json:"turns,omitempty"`
-	Settled     int         `json:"settled,omitempty"` // turns whose end was told when the agent ended
-	Steps       int         `json:"steps,omitempty"`   // model answers so far
-	Usage       model.Usage `json:"usage"`
-	ToolUses    int         `json:"tool_uses,omitempty"`
-	Compactions int         `json:"compactions,omitempty"`
-	Outcome     Outcome     `json:"outcome,omitempty"` // of the last ended turn
-	Reason      string      `json:"reason,omitempty"`
-	Result      string      `json:"result,omitempty"` // final text of the last ended turn
-	Closed      bool        `json:"closed,omitempty"` // will not run again by itself
-	Kept        *Kept       `json:"kept,omitempty"`   // what its own directory was kept for
-	Active      time.Time   `json:"active"`           // of the newest record
+	Spec        Spec          `json:"spec"`
+	Incarnation uint32        `json:"inc"`            // starts of its host so far
+	TurnOpen    bool          `json:"open,omitempty"` // a turn has begun and not ended
+	Turns       int           `json:"turns,omitempty"`
+	Settled     int           `json:"settled,omitempty"`    // turns whose end was told when the agent ended
+	Steps       int           `json:"steps,omitempty"`      // model answers so far
+	TurnSteps   int           `json:"turn_steps,omitempty"` // those of the open or newest turn
+	Worked      time.Duration `json:"worked,omitempty"`     // in turns so far, without the time between two runs
+	Usage       model.Usage   `json:"usage"`
+	Models      []ModelUse    `json:"models,omitempty"`      // Usage by model; replaced, never changed in place
+	AnsweredBy  string        `json:"answered_by,omitempty"` // exact id of the model of the newest answer
+	ToolUses    int           `json:"tool_uses,omitempty"`
+	Compactions int           `json:"compactions,omitempty"`
+	Outcome     Outcome       `json:"outcome,omitempty"` // of the last ended turn
+	Reason      string        `json:"reason,omitempty"`
+	Result      string        `json:"result,omitempty"` // final text of the last ended turn
+	Closed      bool          `json:"closed,omitempty"` // will not run again by itself
+	Kept        *Kept         `json:"kept,omitempty"`   // what its own directory was kept for
+	Active      time.Time     `json:"active"`           // of the newest record
 }
 
 // Kept says where an isolated agent's work is that was not removed at its end.

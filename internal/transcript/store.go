@@ -11,12 +11,15 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
 // Options adjust a Store. The zero value is what a session uses.
 type Options struct {
 	Journal journal.Options
+	// Prices say what an answer has cost when it is recorded; nil knows nothing.
+	Prices *price.Table
 	// NoLines leaves out the JSON lines files.
 	NoLines bool
 	// Settled is told which messages of an agent changed their state, from the

@@ -102,22 +102,26 @@ func (l *Life) apply(kind byte, meta any) {
 	case *forkMeta:
 		l.open(m.Time)
 	case *requestMeta:
+		l.work(m.Time)
 		l.open(m.Time)
 	case *answerMeta:
 		l.Steps++
-		l.Usage = l.Usage.Add(m.Usage)
-		l.Active = m.Time
+		l.TurnSteps++
+		l.AnsweredBy = m.Model
+		l.use(m.Model, m.Usage, m.Cost)
+		l.work(m.Time)
 	case *startMeta:
-		l.Active = m.Time
+		l.work(m.Time)
 	case *finishMeta:
 		l.ToolUses++
-		l.Active = m.Time
+		l.work(m.Time)
 	case *endMeta:
-		l.TurnOpen, l.Outcome, l.Reason, l.Result, l.Active = false, m.Outcome, m.Reason, m.Text, m.Time
+		l.work(m.Time)
+		l.TurnOpen, l.Outcome, l.Reason, l.Result = false, m.Outcome, m.Reason, m.Text
 	case *compactedMeta:
 		l.Compactions++
-		l.Usage = l.Usage.Add(m.Usage)
-		l.Active = m.Time
+		l.use(l.AnsweredBy, m.Usage, m.Cost)
+		l.work(m.Time)
 	case *amendMeta:
 		l.Spec.Model, l.Spec.Mode, l.Spec.MaxTurns, l.Active = m.Model, m.Mode, m.MaxTurns, m.Time
 	case *roleMeta:
@@ -132,7 +136,7 @@ func (l *Life) apply(kind byte, meta any) {
 
 func (l *Life) open(now time.Time) {
 	if !l.TurnOpen {
-		l.TurnOpen = true
+		l.TurnOpen, l.TurnSteps = true, 0
 		l.Turns++
 	}
 	l.Active = now
@@ -231,6 +235,11 @@ func (t *Transcript) restore(data []byte) error {
 	raw, err := decode(data, &l)
 	if err != nil {
 		return err
+	}
+	if l.Models == nil { // a snapshot of before models were told apart
+		total := l.Usage
+		l.use(l.Spec.Model, total, nil)
+		l.Usage = total
 	}
 	t.life, t.ledger = l, mailbox.NewLedger(t.ID())
 	return t.ledger.Restore(raw)

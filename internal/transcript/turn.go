@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,7 +110,8 @@ func (t *Transcript) Answer(a *model.Answer) error {
 		t.mu.Unlock()
 		return err
 	}
-	m := &answerMeta{Time: time.Now(), ID: a.ID, Model: a.Model, Stop: a.StopReason, Usage: a.Usage}
+	m := &answerMeta{Time: time.Now(), ID: a.ID, Model: cmp.Or(a.Model, a.Requested, t.life.Spec.Model), Stop: a.StopReason, Usage: a.Usage}
+	m.Cost = t.store.priced(a.Usage, a.Requested, m.Model)
 	ticket, err := t.add(kindAnswer, m, a.Message.Raw())
 	t.mu.Unlock()
 	return wait(ticket, err)
