@@ -23,6 +23,8 @@ var (
 func outcomeOf(ctx context.Context, err error) (o transcript.Outcome, open bool) {
 	cause := context.Cause(ctx)
 	switch {
+	case cause == nil && errors.Is(err, ErrOverBudget):
+		return transcript.OverBudget, false
 	case cause == nil:
 		return transcript.Failed, false
 	case errors.Is(cause, ErrInterrupted):

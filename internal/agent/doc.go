@@ -15,6 +15,10 @@
 //   - Never run again in silence. A call that was started and has no result
 //     after a crash is told to the model as in doubt, unless it only reads or
 //     its effect is a record of its own.
+//   - Asked before it leaves. A request that is not admitted is not sent, and
+//     the turn ends as over budget; a limit of steps counts the answers in the
+//     transcript, so that a crash gives no more of them
+//     (TestARequestThatIsNotAdmittedIsNotSent, TestTheLimitOfStepsCountsOverACrash).
 //   - The cause decides. A turn cancelled with ErrShutdown is left open and
 //     goes on after a restart; any other cause closes it with a note.
 package agent

@@ -46,8 +46,14 @@ type Turn struct {
 	Emit func(event.Fact)
 	// Read is told which messages a recorded request carries; may be nil.
 	Read func([]mailbox.Envelope)
-	// MaxSteps is the most model requests of this turn; 0 means no limit.
+	// Admit is asked before a request leaves, and may lower its MaxTokens. settle
+	// is called once, with the answer, or nil if none came. An error ends the
+	// turn: one that is ErrOverBudget with that outcome. May be nil.
+	Admit func(context.Context, *model.Request) (settle func(*model.Answer), err error)
+	// MaxSteps is the most answers of this turn; 0 means no limit.
 	MaxSteps int
+	// StepsBefore is how many of them it has from before a crash.
+	StepsBefore int
 	// MaxParallel bounds the read-only calls that run at the same time;
 	// 0 means 10.
 	MaxParallel int
@@ -58,7 +64,7 @@ type End struct {
 	Outcome transcript.Outcome
 	Text    string // of the last answer
 	Reason  string // why, unless completed
-	Steps   int
+	Steps   int    // answers, also those from before a crash
 	Usage   model.Usage
 	Took    time.Duration
 	// Open says that the turn has not ended: it was cut by a shutdown and goes
@@ -111,6 +117,7 @@ func (t *Turn) prepared(ctx context.Context, end *End) error {
 			return err
 		}
 	}
+	end.Steps = t.StepsBefore
 	// A crash may have cut between the last answer and the record of the end.
 	switch answer, err := t.Log.Final(); {
 	case err != nil:
@@ -170,14 +177,15 @@ func (t *Turn) step(ctx context.Context, n int) (*model.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(read) > 0 && t.Read != nil {
-		t.Read(read)
-	}
 	req := t.Base
 	req.Messages = msgs
 	req.Caller.Step = n
-	t.Emit(event.Requested{Step: n, Mail: idsOf(read)})
-	answer, err := t.stream(ctx, &req)
+	answer, err := t.ask(ctx, &req, func() {
+		if len(read) > 0 && t.Read != nil {
+			t.Read(read)
+		}
+		t.Emit(event.Requested{Step: n, Mail: idsOf(read)})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +194,22 @@ func (t *Turn) step(ctx context.Context, n int) (*model.Answer, error) {
 	}
 	t.Emit(event.Answered{Answer: answer})
 	return answer, nil
+}
+
+// ask sends a request that is let out, and calls leaves just before.
+func (t *Turn) ask(ctx context.Context, req *model.Request, leaves func()) (answer *model.Answer, err error) {
+	if t.Admit != nil {
+		settle, err := t.Admit(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { settle(answer) }()
+	}
+	leaves()
+	if answer, err = t.stream(ctx, req); answer != nil {
+		answer.Requested = req.Model
+	}
+	return answer, err
 }
 
 var errNoAnswer = errors.New("the model's stream ended without an answer")
