@@ -50,7 +50,7 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if bad, ok := tool.Decode(c, &call); !ok {
 		return bad, nil
 	}
-	id, known := a.h.c.MadeBy(a.h.t.ID(), c.ID)
+	id, known := a.h.c.MadeBy(a.h.t.ID(), a.h.t.Life().Steps, c.ID)
 	if !known {
 		var err error
 		if id, err = a.spawn(c.ID, call); err != nil {
@@ -85,7 +85,8 @@ func (a *agentTool) spawn(callID string, call SpawnCall) (mailbox.AgentID, error
 		return "", err
 	}
 	spec := plan.Spec
-	spec.ID, spec.Call, spec.Born = c.NewID(first(spec.Name, spec.Type)), callID, time.Now()
+	spec.ID, spec.Born = c.NewID(first(spec.Name, spec.Type)), time.Now()
+	spec.Call, spec.Answer = callID, a.h.t.Life().Steps
 	if spec.Isolation != "" {
 		done, err := c.isolate(&spec)
 		if err != nil {

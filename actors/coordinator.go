@@ -143,6 +143,9 @@ func (c *Coordinator) Start(ctx context.Context) error {
 	for _, h := range c.all() {
 		h.ref.Tell(look{})
 	}
+	if keep := c.opts.Policy.residency(); keep > 0 {
+		c.work(func() { c.sweep(keep) })
+	}
 	return errors.Join(errs...)
 }
 

@@ -13,14 +13,20 @@
 //   - Scopes form a tree. A foreground child lives in the scope of the turn that
 //     waits for it, a background child and a teammate in the session's. What a
 //     scope started has ended before the scope has.
-//   - One intent, one agent. A spawn is known by the parent's tool call: the same
-//     call after a crash finds the agent that it made, or its result, and gives it
-//     its task if that was not recorded (TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished).
+//   - One intent, one agent. A spawn is known by the parent's answer and the call
+//     in it: the same call after a crash finds the agent that it made, or its
+//     result, and gives it its task if that was not recorded
+//     (TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished). A later call is another
+//     one, also under the same id (TestACallIDThatIsUsedAgainMakesAnotherAgent).
 //   - Every end is told once. A foreground child's end is the result of the call,
 //     a background child's a message to its parent, a teammate's a message to the
 //     lead; each is recorded before it is announced, under an id of its own. If a
 //     parent has ended, the nearest above it is told; a full mailbox is waited for
 //     (TestAnEndIsToldToTheNearestAboveThatHasNotEnded, TestAnEndWaitsForRoomInAFullMailbox).
+//   - Only who works is in memory. The conversation of an agent that has been idle
+//     for Policy.Residency, or has ended, is in the journal alone until there is
+//     work, and comes back with the same bytes (TestAnIdleAgentLeavesMemoryAndComesBackWithTheSameBytes,
+//     TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning).
 //   - Over the limit agents queue, in order, and none is refused for it. A parent
 //     that waits for a child holds no place.
 //

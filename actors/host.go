@@ -122,6 +122,8 @@ func (h *host) Receive(c *kernel.Context, msg any) {
 		h.cancel(m)
 	case turnDone:
 		h.turnDone(m)
+	case rest:
+		h.forget()
 	}
 }
 

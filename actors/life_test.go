@@ -323,3 +323,22 @@ func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
 		t.Errorf("the lead heard %d bytes without the report; the child is %+v", len(heard), a.Life())
 	}
 }
+
+// Some providers number the calls of each answer from one.
+func TestACallIDThatIsUsedAgainMakesAnotherAgent(t *testing.T) {
+	m := by(answers{
+		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			if step < 3 {
+				return use(spawn("call_0", task(map[string]any{"prompt": fmt.Sprint("task ", step)})))
+			}
+			return say("ok")
+		},
+		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n.Begin(t)
+	n.Say(t, "go")
+	if all := n.Status(); len(all) != 4 {
+		t.Errorf("there are %d agents, want the lead and three: %+v", len(all), all)
+	}
+}

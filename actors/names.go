@@ -11,8 +11,11 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
+// callKey is a tool call: some providers use the ids of calls again in later
+// answers, so the answer is part of it.
 type callKey struct {
 	parent mailbox.AgentID
+	answer int // which of the parent's it is in; 0 = not recorded, as by older versions
 	call   string
 }
 
@@ -58,15 +61,19 @@ func (c *Coordinator) indexLocked(spec transcript.Spec) {
 		c.names[strings.ToLower(spec.Name)] = spec.ID
 	}
 	if spec.Call != "" {
-		c.calls[callKey{spec.Parent, spec.Call}] = spec.ID
+		c.calls[callKey{spec.Parent, spec.Answer, spec.Call}] = spec.ID
 	}
 }
 
-// MadeBy returns the agent that a tool call of parent has made, if it has.
-func (c *Coordinator) MadeBy(parent mailbox.AgentID, call string) (mailbox.AgentID, bool) {
+// MadeBy returns the agent that a tool call of parent has made, if it has. answer
+// counts the parent's answers up to the one with the call.
+func (c *Coordinator) MadeBy(parent mailbox.AgentID, answer int, call string) (mailbox.AgentID, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id, ok := c.calls[callKey{parent, call}]
+	id, ok := c.calls[callKey{parent, answer, call}]
+	if !ok {
+		id, ok = c.calls[callKey{parent, 0, call}]
+	}
 	return id, ok
 }
 

@@ -31,6 +31,10 @@ type Policy struct {
 	// AutoBackground is how long a foreground agent runs before it goes on in
 	// the background; 0 = 120 s, negative = it never does.
 	AutoBackground time.Duration
+	// Residency is how long the conversation of an idle agent stays in memory;
+	// it is read back from the journal, byte by byte the same, when the agent has
+	// work. 0 = 2 min, negative = it stays.
+	Residency time.Duration
 	// ForkMode makes a call that names no type a fork, and every child
 	// asynchronous (CLAUDE_CODE_FORK_SUBAGENT).
 	ForkMode bool
@@ -48,6 +52,10 @@ func (p Policy) autoBackground() time.Duration {
 		return 120 * time.Second
 	}
 	return p.AutoBackground
+}
+
+func (p Policy) residency() time.Duration {
+	return time.Duration(orDefault(int(p.Residency), int(2*time.Minute)))
 }
 
 func orDefault(n, d int) int {

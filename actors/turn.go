@@ -17,7 +17,8 @@ import (
 )
 
 // kit is what every turn of an agent needs. It is made at the first turn, so
-// that an agent that only waits costs nothing of it.
+// that an agent that only waits costs nothing of it. The system and tool blocks
+// are the conversation's: they leave memory with it.
 type kit struct {
 	tools  *tool.Set
 	close  func() error
@@ -92,8 +93,13 @@ func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
 		return err
 	}
 	turn.Model, turn.Base, turn.Tools = h.kit.model, h.kit.base, h.kit.tools
-	turn.Base.Caller.Turn = h.t.Life().Turns
-	return nil
+	life := h.t.Life()
+	turn.Base.Caller.Turn = life.Turns
+	var err error
+	turn.Base.System, turn.Base.Tools, err = h.t.Setup(func() (system, tools []json.RawMessage) {
+		return h.setup(life.Spec, h.kit.tools)
+	})
+	return err
 }
 
 func (h *host) newKit() (*kit, error) {
@@ -103,14 +109,11 @@ func (h *host) newKit() (*kit, error) {
 	}
 	box := h.c.opts.Tools(Agent{h.t, spec})
 	k := &kit{policy: h.c.opts.Permission(spec), tools: h.tools(spec, box), close: box.Close}
-	system, tools, err := h.t.Setup(func() (system, tools []json.RawMessage) {
-		return h.setup(spec, k.tools)
-	})
 	k.base = model.Request{
-		MaxTokens: maxTokens, System: system, Tools: tools, Effort: spec.Effort,
+		MaxTokens: maxTokens, Effort: spec.Effort,
 		Caller: model.Caller{AgentID: string(spec.ID), Agent: DisplayName(spec), Type: spec.Type},
 	}
-	return k, err
+	return k, nil
 }
 
 // choose gives the kit the model that the agent has now: the user may have

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -364,5 +366,40 @@ func BenchmarkStartToFirstAck(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StartTimer()
+	}
+}
+
+// The lock's file goes with its holder, and whoever takes the lock meanwhile is
+// still the only one.
+func TestTheLockOfASocketHasOneHolderAndLeavesNoFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nats.sock")
+	var holders, turns atomic.Int32
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 100 {
+				lock, err := lockSocket(path)
+				if errors.As(err, new(*InUseError)) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if holders.Add(1) != 1 {
+					t.Error("two hold the lock")
+				}
+				turns.Add(1)
+				holders.Add(-1)
+				if err := unlockSocket(lock); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 0 || turns.Load() == 0 {
+		t.Errorf("%d turns left %v (%v)", turns.Load(), left, err)
 	}
 }

@@ -84,16 +84,13 @@ func openDoor(path string, server nats.InProcessConnProvider, log *slog.Logger) 
 	}
 	// The lock, not a try to connect, tells the living from the dead: two processes
 	// that start at once must not both replace the same stale socket.
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
-	switch got, err := lock.TryLock(); {
-	case err != nil:
-		return nil, fmt.Errorf("lock %s.lock: %w", path, err)
-	case !got:
-		return nil, &InUseError{Path: path}
+	lock, err := lockSocket(path)
+	if err != nil {
+		return nil, err
 	}
 	listen, err := listenUnix(path)
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, unlockSocket(lock))
 	}
 	d := &door{
 		lock: lock, listen: listen, server: server, log: log.With("socket", path),
@@ -101,6 +98,40 @@ func openDoor(path string, server nats.InProcessConnProvider, log *slog.Logger) 
 	}
 	d.wait.Go(d.accept)
 	return d, nil
+}
+
+// lockSocket takes the lock file beside a socket. Its holder removes the file
+// when it is done, so a lock counts only while its file has its name.
+func lockSocket(path string) (*flock.Flock, error) {
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	for {
+		switch got, err := lock.TryLock(); {
+		case err != nil:
+			return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+		case !got:
+			return nil, errors.Join(&InUseError{Path: path}, lock.Close())
+		}
+		held, err := lock.Stat()
+		if err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+		if named, err := os.Stat(lock.Path()); err == nil && os.SameFile(held, named) {
+			return lock, nil
+		}
+		if err := lock.Close(); err != nil { // the holder before has removed it meanwhile
+			return nil, err
+		}
+	}
+}
+
+// unlockSocket gives the lock back and removes its file, which somebody may have
+// removed with the directory.
+func unlockSocket(lock *flock.Flock) error {
+	err := os.Remove(lock.Path())
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, lock.Close())
 }
 
 func privateDir(dir string) error {
@@ -216,6 +247,5 @@ func (d *door) close() error {
 	}
 	d.mu.Unlock()
 	d.wait.Wait()
-	// The lock's file stays: removing it would let two owners lock two files.
-	return errors.Join(append(errs, d.lock.Close())...)
+	return errors.Join(append(errs, unlockSocket(d.lock))...)
 }

@@ -2,9 +2,13 @@ package transcript
 
 import (
 	"errors"
+	"maps"
 	"slices"
+	"sync"
 	"time"
+	"weak"
 
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -70,14 +74,48 @@ func (t *Transcript) forkPoint(placeholder string) (base *talk, m *forkMeta, res
 	for _, c := range k.calls {
 		results = append(results, model.ToolResult(c.ID, placeholder, false))
 	}
-	base = &talk{system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted}
-	return base, &forkMeta{Time: time.Now(), Parent: t.ID(), Seq: k.answer}, results, nil
+	m = &forkMeta{Time: time.Now(), Parent: t.ID(), Seq: k.answer}
+	base, err = t.store.forks.of(forkPoint{m.Parent, m.Seq}, func() (*talk, error) {
+		return &talk{system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted}, nil
+	})
+	return base, m, results, err
 }
 
 // fork returns the conversation that goes on from k with the given blocks.
 func (k *talk) fork(blocks []byte) *talk {
 	return &talk{
 		system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted,
-		pending: [][]byte{blocks}, newborn: true, prefix: len(k.msgs),
+		pending: [][]byte{blocks}, newborn: true, prefix: len(k.msgs), begin: k,
 	}
+}
+
+// prefixes are the beginnings of forks that are in memory. Forks of one answer
+// share one, also when they come back to memory one after the other.
+type prefixes struct {
+	mu sync.Mutex
+	at map[forkPoint]weak.Pointer[talk] // guarded by mu
+}
+
+type forkPoint struct {
+	parent mailbox.AgentID
+	seq    uint64
+}
+
+// of returns the beginning at p, read by load if no fork has it in memory.
+func (s *prefixes) of(p forkPoint, load func() (*talk, error)) (*talk, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.at[p].Value(); k != nil {
+		return k, nil
+	}
+	k, err := load()
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(s.at, func(_ forkPoint, w weak.Pointer[talk]) bool { return w.Value() == nil })
+	if s.at == nil {
+		s.at = map[forkPoint]weak.Pointer[talk]{}
+	}
+	s.at[p] = weak.Make(k)
+	return k, nil
 }

@@ -17,8 +17,9 @@ type Spec struct {
 	Description string          `json:"description,omitempty"` // of the task, for people
 	Color       string          `json:"color,omitempty"`
 	Parent      mailbox.AgentID `json:"parent,omitempty"`
-	Call        string          `json:"call,omitempty"` // the parent's tool call that asked for it
-	Depth       int             `json:"depth"`          // 0 = lead
+	Call        string          `json:"call,omitempty"`   // the parent's tool call that asked for it
+	Answer      int             `json:"answer,omitempty"` // which of the parent's answers has that call, from 1
+	Depth       int             `json:"depth"`            // 0 = lead
 	Role        Role            `json:"role"`
 	Fork        bool            `json:"fork,omitempty"`      // began with its parent's conversation
 	Isolation   string          `json:"isolation,omitempty"` // worktree: Dir belongs to this agent alone

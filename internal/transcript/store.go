@@ -38,6 +38,7 @@ type Store struct {
 	session string
 	opts    Options
 	out     *queue // accepted messages on their way to the courier
+	forks   prefixes
 
 	mu     sync.RWMutex
 	agents map[mailbox.AgentID]*Transcript // guarded by mu

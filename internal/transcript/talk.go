@@ -17,6 +17,7 @@ type talk struct {
 	pending [][]byte      // encoded blocks for the next user message
 	calls   []CallState   // tool calls of the newest answer
 	answer  uint64        // place of the newest answer in the journal
+	begin   *talk         // what a fork has in common with its siblings; keeps it in memory for them
 	final   *model.Answer // the newest answer, if it calls nothing and nothing has followed
 
 	prefix  int     // leading messages of a fork that are its parent's, and its directive

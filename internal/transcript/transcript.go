@@ -294,11 +294,20 @@ func (s *Store) forked(data []byte) (*talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := s.talkUntil(string(m.Parent), m.Seq)
+	k, err := s.forks.of(forkPoint{m.Parent, m.Seq}, func() (*talk, error) {
+		return s.talkUntil(string(m.Parent), m.Seq)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return k.fork(slices.Clone(raw)), nil
+}
+
+// Loaded reports whether the conversation is in memory.
+func (t *Transcript) Loaded() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.talk != nil
 }
 
 // Forget drops the conversation from memory; it is read back from the journal
