@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/team/board"
 	"github.com/nats-io/nats.go"
 )
 
@@ -43,6 +44,7 @@ type reply struct {
 	Posted []team.Posted   `json:"posted,omitempty"`
 	Agents []actors.Status `json:"agents,omitempty"`
 	Info   *Info           `json:"info,omitempty"`
+	Tasks  []board.Task    `json:"tasks,omitempty"`
 }
 
 func apiSubject(session, verb string) string { return "sw." + session + ".api." + verb }
@@ -100,6 +102,11 @@ func (d *door) do(verb string, in request) (reply, error) {
 	case "ps":
 		info := d.s.Info()
 		return reply{Agents: d.s.Agents(), Info: &info}, nil
+	case "tasks":
+		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
+		defer cancel()
+		tasks, err := d.s.Tasks(ctx)
+		return reply{Tasks: tasks}, err
 	case "stop":
 		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
 		defer cancel()
@@ -121,7 +128,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 		d.readers.Add(-1)
 		return reply{}, nil
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, stop, kill, bg, tail and untail", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, tasks, stop, kill, bg, tail and untail", verb)
 }
 
 // wireEvent is an event as other processes read it.
@@ -257,6 +264,12 @@ func (r *Remote) Send(ctx context.Context, to, text string) ([]team.Posted, erro
 func (r *Remote) Agents(ctx context.Context) ([]actors.Status, error) {
 	out, err := r.ask(ctx, "ps", request{})
 	return out.Agents, err
+}
+
+// Tasks returns the tasks of the session's list.
+func (r *Remote) Tasks(ctx context.Context) ([]board.Task, error) {
+	out, err := r.ask(ctx, "tasks", request{})
+	return out.Tasks, err
 }
 
 // Stop ends an agent of the session.

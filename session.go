@@ -33,6 +33,7 @@ type Session struct {
 	store  *transcript.Store
 	agents *actors.Coordinator
 	roster *team.Roster
+	boards *team.Boards
 	bus    event.Bus
 	models *models
 	wire   *wire
@@ -177,6 +178,7 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	s.wire = newWire(s)
+	s.openBoards()
 	s.defs.Start(s.scope)
 	s.watch.Go(s.watchStore)
 	s.watch.Go(func() { s.wire.run(s.scope) })
@@ -305,6 +307,9 @@ func (s *Session) close() error {
 		}
 		errs = append(errs, s.kits.close())
 		s.end(agent.ErrShutdown)
+		if s.boards != nil {
+			s.boards.Close()
+		}
 		if s.wire != nil {
 			errs = append(errs, s.wire.stop())
 		}
@@ -370,7 +375,10 @@ func (s *Session) tools(a actors.Agent) actors.Toolbox {
 		Tag: string(a.Spec.ID), Session: s.info.ID, Getenv: s.opts.Getenv, Scope: s.scope,
 		OnTask: func(t builtin.Task) { s.commandEnded(a, t) },
 	})
-	return actors.Toolbox{Tools: slices.Concat(set, s.roster.Tools(a)), Close: s.kits.keep(a.Spec.ID, set)}
+	return actors.Toolbox{
+		Tools: slices.Concat(set, s.roster.Tools(a), s.roster.TaskTools(a, s.boards, s.taskList())),
+		Close: s.kits.keep(a.Spec.ID, set),
+	}
 }
 
 // commandEnded tells an agent by message that a background command of its has

@@ -12,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/natsbox"
+	"github.com/nats-io/nats.go"
 )
 
 // wire is the session's server and courier. It comes up beside the first model
@@ -21,9 +22,23 @@ type wire struct {
 	server  *natsd.Server
 	courier atomic.Pointer[mailbox.Courier]
 	door    *door
+	conn    *nats.Conn    // once up is closed
+	up      chan struct{} // closed when the server answers
 }
 
-func newWire(s *Session) *wire { return &wire{s: s} }
+func newWire(s *Session) *wire { return &wire{s: s, up: make(chan struct{})} }
+
+// connection waits for the server and returns the session's connection to it.
+func (w *wire) connection(ctx context.Context) (*nats.Conn, error) {
+	select {
+	case <-w.up:
+		return w.conn, nil
+	case <-w.s.scope.Done():
+		return nil, context.Cause(w.s.scope)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
 
 // run brings the wire up. A wire that cannot come up ends the session: a swarm
 // whose messages go nowhere must not look alive.
@@ -44,6 +59,8 @@ func (w *wire) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	w.conn = conn
+	close(w.up)
 	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: true})
 	courier := mailbox.NewCourier(box, w.s.store, mailbox.CourierOptions{
 		Wake: w.s.agents.Look,

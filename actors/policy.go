@@ -163,10 +163,11 @@ const worktreeIsolation = "worktree"
 // joinTeam gives a teammate what it needs to be one, whatever its definition
 // lists (agent-system spec §3.9).
 func (p *Plan) joinTeam(tools []string) {
-	const writes = "SendMessage"
-	if slices.Contains(tools, writes) && !slices.Contains(p.Spec.Tools, writes) {
-		p.Spec.Tools = append(p.Spec.Tools, writes)
-		p.because("SendMessage: a teammate always has it")
+	for _, name := range []string{"SendMessage", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"} {
+		if slices.Contains(tools, name) && !slices.Contains(p.Spec.Tools, name) {
+			p.Spec.Tools = append(p.Spec.Tools, name)
+			p.because("%s: a teammate always has it", name)
+		}
 	}
 }
 

@@ -15,6 +15,12 @@ type Letter struct {
 	To      string // a name, an agent id, or Everyone
 	Text    string
 	Summary string
+	Kind    mailbox.Kind  // "" is a text, or to Everyone a broadcast
+	Class   mailbox.Class // "" is the kind's
+	ReplyTo mailbox.ID    // the message that this one answers
+	// Stale names what the letter is the newest word on: it takes the place of an
+	// unread one about the same.
+	Stale string
 	// Key makes sending repeatable: two letters of one sender with the same key
 	// and receiver are one message. Empty means that each is its own.
 	Key string
@@ -55,14 +61,17 @@ func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error)
 		if err := r.agents.Wake(to); err != nil {
 			return nil, err // nobody would read it
 		}
-		p := r.post(from, to, l, mailbox.KindText)
+		p := r.post(from, to, l)
 		return []Posted{p}, p.Err
+	}
+	if l.Kind == "" {
+		l.Kind = mailbox.KindBroadcast
 	}
 	var all []Posted
 	for _, m := range r.Members() {
 		to, ok := r.agents.Find(string(m.Life.Spec.ID))
 		if ok && to.ID() != from.ID() {
-			all = append(all, r.post(from, to, l, mailbox.KindBroadcast))
+			all = append(all, r.post(from, to, l))
 		}
 	}
 	if len(all) == 0 {
@@ -71,12 +80,15 @@ func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error)
 	return all, nil
 }
 
-func (r *Roster) post(from, to *transcript.Transcript, l Letter, kind mailbox.Kind) Posted {
+func (r *Roster) post(from, to *transcript.Transcript, l Letter) Posted {
 	sender, receiver := from.Spec(), to.Spec()
+	if l.Kind == "" {
+		l.Kind = mailbox.KindText
+	}
 	e := mailbox.Envelope{
 		To:       mailbox.Address{Agent: receiver.ID},
 		FromName: actors.DisplayName(sender), ToName: actors.DisplayName(receiver),
-		Kind: kind, Summary: l.Summary, Body: l.Text,
+		Kind: l.Kind, Class: l.Class, InReplyTo: l.ReplyTo, Key: l.Stale, Summary: l.Summary, Body: l.Text,
 	}
 	if l.Key != "" {
 		e.ID = letterID(sender.ID, receiver.ID, l.Key)

@@ -13,12 +13,13 @@ import (
 )
 
 // toolNames are the names of the tools that Tools returns.
-var toolNames = [...]string{"SendMessage", "ListAgents"}
+var toolNames = [...]string{"SendMessage", "ListAgents", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
 
 // ToolNames returns the names of this package's tools.
 func ToolNames() []string { return toolNames[:] }
 
-// Tools returns the tools with which one agent reaches the others.
+// Tools returns the tools with which one agent reaches the others; TaskTools are
+// the rest.
 func (r *Roster) Tools(self actors.Agent) []tool.Tool {
 	return []tool.Tool{&sendTool{r, self}, &listTool{r, self}}
 }

@@ -49,7 +49,7 @@ func frameOne(e mailbox.Envelope) string {
 	if e.Summary != "" && !strings.HasPrefix(e.Body, e.Summary) { // no use in reading it twice
 		fmt.Fprintf(&head, ` summary="%s"`, attr(e.Summary))
 	}
-	return head.String() + ">\n" + Escape(e.Body) + "\n</teammate-message>"
+	return head.String() + ">\n" + Escape(bodyOf(e)) + "\n</teammate-message>"
 }
 
 // Unframe returns what a text block holds of the user's or the model's own

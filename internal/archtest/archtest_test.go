@@ -46,7 +46,7 @@ var may = map[string][]string{
 	"internal/prompt": {"defs"},
 
 	// 2: what an agent does
-	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "model", "tool"},
+	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "mailbox/message", "model", "tool"},
 	"tool/builtin":   {"tool"},
 	"internal/tui":   {"event", "internal/term", "mailbox", "model"},
 
@@ -60,7 +60,7 @@ var may = map[string][]string{
 	},
 
 	// 4: how they work together
-	"team": {"actors", "internal/transcript", "mailbox", "tool"},
+	"team": {"actors", "internal/transcript", "mailbox", "mailbox/message", "team/board", "tool"},
 
 	"team/board":         {"mailbox"},
 	"team/board/kvboard": {"team/board"},
@@ -69,7 +69,7 @@ var may = map[string][]string{
 	"": {
 		"actors", "defs", "event", "internal/agent", "internal/journal", "internal/natsd", "internal/permission",
 		"internal/prompt", "internal/transcript", "internal/worktree", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
-		"team", "tool", "tool/builtin",
+		"team", "team/board", "team/board/kvboard", "tool", "tool/builtin",
 	},
 
 	// 6: programs

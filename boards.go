@@ -1,0 +1,65 @@
+package swarm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/team/board"
+	"github.com/actorswarm/swarm/team/board/kvboard"
+)
+
+// taskList is the name of the list that an agent works on: the session's, or one
+// that CLAUDE_CODE_TASK_LIST_ID names.
+func (s *Session) taskList() string {
+	return first(s.opts.Getenv("CLAUDE_CODE_TASK_LIST_ID"), s.info.ID)
+}
+
+// openBoards prepares the task lists. Their buckets are on the session's bus, so
+// nothing is opened before somebody uses one.
+func (s *Session) openBoards() {
+	s.boards = team.NewBoards(s.agents, func(ctx context.Context, list string) (board.Store, error) {
+		conn, err := s.wire.connection(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return kvboard.Open(ctx, conn, bucket(s.info.ID, list), kvboard.Options{})
+	}, board.Options{})
+	s.watch.Go(func() {
+		s.boards.Run(s.scope, func(err error) {
+			s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
+		})
+	})
+}
+
+// bucket returns the name of the bucket of a list. Names of buckets take letters,
+// digits, dashes and underscores; every other byte is written as its code.
+func bucket(session, list string) string {
+	var b strings.Builder
+	b.WriteString("TB_" + session)
+	if list == session {
+		return b.String()
+	}
+	b.WriteByte('_')
+	for _, c := range []byte(list) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
+}
+
+// Tasks returns the tasks of the session's list, lowest id first.
+func (s *Session) Tasks(ctx context.Context) ([]board.Task, error) {
+	b, err := s.boards.Get(ctx, s.taskList())
+	if err != nil {
+		return nil, err
+	}
+	return b.List(), nil
+}

@@ -1,0 +1,127 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team/board"
+)
+
+// Boards are the task lists of a session, one for each name, opened when they
+// are first needed. Its methods may be called from any goroutine.
+type Boards struct {
+	open    func(ctx context.Context, list string) (board.Store, error)
+	agents  *actors.Coordinator
+	options board.Options
+
+	mu     sync.Mutex
+	lists  map[string]*board.Board // guarded by mu
+	closed bool                    // guarded by mu
+}
+
+// NewBoards returns the lists whose entries open finds.
+func NewBoards(c *actors.Coordinator, open func(ctx context.Context, list string) (board.Store, error), o board.Options) *Boards {
+	if o.Lease == 0 {
+		o.Lease = time.Minute
+	}
+	return &Boards{open: open, agents: c, options: o, lists: map[string]*board.Board{}}
+}
+
+// Get returns the list of a name; an empty one is made.
+func (b *Boards) Get(ctx context.Context, list string) (*board.Board, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch found := b.lists[list]; {
+	case b.closed:
+		return nil, actors.ErrShutDown
+	case found != nil:
+		return found, nil
+	}
+	store, err := b.open(ctx, list)
+	if err != nil {
+		return nil, fmt.Errorf("the task list %s cannot be opened: %w", list, err)
+	}
+	found, err := board.Open(ctx, store, b.options)
+	if err != nil {
+		return nil, fmt.Errorf("the task list %s cannot be read: %w", list, err)
+	}
+	b.lists[list] = found
+	return found, nil
+}
+
+// Run keeps the leases of the lists that are open until ctx ends: those of
+// agents that live are renewed, what others held is offered again.
+func (b *Boards) Run(ctx context.Context, trouble func(error)) {
+	tick := time.NewTicker(b.options.Lease / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, list := range b.all() {
+			if err := b.tend(ctx, list); err != nil && ctx.Err() == nil {
+				trouble(fmt.Errorf("the leases of a task list could not be kept: %w", err))
+			}
+		}
+	}
+}
+
+func (b *Boards) all() []*board.Board {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []*board.Board
+	for _, list := range b.lists {
+		all = append(all, list)
+	}
+	return all
+}
+
+// tend takes what ended agents held back at once, and lets the leases of those
+// that nobody knows run out.
+func (b *Boards) tend(ctx context.Context, list *board.Board) error {
+	var errs []error
+	for _, t := range list.List() {
+		if t.Claim == nil {
+			continue
+		}
+		if a, ok := b.agents.Find(string(t.Claim.Agent)); ok && a.Life().Closed {
+			errs = append(errs, list.Release(ctx, t.Claim.Agent))
+		}
+	}
+	return errors.Join(append(errs, list.Tend(ctx, b.lives))...)
+}
+
+func (b *Boards) lives(a mailbox.Address) bool {
+	t, ok := b.agents.Find(string(a.Agent))
+	return ok && !t.Life().Closed && a.Incarnation <= t.Address().Incarnation
+}
+
+// Close ends the lists. It may be called more than once.
+func (b *Boards) Close() {
+	b.mu.Lock()
+	b.closed = true
+	lists := b.lists
+	b.lists = nil
+	b.mu.Unlock()
+	for _, list := range lists {
+		list.Close()
+	}
+}
+
+// Member is an agent as a board sees it.
+func Member(t *transcript.Transcript) board.Member {
+	s := t.Spec()
+	return board.Member{
+		Address: t.Address(), Name: actors.DisplayName(s), Lead: s.Role == transcript.Lead,
+		Writes: slices.ContainsFunc([]string{"Write", "Edit", "NotebookEdit"}, func(name string) bool { return slices.Contains(s.Tools, name) }),
+	}
+}
