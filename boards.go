@@ -2,7 +2,12 @@ package swarm
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
@@ -29,7 +34,7 @@ func (s *Session) openBoards() {
 		return kvboard.Open(ctx, conn, bucket(s.info.ID, list), kvboard.Options{})
 	}, board.Options{})
 	s.watch.Go(func() {
-		s.boards.Run(s.scope, func(err error) {
+		s.boards.Run(s.scope, s.exportTasks, func(err error) {
 			s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
 		})
 	})
@@ -62,4 +67,36 @@ func (s *Session) Tasks(ctx context.Context) ([]board.Task, error) {
 		return nil, err
 	}
 	return b.List(), nil
+}
+
+// tasksFile is a copy of the list for when the session does not run.
+const tasksFile = "tasks.json"
+
+// exportTasks writes the copy, if a list was used.
+func (s *Session) exportTasks() error {
+	b, ok := s.boards.Open(s.taskList())
+	if !ok {
+		return nil
+	}
+	raw, err := json.MarshalIndent(b.List(), "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the task list: %w", err)
+	}
+	return writeFile(filepath.Join(s.info.Path, tasksFile), raw)
+}
+
+// KeptTasks returns the tasks of a session as they were when it last ran.
+func KeptTasks(info Info) ([]board.Task, error) {
+	raw, err := os.ReadFile(filepath.Join(info.Path, tasksFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the task list of session %s: %w", info.ID, err)
+	}
+	var all []board.Task
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("the task list %s is damaged: %w", filepath.Join(info.Path, tasksFile), err)
+	}
+	return all, nil
 }

@@ -162,19 +162,23 @@ func readInfo(path string) (Info, error) {
 }
 
 // write puts the session's file in place at once and on disk.
-func (i Info) write() (err error) {
+func (i Info) write() error {
 	raw, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", infoFile, err)
 	}
-	path := filepath.Join(i.Path, infoFile)
+	return writeFile(filepath.Join(i.Path, infoFile), append(raw, '\n'))
+}
+
+// writeFile puts a file in place at once and on disk.
+func writeFile(path string, data []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return stateError(i.Path, err)
+		return stateError(filepath.Dir(path), err)
 	}
-	_, err = f.Write(append(raw, '\n'))
+	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return stateError(i.Path, err)
+		return stateError(filepath.Dir(path), err)
 	}
 	return os.Rename(path+".new", path)
 }

@@ -308,6 +308,7 @@ func (s *Session) close() error {
 		errs = append(errs, s.kits.close())
 		s.end(agent.ErrShutdown)
 		if s.boards != nil {
+			errs = append(errs, s.exportTasks())
 			s.boards.Close()
 		}
 		if s.wire != nil {

@@ -56,9 +56,18 @@ func (b *Boards) Get(ctx context.Context, list string) (*board.Board, error) {
 	return found, nil
 }
 
+// Open returns a list if somebody has used it.
+func (b *Boards) Open(list string) (*board.Board, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	found, ok := b.lists[list]
+	return found, ok
+}
+
 // Run keeps the leases of the lists that are open until ctx ends: those of
-// agents that live are renewed, what others held is offered again.
-func (b *Boards) Run(ctx context.Context, trouble func(error)) {
+// agents that live are renewed, what others held is offered again. After each
+// round it calls export.
+func (b *Boards) Run(ctx context.Context, export func() error, trouble func(error)) {
 	tick := time.NewTicker(b.options.Lease / 4)
 	defer tick.Stop()
 	for {
@@ -71,6 +80,9 @@ func (b *Boards) Run(ctx context.Context, trouble func(error)) {
 			if err := b.tend(ctx, list); err != nil && ctx.Err() == nil {
 				trouble(fmt.Errorf("the leases of a task list could not be kept: %w", err))
 			}
+		}
+		if err := export(); err != nil {
+			trouble(err)
 		}
 	}
 }

@@ -302,16 +302,17 @@ func (d *taskDesk) own(ctx context.Context, b *board.Board, me board.Member, in 
 }
 
 func (d *taskDesk) tellOwner(t board.Task, by board.Member) error {
-	return d.tell(t.Owner, message.TaskAssigned{TaskID: string(t.ID), Subject: t.Subject, Description: t.Description, By: by.Name})
+	return d.tell(t, t.Owner, message.TaskAssigned{TaskID: string(t.ID), Subject: t.Subject, Description: t.Description, By: by.Name})
 }
 
 // tell sends a message of the runtime's about a task in the agent's name.
-func (d *taskDesk) tell(to string, m message.Message) error {
+func (d *taskDesk) tell(about board.Task, to string, m message.Message) error {
 	body, err := message.Encode(m)
 	if err != nil {
 		return err
 	}
-	_, err = d.roster.Send(d.self.Transcript, Letter{To: to, Text: body, Kind: m.Kind()})
+	summary := firstLine(fmt.Sprintf("%s %s: %s", strings.ReplaceAll(string(m.Kind()), "_", " "), about.ID, about.Subject))
+	_, err = d.roster.Send(d.self.Transcript, Letter{To: to, Text: body, Kind: m.Kind(), Summary: summary})
 	return err
 }
 
@@ -352,7 +353,7 @@ func (d *taskDesk) tellFreed(b *board.Board, done board.Task, me board.Member) e
 	}
 	var errs []error
 	for owner, ids := range freed {
-		errs = append(errs, d.tell(owner, message.TaskCompleted{TaskID: string(done.ID), Subject: done.Subject, By: me.Name, Freed: ids}))
+		errs = append(errs, d.tell(done, owner, message.TaskCompleted{TaskID: string(done.ID), Subject: done.Subject, By: me.Name, Freed: ids}))
 	}
 	return errors.Join(errs...)
 }

@@ -73,7 +73,10 @@ var may = map[string][]string{
 	},
 
 	// 6: programs
-	"cmd/swarm":       {"", "actors", "defs", "event", "examples/review", "internal/defedit", "internal/term", "internal/tui", "mailbox", "model", "team"},
+	"cmd/swarm": {
+		"", "actors", "defs", "event", "examples/review", "internal/defedit", "internal/term", "internal/tui", "mailbox", "model",
+		"team", "team/board",
+	},
 	"examples/review": {"", "defs"},
 	"examples/embed":  {"", "actors", "event"},
 	"examples/bus":    {"mailbox", "mailbox/natsbox"},

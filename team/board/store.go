@@ -27,7 +27,8 @@ type Store interface {
 	// the error is ErrConflict.
 	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 	// Watch calls see with every entry there is and then with every change, those
-	// of each key in order, until ctx ends. It returns once see has had all that
+	// of each key in order, until ctx ends; a value that is overwritten before it
+	// was seen may be left out, the newest never. It returns once see has had all that
 	// was there when it was called; done is closed when see is not called any more.
 	Watch(ctx context.Context, see func(Entry)) (done <-chan struct{}, err error)
 }
