@@ -37,6 +37,8 @@ type request struct {
 	To   string `json:"to,omitempty"`
 	Text string `json:"text,omitempty"`
 	Name string `json:"name,omitempty"`
+
+	Answer *Answer `json:"answer,omitempty"`
 }
 
 type reply struct {
@@ -45,6 +47,8 @@ type reply struct {
 	Agents []actors.Status `json:"agents,omitempty"`
 	Info   *Info           `json:"info,omitempty"`
 	Tasks  []board.Task    `json:"tasks,omitempty"`
+
+	Questions []Question `json:"questions,omitempty"`
 }
 
 func apiSubject(session, verb string) string { return "sw." + session + ".api." + verb }
@@ -117,6 +121,13 @@ func (d *door) do(verb string, in request) (reply, error) {
 		return reply{}, d.s.Kill(ctx, in.Name)
 	case "bg":
 		return reply{}, d.s.Background(in.Name)
+	case "questions":
+		return reply{Questions: d.s.Questions()}, nil
+	case "answer":
+		if in.Answer == nil {
+			return reply{}, errNoAnswer
+		}
+		return reply{}, d.s.Answer(in.Name, *in.Answer)
 	case "tail":
 		d.readers.Add(1)
 		d.telling.Do(func() {
@@ -128,7 +139,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 		d.readers.Add(-1)
 		return reply{}, nil
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, tasks, stop, kill, bg, tail and untail", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, tasks, stop, kill, bg, questions, answer, tail and untail", verb)
 }
 
 // wireEvent is an event as other processes read it.
@@ -290,6 +301,19 @@ func (r *Remote) Kill(ctx context.Context, name string) error {
 // Background lets a foreground agent of the session go on in the background.
 func (r *Remote) Background(ctx context.Context, name string) error {
 	_, err := r.ask(ctx, "bg", request{Name: name})
+	return err
+}
+
+// Questions returns what the agents of the session ask a person now.
+func (r *Remote) Questions(ctx context.Context) ([]Question, error) {
+	out, err := r.ask(ctx, "questions", request{})
+	return out.Questions, err
+}
+
+// Answer settles a question of the session. It returns when the answer is on
+// disk there.
+func (r *Remote) Answer(ctx context.Context, id string, a Answer) error {
+	_, err := r.ask(ctx, "answer", request{Name: id, Answer: &a})
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/journal"
@@ -48,6 +49,12 @@ type Options struct {
 	Allow, Deny []string
 	// MaxTurns limits the model requests of one run of the lead; 0 is no limit.
 	MaxTurns int
+	// Attended says that somebody is there to answer Questions. Elsewhere what
+	// would be asked is refused at once, unless AskTimeout says how long it waits.
+	Attended bool
+	// AskTimeout is how long a question waits for its answer, after which it is
+	// refused; 0 is for ever if the session is attended, negative for ever.
+	AskTimeout time.Duration
 	// Policy decides how children come to be.
 	Policy actors.Policy
 
@@ -151,6 +158,10 @@ func (o *Options) settlePolicy() error {
 		return &OptionError{err}
 	}
 	o.Mode = string(mode)
+	o.Policy.Attended = o.Policy.Attended || o.Attended
+	if o.Policy.AskTimeout == 0 {
+		o.Policy.AskTimeout = o.AskTimeout
+	}
 	if o.Policy.SubagentModel == "" {
 		o.Policy.SubagentModel = o.Getenv("CLAUDE_CODE_SUBAGENT_MODEL")
 	}

@@ -28,6 +28,7 @@ type Info struct {
 	Mode     string   `json:"mode"`
 	Allow    []string `json:"allow,omitempty"`
 	Deny     []string `json:"deny,omitempty"`
+	Granted  []string `json:"granted,omitempty"` // allow rules that answers for always have added
 	MaxTurns int      `json:"max_turns,omitempty"`
 	Agents   string   `json:"agents,omitempty"`
 	System   string   `json:"system,omitempty"`

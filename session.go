@@ -27,7 +27,7 @@ import (
 type Session struct {
 	opts   Options
 	infoMu sync.Mutex
-	info   Info // its Prompt is guarded by infoMu; the rest never changes
+	info   Info // its Prompt and Granted are guarded by infoMu; the rest never changes
 	defs   *defs.Watcher
 	shared *prompt.Sources
 	store  *transcript.Store
@@ -39,6 +39,7 @@ type Session struct {
 	wire   *wire
 	deny   []permission.Rule
 	allow  []permission.Rule
+	grants grants
 	kits   builtins
 	trees  trees
 
@@ -130,6 +131,11 @@ func (s *Session) read() (err error) {
 	if s.deny, err = parseRules(s.opts.Deny, "--disallowedTools"); err != nil {
 		return err
 	}
+	granted, err := parseRules(s.info.Granted, grantSource)
+	if err != nil {
+		return err
+	}
+	s.grants.add(granted)
 	if err := s.readDefinitions(); err != nil {
 		return err
 	}
@@ -171,7 +177,7 @@ func (s *Session) start(ctx context.Context) error {
 	s.agents = actors.New(actors.Options{
 		Store: s.store, Policy: s.opts.Policy, Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
-		Permission: s.permission, Isolate: s.isolate, Events: &s.bus, Receipt: s.receipt, Logger: s.opts.Logger,
+		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Receipt: s.receipt, Logger: s.opts.Logger,
 	})
 	s.roster = team.NewRoster(s.agents)
 	if err := s.seedUser(); err != nil {
@@ -348,7 +354,7 @@ func (s *Session) receipt(r mailbox.Receipt) {
 // permission is what an agent's calls are judged by.
 func (s *Session) permission(spec transcript.Spec) permission.Policy {
 	return permission.Policy{
-		Mode: permission.Mode(spec.Mode), Allow: s.allow, Deny: s.deny,
+		Mode: permission.Mode(spec.Mode), Allow: slices.Concat(s.allow, s.grants.all()), Deny: s.deny,
 		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.info.Path, "outputs")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: resolve, Enclosure: s.enclosure(spec),
 	}
 }

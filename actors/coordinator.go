@@ -15,6 +15,7 @@ import (
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -30,7 +31,7 @@ const LeadID mailbox.AgentID = "lead"
 const LeadName = "team-lead"
 
 // Options is what a Coordinator needs from the rest of the runtime. Every
-// field but Policy, Receipt and Logger is required.
+// field but Policy, Grant, Isolate, Receipt and Logger is required.
 type Options struct {
 	Store  *transcript.Store
 	Policy Policy
@@ -48,8 +49,12 @@ type Options struct {
 	// System returns the system prompt of an agent, block by block.
 	System func(transcript.Spec, defs.Definition) []string
 	// Permission returns the policy that an agent's calls are judged by.
+	// It is asked for each call.
 	Permission func(transcript.Spec) permission.Policy
-	Events     *event.Bus
+	// Grant adds permission rules to the session, for good; nil: no answer holds
+	// for always.
+	Grant  func(rules []string) error
+	Events *event.Bus
 	// Isolate gives an agent a directory of its own, a copy of spec.Dir at first
 	// and the same one for each later incarnation; nil means that none can be given.
 	Isolate func(ctx context.Context, spec transcript.Spec, incarnation uint32) (*Isolation, error)
@@ -81,6 +86,7 @@ type Coordinator struct {
 	opts   Options
 	kernel *kernel.System
 	places *semaphore.Weighted // turns of children at the same time
+	desk   ask.Desk            // questions to a person
 
 	scope context.Context // of the session
 	end   context.CancelCauseFunc

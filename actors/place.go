@@ -8,7 +8,7 @@ import (
 )
 
 // place is one turn's place among the running, which it has at most once and
-// gives back while it waits for children, however its parallel calls interleave.
+// gives back while it waits for children or a person, however its parallel calls interleave.
 type place struct {
 	free *semaphore.Weighted
 
@@ -16,7 +16,7 @@ type place struct {
 
 	mu      sync.Mutex
 	held    bool // guarded by mu
-	waiting int  // children that calls of the turn wait for; guarded by mu
+	waiting int  // calls of the turn that wait; guarded by mu
 }
 
 // try is enter that does not wait. It reports whether nothing is left to wait for.

@@ -38,6 +38,12 @@ type Policy struct {
 	// ForkMode makes a call that names no type a fork, and every child
 	// asynchronous (CLAUDE_CODE_FORK_SUBAGENT).
 	ForkMode bool
+	// Attended says that somebody is there to answer questions.
+	Attended bool
+	// AskTimeout is how long a question to a person waits. 0: as long as it takes
+	// in an attended session, and elsewhere it is refused at once; negative: as
+	// long as it takes everywhere.
+	AskTimeout time.Duration
 }
 
 func (p Policy) maxConcurrent() int { return orDefault(p.MaxConcurrent, 20) }
@@ -57,6 +63,9 @@ func (p Policy) autoBackground() time.Duration {
 func (p Policy) residency() time.Duration {
 	return time.Duration(orDefault(int(p.Residency), int(2*time.Minute)))
 }
+
+// asks reports whether questions are put to a person.
+func (p Policy) asks() bool { return p.Attended || p.AskTimeout != 0 }
 
 func orDefault(n, d int) int {
 	if n == 0 {

@@ -29,8 +29,10 @@ const (
 
 // What an agent can wait for.
 const (
-	waitsForChild = "child"
-	waitsForMail  = "mail" // it rests, and agents that it started in the background are at work
+	waitsForPermission = "permission" // of a person, for a call
+	waitsForApproval   = "approval"   // the answer of a person to its own question
+	waitsForChild      = "child"
+	waitsForMail       = "mail" // it rests, and agents that it started in the background are at work
 )
 
 // State is where an agent is in its life, as its own events tell.

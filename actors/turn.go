@@ -9,7 +9,6 @@ import (
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
-	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -22,7 +21,6 @@ import (
 type kit struct {
 	tools  *tool.Set
 	close  func() error
-	policy permission.Policy
 	base   model.Request
 	model  model.Model
 	chosen string // the name of model
@@ -108,7 +106,7 @@ func (h *host) newKit() (*kit, error) {
 		return nil, err // before anything is made that has to be closed
 	}
 	box := h.c.opts.Tools(Agent{h.t, spec})
-	k := &kit{policy: h.c.opts.Permission(spec), tools: h.tools(spec, box), close: box.Close}
+	k := &kit{tools: h.tools(spec, box), close: box.Close}
 	k.base = model.Request{
 		MaxTokens: maxTokens, Effort: spec.Effort,
 		Caller: model.Caller{AgentID: string(spec.ID), Agent: DisplayName(spec), Type: spec.Type},
@@ -133,7 +131,7 @@ func (h *host) choose(k *kit) error {
 
 // tools returns what the agent was resolved to have, in a fixed order.
 func (h *host) tools(spec transcript.Spec, box Toolbox) *tool.Set {
-	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}})
+	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}, &questionTool{h}})
 	return tool.NewSet(all...).Only(spec.Tools)
 }
 
@@ -163,20 +161,7 @@ func (h *host) setup(spec transcript.Spec, set *tool.Set) (system, tools []json.
 
 // ToolNames returns the names of every tool an agent of this session can have.
 func (c *Coordinator) ToolNames() []string {
-	return append(append([]string(nil), c.opts.ToolNames...), "Agent", "TaskStop")
-}
-
-// permit is the one point where a call is decided. A question that nobody is
-// there to answer is a refusal that says how to allow the call.
-func (h *host) permit(_ context.Context, spec tool.Spec, c model.Call) permission.Decision {
-	d := permission.Decide(h.kit.policy, permission.Request{
-		Tool: spec.Name, Input: c.Input, ReadOnly: spec.ReadOnly, Cwd: h.t.Spec().Dir,
-	})
-	if d.Behavior == permission.Ask {
-		d.Behavior = permission.Deny
-		d.Reason = fmt.Sprintf("%s, and nobody can be asked here; allow it with --allowedTools or a wider --permission-mode", d.Reason)
-	}
-	return d
+	return append(append([]string(nil), c.opts.ToolNames...), "Agent", "TaskStop", questionToolName)
 }
 
 // emit tells observers what the turn does and follows the agent's state.
@@ -218,8 +203,14 @@ func (h *host) enter(ctx context.Context) error {
 
 // waitForChild runs wait while the agent holds no place: its child may need it.
 func (h *host) waitForChild(ctx context.Context, wait func() error) error {
+	return h.waitFor(ctx, waitsForChild, wait)
+}
+
+// waitFor runs wait while the agent, which holds no place meanwhile, is shown as
+// waiting for what.
+func (h *host) waitFor(ctx context.Context, what string, wait func() error) error {
 	h.place.lend()
-	h.moveTo(stateWaiting, waitsForChild)
+	h.moveTo(stateWaiting, what)
 	err := wait()
 	if h.place.done() && context.Cause(ctx) == nil {
 		err = errors.Join(err, h.enter(ctx))

@@ -99,6 +99,18 @@ type (
 		Rule   string     `json:"rule"`
 		Reason string     `json:"reason"`
 	}
+	// Asked: the agent waits for a person's answer.
+	Asked struct {
+		Question Question `json:"question"`
+	}
+	// QuestionSettled: the agent waits no longer.
+	QuestionSettled struct {
+		ID    string `json:"id"`
+		State string `json:"state"` // answered, expired, withdrawn, covered (by a rule that came meanwhile)
+		Allow bool   `json:"allow"`
+		By    string `json:"by,omitempty"`
+		Note  string `json:"note,omitempty"`
+	}
 	// MailSent: a message of this agent was accepted (it is on disk).
 	MailSent struct {
 		Envelope mailbox.Envelope `json:"envelope"`
@@ -127,17 +139,19 @@ type (
 	}
 )
 
-func (Started) fact() string      { return "started" }
-func (StateChanged) fact() string { return "state_changed" }
-func (Delta) fact() string        { return "delta" }
-func (Requested) fact() string    { return "requested" }
-func (Answered) fact() string     { return "answered" }
-func (BackingOff) fact() string   { return "backing_off" }
-func (CallStarted) fact() string  { return "call_started" }
-func (CallFinished) fact() string { return "call_finished" }
-func (Denied) fact() string       { return "denied" }
-func (MailSent) fact() string     { return "mail_sent" }
-func (MailArrived) fact() string  { return "mail_arrived" }
-func (MailSettled) fact() string  { return "mail_settled" }
-func (TurnEnded) fact() string    { return "turn_ended" }
-func (Warning) fact() string      { return "warning" }
+func (Started) fact() string         { return "started" }
+func (StateChanged) fact() string    { return "state_changed" }
+func (Delta) fact() string           { return "delta" }
+func (Requested) fact() string       { return "requested" }
+func (Answered) fact() string        { return "answered" }
+func (BackingOff) fact() string      { return "backing_off" }
+func (CallStarted) fact() string     { return "call_started" }
+func (CallFinished) fact() string    { return "call_finished" }
+func (Denied) fact() string          { return "denied" }
+func (Asked) fact() string           { return "asked" }
+func (QuestionSettled) fact() string { return "question_settled" }
+func (MailSent) fact() string        { return "mail_sent" }
+func (MailArrived) fact() string     { return "mail_arrived" }
+func (MailSettled) fact() string     { return "mail_settled" }
+func (TurnEnded) fact() string       { return "turn_ended" }
+func (Warning) fact() string         { return "warning" }

@@ -34,7 +34,9 @@ type Options struct {
 	Wire      mailbox.Transport // nil is a wire of its own, in memory
 	// Permission judges the calls of an agent; nil allows everything.
 	Permission func(transcript.Spec) permission.Policy
-	Restart    *kernel.RestartPolicy
+	// Grant takes the rules of answers that hold for always.
+	Grant   func(rules []string) error
+	Restart *kernel.RestartPolicy
 }
 
 // Node is a coordinator that can be begun and ended like a session.
@@ -93,7 +95,7 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 			return actors.Toolbox{Tools: all}
 		},
 		System:     func(s transcript.Spec, _ defs.Definition) []string { return []string{"you are " + string(s.ID)} },
-		Permission: o.Permission, Restart: o.Restart,
+		Permission: o.Permission, Grant: o.Grant, Restart: o.Restart,
 		Receipt: func(r mailbox.Receipt) { n.courier.Receipt(r) },
 	}
 }

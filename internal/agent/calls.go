@@ -58,6 +58,8 @@ func (t *Turn) runBatch(ctx context.Context, calls []transcript.CallState) error
 	if limit == 0 {
 		limit = defaultParallel
 	}
+	// Only reading costs this process; what else is parallel is admitted by
+	// whoever does the work.
 	readers := make(chan struct{}, limit)
 	var group errgroup.Group
 	for _, c := range calls {
@@ -65,23 +67,15 @@ func (t *Turn) runBatch(ctx context.Context, calls []transcript.CallState) error
 			continue
 		}
 		if len(calls) == 1 {
-			return t.runCall(ctx, c)
+			return t.runCall(ctx, c, readers)
 		}
-		group.Go(func() error {
-			// Only reading costs this process; what else is parallel is admitted
-			// by whoever does the work.
-			if t.specOf(c.Name).ReadOnly {
-				readers <- struct{}{}
-				defer func() { <-readers }()
-			}
-			return t.runCall(ctx, c)
-		})
+		group.Go(func() error { return t.runCall(ctx, c, readers) })
 	}
 	return group.Wait()
 }
 
 // runCall is the life of one tool call, from permission to recorded result.
-func (t *Turn) runCall(ctx context.Context, c transcript.CallState) error {
+func (t *Turn) runCall(ctx context.Context, c transcript.CallState, readers chan struct{}) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -92,14 +86,28 @@ func (t *Turn) runCall(ctx context.Context, c transcript.CallState) error {
 	if unit == nil {
 		return t.finish(c.Call, t.Tools.Unknown(c.Name), spec, 0)
 	}
+	if c.Started && !spec.ReadOnly && !spec.Recorded {
+		return t.finish(c.Call, noted(inDoubt(c.Name), c.Consent.Note), spec, 0)
+	}
+	v, err := t.permit(ctx, spec, c.Call)
+	if err != nil {
+		return err
+	}
+	if v.Behavior != permission.Allow {
+		t.Emit(event.Denied{Call: c.Call, Rule: v.Rule, Reason: v.why()})
+		return t.finish(c.Call, tool.Errorf("permission denied%s", v.refusal()), spec, 0)
+	}
+	if spec.ReadOnly { // after the question: who waits for a person reads nothing
+		readers <- struct{}{}
+		defer func() { <-readers }()
+	}
+	return t.perform(ctx, unit, c, v.Note)
+}
+
+// perform runs a permitted call and records its result.
+func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallState, note string) error {
+	spec := unit.Spec()
 	repeatable := spec.ReadOnly || spec.Recorded
-	if c.Started && !repeatable {
-		return t.finish(c.Call, inDoubt(c.Name), spec, 0)
-	}
-	if d := t.permit(ctx, spec, c.Call); d.Behavior != permission.Allow {
-		t.Emit(event.Denied{Call: c.Call, Rule: d.Rule, Reason: d.Reason})
-		return t.finish(c.Call, tool.Errorf("permission denied: %s", d.Reason), spec, 0)
-	}
 	if !c.Started {
 		if err := t.Log.StartCall(c.ID, !repeatable); err != nil {
 			return err
@@ -114,7 +122,7 @@ func (t *Turn) runCall(ctx context.Context, c transcript.CallState) error {
 	case repeatable && errors.Is(context.Cause(ctx), ErrShutdown):
 		return context.Cause(ctx) // it runs again, or goes on, after the restart
 	}
-	return t.finish(c.Call, result, spec, time.Since(begun))
+	return t.finish(c.Call, noted(result, note), spec, time.Since(begun))
 }
 
 func (t *Turn) lookup(name string) (unit tool.Tool, spec tool.Spec, hasTools bool) {
@@ -125,13 +133,6 @@ func (t *Turn) lookup(name string) (unit tool.Tool, spec tool.Spec, hasTools boo
 		return unit, unit.Spec(), true
 	}
 	return nil, tool.Spec{}, true
-}
-
-func (t *Turn) permit(ctx context.Context, spec tool.Spec, c model.Call) permission.Decision {
-	if t.Permit == nil {
-		return permission.Decision{Behavior: permission.Allow}
-	}
-	return t.Permit(ctx, spec, c)
 }
 
 func inDoubt(name string) tool.Result {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -39,8 +38,9 @@ type Turn struct {
 	// Caller.Step.
 	Base  model.Request
 	Tools *tool.Set
-	// Permit decides about each call; nil allows every call.
-	Permit func(context.Context, tool.Spec, model.Call) permission.Decision
+	// Permit decides about each call, and may wait for a person; nil allows every
+	// call. Its error, as that of its context, ends the turn.
+	Permit func(context.Context, tool.Spec, model.Call) (Verdict, error)
 	// Emit is told what happens, by parallel calls at the same time; nil means
 	// nobody watches.
 	Emit func(event.Fact)

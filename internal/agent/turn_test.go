@@ -273,11 +273,11 @@ func TestWhatAToolDoesWrongIsAResult(t *testing.T) {
 	m := modeltest.Script(modeltest.Blocks(
 		model.ToolUse("c1", "Panic", nil), model.ToolUse("c2", "Forbidden", nil), model.ToolUse("c3", "Nonesuch", nil)), modeltest.Text("ok"))
 	b := newBench(t, t.TempDir(), m, tools...)
-	b.turn.Permit = func(_ context.Context, s tool.Spec, _ model.Call) permission.Decision {
+	b.turn.Permit = func(_ context.Context, s tool.Spec, _ model.Call) (agent.Verdict, error) {
 		if s.Name == "Forbidden" {
-			return permission.Decision{Behavior: permission.Deny, Rule: "Forbidden", Reason: "the rule Forbidden denies it"}
+			return agent.Verdict{Decision: permission.Decision{Behavior: permission.Deny, Rule: "Forbidden", Reason: "the rule Forbidden denies it"}}, nil
 		}
-		return permission.Decision{Behavior: permission.Allow}
+		return agent.Verdict{Decision: permission.Decision{Behavior: permission.Allow}}, nil
 	}
 	must(t, b.log.Prompt("user", "go"))
 	end, err := b.turn.Run(t.Context())

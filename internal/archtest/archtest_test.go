@@ -47,6 +47,7 @@ var may = map[string][]string{
 
 	// 2: what an agent does
 	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "mailbox/message", "model", "tool"},
+	"internal/ask":   {"event"},
 	"tool/builtin":   {"tool"},
 	"internal/tui":   {"event", "internal/term", "mailbox", "model"},
 
@@ -55,7 +56,7 @@ var may = map[string][]string{
 		"actors", "actors/kernel", "defs", "event", "internal/journal", "internal/permission", "internal/transcript", "mailbox", "model", "model/modeltest", "tool",
 	},
 	"actors": {
-		"actors/kernel", "defs", "event", "internal/agent", "internal/permission", "internal/transcript",
+		"actors/kernel", "defs", "event", "internal/agent", "internal/ask", "internal/permission", "internal/transcript",
 		"mailbox", "model", "tool",
 	},
 
@@ -67,7 +68,7 @@ var may = map[string][]string{
 
 	// 5: composition
 	"": {
-		"actors", "defs", "event", "internal/agent", "internal/journal", "internal/natsd", "internal/permission",
+		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/journal", "internal/natsd", "internal/permission",
 		"internal/prompt", "internal/transcript", "internal/worktree", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
 		"team", "team/board", "team/board/kvboard", "tool", "tool/builtin",
 	},

@@ -163,6 +163,8 @@ func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 		n.Type, n.Time, n.Message = "assistant", m.Time, raw
 	case *finishMeta:
 		n.Type, n.Subtype, n.Time, n.Message = "user", "tool_result", m.Time, userOf(raw)
+	case *consentMeta:
+		n.Type, n.Subtype, n.Time = "system", "consent", m.Time
 	case *endMeta:
 		n.Type, n.Subtype, n.Time = "system", "turn_end", m.Time
 	case *closedMeta:

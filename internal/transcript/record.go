@@ -33,6 +33,7 @@ const (
 	kindFork    byte = 14 // forkMeta + content blocks that follow the parent's conversation
 
 	kindCompacted byte = 17 // compactedMeta + content blocks that stand for what was dropped
+	kindConsent   byte = 18 // consentMeta
 )
 
 type wokeMeta struct {

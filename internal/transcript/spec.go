@@ -96,5 +96,6 @@ type CallState struct {
 	model.Call
 	Started bool
 	Done    bool
+	Consent Consent         // of a person
 	block   json.RawMessage // the tool_result, once done
 }

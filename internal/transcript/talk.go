@@ -74,6 +74,14 @@ func (k *talk) apply(kind byte, data []byte) error {
 		if c := k.call(m.Call); c != nil {
 			c.Started = true
 		}
+	case kindConsent:
+		var m consentMeta
+		if _, err := decode(data, &m); err != nil {
+			return err
+		}
+		if c := k.call(m.Call); c != nil {
+			c.Consent.apply(m)
+		}
 	case kindFinish:
 		var m finishMeta
 		raw, err := decode(data, &m)

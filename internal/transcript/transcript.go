@@ -112,6 +112,11 @@ func (l *Life) apply(kind byte, meta any) {
 		l.work(m.Time)
 	case *startMeta:
 		l.work(m.Time)
+	case *consentMeta:
+		if m.State == ConsentAsked {
+			l.work(m.Time)
+		}
+		l.Active = m.Time // the time until the answer was the person's
 	case *finishMeta:
 		l.ToolUses++
 		l.work(m.Time)
@@ -159,6 +164,8 @@ func metaOf(kind byte) any {
 		return &answerMeta{}
 	case kindStart:
 		return &startMeta{}
+	case kindConsent:
+		return &consentMeta{}
 	case kindFinish:
 		return &finishMeta{}
 	case kindEnd:

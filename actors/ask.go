@@ -1,0 +1,194 @@
+package actors
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// byUser is who settles questions: nobody but the person at the session's door.
+const byUser = "user"
+
+// Questions returns what the agents ask a person now, the oldest first.
+func (c *Coordinator) Questions() []event.Question { return c.desk.List() }
+
+// Answer settles a question by the user's word. It returns when the answer is on
+// disk; the errors are those of ask.Desk.
+func (c *Coordinator) Answer(id string, a ask.Answer) error {
+	err := c.desk.Answer(id, byUser, a)
+	if errors.Is(err, transcript.ErrDecided) {
+		return &ask.SettledError{ID: id, State: ask.Answered}
+	}
+	return err
+}
+
+// permit is the one point where a call is decided. What a rule denies stays
+// denied whatever a person said before; what a person said counts for what
+// would be asked, and a denial for what would be allowed.
+func (h *host) permit(ctx context.Context, spec tool.Spec, c model.Call) (agent.Verdict, error) {
+	for {
+		d := h.judge(spec, c)
+		consent, err := h.t.Consent(c.ID)
+		switch {
+		case err != nil:
+			return agent.Verdict{}, err
+		case d.Behavior == permission.Deny:
+			return agent.Verdict{Decision: d}, nil
+		case spec.Name == questionToolName: // it asks by itself
+			d.Behavior = permission.Allow
+			return agent.Verdict{Decision: d}, nil
+		case consent.Decided():
+			return verdictOf(consent), nil
+		case d.Behavior == permission.Allow:
+			return agent.Verdict{Decision: d}, nil
+		case !h.c.opts.Policy.asks():
+			return agent.Verdict{Decision: unasked(d)}, nil
+		}
+		// A decision is recorded; a rule that covers the call judges it. Either way
+		// the next round knows.
+		if err := h.askPermission(ctx, spec, c, d); err != nil {
+			return agent.Verdict{}, err
+		}
+	}
+}
+
+// judge decides about a call by mode and rules.
+func (h *host) judge(spec tool.Spec, c model.Call) permission.Decision {
+	return permission.Decide(h.c.opts.Permission(h.t.Spec()), h.permissionRequest(spec, c))
+}
+
+func (h *host) permissionRequest(spec tool.Spec, c model.Call) permission.Request {
+	return permission.Request{Tool: spec.Name, Input: c.Input, ReadOnly: spec.ReadOnly, Cwd: h.t.Spec().Dir}
+}
+
+// unasked turns a question into a refusal that says how to allow the call.
+func unasked(d permission.Decision) permission.Decision {
+	d.Behavior = permission.Deny
+	d.Reason += ", and nobody can be asked here; allow it with --allowedTools or a wider --permission-mode"
+	return d
+}
+
+// verdictOf is what a recorded decision makes of its call.
+func verdictOf(c transcript.Consent) agent.Verdict {
+	v := agent.Verdict{By: c.By, Note: c.Note}
+	switch c.State {
+	case transcript.ConsentAllowed:
+		v.Decision = permission.Decision{Behavior: permission.Allow, Rule: "answer of the " + c.By}
+	case transcript.ConsentExpired:
+		v.Decision = permission.Decision{Rule: "expired", Reason: expired(c)}
+	default:
+		v.Decision = permission.Decision{Rule: "answer of the " + c.By, Reason: "denied by the " + c.By}
+	}
+	return v
+}
+
+func expired(c transcript.Consent) string {
+	return fmt.Sprintf("the question expired: nobody answered within %v", c.Expires.Sub(c.Asked).Round(time.Millisecond))
+}
+
+// askPermission puts a call to a person and waits until that is settled.
+func (h *host) askPermission(ctx context.Context, spec tool.Spec, c model.Call, d permission.Decision) error {
+	q := h.question(event.AsksPermission, c)
+	q.Reason = d.Reason
+	r := ask.Request{
+		Record: func(s ask.Settlement) error {
+			state := transcript.ConsentDenied
+			if s.Answer.Allow {
+				state = transcript.ConsentAllowed
+			}
+			return h.decide(c, state, s)
+		},
+		Covered: func() bool { return h.judge(spec, c).Behavior == permission.Allow },
+	}
+	if h.c.opts.Grant != nil {
+		r.Grant = h.c.opts.Grant
+		q.Rules = permission.Suggest(h.c.opts.Permission(h.t.Spec()), h.permissionRequest(spec, c))
+	}
+	return h.ask(ctx, waitsForPermission, q, r, c)
+}
+
+// ask puts a question on the desk and returns when it is settled. The agent
+// waits without a place among the running.
+func (h *host) ask(ctx context.Context, what string, q event.Question, r ask.Request, c model.Call) error {
+	consent, err := h.t.Ask(c.ID, h.c.opts.Policy.AskTimeout)
+	if err != nil {
+		return err
+	}
+	q.Asked, q.Expires = consent.Asked, consent.Expires
+	r.Question = q
+	ticket := h.c.desk.Open(r)
+	return h.waitFor(ctx, what, func() error {
+		h.c.publish(h.t, event.Asked{Question: ticket.Question()})
+		s, err := ticket.Wait(ctx)
+		h.c.publish(h.t, event.QuestionSettled{
+			ID: ticket.Question().ID, State: string(s.State), Allow: s.Answer.Allow || s.State == ask.Covered, By: s.By, Note: s.Answer.Note,
+		})
+		return err
+	})
+}
+
+// decide records how a question about a call was settled.
+func (h *host) decide(c model.Call, state transcript.ConsentState, s ask.Settlement) error {
+	d := transcript.Consent{State: state, By: s.By, Note: strings.TrimSpace(s.Answer.Note)}
+	if s.State == ask.Expired {
+		d.State = transcript.ConsentExpired
+	}
+	if s.Answer.Answers() {
+		d.Answer = detail(s.Answer)
+	}
+	return h.t.Decide(c.ID, d)
+}
+
+func (h *host) question(kind event.QuestionKind, c model.Call) event.Question {
+	return event.Question{
+		ID: h.questionID(c), Agent: Describe(h.t.Spec()), Kind: kind, Tool: c.Name, Summary: summaryOf(c), Input: c.Input,
+	}
+}
+
+var questionIDs = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// questionID is the same after a restart and differs for every other call, also
+// where a provider gives the ids of calls again.
+func (h *host) questionID(c model.Call) string {
+	sum := sha256.New()
+	for _, part := range []string{string(h.t.ID()), strconv.Itoa(h.t.Life().Steps), c.ID, c.Name, string(c.Input)} {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return questionIDs.EncodeToString(sum.Sum(nil)[:5])
+}
+
+// summaryOf says in one line what a call does.
+func summaryOf(c model.Call) string {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(c.Input, &in) != nil {
+		return c.Name
+	}
+	for _, key := range []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "prompt"} {
+		var text string
+		if json.Unmarshal(in[key], &text) == nil && text != "" {
+			return c.Name + " " + cut(oneLine(text), 200)
+		}
+	}
+	var flat bytes.Buffer
+	if json.Compact(&flat, c.Input) != nil || flat.String() == "{}" {
+		return c.Name
+	}
+	return c.Name + " " + cut(flat.String(), 200)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,179 @@
+package permission
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxSuggested is the most rules that one answer may add.
+const maxSuggested = 5
+
+// Suggest returns allow rules for calls like r, as ParseRule reads them, such
+// as "Bash(git diff:*)". With them Decide allows r; where no rule can do that,
+// as for a critical removal or in mode plan, it returns none.
+func Suggest(p Policy, r Request) []string {
+	p.Mode = known(p.Mode)
+	c, err := newCall(&p, &r)
+	if err != nil {
+		return nil
+	}
+	var texts []string
+	for _, s := range c.suggestions() {
+		if !slices.Contains(texts, s) {
+			texts = append(texts, s)
+		}
+	}
+	if len(texts) == 0 || len(texts) > maxSuggested {
+		return nil
+	}
+	p.Allow = slices.Clone(p.Allow)
+	for _, text := range texts {
+		rule, err := ParseRule(text)
+		if err != nil || rule.String() != text {
+			return nil
+		}
+		p.Allow = append(p.Allow, rule)
+	}
+	if Decide(p, r).Behavior != Allow {
+		return nil
+	}
+	return texts
+}
+
+func (c *call) suggestions() []string {
+	switch c.class {
+	case reads:
+		return c.pathSuggestions("Read")
+	case edits:
+		return c.pathSuggestions("Edit")
+	case runs:
+		return c.shellSuggestions()
+	case fetches:
+		u, err := url.Parse(c.text("url"))
+		if err != nil || u.Hostname() == "" || strings.Contains(u.Hostname(), "*") {
+			return nil
+		}
+		return []string{c.tool + "(domain:" + strings.ToLower(u.Hostname()) + ")"}
+	}
+	switch c.tool {
+	case "Skill":
+		if name := c.text("skill"); name != "" && !strings.ContainsAny(name, "*()") {
+			return []string{"Skill(" + name + ")"}
+		}
+		return nil
+	case "AskUserQuestion":
+		return nil
+	}
+	return []string{c.tool}
+}
+
+// pathSuggestions names the directory of a file inside the working directories,
+// and outside of them only what the call is about.
+func (c *call) pathSuggestions(tool string) []string {
+	var out []string
+	for _, t := range c.targets {
+		for _, f := range c.forms(t) {
+			if strings.ContainsAny(f, `*?[]\()`) || f == "/" {
+				return nil // a pattern would mean something else
+			}
+			if dir := filepath.Dir(f); tool == "Edit" && c.inside(f) && c.inside(dir) {
+				f = dir + "/**"
+			}
+			out = append(out, tool+"(/"+f+")")
+		}
+	}
+	return out
+}
+
+// shellSuggestions names every part of a command that no rule allows yet.
+func (c *call) shellSuggestions() []string {
+	if c.shell.err != nil || c.shell.long || c.shell.opaque != "" {
+		return nil
+	}
+	var out []string
+	for i := range c.shell.cmds {
+		cmd := &c.shell.cmds[i]
+		if cmd.hidden || c.readOnly(cmd) || c.p.Mode == AcceptEdits && c.editsInside(cmd) {
+			continue
+		}
+		for _, r := range cmd.redirs {
+			if r.writes() && !c.mayWrite(cmd, r.target, false) {
+				out = append(out, c.redirectSuggestions(cmd, r.target)...)
+			}
+		}
+		if _, ok := c.ruleFor(cmd); ok || c.readsWithout(cmd) {
+			continue
+		}
+		s := c.commandSuggestion(cmd)
+		if s == "" {
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (c *call) redirectSuggestions(cmd *command, target word) []string {
+	var out []string
+	for _, p := range c.paths(cmd, target) {
+		if strings.ContainsAny(p, `*?[]\()`) {
+			return nil
+		}
+		out = append(out, "Edit(/"+p+")")
+	}
+	return out
+}
+
+// readsWithout reports a command that is read-only but for its redirections.
+func (c *call) readsWithout(cmd *command) bool {
+	bare := *cmd
+	bare.redirs = nil
+	return c.readOnly(&bare)
+}
+
+// subcommand is a word that says what a program is to do.
+var subcommand = regexp.MustCompile(`^[a-z][a-z-]*$`)
+
+// commandSuggestion is a rule for one simple command: its program with the
+// subcommand where that says what is done, else the very command.
+func (c *call) commandSuggestion(cmd *command) string {
+	words, assigns := strip(cmd.words)
+	if !safeAssigns(assigns) || len(words) == 0 || !words[0].fixed() {
+		return ""
+	}
+	text := (&command{words: words}).String()
+	if len(words) > 1 && words[1].fixed() && subcommand.MatchString(words[1].text) && bounded(words[0].text, words[1].text) {
+		return c.tool + "(" + words[0].text + " " + words[1].text + ":*)"
+	}
+	if strings.ContainsAny(text, "*\n\x00\x01") || strings.TrimSpace(text) != text {
+		return "" // a rule would mean something else
+	}
+	return c.tool + "(" + text + ")"
+}
+
+// bounded reports a subcommand that says enough about what the program does,
+// whatever follows; those whose arguments are the program to run do not.
+func bounded(program, sub string) bool {
+	switch program {
+	case "git":
+		return !contains([]string{"bisect", "config", "filter-branch", "rebase", "submodule", "difftool", "mergetool", "clone"}, sub)
+	case "go":
+		return contains([]string{"build", "test", "vet", "mod", "get", "fmt", "list", "doc", "install"}, sub)
+	case "cargo":
+		return contains([]string{"build", "test", "check", "clippy", "fmt", "doc", "add", "update"}, sub)
+	case "npm", "pnpm", "yarn":
+		return contains([]string{"install", "ci", "test", "add", "remove", "update", "audit", "outdated"}, sub)
+	case "gh":
+		return contains([]string{"pr", "issue", "run", "release", "repo", "workflow"}, sub)
+	case "docker":
+		return contains([]string{"ps", "images", "logs", "inspect", "pull", "build", "stop"}, sub)
+	case "kubectl":
+		return contains([]string{"get", "describe", "logs", "top"}, sub)
+	case "pip", "pip3", "uv":
+		return contains([]string{"install", "list", "show", "freeze", "sync"}, sub)
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package swarm
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/permission"
+)
+
+// Question is what an agent asks a person: permission for a call, or questions
+// of its own. The agent waits, and the question survives a restart.
+type Question = event.Question
+
+// Answer is what a person says to a Question.
+type Answer = ask.Answer
+
+// The errors of Session.Answer.
+type (
+	UnknownQuestionError    = ask.UnknownError
+	SettledQuestionError    = ask.SettledError
+	AnswerNotPermittedError = ask.NotPermittedError
+)
+
+// Questions returns what the agents ask a person now, the oldest first.
+func (s *Session) Questions() []Question { return s.agents.Questions() }
+
+// Answer settles a question. It returns when the answer is on disk. Its errors
+// are *UnknownQuestionError, *SettledQuestionError, *AnswerNotPermittedError, or
+// what kept the answer from being recorded.
+func (s *Session) Answer(id string, a Answer) error { return s.agents.Answer(id, a) }
+
+var errNoAnswer = errors.New("the request holds no answer")
+
+// grantSource says in messages where such a rule comes from.
+const grantSource = "an answer of the user"
+
+// grants are the allow rules that answers for always have added.
+type grants struct {
+	mu    sync.Mutex
+	rules []permission.Rule // guarded by mu; never changed in place
+}
+
+func (g *grants) add(rules []permission.Rule) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rules = slices.Concat(g.rules, rules)
+}
+
+func (g *grants) all() []permission.Rule {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.rules
+}
+
+// grant adds allow rules to the session. They are on disk before they count.
+func (s *Session) grant(texts []string) error {
+	rules, err := parseRules(texts, grantSource)
+	if err != nil {
+		return err
+	}
+	if err := s.keepGrants(texts); err != nil {
+		return err
+	}
+	s.grants.add(rules)
+	return nil
+}
+
+func (s *Session) keepGrants(texts []string) error {
+	s.infoMu.Lock()
+	defer s.infoMu.Unlock()
+	before := s.info.Granted
+	for _, text := range texts {
+		if !slices.Contains(s.info.Granted, text) {
+			s.info.Granted = append(slices.Clip(s.info.Granted), text)
+		}
+	}
+	err := s.info.write()
+	if err != nil {
+		s.info.Granted = before
+	}
+	return err
+}
