@@ -170,6 +170,10 @@ func (o *Options) settlePolicy() error {
 	return errors.Join(
 		o.positive("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", &o.Policy.MaxConcurrent),
 		o.positive("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", &o.Policy.MaxDepth),
+		o.deadline("SWARM_START_TIMEOUT", &o.Policy.Deadlines.Start),
+		o.deadline("SWARM_GAP_TIMEOUT", &o.Policy.Deadlines.Gap),
+		o.deadline("SWARM_TOOL_TIMEOUT", &o.Policy.Deadlines.Tool),
+		o.deadline("SWARM_RUN_TIMEOUT", &o.Policy.Deadlines.Run),
 	)
 }
 
@@ -183,6 +187,20 @@ func (o *Options) positive(name string, into *int) error {
 		return &OptionError{fmt.Errorf("%s is %q; give a whole number from 1 up, or unset it", name, value)}
 	}
 	*into = n
+	return nil
+}
+
+// deadline reads a variable that holds a deadline unless one is given already.
+func (o *Options) deadline(name string, into *time.Duration) error {
+	value := o.Getenv(name)
+	if value == "" || *into != 0 {
+		return nil
+	}
+	d, err := actors.ParseDeadline(value)
+	if err != nil {
+		return &OptionError{fmt.Errorf("%s is %w", name, err)}
+	}
+	*into = d
 	return nil
 }
 

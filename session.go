@@ -268,7 +268,7 @@ func (s *Session) Stop(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.agents.Stop(ctx, t.ID(), agent.ErrStopped)
+	return s.agents.Stop(ctx, t.ID(), agent.StoppedBy("the user"))
 }
 
 // Kill ends an agent, by name or id, for good: no message wakes it again. It

@@ -130,7 +130,7 @@ func (a *agentTool) await(ctx context.Context, child *transcript.Transcript) (to
 	}
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if err := c.Stop(wait, child.ID(), cause); err != nil {
+	if err := c.Stop(wait, child.ID(), agent.StoppedWith(DisplayName(a.h.t.Spec()), cause)); err != nil {
 		return tool.Errorf("the agent %s did not stop in time: %v", child.ID(), err), nil
 	}
 	return completed(child.Life()), nil

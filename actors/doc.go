@@ -27,6 +27,12 @@
 //     for Policy.Residency, or has ended, is in the journal alone until there is
 //     work, and comes back with the same bytes (TestAnIdleAgentLeavesMemoryAndComesBackWithTheSameBytes,
 //     TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning).
+//   - The watchdog looks at progress. A turn in which a request, an answer, a tool
+//     call or the whole stands still for its deadline ends as timed out, with what
+//     was said so far; a kept connection is no progress, and a wait that the API
+//     asked for no standstill (TestADeadlineEndsWhatStandsStillAndNothingElse).
+//   - A state has a fact behind it: what Status says follows from what the agent
+//     did, never from time (TestStateFollowsFromTheFacts).
 //   - Over the limit agents queue, in order, and none is refused for it. A parent
 //     that waits for a child holds no place.
 //

@@ -35,6 +35,8 @@ type Policy struct {
 	// it is read back from the journal, byte by byte the same, when the agent has
 	// work. 0 = 2 min, negative = it stays.
 	Residency time.Duration
+	// Deadlines are for how long an agent's work may stand still.
+	Deadlines Deadlines
 	// ForkMode makes a call that names no type a fork, and every child
 	// asynchronous (CLAUDE_CODE_FORK_SUBAGENT).
 	ForkMode bool

@@ -50,7 +50,7 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if refusal := s.refuses(spec); refusal != "" {
 		return tool.Errorf("%s", refusal), nil
 	}
-	if err := s.h.c.Stop(ctx, spec.ID, agent.ErrStopped); err != nil {
+	if err := s.h.c.Stop(ctx, spec.ID, agent.StoppedBy(DisplayName(s.h.t.Spec()))); err != nil {
 		return tool.Errorf("%v", err), nil
 	}
 	return tool.Result{

@@ -31,15 +31,19 @@ const maxTokens = 32_000
 
 // turn runs one turn of the agent and tells its end to whom it concerns.
 func (h *host) turn(ctx context.Context) ending {
+	watched, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	h.dog = newWatchdog(h.c.opts.Policy.Deadlines.of(h.t.Spec().Role), cut)
 	run := &agent.Turn{
 		Log:      h.t,
 		Prepare:  h.prepare,
 		Permit:   h.permit,
 		Emit:     h.emit,
+		Watch:    h.streamed,
 		Read:     h.read,
 		MaxSteps: h.t.Spec().MaxTurns,
 	}
-	end, err := h.run(ctx, run)
+	end, err := h.run(watched, run)
 	switch {
 	case err != nil:
 		return h.breaks(err)
@@ -59,6 +63,7 @@ func (h *host) breaks(err error) ending {
 // run is the part of a turn that needs a place; a panic gives it back too.
 func (h *host) run(ctx context.Context, t *agent.Turn) (agent.End, error) {
 	defer h.place.leave()
+	defer h.dog.stop()
 	return t.Run(ctx)
 }
 
@@ -67,6 +72,7 @@ func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
 	if err := h.enter(ctx); err != nil {
 		return err
 	}
+	h.dog.begin()
 	if h.kit == nil {
 		h.moveTo(stateStarting, "")
 	}
@@ -167,7 +173,32 @@ func (c *Coordinator) ToolNames() []string {
 // emit tells observers what the turn does and follows the agent's state.
 func (h *host) emit(f event.Fact) {
 	h.follow(f)
+	if h.dog != nil {
+		h.dog.see(f, h.waitsForAgents(f))
+	}
 	h.c.publish(h.t, f)
+}
+
+// waitsForAgents says of a call's beginning that the call has no time of its own.
+func (h *host) waitsForAgents(f event.Fact) bool {
+	began, ok := f.(event.CallStarted)
+	if !ok {
+		return false
+	}
+	unit, _ := h.kit.tools.Lookup(began.Call.Name)
+	_, ok = unit.(*agentTool)
+	return ok
+}
+
+// streamed follows what nobody but the runtime is told of.
+func (h *host) streamed(e model.Event) {
+	h.dog.stream(e)
+	switch e.Kind {
+	case model.Sent:
+		h.moveTo(stateThinking, "")
+	case model.Growing, model.CallStarted:
+		h.follow(event.Delta{})
+	}
 }
 
 // read tells the senders of messages that a request now carries them.

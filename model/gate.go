@@ -40,6 +40,7 @@ type ticket struct {
 	since    time.Time     // when the request was first made
 	waited   time.Duration
 	accepted bool
+	sent     bool // once at least
 
 	told      bool // it knows of the back-off
 	spent     bool // it has waited all it may

@@ -55,7 +55,8 @@ func (o GovernorOptions) withDefaults() GovernorOptions {
 //   - What cannot succeed later is not retried: see Error.Retryable. A request is
 //     sent at most MaxAttempts times; waiting for the gate is no attempt.
 //   - Every failure that is retried is told as BackingOff, also to those who
-//     wait for somebody else's failure.
+//     wait for somebody else's failure. Sent tells when the wait is over, and
+//     Queued that a request waits although nothing failed.
 //
 // A Governor starts no goroutines, holds no timer while nobody waits, and is
 // safe for concurrent use.
@@ -122,7 +123,9 @@ func (m *governed) attempt(ctx context.Context, r *Request, t *ticket, yield fun
 		if err != nil {
 			return err
 		}
-		m.g.accepted(t)
+		if e.Kind != Growing {
+			m.g.accepted(t)
+		}
 		if e.Kind == Finished {
 			m.g.leave(t) // before the reader acts on the answer, maybe for hours
 		}
@@ -143,9 +146,16 @@ func (g *Governor) wait(ctx context.Context, t *ticket, yield func(Event, error)
 	defer limit.Stop()
 	begun := time.Now()
 	defer func() { t.waited += time.Since(begun) }()
+	if !t.sent && len(t.ready) == 0 && len(t.notice) == 0 && !yield(Event{Kind: Queued}, nil) {
+		return errGone
+	}
 	for {
 		select {
 		case <-t.ready:
+			t.sent = true
+			if !yield(Event{Kind: Sent}, nil) {
+				return errGone
+			}
 			return nil
 		case b := <-t.notice:
 			if !yield(Event{Kind: BackingOff, Backoff: &b}, nil) {

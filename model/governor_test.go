@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -306,6 +307,37 @@ func TestWaitingEndsWithTheContextAndWithTheLoop(t *testing.T) {
 		}
 		if len(a.sent) != 2 {
 			t.Errorf("%d requests were sent, want 2", len(a.sent))
+		}
+	})
+}
+
+func TestAnObserverKnowsWhenARequestLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{begun: time.Now(), answer: func(_ time.Duration, n int) error {
+			time.Sleep(time.Second)
+			if n == 1 {
+				return limited(0)
+			}
+			return nil
+		}}
+		m := NewGovernor(GovernorOptions{MaxConcurrent: 1}).Govern(a)
+		told := func() (kinds []string) {
+			for e := range m.Stream(t.Context(), &Request{}) {
+				kinds = append(kinds, e.Kind.String())
+			}
+			return kinds
+		}
+		var first, second []string
+		var wg sync.WaitGroup
+		wg.Go(func() { first = told() })
+		synctest.Wait()
+		wg.Go(func() { second = told() })
+		wg.Wait()
+		if got, want := strings.Join(first, ", "), "sent, text delta, finished"; got != want {
+			t.Errorf("the first is told %s, want %s", got, want)
+		}
+		if got, want := strings.Join(second, ", "), "queued, sent, backing off, sent, text delta, finished"; got != want {
+			t.Errorf("the second is told %s, want %s", got, want)
 		}
 	})
 }

@@ -17,6 +17,9 @@ const (
 	CallStarted                        // Call has ID and Name, no input yet
 	BackingOff                         // Backoff is set; deltas so far are void
 	Finished                           // Answer is set; always the last event
+	Growing                            // the answer grows by what nobody is shown, as the input of a call
+	Queued                             // the request waits for its turn and has not been sent
+	Sent                               // the request is about to leave, at each attempt
 )
 
 func (k EventKind) String() string {
@@ -31,6 +34,12 @@ func (k EventKind) String() string {
 		return "backing off"
 	case Finished:
 		return "finished"
+	case Growing:
+		return "growing"
+	case Queued:
+		return "queued"
+	case Sent:
+		return "sent"
 	}
 	return fmt.Sprintf("event kind %d", int(k))
 }

@@ -15,6 +15,7 @@ type runFlags struct {
 	addDirs, pluginDirs    []string
 	allow, deny            []string
 	maxTurns               int
+	deadlines              deadlineFlags
 	resume, sessionID      string
 	dir, listen            string
 	input                  string
@@ -53,6 +54,7 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 	}
 	fs.Lookup("allowed-tools").Hidden, fs.Lookup("disallowed-tools").Hidden = true, true
 	fs.IntVar(&f.maxTurns, "max-turns", 0, "at most this `number` of model requests of the lead (0: no limit)")
+	f.deadlines.add(fs)
 	fs.StringVar(&f.dir, "dir", "", "the `directory` to work in (default: the working directory)")
 	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a further `directory` that agents may work in, with its .claude/agents")
 	fs.StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a `plugin` to load that no settings enable")
@@ -97,6 +99,7 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
 		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, Listen: f.listen, Getenv: a.env,
 	}
+	o.Policy.Deadlines = f.deadlines.Deadlines
 	if file, ok := strings.CutPrefix(o.Model, "script:"); ok {
 		// The session keeps the name and may be resumed from elsewhere.
 		path, err := filepath.Abs(file)

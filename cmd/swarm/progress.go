@@ -181,7 +181,7 @@ func (p *progress) ended(a event.Agent, f event.TurnEnded) {
 	}
 	text := what + " · " + plural(f.Steps, "step") + " · " + tokens(f.Usage) + " tokens"
 	if f.Reason != "" {
-		text += " · " + reasonOf(f.Reason)
+		text += " · " + strings.TrimPrefix(reasonOf(f.Reason), what+": ")
 	}
 	p.lines(a, text)
 }

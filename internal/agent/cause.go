@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/actorswarm/swarm/internal/transcript"
 )
@@ -17,6 +18,18 @@ var (
 	ErrSuperseded  = errors.New("superseded by a newer incarnation")
 	ErrTimedOut    = errors.New("timed out")
 )
+
+// StoppedBy is ErrStopped with who did it.
+func StoppedBy(name string) error { return fmt.Errorf("%w by %s", ErrStopped, name) }
+
+// StoppedWith is why a child ends whose parent's turn was cut: with what the
+// user did, or else stopped by its parent, whose trouble is not its own.
+func StoppedWith(parent string, cause error) error {
+	if errors.Is(cause, ErrInterrupted) || errors.Is(cause, ErrKilled) {
+		return cause
+	}
+	return fmt.Errorf("%w, which was cut: %v", StoppedBy(parent), cause)
+}
 
 // outcomeOf says how a turn ended that failed with err under ctx; open is true
 // when it has not ended and goes on after a restart.

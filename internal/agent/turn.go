@@ -44,6 +44,9 @@ type Turn struct {
 	// Emit is told what happens, by parallel calls at the same time; nil means
 	// nobody watches.
 	Emit func(event.Fact)
+	// Watch is told of each event of a model's stream before anything else is;
+	// may be nil.
+	Watch func(model.Event)
 	// Read is told which messages a recorded request carries; may be nil.
 	Read func([]mailbox.Envelope)
 	// Admit is asked before a request leaves, and may lower its MaxTokens. settle
@@ -57,12 +60,14 @@ type Turn struct {
 	// MaxParallel bounds the read-only calls that run at the same time;
 	// 0 means 10.
 	MaxParallel int
+
+	saying partial
 }
 
 // End is how a turn ended.
 type End struct {
 	Outcome transcript.Outcome
-	Text    string // of the last answer
+	Text    string // of the last answer; marked as partial if that broke off
 	Reason  string // why, unless completed
 	Steps   int    // answers, also those from before a crash
 	Usage   model.Usage
@@ -79,6 +84,9 @@ func (t *Turn) Run(ctx context.Context) (End, error) {
 	if t.Emit == nil {
 		t.Emit = func(event.Fact) {}
 	}
+	if t.Watch == nil {
+		t.Watch = func(model.Event) {}
+	}
 	begun := time.Now()
 	end := End{}
 	err := t.prepared(ctx, &end)
@@ -90,6 +98,7 @@ func (t *Turn) Run(ctx context.Context) (End, error) {
 			return end, nil
 		}
 		end.Reason = reasonOf(ctx, err)
+		end.Text = t.saying.or(end.Text)
 	}
 	if err := t.Log.End(end.Outcome, end.Reason, end.Text, "not run: the turn was "+string(end.Outcome)); err != nil {
 		return end, err
@@ -214,13 +223,15 @@ func (t *Turn) ask(ctx context.Context, req *model.Request, leaves func()) (answ
 
 var errNoAnswer = errors.New("the model's stream ended without an answer")
 
-// stream follows one answer to its end. A stream that breaks off leaves
-// nothing behind: what is not finished is not recorded.
+// stream follows one answer to its end. A stream that breaks off leaves nothing
+// in the conversation: what is not finished is not recorded.
 func (t *Turn) stream(ctx context.Context, req *model.Request) (*model.Answer, error) {
 	for e, err := range t.Model.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
 		}
+		t.Watch(e)
+		t.saying.see(e)
 		switch e.Kind {
 		case model.TextDelta:
 			t.Emit(event.Delta{Text: e.Text})

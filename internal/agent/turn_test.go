@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -240,6 +241,56 @@ func TestEveryOtherCauseClosesTheTurnWithANote(t *testing.T) {
 			must(t, err)
 			if slices.ContainsFunc(calls, func(c transcript.CallState) bool { return !c.Done }) {
 				t.Errorf("a call has no result: %+v", calls)
+			}
+		})
+	}
+}
+
+// pieces streams its events and then waits to be cut.
+type pieces []model.Event
+
+func (p pieces) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		for _, e := range p {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		<-ctx.Done()
+		yield(model.Event{}, model.Cancelled(ctx))
+	}
+}
+
+func TestATurnThatIsCutKeepsWhatItHadSaid(t *testing.T) {
+	text := func(s string) model.Event { return model.Event{Kind: model.TextDelta, Text: s} }
+	again := model.Event{Kind: model.BackingOff, Backoff: &model.Backoff{Attempt: 1}}
+	for name, c := range map[string]struct {
+		said pieces
+		want string
+	}{
+		"nothing":          {nil, ""},
+		"a half":           {pieces{text("the "), text("half")}, "the half\n(partial"},
+		"before a retry":   {pieces{text("the half"), again}, "the half\n(partial"},
+		"anew":             {pieces{text("void"), again, text("the half")}, "the half\n(partial"},
+		"thinking is none": {pieces{{Kind: model.ThinkingDelta, Text: "hm"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			b := newBench(t, t.TempDir(), c.said)
+			seen := 0
+			b.turn.Watch = func(model.Event) {
+				if seen++; seen == len(c.said) {
+					cancel(agent.ErrTimedOut)
+				}
+			}
+			if len(c.said) == 0 {
+				cancel(agent.ErrTimedOut)
+			}
+			must(t, b.log.Prompt("user", "go"))
+			end, err := b.turn.Run(ctx)
+			must(t, err)
+			if life := b.log.Life(); end.Outcome != transcript.TimedOut || !strings.HasPrefix(end.Text, c.want) || c.want == "" && end.Text != "" || life.Result != end.Text {
+				t.Errorf("end %+v, life %+v", end, life)
 			}
 		})
 	}

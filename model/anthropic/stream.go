@@ -65,7 +65,10 @@ func (c *Client) read(body io.Reader, w *transport.Watchdog, yield func(model.Ev
 			continue
 		}
 		w.Content()
-		if e.Kind != 0 && !yield(e, nil) {
+		if e.Kind == 0 {
+			e.Kind = model.Growing
+		}
+		if !yield(e, nil) {
 			return nil, errStopped
 		}
 	}

@@ -130,6 +130,9 @@ func (a *accumulator) extend(d *wireDelta) (news []model.Event, err error) {
 			news = append(news, model.Event{Kind: model.CallStarted, Call: model.Call{ID: c.id, Name: c.name}})
 		}
 	}
+	if len(news) == 0 && len(d.ToolCalls) > 0 {
+		news = append(news, model.Event{Kind: model.Growing})
+	}
 	return news, nil
 }
 
