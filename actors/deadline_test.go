@@ -89,7 +89,7 @@ func ends(ctx context.Context, n *actorstest.Node, sub *event.Subscription, begu
 			if e.Agent.ID != actors.LeadID || strings.Contains(f.Text, "at work in the background") {
 				continue
 			}
-			id, _ = n.MadeBy(actors.LeadID, f.Call.ID)
+			id, _ = n.MadeBy(actors.LeadID, 1, f.Call.ID)
 			text = f.Text
 		default:
 			continue
