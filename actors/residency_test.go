@@ -106,7 +106,9 @@ func TestAnAgentInATurnStaysInMemory(t *testing.T) {
 				return use(actorstest.Call("s", "Slow", nil))
 			}
 			return say(lastOf(r))
-		}}), nodeOptions{Disk: journaltest.New(), Tools: []tool.Tool{slow}})
+		}}), nodeOptions{
+			Disk: journaltest.New(), Tools: []tool.Tool{slow}, Policy: actors.Policy{Deadlines: actors.Deadlines{Tool: -1}},
+		})
 		n.Begin(t)
 		must(t, n.Lead.Prompt("user", "go"))
 		n.Look(actors.LeadID)
