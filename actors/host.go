@@ -61,13 +61,12 @@ type host struct {
 	stating sync.Mutex
 	state   State // guarded by stating
 
-	dog   *watchdog       // of the turn; only the turn, which sets it before it runs
-	woken bool            // the present incarnation is recorded; only the turn goroutine
-	kit   *kit            // what every turn needs; only the turn goroutine
-	own   *Isolation      // the agent's own directory, if it has one; only the turn goroutine
-	place place           // of the turn, among the running
-	asked atomic.Bool     // the turn works for the lead or the user
-	asker mailbox.AgentID // whose message the turn answers; only the turn goroutine
+	dog   *watchdog   // of the turn; only the turn, which sets it before it runs
+	woken bool        // the present incarnation is recorded; only the turn goroutine
+	kit   *kit        // what every turn needs; only the turn goroutine
+	own   *Isolation  // the agent's own directory, if it has one; only the turn goroutine
+	place place       // of the turn, among the running
+	asked atomic.Bool // the turn works for the lead or the user
 }
 
 // host puts an agent's actor to work. The actor looks for work at once.
@@ -118,6 +117,10 @@ func (h *host) Receive(c *kernel.Context, msg any) {
 		h.self = c.Self()
 		h.look()
 	case look:
+		if cause := h.orphaned(); cause != nil && h.stopped == nil {
+			h.cancel(cancel{cause: cause, final: true})
+			return
+		}
 		h.look()
 	case cancel:
 		h.cancel(m)
@@ -191,7 +194,7 @@ func (h *host) cancel(m cancel) {
 	if m.final && h.stopped == nil {
 		h.stopped = m.cause
 	}
-	h.held.Store(!m.final)
+	h.held.Store(!m.final && !endsByItself(h.t.Spec().Role))
 	if !h.running.Load() && (m.final || h.t.Life().TurnOpen) {
 		h.look() // begins what the cancel has overtaken, to end it
 	}
@@ -224,6 +227,7 @@ func (h *host) over() {
 	close(h.ended)
 	h.c.drop(h)
 	h.self.Stop()
+	h.c.ended(h.t.Life())
 	h.c.rouse(h.t) // what came after its last look
 }
 
@@ -236,6 +240,7 @@ func (h *host) parked(_ string, reason error) {
 		h.fail(reason)
 		close(h.ended)
 		h.c.drop(h)
+		h.c.ended(h.t.Life())
 		if len(h.t.Unread()) > waiting {
 			h.c.rouse(h.t) // its look found nobody
 		}

@@ -103,7 +103,7 @@ func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 	if l := child.Life(); !strings.Contains(l.Result, "one more thing") || l.Turns != 2 || !l.Closed {
 		t.Fatalf("the child is %+v", l)
 	}
-	must(t, n.Wake(child))
+	must(t, n.Wake(child, actors.LeadID))
 	must(t, n.Stop(t.Context(), child.ID(), agent.ErrStopped))
 	write(t, n.Lead, child, "and another")
 	n.Settle(t)
@@ -154,7 +154,7 @@ func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
-				if err := n.Wake(child); err != nil {
+				if err := n.Wake(child, actors.LeadID); err != nil {
 					t.Error(err)
 				}
 			})
@@ -232,7 +232,7 @@ func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
 	n.Say(t, "go")
 	child := childOf(t, n, actors.LeadID)
 	must(t, n.Stop(t.Context(), child.ID(), agent.ErrKilled))
-	if err := n.Wake(child); !errors.As(err, new(*actors.FinalError)) {
+	if err := n.Wake(child, actors.LeadID); !errors.As(err, new(*actors.FinalError)) {
 		t.Errorf("a killed agent was woken: %v", err)
 	}
 }

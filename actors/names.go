@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm/event"
@@ -46,10 +47,23 @@ func (c *Coordinator) reserve(spec transcript.Spec) error {
 	return nil
 }
 
-func (c *Coordinator) index(spec transcript.Spec) {
+// index makes an agent known, and for whom it works.
+func (c *Coordinator) index(l transcript.Life) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.indexLocked(spec)
+	c.indexLocked(l.Spec)
+	c.employLocked(l.Woken, l.Spec.ID)
+}
+
+// employLocked notes that an agent works for another, by a tool call if there is
+// one. mu is held.
+func (c *Coordinator) employLocked(w transcript.Waking, id mailbox.AgentID) {
+	if w.By != "" && !slices.Contains(c.staff[w.By], id) {
+		c.staff[w.By] = append(c.staff[w.By], id)
+	}
+	if w.Call != "" {
+		c.calls[callKey{w.By, w.Answer, w.Call}] = id
+	}
 }
 
 func (c *Coordinator) indexLocked(spec transcript.Spec) {
@@ -60,12 +74,10 @@ func (c *Coordinator) indexLocked(spec transcript.Spec) {
 	if spec.Name != "" {
 		c.names[strings.ToLower(spec.Name)] = spec.ID
 	}
-	if spec.Call != "" {
-		c.calls[callKey{spec.Parent, spec.Answer, spec.Call}] = spec.ID
-	}
+	c.employLocked(transcript.Waking{By: spec.Parent, Answer: spec.Answer, Call: spec.Call}, spec.ID)
 }
 
-// MadeBy returns the agent that a tool call of parent has made, if it has. answer
+// MadeBy returns the agent that a tool call of parent has made or woken, if it has. answer
 // counts the parent's answers up to the one with the call.
 func (c *Coordinator) MadeBy(parent mailbox.AgentID, answer int, call string) (mailbox.AgentID, bool) {
 	c.mu.Lock()

@@ -46,6 +46,10 @@ type Policy struct {
 	// in an attended session, and elsewhere it is refused at once; negative: as
 	// long as it takes everywhere.
 	AskTimeout time.Duration
+	// OnParentEnd is what becomes of a background agent when the one it works for
+	// is stopped, fails or runs out of something first; empty is
+	// transcript.Reparent. A call can say otherwise.
+	OnParentEnd transcript.Link
 }
 
 func (p Policy) maxConcurrent() int { return orDefault(p.MaxConcurrent, 20) }
@@ -88,6 +92,7 @@ type SpawnCall struct {
 	MaxTurns    int    `json:"max_turns"`
 	Effort      string `json:"effort"`
 	Dir         string `json:"cwd"`
+	OnParentEnd string `json:"on_parent_end"`
 }
 
 // Plan is what the policy makes of a call: the agent to be, and the reason for
@@ -134,6 +139,10 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	if err := plan.isolate(first(c.Isolation, def.Isolation), def.Name); err != nil {
 		return plan, err
 	}
+	link, err := p.link(c)
+	if err != nil {
+		return plan, err
+	}
 	plan.Definition = def
 	plan.Spec = transcript.Spec{
 		Isolation: plan.Spec.Isolation, Name: c.Name, Type: def.Name, Description: c.Description, Color: def.ShownColor(),
@@ -143,7 +152,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	p.planRole(&plan, c, parent)
 	p.planModel(&plan, c, parent)
 	planMode(&plan, parent)
-	var err error
+	plan.link(link, c)
 	plan.Spec.Tools, err = defs.ResolveTools(def, tools, defs.ToolOptions{
 		Background: plan.Spec.Role == transcript.Background,
 		DepthLimit: plan.Spec.Depth >= p.maxDepth(),
@@ -207,7 +216,9 @@ func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, 
 	noTeam := p
 	noTeam.NoTeammates = true // a fork answers once
 	noTeam.planRole(&plan, c, parent)
-	return plan, nil
+	link, err := p.link(c)
+	plan.link(link, c)
+	return plan, err
 }
 
 // forkMaxTurns bounds a fork for which the call names no limit.
@@ -250,6 +261,29 @@ func (p Policy) planRole(plan *Plan, c SpawnCall, parent transcript.Spec) {
 		plan.Spec.Role = transcript.Foreground
 		plan.because("foreground: nothing asks for background")
 	}
+}
+
+// link returns what the end of the parent is to mean for an agent.
+func (p Policy) link(c SpawnCall) (transcript.Link, error) {
+	switch l := transcript.Link(first(c.OnParentEnd, string(p.OnParentEnd), string(transcript.Reparent))); l {
+	case transcript.Reparent, transcript.Continue, transcript.StopWith:
+		return l, nil
+	default:
+		return "", fmt.Errorf("on_parent_end is %q; use %s, %s or %s", l, transcript.Reparent, transcript.Continue, transcript.StopWith)
+	}
+}
+
+// link gives the agent its link. A teammate has none: it answers to the lead.
+func (p *Plan) link(l transcript.Link, c SpawnCall) {
+	if p.Spec.Role == transcript.Teammate {
+		return
+	}
+	p.Spec.Link = l
+	if c.OnParentEnd != "" {
+		p.because("link %s: the call asks for it", l)
+		return
+	}
+	p.because("link %s: the policy's", l)
 }
 
 func (p Policy) planModel(plan *Plan, c SpawnCall, parent transcript.Spec) {

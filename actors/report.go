@@ -21,17 +21,26 @@ const maxReport = 48 << 10
 // done again after a crash and then changes nothing.
 func (h *host) settle(ctx context.Context) ending {
 	life := h.t.Life()
+	if h.rests(life) {
+		h.moveTo(stateWaiting, waitsForChild)
+		return goOn
+	}
 	return h.finish(ctx, life, h.endsWith(life), "")
 }
 
 // retire ends an agent that is to stop and runs no turn.
 func (h *host) retire(ctx context.Context, cause error) ending {
-	return h.finish(ctx, h.t.Life(), true, cause.Error())
+	life := h.t.Life()
+	if isResting(life) { // what it said last was not yet its result
+		life.Outcome, life.Reason = transcript.Stopped, cause.Error()
+	}
+	return h.finish(ctx, life, true, cause.Error())
 }
 
 func (h *host) finish(ctx context.Context, life transcript.Life, ends bool, why string) ending {
 	if ends {
 		h.putAway()
+		life.Spec.Role = h.t.Ending().Spec.Role
 		life.Kept = h.release()
 	}
 	switch err := h.reportInTime(ctx, life); {
@@ -43,7 +52,6 @@ func (h *host) finish(ctx context.Context, life transcript.Life, ends bool, why 
 		return h.breaks(fmt.Errorf("the end of %s could not be reported: %w", DisplayName(life.Spec), err))
 	}
 	h.asked.Store(false)
-	h.asker = ""
 	if !ends {
 		return goOn
 	}
@@ -55,8 +63,7 @@ func (h *host) finish(ctx context.Context, life transcript.Life, ends bool, why 
 
 // endsWith says whether the agent ends with the turn that has ended.
 func (h *host) endsWith(l transcript.Life) bool {
-	switch l.Spec.Role {
-	case transcript.Foreground, transcript.Background:
+	if endsByItself(l.Spec.Role) {
 		return !h.t.HasWork() || l.Outcome != transcript.Completed
 	}
 	return l.Outcome == transcript.Stopped
@@ -66,14 +73,7 @@ func (h *host) endsWith(l transcript.Life) bool {
 // as after a crash between the two.
 func (h *host) owesReport() bool {
 	l := h.t.Life()
-	if l.Turns == l.Settled || l.TurnOpen || l.Closed {
-		return false
-	}
-	switch l.Spec.Role {
-	case transcript.Foreground, transcript.Background:
-		return true
-	}
-	return false
+	return l.Turns > l.Settled && !l.TurnOpen && !l.Closed && endsByItself(l.Spec.Role) && !h.rests(l)
 }
 
 // reportInTime is report that waits while the receiver's mailbox is full, until
@@ -109,14 +109,14 @@ func (h *host) report(l transcript.Life) error {
 	case l.Turns == 0:
 		return nil // it was stopped before it had anything to do
 	case l.Spec.Role == transcript.Background:
-		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.hears(l)}
+		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.hears(l)}
 	case l.Spec.Role == transcript.Teammate && h.tells(l):
 		e.Kind, e.To = mailbox.KindIdle, mailbox.Address{Agent: LeadID}
 	default:
 		return nil
 	}
-	if h.c.hasEnded(e.To.Agent) {
-		return nil // nobody is left to hear it; the result stays in the transcript
+	if err := h.c.wakeFor(e.To.Agent, l.Spec.ID); err != nil {
+		return err
 	}
 	_, durable, err := h.t.Send(e)
 	if err != nil {
@@ -125,32 +125,10 @@ func (h *host) report(l transcript.Life) error {
 	return durable()
 }
 
-// hears returns who is told of a background agent's end: who woke it again if
-// that is an agent, else its parent, or the nearest above that has not ended.
-func (h *host) hears(l transcript.Life) mailbox.AgentID {
-	if l.Settled > 0 && h.asker != "" && h.asker != agent.User && !h.c.hasEnded(h.asker) {
-		return h.asker
-	}
-	up := l.Spec.Parent
-	for h.c.hasEnded(up) {
-		t, ok := h.c.opts.Store.Get(up)
-		if !ok || t.Spec().Parent == "" {
-			break
-		}
-		up = t.Spec().Parent
-	}
-	return up
-}
-
 // tells says whether the end of a teammate's turn is news for the lead: it
 // worked for the lead or the user, or it could not go on.
 func (h *host) tells(l transcript.Life) bool {
 	return h.asked.Load() || l.Turns == 1 || l.Outcome != transcript.Completed
-}
-
-func (c *Coordinator) hasEnded(id mailbox.AgentID) bool {
-	t, ok := c.opts.Store.Get(id)
-	return !ok || t.Life().Closed
 }
 
 func reportSummary(l transcript.Life) string {
@@ -172,7 +150,8 @@ func reportBody(l transcript.Life) string {
 	}
 	isCut := len(text) > maxReport
 	if isCut {
-		text = cut(text, maxReport) + fmt.Sprintf("\n(cut: %d of %d bytes; the transcript of %s has the whole)", maxReport, len(l.Result), l.Spec.ID)
+		text = cut(text, maxReport) + fmt.Sprintf("\n(cut: %d of %d bytes; TaskOutput with task_id %s and offset %d gives the rest, swarm result %s all of it)",
+			maxReport, len(l.Result), l.Spec.ID, maxReport, l.Spec.ID)
 	}
 	return text + verdictNote(l, isCut)
 }

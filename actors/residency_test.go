@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -152,10 +154,11 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{Disk: journaltest.New(), Policy: actors.Policy{MaxConcurrent: forks}})
 	n.Begin(t)
 	n.Say(t, strings.Repeat("a long story. ", 1<<20/14))
+	ids := slices.Collect(maps.Keys(asked))
 	for i := range wakes {
-		for id := range asked {
+		for _, id := range ids {
 			fork, _ := n.Find(id)
-			must(t, n.Wake(fork))
+			must(t, n.Wake(fork, actors.LeadID))
 			write(t, n.Lead, fork, fmt.Sprint("more of ", i))
 		}
 		n.Settle(t)

@@ -117,6 +117,8 @@ func resting(l transcript.Life) State {
 	switch {
 	case l.TurnOpen:
 		s.Name = statePaused
+	case isResting(l):
+		s.Name, s.Detail = stateWaiting, waitsForChild
 	case l.Closed:
 		s.Name = string(l.Outcome)
 	}

@@ -205,9 +205,6 @@ func (h *host) streamed(e model.Event) {
 func (h *host) read(mail []mailbox.Envelope) {
 	me := h.t.Address()
 	for _, e := range mail {
-		if h.asker == "" && e.From.Agent != h.t.ID() {
-			h.asker = e.From.Agent
-		}
 		if e.From.Agent == LeadID || e.From.Agent == agent.User {
 			h.asked.Store(true)
 		}

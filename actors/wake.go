@@ -1,25 +1,27 @@
 package actors
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // revive gives an agent a host if it has none and something to live for.
 // reviving is held.
 func (c *Coordinator) revive(t *transcript.Transcript) error {
 	life := t.Life()
-	c.index(life.Spec)
+	c.index(life)
 	switch {
 	case life.Spec.Role == transcript.User, c.lookup(t.ID()) != nil:
 		return nil
 	case life.Closed && !c.missed(t):
 		return nil
 	}
-	if err := t.Reopen(wakeRole(life)); err != nil {
+	if err := c.reopen(t, wakeRole(life), transcript.Waking{By: c.employer(life, writer(t.Unread()))}); err != nil {
 		return err
 	}
 	_, err := c.host(c.scope, t, life.Incarnation+1)
@@ -69,10 +71,17 @@ func (e *FinalError) Error() string {
 
 // Wake lets an agent that has ended work again, with the same id, conversation,
 // tools, model and mode, in the background. The caller has something for it to
-// do, a message. It does nothing for an agent that has not ended.
-func (c *Coordinator) Wake(t *transcript.Transcript) error {
+// do, a message of by, who is told of its end if that is an agent. It does
+// nothing for an agent that has not ended.
+func (c *Coordinator) Wake(t *transcript.Transcript, by mailbox.AgentID) error {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
+	life := t.Life()
+	return c.wake(t, wakeRole(life), transcript.Waking{By: c.employer(life, by)})
+}
+
+// wake is Wake in a role and for a tool call, if there is one. reviving is held.
+func (c *Coordinator) wake(t *transcript.Transcript, r transcript.Role, w transcript.Waking) error {
 	life := t.Life()
 	name := DisplayName(life.Spec)
 	switch {
@@ -83,16 +92,53 @@ func (c *Coordinator) Wake(t *transcript.Transcript) error {
 	case life.Spec.OneShot:
 		return &FinalError{Name: name, Reason: life.Spec.Type + " agents answer once"}
 	}
-	if err := t.Reopen(wakeRole(life)); err != nil || c.kernel == nil {
+	if err := c.reopen(t, r, w); err != nil || c.kernel == nil {
 		return err // before Start nobody runs; Start brings it to life
 	}
 	return c.revive(t)
 }
 
-// wakeRole is the role in which an agent that has ended works again.
+// wakeRole is the role in which an agent that has ended works again when it is
+// written to.
 func wakeRole(l transcript.Life) transcript.Role {
 	if l.Spec.Role == transcript.Foreground {
 		return transcript.Background // nobody waits for it any more
 	}
 	return l.Spec.Role
+}
+
+// reopen records that an agent works again and for whom. reviving is held.
+func (c *Coordinator) reopen(t *transcript.Transcript, r transcript.Role, w transcript.Waking) error {
+	if err := t.Reopen(r, w); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.employLocked(w, t.ID())
+	return nil
+}
+
+// writer returns who sent the oldest of some messages.
+func writer(mail []mailbox.Envelope) mailbox.AgentID {
+	if len(mail) == 0 {
+		return ""
+	}
+	return mail[0].From.Agent
+}
+
+// wakeFor wakes an agent that has ended for the report of another that is linked
+// to it, if it did not end by being stopped. What cannot be woken finds the
+// report in its transcript if it ever works again.
+func (c *Coordinator) wakeFor(id, by mailbox.AgentID) error {
+	t, ok := c.opts.Store.Get(id)
+	if !ok {
+		return fmt.Errorf("there is no agent %s to report to", id)
+	}
+	if l := t.Life(); !l.Closed || l.Outcome == transcript.Stopped || id == LeadID {
+		return nil
+	}
+	if err := c.Wake(t, by); !errors.As(err, new(*FinalError)) {
+		return err
+	}
+	return nil
 }

@@ -58,7 +58,7 @@ func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error)
 		if err != nil {
 			return nil, err
 		}
-		if err := r.agents.Wake(to); err != nil {
+		if err := r.agents.Wake(to, from.ID()); err != nil {
 			return nil, err // nobody would read it
 		}
 		p := r.post(from, to, l)

@@ -51,6 +51,22 @@ func (t *Transcript) Status(id mailbox.ID) (mailbox.Status, bool) {
 	return t.ledger.State(id)
 }
 
+// OnItsWay reports whether a message from this agent to another of this node has
+// not arrived there.
+func (t *Transcript) OnItsWay(to *Transcript) bool {
+	t.mu.Lock()
+	last := uint64(0)
+	for _, e := range t.ledger.Outbox() {
+		if e.To.Agent == to.ID() {
+			last = max(last, e.Seq)
+		}
+	}
+	t.mu.Unlock()
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	return last > to.ledger.Mark(t.ID())
+}
+
 // arrive records a message to this agent, with cursor and mark, if it is new.
 func (t *Transcript) arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
 	t.mu.Lock()

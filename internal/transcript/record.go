@@ -59,8 +59,9 @@ type forkMeta struct {
 }
 
 type roleMeta struct {
-	Time time.Time `json:"t"`
-	Role Role      `json:"role"`
+	Time  time.Time `json:"t"`
+	Role  Role      `json:"role"`
+	Woken *Waking   `json:"woken,omitempty"` // if it had ended
 }
 
 type amendMeta struct {

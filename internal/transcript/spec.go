@@ -30,6 +30,7 @@ type Spec struct {
 	Effort      string          `json:"effort,omitempty"`
 	Dir         string          `json:"dir"`             // working directory
 	Tools       []string        `json:"tools"`           // names, resolved
+	Link        Link            `json:"link,omitempty"`  // of a child; empty is Reparent
 	Budget      budget.Limits   `json:"budget,omitzero"` // of the agent and all below it
 	Born        time.Time       `json:"born"`
 }
@@ -44,6 +45,17 @@ const (
 	Background Role = "background" // reports to its parent by message
 	Teammate   Role = "teammate"   // lives on after each turn, reports to the lead
 	User       Role = "user"       // no agent: the outbox of the person
+)
+
+// Link says what becomes of an agent that works in the background when the one
+// it works for ends before it, other than by being done.
+type Link string
+
+// The links.
+const (
+	Reparent Link = "re-parent" // it goes on and reports to the nearest above that has not ended
+	Continue Link = "continue"  // it goes on and its report wakes the one that has ended, if that may be woken
+	StopWith Link = "stop"      // it is stopped too
 )
 
 // Outcome says how a turn ended.
@@ -82,6 +94,15 @@ type Life struct {
 	Closed      bool          `json:"closed,omitempty"` // will not run again by itself
 	Kept        *Kept         `json:"kept,omitempty"`   // what its own directory was kept for
 	Active      time.Time     `json:"active"`           // of the newest record
+	Woken       Waking        `json:"woken,omitzero"`   // how it was last woken after its end
+}
+
+// Waking says how an agent that had ended came to work again.
+type Waking struct {
+	By     mailbox.AgentID `json:"by,omitempty"`     // for whom it works since; empty is its parent
+	Answer int             `json:"answer,omitempty"` // of By, with the call that asked for it, if one did
+	Call   string          `json:"call,omitempty"`
+	Time   time.Time       `json:"t"`
 }
 
 // Kept says where an isolated agent's work is that was not removed at its end.

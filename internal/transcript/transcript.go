@@ -28,6 +28,7 @@ type Transcript struct {
 	ledger *mailbox.Ledger // guarded by mu
 	talk   *talk           // guarded by mu; nil until the conversation is needed
 	lines  lines           // guarded by mu
+	ending bool            // its end is about to be told; guarded by mu
 }
 
 // ID returns the agent's id.
@@ -131,6 +132,9 @@ func (l *Life) apply(kind byte, meta any) {
 		l.Spec.Model, l.Spec.Mode, l.Spec.MaxTurns, l.Active = m.Model, m.Mode, m.MaxTurns, m.Time
 	case *roleMeta:
 		l.Spec.Role, l.Closed, l.Active = m.Role, false, m.Time
+		if m.Woken != nil {
+			l.Woken = *m.Woken
+		}
 	case *closedMeta:
 		l.Closed, l.Settled, l.Active, l.Kept = true, l.Turns, m.Time, m.Kept
 		if m.Reason != "" {

@@ -229,15 +229,15 @@ func (t *Transcript) end(o Outcome, reason, text, note string) (journal.Ticket, 
 	return t.add(kindEnd, &endMeta{Time: time.Now(), Outcome: o, Reason: reason, Text: text}, nil)
 }
 
-// ErrTurnEnded is the answer to a change of role that came after the turn.
+// ErrTurnEnded is the answer to a change of role that came after the end.
 var ErrTurnEnded = errors.New("transcript: the turn has ended")
 
-// MoveTo gives an agent in a turn another role: a foreground agent goes on in
-// the background. After the turn has ended it is ErrTurnEnded, so that its end
-// is told exactly one way.
+// MoveTo gives an agent that has not ended another role: a foreground agent
+// goes on in the background. After Ending it is ErrTurnEnded, so that an end is
+// told exactly one way.
 func (t *Transcript) MoveTo(r Role) error {
 	t.mu.Lock()
-	if !t.life.TurnOpen || t.life.Closed {
+	if t.ending || t.life.Closed || t.life.Turns == t.life.Settled {
 		t.mu.Unlock()
 		return ErrTurnEnded
 	}
@@ -246,15 +246,26 @@ func (t *Transcript) MoveTo(r Role) error {
 	return wait(ticket, err)
 }
 
+// Ending returns the life whose end is about to be told; its role stays as it is
+// until the agent is opened again.
+func (t *Transcript) Ending() Life {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ending = true
+	return t.life
+}
+
 // Reopen lets an agent that has ended work again, in a role. It changes nothing
-// for one that has not ended.
-func (t *Transcript) Reopen(r Role) error {
+// for one that has not ended. The time of w is set.
+func (t *Transcript) Reopen(r Role, w Waking) error {
 	t.mu.Lock()
 	if !t.life.Closed {
 		t.mu.Unlock()
 		return nil
 	}
-	ticket, err := t.add(kindRole, &roleMeta{Time: time.Now(), Role: r}, nil)
+	t.ending = false
+	w.Time = time.Now()
+	ticket, err := t.add(kindRole, &roleMeta{Time: w.Time, Role: r, Woken: &w}, nil)
 	t.mu.Unlock()
 	return wait(ticket, err)
 }
