@@ -31,6 +31,7 @@ type Options struct {
 	MoreNames []string
 	Agents    string            // the value of --agents
 	Disk      journal.FS        // nil is the operating system's
+	Segment   int64             // of the journal, in bytes; 0 is the journal's default
 	Wire      mailbox.Transport // nil is a wire of its own, in memory
 	// Permission judges the calls of an agent; nil allows everything.
 	Permission func(transcript.Spec) permission.Policy
@@ -57,7 +58,7 @@ func New(t testing.TB, dir string, m model.Model, o Options) *Node {
 	n := &Node{Bus: &event.Bus{}}
 	var err error
 	n.Store, err = transcript.Open(t.Context(), dir, "session", transcript.Options{
-		Journal: journal.Options{FS: o.Disk},
+		Journal: journal.Options{FS: o.Disk, SegmentBytes: o.Segment},
 		NoLines: true,
 		Settled: func(mailbox.AgentID, []mailbox.ID, mailbox.State) { n.Stir() },
 		Arrived: func(e mailbox.Envelope) { n.Bus.Publish(event.Agent{ID: e.To.Agent}, event.MailArrived{Envelope: e}) },
