@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/actorswarm/swarm/actors"
@@ -85,9 +86,9 @@ func countingNode(t *testing.T, dir string, disk *journaltest.Disk, c *tally) *a
 // until all is counted. It reports whether it crashed.
 func liveUntil(t *testing.T, n *actorstest.Node, disk *journaltest.Disk, syncs int, loss journaltest.Loss) bool {
 	t.Helper()
-	seen := 0
+	var seen atomic.Int64
 	disk.BeforeSync(func() {
-		if seen++; seen == syncs {
+		if seen.Add(1) == int64(syncs) {
 			disk.Crash(loss, nil)
 		}
 	})
@@ -154,7 +155,7 @@ func TestPromise5_AKillAtEveryBoundaryOfTheJournalCountsEachCallOnce(t *testing.
 	}
 	boundaries := disk.Counts().Syncs - before
 	n.End(t)
-	stride := 4
+	stride := 8
 	if os.Getenv("SWARM_SOAK") != "" {
 		stride = 1
 	}

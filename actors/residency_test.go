@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -125,6 +126,10 @@ func TestAnAgentInATurnStaysInMemory(t *testing.T) {
 // that they began with, however often they are woken.
 func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 	const forks, wakes = 50, 3
+	history := 128 << 10
+	if os.Getenv("SWARM_SOAK") != "" {
+		history = 1 << 20
+	}
 	var mu sync.Mutex
 	asked := map[string]int{} // by agent
 	var first string
@@ -153,7 +158,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{Disk: journaltest.New(), Policy: actors.Policy{MaxConcurrent: forks}})
 	n.Begin(t)
-	n.Say(t, strings.Repeat("a long story. ", 1<<20/14))
+	n.Say(t, strings.Repeat("a long story. ", history/14+1))
 	ids := slices.Collect(maps.Keys(asked))
 	for i := range wakes {
 		for _, id := range ids {
@@ -163,7 +168,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 		}
 		n.Settle(t)
 	}
-	if len(asked) != forks || len(first) < 1<<20 {
+	if len(asked) != forks || len(first) < history {
 		t.Fatalf("%d of %d forks ran, with %d bytes at first", len(asked), forks, len(first))
 	}
 	for id, times := range asked {

@@ -112,7 +112,7 @@ func (b *bashTool) launch(line string) tool.Result {
 		return failure(fmt.Errorf("make the output file of a background command: %w", err))
 	}
 	mark := rand.Text()
-	p, err := startProcess(b.command(line, mark, ""), mark, out)
+	p, err := startProcess(b.command(line, mark, ""), mark, b.env.Session, out)
 	if err != nil {
 		out.close()
 		return b.notStarted(err)

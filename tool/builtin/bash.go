@@ -173,7 +173,7 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput) tool.Result {
 		return failure(err)
 	}
 	out := newCapture(b.env.OutputDir, "bash-"+mark+".txt", maxOutput)
-	p, err := startProcess(b.command(in.Command, mark, report), mark, out)
+	p, err := startProcess(b.command(in.Command, mark, report), mark, b.env.Session, out)
 	if err != nil {
 		return b.notStarted(errors.Join(err, os.Remove(report)))
 	}

@@ -27,6 +27,10 @@ const (
 // is out of the way of the digits that shell scripts redirect.
 const lifelineFD = 19
 
+// badgeFD is the descriptor by which every process of a command says whose it
+// is, also when it has shed its environment and the runtime is gone.
+const badgeFD = lifelineFD + 1
+
 // process is a running command with everything it starts.
 //
 // One goroutine, bound to its thread, starts the shell, waits for it and
@@ -50,8 +54,8 @@ type process struct {
 
 // startProcess starts cmd in a session of its own, so that it has neither the
 // terminal nor the signals of the runtime, with its output going to w in the
-// order in which it is written.
-func startProcess(cmd *exec.Cmd, mark string, w io.Writer) (*process, error) {
+// order in which it is written. session is what Reap will know it by.
+func startProcess(cmd *exec.Cmd, mark, session string, w io.Writer) (*process, error) {
 	p := &process{
 		cmd: cmd, mark: mark,
 		ended: make(chan struct{}), collect: make(chan struct{}), collected: make(chan struct{}),
@@ -62,13 +66,17 @@ func startProcess(cmd *exec.Cmd, mark string, w io.Writer) (*process, error) {
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = outW, outW
-	cmd.ExtraFiles = make([]*os.File, lifelineFD-2)
-	cmd.ExtraFiles[lifelineFD-3] = lifeW
+	wears := badge(session)
+	cmd.ExtraFiles = make([]*os.File, badgeFD-2)
+	cmd.ExtraFiles[lifelineFD-3], cmd.ExtraFiles[badgeFD-3] = lifeW, wears
 	cmd.SysProcAttr = sessionAttr()
 	started := make(chan error, 1)
 	go p.supervise(started)
 	err = <-started
 	err = errors.Join(err, outW.Close(), lifeW.Close())
+	if wears != nil {
+		err = errors.Join(err, wears.Close())
+	}
 	if err != nil {
 		return nil, errors.Join(err, p.out.Close(), p.life.Close())
 	}

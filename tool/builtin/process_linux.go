@@ -220,6 +220,28 @@ func runtimeMark() string {
 	return strconv.Itoa(os.Getpid()) + "." + start
 }
 
+// badge returns an empty file in memory whose name tells a session and this
+// runtime, or nil where the system gives none: then the environment has to do.
+func badge(session string) *os.File {
+	fd, err := unix.MemfdCreate(badgeName(session, runtimeMark()), unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), "badge")
+}
+
+func badgeName(session, runtime string) string { return "swarm:" + session + ":" + runtime }
+
+// wearer returns the runtime of a process that wears the badge of a session.
+func wearer(pid int, session string) (runtime string, ok bool) {
+	name, err := os.Readlink(procFile(pid, "fd/"+strconv.Itoa(badgeFD)))
+	if err != nil {
+		return "", false
+	}
+	name, ok = strings.CutPrefix(name, "/memfd:"+badgeName(session, ""))
+	return strings.TrimSuffix(name, " (deleted)"), ok
+}
+
 // runs reports whether the process a mark was made by is still there.
 func runs(mark string) bool {
 	number, start, _ := strings.Cut(mark, ".")
@@ -235,8 +257,8 @@ func runs(mark string) bool {
 }
 
 // Reap kills the processes that commands of a session have left behind: those
-// that carry the session's mark and whose runtime is gone, killed before it
-// could end them. Processes of a living runtime are never touched, so Reap may
+// that carry the session's mark, in their environment or as a badge, and whose
+// runtime is gone, killed before it could end them. Processes of a living runtime are never touched, so Reap may
 // be called at any time, and by several runtimes. It returns how many it
 // killed, once they are gone or a second has passed.
 func Reap(session string) (killed int, err error) {
@@ -254,21 +276,29 @@ func Reap(session string) (killed int, err error) {
 }
 
 func orphaned(pid int, session string) match {
-	env, err := os.ReadFile(procFile(pid, "environ"))
-	if err != nil {
-		return stranger
+	by, ok := wearer(pid, session)
+	if !ok {
+		by, ok = descendant(pid, session)
 	}
-	of, by := "", ""
-	for entry := range bytes.SplitSeq(env, []byte{0}) {
-		if v, ok := bytes.CutPrefix(entry, []byte("SWARM_SESSION=")); ok {
-			of = string(v)
-		}
-		if v, ok := bytes.CutPrefix(entry, []byte("SWARM_RUNTIME=")); ok {
-			by = string(v)
-		}
-	}
-	if of != session || by == "" || runs(by) {
+	if !ok || by == "" || runs(by) {
 		return stranger
 	}
 	return marked
+}
+
+// descendant returns the runtime of a process that has a session's environment.
+func descendant(pid int, session string) (runtime string, ok bool) {
+	env, err := os.ReadFile(procFile(pid, "environ"))
+	if err != nil {
+		return "", false
+	}
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		if v, found := bytes.CutPrefix(entry, []byte("SWARM_SESSION=")); found {
+			ok = string(v) == session
+		}
+		if v, found := bytes.CutPrefix(entry, []byte("SWARM_RUNTIME=")); found {
+			runtime = string(v)
+		}
+	}
+	return runtime, ok
 }
