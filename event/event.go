@@ -124,6 +124,20 @@ type (
 		IDs   []mailbox.ID  `json:"ids"`
 		State mailbox.State `json:"state"`
 	}
+	// Compacting: an older part of the conversation is about to be summarised.
+	Compacting struct {
+		Trigger string `json:"trigger"` // auto, manual, too_long
+		Tokens  int64  `json:"tokens"`  // of the conversation
+	}
+	// Compacted: a compaction was recorded or, if Failed says why, given up.
+	Compacted struct {
+		Trigger string        `json:"trigger"`
+		Tokens  int64         `json:"tokens"` // of the conversation before
+		Summary string        `json:"summary,omitempty"`
+		Usage   model.Usage   `json:"usage"` // of the request for the summary
+		Took    time.Duration `json:"took"`
+		Failed  string        `json:"failed,omitempty"`
+	}
 	// TurnEnded: an agent has nothing more to do for now.
 	TurnEnded struct {
 		Outcome string        `json:"outcome"` // completed, max_turns, interrupted, stopped, failed, …
@@ -153,5 +167,7 @@ func (QuestionSettled) fact() string { return "question_settled" }
 func (MailSent) fact() string        { return "mail_sent" }
 func (MailArrived) fact() string     { return "mail_arrived" }
 func (MailSettled) fact() string     { return "mail_settled" }
+func (Compacting) fact() string      { return "compacting" }
+func (Compacted) fact() string       { return "compacted" }
 func (TurnEnded) fact() string       { return "turn_ended" }
 func (Warning) fact() string         { return "warning" }

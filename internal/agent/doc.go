@@ -19,6 +19,17 @@
 //     the turn ends as over budget; a limit of steps counts the answers in the
 //     transcript, so that a crash gives no more of them
 //     (TestARequestThatIsNotAdmittedIsNotSent, TestTheLimitOfStepsCountsOverACrash).
+//   - No request is above its share. By the model's own count a request takes at
+//     most 80 % of the context window; what is new in it is let in by size, small
+//     things whole, of large ones a first part that says where the whole is
+//     (TestNoRequestIsAboveItsShareWhateverComes, TestManyResultsAtOnceAreLetInBySize).
+//   - A compaction is made once for each reason. One that was made is followed by
+//     a request, and one that would gain nothing is not made: the turn fails with
+//     the figures instead (TestAConversationThatCannotBeMadeSmallerFailsWithTheReasonAndDoesNotLoop,
+//     TestATooLongRequestIsCompactedOnceAndThenFails).
+//   - The agent outlives its summary. A model that cannot make one is replaced by
+//     an outline; a failure that may pass leaves the conversation as it is
+//     (TestASummaryThatCannotBeMadeDoesNotLoseTheAgent, TestAFailureThatMayPassLeavesTheConversation).
 //   - The cause decides. A turn cancelled with ErrShutdown is left open and
 //     goes on after a restart; any other cause closes it with a note.
 package agent

@@ -16,7 +16,9 @@ import (
 // Log is the transcript as the loop uses it. *transcript.Transcript is one.
 type Log interface {
 	Unread() []mailbox.Envelope
-	Request(frame func([]mailbox.Envelope) []model.Block) ([]model.Message, []mailbox.Envelope, error)
+	Draft() (transcript.Draft, error)
+	Admit(transcript.Intake) ([]model.Message, error)
+	Compact(transcript.Compaction) error
 	Answer(*model.Answer) error
 	Final() (*model.Answer, error)
 	Calls() ([]transcript.CallState, error)
@@ -60,8 +62,26 @@ type Turn struct {
 	// MaxParallel bounds the read-only calls that run at the same time;
 	// 0 means 10.
 	MaxParallel int
+	// Window is the context window of Model in tokens; 0 means DefaultWindow.
+	Window int64
+	// Facts says what the runtime knows of the agent's world. The first request
+	// after a compaction carries it: a summary is not to be relied on for it. May
+	// be nil.
+	Facts func() string
+	// Record names the place where the whole conversation can be read; may be empty.
+	Record string
+	// Spill keeps a text of which a request carries a part only, and says where
+	// the agent can read it. The same id comes with the same text. If nil, Record
+	// is where.
+	Spill func(id, text string) (path string, err error)
+	// Demand takes the wish that the conversation be compacted now, if somebody
+	// has one, and returns who is to be told of the outcome; may be nil.
+	Demand func() func(error)
 
-	saying partial
+	ratio   float64     // bytes a token, as last counted
+	refused int64       // tokens of the smallest request that was too long; 0: none was
+	paid    model.Usage // for summaries, not yet in End
+	saying  partial
 }
 
 // End is how a turn ended.
@@ -81,12 +101,7 @@ type End struct {
 // ended. The error is one of the runtime (the journal failed): whatever the
 // model or a tool did wrong is in End.
 func (t *Turn) Run(ctx context.Context) (End, error) {
-	if t.Emit == nil {
-		t.Emit = func(event.Fact) {}
-	}
-	if t.Watch == nil {
-		t.Watch = func(model.Event) {}
-	}
+	t.watched()
 	begun := time.Now()
 	end := End{}
 	err := t.prepared(ctx, &end)
@@ -108,6 +123,16 @@ func (t *Turn) Run(ctx context.Context) (End, error) {
 		Steps: end.Steps, Usage: end.Usage, Took: end.Took,
 	})
 	return end, nil
+}
+
+// watched puts somebody in the place of observers that are not there.
+func (t *Turn) watched() {
+	if t.Emit == nil {
+		t.Emit = func(event.Fact) {}
+	}
+	if t.Watch == nil {
+		t.Watch = func(model.Event) {}
+	}
 }
 
 func reasonOf(ctx context.Context, err error) string {
@@ -154,6 +179,7 @@ func (t *Turn) loop(ctx context.Context, end *End) error {
 			return nil
 		}
 		answer, err := t.step(ctx, end.Steps)
+		end.Usage, t.paid = end.Usage.Add(t.paid), model.Usage{}
 		if err != nil {
 			return err
 		}
@@ -174,27 +200,24 @@ func conclude(a *model.Answer) (transcript.Outcome, string) {
 	switch a.StopReason {
 	case "refusal":
 		return transcript.Failed, "the model refused to answer"
-	case "max_tokens":
+	case model.StopMaxTokens:
 		return transcript.Completed, "the last answer was cut at the output limit"
+	case model.StopContext:
+		return transcript.Completed, "the last answer was cut at the end of the context window"
 	}
 	return transcript.Completed, ""
 }
 
-// step makes one model request and records its answer.
+// step makes one model request and records its answer. A request that is too
+// long is not made again: the conversation is compacted first, once.
 func (t *Turn) step(ctx context.Context, n int) (*model.Answer, error) {
-	msgs, read, err := t.Log.Request(Frame)
-	if err != nil {
-		return nil, err
-	}
-	req := t.Base
-	req.Messages = msgs
-	req.Caller.Step = n
-	answer, err := t.ask(ctx, &req, func() {
-		if len(read) > 0 && t.Read != nil {
-			t.Read(read)
+	answer, err := t.ask(ctx, n)
+	if tooLong(err) {
+		if err := t.shrink(ctx, err); err != nil {
+			return nil, err
 		}
-		t.Emit(event.Requested{Step: n, Mail: idsOf(read)})
-	})
+		answer, err = t.ask(ctx, n)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -205,8 +228,8 @@ func (t *Turn) step(ctx context.Context, n int) (*model.Answer, error) {
 	return answer, nil
 }
 
-// ask sends a request that is let out, and calls leaves just before.
-func (t *Turn) ask(ctx context.Context, req *model.Request, leaves func()) (answer *model.Answer, err error) {
+// send sends a request that is let out, and calls leaves just before.
+func (t *Turn) send(ctx context.Context, req *model.Request, quiet bool, leaves func()) (answer *model.Answer, err error) {
 	if t.Admit != nil {
 		settle, err := t.Admit(ctx, req)
 		if err != nil {
@@ -215,32 +238,141 @@ func (t *Turn) ask(ctx context.Context, req *model.Request, leaves func()) (answ
 		defer func() { settle(answer) }()
 	}
 	leaves()
-	if answer, err = t.stream(ctx, req); answer != nil {
+	if answer, err = t.stream(ctx, req, quiet); answer != nil {
 		answer.Requested = req.Model
 	}
 	return answer, err
 }
 
+// shrink compacts a conversation that the provider has refused for its size.
+func (t *Turn) shrink(ctx context.Context, refusal error) error {
+	d, err := t.Log.Draft()
+	if err != nil {
+		return err
+	}
+	t.refused = int64(t.measure(d).used)
+	err = t.compact(ctx, transcript.TooLong)
+	if errors.Is(err, ErrNothing) {
+		return fmt.Errorf("%w (%w)", refusal, err)
+	}
+	return err
+}
+
+// ask records the next request and makes it.
+func (t *Turn) ask(ctx context.Context, n int) (*model.Answer, error) {
+	if err := t.meetDemand(ctx); err != nil {
+		return nil, err
+	}
+	req, read, err := t.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	req.Caller.Step = n
+	return t.send(ctx, req, false, func() {
+		if len(read) > 0 && t.Read != nil {
+			t.Read(read)
+		}
+		t.Emit(event.Requested{Step: n, Mail: idsOf(read)})
+	})
+}
+
+// meetDemand compacts if somebody has asked for it. That it cannot is told to
+// who asked and is no failure of the turn, unless the turn is to end.
+func (t *Turn) meetDemand(ctx context.Context) error {
+	if t.Demand == nil {
+		return nil
+	}
+	if tell := t.Demand(); tell != nil {
+		tell(t.compact(ctx, transcript.Manual))
+	}
+	return context.Cause(ctx)
+}
+
+// next records the next request with what its size allows, after a compaction
+// if it must be, and returns it with the messages that are new in it.
+func (t *Turn) next(ctx context.Context) (*model.Request, []mailbox.Envelope, error) {
+	for {
+		d, err := t.Log.Draft()
+		if err != nil {
+			return nil, nil, err
+		}
+		g := t.measure(d)
+		if !d.Fresh && g.crowded(waits(d)) {
+			switch err := t.compact(ctx, transcript.Auto); {
+			case err == nil:
+				continue
+			case !errors.Is(err, ErrNothing):
+				return nil, nil, err
+			}
+		}
+		in, read, err := t.intake(d, g)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch msgs, err := t.Log.Admit(in); {
+		case errors.Is(err, transcript.ErrChanged):
+		case err != nil:
+			return nil, nil, err
+		default:
+			req, err := t.request(g, d, msgs)
+			return req, read, err
+		}
+	}
+}
+
+// waits is the size in bytes of what the next request could let in.
+func waits(d transcript.Draft) (prompts, others int) {
+	for i, raw := range d.Waiting {
+		if i < len(d.Results) {
+			others += len(raw)
+		} else {
+			prompts += len(raw)
+		}
+	}
+	for _, e := range d.Mail {
+		others += len(e.Body) + leastPart/2 // its frame
+	}
+	return prompts, others
+}
+
+// request returns the request that was recorded, unless the model has no room
+// for it. That error comes after the record, so that what waited is not the
+// reason for another turn that fails the same way.
+func (t *Turn) request(g gauge, d transcript.Draft, msgs []model.Message) (*model.Request, error) {
+	req := t.Base
+	req.Messages = msgs
+	size := g.used + g.tokens(bytesOf(msgs[len(d.Messages):]))
+	if g.sure && size > full*g.window {
+		return nil, &FullError{Model: t.Base.Model, Tokens: int64(size), Window: int64(g.window)}
+	}
+	req.MaxTokens = g.answer(req.MaxTokens, size)
+	return &req, nil
+}
+
 var errNoAnswer = errors.New("the model's stream ended without an answer")
 
 // stream follows one answer to its end. A stream that breaks off leaves nothing
-// in the conversation: what is not finished is not recorded.
-func (t *Turn) stream(ctx context.Context, req *model.Request) (*model.Answer, error) {
+// in the conversation: what is not finished is not recorded. A quiet one shows
+// nobody what it says.
+func (t *Turn) stream(ctx context.Context, req *model.Request, quiet bool) (*model.Answer, error) {
 	for e, err := range t.Model.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
 		}
 		t.Watch(e)
-		t.saying.see(e)
-		switch e.Kind {
-		case model.TextDelta:
-			t.Emit(event.Delta{Text: e.Text})
-		case model.ThinkingDelta:
-			t.Emit(event.Delta{Text: e.Text, Thinking: true})
-		case model.BackingOff:
+		if !quiet {
+			t.saying.see(e)
+		}
+		switch {
+		case e.Kind == model.BackingOff:
 			t.Emit(event.BackingOff{Backoff: *e.Backoff})
-		case model.Finished:
+		case e.Kind == model.Finished:
 			return e.Answer, nil
+		case quiet:
+		case e.Kind == model.TextDelta:
+			t.Emit(event.Delta{Text: e.Text})
+		case e.Kind == model.ThinkingDelta:
+			t.Emit(event.Delta{Text: e.Text, Thinking: true})
 		}
 	}
 	return nil, errNoAnswer

@@ -80,6 +80,6 @@ func (k *talk) compact(keep int, summary []byte) error {
 		return fmt.Errorf("transcript: build the summary: %w", err)
 	}
 	k.msgs = slices.Concat(k.msgs[:k.prefix], []model.Message{msg}, k.msgs[len(k.msgs)-keep:])
-	k.counted, k.fresh = Counted{}, true
+	k.counted.Messages, k.fresh = 0, true
 	return nil
 }

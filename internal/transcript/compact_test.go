@@ -54,7 +54,7 @@ func TestACompactionKeepsTheRecordAndTheTail(t *testing.T) {
 	}
 	d, err := a.Draft()
 	must(t, err)
-	if !d.Fresh || d.Counted.Tokens != 0 || len(d.Waiting) != 1 {
+	if !d.Fresh || d.Counted.Messages != 0 || d.Counted.Tokens != 5 || len(d.Waiting) != 1 {
 		t.Errorf("the draft after a compaction is %+v", d)
 	}
 	msgs, _, err := a.Request(frame)

@@ -12,19 +12,21 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Counted is a size in tokens as the model itself reported it: that of system,
-// tools and the first Messages of the conversation. The zero value is unknown.
+// Counted is what the model itself last reported: how many tokens it took
+// system, tools and a conversation of so many bytes for. The zero value is
+// unknown.
 type Counted struct {
 	Tokens   int64
-	Messages int
+	Bytes    int // of the messages that were counted
+	Messages int // how many they were; 0 once a compaction has changed them
 }
 
 // Draft is the next model request as it stands: the conversation, and what
 // waits to become its next user message.
 type Draft struct {
 	Messages []model.Message
-	Prefix   int                // leading messages of a fork that never change
-	Counted  Counted            // zero after a compaction, until the model has answered
+	Prefix   int // leading messages of a fork that never change
+	Counted  Counted
 	Results  []model.Call       // whose results wait, in order: the first of Waiting
 	Waiting  [][]byte           // encoded blocks: results in call order, then prompts
 	Fixed    bool               // the block after the results is a fork's directive

@@ -123,7 +123,7 @@ func (k *talk) call(id string) *CallState {
 
 func (k *talk) answered(a *model.Answer) {
 	k.msgs = append(k.msgs, a.Message)
-	k.counted = Counted{Tokens: a.Usage.Total(), Messages: len(k.msgs)}
+	k.count(a.Usage.Total())
 	k.calls, k.final = nil, nil
 	for _, c := range a.Calls() {
 		k.calls = append(k.calls, CallState{Call: c})
@@ -131,6 +131,18 @@ func (k *talk) answered(a *model.Answer) {
 	if k.calls == nil {
 		k.final = a
 	}
+}
+
+// count notes what the model took the conversation so far to be.
+func (k *talk) count(tokens int64) {
+	bytes := k.counted.Bytes
+	if k.counted.Messages == 0 {
+		bytes = 0
+	}
+	for _, m := range k.msgs[k.counted.Messages:] {
+		bytes += len(m.Raw())
+	}
+	k.counted = Counted{Tokens: tokens, Bytes: bytes, Messages: len(k.msgs)}
 }
 
 // blocks returns what the next user message is made of, mail excluded: the
