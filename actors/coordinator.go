@@ -58,6 +58,14 @@ type Options struct {
 	// Isolate gives an agent a directory of its own, a copy of spec.Dir at first
 	// and the same one for each later incarnation; nil means that none can be given.
 	Isolate func(ctx context.Context, spec transcript.Spec, incarnation uint32) (*Isolation, error)
+	// Window returns how many tokens the context of a model holds, by its exact
+	// id; 0 is unknown. It may be nil.
+	Window func(model string) int64
+	// Facts adds to what an agent is told after a compaction; may be nil.
+	Facts func(Agent) string
+	// Spill keeps a text of which an agent was given a part, where that agent can
+	// read it, and returns the path; may be nil.
+	Spill func(a mailbox.AgentID, id, text string) (path string, err error)
 	// Receipt sends a receipt to the sender of a message; may be nil.
 	Receipt func(mailbox.Receipt)
 	// Restart says how often an agent's host is restarted after a panic before

@@ -55,6 +55,7 @@ type host struct {
 	running atomic.Bool             // written by the actor, read by anyone
 	stopped error                   // why the agent is to end; nil = it is not
 	held    atomic.Bool             // interrupted and not prompted since; written by the actor, read by anyone
+	wishes  wishes                  // for a compaction
 	broken  error                   // why the last work broke; written before its turnDone
 
 	lasts   bool // it lives on after a turn; never changes
@@ -144,6 +145,8 @@ func (h *host) look() {
 		h.begin(h.turn)
 	case h.owesReport():
 		h.begin(h.settle)
+	case h.wishes.any():
+		h.begin(h.compact)
 	default:
 		h.c.Stir()
 	}

@@ -19,6 +19,7 @@ const (
 	stateQueued     = "queued"      // for a place among the running
 	stateStarting   = "starting"    // its directory, tools and model are made
 	stateThinking   = "thinking"    // a model request is under way
+	stateCompacting = "compacting"  // a summary is made of the older part of its conversation
 	stateInTool     = "in_tool"     // Detail names the tool
 	stateWaiting    = "waiting"     // Detail says for what: permission, child, mail or approval
 	stateBackingOff = "backing_off" // Detail is the HTTP status, or why
@@ -55,8 +56,12 @@ func (s State) next(f event.Fact, lasts bool, now time.Time) State {
 		to.Name, to.Detail = f.To, f.Reason
 	case event.Requested:
 		to.Name, to.Detail, to.calls = stateThinking, "", nil
-	case event.Delta, event.Answered:
-		to.Name, to.Detail = stateThinking, ""
+	case event.Compacting:
+		to.Name, to.Detail = stateCompacting, f.Trigger
+	case event.Delta, event.Answered, event.Compacted:
+		if _, answers := f.(event.Delta); s.Name != stateCompacting || !answers {
+			to.Name, to.Detail = stateThinking, ""
+		}
 	case event.BackingOff:
 		to.Name, to.Detail = stateBackingOff, whyBackingOff(f.Backoff)
 	case event.CallStarted:

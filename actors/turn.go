@@ -33,17 +33,7 @@ const maxTokens = 32_000
 func (h *host) turn(ctx context.Context) ending {
 	watched, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	h.dog = newWatchdog(h.c.opts.Policy.Deadlines.of(h.t.Spec().Role), cut)
-	run := &agent.Turn{
-		Log:      h.t,
-		Prepare:  h.prepare,
-		Permit:   h.permit,
-		Emit:     h.emit,
-		Watch:    h.streamed,
-		Read:     h.read,
-		MaxSteps: h.t.Spec().MaxTurns,
-	}
-	end, err := h.run(watched, run)
+	end, err := h.run(watched, h.newTurn(cut))
 	switch {
 	case err != nil:
 		return h.breaks(err)
@@ -51,6 +41,27 @@ func (h *host) turn(ctx context.Context) ending {
 		return shut
 	}
 	return h.settle(ctx)
+}
+
+// newTurn returns the next turn of the agent, which a watchdog may cut.
+func (h *host) newTurn(cut context.CancelCauseFunc) *agent.Turn {
+	h.dog = newWatchdog(h.c.opts.Policy.Deadlines.of(h.t.Spec().Role), cut)
+	t := &agent.Turn{
+		Log:      h.t,
+		Prepare:  h.prepare,
+		Permit:   h.permit,
+		Emit:     h.emit,
+		Watch:    h.streamed,
+		Read:     h.read,
+		MaxSteps: h.t.Spec().MaxTurns,
+		Facts:    h.facts,
+		Record:   h.c.opts.Store.TranscriptPath(h.t.ID()),
+		Demand:   h.wishes.take,
+	}
+	if spill := h.c.opts.Spill; spill != nil {
+		t.Spill = func(id, text string) (string, error) { return spill(h.t.ID(), id, text) }
+	}
+	return t
 }
 
 // breaks says that the runtime failed the agent.
@@ -97,6 +108,9 @@ func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
 		return err
 	}
 	turn.Model, turn.Base, turn.Tools = h.kit.model, h.kit.base, h.kit.tools
+	if window := h.c.opts.Window; window != nil {
+		turn.Window = window(h.kit.base.Model)
+	}
 	life := h.t.Life()
 	turn.Base.Caller.Turn = life.Turns
 	var err error
@@ -195,6 +209,10 @@ func (h *host) streamed(e model.Event) {
 	h.dog.stream(e)
 	switch e.Kind {
 	case model.Sent:
+		if h.now().Name == stateCompacting {
+			h.follow(event.Delta{})
+			break
+		}
 		h.moveTo(stateThinking, "")
 	case model.Growing, model.CallStarted:
 		h.follow(event.Delta{})

@@ -132,7 +132,7 @@ func (w *watchdog) see(f event.Fact, waits bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch f := f.(type) {
-	case event.Requested:
+	case event.Requested, event.Compacting:
 		w.answer.start(w.noStart())
 	case event.CallStarted:
 		if !waits {

@@ -38,6 +38,9 @@ type Options struct {
 	// Grant takes the rules of answers that hold for always.
 	Grant   func(rules []string) error
 	Restart *kernel.RestartPolicy
+	// Window is that of every model, in tokens; 0 is more than any test fills.
+	Window int64
+	Spill  func(a mailbox.AgentID, id, text string) (string, error)
 }
 
 // Node is a coordinator that can be begun and ended like a session.
@@ -85,7 +88,11 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 	if o.Permission == nil {
 		o.Permission = func(transcript.Spec) permission.Policy { return permission.Policy{Mode: permission.Bypass} }
 	}
+	if o.Window == 0 {
+		o.Window = 1 << 40
+	}
 	return actors.Options{
+		Window: func(string) int64 { return o.Window }, Spill: o.Spill,
 		Store: n.Store, Policy: o.Policy, Definitions: func() *defs.Set { return set }, Events: n.Bus, ToolNames: names,
 		Model: func(name string) (model.Model, string, error) { return m, name, nil },
 		Tools: func(a actors.Agent) actors.Toolbox {

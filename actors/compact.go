@@ -1,0 +1,101 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Compact replaces the older part of an agent's conversation by a summary of
+// the agent's own model: at its next step if it is in a turn, at once if it
+// rests. It returns when that is recorded. The error wraps agent.ErrNothing if
+// there is nothing worth it.
+func (c *Coordinator) Compact(ctx context.Context, id mailbox.AgentID) error {
+	h := c.lookup(id)
+	if h == nil {
+		return fmt.Errorf("%s does not live: there is nothing to compact", id)
+	}
+	done := h.wishes.add()
+	h.ref.Tell(look{})
+	select {
+	case err := <-done:
+		return err
+	case <-h.ended:
+		return fmt.Errorf("%s has ended before it was compacted", id)
+	case <-c.scope.Done():
+		return context.Cause(c.scope)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// wishes are those who want the conversation of an agent compacted. The methods
+// may be called from any goroutine.
+type wishes struct {
+	mu   sync.Mutex
+	open []chan error // guarded by mu
+}
+
+// add returns where the outcome will be told.
+func (w *wishes) add() <-chan error {
+	done := make(chan error, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = append(w.open, done)
+	return done
+}
+
+func (w *wishes) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.open) > 0
+}
+
+// take returns who tells the outcome to all that have asked so far; nil if
+// nobody has.
+func (w *wishes) take() func(error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	open := w.open
+	w.open = nil
+	if open == nil {
+		return nil
+	}
+	return func(err error) {
+		for _, done := range open {
+			done <- err
+		}
+	}
+}
+
+// compact fulfils the wishes of an agent that rests.
+func (h *host) compact(ctx context.Context) ending {
+	tell := h.wishes.take()
+	if tell == nil {
+		return goOn
+	}
+	err := errCut
+	defer func() { tell(err) }()
+	err = h.compactNow(ctx)
+	h.moveTo(stateIdle, "")
+	switch {
+	case errors.Is(context.Cause(ctx), agent.ErrShutdown):
+		return shut
+	case h.c.opts.Store.Err() != nil:
+		return h.breaks(err)
+	}
+	return goOn
+}
+
+func (h *host) compactNow(ctx context.Context) error {
+	watched, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	run := h.newTurn(cut)
+	defer h.place.leave()
+	defer h.dog.stop()
+	return run.Compact(watched)
+}

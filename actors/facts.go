@@ -1,0 +1,83 @@
+package actors
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm/internal/transcript"
+)
+
+// mostFacts is how many other agents are told of one by one.
+const mostFacts = 60
+
+// facts tells an agent whose conversation was compacted what the runtime knows
+// of its world at this moment: who is there, in which state, and what waits.
+func (h *host) facts() string {
+	var b strings.Builder
+	b.WriteString("As of now, from the runtime and not from the summary:\n")
+	fmt.Fprintf(&b, "You are %s (id %s, type %s).\n", DisplayName(h.t.Spec()), h.t.ID(), h.t.Spec().Type)
+	others, left := h.others()
+	switch {
+	case len(others) == 0:
+		b.WriteString("You work with no other agents.\n")
+	default:
+		b.WriteString("Other agents:\n")
+		for _, s := range others {
+			b.WriteString(h.factOf(s))
+		}
+		if left > 0 {
+			fmt.Fprintf(&b, "and %d more\n", left)
+		}
+	}
+	fmt.Fprintf(&b, "Unread messages to you: %d; they reach you by themselves.", len(h.t.Unread()))
+	if more := h.c.opts.Facts; more != nil {
+		if text := more(Agent{h.t, h.t.Spec()}); text != "" {
+			b.WriteString("\n" + text)
+		}
+	}
+	return b.String()
+}
+
+// others returns the agents that concern this one: those that it started, who
+// it works for, and its team; those that live before those that have ended, of
+// these the newest first. left is how many are not among them for their number.
+func (h *host) others() (all []Status, left int) {
+	var ended []Status
+	for _, s := range h.c.Status() {
+		switch spec := s.Life.Spec; {
+		case spec.ID == h.t.ID(), spec.Role == transcript.User:
+		case !s.Life.Closed && (h.concerns(spec) || spec.Role == transcript.Teammate || spec.Role == transcript.Lead):
+			all = append(all, s)
+		case s.Life.Closed && h.concerns(spec):
+			ended = append([]Status{s}, ended...)
+		}
+	}
+	all = append(all, ended...)
+	if len(all) > mostFacts {
+		all, left = all[:mostFacts], len(all)-mostFacts
+	}
+	return all, left
+}
+
+func (h *host) concerns(s transcript.Spec) bool {
+	return s.Parent == h.t.ID() || s.ID == h.t.Spec().Parent
+}
+
+func (h *host) factOf(s Status) string {
+	spec := s.Life.Spec
+	line := fmt.Sprintf("- %s (id %s, type %s", DisplayName(spec), spec.ID, spec.Type)
+	if spec.Parent == h.t.ID() {
+		line += ", started by you"
+		if spec.Description != "" {
+			line += " for: " + cut(spec.Description, 80)
+		}
+	}
+	line += "): " + s.State.Name
+	if s.State.Detail != "" {
+		line += " (" + cut(s.State.Detail, 80) + ")"
+	}
+	if s.Unread > 0 {
+		line += fmt.Sprintf(", %d unread", s.Unread)
+	}
+	return line + "\n"
+}
