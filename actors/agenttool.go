@@ -53,11 +53,11 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	id, known := a.h.c.MadeBy(a.h.t.ID(), a.h.t.Life().Steps, c.ID)
 	if !known {
 		var err error
-		if id, err = a.spawn(c.ID, call); err != nil {
+		if id, err = a.spawn(ctx, c.ID, call); err != nil {
 			if ctx.Err() != nil {
 				return tool.Errorf("not started: %v", context.Cause(ctx)), nil
 			}
-			return tool.Errorf("%v", err), nil
+			return refused(err), nil
 		}
 	}
 	t, ok := a.h.c.opts.Store.Get(id)
@@ -78,10 +78,13 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return a.await(ctx, t)
 }
 
-func (a *agentTool) spawn(callID string, call SpawnCall) (mailbox.AgentID, error) {
+func (a *agentTool) spawn(ctx context.Context, callID string, call SpawnCall) (mailbox.AgentID, error) {
 	c := a.h.c
 	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), call, a.h.t.Spec(), c.ToolNames())
 	if err != nil {
+		return "", err
+	}
+	if err := c.admitSpawn(ctx, plan.Spec); err != nil {
 		return "", err
 	}
 	spec := plan.Spec

@@ -16,12 +16,15 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
 )
 
 // LeadID is the id of the agent that talks with the user.
@@ -55,6 +58,11 @@ type Options struct {
 	// for always.
 	Grant  func(rules []string) error
 	Events *event.Bus
+	// Budget bounds all agents of the session together, its time from New on.
+	// What they have used before counts.
+	Budget budget.Limits
+	// Prices say what models cost, also for Store; nil knows nothing.
+	Prices *price.Table
 	// Isolate gives an agent a directory of its own, a copy of spec.Dir at first
 	// and the same one for each later incarnation; nil means that none can be given.
 	Isolate func(ctx context.Context, spec transcript.Spec, incarnation uint32) (*Isolation, error)
@@ -95,6 +103,9 @@ type Coordinator struct {
 	kernel *kernel.System
 	places *semaphore.Weighted // turns of children at the same time
 	desk   ask.Desk            // questions to a person
+	spawns *rate.Limiter       // agents started by others
+
+	accounts *accounts
 
 	scope context.Context // of the session
 	end   context.CancelCauseFunc
@@ -126,6 +137,7 @@ func New(o Options) *Coordinator {
 	c := &Coordinator{
 		opts:    o,
 		places:  semaphore.NewWeighted(int64(o.Policy.maxConcurrent())),
+		spawns:  o.Policy.spawnLimiter(),
 		hosts:   map[mailbox.AgentID]*host{},
 		names:   map[string]mailbox.AgentID{},
 		calls:   map[callKey]mailbox.AgentID{},
@@ -134,9 +146,11 @@ func New(o Options) *Coordinator {
 		parked:  map[mailbox.AgentID]string{},
 		changed: make(chan struct{}),
 	}
-	for _, t := range o.Store.All() {
+	all := o.Store.All()
+	for _, t := range all {
 		c.index(t.Life())
 	}
+	c.accounts = newAccounts(o.Budget, o.Prices, all)
 	return c
 }
 
@@ -146,6 +160,9 @@ func New(o Options) *Coordinator {
 func (c *Coordinator) Start(ctx context.Context) error {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
+	if err := c.accounts.unpriced(c.opts.Store.All()); err != nil {
+		return err
+	}
 	// Whatever ends ctx is a shutdown to the agents: their turns stay open.
 	c.scope, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { c.end(fmt.Errorf("%w: %w", agent.ErrShutdown, context.Cause(ctx))) })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -38,12 +39,13 @@ func (c *Coordinator) reserve(spec transcript.Spec) error {
 		return ErrShutDown
 	}
 	if limit := c.opts.Policy.maxAgents(); limit > 0 && c.made >= limit && spec.Role != transcript.Lead {
-		return fmt.Errorf("this session has made %d agents, which is its limit: work with those it has", limit)
+		return &LimitError{What: "agents", Max: limit}
 	}
 	if owner, taken := c.names[strings.ToLower(spec.Name)]; taken && spec.Name != "" {
 		return &NameTakenError{Name: spec.Name, Owner: owner}
 	}
 	c.indexLocked(spec)
+	c.accounts.open(spec, time.Now())
 	return nil
 }
 

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"golang.org/x/time/rate"
 )
 
 // Policy holds every choice about how agents come to be where the sources
@@ -18,6 +20,11 @@ type Policy struct {
 	MaxConcurrent int // turns of children at the same time; 0 = 20
 	MaxDepth      int // generations below the lead; 0 = 3
 	MaxAgents     int // agents per session; 0 = 1,000, negative = no limit
+	// MaxSpawnRate is how many agents may be started by others in a second, on
+	// the average; those over it wait, in order. 0 = 50, negative = no limit.
+	MaxSpawnRate float64
+	// ChildBudget bounds each child together with all below it.
+	ChildBudget budget.Limits
 	// ModelOrder says whether the environment's model or the call's wins.
 	ModelOrder defs.ModelOrder
 	// SubagentModel is the value of CLAUDE_CODE_SUBAGENT_MODEL.
@@ -55,6 +62,15 @@ type Policy struct {
 func (p Policy) maxConcurrent() int { return orDefault(p.MaxConcurrent, 20) }
 func (p Policy) maxDepth() int      { return orDefault(p.MaxDepth, 3) }
 func (p Policy) maxAgents() int     { return orDefault(p.MaxAgents, 1000) }
+
+// spawnLimiter lets a second's worth of agents start at once.
+func (p Policy) spawnLimiter() *rate.Limiter {
+	perSecond := first(p.MaxSpawnRate, 50)
+	if perSecond < 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
+}
 
 func (p Policy) autoBackground() time.Duration {
 	switch {
@@ -147,7 +163,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	plan.Spec = transcript.Spec{
 		Isolation: plan.Spec.Isolation, Name: c.Name, Type: def.Name, Description: c.Description, Color: def.ShownColor(),
 		Parent: parent.ID, Depth: parent.Depth + 1, Dir: first(c.Dir, parent.Dir), OneShot: def.OneShot,
-		MaxTurns: first(max(c.MaxTurns, 0), def.MaxTurns), Effort: first(c.Effort, def.Effort, parent.Effort),
+		MaxTurns: first(max(c.MaxTurns, 0), def.MaxTurns), Budget: p.ChildBudget, Effort: first(c.Effort, def.Effort, parent.Effort),
 	}
 	p.planRole(&plan, c, parent)
 	p.planModel(&plan, c, parent)
@@ -210,7 +226,7 @@ func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, 
 		Isolation: plan.Spec.Isolation,
 		Name:      c.Name, Type: forkType, Description: c.Description, Parent: parent.ID, Depth: parent.Depth + 1, Fork: true,
 		Dir: parent.Dir, Model: parent.Model, Mode: parent.Mode, Effort: parent.Effort, Tools: parent.Tools,
-		MaxTurns: first(c.MaxTurns, forkMaxTurns),
+		MaxTurns: first(c.MaxTurns, forkMaxTurns), Budget: p.ChildBudget,
 	}
 	plan.because("model %s, mode %s and tools: the parent's, since it is a fork", parent.Model, parent.Mode)
 	noTeam := p
@@ -231,7 +247,7 @@ func (p Policy) admits(c SpawnCall, parent transcript.Spec) error {
 	case strings.TrimSpace(c.Prompt) == "":
 		return fmt.Errorf("the call has no prompt: say what the agent is to do")
 	case parent.Depth >= p.maxDepth():
-		return fmt.Errorf("agents may be nested %d deep and this one is at the limit: do the work here", p.maxDepth())
+		return &LimitError{What: "depth", Max: p.maxDepth()}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
 )
@@ -33,7 +34,8 @@ const (
 	waitsForPermission = "permission" // of a person, for a call
 	waitsForApproval   = "approval"   // the answer of a person to its own question
 	waitsForChild      = "child"
-	waitsForMail       = "mail" // it rests, and agents that it started in the background are at work
+	waitsForBudget     = "budget" // requests of others in flight hold what is left
+	waitsForMail       = "mail"   // it rests, and agents that it started in the background are at work
 )
 
 // State is where an agent is in its life, as its own events tell.
@@ -162,6 +164,15 @@ type Status struct {
 	State   State
 	Running bool
 	Unread  int
+	Cost    price.Cost // of the agent's own requests
+	// Subtree is what the agent and all below it have used.
+	Subtree Use
+}
+
+// Use is what several agents have used together.
+type Use struct {
+	Usage model.Usage
+	Cost  price.Cost
 }
 
 // Status returns a look at every agent of the session, oldest first.
@@ -169,6 +180,8 @@ func (c *Coordinator) Status() []Status {
 	var all []Status
 	for _, t := range c.opts.Store.All() {
 		s := Status{Life: t.Life(), Unread: len(t.Unread())}
+		s.Cost = s.Life.Cost(c.opts.Prices)
+		s.Subtree = Use{s.Life.Usage, s.Cost}
 		s.State = c.atRest(s.Life)
 		if h := c.lookup(t.ID()); h != nil {
 			if s.Running = h.running.Load(); s.Running {
@@ -204,10 +217,14 @@ func seeChildren(all []Status) {
 	}
 	for _, child := range slices.Backward(all) {
 		i, ok := at[string(child.Life.Spec.Parent)]
-		if !ok || child.Life.Closed {
+		if !ok {
 			continue
 		}
-		all[i].State.seeChild(child)
+		sum := &all[i].Subtree
+		sum.Usage, sum.Cost = sum.Usage.Add(child.Subtree.Usage), sum.Cost.Add(child.Subtree.Cost)
+		if !child.Life.Closed {
+			all[i].State.seeChild(child)
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *agent.Turn {
 		Log:      h.t,
 		Prepare:  h.prepare,
 		Permit:   h.permit,
+		Admit:    h.admit,
 		Emit:     h.emit,
 		Watch:    h.streamed,
 		Read:     h.read,
@@ -75,6 +76,8 @@ func (h *host) breaks(err error) ending {
 func (h *host) run(ctx context.Context, t *agent.Turn) (agent.End, error) {
 	defer h.place.leave()
 	defer h.dog.stop()
+	ctx, end := h.c.accounts.of(h.t.ID()).Within(ctx, overBudget)
+	defer end()
 	return t.Run(ctx)
 }
 
@@ -112,7 +115,7 @@ func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
 		turn.Window = window(h.kit.base.Model)
 	}
 	life := h.t.Life()
-	turn.Base.Caller.Turn = life.Turns
+	turn.Base.Caller.Turn, turn.StepsBefore = life.Turns, life.TurnSteps
 	var err error
 	turn.Base.System, turn.Base.Tools, err = h.t.Setup(func() (system, tools []json.RawMessage) {
 		return h.setup(life.Spec, h.kit.tools)

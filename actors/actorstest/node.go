@@ -12,8 +12,10 @@ import (
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -41,6 +43,8 @@ type Options struct {
 	// Window is that of every model, in tokens; 0 is more than any test fills.
 	Window int64
 	Spill  func(a mailbox.AgentID, id, text string) (string, error)
+	Budget budget.Limits
+	Prices *price.Table
 }
 
 // Node is a coordinator that can be begun and ended like a session.
@@ -62,7 +66,7 @@ func New(t testing.TB, dir string, m model.Model, o Options) *Node {
 	var err error
 	n.Store, err = transcript.Open(t.Context(), dir, "session", transcript.Options{
 		Journal: journal.Options{FS: o.Disk, SegmentBytes: o.Segment},
-		NoLines: true,
+		NoLines: true, Prices: o.Prices,
 		Settled: func(mailbox.AgentID, []mailbox.ID, mailbox.State) { n.Stir() },
 		Arrived: func(e mailbox.Envelope) { n.Bus.Publish(event.Agent{ID: e.To.Agent}, event.MailArrived{Envelope: e}) },
 	})
@@ -103,7 +107,7 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 			return actors.Toolbox{Tools: all}
 		},
 		System:     func(s transcript.Spec, _ defs.Definition) []string { return []string{"you are " + string(s.ID)} },
-		Permission: o.Permission, Grant: o.Grant, Restart: o.Restart,
+		Permission: o.Permission, Grant: o.Grant, Restart: o.Restart, Budget: o.Budget, Prices: o.Prices,
 		Receipt: func(r mailbox.Receipt) { n.courier.Receipt(r) },
 	}
 }

@@ -53,10 +53,12 @@ var may = map[string][]string{
 
 	// 3: where agents live
 	"actors/actorstest": {
-		"actors", "actors/kernel", "defs", "event", "internal/journal", "internal/permission", "internal/transcript", "mailbox", "model", "model/modeltest", "tool",
+		"actors", "actors/kernel", "defs", "event", "internal/budget", "internal/journal", "internal/permission", "internal/price",
+		"internal/transcript", "mailbox", "model", "model/modeltest", "tool",
 	},
 	"actors": {
-		"actors/kernel", "defs", "event", "internal/agent", "internal/ask", "internal/permission", "internal/transcript",
+		"actors/kernel", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/permission", "internal/price",
+		"internal/transcript",
 		"mailbox", "model", "tool",
 	},
 

@@ -64,6 +64,7 @@ type Ask struct {
 	Output    int64     // the most tokens of the answer
 	Floor     int64     // fewer are of no use: the request is refused
 	Enough    int64     // others in flight are not waited for to give it more
+	Waits     func()    // told once if the request has to wait; may be nil
 }
 
 // amount is all that the request uses with an answer of so many tokens.
@@ -89,6 +90,10 @@ func (a *Account) Reserve(ctx context.Context, k Ask) (*Reservation, error) {
 		r, changed, err := a.try(k)
 		if r != nil || err != nil {
 			return r, err
+		}
+		if k.Waits != nil {
+			k.Waits()
+			k.Waits = nil
 		}
 		select {
 		case <-changed:

@@ -69,6 +69,17 @@ func (e *OverError) Error() string {
 	return text + "; it goes on when the limit is raised"
 }
 
+// Shown returns an amount of the error in dollars, tokens, requests or seconds.
+func (e *OverError) Shown(n int64) float64 {
+	switch e.Kind {
+	case Money:
+		return price.USD(n).Dollars()
+	case Time:
+		return time.Duration(n).Seconds()
+	}
+	return float64(n)
+}
+
 func (e *OverError) show(n int64) string {
 	switch e.Kind {
 	case Money:

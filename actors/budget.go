@@ -1,0 +1,211 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// An answer below floorTokens is of no use, so that the request is refused;
+// a request does not wait for others to get more than enoughTokens.
+const (
+	floorTokens  = 1_000
+	enoughTokens = 8_000
+)
+
+// accounts holds what the agents of a session may use. An agent without limits
+// of its own uses the account of the nearest above that has one.
+type accounts struct {
+	top    *budget.Account
+	prices *price.Table
+
+	mu  sync.Mutex
+	own map[mailbox.AgentID]*budget.Account // guarded by mu
+	up  map[mailbox.AgentID]mailbox.AgentID // parents; guarded by mu
+}
+
+// newAccounts charges what the agents have used before.
+func newAccounts(l budget.Limits, prices *price.Table, all []*transcript.Transcript) *accounts {
+	now, worked := time.Now(), workedBelow(all)
+	a := &accounts{
+		top: budget.New("the session", l, now.Add(-worked[""])), prices: prices,
+		own: map[mailbox.AgentID]*budget.Account{}, up: map[mailbox.AgentID]mailbox.AgentID{},
+	}
+	for _, t := range all {
+		l := t.Life()
+		a.open(l.Spec, now.Add(-worked[l.Spec.ID]))
+		a.of(l.Spec.ID).Charge(budget.Amount{
+			Money: l.Cost(prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions),
+		})
+	}
+	return a
+}
+
+// workedBelow returns for each agent how long it or one below it has worked, the
+// longest; under "" that of all. Agents stand behind their parents.
+func workedBelow(all []*transcript.Transcript) map[mailbox.AgentID]time.Duration {
+	worked := map[mailbox.AgentID]time.Duration{}
+	for i := len(all) - 1; i >= 0; i-- {
+		l := all[i].Life()
+		mine := max(worked[l.Spec.ID], l.Worked)
+		worked[l.Spec.ID] = mine
+		worked[l.Spec.Parent] = max(worked[l.Spec.Parent], mine)
+		worked[""] = max(worked[""], mine)
+	}
+	return worked
+}
+
+// open opens the account of an agent that has limits.
+func (a *accounts) open(s transcript.Spec, since time.Time) {
+	above := a.of(s.Parent)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.up[s.ID] = s.Parent
+	if s.Budget != (budget.Limits{}) && a.own[s.ID] == nil {
+		a.own[s.ID] = above.Open(DisplayName(s), s.Budget, since)
+	}
+}
+
+// of returns the account that an agent uses.
+func (a *accounts) of(id mailbox.AgentID) *budget.Account {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for ; id != ""; id = a.up[id] {
+		if own := a.own[id]; own != nil {
+			return own
+		}
+	}
+	return a.top
+}
+
+// ask is what a request to a model may use.
+func (a *accounts) ask(id string, input int64, output int) budget.Ask {
+	k := budget.Ask{Model: id, Input: input, Output: int64(output), Floor: floorTokens, Enough: enoughTokens}
+	p, ok := a.prices.Of(id)
+	k.Unpriced = !ok
+	k.InputCost, k.TokenCost = p.AtMost(input)
+	return k
+}
+
+// unpriced says that somebody has used a model that has no price, under a limit
+// of money: what is left of it is not known.
+func (a *accounts) unpriced(all []*transcript.Transcript) error {
+	for _, t := range all {
+		l := t.Life()
+		for _, u := range l.Models {
+			if u.Cost(a.prices).Unknown {
+				if err := a.of(l.Spec.ID).Afford(budget.Ask{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// admit lets a request of the agent out when the budgets it counts in allow it.
+func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answer), error) {
+	input, err := h.sizeOf(req)
+	if err != nil {
+		return nil, err
+	}
+	ask := h.c.accounts.ask(req.Model, input, req.MaxTokens)
+	ask.Waits = func() { h.moveTo(stateWaiting, waitsForBudget) }
+	r, err := h.c.accounts.of(h.t.ID()).Reserve(ctx, ask)
+	if err != nil {
+		return nil, overBudget(err)
+	}
+	req.MaxTokens = int(r.Output)
+	return func(a *model.Answer) {
+		if a == nil {
+			r.Settle(budget.Amount{}) // nobody says what it has cost
+			return
+		}
+		r.Settle(budget.Amount{
+			Money: h.c.opts.Prices.Cost(a.Usage, req.Model, a.Model).USD, Tokens: a.Usage.Total(), Requests: 1,
+		})
+	}, nil
+}
+
+// overBudget makes a refusal the outcome of the turn.
+func overBudget(err error) error {
+	if errors.As(err, new(*budget.OverError)) || errors.As(err, new(*budget.UnpricedError)) {
+		return fmt.Errorf("%w: %w", agent.ErrOverBudget, err)
+	}
+	return err
+}
+
+// sizeOf estimates the input of a request in tokens: what the model itself has
+// counted of it, and what is new since.
+func (h *host) sizeOf(req *model.Request) (int64, error) {
+	d, err := h.t.Draft()
+	if err != nil {
+		return 0, err
+	}
+	n := d.Counted.Messages
+	if n == 0 || n > len(req.Messages) {
+		return inTokens(sizeOf(req.System) + sizeOf(req.Tools) + sizeOfAll(req.Messages)), nil
+	}
+	return d.Counted.Tokens + inTokens(sizeOfAll(req.Messages[n:])), nil
+}
+
+// bytesPerToken is below what text and JSON have, so that the estimate is
+// rather too high.
+const bytesPerToken = 3
+
+func inTokens(bytes int) int64 { return int64(bytes)/bytesPerToken + 1 }
+
+func sizeOf[T ~[]byte](blocks []T) (n int) {
+	for _, b := range blocks {
+		n += len(b)
+	}
+	return n
+}
+
+func sizeOfAll(msgs []model.Message) (n int) {
+	for _, m := range msgs {
+		n += len(m.Raw())
+	}
+	return n
+}
+
+// LimitError reports a spawn over a limit of the policy.
+type LimitError struct {
+	What string // depth, agents
+	Max  int
+}
+
+func (e *LimitError) Error() string {
+	if e.What == "depth" {
+		return fmt.Sprintf("agents may be nested %d deep and this one is at the limit: do the work here", e.Max)
+	}
+	return fmt.Sprintf("this session has made %d agents, which is its limit: work with those it has", e.Max)
+}
+
+// admitSpawn refuses an agent whose requests would all be refused, and holds it
+// back while too many have been started.
+func (c *Coordinator) admitSpawn(ctx context.Context, spec transcript.Spec) error {
+	if err := c.Afford(spec.Model, spec.Parent); err != nil {
+		return err
+	}
+	return c.spawns.Wait(ctx)
+}
+
+// Afford says whether the budgets that an agent counts in allow a request to a
+// model. The error is a *budget.OverError or a *budget.UnpricedError.
+func (c *Coordinator) Afford(name string, id mailbox.AgentID) error {
+	_, exact, err := c.opts.Model(name)
+	if err != nil {
+		return nil // what is wrong with the model is told when it is asked
+	}
+	return c.accounts.of(id).Afford(c.accounts.ask(exact, 0, floorTokens))
+}

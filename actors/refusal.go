@@ -1,0 +1,36 @@
+package actors
+
+import (
+	"errors"
+
+	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// refusal is the structured result of a spawn that a limit does not allow.
+type refusal struct {
+	Status string `json:"status"`           // refused
+	Reason string `json:"reason"`           // over_budget, unpriced_model, limit_depth, limit_agents
+	Kind   string `json:"budget,omitempty"` // money, tokens, requests, time
+	Owner  string `json:"owner,omitempty"`  // whose budget
+	// Used and Limit are in dollars, tokens, requests or seconds.
+	Used  float64 `json:"used,omitempty"`
+	Limit float64 `json:"limit,omitempty"`
+}
+
+// refused is what the asker sees of a spawn that was not made.
+func refused(err error) tool.Result {
+	r := tool.Errorf("%v", err)
+	var over *budget.OverError
+	var unpriced *budget.UnpricedError
+	var limit *LimitError
+	switch {
+	case errors.As(err, &over):
+		r.Detail = detail(refusal{"refused", "over_budget", string(over.Kind), over.Owner, over.Shown(over.Used), over.Shown(over.Limit)})
+	case errors.As(err, &unpriced):
+		r.Detail = detail(refusal{Status: "refused", Reason: "unpriced_model", Kind: string(budget.Money), Owner: unpriced.Owner})
+	case errors.As(err, &limit):
+		r.Detail = detail(refusal{Status: "refused", Reason: "limit_" + limit.What, Limit: float64(limit.Max)})
+	}
+	return r
+}
