@@ -30,7 +30,9 @@
 // Enclosure.Linked may.
 //
 // Not promised: that an isolated agent's programs keep out of directories which
-// neither their arguments nor the script name (that is the sandbox's), or that an allowed program does only what its name suggests. A
+// neither their arguments nor the script name and which they compute themselves
+// (that is the sandbox's), or that an allowed program does only what its name
+// suggests. A
 // read-only git command still runs what the repository's own configuration
 // names; whoever runs it switches fsmonitor and hooks off. A rule for a path
 // does not filter what Grep or a recursive command finds below a directory; the

@@ -199,7 +199,8 @@ func pathsIn(w word) []word {
 }
 
 // mentions refuses a command that names a protected directory anywhere, in the
-// script of an interpreter for one, unless all of it only looks.
+// script of an interpreter for one, or asks git for its name, unless all of it
+// only looks.
 func (c *call) mentions() string {
 	if !slices.ContainsFunc(c.shell.cmds, func(cmd command) bool { return !c.onlyLooks(&cmd) }) {
 		return ""
@@ -209,7 +210,37 @@ func (c *call) mentions() string {
 			return fmt.Sprintf("the command names %s, which is off limits, and does more than read; read there in a command of its own", dir)
 		}
 	}
+	if i := slices.IndexFunc(c.shell.cmds, asksForMain); i >= 0 {
+		return fmt.Sprintf("%q gives the way to the main checkout, which is off limits, and the command does more than read; run it as a command of its own", &c.shell.cmds[i])
+	}
 	return ""
+}
+
+// asksForMain reports a command that prints where the main checkout is.
+func asksForMain(cmd command) bool {
+	words, _ := strip(cmd.words)
+	if len(words) == 0 {
+		return false
+	}
+	if path.Base(words[0].text) != "git" {
+		return slices.ContainsFunc(append(slices.Clone(words[1:]), targets(cmd)...), func(w word) bool { return path.Base(w.text) == ".git" })
+	}
+	args := words[1:]
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+		_, _, args = gitOption(args)
+	}
+	if len(args) == 0 {
+		return false
+	}
+	return args[0].text == "worktree" || args[0].text == "rev-parse" &&
+		hasOption(args[1:], "", "git-dir", "absolute-git-dir", "git-common-dir", "git-path", "shared-index-path")
+}
+
+func targets(cmd command) (words []word) {
+	for _, r := range cmd.redirs {
+		words = append(words, r.target)
+	}
+	return words
 }
 
 // names reports whether text holds dir as a path that does not lead to the worktree.

@@ -66,6 +66,10 @@ func TestIsolatedAgentStaysInItsWorktree(t *testing.T) {
 		"ln -s /main x", "ln /main/a.go x", "rm -rf /s", "mv /main x", "python3 -c 'open(\"/main/x\",\"w\")'", "make -C/main", "make -C ../../../main", "dd if=a of=../../../main/x",
 		"for f in /main/*; do rm $f; done", "X=/main; touch $X/y", "cp a $PWD/../../../main/x",
 		"echo {a,b}", "$cmd x", "${!x} y", "echo ${!x}", "echo ${ touch x; }", "cat <<E\n$(touch x)\nE", "eval \"$x\"", "echo 'unclosed",
+		"top=$(dirname \"$(git rev-parse --git-common-dir)\"); echo x > \"$top/x\"", "sh -c 'ln -s \"$(dirname \"$(git rev-parse --git-dir)\")\" x'",
+		"d=$(sed 's/gitdir: //' .git); touch $d", "read d < .git; touch $d", "rm -rf $(git worktree list | awk '{print $1}')",
+		"git branch -m main x", "git branch -D other", "git branch -f other HEAD", "git stash", "git stash pop", "git gc", "git remote add x y",
+		"git tag -d v1", "git checkout -B other", "git switch -C other", "git reflog expire --all", "git push . HEAD:other", "git fetch . HEAD:other",
 		"f() { cd $1; touch x; }; f /tmp", "env -C /main touch x", "git -C \"$(pwd)\" status",
 	} {
 		refused = append(refused, here(bash(cmd)))
@@ -86,6 +90,8 @@ func TestIsolatedAgentStaysInItsWorktree(t *testing.T) {
 		"ls", "make", "go test ./... 2>&1 | tee /tmp/log", "git status", "git commit -am 'x'", "git -C sub log", "git -C /s/trees/a1 diff", "git -C /tmp/other log",
 		"cat /main/a.go", "cd sub && touch x", "cd /tmp && touch x", "cd /s/trees/a1 && go build ./...", "echo x > /s/trees/a1/y", "cat <<E > x\nplain\nE", "cat <<'E' > x\n$y\nE",
 		"for f in *.go; do gofmt -w \"$f\"; done", "git config --get user.name", "git worktree list", "rm -rf build", "awk '{print $1,$2}' f", "git log HEAD@{1}",
+		"git rev-parse --git-common-dir", "cat .git", "git rev-parse --show-toplevel && make", "touch x.git", "git commit -m worktree && make",
+		"git branch new", "git branch --merged", "git tag v2", "git checkout -b new", "git stash list", "git remote -v", "git push origin HEAD", "git reflog",
 		"grep -r mainly . && make", "touch /mainly", "X=1 make", "git symbolic-ref HEAD",
 	} {
 		free = append(free, here(bash(cmd)))

@@ -128,22 +128,49 @@ func gitSetting(w word) string {
 	return ""
 }
 
-// changesShared names the subcommands that change what the main checkout lives
-// by: other worktrees, the configuration, refs that are checked out.
+// changesShared refuses the subcommands that change what the main checkout lives
+// by: other worktrees, the configuration, refs and objects that others made.
 func changesShared(args []word) string {
-	name := args[0].text
-	switch name {
-	case "worktree", "config":
-		if gitReads(args) {
-			return ""
-		}
-	case "symbolic-ref":
-		if len(slices.DeleteFunc(slices.Clone(args[1:]), func(w word) bool { return strings.HasPrefix(w.text, "-") })) < 2 && !hasOption(args, "d", "delete") {
-			return ""
-		}
-	case "update-ref":
-	default:
+	name, rest := args[0].text, args[1:]
+	if !sharedChange(name, rest) {
 		return ""
 	}
-	return fmt.Sprintf("git %s changes what the main checkout shares with this worktree; a setting can be given to one command with git -c", name)
+	advice := ""
+	switch name {
+	case "config":
+		advice = "; a setting can be given to one command with git -c"
+	case "stash":
+		advice = "; commit to your branch instead"
+	}
+	return fmt.Sprintf("git %s changes what the main checkout shares with this worktree%s", name, advice)
+}
+
+func sharedChange(name string, args []word) bool {
+	operands := slices.DeleteFunc(slices.Clone(args), func(w word) bool { return strings.HasPrefix(w.text, "-") })
+	does := func(names ...string) bool { return len(operands) > 0 && contains(names, operands[0].text) }
+	switch name {
+	case "worktree", "config":
+		return !gitSubcommand(name, args)
+	case "update-ref", "gc", "prune", "repack", "maintenance", "pack-refs", "filter-branch":
+		return true
+	case "symbolic-ref":
+		return len(operands) > 1 || hasOption(args, "d", "delete")
+	case "branch":
+		return hasOption(args, "mMcCdDfu", "move", "copy", "delete", "force", "set-upstream-to", "unset-upstream", "edit-description")
+	case "tag":
+		return hasOption(args, "df", "delete", "force")
+	case "checkout":
+		return hasOption(args, "B")
+	case "switch":
+		return hasOption(args, "C", "force-create")
+	case "remote":
+		return len(operands) > 0 && !does("show", "get-url")
+	case "reflog":
+		return does("expire", "delete")
+	case "stash":
+		return !does("list", "show", "create")
+	case "push", "fetch", "pull":
+		return does(".") // its own repository, whose branches are everybody's
+	}
+	return false
 }
