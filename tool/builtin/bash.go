@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/childenv"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -74,12 +75,18 @@ func newBash(e Env) *bashTool {
 	if real, err := filepath.EvalSymlinks(e.Dir); err == nil {
 		b.real = real
 	}
-	b.base = append(childEnv(e.Getenv, e.Pass),
-		"SWARM_AGENT="+e.Tag, "SWARM_SESSION="+e.Session, "SWARM_RUNTIME="+runtimeMark())
+	b.base = append(childenv.Of(e.Getenv, e.Pass),
+		Marks(e.Session, e.Tag)...)
 	if e.Scope != nil {
 		b.unhook = context.AfterFunc(e.Scope, b.shut)
 	}
 	return b
+}
+
+// Marks returns the variables by which Reap finds the processes of a session
+// after its runtime has died.
+func Marks(session, agent string) []string {
+	return []string{"SWARM_AGENT=" + agent, "SWARM_SESSION=" + session, "SWARM_RUNTIME=" + runtimeMark()}
 }
 
 func (*bashTool) Spec() tool.Spec {

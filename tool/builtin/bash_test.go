@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/childenv"
 )
 
 func TestBashShowsOutputInTheOrderItWasWritten(t *testing.T) {
@@ -154,7 +156,7 @@ func TestCommandsSeeAnAllowedEnvironmentOnly(t *testing.T) {
 		}
 	}
 	bare := newKit(t, func(e *Env) { e.Getenv = nil })
-	if got := bare.ok("Bash", in{"command": "echo $PATH$HOME; ls -d /"}); got != fallbackPath+"\n/" {
+	if got := bare.ok("Bash", in{"command": "echo $PATH$HOME; ls -d /"}); got != childenv.FallbackPath+"\n/" {
 		t.Errorf("without a source of variables: %q", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/childenv"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -121,7 +122,7 @@ func (t *grepTool) query(in grepInput) (*query, error) {
 	q := &query{
 		pattern: in.Pattern, at: t.at, globs: splitGlobs(in.Glob), mode: cmp.Or(in.Mode, modeFiles),
 		fold: in.Fold, numbers: in.Numbers == nil || *in.Numbers, parts: in.Only, multiline: in.Multiline,
-		before: max(in.Before, around), after: max(in.After, around), env: childEnv(t.at.getenv, nil),
+		before: max(in.Before, around), after: max(in.After, around), env: childenv.Of(t.at.getenv, nil),
 	}
 	switch q.mode {
 	case modeFiles, modeContent, modeCount:

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/actorswarm/swarm/internal/childenv"
 )
 
 func git(t testing.TB, dir string, input []byte, args ...string) []byte {
@@ -174,7 +176,7 @@ func TestSourcesInAndOutOfARepositoryAreTheSame(t *testing.T) {
 	}
 	git(t, repo, nil, "init", "-q")
 	want := []string{".env", ".gitignore", "a/b", "a-b/c", "a.b/c", "a.go", "keep.log", "node_modules/n.js", "sub/.gitignore", "sub/build/y.go", "vendor/v.go", "ünï/ç.txt"}
-	env := childEnv(os.Getenv, nil)
+	env := childenv.Of(os.Getenv, nil)
 	for _, dir := range []string{plain, repo} {
 		got, err := sources(t.Context(), dir, env)
 		if err != nil {
@@ -199,7 +201,7 @@ func TestSourcesGoIntoNestedRepositoriesAndIgnoredRoots(t *testing.T) {
 	k.file(".gitignore", "out/\n")
 	k.file("out/f", "x")
 	git(t, filepath.Join(k.dir, "inner"), nil, "init", "-q")
-	env := childEnv(os.Getenv, nil)
+	env := childenv.Of(os.Getenv, nil)
 	for dir, want := range map[string][]string{
 		k.dir:                       {".gitignore", "inner/.gitignore", "inner/f"},
 		filepath.Join(k.dir, "out"): {"f"},

@@ -116,7 +116,7 @@ func killIf(pid int, is func(pid int) match) (killed bool, err error) {
 		return false, fmt.Errorf("take hold of process %d: %w", pid, err)
 	}
 	defer func() { err = errors.Join(err, unix.Close(fd)) }()
-	if is(pid) != marked {
+	if surely(pid, is) != marked {
 		return false, nil
 	}
 	err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
@@ -130,11 +130,19 @@ func killIf(pid int, is func(pid int) match) (killed bool, err error) {
 	return true, nil
 }
 
+// surely asks is while no child of this process is between its fork and its
+// exec: such a child still has all our files, and would be taken for a command's.
+func surely(pid int, is func(pid int) match) match {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return is(pid)
+}
+
 // killSame is killIf for kernels without handles on processes: the time at
 // which the process started tells it from a later one of the same number.
 func killSame(pid int, is func(pid int) match) (bool, error) {
 	start, err := startTime(pid)
-	if err != nil || is(pid) != marked {
+	if err != nil || surely(pid, is) != marked {
 		return false, nil
 	}
 	if again, err := startTime(pid); err != nil || again != start {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -338,4 +339,45 @@ func TestReapEndsWhatAKilledRuntimeLeft(t *testing.T) {
 	if _, err := Reap(""); err == nil {
 		t.Error("Reap of no session gave no error")
 	}
+}
+
+// Between its fork and its exec a child of the runtime has the runtime's files
+// open, the lifelines of commands among them.
+func TestCommandsOfTheRuntimeItselfLive(t *testing.T) {
+	var spare []*os.File
+	for range 12 { // so that lifelines get numbers around the one looked for
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spare = append(spare, f)
+	}
+	k := newKit(t)
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	for range 3 {
+		others.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := exec.CommandContext(t.Context(), "true").Run(); err != nil {
+					t.Errorf("a bystander ended with: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 16 {
+		k.ok("Bash", in{"command": "sleep 60 & echo $!"})
+		if i < len(spare) {
+			if err := spare[i].Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	close(stop)
+	others.Wait()
 }

@@ -1,10 +1,15 @@
-package builtin
+// Package childenv says what of our environment a command that we start gets.
+//
+// Law: only variables that are on a list pass, and none that holds credentials
+// or changes what programs load (TestNoSecretPasses).
+package childenv
 
 import (
 	"strings"
 )
 
-const fallbackPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+// FallbackPath is PATH where ours is empty.
+const FallbackPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // allowedNames are the variables a command gets, if they are set.
 func allowedNames() []string {
@@ -16,12 +21,13 @@ func allowedNames() []string {
 	}
 }
 
-// childEnv is the environment of a command: the allowed variables, those the
-// owner of the agent passes on, and settings that keep programs from asking or
-// paging, which would wait for a terminal that is not there.
-func childEnv(getenv func(string) string, pass []string) []string {
+// Of returns the environment of a command: the allowed variables as getenv has
+// them, those named in pass, and settings that keep programs from asking or
+// paging, which would wait for a terminal that is not there. Without getenv
+// there are only the latter and a PATH.
+func Of(getenv func(string) string, pass []string) []string {
 	env := []string{"GIT_TERMINAL_PROMPT=0", "PAGER=cat", "GIT_PAGER=cat", "GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive"}
-	path := fallbackPath
+	path := FallbackPath
 	if getenv != nil {
 		env = append(env, taken(getenv, pass)...)
 		if p := getenv("PATH"); p != "" {
