@@ -41,7 +41,6 @@ type Session struct {
 	allow  []permission.Rule
 	grants grants
 	kits   builtins
-	trees  trees
 
 	scope context.Context
 	end   context.CancelCauseFunc
@@ -237,6 +236,10 @@ func (s *Session) Problems() []string {
 	var all []string
 	for _, p := range s.defs.Set().Problems {
 		all = append(all, p.String())
+	}
+	_, problems := s.hooks().load()
+	for _, p := range problems {
+		all = append(all, p.Error())
 	}
 	return slices.Concat(all, s.shared.Notes(), s.store.Notes())
 }

@@ -97,7 +97,11 @@ func keptText(k *transcript.Kept) string {
 	if k == nil {
 		return ""
 	}
-	return fmt.Sprintf("\nIts work is kept in the worktree %s on branch %s (%s).", k.Path, k.Branch, strings.Join(k.Why, ", "))
+	where := k.Path
+	if k.Branch != "" {
+		where += " on branch " + k.Branch
+	}
+	return fmt.Sprintf("\nIts work is kept in the worktree %s (%s).", where, strings.Join(k.Why, ", "))
 }
 
 func keptOr(k *transcript.Kept) transcript.Kept {

@@ -1,6 +1,7 @@
 package defs
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -125,4 +126,47 @@ func lineOf(err error) int {
 		return le.line
 	}
 	return 0
+}
+
+// SettingsFile is one settings file that could be read.
+type SettingsFile struct {
+	Path   string
+	Source Source
+	// Untrusted is set if the file belongs to a repository that is not trusted.
+	Untrusted bool
+
+	root *yaml.Node
+}
+
+// ReadSettings reads the settings files as they are now, from the weakest to
+// the strongest. What is wrong with one is a problem, and the rest is returned.
+// It fails only when Options.Cwd cannot be made absolute.
+func ReadSettings(o Options) ([]SettingsFile, []Problem, error) {
+	if o.Simple {
+		return nil, nil, nil
+	}
+	project, err := o.project()
+	if err != nil {
+		return nil, nil, err
+	}
+	l := NewLoader(o)
+	l.deps = map[string]dep{}
+	var files []SettingsFile
+	for _, s := range l.readSettings(project) {
+		files = append(files, SettingsFile{Path: s.path, Source: s.from, Untrusted: s.distrust, root: s.root})
+	}
+	return files, l.problems, nil
+}
+
+// Value returns the JSON of one key, or nil if the file does not have it.
+func (f SettingsFile) Value(key string) (json.RawMessage, error) {
+	n := child(f.root, key)
+	if n == nil {
+		return nil, nil
+	}
+	raw, err := toJSON(n)
+	if err != nil {
+		return nil, fmt.Errorf("%s: line %d: %s cannot be read: %w", f.Path, n.Line, key, err)
+	}
+	return raw, nil
 }

@@ -376,3 +376,34 @@ func TestDeniedTypesAreLeftOut(t *testing.T) {
 		t.Error("the set itself was changed")
 	}
 }
+
+func TestReadSettingsGivesEveryFileInOrder(t *testing.T) {
+	dir := t.TempDir()
+	files := []string{
+		"home/.claude/settings.json", "repo/.claude/settings.json", "repo/sub/.claude/settings.json",
+		"repo/.claude/settings.local.json", "managed/managed-settings.json", "managed/managed-settings.d/10.json",
+	}
+	for _, f := range files {
+		write(t, filepath.Join(dir, f), `{"hooks": {"Stop": [{"timeout": 1.5}]}}`)
+	}
+	write(t, filepath.Join(dir, "repo/sub/.claude/settings.local.json"), `{broken`)
+	if err := os.MkdirAll(filepath.Join(dir, "repo/.git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	read, problems, err := ReadSettings(Options{
+		Cwd: filepath.Join(dir, "repo/sub"), Home: filepath.Join(dir, "home"), ManagedDir: filepath.Join(dir, "managed"),
+		Trusted: func(string) bool { return false },
+	})
+	if err != nil || len(problems) != 1 || len(read) != len(files) {
+		t.Fatalf("%d files, problems %v, %v", len(read), problems, err)
+	}
+	for i, f := range read {
+		if f.Path != filepath.Join(dir, files[i]) || f.Untrusted != (f.Source == Project || f.Source == Local) {
+			t.Errorf("file %d is %+v", i, f)
+		}
+		raw, err := f.Value("hooks")
+		if none, _ := f.Value("none"); err != nil || string(raw) != `{"Stop":[{"timeout":1.5}]}` || none != nil {
+			t.Errorf("%s: %s, %s, %v", f.Path, raw, none, err)
+		}
+	}
+}

@@ -121,7 +121,11 @@ func worktreeLine(w swarm.Worktree) string {
 	case w.Live:
 		state = "in use"
 	}
-	parts := []string{fmt.Sprintf("%-24s %-8s %6s  %s  branch %s", w.Agent, state, span(time.Since(w.Since)), w.Path, w.Branch)}
+	from := "made by a hook"
+	if w.Branch != "" {
+		from = "branch " + w.Branch
+	}
+	parts := []string{fmt.Sprintf("%-24s %-8s %6s  %s  %s", w.Agent, state, span(time.Since(w.Since)), w.Path, from)}
 	for _, why := range w.Why {
 		parts = append(parts, "kept for "+why)
 	}

@@ -25,6 +25,8 @@ var may = map[string][]string{
 	"internal/journal":    {},
 	"internal/natsd":      {},
 	"internal/worktree":   {},
+	"internal/childenv":   {},
+	"internal/hook":       {},
 	"actors/kernel":       {},
 	"internal/term":       {},
 
@@ -48,7 +50,7 @@ var may = map[string][]string{
 	// 2: what an agent does
 	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "mailbox/message", "model", "tool"},
 	"internal/ask":   {"event"},
-	"tool/builtin":   {"tool"},
+	"tool/builtin":   {"internal/childenv", "tool"},
 	"internal/tui":   {"event", "internal/term", "mailbox", "model"},
 
 	// 3: where agents live
@@ -70,7 +72,7 @@ var may = map[string][]string{
 
 	// 5: composition
 	"": {
-		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/journal", "internal/natsd", "internal/permission",
+		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/childenv", "internal/hook", "internal/journal", "internal/natsd", "internal/permission",
 		"internal/prompt", "internal/transcript", "internal/worktree", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
 		"team", "team/board", "team/board/kvboard", "tool", "tool/builtin",
 	},

@@ -108,7 +108,7 @@ type Waking struct {
 // Kept says where an isolated agent's work is that was not removed at its end.
 type Kept struct {
 	Path   string   `json:"path"`
-	Branch string   `json:"branch"`
+	Branch string   `json:"branch"` // "" if it was not git that made it
 	Why    []string `json:"why"` // changed, untracked, not pushed, …
 }
 

@@ -26,6 +26,9 @@
 //   - Odd shapes are refused, never followed: a symbolic link as .git, as the
 //     worktrees directory or as the root; metadata that points elsewhere
 //     (TestOpenRefusesOddShapes, TestForgedTreeIsKept).
+//   - Made does the same for directories that something else than git makes: one
+//     owner, never two agents in one directory, untouched ones are handed back,
+//     all others stay (TestMadeIsHandedBackOnlyUntouched).
 //   - A lock left behind is removed only if its holder is dead and it is older
 //     than Options.StaleAfter; a lock that a person set is never removed
 //     (TestForeignLockIsKept).

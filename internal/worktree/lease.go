@@ -57,7 +57,7 @@ func (r *Repo) plan(ctx context.Context, o LeaseOptions) (*record, error) {
 		return nil, err
 	}
 	rec := &record{
-		Version: recordVersion, Agent: o.Agent, Common: r.from.common, Base: base,
+		Version: recordVersion, Agent: o.Agent, Common: r.from.common, From: r.from.top, Base: base,
 		Path: filepath.Join(root, nameOf(o.Agent)),
 	}
 	rec.hold(o.Incarnation)

@@ -13,10 +13,10 @@ import (
 // errFound ends a walk.
 var errFound = errors.New("found")
 
-// Linked returns the file in a protected directory, outside the tree, that path
-// is a hard link to, or "". Links are looked for only if the file has several
+// Linked returns the file in one of the protected directories, but not in the
+// tree, that path is a hard link to, or "". Links are looked for only if the file has several
 // names. An error means that it could not be found out: treat it as linked.
-func (t *Tree) Linked(ctx context.Context, path string) (string, error) {
+func Linked(ctx context.Context, tree string, protected []string, path string) (string, error) {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -27,8 +27,8 @@ func (t *Tree) Linked(ctx context.Context, path string) (string, error) {
 	if st, ok := fi.Sys().(*syscall.Stat_t); !fi.Mode().IsRegular() || ok && st.Nlink < 2 {
 		return "", nil
 	}
-	for _, dir := range t.Protected() {
-		name, err := sameFile(ctx, dir, t.Path, fi)
+	for _, dir := range protected {
+		name, err := sameFile(ctx, dir, tree, fi)
 		if err != nil || name != "" {
 			return name, err
 		}

@@ -36,7 +36,8 @@ type record struct {
 	Agent       string    `json:"agent"`
 	Incarnation uint32    `json:"incarnation"`
 	State       State     `json:"state"`
-	Common      string    `json:"common"` // the repository
+	Common      string    `json:"common"`         // the repository
+	From        string    `json:"from,omitempty"` // the checkout that the caller was in
 	Path        string    `json:"path"`
 	Branch      string    `json:"branch"`
 	Base        string    `json:"base"`

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -20,12 +21,13 @@ type Released struct {
 	Why []string
 }
 
-// Release ends the lease. An untouched worktree is removed with its branch;
-// anything else stays, unlocked, and Why says what is in it. Call it after the
+// Release ends the lease. An untouched worktree is removed with its branch,
+// unless the caller has reasons to keep it; anything else stays, unlocked, and
+// Why says what is in it. Call it after the
 // agent's last process has ended. A second call looks again. A worktree that
 // cannot be looked at is kept, which is no error; errors are a *SupersededError,
 // a context that ended, or a record that cannot be written.
-func (t *Tree) Release(ctx context.Context) (Released, error) {
+func (t *Tree) Release(ctx context.Context, keep ...string) (Released, error) {
 	rel := Released{Path: t.Path, Branch: t.Branch}
 	if t.gone() {
 		rel.Removed = true
@@ -35,7 +37,7 @@ func (t *Tree) Release(ctx context.Context) (Released, error) {
 	if err != nil {
 		return rel, fmt.Errorf("release the worktree of agent %s: %w", t.Agent, err)
 	}
-	rel.Why = t.repo.reasons(ctx, rec)
+	rel.Why = slices.Concat(keep, t.repo.reasons(ctx, rec))
 	err = t.repo.exclusively(ctx, func(g git) error {
 		if rec, err = t.record(); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -51,12 +50,6 @@ func Open(ctx context.Context, dir string, o Options) (*Repo, error) {
 	}
 	return r, nil
 }
-
-// Top returns the checkout the repository was opened from.
-func (r *Repo) Top() string { return r.from.top }
-
-// Main returns the main checkout, or "" for a bare repository.
-func (r *Repo) Main() string { return r.main }
 
 // agree makes sure that git sees the checkout as this package read it.
 func (r *Repo) agree(ctx context.Context) error {
@@ -113,18 +106,9 @@ func (l *listedTree) set(key, value string) {
 	}
 }
 
-// protected lists the directories that an agent with a worktree of root must
-// not write to: the main checkout, the caller's, the shared metadata, and the
-// root with its siblings' worktrees. The worktree itself, which lies below the
-// root, is to be excepted. All are real paths.
-func (r *Repo) protected(root string) []string {
-	out := append(r.own(), root)
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// own lists the directories that are the repository's for sure.
-func (r *Repo) own() []string {
+// Own lists the directories that are the repository's for sure: the main
+// checkout, the caller's, and the metadata they share. All are real paths.
+func (r *Repo) Own() []string {
 	out := []string{r.from.common, r.from.top}
 	if r.main != "" {
 		out = append(out, r.main)
@@ -138,7 +122,7 @@ func (r *Repo) outside(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	for _, dir := range append(r.own(), paths(trees)...) {
+	for _, dir := range append(r.Own(), paths(trees)...) {
 		if below(root, dir) {
 			return odd(root, "worktrees cannot live inside %s; name a root outside the repository", dir)
 		}

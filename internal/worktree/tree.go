@@ -35,14 +35,15 @@ func (r *Repo) tree(rec *record) *Tree {
 	}
 }
 
-// Main returns the repository's main checkout, or "" if it is bare.
-func (t *Tree) Main() string { return t.repo.main }
-
-// Protected lists the directories the tree's agent must not write to, except
-// for the tree itself, which lies in one of them: the main checkout, the
-// caller's, the metadata they share and the root of all worktrees. All are
-// absolute and real.
-func (t *Tree) Protected() []string { return t.repo.protected(filepath.Dir(t.Path)) }
+// LeasedFrom returns the checkout that an agent's worktree was leased from, to
+// be opened before it is adopted; "" if there is none, or no worktree.
+func LeasedFrom(root, agent string) string {
+	rec, err := readRecord(recordPath(root, agent))
+	if err != nil || rec == nil || rec.From == "" || missing(rec.From) {
+		return ""
+	}
+	return rec.From
+}
 
 // AdoptOptions says who takes over a worktree.
 type AdoptOptions struct {

@@ -315,7 +315,7 @@ func TestLinkedFindsOtherNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"hard": filepath.Join(p.dir, "a.txt"), "own": "", "a.txt": "", "new": ""} {
-		if got, err := tree.Linked(t.Context(), filepath.Join(tree.Path, name)); got != want || err != nil {
+		if got, err := Linked(t.Context(), tree.Path, append(p.r.Own(), p.root), filepath.Join(tree.Path, name)); got != want || err != nil {
 			t.Errorf("%s is linked to %q (%v), want %q", name, got, err, want)
 		}
 	}

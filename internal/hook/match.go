@@ -1,0 +1,35 @@
+package hook
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func always(string) bool { return true }
+
+// compile reads a matcher: nothing or "*" is everything, plain names are a list
+// split at "|" or ",", anything else a regular expression that may match
+// anywhere.
+func compile(matcher string) (func(string) bool, error) {
+	switch {
+	case matcher == "" || matcher == "*":
+		return always, nil
+	case strings.IndexFunc(matcher, func(r rune) bool { return !plain(r) }) < 0:
+		names := strings.FieldsFunc(matcher, func(r rune) bool { return r == '|' || r == ',' })
+		for i, n := range names {
+			names[i] = strings.TrimSpace(n)
+		}
+		return func(s string) bool { return slices.Contains(names, s) }, nil
+	}
+	re, err := regexp.Compile(matcher)
+	if err != nil {
+		return always, fmt.Errorf("the matcher is no regular expression that Go knows: %w", err)
+	}
+	return re.MatchString, nil
+}
+
+func plain(r rune) bool {
+	return r == '_' || r == '-' || r == ' ' || r == ',' || r == '|' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
