@@ -109,7 +109,7 @@ type Waking struct {
 type Kept struct {
 	Path   string   `json:"path"`
 	Branch string   `json:"branch"` // "" if it was not git that made it
-	Why    []string `json:"why"` // changed, untracked, not pushed, …
+	Why    []string `json:"why"`    // changed, untracked, not pushed, …
 }
 
 // CallState is a tool call of the newest answer and what is known of it.
