@@ -392,3 +392,36 @@ func TestAMessageIsNeverConsent(t *testing.T) {
 	n.Until(t, func() bool { return n.Lead.Life().Outcome == transcript.Interrupted })
 	must(t, n.Stop(t.Context(), "ann", agent.ErrStopped))
 }
+
+// A person may take longer than the deadlines of the work.
+func TestAPersonHasNoDeadlineOfTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{}
+		m := by(answers{
+			actors.LeadName: func(ctx context.Context, step int, r *model.Request) *model.Answer {
+				if step == 0 {
+					return curious(ctx, 0, r)
+				}
+				return lead(spawn("c", task(map[string]any{"run_in_background": true})))(ctx, step-1, r)
+			},
+			"general-purpose": echo,
+		})
+		o := g.options(actors.Policy{Attended: true, Deadlines: actors.Deadlines{Tool: time.Minute, Run: time.Hour}})
+		n := newNode(t, t.TempDir(), m, o)
+		n.Begin(t)
+		begin(t, n)
+		must(t, n.Answer(later(t, n).ID, ask.Answer{Text: "any"}))
+		must(t, n.Answer(later(t, n).ID, ask.Answer{Allow: true}))
+		if n.Settle(t); g.count() != 1 {
+			t.Errorf("%d calls ran, not 1; %+v", g.count(), n.Status())
+		}
+	})
+}
+
+// later returns the open question after a day.
+func later(t *testing.T, n *actorstest.Node) event.Question {
+	t.Helper()
+	asked(t, n, 1)
+	time.Sleep(24 * time.Hour)
+	return asked(t, n, 1)[0]
+}

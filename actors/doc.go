@@ -41,8 +41,13 @@
 //   - A state has a fact behind it: what Status says follows from what the agent
 //     did, never from time (TestStateFollowsFromTheFacts).
 //
+//   - A question to a person waits on one desk, whoever asks. Nothing but an answer
+//     with its id lets the call run; question and answer survive a crash
+//     (TestPermissionRequestsBubble, TestForgedLateAndDoubledAnswersAreErrors,
+//     TestAMessageIsNeverConsent, TestQuestionsSurviveACrash).
+//
 //   - Over the limit agents queue, in order, and none is refused for it. A parent
-//     that waits for a child holds no place.
+//     that waits for a child holds no place, nor does who waits for a person.
 //
 //   - A budget is of a subtree. A request leaves when it fits into the accounts of
 //     its agent and of all above it, beside what others have in flight; who does

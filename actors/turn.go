@@ -191,20 +191,23 @@ func (c *Coordinator) ToolNames() []string {
 func (h *host) emit(f event.Fact) {
 	h.follow(f)
 	if h.dog != nil {
-		h.dog.see(f, h.waitsForAgents(f))
+		h.dog.see(f, h.waitsForOthers(f))
 	}
 	h.c.publish(h.t, f)
 }
 
-// waitsForAgents says of a call's beginning that the call has no time of its own.
-func (h *host) waitsForAgents(f event.Fact) bool {
+// waitsForOthers says of a call's beginning that the call has no time of its own.
+func (h *host) waitsForOthers(f event.Fact) bool {
 	began, ok := f.(event.CallStarted)
 	if !ok {
 		return false
 	}
 	unit, _ := h.kit.tools.Lookup(began.Call.Name)
-	_, ok = unit.(*agentTool)
-	return ok
+	switch unit.(type) {
+	case *agentTool, *questionTool:
+		return true
+	}
+	return false
 }
 
 // streamed follows what nobody but the runtime is told of.

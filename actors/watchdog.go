@@ -24,10 +24,11 @@ type Deadlines struct {
 	// room for one connection that went silent and was replaced after 2 min.
 	Gap time.Duration
 	// Tool is the time of one tool call; 0 = 15 min, as a command may take 10.
-	// Calls that wait for agents have none: those agents have their own.
+	// Calls that wait for agents have none: those agents have their own. Nor has
+	// a question to a person.
 	Tool time.Duration
 	// Run is the time of a turn from when it has a place among the running, with
-	// all its waits; 0 = 2 h, and none for the lead, whose turn lasts as long as
+	// all its waits but those for a person; 0 = 2 h, and none for the lead, whose turn lasts as long as
 	// the work of its team.
 	Run time.Duration
 }
@@ -97,6 +98,7 @@ type watchdog struct {
 	mu     sync.Mutex
 	over   bool              // guarded by mu
 	run    *clock            // guarded by mu
+	asking int               // questions to a person that are open; guarded by mu
 	answer *clock            // of the request under way; guarded by mu
 	calls  map[string]*clock // guarded by mu
 }
@@ -126,8 +128,24 @@ func (w *watchdog) stop() {
 	}
 }
 
+// ask lets the turn's clock stand still until answered is called as often.
+func (w *watchdog) ask() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asking++
+	w.run.pause()
+}
+
+func (w *watchdog) answered() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.asking--; w.asking == 0 {
+		w.run.resume()
+	}
+}
+
 // see takes note of what the turn does; waits says that a call that begins
-// waits for agents.
+// waits for agents or a person.
 func (w *watchdog) see(f event.Fact, waits bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,11 +7,12 @@ import (
 // completeFlags offers the values of the flags that have a few.
 func (a *app) completeFlags(c *cobra.Command) {
 	for name, values := range map[string][]string{
-		"output-format":   {"text", "json", "stream-json"},
-		"input-format":    {"text"},
-		"format":          {"text", "json"},
-		"permission-mode": {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
-		"model":           {"sonnet", "opus", "haiku"},
+		"output-format":      {"text", "json", "stream-json"},
+		"permission-prompts": {"none", "wait"},
+		"input-format":       {"text"},
+		"format":             {"text", "json"},
+		"permission-mode":    {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
+		"model":              {"sonnet", "opus", "haiku"},
 	} {
 		offer(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

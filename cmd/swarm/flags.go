@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/actorswarm/swarm"
 	"github.com/spf13/cobra"
@@ -16,6 +17,8 @@ type runFlags struct {
 	allow, deny            []string
 	maxTurns               int
 	deadlines              deadlineFlags
+	prompts                string
+	askTimeout             time.Duration
 	resume, sessionID      string
 	dir, listen            string
 	input                  string
@@ -53,6 +56,8 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 		fs.StringArrayVar(&f.deny, name, nil, "tools and `rules` that are refused")
 	}
 	fs.Lookup("allowed-tools").Hidden, fs.Lookup("disallowed-tools").Hidden = true, true
+	fs.StringVar(&f.prompts, "permission-prompts", "", "what becomes of a call that you would be asked about: `none` (refused at once) or wait (for swarm approvals)")
+	fs.DurationVar(&f.askTimeout, "ask-timeout", 0, "wait so `long` for swarm approvals, then refuse, such as 10m")
 	fs.IntVar(&f.maxTurns, "max-turns", 0, "at most this `number` of model requests of the lead (0: no limit)")
 	f.deadlines.add(fs)
 	fs.StringVar(&f.dir, "dir", "", "the `directory` to work in (default: the working directory)")
@@ -89,7 +94,26 @@ func (f *runFlags) check(c *cobra.Command) error {
 	case c.Flags().Changed("resume") && f.resume == "":
 		return usagef("--resume needs a session's id; the sessions are listed by: swarm ps")
 	}
+	if err := f.checkPrompts(c); err != nil {
+		return err
+	}
 	return f.show.check()
+}
+
+func (f *runFlags) checkPrompts(c *cobra.Command) error {
+	timed := c.Flags().Changed("ask-timeout")
+	switch {
+	case f.prompts != "" && f.prompts != "none" && f.prompts != "wait":
+		return usagef("unknown --permission-prompts %q; use none or wait", f.prompts)
+	case timed && f.askTimeout <= 0:
+		return usagef("--ask-timeout is %v; give a time such as 10m, or --permission-prompts wait to wait as long as it takes", f.askTimeout)
+	case timed && f.prompts == "none":
+		return usagef("--ask-timeout waits and --permission-prompts none does not; give one of them")
+	}
+	if f.prompts == "wait" && !timed {
+		f.askTimeout = -1 // as long as it takes
+	}
+	return nil
 }
 
 // options returns what the flags say. A session to go on with is found first.
@@ -97,7 +121,7 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
-		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, Listen: f.listen, Getenv: a.env,
+		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, Getenv: a.env,
 	}
 	o.Policy.Deadlines = f.deadlines.Deadlines
 	if file, ok := strings.CutPrefix(o.Model, "script:"); ok {

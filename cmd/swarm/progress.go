@@ -59,6 +59,8 @@ func (p *progress) See(e event.Event) {
 	case event.Denied:
 		p.denied[f.Call.ID] = true
 		p.lines(e.Agent, cut(clean(describeCall(f.Call, p.dir)), maxCall)+" · denied: "+f.Reason)
+	case event.Asked:
+		p.asked(e.Agent, f.Question)
 	case event.BackingOff:
 		p.lines(e.Agent, backingOff(f.Backoff))
 	case event.MailSent, event.MailArrived, event.MailSettled:
@@ -79,6 +81,15 @@ func started(a event.Agent, f event.Started) string {
 		what += " as " + a.Type
 	}
 	return join(what, firstLine(f.Prompt))
+}
+
+// asked says what an agent waits for, and how to answer from elsewhere.
+func (p *progress) asked(a event.Agent, q event.Question) {
+	verb, what := "allow", "asks to run "+q.Summary
+	if q.Kind == event.AsksAnswer {
+		verb, what = "answer", "asks: "+q.Summary
+	}
+	p.lines(a, cut(clean(what), maxCall)+" · swarm approvals "+verb+" "+q.ID)
 }
 
 func backingOff(b model.Backoff) string {

@@ -3,6 +3,7 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 )
 
@@ -121,6 +122,9 @@ func (c *call) guarded() (Decision, bool) {
 	if c.shell == nil {
 		return Decision{}, false
 	}
+	if c.answersQuestions() {
+		return Decision{Deny, "answer of an agent", "only a person answers questions; no command of an agent does"}, true
+	}
 	if why := c.criticalRemoval(); why != "" {
 		return Decision{Ask, "critical removal", why}, true
 	}
@@ -128,6 +132,18 @@ func (c *call) guarded() (Decision, bool) {
 		return Decision{Ask, "unparsable command", fmt.Sprintf("the command cannot be judged: %v", c.shell.err)}, true
 	}
 	return Decision{}, false
+}
+
+// answersQuestions reports a command that would settle what a person is asked.
+func (c *call) answersQuestions() bool {
+	for i := range c.shell.cmds {
+		words := c.shell.cmds[i].words
+		if len(words) > 1 && path.Base(certain(words[0].text)) == "swarm" &&
+			(!words[1].lit || slices.ContainsFunc(words[1:], func(w word) bool { return w.text == "approvals" })) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *call) byMode() (Decision, bool) {

@@ -18,6 +18,10 @@
 //     (TestUnparsableCommandsAsk).
 //   - Critical removals are asked in every mode, bypassPermissions included
 //     (TestCriticalRemovalsAreNeverAutoApproved).
+//   - A command of an agent that would answer what a person is asked is denied in
+//     every mode (TestNoCommandAnswersQuestions).
+//   - What Suggest offers allows the call and never more than the mode would let
+//     a rule allow (TestSuggestAllowsTheCall).
 //   - A path is allowed only if both its spelling and what it resolves to are
 //     allowed, and denied if either is (TestSymlinkNeedsBothToAllow).
 //   - Narrower is never more permissive than either of its arguments, for any

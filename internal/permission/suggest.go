@@ -104,7 +104,7 @@ func (c *call) shellSuggestions() []string {
 				out = append(out, c.redirectSuggestions(cmd, r.target)...)
 			}
 		}
-		if _, ok := c.ruleFor(cmd); ok || c.readsWithout(cmd) {
+		if _, ok := c.ruleFor(cmd); ok {
 			continue
 		}
 		s := c.commandSuggestion(cmd)
@@ -125,13 +125,6 @@ func (c *call) redirectSuggestions(cmd *command, target word) []string {
 		out = append(out, "Edit(/"+p+")")
 	}
 	return out
-}
-
-// readsWithout reports a command that is read-only but for its redirections.
-func (c *call) readsWithout(cmd *command) bool {
-	bare := *cmd
-	bare.redirs = nil
-	return c.readOnly(&bare)
 }
 
 // subcommand is a word that says what a program is to do.

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/event"
+	"github.com/spf13/cobra"
+)
+
+func newApprovals(a *app) *cobra.Command {
+	var at where
+	var format string
+	c := &cobra.Command{
+		Use:   "approvals",
+		Short: "List and answer what agents ask you",
+		Long: `Approvals lists what the agents of running sessions ask: permission for a tool
+call, or questions of their own. Each waits until it is answered here or where
+the session is shown, until its time is over, or until its agent is stopped. A
+session that nobody watches asks only with --permission-prompts wait or
+--ask-timeout; questions survive a crash of the session and are asked again
+under the same id.`,
+		Example: `  swarm approvals
+  swarm approvals allow k3vq7x2m --note "but only in this directory"
+  swarm approvals answer 7c0e2hq9 blue`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			return a.approvals(c.Context(), at, format == "json")
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
+	c.PersistentFlags().StringVar(&at.session, "session", "", "the session's `id` (default: all that run)")
+	c.PersistentFlags().StringVar(&at.dir, "dir", "", "the `directory` whose sessions are meant (default: the working directory)")
+	c.AddCommand(newAllow(a, &at), newDeny(a, &at), newAnswer(a, &at))
+	for _, sub := range c.Commands() {
+		sub.ValidArgsFunction = a.completeQuestion
+	}
+	return c
+}
+
+// where says whose questions are meant.
+type where struct{ dir, session string }
+
+func newAllow(a *app, at *where) *cobra.Command {
+	var answer swarm.Answer
+	c := &cobra.Command{
+		Use: "allow ID", Short: "Let a tool call run",
+		Long: `Allow lets the call run that an agent asks about. The note, if there is one,
+is told to the agent with the result. With --always the calls that the list
+names after "always:" are allowed from now on in the whole session.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			answer.Allow = true
+			return a.settle(c, *at, args, func(swarm.Question) (swarm.Answer, error) { return answer, nil })
+		},
+	}
+	c.Flags().StringVar(&answer.Note, "note", "", "a `text` for the agent")
+	c.Flags().BoolVar(&answer.Always, "always", false, "allow calls like this for the rest of the session")
+	return c
+}
+
+func newDeny(a *app, at *where) *cobra.Command {
+	var answer swarm.Answer
+	c := &cobra.Command{
+		Use: "deny ID", Short: "Refuse a tool call, or decline to answer",
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.settle(c, *at, args, func(swarm.Question) (swarm.Answer, error) { return answer, nil })
+		},
+	}
+	c.Flags().StringVar(&answer.Note, "note", "", "a `text` for the agent")
+	return c
+}
+
+func newAnswer(a *app, at *where) *cobra.Command {
+	return &cobra.Command{
+		Use: "answer ID CHOICE… | TEXT…", Short: "Answer a question of an agent",
+		Long: `Answer takes for each thing asked one choice: its number, its label, or, where
+several may be chosen, some of them with commas between. Anything else is an
+answer in your own words.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.settle(c, *at, args[:min(1, len(args))], func(q swarm.Question) (swarm.Answer, error) {
+				return answerOf(q, args[1:])
+			})
+		},
+	}
+}
+
+// answerOf reads the words after the id.
+func answerOf(q swarm.Question, words []string) (swarm.Answer, error) {
+	switch {
+	case q.Kind != event.AsksAnswer:
+		return swarm.Answer{}, usagef("%s asks for a permission; use: swarm approvals allow %s, or deny", q.ID, q.ID)
+	case strings.TrimSpace(strings.Join(words, "")) == "":
+		return swarm.Answer{}, usagef("the answer is empty; write it after the id: swarm approvals answer %s TEXT", q.ID)
+	case len(words) != len(q.Choices):
+		return swarm.Answer{Allow: true, Text: strings.Join(words, " ")}, nil
+	}
+	answer := swarm.Answer{Allow: true}
+	for i, word := range words {
+		answer.Choices = append(answer.Choices, picked(q.Choices[i], word))
+	}
+	return answer, nil
+}
+
+// picked returns the labels that a word means, or the word itself.
+func picked(c event.Choice, word string) []string {
+	if label, ok := labelOf(c, word); ok {
+		return []string{label}
+	}
+	if c.MultiSelect {
+		var labels []string
+		for part := range strings.SplitSeq(word, ",") {
+			label, ok := labelOf(c, strings.TrimSpace(part))
+			if !ok {
+				return []string{word}
+			}
+			labels = append(labels, label)
+		}
+		return labels
+	}
+	return []string{word}
+}
+
+func labelOf(c event.Choice, word string) (string, bool) {
+	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(c.Options) {
+		return c.Options[n-1].Label, true
+	}
+	for _, o := range c.Options {
+		if strings.EqualFold(o.Label, word) {
+			return o.Label, true
+		}
+	}
+	return "", false
+}
+
+// asking is a running session with what its agents ask.
+type asking struct {
+	info      swarm.Info
+	remote    *swarm.Remote
+	questions []swarm.Question
+}
+
+// askers reaches the sessions that are meant. The caller closes their remotes.
+func (a *app) askers(ctx context.Context, at where) (all []asking, err error) {
+	infos, err := a.meant(at)
+	for _, info := range infos {
+		r, dialErr := a.dial(info)
+		if notRunning(dialErr) && at.session == "" {
+			continue
+		}
+		if dialErr != nil {
+			return all, dialErr
+		}
+		s := asking{info: info, remote: r}
+		all = append(all, s)
+		if all[len(all)-1].questions, err = r.Questions(ctx); err != nil {
+			return all, err
+		}
+	}
+	return all, err
+}
+
+func (a *app) meant(at where) ([]swarm.Info, error) {
+	if at.session == "" {
+		return a.sessions(at.dir)
+	}
+	info, err := a.find(at.dir, at.session)
+	return []swarm.Info{info}, err
+}
+
+func hangUp(all []asking) {
+	for _, s := range all {
+		s.remote.Close()
+	}
+}
+
+// approvalRow is a question as approvals shows it.
+type approvalRow struct {
+	Session string `json:"session"`
+	swarm.Question
+}
+
+func (a *app) approvals(ctx context.Context, at where, asJSON bool) error {
+	all, err := a.askers(ctx, at)
+	defer hangUp(all)
+	if err != nil {
+		return err
+	}
+	rows := []approvalRow{}
+	for _, s := range all {
+		for _, q := range s.questions {
+			rows = append(rows, approvalRow{s.info.ID, q})
+		}
+	}
+	switch {
+	case asJSON:
+		return writeJSON(a.out, rows)
+	case len(all) == 0:
+		a.say("no session runs here; the questions of one that was cut come back with: swarm resume")
+		return nil
+	case len(rows) == 0:
+		a.say("nobody asks anything")
+		return nil
+	}
+	var b strings.Builder
+	scr, now := newScreen(a.out, a.env), time.Now()
+	for _, r := range rows {
+		session := ""
+		if len(all) > 1 {
+			session = " in " + r.Session
+		}
+		scr.question(&b, r.Question, session, now)
+	}
+	return fprint(a.out, b.String())
+}
+
+// question writes what one agent asks, the id first.
+func (s screen) question(b *strings.Builder, q swarm.Question, session string, now time.Time) {
+	line := func(text string) { fmt.Fprintln(b, cut(clean(text), s.width())) }
+	line(fmt.Sprintf("%-8s  %s%s  %s", q.ID, label(q.Agent), session, q.Summary))
+	const inset = "          "
+	for i, c := range q.Choices {
+		if len(q.Choices) > 1 || c.Question != q.Summary {
+			line(inset + c.Question)
+		}
+		for n, o := range c.Options {
+			line(fmt.Sprintf("%s%d %s  %s", inset, n+1, o.Label, o.Description))
+		}
+		if q.Choices[i].MultiSelect {
+			line(inset + "several may be chosen")
+		}
+	}
+	if q.Reason != "" {
+		line(inset + q.Reason)
+	}
+	if len(q.Rules) > 0 {
+		line(inset + "always: " + strings.Join(q.Rules, ", "))
+	}
+	age := "asked " + span(now.Sub(q.Asked)) + " ago"
+	if !q.Expires.IsZero() {
+		age += ", expires in " + span(q.Expires.Sub(now))
+	}
+	line(inset + age)
+}
+
+// settle answers the question that args name.
+func (a *app) settle(c *cobra.Command, at where, args []string, answer func(swarm.Question) (swarm.Answer, error)) error {
+	if len(args) != 1 {
+		return usagef("name one question: %s; the questions are listed by: swarm approvals", c.UseLine())
+	}
+	if name := a.env("SWARM_AGENT"); name != "" {
+		return fmt.Errorf("this was started by the agent %s; only a person answers questions", clean(name))
+	}
+	all, err := a.askers(c.Context(), at)
+	defer hangUp(all)
+	if err != nil {
+		return err
+	}
+	s, q, err := findQuestion(all, args[0])
+	if err != nil {
+		return err
+	}
+	said, err := answer(q)
+	if err != nil {
+		return err
+	}
+	if err := s.remote.Answer(c.Context(), args[0], said); err != nil {
+		return err
+	}
+	return fprint(a.out, clean(fmt.Sprintf("%s: %s · %s", label(q.Agent), q.Summary, told(said)))+"\n")
+}
+
+func told(a swarm.Answer) string {
+	switch {
+	case a.Answers():
+		return "answered"
+	case a.Always:
+		return "allowed, and from now on"
+	case a.Allow:
+		return "allowed"
+	}
+	return "denied"
+}
+
+// findQuestion returns the question of an id. One that no session knows as open
+// goes to the only session there is, which knows best why.
+func findQuestion(all []asking, id string) (asking, swarm.Question, error) {
+	var found []asking
+	var q swarm.Question
+	for _, s := range all {
+		if i := slices.IndexFunc(s.questions, func(q swarm.Question) bool { return q.ID == id }); i >= 0 {
+			found, q = append(found, s), s.questions[i]
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], q, nil
+	case len(found) > 1:
+		return asking{}, q, usagef("%d sessions ask %s; name one with --session", len(found), id)
+	case len(all) == 1:
+		return all[0], swarm.Question{ID: id, Kind: event.AsksAnswer}, nil
+	case len(all) == 0:
+		return asking{}, q, errors.New("no session runs here; the questions of one that was cut come back with: swarm resume")
+	}
+	return asking{}, q, fmt.Errorf("no session asks %q; the questions are listed by: swarm approvals", id)
+}
+
+// completeQuestion offers the open questions, and after one what it offers.
+func (a *app) completeQuestion(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const nothingElse = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	all, err := a.askers(c.Context(), where{dir: flagValue(c, "dir"), session: flagValue(c, "session")})
+	defer hangUp(all)
+	if err != nil {
+		return nil, nothingElse
+	}
+	var offers []string
+	for _, s := range all {
+		for _, q := range s.questions {
+			switch {
+			case len(args) == 0:
+				offers = append(offers, cobra.CompletionWithDesc(q.ID, clean(label(q.Agent)+": "+q.Summary)))
+			case q.ID == args[0] && len(args) <= len(q.Choices):
+				for _, o := range q.Choices[len(args)-1].Options {
+					offers = append(offers, cobra.CompletionWithDesc(clean(o.Label), clean(o.Description)))
+				}
+			}
+		}
+	}
+	return offers, nothingElse
+}
