@@ -21,8 +21,8 @@ type kept struct {
 	agents *actors.Coordinator
 }
 
-func openKept(ctx context.Context, info Info) (*kept, error) {
-	store, err := transcript.Open(ctx, info.Path, info.ID, transcript.Options{})
+func openKept(ctx context.Context, info Info, o transcript.Options) (*kept, error) {
+	store, err := transcript.Open(ctx, info.Path, info.ID, o)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +37,11 @@ func (k *kept) close() error {
 }
 
 // Peek looks at the agents of a session that does not run, oldest first, and
-// returns what was found out of order in its files. Messages that are still on
+// returns what was found out of order in its files, which it does not touch. Messages that are still on
 // their way count as unread. A session that runs is
 // looked at through Dial; here its journal is locked and Peek says by whom.
 func Peek(ctx context.Context, info Info) (all []actors.Status, notes []string, err error) {
-	k, err := openKept(ctx, info)
+	k, err := openKept(ctx, info, transcript.Options{ReadOnly: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,7 +60,7 @@ func Peek(ctx context.Context, info Info) (all []actors.Status, notes []string, 
 // run, or with "*" to all. It returns when the message is on disk; the agent
 // reads it when the session goes on.
 func Post(ctx context.Context, info Info, to, text string) (posted []team.Posted, err error) {
-	k, err := openKept(ctx, info)
+	k, err := openKept(ctx, info, transcript.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,7 @@ import (
 // manySessions is how many sessions doctor opens, newest first.
 const manySessions = 20
 
-// checkSessions opens the sessions of the directory that nobody runs. Opening
-// cuts a torn end, keeps it aside and says so.
+// checkSessions looks at the sessions of the directory that nobody runs.
 func (a *app) checkSessions(ctx context.Context, dir string) []finding {
 	all, err := a.sessions(dir)
 	if err != nil {

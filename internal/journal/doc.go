@@ -32,6 +32,8 @@
 //   - What Live has shown stays. Open writes and syncs the last batch again,
 //     so that an owner can act on a record it was shown.
 //     (TestLawWhatLiveShowedStays)
+//   - A look changes nothing. With [Options.ReadOnly] no byte of the directory
+//     changes but the lock file's. (TestLawALookChangesNothing)
 //   - One writer. A second Open of the directory is refused with [ErrLocked].
 //     (TestLawOneWriter)
 //   - Opening costs what is alive. Open and Live read the segments from the

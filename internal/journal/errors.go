@@ -12,6 +12,8 @@ var (
 	ErrLocked = errors.New("journal is locked")
 	// ErrClosed is what a closed journal answers to appends.
 	ErrClosed = errors.New("journal is closed")
+	// ErrReadOnly is what a journal answers to appends that was opened to look at.
+	ErrReadOnly = errors.New("journal is open for reading only")
 	// ErrFailed is wrapped by every answer after the first write or sync error.
 	ErrFailed = errors.New("journal has stopped for good")
 	// ErrTooBig is wrapped by the refusal of a record over [MaxRecord] bytes

@@ -60,7 +60,7 @@ func (j *Journal) sealedEntry(number uint64, stream string) (entry, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return entry{}, missing(number)
 	}
-	if err == nil && renew != nil {
+	if err == nil && renew != nil && !j.opt.ReadOnly {
 		j.noteIndex(renew.save(j.fs, j.dir))
 	}
 	return e, err

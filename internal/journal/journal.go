@@ -12,6 +12,7 @@ import (
 type Options struct {
 	FS           FS    // nil: the operating system
 	SegmentBytes int64 // a segment over this is followed by a new one; 0: 8 MiB
+	ReadOnly     bool  // look only: nothing is written, nothing repaired, Append is refused
 	MaxPending   int   // bytes appended and not yet durable before Append blocks; 0: 64 MiB
 }
 
@@ -73,19 +74,24 @@ type Journal struct {
 
 // Open opens the journal in dir, creating both if missing, and makes it ready
 // to append. Its error says what to do; it is an [ErrLocked] when another
-// process, or this one, has the journal open.
+// process, or this one, has the journal open. With [Options.ReadOnly] it writes
+// nothing but its lock file, and the directory must exist.
 func Open(dir string, o Options) (*Journal, error) {
 	o = o.filled()
 	j, err := open(dir, o)
 	if err != nil {
 		return nil, openError(dir, err)
 	}
+	if o.ReadOnly {
+		close(j.done)
+		return j, nil
+	}
 	go j.commitAll()
 	return j, nil
 }
 
 func open(dir string, o Options) (*Journal, error) {
-	if err := o.FS.MkdirAll(dir); err != nil {
+	if err := makeDir(dir, o); err != nil {
 		return nil, err
 	}
 	lock, err := o.FS.Lock(filepath.Join(dir, lockName))
@@ -100,12 +106,21 @@ func open(dir string, o Options) (*Journal, error) {
 	return j, nil
 }
 
+// makeDir makes the directory, or makes sure that it is there.
+func makeDir(dir string, o Options) error {
+	if o.ReadOnly {
+		_, err := o.FS.List(dir)
+		return err
+	}
+	return o.FS.MkdirAll(dir)
+}
+
 func recovered(dir string, o Options) (*Journal, error) {
 	names, err := o.FS.List(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &recovery{fs: o.FS, dir: dir, room: o.SegmentBytes, names: names, numbers: segmentNumbers(names)}
+	r := &recovery{fs: o.FS, dir: dir, room: o.SegmentBytes, readOnly: o.ReadOnly, names: names, numbers: segmentNumbers(names)}
 	active, tail, err := r.run()
 	if err != nil {
 		return nil, err
@@ -191,6 +206,8 @@ func (j *Journal) refusal() error {
 	switch {
 	case j.err != nil:
 		return j.err
+	case j.opt.ReadOnly:
+		return fmt.Errorf("append to %s: %w", j.dir, ErrReadOnly)
 	case j.closing:
 		return fmt.Errorf("append to %s: %w", j.dir, ErrClosed)
 	}

@@ -21,9 +21,12 @@ type findings struct {
 
 // recovery is one Open at work.
 type recovery struct {
-	fs      FS
-	dir     string
-	room    int64
+	fs   FS
+	dir  string
+	room int64
+
+	readOnly bool
+
 	names   []string
 	numbers []uint64
 	read    []*survey // newest first while reading, then oldest first
@@ -38,8 +41,13 @@ func (r *recovery) run() (*segment, *survey, error) {
 	if len(r.numbers) == 0 {
 		r.found.segments, r.found.end = []uint64{1}, segmentHead
 		r.found.report.Checkpoint = segmentName(1)
+		empty := &survey{number: 1, headOK: true, base: 1, end: segmentHead, index: newIndex(1)}
+		if r.readOnly {
+			r.found.segments = nil
+			return nil, empty, nil
+		}
 		s, err := createSegment(r.fs, r.dir, 1, 1, r.room)
-		return s, &survey{number: 1, headOK: true, base: 1, end: segmentHead, index: newIndex(1)}, err
+		return s, empty, err
 	}
 	if err := r.readBack(); err != nil {
 		return nil, nil, err
@@ -47,6 +55,10 @@ func (r *recovery) run() (*segment, *survey, error) {
 	slices.Reverse(r.read)
 	r.judge()
 	tail := r.read[len(r.read)-1]
+	if r.readOnly {
+		r.noteTorn(tail, "")
+		return nil, tail, nil
+	}
 	s, err := r.reopen(tail)
 	return s, tail, err
 }
@@ -237,10 +249,17 @@ func (r *recovery) keepTorn(tail *survey) (err error) {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	r.found.report.Torn = &Torn{
-		Segment: segmentName(tail.number), Offset: min(tail.end, int64(len(r.last))), Bytes: int64(len(r.torn)), File: name,
-	}
+	r.noteTorn(tail, name)
 	return r.fs.SyncDir(r.dir)
+}
+
+// noteTorn reports a torn tail that is kept in a file, or nowhere yet.
+func (r *recovery) noteTorn(tail *survey, file string) {
+	if len(r.torn) > 0 {
+		r.found.report.Torn = &Torn{
+			Segment: segmentName(tail.number), Offset: min(tail.end, int64(len(r.last))), Bytes: int64(len(r.torn)), File: file,
+		}
+	}
 }
 
 // freeName numbers a name that is taken.

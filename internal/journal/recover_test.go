@@ -2,8 +2,10 @@ package journal_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -391,4 +393,63 @@ func subsequence(part, whole []string) bool {
 		}
 	}
 	return len(part) == 0
+}
+
+func TestLawALookChangesNothing(t *testing.T) {
+	d := journaltest.New()
+	j := open(t, d, journal.Options{SegmentBytes: 4096})
+	for range 100 {
+		commit(t, j, "a", "one of many records that fill several segments")
+	}
+	commit(t, j, "b", "one", "two")
+	d.Crash(journaltest.LoseNothing, nil)
+	paths := segments(t, d)
+	edit(t, d, paths[len(paths)-1], func(b []byte) []byte { // the last record loses its end
+		end := len(bytes.TrimRight(b, "\x00"))
+		clear(b[end-2 : end])
+		return b
+	})
+	if err := d.MkdirAll(dir); err != nil { // a new process
+		t.Fatal(err)
+	}
+	before := everything(t, d)
+	for range 2 {
+		j = open(t, d, journal.Options{ReadOnly: true})
+		if torn := j.Report().Torn; torn == nil || torn.File != "" || !strings.Contains(j.Report().String(), "at the next start") {
+			t.Errorf("the report of a look is %v", j.Report())
+		}
+		if n := len(live(t, j)); n != 101 {
+			t.Errorf("%d records are alive, want 101", n)
+		}
+		same(t, "history", history(t, j, "b"), []string{"b:one"})
+		if err := j.Commit("a", 1, []byte("x")); !errors.Is(err, journal.ErrReadOnly) {
+			t.Errorf("an append to a look: %v", err)
+		}
+		shut(t, j)
+	}
+	if after := everything(t, d); !maps.Equal(before, after) {
+		t.Errorf("the files were %v and are %v", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
+	}
+	j = open(t, d, journal.Options{})
+	if torn := j.Report().Torn; torn == nil || torn.File == "" {
+		t.Errorf("the next start reports %v", j.Report())
+	}
+	shut(t, j)
+	if _, err := journal.Open("/nowhere", journal.Options{ReadOnly: true}); err == nil {
+		t.Error("a look at nothing made a journal")
+	}
+}
+
+// everything returns the content of every file of the journal.
+func everything(t *testing.T, d *journaltest.Disk) map[string]string {
+	t.Helper()
+	names, err := d.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, name := range names {
+		all[name] = string(contents(t, d, filepath.Join(dir, name)))
+	}
+	return all
 }

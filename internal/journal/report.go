@@ -10,7 +10,7 @@ type Torn struct {
 	Segment string // file name inside the directory
 	Offset  int64  // where the segment was cut
 	Bytes   int64  // set aside
-	File    string // the name of the file that keeps them
+	File    string // the name of the file that keeps them; "" if the journal was only looked at
 }
 
 // Report is what Open found in the segments it read.
@@ -29,7 +29,11 @@ func (r Report) Clean() bool { return r.Torn == nil && len(r.Damage) == 0 && r.S
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d records in %d segments from %s", r.Records, r.Segments, r.Checkpoint)
-	if r.Torn != nil {
+	switch {
+	case r.Torn != nil && r.Torn.File == "":
+		fmt.Fprintf(&b, "; %d unacknowledged bytes at the end of %s from %d on, to be cut and kept aside at the next start",
+			r.Torn.Bytes, r.Torn.Segment, r.Torn.Offset)
+	case r.Torn != nil:
 		fmt.Fprintf(&b, "; %d unacknowledged bytes cut from %s at %d, kept in %s",
 			r.Torn.Bytes, r.Torn.Segment, r.Torn.Offset, r.Torn.File)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,17 +198,17 @@ func (n *line) encode(t *Transcript) []byte {
 }
 
 // cutTorn looks at the last line of every file in dir. A line without an end
-// was cut by a crash: it is moved to a file beside and said.
-func cutTorn(dir string) (notes []string, err error) {
+// was cut by a crash: it is moved to a file beside, with repair, and said.
+func cutTorn(dir string, repair bool) (notes []string, err error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && (repair || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, fmt.Errorf("transcript: list %s: %w", dir, err)
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".jsonl") {
 			continue
 		}
-		note, err := cutTornFile(filepath.Join(dir, e.Name()))
+		note, err := cutTornFile(filepath.Join(dir, e.Name()), repair)
 		if err != nil {
 			return notes, err
 		}
@@ -218,8 +219,12 @@ func cutTorn(dir string) (notes []string, err error) {
 	return notes, nil
 }
 
-func cutTornFile(path string) (note string, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+func cutTornFile(path string, repair bool) (note string, err error) {
+	flag := os.O_RDONLY
+	if repair {
+		flag = os.O_RDWR
+	}
+	f, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return "", fmt.Errorf("transcript: open %s: %w", path, err)
 	}
@@ -227,6 +232,9 @@ func cutTornFile(path string) (note string, err error) {
 	tail, at, err := lastLine(f)
 	if err != nil || len(tail) == 0 {
 		return "", err
+	}
+	if !repair {
+		return fmt.Sprintf("%s: the last line is torn (%d bytes); the next start cuts it and keeps it aside", path, len(tail)), nil
 	}
 	if err := os.WriteFile(path+".torn", tail, 0o600); err != nil {
 		return "", fmt.Errorf("transcript: keep the torn line of %s aside: %w", path, err)

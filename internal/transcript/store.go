@@ -20,6 +20,9 @@ type Options struct {
 	Journal journal.Options
 	// Prices say what an answer has cost when it is recorded; nil knows nothing.
 	Prices *price.Table
+	// ReadOnly is for looking at agents: nothing is written and nothing repaired,
+	// and what would change an agent is refused when it is waited for.
+	ReadOnly bool
 	// NoLines leaves out the JSON lines files.
 	NoLines bool
 	// Settled is told which messages of an agent changed their state, from the
@@ -55,6 +58,8 @@ var errStoreClosed = errors.New("transcript: store closed")
 // Open reads the journal under dir and returns the agents it tells of. The
 // journal is locked until Close; an error says who holds it.
 func Open(ctx context.Context, dir, session string, o Options) (*Store, error) {
+	o.Journal.ReadOnly = o.ReadOnly
+	o.NoLines = o.NoLines || o.ReadOnly
 	j, err := journal.Open(filepath.Join(dir, "journal"), o.Journal)
 	if err != nil {
 		return nil, err
@@ -68,13 +73,15 @@ func Open(ctx context.Context, dir, session string, o Options) (*Store, error) {
 		return nil, errors.Join(err, j.Close())
 	}
 	s.scope, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	s.done.Go(s.checkpoints)
+	if !o.ReadOnly {
+		s.done.Go(s.checkpoints)
+	}
 	return s, nil
 }
 
 func (s *Store) start() error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("transcript: create %s: %w", s.dir, err)
+	if err := s.makeDir(); err != nil {
+		return err
 	}
 	if err := s.journal.Live(s.replay); err != nil {
 		return err
@@ -85,9 +92,19 @@ func (s *Store) start() error {
 	if r := s.journal.Report(); !r.Clean() {
 		s.notes = append(s.notes, r.String())
 	}
-	torn, err := cutTorn(s.dir)
+	torn, err := cutTorn(s.dir, !s.opts.ReadOnly)
 	s.notes = append(s.notes, torn...)
 	return err
+}
+
+func (s *Store) makeDir() error {
+	if s.opts.ReadOnly {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("transcript: create %s: %w", s.dir, err)
+	}
+	return nil
 }
 
 func (s *Store) replay(r journal.Record) error {
@@ -261,7 +278,7 @@ func (s *Store) Sync() error { return s.journal.Sync() }
 // journal. It may be called more than once.
 func (s *Store) Close() error {
 	var errs []error
-	if s.journal.Err() == nil && s.scope.Err() == nil {
+	if s.journal.Err() == nil && s.scope.Err() == nil && !s.opts.ReadOnly {
 		errs = append(errs, s.Checkpoint())
 	}
 	s.out.close()

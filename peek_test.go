@@ -1,0 +1,53 @@
+package swarm_test
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/model"
+)
+
+// Looking at a session that does not run leaves every file as it was, however
+// often it is done.
+func TestPeekChangesNoFile(t *testing.T) {
+	s := session(t, map[string]model.Model{"": actorstest.By(actorstest.Answers{actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("fine") }})}, swarm.Options{})
+	run(t, s, "go")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := filesOf(t, s.Info().Path)
+	for range 3 {
+		all, notes, err := swarm.Peek(t.Context(), s.Info())
+		if err != nil || len(all) != 2 || len(notes) > 0 {
+			t.Fatalf("%d agents, notes %q, error %v", len(all), notes, err)
+		}
+	}
+	if after := filesOf(t, s.Info().Path); !maps.Equal(before, after) {
+		t.Errorf("the files were\n%q\nand are\n%q", before, after)
+	}
+}
+
+// filesOf returns the content of every file below dir.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		all[path] = string(raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
