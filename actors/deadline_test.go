@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,8 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -169,4 +172,191 @@ func TestOfNineChildrenThreeTimeOutAndSixAreHeardAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// after answers when the given seconds of its prompt are over.
+func after(ctx context.Context, _ int, r *model.Request) *model.Answer {
+	var seconds int
+	if _, err := fmt.Sscanf(r.Messages[0].Blocks()[0].Text, "wait %d", &seconds); err != nil {
+		return say(err.Error())
+	}
+	select {
+	case <-time.After(time.Duration(seconds) * time.Second):
+		return say(fmt.Sprint("waited ", seconds))
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func TestOf27ChildrenThreeFailAndNoneWaitsForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls []model.Block
+		for i := range 24 {
+			calls = append(calls, spawn(fmt.Sprint("c", i+1), task(map[string]any{"prompt": fmt.Sprint("wait ", i+1)})))
+		}
+		for i, kind := range []string{"failing", "forbidden", "crashing"} {
+			calls = slices.Insert(calls, 8*i, spawn(kind, task(map[string]any{"subagent_type": kind})))
+		}
+		crashing := func(context.Context, int, *model.Request) *model.Answer { panic("the executor broke") }
+		m := failing{by(answers{actors.LeadName: lead(calls...), "general-purpose": after, "crashing": crashing})}
+		deny, err := permission.ParseRule("Agent(forbidden)")
+		must(t, err)
+		n := newNode(t, t.TempDir(), m, nodeOptions{
+			Agents: `{"failing":{"description":"f","prompt":"f"},"forbidden":{"description":"f","prompt":"f"},"crashing":{"description":"c","prompt":"c"}}`,
+			Policy: actors.Policy{MaxConcurrent: 27},
+			Permission: func(transcript.Spec) permission.Policy {
+				return permission.Policy{Mode: permission.Bypass, Deny: []permission.Rule{deny}}
+			},
+		})
+		defer n.End(t)
+		n.Begin(t)
+		sub := n.Bus.Subscribe()
+		defer sub.Close()
+		begun := time.Now()
+		must(t, n.Lead.Prompt("user", "go"))
+		n.Look(actors.LeadID)
+		completed, failed := 0, map[string]string{}
+		for completed+len(failed) < 27 {
+			e, err := sub.Next(t.Context())
+			must(t, err)
+			f, ok := e.Fact.(event.CallFinished)
+			switch {
+			case !ok || e.Agent.ID != actors.LeadID:
+			case f.IsError:
+				failed[f.Call.ID] = f.Text
+			default:
+				completed++
+				var want int
+				if _, err := fmt.Sscanf(f.Call.ID, "c%d", &want); err != nil || time.Since(begun).Round(time.Second) != time.Duration(want)*time.Second {
+					t.Errorf("the result of %s came after %v", f.Call.ID, time.Since(begun))
+				}
+			}
+		}
+		n.Settle(t)
+		for id, want := range map[string]string{
+			"failing": "ended early (failed): model: the API does not accept the request (no such thing)", "forbidden": "permission denied: ", "crashing": "ended early (failed): ",
+		} {
+			if !strings.Contains(failed[id], want) {
+				t.Errorf("of %s is told %q, want %q", id, failed[id], want)
+			}
+		}
+		if completed != 24 {
+			t.Errorf("%d completed", completed)
+		}
+	})
+}
+
+// failing is a model that refuses what agents of type failing ask.
+type failing struct{ model.Model }
+
+func (f failing) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Event, error] {
+	if r.Caller.Type != "failing" {
+		return f.Model.Stream(ctx, r)
+	}
+	return func(yield func(model.Event, error) bool) {
+		yield(model.Event{}, &model.Error{Kind: model.Invalid, Message: "no such thing"})
+	}
+}
+
+func stateOf(n *actorstest.Node, id mailbox.AgentID) actors.State {
+	for _, s := range n.Status() {
+		if s.Life.Spec.ID == id {
+			return s.State
+		}
+	}
+	return actors.State{}
+}
+
+// A person who is away costs an agent no time.
+func TestWaitingForAPersonIsNoStandstill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{}
+		n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(actors.Policy{
+			Attended: true, Deadlines: actors.Deadlines{Tool: time.Minute, Run: time.Hour},
+		}))
+		defer n.End(t)
+		n.Begin(t)
+		begin(t, n)
+		q := asked(t, n, 1)[0]
+		time.Sleep(8 * time.Hour)
+		if s := stateOf(n, actors.LeadID); s.Name != "waiting" || s.Detail != "permission" || time.Since(s.Progress) < 8*time.Hour {
+			t.Errorf("the lead is %+v", s)
+		}
+		must(t, n.Answer(q.ID, ask.Answer{Allow: true}))
+		if l := n.Settle(t); l.Outcome != transcript.Completed || g.count() != 1 {
+			t.Errorf("the lead is %+v", l)
+		}
+	})
+}
+
+// Who is stopped with another says by whom, and why.
+func TestAnEndSaysByWhom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kinds := `{"outer":{"description":"o","prompt":"o"},"inner":{"description":"i","prompt":"i"}}`
+		m := by(answers{
+			actors.LeadName: lead(spawn("a", task(map[string]any{"subagent_type": "outer", "run_in_background": true}))),
+			"outer": func(_ context.Context, step int, _ *model.Request) *model.Answer {
+				if step > 0 {
+					return say("ok")
+				}
+				time.Sleep(time.Minute)
+				return use(spawn("b", task(map[string]any{"subagent_type": "inner"})))
+			},
+			"inner": untilCut,
+		})
+		n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: actors.Policy{
+			AutoBackground: -1, Deadlines: actors.Deadlines{Start: -1, Run: time.Hour},
+		}})
+		defer n.End(t)
+		n.Begin(t)
+		begin(t, n)
+		time.Sleep(time.Hour + 2*time.Second)
+		outer := childOf(t, n, actors.LeadID)
+		inner := childOf(t, n, outer.ID())
+		if l := outer.Life(); l.Outcome != transcript.TimedOut || !l.Closed || !strings.HasPrefix(l.Reason, "timed out: the turn had no end for 1h0m0s") {
+			t.Errorf("outer is %+v", l)
+		}
+		want := "stopped by " + string(outer.ID()) + ", which was cut: timed out: "
+		if l := inner.Life(); l.Outcome != transcript.Stopped || !strings.HasPrefix(l.Reason, want) {
+			t.Errorf("inner is %+v, want %q", l, want)
+		}
+		for id, want := range map[mailbox.AgentID]string{outer.ID(): "timed_out the turn had no end", inner.ID(): "stopped by " + string(outer.ID())} {
+			if s := stateOf(n, id); !strings.HasPrefix(s.Name+" "+s.Detail, want) {
+				t.Errorf("%s is %+v", id, s)
+			}
+		}
+	})
+}
+
+// A turn that timed out is not the end of who lives on: the next prompt is
+// worked on.
+func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := by(answers{
+			actors.LeadName: lead(spawn("a", task(map[string]any{"name": "ann"}))),
+			"ann": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
+				if !strings.Contains(lastOf(r), "again") {
+					return untilCut(ctx, 0, r)
+				}
+				return say("now it works")
+			},
+		})
+		n := newNode(t, t.TempDir(), m, nodeOptions{Policy: actors.Policy{Deadlines: actors.Deadlines{Start: time.Minute}}})
+		defer n.End(t)
+		n.Begin(t)
+		begin(t, n)
+		time.Sleep(2 * time.Minute)
+		ann, _ := n.Find("ann")
+		if l := ann.Life(); l.Closed || l.Outcome != transcript.TimedOut {
+			t.Fatalf("ann is %+v", l)
+		}
+		if s := stateOf(n, ann.ID()); s.Name != "idle" || !strings.HasPrefix(s.Detail, "no first token for 1m0s") {
+			t.Errorf("ann is %+v", s)
+		}
+		write(t, n.Lead, ann, "again")
+		n.Settle(t)
+		if l := ann.Life(); l.Result != "now it works" {
+			t.Errorf("ann is %+v", l)
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -209,21 +210,24 @@ func (c *Coordinator) atRest(l transcript.Life) State {
 }
 
 // seeChildren completes what is known of parents by what is known of their
-// children, which stand behind them.
+// children, from the deepest up.
 func seeChildren(all []Status) {
-	at := map[string]int{}
+	at := map[mailbox.AgentID]int{}
+	order := make([]int, len(all))
 	for i, s := range all {
-		at[string(s.Life.Spec.ID)] = i
+		at[s.Life.Spec.ID], order[i] = i, i
 	}
-	for _, child := range slices.Backward(all) {
-		i, ok := at[string(child.Life.Spec.Parent)]
+	slices.SortStableFunc(order, func(a, b int) int { return all[b].Life.Spec.Depth - all[a].Life.Spec.Depth })
+	for _, i := range order {
+		child := all[i]
+		parent, ok := at[child.Life.Spec.Parent]
 		if !ok {
 			continue
 		}
-		sum := &all[i].Subtree
+		sum := &all[parent].Subtree
 		sum.Usage, sum.Cost = sum.Usage.Add(child.Subtree.Usage), sum.Cost.Add(child.Subtree.Cost)
 		if !child.Life.Closed {
-			all[i].State.seeChild(child)
+			all[parent].State.seeChild(child)
 		}
 	}
 }

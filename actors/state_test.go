@@ -113,16 +113,16 @@ func TestRestingStateSaysByWhomAndWhy(t *testing.T) {
 func TestAParentIsSeenThroughItsChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := time.Now().Add(-time.Hour)
-		agent := func(id, parent string, r transcript.Role, s State) Status {
-			l := transcript.Life{TurnOpen: s.Name != stateIdle, Spec: transcript.Spec{ID: mailbox.AgentID(id), Parent: mailbox.AgentID(parent), Role: r}}
+		agent := func(depth int, id, parent string, r transcript.Role, s State) Status {
+			l := transcript.Life{TurnOpen: s.Name != stateIdle, Spec: transcript.Spec{Depth: depth, ID: mailbox.AgentID(id), Parent: mailbox.AgentID(parent), Role: r}}
 			return Status{Life: l, State: s}
 		}
 		all := []Status{
-			agent("lead", "", transcript.Lead, State{Name: stateIdle, Progress: long}),
-			agent("a", "lead", transcript.Background, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
-			agent("b", "a", transcript.Foreground, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
-			agent("c", "b", transcript.Foreground, State{Name: stateInTool, Progress: time.Now()}),
-			agent("ann", "lead", transcript.Teammate, State{Name: stateIdle, Progress: long}),
+			agent(0, "lead", "", transcript.Lead, State{Name: stateIdle, Progress: long}),
+			agent(1, "a", "lead", transcript.Background, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
+			agent(2, "b", "a", transcript.Foreground, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
+			agent(3, "c", "b", transcript.Foreground, State{Name: stateInTool, Progress: time.Now()}),
+			agent(1, "ann", "lead", transcript.Teammate, State{Name: stateIdle, Progress: long}),
 		}
 		seeChildren(all)
 		if s := all[0].State; s.Name != stateWaiting || s.Detail != waitsForMail {

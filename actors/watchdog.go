@@ -28,8 +28,8 @@ type Deadlines struct {
 	// a question to a person.
 	Tool time.Duration
 	// Run is the time of a turn from when it has a place among the running, with
-	// all its waits but those for a person; 0 = 2 h, and none for the lead, whose turn lasts as long as
-	// the work of its team.
+	// all its waits but those for a person; 0 = 2 h, and none for the lead, whose
+	// turn lasts as long as the work of its team.
 	Run time.Duration
 }
 
