@@ -121,6 +121,10 @@ func (d *door) do(verb string, in request) (reply, error) {
 		return reply{}, d.s.Kill(ctx, in.Name)
 	case "bg":
 		return reply{}, d.s.Background(in.Name)
+	case "compact":
+		ctx, cancel := context.WithTimeout(d.s.scope, compactWithin)
+		defer cancel()
+		return reply{}, d.s.Compact(ctx, in.Name)
 	case "questions":
 		return reply{Questions: d.s.Questions()}, nil
 	case "answer":
@@ -139,7 +143,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 		d.readers.Add(-1)
 		return reply{}, nil
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, tasks, stop, kill, bg, questions, answer, tail and untail", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, tasks, stop, kill, bg, compact, questions, answer, tail and untail", verb)
 }
 
 // wireEvent is an event as other processes read it.
@@ -314,6 +318,17 @@ func (r *Remote) Questions(ctx context.Context) ([]Question, error) {
 // disk there.
 func (r *Remote) Answer(ctx context.Context, id string, a Answer) error {
 	_, err := r.ask(ctx, "answer", request{Name: id, Answer: &a})
+	return err
+}
+
+// compactWithin is how long another process waits for a compaction: an agent
+// may be in a long call first.
+const compactWithin = 15 * time.Minute
+
+// Compact makes an agent of the session summarise its conversation. See
+// Session.Compact.
+func (r *Remote) Compact(ctx context.Context, name string) error {
+	_, err := r.ask(ctx, "compact", request{Name: name})
 	return err
 }
 

@@ -55,6 +55,9 @@ type Options struct {
 	// AskTimeout is how long a question waits for its answer, after which it is
 	// refused; 0 is for ever if the session is attended, negative for ever.
 	AskTimeout time.Duration
+	// Window is how many tokens the context of the models holds; 0 is
+	// SWARM_CONTEXT_WINDOW, or what the table of models says (docs/models.md).
+	Window int
 	// Policy decides how children come to be.
 	Policy actors.Policy
 
@@ -65,6 +68,8 @@ type Options struct {
 	Getenv func(string) string
 	// Logger gets what is wrong inside; nil discards it.
 	Logger *slog.Logger
+
+	compactWindow int // CLAUDE_CODE_AUTO_COMPACT_WINDOW; 0 is none
 
 	disk journal.FS // of the journal; nil is the operating system's. For tests
 }
@@ -168,6 +173,8 @@ func (o *Options) settlePolicy() error {
 	o.Policy.NoBackground = o.Policy.NoBackground || o.Getenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1"
 	o.Policy.ForkMode = o.Policy.ForkMode || o.Getenv("CLAUDE_CODE_FORK_SUBAGENT") == "1"
 	return errors.Join(
+		o.positive("SWARM_CONTEXT_WINDOW", &o.Window),
+		o.positive("CLAUDE_CODE_AUTO_COMPACT_WINDOW", &o.compactWindow),
 		o.positive("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", &o.Policy.MaxConcurrent),
 		o.positive("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", &o.Policy.MaxDepth),
 		o.deadline("SWARM_START_TIMEOUT", &o.Policy.Deadlines.Start),

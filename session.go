@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/prompt"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -36,6 +38,7 @@ type Session struct {
 	boards *team.Boards
 	bus    event.Bus
 	models *models
+	prices *price.Table
 	wire   *wire
 	deny   []permission.Rule
 	allow  []permission.Rule
@@ -138,7 +141,22 @@ func (s *Session) read() (err error) {
 	if err := s.readDefinitions(); err != nil {
 		return err
 	}
+	if err := s.readPrices(); err != nil {
+		return err
+	}
 	s.models = newModels(s.opts)
+	return nil
+}
+
+// readPrices reads the table of models.
+func (s *Session) readPrices() (err error) {
+	s.prices, err = price.Load(filepath.Join(s.opts.StateDir, "models.yaml"))
+	switch {
+	case errors.As(err, new(*fs.PathError)):
+		return stateError(s.opts.StateDir, err)
+	case err != nil:
+		return &OptionError{err}
+	}
 	return nil
 }
 
@@ -176,7 +194,7 @@ func (s *Session) start(ctx context.Context) error {
 	s.agents = actors.New(actors.Options{
 		Store: s.store, Policy: s.opts.Policy, Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
-		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Receipt: s.receipt, Logger: s.opts.Logger,
+		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Logger: s.opts.Logger,
 	})
 	s.roster = team.NewRoster(s.agents)
 	if err := s.seedUser(); err != nil {

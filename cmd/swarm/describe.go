@@ -121,9 +121,13 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// tokens is everything that was billed, written as 950, 4.1k or 1.2M.
+// tokens is everything that was billed.
 func tokens(u model.Usage) string {
-	n := u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
+	return number(u.Total())
+}
+
+// number writes a large number as 950, 4.1k or 1.2M.
+func number(n int64) string {
 	switch {
 	case n < 1000:
 		return strconv.FormatInt(n, 10)

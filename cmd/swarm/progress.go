@@ -63,6 +63,8 @@ func (p *progress) See(e event.Event) {
 		p.asked(e.Agent, f.Question)
 	case event.BackingOff:
 		p.lines(e.Agent, backingOff(f.Backoff))
+	case event.Compacted:
+		p.lines(e.Agent, compacted(f))
 	case event.MailSent, event.MailArrived, event.MailSettled:
 		p.mail(e.Agent, f)
 	case event.TurnEnded:
@@ -70,6 +72,13 @@ func (p *progress) See(e event.Event) {
 	case event.Warning:
 		p.lines(e.Agent, "warning: "+f.Text)
 	}
+}
+
+func compacted(f event.Compacted) string {
+	if f.Failed != "" {
+		return "its conversation was not compacted: " + reasonOf(f.Failed)
+	}
+	return fmt.Sprintf("compacted its conversation of %s tokens in %s", number(f.Tokens), span(f.Took))
 }
 
 func started(a event.Agent, f event.Started) string {

@@ -43,7 +43,7 @@ func newRoot(a *app) *cobra.Command {
 		return usagef("%s; see: %s --help", text, c.CommandPath())
 	})
 	root.AddCommand(
-		newRun(a), newResume(a), newPs(a), newTasks(a), newSend(a), newApprovals(a), newTail(a), newStop(a), newKill(a), newBg(a), newResult(a), newLogs(a), newWorktrees(a),
+		newRun(a), newResume(a), newPs(a), newTasks(a), newSend(a), newApprovals(a), newTail(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
 		newAgents(a), newDemo(a), newDoctor(a), newVersion(a),
 	)
 	for _, c := range root.Commands() {

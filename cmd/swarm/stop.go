@@ -44,6 +44,17 @@ agent's work is lost.`,
 	})
 }
 
+func newCompact(a *app) *cobra.Command {
+	return a.verb(verb{
+		use: "compact", short: "Make an agent summarise its conversation",
+		long: `Compact replaces the older part of an agent's conversation by a summary that its
+model makes: an agent at work at its next step, one that rests at once. Agents
+do so by themselves when the context window fills. The record keeps the whole
+(swarm logs), and who is there, open tasks and unread mail are told afresh.`,
+		do: (*swarm.Remote).Compact, done: "has been compacted",
+	})
+}
+
 func (a *app) verb(v verb) *cobra.Command {
 	var dir, session string
 	c := &cobra.Command{

@@ -145,6 +145,13 @@ func (s *streamView) See(e event.Event) {
 	case event.MailSent, event.MailArrived, event.MailSettled:
 		s.begin()
 		s.post(f)
+	case event.Compacting:
+		s.begin()
+		compacting := "compacting"
+		s.write(statusLine{s.head("system", "status"), &compacting, agentOf(e.Agent)})
+	case event.Compacted:
+		s.begin()
+		s.compacted(e.Agent, f)
 	case event.Warning:
 		s.begin()
 		s.write(noteLine{s.head("system", "informational"), f.Text})
