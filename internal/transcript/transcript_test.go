@@ -464,8 +464,28 @@ func TestForksShareEveryByteUpToTheDirectiveAlsoAfterARestart(t *testing.T) {
 	}
 }
 
-// BenchmarkFork50 forks 50 agents from a history of 1 MB. Limit: the heap grows
-// by 2 MB for all of them.
+// Forks that come back to memory share their beginning as they did at first.
+func TestForksThatComeBackShareTheMemoryOfTheirBeginning(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := ready(t, s, 1000)
+	forks := []*transcript.Transcript{forkOf(t, s, a, "f1", "one"), forkOf(t, s, a, "f2", "two")}
+	must(t, a.FinishCall("f1", transcript.CallResult{Text: "later"}, true))
+	var begins []*byte
+	for _, f := range append(forks, forks...) { // each forgets once while the other has it in memory
+		f.Forget()
+		msgs, err := f.Messages()
+		must(t, err)
+		begins = append(begins, &msgs[0].Raw()[0])
+	}
+	for i, at := range begins {
+		if at != begins[0] {
+			t.Errorf("load %d has a copy of its own", i)
+		}
+	}
+}
+
+// BenchmarkFork50 forks 50 agents from a history of 1 MB, and again when all
+// have left memory. Limit: the heap grows by 2 MB for all of them.
 func BenchmarkFork50(b *testing.B) {
 	for b.Loop() {
 		s := open(b, b.TempDir())
@@ -480,6 +500,14 @@ func BenchmarkFork50(b *testing.B) {
 		grown := float64(heap()-before) / (1 << 20)
 		b.ReportMetric(grown, "MiB")
 		b.ReportMetric(grown/2, "x-2MB-limit")
+		for _, f := range forks {
+			f.Forget()
+		}
+		for _, f := range forks {
+			_, err := f.Messages()
+			must(b, err)
+		}
+		b.ReportMetric(float64(heap()-before)/(2<<20), "x-2MB-limit-again")
 		if len(forks) != 50 {
 			b.Fatal("forks were lost")
 		}
