@@ -15,6 +15,8 @@
 //     request carries and never a byte of what a fork began with, and a kept
 //     message keeps its bytes (TestACompactionKeepsTheRecordAndTheTail,
 //     TestACompactionOfAForkLeavesItsPrefix).
+//   - Siblings share. Forks of one answer have one copy of their beginning, also
+//     when they come back to memory (TestForksThatComeBackShareTheMemoryOfTheirBeginning).
 //   - A call has one result. FinishCall takes the first result of a call and
 //     refuses a second.
 //

@@ -19,6 +19,9 @@
 //     or its lifeline descriptor) is dead, or has been killed and is about to
 //     be, whether the command ended, timed out or was stopped; a stop takes
 //     less than a second.
+//   - What a killed runtime leaves, the next one ends: Reap knows processes whose
+//     runtime is gone by their environment or by the badge that each inherits
+//     (TestReapEndsWhatAKilledRuntimeLeft).
 //   - A background command lives until it ends, until Stop, Close or the end
 //     of Env.Scope, and its output is in a file from the first byte.
 //   - A command sees an environment made from an allow list, no terminal and
