@@ -215,3 +215,123 @@ func invader(repo string, attacks map[string][]attack) func(context.Context, int
 		return actorstest.Say("I could not")
 	}
 }
+
+// hermitSecond is the file that tells a hermit that it lives again.
+const hermitSecond = "second"
+
+// hermit is a session with one isolated agent that writes a file and then waits
+// to be killed. In its second life it tells where it is, tries to break out, by
+// itself and through another agent, and writes a second file.
+func hermit(state string) error {
+	repo := filepath.Join(state, "repo")
+	_, err := os.Stat(filepath.Join(state, hermitSecond))
+	again := err == nil
+	bash := func(text string) attack { return attack{"Bash", map[string]any{"command": text}} }
+	steps := []attack{
+		bash("echo before > before.txt"),
+		bash("pwd"),
+		{"Write", map[string]any{"file_path": repo + "/evil.txt", "content": "evil"}},
+		bash("touch " + repo + "/evil.txt"),
+		{"Agent", map[string]any{"description": "help", "prompt": "help me out"}},
+		bash("echo after > after.txt"),
+	}
+	m := actorstest.By(actorstest.Answers{
+		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			if step == 0 {
+				return actorstest.Use(actorstest.Spawn("spawn", map[string]any{"description": "work", "prompt": "work", "isolation": "worktree"}))
+			}
+			return actorstest.Say("done")
+		},
+		"general-purpose": func(ctx context.Context, step int, r *model.Request) *model.Answer {
+			if strings.Contains(string(r.Messages[0].Raw()), "help me out") {
+				if step > 0 {
+					return actorstest.Say("no way")
+				}
+				return actorstest.Use(actorstest.Call("out", "Bash", map[string]any{"command": "touch " + repo + "/evil.txt"}))
+			}
+			if step == 1 && !again {
+				fmt.Println("waiting to be killed")
+				<-ctx.Done()
+				return nil
+			}
+			if step == len(steps) {
+				return actorstest.Say("all done")
+			}
+			return actorstest.Use(actorstest.Call(fmt.Sprint("call", step), steps[step].tool, steps[step].input))
+		},
+	})
+	return liveIn(repo, state, m)
+}
+
+// liveIn begins a session on dir, or goes on with the one that is there, until
+// it rests.
+func liveIn(dir, state string, m model.Model) error {
+	o := swarm.Options{
+		Dir: dir, StateDir: state, Home: state, Mode: "bypassPermissions", NewSession: "hermit",
+		Models: func(name string) (model.Model, string, error) { return m, name, nil },
+	}
+	if _, err := swarm.FindSession(state, dir, "hermit"); err == nil {
+		o.Session, o.NewSession = "hermit", ""
+	}
+	ctx := context.Background()
+	s, err := swarm.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.Session == "" {
+		_, err = s.Run(ctx, "begin")
+	} else {
+		_, err = s.Resume(ctx)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// TestIsolatedAgentIsStillConfinedAfterKill9 kills the process while an isolated
+// agent waits for its model, and lets it go on in another process.
+func TestIsolatedAgentIsStillConfinedAfterKill9(t *testing.T) {
+	state, repo := checkout(t)
+	before := everyByte(t, repo)
+	if _, killed := life(t, "hermit", state, 1); !killed {
+		t.Fatal("the first life was not cut")
+	}
+	if err := os.WriteFile(filepath.Join(state, hermitSecond), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, killed := life(t, "hermit", state, -1); killed {
+		t.Fatal("the second life was cut")
+	}
+	if d := cmp.Diff(before, everyByte(t, repo)); d != "" {
+		t.Errorf("the main checkout changed:\n%s", d)
+	}
+	trees, err := swarm.Worktrees(t.Context(), state, repo)
+	if err != nil || len(trees) != 1 || trees[0].State != "kept" {
+		t.Fatalf("worktrees %+v, %v", trees, err)
+	}
+	for name, want := range map[string]string{"before.txt": "before\n", "after.txt": "after\n"} {
+		if text, err := os.ReadFile(filepath.Join(trees[0].Path, name)); string(text) != want || err != nil {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
+	}
+	info, err := swarm.FindSession(state, repo, "hermit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(info.Path, "transcripts", "general-purpose-*.jsonl"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("transcripts %q, %v", files, err)
+	}
+	all := ""
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(text)
+	}
+	if n := strings.Count(all, "this agent works in the worktree "+trees[0].Path); n < 3 {
+		t.Errorf("%d calls were refused for the worktree, not 3", n)
+	}
+	if !strings.Contains(all, `"`+trees[0].Path+`"`) && !strings.Contains(all, trees[0].Path+`\n`) {
+		t.Errorf("it did not work in %s", trees[0].Path)
+	}
+}
