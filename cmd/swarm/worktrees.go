@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -106,14 +107,15 @@ func (a *app) showWorktrees(all []swarm.Worktree, asJSON bool) error {
 		return fprint(a.out, "no agent of this directory has a worktree\n")
 	}
 	for _, w := range all {
-		if err := fprint(a.out, worktreeLine(w)+"\n"); err != nil {
+		if err := fprint(a.out, worktreeLines(w)+"\n"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func worktreeLine(w swarm.Worktree) string {
+// worktreeLines begins with the agent; what else is known is indented below.
+func worktreeLines(w swarm.Worktree) string {
 	state := w.State
 	switch {
 	case w.Removed:
@@ -121,11 +123,10 @@ func worktreeLine(w swarm.Worktree) string {
 	case w.Live:
 		state = "in use"
 	}
-	from := "made by a hook"
+	parts := []string{fmt.Sprintf("%-24s %-8s %6s", w.Agent, state, span(time.Since(w.Since))), "in " + cmp.Or(w.Path, "a place that is not known yet"), "made by a hook"}
 	if w.Branch != "" {
-		from = "branch " + w.Branch
+		parts[2] = "on branch " + w.Branch
 	}
-	parts := []string{fmt.Sprintf("%-24s %-8s %6s  %s  %s", w.Agent, state, span(time.Since(w.Since)), w.Path, from)}
 	for _, why := range w.Why {
 		parts = append(parts, "kept for "+why)
 	}
@@ -135,5 +136,8 @@ func worktreeLine(w swarm.Worktree) string {
 	if w.Problem != "" {
 		parts = append(parts, w.Problem)
 	}
-	return clean(strings.Join(parts, "; "))
+	for i := range parts {
+		parts[i] = clean(parts[i])
+	}
+	return strings.Join(parts, "\n  ")
 }
