@@ -161,12 +161,16 @@ func TestIsolatedAgentsCannotReachTheMainCheckout(t *testing.T) {
 	}
 	ended := 0
 	for _, a := range s.Agents() {
-		if a.Life.Spec.Isolation != "" && a.Life.Turns > 0 && a.Life.ToolUses > 0 {
+		switch l := a.Life; {
+		case l.Spec.Isolation == "":
+		case l.Turns > 0 && l.ToolUses > 0:
 			ended++
+		default:
+			t.Errorf("the agent told of %q did nothing: %s", l.Spec.Description, l.Reason)
 		}
 	}
 	if ended != len(attacks)-1 {
-		t.Errorf("%d isolated agents did what they were told, not %d", ended, 20)
+		t.Errorf("%d isolated agents did what they were told, not %d", ended, len(attacks)-1)
 	}
 	if d := cmp.Diff(before, everyByte(t, repo)); d != "" {
 		t.Errorf("the main checkout changed:\n%s", d)

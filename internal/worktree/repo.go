@@ -41,12 +41,9 @@ func Open(ctx context.Context, dir string, o Options) (*Repo, error) {
 	if err := r.agree(ctx); err != nil {
 		return nil, err
 	}
-	trees, err := r.checkouts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(trees) > 0 && !trees[0].bare {
-		r.main = trees[0].path
+	// As git does it, but git cannot list worktrees while one is being made.
+	if filepath.Base(from.common) == ".git" {
+		r.main = filepath.Dir(from.common)
 	}
 	return r, nil
 }
@@ -74,7 +71,8 @@ type listedTree struct {
 	bare, locked       bool
 }
 
-// checkouts lists the repository's checkouts as git knows them, the main one first.
+// checkouts lists the repository's checkouts as git knows them, the main one
+// first. The turn must be held: git fails on a worktree that is half made.
 func (r *Repo) checkouts(ctx context.Context) ([]listedTree, error) {
 	parts, err := r.shared().list(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
@@ -118,7 +116,11 @@ func (r *Repo) Own() []string {
 
 // outside makes sure that root lies in no checkout and not in the metadata.
 func (r *Repo) outside(ctx context.Context, root string) error {
-	trees, err := r.checkouts(ctx)
+	var trees []listedTree
+	err := r.exclusively(ctx, func(git) (err error) {
+		trees, err = r.checkouts(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
