@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -30,7 +31,8 @@ type control struct {
 	endRun, end  context.CancelCauseFunc
 
 	signals  chan os.Signal
-	giveBack func() // gives the signals back; nil if none were taken
+	diverted atomic.Pointer[chan os.Signal] // where Ctrl-C goes instead; nil is here
+	giveBack func()                         // gives the signals back; nil if none were taken
 	done     sync.WaitGroup
 	once     sync.Once
 	exit     func(int)
@@ -70,6 +72,7 @@ func (c *control) listen() {
 			c.end(errTerminate)
 		case s == syscall.SIGHUP:
 			c.end(errHangUp)
+		case c.passOn(s):
 		case c.run.Err() == nil:
 			c.endRun(errInterrupt)
 		default:
@@ -78,6 +81,25 @@ func (c *control) listen() {
 			time.AfterFunc(quitWithin, func() { c.exit(exitInterrupted) })
 		}
 	}
+}
+
+// divert hands every Ctrl-C to somebody else until giveBack is called.
+func (c *control) divert() (interrupts <-chan os.Signal, giveBack func()) {
+	to := make(chan os.Signal, 4)
+	c.diverted.Store(&to)
+	return to, func() { c.diverted.Store(nil) }
+}
+
+func (c *control) passOn(s os.Signal) bool {
+	to := c.diverted.Load()
+	if to == nil {
+		return false
+	}
+	select {
+	case *to <- s:
+	default: // enough of them wait to be read
+	}
+	return true
 }
 
 // unread ends the session because what it writes goes nowhere.

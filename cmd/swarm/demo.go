@@ -85,7 +85,7 @@ func (a *app) demo(ctx context.Context, dir, model string, keep bool, show showF
 	}
 	a.say("the report is in %s", report)
 	if keep {
-		a.say("the session is kept; look at it with: swarm ps %s", info.ID)
+		a.say("the session is kept; look at it with: swarm ps %s; talk with it: swarm resume %s", info.ID, info.ID)
 		return nil
 	}
 	return os.RemoveAll(info.Path)

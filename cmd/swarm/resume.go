@@ -16,8 +16,11 @@ func newResume(a *app) *cobra.Command {
 		Short: "Go on with a session",
 		Long: `Resume goes on where a crash, a shutdown or Ctrl-C cut a session: agents come
 back under their names, and no finished model call or tool call is done again.
-Without an id it takes the newest session of the directory. A prompt, if given,
-is told to the lead first.`,
+Without an id it takes the newest session of the directory.
+
+On a terminal it shows what was said last and you talk with the session. With a
+prompt, with --print, or without a terminal it does what is left to do, the
+prompt first, and prints the answer.`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := flags.check(c); err != nil {
@@ -39,10 +42,14 @@ is told to the lead first.`,
 			if err != nil {
 				return err
 			}
+			if len(words) == 0 && !flags.print && flags.show.format == "text" && a.onTerminal() {
+				return a.talk(c.Context(), opts)
+			}
 			_, err = a.work(c.Context(), job{opts: opts, prompt: strings.TrimSpace(strings.Join(words, " ")), show: flags.show})
 			return err
 		},
 	}
+	c.Flags().BoolVarP(&flags.print, "print", "p", false, "do what is left to do and print the answer, also on a terminal")
 	flags.addCommon(c)
 	return c
 }

@@ -9,13 +9,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// talkFlag names the flags that a person who talks with a session may want to give.
+func talkFlag(name string) bool {
+	return slices.Contains([]string{"print", "continue", "resume", "model", "permission-mode", "dir"}, name)
+}
+
 const longHelp = `swarm runs a lead agent and the agents it starts on the files of a directory.
 Agents are defined in .claude/agents/*.md of the directory and of your home.
 
-  swarm run "find the three largest functions"   do one job (same as swarm -p)
-  swarm ps                                       who works on what
-  swarm send security "look at auth.go too"      write to an agent at work
-  swarm resume                                   go on after a crash or Ctrl-C`
+  swarm                                         talk with the lead and others
+  swarm run "find the three largest functions"  do one job (same as swarm -p)
+  swarm ps                                      who works on what
+  swarm send security "look at auth.go too"     write to an agent at work
+  swarm resume                                  go on where you left`
 
 func newRoot(a *app) *cobra.Command {
 	flags := &runFlags{}
@@ -36,8 +42,8 @@ func newRoot(a *app) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", plainWidth)))
 	flags.add(root)
-	// They belong to run; here they only serve swarm -p.
-	root.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "print" })
+	// The others belong to run; here they only serve swarm -p.
+	root.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !talkFlag(f.Name) })
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the first half says it all
 		return usagef("%s; see: %s --help", text, c.CommandPath())
@@ -57,10 +63,28 @@ func (a *app) bare(c *cobra.Command, flags *runFlags, args []string) error {
 	if flags.print {
 		return a.runPrompt(c, flags, args)
 	}
+	if len(args) == 0 && a.onTerminal() {
+		return a.talkBare(c, flags)
+	}
 	if len(args) == 0 {
 		return c.Help()
 	}
 	return usagef("there is no command %q; to give a prompt: swarm run %q%s", args[0], strings.Join(args, " "), suggestion(c, args[0]))
+}
+
+// talkBare is swarm alone on a terminal.
+func (a *app) talkBare(c *cobra.Command, flags *runFlags) error {
+	if err := flags.check(c); err != nil {
+		return err
+	}
+	if flags.show.format != "text" {
+		return usagef("--output-format %s is for one prompt: swarm -p PROMPT", flags.show.format)
+	}
+	opts, err := flags.options(a)
+	if err != nil {
+		return err
+	}
+	return a.talk(c.Context(), opts)
 }
 
 func suggestion(c *cobra.Command, typed string) string {

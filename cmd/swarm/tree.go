@@ -25,6 +25,7 @@ type psAgent struct {
 	Progress time.Time       `json:"progress"` // when its work last moved on
 	Born     time.Time       `json:"born"`
 	Running  bool            `json:"running"`
+	Closed   bool            `json:"-"` // it will not run again by itself
 	Unread   int             `json:"unread"`
 	Turns    int             `json:"turns"`
 	Steps    int             `json:"steps"`
@@ -38,7 +39,7 @@ func agentRow(s actors.Status) psAgent {
 		ID: spec.ID, Name: label(actors.Describe(spec)), Type: spec.Type, Role: string(spec.Role), Color: spec.Color,
 		Parent: spec.Parent, Model: spec.Model, State: s.State.Name, Detail: s.State.Detail, Since: s.State.Since,
 		Progress: s.State.Progress,
-		Born:     spec.Born, Running: s.Running, Unread: s.Unread, Turns: l.Turns, Steps: l.Steps, ToolUses: l.ToolUses,
+		Born:     spec.Born, Running: s.Running, Closed: l.Closed, Unread: s.Unread, Turns: l.Turns, Steps: l.Steps, ToolUses: l.ToolUses,
 		Usage: l.Usage,
 	}
 }
@@ -92,7 +93,8 @@ func (t *treeWriter) write(p psAgent, branch, stem string) {
 	}
 }
 
-func (t *treeWriter) about(p psAgent) string {
+// state says in words where an agent is in its life.
+func (p psAgent) state() string {
 	state := strings.ReplaceAll(p.State, "_", " ")
 	if p.State == "waiting" {
 		state += " for"
@@ -100,7 +102,11 @@ func (t *treeWriter) about(p psAgent) string {
 	if p.Detail != "" && p.Detail != p.State {
 		state += " " + p.Detail
 	}
-	parts := []string{state + " " + span(t.now.Sub(p.Since)), plural(p.Steps, "step"), tokens(p.Usage) + " tokens"}
+	return state
+}
+
+func (t *treeWriter) about(p psAgent) string {
+	parts := []string{p.state() + " " + span(t.now.Sub(p.Since)), plural(p.Steps, "step"), tokens(p.Usage) + " tokens"}
 	if age := t.now.Sub(p.Progress); p.moves() && age >= quietFor {
 		parts = append(parts, "no progress for "+span(age))
 	}

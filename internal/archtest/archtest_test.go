@@ -103,6 +103,7 @@ var owner = map[string][]string{
 	"github.com/nats-io/nats.go":             {"", "internal/natsd", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
+	"github.com/muesli/cancelreader":         {"internal/tui"},
 	"go.yaml.in/yaml":                        {"defs", "internal/price", "model/script"},
 	"charm.land":                             {"cmd/swarm", "internal/tui"},
 	"mvdan.cc/sh":                            {"internal/permission"},

@@ -1,0 +1,91 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	consent = Question{ID: "1", Consent: true, Always: "Bash(git push:*)"}
+	which   = Question{ID: "2", Choices: []string{"Postgres", "SQLite"}}
+)
+
+func TestParse(t *testing.T) {
+	views := []View{{Name: "ps"}}
+	for _, c := range []struct {
+		line string
+		q    *Question
+		want action
+	}{
+		{"  ", nil, nil},
+		{" look at it\nplease ", nil, say{"look at it\nplease"}},
+		{"@bob  look here", nil, write{"bob", "look here"}},
+		{"@ home", nil, say{"@ home"}},
+		{"/ps", nil, command{"ps", ""}},
+		{"/stop @bob", nil, command{"stop", "bob"}},
+		{"/etc/hosts is broken", nil, say{"/etc/hosts is broken"}},
+		{"/main.go is broken", nil, say{"/main.go is broken"}},
+		{"y", nil, say{"y"}},
+		{"y", &consent, settle{consent, Answer{Allow: true}}},
+		{"Yes.", &consent, settle{consent, Answer{Allow: true}}},
+		{"a", &consent, settle{consent, Answer{Allow: true, Always: true}}},
+		{"a", &Question{Consent: true}, say{"a"}},
+		{"no, not to main", &consent, settle{consent, Answer{Note: "not to main"}}},
+		{"@bob y", &consent, write{"bob", "y"}},
+		{"2", &which, settle{which, Answer{Allow: true, Picked: []string{"SQLite"}, Text: "2"}}},
+		{"1, 2", &which, settle{which, Answer{Allow: true, Picked: []string{"Postgres", "SQLite"}, Text: "1, 2"}}},
+		{"3", &which, settle{which, Answer{Allow: true, Text: "3"}}},
+		{"neither", &which, settle{which, Answer{Allow: true, Text: "neither"}}},
+	} {
+		got := parse(c.line, c.q, views)
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(say{}, write{}, settle{}, command{})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.line, diff)
+		}
+	}
+}
+
+// Law: only a line that says so, and says nothing else, is consent.
+func TestOnlyABareYesIsConsent(t *testing.T) {
+	for _, line := range []string{"yes please look at the tests too", "yy", "ya", "always do this", "ok", "sure", "1", "y?", "allow"} {
+		if s, ok := parse(line, &consent, nil).(settle); ok && s.answer.Allow {
+			t.Errorf("%q was taken for a yes", line)
+		}
+	}
+}
+
+func TestAMistakeSaysWhatToWriteInstead(t *testing.T) {
+	for line, want := range map[string]string{
+		"@bob":     "@bob TEXT",
+		"/stop":    "/stop NAME",
+		"/agentss": "/agents",
+	} {
+		m, ok := parse(line, nil, []View{{Name: "agents"}}).(mistake)
+		if !ok || !strings.Contains(m.text, want) {
+			t.Errorf("%q: %+v", line, m)
+		}
+	}
+}
+
+func TestComplete(t *testing.T) {
+	agents, commands := []string{"lead", "bob", "bobby", "Ann"}, []string{"model", "ps", "stop"}
+	for _, c := range []struct{ line, want, offers string }{
+		{"@l", "@lead ", ""},
+		{"@b", "@bob", "bob bobby"},
+		{"@a", "@Ann ", ""},
+		{"@x", "@x", ""},
+		{"@", "@", "lead bob bobby Ann"},
+		{"/m", "/model ", ""},
+		{"/stop b", "/stop bob", "bob bobby"},
+		{"/stop @l", "/stop @lead ", ""},
+		{"@bob he", "@bob he", ""},
+		{"text", "text", ""},
+		{"", "", ""},
+	} {
+		got, offers := complete(c.line, agents, commands)
+		if got != c.want || strings.Join(offers, " ") != c.offers {
+			t.Errorf("%q becomes %q with %q, want %q with %q", c.line, got, offers, c.want, c.offers)
+		}
+	}
+}

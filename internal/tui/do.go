@@ -1,0 +1,144 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/actorswarm/swarm/internal/term"
+)
+
+// doer carries actions out. What it returns is for the user.
+type doer struct {
+	s Session
+	o Options
+}
+
+// isView reports whether an action only shows something.
+func (d doer) isView(a action) bool {
+	c, ok := a.(command)
+	return ok && slices.ContainsFunc(d.o.Views, func(v View) bool { return v.Name == c.name })
+}
+
+// errQuit says that the user wants to leave.
+var errQuit = errors.New("the user leaves")
+
+// do carries one action out and waits for it.
+func (d doer) do(ctx context.Context, a action) (string, error) {
+	switch a := a.(type) {
+	case say:
+		return "", d.s.Say(a.text)
+	case write:
+		to, err := d.s.Send(a.to, a.text)
+		if err != nil {
+			return "", err
+		}
+		return "sent to " + strings.Join(to, ", "), nil
+	case settle:
+		return d.settle(a)
+	case command:
+		return d.command(ctx, a)
+	case mistake:
+		return "", errors.New(a.text)
+	}
+	return "", nil
+}
+
+func (d doer) settle(a settle) (string, error) {
+	if err := d.s.Answer(a.question.ID, a.answer); err != nil {
+		return "", err
+	}
+	what := "answered: " + a.answer.Text
+	if len(a.answer.Picked) > 0 {
+		what = "answered: " + strings.Join(a.answer.Picked, ", ")
+	}
+	switch {
+	case !a.question.Consent:
+	case a.answer.Always:
+		what = "allowed, from now on " + a.question.Always
+	case a.answer.Allow:
+		what = "allowed"
+	default:
+		what = "refused"
+	}
+	return a.question.Agent + " · " + a.question.Text + " · " + what, nil
+}
+
+func (d doer) command(ctx context.Context, c command) (string, error) {
+	switch c.name {
+	case "help":
+		return d.help(), nil
+	case "quit":
+		return "", errQuit
+	case "model":
+		return d.model(c.arg)
+	case "stop":
+		if err := d.s.Stop(ctx, c.arg); err != nil {
+			return "", err
+		}
+		return c.arg + " has stopped; a message wakes it again", nil
+	case "compact":
+		name := c.arg
+		if name == "" {
+			name = string(Lead)
+		}
+		if err := d.s.Compact(ctx, name); err != nil {
+			return "", err
+		}
+		return name + " has compacted its conversation", nil
+	}
+	for _, v := range d.o.Views {
+		if v.Name == c.name {
+			return strings.TrimRight(v.Show(), "\n"), nil
+		}
+	}
+	return "", fmt.Errorf("there is no command /%s", c.name)
+}
+
+func (d doer) model(name string) (string, error) {
+	if name == "" {
+		for _, r := range d.s.Agents() {
+			if r.ID == Lead {
+				return "the lead's model is " + r.Model, nil
+			}
+		}
+		return "the lead has no model yet", nil
+	}
+	if err := d.s.SetModel(name); err != nil {
+		return "", err
+	}
+	return "the lead's model is " + name + " from its next turn on", nil
+}
+
+func (d doer) help() string {
+	var b strings.Builder
+	for _, line := range [][2]string{
+		{"TEXT", "write to the lead, also while it works"},
+		{"@NAME TEXT", "write to any agent; Tab completes the name"},
+	} {
+		fmt.Fprintf(&b, "  %-18s %s\n", line[0], line[1])
+	}
+	for _, h := range helps {
+		fmt.Fprintf(&b, "  %-18s %s\n", "/"+h.name+h.arg, h.help)
+	}
+	for _, v := range d.o.Views {
+		fmt.Fprintf(&b, "  %-18s %s\n", "/"+v.Name, v.Help)
+	}
+	if d.o.Plain {
+		return b.String() + "  Ctrl-C             end the foreground turn; at rest twice: leave"
+	}
+	return b.String() + keyHelp
+}
+
+const keyHelp = `  Esc                end the foreground turn; background agents go on
+  Ctrl-B             let what the lead waits for go on in the background
+  Alt-Enter, Ctrl-J  begin another line
+  Up, Down           what was typed before
+  Ctrl-C twice, Ctrl-D on an empty line: leave`
+
+// echo is how a line that was typed stays on the screen.
+func echo(text string) string {
+	return prompt + strings.ReplaceAll(term.CleanLines(text), "\n", "\n  ")
+}

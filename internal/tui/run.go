@@ -1,0 +1,93 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/actorswarm/swarm/event"
+)
+
+// Run talks with the user until they leave, the session's events end or ctx is
+// cancelled. It leaves the session open and the terminal as it was.
+func Run(ctx context.Context, s Session, o Options) error {
+	h, err := openHistory(o.History)
+	if err != nil {
+		o.Hello += "\n! " + err.Error()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sub := s.Events()
+	defer sub.Close()
+	if err := s.Begin(); err != nil {
+		return err
+	}
+	if o.Plain {
+		return runPlain(ctx, s, sub, o)
+	}
+	out := &canvas{File: o.Out, drawn: make(chan struct{})}
+	p := tea.NewProgram(newScreen(ctx, s, o, h),
+		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(out), tea.WithoutSignalHandler())
+	var watch sync.WaitGroup
+	watch.Go(func() { follow(ctx, sub, p) })
+	watch.Go(func() { relay(ctx, o, out.drawn, p) })
+	_, err = p.Run()
+	asked := ctx.Err() != nil
+	cancel()
+	sub.Close()
+	watch.Wait()
+	if err != nil && !asked {
+		return fmt.Errorf("the terminal failed: %w", err)
+	}
+	return nil
+}
+
+// follow passes events on. Of the deltas only the lead's are shown.
+func follow(ctx context.Context, sub *event.Subscription, p *tea.Program) {
+	for {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			p.Send(ended{})
+			return
+		}
+		if _, delta := e.Fact.(event.Delta); delta && e.Agent.ID != Lead {
+			continue
+		}
+		p.Send(happened{e})
+	}
+}
+
+// canvas is the terminal, and tells when the first frame has been drawn: what
+// is printed above a frame that is not there yet would be drawn over.
+type canvas struct {
+	*os.File
+	once  sync.Once
+	drawn chan struct{}
+}
+
+func (c *canvas) Write(p []byte) (int, error) {
+	n, err := c.File.Write(p)
+	if bytes.Contains(p, []byte(strings.TrimSpace(prompt))) {
+		c.once.Do(func() { close(c.drawn) })
+	}
+	return n, err
+}
+
+// relay tells of the first frame, and passes signals on that count as Ctrl-C.
+func relay(ctx context.Context, o Options, drawn chan struct{}, p *tea.Program) {
+	for {
+		select {
+		case <-drawn:
+			drawn = nil
+			p.Send(printed{})
+		case <-o.Interrupts:
+			p.Send(interrupt{})
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/actorswarm/swarm/internal/term"
+)
+
+// View implements tea.Model: what the lead is saying, a line for each agent at
+// work, the open question, the input and a line of help.
+func (m *screen) View() tea.View {
+	if m.leaving && len(m.out) == 0 {
+		return tea.NewView(" ") // one line: the renderer leaves parts of a frame that shrinks to nothing
+	}
+	above := []string{""} // sets the view off from what is printed
+	above = append(above, m.streamed()...)
+	above = append(above, m.agents()...)
+	above = append(above, m.asked()...)
+	// A third of the screen stays free for what is printed above.
+	if room := m.height - m.height/3 - m.input.Height() - 1; len(above) > room {
+		above = above[len(above)-max(room, 0):]
+	}
+	v := tea.NewView(strings.Join(append(above, m.input.View(), m.foot()), "\n"))
+	if c := m.input.Cursor(); c != nil {
+		c.Y += len(above)
+		v.Cursor = c
+	}
+	return v
+}
+
+// streamed is the end of what the lead is saying.
+func (m *screen) streamed() []string {
+	text := m.stream.String()
+	if text == "" {
+		return nil
+	}
+	rows := max(m.height/4, 2)
+	text = text[max(0, len(text)-rows*m.width*4):]
+	lines := term.Fold(strings.TrimRight(term.CleanLines(strings.ToValidUTF8(text, "")), " \n"), m.width)
+	return append(lines[max(0, len(lines)-rows):], "")
+}
+
+// agents has a line for each agent that works, and says how many rest.
+func (m *screen) agents() []string {
+	var lines []string
+	resting := 0
+	for _, r := range m.rows {
+		switch {
+		case r.Working:
+			lines = append(lines, m.agent(r))
+		case !r.Ended && r.ID != Lead:
+			resting++
+		}
+	}
+	if rows := max(m.height/4, 2); len(lines) > rows {
+		more := len(lines) - rows + 1
+		lines = append(lines[:rows-1], fmt.Sprintf("  … %d more at work; /ps shows all", more))
+	}
+	if resting > 0 {
+		lines = append(lines, term.Cut(fmt.Sprintf("  %d at rest; /ps shows them", resting), m.width))
+	}
+	return lines
+}
+
+// nameWidth is the column that the names of agents are filled up to.
+const nameWidth = 12
+
+func (m *screen) agent(r Row) string {
+	name := term.Cut(term.Clean(r.Name), m.width/2)
+	pad := strings.Repeat(" ", max(0, nameWidth-term.Width(name))+2)
+	about := r.State + " " + age(time.Since(r.Since))
+	if r.Extra != "" {
+		about += " · " + r.Extra
+	}
+	room := max(m.width-2-term.Width(name)-len(pad), 1)
+	return "● " + m.o.Paint(name, r.Color) + pad + term.Cut(term.Clean(about), room)
+}
+
+// age is a duration in a few columns.
+func age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// asked is the question that the next line may answer.
+func (m *screen) asked() []string {
+	if len(m.questions) == 0 {
+		return nil
+	}
+	q := m.questions[0]
+	name := term.Clean(q.Agent)
+	lines := term.Fold("? "+name+" asks: "+term.CleanLines(q.Text), m.width)
+	if len(lines) > most {
+		lines = append(lines[:most-1], "  …")
+	}
+	lines[0] = strings.Replace(lines[0], name, m.o.Paint(name, q.Color), 1)
+	how := answers(q)
+	if q.ID == m.begun {
+		how = append(how[:len(how)-1], "your line was begun before this: send it first, then answer")
+	}
+	if more := len(m.questions) - 1; more > 0 {
+		how[len(how)-1] += fmt.Sprintf(" · %d more after this", more)
+	}
+	for _, line := range how {
+		lines = append(lines, "  "+term.Cut(term.Clean(line), m.width-2))
+	}
+	return lines
+}
+
+// answers says why a question is asked and, in the last line, how it is answered.
+func answers(q Question) []string {
+	var lines []string
+	if q.Reason != "" {
+		lines = append(lines, q.Reason)
+	}
+	for i, c := range q.Choices {
+		lines = append(lines, fmt.Sprintf("%d %s", i+1, c))
+	}
+	switch {
+	case q.Consent && q.Always != "":
+		lines = append(lines, "y yes · n no (n TEXT says why) · a always "+q.Always)
+	case q.Consent:
+		lines = append(lines, "y yes · n no (n TEXT says why)")
+	case len(q.Choices) > 0:
+		lines = append(lines, "answer with a number, several (1,2), or a text")
+	default:
+		lines = append(lines, "what you write next is the answer")
+	}
+	return lines
+}
+
+// foot is the line below the input.
+func (m *screen) foot() string {
+	if m.notice != "" {
+		return term.Cut(term.Clean(m.notice), m.width)
+	}
+	parts := []string{short(m.o.Session)}
+	for _, r := range m.rows {
+		if r.ID == Lead {
+			parts = append(parts, r.Model[strings.LastIndexByte(r.Model, '/')+1:])
+		}
+	}
+	text := strings.Join(append(parts, m.o.Mode), " · ")
+	for _, hint := range []string{"/help", "Esc ends the turn", "Ctrl-B to background"} {
+		if longer := text + " · " + hint; term.Width(longer) <= m.width {
+			text = longer
+		}
+	}
+	return term.Cut(term.Clean(text), m.width)
+}
+
+// short is as much of a session's id as commands need.
+func short(id string) string { return id[:min(8, len(id))] }
