@@ -26,7 +26,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	s.agents = actors.New(actors.Options{Store: new(transcript.Store), Policy: o.Policy, ToolNames: s.toolNames()})
+	s.agents = actors.New(actors.Options{Store: new(transcript.Store), Policy: s.policy(), ToolNames: s.toolNames()})
 	id, err := s.models.settle(o.Model)
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
 		return nil, err
@@ -49,5 +49,5 @@ func (r *Rehearsal) Tools() []string { return r.session.agents.ToolNames() }
 // Plan returns what the session would make of a call of its lead, with the
 // reason for each choice, or the error that the lead would get.
 func (r *Rehearsal) Plan(c actors.SpawnCall) (actors.Plan, error) {
-	return r.session.opts.Policy.Plan(r.session.definitions(), c, r.lead, r.Tools())
+	return r.session.policy().Plan(r.session.definitions(), c, r.lead, r.Tools())
 }

@@ -192,7 +192,7 @@ func (s *Session) start(ctx context.Context) error {
 		s.opts.Logger.Warn("processes of an earlier run could not be looked for", "error", err)
 	}
 	s.agents = actors.New(actors.Options{
-		Store: s.store, Policy: s.opts.Policy, Definitions: s.definitions,
+		Store: s.store, Policy: s.policy(), Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
 		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Logger: s.opts.Logger,
 	})
@@ -216,6 +216,15 @@ func (s *Session) watchStore() {
 		s.end(fmt.Errorf("the journal of session %s failed and the session was stopped; what was accepted is safe: %w", s.info.ID, s.store.Err()))
 	case <-s.scope.Done():
 	}
+}
+
+// policy is what the options say about how agents come to be, with what the
+// session knows itself.
+func (s *Session) policy() actors.Policy {
+	p := s.opts.Policy
+	p.Team = first(p.Team, "session-"+s.info.ID[:min(len(s.info.ID), 8)])
+	p.Dirs = slices.Concat(p.Dirs, s.opts.AddDirs)
+	return p
 }
 
 // seedUser makes the transcript that holds what the user sends.

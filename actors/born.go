@@ -29,15 +29,15 @@ func (c *Coordinator) definition(spec transcript.Spec) defs.Definition {
 	return d
 }
 
-// finishBirth gives an agent its task if a crash came between its birth and
-// that: nobody else would.
-func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, task string) error {
+// finishBirth gives an agent its task if a crash came between that and its
+// birth, or its waking by the call: nobody else would.
+func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, call, task string) error {
 	life := t.Life()
-	if life.Turns > 0 || life.Closed {
+	if life.Closed || life.Turns > life.Settled || life.Turns > 0 && life.Woken.Call != call {
 		return nil
 	}
 	var err error
-	if life.Spec.Fork {
+	if life.Spec.Fork && life.Turns == 0 {
 		err = t.FinishFork(parent, forkPlaceholder, directive(parent.Spec(), life.Spec, task))
 	} else {
 		err = t.Prompt("parent", task)
@@ -45,7 +45,7 @@ func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, task string)
 	if err != nil {
 		return err
 	}
-	c.publish(t, event.Started{Model: life.Spec.Model, Prompt: task, Background: life.Spec.Role == transcript.Background})
+	c.publish(t, event.Started{Model: life.Spec.Model, Prompt: task, Background: life.Spec.Role == transcript.Background, Resumed: life.Turns > 0})
 	c.Look(t.ID())
 	return nil
 }

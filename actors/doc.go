@@ -23,10 +23,19 @@
 //     one, also under the same id (TestACallIDThatIsUsedAgainMakesAnotherAgent).
 //
 //   - Every end is told once. A foreground child's end is the result of the call,
-//     a background child's a message to its parent, a teammate's a message to the
-//     lead; each is recorded before it is announced, under an id of its own. If a
-//     parent has ended, the nearest above it is told; a full mailbox is waited for
-//     (TestAnEndIsToldToTheNearestAboveThatHasNotEnded, TestAnEndWaitsForRoomInAFullMailbox).
+//     a background child's a message to whom it works for, a teammate's a message to the
+//     lead; each is recorded before it is announced, under an id of its own. A full
+//     mailbox is waited for
+//     (TestPromise3_ATreeOfAgentsTellsEachSpawnerOnce, TestAnEndWaitsForRoomInAFullMailbox).
+//
+//   - An agent has not ended while agents that it started in the background are
+//     at work: their reports wake it, and its last turn's text is its result
+//     (TestAnAgentWaitsForItsOwnBackgroundChildren). What an end by other means is
+//     to them is their link, recorded at their birth; by default the nearest above
+//     is told (TestALinkSaysWhatAnEndMeansForThoseBelow).
+//
+//   - Nobody works for itself, so no two wait for each other
+//     (TestNobodyComesToWorkForItself).
 //
 //   - Only who works is in memory. The conversation of an agent that has been idle
 //     for Policy.Residency, or has ended, is in the journal alone until there is

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -57,7 +58,14 @@ type Policy struct {
 	// is stopped, fails or runs out of something first; empty is
 	// transcript.Reparent. A call can say otherwise.
 	OnParentEnd transcript.Link
+	// Team is the name of the session's team; empty is "session".
+	Team string
+	// Dirs are the directories, absolute, in which a call may put an agent besides
+	// those below its parent's.
+	Dirs []string
 }
+
+func (p Policy) team() string { return first(p.Team, "session") }
 
 func (p Policy) maxConcurrent() int { return orDefault(p.MaxConcurrent, 20) }
 func (p Policy) maxDepth() int      { return orDefault(p.MaxDepth, 3) }
@@ -94,21 +102,6 @@ func orDefault(n, d int) int {
 		return d
 	}
 	return n
-}
-
-// SpawnCall is the input of the Agent tool (agent-system spec §2.1).
-type SpawnCall struct {
-	Description string `json:"description"`
-	Prompt      string `json:"prompt"`
-	Type        string `json:"subagent_type"`
-	Model       string `json:"model"`
-	Background  *bool  `json:"run_in_background"`
-	Name        string `json:"name"`
-	Isolation   string `json:"isolation"`
-	MaxTurns    int    `json:"max_turns"`
-	Effort      string `json:"effort"`
-	Dir         string `json:"cwd"`
-	OnParentEnd string `json:"on_parent_end"`
 }
 
 // Plan is what the policy makes of a call: the agent to be, and the reason for
@@ -159,15 +152,19 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	if err != nil {
 		return plan, err
 	}
+	dir, err := c.dir(parent, p.Dirs)
+	if err != nil {
+		return plan, err
+	}
 	plan.Definition = def
 	plan.Spec = transcript.Spec{
 		Isolation: plan.Spec.Isolation, Name: c.Name, Type: def.Name, Description: c.Description, Color: def.ShownColor(),
-		Parent: parent.ID, Depth: parent.Depth + 1, Dir: first(c.Dir, parent.Dir), OneShot: def.OneShot,
+		Parent: parent.ID, Depth: parent.Depth + 1, Dir: dir, OneShot: def.OneShot,
 		MaxTurns: first(max(c.MaxTurns, 0), def.MaxTurns), Budget: p.ChildBudget, Effort: first(c.Effort, def.Effort, parent.Effort),
 	}
 	p.planRole(&plan, c, parent)
 	p.planModel(&plan, c, parent)
-	planMode(&plan, parent)
+	planMode(&plan, c, parent)
 	plan.link(link, c)
 	plan.Spec.Tools, err = defs.ResolveTools(def, tools, defs.ToolOptions{
 		Background: plan.Spec.Role == transcript.Background,
@@ -177,6 +174,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	if plan.Spec.Role == transcript.Teammate {
 		plan.joinTeam(tools)
 	}
+	p.limits(&plan)
 	return plan, err
 }
 
@@ -215,11 +213,14 @@ func (p *Plan) because(format string, args ...any) {
 // is a path, not a definition.
 const forkType = "fork"
 
-// planFork plans an agent that is its parent over again: system, tools, model
-// and mode are the parent's, whatever the call says.
+// planFork plans an agent that is its parent over again: system, tools and model
+// are the parent's, whatever the call says.
 func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, error) {
 	if err := plan.isolate(c.Isolation, forkType); err != nil {
 		return plan, err
+	}
+	if c.Dir != "" {
+		return plan, fmt.Errorf("a fork works where its parent does: leave out cwd")
 	}
 	plan.Definition = defs.Definition{Name: forkType}
 	plan.Spec = transcript.Spec{
@@ -228,13 +229,24 @@ func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, 
 		Dir: parent.Dir, Model: parent.Model, Mode: parent.Mode, Effort: parent.Effort, Tools: parent.Tools,
 		MaxTurns: first(c.MaxTurns, forkMaxTurns), Budget: p.ChildBudget,
 	}
-	plan.because("model %s, mode %s and tools: the parent's, since it is a fork", parent.Model, parent.Mode)
+	plan.because("model %s and tools: the parent's, since it is a fork", parent.Model)
+	planMode(&plan, c, parent)
 	noTeam := p
 	noTeam.NoTeammates = true // a fork answers once
 	noTeam.planRole(&plan, c, parent)
 	link, err := p.link(c)
 	plan.link(link, c)
+	p.limits(&plan)
 	return plan, err
+}
+
+// limits says within what the agent lives.
+func (p Policy) limits(plan *Plan) {
+	all := "any number"
+	if n := p.maxAgents(); n > 0 {
+		all = strconv.Itoa(n)
+	}
+	plan.because("limits: depth %d of %d, %d at work at once, %s in all", plan.Spec.Depth, p.maxDepth(), p.maxConcurrent(), all)
 }
 
 // forkMaxTurns bounds a fork for which the call names no limit.
@@ -243,13 +255,11 @@ const forkMaxTurns = 200
 func (p Policy) admits(c SpawnCall, parent transcript.Spec) error {
 	switch {
 	case parent.Fork:
-		return fmt.Errorf("this agent is a fork and starts no others: do the work here")
-	case strings.TrimSpace(c.Prompt) == "":
-		return fmt.Errorf("the call has no prompt: say what the agent is to do")
+		return errForkStarts
 	case parent.Depth >= p.maxDepth():
 		return &LimitError{What: "depth", Max: p.maxDepth()}
 	}
-	return nil
+	return c.check(p)
 }
 
 func (p Policy) planRole(plan *Plan, c SpawnCall, parent transcript.Spec) {
@@ -308,17 +318,21 @@ func (p Policy) planModel(plan *Plan, c SpawnCall, parent transcript.Spec) {
 	plan.because("model %s: from the %s", id, from)
 }
 
-// planMode takes the narrower of the parent's mode and the definition's: a
-// child never has more power than its parent.
-func planMode(plan *Plan, parent transcript.Spec) {
+// planMode takes the narrowest of the parent's mode, the definition's and the
+// call's: a child never has more power than its parent.
+func planMode(plan *Plan, c SpawnCall, parent transcript.Spec) {
 	plan.Spec.Mode = parent.Mode
-	own := plan.Definition.PermissionMode
-	if own == "" {
-		plan.because("mode %s: the parent's", parent.Mode)
-		return
+	for _, m := range []struct{ of, mode string }{{"definition's", plan.Definition.PermissionMode}, {"call's", c.Mode}} {
+		if m.mode == "" {
+			continue
+		}
+		was := plan.Spec.Mode
+		plan.Spec.Mode = string(permission.Narrower(permission.Mode(was), permission.Mode(m.mode)))
+		plan.because("mode %s: the narrower of the parent's (%s) and the %s (%s)", plan.Spec.Mode, was, m.of, m.mode)
 	}
-	plan.Spec.Mode = string(permission.Narrower(permission.Mode(parent.Mode), permission.Mode(own)))
-	plan.because("mode %s: the narrower of the parent's (%s) and the definition's (%s)", plan.Spec.Mode, parent.Mode, own)
+	if plan.Definition.PermissionMode == "" && c.Mode == "" {
+		plan.because("mode %s: the parent's", parent.Mode)
+	}
 }
 
 // first returns the first value that is not zero.

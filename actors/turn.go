@@ -154,7 +154,7 @@ func (h *host) choose(k *kit) error {
 
 // tools returns what the agent was resolved to have, in a fixed order.
 func (h *host) tools(spec transcript.Spec, box Toolbox) *tool.Set {
-	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}, &questionTool{h}})
+	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}, &outputTool{h}, &questionTool{h}})
 	return tool.NewSet(all...).Only(spec.Tools)
 }
 
@@ -184,7 +184,7 @@ func (h *host) setup(spec transcript.Spec, set *tool.Set) (system, tools []json.
 
 // ToolNames returns the names of every tool an agent of this session can have.
 func (c *Coordinator) ToolNames() []string {
-	return append(append([]string(nil), c.opts.ToolNames...), "Agent", "TaskStop", questionToolName)
+	return append(append([]string(nil), c.opts.ToolNames...), "Agent", "TaskStop", outputToolName, questionToolName)
 }
 
 // emit tells observers what the turn does and follows the agent's state.

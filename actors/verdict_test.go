@@ -29,7 +29,7 @@ func TestReportOfAVerificationKeepsItsVerdict(t *testing.T) {
 		if body := reportBody(l); !strings.HasSuffix(body, x.ends) {
 			t.Errorf("%s: the report ends in %q", name, body[max(0, len(body)-80):])
 		}
-		if got := string(completed(l).Detail); !strings.Contains(got, x.found) || x.found == "" && strings.Contains(got, "verdict\":") {
+		if got := string(completed(l, "p").Detail); !strings.Contains(got, x.found) || x.found == "" && strings.Contains(got, "verdict\":") {
 			t.Errorf("%s: %.200s", name, got)
 		}
 	}

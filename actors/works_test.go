@@ -14,6 +14,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -510,4 +511,10 @@ func TestPromise3_ManyEndsAtOnceAreToldOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// finished returns the end of a tool call that an event tells of.
+func finished(e event.Event, name string) (event.CallFinished, bool) {
+	f, ok := e.Fact.(event.CallFinished)
+	return f, ok && f.Call.Name == name
 }

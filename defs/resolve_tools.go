@@ -107,7 +107,7 @@ func worksInBackground(tool string, teammate bool) bool {
 	}
 	switch tool {
 	case "Read", "Grep", "Glob", "LSP", "Bash", "PowerShell", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch",
-		"TodoWrite", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree", "Monitor", "TaskStop", "SendMessage",
+		"TodoWrite", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree", "Monitor", "TaskStop", "TaskOutput", "SendMessage",
 		"Artifact", "SubagentHandback":
 		return true
 	case "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "CronCreate", "CronDelete", "CronList":

@@ -56,6 +56,8 @@ func ToolName(entry string) string {
 		return "Agent"
 	case "KillShell":
 		return "TaskStop"
+	case "AgentOutputTool", "BashOutput":
+		return "TaskOutput"
 	}
 	return name
 }

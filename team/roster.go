@@ -1,8 +1,6 @@
 package team
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,22 +20,7 @@ type Roster struct {
 func NewRoster(c *actors.Coordinator) *Roster { return &Roster{agents: c} }
 
 // UnknownAgentError reports a message to a name that nobody has.
-type UnknownAgentError struct {
-	Name  string
-	Near  []string // names that come near, best first
-	Known []string // every name that can be written to, sorted
-}
-
-func (e *UnknownAgentError) Error() string {
-	text := fmt.Sprintf("there is no agent named %q", e.Name)
-	if len(e.Near) > 0 {
-		text += "; did you mean " + strings.Join(e.Near, " or ") + "?"
-	}
-	if len(e.Known) == 0 {
-		return text + " (nobody can be written to)"
-	}
-	return text + " (known: " + strings.Join(e.Known, ", ") + ")"
-}
+type UnknownAgentError = actors.UnknownAgentError
 
 // Find returns the one agent that name means: a teammate's name, an agent id,
 // team-lead or main. It may have ended. The error is an *UnknownAgentError.
@@ -71,48 +54,5 @@ func (r *Roster) Members() []actors.Status {
 	})
 }
 
-// Near returns at most three of the known names that name may have meant: those
-// within two edits of it, and those of which one holds the other. Case is
-// ignored; the nearest stands first.
-func Near(name string, known []string) []string {
-	type candidate struct {
-		name string
-		far  int
-	}
-	var all []candidate
-	lower := strings.ToLower(name)
-	for _, known := range known {
-		k := strings.ToLower(known)
-		far := distance(lower, k)
-		if far <= 2 || lower != "" && (strings.Contains(k, lower) || strings.Contains(lower, k)) {
-			all = append(all, candidate{known, far})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
-	var names []string
-	for _, c := range all[:min(len(all), 3)] {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// distance is the number of single-byte edits between two names.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
-}
+// Near returns at most three of the known names that name may have meant.
+func Near(name string, known []string) []string { return actors.Near(name, known) }

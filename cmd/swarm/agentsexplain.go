@@ -79,14 +79,16 @@ type fieldRow struct {
 
 // planOutline is what comes of a call.
 type planOutline struct {
-	Role     string   `json:"role"`
-	Model    string   `json:"model"`
-	Mode     string   `json:"permissionMode"`
-	Tools    []string `json:"tools"`
-	MaxTurns int      `json:"maxTurns,omitempty"`
-	Effort   string   `json:"effort,omitempty"`
-	Dir      string   `json:"cwd"`
-	Reasons  []string `json:"reasons"`
+	Role      string   `json:"role"`
+	Model     string   `json:"model"`
+	Mode      string   `json:"permissionMode"`
+	Tools     []string `json:"tools"`
+	MaxTurns  int      `json:"maxTurns,omitempty"`
+	Effort    string   `json:"effort,omitempty"`
+	Dir       string   `json:"cwd"`
+	Link      string   `json:"link,omitempty"`
+	Isolation string   `json:"isolation,omitempty"`
+	Reasons   []string `json:"reasons"`
 }
 
 func (a *app) explain(flags *explainFlags, name string) error {
@@ -169,7 +171,8 @@ func (c *catalog) explanation(e defs.Entry) explanation {
 func outline(p actors.Plan) *planOutline {
 	s := p.Spec
 	return &planOutline{
-		Role: string(s.Role), Model: s.Model, Mode: s.Mode, Tools: s.Tools, MaxTurns: s.MaxTurns, Effort: s.Effort, Dir: s.Dir, Reasons: p.Reasons,
+		Role: string(s.Role), Model: s.Model, Mode: s.Mode, Tools: s.Tools, MaxTurns: s.MaxTurns, Effort: s.Effort, Dir: s.Dir,
+		Link: string(s.Link), Isolation: s.Isolation, Reasons: p.Reasons,
 	}
 }
 
@@ -228,6 +231,8 @@ func planText(p *planOutline) string {
 		{"model", p.Model},
 		{"mode", p.Mode},
 		{"effort", p.Effort},
+		{"cwd", p.Dir},
+		{"link", p.Link},
 		{"tools", firstOf(strings.Join(p.Tools, ", "), "none")},
 	} {
 		if row[1] != "" {

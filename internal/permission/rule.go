@@ -55,6 +55,8 @@ func toolName(s string) string {
 		return "Agent"
 	case "KillShell":
 		return "TaskStop"
+	case "AgentOutputTool", "BashOutput":
+		return "TaskOutput"
 	}
 	return s
 }

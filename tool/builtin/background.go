@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ type Background interface {
 	// some three seconds later. Stopping an ended command is no error; the
 	// error names the known ids when there is no such command.
 	Stop(id string) error
+	// Output returns what a command has printed, once it has ended or when ctx
+	// ends; known is false when there is no such command.
+	Output(ctx context.Context, id string) (r tool.Result, known bool)
 }
 
 // TaskState is where a background command stands.

@@ -1,0 +1,102 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+)
+
+// SpawnCall is the input of the Agent tool (agent-system spec §2.1).
+type SpawnCall struct {
+	Description string `json:"description"`
+	Prompt      string `json:"prompt"`
+	Type        string `json:"subagent_type"`
+	Model       string `json:"model"`
+	Background  *bool  `json:"run_in_background"`
+	Name        string `json:"name"`
+	Team        string `json:"team_name"`
+	Mode        string `json:"mode"`
+	Isolation   string `json:"isolation"`
+	MaxTurns    int    `json:"max_turns"`
+	Effort      string `json:"effort"`
+	Dir         string `json:"cwd"`
+	Resume      string `json:"resume"`
+	OnParentEnd string `json:"on_parent_end"`
+}
+
+var (
+	errNoPrompt   = errors.New("the call has no prompt: say what the agent is to do")
+	errForkStarts = errors.New("this agent is a fork and starts no others: do the work here")
+)
+
+// UnknownTeamError reports a call for a team that is not the session's.
+type UnknownTeamError struct {
+	Team string
+	Own  string // the session's
+}
+
+func (e *UnknownTeamError) Error() string {
+	return fmt.Sprintf("there is no team %q; the team of this session is %q: name that one, or leave team_name out", e.Team, e.Own)
+}
+
+// OutsideError reports a call for an agent in a directory where its caller does
+// not work.
+type OutsideError struct {
+	Dir  string
+	Dirs []string // where agents may work
+}
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("cwd %s is not a directory in which you work; name one below %s", e.Dir, strings.Join(e.Dirs, " or "))
+}
+
+// check refuses what no agent can be made of.
+func (c SpawnCall) check(p Policy) error {
+	switch {
+	case strings.TrimSpace(c.Prompt) == "":
+		return errNoPrompt
+	case c.Resume != "":
+		return fmt.Errorf("resume goes on with an agent as it is: nothing is planned for it")
+	case c.Team != "" && !strings.EqualFold(c.Team, p.team()):
+		return &UnknownTeamError{Team: c.Team, Own: p.team()}
+	case c.Dir != "" && c.Isolation != "":
+		return fmt.Errorf("isolation gives the agent a directory of its own: leave out cwd or isolation")
+	}
+	if _, err := permission.ParseMode(c.Mode); err != nil {
+		return err
+	}
+	if n, err := strconv.Atoi(c.Effort); c.Effort != "" && (err != nil || n <= 0) && !slices.Contains(efforts[:], c.Effort) {
+		return fmt.Errorf("effort is %q; use %s or a whole number", c.Effort, strings.Join(efforts[:], ", "))
+	}
+	return nil
+}
+
+var efforts = [...]string{"low", "medium", "high", "xhigh", "max"}
+
+// dir returns where the agent is to work: below its parent's directory or one of
+// those that the session was given, so that it has no more power than its parent.
+func (c SpawnCall) dir(parent transcript.Spec, more []string) (string, error) {
+	if c.Dir == "" {
+		return parent.Dir, nil
+	}
+	dir := filepath.Clean(c.Dir)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(parent.Dir, dir)
+	}
+	roots := append([]string{parent.Dir}, more...)
+	if !slices.ContainsFunc(roots, func(root string) bool { return within(dir, root) }) {
+		return "", &OutsideError{Dir: c.Dir, Dirs: roots}
+	}
+	return dir, nil
+}
+
+func within(dir, root string) bool {
+	rel, err := filepath.Rel(root, dir)
+	return err == nil && filepath.IsLocal(rel)
+}

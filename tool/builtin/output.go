@@ -1,0 +1,70 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/actorswarm/swarm/tool"
+)
+
+// maxTail is the most of a command's output that one look shows, in bytes: its
+// end.
+const maxTail = 30_000
+
+// Output implements Background.
+func (b *bashTool) Output(ctx context.Context, id string) (r tool.Result, known bool) {
+	t := b.task(id)
+	if t == nil {
+		return tool.Result{}, false
+	}
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+	}
+	info := t.snapshot()
+	text, err := tail(info.Output, maxTail)
+	if err != nil {
+		return failure(fmt.Errorf("read the output of %s: %w", id, err)), true
+	}
+	head := fmt.Sprintf("Background command %s: %s", id, info.State)
+	if info.State != TaskRunning {
+		head += fmt.Sprintf(", exit code %d", info.ExitCode)
+	}
+	if text == "" {
+		return tool.Result{Text: head + ". It has printed nothing.", Detail: bashDetail{TaskID: id, Path: info.Output}.encode()}, true
+	}
+	return tool.Result{Text: head + ". Output (all of it is in " + info.Output + "):\n" + text, Detail: bashDetail{TaskID: id, Path: info.Output}.encode()}, true
+}
+
+// task returns the background command of an id, or nil.
+func (b *bashTool) task(id string) *task {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, t := range b.tasks {
+		if t.info.ID == id { // the id never changes
+			return t
+		}
+	}
+	return nil
+}
+
+// tail returns the end of a file, at most n bytes of it.
+func tail(path string, n int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	from := max(info.Size()-n, 0)
+	raw, err := io.ReadAll(io.NewSectionReader(f, from, n))
+	if err != nil || from == 0 {
+		return string(raw), err
+	}
+	return fmt.Sprintf("(the first %d bytes are left out)\n%s", from, raw), nil
+}
