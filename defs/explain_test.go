@@ -131,8 +131,9 @@ func TestResolveToolsStepByStep(t *testing.T) {
 		{"7 to an empty list too", Definition{Tools: []string{}}, ToolOptions{MCP: []string{"mcp__own__a"}}, "mcp__own__a"},
 		{"7 and to one that resolves to nothing", Definition{Tools: []string{"nope"}}, ToolOptions{MCP: []string{"mcp__own__a"}}, "mcp__own__a"},
 		{"7 but not if denied", Definition{Tools: []string{"Read"}, DisallowedTools: []string{"mcp__own"}}, ToolOptions{MCP: []string{"mcp__own__a"}}, "Read"},
-		{"8 background loses what asks the user", Definition{}, ToolOptions{Background: true}, "Read Write Edit Bash Agent mcp__session__x"},
-		{"8 even if listed", Definition{Tools: []string{"Read", "AskUserQuestion"}}, ToolOptions{Background: true}, "Read"},
+		{"8 background loses what needs a terminal", Definition{}, ToolOptions{Background: true}, "Read Write Edit Bash Agent mcp__session__x"},
+		{"8 even if listed", Definition{Tools: []string{"Read", "ListAgents"}}, ToolOptions{Background: true}, "Read"},
+		{"8 but what asks the user stays if listed", Definition{Tools: []string{"Read", "AskUserQuestion"}}, ToolOptions{Background: true}, "Read AskUserQuestion"},
 	} {
 		got, err := ResolveTools(x.d, available, x.o)
 		if diff := cmp.Diff(x.want, strings.Join(got, " ")); err != nil || diff != "" {

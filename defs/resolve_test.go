@@ -11,7 +11,7 @@ import (
 )
 
 func TestResolveTools(t *testing.T) {
-	available := strings.Fields("Agent AskUserQuestion Bash Edit ExitPlanMode Glob Grep ListAgents Read SendMessage TaskCreate WebFetch Write mcp__git__log mcp__git__show mcp__github__pr")
+	available := strings.Fields("Agent AskUserQuestion Bash Edit EnterPlanMode ExitPlanMode Glob Grep ListAgents Read SendMessage TaskCreate WebFetch Write mcp__git__log mcp__git__show mcp__github__pr")
 	all := "Agent Bash Edit Glob Grep ListAgents Read SendMessage TaskCreate WebFetch Write mcp__git__log mcp__git__show mcp__github__pr"
 	for name, x := range map[string]struct {
 		d    Definition
@@ -23,7 +23,9 @@ func TestResolveTools(t *testing.T) {
 		"in the order available":         {Definition{Tools: []string{"Write", "Read"}}, ToolOptions{}, "Read Write"},
 		"unknown ones are dropped":       {Definition{Tools: []string{"Read", "search/codebase"}}, ToolOptions{}, "Read"},
 		"nothing resolves":               {Definition{Tools: []string{"search", "edit"}}, ToolOptions{}, "!"},
-		"only withheld ones":             {Definition{Tools: []string{"AskUserQuestion"}}, ToolOptions{}, "!"},
+		"only withheld ones":             {Definition{Tools: []string{"EnterPlanMode"}}, ToolOptions{}, "!"},
+		"questions only if listed":       {Definition{Tools: []string{"AskUserQuestion", "Read"}}, ToolOptions{}, "AskUserQuestion Read"},
+		"also from the background":       {Definition{Tools: []string{"AskUserQuestion", "Read"}}, ToolOptions{Background: true}, "AskUserQuestion Read"},
 		"deny wins":                      {Definition{Tools: []string{"Read", "Bash"}, DisallowedTools: []string{"Bash"}}, ToolOptions{}, "Read"},
 		"deny with a specifier":          {Definition{Tools: []string{"Read", "Bash"}, DisallowedTools: []string{"Bash(git push *)"}}, ToolOptions{}, "Read"},
 		"deny empties the list":          {Definition{Tools: []string{"Bash"}, DisallowedTools: []string{"Bash"}}, ToolOptions{}, ""},

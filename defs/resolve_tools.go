@@ -84,13 +84,17 @@ func names(entry, tool string) bool {
 	return !strings.Contains(strings.TrimPrefix(entry, "mcp__"), "__") && strings.HasPrefix(tool, entry+"__")
 }
 
-// withheld reports tools that a subagent does not get even if it lists them.
+// withheld reports tools that a subagent does not get even if it lists them. One
+// that lists AskUserQuestion gets it: what it asks reaches the user under its
+// name, however deep it is and also from the background.
 func withheld(d Definition, tool string, o ToolOptions) bool {
 	if o.Exact {
 		return false
 	}
 	switch name := ToolName(tool); name {
-	case "AskUserQuestion", "EndConversation", "EnterPlanMode", "ScheduleWakeup", "WaitForMcpServers", "Workflow":
+	case "AskUserQuestion":
+		return !slices.ContainsFunc(d.Tools, func(e string) bool { return ToolName(e) == name })
+	case "EndConversation", "EnterPlanMode", "ScheduleWakeup", "WaitForMcpServers", "Workflow":
 		return true
 	case "ExitPlanMode":
 		return d.PermissionMode != "plan"

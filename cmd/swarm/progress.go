@@ -60,7 +60,7 @@ func (p *progress) See(e event.Event) {
 		p.denied[f.Call.ID] = true
 		p.lines(e.Agent, cut(clean(describeCall(f.Call, p.dir)), maxCall)+" · denied: "+f.Reason)
 	case event.Asked:
-		p.asked(e.Agent, f.Question)
+		p.lines(e.Agent, askedLine(f.Question))
 	case event.BackingOff:
 		p.lines(e.Agent, backingOff(f.Backoff))
 	case event.Compacted:
@@ -92,13 +92,13 @@ func started(a event.Agent, f event.Started) string {
 	return join(what, firstLine(f.Prompt))
 }
 
-// asked says what an agent waits for, and how to answer from elsewhere.
-func (p *progress) asked(a event.Agent, q event.Question) {
+// askedLine says what an agent waits for, and how to answer from elsewhere.
+func askedLine(q event.Question) string {
 	verb, what := "allow", "asks to run "+q.Summary
 	if q.Kind == event.AsksAnswer {
 		verb, what = "answer", "asks: "+q.Summary
 	}
-	p.lines(a, cut(clean(what), maxCall)+" · swarm approvals "+verb+" "+q.ID)
+	return cut(clean(what), maxCall) + " · swarm approvals " + verb + " " + q.ID
 }
 
 func backingOff(b model.Backoff) string {

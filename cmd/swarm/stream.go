@@ -128,6 +128,9 @@ func (s *streamView) begin() {
 func (s *streamView) See(e event.Event) {
 	s.tally.See(e)
 	switch f := e.Fact.(type) {
+	case event.Asked:
+		s.begin()
+		s.write(noteLine{s.head("system", "informational"), label(e.Agent) + " " + askedLine(f.Question)})
 	case event.Delta, event.StateChanged, event.Requested:
 		return // not part of this format
 	case event.Answered:

@@ -69,20 +69,29 @@ func (t *Transcript) Consent(call string) (Consent, error) {
 }
 
 // Ask records that a person is asked about a call of the newest answer, and
-// until when. What was recorded before a restart stays and is returned.
+// until when; 0 is for ever. What was recorded before a restart stays. It
+// returns what counts when that is on disk.
 func (t *Transcript) Ask(call string, within time.Duration) (Consent, error) {
+	c, ticket, err := t.ask(call, within)
+	if err != nil || ticket == (journal.Ticket{}) {
+		return c, err // recorded before
+	}
+	return c, ticket.Wait()
+}
+
+func (t *Transcript) ask(call string, within time.Duration) (Consent, journal.Ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c, err := t.undone(call)
 	if err != nil || c.Consent.State != "" {
-		return consentOf(c), err
+		return consentOf(c), journal.Ticket{}, err
 	}
 	m := &consentMeta{Time: time.Now(), Call: call, State: ConsentAsked}
 	if within > 0 {
 		m.Expires = m.Time.Add(within)
 	}
-	_, err = t.add(kindConsent, m, nil)
-	return c.Consent, err
+	ticket, err := t.add(kindConsent, m, nil)
+	return c.Consent, ticket, err
 }
 
 func consentOf(c *CallState) Consent {
