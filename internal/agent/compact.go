@@ -75,7 +75,7 @@ func (g gauge) keep(d transcript.Draft, why transcript.Trigger) (keep int, ok bo
 	choices, least := []int{max(last, g.recent(d)), last}, g.window/8
 	switch {
 	case why == transcript.Manual:
-		choices, least = []int{last}, g.window/100
+		choices, least = []int{last}, min(g.window/100, 500) // who asks knows why
 	case why == transcript.Auto && g.free() < g.window/16:
 		least = g.window / 32
 		choices = append(choices, 0)

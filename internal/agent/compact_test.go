@@ -447,9 +447,9 @@ func TestACompactionOnDemand(t *testing.T) {
 // and results of any size.
 func TestNoRequestIsAboveItsShareWhateverComes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		n := &narrow{window: rapid.Int64Range(4_000, 20_000).Draw(rt, "window")}
-		size := rapid.IntRange(0, int(n.window)*5)
-		calls, asked := rapid.IntRange(0, 40).Draw(rt, "calls"), 0
+		n := &narrow{window: rapid.Int64Range(4_000, 10_000).Draw(rt, "window")}
+		size := rapid.IntRange(0, int(n.window)*4)
+		calls, asked := rapid.IntRange(0, 16).Draw(rt, "calls"), 0
 		n.say = func(*model.Request) (*model.Answer, error) {
 			blocks := []model.Block{model.Text(words(rapid.IntRange(5, 800).Draw(rt, "answer")))}
 			for range min(rapid.IntRange(0, 12).Draw(rt, "parallel"), calls-asked) {
@@ -459,7 +459,7 @@ func TestNoRequestIsAboveItsShareWhateverComes(t *testing.T) {
 			return modeltest.Answer(blocks...), nil
 		}
 		read := unit{tool.Spec{Name: "Read", ReadOnly: true}, func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Result{Text: strings.Repeat("a \"b\"\n", rapid.IntRange(0, 5_000).Draw(rt, "result"))}, nil
+			return tool.Result{Text: strings.Repeat("a \"b\"\n", rapid.IntRange(0, 3_000).Draw(rt, "result"))}, nil
 		}}
 		s, err := transcript.Open(t.Context(), t.TempDir(), "session", transcript.Options{
 			NoLines: true, Journal: journal.Options{FS: journaltest.New()},
