@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -359,4 +360,77 @@ func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
 			t.Errorf("ann is %+v", l)
 		}
 	})
+}
+
+// answering is a model made of what each attempt comes to.
+type answering func(ctx context.Context, attempt int) error
+
+func (a answering) under(g *model.Governor) model.Model {
+	return g.Govern(&attempts{do: a})
+}
+
+type attempts struct {
+	do answering
+	n  atomic.Int32
+}
+
+func (a *attempts) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		switch err := a.do(ctx, int(a.n.Add(1))); {
+		case ctx.Err() != nil:
+			yield(model.Event{}, model.Cancelled(ctx))
+		case err != nil:
+			yield(model.Event{}, err)
+		default:
+			yield(model.Event{Kind: model.Finished, Answer: say("at last")}, nil)
+		}
+	}
+}
+
+// The deadline is for the request with all its retries, and a rate limit costs
+// it nothing.
+func TestADeadlineHoldsOverRetriesAndNotForRateLimits(t *testing.T) {
+	pause := func(ctx context.Context, d time.Duration) {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
+	for name, c := range map[string]struct {
+		model answering
+		want  transcript.Outcome
+		after time.Duration // and a little
+	}{
+		"silent attempts": {func(ctx context.Context, _ int) error {
+			pause(ctx, 2*time.Minute)
+			return &model.Error{Kind: model.Network, Message: "nothing came for too long"}
+		}, transcript.TimedOut, 5 * time.Minute},
+		"rate limits": {func(_ context.Context, attempt int) error {
+			if attempt < 4 {
+				return model.NewError(429, "rate_limit_error", "", 10*time.Minute)
+			}
+			return nil
+		}, transcript.Completed, 30 * time.Minute},
+		"overload and then silence": {func(ctx context.Context, attempt int) error {
+			if attempt == 1 {
+				return model.NewError(529, "overloaded_error", "", 10*time.Minute)
+			}
+			pause(ctx, time.Hour)
+			return nil
+		}, transcript.TimedOut, 15 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNode(t, t.TempDir(), c.model.under(model.NewGovernor(model.GovernorOptions{})), nodeOptions{})
+				defer n.End(t)
+				n.Begin(t)
+				begin(t, n)
+				time.Sleep(time.Hour + time.Minute)
+				l := n.Lead.Life()
+				if took := l.Active.Sub(l.Spec.Born); l.TurnOpen || l.Outcome != c.want || took < c.after || took > c.after+4*time.Minute {
+					t.Errorf("after %v: %+v", took, l)
+				}
+			})
+		})
+	}
 }
