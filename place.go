@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/actorswarm/swarm/actors"
 )
 
 // Info is what is known of a session without opening it.
@@ -30,8 +32,10 @@ type Info struct {
 	Deny     []string `json:"deny,omitempty"`
 	Granted  []string `json:"granted,omitempty"` // allow rules that answers for always have added
 	MaxTurns int      `json:"max_turns,omitempty"`
-	Agents   string   `json:"agents,omitempty"`
-	System   string   `json:"system,omitempty"`
+	// Deadlines are those that were given; the rest are the defaults.
+	Deadlines actors.Deadlines `json:"deadlines,omitzero"`
+	Agents    string           `json:"agents,omitempty"`
+	System    string           `json:"system,omitempty"`
 
 	AddDirs    []string `json:"add_dirs,omitempty"`
 	PluginDirs []string `json:"plugin_dirs,omitempty"`

@@ -102,7 +102,7 @@ func (o *Options) place() (Info, error) {
 	info := Info{
 		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
-		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs,
+		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
 	}
 	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
 		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
@@ -122,7 +122,9 @@ func (o *Options) inherit(i *Info) {
 	if o.MaxTurns == 0 {
 		o.MaxTurns = i.MaxTurns
 	}
-	i.Model, i.Mode, i.MaxTurns = o.Model, o.Mode, o.MaxTurns // kept for the next time
+	o.Policy.Deadlines = o.Policy.Deadlines.Or(i.Deadlines)
+	// Kept for the next time.
+	i.Model, i.Mode, i.MaxTurns, i.Deadlines = o.Model, o.Mode, o.MaxTurns, o.Policy.Deadlines
 }
 
 // read loads what the session is made of before anything is started.

@@ -45,7 +45,8 @@
 //   - The watchdog looks at progress. A turn in which a request, an answer, a tool
 //     call or the whole stands still for its deadline ends as timed out, with what
 //     was said so far; a kept connection is no progress, and a wait that the API
-//     asked for no standstill (TestADeadlineEndsWhatStandsStillAndNothingElse).
+//     asked for no standstill (TestADeadlineEndsWhatStandsStillAndNothingElse,
+//     TestADeadlineHoldsOverRetriesAndNotForRateLimits).
 //
 //   - A state has a fact behind it: what Status says follows from what the agent
 //     did, never from time (TestStateFollowsFromTheFacts).

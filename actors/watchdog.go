@@ -19,18 +19,26 @@ type Deadlines struct {
 	// Start is the time from a request's leaving to the first piece of its
 	// answer, over all its attempts; 0 = 5 min. A model that hides its thinking is
 	// silent for minutes.
-	Start time.Duration
+	Start time.Duration `json:"start,omitempty"`
 	// Gap is the time between two pieces of an answer; 0 = 5 min, which leaves
 	// room for one connection that went silent and was replaced after 2 min.
-	Gap time.Duration
+	Gap time.Duration `json:"gap,omitempty"`
 	// Tool is the time of one tool call; 0 = 15 min, as a command may take 10.
 	// Calls that wait for agents have none: those agents have their own. Nor has
 	// a question to a person.
-	Tool time.Duration
+	Tool time.Duration `json:"tool,omitempty"`
 	// Run is the time of a turn from when it has a place among the running, with
 	// all its waits but those for a person; 0 = 2 h, and none for the lead, whose
 	// turn lasts as long as the work of its team.
-	Run time.Duration
+	Run time.Duration `json:"run,omitempty"`
+}
+
+// Or returns d with what it leaves to the defaults taken from other.
+func (d Deadlines) Or(other Deadlines) Deadlines {
+	return Deadlines{
+		Start: cmp.Or(d.Start, other.Start), Gap: cmp.Or(d.Gap, other.Gap),
+		Tool: cmp.Or(d.Tool, other.Tool), Run: cmp.Or(d.Run, other.Run),
+	}
 }
 
 // of returns the deadlines of an agent in a role; what is not positive is none.
@@ -38,10 +46,7 @@ func (d Deadlines) of(r transcript.Role) Deadlines {
 	if r == transcript.Lead {
 		d.Run = cmp.Or(d.Run, -1)
 	}
-	return Deadlines{
-		Start: cmp.Or(d.Start, 5*time.Minute), Gap: cmp.Or(d.Gap, 5*time.Minute),
-		Tool: cmp.Or(d.Tool, 15*time.Minute), Run: cmp.Or(d.Run, 2*time.Hour),
-	}
+	return d.Or(Deadlines{Start: 5 * time.Minute, Gap: 5 * time.Minute, Tool: 15 * time.Minute, Run: 2 * time.Hour})
 }
 
 // ParseDeadline reads a deadline as people write it: 90s, 5m, 2h, or off.
