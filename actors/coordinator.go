@@ -120,15 +120,15 @@ type Coordinator struct {
 	reviving sync.Mutex
 
 	mu      sync.Mutex
-	hosts   map[mailbox.AgentID]*host             // guarded by mu
-	names   map[string]mailbox.AgentID            // guarded by mu; lower case
-	calls   map[callKey]mailbox.AgentID           // guarded by mu; which agent a tool call made or woke
-	staff   map[mailbox.AgentID][]mailbox.AgentID // by whom they work or worked for; guarded by mu
-	born    map[mailbox.AgentID]defs.Definition   // of agents before their first turn; guarded by mu
-	parked  map[mailbox.AgentID]string            // why agents without a host have none; guarded by mu
-	made    int                                   // agents so far; guarded by mu
-	closed  bool                                  // guarded by mu
-	changed chan struct{}                         // closed and replaced when an agent may have gone quiet; guarded by mu
+	hosts   map[mailbox.AgentID]*host                        // guarded by mu
+	names   map[string]mailbox.AgentID                       // guarded by mu; lower case
+	calls   map[callKey]mailbox.AgentID                      // guarded by mu; which agent a tool call made or woke
+	staff   map[mailbox.AgentID]map[mailbox.AgentID]struct{} // by whom they work or worked for; guarded by mu
+	born    map[mailbox.AgentID]defs.Definition              // of agents before their first turn; guarded by mu
+	parked  map[mailbox.AgentID]string                       // why agents without a host have none; guarded by mu
+	made    int                                              // agents so far; guarded by mu
+	closed  bool                                             // guarded by mu
+	changed chan struct{}                                    // closed and replaced when an agent may have gone quiet; guarded by mu
 }
 
 // New returns a coordinator for the agents in o.Store. They can be found at
@@ -141,7 +141,7 @@ func New(o Options) *Coordinator {
 		hosts:   map[mailbox.AgentID]*host{},
 		names:   map[string]mailbox.AgentID{},
 		calls:   map[callKey]mailbox.AgentID{},
-		staff:   map[mailbox.AgentID][]mailbox.AgentID{},
+		staff:   map[mailbox.AgentID]map[mailbox.AgentID]struct{}{},
 		born:    map[mailbox.AgentID]defs.Definition{},
 		parked:  map[mailbox.AgentID]string{},
 		changed: make(chan struct{}),

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +59,11 @@ func (c *Coordinator) index(l transcript.Life) {
 // employLocked notes that an agent works for another, by a tool call if there is
 // one. mu is held.
 func (c *Coordinator) employLocked(w transcript.Waking, id mailbox.AgentID) {
-	if w.By != "" && !slices.Contains(c.staff[w.By], id) {
-		c.staff[w.By] = append(c.staff[w.By], id)
+	if w.By != "" {
+		if c.staff[w.By] == nil {
+			c.staff[w.By] = map[mailbox.AgentID]struct{}{}
+		}
+		c.staff[w.By][id] = struct{}{}
 	}
 	if w.Call != "" {
 		c.calls[callKey{w.By, w.Answer, w.Call}] = id

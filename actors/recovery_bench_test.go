@@ -67,7 +67,7 @@ func killedTree(b *testing.B, dir string) {
 		},
 	})
 	living := b.TempDir()
-	n := actorstest.New(b, living, m, nodeOptions{Tools: []tool.Tool{work}, Policy: actors.Policy{MaxConcurrent: treeChildren}})
+	n := actorstest.New(b, living, m, nodeOptions{Tools: []tool.Tool{work}, Policy: actors.Policy{MaxConcurrent: treeChildren, MaxSpawnRate: -1}})
 	n.Begin(b)
 	must(b, n.Lead.Prompt("user", "go"))
 	n.Look(actors.LeadID)

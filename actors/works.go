@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/actorswarm/swarm/internal/agent"
@@ -67,7 +68,7 @@ func (c *Coordinator) isBelow(id, top mailbox.AgentID) bool {
 // workers returns the agents that work for another, ended ones included.
 func (c *Coordinator) workers(id mailbox.AgentID) []*transcript.Transcript {
 	c.mu.Lock()
-	ids := slices.Clone(c.staff[id])
+	ids := slices.Sorted(maps.Keys(c.staff[id]))
 	c.mu.Unlock()
 	var all []*transcript.Transcript
 	for _, kid := range ids {
