@@ -270,6 +270,30 @@ func TestWithoutATerminalSwarmAloneHelps(t *testing.T) {
 	}
 }
 
+// A question of an agent's own is answered in place too.
+func TestAQuestionIsAnsweredInPlace(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, map[string]string{"s.yaml": `rules:
+  - when: {agent: lead, step: 0}
+    say:
+      calls:
+        - tool: AskUserQuestion
+          input: {questions: [{question: "Which database?", header: DB, multiSelect: false, options: [{label: Postgres, description: large}, {label: SQLite, description: small}]}]}
+  - when: {agent: lead, after: AskUserQuestion}
+    say: {text: 'You said {{lastResult "AskUserQuestion" | lines | tail 1 | join ""}}.'}
+`})
+	p := openWindow(l, 120, 40, "swarm --model script:s.yaml --session-id one")
+	p.until("one · s.yaml")
+	p.types("go")
+	p.until("● lead", "? lead asks: Which database?", "1 Postgres · large", "2 SQLite · small", "answer with a number")
+	p.types("2")
+	p.until("answered: SQLite", "You said   SQLite.")
+	p.leave()
+	if all := p.all(); strings.Contains(all, "? lead asks") || len(live(all)) > 0 {
+		t.Errorf("something of what was drawn is left:\n%s", all)
+	}
+}
+
 const permitting = `rules:
   - when: {agent: lead, text: 'ask'}
     say: {calls: [{tool: Agent, input: {name: bob, description: d, prompt: write it}}]}
@@ -305,4 +329,7 @@ func TestPermissionIsAskedForInPlace(t *testing.T) {
 	p.types("@bob what did you see?")
 	p.until("bob: bob saw: ", "not today")
 	p.leave()
+	if all := p.all(); strings.Contains(all, "? bob asks") || len(live(all)) > 0 {
+		t.Errorf("something of what was drawn is left:\n%s", all)
+	}
 }

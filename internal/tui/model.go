@@ -64,12 +64,16 @@ type screen struct {
 // prompt stands before the first line of the input.
 const prompt = "› "
 
-// most is the largest number of rows that the input takes.
-const most = 6
+// most is the largest number of rows that the input takes on the screen, and
+// maxRows the one that it can hold.
+const (
+	most    = 6
+	maxRows = 10_000
+)
 
 func newScreen(ctx context.Context, s Session, o Options, h *history) *screen {
 	in := textarea.New()
-	in.ShowLineNumbers, in.CharLimit, in.MaxHeight = false, 0, most
+	in.ShowLineNumbers, in.CharLimit, in.MaxHeight, in.MaxContentHeight = false, 0, most, maxRows
 	in.SetPromptFunc(2, func(p textarea.PromptInfo) string {
 		if p.LineNumber == 0 {
 			return prompt
@@ -108,7 +112,7 @@ func (m *screen) update(msg tea.Msg) tea.Cmd {
 		m.notice = ""
 		return m.key(msg)
 	case tea.PasteMsg:
-		m.input.InsertString(term.CleanLines(strings.ReplaceAll(strings.ReplaceAll(msg.Content, "\r\n", "\n"), "\r", "\n")))
+		m.paste(msg.Content)
 	case interrupt:
 		return m.ctrlC()
 	case happened:
@@ -170,6 +174,16 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.edit(k)
 	}
 	return nil
+}
+
+// paste puts a text into the line as a whole, or not at all.
+func (m *screen) paste(text string) {
+	text = term.CleanLines(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
+	if len(term.Fold(m.input.Value()+text, max(m.width-3, 1))) > maxRows/2 {
+		m.notice = "the text is too long for the input; write it to a file and name the file"
+		return
+	}
+	m.input.InsertString(text)
 }
 
 func (m *screen) edit(msg tea.Msg) (cmd tea.Cmd) {

@@ -218,6 +218,42 @@ func TestLinesAreSentInTheirOrder(t *testing.T) {
 	}
 }
 
+// A long text goes in whole, or not at all.
+func TestALongPasteIsNotCut(t *testing.T) {
+	d := newDesk(t, &fake{})
+	text := strings.TrimSuffix(strings.Repeat("a line of the text\n", 2000), "\n")
+	d.types("see: ")
+	d.send(tea.PasteMsg{Content: text})
+	if rows := d.m.input.Height(); rows != most {
+		t.Errorf("the input takes %d rows", rows)
+	}
+	d.send(tea.PasteMsg{Content: strings.Repeat(text, 10)})
+	if !strings.Contains(d.m.notice, "too long") {
+		t.Errorf("the notice is %q", d.m.notice)
+	}
+	d.keys("enter")
+	d.wants("say see: " + text)
+	for range 2 * most {
+		d.types("x")
+		d.keys("alt+enter")
+	}
+	if n := d.m.input.LineCount(); n != 2*most+1 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// Law: it owns no agent.
+func TestLeavingDoesNothingToAnyAgent(t *testing.T) {
+	for _, keys := range [][]string{{"ctrl+c", "ctrl+c"}, {"ctrl+d"}} {
+		d := newDesk(t, &fake{works: true, rows: []Row{{ID: "lead", Working: true}}})
+		d.keys(keys...)
+		if !d.quit {
+			t.Errorf("%q does not leave", keys)
+		}
+		d.wants()
+	}
+}
+
 // Law: consent is never an accident.
 func TestALineThatWasBegunBeforeTheQuestionIsNotItsAnswer(t *testing.T) {
 	d := newDesk(t, &fake{})
