@@ -104,6 +104,9 @@ func (s *Session) SetModel(name string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.affords(name); err != nil {
+		return err
+	}
 	spec := lead.Spec()
 	if err := lead.Amend(name, spec.Mode, spec.MaxTurns); err != nil {
 		return err

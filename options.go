@@ -49,6 +49,9 @@ type Options struct {
 	Allow, Deny []string
 	// MaxTurns limits the model requests of one run of the lead; 0 is no limit.
 	MaxTurns int
+	// Budget limits what all agents of the session use together, over all its
+	// runs. A request that does not fit is not sent. A kept session keeps it.
+	Budget Limits
 	// Attended says that somebody is there to answer Questions. Elsewhere what
 	// would be asked is refused at once, unless AskTimeout says how long it waits.
 	Attended bool

@@ -22,12 +22,16 @@ type kept struct {
 }
 
 func openKept(ctx context.Context, info Info, o transcript.Options) (*kept, error) {
+	prices, err := readPrices(info.stateDir())
+	if err != nil {
+		return nil, err
+	}
 	store, err := transcript.Open(ctx, info.Path, info.ID, o)
 	if err != nil {
 		return nil, err
 	}
 	k := &kept{store: store}
-	k.agents = actors.New(actors.Options{Store: store, Events: &k.bus, Logger: slog.New(slog.DiscardHandler)})
+	k.agents = actors.New(actors.Options{Store: store, Events: &k.bus, Prices: prices, Logger: slog.New(slog.DiscardHandler)})
 	return k, nil
 }
 

@@ -36,10 +36,15 @@ type Info struct {
 	Deadlines actors.Deadlines `json:"deadlines,omitzero"`
 	Agents    string           `json:"agents,omitempty"`
 	System    string           `json:"system,omitempty"`
+	Budget    Limits           `json:"budget,omitzero"`
+	PerChild  Limits           `json:"child_budget,omitzero"`
 
 	AddDirs    []string `json:"add_dirs,omitempty"`
 	PluginDirs []string `json:"plugin_dirs,omitempty"`
 }
+
+// stateDir returns the directory under which the session is kept.
+func (i Info) stateDir() string { return filepath.Dir(filepath.Dir(filepath.Dir(i.Path))) }
 
 const infoFile = "session.json"
 

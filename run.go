@@ -15,12 +15,14 @@ import (
 // Result is what a run of the lead came to.
 type Result struct {
 	Session string
-	Text    string                 // of the lead's last turn
-	Outcome transcript.Outcome     // of the lead's last turn
-	Reason  string                 // why, unless completed
-	Steps   int                    // model answers of the lead in this run
-	Usage   model.Usage            // of the lead in this run
-	Tree    map[string]model.Usage // by model, of all agents so far
+	Text    string              // of the lead's last turn
+	Outcome transcript.Outcome  // of the lead's last turn
+	Reason  string              // why, unless completed
+	Steps   int                 // model answers of the lead in this run
+	Usage   model.Usage         // of the lead in this run
+	Tree    map[string]ModelUse // by exact model id, of all agents so far
+	Cost    Cost                // of all agents so far
+	Agents  int                 // so far, the lead included
 	Took    time.Duration
 }
 
@@ -115,19 +117,11 @@ func (s *Session) result(lead *transcript.Transcript, before transcript.Life, to
 	now := lead.Life()
 	r := Result{
 		Session: s.info.ID, Text: now.Result, Outcome: now.Outcome, Reason: now.Reason,
-		Steps: now.Steps - before.Steps, Took: took, Tree: map[string]model.Usage{},
-		Usage: model.Usage{
-			InputTokens:              now.Usage.InputTokens - before.Usage.InputTokens,
-			OutputTokens:             now.Usage.OutputTokens - before.Usage.OutputTokens,
-			CacheCreationInputTokens: now.Usage.CacheCreationInputTokens - before.Usage.CacheCreationInputTokens,
-			CacheReadInputTokens:     now.Usage.CacheReadInputTokens - before.Usage.CacheReadInputTokens,
-		},
+		Steps: now.Steps - before.Steps, Took: took, Usage: minus(now, before),
 	}
-	for _, a := range s.agents.Status() {
-		if id := a.Life.Spec.Model; id != "" {
-			r.Tree[id] = r.Tree[id].Add(a.Life.Usage)
-		}
-	}
+	all := s.agents.Status()
+	r.Tree, r.Cost = byModel(all, s.prices)
+	r.Agents = len(all) - 1 // the user is none
 	return r
 }
 
@@ -139,10 +133,16 @@ func (s *Session) lead() (*transcript.Transcript, error) {
 	s.leading.Lock()
 	defer s.leading.Unlock()
 	if t, ok := s.store.Get(actors.LeadID); ok {
-		return t, s.amend(t)
+		if err := s.amend(t); err != nil {
+			return nil, err
+		}
+		return t, s.affords(t.Spec().Model)
 	}
 	id, err := s.models.settle(s.opts.Model)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.affords(id); err != nil {
 		return nil, err
 	}
 	t, wait, err := s.store.Create(transcript.Spec{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -103,6 +102,7 @@ func (o *Options) place() (Info, error) {
 		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
 		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
+		Budget: o.Budget, PerChild: o.Policy.ChildBudget,
 	}
 	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
 		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
@@ -122,9 +122,11 @@ func (o *Options) inherit(i *Info) {
 	if o.MaxTurns == 0 {
 		o.MaxTurns = i.MaxTurns
 	}
+	o.Budget, o.Policy.ChildBudget = o.Budget.Or(i.Budget), o.Policy.ChildBudget.Or(i.PerChild)
 	o.Policy.Deadlines = o.Policy.Deadlines.Or(i.Deadlines)
 	// Kept for the next time.
 	i.Model, i.Mode, i.MaxTurns, i.Deadlines = o.Model, o.Mode, o.MaxTurns, o.Policy.Deadlines
+	i.Budget, i.PerChild = o.Budget, o.Policy.ChildBudget
 }
 
 // read loads what the session is made of before anything is started.
@@ -143,23 +145,9 @@ func (s *Session) read() (err error) {
 	if err := s.readDefinitions(); err != nil {
 		return err
 	}
-	if err := s.readPrices(); err != nil {
-		return err
-	}
 	s.models = newModels(s.opts)
-	return nil
-}
-
-// readPrices reads the table of models.
-func (s *Session) readPrices() (err error) {
-	s.prices, err = price.Load(filepath.Join(s.opts.StateDir, "models.yaml"))
-	switch {
-	case errors.As(err, new(*fs.PathError)):
-		return stateError(s.opts.StateDir, err)
-	case err != nil:
-		return &OptionError{err}
-	}
-	return nil
+	s.prices, err = readPrices(s.opts.StateDir)
+	return err
 }
 
 func parseRules(texts []string, source string) ([]permission.Rule, error) {
@@ -178,6 +166,7 @@ func parseRules(texts []string, source string) ([]permission.Rule, error) {
 func (s *Session) openStore(ctx context.Context) (err error) {
 	s.store, err = transcript.Open(ctx, s.info.Path, s.info.ID, transcript.Options{
 		Journal: journal.Options{FS: s.opts.disk},
+		Prices:  s.prices,
 		Settled: s.settled,
 		Arrived: s.arrived,
 	})
@@ -197,6 +186,7 @@ func (s *Session) start(ctx context.Context) error {
 		Store: s.store, Policy: s.policy(), Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
 		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Logger: s.opts.Logger,
+		Budget: s.opts.Budget, Prices: s.prices,
 	})
 	s.roster = team.NewRoster(s.agents)
 	if err := s.seedUser(); err != nil {

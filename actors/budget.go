@@ -200,6 +200,18 @@ func (c *Coordinator) admitSpawn(ctx context.Context, spec transcript.Spec) erro
 	return c.spawns.Wait(ctx)
 }
 
+// Priced says whether the limits of money that an agent counts in can be kept
+// with a model, after what was used before. The error is a *budget.UnpricedError.
+func (c *Coordinator) Priced(name string, id mailbox.AgentID) error {
+	if err := c.accounts.unpriced(c.opts.Store.All()); err != nil {
+		return err
+	}
+	if err := c.Afford(name, id); errors.As(err, new(*budget.UnpricedError)) {
+		return err
+	}
+	return nil
+}
+
 // Afford says whether the budgets that an agent counts in allow a request to a
 // model. The error is a *budget.OverError or a *budget.UnpricedError.
 func (c *Coordinator) Afford(name string, id mailbox.AgentID) error {

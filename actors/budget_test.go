@@ -261,7 +261,7 @@ func TestMoneyIsALimitAndUnknownPricesAreRefused(t *testing.T) {
 	}), actorstest.Options{Prices: price.List()})
 	free.Begin(t)
 	free.Say(t, "go")
-	if s := free.Status()[0]; !s.Cost.Unknown || s.Cost.String() != "?" {
+	if s := free.Status()[0]; !s.Cost.Unknown || s.Cost.String() != "$?" {
 		t.Errorf("a model without a price has cost %v", s.Cost)
 	}
 }

@@ -19,6 +19,7 @@ type runFlags struct {
 	deadlines              deadlineFlags
 	prompts                string
 	askTimeout             time.Duration
+	budget                 budgetFlags
 	resume, sessionID      string
 	dir, listen            string
 	input                  string
@@ -60,6 +61,7 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 	fs.DurationVar(&f.askTimeout, "ask-timeout", 0, "wait so `long` for swarm approvals, then refuse, such as 10m")
 	fs.IntVar(&f.maxTurns, "max-turns", 0, "at most this `number` of model requests of the lead (0: no limit)")
 	f.deadlines.add(fs)
+	f.budget.add(fs)
 	fs.StringVar(&f.dir, "dir", "", "the `directory` to work in (default: the working directory)")
 	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a further `directory` that agents may work in, with its .claude/agents")
 	fs.StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a `plugin` to load that no settings enable")
@@ -124,6 +126,7 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, Getenv: a.env,
 	}
 	o.Policy.Deadlines = f.deadlines.Deadlines
+	o.Budget, o.Policy.ChildBudget = f.budget.all, f.budget.child
 	if file, ok := strings.CutPrefix(o.Model, "script:"); ok {
 		// The session keeps the name and may be resumed from elsewhere.
 		path, err := filepath.Abs(file)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -36,9 +37,10 @@ func testStream(out *bytes.Buffer, forward bool) *streamView {
 
 func goodEnd() verdict {
 	u := model.Usage{InputTokens: 8000, OutputTokens: 200, CacheReadInputTokens: 7}
+	cost := swarm.Cost{USD: swarm.Dollar * 18 / 1000}
 	return verdict{Result: swarm.Result{
 		Session: "one", Text: "All is <well>.", Outcome: "completed", Steps: 2, Usage: u,
-		Tree: map[string]model.Usage{"sonnet": u}, Took: 5 * time.Second,
+		Tree: map[string]swarm.ModelUse{"claude-sonnet-5-5": {Usage: u, Cost: cost}}, Cost: cost, Agents: 3, Took: 5 * time.Second,
 	}}
 }
 
@@ -158,7 +160,7 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	if err := j.Finish(goodEnd()); err == nil {
 		t.Error("json: no error")
 	}
-	x := &textView{answer: fullDisk{}}
+	x := &textView{progress: newProgress(screen{out: io.Discard}, "", false), answer: fullDisk{}}
 	if err := x.Finish(goodEnd()); err == nil {
 		t.Error("text: no error")
 	}

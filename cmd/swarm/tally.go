@@ -46,8 +46,8 @@ func (t *tally) See(e event.Event) {
 	}
 }
 
-// resultLine is the result object of the json and stream-json formats. What a
-// run costs is not known here and therefore not in it.
+// resultLine is the result object of the json and stream-json formats. Costs are
+// in dollars, and null when a model without a price was used.
 type resultLine struct {
 	Type       string                `json:"type"`
 	Subtype    string                `json:"subtype"`
@@ -60,6 +60,7 @@ type resultLine struct {
 	StopReason *string               `json:"stop_reason"`
 	Terminal   string                `json:"terminal_reason,omitempty"`
 	Session    string                `json:"session_id"`
+	Cost       swarm.Cost            `json:"total_cost_usd"`
 	Usage      model.Usage           `json:"usage"`
 	ModelUsage map[string]modelUsage `json:"modelUsage"`
 	Denials    []denial              `json:"permission_denials"`
@@ -67,23 +68,24 @@ type resultLine struct {
 }
 
 type modelUsage struct {
-	Input      int64 `json:"inputTokens"`
-	Output     int64 `json:"outputTokens"`
-	CacheRead  int64 `json:"cacheReadInputTokens"`
-	CacheWrite int64 `json:"cacheCreationInputTokens"`
+	Input      int64      `json:"inputTokens"`
+	Output     int64      `json:"outputTokens"`
+	CacheRead  int64      `json:"cacheReadInputTokens"`
+	CacheWrite int64      `json:"cacheCreationInputTokens"`
+	Cost       swarm.Cost `json:"costUSD"`
 }
 
 func (t *tally) result(v verdict) resultLine {
 	r := resultLine{
 		Type: "result", Subtype: "success", Session: v.Session, UUID: newUUID(),
 		DurationMS: v.Took.Milliseconds(), APIMS: t.waited.Milliseconds(), Turns: v.Steps,
-		Usage: v.Usage, ModelUsage: map[string]modelUsage{}, Denials: t.denials,
+		Usage: v.Usage, Cost: v.Cost, ModelUsage: map[string]modelUsage{}, Denials: t.denials,
 	}
 	if t.stop != "" {
 		r.StopReason = &t.stop
 	}
 	for name, u := range v.Tree {
-		r.ModelUsage[name] = modelUsage{u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens}
+		r.ModelUsage[name] = modelUsage{u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.Cost}
 	}
 	switch {
 	case v.Err == nil && v.Outcome == "completed":
@@ -91,6 +93,8 @@ func (t *tally) result(v verdict) resultLine {
 		return r
 	case v.Err == nil && v.Outcome == "max_turns":
 		r.Subtype, r.Terminal = "error_max_turns", "max_turns"
+	case v.Err == nil && v.Outcome == "over_budget":
+		r.Subtype, r.Terminal = "error_max_budget_usd", "budget_exhausted"
 	default:
 		r.Subtype = "error_during_execution"
 		if v.Outcome == "interrupted" || errors.Is(v.Err, swarm.ErrInterrupted) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/model"
 )
 
 // textView shows progress on standard error and the answer on standard output.
@@ -26,9 +27,22 @@ func (a *app) newView(s *swarm.Session, show showFlags, unread func()) view {
 	return &textView{progress: newProgress(newScreen(a.err, a.env), s.Info().Dir, show.verbose), answer: a.out}
 }
 
+// sum tells what the session has used so far.
+func (t *textView) sum(v verdict) {
+	var all model.Usage
+	for _, u := range v.Tree {
+		all = all.Add(u.Usage)
+	}
+	if all == (model.Usage{}) {
+		return
+	}
+	fmt.Fprintf(t.out, "in all    %s · %s tokens %v · %s\n", plural(v.Agents, "agent"), tokens(all), v.Cost, span(v.Took))
+}
+
 // Finish prints the answer. On a terminal it is cleaned of what could act on
 // the terminal; a file gets it as it is.
 func (t *textView) Finish(v verdict) error {
+	t.sum(v)
 	text := strings.TrimRight(v.Text, "\n")
 	if text == "" {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -31,6 +32,10 @@ type psAgent struct {
 	Steps    int             `json:"steps"`
 	ToolUses int             `json:"tool_uses"`
 	Usage    model.Usage     `json:"usage"`
+	Cost     swarm.Cost      `json:"cost_usd"` // null: unknown
+	// SubtreeTokens and SubtreeCost are of the agent and all below it.
+	SubtreeTokens int64      `json:"subtree_tokens"`
+	SubtreeCost   swarm.Cost `json:"subtree_cost_usd"`
 }
 
 func agentRow(s actors.Status) psAgent {
@@ -40,7 +45,7 @@ func agentRow(s actors.Status) psAgent {
 		Parent: spec.Parent, Model: spec.Model, State: s.State.Name, Detail: s.State.Detail, Since: s.State.Since,
 		Progress: s.State.Progress,
 		Born:     spec.Born, Running: s.Running, Closed: l.Closed, Unread: s.Unread, Turns: l.Turns, Steps: l.Steps, ToolUses: l.ToolUses,
-		Usage: l.Usage,
+		Usage: l.Usage, Cost: s.Cost, SubtreeTokens: s.Subtree.Usage.Total(), SubtreeCost: s.Subtree.Cost,
 	}
 }
 
@@ -106,7 +111,7 @@ func (p psAgent) state() string {
 }
 
 func (t *treeWriter) about(p psAgent) string {
-	parts := []string{p.state() + " " + span(t.now.Sub(p.Since)), plural(p.Steps, "step"), tokens(p.Usage) + " tokens"}
+	parts := []string{p.state() + " " + span(t.now.Sub(p.Since)), plural(p.Steps, "step"), p.used()}
 	if age := t.now.Sub(p.Progress); p.moves() && age >= quietFor {
 		parts = append(parts, "no progress for "+span(age))
 	}
@@ -117,6 +122,22 @@ func (t *treeWriter) about(p psAgent) string {
 		parts = append(parts, p.Type)
 	}
 	return strings.Join(parts, " · ")
+}
+
+// used tells the tokens and the money of the agent, and behind a slash those of
+// it and all below it.
+func (p psAgent) used() string {
+	own, cost := tokens(p.Usage), p.Cost.String()
+	if p.SubtreeTokens == 0 {
+		return own + " tokens"
+	}
+	if p.SubtreeTokens == p.Usage.Total() {
+		return own + " tokens " + cost
+	}
+	if cost != p.SubtreeCost.String() {
+		cost += "/" + p.SubtreeCost.String()
+	}
+	return own + "/" + number(p.SubtreeTokens) + " tokens " + cost
 }
 
 // quietFor is how old the last progress of an agent at work is when it is told.

@@ -134,5 +134,9 @@ func (a *app) conclude(v view, ctl *control, r verdict) error {
 	case r.Outcome == "completed":
 		return nil
 	}
-	return fmt.Errorf("the lead's turn ended early (%s): %s; go on with: swarm resume %s", r.Outcome, reasonOf(r.Reason), r.Session)
+	higher := ""
+	if r.Outcome == "over_budget" {
+		higher = " and a higher limit, such as --max-budget-usd"
+	}
+	return fmt.Errorf("the lead's turn ended early (%s): %s; go on with: swarm resume %s%s", r.Outcome, reasonOf(r.Reason), r.Session, higher)
 }

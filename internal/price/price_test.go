@@ -18,7 +18,7 @@ func TestUnknownIsUnknown(t *testing.T) {
 		if p, ok := list.Of(id); ok {
 			t.Errorf("%q has the price %+v, which is a guess", id, p)
 		}
-		if c := list.Cost(model.Usage{InputTokens: 1}, id); !c.Unknown || c.String() != "?" {
+		if c := list.Cost(model.Usage{InputTokens: 1}, id); !c.Unknown || c.String() != "$?" {
 			t.Errorf("a token of %q costs %v", id, c)
 		}
 		if w := list.Window(id); w != 0 {

@@ -61,10 +61,10 @@ type Cost struct {
 // Add returns the sum of two costs; it is unknown when one of them is.
 func (c Cost) Add(d Cost) Cost { return Cost{c.USD + d.USD, c.Unknown || d.Unknown} }
 
-// String writes the cost for people, an unknown one as "?".
+// String writes the cost for people, an unknown one as "$?".
 func (c Cost) String() string {
 	if c.Unknown {
-		return "?"
+		return "$?"
 	}
 	return c.USD.String()
 }

@@ -1,0 +1,85 @@
+package swarm
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/model"
+)
+
+// Limits bound what agents may use together; a zero field is no limit. Money is
+// a multiple of Dollar.
+type Limits = budget.Limits
+
+// USD is an amount of money.
+type USD = price.USD
+
+// Cost is what something has cost, as far as that is known.
+type Cost = price.Cost
+
+// Dollar is one US dollar.
+const Dollar = price.Dollar
+
+// ParseUSD reads an amount such as 5, 0.25 or $1,000.
+func ParseUSD(text string) (USD, error) { return price.ParseUSD(text) }
+
+// ModelUse is what was used of one model. Cost is unknown when the model has no
+// price.
+type ModelUse struct {
+	model.Usage
+	Cost Cost
+}
+
+// modelsFile is the user's table of prices and windows, in the state directory.
+const modelsFile = "models.yaml"
+
+// readPrices reads the table; a wrong entry is the user's mistake.
+func readPrices(stateDir string) (*price.Table, error) {
+	t, err := price.Load(filepath.Join(stateDir, modelsFile))
+	switch {
+	case errors.As(err, new(*fs.PathError)):
+		return nil, stateError(stateDir, err)
+	case err != nil:
+		return nil, &OptionError{err}
+	}
+	return t, nil
+}
+
+// affords says whether the session's limit of money can be kept at all: with the
+// lead's model, and after what was used before.
+func (s *Session) affords(name string) error {
+	if s.opts.Budget.Money == 0 {
+		return nil
+	}
+	if err := s.agents.Priced(name, actors.LeadID); err != nil {
+		return &OptionError{err}
+	}
+	return nil
+}
+
+// byModel returns what agents have used, by the exact ids of their models.
+func byModel(all []actors.Status, t *price.Table) (tree map[string]ModelUse, cost price.Cost) {
+	tree = map[string]ModelUse{}
+	for _, a := range all {
+		for _, u := range a.Life.Models {
+			sum := tree[u.Model]
+			tree[u.Model] = ModelUse{sum.Add(u.Usage), sum.Cost.Add(u.Cost(t))}
+		}
+		cost = cost.Add(a.Cost)
+	}
+	return tree, cost
+}
+
+func minus(a, b transcript.Life) model.Usage {
+	return model.Usage{
+		InputTokens:              a.Usage.InputTokens - b.Usage.InputTokens,
+		OutputTokens:             a.Usage.OutputTokens - b.Usage.OutputTokens,
+		CacheCreationInputTokens: a.Usage.CacheCreationInputTokens - b.Usage.CacheCreationInputTokens,
+		CacheReadInputTokens:     a.Usage.CacheReadInputTokens - b.Usage.CacheReadInputTokens,
+	}
+}
