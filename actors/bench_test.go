@@ -89,7 +89,7 @@ func spawn200(b *testing.B) time.Duration {
 			return actorstest.Say("report")
 		},
 	})
-	n := actorstest.New(b, b.TempDir(), m, actorstest.Options{Policy: actors.Policy{MaxConcurrent: 200, MaxSpawnRate: -1}})
+	n := actorstest.New(b, b.TempDir(), m, actorstest.Options{Policy: actors.Policy{MaxConcurrent: 200}})
 	n.Begin(b)
 	if err := n.Lead.Prompt("user", "go"); err != nil {
 		b.Fatal(err)

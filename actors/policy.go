@@ -22,7 +22,7 @@ type Policy struct {
 	MaxDepth      int // generations below the lead; 0 = 3
 	MaxAgents     int // agents per session; 0 = 1,000, negative = no limit
 	// MaxSpawnRate is how many agents may be started by others in a second, on
-	// the average; those over it wait, in order. 0 = 50, negative = no limit.
+	// the average; those over it wait, in order. 0 = 250, negative = no limit.
 	MaxSpawnRate float64
 	// ChildBudget bounds each child together with all below it.
 	ChildBudget budget.Limits
@@ -73,7 +73,7 @@ func (p Policy) maxAgents() int     { return orDefault(p.MaxAgents, 1000) }
 
 // spawnLimiter lets a second's worth of agents start at once.
 func (p Policy) spawnLimiter() *rate.Limiter {
-	perSecond := first(p.MaxSpawnRate, 50)
+	perSecond := first(p.MaxSpawnRate, 250)
 	if perSecond < 0 {
 		return rate.NewLimiter(rate.Inf, 0)
 	}
