@@ -28,7 +28,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	lives := map[string]func(string) error{"crowd": crowd, "hermit": hermit, "counter": counter}
+	lives := map[string]func(string) error{"crowd": crowd, "hermit": hermit, "counter": counter, "tree": tree}
 	live := lives[os.Getenv(roleVar)]
 	if live == nil {
 		os.Exit(m.Run())

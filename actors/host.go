@@ -63,6 +63,7 @@ type host struct {
 	state   State // guarded by stating
 
 	dog   *watchdog   // of the turn; only the turn, which sets it before it runs
+	meter meter       // of progress
 	woken bool        // the present incarnation is recorded; only the turn goroutine
 	kit   *kit        // what every turn needs; only the turn goroutine
 	own   *Isolation  // the agent's own directory, if it has one; only the turn goroutine

@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -50,13 +51,23 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if refusal := s.refuses(spec); refusal != "" {
 		return tool.Errorf("%s", refusal), nil
 	}
+	left := leftBehind(s.h.c.Status(), spec.ID)
 	if err := s.h.c.Stop(ctx, spec.ID, agent.StoppedBy(DisplayName(s.h.t.Spec()))); err != nil {
 		return tool.Errorf("%v", err), nil
 	}
 	return tool.Result{
-		Text:   fmt.Sprintf("%s is stopped.", DisplayName(spec)),
+		Text:   fmt.Sprintf("%s is stopped.%s", DisplayName(spec), left),
 		Detail: detail(map[string]any{"message": "stopped", "task_id": spec.ID, "task_type": "agent"}),
 	}, nil
+}
+
+// leftBehind says what the end of an agent means for those at work for it.
+func leftBehind(all []Status, id mailbox.AgentID) string {
+	var text strings.Builder
+	for _, o := range Orphans(all, id) {
+		text.WriteString("\n" + o.String() + ".")
+	}
+	return text.String()
 }
 
 // background is a tool whose calls may go on after their result, under an id.

@@ -194,6 +194,7 @@ func (h *host) emit(f event.Fact) {
 		h.dog.see(f, h.waitsForOthers(f))
 	}
 	h.c.publish(h.t, f)
+	h.progress(f)
 }
 
 // waitsForOthers says of a call's beginning that the call has no time of its own.

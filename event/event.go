@@ -138,6 +138,13 @@ type (
 		Took    time.Duration `json:"took"`
 		Failed  string        `json:"failed,omitempty"`
 	}
+	// Progress: how far an agent other than the lead is, at most once in a second.
+	Progress struct {
+		ToolUses int           `json:"tool_uses"`
+		Tokens   int64         `json:"tokens"` // of all its requests, cached or not
+		LastTool string        `json:"last_tool,omitempty"`
+		Took     time.Duration `json:"took"` // since it began or was woken
+	}
 	// TurnEnded: an agent has nothing more to do for now.
 	TurnEnded struct {
 		Outcome string        `json:"outcome"` // completed, max_turns, interrupted, stopped, failed, …
@@ -169,5 +176,6 @@ func (MailArrived) fact() string     { return "mail_arrived" }
 func (MailSettled) fact() string     { return "mail_settled" }
 func (Compacting) fact() string      { return "compacting" }
 func (Compacted) fact() string       { return "compacted" }
+func (Progress) fact() string        { return "progress" }
 func (TurnEnded) fact() string       { return "turn_ended" }
 func (Warning) fact() string         { return "warning" }

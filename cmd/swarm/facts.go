@@ -39,7 +39,7 @@ var decoders = decodersOf(
 	decoder[event.Started], decoder[event.StateChanged], decoder[event.Delta], decoder[event.Requested],
 	decoder[event.Answered], decoder[event.BackingOff], decoder[event.CallStarted], decoder[event.CallFinished],
 	decoder[event.Denied], decoder[event.MailSent], decoder[event.MailArrived], decoder[event.MailSettled],
-	decoder[event.TurnEnded], decoder[event.Warning], decoder[event.Asked], decoder[event.QuestionSettled],
+	decoder[event.TurnEnded], decoder[event.Progress], decoder[event.Warning], decoder[event.Asked], decoder[event.QuestionSettled],
 	decoder[event.Compacting], decoder[event.Compacted],
 )
 

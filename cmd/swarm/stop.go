@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
 	"github.com/spf13/cobra"
 )
 
@@ -13,6 +15,7 @@ type verb struct {
 	use, short, long string
 	do               func(*swarm.Remote, context.Context, string) error
 	done             string // said of the agent afterwards
+	ends             bool   // what becomes of those at work for the agent is said too
 }
 
 func newStop(a *app) *cobra.Command {
@@ -21,7 +24,7 @@ func newStop(a *app) *cobra.Command {
 		long: `Stop ends what an agent does at once, with the command it may be running; the
 others go on. When it returns nothing of the agent runs any more. A message
 wakes the agent again, with all that it knew.`,
-		do: (*swarm.Remote).Stop, done: "has stopped",
+		do: (*swarm.Remote).Stop, done: "has stopped", ends: true,
 	})
 }
 
@@ -30,7 +33,7 @@ func newKill(a *app) *cobra.Command {
 		use: "kill", short: "End an agent of a running session for good",
 		long: `Kill ends an agent like stop does, and nothing wakes it again. Its transcript
 and its result stay.`,
-		do: (*swarm.Remote).Kill, done: "has ended",
+		do: (*swarm.Remote).Kill, done: "has ended", ends: true,
 	})
 }
 
@@ -73,13 +76,38 @@ func (a *app) verb(v verb) *cobra.Command {
 				return err
 			}
 			defer r.Close()
+			left := ""
+			if v.ends {
+				if left, err = leftBehind(c.Context(), r, args[0]); err != nil {
+					return err
+				}
+			}
 			if err := v.do(r, c.Context(), args[0]); err != nil {
 				return err
 			}
-			return fprint(a.out, fmt.Sprintf("%s %s\n", clean(args[0]), v.done))
+			return fprint(a.out, fmt.Sprintf("%s %s\n%s", clean(args[0]), v.done, left))
 		},
 	}
 	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs)")
 	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 	return c
+}
+
+// leftBehind says what the end of an agent means for those at work for it, a line
+// for each.
+func leftBehind(ctx context.Context, r *swarm.Remote, name string) (string, error) {
+	all, err := r.Agents(ctx)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, s := range all {
+		if spec := s.Life.Spec; !strings.EqualFold(name, spec.Name) && name != string(spec.ID) {
+			continue
+		}
+		for _, o := range actors.Orphans(all, s.Life.Spec.ID) {
+			text.WriteString(clean(o.String()) + "\n")
+		}
+	}
+	return text.String(), nil
 }

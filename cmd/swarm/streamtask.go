@@ -57,8 +57,12 @@ func (s *streamView) task(e event.Event) {
 	case event.CallFinished:
 		if t != nil {
 			t.tools++
+		}
+	case event.Progress:
+		if t != nil {
+			s.begin()
 			l := s.taskLine("task_progress", e, t)
-			l.Agent, l.LastTool = e.Agent.Type, f.Call.Name
+			l.Agent, l.LastTool = e.Agent.Type, f.LastTool
 			s.write(l)
 		}
 	case event.TurnEnded:

@@ -1,0 +1,139 @@
+package swarm_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/model"
+)
+
+const treeDepth, treeWidth = 3, 3
+
+// tree runs a lead whose agents start others in the background, end their turn
+// and wait, or goes on with it after a kill.
+func tree(state string) error {
+	say := func(_ context.Context, step int, r *model.Request) *model.Answer {
+		at := "0"
+		if found := treePlace.FindStringSubmatch(string(r.Messages[0].Raw())); found != nil {
+			at = found[1]
+		}
+		return treeNode(at, step, r)
+	}
+	m := actorstest.By(actorstest.Answers{actors.LeadName: say, "general-purpose": say})
+	return liveOn(state, m, func(f event.Fact) bool { _, ok := f.(event.MailArrived); return ok })
+}
+
+var (
+	treePlace  = regexp.MustCompile(`Place ([0-9.]+);`)
+	treeReport = regexp.MustCompile(`Report of ([0-9.]+);`)
+)
+
+func treeNode(at string, step int, r *model.Request) *model.Answer {
+	if strings.Count(at, ".") == treeDepth {
+		return actorstest.Say("Report of " + at + ";")
+	}
+	if step == 0 {
+		var calls []model.Block
+		for i := range treeWidth {
+			calls = append(calls, actorstest.Spawn(fmt.Sprint("c", i), map[string]any{
+				"description": "d", "prompt": fmt.Sprintf("Place %s.%d;", at, i), "run_in_background": true,
+			}))
+		}
+		return actorstest.Use(calls...)
+	}
+	heard := 0
+	for _, m := range r.Messages {
+		if m.Role() == model.RoleUser {
+			heard += len(treeReport.FindAll(m.Raw(), -1))
+		}
+	}
+	if heard < treeWidth {
+		return actorstest.Say("waiting")
+	}
+	return actorstest.Say("Report of " + at + ";")
+}
+
+// TestPromise3_EachSpawnerIsToldOnceAcrossKill9 kills the whole process, server
+// included, at random points of a tree of agents.
+func TestPromise3_EachSpawnerIsToldOnceAcrossKill9(t *testing.T) {
+	state := t.TempDir()
+	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))
+	kills := 0
+	for range 3 {
+		if _, killed := life(t, "tree", state, 1+rng.IntN(8)); killed {
+			kills++
+		}
+	}
+	if _, killed := life(t, "tree", state, -1); killed || kills != 3 {
+		t.Fatalf("killed %d times, the last life: %v", kills, killed)
+	}
+	info, err := swarm.FindSession(state, state, crowdSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(info.Path, "transcripts", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]int{}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, heard := treeHeard(t, string(raw))
+		for _, from := range heard {
+			told[from]++
+			if from[:strings.LastIndex(from, ".")] != at {
+				t.Errorf("the report of %s is at %s", from, at)
+			}
+		}
+	}
+	want := treeWidth + treeWidth*treeWidth + treeWidth*treeWidth*treeWidth
+	for from, n := range told {
+		if n != 1 {
+			t.Errorf("the report of %s was read %d times", from, n)
+		}
+	}
+	if len(told) != want {
+		t.Errorf("%d reports were read, want %d", len(told), want)
+	}
+}
+
+// treeHeard returns the place of an agent in the tree and whose reports its
+// conversation holds, from its transcript file.
+func treeHeard(t *testing.T, file string) (at string, heard []string) {
+	t.Helper()
+	at = "0"
+	for _, text := range strings.Split(strings.TrimSpace(file), "\n") {
+		var line struct {
+			Type    string          `json:"type"`
+			Message json.RawMessage `json:"message"`
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		if line.Type != "user" {
+			continue
+		}
+		if found := treePlace.FindSubmatch(line.Message); found != nil {
+			at = string(found[1])
+		}
+		for _, found := range treeReport.FindAllSubmatch(line.Message, -1) {
+			heard = append(heard, string(found[1]))
+		}
+	}
+	return at, heard
+}
