@@ -100,6 +100,7 @@ var may = map[string][]string{
 var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
+	"github.com/nats-io/nkeys":               {"internal/natsd"},
 	"github.com/nats-io/nats.go":             {"", "internal/natsd", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},

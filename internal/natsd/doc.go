@@ -1,8 +1,12 @@
 // Package natsd runs the one embedded NATS server of a node and is the only
 // importer of nats-server. Its laws, each with the test that bears its name:
 //
-//   - No listener unless asked: without Options.Listen there is no TCP port, and
-//     never a monitoring port (TestNoListenerUnlessAsked).
+//   - No listener unless asked: without Options.Listen and WebSocket there is no TCP
+//     port, and never a monitoring port (TestNoListenerUnlessAsked).
+//   - Only users come in through a listener, by a key whose secret half nobody else
+//     has (TestOnlyUsersComeInThroughAListener). A user publishes and subscribes
+//     where it may and nowhere else, and what it tries besides is reported
+//     (TestAUserMayDoWhatItsSubjectsSayAndNoMore).
 //   - Stored survives: what JetStream acknowledged is there after a restart on the
 //     same directory (TestStoredSurvivesRestart). A power cut may take it away: the
 //     journal is the truth, not this store.

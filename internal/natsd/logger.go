@@ -10,17 +10,18 @@ import (
 // logger gives the server's lines to slog. What nats-server calls fatal ends the
 // process with its own logger; here it is an error of Start.
 type logger struct {
-	out *slog.Logger
+	out      *slog.Logger
+	overhear func(line string) // of errors
 
 	mu    sync.Mutex
 	fatal error
 }
 
-func newLogger(out *slog.Logger) *logger {
+func newLogger(out *slog.Logger, overhear func(string)) *logger {
 	if out == nil {
 		out = slog.New(slog.DiscardHandler)
 	}
-	return &logger{out: out.With("part", "nats")}
+	return &logger{out: out.With("part", "nats"), overhear: overhear}
 }
 
 func (l *logger) failure() error {
@@ -39,7 +40,11 @@ func (l *logger) Fatalf(format string, v ...any) {
 }
 
 // Errorf implements server.Logger.
-func (l *logger) Errorf(format string, v ...any) { l.out.Error(fmt.Sprintf(format, v...)) }
+func (l *logger) Errorf(format string, v ...any) {
+	line := fmt.Sprintf(format, v...)
+	l.out.Error(line)
+	l.overhear(line)
+}
 
 // Warnf implements server.Logger.
 func (l *logger) Warnf(format string, v ...any) { l.out.Warn(fmt.Sprintf(format, v...)) }

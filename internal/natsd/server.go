@@ -28,10 +28,16 @@ var ErrStopped = errors.New("natsd: stopped")
 
 // Options; StoreDir is required.
 type Options struct {
-	StoreDir string       // JetStream's files; made with 0700
-	Listen   string       // host:port for NATS clients, port 0 for any; "" for no listener at all
-	Logger   *slog.Logger // nil says nothing
-	MinFree  int64        // bytes that must be free on StoreDir's disk; 0 is 512 MiB
+	StoreDir  string       // JetStream's files; made with 0700
+	Listen    string       // host:port for NATS clients, port 0 for any; "" for no listener at all
+	WebSocket string       // the same for clients that speak WebSocket, without TLS
+	Logger    *slog.Logger // nil says nothing
+	// Users are all who may come in through a listener; SetUsers changes them.
+	Users []User
+	// Refused is told what the server did not let a client do. It is called from
+	// several goroutines, must not block and must not call the server; may be nil.
+	Refused func(Refusal)
+	MinFree int64 // bytes that must be free on StoreDir's disk; 0 is 512 MiB
 	// SyncAlways makes JetStream sync each message before it acknowledges. Mail does
 	// not need it; it is for comparison and for users' own streams.
 	SyncAlways bool
@@ -39,8 +45,11 @@ type Options struct {
 
 // Server is a running server. It owns its goroutines until Stop.
 type Server struct {
-	srv *server.Server
-	log *logger
+	srv   *server.Server
+	log   *logger
+	guard *guard
+
+	webSocket bool
 
 	mu      sync.Mutex
 	conns   []*nats.Conn
@@ -60,14 +69,17 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	guard := newGuard(o.Users, o.Refused)
+	opts.CustomClientAuthentication, opts.AlwaysEnableNonce = guard, true
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("natsd: configure the embedded server: %w", err)
 	}
-	log := newLogger(o.Logger)
+	guard.watch(srv)
+	log := newLogger(o.Logger, guard.overhear)
 	srv.SetLoggerV2(log, false, false, false)
 	srv.Start()
-	s := &Server{srv: srv, log: log, done: make(chan struct{})}
+	s := &Server{srv: srv, log: log, guard: guard, webSocket: o.WebSocket != "", done: make(chan struct{})}
 	if err := s.Ready(); err != nil {
 		return nil, errors.Join(fmt.Errorf("natsd: start the embedded server on %s: %w", o.StoreDir, err), s.Stop())
 	}
@@ -93,21 +105,34 @@ func (o Options) server() (*server.Options, error) {
 		JetStreamMaxStore:      store,
 		SyncAlways:             o.SyncAlways,
 	}
-	if o.Listen == "" {
-		return opts, nil
+	if o.Listen != "" {
+		if opts.Host, opts.Port, err = address(o.Listen); err != nil {
+			return nil, err
+		}
+		opts.DontListen = false
 	}
-	host, port, err := net.SplitHostPort(o.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("natsd: cannot listen on %q, write host:port: %w", o.Listen, err)
+	if o.WebSocket != "" {
+		if opts.Websocket.Host, opts.Websocket.Port, err = address(o.WebSocket); err != nil {
+			return nil, err
+		}
+		opts.Websocket.NoTLS = true
 	}
-	if opts.Port, err = strconv.Atoi(port); err != nil {
-		return nil, fmt.Errorf("natsd: cannot listen on %q, the port must be a number: %w", o.Listen, err)
-	}
-	if opts.Port == 0 {
-		opts.Port = server.RANDOM_PORT
-	}
-	opts.Host, opts.DontListen = host, false
 	return opts, nil
+}
+
+// address takes host:port apart for nats-server, to which port 0 is its default.
+func address(listen string) (host string, port int, err error) {
+	host, digits, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", 0, fmt.Errorf("natsd: cannot listen on %q, write host:port: %w", listen, err)
+	}
+	if port, err = strconv.Atoi(digits); err != nil {
+		return "", 0, fmt.Errorf("natsd: cannot listen on %q, the port must be a number: %w", listen, err)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return host, port, nil
 }
 
 // store makes the directory and returns how much JetStream may use of its disk.
@@ -152,6 +177,14 @@ func (s *Server) ClientURL() string {
 		return ""
 	}
 	return s.srv.ClientURL()
+}
+
+// WebSocketURL is where WebSocket clients connect, or "" without such a listener.
+func (s *Server) WebSocketURL() string {
+	if !s.webSocket {
+		return ""
+	}
+	return s.srv.WebsocketURL()
 }
 
 // InProcessConn implements nats.InProcessConnProvider.

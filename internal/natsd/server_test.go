@@ -70,11 +70,16 @@ func TestNoListenerUnlessAsked(t *testing.T) {
 		t.Errorf("in process: %v", err)
 	}
 	heard := start(t, Options{Listen: "127.0.0.1:0"})
-	nc, err := nats.Connect(heard.ClientURL())
+	socket, err := net.Dial("tcp", strings.TrimPrefix(heard.ClientURL(), "nats://"))
 	if err != nil {
 		t.Fatalf("connect to %q: %v", heard.ClientURL(), err)
 	}
-	nc.Close()
+	if err := socket.Close(); err != nil {
+		t.Error(err)
+	}
+	if heard.WebSocketURL() != "" {
+		t.Errorf("WebSocketURL = %q without WebSocket", heard.WebSocketURL())
+	}
 	if _, err := Start(t.Context(), Options{StoreDir: t.TempDir(), Listen: "nonsense"}); err == nil {
 		t.Error("listening on nonsense was accepted")
 	}

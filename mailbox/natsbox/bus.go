@@ -22,8 +22,8 @@ type OpenOptions struct {
 	// URL is the server of another process: nats://host:port, or unix:/path for a
 	// socket that Listen made. "" embeds a server in this process.
 	URL string
-	// Listen is where an embedded server lets others in: host:port, or unix:/path
-	// for processes of the same user only. "" is nowhere.
+	// Listen is where an embedded server lets other processes of the same user in:
+	// unix:/path. "" is nowhere.
 	Listen string
 	// OnTrouble is told what was repaired, skipped or will be tried again. It is
 	// called from several goroutines and must not block.

@@ -271,6 +271,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	for name, o := range map[string]natsbox.OpenOptions{
 		"no space":       {Dir: t.TempDir()},
 		"URL and Listen": {Dir: t.TempDir(), Space: "test", URL: "nats://127.0.0.1:1", Listen: "127.0.0.1:0"},
+		"open to all":    {Dir: t.TempDir(), Space: "test", Listen: "127.0.0.1:0"},
 		"nobody there":   {Dir: t.TempDir(), Space: "test", URL: "nats://127.0.0.1:1"},
 		"no socket":      {Dir: t.TempDir(), Space: "test", URL: "unix:/nonexistent"},
 	} {

@@ -45,12 +45,11 @@ func dial(o OpenOptions) (*wire, error) {
 
 func embed(ctx context.Context, o OpenOptions) (w *wire, err error) {
 	path, socket := strings.CutPrefix(o.Listen, "unix:")
-	options := natsd.Options{StoreDir: filepath.Join(o.Dir, "jetstream"), Listen: o.Listen}
-	if socket {
-		options.Listen = ""
+	if o.Listen != "" && !socket {
+		return nil, fmt.Errorf("cannot listen on %q: write unix:/path; a bus that others reach by TCP is a NATS server of its own, named by URL", o.Listen)
 	}
 	w = new(wire)
-	if w.server, err = natsd.Start(ctx, options); err != nil {
+	if w.server, err = natsd.Start(ctx, natsd.Options{StoreDir: filepath.Join(o.Dir, "jetstream")}); err != nil {
 		return nil, err
 	}
 	if socket {

@@ -1,0 +1,167 @@
+package natsd
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// member is a user and the secret that only it has.
+type member struct {
+	User
+	seed string
+}
+
+func newMember(t *testing.T, name string) member {
+	t.Helper()
+	public, seed, err := NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return member{User{
+		Name: name, Key: public, Publish: []string{"in." + name + ".>"}, Subscribe: []string{"_INBOX." + name + ".>"},
+	}, seed}
+}
+
+// join connects as somebody; errors of the server come on the channel.
+func (m member) join(t *testing.T, url string) (*nats.Conn, chan error, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "seed")
+	if err := os.WriteFile(file, []byte(m.seed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key, err := nats.NkeyOptionFromSeed(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs := make(chan error, 10)
+	nc, err := nats.Connect(url, key, nats.CustomInboxPrefix("_INBOX."+m.Name), nats.MaxReconnects(0),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { errs <- err }))
+	if err == nil {
+		t.Cleanup(nc.Close)
+	}
+	return nc, errs, err
+}
+
+func next[T any](t *testing.T, from chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nothing came")
+	}
+	return v
+}
+
+func TestOnlyUsersComeInThroughAListener(t *testing.T) {
+	ann, bob := newMember(t, "ann"), newMember(t, "bob")
+	refused := make(chan Refusal, 100)
+	s := start(t, Options{
+		Listen: "127.0.0.1:0", WebSocket: "127.0.0.1:0", Users: []User{ann.User},
+		Refused: func(r Refusal) { refused <- r },
+	})
+	for _, url := range []string{s.ClientURL(), s.WebSocketURL()} {
+		if _, err := nats.Connect(url); !errors.Is(err, nats.ErrAuthorization) {
+			t.Errorf("%s without a key: %v", url, err)
+		}
+		if r := next(t, refused); r.User != "" || !strings.HasPrefix(r.What, "connect: ") {
+			t.Errorf("reported as %+v", r)
+		}
+		if _, err := nats.Connect(url, nats.UserInfo("ann", "ann")); !errors.Is(err, nats.ErrAuthorization) {
+			t.Errorf("%s with a password: %v", url, err)
+		}
+		if _, _, err := bob.join(t, url); !errors.Is(err, nats.ErrAuthorization) {
+			t.Errorf("%s with a key that nobody has: %v", url, err)
+		}
+		// Whoever knows ann's public key and not her seed cannot sign.
+		forged := nats.Nkey(ann.Key, func([]byte) ([]byte, error) { return make([]byte, 64), nil })
+		if _, err := nats.Connect(url, forged); !errors.Is(err, nats.ErrAuthorization) {
+			t.Errorf("%s with a forged signature: %v", url, err)
+		}
+		if _, _, err := ann.join(t, url); err != nil {
+			t.Errorf("%s as ann: %v", url, err)
+		}
+	}
+	if err := conn(t, s).Flush(); err != nil {
+		t.Errorf("in process: %v", err)
+	}
+}
+
+func TestAUserMayDoWhatItsSubjectsSayAndNoMore(t *testing.T) {
+	ann, bob := newMember(t, "ann"), newMember(t, "bob")
+	refused := make(chan Refusal, 100)
+	s := start(t, Options{Listen: "127.0.0.1:0", Users: []User{ann.User, bob.User}, Refused: func(r Refusal) { refused <- r }})
+	inside := conn(t, s)
+	sub, err := inside.SubscribeSync(">")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inside.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	nc, errs, err := ann.join(t, s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, subject := range []string{"in.bob.send", "in", "in.ann", "_INBOX.bob.x", "$JS.API.INFO", "$SYS.REQ.SERVER.PING"} {
+		if err := nc.Publish(subject, []byte("forged")); err != nil {
+			t.Fatal(err)
+		}
+		if err := next(t, errs); !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Errorf("publish on %s: %v", subject, err)
+		}
+		if r := next(t, refused); r.User != "ann" || !strings.Contains(r.What, subject) {
+			t.Errorf("reported as %+v", r)
+		}
+	}
+	for _, subject := range []string{">", "in.ann.>", "in.bob.>", "_INBOX.bob.>", "_INBOX.>", "*.bob.>"} {
+		if _, err := nc.SubscribeSync(subject); err != nil {
+			t.Fatal(err)
+		}
+		if err := next(t, errs); !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Errorf("subscribe to %s: %v", subject, err)
+		}
+		if r := next(t, refused); r.User != "ann" || !strings.Contains(r.What, subject) {
+			t.Errorf("reported as %+v", r)
+		}
+	}
+	if err := nc.Publish("in.ann.send", []byte("mine")); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := sub.NextMsg(10 * time.Second); err != nil || string(m.Data) != "mine" {
+		t.Errorf("what came through: %v, %v", m, err)
+	}
+}
+
+func TestARemovedUserIsOutAtOnce(t *testing.T) {
+	ann, bob := newMember(t, "ann"), newMember(t, "bob")
+	s := start(t, Options{Listen: "127.0.0.1:0", Users: []User{ann.User, bob.User}})
+	gone := make(chan struct{}, 1)
+	first, _, err := ann.join(t, s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.SetClosedHandler(func(*nats.Conn) { gone <- struct{}{} })
+	stays, _, err := bob.join(t, s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SetUsers([]User{bob.User})
+	next(t, gone)
+	if _, _, err := ann.join(t, s.ClientURL()); !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("came in again: %v", err)
+	}
+	if err := stays.Flush(); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	s.SetUsers([]User{ann.User, bob.User})
+	if _, _, err := ann.join(t, s.ClientURL()); err != nil {
+		t.Errorf("taken in again: %v", err)
+	}
+	first.Close()
+}
