@@ -45,7 +45,7 @@ func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, call, task s
 	if err != nil {
 		return err
 	}
-	c.publish(t, event.Started{Model: life.Spec.Model, Prompt: task, Background: life.Spec.Role == transcript.Background, Resumed: life.Turns > 0})
+	c.publish(t, event.Started{Model: life.Spec.Model, Task: life.Spec.Description, Prompt: task, Background: life.Spec.Role == transcript.Background, Resumed: life.Turns > 0})
 	c.Look(t.ID())
 	return nil
 }

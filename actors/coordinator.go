@@ -218,7 +218,7 @@ func (c *Coordinator) Spawn(scope context.Context, spec transcript.Spec, prompt 
 	} else if err := wait(); err != nil {
 		return nil, err
 	}
-	c.publish(t, event.Started{Model: spec.Model, Prompt: prompt, Background: spec.Role == transcript.Background})
+	c.publish(t, event.Started{Model: spec.Model, Task: spec.Description, Prompt: prompt, Background: spec.Role == transcript.Background})
 	c.Look(spec.ID)
 	return t, nil
 }

@@ -42,7 +42,7 @@ func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript,
 	if _, err := c.host(scope, t, 1); err != nil {
 		return err
 	}
-	c.publish(t, event.Started{Model: spec.Model, Prompt: task, Background: spec.Role == transcript.Background})
+	c.publish(t, event.Started{Model: spec.Model, Task: spec.Description, Prompt: task, Background: spec.Role == transcript.Background})
 	c.Look(spec.ID)
 	return nil
 }

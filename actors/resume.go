@@ -49,7 +49,7 @@ func (a *agentTool) resume(ctx context.Context, callID string, call SpawnCall) (
 		return "", fmt.Errorf("%s could not go on: %w", DisplayName(spec), err)
 	}
 	c.publish(t, event.Started{
-		Model: spec.Model, Prompt: call.Prompt, Background: t.Spec().Role == transcript.Background, Resumed: true,
+		Model: spec.Model, Task: first(call.Description, spec.Description), Prompt: call.Prompt, Background: t.Spec().Role == transcript.Background, Resumed: true,
 	})
 	c.Look(t.ID())
 	return t.ID(), nil

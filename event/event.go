@@ -53,6 +53,7 @@ type (
 	// Started: an agent exists and its first turn is about to begin.
 	Started struct {
 		Model      string `json:"model"`
+		Task       string `json:"task,omitempty"` // in a few words, for people
 		Prompt     string `json:"prompt,omitempty"`
 		Background bool   `json:"background,omitempty"`
 		Resumed    bool   `json:"resumed,omitempty"`

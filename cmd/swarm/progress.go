@@ -89,7 +89,7 @@ func started(a event.Agent, f event.Started) string {
 	if name := strings.ToLower(label(a)); name != strings.ToLower(a.Type) && !strings.HasPrefix(name, strings.ToLower(a.Type)+"-") {
 		what += " as " + a.Type
 	}
-	return join(what, firstLine(f.Prompt))
+	return join(what, firstOf(f.Task, firstLine(f.Prompt)))
 }
 
 // askedLine says what an agent waits for, and how to answer from elsewhere.

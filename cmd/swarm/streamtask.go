@@ -72,7 +72,7 @@ func (s *streamView) task(e event.Event) {
 }
 
 func (s *streamView) taskStarted(e event.Event, f event.Started) {
-	t := &task{what: firstLine(f.Prompt), begun: e.Time}
+	t := &task{what: firstOf(f.Task, firstLine(f.Prompt)), begun: e.Time}
 	s.tasks[e.Agent.ID] = t
 	l := s.taskLine("task_started", e, t)
 	background := f.Background

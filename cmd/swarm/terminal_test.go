@@ -14,7 +14,7 @@ const twoAgents = `rules:
   - when: {agent: lead, step: 0}
     say:
       calls:
-        - {tool: Agent, input: {name: security, subagent_type: security, description: look, prompt: look at everything that could possibly go wrong in here}}
+        - {tool: Agent, input: {name: security, subagent_type: security, description: look at everything that could possibly go wrong in here, prompt: look}}
   - when: {agent: security}
     say: {text: fine}
   - say: {text: "all \u001b[2Jfine"}
