@@ -518,3 +518,69 @@ func finished(e event.Event, name string) (event.CallFinished, bool) {
 	f, ok := e.Fact.(event.CallFinished)
 	return f, ok && f.Call.Name == name
 }
+
+// TestPromise3_ManyEndsWhileTheParentCompacts has the reports come while the
+// parent's model writes the summary of its conversation.
+func TestPromise3_ManyEndsWhileTheParentCompacts(t *testing.T) {
+	const many = 200
+	var at atomic.Int32
+	all, asked, gate := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	m := by(answers{
+		actors.LeadName: func(ctx context.Context, step int, r *model.Request) *model.Answer {
+			if strings.Contains(lastOf(r), "about to be compacted") {
+				close(asked)
+				select {
+				case <-gate:
+					return say("the summary")
+				case <-ctx.Done():
+					return nil
+				}
+			}
+			if len(r.Messages) > 1 {
+				return say("ok")
+			}
+			var calls []model.Block
+			for i := range many {
+				calls = append(calls, spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("Place %d.", i), "run_in_background": true}))
+			}
+			return use(calls...)
+		},
+		"general-purpose": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
+			if at.Add(1) == many {
+				close(all)
+			}
+			select {
+			case <-asked:
+				return say("Report of " + placeOf(r) + ";")
+			case <-ctx.Done():
+				return nil
+			}
+		},
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Policy: actors.Policy{MaxConcurrent: many}})
+	n.Begin(t)
+	must(t, n.Lead.Prompt("user", strings.Repeat("a long story. ", 20_000)))
+	n.Look(actors.LeadID)
+	<-all
+	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })
+	compacted := make(chan error, 1)
+	go func() { compacted <- n.Compact(t.Context(), actors.LeadID) }()
+	select {
+	case <-asked:
+	case err := <-compacted:
+		t.Fatalf("nothing was compacted: %v", err)
+	}
+	n.Until(t, func() bool { return len(n.Lead.Unread()) == many })
+	close(gate)
+	must(t, <-compacted)
+	n.Settle(t)
+	heard := heardIn(t, n.Lead)
+	if !strings.Contains(heard, "the summary") || strings.Contains(heard, "a long story") {
+		t.Error("the conversation was not compacted")
+	}
+	for i := range many {
+		if got := strings.Count(heard, fmt.Sprintf("Report of %d;", i)); got != 1 {
+			t.Errorf("the report of %d came %d times", i, got)
+		}
+	}
+}
