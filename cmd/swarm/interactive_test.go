@@ -229,7 +229,7 @@ func TestADumbTerminalGetsLines(t *testing.T) {
 	p.keys("C-c")
 	p.until("lead      interrupted")
 	p.types("/ps")
-	p.until("├ explore-", "thinking")
+	p.until(" explore-", "thinking")
 	p.types("@bob are you there?")
 	p.until("sent to bob", "bob: I am here.")
 	p.keys("C-c")
