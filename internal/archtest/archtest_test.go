@@ -88,6 +88,7 @@ var may = map[string][]string{
 
 	// test kits: product code never imports them
 	"internal/journal/journaltest": {"internal/journal"},
+	"internal/natsd/natsdtest":     {},
 	"mailbox/mailboxtest":          {"mailbox"},
 	"model/modeltest":              {"model"},
 	"team/board/boardtest":         {"team/board"},
@@ -101,7 +102,7 @@ var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
-	"github.com/nats-io/nats.go":             {"", "internal/natsd", "mailbox/natsbox", "team/board/kvboard"},
+	"github.com/nats-io/nats.go":             {"", "internal/natsd", "internal/natsd/natsdtest", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
 	"github.com/muesli/cancelreader":         {"internal/tui"},

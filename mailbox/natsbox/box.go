@@ -29,6 +29,7 @@ type Options struct {
 	Space    string        // names the session in every subject; 1 to 64 of a-z, 0-9 and '-'
 	MaxBytes int64         // of the stream, the oldest make room; 0 is 256 MiB
 	MaxAge   time.Duration // of an envelope in the stream; 0 is 14 days
+	Replicas int           // of the stream, in a cluster; 0 is 1
 	// Sole says that this process alone reads the space, so that what it has
 	// recorded can be purged. Otherwise the limits above are what ends envelopes.
 	Sole bool

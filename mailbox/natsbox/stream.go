@@ -53,6 +53,7 @@ func (o Options) config() jetstream.StreamConfig {
 		Discard:   jetstream.DiscardOld,
 		MaxBytes:  o.MaxBytes,
 		MaxAge:    o.MaxAge,
+		Replicas:  max(o.Replicas, 1),
 		// The ledgers drop duplicates. The server's window costs 93 bytes for each
 		// message in it and is only kept for a client library that sends twice.
 		Duplicates: time.Second,

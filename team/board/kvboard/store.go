@@ -65,10 +65,10 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, revision uint
 	return revision, nil
 }
 
+// conflicts knows both codes that a server has for it: streams with replicas have
+// one of their own.
 func conflicts(err error) bool {
-	var api *jetstream.APIError
-	return errors.Is(err, jetstream.ErrKeyExists) ||
-		errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
+	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch)
 }
 
 // Watch implements board.Store.
