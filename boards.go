@@ -23,6 +23,17 @@ func (s *Session) taskList() string {
 	return first(s.opts.Getenv("CLAUDE_CODE_TASK_LIST_ID"), s.info.ID)
 }
 
+// ownTeam is the id, and the name, of the team that a session has by itself.
+func (i Info) ownTeam() string { return "session-" + i.ID[:min(len(i.ID), 8)] }
+
+// listOf returns the name of the task list of a team.
+func (s *Session) listOf(teamID string) string {
+	if teamID == "" || teamID == s.policy().Team {
+		return s.taskList()
+	}
+	return teamID
+}
+
 // openBoards prepares the task lists. Their buckets are on the session's bus, so
 // nothing is opened before somebody uses one.
 func (s *Session) openBoards() {

@@ -61,8 +61,22 @@ const mostTasks = 50
 
 // facts adds the open tasks to what an agent is told after a compaction, if its
 // session uses the list.
-func (s *Session) facts(actors.Agent) string {
-	list, ok := s.boards.Open(s.taskList())
+func (s *Session) facts(a actors.Agent) string {
+	var all []string
+	for i, m := range s.roster.Of(a.Transcript.Spec()) {
+		of := "the shared list"
+		if i > 0 {
+			of = "the list of team " + m.Name
+		}
+		if text := s.openTasks(m.Team, of); text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+func (s *Session) openTasks(team, of string) string {
+	list, ok := s.boards.Open(s.listOf(team))
 	if !ok {
 		return ""
 	}
@@ -79,9 +93,9 @@ func (s *Session) facts(actors.Agent) string {
 	}
 	switch n := len(lines); {
 	case n == 0:
-		return "No task of the shared list is open."
+		return "No task of " + of + " is open."
 	case n > mostTasks:
 		lines = append(lines[:mostTasks], fmt.Sprintf("and %d more: TaskList", n-mostTasks))
 	}
-	return "Open tasks of the shared list:\n" + strings.Join(lines, "\n")
+	return "Open tasks of " + of + ":\n" + strings.Join(lines, "\n")
 }

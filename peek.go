@@ -31,7 +31,7 @@ func openKept(ctx context.Context, info Info, o transcript.Options) (*kept, erro
 		return nil, err
 	}
 	k := &kept{store: store}
-	k.agents = actors.New(actors.Options{Store: store, Events: &k.bus, Prices: prices, Logger: slog.New(slog.DiscardHandler)})
+	k.agents = actors.New(actors.Options{Store: store, Policy: actors.Policy{Team: info.ownTeam()}, Events: &k.bus, Prices: prices, Logger: slog.New(slog.DiscardHandler)})
 	return k, nil
 }
 

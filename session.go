@@ -214,7 +214,7 @@ func (s *Session) watchStore() {
 // session knows itself.
 func (s *Session) policy() actors.Policy {
 	p := s.opts.Policy
-	p.Team = first(p.Team, "session-"+s.info.ID[:min(len(s.info.ID), 8)])
+	p.Team = first(p.Team, s.info.ownTeam())
 	p.Dirs = slices.Concat(p.Dirs, s.opts.AddDirs)
 	return p
 }
@@ -405,7 +405,7 @@ func (s *Session) tools(a actors.Agent) actors.Toolbox {
 		OnTask: func(t builtin.Task) { s.commandEnded(a, t) },
 	})
 	return actors.Toolbox{
-		Tools: slices.Concat(set, s.roster.Tools(a), s.roster.TaskTools(a, s.boards, s.taskList())),
+		Tools: slices.Concat(set, s.roster.Tools(a), s.roster.TaskTools(a, s.boards, s.listOf)),
 		Close: s.kits.keep(a.Spec.ID, set),
 	}
 }

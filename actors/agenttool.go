@@ -26,7 +26,7 @@ const agentSchema = `{"type":"object","properties":{` +
 	`"effort":{"type":"string","description":"How hard it thinks: low, medium, high, xhigh or max"},` +
 	`"run_in_background":{"type":"boolean","description":"Go on without waiting; the report comes as a message"},` +
 	`"name":{"type":"string","description":"Makes the agent a teammate that can be written to by this name and works on after its first task"},` +
-	`"team_name":{"type":"string","description":"The team of this session; may be left out"},` +
+	`"team_name":{"type":"string","description":"A team that you lead; yours when left out"},` +
 	`"mode":{"type":"string","enum":["default","acceptEdits","plan","dontAsk","bypassPermissions"],"description":"A narrower permission mode than yours; it is never widened"},` +
 	`"isolation":{"type":"string","enum":["worktree"],"description":"worktree gives it a checkout of its own, from your HEAD; work it leaves there is kept and reported"},` +
 	`"cwd":{"type":"string","description":"The directory it works in, below yours"},` +
@@ -76,7 +76,7 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	switch spec := t.Spec(); spec.Role {
 	case transcript.Teammate:
-		return spawned(spec, a.h.c.opts.Policy.team()), nil
+		return spawned(spec, a.h.c.Home(spec).Name), nil
 	case transcript.Background:
 		return a.launched(spec, call.Prompt), nil
 	}
@@ -99,18 +99,10 @@ func (a *agentTool) start(ctx context.Context, callID string, call SpawnCall) (m
 
 func (a *agentTool) spawn(ctx context.Context, callID string, call SpawnCall) (mailbox.AgentID, error) {
 	c := a.h.c
-	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), call, a.h.t.Spec(), c.ToolNames())
+	spec, def, err := c.plan(ctx, a.h.t.Spec(), call)
 	if err != nil {
 		return "", err
 	}
-	if err := c.checkDir(plan.Spec.Dir, a.h.t.Spec().Dir); err != nil {
-		return "", err
-	}
-	if err := c.admitSpawn(ctx, plan.Spec); err != nil {
-		return "", err
-	}
-	spec := plan.Spec
-	spec.ID, spec.Born = c.NewID(first(spec.Name, spec.Type)), time.Now()
 	spec.Call, spec.Answer = callID, a.h.t.Life().Steps
 	if spec.Isolation != "" {
 		done, err := c.isolate(&spec)
@@ -122,12 +114,29 @@ func (a *agentTool) spawn(ctx context.Context, callID string, call SpawnCall) (m
 	if spec.Fork {
 		err = c.fork(c.scope, a.h.t, spec, call.Prompt)
 	} else {
-		c.bear(spec.ID, plan.Definition)
+		c.bear(spec.ID, def)
 		if _, err = c.Spawn(c.scope, spec, call.Prompt); err != nil {
 			c.definition(spec) // nobody else will ask for it
 		}
 	}
 	return spec.ID, err
+}
+
+// plan says what the agent is that a call of parent makes, and waits until it
+// may be made.
+func (c *Coordinator) plan(ctx context.Context, parent transcript.Spec, call SpawnCall) (transcript.Spec, defs.Definition, error) {
+	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), call, parent, c.ToolNames())
+	if err != nil {
+		return plan.Spec, plan.Definition, err
+	}
+	if err := c.checkDir(plan.Spec.Dir, parent.Dir); err != nil {
+		return plan.Spec, plan.Definition, err
+	}
+	if err := c.admitSpawn(ctx, plan.Spec); err != nil {
+		return plan.Spec, plan.Definition, err
+	}
+	plan.Spec.ID, plan.Spec.Born = c.NewID(first(plan.Spec.Name, plan.Spec.Type)), time.Now()
+	return plan.Spec, plan.Definition, nil
 }
 
 // await waits for a foreground child, or until it goes on in the background.

@@ -28,6 +28,8 @@ type SpawnCall struct {
 	Dir         string `json:"cwd"`
 	Resume      string `json:"resume"`
 	OnParentEnd string `json:"on_parent_end"`
+
+	member *transcript.Membership // the agent is to be a teammate in it; nil is a call of an agent
 }
 
 var (
@@ -35,14 +37,14 @@ var (
 	errForkStarts = errors.New("this agent is a fork and starts no others: do the work here")
 )
 
-// UnknownTeamError reports a call for a team that is not the session's.
+// UnknownTeamError reports a call for a team in which the caller is not.
 type UnknownTeamError struct {
 	Team string
-	Own  string // the session's
+	Own  string // the caller's
 }
 
 func (e *UnknownTeamError) Error() string {
-	return fmt.Sprintf("there is no team %q; the team of this session is %q: name that one, or leave team_name out", e.Team, e.Own)
+	return fmt.Sprintf("there is no team %q that you are in; you are in %q: name that one, or leave team_name out", e.Team, e.Own)
 }
 
 // OutsideError reports a call for an agent in a directory where its caller does
@@ -57,16 +59,17 @@ func (e *OutsideError) Error() string {
 }
 
 // check refuses what no agent can be made of.
-func (c SpawnCall) check(p Policy) error {
+func (c SpawnCall) check(p Policy, parent transcript.Spec) error {
 	switch {
-	case strings.TrimSpace(c.Prompt) == "":
+	case strings.TrimSpace(c.Prompt) == "" && c.member == nil:
 		return errNoPrompt
 	case c.Resume != "":
 		return fmt.Errorf("resume goes on with an agent as it is: nothing is planned for it")
-	case c.Team != "" && !strings.EqualFold(c.Team, p.team()):
-		return &UnknownTeamError{Team: c.Team, Own: p.team()}
 	case c.Dir != "" && c.Isolation != "":
 		return fmt.Errorf("isolation gives the agent a directory of its own: leave out cwd or isolation")
+	}
+	if _, err := p.calledTeam(c.Team, parent); err != nil {
+		return err
 	}
 	if _, err := permission.ParseMode(c.Mode); err != nil {
 		return err

@@ -121,7 +121,7 @@ type Coordinator struct {
 
 	mu      sync.Mutex
 	hosts   map[mailbox.AgentID]*host                        // guarded by mu
-	names   map[string]mailbox.AgentID                       // guarded by mu; lower case
+	names   map[string][]bearer                              // guarded by mu; lower case, ids too
 	calls   map[callKey]mailbox.AgentID                      // guarded by mu; which agent a tool call made or woke
 	staff   map[mailbox.AgentID]map[mailbox.AgentID]struct{} // by whom they work or worked for; guarded by mu
 	born    map[mailbox.AgentID]defs.Definition              // of agents before their first turn; guarded by mu
@@ -139,7 +139,7 @@ func New(o Options) *Coordinator {
 		places:  semaphore.NewWeighted(int64(o.Policy.maxConcurrent())),
 		spawns:  o.Policy.spawnLimiter(),
 		hosts:   map[mailbox.AgentID]*host{},
-		names:   map[string]mailbox.AgentID{},
+		names:   map[string][]bearer{},
 		calls:   map[callKey]mailbox.AgentID{},
 		staff:   map[mailbox.AgentID]map[mailbox.AgentID]struct{}{},
 		born:    map[mailbox.AgentID]defs.Definition{},

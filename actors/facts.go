@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -46,7 +47,7 @@ func (h *host) others() (all []Status, left int) {
 	for _, s := range h.c.Status() {
 		switch spec := s.Life.Spec; {
 		case spec.ID == h.t.ID(), spec.Role == transcript.User:
-		case !s.Life.Closed && (h.concerns(spec) || spec.Role == transcript.Teammate || spec.Role == transcript.Lead):
+		case !s.Life.Closed && (h.concerns(spec) || h.knows(spec)):
 			all = append(all, s)
 		case s.Life.Closed && h.concerns(spec):
 			ended = append([]Status{s}, ended...)
@@ -57,6 +58,22 @@ func (h *host) others() (all []Status, left int) {
 		all, left = all[:mostFacts], len(all)-mostFacts
 	}
 	return all, left
+}
+
+// knows reports whether another agent is of a team of this one, which the lead
+// of the session is of all.
+func (h *host) knows(s transcript.Spec) bool {
+	theirs := h.c.Teams(s)
+	if len(theirs) == 0 {
+		return false
+	}
+	me := h.t.Spec()
+	if me.Role == transcript.Lead || s.Role == transcript.Lead {
+		return true
+	}
+	return slices.ContainsFunc(append(h.c.Teams(me), h.c.Home(me)), func(mine transcript.Membership) bool {
+		return slices.ContainsFunc(theirs, func(m transcript.Membership) bool { return m.Team == mine.Team })
+	})
 }
 
 func (h *host) concerns(s transcript.Spec) bool {
@@ -71,6 +88,9 @@ func (h *host) factOf(s Status) string {
 		if spec.Description != "" {
 			line += " for: " + cut(spec.Description, 80)
 		}
+	}
+	if teams := h.c.Teams(spec); len(teams) > 0 && teams[0].Team != h.c.Home(h.t.Spec()).Team {
+		line += ", team " + teams[0].Name
 	}
 	line += "): " + s.State.Name
 	if s.State.Detail != "" {

@@ -69,6 +69,8 @@ type host struct {
 	own   *Isolation  // the agent's own directory, if it has one; only the turn goroutine
 	place place       // of the turn, among the running
 	asked atomic.Bool // the turn works for the lead or the user
+	// failed is when turns were begun anew; only the turn goroutine.
+	failed []time.Time
 }
 
 // host puts an agent's actor to work. The actor looks for work at once.
@@ -82,7 +84,7 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 	// makes every host's its own.
 	name := fmt.Sprintf("%s#%d", mailbox.Address{Agent: t.ID(), Incarnation: incarnation}, c.moves.Add(1))
 	ref, err := c.kernel.Spawn(name, func() kernel.Behavior { return h }, kernel.SpawnOptions{
-		Parked: h.parked, Restart: c.opts.Restart,
+		Parked: h.parked, Restart: c.restartPolicy(t.Spec()),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the host of %s: %w", name, err)

@@ -4,10 +4,12 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -18,6 +20,13 @@ type callKey struct {
 	parent mailbox.AgentID
 	answer int // which of the parent's it is in; 0 = not recorded, as by older versions
 	call   string
+}
+
+// bearer is an agent that has a name.
+type bearer struct {
+	id   mailbox.AgentID
+	team string // in which it has the name: its first at birth
+	free bool   // it has ended for good and another may have the name
 }
 
 // NameTakenError reports a spawn under a name that another agent has.
@@ -40,8 +49,11 @@ func (c *Coordinator) reserve(spec transcript.Spec) error {
 	if limit := c.opts.Policy.maxAgents(); limit > 0 && c.made >= limit && spec.Role != transcript.Lead {
 		return &LimitError{What: "agents", Max: limit}
 	}
-	if owner, taken := c.names[strings.ToLower(spec.Name)]; taken && spec.Name != "" {
-		return &NameTakenError{Name: spec.Name, Owner: owner}
+	for _, owner := range c.names[strings.ToLower(spec.Name)] {
+		isID := strings.EqualFold(string(owner.id), spec.Name)
+		if isID || owner.team == c.namespace(spec) && !owner.free {
+			return &NameTakenError{Name: spec.Name, Owner: owner.id}
+		}
 	}
 	c.indexLocked(spec)
 	c.accounts.open(spec, time.Now())
@@ -54,6 +66,9 @@ func (c *Coordinator) index(l transcript.Life) {
 	defer c.mu.Unlock()
 	c.indexLocked(l.Spec)
 	c.employLocked(l.Woken, l.Spec.ID)
+	if l.Closed && l.Reason == agent.ErrKilled.Error() && len(l.Spec.Teams) == 0 && l.Spec.Teams != nil {
+		c.releaseLocked(l.Spec)
+	}
 }
 
 // employLocked notes that an agent works for another, by a tool call if there is
@@ -73,12 +88,39 @@ func (c *Coordinator) employLocked(w transcript.Waking, id mailbox.AgentID) {
 func (c *Coordinator) indexLocked(spec transcript.Spec) {
 	if _, known := c.names[string(spec.ID)]; !known {
 		c.made++
-	}
-	c.names[string(spec.ID)] = spec.ID
-	if spec.Name != "" {
-		c.names[strings.ToLower(spec.Name)] = spec.ID
+		c.callLocked(string(spec.ID), spec)
+		if name := strings.ToLower(spec.Name); name != "" && name != string(spec.ID) {
+			c.callLocked(name, spec)
+		}
 	}
 	c.employLocked(transcript.Waking{By: spec.Parent, Answer: spec.Answer, Call: spec.Call}, spec.ID)
+}
+
+func (c *Coordinator) callLocked(name string, s transcript.Spec) {
+	c.names[name] = append(c.names[name], bearer{id: s.ID, team: c.namespace(s)})
+}
+
+// namespace is the team in which an agent has its name: two teams may each have
+// somebody of a name.
+func (c *Coordinator) namespace(s transcript.Spec) string {
+	if teams := c.Teams(s); len(teams) > 0 {
+		return teams[0].Team
+	}
+	return c.opts.Policy.team()
+}
+
+// release lets others have the name of an agent that has ended for good.
+func (c *Coordinator) release(s transcript.Spec) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.releaseLocked(s)
+}
+
+func (c *Coordinator) releaseLocked(s transcript.Spec) {
+	all := c.names[strings.ToLower(s.Name)]
+	for i := range all {
+		all[i].free = all[i].free || all[i].id == s.ID
+	}
 }
 
 // MadeBy returns the agent that a tool call of parent has made or woken, if it has. answer
@@ -93,15 +135,44 @@ func (c *Coordinator) MadeBy(parent mailbox.AgentID, answer int, call string) (m
 	return id, ok
 }
 
-// Find returns the agent that a name or id means. Case is ignored.
+// Find returns the agent that a name or id means. Case is ignored. Of several
+// with a name it is one of the session's team, else the oldest.
 func (c *Coordinator) Find(name string) (*transcript.Transcript, bool) {
-	c.mu.Lock()
-	id, ok := c.names[strings.ToLower(strings.TrimPrefix(name, "@"))]
-	c.mu.Unlock()
-	if !ok {
+	all := c.Named(name)
+	if len(all) == 0 {
 		return nil, false
 	}
-	return c.opts.Store.Get(id)
+	return all[0], true
+}
+
+// Named returns the agents that have a name or id: those of the session's team
+// first; one that has ended for good only if nobody else has the name.
+func (c *Coordinator) Named(name string) []*transcript.Transcript {
+	c.mu.Lock()
+	list := slices.Clone(c.names[strings.ToLower(strings.TrimPrefix(name, "@"))])
+	c.mu.Unlock()
+	if has := slices.DeleteFunc(slices.Clone(list), func(x bearer) bool { return x.free }); len(has) > 0 {
+		list = has
+	} else {
+		slices.Reverse(list) // the newest had it last
+	}
+	own := c.opts.Policy.team()
+	slices.SortStableFunc(list, func(a, b bearer) int { return rank(a, own) - rank(b, own) })
+	var all []*transcript.Transcript
+	for _, x := range list {
+		if t, ok := c.opts.Store.Get(x.id); ok {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// rank orders those of a name by team: own first.
+func rank(x bearer, own string) int {
+	if x.team == own {
+		return 0
+	}
+	return 1
 }
 
 // Describe returns what events say of an agent.

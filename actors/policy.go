@@ -259,15 +259,25 @@ func (p Policy) admits(c SpawnCall, parent transcript.Spec) error {
 	case parent.Depth >= p.maxDepth():
 		return &LimitError{What: "depth", Max: p.maxDepth()}
 	}
-	return c.check(p)
+	return c.check(p, parent)
 }
 
 func (p Policy) planRole(plan *Plan, c SpawnCall, parent transcript.Spec) {
 	asks := c.Background != nil && *c.Background
 	switch {
+	case c.member != nil:
+		plan.Spec.Role, plan.Spec.Teams = transcript.Teammate, []transcript.Membership{*c.member}
+		plan.because("teammate: a member of the team %s", c.member.Name)
 	case c.Name != "" && parent.Role == transcript.Lead && !p.NoTeammates:
 		plan.Spec.Role = transcript.Teammate
+		if team, err := p.calledTeam(c.Team, parent); err == nil && team != p.ownTeam() {
+			plan.Spec.Teams = []transcript.Membership{team}
+		}
 		plan.because("teammate: the lead named it %q", c.Name)
+	case c.Name != "" && parent.Role == transcript.Teammate && !p.NoTeammates:
+		team, _ := p.calledTeam(c.Team, parent) // checked
+		plan.Spec.Role, plan.Spec.Teams = transcript.Teammate, []transcript.Membership{team}
+		plan.because("teammate in the team of %s: a teammate named it %q", DisplayName(parent), c.Name)
 	case p.NoBackground:
 		plan.Spec.Role = transcript.Foreground
 		plan.because("foreground: background tasks are switched off")
@@ -299,7 +309,7 @@ func (p Policy) link(c SpawnCall) (transcript.Link, error) {
 	}
 }
 
-// link gives the agent its link. A teammate has none: it answers to the lead.
+// link gives the agent its link. A teammate has none: it answers to its lead.
 func (p *Plan) link(l transcript.Link, c SpawnCall) {
 	if p.Spec.Role == transcript.Teammate {
 		return

@@ -25,6 +25,12 @@ func (h *host) settle(ctx context.Context) ending {
 		h.moveTo(stateWaiting, waitsForChild)
 		return goOn
 	}
+	switch again, err := h.restarts(life); {
+	case err != nil:
+		return h.breaks(err)
+	case again:
+		return goOn
+	}
 	return h.finish(ctx, life, h.endsWith(life), "")
 }
 
@@ -111,7 +117,7 @@ func (h *host) report(l transcript.Life) error {
 	case l.Spec.Role == transcript.Background:
 		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.hears(l)}
 	case l.Spec.Role == transcript.Teammate && h.tells(l):
-		e.Kind, e.To = mailbox.KindIdle, mailbox.Address{Agent: LeadID}
+		e.Kind, e.To = mailbox.KindIdle, mailbox.Address{Agent: h.c.answersTo(l.Spec)}
 	default:
 		return nil
 	}
@@ -125,8 +131,8 @@ func (h *host) report(l transcript.Life) error {
 	return durable()
 }
 
-// tells says whether the end of a teammate's turn is news for the lead: it
-// worked for the lead or the user, or it could not go on.
+// tells says whether the end of a teammate's turn is news for the lead of its
+// team: it worked for a lead of its or the user, or it could not go on.
 func (h *host) tells(l transcript.Life) bool {
 	return h.asked.Load() || l.Turns == 1 || l.Outcome != transcript.Completed
 }

@@ -228,9 +228,9 @@ func (h *host) streamed(e model.Event) {
 
 // read tells the senders of messages that a request now carries them.
 func (h *host) read(mail []mailbox.Envelope) {
-	me := h.t.Address()
+	me, spec := h.t.Address(), h.t.Spec()
 	for _, e := range mail {
-		if e.From.Agent == LeadID || e.From.Agent == agent.User {
+		if e.From.Agent == LeadID || e.From.Agent == agent.User || h.c.leads(e.From.Agent, spec) {
 			h.asked.Store(true)
 		}
 		if h.c.opts.Receipt != nil {

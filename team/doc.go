@@ -9,6 +9,9 @@
 //     queued for nobody.
 //   - "Queued" is said after the message is on disk, and nothing more is said
 //     than that: delivered and read are told by receipts.
+//   - A team is what the memberships recorded with its agents say, under a
+//     generated id; its name is a label. A bare name means somebody of the
+//     sender's own team first, and never one of several. Each team has its list.
 //   - A broadcast is one message for each member but the sender, each with its
 //     own receipt; a member that cannot take it is named.
 package team

@@ -12,7 +12,7 @@ import (
 
 // Letter is what somebody wants to say.
 type Letter struct {
-	To      string // a name, an agent id, or Everyone
+	To      string // a name, team/name, an agent id, or Everyone
 	Text    string
 	Summary string
 	Kind    mailbox.Kind  // "" is a text, or to Everyone a broadcast
@@ -54,7 +54,7 @@ func (r *Roster) Send(from *transcript.Transcript, l Letter) ([]Posted, error) {
 // record is Send without the wait for the disk.
 func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error) {
 	if l.To != Everyone {
-		to, err := r.Find(l.To)
+		to, err := r.Reach(from.Spec(), l.To)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error)
 		l.Kind = mailbox.KindBroadcast
 	}
 	var all []Posted
-	for _, m := range r.Members() {
+	for _, m := range r.audience(from.Spec()) {
 		to, ok := r.agents.Find(string(m.Life.Spec.ID))
 		if ok && to.ID() != from.ID() {
 			all = append(all, r.post(from, to, l))

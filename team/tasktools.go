@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/tool"
@@ -34,17 +36,19 @@ func (t *taskTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 type taskDesk struct {
 	roster *Roster
 	boards *Boards
-	list   string
+	list   func(team string) string
 	self   actors.Agent
 }
 
-// TaskTools returns the tools with which one agent works on a list.
-func (r *Roster) TaskTools(self actors.Agent, boards *Boards, list string) []tool.Tool {
+// TaskTools returns the tools with which one agent works on the list of its
+// first team and, where a call says so, on that of another of its teams. list
+// returns the name of the list of a team.
+func (r *Roster) TaskTools(self actors.Agent, boards *Boards, list func(team string) string) []tool.Tool {
 	d := &taskDesk{roster: r, boards: boards, list: list, self: self}
 	return []tool.Tool{
 		&taskTool{d, taskSpec("TaskCreate", "Puts a task on the list that the whole team shares. Say what is to be done so that another agent can do it alone.", createSchema, false), d.create},
 		&taskTool{d, taskSpec("TaskGet", "Shows one task of the shared list with all that is written about it.", getSchema, true), d.get},
-		&taskTool{d, taskSpec("TaskList", "Shows the shared list: each task, who works on it, what it waits for.", `{"type":"object","properties":{}}`, true), d.show},
+		&taskTool{d, taskSpec("TaskList", "Shows the shared list: each task, who works on it, what it waits for.", showSchema, true), d.show},
 		&taskTool{d, taskSpec("TaskUpdate", "Changes a task: takes it (status in_progress), completes it, gives it to somebody (owner), makes it wait for others. Only who has taken a task can complete it.", updateSchema, false), d.update},
 	}
 }
@@ -54,15 +58,17 @@ func taskSpec(name, description, schema string, reads bool) tool.Spec {
 }
 
 const (
-	createSchema = `{"type":"object","properties":{` +
+	teamSchema   = `"team":{"type":"string","description":"Another of your teams, whose list is meant"}`
+	createSchema = `{"type":"object","properties":{` + teamSchema + `,` +
 		`"subject":{"type":"string","description":"What is to be done, in a few words"},` +
 		`"description":{"type":"string","description":"Everything that somebody needs to know who was not here"},` +
 		`"activeForm":{"type":"string","description":"The subject as something under way, such as: fixing the parser"},` +
 		`"writes":{"type":"boolean","description":"The task changes files: an agent without writing tools cannot take it"},` +
 		`"blockedBy":{"type":"array","items":{"type":"string"},"description":"Ids of tasks that must be done first"},` +
 		`"metadata":{"type":"object"}},"required":["subject"]}`
-	getSchema    = `{"type":"object","properties":{"taskId":{"type":"string"}},"required":["taskId"]}`
-	updateSchema = `{"type":"object","properties":{"taskId":{"type":"string"},` +
+	getSchema    = `{"type":"object","properties":{"taskId":{"type":"string"},` + teamSchema + `},"required":["taskId"]}`
+	showSchema   = `{"type":"object","properties":{` + teamSchema + `}}`
+	updateSchema = `{"type":"object","properties":{"taskId":{"type":"string"},` + teamSchema + `,` +
 		`"status":{"type":"string","enum":["pending","in_progress","completed","deleted"],"description":"in_progress takes the task, pending gives it back"},` +
 		`"owner":{"type":"string","description":"Name of the agent that is to do it; it is told"},` +
 		`"subject":{"type":"string"},"description":{"type":"string"},"activeForm":{"type":"string"},` +
@@ -71,22 +77,33 @@ const (
 		`"metadata":{"type":"object","description":"Merged into what is there; null takes a key away"}},"required":["taskId"]}`
 )
 
-func (d *taskDesk) board(ctx context.Context) (*board.Board, board.Member, error) {
-	b, err := d.boards.Get(ctx, d.list)
-	return b, Member(d.self.Transcript), err
+// board returns the list of a team of the agent's; empty is the one it works in.
+func (d *taskDesk) board(ctx context.Context, team string) (*board.Board, board.Member, error) {
+	me := Member(d.self.Transcript)
+	if team == "" {
+		b, err := d.boards.Get(ctx, d.list(d.roster.agents.Home(d.self.Transcript.Spec()).Team))
+		return b, me, err
+	}
+	mine := d.roster.Of(d.self.Transcript.Spec())
+	at := slices.IndexFunc(mine, func(m transcript.Membership) bool { return m.Is(team) })
+	if at < 0 {
+		return nil, me, errNotYours(team, mine)
+	}
+	b, err := d.boards.Get(ctx, d.list(mine[at].Team))
+	return b, me, err
 }
 
 func (d *taskDesk) create(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var in struct {
-		Subject, Description, ActiveForm string
-		Writes                           bool
-		BlockedBy                        []board.ID
-		Metadata                         map[string]any
+		Team, Subject, Description, ActiveForm string
+		Writes                                 bool
+		BlockedBy                              []board.ID
+		Metadata                               map[string]any
 	}
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
-	b, me, err := d.board(ctx)
+	b, me, err := d.board(ctx, in.Team)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -106,11 +123,12 @@ func (d *taskDesk) create(ctx context.Context, c tool.Call) (tool.Result, error)
 func (d *taskDesk) get(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var in struct {
 		TaskID board.ID `json:"taskId"`
+		Team   string   `json:"team"`
 	}
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
-	b, _, err := d.board(ctx)
+	b, _, err := d.board(ctx, in.Team)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -128,8 +146,14 @@ func (d *taskDesk) get(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{Text: text, Detail: detail(map[string]any{"task": t})}, nil
 }
 
-func (d *taskDesk) show(ctx context.Context, _ tool.Call) (tool.Result, error) {
-	b, _, err := d.board(ctx)
+func (d *taskDesk) show(ctx context.Context, c tool.Call) (tool.Result, error) {
+	var in struct {
+		Team string `json:"team"`
+	}
+	if bad, ok := tool.Decode(c, &in); !ok {
+		return bad, nil
+	}
+	b, _, err := d.board(ctx, in.Team)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -164,6 +188,7 @@ func TaskLine(t board.Task) string {
 
 type updateInput struct {
 	TaskID       board.ID       `json:"taskId"`
+	Team         string         `json:"team"`
 	Status       board.Status   `json:"status"`
 	Owner        *string        `json:"owner"`
 	Subject      *string        `json:"subject"`
@@ -181,7 +206,7 @@ func (d *taskDesk) update(ctx context.Context, c tool.Call) (tool.Result, error)
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
-	b, me, err := d.board(ctx)
+	b, me, err := d.board(ctx, in.Team)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -286,7 +311,7 @@ func (d *taskDesk) own(ctx context.Context, b *board.Board, me board.Member, in 
 		_, err := b.Drop(ctx, me, in.TaskID)
 		return []string{"owner"}, err
 	}
-	to, err := d.roster.Find(*in.Owner)
+	to, err := d.roster.Reach(d.self.Transcript.Spec(), *in.Owner)
 	if err != nil {
 		return nil, err
 	}

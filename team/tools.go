@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -30,7 +32,7 @@ type sendTool struct {
 }
 
 const sendSchema = `{"type":"object","properties":{` +
-	`"to":{"type":"string","description":"A teammate's name, an agent id, team-lead, or * for everyone else"},` +
+	`"to":{"type":"string","description":"A teammate's name, team/name for a member of another team, an agent id, team-lead, or * for everyone else"},` +
 	`"message":{"type":"string","description":"The text. The receiver does not see your conversation"},` +
 	`"summary":{"type":"string","description":"Five to ten words for a one-line preview"}` +
 	`},"required":["to","message"]}`
@@ -152,8 +154,18 @@ func (l *listTool) Run(context.Context, tool.Call) (tool.Result, error) {
 	fmt.Fprintf(&text, "You are %s.\n", actors.DisplayName(l.self.Spec))
 	for _, m := range l.roster.Members() {
 		if s := m.Life.Spec; s.ID != l.self.Spec.ID {
-			fmt.Fprintf(&text, "%s (%s, id %s): %s\n", actors.DisplayName(s), s.Type, s.ID, m.State.Name)
+			fmt.Fprintf(&text, "%s (%s, id %s%s): %s\n", actors.DisplayName(s), s.Type, s.ID, l.elsewhere(s), m.State.Name)
 		}
 	}
 	return tool.Result{Text: strings.TrimSuffix(text.String(), "\n")}, nil
+}
+
+// elsewhere names the teams of an agent that works in another than the caller.
+func (l *listTool) elsewhere(s transcript.Spec) string {
+	home := l.roster.agents.Home(l.self.Transcript.Spec())
+	teams := l.roster.agents.Teams(s)
+	if len(teams) == 0 || slices.ContainsFunc(teams, func(m transcript.Membership) bool { return m.Team == home.Team }) {
+		return ""
+	}
+	return ", team " + teams[0].Name
 }

@@ -1,6 +1,9 @@
 package transcript
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Amend records what the user has changed about an agent since its birth. It
 // counts from the agent's next turn on. Nothing is recorded when nothing
@@ -14,6 +17,20 @@ func (t *Transcript) Amend(model, mode string, maxTurns int) error {
 	}
 	m := &amendMeta{Time: time.Now(), Model: model, Mode: mode, MaxTurns: maxTurns}
 	ticket, err := t.add(kindAmend, m, nil)
+	t.mu.Unlock()
+	return wait(ticket, err)
+}
+
+// SetTeams records the teams that the agent is in or leads, the one it works in
+// first; none takes it out of all. Nothing is recorded when nothing differs.
+func (t *Transcript) SetTeams(teams []Membership) error {
+	t.mu.Lock()
+	if was := t.life.Spec.Teams; was != nil && slices.Equal(was, teams) {
+		t.mu.Unlock()
+		return nil
+	}
+	m := &teamsMeta{Time: time.Now(), Teams: append([]Membership{}, teams...)}
+	ticket, err := t.add(kindTeams, m, nil)
 	t.mu.Unlock()
 	return wait(ticket, err)
 }

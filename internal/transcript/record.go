@@ -34,6 +34,7 @@ const (
 
 	kindCompacted byte = 17 // compactedMeta + content blocks that stand for what was dropped
 	kindConsent   byte = 18 // consentMeta
+	kindTeams     byte = 19 // teamsMeta
 )
 
 type wokeMeta struct {
@@ -69,6 +70,11 @@ type amendMeta struct {
 	Model    string    `json:"model"`
 	Mode     string    `json:"mode"`
 	MaxTurns int       `json:"max_turns"`
+}
+
+type teamsMeta struct {
+	Time  time.Time    `json:"t"`
+	Teams []Membership `json:"teams"`
 }
 
 type requestMeta struct {

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm/internal/budget"
@@ -32,7 +33,27 @@ type Spec struct {
 	Tools       []string        `json:"tools"`           // names, resolved
 	Link        Link            `json:"link,omitempty"`  // of a child; empty is Reparent
 	Budget      budget.Limits   `json:"budget,omitzero"` // of the agent and all below it
-	Born        time.Time       `json:"born"`
+	// Teams are those that the agent is in or leads, the one it works in first.
+	// Nil is what its role says: a lead and a teammate are in the session's team.
+	Teams   []Membership `json:"teams,omitzero"`
+	Restart Restart      `json:"restart,omitzero"`
+	Born    time.Time    `json:"born"`
+}
+
+// Membership is an agent's place in a team. What a team is follows from the
+// memberships of all agents.
+type Membership struct {
+	Team   string          `json:"team"`             // generated; no two teams have the same
+	Name   string          `json:"name"`             // for people and models
+	Lead   mailbox.AgentID `json:"lead"`             // to whom the members answer
+	Seeded bool            `json:"seeded,omitempty"` // of the lead: the first tasks are on the list
+}
+
+// Restart says whether an agent goes on by itself after a turn that failed. The
+// zero value is that it does not.
+type Restart struct {
+	Max    int           `json:"max,omitempty"`    // turns begun anew within the time
+	Within time.Duration `json:"within,omitempty"` // in nanoseconds; 0 is an hour
 }
 
 // Role says how an agent lives and to whom it answers.
@@ -119,4 +140,9 @@ type CallState struct {
 	Done    bool
 	Consent Consent         // of a person
 	block   json.RawMessage // the tool_result, once done
+}
+
+// Is reports whether name, an id or a label in any case, means the team.
+func (m Membership) Is(name string) bool {
+	return strings.EqualFold(m.Team, name) || strings.EqualFold(m.Name, name)
 }

@@ -130,6 +130,8 @@ func (l *Life) apply(kind byte, meta any) {
 		l.work(m.Time)
 	case *amendMeta:
 		l.Spec.Model, l.Spec.Mode, l.Spec.MaxTurns, l.Active = m.Model, m.Mode, m.MaxTurns, m.Time
+	case *teamsMeta:
+		l.Spec.Teams, l.Active = m.Teams, m.Time
 	case *roleMeta:
 		l.Spec.Role, l.Closed, l.Active = m.Role, false, m.Time
 		if m.Woken != nil {
@@ -182,6 +184,8 @@ func metaOf(kind byte) any {
 		return &amendMeta{}
 	case kindCompacted:
 		return &compactedMeta{}
+	case kindTeams:
+		return &teamsMeta{}
 	}
 	return nil
 }

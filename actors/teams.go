@@ -1,0 +1,182 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Teams returns the teams that an agent is in or leads, the one it works in
+// first. An agent that nobody put in one is, by its role, in the session's.
+func (p Policy) Teams(s transcript.Spec) []transcript.Membership {
+	switch {
+	case s.Teams != nil:
+		return s.Teams
+	case s.Role == transcript.Lead, s.Role == transcript.Teammate, s.Role == transcript.User:
+		return []transcript.Membership{p.ownTeam()}
+	}
+	return nil
+}
+
+func (p Policy) ownTeam() transcript.Membership {
+	return transcript.Membership{Team: p.team(), Name: p.team(), Lead: LeadID}
+}
+
+// calledTeam returns the team that a new teammate of parent is to be in: the one
+// that the call names among those that parent leads, or the one that it leads
+// first; a teammate that leads none founds one.
+func (p Policy) calledTeam(name string, parent transcript.Spec) (transcript.Membership, error) {
+	var known []string
+	for _, m := range p.Teams(parent) {
+		if m.Lead == parent.ID && (name == "" || m.Is(name)) {
+			m.Seeded = false
+			return m, nil
+		}
+		known = append(known, m.Name)
+	}
+	if name != "" && !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) && !strings.EqualFold(name, p.team()) {
+		return transcript.Membership{}, &UnknownTeamError{Team: name, Own: first(strings.Join(known, ", "), p.team())}
+	}
+	return transcript.Membership{Team: "team-" + string(parent.ID), Name: DisplayName(parent), Lead: parent.ID}, nil
+}
+
+// Teams returns the teams of an agent as Policy.Teams does.
+func (c *Coordinator) Teams(s transcript.Spec) []transcript.Membership {
+	return c.opts.Policy.Teams(s)
+}
+
+// Home returns the team in which an agent works: its first, or that of the
+// nearest above it that has one.
+func (c *Coordinator) Home(s transcript.Spec) transcript.Membership {
+	for {
+		if teams := c.Teams(s); len(teams) > 0 {
+			return teams[0]
+		}
+		above, ok := c.opts.Store.Get(s.Parent)
+		if !ok {
+			return c.opts.Policy.ownTeam()
+		}
+		s = above.Spec()
+	}
+}
+
+// answersTo returns who hears of a teammate's turns: the lead of its team or, if
+// that has ended, the one to whom that answers.
+func (c *Coordinator) answersTo(s transcript.Spec) mailbox.AgentID {
+	for range c.opts.Policy.maxDepth() + 1 {
+		up := c.Home(s).Lead
+		t, ok := c.opts.Store.Get(up)
+		switch {
+		case !ok, up == s.ID:
+			return LeadID
+		case !t.Life().Closed:
+			return up
+		}
+		s = t.Spec()
+	}
+	return LeadID
+}
+
+// leads reports whether an agent leads a team that another is in.
+func (c *Coordinator) leads(id mailbox.AgentID, s transcript.Spec) bool {
+	return slices.ContainsFunc(c.Teams(s), func(m transcript.Membership) bool { return m.Lead == id })
+}
+
+// Hire is a teammate to be made for a team.
+type Hire struct {
+	Team    transcript.Membership
+	Call    SpawnCall // of the lead of the team; without a prompt it waits for its first message
+	Budget  budget.Limits
+	Restart transcript.Restart
+}
+
+// Hire makes a teammate of the team's lead, with the checks and limits of a call
+// of that lead. It returns when the agent and its prompt are on disk.
+func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript, error) {
+	lead, ok := c.opts.Store.Get(h.Team.Lead)
+	if !ok {
+		return nil, fmt.Errorf("team %s has no lead any more: there is no agent %s", h.Team.Name, h.Team.Lead)
+	}
+	h.Call.member = &h.Team
+	spec, def, err := c.plan(ctx, lead.Spec(), h.Call)
+	if err != nil {
+		return nil, err
+	}
+	spec.Budget, spec.Restart = h.Budget.Or(spec.Budget), h.Restart
+	if spec.Isolation != "" {
+		done, err := c.isolate(&spec)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
+	c.bear(spec.ID, def)
+	t, err := c.Spawn(c.scope, spec, h.Call.Prompt)
+	if err != nil {
+		c.definition(spec) // nobody else will ask for it
+	}
+	return t, err
+}
+
+// Dismiss ends an agent for good and lets others have its name.
+func (c *Coordinator) Dismiss(ctx context.Context, t *transcript.Transcript) error {
+	if err := c.Stop(ctx, t.ID(), agent.ErrKilled); err != nil {
+		return err
+	}
+	c.release(t.Spec())
+	return nil
+}
+
+// restartsWithin is the time in which restarts are counted when nothing is said.
+const restartsWithin = time.Hour
+
+// restarts begins a failed turn of the agent anew if its restarts allow it, and
+// reports whether it did.
+func (h *host) restarts(l transcript.Life) (bool, error) {
+	r := l.Spec.Restart
+	if r.Max == 0 || l.Outcome != transcript.Failed || h.stopped != nil {
+		return false, nil
+	}
+	within := first(r.Within, restartsWithin)
+	h.failed = slices.DeleteFunc(h.failed, func(t time.Time) bool { return time.Since(t) > within })
+	if len(h.failed) >= r.Max {
+		return false, nil
+	}
+	h.failed = append(h.failed, time.Now())
+	if l.Turns == 1 {
+		h.asked.Store(true) // who gave it its first task still waits
+	}
+	h.emit(event.Warning{Text: fmt.Sprintf("the turn failed and is begun anew (%d of %d): %s", len(h.failed), r.Max, l.Reason)})
+	return true, h.t.Prompt("recovery", fmt.Sprintf("Your last turn failed: %s. See how far you came, and go on.", cut(l.Reason, 500)))
+}
+
+// restartPolicy says how often the host of an agent is restarted after a panic.
+func (c *Coordinator) restartPolicy(s transcript.Spec) *kernel.RestartPolicy {
+	if s.Restart.Max == 0 {
+		return c.opts.Restart
+	}
+	return &kernel.RestartPolicy{Max: s.Restart.Max, Within: first(s.Restart.Within, restartsWithin)}
+}
+
+// AmbiguousNameError reports a name that several agents have.
+type AmbiguousNameError struct {
+	Name  string
+	Teams []string // in which somebody has it
+}
+
+func (e *AmbiguousNameError) Error() string {
+	var all []string
+	for _, team := range e.Teams {
+		all = append(all, team+"/"+e.Name)
+	}
+	return fmt.Sprintf("several agents are named %q: say which, as %s", e.Name, strings.Join(all, " or "))
+}

@@ -1,0 +1,208 @@
+package team
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Team is some agents that work together under a lead. It follows from the
+// memberships that are recorded with each agent; nothing else holds it.
+type Team struct {
+	ID      string            `json:"id"`   // generated: no two teams have the same
+	Name    string            `json:"name"` // for people and models; several teams may have it
+	Lead    mailbox.AgentID   `json:"lead"`
+	Members []mailbox.AgentID `json:"members"` // without the lead, oldest first; those that have not ended for good
+	Seeded  bool              `json:"seeded"`  // its first tasks are on the list
+}
+
+// List is the name of the team's task list.
+func (t Team) List() string { return t.ID }
+
+// Has reports whether an agent is in the team or leads it.
+func (t Team) Has(id mailbox.AgentID) bool { return t.Lead == id || slices.Contains(t.Members, id) }
+
+// Teams returns the teams of the session, its own first.
+func (r *Roster) Teams() []Team {
+	var all []Team
+	at := map[string]int{}
+	for _, s := range r.agents.Status() {
+		spec := s.Life.Spec
+		if spec.Role == transcript.User {
+			continue
+		}
+		for _, m := range r.agents.Teams(spec) {
+			i, known := at[m.Team]
+			if !known {
+				i, at[m.Team] = len(all), len(all)
+				all = append(all, Team{ID: m.Team, Name: m.Name, Lead: m.Lead})
+			}
+			switch {
+			case spec.ID == m.Lead:
+				all[i].Seeded = m.Seeded
+			case !s.Life.Closed || s.Life.Outcome != transcript.Stopped:
+				all[i].Members = append(all[i].Members, spec.ID)
+			}
+		}
+	}
+	return all
+}
+
+// Team returns the team that a name or id means; empty is the session's own.
+// The error is an *UnknownTeamError, or says that several have the name.
+func (r *Roster) Team(name string) (Team, error) {
+	var found []Team
+	var known []string
+	all := r.Teams()
+	for _, t := range all {
+		known = append(known, t.Name)
+		if t.ID == name {
+			return t, nil
+		}
+		if strings.EqualFold(t.Name, name) {
+			found = append(found, t)
+		}
+	}
+	switch {
+	case name == "" && len(all) > 0:
+		return all[0], nil
+	case len(found) == 0:
+		return Team{}, &UnknownTeamError{Name: name, Known: known}
+	case len(found) > 1:
+		return Team{}, fmt.Errorf("several teams are named %q: say which by its id, %s or %s", name, found[0].ID, found[1].ID)
+	}
+	return found[0], nil
+}
+
+// UnknownTeamError reports a team that is not there.
+type UnknownTeamError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownTeamError) Error() string {
+	text := fmt.Sprintf("there is no team named %q", e.Name)
+	if near := Near(e.Name, e.Known); len(near) > 0 {
+		return text + "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return text + " (known: " + strings.Join(e.Known, ", ") + ")"
+}
+
+// Reach returns the one agent that a name means when from says it: a member of
+// its own team before others of the name, team-lead for the lead of its team,
+// team/name for a member of another. It may have ended.
+func (r *Roster) Reach(from transcript.Spec, name string) (*transcript.Transcript, error) {
+	if team, member, ok := strings.Cut(name, "/"); ok && team != "" && member != "" {
+		return r.reachIn(team, member)
+	}
+	if strings.EqualFold(name, actors.LeadName) || strings.EqualFold(name, "lead") {
+		return r.Find(string(r.agents.Home(from).Lead))
+	}
+	all := r.agents.Named(name)
+	if len(all) < 2 {
+		return r.Find(name)
+	}
+	var mine []*transcript.Transcript
+	for _, t := range all {
+		if r.share(from, t.Spec()) {
+			mine = append(mine, t)
+		}
+	}
+	switch len(mine) {
+	case 0:
+		return nil, r.ambiguous(name, all)
+	case 1:
+		return mine[0], nil
+	}
+	return nil, r.ambiguous(name, mine)
+}
+
+func (r *Roster) ambiguous(name string, all []*transcript.Transcript) error {
+	e := &actors.AmbiguousNameError{Name: name}
+	for _, t := range all {
+		e.Teams = append(e.Teams, r.agents.Home(t.Spec()).Name)
+	}
+	return e
+}
+
+// share reports whether two agents are in one team.
+func (r *Roster) share(a, b transcript.Spec) bool {
+	theirs := r.agents.Teams(b)
+	for _, mine := range append(r.agents.Teams(a), r.agents.Home(a)) {
+		if slices.ContainsFunc(theirs, func(m transcript.Membership) bool { return m.Team == mine.Team }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Roster) reachIn(team, member string) (*transcript.Transcript, error) {
+	in, err := r.Team(team)
+	if err != nil {
+		return nil, err
+	}
+	if strings.EqualFold(member, actors.LeadName) || strings.EqualFold(member, "lead") {
+		return r.Find(string(in.Lead))
+	}
+	for _, t := range r.agents.Named(member) {
+		if in.Has(t.ID()) || slices.ContainsFunc(r.agents.Teams(t.Spec()), func(m transcript.Membership) bool { return m.Team == in.ID }) {
+			return t, nil
+		}
+	}
+	return nil, r.unknownIn(in, member)
+}
+
+func (r *Roster) unknownIn(in Team, member string) error {
+	e := &UnknownAgentError{Name: in.Name + "/" + member}
+	for _, id := range append([]mailbox.AgentID{in.Lead}, in.Members...) {
+		if t, ok := r.agents.Find(string(id)); ok {
+			e.Known = append(e.Known, in.Name+"/"+actors.DisplayName(t.Spec()))
+		}
+	}
+	e.Near = Near(e.Name, e.Known)
+	return e
+}
+
+// audience returns whom a letter to everyone reaches: all agents of the session
+// or, from somebody whose team is another than the session's, that team.
+func (r *Roster) audience(from transcript.Spec) []actors.Status {
+	home := r.agents.Home(from)
+	all := r.Members()
+	if home.Lead == actors.LeadID && home == r.agents.Home(transcript.Spec{Role: transcript.Lead}) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(s actors.Status) bool {
+		return s.Life.Spec.ID != home.Lead && r.agents.Home(s.Life.Spec).Team != home.Team
+	})
+}
+
+// Of returns the teams that an agent is in or leads, the one it works in first.
+func (r *Roster) Of(s transcript.Spec) []transcript.Membership {
+	home := r.agents.Home(s)
+	all := []transcript.Membership{home}
+	for _, m := range r.agents.Teams(s) {
+		if m.Team != home.Team {
+			all = append(all, m)
+		}
+	}
+	for _, t := range r.Teams() {
+		if t.Lead == s.ID && !slices.ContainsFunc(all, func(m transcript.Membership) bool { return m.Team == t.ID }) {
+			all = append(all, transcript.Membership{Team: t.ID, Name: t.Name, Lead: t.Lead})
+		}
+	}
+	return all
+}
+
+// errNotYours is the answer to a call about a list of a team the agent is not in.
+func errNotYours(name string, mine []transcript.Membership) error {
+	var all []string
+	for _, m := range mine {
+		all = append(all, m.Name)
+	}
+	return errors.New("you are in no team " + name + "; your teams are: " + strings.Join(all, ", "))
+}
