@@ -162,4 +162,3 @@ func TestAFailedTurnIsBegunAnewAsOftenAsTheMemberAllows(t *testing.T) {
 		}
 	}
 }
-
