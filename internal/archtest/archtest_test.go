@@ -47,6 +47,8 @@ var may = map[string][]string{
 
 	"internal/prompt": {"defs"},
 
+	"internal/teamfile": {"internal/budget", "internal/price"},
+
 	// 2: what an agent does
 	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "mailbox/message", "model", "tool"},
 	"internal/ask":   {"event"},
@@ -73,7 +75,7 @@ var may = map[string][]string{
 	// 5: composition
 	"": {
 		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/childenv", "internal/hook", "internal/journal", "internal/natsd", "internal/permission",
-		"internal/price", "internal/prompt", "internal/transcript", "internal/worktree", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
+		"internal/price", "internal/prompt", "internal/teamfile", "internal/transcript", "internal/worktree", "mailbox", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
 		"team", "team/board", "team/board/kvboard", "tool", "tool/builtin",
 	},
 
@@ -106,7 +108,7 @@ var owner = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
 	"github.com/muesli/cancelreader":         {"internal/tui"},
-	"go.yaml.in/yaml":                        {"defs", "internal/price", "model/script"},
+	"go.yaml.in/yaml":                        {"defs", "internal/price", "internal/teamfile", "model/script"},
 	"charm.land":                             {"cmd/swarm", "internal/tui"},
 	"mvdan.cc/sh":                            {"internal/permission"},
 	"github.com/gofrs/flock":                 {"internal/journal", "internal/natsd"},
