@@ -6,7 +6,7 @@ RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test race check fmt lint cross bench fuzz build soak
+.PHONY: help demo test race check fmt lint cross bench fuzz build soak chaos
 
 help: ## list what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -49,3 +49,6 @@ soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m ./internal/worktree
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'EveryBoundary|KeepEveryByte' ./actors
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run NoEndOfARun ./cmd/swarm
+
+chaos: ## 100,000 messages between three processes that are killed 1,000 times
+	SWARM_CHAOS=1 $(GO) test -count=1 -v -timeout 30m -run Promise1 ./internal/chaos

@@ -96,6 +96,7 @@ var may = map[string][]string{
 	"team/board/boardtest":         {"team/board"},
 	"tool/tooltest":                {"tool"},
 	"internal/archtest":            {},
+	"internal/chaos":               {},
 }
 
 // owner names the one package that may import a heavy module, so that it can be

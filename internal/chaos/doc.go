@@ -1,0 +1,13 @@
+// Package chaos kills the processes of a swarm, again and again, while they write
+// to each other, and then counts what arrived. It has no product code: its tests
+// are the harness, a small one in make test and the whole by make chaos.
+//
+// Three processes hold ten agents. The owner has the server and four agents, a
+// second node four more with a journal of its own, and a client that is no node
+// has two: it posts by request, and the owner journals before it answers. A
+// supervisor kills one of the three with SIGKILL as soon as it is at work, starts
+// it again on its files, and lets some more messages be sent for each kill.
+//
+// The law that is tested is the first promise: what was accepted is in the
+// receiver's conversation exactly once, and in its sender's order.
+package chaos
