@@ -13,7 +13,14 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// completedDetail is the structured result of a foreground agent (spec §2.2).
+// The structured results of an Agent call (spec §2.2) are told apart by status: the
+// outcome of a foreground agent (completed or how else it ended), async_launched,
+// teammate_spawned, and refused. Two more are reserved and never produced here:
+// remote_launched, since all agents of a session live in one process, and
+// sub_agent_entered, since no conversation becomes another: a fork is an agent
+// of its own and has the result that its role has.
+
+// completedDetail is the structured result of a foreground agent.
 type completedDetail struct {
 	Status     string        `json:"status"`
 	Verdict    defs.Verdict  `json:"verdict,omitempty"` // of a verification

@@ -30,7 +30,7 @@ const agentSchema = `{"type":"object","properties":{` +
 	`"mode":{"type":"string","enum":["default","acceptEdits","plan","dontAsk","bypassPermissions"],"description":"A narrower permission mode than yours; it is never widened"},` +
 	`"isolation":{"type":"string","enum":["worktree"],"description":"worktree gives it a checkout of its own, from your HEAD; work it leaves there is kept and reported"},` +
 	`"cwd":{"type":"string","description":"The directory it works in, below yours"},` +
-	`"resume":{"type":"string","description":"Name or id of an agent that has ended: it goes on with this prompt, with all it knew, as it was"},` +
+	`"resume":{"type":"string","description":"Name or id of an agent that has ended: it goes on with this prompt, with all it knew, as it was: of the other fields only description and run_in_background go with it"},` +
 	`"on_parent_end":{"type":"string","enum":["re-parent","continue","stop"],"description":"What becomes of a background agent if you are ended before it: it reports to the nearest above (the default), it wakes you with its report, or it is stopped"},` +
 	`"max_turns":{"type":"integer","minimum":1,"description":"The most model requests it may make"}` +
 	`},"required":["description","prompt"]}`

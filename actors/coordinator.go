@@ -125,7 +125,6 @@ type Coordinator struct {
 	calls   map[callKey]mailbox.AgentID                      // guarded by mu; which agent a tool call made or woke
 	staff   map[mailbox.AgentID]map[mailbox.AgentID]struct{} // by whom they work or worked for; guarded by mu
 	born    map[mailbox.AgentID]defs.Definition              // of agents before their first turn; guarded by mu
-	parked  map[mailbox.AgentID]string                       // why agents without a host have none; guarded by mu
 	made    int                                              // agents so far; guarded by mu
 	closed  bool                                             // guarded by mu
 	changed chan struct{}                                    // closed and replaced when an agent may have gone quiet; guarded by mu
@@ -143,7 +142,6 @@ func New(o Options) *Coordinator {
 		calls:   map[callKey]mailbox.AgentID{},
 		staff:   map[mailbox.AgentID]map[mailbox.AgentID]struct{}{},
 		born:    map[mailbox.AgentID]defs.Definition{},
-		parked:  map[mailbox.AgentID]string{},
 		changed: make(chan struct{}),
 	}
 	all := o.Store.All()

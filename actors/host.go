@@ -92,7 +92,6 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 	h.ref = ref
 	c.mu.Lock()
 	c.hosts[t.ID()] = h
-	delete(c.parked, t.ID())
 	c.mu.Unlock()
 	if h.isOver() {
 		c.drop(h) // it was faster than we were

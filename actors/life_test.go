@@ -214,12 +214,32 @@ func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
 	if l := ann.Life(); l.Outcome != transcript.Failed {
 		t.Fatalf("ann is %+v", l)
 	}
+	wantParked(t, n, "ann")
+	n = reopened(t, n, m)
+	wantParked(t, n, "ann")
+	n.Begin(t)
+	wantParked(t, n, "ann")
+	ann, _ = n.Find("ann")
 	broken.Store(false)
 	write(t, n.Lead, ann, "are you there?")
 	n.Settle(t)
 	if l := ann.Life(); !strings.Contains(l.Result, "are you there?") {
 		t.Errorf("ann is %+v", l)
 	}
+}
+
+func wantParked(t *testing.T, n *actorstest.Node, name string) {
+	t.Helper()
+	for _, s := range n.Status() {
+		if actors.DisplayName(s.Life.Spec) != name {
+			continue
+		}
+		if s.State.Name != "parked" || !strings.Contains(s.State.Detail, "a bug of ours") || strings.Contains(s.State.Detail, "given up") {
+			t.Errorf("%s is %+v", name, s.State)
+		}
+		return
+	}
+	t.Errorf("there is no %s", name)
 }
 
 func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {

@@ -175,6 +175,7 @@ func cut(text string, n int) string {
 
 // fail records that the agent's host was given up, and tells it.
 func (h *host) fail(reason error) {
+	reason = fmt.Errorf("%w: %w", agent.ErrGivenUp, reason)
 	note := "not run: the agent's host failed"
 	err := h.t.End(transcript.Failed, reason.Error(), h.t.Life().Result, note)
 	if err != nil {
@@ -187,9 +188,6 @@ func (h *host) fail(reason error) {
 		return
 	}
 	h.moveTo(stateParked, reason.Error())
-	h.c.mu.Lock()
-	h.c.parked[h.t.ID()] = reason.Error()
-	h.c.mu.Unlock()
 	h.asked.Store(true)
 	if err := h.report(h.t.Life()); err != nil {
 		h.emit(event.Warning{Text: err.Error()})

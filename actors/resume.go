@@ -20,6 +20,44 @@ func (e *RunningError) Error() string {
 	return fmt.Sprintf("%s has not ended: write to it with SendMessage", e.Name)
 }
 
+// AsItIsError reports a call that goes on with an agent and asks that it be
+// another than it was. What it was is kept: mode, directory and limits are what
+// was agreed for it.
+type AsItIsError struct {
+	Name   string
+	Fields []string // of the call, that ask for something else
+}
+
+func (e *AsItIsError) Error() string {
+	return fmt.Sprintf("%s goes on as it was: leave out %s, or start a new agent", e.Name, strings.Join(e.Fields, ", "))
+}
+
+// changes returns the fields of a call that ask for an agent unlike s.
+func (c SpawnCall) changes(s transcript.Spec, team string) []string {
+	turns := ""
+	if c.MaxTurns > 0 && c.MaxTurns != s.MaxTurns {
+		turns = "another"
+	}
+	var fields []string
+	for _, f := range [...]struct{ name, asked, is string }{
+		{"subagent_type", c.Type, s.Type},
+		{"model", c.Model, s.Model},
+		{"effort", c.Effort, s.Effort},
+		{"name", c.Name, s.Name},
+		{"team_name", c.Team, team},
+		{"mode", c.Mode, s.Mode},
+		{"isolation", c.Isolation, s.Isolation},
+		{"cwd", c.Dir, s.Dir},
+		{"max_turns", turns, ""},
+		{"on_parent_end", c.OnParentEnd, string(s.Link)},
+	} {
+		if f.asked != "" && !strings.EqualFold(f.asked, f.is) {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
+}
+
 // resume wakes an agent that has ended, with a new prompt. Its end is told to the
 // caller alone: as the result of the call, or by message.
 func (a *agentTool) resume(ctx context.Context, callID string, call SpawnCall) (mailbox.AgentID, error) {
@@ -37,6 +75,12 @@ func (a *agentTool) resume(ctx context.Context, callID string, call SpawnCall) (
 	spec := t.Spec()
 	if c.isBelow(me.ID(), spec.ID) {
 		return "", fmt.Errorf("%s is not an agent that you can go on with: end your turn instead", DisplayName(spec))
+	}
+	if d, ok := c.opts.Definitions().Lookup(call.Type); ok {
+		call.Type = d.Name
+	}
+	if fields := call.changes(spec, c.opts.Policy.team()); len(fields) > 0 {
+		return "", &AsItIsError{Name: DisplayName(spec), Fields: fields}
 	}
 	if err := c.admitSpawn(ctx, spec); err != nil {
 		return "", err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,6 +129,40 @@ func TestACallSaysWhyItCannotGoOnWithAnAgent(t *testing.T) {
 	n.Say(t, "go")
 	for i, want := range []string{"did you mean ann?", "works has not ended", "killed cannot be woken again", "once cannot be woken again (Explore agents answer once)", "is not an agent that you can go on with", "no prompt"} {
 		if len(results) <= i || !results[i].IsError || !strings.Contains(results[i].Content, want) {
+			t.Errorf("call %d: want %q in %+v", i+1, want, results)
+		}
+	}
+}
+
+// What a call asks of an agent that it goes on with is not passed over.
+func TestACallGoesOnWithAnAgentAsItWas(t *testing.T) {
+	var results []model.Block
+	ask := func(id string, more map[string]any) model.Block {
+		call := map[string]any{"description": "d", "prompt": "p", "resume": "ended"}
+		maps.Copy(call, more)
+		return spawn(id, call)
+	}
+	m := by(answers{
+		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			if step == 0 {
+				return use(ask("c1", map[string]any{"mode": "plan", "cwd": "sub", "max_turns": 3}),
+					ask("c2", map[string]any{"model": "other", "isolation": "worktree", "on_parent_end": "stop"}))
+			}
+			if step == 1 {
+				results = r.Messages[len(r.Messages)-1].Blocks()
+				return use(ask("c3", map[string]any{"mode": "default", "name": "Ended", "team_name": "session", "model": "m", "subagent_type": "General Purpose"}))
+			}
+			results = append(results, r.Messages[len(r.Messages)-1].Blocks()...)
+			return say("ok")
+		},
+		"ended": repeat,
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	must(t, member(t, n, "ended", transcript.Foreground, actors.LeadID).Close("", nil))
+	n.Begin(t)
+	n.Say(t, "go")
+	for i, want := range []string{"ended goes on as it was: leave out mode, cwd, max_turns, or", "leave out model, isolation, on_parent_end, or", "answer 0 to p"} {
+		if len(results) <= i || results[i].IsError != (i < 2) || !strings.Contains(results[i].Content, want) {
 			t.Errorf("call %d: want %q in %+v", i+1, want, results)
 		}
 	}

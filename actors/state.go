@@ -27,7 +27,7 @@ const (
 	stateBackingOff = "backing_off" // Detail is the HTTP status, or why
 	stateIdle       = "idle"
 	statePaused     = "paused" // its turn is open and goes on with the session
-	stateParked     = "parked" // its host was given up; Detail says why
+	stateParked     = "parked" // its host was given up, until there is work for another; Detail says why
 )
 
 // What an agent can wait for.
@@ -129,8 +129,10 @@ func resting(l transcript.Life) State {
 		s.Name, s.Detail = stateWaiting, waitsForChild
 	case l.Closed:
 		s.Name = string(l.Outcome)
+	case l.Outcome == transcript.Failed && strings.HasPrefix(l.Reason, agent.ErrGivenUp.Error()+": "):
+		s.Name = stateParked
 	}
-	for _, said := range []string{agent.ErrStopped.Error() + " ", agent.ErrTimedOut.Error() + ": "} {
+	for _, said := range []string{agent.ErrStopped.Error() + " ", agent.ErrTimedOut.Error() + ": ", agent.ErrGivenUp.Error() + ": "} {
 		s.Detail = strings.TrimPrefix(s.Detail, said) // the state says so
 	}
 	return s
@@ -198,12 +200,7 @@ func (c *Coordinator) Status() []Status {
 // atRest is the state of an agent that does not run.
 func (c *Coordinator) atRest(l transcript.Life) State {
 	s := resting(l)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch why, parked := c.parked[l.Spec.ID]; {
-	case parked && !l.Closed:
-		s.Name, s.Detail = stateParked, why
-	case s.Name == statePaused && c.hosts[l.Spec.ID] != nil:
+	if s.Name == statePaused && c.lookup(l.Spec.ID) != nil {
 		s.Name, s.Detail = stateResolving, ""
 	}
 	return s

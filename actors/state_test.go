@@ -100,6 +100,8 @@ func TestRestingStateSaysByWhomAndWhy(t *testing.T) {
 		"stopped by ann":             {Closed: true, Outcome: transcript.Stopped, Reason: "stopped by ann"},
 		"failed no money":            {Closed: true, Outcome: transcript.Failed, Reason: "no money"},
 		"timed_out no token":         {Closed: true, Outcome: transcript.TimedOut, Reason: "timed out: no token"},
+		"parked a bug":               {Outcome: transcript.Failed, Reason: "given up: a bug"},
+		"idle no money":              {Outcome: transcript.Failed, Reason: "no money"},
 		"completed":                  {Closed: true, Outcome: transcript.Completed},
 		"over_budget of 200k tokens": {Closed: true, Outcome: transcript.OverBudget, Reason: "of 200k tokens"},
 	} {

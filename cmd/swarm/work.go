@@ -136,7 +136,7 @@ func (a *app) conclude(v view, ctl *control, r verdict) error {
 	}
 	higher := ""
 	if r.Outcome == "over_budget" {
-		higher = " and a higher limit, such as --max-budget-usd"
+		higher = " and a higher --max-budget-usd, --max-tokens-total, --max-requests or --max-time"
 	}
 	return fmt.Errorf("the lead's turn ended early (%s): %s; go on with: swarm resume %s%s", r.Outcome, reasonOf(r.Reason), r.Session, higher)
 }

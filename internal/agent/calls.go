@@ -98,7 +98,11 @@ func (t *Turn) runCall(ctx context.Context, c transcript.CallState, readers chan
 		return t.finish(c.Call, tool.Errorf("permission denied%s", v.refusal()), spec, 0)
 	}
 	if spec.ReadOnly { // after the question: who waits for a person reads nothing
-		readers <- struct{}{}
+		select {
+		case readers <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 		defer func() { <-readers }()
 	}
 	return t.perform(ctx, unit, c, v.Note)

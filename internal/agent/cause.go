@@ -17,6 +17,9 @@ var (
 	ErrOverBudget  = errors.New("over budget")
 	ErrSuperseded  = errors.New("superseded by a newer incarnation")
 	ErrTimedOut    = errors.New("timed out")
+	// ErrGivenUp is why an agent failed that the runtime, not its model or a
+	// tool, could not run. The record of the end begins with it.
+	ErrGivenUp = errors.New("given up")
 )
 
 // StoppedBy is ErrStopped with who did it.
