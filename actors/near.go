@@ -77,7 +77,7 @@ func distance(a, b string) int {
 func (c *Coordinator) unknownAgent(name string) error {
 	e := &UnknownAgentError{Name: name}
 	for _, t := range c.opts.Store.All() {
-		if s := t.Spec(); s.Role != transcript.User && s.Role != transcript.Lead {
+		if s := t.Spec(); s.Role.Runs() && s.Role != transcript.Lead {
 			e.Known = append(e.Known, DisplayName(s))
 		}
 	}

@@ -69,7 +69,7 @@ func (a *agentTool) resume(ctx context.Context, callID string, call SpawnCall) (
 		return "", errNoPrompt
 	}
 	t, ok := c.Find(call.Resume)
-	if !ok || t.Spec().Role == transcript.User {
+	if !ok || !t.Spec().Role.Runs() {
 		return "", c.unknownAgent(call.Resume)
 	}
 	spec := t.Spec()

@@ -26,8 +26,9 @@ const (
 	stateWaiting    = "waiting"     // Detail says for what: permission, child, mail or approval
 	stateBackingOff = "backing_off" // Detail is the HTTP status, or why
 	stateIdle       = "idle"
-	statePaused     = "paused" // its turn is open and goes on with the session
-	stateParked     = "parked" // its host was given up, until there is work for another; Detail says why
+	statePaused     = "paused"  // its turn is open and goes on with the session
+	stateParked     = "parked"  // its host was given up, until there is work for another; Detail says why
+	stateOutside    = "outside" // a program of somebody's: nothing is known of what it does
 )
 
 // What an agent can wait for.
@@ -131,6 +132,8 @@ func resting(l transcript.Life) State {
 		s.Name = string(l.Outcome)
 	case l.Outcome == transcript.Failed && strings.HasPrefix(l.Reason, agent.ErrGivenUp.Error()+": "):
 		s.Name = stateParked
+	case l.Spec.Role == transcript.Outside:
+		s.Name, s.Detail = stateOutside, ""
 	}
 	for _, said := range []string{agent.ErrStopped.Error() + " ", agent.ErrTimedOut.Error() + ": ", agent.ErrGivenUp.Error() + ": "} {
 		s.Detail = strings.TrimPrefix(s.Detail, said) // the state says so

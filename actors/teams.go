@@ -21,7 +21,7 @@ func (p Policy) Teams(s transcript.Spec) []transcript.Membership {
 	switch {
 	case s.Teams != nil:
 		return s.Teams
-	case s.Role == transcript.Lead, s.Role == transcript.Teammate, s.Role == transcript.User:
+	case s.Role == transcript.Lead, s.Role == transcript.Teammate, !s.Role.Runs():
 		return []transcript.Membership{p.ownTeam()}
 	}
 	return nil

@@ -16,7 +16,7 @@ func (c *Coordinator) revive(t *transcript.Transcript) error {
 	life := t.Life()
 	c.index(life)
 	switch {
-	case life.Spec.Role == transcript.User, c.lookup(t.ID()) != nil:
+	case !life.Spec.Role.Runs(), c.lookup(t.ID()) != nil:
 		return nil
 	case life.Closed && !c.missed(t):
 		return nil
@@ -32,7 +32,7 @@ func (c *Coordinator) revive(t *transcript.Transcript) error {
 // because it was done does not miss what was on its way then; one that was
 // stopped stays so until it is written to again.
 func willRead(l transcript.Life) bool {
-	if l.Spec.Role == transcript.User {
+	if !l.Spec.Role.Runs() {
 		return false
 	}
 	return !l.Closed || l.Outcome == transcript.Completed && !l.Spec.OneShot
@@ -47,7 +47,7 @@ func (c *Coordinator) missed(t *transcript.Transcript) bool {
 // rouse brings an agent without a host to life if there is work for it: one
 // whose mail came after its end, or whose host was given up.
 func (c *Coordinator) rouse(t *transcript.Transcript) {
-	if !c.live.Load() || t.Spec().Role == transcript.User || !t.HasWork() && !c.missed(t) {
+	if !c.live.Load() || !t.Spec().Role.Runs() || !t.HasWork() && !c.missed(t) {
 		return
 	}
 	c.change(func() {
@@ -87,6 +87,8 @@ func (c *Coordinator) wake(t *transcript.Transcript, r transcript.Role, w transc
 	switch {
 	case !life.Closed:
 		return nil
+	case !life.Spec.Role.Runs():
+		return &FinalError{Name: name, Reason: life.Reason}
 	case life.Reason == agent.ErrKilled.Error():
 		return &FinalError{Name: name, Reason: life.Reason}
 	case life.Spec.OneShot:

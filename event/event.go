@@ -155,6 +155,13 @@ type (
 		Usage   model.Usage   `json:"usage"`
 		Took    time.Duration `json:"took"`
 	}
+	// Audit: somebody tried what it may not; nothing was changed.
+	Audit struct {
+		By      string `json:"by,omitempty"`      // a member outside; empty is one whom nobody knows
+		From    string `json:"from,omitempty"`    // its network address, if known
+		Subject string `json:"subject,omitempty"` // what it asked for
+		Reason  string `json:"reason"`
+	}
 	// Warning: something a person should know.
 	Warning struct {
 		Text string `json:"text"`
@@ -179,4 +186,5 @@ func (Compacting) fact() string      { return "compacting" }
 func (Compacted) fact() string       { return "compacted" }
 func (Progress) fact() string        { return "progress" }
 func (TurnEnded) fact() string       { return "turn_ended" }
+func (Audit) fact() string           { return "audit" }
 func (Warning) fact() string         { return "warning" }

@@ -24,6 +24,8 @@ type Boards struct {
 	mu     sync.Mutex
 	lists  map[string]*board.Board // guarded by mu
 	closed bool                    // guarded by mu
+
+	heard map[mailbox.AgentID]time.Time // when members outside were last heard of; guarded by mu
 }
 
 // NewBoards returns the lists whose entries open finds.
@@ -31,7 +33,7 @@ func NewBoards(c *actors.Coordinator, open func(ctx context.Context, list string
 	if o.Lease == 0 {
 		o.Lease = time.Minute
 	}
-	return &Boards{open: open, agents: c, options: o, lists: map[string]*board.Board{}}
+	return &Boards{open: open, agents: c, options: o, lists: map[string]*board.Board{}, heard: map[mailbox.AgentID]time.Time{}}
 }
 
 // Get returns the list of a name; an empty one is made.
@@ -112,8 +114,33 @@ func (b *Boards) tend(ctx context.Context, list *board.Board) error {
 	return errors.Join(append(errs, list.Tend(ctx, b.lives))...)
 }
 
+// OutsideLease is how long a member outside keeps what it has claimed without
+// being heard of: nothing else tells that it is alive.
+const OutsideLease = 10 * time.Minute
+
+// Heard notes that a member outside is alive.
+func (b *Boards) Heard(id mailbox.AgentID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.heard[id] = time.Now()
+}
+
+func (b *Boards) silent(id mailbox.AgentID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last, ok := b.heard[id]
+	if !ok { // the session has just begun
+		last = time.Now()
+		b.heard[id] = last
+	}
+	return time.Since(last) > OutsideLease
+}
+
 func (b *Boards) lives(a mailbox.Address) bool {
 	t, ok := b.agents.Find(string(a.Agent))
+	if ok && t.Spec().Role == transcript.Outside && b.silent(t.ID()) {
+		return false
+	}
 	return ok && !t.Life().Closed && a.Incarnation <= t.Address().Incarnation
 }
 
@@ -134,6 +161,6 @@ func Member(t *transcript.Transcript) board.Member {
 	s := t.Spec()
 	return board.Member{
 		Address: t.Address(), Name: actors.DisplayName(s), Lead: s.Role == transcript.Lead,
-		Writes: slices.ContainsFunc([]string{"Write", "Edit", "NotebookEdit"}, func(name string) bool { return slices.Contains(s.Tools, name) }),
+		Writes: s.Role == transcript.Outside || slices.ContainsFunc([]string{"Write", "Edit", "NotebookEdit"}, func(name string) bool { return slices.Contains(s.Tools, name) }),
 	}
 }

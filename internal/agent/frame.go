@@ -22,6 +22,9 @@ func Escape(text string) string {
 	return ourTags.ReplaceAllString(text, `<\$1$2`)
 }
 
+// Forges reports whether text holds one of the tags that only the runtime writes.
+func Forges(text string) bool { return ourTags.MatchString(text) }
+
 // Frame turns messages into the blocks that a model request carries: data from
 // a named sender, the name set by the runtime.
 func Frame(mail []mailbox.Envelope) []model.Block {

@@ -35,6 +35,7 @@ const (
 	kindCompacted byte = 17 // compactedMeta + content blocks that stand for what was dropped
 	kindConsent   byte = 18 // consentMeta
 	kindTeams     byte = 19 // teamsMeta
+	kindRead      byte = 20 // readMeta
 )
 
 type wokeMeta struct {

@@ -66,7 +66,11 @@ const (
 	Background Role = "background" // reports to its parent by message
 	Teammate   Role = "teammate"   // lives on after each turn, reports to the lead
 	User       Role = "user"       // no agent: the outbox of the person
+	Outside    Role = "outside"    // no agent: a program of somebody's with a mailbox here
 )
+
+// Runs reports whether members of that role are agents of this node.
+func (r Role) Runs() bool { return r != User && r != Outside }
 
 // Link says what becomes of an agent that works in the background when the one
 // it works for ends before it, other than by being done.

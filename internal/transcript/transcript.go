@@ -128,6 +128,8 @@ func (l *Life) apply(kind byte, meta any) {
 		l.Compactions++
 		l.use(l.AnsweredBy, m.Usage, m.Cost)
 		l.work(m.Time)
+	case *readMeta:
+		l.Active = m.Time
 	case *amendMeta:
 		l.Spec.Model, l.Spec.Mode, l.Spec.MaxTurns, l.Active = m.Model, m.Mode, m.MaxTurns, m.Time
 	case *teamsMeta:
@@ -186,6 +188,8 @@ func metaOf(kind byte) any {
 		return &compactedMeta{}
 	case kindTeams:
 		return &teamsMeta{}
+	case kindRead:
+		return &readMeta{}
 	}
 	return nil
 }
@@ -226,7 +230,10 @@ func (t *Transcript) replayLife(kind byte, data []byte) error {
 		return err
 	}
 	t.life.apply(kind, meta)
-	if m, ok := meta.(*requestMeta); ok {
+	switch m := meta.(type) {
+	case *requestMeta:
+		t.ledger.Read(m.Mail...)
+	case *readMeta:
 		t.ledger.Read(m.Mail...)
 	}
 	return nil

@@ -1,0 +1,41 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Enlist makes a program outside a member of the session, by name: it can be
+// written to and has a mailbox, and no host, model or turn. Its id is its name.
+// One that was expelled is taken in again with the mail that it has. Enlist
+// returns when that is on disk. The error is a NameTakenError when an agent has
+// the name.
+func (c *Coordinator) Enlist(name string) (*transcript.Transcript, error) {
+	c.reviving.Lock()
+	defer c.reviving.Unlock()
+	if t, ok := c.Find(name); ok && t.Spec().Role == transcript.Outside {
+		return t, t.Reopen(transcript.Outside, transcript.Waking{})
+	}
+	spec := transcript.Spec{ID: mailbox.AgentID(name), Name: name, Type: "outside", Role: transcript.Outside, Born: time.Now()}
+	if !spec.ID.Valid() {
+		return nil, fmt.Errorf("%.80q cannot be the name of a member: use 1 to 64 of a-z, 0-9 and '-'", name)
+	}
+	if err := c.reserve(spec); err != nil {
+		return nil, err
+	}
+	t, wait, err := c.opts.Store.Create(spec)
+	if err != nil {
+		return nil, err
+	}
+	return t, wait()
+}
+
+// Expel ends the membership of a program outside.
+func (c *Coordinator) Expel(t *transcript.Transcript) error {
+	c.reviving.Lock()
+	defer c.reviving.Unlock()
+	return t.Close("it was removed from the bus", nil)
+}
