@@ -138,14 +138,14 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 		name = "general-purpose"
 		plan.because("type general-purpose: the call names none")
 	}
-	if strings.EqualFold(name, forkType) {
+	if IsFork(name) {
 		return p.planFork(plan, c, parent)
 	}
 	def, ok := set.Lookup(name)
 	if !ok {
 		return plan, &UnknownTypeError{Type: name, Known: set.Names()}
 	}
-	if err := plan.isolate(first(c.Isolation, def.Isolation), def.Name); err != nil {
+	if err := plan.isolate(c.Isolation, def.Isolation, def.Name); err != nil {
 		return plan, err
 	}
 	link, err := p.link(c)
@@ -165,6 +165,8 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	p.planRole(&plan, c, parent)
 	p.planModel(&plan, c, parent)
 	planMode(&plan, c, parent)
+	plan.effortFrom(c.Effort, def.Effort)
+	plan.turnsFrom(c.MaxTurns, "the definition's")
 	plan.link(link, c)
 	plan.Spec.Tools, err = defs.ResolveTools(def, tools, defs.ToolOptions{
 		Background: plan.Spec.Role == transcript.Background,
@@ -180,16 +182,43 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 
 // isolate plans a directory of the agent's own. What cannot be isolated does not
 // start.
-func (p *Plan) isolate(kind, agent string) error {
-	switch kind {
-	case "":
+func (p *Plan) isolate(call, def, agent string) error {
+	kind := first(call, def)
+	switch {
+	case kind == "":
 		return nil
-	case worktreeIsolation:
-		p.Spec.Isolation = kind
-		p.because("a git worktree of its own: the call or the definition asks for isolation")
-		return nil
+	case kind == worktreeIsolation && call != "":
+		p.because("isolation worktree: the call asks for it")
+	case kind == worktreeIsolation:
+		p.because("isolation worktree: the definition says so")
+	default:
+		return fmt.Errorf("agent %q asks for isolation %q, which this runtime cannot give; it was not started", agent, kind)
 	}
-	return fmt.Errorf("agent %q asks for isolation %q, which this runtime cannot give; it was not started", agent, kind)
+	p.Spec.Isolation = kind
+	return nil
+}
+
+// effortFrom says where the effort is from, which stands in the plan.
+func (p *Plan) effortFrom(call, def string) {
+	switch {
+	case call != "":
+		p.because("effort %s: the call's", p.Spec.Effort)
+	case def != "":
+		p.because("effort %s: the definition's", p.Spec.Effort)
+	case p.Spec.Effort != "":
+		p.because("effort %s: the parent's", p.Spec.Effort)
+	}
+}
+
+// turnsFrom says where the limit of turns is from, which stands in the plan.
+func (p *Plan) turnsFrom(call int, otherwise string) {
+	switch {
+	case p.Spec.MaxTurns == 0:
+	case call > 0:
+		p.because("turns %d: the call's", p.Spec.MaxTurns)
+	default:
+		p.because("turns %d: %s", p.Spec.MaxTurns, otherwise)
+	}
 }
 
 const worktreeIsolation = "worktree"
@@ -213,10 +242,14 @@ func (p *Plan) because(format string, args ...any) {
 // is a path, not a definition.
 const forkType = "fork"
 
+// IsFork reports whether a type that a call names is not that of a definition
+// but a fork.
+func IsFork(name string) bool { return strings.EqualFold(name, forkType) }
+
 // planFork plans an agent that is its parent over again: system, tools and model
 // are the parent's, whatever the call says.
 func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, error) {
-	if err := plan.isolate(c.Isolation, forkType); err != nil {
+	if err := plan.isolate(c.Isolation, "", forkType); err != nil {
 		return plan, err
 	}
 	if c.Dir != "" {
@@ -227,13 +260,14 @@ func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, 
 		Isolation: plan.Spec.Isolation,
 		Name:      c.Name, Type: forkType, Description: c.Description, Parent: parent.ID, Depth: parent.Depth + 1, Fork: true,
 		Dir: parent.Dir, Model: parent.Model, Mode: parent.Mode, Effort: parent.Effort, Tools: parent.Tools,
-		MaxTurns: first(c.MaxTurns, forkMaxTurns), Budget: p.ChildBudget,
+		MaxTurns: first(max(c.MaxTurns, 0), forkMaxTurns), Budget: p.ChildBudget,
 	}
 	plan.because("model %s and tools: the parent's, since it is a fork", parent.Model)
 	planMode(&plan, c, parent)
 	noTeam := p
 	noTeam.NoTeammates = true // a fork answers once
 	noTeam.planRole(&plan, c, parent)
+	plan.turnsFrom(c.MaxTurns, "a fork's")
 	link, err := p.link(c)
 	plan.link(link, c)
 	p.limits(&plan)
@@ -242,6 +276,9 @@ func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, 
 
 // limits says within what the agent lives.
 func (p Policy) limits(plan *Plan) {
+	if p.ChildBudget != (budget.Limits{}) {
+		plan.because("budget %v: the policy's, for each child and all below it", p.ChildBudget)
+	}
 	all := "any number"
 	if n := p.maxAgents(); n > 0 {
 		all = strconv.Itoa(n)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
+	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/defedit"
@@ -18,6 +20,7 @@ type explainFlags struct {
 	agentsFlags
 	format, call, model, mode string
 	deny                      []string
+	budget                    budgetFlags
 }
 
 func newAgentsExplain(a *app) *cobra.Command {
@@ -27,8 +30,9 @@ func newAgentsExplain(a *app) *cobra.Command {
 		Short: "Say why an agent is as it is",
 		Long: `Explain shows every field of a definition: its value, the line it comes from and
 whether swarm acts on it. Below stands what an agent of that type becomes when
-the lead calls for it: its tools, model and mode, and the reason for each choice.
-Nothing is started and no model is asked.`,
+the lead calls for it: its tools, model, mode and limits, and the reason for each
+choice. Of a fork, which has no definition, only that is shown. Nothing is started
+and no model is asked.`,
 		Example: `  swarm agents explain reviewer
   swarm agents explain reviewer --call '{"model": "opus", "run_in_background": true}'`,
 		ValidArgsFunction: a.completeDefinition,
@@ -50,6 +54,7 @@ Nothing is started and no model is asked.`,
 	fs.StringVar(&flags.model, "model", "", "the lead's model")
 	fs.StringVar(&flags.mode, "permission-mode", "", "the lead's permission mode")
 	fs.StringArrayVar(&flags.deny, "disallowedTools", nil, "tools and rules that are refused")
+	flags.budget.addChild(fs)
 	return c
 }
 
@@ -79,34 +84,34 @@ type fieldRow struct {
 
 // planOutline is what comes of a call.
 type planOutline struct {
-	Role      string   `json:"role"`
-	Model     string   `json:"model"`
-	Mode      string   `json:"permissionMode"`
-	Tools     []string `json:"tools"`
-	MaxTurns  int      `json:"maxTurns,omitempty"`
-	Effort    string   `json:"effort,omitempty"`
-	Dir       string   `json:"cwd"`
-	Link      string   `json:"link,omitempty"`
-	Isolation string   `json:"isolation,omitempty"`
-	Reasons   []string `json:"reasons"`
+	Role      string        `json:"role"`
+	Model     string        `json:"model"`
+	Mode      string        `json:"permissionMode"`
+	Tools     []string      `json:"tools"`
+	MaxTurns  int           `json:"maxTurns,omitempty"`
+	Effort    string        `json:"effort,omitempty"`
+	Dir       string        `json:"cwd"`
+	Link      string        `json:"link,omitempty"`
+	Isolation string        `json:"isolation,omitempty"`
+	Budget    *swarm.Limits `json:"budget,omitempty"` // with all below it
+	Reasons   []string      `json:"reasons"`
 }
 
 func (a *app) explain(flags *explainFlags, name string) error {
 	o := flags.options(a)
-	o.Model, o.Mode, o.Deny = flags.model, flags.mode, splitRules(flags.deny)
+	o.Model, o.Mode, o.Deny, o.Policy.ChildBudget = flags.model, flags.mode, splitRules(flags.deny), flags.budget.child
 	all, err := a.catalog(o)
 	if err != nil {
 		return err
 	}
-	e, err := all.loaded(name)
+	x, err := all.explained(name)
 	if err != nil {
 		return err
 	}
-	call, err := parseCall(flags.call, all.Definitions(), e.Name)
+	call, err := parseCall(flags.call, all.Definitions(), x.Name)
 	if err != nil {
 		return err
 	}
-	x := all.explanation(e)
 	plan, err := all.Plan(call)
 	if err != nil {
 		x.Error = err.Error()
@@ -141,10 +146,28 @@ func parseCall(text string, set *defs.Set, name string) (actors.SpawnCall, error
 	if call.Type == "" {
 		call.Type = name
 	}
+	if actors.IsFork(call.Type) && call.Type == name {
+		return call, nil
+	}
 	if d, ok := set.Lookup(call.Type); !ok || d.Name != name {
 		return call, usagef("--call asks for subagent_type %q; explain that one, or leave the type out", call.Type)
 	}
 	return call, nil
+}
+
+// explained is what there is to say of a type without a call for it.
+func (c *catalog) explained(name string) (explanation, error) {
+	if actors.IsFork(name) {
+		return explanation{
+			Name: name, Source: "its caller over again, without a definition",
+			Replaces: []string{}, Fields: []fieldRow{}, Warnings: []string{}, Unknown: []string{},
+		}, nil
+	}
+	e, err := c.loaded(name)
+	if err != nil {
+		return explanation{}, err
+	}
+	return c.explanation(e), nil
 }
 
 func (c *catalog) explanation(e defs.Entry) explanation {
@@ -170,16 +193,20 @@ func (c *catalog) explanation(e defs.Entry) explanation {
 
 func outline(p actors.Plan) *planOutline {
 	s := p.Spec
-	return &planOutline{
+	o := &planOutline{
 		Role: string(s.Role), Model: s.Model, Mode: s.Mode, Tools: s.Tools, MaxTurns: s.MaxTurns, Effort: s.Effort, Dir: s.Dir,
 		Link: string(s.Link), Isolation: s.Isolation, Reasons: p.Reasons,
 	}
+	if s.Budget != (swarm.Limits{}) {
+		o.Budget = &s.Budget
+	}
+	return o
 }
 
 func (a *app) explanationText(all *catalog, x explanation) string {
 	var b strings.Builder
 	scr := newScreen(a.out, a.env)
-	fmt.Fprintf(&b, "%s  %s, %s\n", scr.paint(clean(x.Name), x.color), x.Source, clean(all.short(x.Path)))
+	fmt.Fprintf(&b, "%s  %s\n", scr.paint(clean(x.Name), x.color), x.Source+clean(all.origin(x.Path)))
 	for _, r := range x.Replaces {
 		fmt.Fprintf(&b, "replaces  %s\n", clean(r))
 	}
@@ -197,6 +224,14 @@ func (a *app) explanationText(all *catalog, x explanation) string {
 		b.WriteString(planText(x.Plan))
 	}
 	return b.String()
+}
+
+// origin is the path of a definition behind its source, if it has one.
+func (c *catalog) origin(path string) string {
+	if path == "" {
+		return ""
+	}
+	return ", " + c.short(path)
 }
 
 // fieldText is one line: the field, where it stands, its value. What nothing
@@ -232,19 +267,26 @@ func planText(p *planOutline) string {
 		{"mode", p.Mode},
 		{"effort", p.Effort},
 		{"cwd", p.Dir},
+		{"isolation", p.Isolation},
 		{"link", p.Link},
+		{"turns", strings.TrimPrefix(strconv.Itoa(p.MaxTurns), "0")},
+		{"budget", budgetText(p.Budget)},
 		{"tools", firstOf(strings.Join(p.Tools, ", "), "none")},
 	} {
 		if row[1] != "" {
-			fmt.Fprintf(&b, "  %-6s  %s\n", row[0], clean(row[1]))
+			fmt.Fprintf(&b, "  %-9s  %s\n", row[0], clean(row[1]))
 		}
-	}
-	if p.MaxTurns > 0 {
-		fmt.Fprintf(&b, "  %-6s  %d\n", "turns", p.MaxTurns)
 	}
 	b.WriteString("because\n")
 	for _, r := range p.Reasons {
 		fmt.Fprintf(&b, "  %s\n", clean(r))
 	}
 	return b.String()
+}
+
+func budgetText(l *swarm.Limits) string {
+	if l == nil {
+		return ""
+	}
+	return l.String() + " with all below it"
 }

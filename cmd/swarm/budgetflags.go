@@ -19,6 +19,11 @@ func (f *budgetFlags) add(fs *pflag.FlagSet) {
 	fs.Var((*countFlag)(&f.all.Tokens), "max-tokens-total", "at most this `number` of tokens of all agents together, such as 200k or 2M")
 	fs.Var((*countFlag)(&f.all.Requests), "max-requests", "at most this `number` of model requests of all agents together")
 	fs.Var((*timeFlag)(&f.all.Time), "max-time", "at most this `time` of work, such as 30m")
+	f.addChild(fs)
+}
+
+// addChild adds the limits of each child alone.
+func (f *budgetFlags) addChild(fs *pflag.FlagSet) {
 	fs.Var((*moneyFlag)(&f.child.Money), "max-child-budget-usd", "at most so much `money`, in dollars, of each child and all below it")
 	fs.Var((*countFlag)(&f.child.Tokens), "max-child-tokens", "at most this `number` of tokens of each child and all below it")
 }

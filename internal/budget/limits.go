@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm/internal/price"
@@ -24,6 +25,21 @@ func (l Limits) Or(m Limits) Limits {
 		Money: cmp.Or(l.Money, m.Money), Tokens: cmp.Or(l.Tokens, m.Tokens),
 		Requests: cmp.Or(l.Requests, m.Requests), Time: cmp.Or(l.Time, m.Time),
 	}
+}
+
+// String names the limits, such as "$2.50, 200,000 tokens"; without any it is
+// "none".
+func (l Limits) String() string {
+	var all []string
+	for _, limit := range [...]struct {
+		of Kind
+		n  int64
+	}{{Money, int64(l.Money)}, {Tokens, l.Tokens}, {Requests, l.Requests}, {Time, int64(l.Time)}} {
+		if limit.n > 0 {
+			all = append(all, limit.of.show(limit.n))
+		}
+	}
+	return cmp.Or(strings.Join(all, ", "), "none")
 }
 
 // Amount is what was used.
@@ -62,9 +78,9 @@ type OverError struct {
 }
 
 func (e *OverError) Error() string {
-	text := fmt.Sprintf("the budget of %s is used up: %s of %s", e.Owner, e.show(e.Used), e.show(e.Limit))
+	text := fmt.Sprintf("the budget of %s is used up: %s of %s", e.Owner, e.Kind.show(e.Used), e.Kind.show(e.Limit))
 	if e.Used < e.Limit && e.Need > 0 {
-		text += fmt.Sprintf(", and the next request may need %s", e.show(e.Need))
+		text += fmt.Sprintf(", and the next request may need %s", e.Kind.show(e.Need))
 	}
 	return text + "; it goes on when the limit is raised"
 }
@@ -80,14 +96,14 @@ func (e *OverError) Shown(n int64) float64 {
 	return float64(n)
 }
 
-func (e *OverError) show(n int64) string {
-	switch e.Kind {
+func (k Kind) show(n int64) string {
+	switch k {
 	case Money:
 		return price.USD(n).String()
 	case Time:
 		return time.Duration(n).Round(time.Second).String()
 	}
-	return grouped(n) + " " + string(e.Kind)
+	return grouped(n) + " " + string(k)
 }
 
 // grouped writes a number with a comma at each thousand.
