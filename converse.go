@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
 )
@@ -51,15 +53,18 @@ func (s *Session) Say(text string) error {
 	if err := lead.Prompt("user", text); err != nil {
 		return err
 	}
+	s.bus.Publish(actors.Describe(lead.Spec()), event.Prompted{Text: text})
 	s.agents.Look(actors.LeadID)
 	return nil
 }
 
 var errEmptyPrompt = errors.New("the prompt is empty; say what is to be done")
 
-func (s *Session) leadRuns() bool {
+func (s *Session) leadRuns() bool { return s.runs(actors.LeadID) }
+
+func (s *Session) runs(id mailbox.AgentID) bool {
 	for _, a := range s.agents.Status() {
-		if a.Life.Spec.ID == actors.LeadID {
+		if a.Life.Spec.ID == id {
 			return a.Running
 		}
 	}
@@ -75,6 +80,17 @@ func (s *Session) Interrupt() bool {
 	}
 	s.agents.Interrupt(actors.LeadID)
 	return true
+}
+
+// InterruptAgent is Interrupt for any agent, by name or id: its turn ends with
+// what it waits for, and the agent goes on with the next message that it gets.
+func (s *Session) InterruptAgent(name string) (bool, error) {
+	t, err := s.roster.Find(name)
+	if err != nil || !s.runs(t.ID()) {
+		return false, err
+	}
+	s.agents.Interrupt(t.ID())
+	return true, nil
 }
 
 // BackgroundForeground lets everything that the lead waits for go on in the

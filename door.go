@@ -43,12 +43,16 @@ type request struct {
 
 type reply struct {
 	Error  string          `json:"error,omitempty"`
-	Posted []team.Posted   `json:"posted,omitempty"`
+	Posted []post          `json:"posted,omitempty"`
 	Agents []actors.Status `json:"agents,omitempty"`
 	Info   *Info           `json:"info,omitempty"`
 	Tasks  []board.Task    `json:"tasks,omitempty"`
 
 	Questions []Question `json:"questions,omitempty"`
+
+	Moved   []string `json:"moved,omitempty"`
+	Cut     bool     `json:"cut,omitempty"`
+	Welcome *Welcome `json:"welcome,omitempty"`
 }
 
 func apiSubject(session, verb string) string { return "sw." + session + ".api." + verb }
@@ -102,7 +106,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 	switch verb {
 	case "send":
 		posted, err := d.s.Send(in.To, in.Text)
-		return reply{Posted: posted}, err
+		return reply{Posted: posts(posted)}, err
 	case "ps":
 		info := d.s.Info()
 		return reply{Agents: d.s.Agents(), Info: &info}, nil
@@ -132,6 +136,21 @@ func (d *door) do(verb string, in request) (reply, error) {
 			return reply{}, errNoAnswer
 		}
 		return reply{}, d.s.Answer(in.Name, *in.Answer)
+	case "hello":
+		w, err := d.s.welcome()
+		return reply{Welcome: &w}, err
+	case "say":
+		return reply{}, d.s.Say(in.Text)
+	case "interrupt":
+		cut, err := d.interrupt(in.Name)
+		return reply{Cut: cut}, err
+	case "bgall":
+		return reply{Moved: d.s.BackgroundForeground()}, nil
+	case "model":
+		return reply{}, d.s.SetModel(in.Name)
+	case "quit":
+		d.s.askToQuit()
+		return reply{}, nil
 	case "tail":
 		d.readers.Add(1)
 		d.telling.Do(func() {
@@ -143,7 +162,14 @@ func (d *door) do(verb string, in request) (reply, error) {
 		d.readers.Add(-1)
 		return reply{}, nil
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are send, ps, tasks, stop, kill, bg, compact, questions, answer, tail and untail", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are hello, send, say, ps, tasks, interrupt, stop, kill, bg, bgall, model, compact, questions, answer, tail, untail and quit", verb)
+}
+
+func (d *door) interrupt(name string) (bool, error) {
+	if name == "" {
+		return d.s.Interrupt(), nil
+	}
+	return d.s.InterruptAgent(name)
 }
 
 // wireEvent is an event as other processes read it.
@@ -231,6 +257,7 @@ func (d *door) close() error {
 type Remote struct {
 	info Info
 	conn *nats.Conn
+	gone chan struct{} // closed when the connection has ended
 }
 
 // NotRunningError reports that no process runs a session.
@@ -242,11 +269,15 @@ func (e *NotRunningError) Error() string {
 
 // Dial reaches the process that runs a session.
 func Dial(stateDir string, info Info) (*Remote, error) {
-	conn, err := natsd.DialUnix(info.Socket(stateDir))
+	r := &Remote{info: info, gone: make(chan struct{})}
+	var err error
+	// Who runs the session next is another process, with which nothing has been
+	// agreed: the connection does not come back by itself.
+	r.conn, err = natsd.DialUnix(info.Socket(stateDir), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(r.gone) }))
 	if err != nil {
 		return nil, errors.Join(&NotRunningError{ID: info.ID}, err)
 	}
-	return &Remote{info: info, conn: conn}, nil
+	return r, nil
 }
 
 func (r *Remote) ask(ctx context.Context, verb string, in request) (reply, error) {
@@ -272,7 +303,7 @@ func (r *Remote) ask(ctx context.Context, verb string, in request) (reply, error
 // when the session has the message on disk.
 func (r *Remote) Send(ctx context.Context, to, text string) ([]team.Posted, error) {
 	out, err := r.ask(ctx, "send", request{To: to, Text: text})
-	return out.Posted, err
+	return unpost(out.Posted), err
 }
 
 // Agents returns a look at every agent of the session.
@@ -292,9 +323,6 @@ func (r *Remote) Stop(ctx context.Context, name string) error {
 	_, err := r.ask(ctx, "stop", request{Name: name})
 	return err
 }
-
-// ErrEnded is the answer of a Remote whose session has ended.
-var ErrEnded = errors.New("the session has ended")
 
 // Kill ends an agent of the session for good.
 func (r *Remote) Kill(ctx context.Context, name string) error {
@@ -330,49 +358,6 @@ const compactWithin = 15 * time.Minute
 func (r *Remote) Compact(ctx context.Context, name string) error {
 	_, err := r.ask(ctx, "compact", request{Name: name})
 	return err
-}
-
-// Events calls see with each fact of the session, as JSON, until ctx ends, see
-// returns an error, or the session ends, which is ErrEnded.
-func (r *Remote) Events(ctx context.Context, see func(raw []byte) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r.conn.SetDisconnectErrHandler(func(*nats.Conn, error) { cancel(ErrEnded) })
-	sub, err := r.conn.SubscribeSync(eventSubject(r.info.ID))
-	if err != nil {
-		return fmt.Errorf("listen to session %s: %w", r.info.ID, err)
-	}
-	if _, err := r.ask(ctx, "tail", request{}); err != nil {
-		return err
-	}
-	err = r.listen(ctx, sub, see)
-	if errors.Is(err, ErrEnded) {
-		return err
-	}
-	leave, stop := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
-	defer stop()
-	if _, gone := r.ask(leave, "untail", request{}); gone != nil {
-		return errors.Join(err, gone)
-	}
-	return err
-}
-
-func (r *Remote) listen(ctx context.Context, sub *nats.Subscription, see func(raw []byte) error) error {
-	for {
-		msg, err := sub.NextMsgWithContext(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			return fmt.Errorf("listen to session %s: %w", r.info.ID, err)
-		case msg.Reply != "":
-			// The session waits for this before its server closes.
-			return errors.Join(ErrEnded, msg.Respond(nil), r.conn.FlushTimeout(endWithin))
-		}
-		if err := see(msg.Data); err != nil {
-			return err
-		}
-	}
 }
 
 // Close leaves the session alone and ends the connection.

@@ -51,6 +51,9 @@ type Session struct {
 	leading sync.Mutex // one at a time makes or amends the lead
 	amended bool       // the options count for the lead; guarded by leading
 
+	quitting chan struct{} // closed when somebody asked for the end
+	quit     sync.Once
+
 	waking  sync.Once
 	woken   error
 	closing sync.Once
@@ -65,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{opts: o, info: info}
+	s := &Session{opts: o, info: info, quitting: make(chan struct{})}
 	if err := s.read(); err != nil {
 		return nil, err
 	}

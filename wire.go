@@ -24,9 +24,12 @@ type wire struct {
 	door    *door
 	conn    *nats.Conn    // once up is closed
 	up      chan struct{} // closed when the server answers
+	open    chan struct{} // closed when other processes are answered
 }
 
-func newWire(s *Session) *wire { return &wire{s: s, up: make(chan struct{})} }
+func newWire(s *Session) *wire {
+	return &wire{s: s, up: make(chan struct{}), open: make(chan struct{})}
+}
 
 // connection waits for the server and returns the session's connection to it.
 func (w *wire) connection(ctx context.Context) (*nats.Conn, error) {
@@ -77,7 +80,11 @@ func (w *wire) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return w.server.ServeUnix(w.s.Info().Socket(w.s.opts.StateDir))
+	err = w.server.ServeUnix(w.s.Info().Socket(w.s.opts.StateDir))
+	if err == nil {
+		close(w.open)
+	}
+	return err
 }
 
 // stop is called once run has returned or its context has ended.

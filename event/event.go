@@ -162,6 +162,10 @@ type (
 		Subject string `json:"subject,omitempty"` // what it asked for
 		Reason  string `json:"reason"`
 	}
+	// Prompted: the user gave an agent at rest a text. One at work gets a message.
+	Prompted struct {
+		Text string `json:"text"`
+	}
 	// Warning: something a person should know.
 	Warning struct {
 		Text string `json:"text"`
@@ -187,4 +191,5 @@ func (Compacted) fact() string       { return "compacted" }
 func (Progress) fact() string        { return "progress" }
 func (TurnEnded) fact() string       { return "turn_ended" }
 func (Audit) fact() string           { return "audit" }
+func (Prompted) fact() string        { return "prompted" }
 func (Warning) fact() string         { return "warning" }

@@ -13,6 +13,7 @@ import (
 
 // app is what every subcommand works with.
 type app struct {
+	args []string // the command line
 	in   io.Reader
 	out  io.Writer
 	err  io.Writer
@@ -22,7 +23,7 @@ type app struct {
 
 // run does one command line and returns the exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer, env func(string) string) int {
-	a := &app{in: in, out: out, err: errOut, env: env, exit: os.Exit}
+	a := &app{args: args, in: in, out: out, err: errOut, env: env, exit: os.Exit}
 	root := newRoot(a)
 	root.SetArgs(printFirst(root, args))
 	root.SetIn(in)

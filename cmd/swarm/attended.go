@@ -5,30 +5,59 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/tui"
+	"github.com/actorswarm/swarm/team"
 )
 
+// talker is what a person talks with: a session of this process, or a link to
+// one of another.
+type talker interface {
+	Events() *event.Subscription
+	Begin() error
+	Say(text string) error
+	Send(to, text string) ([]team.Posted, error)
+	Interrupt() bool
+	InterruptAgent(name string) (bool, error)
+	BackgroundForeground() []string
+	SetModel(name string) error
+	Compact(ctx context.Context, name string) error
+	Stop(ctx context.Context, name string) error
+	Agents() []actors.Status
+	Types() []swarm.AgentType
+	Questions() []swarm.Question
+	Answer(id string, a swarm.Answer) error
+}
+
 // attended is a session as package tui wants it.
-type attended struct{ s *swarm.Session }
+type attended struct {
+	talker
+	own *own
+}
 
-func (t attended) Events() *event.Subscription { return t.s.Events() }
-func (t attended) Begin() error                { return t.s.Begin() }
-func (t attended) Say(text string) error       { return t.s.Say(text) }
-func (t attended) Interrupt() bool             { return t.s.Interrupt() }
-func (t attended) Background() []string        { return t.s.BackgroundForeground() }
-func (t attended) SetModel(name string) error  { return t.s.SetModel(name) }
+// Say gives the lead a text that is on the screen already.
+func (t attended) Say(text string) error {
+	t.own.begin(text)
+	err := t.talker.Say(text)
+	told := 1
+	if err != nil {
+		told = 0
+	}
+	t.own.end(text, told)
+	return err
+}
 
-func (t attended) Stop(ctx context.Context, name string) error { return t.s.Stop(ctx, name) }
-
-func (t attended) Compact(ctx context.Context, name string) error { return t.s.Compact(ctx, name) }
+func (t attended) Background() []string { return t.BackgroundForeground() }
 
 // Send writes to an agent. Of a message to all, those that it did not reach are
 // the error.
 func (t attended) Send(to, text string) ([]string, error) {
-	posted, err := t.s.Send(to, text)
+	t.own.begin(text)
+	posted, err := t.talker.Send(to, text)
 	var names []string
 	for _, p := range posted {
 		if p.Err != nil {
@@ -37,7 +66,42 @@ func (t attended) Send(to, text string) ([]string, error) {
 		}
 		names = append(names, leadOr(clean(p.Name)))
 	}
+	t.own.end(text, len(names))
 	return names, err
+}
+
+// own knows which of the user's texts were typed at this terminal: they are on
+// its screen, and those of other terminals are not.
+type own struct {
+	mu sync.Mutex
+	n  map[string]int // events to come, by text; guarded by mu
+}
+
+// manyEvents is more than one text can cause. So many are expected until it is
+// known how many there are: they may come before that is known.
+const manyEvents = 1 << 30
+
+func newOwn() *own { return &own{n: map[string]int{}} }
+
+func (o *own) begin(text string)           { o.add(text, manyEvents) }
+func (o *own) end(text string, events int) { o.add(text, events-manyEvents) }
+func (o *own) add(text string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n[text] += n; o.n[text] <= 0 {
+		delete(o.n, text)
+	}
+}
+
+// has reports whether an event is of a text that was typed here.
+func (o *own) has(text string) bool {
+	o.mu.Lock()
+	was := o.n[text] > 0
+	o.mu.Unlock()
+	if was {
+		o.add(text, -1)
+	}
+	return was
 }
 
 func leadOr(name string) string {
@@ -49,7 +113,7 @@ func leadOr(name string) string {
 
 func (t attended) Agents() []tui.Row {
 	var rows []tui.Row
-	for _, p := range agentRows(t.s.Agents()) {
+	for _, p := range agentRows(t.talker.Agents()) {
 		rows = append(rows, tui.Row{
 			ID: p.ID, Name: p.Name, Color: p.Color, Model: p.Model, State: p.state(), Since: p.Since, Extra: p.extra(),
 			Working: p.Running, Ended: p.Closed,
@@ -69,7 +133,7 @@ func (p psAgent) extra() string {
 
 func (t attended) Questions() []tui.Question {
 	var all []tui.Question
-	for _, q := range t.s.Questions() {
+	for _, q := range t.talker.Questions() {
 		all = append(all, asked(q))
 	}
 	return all
@@ -106,13 +170,13 @@ func (t attended) Answer(id string, a tui.Answer) error {
 	if len(a.Picked) > 0 {
 		out.Choices, out.Text = [][]string{t.labels(id, a.Picked)}, ""
 	}
-	return t.s.Answer(id, out)
+	return t.talker.Answer(id, out)
 }
 
 // labels returns the labels of choices that were picked as they were shown.
 func (t attended) labels(id string, picked []string) []string {
 	var labels []string
-	for _, q := range t.s.Questions() {
+	for _, q := range t.talker.Questions() {
 		if q.ID != id || len(q.Choices) != 1 {
 			continue
 		}

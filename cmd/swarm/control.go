@@ -17,6 +17,7 @@ var (
 	errAgain     = errors.New("interrupted twice")
 	errTerminate = errors.New("terminated")
 	errHangUp    = errors.New("the terminal has gone")
+	errQuit      = errors.New("ended by swarm quit")
 	errNoReader  = errors.New("nobody reads standard output any more")
 )
 
@@ -33,6 +34,7 @@ type control struct {
 	signals  chan os.Signal
 	diverted atomic.Pointer[chan os.Signal] // where Ctrl-C goes instead; nil is here
 	giveBack func()                         // gives the signals back; nil if none were taken
+	over     chan struct{}                  // closed by release
 	done     sync.WaitGroup
 	once     sync.Once
 	exit     func(int)
@@ -58,7 +60,7 @@ func takeControl(ctx context.Context, exit func(int)) *control {
 }
 
 func newControl(ctx context.Context, exit func(int)) *control {
-	c := &control{signals: make(chan os.Signal, 4), exit: exit}
+	c := &control{signals: make(chan os.Signal, 4), over: make(chan struct{}), exit: exit}
 	c.session, c.end = context.WithCancelCause(ctx)
 	c.run, c.endRun = context.WithCancelCause(c.session)
 	c.done.Go(c.listen)
@@ -105,6 +107,17 @@ func (c *control) passOn(s os.Signal) bool {
 // unread ends the session because what it writes goes nowhere.
 func (c *control) unread() { c.end(errNoReader) }
 
+// endWhen ends the session once quit is closed.
+func (c *control) endWhen(quit <-chan struct{}) {
+	c.done.Go(func() {
+		select {
+		case <-quit:
+			c.end(errQuit)
+		case <-c.over:
+		}
+	})
+}
+
 // release gives the signals back. It may be called more than once.
 func (c *control) release() {
 	c.once.Do(func() {
@@ -112,6 +125,7 @@ func (c *control) release() {
 			c.giveBack()
 		}
 		close(c.signals)
+		close(c.over)
 		c.done.Wait()
 		c.end(nil)
 	})
@@ -123,7 +137,7 @@ func (c *control) cause() error { return context.Cause(c.run) }
 // code is the exit status that goes with the signal, 0 without one.
 func (c *control) code() int {
 	switch {
-	case errors.Is(c.cause(), errTerminate):
+	case errors.Is(c.cause(), errTerminate), errors.Is(c.cause(), errQuit):
 		return exitTerminated
 	case errors.Is(c.cause(), errHangUp):
 		return exitHungUp

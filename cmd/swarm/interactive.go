@@ -39,19 +39,53 @@ func (a *app) talk(ctx context.Context, opts swarm.Options) error {
 	for _, p := range s.Problems() {
 		a.say("warning: %s", p)
 	}
-	talkErr := a.attend(ctl, s, in, out, opts.Session != "")
+	last, err := s.LastExchange()
+	if err != nil {
+		a.say("warning: what was said last cannot be shown: %v", err)
+	}
+	ctl.endWhen(s.Quitting())
+	talkErr := a.converse(ctl, s, visit{
+		info: s.Info(), last: last, again: opts.Session != "", in: in, out: out, leave: "agents go on at the next swarm resume",
+	})
+	return a.left(ctx, ctl, s, opts.Session == "", talkErr)
+}
+
+// left closes a session that its person has left, and says how to go on.
+func (a *app) left(ctx context.Context, ctl *control, s *swarm.Session, fresh bool, talkErr error) error {
+	detach := errors.Is(talkErr, tui.ErrDetached)
+	if detach {
+		talkErr = nil
+	}
 	closeErr := s.Close()
 	info := s.Info()
-	if info.Prompt == "" && opts.Session == "" {
+	if fresh && !detach && unused(s) {
 		return errors.Join(talkErr, closeErr, os.RemoveAll(info.Path)) // there is nothing to go on with
 	}
 	if err := errors.Join(talkErr, closeErr); err != nil {
 		return fmt.Errorf("%w; go on with: swarm resume %s", err, info.ID)
 	}
+	if detach {
+		return a.handOver(ctx, info)
+	}
 	a.say("go on with: swarm resume %s", info.ID)
 	if code := ctl.code(); code != 0 {
 		return &exitError{code: code}
 	}
+	return nil
+}
+
+// unused reports whether nobody has said anything in a session.
+func unused(s *swarm.Session) bool {
+	lead, begun := leadOf(s.Agents())
+	return s.Info().Prompt == "" && (!begun || lead.Life.Turns == 0 && !lead.Life.TurnOpen && lead.Unread == 0)
+}
+
+// handOver lets a process of its own go on with a session that was closed.
+func (a *app) handOver(ctx context.Context, info swarm.Info) error {
+	if err := a.serveApart(ctx, info); err != nil {
+		return fmt.Errorf("session %s could not go on by itself: %w; go on with: swarm resume %s", info.ID, err, info.ID)
+	}
+	a.say("session %s goes on without a terminal; come back with: swarm attach %s; end it with: swarm quit %s", info.ID, info.ID, info.ID)
 	return nil
 }
 
@@ -64,54 +98,65 @@ func (a *app) files() (in, out *os.File, err error) {
 	return in, out, nil
 }
 
-// attend shows the session to the person and passes on what they say.
-func (a *app) attend(ctl *control, s *swarm.Session, in, out *os.File, again bool) error {
+// visit is how a person sits before a session.
+type visit struct {
+	info    swarm.Info
+	last    swarm.Exchange
+	again   bool // the session has been there before
+	in, out *os.File
+	leave   string // what becomes of the agents when they leave
+}
+
+// converse shows the session to the person and passes on what they say.
+func (a *app) converse(ctl *control, s talker, v visit) error {
 	interrupts, giveBack := ctl.divert()
 	defer giveBack()
-	scr := newScreen(out, a.env)
+	scr := newScreen(v.out, a.env)
 	term := a.env("TERM")
-	return tui.Run(ctl.session, attended{s}, tui.Options{
-		Session: s.ID(), In: in, Out: out, Interrupts: interrupts,
-		Plain: term == "dumb" || term == "",
-		Paint: scr.paint, Lines: a.lines(s, out), Views: a.views(s),
-		Hello: hello(s, again), Mode: s.Info().Mode,
-		History: filepath.Join(filepath.Dir(s.Info().Path), "history"),
+	mine := newOwn()
+	return tui.Run(ctl.session, attended{s, mine}, tui.Options{
+		Session: v.info.ID, In: v.in, Out: v.out, Interrupts: interrupts,
+		Plain: term == "dumb" || term == "" || !a.onTerminal(),
+		Paint: scr.paint, Lines: a.lines(v.info.Dir, v.out, mine), Views: a.views(s),
+		Hello: hello(v), Mode: v.info.Mode, Leave: v.leave,
+		History: filepath.Join(filepath.Dir(v.info.Path), "history"),
 	})
 }
 
 // hello is what a person reads first: where they are and, of a session that is
 // gone on with, what was said last.
-func hello(s *swarm.Session, again bool) string {
-	info := s.Info()
-	if !again {
-		return fmt.Sprintf("swarm %s · session %s\n%s\nWrite to the lead; /help shows what else you can do.", version(), info.ID, info.Dir)
+func hello(v visit) string {
+	if !v.again {
+		return fmt.Sprintf("swarm %s · session %s\n%s\nWrite to the lead; /help shows what else you can do.", version(), v.info.ID, v.info.Dir)
 	}
-	text := fmt.Sprintf("swarm %s · session %s goes on\n%s", version(), info.ID, info.Dir)
-	last, err := s.LastExchange()
-	if err != nil {
-		return text + "\n! what was said last cannot be shown: " + err.Error()
+	text := fmt.Sprintf("swarm %s · session %s goes on\n%s", version(), v.info.ID, v.info.Dir)
+	if v.last.Prompt != "" {
+		text += "\n\n› " + strings.ReplaceAll(v.last.Prompt, "\n", "\n  ")
 	}
-	if last.Prompt != "" {
-		text += "\n\n› " + strings.ReplaceAll(last.Prompt, "\n", "\n  ")
-	}
-	if last.Answer != "" {
-		text += "\n" + last.Answer
+	if v.last.Answer != "" {
+		text += "\n" + v.last.Answer
 	}
 	return text
 }
 
-// lines shows events as run does on standard error.
-func (a *app) lines(s *swarm.Session, out *os.File) func(event.Event) string {
+// lines shows events as run does on standard error, and what was said at other
+// terminals.
+func (a *app) lines(dir string, out *os.File, mine *own) func(event.Event) string {
 	b := &paper{like: out}
-	p := newProgress(newScreen(b, a.env), s.Info().Dir, false)
+	p := newProgress(newScreen(b, a.env), dir, false)
 	return func(e event.Event) string {
-		switch e.Fact.(type) {
+		switch f := e.Fact.(type) {
 		case event.Asked:
 			return "" // it is asked in place
 		case event.MailSent:
-			if e.Agent.ID == "user" {
-				return "" // what was typed is on the screen already
+			if e.Agent.ID == "user" && mine.has(f.Envelope.Body) {
+				return ""
 			}
+		case event.Prompted:
+			if mine.has(f.Text) {
+				return ""
+			}
+			return "› " + strings.ReplaceAll(cleanLines(f.Text), "\n", "\n  ")
 		}
 		p.See(e)
 		defer b.Reset()
@@ -128,17 +173,17 @@ type paper struct {
 func (p *paper) Fd() uintptr { return p.like.Fd() }
 
 // views are the commands that only show something.
-func (a *app) views(s *swarm.Session) []tui.View {
+func (a *app) views(s talker) []tui.View {
 	return []tui.View{
 		{Name: "agents", Help: "the types of agents that can be started", Show: func() string { return a.types(s) }},
 		{Name: "ps", Help: "who works on what", Show: func() string { return a.tree(agentRows(s.Agents()), time.Now(), 0) }},
 	}
 }
 
-func (a *app) types(s *swarm.Session) string {
+func (a *app) types(s talker) string {
 	var b strings.Builder
 	scr := newScreen(a.out, a.env)
-	for _, d := range s.Definitions().Active {
+	for _, d := range s.Types() {
 		name := clean(d.Name)
 		pad := strings.Repeat(" ", max(0, 20-widthOf(name))+2)
 		fmt.Fprintf(&b, "%s%s%s\n", scr.paint(name, d.Color), pad, cut(clean(firstLine(d.Description)), max(10, scr.width()-widthOf(name)-len(pad))))

@@ -9,7 +9,8 @@
 //     wrong, 129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM.
 //   - Ended from outside, a run is never lost: what was done is on disk, and the
 //     line that goes on with it is printed.
-//   - Nothing survives the command: not after the second Ctrl-C either.
+//   - Nothing survives the command: not after the second Ctrl-C either. Only a
+//     session that is served apart outlives who started it, until it is quit.
 package main
 
 import (

@@ -21,7 +21,8 @@ Agents are defined in .claude/agents/*.md of the directory and of your home.
   swarm run "find the three largest functions"  do one job (same as swarm -p)
   swarm ps                                      who works on what
   swarm send security "look at auth.go too"     write to an agent at work
-  swarm resume                                  go on where you left`
+  swarm resume                                  go on where you left
+  swarm serve --detach; swarm attach            work that outlives terminals`
 
 func newRoot(a *app) *cobra.Command {
 	flags := &runFlags{}
@@ -49,7 +50,7 @@ func newRoot(a *app) *cobra.Command {
 		return usagef("%s; see: %s --help", text, c.CommandPath())
 	})
 	root.AddCommand(
-		newRun(a), newResume(a), newPs(a), newTasks(a), newSend(a), newApprovals(a), newTail(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
+		newRun(a), newResume(a), newPs(a), newTasks(a), newSend(a), newApprovals(a), newTail(a), newServe(a), newAttach(a), newQuit(a), newInterrupt(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
 		newAgents(a), newDemo(a), newDoctor(a), newVersion(a),
 	)
 	for _, c := range root.Commands() {

@@ -60,7 +60,7 @@ func TestASessionThatRunsCannotBeResumedAndSaysWhatCan(t *testing.T) {
 	l, p := startWaiting(t)
 	for _, args := range [][]string{{"resume", "one"}, {"run", "--continue", "more"}} {
 		again := l.run(args...)
-		if again.code != 1 || !strings.Contains(again.err, "session one runs in another process; write to it: swarm send --session one lead TEXT; follow it: swarm tail one\n") {
+		if again.code != 1 || !strings.Contains(again.err, "session one runs in another process; join it: swarm attach one; write to it: swarm send --session one lead TEXT; follow it: swarm tail one\n") {
 			t.Errorf("%q: %+v", args, again)
 		}
 	}

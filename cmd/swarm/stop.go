@@ -28,6 +28,23 @@ wakes the agent again, with all that it knew.`,
 	})
 }
 
+func newInterrupt(a *app) *cobra.Command {
+	return a.verb(verb{
+		use: "interrupt", short: "End the turn of one agent of a running session",
+		long: `Interrupt ends the turn that an agent is in, with the command it may be running
+and the foreground agents that it waits for. All others go on, and so does the
+agent with the next message that it gets.`,
+		do: func(r *swarm.Remote, ctx context.Context, name string) error {
+			cut, err := r.Interrupt(ctx, name)
+			if err == nil && !cut {
+				err = fmt.Errorf("%s is in no turn", clean(name))
+			}
+			return err
+		},
+		done: "has been interrupted",
+	})
+}
+
 func newKill(a *app) *cobra.Command {
 	return a.verb(verb{
 		use: "kill", short: "End an agent of a running session for good",

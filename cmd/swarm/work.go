@@ -44,6 +44,7 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	}
 	v := a.newView(s, j.show, ctl.unread)
 	watch := follow(context.WithoutCancel(ctx), s.Events(), v)
+	ctl.endWhen(s.Quitting())
 	result, runErr := a.goOn(ctl.run, s, j.prompt)
 	closeErr := s.Close()
 	<-watch
@@ -68,7 +69,7 @@ func (a *app) notOpened(o swarm.Options, err error) error {
 		return err
 	}
 	r.Close()
-	return fmt.Errorf("session %s runs in another process; write to it: swarm send --session %s lead TEXT; follow it: swarm tail %s", info.ID, info.ID, info.ID)
+	return fmt.Errorf("session %s runs in another process; join it: swarm attach %s; write to it: swarm send --session %s lead TEXT; follow it: swarm tail %s", info.ID, info.ID, info.ID, info.ID)
 }
 
 // follow shows events until the session has closed. The channel is closed when

@@ -25,9 +25,11 @@ type action any
 // The commands that the package knows itself.
 var helps = [...]struct{ name, arg, help string }{
 	{"compact", " [NAME]", "shorten what an agent, or else the lead, has in mind"},
+	{"detach", "", "leave; the session goes on without a terminal"},
 	{"help", "", "show this"},
+	{"interrupt", " NAME", "end an agent's turn, and nothing else"},
 	{"model", " [NAME]", "show the lead's model, or choose another"},
-	{"quit", "", "leave; agents go on at the next swarm resume"},
+	{"quit", "", "leave; "},
 	{"stop", " NAME", "end what an agent does; a message wakes it again"},
 }
 
@@ -64,8 +66,8 @@ func parseCommand(name, arg string, views []View) action {
 	switch {
 	case !slices.Contains(names, name):
 		return mistake{fmt.Sprintf("there is no command /%s; there are /%s", name, strings.Join(names, ", /"))}
-	case name == "stop" && arg == "":
-		return mistake{"name the agent to stop: /stop NAME"}
+	case (name == "stop" || name == "interrupt") && arg == "":
+		return mistake{fmt.Sprintf("name the agent: /%s NAME", name)}
 	}
 	return command{name, strings.TrimPrefix(arg, "@")}
 }
@@ -118,7 +120,7 @@ func picked(text string, choices []string) []string {
 func complete(line string, agents, commands []string) (done string, offers []string) {
 	from, known := 0, agents
 	switch {
-	case strings.HasPrefix(line, "/stop "), strings.HasPrefix(line, "/compact "):
+	case strings.HasPrefix(line, "/stop "), strings.HasPrefix(line, "/compact "), strings.HasPrefix(line, "/interrupt "):
 		from = strings.IndexByte(line, ' ') + 1
 	case strings.HasPrefix(line, "/"):
 		from, known = 1, commands

@@ -25,6 +25,10 @@ func (d doer) isView(a action) bool {
 // errQuit says that the user wants to leave.
 var errQuit = errors.New("the user leaves")
 
+// ErrDetached is the answer of Run when the user left and wants the session to
+// go on without a terminal.
+var ErrDetached = errors.New("the user leaves the session to itself")
+
 // do carries one action out and waits for it.
 func (d doer) do(ctx context.Context, a action) (string, error) {
 	switch a := a.(type) {
@@ -72,6 +76,10 @@ func (d doer) command(ctx context.Context, c command) (string, error) {
 		return d.help(), nil
 	case "quit":
 		return "", errQuit
+	case "detach":
+		return "", ErrDetached
+	case "interrupt":
+		return d.interrupt(c.arg)
 	case "model":
 		return d.model(c.arg)
 	case "stop":
@@ -95,6 +103,16 @@ func (d doer) command(ctx context.Context, c command) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("there is no command /%s", c.name)
+}
+
+func (d doer) interrupt(name string) (string, error) {
+	switch cut, err := d.s.InterruptAgent(name); {
+	case err != nil:
+		return "", err
+	case !cut:
+		return name + " is in no turn", nil
+	}
+	return name + "'s turn has ended; a message begins another", nil
 }
 
 func (d doer) model(name string) (string, error) {
@@ -121,6 +139,9 @@ func (d doer) help() string {
 		fmt.Fprintf(&b, "  %-18s %s\n", line[0], line[1])
 	}
 	for _, h := range helps {
+		if h.name == "quit" {
+			h.help += d.o.Leave
+		}
 		fmt.Fprintf(&b, "  %-18s %s\n", "/"+h.name+h.arg, h.help)
 	}
 	for _, v := range d.o.Views {

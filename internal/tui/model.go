@@ -59,6 +59,7 @@ type screen struct {
 	notice  string   // one line below the input, until the next key
 	armed   bool     // Ctrl-C was pressed and nothing since
 	leaving bool
+	detach  bool // what is left is to go on by itself
 }
 
 // prompt stands before the first line of the input.
@@ -204,7 +205,7 @@ func (m *screen) ctrlC() tea.Cmd {
 	}
 	m.history.keep(m.input.Value())
 	m.input.Reset()
-	m.armed, m.notice = true, "Ctrl-C again leaves; agents go on at the next swarm resume"
+	m.armed, m.notice = true, "Ctrl-C again leaves; "+m.o.Leave
 	return nil
 }
 
@@ -270,6 +271,9 @@ func (m *screen) next() tea.Cmd {
 func (m *screen) told(d done) tea.Cmd {
 	switch {
 	case errors.Is(d.err, errQuit):
+		return m.leave()
+	case errors.Is(d.err, ErrDetached):
+		m.detach = true
 		return m.leave()
 	case d.err != nil:
 		m.print("! " + d.err.Error())

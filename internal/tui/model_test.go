@@ -45,6 +45,11 @@ func (f *fake) Send(to, text string) ([]string, error) {
 	return []string{to}, nil
 }
 
+func (f *fake) InterruptAgent(name string) (bool, error) {
+	f.note("interrupt %s", name)
+	return name == "bob", nil
+}
+
 func (f *fake) Interrupt() bool {
 	f.note("interrupt")
 	was := f.works

@@ -56,7 +56,7 @@ func (p *plain) run(ctx context.Context, all <-chan heard) error {
 				return nil
 			}
 			if err := p.take(ctx, h); err != nil {
-				return nil
+				return detached(err)
 			}
 		case <-p.o.Interrupts:
 			if p.ctrlC() {
@@ -68,6 +68,14 @@ func (p *plain) run(ctx context.Context, all <-chan heard) error {
 	}
 }
 
+// detached drops what is no error but the ordinary way to leave.
+func detached(err error) error {
+	if errors.Is(err, ErrDetached) {
+		return err
+	}
+	return nil
+}
+
 func (p *plain) take(ctx context.Context, h heard) error {
 	if h.event != nil {
 		p.see(*h.event)
@@ -77,7 +85,7 @@ func (p *plain) take(ctx context.Context, h heard) error {
 	a := parse(*h.line, p.open(), p.o.Views)
 	text, err := p.do(ctx, a)
 	switch {
-	case errors.Is(err, errQuit):
+	case errors.Is(err, errQuit), errors.Is(err, ErrDetached):
 		return err
 	case err != nil:
 		p.say("! %s\n", term.CleanLines(err.Error()))
@@ -138,7 +146,7 @@ func (p *plain) ctrlC() bool {
 		return false
 	}
 	if !p.armed {
-		p.say("Ctrl-C again leaves; agents go on at the next swarm resume\n")
+		p.say("Ctrl-C again leaves; %s\n", p.o.Leave)
 	}
 	was := p.armed
 	p.armed = true

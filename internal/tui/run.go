@@ -13,7 +13,8 @@ import (
 )
 
 // Run talks with the user until they leave, the session's events end or ctx is
-// cancelled. It leaves the session open and the terminal as it was.
+// cancelled. It leaves the session open and the terminal as it was. ErrDetached
+// is how the user may leave.
 func Run(ctx context.Context, s Session, o Options) error {
 	h, err := openHistory(o.History)
 	if err != nil {
@@ -30,7 +31,8 @@ func Run(ctx context.Context, s Session, o Options) error {
 		return runPlain(ctx, s, sub, o)
 	}
 	out := &canvas{File: o.Out, drawn: make(chan struct{})}
-	p := tea.NewProgram(newScreen(ctx, s, o, h),
+	m := newScreen(ctx, s, o, h)
+	p := tea.NewProgram(m,
 		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(out), tea.WithoutSignalHandler())
 	var watch sync.WaitGroup
 	watch.Go(func() { follow(ctx, sub, p) })
@@ -42,6 +44,9 @@ func Run(ctx context.Context, s Session, o Options) error {
 	watch.Wait()
 	if err != nil && !asked {
 		return fmt.Errorf("the terminal failed: %w", err)
+	}
+	if m.detach {
+		return ErrDetached
 	}
 	return nil
 }

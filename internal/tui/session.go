@@ -30,6 +30,8 @@ type Session interface {
 	Send(to, text string) ([]string, error)
 	// Interrupt ends the foreground turn and reports whether there was one.
 	Interrupt() bool
+	// InterruptAgent ends the turn of one agent and reports whether there was one.
+	InterruptAgent(name string) (bool, error)
 	// Background lets what the foreground waits for go on in the background and
 	// returns what was moved.
 	Background() []string
@@ -101,6 +103,9 @@ type Options struct {
 	Views []View
 	// Hello is shown first.
 	Hello string
+	// Leave says what becomes of the agents when the user leaves, such as "agents
+	// go on".
+	Leave string
 	// Mode is shown below the input.
 	Mode string
 	// History is the file that keeps what was typed; "" keeps nothing.

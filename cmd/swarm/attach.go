@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/tui"
+	"github.com/spf13/cobra"
+)
+
+func newAttach(a *app) *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "attach [ID]",
+		Short: "Join a running session from this terminal",
+		Long: `Attach shows a session that another process runs and lets you talk with it, as
+swarm alone does. Any number of terminals may be attached; each sees all, and
+leaving stops nothing. When the process that runs the session dies, an attached
+terminal starts another that goes on with it (swarm serve).`,
+		ValidArgsFunction: a.completeSession,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := noMore(args, 1, "swarm attach [ID]"); err != nil {
+				return err
+			}
+			if name := a.env("SWARM_AGENT"); name != "" {
+				return fmt.Errorf("this was started by the agent %s; only a person attaches to a session", clean(name))
+			}
+			info, err := a.choose(dir, at(args, 0))
+			if err != nil {
+				return err
+			}
+			return a.attach(c.Context(), info)
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	return c
+}
+
+func (a *app) attach(ctx context.Context, info swarm.Info) error {
+	in, out, err := a.files()
+	if err != nil {
+		return err
+	}
+	ctl := takeControl(ctx, a.exit)
+	defer ctl.release()
+	r, w, err := a.join(ctl.session, info)
+	if err != nil {
+		return err
+	}
+	l := newLink(ctl.session, r, w.Types, func(ctx context.Context) (*swarm.Remote, error) { return a.takeOver(ctx, info) })
+	talkErr := a.converse(ctl, l, visit{
+		info: w.Info, last: w.Last, again: true, in: in, out: out, leave: "the session goes on",
+	})
+	l.Close()
+	return a.parted(ctl, l, info, talkErr)
+}
+
+// parted says what becomes of a session that a terminal is no longer attached to.
+func (a *app) parted(ctl *control, l *link, info swarm.Info, talkErr error) error {
+	code := ctl.code()
+	switch err := l.Err(); {
+	case talkErr != nil && !errors.Is(talkErr, tui.ErrDetached):
+		return talkErr
+	case code == 0 && errors.Is(err, swarm.ErrEnded) && !errors.Is(err, swarm.ErrOwnerGone):
+		a.say("session %s has ended; go on with: swarm resume %s", info.ID, info.ID)
+		return nil
+	case code == 0 && err != nil && !errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w; go on with: swarm resume %s", err, info.ID)
+	}
+	a.say("session %s goes on; come back with: swarm attach %s; end it with: swarm quit %s", info.ID, info.ID, info.ID)
+	if code != 0 {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// join reaches a running session and what there is to know of it.
+func (a *app) join(ctx context.Context, info swarm.Info) (*swarm.Remote, swarm.Welcome, error) {
+	r, err := a.dial(info)
+	if notRunning(err) {
+		return nil, swarm.Welcome{}, fmt.Errorf("session %s is not running; go on with it by: swarm resume %s, or without a terminal: swarm serve --resume %s", info.ID, info.ID, info.ID)
+	}
+	if err != nil {
+		return nil, swarm.Welcome{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	w, err := r.Hello(ctx)
+	if err != nil {
+		r.Close()
+	}
+	return r, w, err
+}
+
+// How long a session without an owner is tried to be gone on with, and how
+// often it is looked whether somebody else was faster.
+const (
+	takeOverWithin = 30 * time.Second
+	takeOverAgain  = 200 * time.Millisecond
+)
+
+// takeOver reaches whoever runs a session whose owner died: a process that it
+// starts, or that somebody else has started. The journal decides between them.
+func (a *app) takeOver(ctx context.Context, info swarm.Info) (*swarm.Remote, error) {
+	ctx, cancel := context.WithTimeout(ctx, takeOverWithin)
+	defer cancel()
+	for {
+		servErr := a.serveApart(ctx, info)
+		r, err := a.dial(info)
+		if err == nil {
+			return r, nil
+		}
+		select {
+		case <-time.After(takeOverAgain):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("session %s could not be taken over: %w", info.ID, errors.Join(servErr, err))
+		}
+		if r, err := a.dial(info); err == nil {
+			return r, nil
+		}
+	}
+}
+
+func newQuit(a *app) *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "quit [ID]",
+		Short: "End a running session; it can be gone on with",
+		Long: `Quit ends the process that runs a session, as SIGTERM does: turns that run are
+left open, and go on with swarm serve --resume ID or swarm resume ID. It returns
+when the session has ended.`,
+		ValidArgsFunction: a.completeSession,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := noMore(args, 1, "swarm quit [ID]"); err != nil {
+				return err
+			}
+			info, err := a.choose(dir, at(args, 0))
+			if err != nil {
+				return err
+			}
+			return a.quit(c.Context(), info)
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	return c
+}
+
+// freeAgain is how often it is looked whether a session is free.
+const freeAgain = 20 * time.Millisecond
+
+func (a *app) quit(ctx context.Context, info swarm.Info) error {
+	r, err := a.dial(info)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	if err := r.Quit(ctx); err != nil {
+		return err
+	}
+	for info.Open() { // its files are closed after its socket
+		select {
+		case <-time.After(freeAgain):
+		case <-ctx.Done():
+			return fmt.Errorf("session %s answers no more, but its process has not ended", info.ID)
+		}
+	}
+	if _, err := os.Stat(info.Path); err != nil {
+		return fprint(a.out, fmt.Sprintf("session %s has ended; nothing was said in it, and nothing is kept\n", info.ID))
+	}
+	return fprint(a.out, fmt.Sprintf("session %s has ended; go on with: swarm resume %s\n", info.ID, info.ID))
+}

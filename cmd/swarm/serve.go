@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/actorswarm/swarm"
+	"github.com/spf13/cobra"
+)
+
+// serveFlags are the flags of serve beside those of run.
+type serveFlags struct {
+	runFlags
+	detach, apart bool
+}
+
+// The flags that tell a process to leave its terminal, and that it has.
+const (
+	detachFlag = "detach"
+	apartFlag  = "apart"
+)
+
+// logFile is where a session writes that has no terminal.
+const logFile = "serve.log"
+
+func newServe(a *app) *cobra.Command {
+	flags := &serveFlags{}
+	c := &cobra.Command{
+		Use:   "serve [PROMPT…]",
+		Short: "Run a session without a terminal",
+		Long: `Serve keeps a session and its agents running whether anybody watches or not,
+until swarm quit, SIGTERM or Ctrl-C ends it. Join it with swarm attach, from any
+terminal and as often as you like. Questions of agents wait for your answer.
+
+With --detach it leaves the terminal, writes to serve.log in the session's
+directory, and returns with the session's id once it answers.`,
+		Example: `  swarm serve --detach "keep the tests green"
+  swarm attach
+  swarm serve --detach --resume 4f1c0de2`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.check(c); err != nil {
+				return err
+			}
+			if flags.detach {
+				return a.detach(c.Context())
+			}
+			prompt, err := a.prompt(args)
+			if err != nil {
+				return err
+			}
+			opts, err := flags.options(a)
+			if err != nil {
+				return err
+			}
+			return a.serve(c.Context(), opts, prompt, flags.apart)
+		},
+	}
+	fs := c.Flags()
+	fs.BoolVar(&flags.detach, detachFlag, false, "leave the terminal and print the session's id")
+	fs.BoolVar(&flags.apart, apartFlag, false, "")
+	fs.Lookup(apartFlag).Hidden = true
+	fs.BoolVarP(&flags.continued, "continue", "c", false, "go on with the newest session of the directory")
+	fs.StringVarP(&flags.resume, "resume", "r", "", "go on with the session of this `id`")
+	fs.StringVar(&flags.sessionID, "session-id", "", "the `id` of the new session")
+	fs.StringVar(&flags.listen, "listen", "", "open the message bus on a TCP `address`, such as 127.0.0.1:4222")
+	flags.addCommon(c)
+	fs.Lookup("output-format").Hidden, fs.Lookup("forward-subagent-text").Hidden = true, true
+	return c
+}
+
+// serve runs a session until it is told to end.
+func (a *app) serve(ctx context.Context, opts swarm.Options, prompt string, apart bool) error {
+	opts.Attended = true
+	opts.Logger = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ctl := takeControl(ctx, a.exit)
+	defer ctl.release()
+	s, err := swarm.Open(ctl.session, opts)
+	if err != nil {
+		return a.notOpened(opts, err)
+	}
+	ctl.endWhen(s.Quitting())
+	serveErr := a.keep(ctl, s, prompt, apart)
+	closeErr := s.Close()
+	info := s.Info()
+	if opts.Session == "" && unused(s) {
+		return errors.Join(serveErr, closeErr, os.RemoveAll(info.Path)) // there is nothing to go on with
+	}
+	if err := errors.Join(serveErr, closeErr); err != nil {
+		return fmt.Errorf("%w; go on with: swarm serve --resume %s", err, info.ID)
+	}
+	a.say("%s; go on with: swarm serve --resume %s", ctl.why(), info.ID)
+	if errors.Is(ctl.cause(), errQuit) {
+		return nil
+	}
+	return &exitError{code: ctl.code()}
+}
+
+// keep brings a session to life, says that it can be reached, and waits for its
+// end.
+func (a *app) keep(ctl *control, s *swarm.Session, prompt string, apart bool) error {
+	for _, p := range s.Problems() {
+		a.say("warning: %s", p)
+	}
+	watched := closed()
+	if !apart {
+		watched = follow(context.WithoutCancel(ctl.session), s.Events(), quietly{newProgress(newScreen(a.err, a.env), s.Info().Dir, false)})
+	}
+	if err := a.wake(ctl, s, prompt); err != nil {
+		return err
+	}
+	if err := fprint(a.out, s.ID()+"\n"); err != nil && !apart {
+		return err
+	}
+	if apart {
+		if err := toLog(filepath.Join(s.Info().Path, logFile)); err != nil {
+			return err
+		}
+	}
+	a.say("session %s runs; join it with: swarm attach %s; end it with: swarm quit %s", s.ID(), s.ID(), s.ID())
+	err := s.Wait(ctl.run)
+	if ctl.run.Err() != nil {
+		err = nil // it was told to end
+	}
+	if closeErr := s.Close(); closeErr != nil {
+		return errors.Join(err, closeErr)
+	}
+	<-watched
+	return err
+}
+
+func (a *app) wake(ctl *control, s *swarm.Session, prompt string) error {
+	if err := s.Begin(); err != nil {
+		return err
+	}
+	if prompt != "" {
+		if err := s.Say(prompt); err != nil {
+			return err
+		}
+	}
+	return s.Ready(ctl.run)
+}
+
+// quietly shows events and no end.
+type quietly struct{ *progress }
+
+func (quietly) Finish(verdict) error { return nil }
+
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// detach starts this command again, without the terminal.
+func (a *app) detach(ctx context.Context) error {
+	more, err := a.readInput()
+	if err != nil {
+		return err
+	}
+	args := slices.Clone(a.args)
+	for i, arg := range args {
+		if name, _, _ := strings.Cut(arg, "="); name == "--"+detachFlag {
+			args[i] = "--" + apartFlag
+			break // what follows may be a prompt with the same word
+		}
+	}
+	var input io.Reader
+	if more != "" {
+		input = strings.NewReader(more)
+	}
+	id, err := a.startApart(ctx, args, input, a.err)
+	if err != nil {
+		return err
+	}
+	a.say("session %s runs; join it with: swarm attach %s; end it with: swarm quit %s", id, id, id)
+	return fprint(a.out, id+"\n")
+}
+
+// serveApart starts a process that goes on with a session.
+func (a *app) serveApart(ctx context.Context, info swarm.Info) error {
+	var said strings.Builder
+	_, err := a.startApart(ctx, []string{"serve", "--" + apartFlag, "--resume", info.ID}, nil, &said)
+	if text := oneLine(said.String()); err != nil && text != "" {
+		return errors.New(strings.TrimPrefix(text, "swarm: "))
+	}
+	return err
+}
+
+// startApart starts swarm in a session of its own and returns the id that it
+// prints once it answers. It has its own log by then.
+func (a *app) startApart(ctx context.Context, args []string, in io.Reader, errOut io.Writer) (id string, err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the program of swarm: %w", err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return "", fmt.Errorf("start a process for the session: %w", err)
+	}
+	defer r.Close()
+	// Not CommandContext: it is to outlive this process.
+	cmd := exec.Command(exe, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, w, errOut
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := errors.Join(cmd.Start(), w.Close()); err != nil {
+		return "", fmt.Errorf("start a process for the session: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { r.Close() })
+	defer stop()
+	out, err := io.ReadAll(r)
+	if id = strings.TrimSpace(string(out)); id != "" {
+		return id, cmd.Process.Release()
+	}
+	if ctx.Err() != nil {
+		return "", errors.Join(context.Cause(ctx), cmd.Process.Release())
+	}
+	return "", errors.Join(err, failed(cmd.Wait()))
+}
+
+// failed passes on the exit status of a process that has said why.
+func failed(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &exitError{code: exit.ExitCode()}
+	}
+	return err
+}

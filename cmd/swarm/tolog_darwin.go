@@ -1,0 +1,5 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+func replaceFile(old, by int) error { return unix.Dup2(by, old) }

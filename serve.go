@@ -1,0 +1,166 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
+	"github.com/nats-io/nats.go"
+)
+
+// ErrOpen is the cause when a session is open in another process already: a
+// session has one owner.
+var ErrOpen = journal.ErrLocked
+
+// Ready returns when other processes can reach the session through Dial, or
+// with what kept it from that.
+func (s *Session) Ready(ctx context.Context) error {
+	select {
+	case <-s.wire.open:
+		return nil
+	case <-s.scope.Done():
+		return context.Cause(s.scope)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Wait returns when the session ends by itself, as it does when its journal
+// fails, or ctx ends, with the cause.
+func (s *Session) Wait(ctx context.Context) error {
+	select {
+	case <-s.scope.Done():
+		return context.Cause(s.scope)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Open reports whether some process has the session open, also while it does
+// not answer yet or any more.
+func (i Info) Open() bool { return journal.Held(filepath.Join(i.Path, "journal")) }
+
+// Quitting is closed when another process has asked for the end of the session.
+// Its owner then closes it.
+func (s *Session) Quitting() <-chan struct{} { return s.quitting }
+
+func (s *Session) askToQuit() { s.quit.Do(func() { close(s.quitting) }) }
+
+// Welcome is what those who join a running session get to know first.
+type Welcome struct {
+	Info  Info        `json:"info"`
+	PID   int         `json:"pid"` // of the process that runs the session
+	Last  Exchange    `json:"last"`
+	Types []AgentType `json:"types"` // that agents can be started with
+}
+
+// AgentType is what a definition says to people.
+type AgentType struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Color       string `json:"color,omitempty"`
+}
+
+// Types returns the types of agents that can be started.
+func (s *Session) Types() []AgentType {
+	var all []AgentType
+	for _, d := range s.Definitions().Active {
+		all = append(all, AgentType{Name: d.Name, Description: d.Description, Color: d.Color})
+	}
+	return all
+}
+
+func (s *Session) welcome() (Welcome, error) {
+	last, err := s.LastExchange()
+	return Welcome{Info: s.Info(), PID: os.Getpid(), Last: last, Types: s.Types()}, err
+}
+
+// post is a team.Posted as other processes read it.
+type post struct {
+	Name  string     `json:"name"`
+	ID    mailbox.ID `json:"id"`
+	Error string     `json:"error,omitempty"`
+}
+
+func posts(all []team.Posted) []post {
+	var out []post
+	for _, p := range all {
+		w := post{Name: p.Name, ID: p.ID}
+		if p.Err != nil {
+			w.Error = p.Err.Error()
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func unpost(all []post) []team.Posted {
+	var out []team.Posted
+	for _, w := range all {
+		p := team.Posted{Name: w.Name, ID: w.ID}
+		if w.Error != "" {
+			p.Err = errors.New(w.Error)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// Hello returns what a process that joins the session wants to know first.
+func (r *Remote) Hello(ctx context.Context) (Welcome, error) {
+	out, err := r.ask(ctx, "hello", request{})
+	if err != nil {
+		return Welcome{}, err
+	}
+	if out.Welcome == nil {
+		return Welcome{}, fmt.Errorf("session %s is run by another version of swarm, which cannot be joined", r.info.ID)
+	}
+	out.Welcome.Info.Path = r.info.Path
+	return *out.Welcome, nil
+}
+
+// Say gives the lead a text of the user. See Session.Say.
+func (r *Remote) Say(ctx context.Context, text string) error {
+	_, err := r.ask(ctx, "say", request{Text: text})
+	return err
+}
+
+// Interrupt ends the turn of an agent, by name or id, "" for the lead, and
+// reports whether there was one. See Session.InterruptAgent.
+func (r *Remote) Interrupt(ctx context.Context, name string) (bool, error) {
+	out, err := r.ask(ctx, "interrupt", request{Name: name})
+	return out.Cut, err
+}
+
+// BackgroundForeground lets what the lead waits for go on in the background.
+// See Session.BackgroundForeground.
+func (r *Remote) BackgroundForeground(ctx context.Context) ([]string, error) {
+	out, err := r.ask(ctx, "bgall", request{})
+	return out.Moved, err
+}
+
+// SetModel gives the lead another model. See Session.SetModel.
+func (r *Remote) SetModel(ctx context.Context, name string) error {
+	_, err := r.ask(ctx, "model", request{Name: name})
+	return err
+}
+
+// Quit asks the owner of the session to end it, with its turns left open, and
+// returns when it answers no more.
+func (r *Remote) Quit(ctx context.Context) error {
+	// It may be gone before its answer is.
+	if _, err := r.ask(ctx, "quit", request{}); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		return err
+	}
+	select {
+	case <-r.gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("session %s does not end: %w", r.info.ID, context.Cause(ctx))
+	}
+}
