@@ -26,6 +26,7 @@ var may = map[string][]string{
 	"internal/natsd":      {},
 	"internal/worktree":   {},
 	"internal/childenv":   {},
+	"internal/executor":   {},
 	"internal/hook":       {},
 	"actors/kernel":       {},
 	"internal/term":       {},

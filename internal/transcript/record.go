@@ -36,6 +36,8 @@ const (
 	kindConsent   byte = 18 // consentMeta
 	kindTeams     byte = 19 // teamsMeta
 	kindRead      byte = 20 // readMeta
+	kindObserved  byte = 21 // observedMeta
+	kindLaunched  byte = 22 // launchedMeta
 )
 
 type wokeMeta struct {

@@ -38,6 +38,10 @@ type Spec struct {
 	Teams   []Membership `json:"teams,omitzero"`
 	Restart Restart      `json:"restart,omitzero"`
 	Born    time.Time    `json:"born"`
+	// Where says which other process hosts the agent, as far as this node is
+	// concerned: a Place. Its transcript there is the truth; the one here is a
+	// shadow, which follows what that process reports. Empty is here.
+	Where Place `json:"where,omitempty"`
 }
 
 // Membership is an agent's place in a team. What a team is follows from the
@@ -55,6 +59,16 @@ type Restart struct {
 	Max    int           `json:"max,omitempty"`    // turns begun anew within the time
 	Within time.Duration `json:"within,omitempty"` // in nanoseconds; 0 is an hour
 }
+
+// Place is where an agent's host runs, if not in this process.
+type Place string
+
+// The places.
+const (
+	InTmux    Place = "tmux"    // in a process of its own in a tmux pane
+	InProcess Place = "process" // in a process of its own without a terminal
+	AtOwner   Place = "owner"   // in the process that owns the session; only in nodes
+)
 
 // Role says how an agent lives and to whom it answers.
 type Role string
@@ -120,6 +134,7 @@ type Life struct {
 	Kept        *Kept         `json:"kept,omitempty"`   // what its own directory was kept for
 	Active      time.Time     `json:"active"`           // of the newest record
 	Woken       Waking        `json:"woken,omitzero"`   // how it was last woken after its end
+	Launch      uint32        `json:"launch,omitempty"` // of a shadow: starts of the agent's process so far
 }
 
 // Waking says how an agent that had ended came to work again.

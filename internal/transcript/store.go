@@ -240,7 +240,7 @@ func (s *Store) Ship(send func(mailbox.Envelope)) {
 // Arrive implements mailbox.Recorder.
 func (s *Store) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
 	t, ok := s.Get(e.To.Agent)
-	if !ok {
+	if !ok || t.IsShadow() {
 		return mailbox.Arrival{}, mailbox.ErrNotHere
 	}
 	a, err := t.arrive(e, c)

@@ -134,6 +134,10 @@ func (l *Life) apply(kind byte, meta any) {
 		l.Spec.Model, l.Spec.Mode, l.Spec.MaxTurns, l.Active = m.Model, m.Mode, m.MaxTurns, m.Time
 	case *teamsMeta:
 		l.Spec.Teams, l.Active = m.Teams, m.Time
+	case *observedMeta:
+		l.follow(m.Life)
+	case *launchedMeta:
+		l.Launch = m.Launch
 	case *roleMeta:
 		l.Spec.Role, l.Closed, l.Active = m.Role, false, m.Time
 		if m.Woken != nil {
@@ -190,6 +194,10 @@ func metaOf(kind byte) any {
 		return &teamsMeta{}
 	case kindRead:
 		return &readMeta{}
+	case kindObserved:
+		return &observedMeta{}
+	case kindLaunched:
+		return &launchedMeta{}
 	}
 	return nil
 }

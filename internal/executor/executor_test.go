@@ -1,0 +1,173 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain is a process that holds the lock that it is told, for the tests.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("EXECUTOR_TEST_LOCK"); path != "" {
+		os.Exit(hold(path))
+	}
+	os.Exit(m.Run())
+}
+
+func hold(path string) int {
+	l, err := Acquire(path)
+	if err != nil {
+		return 1
+	}
+	if _, err := os.Stdout.WriteString("held\n"); err != nil {
+		return 1
+	}
+	_, _ = os.Stdin.Read(make([]byte, 1)) // until the test lets go
+	if l.Release() != nil {
+		return 1
+	}
+	return 0
+}
+
+func command(t *testing.T, args ...string) Command {
+	dir := t.TempDir()
+	return Command{Args: args, Dir: dir, Log: filepath.Join(dir, "log"), Lock: filepath.Join(dir, "lock"), Name: "ben", Color: "green"}
+}
+
+func start(t *testing.T, e Executor, c Command) *Process {
+	t.Helper()
+	p, err := e.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Kill(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func await(t *testing.T, gone <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-gone:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the process is still there")
+	}
+}
+
+func TestKillEndsTheWholeGroup(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The child holds the pipe's end too: it ends when both are gone.
+	p := start(t, Plain{}, command(t, "/bin/sh", "-c", "exec 3>"+fifo+"; sleep 1000 & echo up >&3; wait"))
+	f, err := os.Open(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Read(make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.Read(make([]byte, 1)); n != 0 {
+		t.Errorf("somebody of the group still writes: %d %v", n, err)
+	}
+}
+
+func TestWhatCannotBeStartedIsAnError(t *testing.T) {
+	if _, err := (Plain{}).Start(t.Context(), command(t, "/nowhere/swarm")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing program: %v", err)
+	}
+	await(t, start(t, Plain{}, command(t, "/bin/false")).Gone())
+}
+
+func TestAnAdoptedNumberOfAStrangerIsNotKilled(t *testing.T) {
+	stranger := start(t, Plain{}, command(t, "/bin/sleep", "1000"))
+	p := Adopt(t.Context(), stranger.PID, filepath.Join(t.TempDir(), "lock"))
+	await(t, p.Gone()) // nobody holds the lock
+	if err := p.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(stranger.PID, 0); err != nil {
+		t.Errorf("the stranger was hit: %v", err)
+	}
+}
+
+func TestAnAdoptedProcessIsKilled(t *testing.T) {
+	lock := filepath.Join(t.TempDir(), "lock")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "EXECUTOR_TEST_LOCK="+lock)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	if !Held(lock) {
+		t.Error("the lock of a living process is not held")
+	}
+	if _, err := Acquire(lock); !errors.As(err, new(*HeldError)) {
+		t.Errorf("the lock was given twice: %v", err)
+	}
+	if err := Adopt(t.Context(), cmd.Process.Pid, lock).Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || Held(lock) {
+		t.Errorf("ended by %v, held %v", err, Held(lock))
+	}
+}
+
+func TestATmuxPaneRunsTheCommand(t *testing.T) {
+	t.Setenv("TMUX", "")
+	t.Setenv("TMUX_TMPDIR", t.TempDir())
+	x, err := NewTmux("0123456789", os.Getenv)
+	if errors.Is(err, ErrNoTmux) {
+		t.Skip(err)
+	}
+	c := command(t, "/bin/sh", "-c", `echo "$0" > word; exec sleep 1000`, "a b; $c")
+	if err := syscall.Mkfifo(filepath.Join(c.Dir, "word"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	one := start(t, x, c)
+	two := start(t, x, command(t, "/bin/sleep", "1000"))
+	panes, err := x.run(t.Context(), "list-panes", "-s", "-t", x.name, "-F", "#{pane_id} #{pane_pid} #{pane_title}")
+	if err != nil || strings.Count(panes, "\n") != 2 || !strings.Contains(panes, "ben") {
+		t.Errorf("panes %q, %v; attach with %q", panes, err, x.Attach())
+	}
+	if word, err := os.ReadFile(filepath.Join(c.Dir, "word")); string(word) != "a b; $c\n" {
+		t.Errorf("the command got %q, %v", word, err)
+	}
+	for _, p := range []*Process{one, two} {
+		if err := p.Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if panes, err := x.run(t.Context(), "list-panes", "-a"); err == nil {
+		t.Errorf("panes are left: %q", panes)
+	}
+}

@@ -1,0 +1,46 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// Lock is held by the process of an agent while it lives.
+type Lock struct{ file *os.File }
+
+// HeldError reports a lock that a living process holds.
+type HeldError struct{ Path string }
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("another process runs this agent: it holds %s", e.Path)
+}
+
+// Acquire takes the lock, or answers *HeldError.
+func Acquire(path string) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock %s: %w", path, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = &HeldError{Path: path}
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Lock{file: f}, nil
+}
+
+// Release gives the lock back.
+func (l *Lock) Release() error { return l.file.Close() }
+
+// Held reports whether a living process holds the lock.
+func Held(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false // no process has ever run it
+	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}

@@ -1,0 +1,124 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Tmux runs each command in a pane of its own: beside the pane that the session
+// runs in, or in windows of a tmux session of its own.
+type Tmux struct {
+	path   string // of tmux
+	inside string // the pane that the session runs in; "" is none
+	socket string // name of the server outside of tmux
+	name   string // of the tmux session outside of tmux
+
+	mu sync.Mutex // one pane at a time: they share the room
+}
+
+// ErrNoTmux says that there is no tmux on this machine.
+var ErrNoTmux = errors.New("tmux is not installed")
+
+// NewTmux returns an executor with panes for the session of an id. getenv tells
+// whether this process runs in tmux itself.
+func NewTmux(session string, getenv func(string) string) (*Tmux, error) {
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		return nil, ErrNoTmux
+	}
+	t := &Tmux{path: path}
+	if getenv("TMUX") != "" {
+		t.inside = getenv("TMUX_PANE")
+	}
+	if t.inside == "" {
+		t.name = "swarm-" + session[:min(len(session), 8)]
+		t.socket = t.name
+	}
+	return t, nil
+}
+
+// Attach is the command with which a person sees the panes, or "" if they are
+// seen already.
+func (t *Tmux) Attach() string {
+	if t.inside != "" {
+		return ""
+	}
+	return "tmux -L " + t.socket + " attach -t " + t.name
+}
+
+// Start implements Executor.
+func (t *Tmux) Start(ctx context.Context, c Command) (*Process, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out, err := t.open(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("open a tmux pane for %s: %w", c.Name, err)
+	}
+	pane, number, _ := strings.Cut(strings.TrimSpace(out), " ")
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, fmt.Errorf("open a tmux pane for %s: tmux answered %q", c.Name, out)
+	}
+	p := &Process{PID: pid, Pane: pane, gone: make(chan struct{})}
+	p.unseat = func() { t.unseat(pane) }
+	// A pane without its title and colour is as good as one with them.
+	_, _ = t.run(ctx, "select-pane", "-t", pane, "-T", c.Name)
+	if c.Color != "" {
+		_, _ = t.run(ctx, "set-option", "-p", "-t", pane, "pane-border-style", "fg="+c.Color)
+	}
+	go p.watch(context.WithoutCancel(ctx))
+	return p, nil
+}
+
+// open makes a pane that runs the command and returns its id and process.
+func (t *Tmux) open(ctx context.Context, c Command) (string, error) {
+	made := append([]string{"-d", "-P", "-F", "#{pane_id} #{pane_pid}", "-c", c.Dir}, t.command(c)...)
+	if t.inside != "" {
+		out, err := t.run(ctx, append([]string{"split-window", "-t", t.inside}, made...)...)
+		if err == nil {
+			_, _ = t.run(ctx, "select-layout", "-t", t.inside, "tiled")
+			return out, nil
+		}
+		// There is no room for another pane in this window.
+		return t.run(ctx, append([]string{"new-window", "-n", c.Name}, made...)...)
+	}
+	if _, err := t.run(ctx, "has-session", "-t", t.name); err != nil {
+		return t.run(ctx, append([]string{"new-session", "-s", t.name, "-n", c.Name, "-x", "200", "-y", "50"}, made...)...)
+	}
+	return t.run(ctx, append([]string{"new-window", "-t", t.name + ":", "-n", c.Name}, made...)...)
+}
+
+// command is what the pane runs. More than one word is run as it is, without a
+// shell.
+func (t *Tmux) command(c Command) []string { return append([]string{"--"}, c.Args...) }
+
+func (t *Tmux) run(ctx context.Context, args ...string) (string, error) {
+	if t.socket != "" {
+		args = append([]string{"-L", t.socket}, args...)
+	}
+	out, err := exec.CommandContext(ctx, t.path, args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
+	}
+	return string(out), nil
+}
+
+// unseatWithin is how long tmux may take to close a pane.
+const unseatWithin = 5 * time.Second
+
+// unseat closes a pane that outlived its process, as it does for people who have
+// set remain-on-exit.
+func (t *Tmux) unseat(pane string) {
+	cmd := exec.Command(t.path, "kill-pane", "-t", pane)
+	if t.socket != "" {
+		cmd = exec.Command(t.path, "-L", t.socket, "kill-pane", "-t", pane)
+	}
+	cmd.WaitDelay = unseatWithin
+	_ = cmd.Run() // it is gone in most cases
+}

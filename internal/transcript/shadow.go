@@ -1,0 +1,62 @@
+package transcript
+
+import (
+	"reflect"
+	"time"
+)
+
+// observedMeta is what the process that hosts an agent says of it.
+type observedMeta struct {
+	Time time.Time `json:"t"`
+	Life Life      `json:"life"`
+}
+
+type launchedMeta struct {
+	Time   time.Time `json:"t"`
+	Launch uint32    `json:"launch"`
+}
+
+// IsShadow reports whether another process hosts the agent: no mail arrives
+// here for it, and its life is what that process reports.
+func (t *Transcript) IsShadow() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.life.Spec.Where != ""
+}
+
+// Launch records that another process is about to be started for the agent and
+// returns its number. What comes from one with a lower number is of the past.
+func (t *Transcript) Launch() (uint32, error) {
+	t.mu.Lock()
+	m := &launchedMeta{Time: time.Now(), Launch: t.life.Launch + 1}
+	ticket, err := t.add(kindLaunched, m, nil)
+	t.mu.Unlock()
+	return m.Launch, wait(ticket, err)
+}
+
+// Observe makes the shadow follow what the agent's process reports. Nothing is
+// recorded when nothing differs. It does not wait for the disk: the process
+// reports again.
+func (t *Transcript) Observe(l Life) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	next := t.life
+	next.follow(l)
+	if reflect.DeepEqual(next, t.life) {
+		return nil
+	}
+	_, err := t.add(kindObserved, &observedMeta{Time: time.Now(), Life: l}, nil)
+	return err
+}
+
+// follow takes everything from another look at the agent but what it is and for
+// whom it works, which is decided here, and by how many it was started. An end
+// that was decided here stands until it is reopened here.
+func (l *Life) follow(o Life) {
+	if l.Closed && !o.Closed {
+		return
+	}
+	o.Spec, o.Woken, o.Launch = l.Spec, l.Woken, l.Launch
+	o.Active = o.Active.Round(0)
+	*l = o
+}

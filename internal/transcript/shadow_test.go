@@ -1,0 +1,53 @@
+package transcript
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// TestAShadowFollowsWhatIsReported also holds across a restart.
+func TestAShadowFollowsWhatIsReported(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(t.Context(), dir, "s", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh, wait, err := s.Create(Spec{ID: "ben", Name: "ben", Role: Teammate, Where: InProcess, Mode: "plan", Born: time.Now()})
+	if err == nil {
+		err = wait()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Arrive(mailbox.Envelope{ID: "m", To: mailbox.Address{Agent: "ben"}, From: mailbox.Address{Agent: "ann"}, Seq: 1}, mailbox.Cursor{Stream: 1, Seq: 1}); !errors.Is(err, mailbox.ErrNotHere) {
+		t.Errorf("mail arrived at a shadow: %v", err)
+	}
+	if n, err := sh.Launch(); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	told := Life{Spec: Spec{ID: "ben", Mode: "bypassPermissions"}, Incarnation: 3, Turns: 2, Result: "done", Outcome: Completed, Active: time.Now()}
+	if err := sh.Observe(told); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Sync(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(t.Context(), dir, "s", Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sh, _ = s.Get("ben")
+	l := sh.Life()
+	if l.Result != "done" || l.Incarnation != 3 || l.Launch != 1 || l.Spec.Mode != "plan" || l.Spec.Where != InProcess {
+		t.Errorf("the shadow is %+v", l)
+	}
+	if err := sh.Close("stopped by the user", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := sh.Observe(told); err != nil || !sh.Life().Closed {
+		t.Errorf("a late report undid an end: %v", err)
+	}
+}
