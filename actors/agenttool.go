@@ -114,8 +114,12 @@ func (a *agentTool) spawn(ctx context.Context, callID string, call SpawnCall) (m
 	if spec.Fork {
 		err = c.fork(c.scope, a.h.t, spec, call.Prompt)
 	} else {
+		scope := c.scope
+		if spec.Where != "" {
+			scope = ctx // nothing here lives in it; who asks may give up the wait
+		}
 		c.bear(spec.ID, def)
-		if _, err = c.Spawn(c.scope, spec, call.Prompt); err != nil {
+		if _, err = c.Spawn(scope, spec, call.Prompt); err != nil {
 			c.definition(spec) // nobody else will ask for it
 		}
 	}

@@ -36,6 +36,9 @@ func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, call, task s
 	if life.Closed || life.Turns > life.Settled || life.Turns > 0 && life.Woken.Call != call {
 		return nil
 	}
+	if life.Spec.Where != "" {
+		return c.task(t, task)
+	}
 	var err error
 	if life.Spec.Fork && life.Turns == 0 {
 		err = t.FinishFork(parent, forkPlaceholder, directive(parent.Spec(), life.Spec, task))

@@ -15,6 +15,9 @@ import (
 // rests. It returns when that is recorded. The error wraps agent.ErrNothing if
 // there is nothing worth it.
 func (c *Coordinator) Compact(ctx context.Context, id mailbox.AgentID) error {
+	if _, ok := c.elsewhere(id); ok {
+		return c.opts.Elsewhere.Compact(ctx, id)
+	}
 	h := c.lookup(id)
 	if h == nil {
 		return fmt.Errorf("%s does not live: there is nothing to compact", id)

@@ -34,7 +34,8 @@ const LeadID mailbox.AgentID = "lead"
 const LeadName = "team-lead"
 
 // Options is what a Coordinator needs from the rest of the runtime. Every
-// field but Policy, Grant, Isolate, Receipt and Logger is required.
+// field but Policy, Grant, Isolate, Receipt, Logger, Elsewhere and Owner is
+// required.
 type Options struct {
 	Store  *transcript.Store
 	Policy Policy
@@ -80,6 +81,10 @@ type Options struct {
 	// it is parked; nil is three times in a minute.
 	Restart *kernel.RestartPolicy
 	Logger  *slog.Logger
+	// Elsewhere runs the agents whose Spec.Where says so; nil: none can.
+	Elsewhere Elsewhere
+	// Owner is set in the node of one agent: the others live there.
+	Owner Owner
 }
 
 // Agent is what tools and the composition see of one agent.
@@ -118,6 +123,8 @@ type Coordinator struct {
 	// reviving guards kernel, scope and end until Start has set them, and lets
 	// an agent come to life once, whoever wakes it.
 	reviving sync.Mutex
+
+	launching sync.Map // *sync.Mutex by agent: one process of it is started again at a time
 
 	mu      sync.Mutex
 	hosts   map[mailbox.AgentID]*host                        // guarded by mu
@@ -209,7 +216,11 @@ func (c *Coordinator) Spawn(scope context.Context, spec transcript.Spec, prompt 
 	if err != nil {
 		return nil, err
 	}
-	if prompt != "" {
+	if prompt != "" && spec.Where != "" {
+		if err := c.task(t, prompt); err != nil {
+			return nil, err
+		}
+	} else if prompt != "" {
 		if err := t.Prompt("parent", prompt); err != nil {
 			return nil, err
 		}
@@ -236,6 +247,9 @@ func (c *Coordinator) create(scope context.Context, spec transcript.Spec) (*tran
 	if err := c.reserve(spec); err != nil {
 		return nil, nil, err
 	}
+	if spec.Where != "" {
+		return c.settleIn(scope, spec)
+	}
 	t, wait, err := c.opts.Store.Create(spec)
 	if err != nil {
 		return nil, nil, err
@@ -260,7 +274,9 @@ func (c *Coordinator) Look(id mailbox.AgentID) {
 
 // Interrupt ends the turn that an agent is in, not the agent.
 func (c *Coordinator) Interrupt(id mailbox.AgentID) {
-	if h := c.lookup(id); h != nil {
+	if _, ok := c.elsewhere(id); ok {
+		c.opts.Elsewhere.Interrupt(id)
+	} else if h := c.lookup(id); h != nil {
 		h.ref.Tell(cancel{cause: agent.ErrInterrupted})
 	}
 }
@@ -277,6 +293,11 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 			return fmt.Errorf("stop %s: %w", id, context.Cause(c.scope))
 		case <-ctx.Done():
 			return fmt.Errorf("stop %s: %w", id, context.Cause(ctx))
+		}
+	}
+	if _, ok := c.elsewhere(id); ok {
+		if err := c.opts.Elsewhere.Stop(ctx, id, cause); err != nil {
+			return fmt.Errorf("stop %s: %w", id, err)
 		}
 	}
 	t, ok := c.opts.Store.Get(id)
@@ -408,4 +429,9 @@ const grace = 5 * time.Second
 // Sent tells observers that a message of an agent was accepted.
 func (c *Coordinator) Sent(from *transcript.Transcript, e mailbox.Envelope) {
 	c.publish(from, event.MailSent{Envelope: e})
+	if to, ok := c.elsewhere(e.To.Agent); ok && c.live.Load() {
+		if _, lives := c.opts.Elsewhere.Look(to.ID()); !lives {
+			c.relaunch(to)
+		}
+	}
 }

@@ -164,6 +164,11 @@ func (c *Coordinator) Named(name string) []*transcript.Transcript {
 			all = append(all, t)
 		}
 	}
+	if len(all) == 0 && c.opts.Owner != nil {
+		if t, ok := c.opts.Owner.Find(name); ok {
+			all = append(all, t)
+		}
+	}
 	return all
 }
 

@@ -60,6 +60,8 @@ type Policy struct {
 	OnParentEnd transcript.Link
 	// Team is the name of the session's team; empty is "session".
 	Team string
+	// Where says where the hosts of teammates run; empty is in this process.
+	Where transcript.Place
 	// Dirs are the directories, absolute, in which a call may put an agent besides
 	// those below its parent's.
 	Dirs []string
@@ -175,6 +177,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	})
 	if plan.Spec.Role == transcript.Teammate {
 		plan.joinTeam(tools)
+		p.planPlace(&plan)
 	}
 	p.limits(&plan)
 	return plan, err
@@ -231,6 +234,19 @@ func (p *Plan) joinTeam(tools []string) {
 			p.Spec.Tools = append(p.Spec.Tools, name)
 			p.because("%s: a teammate always has it", name)
 		}
+	}
+}
+
+// planPlace says where a teammate runs. A directory of its own is kept by this
+// process, and so is the host that works in it.
+func (p Policy) planPlace(plan *Plan) {
+	switch {
+	case p.Where == "":
+	case plan.Spec.Isolation != "":
+		plan.because("in this process, not in %s: it has a directory of its own", p.Where)
+	default:
+		plan.Spec.Where = p.Where
+		plan.because("in a process of its own (%s): the session's teammate mode", p.Where)
 	}
 }
 

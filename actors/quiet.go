@@ -25,7 +25,7 @@ func (c *Coordinator) change(f func()) {
 func (c *Coordinator) Quiet(ctx context.Context) error {
 	for {
 		changed := c.whenChanged()
-		if c.isQuiet() {
+		if c.allQuiet(ctx) {
 			return nil
 		}
 		select {

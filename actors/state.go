@@ -194,6 +194,7 @@ func (c *Coordinator) Status() []Status {
 				s.State = h.now()
 			}
 		}
+		c.sight(&s)
 		all = append(all, s)
 	}
 	seeChildren(all)

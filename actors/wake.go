@@ -18,6 +18,9 @@ func (c *Coordinator) revive(t *transcript.Transcript) error {
 	switch {
 	case !life.Spec.Role.Runs(), c.lookup(t.ID()) != nil:
 		return nil
+	case life.Spec.Where != "":
+		c.relaunch(t)
+		return nil
 	case life.Closed && !c.missed(t):
 		return nil
 	}
@@ -47,7 +50,7 @@ func (c *Coordinator) missed(t *transcript.Transcript) bool {
 // rouse brings an agent without a host to life if there is work for it: one
 // whose mail came after its end, or whose host was given up.
 func (c *Coordinator) rouse(t *transcript.Transcript) {
-	if !c.live.Load() || !t.Spec().Role.Runs() || !t.HasWork() && !c.missed(t) {
+	if !c.live.Load() || !t.Spec().Role.Runs() || t.IsShadow() || !t.HasWork() && !c.missed(t) {
 		return
 	}
 	c.change(func() {
@@ -74,6 +77,9 @@ func (e *FinalError) Error() string {
 // do, a message of by, who is told of its end if that is an agent. It does
 // nothing for an agent that has not ended.
 func (c *Coordinator) Wake(t *transcript.Transcript, by mailbox.AgentID) error {
+	if c.opts.Owner != nil && t.Spec().Where == transcript.AtOwner {
+		return c.opts.Owner.Wake(t.ID(), by)
+	}
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	life := t.Life()

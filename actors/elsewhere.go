@@ -1,0 +1,273 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Elsewhere runs agents in processes of their own. This node keeps a shadow of
+// each, which follows what its process reports. The methods are called from any
+// goroutine.
+type Elsewhere interface {
+	// Launch starts the process of an agent, the nth, and returns at its first
+	// sign of life. After an error nothing of it is left.
+	Launch(ctx context.Context, spec transcript.Spec, n uint32) error
+	// Join reports whether the nth process of an agent lives, started by an
+	// earlier owner of the session.
+	Join(ctx context.Context, spec transcript.Spec, n uint32) bool
+	// Stop ends the agent with a cause, and its process. It returns when nothing of
+	// it runs.
+	Stop(ctx context.Context, id mailbox.AgentID, cause error) error
+	// Interrupt ends the turn that the agent is in.
+	Interrupt(id mailbox.AgentID)
+	// Compact is Coordinator.Compact.
+	Compact(ctx context.Context, id mailbox.AgentID) error
+	// Look returns what the agent's process said last; false if there is none.
+	Look(id mailbox.AgentID) (Sighting, bool)
+	// Quiet reports whether nothing goes on in any of the processes.
+	Quiet(ctx context.Context) bool
+}
+
+// Sighting is what the process of an agent says of it.
+type Sighting struct {
+	State   State
+	Running bool
+	Unread  int
+}
+
+// Owner is the process that owns the session, as the node of one agent sees it.
+type Owner interface {
+	// Find returns the shadow of an agent by name or id.
+	Find(name string) (*transcript.Transcript, bool)
+	// Wake is Coordinator.Wake there.
+	Wake(id, by mailbox.AgentID) error
+}
+
+// LaunchError reports an agent whose process gave no sign of life. Nothing of it
+// is left.
+type LaunchError struct {
+	Name string
+	Err  error
+}
+
+func (e *LaunchError) Error() string {
+	return fmt.Sprintf("%s was not started, its process gave no sign of life: %v", e.Name, e.Err)
+}
+
+func (e *LaunchError) Unwrap() error { return e.Err }
+
+var errNowhere = errors.New("this process cannot run agents in processes of their own")
+
+// settleIn is the part of a birth that is elsewhere: the agent gets its
+// transcript once its process lives, so that one that never does leaves nothing.
+func (c *Coordinator) settleIn(ctx context.Context, spec transcript.Spec) (*transcript.Transcript, func() error, error) {
+	if c.opts.Elsewhere == nil {
+		c.unreserve(spec)
+		return nil, nil, errNowhere
+	}
+	if err := c.opts.Elsewhere.Launch(ctx, spec, 1); err != nil {
+		c.unreserve(spec)
+		return nil, nil, &LaunchError{Name: DisplayName(spec), Err: err}
+	}
+	t, _, err := c.opts.Store.Create(spec)
+	if err != nil {
+		return nil, nil, errors.Join(err, c.opts.Elsewhere.Stop(ctx, spec.ID, err))
+	}
+	_, err = t.Launch()
+	return t, func() error { return nil }, err
+}
+
+// unreserve gives back what reserve took.
+func (c *Coordinator) unreserve(spec transcript.Spec) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.made--
+	for _, name := range []string{string(spec.ID), strings.ToLower(spec.Name)} {
+		left := slices.DeleteFunc(c.names[name], func(b bearer) bool { return b.id == spec.ID })
+		if c.names[name] = left; len(left) == 0 {
+			delete(c.names, name)
+		}
+	}
+	delete(c.staff[spec.Parent], spec.ID)
+	delete(c.calls, callKey{spec.Parent, spec.Answer, spec.Call})
+	delete(c.born, spec.ID)
+}
+
+// task sends the first task to an agent that lives elsewhere, as mail of its
+// parent. It is one message, however often it is sent.
+func (c *Coordinator) task(t *transcript.Transcript, prompt string) error {
+	spec := t.Spec()
+	from, ok := c.opts.Store.Get(spec.Parent)
+	if !ok {
+		return fmt.Errorf("%s has no parent to get its task from", DisplayName(spec))
+	}
+	e, durable, err := from.Send(mailbox.Envelope{
+		ID: mailbox.ID("p-" + string(spec.ID)), To: mailbox.Address{Agent: spec.ID},
+		FromName: DisplayName(from.Spec()), ToName: DisplayName(spec), Kind: mailbox.KindText,
+		Summary: cut(first(spec.Description, oneLine(prompt)), 180), Body: prompt,
+	})
+	if err != nil {
+		return err
+	}
+	c.publish(from, event.MailSent{Envelope: e})
+	return durable()
+}
+
+// relaunch gives an agent that lives elsewhere a process again, unless it has
+// one. It does not wait.
+func (c *Coordinator) relaunch(t *transcript.Transcript) {
+	if c.opts.Elsewhere == nil || t.Spec().Where == transcript.AtOwner {
+		return
+	}
+	c.change(func() {
+		if err := c.launchAgain(t); err != nil && c.scope.Err() == nil {
+			c.giveUp(t, err)
+		}
+	})
+}
+
+func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
+	lock, _ := c.launching.LoadOrStore(t.ID(), &sync.Mutex{})
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
+	life := t.Life()
+	if life.Closed || life.Launch > 0 && c.opts.Elsewhere.Join(c.scope, life.Spec, life.Launch) {
+		return nil
+	}
+	n, err := t.Launch()
+	if err != nil {
+		return err
+	}
+	if err := c.opts.Elsewhere.Launch(c.scope, t.Spec(), n); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.parked, t.ID())
+	return nil
+}
+
+// giveUp parks an agent whose process cannot be kept alive, and tells the lead.
+// A message to it tries again.
+func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
+	l := t.Life()
+	l.TurnOpen, l.Outcome, l.Reason = false, transcript.Failed, why.Error()
+	if err := t.Observe(l); err != nil {
+		why = errors.Join(why, err)
+	}
+	c.mu.Lock()
+	c.parked[t.ID()] = why.Error()
+	c.mu.Unlock()
+	c.publish(t, event.StateChanged{To: stateParked, Reason: why.Error()})
+	c.publish(t, event.TurnEnded{Outcome: string(transcript.Failed), Reason: why.Error(), Steps: l.TurnSteps})
+	lead, ok := c.opts.Store.Get(c.Home(l.Spec).Lead)
+	if !ok {
+		return
+	}
+	// The agent cannot say so itself: its outbox is where it was.
+	if _, _, err := lead.Send(mailbox.Envelope{
+		To: mailbox.Address{Agent: lead.ID()}, FromName: DisplayName(l.Spec), ToName: DisplayName(lead.Spec()), Kind: mailbox.KindAgentReport,
+		Summary: reportSummary(l), Body: "It cannot go on: " + why.Error() + "\nA message to it starts it again.",
+	}); err != nil {
+		c.publish(t, event.Warning{Text: err.Error()})
+	}
+}
+
+// Lost is told that the process of an agent has ended without being asked to.
+// The agent gets another one, or is given up if again says no.
+func (c *Coordinator) Lost(id mailbox.AgentID, why error, again bool) {
+	t, ok := c.opts.Store.Get(id)
+	if !ok || t.Life().Closed || c.scope.Err() != nil {
+		return
+	}
+	if !again {
+		c.change(func() { c.giveUp(t, why) })
+		return
+	}
+	c.publish(t, event.Warning{Text: fmt.Sprintf("the process of %s ended and is started again: %v", DisplayName(t.Spec()), why)})
+	c.relaunch(t)
+}
+
+// Observe makes a shadow follow what its process reports, and charges what the
+// agent has used since.
+func (c *Coordinator) Observe(t *transcript.Transcript, l transcript.Life) error {
+	before := t.Life()
+	if err := t.Observe(l); err != nil {
+		return err
+	}
+	now := t.Life()
+	c.accounts.of(t.ID()).Charge(budget.Amount{
+		Money:    now.Cost(c.opts.Prices).USD - before.Cost(c.opts.Prices).USD,
+		Tokens:   now.Usage.Total() - before.Usage.Total(),
+		Requests: int64(now.Steps + now.Compactions - before.Steps - before.Compactions),
+	})
+	c.moves.Add(1)
+	c.Stir()
+	return nil
+}
+
+// Meet makes an agent known that lives in the process of the session's owner.
+func (c *Coordinator) Meet(spec transcript.Spec) (*transcript.Transcript, error) {
+	if t, ok := c.opts.Store.Get(spec.ID); ok {
+		return t, nil
+	}
+	spec.Where = transcript.AtOwner
+	t, _, err := c.opts.Store.Create(spec)
+	if err != nil {
+		if t, ok := c.opts.Store.Get(spec.ID); ok {
+			return t, nil // somebody was faster
+		}
+		return nil, err
+	}
+	c.index(t.Life())
+	return t, nil
+}
+
+// elsewhere returns the shadow of an agent, if it is one.
+func (c *Coordinator) elsewhere(id mailbox.AgentID) (*transcript.Transcript, bool) {
+	t, ok := c.opts.Store.Get(id)
+	if !ok || c.opts.Elsewhere == nil || !t.IsShadow() {
+		return nil, false
+	}
+	return t, true
+}
+
+// sight completes the status of an agent that lives elsewhere.
+func (c *Coordinator) sight(s *Status) {
+	if s.Life.Spec.Where == "" || c.opts.Elsewhere == nil {
+		return
+	}
+	if seen, ok := c.opts.Elsewhere.Look(s.Life.Spec.ID); ok {
+		s.Running, s.Unread = seen.Running, seen.Unread
+		if seen.State.Name != "" {
+			s.State = seen.State
+		}
+	}
+}
+
+// allQuiet is isQuiet for this process and all others of the session.
+func (c *Coordinator) allQuiet(ctx context.Context) bool {
+	if !c.isQuiet() {
+		return false
+	}
+	if c.opts.Elsewhere == nil {
+		return true
+	}
+	before := c.moves.Load()
+	return c.opts.Elsewhere.Quiet(ctx) && c.isQuiet() && c.moves.Load() == before
+}
+
+// IsQuiet reports whether no agent of this process has work, and how often
+// something has moved here: two looks with the same number saw no change between.
+func (c *Coordinator) IsQuiet() (bool, uint64) {
+	return c.isQuiet(), c.moves.Load()
+}
