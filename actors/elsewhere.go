@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -147,26 +148,17 @@ func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
 	if err != nil {
 		return err
 	}
-	if err := c.opts.Elsewhere.Launch(c.scope, t.Spec(), n); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.parked, t.ID())
-	return nil
+	return c.opts.Elsewhere.Launch(c.scope, t.Spec(), n)
 }
 
 // giveUp parks an agent whose process cannot be kept alive, and tells the lead.
 // A message to it tries again.
 func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
-	l := t.Life()
+	l, why := t.Life(), fmt.Errorf("%w: %w", agent.ErrGivenUp, why)
 	l.TurnOpen, l.Outcome, l.Reason = false, transcript.Failed, why.Error()
 	if err := t.Observe(l); err != nil {
 		why = errors.Join(why, err)
 	}
-	c.mu.Lock()
-	c.parked[t.ID()] = why.Error()
-	c.mu.Unlock()
 	c.publish(t, event.StateChanged{To: stateParked, Reason: why.Error()})
 	c.publish(t, event.TurnEnded{Outcome: string(transcript.Failed), Reason: why.Error(), Steps: l.TurnSteps})
 	lead, ok := c.opts.Store.Get(c.Home(l.Spec).Lead)
