@@ -380,7 +380,7 @@ func (s *Session) receipt(r mailbox.Receipt) {
 func (s *Session) permission(spec transcript.Spec) permission.Policy {
 	return permission.Policy{
 		Mode: permission.Mode(spec.Mode), Allow: slices.Concat(s.allow, s.grants.all()), Deny: s.deny,
-		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.info.Path, "outputs")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: resolve, Enclosure: s.enclosure(spec),
+		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.info.Path, "outputs"), filepath.Join(s.info.Path, "objects")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: resolve, Enclosure: s.enclosure(spec),
 	}
 }
 

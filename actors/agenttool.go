@@ -145,7 +145,8 @@ func (c *Coordinator) plan(ctx context.Context, parent transcript.Spec, call Spa
 
 // await waits for a foreground child, or until it goes on in the background.
 // When the wait is cancelled the child is stopped with the same cause and waited
-// for: it does not outlive its call.
+// for: it does not outlive its call, unless its parent only has something else
+// to do first.
 func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, prompt string) (tool.Result, error) {
 	c := a.h.c
 	var life transcript.Life
@@ -163,8 +164,11 @@ func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, pro
 	if cause == nil {
 		return tool.Result{}, err
 	}
-	if errors.Is(cause, agent.ErrShutdown) {
+	switch {
+	case errors.Is(cause, agent.ErrShutdown):
 		return tool.Result{}, cause // the child's turn stays open like ours
+	case errors.Is(cause, agent.ErrPreempted):
+		return a.leave(child, prompt)
 	}
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
@@ -172,4 +176,16 @@ func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, pro
 		return tool.Errorf("the agent %s did not stop in time: %v", child.ID(), err), nil
 	}
 	return completed(child.Life(), prompt), nil
+}
+
+// leave lets a child that was waited for go on in the background.
+func (a *agentTool) leave(child *transcript.Transcript, prompt string) (tool.Result, error) {
+	switch err := child.MoveTo(transcript.Background); {
+	case errors.Is(err, transcript.ErrTurnEnded):
+		life, err := a.h.c.Await(a.h.whole, child.ID()) // it was faster
+		return completed(life, prompt), err
+	case err != nil:
+		return tool.Result{}, err
+	}
+	return a.launched(child.Spec(), prompt), nil
 }

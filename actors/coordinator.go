@@ -268,6 +268,7 @@ func (c *Coordinator) Look(id mailbox.AgentID) {
 	if h := c.lookup(id); h != nil {
 		h.ref.Tell(look{})
 	} else if t, ok := c.opts.Store.Get(id); ok {
+		c.bury(t)
 		c.rouse(t)
 	}
 }
@@ -305,6 +306,7 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 		return nil
 	}
 	if errors.Is(cause, agent.ErrKilled) {
+		defer c.bury(t)
 		return t.Seal(cause.Error()) // also if it was faster, or had ended before
 	}
 	return t.Close(cause.Error(), t.Life().Kept)

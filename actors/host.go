@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -62,13 +63,16 @@ type host struct {
 	stating sync.Mutex
 	state   State // guarded by stating
 
-	dog   *watchdog   // of the turn; only the turn, which sets it before it runs
-	meter meter       // of progress
-	woken bool        // the present incarnation is recorded; only the turn goroutine
-	kit   *kit        // what every turn needs; only the turn goroutine
-	own   *Isolation  // the agent's own directory, if it has one; only the turn goroutine
-	place place       // of the turn, among the running
-	asked atomic.Bool // the turn works for the lead or the user
+	current atomic.Pointer[agent.Turn] // the turn that runs
+
+	whole context.Context // of the turn; only the turn, which sets it before it runs
+	dog   *watchdog       // of the turn; only the turn, which sets it before it runs
+	meter meter           // of progress
+	woken bool            // the present incarnation is recorded; only the turn goroutine
+	kit   *kit            // what every turn needs; only the turn goroutine
+	own   *Isolation      // the agent's own directory, if it has one; only the turn goroutine
+	place place           // of the turn, among the running
+	asked atomic.Bool     // the turn works for the lead or the user
 	// failed is when turns were begun anew; only the turn goroutine.
 	failed []time.Time
 }
@@ -135,7 +139,11 @@ func (h *host) Receive(c *kernel.Context, msg any) {
 }
 
 func (h *host) look() {
-	if h.running.Load() || h.isOver() || !h.c.live.Load() {
+	if h.running.Load() {
+		h.preempt()
+		return
+	}
+	if h.isOver() || !h.c.live.Load() {
 		return
 	}
 	switch {

@@ -123,6 +123,13 @@ func (c *Coordinator) releaseLocked(s transcript.Spec) {
 	}
 }
 
+// Dismissed reports whether an agent has ended for good and given up its name.
+func (c *Coordinator) Dismissed(s transcript.Spec) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.names[strings.ToLower(s.Name)], func(x bearer) bool { return x.id == s.ID && x.free })
+}
+
 // MadeBy returns the agent that a tool call of parent has made or woken, if it has. answer
 // counts the parent's answers up to the one with the call.
 func (c *Coordinator) MadeBy(parent mailbox.AgentID, answer int, call string) (mailbox.AgentID, bool) {

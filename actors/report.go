@@ -117,7 +117,7 @@ func (h *host) report(l transcript.Life) error {
 	case l.Spec.Role == transcript.Background:
 		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.hears(l)}
 	case l.Spec.Role == transcript.Teammate && h.tells(l):
-		e.Kind, e.To = mailbox.KindIdle, mailbox.Address{Agent: h.c.answersTo(l.Spec)}
+		e.Kind, e.To, e.Key = mailbox.KindIdle, mailbox.Address{Agent: h.c.answersTo(l.Spec)}, staleBy(l)
 	default:
 		return nil
 	}
@@ -129,6 +129,15 @@ func (h *host) report(l transcript.Life) error {
 		return err
 	}
 	return durable()
+}
+
+// staleBy is the key under which the end of a teammate's turn gives way to the
+// next one. A result never does: each is the answer to something.
+func staleBy(l transcript.Life) string {
+	if l.Outcome == transcript.Completed {
+		return ""
+	}
+	return "not done"
 }
 
 // tells says whether the end of a teammate's turn is news for the lead of its

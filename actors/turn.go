@@ -33,7 +33,10 @@ const maxTokens = 32_000
 func (h *host) turn(ctx context.Context) ending {
 	watched, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	end, err := h.run(watched, h.newTurn(cut))
+	t := h.newTurn(cut)
+	h.current.Store(t)
+	defer h.current.Store(nil)
+	end, err := h.run(watched, t)
 	switch {
 	case err != nil:
 		return h.breaks(err)
@@ -55,9 +58,11 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *agent.Turn {
 		Watch:    h.streamed,
 		Read:     h.read,
 		MaxSteps: h.t.Spec().MaxTurns,
+		Only:     endsByItself(h.t.Spec().Role),
 		Facts:    h.facts,
 		Record:   h.c.opts.Store.TranscriptPath(h.t.ID()),
 		Demand:   h.wishes.take,
+		Object:   h.c.opts.Store.BodyPath,
 	}
 	if spill := h.c.opts.Spill; spill != nil {
 		t.Spill = func(id, text string) (string, error) { return spill(h.t.ID(), id, text) }
@@ -78,6 +83,7 @@ func (h *host) run(ctx context.Context, t *agent.Turn) (agent.End, error) {
 	defer h.dog.stop()
 	ctx, end := h.c.accounts.of(h.t.ID()).Within(ctx, overBudget)
 	defer end()
+	h.whole = ctx
 	return t.Run(ctx)
 }
 
@@ -115,7 +121,10 @@ func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
 		turn.Window = window(h.kit.base.Model)
 	}
 	life := h.t.Life()
-	turn.Base.Caller.Turn, turn.StepsBefore = life.Turns, life.TurnSteps
+	turn.Base.Caller.Turn = life.Turns
+	if life.TurnOpen { // else it is opened by a message, and those are of the turn before
+		turn.StepsBefore = life.TurnSteps
+	}
 	var err error
 	turn.Base.System, turn.Base.Tools, err = h.t.Setup(func() (system, tools []json.RawMessage) {
 		return h.setup(life.Spec, h.kit.tools)
@@ -265,8 +274,14 @@ func (h *host) waitFor(ctx context.Context, what string, wait func() error) erro
 	h.place.lend()
 	h.moveTo(stateWaiting, what)
 	err := wait()
-	if h.place.done() && context.Cause(ctx) == nil {
-		err = errors.Join(err, h.enter(ctx))
+	if !h.place.done() {
+		return err
+	}
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return errors.Join(err, h.enter(ctx))
+	case errors.Is(cause, agent.ErrPreempted): // only the step ends
+		return errors.Join(err, h.enter(h.whole))
 	}
 	return err
 }

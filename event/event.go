@@ -146,6 +146,9 @@ type (
 		LastTool string        `json:"last_tool,omitempty"`
 		Took     time.Duration `json:"took"` // since it began or was woken
 	}
+	// Preempted: a control message has cut what the agent did; an answer that was
+	// streaming is void.
+	Preempted struct{}
 	// TurnEnded: an agent has nothing more to do for now.
 	TurnEnded struct {
 		Outcome string        `json:"outcome"` // completed, max_turns, interrupted, stopped, failed, …
@@ -189,6 +192,7 @@ func (MailSettled) fact() string     { return "mail_settled" }
 func (Compacting) fact() string      { return "compacting" }
 func (Compacted) fact() string       { return "compacted" }
 func (Progress) fact() string        { return "progress" }
+func (Preempted) fact() string       { return "preempted" }
 func (TurnEnded) fact() string       { return "turn_ended" }
 func (Audit) fact() string           { return "audit" }
 func (Prompted) fact() string        { return "prompted" }

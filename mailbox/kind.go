@@ -92,7 +92,7 @@ func (e Envelope) ClassOf() Class {
 	switch {
 	case e.Class != "":
 		return e.Class
-	case e.Kind == KindTaskCompleted, e.Kind == KindReceipt:
+	case e.Kind == KindIdle, e.Kind == KindTaskCompleted, e.Kind == KindReceipt:
 		return ClassMail
 	}
 	return ClassSteer

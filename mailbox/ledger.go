@@ -137,7 +137,8 @@ func (e *Envelope) supersedes(old *Envelope) bool {
 }
 
 // Arrived folds that e was recorded when the stream was at c: the mark of its
-// sender moves, e is unread, and what it supersedes never will be read.
+// sender moves, e is unread, what it supersedes never will be read, and what it
+// replies to is answered.
 func (l *Ledger) Arrived(e Envelope, c Cursor) {
 	if l.in == nil {
 		l.in = make(map[AgentID]*mark)
@@ -155,6 +156,9 @@ func (l *Ledger) Arrived(e Envelope, c Cursor) {
 	m.unread++
 	l.unread = append(l.unread, e)
 	l.cursor = c
+	if e.InReplyTo != "" {
+		l.Settled(Receipt{From: e.From, To: e.To, State: StateAnswered, IDs: []ID{e.InReplyTo}})
+	}
 }
 
 // Read folds that these messages are part of a recorded model request. Ids that

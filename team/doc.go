@@ -12,6 +12,11 @@
 //   - A team is what the memberships recorded with its agents say, under a
 //     generated id; its name is a label. A bare name means somebody of the
 //     sender's own team first, and never one of several. Each team has its list.
+//   - Only the user, the lead and who started an agent may cut its work with a
+//     control message (TestProblem14_OnlyTheUserTheLeadAndAParentMayCutWork).
+//   - A long text travels by reference: it is on disk before the message that
+//     names it (TestALongMessageIsReadByReference).
 //   - A broadcast is one message for each member but the sender, each with its
-//     own receipt; a member that cannot take it is named.
+//     own receipt; a member that cannot take it is named
+//     (TestProblem20_ABroadcastTellsWhoItReaches).
 package team

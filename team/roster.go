@@ -54,5 +54,13 @@ func (r *Roster) Members() []actors.Status {
 	})
 }
 
+// everybody is Members with the teammates that have ended and were not dismissed.
+func (r *Roster) everybody() []actors.Status {
+	return slices.DeleteFunc(r.agents.Status(), func(s actors.Status) bool {
+		spec := s.Life.Spec
+		return spec.Role == transcript.User || s.Life.Closed && (spec.Role != transcript.Teammate || r.agents.Dismissed(spec))
+	})
+}
+
 // Near returns at most three of the known names that name may have meant.
 func Near(name string, known []string) []string { return actors.Near(name, known) }

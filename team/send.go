@@ -1,9 +1,12 @@
 package team
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strconv"
+	"strings"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -12,7 +15,7 @@ import (
 
 // Letter is what somebody wants to say.
 type Letter struct {
-	To      string // a name, team/name, an agent id, or Everyone
+	To      string // a name, an agent id, team/name, name@incarnation, or Everyone
 	Text    string
 	Summary string
 	Kind    mailbox.Kind  // "" is a text, or to Everyone a broadcast
@@ -53,24 +56,67 @@ func (r *Roster) Send(from *transcript.Transcript, l Letter) ([]Posted, error) {
 
 // record is Send without the wait for the disk.
 func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error) {
-	if l.To != Everyone {
-		to, err := r.Reach(from.Spec(), l.To)
-		if err != nil {
-			return nil, err
-		}
-		if err := r.agents.Wake(to, from.ID()); err != nil {
-			return nil, err // nobody would read it
-		}
-		p := r.post(from, to, l)
-		return []Posted{p}, p.Err
+	if l.To == Everyone {
+		return r.broadcast(from, l)
 	}
-	if l.Kind == "" {
-		l.Kind = mailbox.KindBroadcast
+	to, err := r.address(from.Spec(), l.To)
+	if err != nil {
+		return nil, err
 	}
+	p := r.wake(from, to, l)
+	if p.durable == nil { // nobody would read it
+		return nil, p.Err
+	}
+	return []Posted{p}, p.Err
+}
+
+// wake posts to an agent that may have ended.
+func (r *Roster) wake(from, to *transcript.Transcript, l Letter) Posted {
+	if err := r.check(from, to, l); err != nil {
+		return Posted{Name: actors.DisplayName(to.Spec()), Err: err}
+	}
+	if err := r.agents.Wake(to, from.ID()); err != nil {
+		return Posted{Name: actors.DisplayName(to.Spec()), Err: err}
+	}
+	return r.post(from, to, l)
+}
+
+// address is Reach for what may have an incarnation behind it, as name@2: it must
+// be the present one.
+func (r *Roster) address(from transcript.Spec, name string) (*transcript.Transcript, error) {
+	plain, life := incarnationOf(name)
+	t, err := r.Reach(from, plain)
+	if err != nil {
+		return nil, err
+	}
+	if now := t.Address().Incarnation; life != 0 && life != now {
+		return nil, &PastError{Name: actors.DisplayName(t.Spec()), Wanted: life, Present: now}
+	}
+	return t, nil
+}
+
+func incarnationOf(name string) (string, uint32) {
+	plain, digits, found := strings.Cut(name, "@")
+	n, err := strconv.ParseUint(digits, 10, 32)
+	if !found || plain == "" || err != nil {
+		return name, 0
+	}
+	return plain, uint32(n)
+}
+
+// broadcast posts to every member. A teammate that has ended gets nothing and is
+// named: it would be woken only by a letter of its own.
+func (r *Roster) broadcast(from *transcript.Transcript, l Letter) ([]Posted, error) {
+	l.Kind = cmp.Or(l.Kind, mailbox.KindBroadcast)
 	var all []Posted
-	for _, m := range r.audience(from.Spec()) {
+	for _, m := range r.audience(from.Spec(), r.everybody()) {
 		to, ok := r.agents.Find(string(m.Life.Spec.ID))
-		if ok && to.ID() != from.ID() {
+		switch {
+		case !ok, to.ID() == from.ID():
+		case m.Life.Closed:
+			name := actors.DisplayName(m.Life.Spec)
+			all = append(all, Posted{Name: name, Err: &EndedError{Name: name, Reason: m.Life.Reason}})
+		default:
 			all = append(all, r.post(from, to, l))
 		}
 	}
@@ -80,15 +126,26 @@ func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error)
 	return all, nil
 }
 
+func (r *Roster) check(from, to *transcript.Transcript, l Letter) error {
+	class := mailbox.Envelope{Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class}.ClassOf()
+	switch {
+	case to.ID() == from.ID():
+		return ErrSelf
+	case class == mailbox.ClassControl && !r.agents.MayControl(from.ID(), to.Life()):
+		return &ControlError{From: actors.DisplayName(from.Spec()), To: actors.DisplayName(to.Spec())}
+	}
+	return nil
+}
+
 func (r *Roster) post(from, to *transcript.Transcript, l Letter) Posted {
 	sender, receiver := from.Spec(), to.Spec()
-	if l.Kind == "" {
-		l.Kind = mailbox.KindText
-	}
 	e := mailbox.Envelope{
 		To:       mailbox.Address{Agent: receiver.ID},
 		FromName: actors.DisplayName(sender), ToName: actors.DisplayName(receiver),
-		Kind: l.Kind, Class: l.Class, InReplyTo: l.ReplyTo, Key: l.Stale, Summary: l.Summary, Body: l.Text,
+		Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class, InReplyTo: l.ReplyTo, Key: l.Stale, Summary: l.Summary, Body: l.Text,
+	}
+	if err := r.check(from, to, l); err != nil {
+		return Posted{Name: e.ToName, Err: err}
 	}
 	if l.Key != "" {
 		e.ID = letterID(sender.ID, receiver.ID, l.Key)

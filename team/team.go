@@ -168,11 +168,10 @@ func (r *Roster) unknownIn(in Team, member string) error {
 	return e
 }
 
-// audience returns whom a letter to everyone reaches: all agents of the session
-// or, from somebody whose team is another than the session's, that team.
-func (r *Roster) audience(from transcript.Spec) []actors.Status {
+// audience returns whom of all a letter to everyone is for: all agents of the
+// session or, from somebody whose team is another than the session's, that team.
+func (r *Roster) audience(from transcript.Spec, all []actors.Status) []actors.Status {
 	home := r.agents.Home(from)
-	all := r.Members()
 	if home.Lead == actors.LeadID && home == r.agents.Home(transcript.Spec{Role: transcript.Lead}) {
 		return all
 	}

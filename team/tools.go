@@ -1,11 +1,14 @@
 package team
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
@@ -33,8 +36,13 @@ type sendTool struct {
 
 const sendSchema = `{"type":"object","properties":{` +
 	`"to":{"type":"string","description":"A teammate's name, team/name for a member of another team, an agent id, team-lead, or * for everyone else"},` +
-	`"message":{"type":"string","description":"The text. The receiver does not see your conversation"},` +
-	`"summary":{"type":"string","description":"Five to ten words for a one-line preview"}` +
+	`"message":{"description":"The text. The receiver does not see your conversation. Or a protocol message: ` +
+	`{type: shutdown_request, reason}, {type: shutdown_response, request_id, approve, reason}, {type: plan_approval_response, request_id, approve, feedback}",` +
+	`"anyOf":[{"type":"string"},{"type":"object"}]},` +
+	`"summary":{"type":"string","description":"Five to ten words for a one-line preview"},` +
+	`"class":{"type":"string","enum":["steer","mail","control"],"description":"When it is read: steer (default) at the next step, mail when the receiver's turn has ended, ` +
+	`control at once, cutting what it does (only to agents that you started)"},` +
+	`"reply_to":{"type":"string","description":"The message_id that this answers"}` +
 	`},"required":["to","message"]}`
 
 func (s *sendTool) Spec() tool.Spec {
@@ -51,6 +59,25 @@ type sendInput struct {
 	To      string          `json:"to"`
 	Message json.RawMessage `json:"message"`
 	Summary string          `json:"summary"`
+	Class   mailbox.Class   `json:"class"`
+	ReplyTo mailbox.ID      `json:"reply_to"`
+}
+
+// structured says whether the message is an object.
+func (in sendInput) structured() bool {
+	return bytes.HasPrefix(bytes.TrimSpace(in.Message), []byte("{"))
+}
+
+func (in sendInput) check() error {
+	switch {
+	case !in.Class.Valid():
+		return fmt.Errorf("there is no class %q; there are steer, mail and control", in.Class)
+	case in.ReplyTo != "" && !in.ReplyTo.Valid():
+		return fmt.Errorf("reply_to %.80q is no message_id", in.ReplyTo)
+	case in.structured() && in.To == Everyone:
+		return errors.New("a protocol message goes to one agent: name it")
+	}
+	return nil
 }
 
 // text returns the message as text; other JSON than a string is refused.
@@ -70,17 +97,11 @@ func (s *sendTool) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
-	text, err := in.text()
-	if err != nil {
+	if err := in.check(); err != nil {
 		return tool.Errorf("not sent: %v", err), nil
 	}
-	summary := in.Summary
-	if summary == "" {
-		summary = firstLine(text)
-	}
-	// No wait for the disk: the request that tells the model of this result is
-	// recorded after it, and leaves only once that is on disk.
-	posted, err := s.roster.record(s.self.Transcript, Letter{To: in.To, Text: text, Summary: summary, Key: c.ID})
+	// Some providers use the ids of calls again in later answers.
+	posted, err := s.send(in, strconv.Itoa(s.self.Transcript.Life().Steps)+" "+c.ID)
 	if err != nil {
 		var full *mailbox.FullError
 		if errors.As(err, &full) {
@@ -89,6 +110,30 @@ func (s *sendTool) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Errorf("not sent: %v", err), nil
 	}
 	return s.result(posted), nil
+}
+
+// send does not wait for the disk: the request that tells the model of the
+// result is recorded after the message, and leaves only once that is on disk.
+func (s *sendTool) send(in sendInput, call string) ([]Posted, error) {
+	if in.structured() {
+		m, err := protocol(in.Message, string(letterID(s.self.Spec.ID, "", call)))
+		if err != nil {
+			return nil, err
+		}
+		to, err := s.roster.address(s.self.Transcript.Spec(), in.To)
+		if err != nil {
+			return nil, err
+		}
+		p, err := s.roster.Protocol(s.self.Transcript, to, m)
+		return []Posted{p}, err
+	}
+	text, err := in.text()
+	if err != nil {
+		return nil, err
+	}
+	return s.roster.record(s.self.Transcript, Letter{
+		To: in.To, Text: text, Summary: cmp.Or(in.Summary, firstLine(text)), Class: in.Class, ReplyTo: in.ReplyTo, Key: call,
+	})
 }
 
 func (s *sendTool) result(posted []Posted) tool.Result {

@@ -40,7 +40,7 @@ var decoders = decodersOf(
 	decoder[event.Answered], decoder[event.BackingOff], decoder[event.CallStarted], decoder[event.CallFinished],
 	decoder[event.Denied], decoder[event.MailSent], decoder[event.MailArrived], decoder[event.MailSettled],
 	decoder[event.TurnEnded], decoder[event.Progress], decoder[event.Warning], decoder[event.Asked], decoder[event.QuestionSettled],
-	decoder[event.Compacting], decoder[event.Compacted], decoder[event.Prompted],
+	decoder[event.Compacting], decoder[event.Compacted], decoder[event.Prompted], decoder[event.Preempted],
 )
 
 type decodeFunc func(raw []byte) (event.Fact, error)

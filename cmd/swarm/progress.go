@@ -63,6 +63,8 @@ func (p *progress) See(e event.Event) {
 		p.lines(e.Agent, askedLine(f.Question))
 	case event.BackingOff:
 		p.lines(e.Agent, backingOff(f.Backoff))
+	case event.Preempted:
+		p.lines(e.Agent, "is cut by a control message")
 	case event.Compacted:
 		p.lines(e.Agent, compacted(f))
 	case event.MailSent, event.MailArrived, event.MailSettled:

@@ -126,6 +126,9 @@ func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallSta
 	case repeatable && errors.Is(context.Cause(ctx), ErrShutdown):
 		return context.Cause(ctx) // it runs again, or goes on, after the restart
 	}
+	if preempted(ctx) {
+		result.Text += "\n(a control message came while this call ran: it may have been cut short)"
+	}
 	return t.finish(c.Call, noted(result, note), spec, time.Since(begun))
 }
 

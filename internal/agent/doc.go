@@ -9,7 +9,12 @@
 //     runs; a call with outside effects is on disk as started before it runs,
 //     and its result before the loop goes on.
 //   - Mail enters at step boundaries. Whatever arrived while the model thought
-//     or a tool ran is part of the very next request, not of the next turn.
+//     or a tool ran is part of the very next request, not of the next turn. Only
+//     mail of class mail waits for the next turn, if there can be one
+//     (TestMailWaitsForTheNextTurnUnlessThereIsNone).
+//   - A control message cuts a step, not the turn. The stream is dropped, cut
+//     calls get results that say so, and the message stands first in the request
+//     that follows at once (TestAControlMessageCutsTheStepNotTheTurn).
 //   - Results in call order. Parallel calls may end in any order; the model
 //     sees their results in the order of its calls, one for each.
 //   - Never run again in silence. A call that was started and has no result

@@ -59,6 +59,9 @@ type Turn struct {
 	MaxSteps int
 	// StepsBefore is how many of them it has from before a crash.
 	StepsBefore int
+	// Only says that the agent ends with this turn: mail that would wait for the
+	// next one enters this one.
+	Only bool
 	// MaxParallel bounds the read-only calls that run at the same time;
 	// 0 means 10.
 	MaxParallel int
@@ -74,6 +77,9 @@ type Turn struct {
 	// the agent can read it. The same id comes with the same text. If nil, Record
 	// is where.
 	Spill func(id, text string) (path string, err error)
+	// Object says where the agent can read the whole body of a message that names
+	// it; may be nil.
+	Object func(mailbox.Ref) string
 	// Demand takes the wish that the conversation be compacted now, if somebody
 	// has one, and returns who is to be told of the outcome; may be nil.
 	Demand func() func(error)
@@ -82,6 +88,7 @@ type Turn struct {
 	refused int64       // tokens of the smallest request that was too long; 0: none was
 	paid    model.Usage // for summaries, not yet in End
 	saying  partial
+	steps   stepping
 }
 
 // End is how a turn ended.
@@ -156,7 +163,7 @@ func (t *Turn) prepared(ctx context.Context, end *End) error {
 	switch answer, err := t.Log.Final(); {
 	case err != nil:
 		return err
-	case answer != nil && len(t.Log.Unread()) == 0:
+	case answer != nil && !t.pressed():
 		end.Text = answer.Text()
 		end.Outcome, end.Reason = conclude(answer)
 		return nil
@@ -167,32 +174,52 @@ func (t *Turn) prepared(ctx context.Context, end *End) error {
 // loop goes from step to step. It fills end as far as it comes.
 func (t *Turn) loop(ctx context.Context, end *End) error {
 	for {
-		if err := t.runCalls(ctx); err != nil {
+		if done, err := t.round(ctx, end); done || err != nil {
 			return err
-		}
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if t.MaxSteps > 0 && end.Steps >= t.MaxSteps {
-			end.Outcome = transcript.MaxTurns
-			end.Reason = fmt.Sprintf("its limit of turns (%d) is reached; the work may be partial", t.MaxSteps)
-			return nil
-		}
-		answer, err := t.step(ctx, end.Steps)
-		end.Usage, t.paid = end.Usage.Add(t.paid), model.Usage{}
-		if err != nil {
-			return err
-		}
-		end.Steps++
-		end.Usage = end.Usage.Add(answer.Usage)
-		if text := answer.Text(); text != "" || len(answer.Calls()) == 0 {
-			end.Text = text
-		}
-		if len(answer.Calls()) == 0 && len(t.Log.Unread()) == 0 {
-			end.Outcome, end.Reason = conclude(answer)
-			return nil
 		}
 	}
+}
+
+// round is one step that a control message may cut, which ends only the step.
+func (t *Turn) round(ctx context.Context, end *End) (done bool, err error) {
+	step, leave := t.steps.enter(ctx)
+	defer leave()
+	done, err = t.advance(step, end)
+	if err != nil && preempted(step) {
+		return false, t.drop()
+	}
+	return done, err
+}
+
+// advance runs the calls of the newest answer and asks for the next one. It
+// reports whether that was the last.
+func (t *Turn) advance(ctx context.Context, end *End) (done bool, err error) {
+	if err := t.runCalls(ctx); err != nil {
+		return false, err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return false, err
+	}
+	if t.MaxSteps > 0 && end.Steps >= t.MaxSteps {
+		end.Outcome = transcript.MaxTurns
+		end.Reason = fmt.Sprintf("its limit of turns (%d) is reached; the work may be partial", t.MaxSteps)
+		return true, nil
+	}
+	answer, err := t.step(ctx, end.Steps)
+	end.Usage, t.paid = end.Usage.Add(t.paid), model.Usage{}
+	if err != nil {
+		return false, err
+	}
+	end.Steps++
+	end.Usage = end.Usage.Add(answer.Usage)
+	if text := answer.Text(); text != "" || len(answer.Calls()) == 0 {
+		end.Text = text
+	}
+	if len(answer.Calls()) == 0 && !t.pressed() {
+		end.Outcome, end.Reason = conclude(answer)
+		return true, nil
+	}
+	return false, nil
 }
 
 // conclude says how a turn ended with an answer that calls no tool.
@@ -263,7 +290,7 @@ func (t *Turn) ask(ctx context.Context, n int) (*model.Answer, error) {
 	if err := t.meetDemand(ctx); err != nil {
 		return nil, err
 	}
-	req, read, err := t.next(ctx)
+	req, read, err := t.next(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -290,12 +317,13 @@ func (t *Turn) meetDemand(ctx context.Context) error {
 
 // next records the next request with what its size allows, after a compaction
 // if it must be, and returns it with the messages that are new in it.
-func (t *Turn) next(ctx context.Context) (*model.Request, []mailbox.Envelope, error) {
+func (t *Turn) next(ctx context.Context, step int) (*model.Request, []mailbox.Envelope, error) {
 	for {
 		d, err := t.Log.Draft()
 		if err != nil {
 			return nil, nil, err
 		}
+		d.Mail = t.admissible(d, step)
 		g := t.measure(d)
 		if !d.Fresh && g.crowded(waits(d)) {
 			switch err := t.compact(ctx, transcript.Auto); {

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"errors"
+	"unicode/utf8"
 
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/mailbox"
@@ -13,7 +14,13 @@ import (
 // itself recorded after the intent, as a tool's result is, need not wait: what
 // comes later in the journal is on disk no sooner. A message with an id that
 // was sent before is not sent again.
+//
+// Of a plain text over MaxInline the message carries the beginning, and names
+// the rest: that is on disk before the intent is recorded.
 func (t *Transcript) Send(e mailbox.Envelope) (sent mailbox.Envelope, durable func() error, err error) {
+	if e, err = t.store.keepLong(e); err != nil {
+		return e, nil, err
+	}
 	e, ticket, err := t.send(e)
 	switch {
 	case errors.Is(err, errSentBefore):
@@ -23,6 +30,46 @@ func (t *Transcript) Send(e mailbox.Envelope) (sent mailbox.Envelope, durable fu
 	}
 	return e, ticket.Wait, nil
 }
+
+// The sizes of long texts, in bytes.
+const (
+	MaxInline = 64 << 10 // the longest plain text that travels whole
+	headSize  = 4 << 10  // what travels of a longer one
+)
+
+// keepLong puts a long body aside. That of a structured message stays whole.
+func (s *Store) keepLong(e mailbox.Envelope) (mailbox.Envelope, error) {
+	switch e.Kind {
+	case mailbox.KindText, mailbox.KindBroadcast, mailbox.KindAgentReport, mailbox.KindIdle:
+	default:
+		return e, nil
+	}
+	if len(e.Body) <= MaxInline || !utf8.ValidString(e.Body) {
+		return e, nil
+	}
+	var err error
+	if e.Ref, err = s.objects.Put([]byte(e.Body)); err != nil {
+		return e, err
+	}
+	n := headSize
+	for !utf8.RuneStart(e.Body[n]) {
+		n--
+	}
+	e.Body = e.Body[:n]
+	return e, nil
+}
+
+// Body returns the whole body of a message.
+func (s *Store) Body(e mailbox.Envelope) (string, error) {
+	if e.Ref == "" {
+		return e.Body, nil
+	}
+	body, err := s.objects.Get(e.Ref)
+	return string(body), err
+}
+
+// BodyPath returns the file with the whole body of a message that names one.
+func (s *Store) BodyPath(ref mailbox.Ref) string { return s.objects.Path(ref) }
 
 var errSentBefore = errors.New("transcript: message sent before")
 

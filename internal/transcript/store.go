@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/internal/object"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -42,6 +43,7 @@ type Store struct {
 	opts    Options
 	out     *queue // accepted messages on their way to the courier
 	forks   prefixes
+	objects *object.Store // long bodies of messages
 
 	mu     sync.RWMutex
 	agents map[mailbox.AgentID]*Transcript // guarded by mu
@@ -66,7 +68,7 @@ func Open(ctx context.Context, dir, session string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		journal: j, session: session, opts: o, out: newQueue(),
-		dir:    filepath.Join(dir, "transcripts"),
+		dir: filepath.Join(dir, "transcripts"), objects: object.New(filepath.Join(dir, "objects")),
 		agents: map[mailbox.AgentID]*Transcript{},
 	}
 	if err := s.start(); err != nil {
@@ -248,6 +250,9 @@ func (s *Store) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, e
 		s.advance(c)
 		if s.opts.Arrived != nil {
 			s.opts.Arrived(e)
+		}
+		if st, known := t.Status(e.InReplyTo); known && st.State == mailbox.StateAnswered && s.opts.Settled != nil {
+			s.opts.Settled(t.ID(), []mailbox.ID{e.InReplyTo}, st.State)
 		}
 	}
 	return a, err

@@ -325,7 +325,7 @@ func (m *screen) hear(f event.Fact) {
 	case event.Answered:
 		m.stream.Reset()
 		m.print(f.Answer.Text())
-	case event.BackingOff:
+	case event.BackingOff, event.Preempted:
 		m.stream.Reset() // the answer begins anew
 	case event.TurnEnded:
 		m.print(m.stream.String())

@@ -1,0 +1,36 @@
+package actors
+
+import (
+	"slices"
+
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// MayControl reports whether from may send control messages to an agent: the
+// user, the lead, the lead of a team it is in, who made it, and who woke it.
+func (c *Coordinator) MayControl(from mailbox.AgentID, l transcript.Life) bool {
+	switch from {
+	case "":
+		return false
+	case agent.User, LeadID, l.Spec.Parent, l.Woken.By:
+		return true
+	}
+	return c.leads(from, l.Spec)
+}
+
+// preempt cuts the step that runs if a control message waits. Whether its sender
+// may send one is asked here too: another process can write anything.
+func (h *host) preempt() {
+	turn := h.current.Load()
+	if turn == nil {
+		return
+	}
+	controls := func(e mailbox.Envelope) bool {
+		return e.ClassOf() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, h.t.Life())
+	}
+	if slices.ContainsFunc(h.t.Unread(), controls) {
+		turn.Preempt()
+	}
+}

@@ -1,0 +1,15 @@
+// Package object keeps texts that are too long for a message: one file each,
+// named by the hash of what it holds.
+//
+// Laws:
+//
+//   - What Put has returned is on disk, so that what refers to it may be recorded
+//     (TestPutIsDurableAndNamedByWhatItHolds).
+//   - Get returns the bytes that were put or an error, never others
+//     (TestADamagedObjectIsNotReturned).
+//   - The same text is kept once, and a file that a crash left half written is
+//     never taken for an object (TestTheSameTextIsKeptOnce).
+//
+// The methods of a Store may be called from any goroutine and, on one directory,
+// by several processes.
+package object

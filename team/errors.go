@@ -1,0 +1,34 @@
+package team
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrSelf is the answer to a letter to its own sender.
+var ErrSelf = errors.New("this is you: write to somebody else")
+
+// ControlError reports a control message of one who may not send any: it would
+// cut the work of an agent that is not its own.
+type ControlError struct{ From, To string }
+
+func (e *ControlError) Error() string {
+	return fmt.Sprintf("%s may not send control messages to %s, only the user, the lead and who started it may; send it with class steer", e.From, e.To)
+}
+
+// EndedError reports a member that a broadcast does not reach.
+type EndedError struct{ Name, Reason string }
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("%s has ended (%s); a message to it alone wakes it, if anything does", e.Name, e.Reason)
+}
+
+// PastError reports an address of a past life of an agent.
+type PastError struct {
+	Name            string
+	Wanted, Present uint32 // incarnations
+}
+
+func (e *PastError) Error() string {
+	return fmt.Sprintf("%s@%d is not there: %s lives for the %d. time; write to %s if you mean it as it is now", e.Name, e.Wanted, e.Name, e.Present, e.Name)
+}

@@ -1,0 +1,112 @@
+package team_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/internal/journal/journaltest"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// TestProblem1_WhatWasReportedSentIsSeenByTheModel sends 1,000 numbered messages
+// from 5 senders to an agent in a tool that does not return before they are
+// sent, or that nobody has woken yet, on a disk that loses at each of three
+// crashes what was not synced. Nobody looks on.
+func TestProblem1_WhatWasReportedSentIsSeenByTheModel(t *testing.T) {
+	for _, cold := range []bool{false, true} {
+		t.Run(fmt.Sprintf("cold=%v", cold), func(t *testing.T) { numbered(t, cold) })
+	}
+}
+
+func numbered(t *testing.T, cold bool) {
+	const senders, each, perStep = 5, 200, 20
+	sleeping := 0
+	if cold {
+		sleeping = 1
+	}
+	disk, dir := journaltest.New(), t.TempDir()
+	rng := rand.New(rand.NewPCG(7, 8))
+	var finished [senders]atomic.Bool
+	var once sync.Once
+	sent := make(chan struct{})
+	work := answers{
+		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+		"sink": func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			if step == 0 && !cold {
+				return actorstest.Use(actorstest.Call("l", "Long", nil))
+			}
+			return actorstest.Say("heard")
+		},
+	}
+	specs := []transcript.Spec{member("sink")}
+	for i := range senders {
+		name := fmt.Sprint("sender", i)
+		specs = append(specs, member(name))
+		work[name] = func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			if step >= each/perStep {
+				finished[i].Store(true)
+				if !waiting(finished[:]) {
+					once.Do(func() { close(sent) })
+				}
+				return actorstest.Say("sent all")
+			}
+			var calls []model.Block
+			for k := range perStep {
+				n := step*perStep + k
+				calls = append(calls, send(fmt.Sprint("s", n), "sink", fmt.Sprintf("number %d of %d.", n, i)))
+			}
+			return actorstest.Use(calls...)
+		}
+	}
+	o := options()
+	o.Disk = disk
+	o.Tools = []tool.Tool{actorstest.Unit{Is: tool.Spec{Name: "Long", ReadOnly: true}, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		select {
+		case <-ctx.Done():
+			return tool.Result{}, context.Cause(ctx)
+		case <-sent:
+			return tool.Result{Text: "a minute later"}, nil
+		}
+	}}}
+	for crash := range 4 { // the fourth life is not cut
+		o.Wire = mailbox.NewMemory() // the wire forgets everything, too
+		n := actorstest.New(t, dir, actorstest.By(work), o)
+		n.Begin(t)
+		if crash == 0 {
+			must(t, n.SpawnIdle(t.Context(), specs))
+			for _, spec := range specs[sleeping:] {
+				_, err := team.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: spec.Name, Text: "begin"})
+				must(t, err)
+			}
+		}
+		if crash < 3 {
+			<-crashAt(disk, 3+rng.IntN(5), rng)
+			n.Abandon(t)
+			continue
+		}
+		n.Settle(t)
+		if c := disk.Counts(); c.Crashes != 3 || c.LossyCrashes != 3 {
+			t.Errorf("the fault was not reached: %+v", c)
+		}
+		checkSink(t, all(t, n, "sink"), senders, each)
+	}
+}
+
+func waiting(all []atomic.Bool) bool {
+	for i := range all {
+		if !all[i].Load() {
+			return true
+		}
+	}
+	return false
+}
