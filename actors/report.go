@@ -118,6 +118,7 @@ func (h *host) report(l transcript.Life) error {
 		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.hears(l)}
 	case l.Spec.Role == transcript.Teammate && h.tells(l):
 		e.Kind, e.To, e.Key = mailbox.KindIdle, mailbox.Address{Agent: h.c.answersTo(l.Spec)}, staleBy(l)
+		e.Class = classOf(l)
 	default:
 		return nil
 	}
@@ -129,6 +130,14 @@ func (h *host) report(l transcript.Life) error {
 		return err
 	}
 	return durable()
+}
+
+// classOf makes mail of an end that somebody wanted: nobody waits for more.
+func classOf(l transcript.Life) mailbox.Class {
+	if l.Outcome == transcript.Stopped || l.Outcome == transcript.Interrupted {
+		return mailbox.ClassMail
+	}
+	return ""
 }
 
 // staleBy is the key under which the end of a teammate's turn gives way to the

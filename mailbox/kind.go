@@ -92,8 +92,13 @@ func (e Envelope) ClassOf() Class {
 	switch {
 	case e.Class != "":
 		return e.Class
-	case e.Kind == KindIdle, e.Kind == KindTaskCompleted, e.Kind == KindReceipt:
+	case e.Kind == KindTaskCompleted, e.Kind == KindReceipt:
 		return ClassMail
 	}
 	return ClassSteer
 }
+
+// Wakes says whether a receiver that rests begins a turn for the message. An idle
+// notice that is mail says nothing that anybody waits for: it is read when a turn
+// begins for another reason.
+func (e Envelope) Wakes() bool { return e.Kind != KindIdle || e.ClassOf() != ClassMail }

@@ -56,11 +56,11 @@ func (t *Transcript) Address() mailbox.Address {
 }
 
 // HasWork reports whether the agent has a turn to begin or to go on with: a
-// turn is open, or mail is unread.
+// turn is open, or mail is unread that is worth one.
 func (t *Transcript) HasWork() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.life.Closed && (t.life.TurnOpen || len(t.ledger.Unread()) > 0)
+	return !t.life.Closed && (t.life.TurnOpen || slices.ContainsFunc(t.ledger.Unread(), mailbox.Envelope.Wakes))
 }
 
 // Unread returns the messages that no request has carried yet.
