@@ -62,6 +62,7 @@ func liveOn(state string, m model.Model, counts func(event.Fact) bool) error {
 	o := swarm.Options{
 		Dir: state, StateDir: state, Home: state, Mode: "bypassPermissions",
 		Models: func(name string) (model.Model, string, error) { return m, name, nil },
+		Policy: actors.Policy{MaxDepth: treeDepth},
 	}
 	if _, err := swarm.FindSession(state, state, crowdSession); err == nil {
 		o.Session = crowdSession

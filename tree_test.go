@@ -19,7 +19,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-const treeDepth, treeWidth = 3, 3
+const treeDepth, treeWidth = 4, 3
 
 // tree runs a lead whose agents start others in the background, end their turn
 // and wait, or goes on with it after a kill.
@@ -66,13 +66,13 @@ func treeNode(at string, step int, r *model.Request) *model.Answer {
 }
 
 // TestPromise3_EachSpawnerIsToldOnceAcrossKill9 kills the whole process, server
-// included, at random points of a tree of agents.
+// included, at random points of a tree of 120 agents.
 func TestPromise3_EachSpawnerIsToldOnceAcrossKill9(t *testing.T) {
 	state := t.TempDir()
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))
 	kills := 0
 	for range 3 {
-		if _, killed := life(t, "tree", state, 1+rng.IntN(8)); killed {
+		if _, killed := life(t, "tree", state, 1+rng.IntN(30)); killed {
 			kills++
 		}
 	}
@@ -101,7 +101,10 @@ func TestPromise3_EachSpawnerIsToldOnceAcrossKill9(t *testing.T) {
 			}
 		}
 	}
-	want := treeWidth + treeWidth*treeWidth + treeWidth*treeWidth*treeWidth
+	want := 0
+	for range treeDepth {
+		want = (want + 1) * treeWidth
+	}
 	for from, n := range told {
 		if n != 1 {
 			t.Errorf("the report of %s was read %d times", from, n)

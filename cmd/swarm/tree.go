@@ -55,7 +55,7 @@ func (a *app) tree(all []psAgent, now time.Time, inset int) string {
 	if len(all) == 0 {
 		return "no agent has been started yet\n"
 	}
-	t := treeWriter{screen: newScreen(a.out, a.env), now: now, inset: inset, children: map[mailbox.AgentID][]psAgent{}}
+	t := treeWriter{screen: newScreen(a.out, a.env), now: now, inset: inset, column: 20, children: map[mailbox.AgentID][]psAgent{}}
 	known := map[mailbox.AgentID]bool{}
 	for _, p := range all {
 		known[p.ID] = true
@@ -69,6 +69,9 @@ func (a *app) tree(all []psAgent, now time.Time, inset int) string {
 		}
 	}
 	for _, p := range roots {
+		t.measure(p, 0)
+	}
+	for _, p := range roots {
 		t.write(p, "", "")
 	}
 	return t.b.String()
@@ -79,13 +82,28 @@ type treeWriter struct {
 	b        strings.Builder
 	now      time.Time
 	inset    int
+	column   int // that names are filled up to
 	children map[mailbox.AgentID][]psAgent
+}
+
+// widest is the most columns that names may take before they are out of line.
+const widest = 32
+
+// measure makes room for the name of p, behind a branch of so many columns, and
+// for those below it.
+func (t *treeWriter) measure(p psAgent, branch int) {
+	if n := branch + widthOf(clean(p.Name)); n <= widest {
+		t.column = max(t.column, n)
+	}
+	for _, kid := range t.children[p.ID] {
+		t.measure(kid, branch+2)
+	}
 }
 
 // write draws p after branch, and what p has started after stem.
 func (t *treeWriter) write(p psAgent, branch, stem string) {
 	name := clean(p.Name)
-	pad := strings.Repeat(" ", max(0, 20-widthOf(branch+name))+2)
+	pad := strings.Repeat(" ", max(0, t.column-widthOf(branch+name))+2)
 	room := max(10, t.width()-t.inset-widthOf(branch+name+pad))
 	fmt.Fprintf(&t.b, "%s%s%s%s\n", branch, t.paint(name, p.Color), pad, cut(clean(t.about(p)), room))
 	kids := t.children[p.ID]

@@ -138,15 +138,18 @@ func (d doer) help() string {
 	} {
 		fmt.Fprintf(&b, "  %-18s %s\n", line[0], line[1])
 	}
+	var commands []string
 	for _, h := range helps {
 		if h.name == "quit" {
 			h.help += d.o.Leave
 		}
-		fmt.Fprintf(&b, "  %-18s %s\n", "/"+h.name+h.arg, h.help)
+		commands = append(commands, fmt.Sprintf("  %-18s %s\n", "/"+h.name+h.arg, h.help))
 	}
 	for _, v := range d.o.Views {
-		fmt.Fprintf(&b, "  %-18s %s\n", "/"+v.Name, v.Help)
+		commands = append(commands, fmt.Sprintf("  %-18s %s\n", "/"+v.Name, v.Help))
 	}
+	slices.Sort(commands)
+	b.WriteString(strings.Join(commands, ""))
 	if d.o.Plain {
 		return b.String() + "  Ctrl-C             end the foreground turn; at rest twice: leave"
 	}

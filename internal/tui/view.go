@@ -46,11 +46,11 @@ func (m *screen) streamed() []string {
 // agents has a line for each agent that works, and says how many rest.
 func (m *screen) agents() []string {
 	var lines []string
-	resting := 0
+	resting, column := 0, m.column()
 	for _, r := range m.rows {
 		switch {
 		case r.Working:
-			lines = append(lines, m.agent(r))
+			lines = append(lines, m.agent(r, column))
 		case !r.Ended && r.ID != Lead:
 			resting++
 		}
@@ -65,12 +65,25 @@ func (m *screen) agents() []string {
 	return lines
 }
 
-// nameWidth is the column that the names of agents are filled up to.
+// nameWidth is the least that the names of agents are filled up to.
 const nameWidth = 12
 
-func (m *screen) agent(r Row) string {
-	name := term.Cut(term.Clean(r.Name), m.width/2)
-	pad := strings.Repeat(" ", max(0, nameWidth-term.Width(name))+2)
+// column is what the names of agents at work are filled up to.
+func (m *screen) column() int {
+	wide := nameWidth
+	for _, r := range m.rows {
+		if r.Working {
+			wide = max(wide, term.Width(m.name(r)))
+		}
+	}
+	return wide
+}
+
+func (m *screen) name(r Row) string { return term.Cut(term.Clean(r.Name), m.width/2) }
+
+func (m *screen) agent(r Row, column int) string {
+	name := m.name(r)
+	pad := strings.Repeat(" ", column-term.Width(name)+2)
 	about := r.State + " " + age(time.Since(r.Since))
 	if r.Extra != "" {
 		about += " · " + r.Extra
