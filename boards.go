@@ -83,22 +83,40 @@ func (s *Session) Tasks(ctx context.Context) ([]board.Task, error) {
 // tasksFile is a copy of the list for when the session does not run.
 const tasksFile = "tasks.json"
 
-// exportTasks writes the copy, if a list was used.
+// exportTasks writes the copies of the lists that were used.
 func (s *Session) exportTasks() error {
-	b, ok := s.boards.Open(s.taskList())
-	if !ok {
-		return nil
+	var errs []error
+	for _, list := range s.boards.Names() {
+		b, ok := s.boards.Open(list)
+		if !ok {
+			continue
+		}
+		raw, err := json.MarshalIndent(b.List(), "", "  ")
+		if err != nil {
+			return fmt.Errorf("encode the task list: %w", err)
+		}
+		if list == s.taskList() {
+			list = ""
+		}
+		errs = append(errs, writeFile(taskCopy(s.info, list), raw))
 	}
-	raw, err := json.MarshalIndent(b.List(), "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the task list: %w", err)
+	return errors.Join(errs...)
+}
+
+// taskCopy is where the copy of a list is; "" is the session's own.
+func taskCopy(info Info, list string) string {
+	if list == "" {
+		return filepath.Join(info.Path, tasksFile)
 	}
-	return writeFile(filepath.Join(s.info.Path, tasksFile), raw)
+	return filepath.Join(info.Path, "tasks-"+fileName(list)+".json")
 }
 
 // KeptTasks returns the tasks of a session as they were when it last ran.
-func KeptTasks(info Info) ([]board.Task, error) {
-	raw, err := os.ReadFile(filepath.Join(info.Path, tasksFile))
+func KeptTasks(info Info) ([]board.Task, error) { return keptTasks(info, "") }
+
+func keptTasks(info Info, list string) ([]board.Task, error) {
+	path := taskCopy(info, list)
+	raw, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -107,7 +125,7 @@ func KeptTasks(info Info) ([]board.Task, error) {
 	}
 	var all []board.Task
 	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, fmt.Errorf("the task list %s is damaged: %w", filepath.Join(info.Path, tasksFile), err)
+		return nil, fmt.Errorf("the task list %s is damaged: %w", path, err)
 	}
 	return all, nil
 }

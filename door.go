@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,9 @@ type request struct {
 	Name string `json:"name,omitempty"`
 
 	Answer *Answer `json:"answer,omitempty"`
+
+	Team   *TeamFile   `json:"team,omitempty"`
+	Member *TeamMember `json:"member,omitempty"`
 }
 
 type reply struct {
@@ -53,6 +57,9 @@ type reply struct {
 	Moved   []string `json:"moved,omitempty"`
 	Cut     bool     `json:"cut,omitempty"`
 	Welcome *Welcome `json:"welcome,omitempty"`
+
+	Team  *TeamStatus `json:"team,omitempty"`
+	Teams []team.Team `json:"teams,omitempty"`
 }
 
 func apiSubject(session, verb string) string { return "sw." + session + ".api." + verb }
@@ -162,7 +169,12 @@ func (d *door) do(verb string, in request) (reply, error) {
 		d.readers.Add(-1)
 		return reply{}, nil
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are hello, send, say, ps, tasks, interrupt, stop, kill, bg, bgall, model, compact, questions, answer, tail, untail and quit", verb)
+	if name, ok := strings.CutPrefix(verb, "team"); ok {
+		ctx, cancel := context.WithTimeout(d.s.scope, teamWithin)
+		defer cancel()
+		return d.doTeam(ctx, name, in)
+	}
+	return reply{}, fmt.Errorf("there is no request %q; there are hello, send, say, ps, tasks, interrupt, stop, kill, bg, bgall, model, compact, questions, answer, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
 }
 
 func (d *door) interrupt(name string) (bool, error) {

@@ -54,6 +54,8 @@ type Session struct {
 	quitting chan struct{} // closed when somebody asked for the end
 	quit     sync.Once
 
+	teaming sync.Mutex // one at a time changes teams
+
 	waking  sync.Once
 	woken   error
 	closing sync.Once

@@ -95,6 +95,7 @@ func (c *Coordinator) leads(id mailbox.AgentID, s transcript.Spec) bool {
 type Hire struct {
 	Team    transcript.Membership
 	Call    SpawnCall // of the lead of the team; without a prompt it waits for its first message
+	Color   string    // "" is that of its type
 	Budget  budget.Limits
 	Restart transcript.Restart
 }
@@ -111,7 +112,7 @@ func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript,
 	if err != nil {
 		return nil, err
 	}
-	spec.Budget, spec.Restart = h.Budget.Or(spec.Budget), h.Restart
+	spec.Budget, spec.Restart, spec.Color = h.Budget.Or(spec.Budget), h.Restart, first(h.Color, spec.Color)
 	if spec.Isolation != "" {
 		done, err := c.isolate(&spec)
 		if err != nil {
@@ -134,6 +135,12 @@ func (c *Coordinator) Dismiss(ctx context.Context, t *transcript.Transcript) err
 	}
 	c.release(t.Spec())
 	return nil
+}
+
+// IsFinal reports whether an agent has ended for good.
+func (c *Coordinator) IsFinal(t *transcript.Transcript) bool {
+	l := t.Life()
+	return l.Closed && l.Reason == agent.ErrKilled.Error()
 }
 
 // restartsWithin is the time in which restarts are counted when nothing is said.

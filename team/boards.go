@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -64,6 +65,13 @@ func (b *Boards) Open(list string) (*board.Board, bool) {
 	defer b.mu.Unlock()
 	found, ok := b.lists[list]
 	return found, ok
+}
+
+// Names returns the names of the lists that somebody has used, in order.
+func (b *Boards) Names() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.lists))
 }
 
 // Run keeps the leases of the lists that are open until ctx ends: those of

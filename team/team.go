@@ -17,7 +17,7 @@ type Team struct {
 	ID      string            `json:"id"`   // generated: no two teams have the same
 	Name    string            `json:"name"` // for people and models; several teams may have it
 	Lead    mailbox.AgentID   `json:"lead"`
-	Members []mailbox.AgentID `json:"members"` // without the lead, oldest first; those that have not ended for good
+	Members []mailbox.AgentID `json:"members"` // without the lead, oldest first
 	Seeded  bool              `json:"seeded"`  // its first tasks are on the list
 }
 
@@ -45,7 +45,7 @@ func (r *Roster) Teams() []Team {
 			switch {
 			case spec.ID == m.Lead:
 				all[i].Seeded = m.Seeded
-			case !s.Life.Closed || s.Life.Outcome != transcript.Stopped:
+			default:
 				all[i].Members = append(all[i].Members, spec.ID)
 			}
 		}

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/actorswarm/swarm"
+	"github.com/spf13/cobra"
+)
+
+func newTeam(a *app) *cobra.Command {
+	var dir, session string
+	c := &cobra.Command{
+		Use:   "team",
+		Short: "Bring up, look at and change teams",
+		Long: `A team is some named agents that work under a lead, with a task list of their
+own. Teams are kept as files in .claude/teams of the directory, of those above
+it, and of your home.`,
+		Example: `  swarm team up review          the team of .claude/teams/review.yaml
+  swarm team status
+  swarm team add review --name docs --type technical-writer
+  swarm team down review`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	of := teamOf{a: a, dir: &dir, session: &session}
+	for _, sub := range []*cobra.Command{of.status(), of.add(), of.remove(), of.down()} {
+		sub.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
+		sub.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+		c.AddCommand(sub)
+	}
+	c.AddCommand(newTeamUp(a))
+	for _, sub := range c.Commands() {
+		a.completeFlags(sub)
+	}
+	return c
+}
+
+func newTeamUp(a *app) *cobra.Command {
+	flags := &runFlags{}
+	c := &cobra.Command{
+		Use:   "up FILE|NAME",
+		Short: "Make the team of a file",
+		Long: `Up makes the members of a team file and puts its tasks on the team's list. In a
+session that runs it returns at once; otherwise it starts one, or opens the one
+that --resume names, and returns when all members have come to rest. What is
+there already stays as it is: doing it again changes nothing.`,
+		ValidArgsFunction: a.completeTeamFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name one team, or the path of its file: swarm team up FILE|NAME")
+			}
+			if err := flags.check(c); err != nil {
+				return err
+			}
+			return a.teamUp(c.Context(), flags, args[0])
+		},
+	}
+	flags.addCommon(c)
+	c.Flags().StringVarP(&flags.resume, "resume", "r", "", "bring it up in the session of this `id`")
+	c.Flags().BoolVarP(&flags.continued, "continue", "c", false, "bring it up in the newest session of the directory")
+	c.Flags().StringVar(&flags.sessionID, "session-id", "", "the `id` of the new session")
+	return c
+}
+
+func (a *app) completeTeamFile(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	_, dir, err := a.places(flagValue(c, "dir"))
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return swarm.TeamNames(dir, a.env("HOME")), cobra.ShellCompDirectiveDefault
+}
+
+func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
+	_, dir, err := a.places(flags.dir)
+	if err != nil {
+		return err
+	}
+	f, err := swarm.LoadTeam(dir, a.env("HOME"), name)
+	if err != nil {
+		return &exitError{code: exitUsage, err: err}
+	}
+	opts, err := flags.options(a)
+	if err != nil {
+		return err
+	}
+	info, err := a.runningFor(dir, opts)
+	if err != nil {
+		return err
+	}
+	var status swarm.TeamStatus
+	if info.ID != "" {
+		return a.remotely(info, func(r *swarm.Remote) (err error) {
+			if status, err = r.TeamUp(ctx, f); err != nil {
+				return err
+			}
+			return a.showUp(status)
+		})
+	}
+	_, err = a.inSession(ctx, opts, flags.show, func(ctx context.Context, s *swarm.Session) error {
+		up, err := s.TeamUp(ctx, f)
+		if err != nil {
+			return err
+		}
+		if err := s.Quiet(ctx); err != nil {
+			return err
+		}
+		status, err = s.Team(ctx, up.ID)
+		status.New = up.New
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.showUp(status)
+}
+
+// runningFor returns the running session that options mean; none if they are for
+// a new one, or for one that does not run.
+func (a *app) runningFor(dir string, o swarm.Options) (swarm.Info, error) {
+	if o.NewSession != "" {
+		return swarm.Info{}, nil
+	}
+	all, err := a.sessions(dir)
+	if o.Session != "" {
+		info, findErr := a.find(dir, o.Session)
+		all, err = []swarm.Info{info}, findErr
+	}
+	if err != nil {
+		return swarm.Info{}, err
+	}
+	switch running := a.running(all); len(running) {
+	case 0:
+		return swarm.Info{}, nil
+	case 1:
+		return running[0], nil
+	default:
+		return swarm.Info{}, usagef("%d sessions run here; name one with --resume: %s", len(running), strings.Join(ids(running), ", "))
+	}
+}
+
+func (a *app) showUp(t swarm.TeamStatus) error {
+	if len(t.New) > 0 {
+		a.say("new in team %s: %s", t.Name, strings.Join(t.New, ", "))
+	}
+	return a.showTeams([]swarm.TeamStatus{t}, false)
+}
+
+// remotely does something in the process of a session.
+func (a *app) remotely(info swarm.Info, do func(*swarm.Remote) error) error {
+	r, err := a.dial(info)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return do(r)
+}
+
+// inSession opens a session in this process for as long as do takes.
+func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do func(context.Context, *swarm.Session) error) (swarm.Info, error) {
+	ctl := takeControl(ctx, a.exit)
+	defer ctl.release()
+	s, err := swarm.Open(ctl.session, o)
+	if err != nil {
+		return swarm.Info{}, a.notOpened(o, err)
+	}
+	for _, p := range s.Problems() {
+		a.say("warning: %s", p)
+	}
+	watch := follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.unread))
+	err = do(ctl.run, s)
+	closeErr := s.Close()
+	<-watch
+	if code := ctl.code(); code != 0 {
+		a.say("%s; go on with: swarm resume %s", ctl.why(), s.ID())
+		return s.Info(), &exitError{code: code}
+	}
+	if err == nil {
+		a.say("session %s is kept; talk with its lead: swarm resume %s", s.ID(), s.ID())
+	}
+	return s.Info(), errors.Join(err, closeErr)
+}
+
+// teamOf are the commands about a team of a kept or running session.
+type teamOf struct {
+	a            *app
+	dir, session *string
+}
+
+func (of teamOf) status() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use: "status [TEAM]", Short: "Show teams: who is in them and does what, and their tasks",
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if err := noMore(args, 1, "swarm team status [TEAM]"); err != nil {
+				return err
+			}
+			info, err := of.a.choose(*of.dir, *of.session)
+			if err != nil {
+				return err
+			}
+			all, err := of.a.teams(c.Context(), info, at(args, 0))
+			if err != nil {
+				return err
+			}
+			return of.a.showTeams(all, format == "json")
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
+	return c
+}
+
+func (of teamOf) add() *cobra.Command {
+	var m swarm.TeamMember
+	c := &cobra.Command{
+		Use: "add TEAM --name NAME", Short: "Bring a member into a team",
+		Example: `  swarm team add review --name docs --type technical-writer --prompt "check the README"
+  swarm team add review --agent security`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 || (m.Name == "") == (m.Agent == "") {
+				return usagef("name the team and the member: swarm team add TEAM --name NAME, or --agent NAME for one that is there already")
+			}
+			if m.Agent != "" {
+				m.Name = m.Agent
+			}
+			return of.do(c.Context(),
+				func(ctx context.Context, r *swarm.Remote) error { return of.added(r.TeamAdd(ctx, args[0], m)) },
+				func(ctx context.Context, s *swarm.Session) error { return of.added(s.TeamAdd(ctx, args[0], m)) })
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&m.Name, "name", "", "the `name` of the new member")
+	fs.StringVar(&m.Agent, "agent", "", "an `agent` of the session that joins")
+	fs.StringVar(&m.Type, "type", "", "the agent `type` (default: general-purpose)")
+	fs.StringVar(&m.Prompt, "prompt", "", "its first `task` (default: it waits for a message)")
+	fs.StringVar(&m.Model, "model", "", "the `model`, if not its type's")
+	fs.StringVar(&m.Mode, "permission-mode", "", "a narrower `mode` than the lead's")
+	fs.BoolVar(&m.Worktree, "worktree", false, "give it a git worktree of its own")
+	return c
+}
+
+func (of teamOf) added(t swarm.TeamStatus, err error) error {
+	if err != nil {
+		return err
+	}
+	return of.a.showUp(t)
+}
+
+func (of teamOf) remove() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove TEAM MEMBER", Short: "Take a member out of a team and end it",
+		Long: `Remove takes a member out of a team. It is ended for good, with the team that it
+leads, unless it is in another team too. What it had taken of the team's list is
+offered again.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("name the team and the member: swarm team remove TEAM MEMBER")
+			}
+			return of.do(c.Context(),
+				func(ctx context.Context, r *swarm.Remote) error { return r.TeamRemove(ctx, args[0], args[1]) },
+				func(ctx context.Context, s *swarm.Session) error { return s.TeamRemove(ctx, args[0], args[1]) })
+		},
+	}
+}
+
+func (of teamOf) down() *cobra.Command {
+	return &cobra.Command{
+		Use: "down TEAM", Short: "End all members of a team; the session stays",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name the team: swarm team down TEAM")
+			}
+			return of.do(c.Context(),
+				func(ctx context.Context, r *swarm.Remote) error { return r.TeamDown(ctx, args[0]) },
+				func(ctx context.Context, s *swarm.Session) error { return s.TeamDown(ctx, args[0]) })
+		},
+	}
+}
+
+// do does something in the process of the session, or else in this one.
+func (of teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Remote) error, here func(context.Context, *swarm.Session) error) error {
+	info, err := of.a.choose(*of.dir, *of.session)
+	if err != nil {
+		return err
+	}
+	err = of.a.remotely(info, func(r *swarm.Remote) error { return remote(ctx, r) })
+	if !notRunning(err) {
+		return err
+	}
+	_, err = of.a.inSession(ctx, swarm.Options{Dir: info.Dir, Session: info.ID, Getenv: of.a.env}, showFlags{format: "text"}, here)
+	return err
+}
+
+// teams returns the team of a name, or every team of a session.
+func (a *app) teams(ctx context.Context, info swarm.Info, name string) ([]swarm.TeamStatus, error) {
+	r, err := a.dial(info)
+	look, all := teamLook{
+		teams: func() ([]string, error) {
+			all, err := swarm.PeekTeams(ctx, info)
+			return teamIDs(all), err
+		},
+		team: func(name string) (swarm.TeamStatus, error) { return swarm.PeekTeam(ctx, info, name) },
+	}, []swarm.TeamStatus(nil)
+	switch {
+	case err == nil:
+		defer r.Close()
+		look.teams = func() ([]string, error) {
+			all, err := r.Teams(ctx)
+			return teamIDs(all), err
+		}
+		look.team = func(name string) (swarm.TeamStatus, error) { return r.Team(ctx, name) }
+	case !notRunning(err):
+		return nil, err
+	}
+	names := []string{name}
+	if name == "" {
+		if names, err = look.teams(); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range names {
+		t, err := look.team(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// teamLook is how the teams of a session are seen, whether it runs or not.
+type teamLook struct {
+	teams func() ([]string, error)
+	team  func(name string) (swarm.TeamStatus, error)
+}

@@ -1,0 +1,28 @@
+package swarm
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/actorswarm/swarm/internal/teamfile"
+)
+
+// The file that docs/teams.md shows is one.
+func TestTheTeamFileOfTheDocsIsValid(t *testing.T) {
+	for _, path := range []string{"docs/teams.md", "README.md"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range strings.Split(string(text), "```yaml\n")[1:] {
+			src, _, _ := strings.Cut(block, "```")
+			if !strings.Contains(src, "members:") {
+				continue
+			}
+			if _, err := teamfile.Parse(path, []byte(src), nil); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

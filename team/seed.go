@@ -1,0 +1,84 @@
+package team
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/board"
+)
+
+// Seed is a task that a team begins with.
+type Seed struct {
+	board.New
+	Key   string   // tells the seeds of a list apart
+	After []string // keys of those that are to be done before; they stand before it
+	Owner string   // who is to do it, as Reach takes it; "" is whoever takes it
+}
+
+// seedKey is where a task says which seed it is.
+const seedKey = "seed"
+
+// Seed puts tasks on a list in the name of the team's lead and tells their
+// owners. A seed that is there is not put again.
+func (r *Roster) Seed(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
+	there := map[string]board.Task{}
+	for _, t := range b.List() {
+		if key, ok := t.Metadata[seedKey].(string); ok {
+			there[key] = t
+		}
+	}
+	for _, seed := range seeds {
+		t, known := there[seed.Key]
+		if !known {
+			var err error
+			if t, err = b.Create(ctx, Member(lead), seed.task(there)); err != nil {
+				return err
+			}
+			there[seed.Key] = t
+		}
+		if seed.Owner == "" || t.Owner != "" || t.Status != board.Pending {
+			continue
+		}
+		if err := r.entrust(ctx, b, lead, t, seed.Owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s Seed) task(there map[string]board.Task) board.New {
+	n := s.New
+	n.Metadata = map[string]any{seedKey: s.Key}
+	for _, key := range s.After {
+		if t := there[key]; t.Status != board.Completed {
+			n.BlockedBy = append(n.BlockedBy, t.ID)
+		}
+	}
+	return n
+}
+
+// entrust gives a task of the lead's to its owner and tells it. The letter goes
+// first: after a crash between the two it goes again, and is the same.
+func (r *Roster) entrust(ctx context.Context, b *board.Board, lead *transcript.Transcript, t board.Task, owner string) error {
+	to, err := r.Reach(lead.Spec(), owner)
+	if err != nil {
+		return fmt.Errorf("the owner of %q: %w", t.Subject, err)
+	}
+	m := message.TaskAssigned{TaskID: string(t.ID), Subject: t.Subject, Description: t.Description, By: actors.DisplayName(lead.Spec())}
+	body, err := message.Encode(m)
+	if err != nil {
+		return err
+	}
+	_, err = r.Send(lead, Letter{
+		To: string(to.ID()), Text: body, Kind: m.Kind(), Summary: firstLine(fmt.Sprintf("task assigned %s: %s", t.ID, t.Subject)),
+		Key: "seed-" + string(t.ID),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = b.Assign(ctx, Member(lead), Member(to), t.ID)
+	return err
+}
