@@ -19,7 +19,7 @@ own. Teams are kept as files in .claude/teams of the directory, of those above
 it, and of your home.`,
 		Example: `  swarm team up review          the team of .claude/teams/review.yaml
   swarm team status
-  swarm team add review --name docs --type technical-writer
+  swarm team add review --name docs --type writer
   swarm team down review`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -218,7 +218,7 @@ func (of teamOf) add() *cobra.Command {
 	var m swarm.TeamMember
 	c := &cobra.Command{
 		Use: "add TEAM --name NAME", Short: "Bring a member into a team",
-		Example: `  swarm team add review --name docs --type technical-writer --prompt "check the README"
+		Example: `  swarm team add review --name docs --type writer --prompt "read the README"
   swarm team add review --agent security`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 || (m.Name == "") == (m.Agent == "") {
