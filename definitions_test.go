@@ -40,7 +40,10 @@ func put(t *testing.T, path, text string) {
 
 func sessionIn(t *testing.T, dir string, m model.Model, o swarm.Options) *swarm.Session {
 	t.Helper()
-	o.Dir, o.StateDir, o.Mode = dir, t.TempDir(), "bypassPermissions"
+	o.Dir, o.Mode = dir, "bypassPermissions"
+	if o.StateDir == "" {
+		o.StateDir = t.TempDir()
+	}
 	if o.Home == "" {
 		o.Home = t.TempDir()
 	}

@@ -43,6 +43,8 @@ type request struct {
 
 	Team   *TeamFile   `json:"team,omitempty"`
 	Member *TeamMember `json:"member,omitempty"`
+
+	Outside *outsideRequest `json:"outside,omitempty"`
 }
 
 type reply struct {
@@ -60,6 +62,8 @@ type reply struct {
 
 	Team  *TeamStatus `json:"team,omitempty"`
 	Teams []team.Team `json:"teams,omitempty"`
+
+	Outside *outsideReply `json:"outside,omitempty"`
 }
 
 func apiSubject(session, verb string) string { return "sw." + session + ".api." + verb }
@@ -158,6 +162,9 @@ func (d *door) do(verb string, in request) (reply, error) {
 	case "quit":
 		d.s.askToQuit()
 		return reply{}, nil
+	case "join", "leave", "post", "inbox", "task", "ask":
+		out, err := d.s.serveOutside(d.s.scope, verb, in.Outside)
+		return reply{Outside: out}, err
 	case "tail":
 		d.readers.Add(1)
 		d.telling.Do(func() {
@@ -174,7 +181,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 		defer cancel()
 		return d.doTeam(ctx, name, in)
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are hello, send, say, ps, tasks, interrupt, stop, kill, bg, bgall, model, compact, questions, answer, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are hello, send, say, ps, tasks, interrupt, stop, kill, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, task, ask, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
 }
 
 func (d *door) interrupt(name string) (bool, error) {

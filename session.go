@@ -35,6 +35,10 @@ type Session struct {
 	agents *actors.Coordinator
 	roster *team.Roster
 	boards *team.Boards
+
+	outsiders *team.Outsiders
+	inquiries inquiries
+
 	bus    event.Bus
 	models *models
 	prices *price.Table
@@ -199,6 +203,7 @@ func (s *Session) start(ctx context.Context) error {
 	}
 	s.wire = newWire(s)
 	s.openBoards()
+	s.outsiders, s.inquiries.s = team.NewOutsiders(s.agents, s.roster, s.boards, s.listOf), s
 	s.defs.Start(s.scope)
 	s.watch.Go(s.watchStore)
 	s.watch.Go(func() { s.wire.run(s.scope) })

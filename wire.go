@@ -66,7 +66,10 @@ func (w *wire) start(ctx context.Context) (err error) {
 	close(w.up)
 	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: true})
 	courier := mailbox.NewCourier(box, w.s.store, mailbox.CourierOptions{
-		Wake: w.s.agents.Look,
+		Wake: func(id mailbox.AgentID) {
+			w.s.agents.Look(id)
+			w.s.outsiders.Look(id)
+		},
 		OnTrouble: func(err error) {
 			w.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
 		},

@@ -243,9 +243,7 @@ func (h *host) read(mail []mailbox.Envelope) {
 			h.asked.Store(true)
 		}
 		if h.c.opts.Receipt != nil {
-			h.c.opts.Receipt(mailbox.Receipt{
-				From: me, To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID},
-			})
+			h.c.opts.Receipt(readReceipt(me, e))
 		}
 	}
 }

@@ -122,6 +122,15 @@ func (b *Boards) tend(ctx context.Context, list *board.Board) error {
 	return errors.Join(append(errs, list.Tend(ctx, b.lives))...)
 }
 
+// Release offers again what an agent holds on the lists that are open.
+func (b *Boards) Release(ctx context.Context, id mailbox.AgentID) error {
+	var errs []error
+	for _, list := range b.all() {
+		errs = append(errs, list.Release(ctx, id))
+	}
+	return errors.Join(errs...)
+}
+
 // OutsideLease is how long a member outside keeps what it has claimed without
 // being heard of: nothing else tells that it is alive.
 const OutsideLease = 10 * time.Minute

@@ -19,4 +19,8 @@
 //   - A broadcast is one message for each member but the sender, each with its
 //     own receipt; a member that cannot take it is named
 //     (TestProblem20_ABroadcastTellsWhoItReaches).
+//   - An outside member is one program at a time: what an older incarnation of it
+//     says is refused. Its mail stays unread until it says that it has it, and its
+//     own requests keep the tasks that it has taken
+//     (TestMailStaysUnreadUntilTheProgramHasIt).
 package team

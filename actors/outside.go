@@ -1,0 +1,79 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Read records that a member without a host has read messages, and tells their
+// senders. It returns when that is on disk.
+func (c *Coordinator) Read(t *transcript.Transcript, ids ...mailbox.ID) error {
+	read := slices.DeleteFunc(t.Unread(), func(e mailbox.Envelope) bool { return !slices.Contains(ids, e.ID) })
+	if len(read) == 0 {
+		return nil
+	}
+	if err := t.Read(ids...); err != nil || c.opts.Receipt == nil {
+		return err
+	}
+	for _, e := range read {
+		c.opts.Receipt(readReceipt(t.Address(), e))
+	}
+	return nil
+}
+
+func readReceipt(me mailbox.Address, e mailbox.Envelope) mailbox.Receipt {
+	return mailbox.Receipt{From: me, To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID}}
+}
+
+// ErrUnattended is the answer to a question when there is nobody to ask.
+var ErrUnattended = errors.New("unattended: nobody can be asked here")
+
+// Inquiry is a question of a member without a host.
+type Inquiry struct {
+	c      *Coordinator
+	t      *transcript.Transcript
+	ticket *ask.Ticket
+}
+
+// Inquire puts a question of a member without a host on the desk under an id
+// that nobody can guess. record puts how it was settled on disk. The caller must
+// Wait. Where nobody can be asked it is ErrUnattended.
+func (c *Coordinator) Inquire(t *transcript.Transcript, choices []event.Choice, record func(id string, s ask.Settlement) error) (*Inquiry, error) {
+	if !c.opts.Policy.asks() {
+		return nil, ErrUnattended
+	}
+	if len(choices) != 1 || strings.TrimSpace(choices[0].Question) == "" {
+		return nil, errors.New("the question is empty; write what the user is to decide")
+	}
+	now := time.Now()
+	q := event.Question{
+		ID: string(c.NewID("q")), Agent: Describe(t.Spec()), Kind: event.AsksAnswer, Tool: questionToolName,
+		Summary: cut(oneLine(choices[0].Question), 200), Choices: choices, Asked: now,
+	}
+	if within := c.opts.Policy.AskTimeout; within > 0 {
+		q.Expires = now.Add(within)
+	}
+	ticket := c.desk.Open(ask.Request{Question: q, Record: func(s ask.Settlement) error { return record(q.ID, s) }})
+	c.publish(t, event.Asked{Question: ticket.Question()})
+	return &Inquiry{c, t, ticket}, nil
+}
+
+// ID is what the question is answered by.
+func (i *Inquiry) ID() string { return i.ticket.Question().ID }
+
+// Wait returns how the question was settled. When ctx ends it is withdrawn.
+func (i *Inquiry) Wait(ctx context.Context) (ask.Settlement, error) {
+	s, err := i.ticket.Wait(ctx)
+	i.c.publish(i.t, event.QuestionSettled{
+		ID: i.ID(), State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note,
+	})
+	return s, err
+}

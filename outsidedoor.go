@@ -1,0 +1,239 @@
+package swarm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// outsideRequest is what the verbs of outside members take.
+type outsideRequest struct {
+	Name        string `json:"name"`
+	Incarnation uint32 `json:"incarnation,omitempty"`
+
+	Letter   *Letter         `json:"letter,omitempty"`
+	Wait     time.Duration   `json:"wait,omitempty"` // nanoseconds; at most longestWait counts
+	Max      int             `json:"max,omitempty"`
+	Read     []mailbox.ID    `json:"read,omitempty"` // messages that the member has
+	Tool     string          `json:"tool,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	Choice   *event.Choice   `json:"choice,omitempty"`
+	Question string          `json:"question,omitempty"` // id of one that was asked before
+}
+
+// outsideReply is what they answer.
+type outsideReply struct {
+	Incarnation uint32        `json:"incarnation,omitempty"`
+	Posted      []postedReply `json:"posted,omitempty"`
+	Mail        []Mail        `json:"mail,omitempty"`
+	Result      *tool.Result  `json:"result,omitempty"`
+	Reply       *Reply        `json:"reply,omitempty"`
+	Superseded  bool          `json:"superseded,omitempty"`
+}
+
+// postedReply is a team.Posted on the wire.
+type postedReply struct {
+	Name  string     `json:"name"`
+	ID    mailbox.ID `json:"id"`
+	Error string     `json:"error,omitempty"`
+}
+
+// longestWait bounds how long one request waits, so that what waits for nobody
+// ends soon.
+const longestWait = 20 * time.Second
+
+var errNoMember = errors.New("the request does not say which member it is of")
+
+// serveOutside does a request of an outside member.
+func (s *Session) serveOutside(ctx context.Context, verb string, in *outsideRequest) (*outsideReply, error) {
+	if in == nil || in.Name == "" {
+		return nil, errNoMember
+	}
+	o, err := s.outsiderOf(verb, in)
+	if err != nil {
+		return &outsideReply{Superseded: errors.As(err, new(*team.SupersededError))}, err
+	}
+	out := &outsideReply{Incarnation: o.m.Incarnation()}
+	return out, o.serve(ctx, verb, in, out)
+}
+
+// outsiderOf returns the member that asks. Who has joined before and says as whom
+// goes on as that.
+func (s *Session) outsiderOf(verb string, in *outsideRequest) (*Outsider, error) {
+	switch {
+	case in.Incarnation != 0:
+		m, err := s.outsiders.Member(in.Name, in.Incarnation)
+		return &Outsider{s, m}, err
+	case verb == "join":
+		return s.Join(in.Name)
+	}
+	return nil, fmt.Errorf("%s has not joined", in.Name)
+}
+
+func (o *Outsider) serve(ctx context.Context, verb string, in *outsideRequest, out *outsideReply) (err error) {
+	// The time for the answer is not for waiting: what is read is recorded after it.
+	wait, cancel := context.WithTimeout(ctx, min(max(in.Wait, 0), longestWait))
+	defer cancel()
+	if err := o.Read(in.Read...); err != nil {
+		return err
+	}
+	switch verb {
+	case "leave":
+		return o.Leave(ctx)
+	case "post":
+		if in.Letter == nil {
+			return errors.New("the request holds no letter")
+		}
+		posted, err := o.Send(*in.Letter)
+		for _, p := range posted {
+			r := postedReply{Name: p.Name, ID: p.ID}
+			if p.Err != nil {
+				r.Error = p.Err.Error()
+			}
+			out.Posted = append(out.Posted, r)
+		}
+		return err
+	case "inbox":
+		out.Mail, err = o.Inbox(wait, in.Max)
+		return err
+	case "task":
+		result, err := o.Task(ctx, in.Tool, in.Input)
+		out.Result = &result
+		return err
+	case "ask":
+		reply, err := o.ask(wait, in)
+		out.Reply = &reply
+		return err
+	}
+	return nil
+}
+
+func (o *Outsider) ask(wait context.Context, in *outsideRequest) (Reply, error) {
+	if in.Choice == nil {
+		return o.Answer(wait, in.Question)
+	}
+	return o.Ask(wait, *in.Choice)
+}
+
+// RemoteOutsider is an Outsider of a session that another process runs. Its
+// methods may be called from any goroutine.
+type RemoteOutsider struct {
+	r           *Remote
+	name        string
+	incarnation uint32
+}
+
+// Join makes the program that calls a member of the session. See Session.Join.
+func (r *Remote) Join(ctx context.Context, name string) (*RemoteOutsider, error) {
+	return r.Rejoin(ctx, name, 0)
+}
+
+// Rejoin goes on in an incarnation that the program had before its connection
+// broke. It is a *SupersededError if another program has joined since.
+func (r *Remote) Rejoin(ctx context.Context, name string, incarnation uint32) (*RemoteOutsider, error) {
+	o := &RemoteOutsider{r: r, name: name, incarnation: incarnation}
+	out, err := o.ask(ctx, "join", outsideRequest{})
+	if err != nil {
+		return nil, err
+	}
+	o.incarnation = out.Incarnation
+	return o, nil
+}
+
+// SupersededError reports a request of a program whose place another has taken.
+type SupersededError = team.SupersededError
+
+// FinalError reports a member that was ended for good.
+type FinalError = actors.FinalError
+
+// Incarnation is what Rejoin takes.
+func (o *RemoteOutsider) Incarnation() uint32 { return o.incarnation }
+
+func (o *RemoteOutsider) ask(ctx context.Context, verb string, in outsideRequest) (outsideReply, error) {
+	in.Name, in.Incarnation = o.name, o.incarnation
+	out, err := o.r.ask(ctx, verb, request{Outside: &in})
+	if out.Outside == nil {
+		out.Outside = &outsideReply{}
+	}
+	if out.Outside.Superseded {
+		err = &SupersededError{Name: o.name}
+	}
+	return *out.Outside, err
+}
+
+// Send is Outsider.Send.
+func (o *RemoteOutsider) Send(ctx context.Context, l Letter) ([]team.Posted, error) {
+	out, err := o.ask(ctx, "post", outsideRequest{Letter: &l})
+	posted := make([]team.Posted, 0, len(out.Posted))
+	for _, p := range out.Posted {
+		sent := team.Posted{Name: p.Name, ID: p.ID}
+		if p.Error != "" {
+			sent.Err = errors.New(p.Error)
+		}
+		posted = append(posted, sent)
+	}
+	return posted, err
+}
+
+// Inbox is Outsider.Inbox after an Outsider.Read of some messages. It waits for at
+// most the time given.
+func (o *RemoteOutsider) Inbox(ctx context.Context, most int, wait time.Duration, read ...mailbox.ID) ([]Mail, error) {
+	for {
+		step := min(wait, longestWait)
+		out, err := o.ask(ctx, "inbox", outsideRequest{Max: most, Wait: step, Read: read})
+		if wait -= step; err != nil || len(out.Mail) > 0 || wait <= 0 {
+			return out.Mail, err
+		}
+		read = nil
+	}
+}
+
+// Task is Outsider.Task.
+func (o *RemoteOutsider) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
+	out, err := o.ask(ctx, "task", outsideRequest{Tool: name, Input: input})
+	if out.Result == nil {
+		return tool.Result{}, err
+	}
+	return *out.Result, err
+}
+
+// Ask is Outsider.Ask, which waits for at most the time given.
+func (o *RemoteOutsider) Ask(ctx context.Context, q event.Choice, wait time.Duration) (Reply, error) {
+	step := min(wait, longestWait)
+	out, err := o.ask(ctx, "ask", outsideRequest{Choice: &q, Wait: step})
+	if err != nil || out.Reply == nil {
+		return Reply{}, err
+	}
+	if wait -= step; out.Reply.State != "" || wait <= 0 {
+		return *out.Reply, nil
+	}
+	return o.Answer(ctx, out.Reply.ID, wait)
+}
+
+// Answer is Outsider.Answer, which waits for at most the time given.
+func (o *RemoteOutsider) Answer(ctx context.Context, id string, wait time.Duration) (Reply, error) {
+	for {
+		step := min(wait, longestWait)
+		out, err := o.ask(ctx, "ask", outsideRequest{Question: id, Wait: step})
+		if err != nil || out.Reply == nil {
+			return Reply{}, err
+		}
+		if wait -= step; out.Reply.State != "" || wait <= 0 {
+			return *out.Reply, nil
+		}
+	}
+}
+
+// Leave is Outsider.Leave.
+func (o *RemoteOutsider) Leave(ctx context.Context) error {
+	_, err := o.ask(ctx, "leave", outsideRequest{})
+	return err
+}
