@@ -131,15 +131,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	if err := p.admits(c, parent); err != nil {
 		return plan, err
 	}
-	name := c.Type
-	switch {
-	case name == "" && p.ForkMode:
-		name = forkType
-		plan.because("fork: the call names no type and fork mode is on")
-	case name == "":
-		name = "general-purpose"
-		plan.because("type general-purpose: the call names none")
-	}
+	name := p.typeOf(&plan, c)
 	if IsFork(name) {
 		return p.planFork(plan, c, parent)
 	}
@@ -181,6 +173,19 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	}
 	p.limits(&plan)
 	return plan, err
+}
+
+// typeOf returns the type of a call, which may name none.
+func (p Policy) typeOf(plan *Plan, c SpawnCall) string {
+	switch {
+	case c.Type != "":
+		return c.Type
+	case p.ForkMode:
+		plan.because("fork: the call names no type and fork mode is on")
+		return forkType
+	}
+	plan.because("type general-purpose: the call names none")
+	return "general-purpose"
 }
 
 // isolate plans a directory of the agent's own. What cannot be isolated does not

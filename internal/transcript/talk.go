@@ -35,63 +35,56 @@ func (k *talk) apply(kind byte, data []byte) error {
 	case kindEnd:
 		k.final = nil
 	case kindPrompt:
-		k.final = nil
-		raw, err := decode(data, &promptMeta{})
-		if err != nil {
-			return err
-		}
-		k.pending = append(k.pending, slices.Clone(raw))
+		return folded(data, func(_ promptMeta, raw []byte) error {
+			k.final, k.pending = nil, append(k.pending, slices.Clone(raw))
+			return nil
+		})
 	case kindRequest:
-		var m requestMeta
-		raw, err := decode(data, &m)
-		if err != nil {
-			return err
-		}
-		return k.fold(m.Short, slices.Clone(raw))
+		return folded(data, func(m requestMeta, raw []byte) error { return k.fold(m.Short, slices.Clone(raw)) })
 	case kindCompacted:
-		var m compactedMeta
-		raw, err := decode(data, &m)
-		if err != nil {
-			return err
-		}
-		return k.compact(m.Keep, raw)
+		return folded(data, func(m compactedMeta, raw []byte) error { return k.compact(m.Keep, raw) })
 	case kindAnswer:
-		var m answerMeta
-		raw, err := decode(data, &m)
-		if err != nil {
-			return err
-		}
-		msg, err := model.MessageFromRaw(slices.Clone(raw))
-		if err != nil {
-			return fmt.Errorf("transcript: recorded answer: %w", err)
-		}
-		k.answered(&model.Answer{ID: m.ID, Model: m.Model, Message: msg, StopReason: m.Stop, Usage: m.Usage})
+		return folded(data, k.applyAnswer)
 	case kindStart:
-		var m startMeta
-		if _, err := decode(data, &m); err != nil {
-			return err
-		}
-		if c := k.call(m.Call); c != nil {
-			c.Started = true
-		}
+		return folded(data, func(m startMeta, _ []byte) error {
+			return k.change(m.Call, func(c *CallState) { c.Started = true })
+		})
 	case kindConsent:
-		var m consentMeta
-		if _, err := decode(data, &m); err != nil {
-			return err
-		}
-		if c := k.call(m.Call); c != nil {
-			c.Consent.apply(m)
-		}
+		return folded(data, func(m consentMeta, _ []byte) error {
+			return k.change(m.Call, func(c *CallState) { c.Consent.apply(m) })
+		})
 	case kindFinish:
-		var m finishMeta
-		raw, err := decode(data, &m)
-		if err != nil {
-			return err
-		}
-		if c := k.call(m.Call); c != nil {
-			c.Done, c.block = true, slices.Clone(raw)
-		}
+		return folded(data, func(m finishMeta, raw []byte) error {
+			return k.change(m.Call, func(c *CallState) { c.Done, c.block = true, slices.Clone(raw) })
+		})
 	}
+	return nil
+}
+
+// folded hands what a record holds to its fold.
+func folded[M any](data []byte, fold func(m M, raw []byte) error) error {
+	var m M
+	raw, err := decode(data, &m)
+	if err != nil {
+		return err
+	}
+	return fold(m, raw)
+}
+
+// change changes a call of the newest answer; one of an older answer is done.
+func (k *talk) change(id string, f func(*CallState)) error {
+	if c := k.call(id); c != nil {
+		f(c)
+	}
+	return nil
+}
+
+func (k *talk) applyAnswer(m answerMeta, raw []byte) error {
+	msg, err := model.MessageFromRaw(slices.Clone(raw))
+	if err != nil {
+		return fmt.Errorf("transcript: recorded answer: %w", err)
+	}
+	k.answered(&model.Answer{ID: m.ID, Model: m.Model, Message: msg, StopReason: m.Stop, Usage: m.Usage})
 	return nil
 }
 
