@@ -50,6 +50,9 @@ func (a *app) agents(ctx context.Context, info swarm.Info) (all []actors.Status,
 		return nil, false, err
 	}
 	all, _, err = swarm.Peek(ctx, info)
+	if errors.Is(err, swarm.ErrOpen) {
+		err = fmt.Errorf("session %s is starting or about to end; try again: %w", info.ID, err)
+	}
 	return all, false, err
 }
 

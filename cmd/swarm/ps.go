@@ -38,12 +38,14 @@ below it have used together. $? is money that nobody knows: see docs/models.md.`
 
 // psSession is a session as ps shows it.
 type psSession struct {
-	ID      string    `json:"id"`
-	Running bool      `json:"running"`
-	Dir     string    `json:"dir"`
-	Created time.Time `json:"created"`
-	Prompt  string    `json:"prompt,omitempty"`
-	Agents  []psAgent `json:"agents,omitempty"`
+	ID      string `json:"id"`
+	Running bool   `json:"running"`
+	// Starting: a process has it, but does not answer yet or any more.
+	Starting bool      `json:"starting,omitempty"`
+	Dir      string    `json:"dir"`
+	Created  time.Time `json:"created"`
+	Prompt   string    `json:"prompt,omitempty"`
+	Agents   []psAgent `json:"agents,omitempty"`
 }
 
 func (a *app) ps(ctx context.Context, dir, id string, asJSON bool) error {
@@ -112,7 +114,7 @@ func contains(all []swarm.Info, id string) bool {
 }
 
 func sessionRow(info swarm.Info, running bool) psSession {
-	return psSession{ID: info.ID, Running: running, Dir: info.Dir, Created: info.Created, Prompt: info.Prompt}
+	return psSession{ID: info.ID, Running: running, Starting: !running && info.Open(), Dir: info.Dir, Created: info.Created, Prompt: info.Prompt}
 }
 
 // sessionTable writes one line per session, and under the only one that runs
@@ -123,10 +125,13 @@ func (a *app) sessionTable(list []psSession) string {
 	short, now := shortIDs(list), time.Now()
 	for i, s := range list {
 		state := "stopped"
-		if s.Running {
+		switch {
+		case s.Running:
 			state = "running"
+		case s.Starting:
+			state = "starting"
 		}
-		head := fmt.Sprintf("%-10s  %s  %-6s  ", short[i], state, span(now.Sub(s.Created)))
+		head := fmt.Sprintf("%-10s  %-8s %-6s  ", short[i], state, span(now.Sub(s.Created)))
 		fmt.Fprintln(&b, head+cut(clean(firstOf(s.Prompt, "(no prompt yet)")), max(10, scr.width()-len(head))))
 		if len(s.Agents) > 0 {
 			b.WriteString(indent(a.tree(s.Agents, now, inset)))

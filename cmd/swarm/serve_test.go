@@ -50,7 +50,7 @@ func (l *lab) owner() int {
 	return pid
 }
 
-// kill ends the owner of the session without a word.
+// kill ends the owner of the session without a word, and waits for its end.
 func (l *lab) kill() {
 	l.Helper()
 	pid := l.owner()
@@ -59,6 +59,11 @@ func (l *lab) kill() {
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		l.Fatal(err)
+	}
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for l.owner() == pid {
+		<-again.C
 	}
 }
 

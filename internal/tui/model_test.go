@@ -259,6 +259,26 @@ func TestLeavingDoesNothingToAnyAgent(t *testing.T) {
 	}
 }
 
+func TestDetachLeavesAndIsToldToTheCaller(t *testing.T) {
+	d := newDesk(t, &fake{works: true})
+	d.types("/interrupt bob")
+	d.keys("enter")
+	d.types("/interrupt ann")
+	d.keys("enter")
+	if d.quit || d.m.detach {
+		t.Fatal("it left")
+	}
+	d.types("/detach")
+	d.keys("enter")
+	if !d.quit || !d.m.detach {
+		t.Errorf("left %t, detached %t", d.quit, d.m.detach)
+	}
+	d.wants("interrupt bob", "interrupt ann")
+	if all := strings.Join(d.printed, "\n"); !strings.Contains(all, "bob's turn has ended") || !strings.Contains(all, "ann is in no turn") {
+		t.Errorf("printed:\n%s", all)
+	}
+}
+
 // Law: consent is never an accident.
 func TestALineThatWasBegunBeforeTheQuestionIsNotItsAnswer(t *testing.T) {
 	d := newDesk(t, &fake{})
