@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/model"
@@ -71,6 +72,15 @@ type Options struct {
 	Getenv func(string) string
 	// Logger gets what is wrong inside; nil discards it.
 	Logger *slog.Logger
+
+	// TeammateCommand begins the command line that runs a teammate in a process of
+	// its own, where Policy.Where says so; nil is this program and "teammate".
+	TeammateCommand []string
+
+	node      *Node             // that this session is the inside of
+	executor  executor.Executor // of teammates; nil is what Policy.Where says. For tests
+	firstSign time.Duration     // how long a teammate's process may take to report; 0 is a minute
+	silence   time.Duration     // after which such a process counts as lost; 0 is 15 s
 
 	compactWindow int // CLAUDE_CODE_AUTO_COMPACT_WINDOW; 0 is none
 

@@ -25,12 +25,27 @@ type (
 )
 
 // Questions returns what the agents ask a person now, the oldest first.
-func (s *Session) Questions() []Question { return s.agents.Questions() }
+func (s *Session) Questions() []Question {
+	all := s.agents.Questions()
+	if s.nodes == nil {
+		return all
+	}
+	all = append(all, s.nodes.questions()...)
+	slices.SortStableFunc(all, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
+	return all
+}
 
 // Answer settles a question. It returns when the answer is on disk. Its errors
 // are *UnknownQuestionError, *SettledQuestionError, *AnswerNotPermittedError, or
 // what kept the answer from being recorded.
-func (s *Session) Answer(id string, a Answer) error { return s.agents.Answer(id, a) }
+func (s *Session) Answer(id string, a Answer) error {
+	if s.nodes != nil {
+		if asker, ok := s.nodes.asker(id); ok {
+			return s.nodes.settle(asker, id, a)
+		}
+	}
+	return s.agents.Answer(id, a)
+}
 
 var errNoAnswer = errors.New("the request holds no answer")
 

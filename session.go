@@ -47,6 +47,8 @@ type Session struct {
 	allow  []permission.Rule
 	grants grants
 	kits   builtins
+	nodes  *nodes   // nil unless agents run in processes of their own
+	notes  []string // what opening it has to say
 
 	scope context.Context
 	end   context.CancelCauseFunc
@@ -191,12 +193,14 @@ func (s *Session) start(ctx context.Context) error {
 	if _, err := builtin.Reap(s.info.ID); err != nil {
 		s.opts.Logger.Warn("processes of an earlier run could not be looked for", "error", err)
 	}
-	s.agents = actors.New(actors.Options{
+	o := actors.Options{
 		Store: s.store, Policy: s.policy(), Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
 		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Logger: s.opts.Logger,
 		Budget: s.opts.Budget, Prices: s.prices,
-	})
+	}
+	s.settleNodes(&o)
+	s.agents = actors.New(o)
 	s.roster = team.NewRoster(s.agents)
 	if err := s.seedUser(); err != nil {
 		return err
@@ -234,7 +238,11 @@ func (s *Session) seedUser() error {
 	if _, ok := s.store.Get(agent.User); ok {
 		return nil
 	}
-	_, _, err := s.store.Create(transcript.Spec{ID: agent.User, Name: "user", Role: transcript.User, Born: time.Now()})
+	spec := transcript.Spec{ID: agent.User, Name: "user", Role: transcript.User, Born: time.Now()}
+	if s.opts.node != nil {
+		spec.Where = transcript.AtOwner
+	}
+	_, _, err := s.store.Create(spec)
 	return err
 }
 
@@ -270,7 +278,7 @@ func (s *Session) Problems() []string {
 	for _, p := range problems {
 		all = append(all, p.Error())
 	}
-	return slices.Concat(all, s.shared.Notes(), s.store.Notes())
+	return slices.Concat(all, s.shared.Notes(), s.store.Notes(), s.notes)
 }
 
 // Definitions returns the agent types of the session as they are now, without
@@ -343,8 +351,14 @@ func (s *Session) close() error {
 		if s.agents != nil {
 			errs = append(errs, s.agents.Shutdown(ctx))
 		}
+		if s.nodes != nil {
+			errs = append(errs, s.nodes.close(ctx))
+		}
 		errs = append(errs, s.kits.close())
 		s.end(agent.ErrShutdown)
+		if s.nodes != nil {
+			s.nodes.work.Wait()
+		}
 		if s.boards != nil {
 			errs = append(errs, s.exportTasks())
 			s.boards.Close()

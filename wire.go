@@ -52,6 +52,9 @@ func (w *wire) run(ctx context.Context) {
 }
 
 func (w *wire) start(ctx context.Context) (err error) {
+	if n := w.s.opts.node; n != nil {
+		return w.join(ctx, n.conn)
+	}
 	w.server, err = natsd.Start(ctx, natsd.Options{
 		StoreDir: filepath.Join(w.s.info.Path, "jetstream"), Listen: w.s.opts.Listen, Logger: w.s.opts.Logger,
 	})
@@ -62,9 +65,30 @@ func (w *wire) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := w.join(ctx, conn); err != nil {
+		return err
+	}
+	w.door, err = openDoor(w.s, conn)
+	if err != nil {
+		return err
+	}
+	if w.s.nodes != nil {
+		if err := w.s.nodes.open(conn); err != nil {
+			return err
+		}
+	}
+	err = w.server.ServeUnix(w.s.Info().Socket(w.s.opts.StateDir))
+	if err == nil {
+		close(w.open)
+	}
+	return err
+}
+
+// join lets the agents' mail travel over a connection.
+func (w *wire) join(ctx context.Context, conn *nats.Conn) error {
 	w.conn = conn
 	close(w.up)
-	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: true})
+	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: w.s.nodes == nil && w.s.opts.node == nil})
 	courier := mailbox.NewCourier(box, w.s.store, mailbox.CourierOptions{
 		Wake: func(id mailbox.AgentID) {
 			w.s.agents.Look(id)
@@ -79,15 +103,19 @@ func (w *wire) start(ctx context.Context) (err error) {
 	}
 	w.courier.Store(courier)
 	w.s.store.Ship(courier.Send)
-	w.door, err = openDoor(w.s, conn)
-	if err != nil {
-		return err
+	return nil
+}
+
+// isServed returns when other processes can reach the session.
+func (w *wire) isServed(ctx context.Context) error {
+	select {
+	case <-w.open:
+		return nil
+	case <-w.s.scope.Done():
+		return context.Cause(w.s.scope)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	err = w.server.ServeUnix(w.s.Info().Socket(w.s.opts.StateDir))
-	if err == nil {
-		close(w.open)
-	}
-	return err
 }
 
 // stop is called once run has returned or its context has ended.

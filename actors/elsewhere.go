@@ -263,3 +263,13 @@ func (c *Coordinator) allQuiet(ctx context.Context) bool {
 func (c *Coordinator) IsQuiet() (bool, uint64) {
 	return c.isQuiet(), c.moves.Load()
 }
+
+// Place says where a teammate's host runs: Policy.Where. The zero value is in the
+// process of the session.
+type Place = transcript.Place
+
+// The places that a policy can name.
+const (
+	InTmux    = transcript.InTmux
+	InProcess = transcript.InProcess
+)

@@ -24,6 +24,7 @@ type runFlags struct {
 	dir, listen            string
 	input                  string
 	show                   showFlags
+	teammates              string
 }
 
 // showFlags say how a run is shown.
@@ -60,6 +61,7 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 	fs.StringVar(&f.prompts, "permission-prompts", "", "what becomes of a call that you would be asked about: `none` (refused at once) or wait (for swarm approvals)")
 	fs.DurationVar(&f.askTimeout, "ask-timeout", 0, "wait so `long` for swarm approvals, then refuse, such as 10m")
 	fs.IntVar(&f.maxTurns, "max-turns", 0, "at most this `number` of model requests of the lead (0: no limit)")
+	fs.StringVar(&f.teammates, "teammate-mode", "", "where teammates run: in-process, tmux (a `pane` each), process or auto (tmux if swarm runs in it)")
 	f.deadlines.add(fs)
 	f.budget.add(fs)
 	fs.StringVar(&f.dir, "dir", "", "the `directory` to work in (default: the working directory)")
@@ -125,6 +127,11 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
 		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, Getenv: a.env,
 	}
+	where, err := f.place(a)
+	if err != nil {
+		return o, err
+	}
+	o.Policy.Where = where
 	o.Policy.Deadlines = f.deadlines.Deadlines
 	o.Budget, o.Policy.ChildBudget = f.budget.all, f.budget.child
 	if file, ok := strings.CutPrefix(o.Model, "script:"); ok {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
+	"github.com/spf13/cobra"
+)
+
+// place says where teammates run.
+func (f *runFlags) place(a *app) (actors.Place, error) {
+	mode := f.teammates
+	if mode == "" {
+		mode = a.env("SWARM_TEAMMATE_MODE")
+	}
+	switch mode {
+	case "", "in-process":
+		return "", nil
+	case "tmux":
+		return actors.InTmux, nil
+	case "process":
+		return actors.InProcess, nil
+	case "auto":
+		if a.env("TMUX") != "" {
+			return actors.InTmux, nil
+		}
+		return "", nil
+	}
+	return "", usagef("unknown --teammate-mode %q; use in-process, tmux, process or auto", mode)
+}
+
+// teammateFlags are what the owner of a session tells the process of an agent.
+type teammateFlags struct {
+	id, name, team, color, kind string
+	session, stateDir           string
+	launch                      uint32
+}
+
+func newTeammate(a *app) *cobra.Command {
+	f := &teammateFlags{}
+	c := &cobra.Command{
+		Use:   "teammate",
+		Short: "Run one teammate of a running session in this process",
+		Long: `Teammate is what a session starts for each teammate with --teammate-mode tmux
+or process. It shows what the teammate does. Ctrl-C ends the teammate's turn,
+not the teammate; that is done by: swarm stop NAME`,
+		Hidden: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := noMore(args, 0, "swarm teammate --agent-id ID --parent-session-id ID"); err != nil {
+				return err
+			}
+			return a.teammate(c.Context(), f)
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.id, "agent-id", "", "`id` of the agent")
+	fs.StringVar(&f.name, "agent-name", "", "`name` of the agent")
+	fs.StringVar(&f.team, "team-name", "", "`name` of its team")
+	fs.StringVar(&f.color, "agent-color", "", "its `color`")
+	fs.StringVar(&f.kind, "agent-type", "", "its `type`")
+	fs.StringVar(&f.session, "parent-session-id", "", "`id` of the session")
+	fs.StringVar(&f.stateDir, "state-dir", "", "`directory` where sessions are kept")
+	fs.Uint32Var(&f.launch, "launch", 1, "`number` of this start of its process")
+	return c
+}
+
+func (a *app) teammate(ctx context.Context, f *teammateFlags) error {
+	if f.id == "" || f.session == "" {
+		return usagef("swarm teammate needs --agent-id and --parent-session-id; sessions start it by themselves")
+	}
+	if f.stateDir == "" {
+		dir, err := a.stateDir()
+		if err != nil {
+			return err
+		}
+		f.stateDir = dir
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	fmt.Fprintf(a.err, "%s of session %s\n", clean(f.name), f.session)
+	n, err := swarm.OpenNode(ctx, swarm.NodeOptions{
+		Session: f.session, StateDir: f.stateDir, Agent: f.id, Launch: f.launch, Getenv: a.env,
+	})
+	if err != nil {
+		return err
+	}
+	s := n.Session()
+	watch := follow(context.WithoutCancel(ctx), s.Events(), &textView{progress: newProgress(newScreen(a.err, a.env), s.Info().Dir, false), answer: a.out})
+	release := a.interrupts(n)
+	err = n.Run(ctx)
+	release()
+	err = errors.Join(err, n.Close())
+	<-watch
+	return err
+}
+
+// interrupts makes Ctrl-C end the agent's turn until the returned function is
+// called.
+func (a *app) interrupts(n *swarm.Node) (release func()) {
+	keys := make(chan os.Signal, 1)
+	signal.Notify(keys, os.Interrupt)
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-keys:
+				n.Interrupt()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(keys)
+		close(done)
+		<-ended
+	}
+}

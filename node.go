@@ -1,0 +1,436 @@
+package swarm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/nats-io/nats.go"
+)
+
+// NodeOptions say which agent of which session a process runs. The first four
+// are required.
+type NodeOptions struct {
+	Session  string // its id
+	StateDir string // where sessions are kept
+	Agent    string // id of the agent
+	Launch   uint32 // which start of the agent's process this is; the owner counts
+	// Home is the user's home directory; "" asks the system.
+	Home string
+	// Getenv reads the environment; nil is os.Getenv. What the session's owner
+	// knows of models goes before it.
+	Getenv func(string) string
+	Logger *slog.Logger // nil discards
+}
+
+// Node is a process that runs one agent of a session, and what that agent
+// starts. It has a journal of its own below the session's and reaches the rest
+// through the socket of the process that owns the session. The owner may go and
+// come back: the node goes on meanwhile, and its mail waits in its outbox.
+type Node struct {
+	o       NodeOptions
+	id      mailbox.AgentID
+	info    Info // of the session
+	lock    *executor.Lock
+	conn    *nats.Conn
+	session *Session
+	sub     *nats.Subscription
+
+	dirty chan struct{} // something is to be reported
+	leave chan string   // why the node is to end
+	work  sync.WaitGroup
+
+	mu     sync.Mutex
+	known  int  // agents of the session at the last report; guarded by mu
+	closed bool // guarded by mu
+}
+
+// LeaveError reports why the owner of a session does not want a node.
+type LeaveError struct{ Why string }
+
+func (e *LeaveError) Error() string { return "the session's owner turned this process away: " + e.Why }
+
+// orphanedAfter is how long a node that has nothing to do waits for an owner.
+const orphanedAfter = 10 * time.Minute
+
+// OpenNode joins a running session as the process of one of its agents. The
+// agent works when it returns. The error is a *LeaveError when another process
+// runs the agent.
+func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	n := &Node{o: o, id: mailbox.AgentID(o.Agent), dirty: make(chan struct{}, 1), leave: make(chan string, 1)}
+	if err := n.open(ctx); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
+}
+
+func (n *Node) open(ctx context.Context) (err error) {
+	if !n.id.Valid() {
+		return &OptionError{fmt.Errorf("%q cannot be the id of an agent", n.o.Agent)}
+	}
+	if n.info, err = FindSession(n.o.StateDir, "", n.o.Session); err != nil {
+		return err
+	}
+	dir := filepath.Join(n.info.Path, "nodes", n.o.Agent)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return stateError(dir, err)
+	}
+	if n.lock, err = executor.Acquire(filepath.Join(dir, "lock")); err != nil {
+		return err
+	}
+	if n.conn, err = natsd.DialUnix(n.info.Socket(n.o.StateDir)); err != nil {
+		return err
+	}
+	welcome, err := n.report(ctx)
+	if err != nil {
+		return err
+	}
+	if err := n.host(ctx, dir, welcome); err != nil {
+		return err
+	}
+	return n.begin(welcome)
+}
+
+// host opens the node's own session: the same definitions, rules and models, and
+// a journal in dir.
+func (n *Node) host(ctx context.Context, dir string, w nodeWelcome) error {
+	info := n.info
+	info.Granted = w.Granted
+	o := Options{
+		Dir: info.Dir, StateDir: n.o.StateDir, Home: n.o.Home, Logger: n.o.Logger,
+		Attended: w.Attended, AskTimeout: w.AskTimeout, node: n,
+		Getenv: func(name string) string { return first(w.Env[name], n.o.Getenv(name)) },
+	}
+	if err := o.settle(); err != nil {
+		return err
+	}
+	o.inherit(&info)
+	info.Path = dir
+	s := &Session{opts: o, info: info}
+	if err := s.read(); err != nil {
+		return err
+	}
+	if err := info.makeDirs(); err != nil {
+		return err
+	}
+	if err := s.openStore(ctx); err != nil {
+		return err
+	}
+	n.session = s
+	return s.start(ctx)
+}
+
+// begin brings the agent to life, and lets the owner reach it.
+func (n *Node) begin(w nodeWelcome) (err error) {
+	if err := n.meet(w); err != nil {
+		return err
+	}
+	n.work.Go(n.tell)
+	n.sub, err = n.conn.Subscribe(nodeSubject(n.info.ID, n.o.Agent, "do", "*"), n.handle)
+	if err != nil {
+		return fmt.Errorf("listen to the session's owner: %w", err)
+	}
+	if err := n.session.Wake(); err != nil {
+		return err
+	}
+	if t, ok := n.session.store.Get(n.id); ok {
+		return n.session.agents.Wake(t, actors.LeadID) // one that was stopped works again
+	}
+	spec := *w.Spec
+	spec.Where = ""
+	_, err = n.session.agents.Spawn(n.session.scope, spec, "")
+	return err
+}
+
+// Session is the node's view of its session: its events and agents.
+func (n *Node) Session() *Session { return n.session }
+
+// Interrupt ends the turn that the agent is in.
+func (n *Node) Interrupt() { n.session.agents.Interrupt(n.id) }
+
+// Run reports to the owner until the agent or the session ends, the owner wants
+// the node no longer, or ctx ends. It returns nil but for a *LeaveError or what
+// broke the node.
+func (n *Node) Run(ctx context.Context) error {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	heard := time.Now()
+	for {
+		_, err := n.reportKnown(ctx)
+		var leave *LeaveError
+		switch {
+		case errors.As(err, &leave):
+			return err
+		case err == nil:
+			heard = time.Now()
+		case time.Since(heard) > orphanedAfter:
+			if quiet, _ := n.session.agents.IsQuiet(); quiet {
+				return nil
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-n.dirty:
+		case <-n.leave:
+			return nil
+		case <-n.session.scope.Done():
+			if ctx.Err() != nil {
+				return nil
+			}
+			return context.Cause(n.session.scope)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Close leaves the agent's turn open if one runs, and ends everything. It may be
+// called more than once.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	n.closed = true
+	n.mu.Unlock()
+	var errs []error
+	if n.session != nil {
+		errs = append(errs, n.session.Close())
+	}
+	n.work.Wait()
+	if n.conn != nil {
+		n.conn.Close()
+	}
+	if n.lock != nil {
+		errs = append(errs, n.lock.Release())
+		n.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+// reportKnown reports and makes known here who is new in the session.
+func (n *Node) reportKnown(ctx context.Context) (nodeWelcome, error) {
+	w, err := n.report(ctx)
+	if err != nil {
+		return w, err
+	}
+	return w, errors.Join(n.meet(w), n.learn(w.Granted))
+}
+
+// learn takes over rules that answers for always have added.
+func (n *Node) learn(granted []string) error {
+	n.session.infoMu.Lock()
+	fresh := granted[min(len(n.session.info.Granted), len(granted)):]
+	n.session.info.Granted = granted
+	n.session.infoMu.Unlock()
+	rules, err := parseRules(fresh, grantSource)
+	n.session.grants.add(rules)
+	return err
+}
+
+func (n *Node) meet(w nodeWelcome) error {
+	var errs []error
+	for _, spec := range w.Members {
+		_, err := n.session.agents.Meet(spec)
+		errs = append(errs, err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.known = w.Count
+	return errors.Join(errs...)
+}
+
+// report says that the node lives and how its agent is.
+func (n *Node) report(ctx context.Context) (nodeWelcome, error) {
+	var w nodeWelcome
+	err := n.ask(ctx, "report", n.sight(), &w)
+	if err == nil && w.Leave != "" {
+		err = &LeaveError{Why: w.Leave}
+	}
+	return w, err
+}
+
+func (n *Node) sight() nodeReport {
+	n.mu.Lock()
+	r := nodeReport{Launch: n.o.Launch, PID: os.Getpid(), Known: n.known}
+	n.mu.Unlock()
+	if n.session == nil {
+		return r
+	}
+	for _, s := range n.session.agents.Status() {
+		if s.Life.Spec.ID == n.id {
+			life := s.Life
+			r.Life, r.State, r.Running, r.Unread = &life, s.State, s.Running, s.Unread
+		}
+	}
+	r.Questions = n.session.agents.Questions()
+	return r
+}
+
+// ask puts a request to the owner of the session.
+func (n *Node) ask(ctx context.Context, verb string, in, out any) error {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askNodeWithin)
+	defer cancel()
+	m, err := n.conn.RequestWithContext(ctx, nodeSubject(n.info.ID, n.o.Agent, "up", verb), raw)
+	if err != nil {
+		return fmt.Errorf("ask the session's owner to %s: %w", verb, err)
+	}
+	if err := json.Unmarshal(m.Data, out); err != nil {
+		return fmt.Errorf("read the answer of the session's owner: %w", err)
+	}
+	return nil
+}
+
+// tell passes on what happens here, until the session is closed.
+func (n *Node) tell() {
+	sub := n.session.bus.Subscribe()
+	defer sub.Close()
+	for {
+		e, err := sub.Next(context.WithoutCancel(n.session.scope))
+		if err != nil {
+			return
+		}
+		raw, err := encodeEvent(e)
+		if err == nil {
+			err = n.conn.Publish(nodeSubject(n.info.ID, n.o.Agent, "up", "event"), raw)
+		}
+		if err != nil {
+			n.session.opts.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
+		}
+		if _, small := e.Fact.(event.Delta); !small {
+			select {
+			case n.dirty <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+func encodeEvent(e event.Event) ([]byte, error) {
+	fact, err := json.Marshal(e.Fact)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(wireEvent{Seq: e.Seq, Time: e.Time, Agent: e.Agent, Type: event.Type(e.Fact), Fact: fact})
+}
+
+// handle answers the owner, each request in a goroutine of its own.
+func (n *Node) handle(m *nats.Msg) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return
+	}
+	n.work.Go(func() {
+		verb := m.Subject[len(nodeSubject(n.info.ID, n.o.Agent, "do", "")):]
+		var c nodeCall
+		out, err := nodeReply{}, json.Unmarshal(m.Data, &c)
+		if err == nil {
+			out, err = n.do(verb, c)
+		}
+		if err != nil {
+			out.Error = err.Error()
+		}
+		raw, err := json.Marshal(out)
+		if err == nil {
+			err = errors.Join(m.Respond(raw), n.conn.FlushTimeout(askNodeWithin))
+		}
+		if err != nil {
+			n.session.opts.Logger.Warn("the session's owner could not be answered", "verb", verb, "error", err)
+		}
+		if verb == "stop" || verb == "kill" || verb == "quit" {
+			n.end(verb)
+		}
+	})
+}
+
+func (n *Node) end(why string) {
+	select {
+	case n.leave <- why:
+	default:
+	}
+}
+
+func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
+	ctx := n.session.scope
+	switch verb {
+	case "stop", "kill":
+		// The owner's words are the cause, as if it had been given here.
+		var cause error = agent.ErrKilled
+		if verb == "stop" {
+			cause = &saidError{text: c.Cause, is: agent.ErrStopped}
+		}
+		if err := n.session.agents.Stop(ctx, n.id, cause); err != nil {
+			return nodeReply{}, err
+		}
+		return nodeReply{Life: n.sight().Life}, nil
+	case "interrupt":
+		n.Interrupt()
+		return nodeReply{}, nil
+	case "compact":
+		return nodeReply{}, n.session.agents.Compact(ctx, n.id)
+	case "answer":
+		if c.Answer == nil {
+			return nodeReply{}, errNoAnswer
+		}
+		return nodeReply{}, n.session.agents.Answer(c.Name, *c.Answer)
+	case "quiet":
+		quiet, moves := n.session.agents.IsQuiet()
+		return nodeReply{Quiet: quiet, Moves: moves}, nil
+	case "quit":
+		return nodeReply{}, nil
+	}
+	return nodeReply{}, fmt.Errorf("there is no request %q to a node", verb)
+}
+
+// saidError is an error of another process.
+type saidError struct {
+	text string
+	is   error
+}
+
+func (e *saidError) Error() string { return e.text }
+func (e *saidError) Unwrap() error { return e.is }
+
+// Find implements actors.Owner.
+func (n *Node) Find(name string) (*transcript.Transcript, bool) {
+	var out nodeReply
+	ctx := n.session.scope
+	if err := n.ask(ctx, "find", nodeCall{Name: name, Launch: n.o.Launch}, &out); err != nil || out.Spec == nil {
+		return nil, false
+	}
+	t, err := n.session.agents.Meet(*out.Spec)
+	return t, err == nil
+}
+
+// Wake implements actors.Owner. Without an owner the message is accepted all the
+// same and waits in the outbox.
+func (n *Node) Wake(id, by mailbox.AgentID) error {
+	var out nodeReply
+	err := n.ask(n.session.scope, "wake", nodeCall{Name: string(id), By: by, Launch: n.o.Launch}, &out)
+	if err != nil {
+		n.session.opts.Logger.Warn("the session's owner does not answer", "to wake", id, "error", err)
+		return nil
+	}
+	if out.Error != "" {
+		return errors.New(out.Error)
+	}
+	return nil
+}
