@@ -24,6 +24,9 @@ type TeamFile = teamfile.Team
 // TeamMember is a member of a TeamFile.
 type TeamMember = teamfile.Member
 
+// TeamTask is a task that a TeamFile begins with.
+type TeamTask = teamfile.Task
+
 // LoadTeam reads the team file that a name or path means, for somebody who works
 // in dir: .claude/teams of dir and above, then of home.
 func LoadTeam(dir, home, name string) (TeamFile, error) {

@@ -1,0 +1,198 @@
+package team_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/team/board"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// race is 50 agents that take tasks of one list through their tools until all
+// are done.
+type race struct {
+	t     *testing.T
+	n     *actorstest.Node
+	list  *board.Board
+	bell  func() <-chan struct{} // closed at the next change of the list
+	mu    sync.Mutex
+	holds map[string]board.ID // guarded by mu; what each agent works on
+	done  map[board.ID]int    // guarded by mu
+	dies  map[string]bool     // guarded by mu; agents that are killed with a task in hand
+}
+
+// next is the model of one worker: it takes a task that looks free, does it, and
+// goes on.
+func (r *race) next(ctx context.Context, name string, writes bool, req *model.Request) *model.Answer {
+	r.mu.Lock()
+	held, holds := r.holds[name]
+	r.mu.Unlock()
+	blocks := req.Messages[len(req.Messages)-1].Blocks()
+	took := holds && len(blocks) > 0 && blocks[0].Type == "tool_result" && !blocks[0].IsError
+	if took && strings.Contains(blocks[0].Content, "completed") {
+		took = false
+	}
+	r.mu.Lock()
+	delete(r.holds, name)
+	dies := r.dies[name]
+	r.mu.Unlock()
+	if took && dies {
+		id := mailbox.AgentID(name)
+		go func() { _ = r.n.Stop(context.WithoutCancel(ctx), id, agent.ErrKilled) }()
+		<-ctx.Done()
+		return nil
+	}
+	if took && r.claimed(held, name) {
+		return r.update(held, "completed")
+	}
+	for {
+		changed := r.bell()
+		open := 0
+		all := r.list.List()
+		for _, at := range rand.Perm(len(all)) {
+			task := all[at]
+			if task.Status != board.Completed {
+				open++
+			}
+			if task.Status == board.Pending && task.Claim == nil && len(task.BlockedBy) == 0 && (writes || !task.Writes || open%7 == 0) {
+				r.mu.Lock()
+				r.holds[name] = task.ID
+				r.mu.Unlock()
+				return r.update(task.ID, "in_progress")
+			}
+		}
+		if open == 0 || !writes {
+			return actorstest.Say("nothing is left for me")
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (r *race) claimed(id board.ID, name string) bool {
+	task, err := r.list.Get(id)
+	return err == nil && task.Status == board.InProgress && task.Claim != nil && string(task.Claim.Agent) == name
+}
+
+func (r *race) update(id board.ID, status string) *model.Answer {
+	return actorstest.Use(actorstest.Call(fmt.Sprint(status, id, time.Now().UnixNano()), "TaskUpdate", map[string]any{"taskId": id, "status": status}))
+}
+
+// TestProblem30_EachTaskIsDoneOnceThoughAgentsDie has 50 agents race for 500
+// tasks, of which 100 wait for others; 10 are killed with a task in hand, 5 can
+// only read.
+func TestProblem30_EachTaskIsDoneOnceThoughAgentsDie(t *testing.T) {
+	const agents, tasks, killed, readers = 50, 500, 10, 5
+	r := &race{t: t, holds: map[string]board.ID{}, done: map[board.ID]int{}, dies: map[string]bool{}}
+	var bellMu sync.Mutex
+	bell := make(chan struct{})
+	r.bell = func() <-chan struct{} { bellMu.Lock(); defer bellMu.Unlock(); return bell }
+	work := answers{}
+	var specs []transcript.Spec
+	for i := range agents {
+		name := fmt.Sprint("worker", i)
+		spec := member(name)
+		spec.ID, spec.Tools = mailbox.AgentID(name), []string{"TaskUpdate", "Write"}
+		if i < readers {
+			spec.Tools = spec.Tools[:1]
+		}
+		r.dies[name] = i >= readers && i < readers+killed
+		work[name] = func(ctx context.Context, _ int, req *model.Request) *model.Answer {
+			return r.next(ctx, name, i >= readers, req)
+		}
+		specs = append(specs, spec)
+	}
+	work[actors.LeadName] = done("ok")
+	var boards *team.Boards
+	var once sync.Once
+	store := &board.Memory{}
+	o := options()
+	o.MoreTools = func(c *actors.Coordinator, a actors.Agent) []tool.Tool {
+		return team.NewRoster(c).TaskTools(a, boards, func(string) string { return "list" })
+	}
+	o.Policy.MaxConcurrent = agents
+	n := actorstest.New(t, t.TempDir(), actorstest.By(work), o)
+	r.n = n
+	wrong := make(chan string, tasks)
+	boards = team.NewBoards(n.Coordinator, func(context.Context, string) (board.Store, error) { return store, nil }, board.Options{
+		Lease: 400 * time.Millisecond,
+		Changed: func(c board.Change) {
+			bellMu.Lock()
+			close(bell)
+			bell = make(chan struct{})
+			bellMu.Unlock()
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if c.What == board.Moved && c.Task.Status == board.Completed && c.From != board.Completed {
+				r.done[c.Task.ID]++
+			}
+			if c.Task.Claim != nil && c.Task.Writes && isReader(c.Task.Claim.Agent, readers) {
+				wrong <- fmt.Sprintf("%s has task %s, which writes", c.Task.Claim.Agent, c.Task.ID)
+			}
+		},
+	})
+	t.Cleanup(func() { once.Do(boards.Close) })
+	n.Begin(t)
+	list, err := boards.Get(t.Context(), "list")
+	must(t, err)
+	r.list = list
+	lead := team.Member(n.Lead)
+	for i := range tasks {
+		task := board.New{Subject: fmt.Sprint("task ", i), Writes: i%2 == 0}
+		if i%5 == 4 {
+			task.BlockedBy = []board.ID{board.ID(fmt.Sprint(i)), board.ID(fmt.Sprint(i - 1))}
+		}
+		_, err := list.Create(t.Context(), lead, task)
+		must(t, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var tending sync.WaitGroup
+	tending.Go(func() { boards.Run(ctx, func() error { return nil }, func(err error) { t.Error(err) }) })
+	t.Cleanup(func() { cancel(); tending.Wait() })
+	must(t, n.SpawnIdle(t.Context(), specs))
+	_, err = team.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: team.Everyone, Text: "begin"})
+	must(t, err)
+	n.Settle(t)
+	gone := 0
+	for i := range agents {
+		if a, ok := n.Find(fmt.Sprint("worker", i)); ok && a.Life().Closed {
+			gone++
+		}
+	}
+	if gone != killed {
+		t.Errorf("%d agents were killed with a task in hand, want %d", gone, killed)
+	}
+	for _, task := range list.List() {
+		if task.Status != board.Completed || r.done[task.ID] != 1 {
+			t.Errorf("task %s is %s and was done %d times", task.ID, task.Status, r.done[task.ID])
+		}
+	}
+	close(wrong)
+	for text := range wrong {
+		t.Error(text)
+	}
+}
+
+func isReader(id mailbox.AgentID, readers int) bool {
+	for i := range readers {
+		if string(id) == fmt.Sprint("worker", i) {
+			return true
+		}
+	}
+	return false
+}
