@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/nats-io/nats.go"
@@ -39,6 +40,8 @@ type request struct {
 	Text string `json:"text,omitempty"`
 	Name string `json:"name,omitempty"`
 
+	Class mailbox.Class `json:"class,omitempty"`
+
 	Answer *Answer `json:"answer,omitempty"`
 
 	Team   *TeamFile   `json:"team,omitempty"`
@@ -55,6 +58,7 @@ type reply struct {
 	Tasks  []board.Task    `json:"tasks,omitempty"`
 
 	Questions []Question `json:"questions,omitempty"`
+	Traces    []Trace    `json:"traces,omitempty"`
 
 	Moved   []string `json:"moved,omitempty"`
 	Cut     bool     `json:"cut,omitempty"`
@@ -116,7 +120,7 @@ func (d *door) answer(m *nats.Msg) reply {
 func (d *door) do(verb string, in request) (reply, error) {
 	switch verb {
 	case "send":
-		posted, err := d.s.Send(in.To, in.Text)
+		posted, err := d.s.SendClass(in.To, in.Text, in.Class)
 		return reply{Posted: posts(posted)}, err
 	case "ps":
 		info := d.s.Info()
@@ -140,6 +144,12 @@ func (d *door) do(verb string, in request) (reply, error) {
 		ctx, cancel := context.WithTimeout(d.s.scope, compactWithin)
 		defer cancel()
 		return reply{}, d.s.Compact(ctx, in.Name)
+	case "mailbox":
+		all, err := d.s.Inbox(in.Name)
+		return reply{Traces: all}, err
+	case "message":
+		m, err := d.s.Message(mailbox.ID(in.Name))
+		return reply{Traces: []Trace{m}}, err
 	case "questions":
 		return reply{Questions: d.s.Questions()}, nil
 	case "answer":

@@ -63,7 +63,12 @@ func Peek(ctx context.Context, info Info) (all []actors.Status, notes []string, 
 // Post writes a message from the user to an agent of a session that does not
 // run, or with "*" to all. It returns when the message is on disk; the agent
 // reads it when the session goes on.
-func Post(ctx context.Context, info Info, to, text string) (posted []team.Posted, err error) {
+func Post(ctx context.Context, info Info, to, text string) ([]team.Posted, error) {
+	return PostClass(ctx, info, to, text, "")
+}
+
+// PostClass is Post for a message of a class.
+func PostClass(ctx context.Context, info Info, to, text string, c mailbox.Class) (posted []team.Posted, err error) {
 	k, err := openKept(ctx, info, transcript.Options{})
 	if err != nil {
 		return nil, err
@@ -73,7 +78,7 @@ func Post(ctx context.Context, info Info, to, text string) (posted []team.Posted
 	if !ok {
 		return nil, errNoOutbox
 	}
-	return team.NewRoster(k.agents).Send(user, team.Letter{To: to, Text: text})
+	return team.NewRoster(k.agents).Send(user, team.Letter{To: to, Text: text, Class: c})
 }
 
 var errNoOutbox = errors.New("the session has no outbox for the user; give it a prompt first with: swarm resume")

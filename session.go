@@ -293,12 +293,16 @@ func (s *Session) Agents() []actors.Status { return s.agents.Status() }
 
 // Send writes a message from the user to an agent, or with "*" to all. It
 // returns when the message is on disk.
-func (s *Session) Send(to, text string) ([]team.Posted, error) {
+func (s *Session) Send(to, text string) ([]team.Posted, error) { return s.SendClass(to, text, "") }
+
+// SendClass is Send for a message of a class: one of class control cuts what the
+// agent does and is read first.
+func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.Posted, error) {
 	user, ok := s.store.Get(agent.User)
 	if !ok {
 		return nil, errors.New("the session has no outbox for the user")
 	}
-	return s.roster.Send(user, team.Letter{To: to, Text: text})
+	return s.roster.Send(user, team.Letter{To: to, Text: text, Class: c})
 }
 
 // Stop ends an agent, by name or id. It returns when nothing of it runs. A

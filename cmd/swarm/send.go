@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 )
 
 func newSend(a *app) *cobra.Command {
-	var dir, session string
+	var dir, session, class string
 	c := &cobra.Command{
 		Use:   "send TO TEXT…",
 		Short: "Write to an agent",
@@ -26,6 +27,9 @@ kept and read when the session goes on. The text may come from standard input.`,
 			if len(args) == 0 {
 				return usagef("name the agent to write to: swarm send TO TEXT")
 			}
+			if !mailbox.Class(class).Valid() {
+				return usagef("unknown --class %q; use steer, mail or control", class)
+			}
 			text, err := a.letter(args[1:])
 			if err != nil {
 				return err
@@ -34,9 +38,10 @@ kept and read when the session goes on. The text may come from standard input.`,
 			if err != nil {
 				return err
 			}
-			return a.send(c.Context(), info, args[0], text)
+			return a.send(c.Context(), info, args[0], text, mailbox.Class(class))
 		},
 	}
+	c.Flags().StringVar(&class, "class", "", "the `class`, which says when it is read: steer, at the next step; mail, after the turn; control, at once, cutting what the agent does (default steer)")
 	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
 	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 	return c
@@ -57,8 +62,8 @@ func (a *app) letter(words []string) (string, error) {
 	return text, nil
 }
 
-func (a *app) send(ctx context.Context, info swarm.Info, to, text string) error {
-	posted, running, err := a.post(ctx, info, to, text)
+func (a *app) send(ctx context.Context, info swarm.Info, to, text string, class mailbox.Class) error {
+	posted, running, err := a.post(ctx, info, to, text, class)
 	failed := 0
 	for _, p := range posted {
 		if p.Err != nil {
@@ -87,16 +92,16 @@ func (a *app) send(ctx context.Context, info swarm.Info, to, text string) error 
 
 // post hands the message to the process of the session, or else keeps it in the
 // session's own files.
-func (a *app) post(ctx context.Context, info swarm.Info, to, text string) (posted []team.Posted, running bool, err error) {
+func (a *app) post(ctx context.Context, info swarm.Info, to, text string, class mailbox.Class) (posted []team.Posted, running bool, err error) {
 	r, err := a.dial(info)
 	if err == nil {
 		defer r.Close()
-		posted, err = r.Send(ctx, to, text)
+		posted, err = r.SendClass(ctx, to, text, class)
 		return posted, true, err
 	}
 	if !notRunning(err) {
 		return nil, false, err
 	}
-	posted, err = swarm.Post(ctx, info, to, text)
+	posted, err = swarm.PostClass(ctx, info, to, text, class)
 	return posted, false, err
 }

@@ -1,0 +1,158 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/actorswarm/swarm/internal/object"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
+)
+
+// Trace is a message and what became of it.
+type Trace = transcript.Mail
+
+// inboxKept is how many read messages an inbox still shows.
+const inboxKept = 20
+
+// inboxBody is how much of a body an inbox shows, in bytes.
+const inboxBody = 2 << 10
+
+// UnknownMessageError reports an id that no message of the session has.
+type UnknownMessageError struct{ ID mailbox.ID }
+
+func (e *UnknownMessageError) Error() string {
+	return fmt.Sprintf("there is no message %.80q in the session; swarm inbox NAME lists those of an agent", e.ID)
+}
+
+// Inbox returns the unread messages of an agent, by name or id, and the last
+// that it has read, oldest first. Of long bodies it holds the beginning.
+func (s *Session) Inbox(name string) ([]Trace, error) { return inbox(s.store, s.roster, name) }
+
+// Message returns a message of the session and all that became of it. The error
+// is an *UnknownMessageError if there is none.
+func (s *Session) Message(id mailbox.ID) (Trace, error) { return trace(s.store, id) }
+
+func inbox(store *transcript.Store, roster *team.Roster, name string) ([]Trace, error) {
+	t, err := roster.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := store.Inbox(t.ID())
+	if err != nil {
+		return nil, err
+	}
+	read := 0
+	var kept []Trace
+	for _, m := range slices.Backward(all) {
+		if m.State() != mailbox.StateDelivered {
+			if read++; read > inboxKept {
+				continue
+			}
+		}
+		m.Envelope.Body = cutText(m.Envelope.Body, inboxBody)
+		kept = append(kept, m)
+	}
+	slices.Reverse(kept)
+	return kept, nil
+}
+
+// cutText returns at most n bytes of a text, cut at a rune.
+func cutText(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && text[n]&0xC0 == 0x80 {
+		n--
+	}
+	return text[:n]
+}
+
+// trace joins what the sender and the receiver have recorded.
+func trace(store *transcript.Store, id mailbox.ID) (Trace, error) {
+	m, found, err := store.Sent(id)
+	switch {
+	case err != nil:
+		return m, err
+	case !found:
+		return m, &UnknownMessageError{ID: id}
+	}
+	if _, here := store.Get(m.Envelope.To.Agent); !here {
+		return m, nil
+	}
+	got, err := store.Inbox(m.Envelope.To.Agent)
+	if i := slices.IndexFunc(got, func(x Trace) bool { return x.Envelope.ID == id }); i >= 0 {
+		m.Steps = merge(m.Steps, got[i].Steps)
+	}
+	return m, err
+}
+
+// merge puts what both sides know in order: the receiver knows times.
+func merge(sender, receiver []transcript.MailStep) []transcript.MailStep {
+	all := slices.Clone(receiver)
+	for _, s := range sender {
+		i := slices.IndexFunc(all, func(x transcript.MailStep) bool { return x.State == s.State })
+		switch {
+		case i < 0:
+			all = append(all, s)
+		case all[i].Time.IsZero():
+			all[i] = s
+		}
+	}
+	return all
+}
+
+// WholeBody returns the whole body of a message of a session, also of one that
+// is kept in a file of its own.
+func WholeBody(info Info, e mailbox.Envelope) (string, error) {
+	if e.Ref == "" {
+		return e.Body, nil
+	}
+	body, err := object.New(filepath.Join(info.Path, "objects")).Get(e.Ref)
+	return string(body), err
+}
+
+// PeekInbox is Session.Inbox for a session that does not run.
+func PeekInbox(ctx context.Context, info Info, name string) (all []Trace, err error) {
+	k, err := openKept(ctx, info, transcript.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, k.close()) }()
+	return inbox(k.store, team.NewRoster(k.agents), name)
+}
+
+// PeekMessage is Session.Message for a session that does not run.
+func PeekMessage(ctx context.Context, info Info, id mailbox.ID) (m Trace, err error) {
+	k, err := openKept(ctx, info, transcript.Options{ReadOnly: true})
+	if err != nil {
+		return Trace{}, err
+	}
+	defer func() { err = errors.Join(err, k.close()) }()
+	return trace(k.store, id)
+}
+
+// Inbox is Session.Inbox.
+func (r *Remote) Inbox(ctx context.Context, name string) ([]Trace, error) {
+	out, err := r.ask(ctx, "mailbox", request{Name: name})
+	return out.Traces, err
+}
+
+// Message is Session.Message.
+func (r *Remote) Message(ctx context.Context, id mailbox.ID) (Trace, error) {
+	out, err := r.ask(ctx, "message", request{Name: string(id)})
+	if err != nil || len(out.Traces) == 0 {
+		return Trace{}, err
+	}
+	return out.Traces[0], nil
+}
+
+// SendClass is Send for a message of a class; "" is the usual one.
+func (r *Remote) SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.Posted, error) {
+	out, err := r.ask(ctx, "send", request{To: to, Text: text, Class: c})
+	return unpost(out.Posted), err
+}
