@@ -94,9 +94,9 @@ func newMessage(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "message ID…",
 		Short: "Show what became of a message",
-		Long: `Message shows a message with each state that it has reached: accepted, delivered,
-read, answered, or why it never will be. Of several it counts the states too,
-which is the receipt of a message to everybody.`,
+		Long: `Message shows a message with each state that it has reached: accepted,
+delivered, read, answered, or why it never will be. Of several it counts the
+states too, which is the receipt of a message to everybody.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err

@@ -41,7 +41,7 @@ kept and read when the session goes on. The text may come from standard input.`,
 			return a.send(c.Context(), info, args[0], text, mailbox.Class(class))
 		},
 	}
-	c.Flags().StringVar(&class, "class", "", "the `class`, which says when it is read: steer, at the next step; mail, after the turn; control, at once, cutting what the agent does (default steer)")
+	c.Flags().StringVar(&class, "class", "", "the `class`: steer (read at the next step), mail (after the turn), control (at once)")
 	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
 	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 	return c

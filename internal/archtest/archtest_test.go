@@ -76,7 +76,7 @@ var may = map[string][]string{
 
 	// 5: composition
 	"": {
-		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/childenv", "internal/executor", "internal/hook", "internal/journal", "internal/natsd", "internal/permission",
+		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/childenv", "internal/executor", "internal/hook", "internal/journal", "internal/natsd", "internal/object", "internal/permission",
 		"internal/price", "internal/prompt", "internal/teamfile", "internal/transcript", "internal/worktree", "mailbox", "mailbox/message", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
 		"team", "team/board", "team/board/kvboard", "tool", "tool/builtin",
 	},
