@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/actorswarm/swarm"
@@ -160,18 +161,39 @@ func (a *app) quit(ctx context.Context, info swarm.Info) error {
 	defer r.Close()
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
+	w, err := r.Hello(ctx)
+	if err != nil {
+		return err
+	}
 	if err := r.Quit(ctx); err != nil {
 		return err
 	}
-	for info.Open() { // its files are closed after its socket
-		select {
-		case <-time.After(freeAgain):
-		case <-ctx.Done():
-			return fmt.Errorf("session %s answers no more, but its process has not ended", info.ID)
-		}
+	if err := gone(ctx, info, w.PID); err != nil {
+		return err
 	}
 	if _, err := os.Stat(info.Path); err != nil {
 		return fprint(a.out, fmt.Sprintf("session %s has ended; nothing was said in it, and nothing is kept\n", info.ID))
 	}
 	return fprint(a.out, fmt.Sprintf("session %s has ended; go on with: swarm resume %s\n", info.ID, info.ID))
+}
+
+// reapWithin is how long a process that has let go of its session may stay in
+// the system's list: whoever started it may never look.
+const reapWithin = 2 * time.Second
+
+// gone waits until the process that ran a session has let go of it and ended.
+func gone(ctx context.Context, info swarm.Info, pid int) error {
+	again, enough := time.NewTicker(freeAgain), time.NewTimer(reapWithin)
+	defer again.Stop()
+	defer enough.Stop()
+	for patient := true; info.Open() || patient && syscall.Kill(pid, 0) == nil; {
+		select {
+		case <-again.C:
+		case <-enough.C:
+			patient = false
+		case <-ctx.Done():
+			return fmt.Errorf("session %s answers no more, but its process %d has not ended", info.ID, pid)
+		}
+	}
+	return nil
 }

@@ -246,19 +246,11 @@ func TestDetachHandsTheSessionOver(t *testing.T) {
 	p.until("one · s.yaml")
 	p.types("start them")
 	p.until("● lead", "waiting for child", "● explore-", "● plan-")
-	before := l.seen()
+	before := l.untilSeen("four are at work", fourRun)
 	p.types("/detach")
 	p.until("session one goes on without a terminal; come back with: swarm attach one", "exit=0")
 	l.Cleanup(func() { l.run("quit", "one") })
-	after := l.untilSeen("all go on", func(all map[string]psAgent) bool {
-		n := 0
-		for _, a := range all {
-			if a.Running {
-				n++
-			}
-		}
-		return n == 4
-	})
+	after := l.untilSeen("all go on", fourRun)
 	for name, was := range before {
 		if is := after[name]; is.ID != was.ID || is.Running != was.Running {
 			t.Errorf("%s was %+v and is %+v", name, was, is)
@@ -270,6 +262,16 @@ func TestDetachHandsTheSessionOver(t *testing.T) {
 	q.untilIt("without the foreground", func(s string) bool { return strings.Contains(s, "interrupted") && len(live(s)) == 2 })
 	q.types("/detach")
 	q.until("session one goes on; come back", "exit=0")
+}
+
+func fourRun(all map[string]psAgent) bool {
+	n := 0
+	for _, a := range all {
+		if a.Running {
+			n++
+		}
+	}
+	return n == 4
 }
 
 const headless = `rules:

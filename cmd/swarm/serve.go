@@ -218,7 +218,8 @@ func (a *app) startApart(ctx context.Context, args []string, in io.Reader, errOu
 	defer stop()
 	out, err := io.ReadAll(r)
 	if id = strings.TrimSpace(string(out)); id != "" {
-		return id, cmd.Process.Release()
+		go cmd.Wait() // takes its end off the system's list, whenever that is; the process outlives this one
+		return id, nil
 	}
 	if ctx.Err() != nil {
 		return "", errors.Join(context.Cause(ctx), cmd.Process.Release())
