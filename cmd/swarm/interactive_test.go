@@ -151,6 +151,33 @@ func TestCtrlBMovesTheLeadsCommand(t *testing.T) {
 	p.until("exit=0")
 }
 
+// A compaction waits for the agent's next step, and nothing that is written
+// after it waits for the compaction.
+func TestACompactionHoldsNothingUp(t *testing.T) {
+	for _, as := range []string{"", "TERM=dumb "} {
+		t.Run(as, func(t *testing.T) {
+			l := newConversation(t)
+			l.fifo("hold")
+			started := l.fifo("started")
+			p := openWindow(l, 80, 24, as+talking)
+			p.until("Write to the lead")
+			p.types("run it")
+			if pid := l.await(started); pid == "" {
+				t.Fatal("the command has no number")
+			}
+			p.types("/compact")
+			p.until("asked for; it is done at the agent's next step")
+			p.types("/ps")
+			p.until("in tool Bash", "tokens $?") // in the answer to /ps
+			if err := os.WriteFile(filepath.Join(l.dir, "hold"), []byte("let go\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.until("! there is nothing to compact", "The command goes on behind.")
+			p.leave()
+		})
+	}
+}
+
 func TestSeveralLinesPasteAndHistory(t *testing.T) {
 	p := openWindow(newConversation(t), 80, 24, talking+"; read -r _; swarm resume one")
 	p.until("one · s.yaml")

@@ -22,6 +22,16 @@ func (d doer) isView(a action) bool {
 	return ok && slices.ContainsFunc(d.o.Views, func(v View) bool { return v.Name == c.name })
 }
 
+// lasts reports whether an action may take as long as a step of an agent: what is
+// written after it does not wait for it.
+func lasts(a action) bool {
+	c, ok := a.(command)
+	return ok && c.name == "compact"
+}
+
+// asked is shown while an action lasts.
+const asked = "asked for; it is done at the agent's next step, and told then"
+
 // errQuit says that the user wants to leave.
 var errQuit = errors.New("the user leaves")
 

@@ -30,6 +30,7 @@ type (
 	done    struct {
 		text    string
 		painted bool // text is clean and as wide as it may be
+		beside  bool // it was not waited for
 		err     error
 	}
 )
@@ -131,7 +132,7 @@ func (m *screen) update(msg tea.Msg) tea.Cmd {
 	case printed:
 		m.moving = false
 	case done:
-		m.busy = false
+		m.busy = m.busy && msg.beside
 		return m.told(msg)
 	case ended:
 		return m.leave()
@@ -257,15 +258,19 @@ func (m *screen) open() *Question {
 
 // next does what was typed first and is not done yet.
 func (m *screen) next() tea.Cmd {
-	if m.busy || len(m.waiting) == 0 {
-		return nil
+	var begun []tea.Cmd
+	for !m.busy && len(m.waiting) > 0 {
+		a := m.waiting[0]
+		m.waiting, m.busy = m.waiting[1:], !lasts(a)
+		if lasts(a) {
+			m.notice = asked
+		}
+		begun = append(begun, func() tea.Msg {
+			text, err := m.do(m.ctx, a)
+			return done{text: text, painted: m.isView(a), beside: lasts(a), err: err}
+		})
 	}
-	a := m.waiting[0]
-	m.waiting, m.busy = m.waiting[1:], true
-	return func() tea.Msg {
-		text, err := m.do(m.ctx, a)
-		return done{text: text, painted: m.isView(a), err: err}
-	}
+	return tea.Batch(begun...)
 }
 
 func (m *screen) told(d done) tea.Cmd {

@@ -17,15 +17,24 @@ import (
 type plain struct {
 	doer
 	replies replies
-	shown   string // the question that was shown last
-	armed   bool   // Ctrl-C was pressed at rest and nothing since
+	shown   string       // the question that was shown last
+	armed   bool         // Ctrl-C was pressed at rest and nothing since
+	beside  func(action) // does it in a goroutine and has its outcome heard
 }
 
 // heard is one thing that the loop of a plain session waits for.
 type heard struct {
 	line  *string
 	event *event.Event
+	told  *told
 	err   error // why no more comes
+}
+
+// told is what came of an action.
+type told struct {
+	action action
+	text   string
+	err    error
 }
 
 func runPlain(ctx context.Context, s Session, sub *event.Subscription, o Options) error {
@@ -42,6 +51,12 @@ func runPlain(ctx context.Context, s Session, sub *event.Subscription, o Options
 		in.Cancel()
 		readers.Wait()
 	}()
+	p.beside = func(a action) {
+		readers.Go(func() {
+			text, err := p.do(ctx, a)
+			pass(ctx, all, heard{told: &told{a, text, err}})
+		})
+	}
 	readers.Go(func() { readLines(ctx, in, all) })
 	readers.Go(func() { readEvents(ctx, sub, all) })
 	return p.run(ctx, all)
@@ -77,22 +92,35 @@ func detached(err error) error {
 }
 
 func (p *plain) take(ctx context.Context, h heard) error {
-	if h.event != nil {
+	switch {
+	case h.event != nil:
 		p.see(*h.event)
 		return nil
+	case h.told != nil:
+		return p.tell(*h.told)
 	}
 	p.armed = false
 	a := parse(*h.line, p.open(), p.o.Views)
+	if lasts(a) {
+		p.say("%s\n", asked)
+		p.beside(a)
+		return nil
+	}
 	text, err := p.do(ctx, a)
+	return p.tell(told{a, text, err})
+}
+
+// tell says what came of an action; the error is that the user leaves.
+func (p *plain) tell(t told) error {
 	switch {
-	case errors.Is(err, errQuit), errors.Is(err, ErrDetached):
-		return err
-	case err != nil:
-		p.say("! %s\n", term.CleanLines(err.Error()))
-	case p.isView(a):
-		p.say("%s\n", text)
-	case text != "":
-		p.say("%s\n", term.CleanLines(text))
+	case errors.Is(t.err, errQuit), errors.Is(t.err, ErrDetached):
+		return t.err
+	case t.err != nil:
+		p.say("! %s\n", term.CleanLines(t.err.Error()))
+	case p.isView(t.action):
+		p.say("%s\n", t.text)
+	case t.text != "":
+		p.say("%s\n", term.CleanLines(t.text))
 	}
 	return nil
 }
