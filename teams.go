@@ -129,6 +129,9 @@ func (s *Session) join(ctx context.Context, in transcript.Membership, m TeamMemb
 			return nil, false, err
 		}
 	}
+	if why := teamfile.BadName(m.Name); why != "" {
+		return nil, false, fmt.Errorf("the member's name, %q, %s", m.Name, why)
+	}
 	t, err = s.agents.Hire(ctx, actors.Hire{
 		Team: in, Call: callOf(m), Color: m.Color, Budget: m.Budget,
 		Restart: transcript.Restart{Max: m.Restarts, Within: m.Within},

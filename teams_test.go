@@ -2,6 +2,7 @@ package swarm_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"
 )
@@ -153,3 +155,59 @@ func TestProblem19_AfterACompactionTheLeadKnowsItsTeam(t *testing.T) {
 }
 
 func lastText(r *model.Request) string { return string(r.Messages[len(r.Messages)-1].Raw()) }
+
+// TestProblem28_TheStateOfEachMemberIsTrue has members in every state that a
+// team can show at once, and looks at the team.
+func TestProblem28_TheStateOfEachMemberIsTrue(t *testing.T) {
+	begun := make(chan string, 3)
+	m := modeltest.Each(func(ctx context.Context, r *model.Request) (*model.Answer, error) {
+		switch r.Caller.Agent {
+		case "thinks":
+			begun <- "thinks"
+			<-ctx.Done()
+			return nil, model.Cancelled(ctx)
+		case "works":
+			return actorstest.Use(actorstest.Call("1", "Bash", map[string]any{"command": "sleep 60"})), nil
+		case "fails":
+			return nil, errors.New("no such model")
+		}
+		return actorstest.Say("done"), nil
+	})
+	s := sessionIn(t, t.TempDir(), m, swarm.Options{})
+	sub := s.Events()
+	defer sub.Close()
+	file := swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{
+		{Name: "waits"}, {Name: "thinks", Prompt: "p"}, {Name: "works", Prompt: "p"}, {Name: "fails", Prompt: "p"}, {Name: "stopped"}, {Name: "killed"},
+	}}
+	if _, err := s.TeamUp(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	left := map[string]bool{"works": true, "fails": true}
+	until(t, sub, "a command and a failure", func(e event.Event) bool {
+		switch e.Fact.(type) {
+		case event.CallStarted, event.TurnEnded:
+			delete(left, e.Agent.Name)
+		}
+		return len(left) == 0
+	})
+	if err := errors.Join(s.Stop(t.Context(), "stopped"), s.Kill(t.Context(), "killed")); err != nil {
+		t.Fatal(err)
+	}
+	team, err := s.Team(t.Context(), "crew")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"waits": "idle", "thinks": "thinking", "works": "in_tool Bash", "fails": "idle", "stopped": "stopped", "killed": "stopped",
+	}
+	for _, a := range team.Agents[1:] {
+		name := a.Life.Spec.Name
+		if got := a.State.Name + " " + a.State.Detail; !strings.HasPrefix(got, want[name]) {
+			t.Errorf("%s is %q, want %s", name, got, want[name])
+		}
+		if name == "fails" && !strings.Contains(a.State.Detail, "no such model") {
+			t.Errorf("why %s failed is not told: %+v", name, a.State)
+		}
+	}
+}
