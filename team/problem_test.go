@@ -240,6 +240,11 @@ func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 	if other := new(team.UnknownTeamError); !errors.As(send("others/ann"), &other) {
 		t.Errorf("another team: %+v", other)
 	}
+	for _, to := range []string{"uds:/tmp/other.sock", "bridge:other"} {
+		if other := new(team.AbroadError); !errors.As(send(to), &other) || other.To != to {
+			t.Errorf("another session: %v", other)
+		}
+	}
 	if err := send("team-lead"); !errors.Is(err, team.ErrSelf) {
 		t.Errorf("to itself: %v", err)
 	}

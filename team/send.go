@@ -84,6 +84,9 @@ func (r *Roster) wake(from, to *transcript.Transcript, l Letter) Posted {
 // address is Reach for what may have an incarnation behind it, as name@2: it must
 // be the present one.
 func (r *Roster) address(from transcript.Spec, name string) (*transcript.Transcript, error) {
+	if abroad(name) {
+		return nil, &AbroadError{To: name}
+	}
 	plain, life := incarnationOf(name)
 	t, err := r.Reach(from, plain)
 	if err != nil {

@@ -1,0 +1,60 @@
+package team_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// BenchmarkControl100Busy measures from Send until the request with a control
+// message is at the model, of agents in a tool among 100 of them. Limit: p99 1 s.
+func BenchmarkControl100Busy(b *testing.B) {
+	const agents = 100
+	l, heard := newLong(), make(chan time.Time, 1)
+	work := answers{actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") }}
+	var specs []transcript.Spec
+	for i := range agents {
+		name := fmt.Sprintf("m%02d", i)
+		specs = append(specs, member(name))
+		work[name] = func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			if step > 0 {
+				heard <- time.Now()
+			}
+			return actorstest.Use(actorstest.Call(fmt.Sprint("l", step), "Long", nil))
+		}
+	}
+	o := options()
+	o.Policy.MaxConcurrent = agents
+	o.Tools = []tool.Tool{l.tool()}
+	n := actorstest.New(b, b.TempDir(), actorstest.By(work), o)
+	n.Begin(b)
+	must(b, n.SpawnIdle(b.Context(), specs))
+	r := team.NewRoster(n.Coordinator)
+	for _, s := range specs {
+		_, err := r.Send(n.Lead, team.Letter{To: s.Name, Text: "begin"})
+		must(b, err)
+		<-l.began
+	}
+	var took []float64
+	for i := 0; b.Loop(); i++ {
+		begun := time.Now()
+		_, err := r.Send(n.Lead, team.Letter{To: specs[i%agents].Name, Text: "look up", Class: mailbox.ClassControl})
+		must(b, err)
+		took = append(took, (<-heard).Sub(begun).Seconds()*1000)
+		<-l.began
+	}
+	slices.Sort(took)
+	b.ReportMetric(took[len(took)/2], "p50-ms")
+	b.ReportMetric(took[len(took)*99/100], "p99-ms")
+	b.ReportMetric(took[len(took)*99/100]/1000, "x-1s-limit")
+}
