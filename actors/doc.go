@@ -4,7 +4,8 @@
 // Laws:
 //
 //   - A host never blocks. A turn runs in a goroutine of its own under the
-//     agent's scope; the actor listens all the while, so a stop is heard at once.
+//     agent's scope; the actor listens all the while, so a stop is heard at once
+//     (TestPromise4_AStopEndsThatAgentAndNoOther, TestAStopEndsAnAgentThatIsCompacting).
 //
 //   - No wake is lost. A wake carries no data: the host looks at its transcript,
 //     and after each turn it looks once more. Mail that was on its way to an agent
@@ -57,14 +58,22 @@
 //     TestAMessageIsNeverConsent, TestQuestionsSurviveACrash).
 //
 //   - Over the limit agents queue, in order, and none is refused for it. A parent
-//     that waits for a child holds no place, nor does who waits for a person.
+//     that waits for a child holds no place, nor does who waits for a person
+//     (TestOverTheLimitAgentsQueueAndNoneIsRefused, TestAParentThatWaitsForItsChildHoldsNoPlace,
+//     TestAPersonHasNoDeadlineOfTheWork).
 //
 //   - A budget is of a subtree. A request leaves when it fits into the accounts of
 //     its agent and of all above it, beside what others have in flight; who does
 //     not fit ends as over budget, and a spawn that could ask nothing is refused
 //     (TestAnAgentThatAlwaysSpawnsFiveOfItselfIsHeld,
 //     TestABudgetOfASubtreeEndsTheSubtreeOnly, TestASpawnWithoutBudgetIsATypedRefusal).
-//     Accounts are made of the transcripts (TestABudgetCountsWhatWasUsedBeforeARestart).
+//     Accounts are made of the transcripts: what an agent has used is what was billed
+//     for the answers it has; one that a crash has taken is not known of
+//     (TestABudgetCountsWhatWasUsedBeforeARestart, TestTheLedgerIsTheProvidersBill).
+//
+//   - Who is gone on with is as it was. A call that asks for another mode, model,
+//     directory or limit is refused, with what to leave out
+//     (TestACallGoesOnWithAnAgentAsItWas).
 //
 // The package imports the turn loop and knows no team; it is the only one that
 // uses the actor kernel.

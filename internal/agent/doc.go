@@ -7,19 +7,23 @@
 //
 //   - Recorded before acted on. An answer is on disk before one of its calls
 //     runs; a call with outside effects is on disk as started before it runs,
-//     and its result before the loop goes on.
+//     and its result before the loop goes on
+//     (TestAnAnswerThatEndedTheTurnIsNotAskedForAgainAfterACrash; package actors:
+//     TestPromise5_AKillAtEveryBoundaryOfTheJournalCountsEachCallOnce).
 //   - Mail enters at step boundaries. Whatever arrived while the model thought
-//     or a tool ran is part of the very next request, not of the next turn. Only
+//     or a tool ran is part of the very next request, not of the next turn
+//     (TestMailEntersAtTheNextStepBoundary, TestMailThatCameWithTheLastAnswerIsReadInTheSameTurn);
 //     mail of class mail waits for the next turn, if there can be one
 //     (TestMailWaitsForTheNextTurnUnlessThereIsNone).
 //   - A control message cuts a step, not the turn. The stream is dropped, cut
 //     calls get results that say so, and the message stands first in the request
 //     that follows at once (TestAControlMessageCutsTheStepNotTheTurn).
 //   - Results in call order. Parallel calls may end in any order; the model
-//     sees their results in the order of its calls, one for each.
+//     sees their results in the order of its calls, one for each
+//     (TestParallelCallsOverlapAndKeepTheirOrder).
 //   - Never run again in silence. A call that was started and has no result
 //     after a crash is told to the model as in doubt, unless it only reads or
-//     its effect is a record of its own.
+//     its effect is a record of its own (TestACallCutByACrashIsInDoubtAndNotRunAgain).
 //   - Asked before it leaves. A request that is not admitted is not sent, and
 //     the turn ends as over budget; a limit of steps counts the answers in the
 //     transcript, so that a crash gives no more of them
@@ -36,5 +40,6 @@
 //     an outline; a failure that may pass leaves the conversation as it is
 //     (TestASummaryThatCannotBeMadeDoesNotLoseTheAgent, TestAFailureThatMayPassLeavesTheConversation).
 //   - The cause decides. A turn cancelled with ErrShutdown is left open and
-//     goes on after a restart; any other cause closes it with a note.
+//     goes on after a restart; any other cause closes it with a note
+//     (TestShutdownLeavesTheTurnOpen, TestEveryOtherCauseClosesTheTurnWithANote).
 package agent

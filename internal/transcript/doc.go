@@ -6,11 +6,13 @@
 //
 //   - The journal is the truth. A Transcript is what its records say; a method
 //     that changes it appends a record first, and folding the records again
-//     gives the same Transcript.
+//     gives the same Transcript (TestFoldingTheRecordsAgainGivesTheSameTranscript).
 //   - Bytes are kept. A message is encoded once; the bytes that a model request
-//     carried are the bytes that every later request carries.
+//     carried are the bytes that every later request carries
+//     (TestBytesOfARequestAreABytePrefixOfEveryLaterOne).
 //   - One record, one fact. An arrival is message, cursor and mark in one
-//     record; a message is read in the record of the request that carries it.
+//     record; a message is read in the record of the request that carries it
+//     (TestArrivalIsRecordedOnceAndReadInTheRequestThatCarriesIt).
 //   - A compaction drops nothing from the record. It changes what the next
 //     request carries and never a byte of what a fork began with, and a kept
 //     message keeps its bytes (TestACompactionKeepsTheRecordAndTheTail,
@@ -18,7 +20,7 @@
 //   - Siblings share. Forks of one answer have one copy of their beginning, also
 //     when they come back to memory (TestForksThatComeBackShareTheMemoryOfTheirBeginning).
 //   - A call has one result. FinishCall takes the first result of a call and
-//     refuses a second.
+//     refuses a second (TestACallHasOneResult).
 //
 // A Transcript may be used from several goroutines: the turn goroutine writes
 // the conversation, the courier writes mail. The file under transcripts/ is
