@@ -48,6 +48,9 @@ type request struct {
 	Member *TeamMember `json:"member,omitempty"`
 
 	Outside *outsideRequest `json:"outside,omitempty"`
+
+	Names []string      `json:"names,omitempty"`
+	Grace time.Duration `json:"grace,omitempty"`
 }
 
 type reply struct {
@@ -68,6 +71,9 @@ type reply struct {
 	Teams []team.Team `json:"teams,omitempty"`
 
 	Outside *outsideReply `json:"outside,omitempty"`
+
+	Ended []Ended     `json:"ended,omitempty"`
+	Gone  []Departure `json:"gone,omitempty"`
 }
 
 func apiSubject(session, verb string) string { return "sw." + session + ".api." + verb }
@@ -138,6 +144,20 @@ func (d *door) do(verb string, in request) (reply, error) {
 		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
 		defer cancel()
 		return reply{}, d.s.Kill(ctx, in.Name)
+	case "stoptree", "killtree":
+		ctx, cancel := context.WithTimeout(d.s.scope, treeWithin)
+		defer cancel()
+		end := d.s.StopTree
+		if verb == "killtree" {
+			end = d.s.KillTree
+		}
+		ended, err := end(ctx, in.Name)
+		return reply{Ended: ended}, err
+	case "down":
+		ctx, cancel := context.WithTimeout(d.s.scope, in.Grace+treeWithin)
+		defer cancel()
+		gone, err := d.s.Down(ctx, in.Names, in.Grace)
+		return reply{Gone: gone}, err
 	case "bg":
 		return reply{}, d.s.Background(in.Name)
 	case "compact":
@@ -191,7 +211,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 		defer cancel()
 		return d.doTeam(ctx, name, in)
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are hello, send, say, ps, tasks, interrupt, stop, kill, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, task, ask, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are hello, send, say, ps, tasks, interrupt, stop, kill, stoptree, killtree, down, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, task, ask, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
 }
 
 func (d *door) interrupt(name string) (bool, error) {
@@ -357,6 +377,29 @@ func (r *Remote) Stop(ctx context.Context, name string) error {
 func (r *Remote) Kill(ctx context.Context, name string) error {
 	_, err := r.ask(ctx, "kill", request{Name: name})
 	return err
+}
+
+// treeWithin is how long the end of a tree may take.
+const treeWithin = 10 * time.Second
+
+// StopTree ends an agent of the session and all that work for it. See
+// Session.StopTree.
+func (r *Remote) StopTree(ctx context.Context, name string) ([]Ended, error) {
+	out, err := r.ask(ctx, "stoptree", request{Name: name})
+	return out.Ended, err
+}
+
+// KillTree ends an agent of the session and all that work for it, for good.
+func (r *Remote) KillTree(ctx context.Context, name string) ([]Ended, error) {
+	out, err := r.ask(ctx, "killtree", request{Name: name})
+	return out.Ended, err
+}
+
+// Down shuts agents of the session down, without names all but the lead. See
+// Session.Down.
+func (r *Remote) Down(ctx context.Context, names []string, grace time.Duration) ([]Departure, error) {
+	out, err := r.ask(ctx, "down", request{Names: names, Grace: grace})
+	return out.Gone, err
 }
 
 // Background lets a foreground agent of the session go on in the background.

@@ -8,8 +8,10 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // Result is what a run of the lead came to.
@@ -162,7 +164,11 @@ func (s *Session) amend(lead *transcript.Transcript) error {
 	if s.amended {
 		return nil
 	}
-	err := lead.Amend(first(s.opts.Model, lead.Spec().Model), s.opts.Mode, s.opts.MaxTurns)
+	mode := s.opts.Mode
+	if life := lead.Life(); mode == string(permission.Plan) && life.Plan.Phase == protocol.PlanApproved {
+		mode = life.Spec.Mode // the plan for which the session was begun is approved
+	}
+	err := lead.Amend(first(s.opts.Model, lead.Spec().Model), mode, s.opts.MaxTurns)
 	s.amended = err == nil
 	return err
 }

@@ -196,7 +196,7 @@ func (s *Session) start(ctx context.Context) error {
 	o := actors.Options{
 		Store: s.store, Policy: s.policy(), Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
-		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Logger: s.opts.Logger,
+		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Gone: s.gone, Logger: s.opts.Logger,
 		Budget: s.opts.Budget, Prices: s.prices,
 	}
 	s.settleNodes(&o)

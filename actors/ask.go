@@ -18,6 +18,7 @@ import (
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team/protocol"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -31,7 +32,7 @@ func (c *Coordinator) Questions() []event.Question { return c.desk.List() }
 // disk; the errors are those of ask.Desk.
 func (c *Coordinator) Answer(id string, a ask.Answer) error {
 	err := c.desk.Answer(id, byUser, a)
-	if errors.Is(err, transcript.ErrDecided) {
+	if errors.Is(err, transcript.ErrDecided) || errors.Is(err, protocol.ErrLate) {
 		return &ask.SettledError{ID: id, State: ask.Answered}
 	}
 	return err
@@ -42,14 +43,14 @@ func (c *Coordinator) Answer(id string, a ask.Answer) error {
 // would be asked, and a denial for what would be allowed.
 func (h *host) permit(ctx context.Context, spec tool.Spec, c model.Call) (agent.Verdict, error) {
 	for {
-		d := h.judge(spec, c)
+		d := h.gate(h.judge(spec, c))
 		consent, err := h.t.Consent(c.ID)
 		switch {
 		case err != nil:
 			return agent.Verdict{}, err
 		case d.Behavior == permission.Deny:
 			return agent.Verdict{Decision: d}, nil
-		case spec.Name == questionToolName: // it asks by itself
+		case spec.Name == questionToolName, spec.Name == exitPlanName: // they ask by themselves
 			d.Behavior = permission.Allow
 			return agent.Verdict{Decision: d}, nil
 		case consent.Decided():
@@ -69,7 +70,7 @@ func (h *host) permit(ctx context.Context, spec tool.Spec, c model.Call) (agent.
 
 // judge decides about a call by mode and rules.
 func (h *host) judge(spec tool.Spec, c model.Call) permission.Decision {
-	return permission.Decide(h.c.opts.Permission(h.t.Spec()), h.permissionRequest(spec, c))
+	return permission.Decide(h.policy(), h.permissionRequest(spec, c))
 }
 
 func (h *host) permissionRequest(spec tool.Spec, c model.Call) permission.Request {
@@ -117,7 +118,7 @@ func (h *host) askPermission(ctx context.Context, spec tool.Spec, c model.Call, 
 	}
 	if h.c.opts.Grant != nil {
 		r.Grant = h.c.opts.Grant
-		q.Rules = permission.Suggest(h.c.opts.Permission(h.t.Spec()), h.permissionRequest(spec, c))
+		q.Rules = permission.Suggest(h.policy(), h.permissionRequest(spec, c))
 	}
 	return h.ask(ctx, waitsForPermission, q, r, c)
 }

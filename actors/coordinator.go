@@ -77,6 +77,9 @@ type Options struct {
 	Spill func(a mailbox.AgentID, id, text string) (path string, err error)
 	// Receipt sends a receipt to the sender of a message; may be nil.
 	Receipt func(mailbox.Receipt)
+	// Gone takes from an agent that was shut down what others can have now; may be
+	// nil. It may be called again for the same agent.
+	Gone func(ctx context.Context, id mailbox.AgentID) error
 	// Restart says how often an agent's host is restarted after a panic before
 	// it is parked; nil is three times in a minute.
 	Restart *kernel.RestartPolicy
@@ -133,6 +136,7 @@ type Coordinator struct {
 	staff   map[mailbox.AgentID]map[mailbox.AgentID]struct{} // by whom they work or worked for; guarded by mu
 	born    map[mailbox.AgentID]defs.Definition              // of agents before their first turn; guarded by mu
 	made    int                                              // agents so far; guarded by mu
+	leaving map[mailbox.AgentID]struct{}                     // whose shutdown is seen to; guarded by mu
 	closed  bool                                             // guarded by mu
 	changed chan struct{}                                    // closed and replaced when an agent may have gone quiet; guarded by mu
 }
@@ -149,6 +153,7 @@ func New(o Options) *Coordinator {
 		calls:   map[callKey]mailbox.AgentID{},
 		staff:   map[mailbox.AgentID]map[mailbox.AgentID]struct{}{},
 		born:    map[mailbox.AgentID]defs.Definition{},
+		leaving: map[mailbox.AgentID]struct{}{},
 		changed: make(chan struct{}),
 	}
 	all := o.Store.All()
@@ -176,11 +181,13 @@ func (c *Coordinator) Start(ctx context.Context) error {
 	for _, t := range c.opts.Store.All() {
 		errs = append(errs, c.revive(t))
 	}
+	c.expireShutdowns()
 	// Only now that every agent can be found may one of them look for another.
 	c.live.Store(true)
 	for _, h := range c.all() {
 		h.ref.Tell(look{})
 	}
+	c.resumeProtocols()
 	if keep := c.opts.Policy.residency(); keep > 0 {
 		c.work(func() { c.sweep(keep) })
 	}

@@ -124,7 +124,7 @@ func (h *host) Receive(c *kernel.Context, msg any) {
 		h.self = c.Self()
 		h.look()
 	case look:
-		if cause := h.orphaned(); cause != nil && h.stopped == nil {
+		if cause := h.toEnd(); cause != nil && h.stopped == nil {
 			h.cancel(cancel{cause: cause, final: true})
 			return
 		}

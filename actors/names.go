@@ -66,7 +66,7 @@ func (c *Coordinator) index(l transcript.Life) {
 	defer c.mu.Unlock()
 	c.indexLocked(l.Spec)
 	c.employLocked(l.Woken, l.Spec.ID)
-	if l.Closed && l.Reason == agent.ErrKilled.Error() && len(l.Spec.Teams) == 0 && l.Spec.Teams != nil {
+	if l.Shutdown.Leaving() || l.Closed && l.Reason == agent.ErrKilled.Error() && len(l.Spec.Teams) == 0 && l.Spec.Teams != nil {
 		c.releaseLocked(l.Spec)
 	}
 }
@@ -153,15 +153,15 @@ func (c *Coordinator) Find(name string) (*transcript.Transcript, bool) {
 }
 
 // Named returns the agents that have a name or id: those of the session's team
-// first; one that has ended for good only if nobody else has the name.
+// first; the last that has ended for good only if nobody else has the name.
 func (c *Coordinator) Named(name string) []*transcript.Transcript {
 	c.mu.Lock()
 	list := slices.Clone(c.names[strings.ToLower(strings.TrimPrefix(name, "@"))])
 	c.mu.Unlock()
 	if has := slices.DeleteFunc(slices.Clone(list), func(x bearer) bool { return x.free }); len(has) > 0 {
 		list = has
-	} else {
-		slices.Reverse(list) // the newest had it last
+	} else if len(list) > 1 {
+		list = list[len(list)-1:] // who had it last
 	}
 	own := c.opts.Policy.team()
 	slices.SortStableFunc(list, func(a, b bearer) int { return rank(a, own) - rank(b, own) })

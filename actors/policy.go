@@ -169,6 +169,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	})
 	if plan.Spec.Role == transcript.Teammate {
 		plan.joinTeam(tools)
+		plan.planFirst()
 		p.planPlace(&plan)
 	}
 	p.limits(&plan)
@@ -401,6 +402,16 @@ func planMode(plan *Plan, c SpawnCall, parent transcript.Spec) {
 	if plan.Definition.PermissionMode == "" && c.Mode == "" {
 		plan.because("mode %s: the parent's", parent.Mode)
 	}
+}
+
+// planFirst makes a teammate plan that may do nothing but read: it shows its plan
+// to the lead and has the lead's mode when that is approved.
+func (p *Plan) planFirst() {
+	if !planning(p.Spec.Mode) {
+		return
+	}
+	p.Spec.PlanRequired = true
+	p.because("plans first: its mode is %s; it shows its plan to the lead with %s", p.Spec.Mode, exitPlanName)
 }
 
 // first returns the first value that is not zero.

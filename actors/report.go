@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // maxReport is the most of a result that travels in a message, in bytes; the
@@ -152,6 +153,9 @@ func staleBy(l transcript.Life) string {
 // tells says whether the end of a teammate's turn is news for the lead of its
 // team: it worked for a lead of its or the user, or it could not go on.
 func (h *host) tells(l transcript.Life) bool {
+	if l.Shutdown.Phase == protocol.ShutdownEnding || l.Plan.Phase == protocol.PlanPending && l.Outcome == transcript.Completed {
+		return false // who asked is told, and who decides has the plan
+	}
 	return h.asked.Load() || l.Turns == 1 || l.Outcome != transcript.Completed
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // The names of states. Those after idle are of agents that do not run; an agent
@@ -34,7 +35,7 @@ const (
 // What an agent can wait for.
 const (
 	waitsForPermission = "permission" // of a person, for a call
-	waitsForApproval   = "approval"   // the answer of a person to its own question
+	waitsForApproval   = "approval"   // an answer to its own question, or a decision about its plan
 	waitsForChild      = "child"
 	waitsForBudget     = "budget" // requests of others in flight hold what is left
 	waitsForMail       = "mail"   // it rests, and agents that it started in the background are at work
@@ -134,6 +135,8 @@ func resting(l transcript.Life) State {
 		s.Name = stateParked
 	case l.Spec.Role == transcript.Outside:
 		s.Name, s.Detail = stateOutside, ""
+	case l.Plan.Phase == protocol.PlanPending:
+		s.Name, s.Detail = stateWaiting, waitsForApproval
 	}
 	for _, said := range []string{agent.ErrStopped.Error() + " ", agent.ErrTimedOut.Error() + ": ", agent.ErrGivenUp.Error() + ": "} {
 		s.Detail = strings.TrimPrefix(s.Detail, said) // the state says so

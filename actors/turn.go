@@ -63,6 +63,7 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *agent.Turn {
 		Record:   h.c.opts.Store.TranscriptPath(h.t.ID()),
 		Demand:   h.wishes.take,
 		Object:   h.c.opts.Store.BodyPath,
+		Pause:    h.pause,
 	}
 	if spill := h.c.opts.Spill; spill != nil {
 		t.Spill = func(id, text string) (string, error) { return spill(h.t.ID(), id, text) }
@@ -163,8 +164,12 @@ func (h *host) choose(k *kit) error {
 
 // tools returns what the agent was resolved to have, in a fixed order.
 func (h *host) tools(spec transcript.Spec, box Toolbox) *tool.Set {
-	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}, &outputTool{h}, &questionTool{h}})
-	return tool.NewSet(all...).Only(spec.Tools)
+	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}, &outputTool{h}, &questionTool{h}, &enterPlan{h}, &exitPlan{h}})
+	names := spec.Tools
+	if spec.PlanRequired { // it has no other way to go to work
+		names = append(slices.Clip(names), exitPlanName)
+	}
+	return tool.NewSet(all...).Only(names)
 }
 
 // putAway ends what the agent's tools left running.
@@ -193,7 +198,7 @@ func (h *host) setup(spec transcript.Spec, set *tool.Set) (system, tools []json.
 
 // ToolNames returns the names of every tool an agent of this session can have.
 func (c *Coordinator) ToolNames() []string {
-	return append(append([]string(nil), c.opts.ToolNames...), "Agent", "TaskStop", outputToolName, questionToolName)
+	return append(append([]string(nil), c.opts.ToolNames...), "Agent", "TaskStop", outputToolName, questionToolName, enterPlanName, exitPlanName)
 }
 
 // emit tells observers what the turn does and follows the agent's state.
@@ -214,7 +219,7 @@ func (h *host) waitsForOthers(f event.Fact) bool {
 	}
 	unit, _ := h.kit.tools.Lookup(began.Call.Name)
 	switch unit.(type) {
-	case *agentTool, *questionTool:
+	case *agentTool, *questionTool, *exitPlan:
 		return true
 	}
 	return false

@@ -35,7 +35,7 @@ func (c *Coordinator) revive(t *transcript.Transcript) error {
 // because it was done does not miss what was on its way then; one that was
 // stopped stays so until it is written to again.
 func willRead(l transcript.Life) bool {
-	if !l.Spec.Role.Runs() {
+	if !l.Spec.Role.Runs() || l.Shutdown.Leaving() {
 		return false
 	}
 	return !l.Closed || l.Outcome == transcript.Completed && !l.Spec.OneShot
@@ -91,6 +91,8 @@ func (c *Coordinator) wake(t *transcript.Transcript, r transcript.Role, w transc
 	life := t.Life()
 	name := DisplayName(life.Spec)
 	switch {
+	case life.Shutdown.Leaving():
+		return &FinalError{Name: name, Reason: agent.ShutDownBy(c.nameOf(life.Shutdown.By)).Error()}
 	case !life.Closed:
 		return nil
 	case !life.Spec.Role.Runs():

@@ -8,6 +8,7 @@ import (
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // worksFor returns the agent that another works for: who woke it, or its parent.
@@ -117,6 +118,14 @@ func isResting(l transcript.Life) bool {
 // endsByItself reports whether an agent ends when its work is done.
 func endsByItself(r transcript.Role) bool {
 	return r == transcript.Foreground || r == transcript.Background
+}
+
+// toEnd returns why an agent is to stop that does not know it yet, or nil.
+func (h *host) toEnd() error {
+	if s := h.t.Life().Shutdown; s.Phase == protocol.ShutdownEnding {
+		return agent.ShutDownBy(h.c.nameOf(s.By))
+	}
+	return h.orphaned()
 }
 
 // orphaned returns why an agent is to stop whose link ties it to one that has

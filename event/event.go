@@ -158,6 +158,20 @@ type (
 		Usage   model.Usage   `json:"usage"`
 		Took    time.Duration `json:"took"`
 	}
+	// ShutdownMoved: a member was asked to end, objects, ends or has ended.
+	ShutdownMoved struct {
+		ID     string          `json:"request_id"`
+		Phase  string          `json:"phase"` // asked, objected, ending, gone
+		By     mailbox.AgentID `json:"by"`
+		Reason string          `json:"reason,omitempty"` // of the phase
+	}
+	// PlanMoved: an agent plans, shows its plan, or hears the decision about it.
+	PlanMoved struct {
+		ID       string          `json:"request_id,omitempty"`
+		Phase    string          `json:"phase"` // drafting (also after a rejection), pending, approved
+		By       mailbox.AgentID `json:"by,omitempty"`
+		Feedback string          `json:"feedback,omitempty"`
+	}
 	// Audit: somebody tried what it may not; nothing was changed.
 	Audit struct {
 		By      string `json:"by,omitempty"`      // a member outside; empty is one whom nobody knows
@@ -194,6 +208,8 @@ func (Compacted) fact() string       { return "compacted" }
 func (Progress) fact() string        { return "progress" }
 func (Preempted) fact() string       { return "preempted" }
 func (TurnEnded) fact() string       { return "turn_ended" }
+func (ShutdownMoved) fact() string   { return "shutdown_moved" }
+func (PlanMoved) fact() string       { return "plan_moved" }
 func (Audit) fact() string           { return "audit" }
 func (Prompted) fact() string        { return "prompted" }
 func (Warning) fact() string         { return "warning" }

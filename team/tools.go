@@ -36,9 +36,11 @@ type sendTool struct {
 
 const sendSchema = `{"type":"object","properties":{` +
 	`"to":{"type":"string","description":"A teammate's name, team/name for a member of another team, an agent id, team-lead, or * for everyone else"},` +
-	`"message":{"description":"The text. The receiver does not see your conversation. Or a protocol message: ` +
-	`{type: shutdown_request, reason}, {type: shutdown_response, request_id, approve, reason}, {type: plan_approval_response, request_id, approve, feedback}",` +
-	`"anyOf":[{"type":"string"},{"type":"object"}]},` +
+	`"message":{"description":"The text; the receiver does not see your conversation. Or an object: {type: shutdown_request, reason} asks an agent of yours to end, ` +
+	`{type: shutdown_response, request_id, approve, reason} answers that, {type: plan_approval_response, request_id, approve, feedback} decides about a plan that was shown to you",` +
+	`"anyOf":[{"type":"string"},{"type":"object","properties":{` +
+	`"type":{"type":"string","enum":["shutdown_request","shutdown_response","plan_approval_response"]},` +
+	`"request_id":{"type":"string"},"approve":{"type":"boolean"},"reason":{"type":"string"},"feedback":{"type":"string"},"permission_mode":{"type":"string"}},"required":["type"]}]},` +
 	`"summary":{"type":"string","description":"Five to ten words for a one-line preview"},` +
 	`"class":{"type":"string","enum":["steer","mail","control"],"description":"When it is read: steer (default) at the next step, mail when the receiver's turn has ended, ` +
 	`control at once, cutting what it does (only to agents that you started)"},` +
@@ -101,7 +103,11 @@ func (s *sendTool) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Errorf("not sent: %v", err), nil
 	}
 	// Some providers use the ids of calls again in later answers.
-	posted, err := s.send(in, strconv.Itoa(s.self.Transcript.Life().Steps)+" "+c.ID)
+	key := strconv.Itoa(s.self.Transcript.Life().Steps) + " " + c.ID
+	if in.structured() {
+		return s.step(in, key), nil
+	}
+	posted, err := s.send(in, key)
 	if err != nil {
 		var full *mailbox.FullError
 		if errors.As(err, &full) {
@@ -115,18 +121,6 @@ func (s *sendTool) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 // send does not wait for the disk: the request that tells the model of the
 // result is recorded after the message, and leaves only once that is on disk.
 func (s *sendTool) send(in sendInput, call string) ([]Posted, error) {
-	if in.structured() {
-		m, err := protocol(in.Message, string(letterID(s.self.Spec.ID, "", call)))
-		if err != nil {
-			return nil, err
-		}
-		to, err := s.roster.address(s.self.Transcript.Spec(), in.To)
-		if err != nil {
-			return nil, err
-		}
-		p, err := s.roster.Protocol(s.self.Transcript, to, m)
-		return []Posted{p}, err
-	}
 	text, err := in.text()
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ var decoders = decodersOf(
 	decoder[event.Denied], decoder[event.MailSent], decoder[event.MailArrived], decoder[event.MailSettled],
 	decoder[event.TurnEnded], decoder[event.Progress], decoder[event.Warning], decoder[event.Asked], decoder[event.QuestionSettled],
 	decoder[event.Compacting], decoder[event.Compacted], decoder[event.Prompted], decoder[event.Preempted],
+	decoder[event.ShutdownMoved], decoder[event.PlanMoved], decoder[event.Audit],
 )
 
 type decodeFunc func(raw []byte) (event.Fact, error)

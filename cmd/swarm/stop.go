@@ -16,6 +16,8 @@ type verb struct {
 	do               func(*swarm.Remote, context.Context, string) error
 	done             string // said of the agent afterwards
 	ends             bool   // what becomes of those at work for the agent is said too
+	// tree does it to the agent and all that work for it; nil: it cannot.
+	tree func(*swarm.Remote, context.Context, string) ([]swarm.Ended, error)
 }
 
 func newStop(a *app) *cobra.Command {
@@ -23,8 +25,9 @@ func newStop(a *app) *cobra.Command {
 		use: "stop", short: "Stop an agent of a running session",
 		long: `Stop ends what an agent does at once, with the command it may be running; the
 others go on. When it returns nothing of the agent runs any more. A message
-wakes the agent again, with all that it knew.`,
-		do: (*swarm.Remote).Stop, done: "has stopped", ends: true,
+wakes the agent again, with all that it knew. With --tree all that work for the
+agent are stopped too, and what became of each is listed.`,
+		do: (*swarm.Remote).Stop, done: "has stopped", ends: true, tree: (*swarm.Remote).StopTree,
 	})
 }
 
@@ -49,8 +52,8 @@ func newKill(a *app) *cobra.Command {
 	return a.verb(verb{
 		use: "kill", short: "End an agent of a running session for good",
 		long: `Kill ends an agent like stop does, and nothing wakes it again. Its transcript
-and its result stay.`,
-		do: (*swarm.Remote).Kill, done: "has ended", ends: true,
+and its result stay. With --tree all that work for it are killed too.`,
+		do: (*swarm.Remote).Kill, done: "has ended", ends: true, tree: (*swarm.Remote).KillTree,
 	})
 }
 
@@ -77,6 +80,7 @@ do so by themselves when the context window fills. The record keeps the whole
 
 func (a *app) verb(v verb) *cobra.Command {
 	var dir, session string
+	var tree bool
 	c := &cobra.Command{
 		Use: v.use + " NAME", Short: v.short, Long: v.long,
 		ValidArgsFunction: a.completeAgent,
@@ -93,6 +97,9 @@ func (a *app) verb(v verb) *cobra.Command {
 				return err
 			}
 			defer r.Close()
+			if tree {
+				return a.endTree(r, c.Context(), v, args[0])
+			}
 			left := ""
 			if v.ends {
 				if left, err = leftBehind(c.Context(), r, args[0]); err != nil {
@@ -105,9 +112,30 @@ func (a *app) verb(v verb) *cobra.Command {
 			return fprint(a.out, fmt.Sprintf("%s %s\n%s", clean(args[0]), v.done, left))
 		},
 	}
+	if v.tree != nil {
+		c.Flags().BoolVar(&tree, "tree", false, "also all that work for the agent")
+	}
 	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs)")
 	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 	return c
+}
+
+// endTree does a verb to an agent and all that work for it, and lists them.
+func (a *app) endTree(r *swarm.Remote, ctx context.Context, v verb, name string) error {
+	ended, err := v.tree(r, ctx, name)
+	if len(ended) > 0 {
+		head := fmt.Sprintf("%s %s, %d agents in all\n", clean(name), v.done, len(ended))
+		if err != nil {
+			head = fmt.Sprintf("%s: %d agents in all\n", clean(name), len(ended))
+		}
+		if printed := fprint(a.out, head); printed != nil {
+			return printed
+		}
+		if printed := printEnded(a.out, ended); printed != nil {
+			return printed
+		}
+	}
+	return err
 }
 
 // leftBehind says what the end of an agent means for those at work for it, a line

@@ -119,7 +119,7 @@ func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallSta
 	}
 	t.Emit(event.CallStarted{Call: c.Call})
 	begun := time.Now()
-	result, err := run(ctx, unit, c.Call)
+	result, err := runInTime(ctx, unit, c.Call)
 	switch {
 	case err != nil:
 		return err
@@ -157,6 +157,41 @@ func (t *Turn) finish(c model.Call, r tool.Result, spec tool.Spec, took time.Dur
 	}
 	t.Emit(event.CallFinished{Call: c, Text: result.Text, IsError: r.IsError, Detail: r.Detail, Took: took})
 	return nil
+}
+
+// patience is how long a call may take to end after its context has. It is more
+// than the second that a tool has.
+const patience = 1500 * time.Millisecond
+
+// runInTime is run that waits no longer than that for a tool that does not obey
+// its context: what it does later, nobody hears. The runtime's own tools are
+// waited for, as they wait for agents that obey.
+func runInTime(ctx context.Context, unit tool.Tool, c model.Call) (tool.Result, error) {
+	if unit.Spec().Recorded {
+		return run(ctx, unit, c)
+	}
+	type outcome struct {
+		result tool.Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		r, err := run(ctx, unit, c)
+		done <- outcome{r, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	last := time.NewTimer(patience)
+	defer last.Stop()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-last.C:
+		return tool.Errorf("the tool %s did not stop when it was told to and was left alone: what it was doing may still happen", c.Name), nil
+	}
 }
 
 // run calls the tool and turns a panic of its code into a result, so that one

@@ -25,6 +25,14 @@ var (
 // StoppedBy is ErrStopped with who did it.
 func StoppedBy(name string) error { return fmt.Errorf("%w by %s", ErrStopped, name) }
 
+// ShutDownBy is why a member ends that was asked to: ErrStopped, and for good.
+func ShutDownBy(name string) error { return shutDown(name) }
+
+type shutDown string
+
+func (s shutDown) Error() string        { return "shut down by " + string(s) }
+func (s shutDown) Is(target error) bool { return target == ErrStopped }
+
 // StoppedWith is why a child ends whose parent's turn was cut: with what the
 // user did, or else stopped by its parent, whose trouble is not its own.
 func StoppedWith(parent string, cause error) error {

@@ -37,7 +37,7 @@ func Frame(mail []mailbox.Envelope) []model.Block {
 
 func frameOne(e mailbox.Envelope) string {
 	if e.From.Agent == User {
-		return "<user-message>\n" + Escape(e.Body) + "\n</user-message>"
+		return "<user-message>\n" + Escape(bodyOf(e)) + "\n</user-message>"
 	}
 	if e.Kind == mailbox.KindAgentReport {
 		return fmt.Sprintf("<task-notification>\n<task-id>%s</task-id>\n<summary>%s</summary>\n"+

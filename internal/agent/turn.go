@@ -80,6 +80,9 @@ type Turn struct {
 	// Object says where the agent can read the whole body of a message that names
 	// it; may be nil.
 	Object func(mailbox.Ref) string
+	// Pause is asked after the calls of an answer and says why the turn is to end
+	// with them, "" if it goes on. May be nil.
+	Pause func() string
 	// Demand takes the wish that the conversation be compacted now, if somebody
 	// has one, and returns who is to be told of the outcome; may be nil.
 	Demand func() func(error)
@@ -200,6 +203,9 @@ func (t *Turn) advance(ctx context.Context, end *End) (done bool, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
+	if t.paused(end) {
+		return true, nil
+	}
 	if t.MaxSteps > 0 && end.Steps >= t.MaxSteps {
 		end.Outcome = transcript.MaxTurns
 		end.Reason = fmt.Sprintf("its limit of turns (%d) is reached; the work may be partial", t.MaxSteps)
@@ -220,6 +226,17 @@ func (t *Turn) advance(ctx context.Context, end *End) (done bool, err error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+func (t *Turn) paused(end *End) bool {
+	if t.Pause == nil {
+		return false
+	}
+	why := t.Pause()
+	if why != "" {
+		end.Outcome, end.Reason = transcript.Completed, why
+	}
+	return why != ""
 }
 
 // conclude says how a turn ended with an answer that calls no tool.

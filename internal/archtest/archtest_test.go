@@ -36,8 +36,9 @@ var may = map[string][]string{
 	"internal/budget":          {"internal/price"},
 	"internal/defedit":         {"defs"},
 	"internal/price":           {"model"},
-	"internal/transcript":      {"internal/budget", "internal/journal", "internal/object", "internal/price", "mailbox", "model"},
+	"internal/transcript":      {"internal/budget", "internal/journal", "internal/object", "internal/price", "mailbox", "model", "team/protocol"},
 	"internal/object":          {"mailbox"},
+	"team/protocol":            {"mailbox"},
 	"mailbox/message":          {"mailbox"},
 	"mailbox/schema":           {"mailbox"},
 	"mailbox/natsbox":          {"internal/journal", "internal/natsd", "mailbox"},
@@ -65,11 +66,11 @@ var may = map[string][]string{
 	"actors": {
 		"actors/kernel", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/permission", "internal/price",
 		"internal/transcript",
-		"mailbox", "model", "tool",
+		"mailbox", "mailbox/message", "model", "team/protocol", "tool",
 	},
 
 	// 4: how they work together
-	"team": {"actors", "internal/transcript", "mailbox", "mailbox/message", "team/board", "tool"},
+	"team": {"actors", "internal/transcript", "mailbox", "mailbox/message", "team/board", "team/protocol", "tool"},
 
 	"team/board":         {"mailbox"},
 	"team/board/kvboard": {"team/board"},
@@ -78,7 +79,7 @@ var may = map[string][]string{
 	"": {
 		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/childenv", "internal/executor", "internal/hook", "internal/journal", "internal/natsd", "internal/object", "internal/permission",
 		"internal/price", "internal/prompt", "internal/teamfile", "internal/transcript", "internal/worktree", "mailbox", "mailbox/message", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
-		"team", "team/board", "team/board/kvboard", "tool", "tool/builtin",
+		"team", "team/board", "team/board/kvboard", "team/protocol", "tool", "tool/builtin",
 	},
 
 	// 6: programs

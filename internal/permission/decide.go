@@ -183,7 +183,7 @@ func (c *call) harmless() (Decision, bool) {
 func (c *call) coordinates() bool {
 	switch c.tool {
 	case "Agent", "SendMessage", "ListAgents", "TaskStop", "TaskOutput", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate",
-		"TodoWrite", "ToolSearch", "EnterPlanMode", "SubagentHandback":
+		"TodoWrite", "ToolSearch", "EnterPlanMode", "ExitPlanMode", "SubagentHandback":
 		return true
 	}
 	return false

@@ -166,6 +166,11 @@ func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 		n.Type, n.Subtype, n.Time, n.Message = "user", "tool_result", m.Time, userOf(raw)
 	case *consentMeta:
 		n.Type, n.Subtype, n.Time = "system", "consent", m.Time
+	case *protocolMeta:
+		n.Type, n.Subtype, n.Time = "system", "protocol", m.Time
+		if len(raw) > 0 {
+			n.Message = userOf(raw)
+		}
 	case *endMeta:
 		n.Type, n.Subtype, n.Time = "system", "turn_end", m.Time
 	case *closedMeta:

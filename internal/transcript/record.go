@@ -38,6 +38,7 @@ const (
 	kindRead      byte = 20 // readMeta
 	kindObserved  byte = 21 // observedMeta
 	kindLaunched  byte = 22 // launchedMeta
+	kindProtocol  byte = 23 // protocolMeta + a content block, if the agent is told
 )
 
 type wokeMeta struct {

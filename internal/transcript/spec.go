@@ -8,6 +8,7 @@ import (
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // Spec is what an agent is, fixed when it is born.
@@ -42,6 +43,8 @@ type Spec struct {
 	// concerned: a Place. Its transcript there is the truth; the one here is a
 	// shadow, which follows what that process reports. Empty is here.
 	Where Place `json:"where,omitempty"`
+	// PlanRequired agents change nothing before a plan of theirs is approved.
+	PlanRequired bool `json:"plan_required,omitempty"`
 }
 
 // Membership is an agent's place in a team. What a team is follows from the
@@ -135,6 +138,10 @@ type Life struct {
 	Active      time.Time     `json:"active"`           // of the newest record
 	Woken       Waking        `json:"woken,omitzero"`   // how it was last woken after its end
 	Launch      uint32        `json:"launch,omitempty"` // of a shadow: starts of the agent's process so far
+
+	Shutdown protocol.Shutdown `json:"shutdown,omitzero"`
+	Plan     protocol.Plan     `json:"plan,omitzero"`
+	Told     bool              `json:"told,omitempty"` // of one of the two, in no request yet
 }
 
 // Waking says how an agent that had ended came to work again.

@@ -39,6 +39,13 @@ func (k *talk) apply(kind byte, data []byte) error {
 			k.final, k.pending = nil, append(k.pending, slices.Clone(raw))
 			return nil
 		})
+	case kindProtocol:
+		return folded(data, func(_ protocolMeta, raw []byte) error {
+			if len(raw) > 0 {
+				k.final, k.pending = nil, append(k.pending, slices.Clone(raw))
+			}
+			return nil
+		})
 	case kindRequest:
 		return folded(data, func(m requestMeta, raw []byte) error { return k.fold(m.Short, slices.Clone(raw)) })
 	case kindCompacted:

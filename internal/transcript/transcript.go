@@ -12,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // ErrClosed is what a transcript answers to a new prompt or request once its
@@ -56,11 +57,12 @@ func (t *Transcript) Address() mailbox.Address {
 }
 
 // HasWork reports whether the agent has a turn to begin or to go on with: a
-// turn is open, or mail is unread that is worth one.
+// turn is open, mail is unread that is worth one, or a protocol has a
+// word for it.
 func (t *Transcript) HasWork() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.life.Closed && (t.life.TurnOpen || slices.ContainsFunc(t.ledger.Unread(), mailbox.Envelope.Wakes))
+	return !t.life.Closed && (t.life.TurnOpen || t.life.Told || slices.ContainsFunc(t.ledger.Unread(), mailbox.Envelope.Wakes))
 }
 
 // Unread returns the messages that no request has carried yet.
@@ -96,6 +98,9 @@ func (l *Life) apply(kind byte, meta any) {
 	switch m := meta.(type) {
 	case *Spec:
 		l.Spec, l.Active = *m, m.Born
+		if m.PlanRequired {
+			l.Plan.Phase = protocol.PlanDrafting
+		}
 	case *wokeMeta:
 		l.Incarnation, l.Active = m.Incarnation, m.Time
 	case *promptMeta:
@@ -105,6 +110,7 @@ func (l *Life) apply(kind byte, meta any) {
 	case *requestMeta:
 		l.work(m.Time)
 		l.open(m.Time)
+		l.Told = false
 	case *answerMeta:
 		l.Steps++
 		l.TurnSteps++
@@ -143,8 +149,13 @@ func (l *Life) apply(kind byte, meta any) {
 		if m.Woken != nil {
 			l.Woken = *m.Woken
 		}
+	case *protocolMeta:
+		l.applyProtocol(m)
 	case *closedMeta:
 		l.Closed, l.Settled, l.Active, l.Kept = true, l.Turns, m.Time, m.Kept
+		if l.Told { // it came too late to be read
+			l.TurnOpen, l.Told = false, false
+		}
 		if m.Reason != "" {
 			l.Outcome, l.Reason = Stopped, m.Reason
 		}
@@ -198,6 +209,8 @@ func metaOf(kind byte) any {
 		return &observedMeta{}
 	case kindLaunched:
 		return &launchedMeta{}
+	case kindProtocol:
+		return &protocolMeta{}
 	}
 	return nil
 }

@@ -1,0 +1,207 @@
+package actors
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/protocol"
+)
+
+func keyed(parts ...string) [sha256.Size]byte {
+	text := ""
+	for _, p := range parts {
+		text += fmt.Sprintf("%d:%s", len(p), p)
+	}
+	return sha256.Sum256([]byte(text))
+}
+
+// gatedBy returns the agent whose plan must be approved before a call of this one
+// may change anything: itself, or the nearest for which it works until its end.
+func (h *host) gatedBy() (transcript.Life, bool) {
+	for l := h.t.Life(); ; {
+		if l.Plan.Gates() {
+			return l, true
+		}
+		up, ok := h.c.opts.Store.Get(worksFor(l))
+		if !endsByItself(l.Spec.Role) || !ok {
+			return l, false
+		}
+		l = up.Life()
+	}
+}
+
+// gate turns what is not free while planning into a refusal. A person is not
+// asked: what is to be approved is the plan.
+func (h *host) gate(d permission.Decision) permission.Decision {
+	who, gated := h.gatedBy()
+	if !gated || d.Behavior != permission.Ask {
+		return d
+	}
+	whose := "your plan"
+	if who.Spec.ID != h.t.ID() {
+		whose = "the plan of " + DisplayName(who.Spec)
+	}
+	return permission.Decision{Rule: "plan mode", Reason: "nothing is changed before " + whose + " is approved; read, plan, and show the plan with ExitPlanMode"}
+}
+
+// policy is what the agent's calls are judged by now.
+func (h *host) policy() permission.Policy {
+	p := h.c.opts.Permission(h.t.Spec())
+	if _, gated := h.gatedBy(); gated {
+		p.Mode = permission.Narrower(permission.Plan, p.Mode)
+	}
+	return p
+}
+
+// planLead returns who decides about an agent's plans besides the user: a
+// teammate's lead. The plans of others only the user approves.
+func (c *Coordinator) planLead(s transcript.Spec) (*transcript.Transcript, bool) {
+	if s.Role != transcript.Teammate {
+		return nil, false
+	}
+	return c.opts.Store.Get(c.answersTo(s))
+}
+
+// DecidePlan is a decision about the plan that an agent has shown. It returns
+// when the decision is on disk, with which the agent goes on. Its errors are
+// those of protocol.Plan, and a *FinalError if the agent cannot go on.
+func (c *Coordinator) DecidePlan(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
+	d := protocol.Decide{
+		ID: r.RequestID, From: by.ID(), User: by.ID() == agent.User, Approve: r.Approve, Feedback: r.Feedback, Key: key,
+	}
+	err := c.decidePlan(by, t, d, permission.Mode(r.Mode))
+	if err != nil {
+		c.audit(t, string(mailbox.KindPlanApprovalResponse), by.ID(), err)
+	}
+	return err
+}
+
+func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide, asked permission.Mode) error {
+	if asked != "" {
+		if _, err := permission.ParseMode(string(asked)); err != nil {
+			return err
+		}
+	}
+	if _, _, err := t.Life().Plan.Next(d); err != nil {
+		return err
+	}
+	if err := c.Wake(t, by.ID()); err != nil {
+		return err
+	}
+	if d.Approve {
+		d.Mode = string(c.modeAfterPlan(t.Spec(), asked))
+	}
+	frame := framer(by, t)
+	p, effect, err := t.PlanNext(d, func(p protocol.Plan) string {
+		return frame(message.PlanApprovalResponse{RequestID: p.ID, Approve: d.Approve, Feedback: p.Feedback, Mode: d.Mode}, p.ID)
+	})
+	if err != nil {
+		return err
+	}
+	if effect == protocol.TellAsker {
+		c.tellPlan(t, p)
+	}
+	c.Look(t.ID())
+	c.Stir()
+	return nil
+}
+
+// modeAfterPlan is the permission mode of an agent whose plan is approved: its
+// own, or its lead's if it was only to plan, and never more than its lead has or
+// was asked for.
+func (c *Coordinator) modeAfterPlan(s transcript.Spec, asked permission.Mode) permission.Mode {
+	bound := permission.Default // what the lead gets, and whoever has lost its own
+	up, ok := c.planLead(s)
+	if !ok {
+		up, ok = c.opts.Store.Get(s.Parent)
+	}
+	if ok {
+		l := up.Life()
+		bound = permission.Mode(l.Spec.Mode)
+		if l.Plan.Gates() {
+			bound = permission.Narrower(bound, permission.Plan)
+		}
+	} else if !planning(s.Mode) {
+		bound = permission.Mode(s.Mode)
+	}
+	mode := bound
+	if !planning(s.Mode) {
+		mode = permission.Narrower(permission.Mode(s.Mode), bound)
+	}
+	if asked != "" {
+		mode = permission.Narrower(mode, asked)
+	}
+	return mode
+}
+
+// planning reports a mode in which nothing but reading is free.
+func planning(mode string) bool {
+	return permission.Narrower(permission.Mode(mode), permission.Plan) == permission.Mode(mode)
+}
+
+func (c *Coordinator) tellPlan(t *transcript.Transcript, p protocol.Plan) {
+	c.publish(t, event.PlanMoved{ID: p.ID, Phase: string(p.Phase), By: p.By, Feedback: p.Feedback})
+}
+
+// awaitPlan puts the plan that an agent has shown before the user too, until
+// somebody has decided.
+func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
+	p := t.Life().Plan
+	user, ok := c.opts.Store.Get(agent.User)
+	if !ok || p.Phase != protocol.PlanPending || !c.opts.Policy.asks() {
+		return
+	}
+	c.work(func() {
+		ticket := c.desk.Open(ask.Request{
+			Question: event.Question{
+				ID: p.ID, Agent: Describe(t.Spec()), Kind: event.AsksPermission, Tool: exitPlanName, Asked: p.Asked,
+				Summary: "the plan: " + cut(oneLine(p.Text), 200), Input: detail(map[string]any{"plan": p.Text}),
+				Reason: "nothing is changed before the plan is approved",
+			},
+			Record: func(s ask.Settlement) error {
+				return c.DecidePlan(user, t, message.PlanApprovalResponse{RequestID: p.ID, Approve: s.Answer.Allow, Feedback: s.Answer.Note}, "")
+			},
+		})
+		ctx, withdraw := context.WithCancelCause(c.scope)
+		defer withdraw(nil)
+		c.work(func() { c.whilePending(ctx, t, p.ID); withdraw(errPlanDecided) })
+		c.publish(t, event.Asked{Question: ticket.Question()})
+		s, err := ticket.Wait(ctx)
+		if err != nil && !errors.Is(err, errPlanDecided) {
+			return
+		}
+		c.publish(t, event.QuestionSettled{ID: p.ID, State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note})
+	})
+}
+
+var errPlanDecided = errors.New("the plan is decided")
+
+// whilePending returns when a plan is decided or changed, or ctx ends.
+func (c *Coordinator) whilePending(ctx context.Context, t *transcript.Transcript, id string) {
+	for {
+		changed := c.whenChanged()
+		if p := t.Life().Plan; p.Phase != protocol.PlanPending || p.ID != id {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func planRequestID(by mailbox.AgentID, answers int, call string) string {
+	sum := keyed(string(by), fmt.Sprint(answers), call)
+	return "p" + hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,332 @@
+package actors
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/protocol"
+)
+
+// killWithin is how long the end of a member may take after its grace time.
+const killWithin = 5 * time.Second
+
+// Dismissal is a request that a member end.
+type Dismissal struct {
+	// Reason is told to the member.
+	Reason string
+	// Grace is how long it may take, or object; without any it is ended at once.
+	Grace time.Duration
+	// Key makes the request repeatable: two of one asker with the same key are
+	// one. Empty means that each is its own.
+	Key string
+}
+
+// Departure is what came of a shutdown.
+type Departure struct {
+	Name      string `json:"name"`
+	Gone      bool   `json:"gone"`
+	Why       string `json:"why,omitempty"`       // it is gone
+	Objection string `json:"objection,omitempty"` // what it said against it, once
+	// Ended is the member and all that worked for it.
+	Ended []Ended `json:"ended,omitempty"`
+}
+
+// MayEnd returns an error if an agent may not ask another to end or stop it:
+// one may end those that work for it or are in its team, the lead everybody but itself, and the user
+// everybody but the lead.
+func (c *Coordinator) MayEnd(by mailbox.AgentID, target transcript.Spec) error {
+	switch {
+	case target.Role == transcript.Lead, target.Role == transcript.User, target.ID == by:
+		return fmt.Errorf("%s cannot be ended this way", DisplayName(target))
+	case by == LeadID, by == agent.User, c.isBelow(target.ID, by), c.leads(by, target):
+		return nil
+	}
+	return fmt.Errorf("%s is not an agent of yours: %w", DisplayName(target), protocol.ErrUnauthorized)
+}
+
+// RequestShutdown asks a member to end, or ends it if there is no grace, and
+// returns the request when it is on disk. Whoever asks a member that leaves
+// already, or asks twice, has the answer of the first. The runtime sees to the
+// end, also over restarts.
+func (c *Coordinator) RequestShutdown(by *transcript.Transcript, t *transcript.Transcript, d Dismissal) (protocol.Shutdown, error) {
+	if err := c.MayEnd(by.ID(), t.Spec()); err != nil {
+		c.audit(t, "shutdown_request", by.ID(), err)
+		return protocol.Shutdown{}, err
+	}
+	if t.Life().Closed {
+		d.Grace = 0 // there is nobody to hear it
+	}
+	ask := protocol.Ask{ID: requestID(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
+	frame := framer(by, t)
+	s, effect, err := t.ShutdownNext(ask, func(s protocol.Shutdown) string {
+		return frame(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: d.Grace.Milliseconds()}, s.ID)
+	})
+	if err != nil {
+		return s, err
+	}
+	if effect != protocol.Nothing {
+		c.tellShutdown(t, s)
+	}
+	c.pursue(t)
+	c.Look(t.ID())
+	return s, nil
+}
+
+// ShutDown is RequestShutdown that returns when the member is gone, or has
+// objected, which it can do once.
+func (c *Coordinator) ShutDown(ctx context.Context, by, t *transcript.Transcript, d Dismissal) (Departure, error) {
+	if _, err := c.RequestShutdown(by, t, d); err != nil {
+		return Departure{Name: DisplayName(t.Spec())}, err
+	}
+	for {
+		changed := c.whenChanged()
+		s := t.Life().Shutdown
+		out := Departure{Name: DisplayName(t.Spec()), Gone: s.Phase == protocol.ShutdownGone, Why: s.Why, Objection: s.Objection}
+		switch s.Phase {
+		case protocol.ShutdownGone:
+			var err error
+			out.Ended, err = receipt(c.tree(t.ID()), nil)
+			return out, err
+		case protocol.ShutdownObjected:
+			return out, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return out, fmt.Errorf("shut down %s: %w", out.Name, context.Cause(ctx))
+		case <-c.scope.Done():
+			return out, fmt.Errorf("shut down %s: %w", out.Name, context.Cause(c.scope))
+		}
+	}
+}
+
+// AnswerShutdown is a member's answer to the request to end. key is that of the
+// call it comes with.
+func (c *Coordinator) AnswerShutdown(t *transcript.Transcript, r message.ShutdownResponse, key string) error {
+	s, effect, err := t.ShutdownNext(protocol.Respond{ID: r.RequestID, Approve: r.Approve, Reason: r.Reason, Key: key}, nil)
+	if err != nil {
+		c.audit(t, "shutdown_response", t.ID(), err)
+		return err
+	}
+	if effect != protocol.Nothing {
+		c.tellShutdown(t, s)
+	}
+	if effect == protocol.Object {
+		err = c.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Reason: s.Objection})
+	}
+	c.Stir()
+	return err
+}
+
+// pursue sees a shutdown that was asked for to its end, in one goroutine for each
+// member.
+func (c *Coordinator) pursue(t *transcript.Transcript) {
+	if !c.live.Load() {
+		return // Start does it
+	}
+	c.mu.Lock()
+	_, under := c.leaving[t.ID()]
+	if !under {
+		c.leaving[t.ID()] = struct{}{}
+	}
+	c.mu.Unlock()
+	if under {
+		c.Stir() // the deadline may be another
+		return
+	}
+	begun := c.work(func() {
+		c.see(t)
+		c.mu.Lock()
+		delete(c.leaving, t.ID())
+		c.mu.Unlock()
+		if p := t.Life().Shutdown.Phase; p == protocol.ShutdownAsked && c.scope.Err() == nil {
+			c.pursue(t) // it was asked again meanwhile
+		}
+		c.Stir()
+	})
+	if !begun {
+		c.mu.Lock()
+		delete(c.leaving, t.ID())
+		c.mu.Unlock()
+	}
+}
+
+// expireShutdowns ends the grace times that ran out while nobody looked, before
+// anybody works.
+func (c *Coordinator) expireShutdowns() {
+	for _, t := range c.opts.Store.All() {
+		c.shutdownNext(t, protocol.Expire{Now: time.Now()})
+	}
+}
+
+// resumeProtocols goes on with what was asked for and not settled.
+func (c *Coordinator) resumeProtocols() {
+	for _, t := range c.opts.Store.All() {
+		switch l := t.Life(); {
+		case l.Shutdown.Phase == protocol.ShutdownAsked, l.Shutdown.Phase == protocol.ShutdownEnding:
+			c.pursue(t)
+		case l.Plan.Phase == protocol.PlanPending && l.Plan.Lead != "" && !l.Closed:
+			c.awaitPlan(t)
+		}
+	}
+}
+
+// see waits for the end of a shutdown and brings it about.
+func (c *Coordinator) see(t *transcript.Transcript) {
+	for c.scope.Err() == nil {
+		changed := c.whenChanged()
+		s := t.Life().Shutdown
+		switch {
+		case s.Phase == protocol.ShutdownEnding:
+			c.carryOut(t)
+			return
+		case s.Phase != protocol.ShutdownAsked:
+			return
+		case !c.occupied(t):
+			c.shutdownNext(t, protocol.Finish{})
+			continue
+		}
+		deadline := time.NewTimer(time.Until(s.Deadline))
+		select {
+		case <-changed:
+		case <-c.scope.Done():
+		case now := <-deadline.C:
+			c.shutdownNext(t, protocol.Expire{Now: now})
+		}
+		deadline.Stop()
+	}
+}
+
+// occupied reports whether a member has something to do or to wait for.
+func (c *Coordinator) occupied(t *transcript.Transcript) bool {
+	if t.HasWork() || c.expects(t) {
+		return true
+	}
+	h := c.lookup(t.ID())
+	return h != nil && h.busy()
+}
+
+func (c *Coordinator) shutdownNext(t *transcript.Transcript, e protocol.ShutdownEvent) {
+	s, effect, err := t.ShutdownNext(e, nil)
+	if err != nil {
+		c.publish(t, event.Warning{Text: fmt.Sprintf("the shutdown of %s could not be recorded: %v", DisplayName(t.Spec()), err)})
+		return
+	}
+	if effect != protocol.Nothing || s.Phase == protocol.ShutdownGone {
+		c.tellShutdown(t, s)
+	}
+}
+
+// carryOut ends a member and all that work for it, for good, and takes from them
+// what they held. All of it may be done again after a crash.
+func (c *Coordinator) carryOut(t *transcript.Transcript) {
+	ctx, cancel := context.WithTimeout(c.scope, killWithin)
+	defer cancel()
+	s := t.Life().Shutdown
+	cause := agent.ShutDownBy(c.nameOf(s.By))
+	tree, err := c.StopTree(ctx, t.ID(), cause)
+	if c.scope.Err() != nil {
+		return // it goes on after the restart
+	}
+	err = errors.Join(err, t.Seal(cause.Error()))
+	c.release(t.Spec())
+	if c.opts.Gone != nil {
+		for _, e := range tree {
+			err = errors.Join(err, c.opts.Gone(ctx, e.ID))
+		}
+	}
+	err = errors.Join(err, c.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Approve: true, Reason: "it has ended: " + s.Why}))
+	if err != nil {
+		c.publish(t, event.Warning{Text: fmt.Sprintf("not everything of %s could be ended: %v", DisplayName(t.Spec()), err)})
+	}
+	c.shutdownNext(t, protocol.Gone{})
+}
+
+// replyShutdown tells an agent that has asked what came of it. The user sees it
+// where the user asked.
+func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdown, r message.ShutdownResponse) error {
+	if s.By == agent.User || s.By == t.ID() {
+		return nil
+	}
+	asker, ok := c.opts.Store.Get(s.By)
+	if !ok || asker.Life().Shutdown.Leaving() {
+		return nil
+	}
+	body, err := message.Encode(r)
+	if err != nil {
+		return err
+	}
+	what := "objects to its shutdown"
+	if r.Approve {
+		what = "has ended"
+	}
+	name := DisplayName(t.Spec())
+	e, durable, err := t.Send(mailbox.Envelope{
+		ID: mailbox.ID(fmt.Sprintf("%s-%t", s.ID, r.Approve)), To: mailbox.Address{Agent: s.By}, Kind: mailbox.KindShutdownResponse,
+		FromName: name, ToName: DisplayName(asker.Spec()), Summary: name + " " + what, Body: body,
+	})
+	if err != nil {
+		return err
+	}
+	c.Sent(t, e)
+	return durable()
+}
+
+func (c *Coordinator) tellShutdown(t *transcript.Transcript, s protocol.Shutdown) {
+	f := event.ShutdownMoved{ID: s.ID, Phase: string(s.Phase), By: s.By, Reason: s.Reason}
+	switch s.Phase {
+	case protocol.ShutdownObjected:
+		f.Reason = s.Objection
+	case protocol.ShutdownEnding, protocol.ShutdownGone:
+		f.Reason = s.Why
+	}
+	c.publish(t, f)
+}
+
+// audit tells observers of what somebody tried and may not.
+func (c *Coordinator) audit(t *transcript.Transcript, what string, by mailbox.AgentID, err error) {
+	c.publish(t, event.Audit{By: c.nameOf(by), Subject: what + " to " + DisplayName(t.Spec()), Reason: err.Error()})
+}
+
+func (c *Coordinator) nameOf(id mailbox.AgentID) string {
+	t, ok := c.opts.Store.Get(id)
+	switch {
+	case id == agent.User:
+		return "the user"
+	case !ok:
+		return string(id)
+	}
+	return DisplayName(t.Spec())
+}
+
+// framer returns how a message of the runtime's protocols is read by its
+// receiver. What it returns asks nobody, so that it may be used under any lock.
+func framer(from, to *transcript.Transcript) func(m message.Message, id string) string {
+	e := mailbox.Envelope{From: from.Address(), To: to.Address(), FromName: DisplayName(from.Spec())}
+	return func(m message.Message, id string) string {
+		var err error
+		if e.Body, err = message.Encode(m); err != nil {
+			return err.Error() // what is framed here is always valid
+		}
+		e.ID, e.Kind = mailbox.ID(id), m.Kind()
+		return agent.Frame([]mailbox.Envelope{e})[0].Text
+	}
+}
+
+// requestID is the same for the same key and new without one.
+func requestID(from, to mailbox.AgentID, key string) string {
+	if key == "" {
+		key = rand.Text()
+	}
+	sum := keyed(string(from), string(to), key)
+	return "q" + hex.EncodeToString(sum[:6])
+}

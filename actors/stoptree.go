@@ -1,0 +1,101 @@
+package actors
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Ended is what became of one agent of a tree that was stopped.
+type Ended struct {
+	ID    mailbox.AgentID `json:"id"`
+	Name  string          `json:"name"`
+	State string          `json:"state"` // how it ended, now or before
+	Error string          `json:"error,omitempty"`
+}
+
+// String is a line for people.
+func (e Ended) String() string {
+	if e.Error != "" {
+		return e.Name + ": still running: " + e.Error
+	}
+	return e.Name + ": " + e.State
+}
+
+// StopTree is Stop for an agent and all that work for it, whatever their links
+// say. All are cancelled at once. It returns what became of each, the agent
+// itself first, also of those that had ended before.
+func (c *Coordinator) StopTree(ctx context.Context, id mailbox.AgentID, cause error) ([]Ended, error) {
+	if _, ok := c.opts.Store.Get(id); !ok {
+		return nil, fmt.Errorf("there is no agent %s to stop", id)
+	}
+	failed, known := map[mailbox.AgentID]error{}, map[mailbox.AgentID]bool{}
+	for { // one that was just being started is found the next time
+		var fresh []*transcript.Transcript
+		for _, t := range c.tree(id) {
+			if !known[t.ID()] {
+				known[t.ID()] = true
+				fresh = append(fresh, t)
+			}
+		}
+		if len(fresh) == 0 {
+			return receipt(c.tree(id), failed)
+		}
+		c.stopAll(ctx, fresh, id, cause, failed)
+	}
+}
+
+// stopAll cancels agents of the tree of top at once and waits for each. One that
+// has ended stays as it ended, but for top.
+func (c *Coordinator) stopAll(ctx context.Context, all []*transcript.Transcript, top mailbox.AgentID, cause error, failed map[mailbox.AgentID]error) {
+	for _, t := range all {
+		if h := c.lookup(t.ID()); h != nil {
+			h.ref.Tell(cancel{cause: cause, final: true})
+		}
+	}
+	for _, t := range all {
+		if t.ID() != top && t.Life().Closed && c.lookup(t.ID()) == nil {
+			continue
+		}
+		if err := c.Stop(ctx, t.ID(), cause); err != nil {
+			failed[t.ID()] = err
+		}
+	}
+}
+
+func receipt(tree []*transcript.Transcript, failed map[mailbox.AgentID]error) ([]Ended, error) {
+	all := make([]Ended, len(tree))
+	var errs []error
+	for i, t := range tree {
+		l := t.Life()
+		all[i] = Ended{ID: t.ID(), Name: DisplayName(l.Spec), State: cmp.Or(string(l.Outcome), stateIdle)}
+		if err := failed[t.ID()]; err != nil {
+			all[i].Error = err.Error()
+			errs = append(errs, err)
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// tree returns an agent and all that work for it, each after the one that it
+// works for.
+func (c *Coordinator) tree(id mailbox.AgentID) []*transcript.Transcript {
+	top, ok := c.opts.Store.Get(id)
+	if !ok {
+		return nil
+	}
+	all, seen := []*transcript.Transcript{top}, map[mailbox.AgentID]bool{id: true}
+	for i := 0; i < len(all); i++ {
+		for _, kid := range c.workers(all[i].ID()) {
+			if !seen[kid.ID()] {
+				seen[kid.ID()] = true
+				all = append(all, kid)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/actorswarm/swarm"
+	"github.com/spf13/cobra"
+)
+
+func newDown(a *app) *cobra.Command {
+	var dir, session string
+	var all bool
+	grace := 30 * time.Second
+	c := &cobra.Command{
+		Use:   "down NAME… | --all",
+		Short: "Ask agents of a running session to end, and see to it",
+		Long: `Down asks agents to bring their work to a safe end. Within the grace time each
+ends by itself or objects once, which is shown; then it is asked again and may
+not refuse. What has not ended when the time is over is ended, with its commands
+and all that work for it. An agent that is down cannot be written to any more:
+its name is free, and its tasks are offered again. Down returns when all are
+gone, and does nothing for those that are gone already.`,
+		Example: `  swarm down ann
+  swarm down --all --grace 5s
+  swarm down ben --grace 0s`,
+		ValidArgsFunction: a.completeAgent,
+		RunE: func(c *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return usagef("name the agents that are to end, or say --all: swarm down NAME…")
+			}
+			if grace < 0 {
+				return usagef("--grace is %v; give a time such as 5s, or 0s to end them at once", grace)
+			}
+			info, err := a.choose(dir, session)
+			if err != nil {
+				return err
+			}
+			r, err := a.dial(info)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			gone, err := r.Down(c.Context(), args, grace)
+			if printed := printDepartures(a.out, gone); printed != nil {
+				return printed
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "all agents but the lead")
+	c.Flags().DurationVar(&grace, "grace", grace, "how `long` an agent may take to end by itself")
+	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs)")
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	return c
+}
+
+// printDepartures says a line for each agent, and one for each objection and for
+// each agent that went with another.
+func printDepartures(w io.Writer, all []swarm.Departure) error {
+	for _, d := range all {
+		if d.Objection != "" {
+			if err := fprint(w, fmt.Sprintf("%s objects: %s\n", clean(d.Name), clean(d.Objection))); err != nil {
+				return err
+			}
+		}
+		line := "goes on"
+		if d.Gone {
+			line = "has ended: " + clean(d.Why)
+		}
+		if err := fprint(w, fmt.Sprintf("%s %s\n", clean(d.Name), line)); err != nil {
+			return err
+		}
+		if len(d.Ended) > 1 {
+			if err := printEnded(w, d.Ended[1:]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func printEnded(w io.Writer, all []swarm.Ended) error {
+	for _, e := range all {
+		if err := fprint(w, "  "+clean(e.String())+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Departure is what came of a shutdown; Ended what became of one agent.
+type (
+	Departure = actors.Departure
+	Ended     = actors.Ended
+)
+
+// Shutdown asks an agent, by name or id, to end: it may bring its work to an end
+// within the grace time, or object once. Then it is ended with all that work for
+// it, for good: nobody can write to it, its name is free, its tasks are offered
+// again, and its commands, directory and claims are given back. Without grace it
+// is ended at once. Shutdown returns when it is gone, or has objected and goes
+// on. It may be called again, also for an agent that is gone.
+func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration) (Departure, error) {
+	if err := s.Begin(); err != nil {
+		return Departure{Name: name}, err
+	}
+	user, ok := s.store.Get(agent.User)
+	if !ok {
+		return Departure{Name: name}, errNoOutbox
+	}
+	return s.roster.ShutDown(ctx, user, name, actors.Dismissal{Grace: grace, Reason: "the user asks for it"})
+}
+
+// Down is Shutdown for several agents at once that does not leave it at an
+// objection: it is asked a second time, which it cannot refuse, with what is left
+// of the grace time. Without names it is everybody but the lead.
+func (s *Session) Down(ctx context.Context, names []string, grace time.Duration) ([]Departure, error) {
+	if len(names) == 0 {
+		names = s.members()
+	}
+	until := time.Now().Add(grace)
+	all, errs := make([]Departure, len(names)), make([]error, len(names))
+	var group sync.WaitGroup
+	for i, name := range names {
+		group.Go(func() {
+			all[i], errs[i] = s.Shutdown(ctx, name, grace)
+			if said := all[i].Objection; errs[i] == nil && !all[i].Gone {
+				all[i], errs[i] = s.Shutdown(ctx, name, time.Until(until))
+				all[i].Objection = said
+			}
+		})
+	}
+	group.Wait()
+	return all, errors.Join(errs...)
+}
+
+// members returns the ids of all that a user can shut down and that work for
+// nobody who is shut down too.
+func (s *Session) members() []string {
+	var ids []string
+	for _, a := range s.roster.Members() {
+		if spec := a.Life.Spec; spec.Role == transcript.Teammate || spec.Parent == actors.LeadID && spec.Role != transcript.Lead {
+			ids = append(ids, string(spec.ID))
+		}
+	}
+	return ids
+}
+
+// StopTree is Stop for an agent and all that work for it, whatever their links
+// say. It returns what became of each.
+func (s *Session) StopTree(ctx context.Context, name string) ([]Ended, error) {
+	return s.endTree(ctx, name, agent.StoppedBy("the user"))
+}
+
+// KillTree is Kill for an agent and all that work for it.
+func (s *Session) KillTree(ctx context.Context, name string) ([]Ended, error) {
+	return s.endTree(ctx, name, agent.ErrKilled)
+}
+
+func (s *Session) endTree(ctx context.Context, name string, cause error) ([]Ended, error) {
+	t, err := s.roster.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.agents.StopTree(ctx, t.ID(), cause)
+}
+
+// gone gives back the tasks that an agent held which was shut down.
+func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
+	return s.boards.Release(ctx, id)
+}
