@@ -120,13 +120,15 @@ func TestTwoTerminalsSeeEverythingAndOnesExitChangesNothing(t *testing.T) {
 	if n := strings.Count(q.all(), "are you there?"); n != 1 {
 		t.Errorf("what was typed stands there %d times:\n%s", n, q.all())
 	}
-	before := l.seen()
+	before := l.untilSeen("bob rests", func(all map[string]psAgent) bool {
+		return !all["bob"].Running && all["bob"].State == "idle" && all["lead"].Running
+	})
 	q.keys("C-c")
 	q.until("Ctrl-C again leaves; the session goes on")
 	q.keys("C-c")
 	q.until("session one goes on; come back with: swarm attach one", "exit=0")
 	for name, a := range l.seen() {
-		if was := before[name]; a.Running != was.Running || a.State != was.State {
+		if was := before[name]; a.Running != was.Running || a.Turns != was.Turns {
 			t.Errorf("%s was %s and is %s", name, was.State, a.State)
 		}
 	}
