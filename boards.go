@@ -42,7 +42,7 @@ func (s *Session) openBoards() {
 		if err != nil {
 			return nil, err
 		}
-		return kvboard.Open(ctx, conn, bucket(s.info.ID, list), kvboard.Options{})
+		return kvboard.Open(ctx, conn, bucket(s.info.ID, list), kvboard.Options{Replicas: s.opts.NATS.Replicas})
 	}, board.Options{})
 	s.watch.Go(func() {
 		s.boards.Run(s.scope, s.exportTasks, func(err error) {

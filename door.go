@@ -74,6 +74,9 @@ type reply struct {
 
 	Ended []Ended     `json:"ended,omitempty"`
 	Gone  []Departure `json:"gone,omitempty"`
+
+	Bus         *BusState       `json:"bus,omitempty"`
+	Credentials *BusCredentials `json:"credentials,omitempty"`
 }
 
 func apiSubject(session, verb string) string { return "sw." + session + ".api." + verb }
@@ -195,6 +198,14 @@ func (d *door) do(verb string, in request) (reply, error) {
 	case "join", "leave", "post", "inbox", "task", "ask":
 		out, err := d.s.serveOutside(d.s.scope, verb, in.Outside)
 		return reply{Outside: out}, err
+	case "bus":
+		bus, err := d.s.Bus()
+		return reply{Bus: &bus}, err
+	case "bus-add":
+		made, err := d.s.AddBusUser(in.Name)
+		return reply{Credentials: &made}, err
+	case "bus-remove":
+		return reply{}, d.s.RemoveBusUser(in.Name)
 	case "tail":
 		d.readers.Add(1)
 		d.telling.Do(func() {
@@ -211,7 +222,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 		defer cancel()
 		return d.doTeam(ctx, name, in)
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are hello, send, say, ps, tasks, interrupt, stop, kill, stoptree, killtree, down, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, task, ask, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are bus, bus-add, bus-remove, hello, send, say, ps, tasks, interrupt, stop, kill, stoptree, killtree, down, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, task, ask, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
 }
 
 func (d *door) interrupt(name string) (bool, error) {
@@ -405,6 +416,30 @@ func (r *Remote) Down(ctx context.Context, names []string, grace time.Duration) 
 // Background lets a foreground agent of the session go on in the background.
 func (r *Remote) Background(ctx context.Context, name string) error {
 	_, err := r.ask(ctx, "bg", request{Name: name})
+	return err
+}
+
+// Bus returns where the session's bus listens and who may use it.
+func (r *Remote) Bus(ctx context.Context) (BusState, error) {
+	out, err := r.ask(ctx, "bus", request{})
+	if err != nil || out.Bus == nil {
+		return BusState{}, err
+	}
+	return *out.Bus, nil
+}
+
+// AddBusUser is Session.AddBusUser.
+func (r *Remote) AddBusUser(ctx context.Context, name string) (BusCredentials, error) {
+	out, err := r.ask(ctx, "bus-add", request{Name: name})
+	if err != nil || out.Credentials == nil {
+		return BusCredentials{}, err
+	}
+	return *out.Credentials, nil
+}
+
+// RemoveBusUser is Session.RemoveBusUser.
+func (r *Remote) RemoveBusUser(ctx context.Context, name string) error {
+	_, err := r.ask(ctx, "bus-remove", request{Name: name})
 	return err
 }
 

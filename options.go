@@ -65,9 +65,12 @@ type Options struct {
 	// Policy decides how children come to be.
 	Policy actors.Policy
 
-	// Listen opens a TCP listener of the message bus, such as "127.0.0.1:4222";
-	// "" opens none.
-	Listen string
+	// Listen opens a TCP listener of the message bus, such as "127.0.0.1:4222",
+	// for the users of Session.AddBusUser; "" opens none. ListenWebSocket does the
+	// same for WebSocket. Neither speaks TLS.
+	Listen, ListenWebSocket string
+	// NATS is a server of others that carries the mail and the task lists.
+	NATS NATS
 	// Getenv reads the environment; nil is os.Getenv.
 	Getenv func(string) string
 	// Logger gets what is wrong inside; nil discards it.
@@ -119,6 +122,9 @@ func (o *Options) settle() error {
 	}
 	if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
+	}
+	if err := o.NATS.settle(); err != nil {
+		return err
 	}
 	return o.settlePolicy()
 }

@@ -38,6 +38,7 @@ type Info struct {
 	System    string           `json:"system,omitempty"`
 	Budget    Limits           `json:"budget,omitzero"`
 	PerChild  Limits           `json:"child_budget,omitzero"`
+	NATS      NATS             `json:"nats,omitzero"`
 
 	AddDirs    []string `json:"add_dirs,omitempty"`
 	PluginDirs []string `json:"plugin_dirs,omitempty"`

@@ -14,6 +14,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/prompt"
@@ -49,6 +50,13 @@ type Session struct {
 	kits   builtins
 	nodes  *nodes   // nil unless agents run in processes of their own
 	notes  []string // what opening it has to say
+
+	audit *audit
+
+	busMu        sync.Mutex
+	busServer    *natsd.Server // guarded by busMu; nil until it runs
+	busURL       string        // guarded by busMu
+	busWebSocket string        // guarded by busMu
 
 	scope context.Context
 	end   context.CancelCauseFunc
@@ -113,7 +121,7 @@ func (o *Options) place() (Info, error) {
 		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
 		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
-		Budget: o.Budget, PerChild: o.Policy.ChildBudget,
+		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS,
 	}
 	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
 		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
@@ -137,6 +145,10 @@ func (o *Options) inherit(i *Info) {
 	o.Policy.Deadlines = o.Policy.Deadlines.Or(i.Deadlines)
 	// Kept for the next time.
 	i.Model, i.Mode, i.MaxTurns, i.Deadlines = o.Model, o.Mode, o.MaxTurns, o.Policy.Deadlines
+	if o.NATS.URL == "" {
+		o.NATS = i.NATS
+	}
+	i.NATS = o.NATS
 	i.Budget, i.PerChild = o.Budget, o.Policy.ChildBudget
 }
 
@@ -205,12 +217,14 @@ func (s *Session) start(ctx context.Context) error {
 	if err := s.seedUser(); err != nil {
 		return err
 	}
+	s.audit = newAudit(s)
 	s.wire = newWire(s)
 	s.openBoards()
 	s.outsiders, s.inquiries.s = team.NewOutsiders(s.agents, s.roster, s.boards, s.listOf), s
 	s.defs.Start(s.scope)
 	s.watch.Go(s.watchStore)
 	s.watch.Go(func() { s.wire.run(s.scope) })
+	s.watch.Go(func() { s.audit.run(s.scope) })
 	return nil
 }
 
@@ -278,7 +292,7 @@ func (s *Session) Problems() []string {
 	for _, p := range problems {
 		all = append(all, p.Error())
 	}
-	return slices.Concat(all, s.shared.Notes(), s.store.Notes(), s.notes)
+	return slices.Concat(all, s.opts.exposed(), s.shared.Notes(), s.store.Notes(), s.notes)
 }
 
 // Definitions returns the agent types of the session as they are now, without
@@ -386,8 +400,15 @@ func (s *Session) settled(sender mailbox.AgentID, ids []mailbox.ID, state mailbo
 }
 
 func (s *Session) arrived(e mailbox.Envelope) {
-	if t, ok := s.store.Get(e.To.Agent); ok && s.bus.Watched() {
+	t, ok := s.store.Get(e.To.Agent)
+	if !ok {
+		return
+	}
+	if s.bus.Watched() {
 		s.bus.Publish(actors.Describe(t.Spec()), event.MailArrived{Envelope: e})
+	}
+	if o := s.wire.bus.Load(); o != nil && t.Spec().Role == transcript.Outside {
+		o.arrived(e)
 	}
 }
 

@@ -22,6 +22,7 @@ type wire struct {
 	server  *natsd.Server
 	courier atomic.Pointer[mailbox.Courier]
 	door    *door
+	bus     atomic.Pointer[busDoor]
 	conn    *nats.Conn    // once up is closed
 	up      chan struct{} // closed when the server answers
 	open    chan struct{} // closed when other processes are answered
@@ -55,21 +56,29 @@ func (w *wire) start(ctx context.Context) (err error) {
 	if n := w.s.opts.node; n != nil {
 		return w.join(ctx, n.conn)
 	}
-	w.server, err = natsd.Start(ctx, natsd.Options{
-		StoreDir: filepath.Join(w.s.info.Path, "jetstream"), Listen: w.s.opts.Listen, Logger: w.s.opts.Logger,
-	})
+	if err := w.serve(ctx); err != nil {
+		return err
+	}
+	local, err := w.server.Conn("node")
 	if err != nil {
 		return err
 	}
-	conn, err := w.server.Conn("node")
-	if err != nil {
-		return err
+	conn := local
+	if w.s.opts.NATS.URL != "" {
+		if w.s.nodes != nil {
+			return errors.New("teammates in processes of their own do not go together with --nats; leave one of them out")
+		}
+		if conn, err = w.s.opts.NATS.connect(w.s); err != nil {
+			return err
+		}
 	}
 	if err := w.join(ctx, conn); err != nil {
 		return err
 	}
-	w.door, err = openDoor(w.s, conn)
-	if err != nil {
+	if w.door, err = openDoor(w.s, local); err != nil {
+		return err
+	}
+	if err := w.openBus(conn); err != nil {
 		return err
 	}
 	if w.s.nodes != nil {
@@ -84,11 +93,19 @@ func (w *wire) start(ctx context.Context) (err error) {
 	return err
 }
 
+func (w *wire) openBus(conn *nats.Conn) error {
+	d, err := openBusDoor(w.s, conn)
+	if err == nil {
+		w.bus.Store(d)
+	}
+	return err
+}
+
 // join lets the agents' mail travel over a connection.
 func (w *wire) join(ctx context.Context, conn *nats.Conn) error {
 	w.conn = conn
 	close(w.up)
-	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: w.s.nodes == nil && w.s.opts.node == nil})
+	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: w.s.nodes == nil && w.s.opts.node == nil, Replicas: w.s.opts.NATS.Replicas})
 	courier := mailbox.NewCourier(box, w.s.store, mailbox.CourierOptions{
 		Wake: func(id mailbox.AgentID) {
 			w.s.agents.Look(id)
@@ -118,6 +135,32 @@ func (w *wire) isServed(ctx context.Context) error {
 	}
 }
 
+// serve starts the session's own server. With Options.NATS mail goes elsewhere,
+// and this one is only what other processes of the user reach the session by.
+func (w *wire) serve(ctx context.Context) (err error) {
+	s := w.s
+	s.busMu.Lock()
+	defer s.busMu.Unlock()
+	users, err := BusUsers(s.info)
+	if err != nil {
+		return err
+	}
+	w.server, err = natsd.Start(ctx, natsd.Options{
+		StoreDir: filepath.Join(s.info.Path, "jetstream"), Listen: s.opts.Listen, WebSocket: s.opts.ListenWebSocket, Logger: s.opts.Logger,
+		Users: serverUsers(s.info.ID, users), Refused: func(r natsd.Refusal) {
+			s.audit.note(event.Audit{By: r.User, From: r.From, Reason: r.What})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.busServer, s.busURL, s.busWebSocket = w.server, w.server.ClientURL(), w.server.WebSocketURL()
+	if s.opts.NATS.URL != "" {
+		s.busURL = s.opts.NATS.URL
+	}
+	return nil
+}
+
 // stop is called once run has returned or its context has ended.
 func (w *wire) stop() error {
 	w.s.watch.Wait()
@@ -127,6 +170,12 @@ func (w *wire) stop() error {
 	}
 	if w.door != nil {
 		errs = append(errs, w.door.close())
+	}
+	if o := w.bus.Load(); o != nil {
+		errs = append(errs, o.close())
+	}
+	if w.s.opts.node == nil && w.s.opts.NATS.URL != "" && w.conn != nil {
+		w.conn.Close()
 	}
 	if w.server != nil {
 		errs = append(errs, w.server.Stop())

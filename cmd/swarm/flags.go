@@ -7,6 +7,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // runFlags are the flags of run, and those that resume shares with it.
@@ -21,7 +22,8 @@ type runFlags struct {
 	askTimeout             time.Duration
 	budget                 budgetFlags
 	resume, sessionID      string
-	dir, listen            string
+	dir, listen, webSocket string
+	nats                   swarm.NATS
 	input                  string
 	show                   showFlags
 	teammates              string
@@ -40,8 +42,17 @@ func (f *runFlags) add(c *cobra.Command) {
 	fs.StringVarP(&f.resume, "resume", "r", "", "go on with the session of this `id`")
 	fs.StringVar(&f.sessionID, "session-id", "", "the `id` of the new session")
 	fs.StringVar(&f.input, "input-format", "text", "what standard input holds: text, the only `format`")
-	fs.StringVar(&f.listen, "listen", "", "open the message bus on a TCP `address`, such as 127.0.0.1:4222")
+	f.bus(fs)
 	f.addCommon(c)
+}
+
+// bus adds the flags of the message bus.
+func (f *runFlags) bus(fs *pflag.FlagSet) {
+	fs.StringVar(&f.listen, "listen", "", "open the message bus on a TCP `address`, such as 127.0.0.1:4222, to those of: swarm bus user add")
+	fs.StringVar(&f.webSocket, "listen-websocket", "", "open the message bus to WebSocket clients too, on an `address`")
+	fs.StringVar(&f.nats.URL, "nats", "", "let the NATS server at this `URL` carry the messages, instead of one inside")
+	fs.StringVar(&f.nats.Creds, "nats-creds", "", "credentials for --nats: a .creds `file`, or one with an nkey seed")
+	fs.IntVar(&f.nats.Replicas, "nats-replicas", 0, "the `number` of copies that a NATS cluster keeps (0: 1)")
 }
 
 // addCommon adds the flags that make sense for a kept session too.
@@ -125,7 +136,7 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
-		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, Getenv: a.env,
+		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, NATS: f.nats, Getenv: a.env,
 	}
 	where, err := f.place(a)
 	if err != nil {

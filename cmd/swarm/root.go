@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -52,6 +53,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(
 		newRun(a), newResume(a), newPs(a), newTasks(a), newTeam(a), newSend(a), newInbox(a), newMessage(a), newApprovals(a), newTail(a), newServe(a), newAttach(a), newTeammate(a), newQuit(a), newInterrupt(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
 		newDown(a),
+		newBus(a),
 		newAgents(a), newDemo(a), newDoctor(a), newVersion(a),
 	)
 	for _, c := range root.Commands() {
@@ -90,7 +92,11 @@ func (a *app) talkBare(c *cobra.Command, flags *runFlags) error {
 }
 
 func suggestion(c *cobra.Command, typed string) string {
-	if near := c.SuggestionsFor(typed); len(near) > 0 {
+	near := c.SuggestionsFor(typed) // by name, not by nearness
+	if nearest := team.Near(typed, near); len(nearest) > 0 {
+		near = nearest
+	}
+	if len(near) > 0 {
 		return "; did you mean swarm " + near[0] + "?"
 	}
 	return ""

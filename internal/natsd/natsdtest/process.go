@@ -73,7 +73,10 @@ func Cluster(t testing.TB, n int, o Options) []*Server {
 		servers[i] = s
 	}
 	for _, s := range servers {
-		s.await(o)
+		s.await(func(ctx context.Context) error { return s.answers(ctx, o) })
+	}
+	if n > 1 { // a leader may not know yet that the others are there
+		servers[0].await(func(ctx context.Context) error { return servers[0].replicates(ctx, n) })
 	}
 	return servers
 }
@@ -110,16 +113,15 @@ func (s *Server) launch() {
 	}
 }
 
-// await returns when JetStream answers. Where the configuration asks for keys the
-// port must do.
-func (s *Server) await(o Options) {
+// await returns when ready says nil.
+func (s *Server) await(ready func(context.Context) error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	err := s.answers(ctx, o)
-	for ; err != nil; err = s.answers(ctx, o) {
+	err := ready(ctx)
+	for ; err != nil; err = ready(ctx) {
 		select {
 		case <-ctx.Done():
 			s.t.Fatalf("nats-server on %s does not answer: %v", s.URL, err)
@@ -128,6 +130,25 @@ func (s *Server) await(o Options) {
 	}
 }
 
+// replicates reports why a stream cannot have n copies.
+func (s *Server) replicates(ctx context.Context, n int) error {
+	nc, err := nats.Connect(s.URL)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "PROBE", Replicas: n}); err != nil {
+		return err
+	}
+	return js.DeleteStream(ctx, "PROBE")
+}
+
+// answers reports why JetStream does not answer. Where the configuration asks for
+// keys the port must do.
 func (s *Server) answers(ctx context.Context, o Options) error {
 	if strings.Contains(o.Config, "authorization") {
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "nats://"))

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm"
+	"github.com/spf13/cobra"
+)
+
+func newBus(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "bus",
+		Short: "Let programs outside take part in a session",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	user := &cobra.Command{
+		Use:   "user",
+		Short: "Say who may use the message bus of a session",
+		Long: `A user of the bus is a program of yours that speaks NATS: a member of the
+session with a name and a mailbox, to which agents write like to each other. It
+can speak as itself alone and read its own mail alone. Nothing listens before
+swarm run is given --listen.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	user.AddCommand(newBusAdd(a), newBusList(a), newBusRemove(a))
+	c.AddCommand(user)
+	return c
+}
+
+// busFlags say which session is meant.
+type busFlags struct{ dir, session string }
+
+func (f *busFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
+	c.Flags().StringVar(&f.dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+}
+
+func newBusAdd(a *app) *cobra.Command {
+	var f busFlags
+	var format string
+	c := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Let a program in, and print its credentials once",
+		Long: `Add makes a program a member of the session and prints its secret key, which is
+kept nowhere and cannot be shown again, with the commands to send, read and
+claim. A name that is a user already gets a new key, and the old one opens
+nothing more.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			info, name, err := f.named(a, args, "add")
+			if err != nil {
+				return err
+			}
+			made, err := a.addBusUser(c.Context(), info, name)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(a.out, made)
+			}
+			if info.NATS.URL != "" {
+				a.say("put this among the users of the NATS server, which alone keeps them apart: { nkey: %s, permissions: { publish: %q, subscribe: [%q, %q] } }",
+					made.Key, made.Subject("*"), made.Inbox()+".>", made.Mail())
+			}
+			return a.showCredentials(made)
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
+	return c
+}
+
+func (f *busFlags) named(a *app, args []string, verb string) (swarm.Info, string, error) {
+	if len(args) != 1 {
+		return swarm.Info{}, "", usagef("name one user: swarm bus user %s NAME", verb)
+	}
+	info, err := a.choose(f.dir, f.session)
+	return info, args[0], err
+}
+
+func (a *app) addBusUser(ctx context.Context, info swarm.Info, name string) (swarm.BusCredentials, error) {
+	r, err := a.dial(info)
+	switch {
+	case err == nil:
+		defer r.Close()
+		return r.AddBusUser(ctx, name)
+	case notRunning(err):
+		return swarm.AddBusUser(ctx, info, name)
+	}
+	return swarm.BusCredentials{}, err
+}
+
+// showCredentials prints the key and what to do with it.
+func (a *app) showCredentials(c swarm.BusCredentials) error {
+	server := c.URL
+	if server == "" {
+		server = c.WebSocket
+	}
+	if server == "" {
+		server = "nats://127.0.0.1:4222"
+		a.say("session %s does not listen; start it with --listen 127.0.0.1:4222", c.Session)
+	}
+	file := c.Name + ".nk"
+	nats := fmt.Sprintf("nats --server %s --nkey %s --inbox-prefix %s req ", server, file, c.Inbox())
+	var b strings.Builder
+	fmt.Fprintf(&b, "Put this key into %s, readable by you alone; it is not shown again:\n\n%s\n\n", file, c.Seed)
+	fmt.Fprintf(&b, "send    %s%s '{\"to\":\"lead\",\"text\":\"hello\"}'\n", nats, c.Subject("send"))
+	fmt.Fprintf(&b, "read    %s%s '{}'\n", nats, c.Subject("read"))
+	fmt.Fprintf(&b, "claim   %s%s '{\"task\":\"1\"}'\n", nats, c.Subject("claim"))
+	return fprint(a.out, b.String())
+}
+
+func newBusList(a *app) *cobra.Command {
+	var f busFlags
+	var format string
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "Show who may use the bus",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if err := noMore(args, 0, "swarm bus user list"); err != nil {
+				return err
+			}
+			info, err := a.choose(f.dir, f.session)
+			if err != nil {
+				return err
+			}
+			users, err := swarm.BusUsers(info)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(a.out, append([]swarm.BusUser{}, users...))
+			}
+			return a.showBusUsers(info, users)
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
+	return c
+}
+
+func (a *app) showBusUsers(info swarm.Info, users []swarm.BusUser) error {
+	if len(users) == 0 {
+		a.say("the bus of session %s has no users; add one: swarm bus user add NAME", info.ID)
+		return nil
+	}
+	var b strings.Builder
+	for _, u := range users {
+		fmt.Fprintf(&b, "%-16s %s  since %s\n", clean(u.Name), clean(u.Key), u.Added.Local().Format("2006-01-02 15:04"))
+	}
+	return fprint(a.out, b.String())
+}
+
+func newBusRemove(a *app) *cobra.Command {
+	var f busFlags
+	c := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Shut a program out, at once",
+		RunE: func(c *cobra.Command, args []string) error {
+			info, name, err := f.named(a, args, "remove")
+			if err != nil {
+				return err
+			}
+			if err := a.removeBusUser(c.Context(), info, name); err != nil {
+				return err
+			}
+			return fprint(a.out, fmt.Sprintf("%s may not use the bus any more\n", clean(name)))
+		},
+	}
+	f.add(c)
+	return c
+}
+
+func (a *app) removeBusUser(ctx context.Context, info swarm.Info, name string) error {
+	r, err := a.dial(info)
+	switch {
+	case err == nil:
+		defer r.Close()
+		return r.RemoveBusUser(ctx, name)
+	case notRunning(err):
+		return swarm.RemoveBusUser(ctx, info, name)
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package swarm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/nats-io/nats.go"
+)
+
+// NATS is a server or cluster that a session uses instead of its own. It needs
+// JetStream. Whoever may publish below sw.<session> there can speak as any agent
+// of the session: the permissions of that server are what keeps them apart.
+type NATS struct {
+	URL      string `json:"url,omitempty"`      // nats://host:port, several with commas between
+	Creds    string `json:"creds,omitempty"`    // path of a .creds file, or of an nkey seed
+	Replicas int    `json:"replicas,omitempty"` // of the streams, in a cluster; 0 is 1
+}
+
+// settle checks what can be checked without connecting.
+func (n *NATS) settle() (err error) {
+	if n.URL == "" {
+		if n.Creds != "" || n.Replicas != 0 {
+			return &OptionError{errors.New("credentials and replicas are for a NATS server of others; name it with --nats")}
+		}
+		return nil
+	}
+	for _, one := range strings.Split(n.URL, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		switch {
+		case err != nil || u.Host == "":
+			return &OptionError{errors.New("the URL of the NATS server is not valid; write nats://host:port")}
+		case u.User != nil:
+			return &OptionError{fmt.Errorf("the URL of the NATS server %s holds a password or token, which would be kept with the session; put credentials in a file and give it with --nats-creds", u.Host)}
+		}
+	}
+	if n.Replicas < 0 || n.Replicas > 5 {
+		return &OptionError{fmt.Errorf("%d replicas of a stream cannot be had; give 1 to 5", n.Replicas)}
+	}
+	if n.Creds == "" {
+		return nil
+	}
+	if n.Creds, err = filepath.Abs(n.Creds); err != nil {
+		return fmt.Errorf("find the credentials of the NATS server: %w", err)
+	}
+	return nil
+}
+
+func (n NATS) connect(s *Session) (*nats.Conn, error) {
+	options := []nats.Option{
+		nats.Name("swarm session " + s.info.ID), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: "the NATS server: " + err.Error()})
+		}),
+	}
+	creds, err := n.credentials()
+	if err != nil {
+		return nil, err
+	}
+	if creds != nil {
+		options = append(options, creds)
+	}
+	conn, err := nats.Connect(n.URL, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the NATS server %s, is it there: %w", n.URL, err)
+	}
+	return conn, nil
+}
+
+// credentials reads the file as what it is.
+func (n NATS) credentials() (nats.Option, error) {
+	if n.Creds == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(n.Creds)
+	if err != nil {
+		return nil, fmt.Errorf("read the credentials of the NATS server: %w", err)
+	}
+	defer clear(raw)
+	if bytes.Contains(raw, []byte("BEGIN NATS USER JWT")) {
+		return nats.UserCredentials(n.Creds), nil
+	}
+	key, err := nats.NkeyOptionFromSeed(n.Creds)
+	if err != nil {
+		return nil, fmt.Errorf("%s holds neither NATS credentials nor an nkey seed: %w", n.Creds, err)
+	}
+	return key, nil
+}
+
+// exposed says what is wrong with listeners that others than this machine reach.
+func (o *Options) exposed() []string {
+	var all []string
+	for _, listen := range []string{o.Listen, o.ListenWebSocket} {
+		host, _, err := net.SplitHostPort(listen)
+		if err != nil || host == "localhost" {
+			continue
+		}
+		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+			all = append(all, fmt.Sprintf("the message bus listens on %s without TLS: whoever is on the way reads what is said; listen on 127.0.0.1 and let others come through ssh or a proxy with TLS", listen))
+		}
+	}
+	return all
+}
