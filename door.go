@@ -195,7 +195,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 	case "quit":
 		d.s.askToQuit()
 		return reply{}, nil
-	case "join", "leave", "post", "inbox", "task", "ask":
+	case "join", "leave", "post", "inbox", "read", "task", "ask":
 		out, err := d.s.serveOutside(d.s.scope, verb, in.Outside)
 		return reply{Outside: out}, err
 	case "bus":
@@ -222,7 +222,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 		defer cancel()
 		return d.doTeam(ctx, name, in)
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are bus, bus-add, bus-remove, hello, send, say, ps, tasks, interrupt, stop, kill, stoptree, killtree, down, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, task, ask, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are bus, bus-add, bus-remove, hello, send, say, ps, tasks, interrupt, stop, kill, stoptree, killtree, down, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, read, task, ask, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
 }
 
 func (d *door) interrupt(name string) (bool, error) {

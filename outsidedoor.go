@@ -196,6 +196,12 @@ func (o *RemoteOutsider) Inbox(ctx context.Context, most int, wait time.Duration
 	}
 }
 
+// Read is Outsider.Read.
+func (o *RemoteOutsider) Read(ctx context.Context, ids ...mailbox.ID) error {
+	_, err := o.ask(ctx, "read", outsideRequest{Read: ids})
+	return err
+}
+
 // Task is Outsider.Task.
 func (o *RemoteOutsider) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
 	out, err := o.ask(ctx, "task", outsideRequest{Tool: name, Input: input})

@@ -83,8 +83,9 @@ var may = map[string][]string{
 	},
 
 	// 6: programs
+	"internal/mcpserve": {"", "event", "mailbox", "team", "tool"},
 	"cmd/swarm": {
-		"", "actors", "defs", "event", "examples/review", "internal/defedit", "internal/term", "internal/tui", "mailbox", "model",
+		"", "actors", "defs", "event", "examples/review", "internal/defedit", "internal/mcpserve", "internal/term", "internal/tui", "mailbox", "model",
 		"team", "team/board",
 	},
 	"examples/review": {"", "defs"},
@@ -111,6 +112,7 @@ var owner = map[string][]string{
 	"github.com/nats-io/nats.go":             {"", "internal/natsd", "internal/natsd/natsdtest", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},
 	"github.com/muesli/cancelreader":         {"internal/tui"},
 	"go.yaml.in/yaml":                        {"defs", "internal/price", "internal/teamfile", "model/script"},
 	"charm.land":                             {"cmd/swarm", "internal/tui"},

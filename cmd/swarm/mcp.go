@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/mcpserve"
+	"github.com/spf13/cobra"
+)
+
+func newMCP(a *app) *cobra.Command {
+	var dir, session, name string
+	c := &cobra.Command{
+		Use:   "mcp --name NAME",
+		Short: "Let a program that speaks MCP be a member of a session",
+		Long: `Mcp is a server of the Model Context Protocol on standard input and output. An
+agent program that starts it becomes a member of a running session under NAME:
+the agents write to it by that name, and its tools send, inbox, tasks and ask
+let it write, read, work on the shared task list and ask you. Its mail waits for
+it while it is away.
+
+Write the command into the program's list of MCP servers.`,
+		Example: `  swarm mcp --name reviewer
+  swarm mcp --name reviewer --session 4f1c0de2`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if name == "" {
+				return usagef("give the program a name: swarm mcp --name NAME")
+			}
+			info, err := a.choose(dir, session)
+			if err != nil {
+				return err
+			}
+			return a.serveMCP(c.Context(), info, name)
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "the `name` by which others write to the program: a-z, 0-9 and -")
+	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs)")
+	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	return c
+}
+
+// leaveWithin is how long a program that ends waits for the session to hear it.
+const leaveWithin = 2 * time.Second
+
+func (a *app) serveMCP(ctx context.Context, info swarm.Info, name string) error {
+	r, err := a.dial(info)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	member, err := r.Join(ctx, name)
+	if err != nil {
+		return err
+	}
+	served := mcpserve.Serve(ctx, member, a.in, a.out, mcpserve.Options{Name: name, Session: info.ID, Version: versionLine()})
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	defer cancel()
+	if served != nil {
+		return served
+	}
+	if err := member.Leave(leave); !errors.As(err, new(*swarm.SupersededError)) {
+		return err
+	}
+	return nil
+}
