@@ -13,7 +13,7 @@
 //   - Mail enters at step boundaries. Whatever arrived while the model thought
 //     or a tool ran is part of the very next request, not of the next turn
 //     (TestMailEntersAtTheNextStepBoundary, TestMailThatCameWithTheLastAnswerIsReadInTheSameTurn);
-//     mail of class mail waits for the next turn, if there can be one
+//     only mail of class mail waits for the next turn, if there can be one
 //     (TestMailWaitsForTheNextTurnUnlessThereIsNone).
 //   - A control message cuts a step, not the turn. The stream is dropped, cut
 //     calls get results that say so, and the message stands first in the request
