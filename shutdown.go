@@ -37,7 +37,8 @@ func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration
 
 // Down is Shutdown for several agents at once that does not leave it at an
 // objection: it is asked a second time, which it cannot refuse, with what is left
-// of the grace time. Without names it is everybody but the lead.
+// of the grace time. Without names it is everybody but the lead. It returns those
+// that are gone.
 func (s *Session) Down(ctx context.Context, names []string, grace time.Duration) ([]Departure, error) {
 	if len(names) == 0 {
 		names = s.members()
@@ -55,16 +56,25 @@ func (s *Session) Down(ctx context.Context, names []string, grace time.Duration)
 		})
 	}
 	group.Wait()
-	return all, errors.Join(errs...)
+	var gone []Departure
+	for i, d := range all {
+		if errs[i] == nil {
+			gone = append(gone, d)
+		}
+	}
+	return gone, errors.Join(errs...)
 }
 
 // members returns the ids of all that a user can shut down and that work for
-// nobody who is shut down too.
+// nobody who is shut down too: the teammates, also those that a message would
+// wake, and what works for the lead.
 func (s *Session) members() []string {
 	var ids []string
-	for _, a := range s.roster.Members() {
-		if spec := a.Life.Spec; spec.Role == transcript.Teammate || spec.Parent == actors.LeadID && spec.Role != transcript.Lead {
-			ids = append(ids, string(spec.ID))
+	for _, a := range s.agents.Status() {
+		switch l := a.Life; {
+		case l.Shutdown.Leaving(), l.Spec.Role == transcript.Lead:
+		case l.Spec.Role == transcript.Teammate, l.Spec.Parent == actors.LeadID && !l.Closed:
+			ids = append(ids, string(l.Spec.ID))
 		}
 	}
 	return ids

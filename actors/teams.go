@@ -98,8 +98,6 @@ type Hire struct {
 	Color   string    // "" is that of its type
 	Budget  budget.Limits
 	Restart transcript.Restart
-	// PlanRequired members change nothing before their lead has approved a plan.
-	PlanRequired bool
 }
 
 // Hire makes a teammate of the team's lead, with the checks and limits of a call
@@ -115,7 +113,6 @@ func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript,
 		return nil, err
 	}
 	spec.Budget, spec.Restart, spec.Color = h.Budget.Or(spec.Budget), h.Restart, first(h.Color, spec.Color)
-	spec.PlanRequired = spec.PlanRequired || h.PlanRequired
 	if spec.Isolation != "" {
 		done, err := c.isolate(&spec)
 		if err != nil {
