@@ -89,6 +89,10 @@ func openDoor(s *Session, conn *nats.Conn) (*door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the session's door: %w", err)
 	}
+	// Whoever finds the socket finds the door open.
+	if err := conn.FlushTimeout(closeWithin); err != nil {
+		return nil, fmt.Errorf("open the session's door: %w", err)
+	}
 	return d, nil
 }
 
