@@ -236,15 +236,6 @@ func (d *door) interrupt(name string) (bool, error) {
 	return d.s.InterruptAgent(name)
 }
 
-// wireEvent is an event as other processes read it.
-type wireEvent struct {
-	Seq   uint64          `json:"seq"`
-	Time  time.Time       `json:"time"`
-	Agent event.Agent     `json:"agent"`
-	Type  string          `json:"type"`
-	Fact  json.RawMessage `json:"fact"`
-}
-
 // tell publishes every fact until the session ends, and then that it has ended.
 func (d *door) tell(sub *event.Subscription) {
 	defer sub.Close()
@@ -269,13 +260,9 @@ func (d *door) tell(sub *event.Subscription) {
 }
 
 func (d *door) publish(e event.Event) {
-	fact, err := json.Marshal(e.Fact)
+	raw, err := json.Marshal(e)
 	if err == nil {
-		var raw []byte
-		raw, err = json.Marshal(wireEvent{Seq: e.Seq, Time: e.Time, Agent: e.Agent, Type: event.Type(e.Fact), Fact: fact})
-		if err == nil {
-			err = d.conn.Publish(eventSubject(d.s.info.ID), raw)
-		}
+		err = d.conn.Publish(eventSubject(d.s.info.ID), raw)
 	}
 	if err != nil {
 		d.s.opts.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)

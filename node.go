@@ -307,7 +307,7 @@ func (n *Node) tell() {
 		if err != nil {
 			return
 		}
-		raw, err := encodeEvent(e)
+		raw, err := json.Marshal(e)
 		if err == nil {
 			err = n.conn.Publish(nodeSubject(n.info.ID, n.o.Agent, "up", "event"), raw)
 		}
@@ -321,14 +321,6 @@ func (n *Node) tell() {
 			}
 		}
 	}
-}
-
-func encodeEvent(e event.Event) ([]byte, error) {
-	fact, err := json.Marshal(e.Fact)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(wireEvent{Seq: e.Seq, Time: e.Time, Agent: e.Agent, Type: event.Type(e.Fact), Fact: fact})
 }
 
 // handle answers the owner, each request in a goroutine of its own.

@@ -339,20 +339,15 @@ func (n *nodes) retell(id mailbox.AgentID, raw []byte) {
 	if n.known(id) == nil {
 		return
 	}
-	var w wireEvent
-	if err := json.Unmarshal(raw, &w); err != nil {
+	var e event.Event
+	if err := json.Unmarshal(raw, &e); err != nil {
 		n.s.opts.Logger.Warn("an event of a node cannot be read", "agent", id, "error", err)
 		return
 	}
-	f, err := event.Decode(w.Type, w.Fact)
-	if err != nil {
-		n.s.opts.Logger.Warn("an event of a node cannot be read", "agent", id, "error", err)
-		return
-	}
-	if s, born := f.(event.Started); born && s.Prompt == "" && w.Agent.ID == id {
+	if s, born := e.Fact.(event.Started); born && s.Prompt == "" && e.Agent.ID == id {
 		return // it was told when the task was sent
 	}
-	n.s.bus.Publish(w.Agent, f)
+	n.s.bus.Publish(e.Agent, e.Fact)
 }
 
 func (n *nodes) known(id mailbox.AgentID) *seat {

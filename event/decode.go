@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"time"
 )
 
 // facts are the types of the package by the names under which they are written.
@@ -27,7 +28,12 @@ var facts = func() map[string]reflect.Type {
 		Compacting{},
 		Compacted{},
 		Progress{},
+		Preempted{},
 		TurnEnded{},
+		ShutdownMoved{},
+		PlanMoved{},
+		Audit{},
+		Prompted{},
 		Warning{},
 	} {
 		all[f.fact()] = reflect.TypeOf(f)
@@ -40,6 +46,40 @@ type UnknownTypeError struct{ Type string }
 
 func (e *UnknownTypeError) Error() string {
 	return fmt.Sprintf("there is no fact of type %q; it comes from another version", e.Type)
+}
+
+// wire is an event as other processes read it.
+type wire struct {
+	Seq   uint64          `json:"seq"`
+	Time  time.Time       `json:"time"`
+	Agent Agent           `json:"agent"`
+	Type  string          `json:"type"`
+	Fact  json.RawMessage `json:"fact"`
+}
+
+// MarshalJSON writes the event with the name of its fact, so that another process
+// can read it.
+func (e Event) MarshalJSON() ([]byte, error) {
+	fact, err := json.Marshal(e.Fact)
+	if err != nil {
+		return nil, fmt.Errorf("encode the fact %s: %w", e.Fact.fact(), err)
+	}
+	return json.Marshal(wire{Seq: e.Seq, Time: e.Time, Agent: e.Agent, Type: e.Fact.fact(), Fact: fact})
+}
+
+// UnmarshalJSON reads an event of another process. A fact that this version does
+// not know is an *UnknownTypeError.
+func (e *Event) UnmarshalJSON(raw []byte) error {
+	var w wire
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return fmt.Errorf("read an event: %w", err)
+	}
+	f, err := Decode(w.Type, w.Fact)
+	if err != nil {
+		return err
+	}
+	*e = Event{Seq: w.Seq, Time: w.Time, Agent: w.Agent, Fact: f}
+	return nil
 }
 
 // Decode returns the fact of a type that was written as JSON.

@@ -36,10 +36,10 @@ type Agent struct {
 
 // Event is one fact about one agent.
 type Event struct {
-	Seq   uint64    `json:"seq"` // rises by one for each published fact
-	Time  time.Time `json:"time"`
-	Agent Agent     `json:"agent"`
-	Fact  Fact      `json:"fact"`
+	Seq   uint64 // rises by one for each published fact
+	Time  time.Time
+	Agent Agent
+	Fact  Fact
 }
 
 // Fact is one of the types of this package.

@@ -235,11 +235,7 @@ func TestRulesAreSplitOutsideParentheses(t *testing.T) {
 
 func TestEveryFactComesBackFromTheWire(t *testing.T) {
 	for _, e := range story() {
-		fact, err := json.Marshal(e.Fact)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := json.Marshal(wireEvent{Seq: e.Seq, Time: e.Time, Agent: e.Agent, Type: event.Type(e.Fact), Fact: fact})
+		raw, err := json.Marshal(e)
 		if err != nil {
 			t.Fatal(err)
 		}
