@@ -88,9 +88,12 @@ var may = map[string][]string{
 		"", "actors", "defs", "event", "examples/review", "internal/defedit", "internal/mcpserve", "internal/term", "internal/tui", "mailbox", "model",
 		"team", "team/board",
 	},
-	"examples/review": {"", "defs"},
-	"examples/embed":  {"", "actors", "event"},
-	"examples/bus":    {"mailbox", "mailbox/natsbox"},
+	"examples/review":     {"", "defs"},
+	"examples/embed":      {"", "actors", "event"},
+	"examples/debate":     {"", "event"},
+	"examples/buspeer":    {},
+	"examples/embed-team": {"", "event", "team"},
+	"examples/bus":        {"mailbox", "mailbox/natsbox"},
 
 	// test kits: product code never imports them
 	"internal/journal/journaltest": {"internal/journal"},
