@@ -15,10 +15,9 @@ import (
 
 // The structured results of an Agent call (spec §2.2) are told apart by status: the
 // outcome of a foreground agent (completed or how else it ended), async_launched,
-// teammate_spawned, and refused. Two more are reserved and never produced here:
-// remote_launched, since all agents of a session live in one process, and
-// sub_agent_entered, since no conversation becomes another: a fork is an agent
-// of its own and has the result that its role has.
+// teammate_spawned, and refused. remote_launched is reserved: no agent runs on
+// another machine. sub_agent_entered is what a stream says of a fork when it enters
+// its copy of the conversation; the result of the call is that of the fork's role.
 
 // completedDetail is the structured result of a foreground agent.
 type completedDetail struct {

@@ -139,6 +139,18 @@ func TestStreamOfARealRun(t *testing.T) {
 	}
 }
 
+func TestAForkEntersItsCopyOfTheConversation(t *testing.T) {
+	l := newLab(t, map[string]string{"s.yaml": `rules:
+  - when: {agent: lead, step: 0}
+    say: {calls: [{tool: Agent, input: {subagent_type: fork, description: look closer, prompt: look}}]}
+  - say: {text: seen}
+`})
+	end := l.run("run", "--output-format", "stream-json", "--verbose", "--model", "script:s.yaml", "look")
+	if end.code != 0 || strings.Count(end.out, `"status":"sub_agent_entered"`) != 1 || !strings.Contains(end.out, `"status":"completed"`) {
+		t.Errorf("%+v", end)
+	}
+}
+
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no room") }

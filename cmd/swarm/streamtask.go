@@ -80,6 +80,9 @@ func (s *streamView) taskStarted(e event.Event, f event.Started) {
 		l.Name, background = e.Agent.Name, true // nobody waits for a teammate
 	}
 	l.Kind, l.Agent, l.Background, l.Usage = "local_agent", e.Agent.Type, &background, nil
+	if e.Agent.Type == "fork" {
+		l.Status = "sub_agent_entered" // it goes on in its copy of the conversation
+	}
 	s.write(l)
 }
 
