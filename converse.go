@@ -35,6 +35,13 @@ func (s *Session) Say(text string) error {
 	if err := s.Begin(); err != nil {
 		return err
 	}
+	lead, err := s.lead()
+	if err != nil {
+		return err
+	}
+	if err := s.reopen(lead); err != nil {
+		return err
+	}
 	if err := s.notePrompt(text); err != nil {
 		return err
 	}
@@ -46,16 +53,22 @@ func (s *Session) Say(text string) error {
 		_, err := s.roster.Send(user, team.Letter{To: string(actors.LeadID), Text: text})
 		return err
 	}
-	lead, err := s.lead()
-	if err != nil {
-		return err
-	}
 	if err := lead.Prompt("user", text); err != nil {
 		return err
 	}
 	s.bus.Publish(actors.Describe(lead.Spec()), event.Prompted{Text: text})
 	s.agents.Look(actors.LeadID)
 	return nil
+}
+
+// reopen lets a lead that was stopped work again, as mail does.
+func (s *Session) reopen(lead *transcript.Transcript) error {
+	err := s.agents.Wake(lead, agent.User)
+	var final *actors.FinalError
+	if errors.As(err, &final) {
+		return fmt.Errorf("the lead has ended for good (%s); write to other agents by name, or begin another session", final.Reason)
+	}
+	return err
 }
 
 var errEmptyPrompt = errors.New("the prompt is empty; say what is to be done")

@@ -246,3 +246,34 @@ func TestTheLeadsModelCanBeChanged(t *testing.T) {
 		t.Errorf("kept: %s", kept)
 	}
 }
+
+// A text for a lead that was stopped wakes it, and one for a lead that was
+// killed is refused in words that say what is left to do.
+func TestATextWakesAStoppedLead(t *testing.T) {
+	s := session(t, map[string]model.Model{"": actorstest.By(actorstest.Answers{actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("fine") }})}, swarm.Options{})
+	run(t, s, "go")
+	for _, say := range []func() error{
+		func() error { return s.Say("again") },
+		func() error { _, err := s.Run(t.Context(), "again"); return err },
+	} {
+		if err := s.Stop(t.Context(), actors.LeadName); err != nil {
+			t.Fatal(err)
+		}
+		turns := state(t, s, actors.LeadName).Life.Turns
+		if err := say(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Quiet(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if l := state(t, s, actors.LeadName).Life; l.Turns != turns+1 || l.Result != "fine" {
+			t.Errorf("%d turns after %d, the last said %q", l.Turns, turns, l.Result)
+		}
+	}
+	if err := s.Kill(t.Context(), actors.LeadName); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Say("again"); err == nil || !strings.Contains(err.Error(), "the lead has ended for good (ended by the user)") {
+		t.Errorf("a killed lead: %v", err)
+	}
+}

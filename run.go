@@ -43,6 +43,9 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if err := s.reopen(lead); err != nil {
+		return Result{}, err
+	}
 	before := lead.Life()
 	if err := s.notePrompt(prompt); err != nil {
 		return Result{}, err
