@@ -42,14 +42,14 @@ func inbox(store *transcript.Store, roster *team.Roster, name string) ([]Trace, 
 	if err != nil {
 		return nil, err
 	}
-	all, err := store.Inbox(t.ID())
+	all, err := received(store, t.ID())
 	if err != nil {
 		return nil, err
 	}
 	read := 0
 	var kept []Trace
 	for _, m := range slices.Backward(all) {
-		if m.State() != mailbox.StateDelivered {
+		if !m.Unread() {
 			if read++; read > inboxKept {
 				continue
 			}
@@ -59,6 +59,20 @@ func inbox(store *transcript.Store, roster *team.Roster, name string) ([]Trace, 
 	}
 	slices.Reverse(kept)
 	return kept, nil
+}
+
+// received returns every message to an agent: what it has got, then what is
+// still on its way, as all is that comes while the session does not run.
+func received(store *transcript.Store, id mailbox.AgentID) ([]Trace, error) {
+	coming := store.Pending() // first: what arrives meanwhile is then in both, and not in neither
+	all, err := store.Inbox(id)
+	for _, e := range coming {
+		here := slices.ContainsFunc(all, func(m Trace) bool { return m.Envelope.ID == e.ID })
+		if e.To.Agent == id && !here {
+			all = append(all, Trace{Envelope: e, Steps: []transcript.MailStep{{State: mailbox.StateAccepted, Time: e.Sent}}})
+		}
+	}
+	return all, err
 }
 
 // cutText returns at most n bytes of a text, cut at a rune.

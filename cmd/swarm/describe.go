@@ -24,6 +24,9 @@ type input struct {
 	What    string `json:"description"`
 	To      string `json:"to"`
 	Task    string `json:"task_id"`
+	Asked   []struct {
+		Text string `json:"question"`
+	} `json:"questions"`
 }
 
 // describeCall says in a few words what a tool call does.
@@ -48,6 +51,13 @@ func describeCall(c model.Call, dir string) string {
 		subject = "to " + in.To
 	case "TaskStop":
 		subject = in.Task
+	case "AskUserQuestion":
+		for i, q := range in.Asked {
+			if i > 0 {
+				subject += " · "
+			}
+			subject += firstLine(q.Text)
+		}
 	default:
 		subject = compact(c.Input)
 	}

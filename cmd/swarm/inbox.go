@@ -80,7 +80,7 @@ func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
 			text = e.Body
 		}
 		state := string(m.State())
-		if m.State() == mailbox.StateDelivered {
+		if m.Unread() {
 			state = "unread"
 		}
 		line := fmt.Sprintf("%s  %-7s  %s  %s from %s: %s", e.Sent.Local().Format(time.TimeOnly), state, e.ID, e.Kind, shortName(e.From.Agent, e.FromName), strings.Join(strings.Fields(text), " "))

@@ -200,6 +200,7 @@ func TestDescribeCall(t *testing.T) {
 		{"Task", `{"description":"look"}`, "Task general-purpose: look"},
 		{"TaskStop", `{"task_id":"a1"}`, "TaskStop a1"},
 		{"ListAgents", `{}`, "ListAgents"},
+		{"AskUserQuestion", `{"questions":[{"question":"Which?\nSay."},{"question":"When?"}]}`, "AskUserQuestion Which? · When?"},
 		{"mcp__x", `{"a": [1, 2]}`, `mcp__x {"a":[1,2]}`},
 		{"Odd", `"text"`, "Odd"},
 	} {

@@ -70,6 +70,9 @@ func (a *app) bare(c *cobra.Command, flags *runFlags, args []string) error {
 	if len(args) == 0 && a.onTerminal() {
 		return a.talkBare(c, flags)
 	}
+	if len(args) == 0 && c.Flags().NFlag() > 0 {
+		return usagef("there is no terminal to talk in; give a prompt: swarm run PROMPT, or go on with a session: swarm resume ID")
+	}
 	if len(args) == 0 {
 		return c.Help()
 	}

@@ -30,6 +30,11 @@ func (m Mail) State() mailbox.State {
 	return m.Steps[len(m.Steps)-1].State
 }
 
+// Unread reports whether the receiver has still to read the message.
+func (m Mail) Unread() bool {
+	return m.State() == mailbox.StateAccepted || m.State() == mailbox.StateDelivered
+}
+
 func (m *Mail) step(s MailStep) {
 	if !slices.ContainsFunc(m.Steps, func(old MailStep) bool { return old.State == s.State }) && !m.State().Final() {
 		m.Steps = append(m.Steps, s)
