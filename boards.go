@@ -98,7 +98,7 @@ func (s *Session) exportTasks() error {
 		if list == s.taskList() {
 			list = ""
 		}
-		errs = append(errs, writeFile(taskCopy(s.info, list), raw))
+		errs = append(errs, writeFile(taskCopy(s.Info(), list), raw))
 	}
 	return errors.Join(errs...)
 }

@@ -197,7 +197,7 @@ func (o *busDoor) do(name, verb string, data []byte) (busReply, error) {
 // member returns who asks. The server has checked the key; the name must still be
 // a user's, also on a server that is not ours.
 func (o *busDoor) member(name string) (*transcript.Transcript, error) {
-	users, err := BusUsers(o.s.info)
+	users, err := BusUsers(o.s.Info())
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type BusState struct {
 func (s *Session) Bus() (BusState, error) {
 	s.busMu.Lock()
 	defer s.busMu.Unlock()
-	users, err := BusUsers(s.info)
+	users, err := BusUsers(s.Info())
 	return BusState{URL: s.busURL, WebSocket: s.busWebSocket, Users: users}, err
 }
 
@@ -30,7 +30,7 @@ func (s *Session) Bus() (BusState, error) {
 func (s *Session) AddBusUser(name string) (BusCredentials, error) {
 	s.busMu.Lock()
 	defer s.busMu.Unlock()
-	c, all, err := addBusUser(s.info, s.agents, name)
+	c, all, err := addBusUser(s.Info(), s.agents, name)
 	if err != nil {
 		return c, err
 	}
@@ -43,7 +43,7 @@ func (s *Session) AddBusUser(name string) (BusCredentials, error) {
 func (s *Session) RemoveBusUser(name string) error {
 	s.busMu.Lock()
 	defer s.busMu.Unlock()
-	all, err := removeBusUser(s.info, s.agents, name)
+	all, err := removeBusUser(s.Info(), s.agents, name)
 	if err == nil {
 		s.admit(all)
 	}

@@ -141,7 +141,7 @@ func (w *wire) serve(ctx context.Context) (err error) {
 	s := w.s
 	s.busMu.Lock()
 	defer s.busMu.Unlock()
-	users, err := BusUsers(s.info)
+	users, err := BusUsers(s.Info())
 	if err != nil {
 		return err
 	}
