@@ -83,7 +83,7 @@ func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
 		if m.Unread() {
 			state = "unread"
 		}
-		line := fmt.Sprintf("%s  %-7s  %s  %s from %s: %s", e.Sent.Local().Format(time.TimeOnly), state, e.ID, e.Kind, shortName(e.From.Agent, e.FromName), strings.Join(strings.Fields(text), " "))
+		line := fmt.Sprintf("%s  %-7s  %s  %s from %s: %s", clock(e.Sent), state, e.ID, e.Kind, shortName(e.From.Agent, e.FromName), strings.Join(strings.Fields(text), " "))
 		b.WriteString(cut(clean(line), width) + "\n")
 	}
 	return fprint(a.out, b.String())
@@ -160,16 +160,20 @@ func (a *app) message(ctx context.Context, info swarm.Info, id mailbox.ID) (swar
 	return swarm.Trace{}, err
 }
 
+// clock writes the time of day, or as many blanks for a time that was not noted.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "        "
+	}
+	return t.Local().Format(time.TimeOnly)
+}
+
 func messageText(m swarm.Trace) string {
 	e := m.Envelope
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s (%s) from %s to %s\n", e.ID, e.Kind, e.ClassOf(), clean(shortName(e.From.Agent, e.FromName)), clean(shortName(e.To.Agent, e.ToName)))
 	for _, s := range m.Steps {
-		when := "        "
-		if !s.Time.IsZero() {
-			when = s.Time.Local().Format(time.TimeOnly)
-		}
-		line := fmt.Sprintf("  %s  %s", when, s.State)
+		line := fmt.Sprintf("  %s  %s", clock(s.Time), s.State)
 		if s.Reason != "" {
 			line += "  " + clean(s.Reason)
 		}

@@ -2,14 +2,15 @@ package transcript
 
 import (
 	"errors"
+	"time"
 	"unicode/utf8"
 
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Send accepts a message from this agent: it stamps sender, id and sequence
-// number and records the intent; the courier gets it once the record is on
+// Send accepts a message from this agent: it stamps sender, time, id and
+// sequence number and records the intent; the courier gets it once the record is on
 // disk. durable returns then: the message is accepted. A caller whose answer is
 // itself recorded after the intent, as a tool's result is, need not wait: what
 // comes later in the journal is on disk no sooner. A message with an id that
@@ -80,6 +81,9 @@ func (t *Transcript) send(e mailbox.Envelope) (mailbox.Envelope, journal.Ticket,
 		return e, journal.Ticket{}, errSentBefore
 	}
 	e.From = mailbox.Address{Agent: t.ID(), Incarnation: t.life.Incarnation}
+	if e.Sent.IsZero() {
+		e.Sent = time.Now()
+	}
 	e, err := t.ledger.Compose(e, 0)
 	if err != nil {
 		return e, journal.Ticket{}, err

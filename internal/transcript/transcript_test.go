@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/actorswarm/swarm/internal/journal"
@@ -316,6 +317,18 @@ func TestAMessageSentTwiceUnderOneIDIsOneMessage(t *testing.T) {
 	if p := s.Pending(); len(p) != 1 || p[0].Seq != first.Seq {
 		t.Errorf("outbox holds %v, want one message", p)
 	}
+}
+
+func TestAMessageBearsTheTimeAtWhichItWasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, t.TempDir())
+		e, durable, err := born(t, s, "alice").Send(mailbox.Envelope{To: mailbox.Address{Agent: "bob"}, Kind: mailbox.KindText, Body: "hello"})
+		must(t, err)
+		must(t, durable())
+		if p := s.Pending(); !e.Sent.Equal(time.Now()) || len(p) != 1 || !p[0].Sent.Equal(e.Sent) {
+			t.Errorf("sent at %s, kept as %v", e.Sent, p)
+		}
+	})
 }
 
 func TestArrivalIsRecordedOnceAndReadInTheRequestThatCarriesIt(t *testing.T) {
