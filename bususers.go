@@ -7,6 +7,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // BusState is what is known of a running session's bus.
@@ -82,6 +83,9 @@ func RemoveBusUser(ctx context.Context, info Info, name string) (err error) {
 func addBusUser(info Info, agents *actors.Coordinator, name string) (BusCredentials, []BusUser, error) {
 	if err := validBusName(name); err != nil {
 		return BusCredentials{}, nil, err
+	}
+	if _, ok := mailbox.AgentID(name).Session(); ok {
+		return BusCredentials{}, nil, fmt.Errorf("%q is a name for another session: choose another", name)
 	}
 	u, seed, err := newBusUser(name)
 	if err != nil {

@@ -48,6 +48,7 @@ type request struct {
 	Member *TeamMember `json:"member,omitempty"`
 
 	Outside *outsideRequest `json:"outside,omitempty"`
+	Letter  *sessionLetter  `json:"letter,omitempty"` // of another session
 
 	Names []string      `json:"names,omitempty"`
 	Grace time.Duration `json:"grace,omitempty"`
@@ -71,6 +72,7 @@ type reply struct {
 	Teams []team.Team `json:"teams,omitempty"`
 
 	Outside *outsideReply `json:"outside,omitempty"`
+	Letter  *letterReply  `json:"letter,omitempty"`
 
 	Ended []Ended     `json:"ended,omitempty"`
 	Gone  []Departure `json:"gone,omitempty"`
@@ -202,6 +204,9 @@ func (d *door) do(verb string, in request) (reply, error) {
 	case "join", "leave", "post", "inbox", "read", "task", "ask":
 		out, err := d.s.serveOutside(d.s.scope, verb, in.Outside)
 		return reply{Outside: out}, err
+	case "letter":
+		out, err := d.s.takeLetter(in.Letter)
+		return reply{Letter: &out}, err
 	case "bus":
 		bus, err := d.s.Bus()
 		return reply{Bus: &bus}, err
@@ -226,7 +231,7 @@ func (d *door) do(verb string, in request) (reply, error) {
 		defer cancel()
 		return d.doTeam(ctx, name, in)
 	}
-	return reply{}, fmt.Errorf("there is no request %q; there are bus, bus-add, bus-remove, hello, send, say, ps, tasks, interrupt, stop, kill, stoptree, killtree, down, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, read, task, ask, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
+	return reply{}, fmt.Errorf("there is no request %q; there are bus, bus-add, bus-remove, hello, send, say, ps, tasks, interrupt, stop, kill, stoptree, killtree, down, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, read, task, ask, letter, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
 }
 
 func (d *door) interrupt(name string) (bool, error) {

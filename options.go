@@ -71,6 +71,9 @@ type Options struct {
 	Listen, ListenWebSocket string
 	// NATS is a server of others that carries the mail and the task lists.
 	NATS NATS
+	// Inbound says what becomes of messages of other sessions; "" is accept, or hold
+	// in a session that bypasses permissions. A kept session keeps it.
+	Inbound Inbound
 	// Getenv reads the environment; nil is os.Getenv.
 	Getenv func(string) string
 	// Logger gets what is wrong inside; nil discards it.
@@ -123,7 +126,7 @@ func (o *Options) settle() error {
 	if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
-	if err := o.NATS.settle(); err != nil {
+	if err := errors.Join(o.NATS.settle(), o.Inbound.settle()); err != nil {
 		return err
 	}
 	return o.settlePolicy()

@@ -39,6 +39,7 @@ type Info struct {
 	Budget    Limits           `json:"budget,omitzero"`
 	PerChild  Limits           `json:"child_budget,omitzero"`
 	NATS      NATS             `json:"nats,omitzero"`
+	Inbound   Inbound          `json:"inbound,omitempty"` // as it was given
 
 	AddDirs    []string `json:"add_dirs,omitempty"`
 	PluginDirs []string `json:"plugin_dirs,omitempty"`

@@ -39,6 +39,7 @@ type Session struct {
 
 	outsiders *team.Outsiders
 	inquiries inquiries
+	abroad    *abroad
 
 	bus    event.Bus
 	models *models
@@ -121,7 +122,7 @@ func (o *Options) place() (Info, error) {
 		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
 		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
-		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS,
+		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound,
 	}
 	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
 		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
@@ -149,6 +150,8 @@ func (o *Options) inherit(i *Info) {
 		o.NATS = i.NATS
 	}
 	i.NATS = o.NATS
+	o.Inbound = Inbound(first(string(o.Inbound), string(i.Inbound)))
+	i.Inbound = o.Inbound
 	i.Budget, i.PerChild = o.Budget, o.Policy.ChildBudget
 }
 
@@ -221,6 +224,13 @@ func (s *Session) start(ctx context.Context) error {
 	s.wire = newWire(s)
 	s.openBoards()
 	s.outsiders, s.inquiries.s = team.NewOutsiders(s.agents, s.roster, s.boards, s.listOf), s
+	s.abroad = newAbroad(s)
+	if s.opts.node == nil {
+		s.roster.Connect(s.abroad)
+		if err := s.abroad.start(); err != nil {
+			return err
+		}
+	}
 	s.defs.Start(s.scope)
 	s.watch.Go(s.watchStore)
 	s.watch.Go(func() { s.wire.run(s.scope) })
@@ -376,6 +386,9 @@ func (s *Session) close() error {
 		s.end(agent.ErrShutdown)
 		if s.nodes != nil {
 			s.nodes.work.Wait()
+		}
+		if s.abroad != nil {
+			s.abroad.stop()
 		}
 		if s.boards != nil {
 			errs = append(errs, s.exportTasks())

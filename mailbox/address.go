@@ -73,3 +73,12 @@ func validToken(s string) bool {
 	}
 	return true
 }
+
+// sessionPrefix begins the ids of those who stand for other sessions.
+const sessionPrefix = "session-"
+
+// OfSession is the id of the member that stands for another session.
+func OfSession(session string) AgentID { return AgentID(sessionPrefix + session) }
+
+// Session returns the other session that an agent stands for, if it does.
+func (a AgentID) Session() (string, bool) { return strings.CutPrefix(string(a), sessionPrefix) }

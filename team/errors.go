@@ -3,7 +3,6 @@ package team
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // ErrSelf is the answer to a letter to its own sender.
@@ -32,17 +31,4 @@ type PastError struct {
 
 func (e *PastError) Error() string {
 	return fmt.Sprintf("%s@%d is not there: %s lives for the %d. time; write to %s if you mean it as it is now", e.Name, e.Wanted, e.Name, e.Present, e.Name)
-}
-
-// AbroadError reports an address of another session, which nothing leads to from
-// here.
-type AbroadError struct{ To string }
-
-func (e *AbroadError) Error() string {
-	return fmt.Sprintf("%s is another session, and this one has no way to it; ask the user to pass the message on with: swarm send --session ID", e.To)
-}
-
-// abroad says whether an address is of another session (agent-system spec §4.2).
-func abroad(to string) bool {
-	return strings.HasPrefix(to, "uds:") || strings.HasPrefix(to, "bridge:")
 }

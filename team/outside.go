@@ -51,15 +51,28 @@ func (e *SupersededError) Error() string {
 // a new incarnation, and what an older one says from then on is refused. The
 // error is an *actors.NameTakenError when an agent has the name.
 func (o *Outsiders) Join(name string) (*Outsider, error) {
-	switch name {
-	case actors.LeadName, string(actors.LeadID), "main", "user", "all":
-		return nil, fmt.Errorf("the name %q means somebody already: choose another", name)
+	if err := reserved(name); err != nil {
+		return nil, err
 	}
 	t, err := o.agents.Enlist(name)
 	if err != nil {
 		return nil, err
 	}
 	incarnation, err := t.Wake()
+	return &Outsider{o, t, incarnation}, err
+}
+
+// StandIn returns the member that stands for another session. It keeps its
+// incarnation: only this process speaks as it.
+func (o *Outsiders) StandIn(session string) (*Outsider, error) {
+	t, err := o.agents.Enlist(string(mailbox.OfSession(session)))
+	if err != nil {
+		return nil, err
+	}
+	incarnation := t.Address().Incarnation
+	if incarnation == 0 {
+		incarnation, err = t.Wake()
+	}
 	return &Outsider{o, t, incarnation}, err
 }
 

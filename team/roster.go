@@ -13,7 +13,8 @@ const Everyone = "*"
 
 // Roster knows the agents of a session by name.
 type Roster struct {
-	agents *actors.Coordinator
+	agents   *actors.Coordinator
+	sessions Sessions // nil where none can be reached
 }
 
 // NewRoster returns the roster of a session's agents.

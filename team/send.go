@@ -59,7 +59,7 @@ func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error)
 	if l.To == Everyone {
 		return r.broadcast(from, l)
 	}
-	to, err := r.address(from.Spec(), l.To)
+	to, err := r.address(from.Spec(), l)
 	if err != nil {
 		return nil, err
 	}
@@ -83,19 +83,34 @@ func (r *Roster) wake(from, to *transcript.Transcript, l Letter) Posted {
 
 // address is Reach for what may have an incarnation behind it, as name@2: it must
 // be the present one.
-func (r *Roster) address(from transcript.Spec, name string) (*transcript.Transcript, error) {
-	if abroad(name) {
-		return nil, &AbroadError{To: name}
+func (r *Roster) address(from transcript.Spec, l Letter) (*transcript.Transcript, error) {
+	if isAbroad(l.To) {
+		return r.abroad(l)
 	}
-	plain, life := incarnationOf(name)
+	plain, life := incarnationOf(l.To)
 	t, err := r.Reach(from, plain)
-	if err != nil {
+	switch {
+	case err != nil && r.sessions != nil && errors.As(err, new(*UnknownAgentError)):
+		return r.elsewhere(l, err)
+	case err != nil:
 		return nil, err
+	case standsIn(t.Spec()):
+		return r.abroad(l)
 	}
 	if now := t.Address().Incarnation; life != 0 && life != now {
 		return nil, &PastError{Name: actors.DisplayName(t.Spec()), Wanted: life, Present: now}
 	}
 	return t, nil
+}
+
+// elsewhere is address for what no agent here is named: it may be the id of another
+// session. unknown is what it is otherwise.
+func (r *Roster) elsewhere(l Letter, unknown error) (*transcript.Transcript, error) {
+	t, err := r.sessions.Reach(l.To, l)
+	if errors.Is(err, ErrNoSession) {
+		return nil, unknown
+	}
+	return t, err
 }
 
 func incarnationOf(name string) (string, uint32) {
@@ -115,7 +130,7 @@ func (r *Roster) broadcast(from *transcript.Transcript, l Letter) ([]Posted, err
 	for _, m := range r.audience(from.Spec(), r.everybody()) {
 		to, ok := r.agents.Find(string(m.Life.Spec.ID))
 		switch {
-		case !ok, to.ID() == from.ID():
+		case !ok, to.ID() == from.ID(), standsIn(to.Spec()): // other sessions are written to one by one
 		case m.Life.Closed:
 			name := actors.DisplayName(m.Life.Spec)
 			all = append(all, Posted{Name: name, Err: &EndedError{Name: name, Reason: m.Life.Reason}})

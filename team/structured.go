@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
 	"github.com/actorswarm/swarm/tool"
@@ -47,7 +48,7 @@ func stepDetail(text, request string) json.RawMessage {
 }
 
 func (s *sendTool) requestShutdown(to string, m message.ShutdownRequest, key string) (text, request string, err error) {
-	t, err := s.roster.address(s.self.Transcript.Spec(), to)
+	t, err := s.roster.address(s.self.Transcript.Spec(), Letter{To: to, Kind: mailbox.KindShutdownRequest})
 	if err != nil {
 		return "", "", err
 	}
@@ -77,7 +78,7 @@ func (s *sendTool) answerShutdown(m message.ShutdownResponse, key string) (strin
 }
 
 func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key string) (string, error) {
-	t, err := s.roster.address(s.self.Transcript.Spec(), to)
+	t, err := s.roster.address(s.self.Transcript.Spec(), Letter{To: to, Kind: mailbox.KindPlanApprovalResponse})
 	if err != nil {
 		return "", err
 	}

@@ -35,7 +35,7 @@ type sendTool struct {
 }
 
 const sendSchema = `{"type":"object","properties":{` +
-	`"to":{"type":"string","description":"A teammate's name, team/name for a member of another team, an agent id, team-lead, or * for everyone else"},` +
+	`"to":{"type":"string","description":"A teammate's name, team/name for a member of another team, an agent id, team-lead, * for everyone else, or another session: uds:PATH or its id as ListAgents shows them"},` +
 	`"message":{"description":"The text; the receiver does not see your conversation. Or an object: {type: shutdown_request, reason} asks an agent of yours to end, ` +
 	`{type: shutdown_response, request_id, approve, reason} answers that, {type: plan_approval_response, request_id, approve, feedback} decides about a plan that was shown to you",` +
 	`"anyOf":[{"type":"string"},{"type":"object","properties":{` +
@@ -181,7 +181,7 @@ type listTool struct {
 func (l *listTool) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "ListAgents",
-		Description: "Lists the agents you can write to, with their type and what they are doing.",
+		Description: "Lists the agents you can write to, with their type and what they are doing, and the other sessions of the user on this machine.",
 		Schema:      json.RawMessage(`{"type":"object","properties":{}}`),
 		ReadOnly:    true,
 		Parallel:    true,
@@ -196,6 +196,7 @@ func (l *listTool) Run(context.Context, tool.Call) (tool.Result, error) {
 			fmt.Fprintf(&text, "%s (%s, id %s%s): %s\n", actors.DisplayName(s), s.Type, s.ID, l.elsewhere(s), m.State.Name)
 		}
 	}
+	text.WriteString(l.neighbours())
 	return tool.Result{Text: strings.TrimSuffix(text.String(), "\n")}, nil
 }
 

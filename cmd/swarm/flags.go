@@ -24,6 +24,7 @@ type runFlags struct {
 	resume, sessionID      string
 	dir, listen, webSocket string
 	nats                   swarm.NATS
+	inbound                string
 	input                  string
 	show                   showFlags
 	teammates              string
@@ -52,6 +53,7 @@ func (f *runFlags) bus(fs *pflag.FlagSet) {
 	fs.StringVar(&f.webSocket, "listen-websocket", "", "open the message bus to WebSocket clients too, on an `address`")
 	fs.StringVar(&f.nats.URL, "nats", "", "let the NATS server at this `URL` carry the messages, instead of one inside")
 	fs.StringVar(&f.nats.Creds, "nats-creds", "", "credentials for --nats: a .creds `file`, or one with an nkey seed")
+	fs.StringVar(&f.inbound, "inbound", "", "what becomes of messages of other sessions: accept, hold (you are asked) or refuse (`default` accept, or hold when permissions are bypassed)")
 	fs.IntVar(&f.nats.Replicas, "nats-replicas", 0, "the `number` of copies that a NATS cluster keeps (0: 1)")
 }
 
@@ -136,7 +138,7 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
-		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, NATS: f.nats, Getenv: a.env,
+		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), Getenv: a.env,
 	}
 	where, err := f.place(a)
 	if err != nil {

@@ -1,0 +1,89 @@
+package team
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Sessions leads to the other sessions. Its methods may be called from any
+// goroutine.
+type Sessions interface {
+	// Reach returns the member that stands for the session that an address means:
+	// uds:PATH, bridge:SESSION, or the id of a session. What the member gets goes
+	// on to there. The error says why the letter cannot.
+	Reach(to string, l Letter) (*transcript.Transcript, error)
+	// Near returns the running sessions of this machine, at most most of them.
+	Near(most int) []Neighbour
+}
+
+// Neighbour is another session that runs on this machine.
+type Neighbour struct {
+	ID      string
+	Address string // uds:PATH
+	Dir     string // that it works on
+	Prompt  string // that it began with
+}
+
+// mostNeighbours bounds what ListAgents says of other sessions.
+const mostNeighbours = 20
+
+// ErrNoSession is the answer of Sessions.Reach to what means no session at all.
+var ErrNoSession = errors.New("there is no such session")
+
+// AbroadError reports an address of another session, which nothing leads to from
+// here.
+type AbroadError struct{ To string }
+
+func (e *AbroadError) Error() string {
+	return fmt.Sprintf("%s is another session, and this one has no way to it; ask the user to pass the message on with: swarm send --session ID", e.To)
+}
+
+// Connect lets letters go to other sessions. It is called before the first Send.
+func (r *Roster) Connect(s Sessions) { r.sessions = s }
+
+// isAbroad says whether an address is of another session (agent-system spec §4.2).
+func isAbroad(to string) bool {
+	return strings.HasPrefix(to, "uds:") || strings.HasPrefix(to, "bridge:")
+}
+
+// standsIn says whether an agent is the member for another session.
+func standsIn(s transcript.Spec) bool {
+	_, ok := s.ID.Session()
+	return ok && s.Role == transcript.Outside
+}
+
+func (r *Roster) abroad(l Letter) (*transcript.Transcript, error) {
+	if r.sessions == nil {
+		return nil, &AbroadError{To: l.To}
+	}
+	return r.sessions.Reach(l.To, l)
+}
+
+// neighbours is what ListAgents says of other sessions.
+func (l *listTool) neighbours() string {
+	if l.roster.sessions == nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, n := range l.roster.sessions.Near(mostNeighbours) {
+		fmt.Fprintf(&text, "session %s (%s), another session of the user in %s: %s\n", n.ID, n.Address, n.Dir, firstLine(n.Prompt))
+	}
+	return text.String()
+}
+
+// reserved says why a program cannot have a name.
+func reserved(name string) error {
+	switch name {
+	case actors.LeadName, string(actors.LeadID), "main", "user", "all":
+		return fmt.Errorf("the name %q means somebody already: choose another", name)
+	}
+	if _, ok := mailbox.AgentID(name).Session(); ok {
+		return fmt.Errorf("%q is a name for another session: choose another", name)
+	}
+	return nil
+}
