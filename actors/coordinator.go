@@ -257,6 +257,9 @@ func (c *Coordinator) create(scope context.Context, spec transcript.Spec) (*tran
 	if spec.Where != "" {
 		return c.settleIn(scope, spec)
 	}
+	// Who looks for the agent as soon as the store knows it must not host it too.
+	c.reviving.Lock()
+	defer c.reviving.Unlock()
 	t, wait, err := c.opts.Store.Create(spec)
 	if err != nil {
 		return nil, nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -138,6 +139,42 @@ func TestMailThatCameAfterTheEndIsReadAfterARestart(t *testing.T) {
 	n.Settle(t)
 	if l := child.Life(); !strings.Contains(l.Result, "one more thing") {
 		t.Errorf("the child is %+v", l)
+	}
+}
+
+// In a process of its own an agent has mail from the moment at which it is known.
+func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
+	m := by(answers{
+		actors.LeadName:   lead(),
+		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
+	})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n.Begin(t)
+	for i := range 100 {
+		spec := n.Lead.Spec()
+		id := mailbox.AgentID(fmt.Sprintf("mate-%d", i))
+		spec.ID, spec.Name, spec.Type, spec.Role, spec.Parent = id, string(id), "general-purpose", transcript.Teammate, actors.LeadID
+		var courier sync.WaitGroup
+		courier.Go(func() {
+			for _, known := n.Store.Get(id); !known && t.Context().Err() == nil; _, known = n.Store.Get(id) {
+				runtime.Gosched()
+			}
+			_, err := n.Store.Arrive(mailbox.Envelope{
+				ID: "m-" + mailbox.ID(id), From: mailbox.Address{Agent: "user"}, To: mailbox.Address{Agent: id}, Seq: 1,
+				Kind: mailbox.KindText, FromName: "user", Body: "look left", Sent: time.Now(),
+			}, mailbox.Cursor{})
+			if err != nil {
+				t.Error(err)
+			}
+			n.Look(id)
+		})
+		must(t, n.SpawnIdle(t.Context(), []transcript.Spec{spec}))
+		courier.Wait()
+		mate, _ := n.Find(string(id))
+		n.Until(t, func() bool { return mate.Life().Turns > 0 && !mate.Life().TurnOpen })
+		if l := mate.Life(); l.Incarnation != 1 || l.Steps != 1 {
+			t.Fatalf("%s was started %d times and made %d steps", id, l.Incarnation, l.Steps)
+		}
 	}
 }
 

@@ -59,6 +59,9 @@ func (c *Coordinator) rouse(t *transcript.Transcript) {
 		if err := c.revive(t); err != nil {
 			c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", DisplayName(t.Spec()), err)})
 		}
+		if h := c.lookup(t.ID()); h != nil {
+			h.ref.Tell(look{}) // it may have looked before the work was there
+		}
 	})
 }
 
