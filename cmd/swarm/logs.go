@@ -37,7 +37,11 @@ json it prints the lines of the transcript file as they are.`,
 			if err != nil {
 				return err
 			}
-			path := filepath.Join(info.Path, "transcripts", string(s.Life.Spec.ID)+".jsonl")
+			spec, home := s.Life.Spec, info.Path
+			if spec.Where != "" { // it keeps its own record
+				home = filepath.Join(home, "nodes", string(spec.ID))
+			}
+			path := filepath.Join(home, "transcripts", string(spec.ID)+".jsonl")
 			return a.logs(path, format == "json")
 		},
 	}
