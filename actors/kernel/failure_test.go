@@ -185,8 +185,12 @@ func TestAPanicInALastHandlerRevivesAndKillsNothing(t *testing.T) { // trap 8
 					reported.add(fmt.Sprintf("%T", cause.(*Panic).Message))
 					fail()
 				}})
+				told := make(chan struct{})
 				r := spawnWith(t, s, "a@1", func(_ *Context, m any) {
 					switch m := m.(type) {
+					case Started:
+						<-told // or the message comes when the actor is no more
+						j.add("kernel.Started")
 					case Stopped:
 						j.add(len(m.Undelivered))
 					default:
@@ -198,6 +202,7 @@ func TestAPanicInALastHandlerRevivesAndKillsNothing(t *testing.T) { // trap 8
 					fail()
 				}})
 				r.Tell(1)
+				close(told)
 				<-r.Done()
 				synctest.Wait()
 				j.want(t, "kernel.Started", "kernel.Stopping", 1, "parked")
