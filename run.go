@@ -91,7 +91,16 @@ func joined(a, b context.Context) (context.Context, func()) {
 // Wake brings the session's agents to life: what was cut goes on. Run and
 // Resume do so by themselves.
 func (s *Session) Wake() error {
-	s.waking.Do(func() { s.woken = s.agents.Start(s.scope) })
+	s.waking.Do(func() {
+		// A server of others may not be there; then nothing begins. Our own comes up
+		// beside the first request.
+		if s.opts.NATS.URL != "" {
+			_, s.woken = s.wire.connection(s.scope)
+		}
+		if s.woken == nil {
+			s.woken = s.agents.Start(s.scope)
+		}
+	})
 	return s.woken
 }
 

@@ -110,6 +110,9 @@ func (s State) afterCall() State {
 	s.Name, s.Detail = stateThinking, ""
 	if n := len(s.calls); n > 0 {
 		s.Name, s.Detail = stateInTool, s.calls[n-1].Name
+		if s.Detail == "Agent" || s.Detail == "Task" { // it has begun and is not back
+			s.Name, s.Detail = stateWaiting, waitsForChild
+		}
 	}
 	return s
 }

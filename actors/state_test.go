@@ -140,3 +140,19 @@ func TestAParentIsSeenThroughItsChildren(t *testing.T) {
 		}
 	})
 }
+
+// Calls of one answer begin in any order; what the agent waits for must not be
+// hidden by one that came and went meanwhile.
+func TestAParentWaitsForItsChildWhateverElseBeginsAndEnds(t *testing.T) {
+	front, back := model.Call{ID: "f", Name: "Agent"}, model.Call{ID: "b", Name: "Agent"}
+	var s State
+	for _, f := range []event.Fact{
+		event.CallStarted{Call: front}, event.StateChanged{To: stateWaiting, Reason: waitsForChild},
+		event.CallStarted{Call: back}, event.CallFinished{Call: back},
+	} {
+		s = s.next(f, true, time.Now())
+	}
+	if s.Name != stateWaiting || s.Detail != waitsForChild {
+		t.Errorf("it is %s %s", s.Name, s.Detail)
+	}
+}

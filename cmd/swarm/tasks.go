@@ -11,13 +11,14 @@ import (
 )
 
 func newTasks(a *app) *cobra.Command {
-	var dir, format string
+	var dir, session, team, format string
 	c := &cobra.Command{
 		Use:   "tasks [ID]",
 		Short: "Show the task list that the agents of a session share",
 		Long: `Tasks shows the shared list of the session that runs, or of the one named: each
 task, who has it, what it waits for. Of a session that does not run it shows
-the list as it was when the session ended.`,
+the list as it was when the session ended. A team that was brought up from a
+file has a list of its own: name it with --team.`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
@@ -26,11 +27,11 @@ the list as it was when the session ended.`,
 			if err := noMore(args, 1, "swarm tasks [ID]"); err != nil {
 				return err
 			}
-			info, err := a.choose(dir, at(args, 0))
+			info, err := a.choose(dir, firstOf(session, at(args, 0)))
 			if err != nil {
 				return err
 			}
-			all, err := a.tasks(c.Context(), info)
+			all, err := a.tasksOf(c.Context(), info, team)
 			if err != nil {
 				return err
 			}
@@ -38,8 +39,26 @@ the list as it was when the session ended.`,
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	c.Flags().StringVar(&session, "session", "", "the session's `id`, as the argument")
+	c.Flags().StringVar(&team, "team", "", "the `name` of the team whose list is meant (default: the session's own)")
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
+}
+
+// tasksOf returns the tasks of a team, or of the session.
+func (a *app) tasksOf(ctx context.Context, info swarm.Info, team string) ([]board.Task, error) {
+	if team == "" {
+		return a.tasks(ctx, info)
+	}
+	teams, err := a.teams(ctx, info, team)
+	if err != nil {
+		return nil, err
+	}
+	var all []board.Task
+	for _, t := range teams {
+		all = append(all, t.Tasks...)
+	}
+	return all, nil
 }
 
 // tasks asks the session, or reads what it has left.
