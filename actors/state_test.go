@@ -147,8 +147,10 @@ func TestAParentWaitsForItsChildWhateverElseBeginsAndEnds(t *testing.T) {
 	front, back := model.Call{ID: "f", Name: "Agent"}, model.Call{ID: "b", Name: "Agent"}
 	var s State
 	for _, f := range []event.Fact{
-		event.CallStarted{Call: front}, event.StateChanged{To: stateWaiting, Reason: waitsForChild},
-		event.CallStarted{Call: back}, event.CallFinished{Call: back},
+		event.CallStarted{Call: front},
+		event.StateChanged{To: stateWaiting, Reason: waitsForChild},
+		event.CallStarted{Call: back},
+		event.CallFinished{Call: back},
 	} {
 		s = s.next(f, true, time.Now())
 	}
