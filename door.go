@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,108 +129,6 @@ func (d *door) answer(m *nats.Msg) reply {
 		out.Error = err.Error()
 	}
 	return out
-}
-
-func (d *door) do(verb string, in request) (reply, error) {
-	switch verb {
-	case "send":
-		posted, err := d.s.SendClass(in.To, in.Text, in.Class)
-		return reply{Posted: posts(posted)}, err
-	case "ps":
-		info := d.s.Info()
-		return reply{Agents: d.s.Agents(), Info: &info}, nil
-	case "tasks":
-		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
-		defer cancel()
-		tasks, err := d.s.Tasks(ctx)
-		return reply{Tasks: tasks}, err
-	case "stop":
-		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
-		defer cancel()
-		return reply{}, d.s.Stop(ctx, in.Name)
-	case "kill":
-		ctx, cancel := context.WithTimeout(d.s.scope, closeWithin)
-		defer cancel()
-		return reply{}, d.s.Kill(ctx, in.Name)
-	case "stoptree", "killtree":
-		ctx, cancel := context.WithTimeout(d.s.scope, treeWithin)
-		defer cancel()
-		end := d.s.StopTree
-		if verb == "killtree" {
-			end = d.s.KillTree
-		}
-		ended, err := end(ctx, in.Name)
-		return reply{Ended: ended}, err
-	case "down":
-		ctx, cancel := context.WithTimeout(d.s.scope, in.Grace+treeWithin)
-		defer cancel()
-		gone, err := d.s.Down(ctx, in.Names, in.Grace)
-		return reply{Gone: gone}, err
-	case "bg":
-		return reply{}, d.s.Background(in.Name)
-	case "compact":
-		ctx, cancel := context.WithTimeout(d.s.scope, compactWithin)
-		defer cancel()
-		return reply{}, d.s.Compact(ctx, in.Name)
-	case "mailbox":
-		all, err := d.s.Inbox(in.Name)
-		return reply{Traces: all}, err
-	case "message":
-		m, err := d.s.Message(mailbox.ID(in.Name))
-		return reply{Traces: []Trace{m}}, err
-	case "questions":
-		return reply{Questions: d.s.Questions()}, nil
-	case "answer":
-		if in.Answer == nil {
-			return reply{}, errNoAnswer
-		}
-		return reply{}, d.s.Answer(in.Name, *in.Answer)
-	case "hello":
-		w, err := d.s.welcome()
-		return reply{Welcome: &w}, err
-	case "say":
-		return reply{}, d.s.Say(in.Text)
-	case "interrupt":
-		cut, err := d.interrupt(in.Name)
-		return reply{Cut: cut}, err
-	case "bgall":
-		return reply{Moved: d.s.BackgroundForeground()}, nil
-	case "model":
-		return reply{}, d.s.SetModel(in.Name)
-	case "quit":
-		d.s.askToQuit()
-		return reply{}, nil
-	case "join", "leave", "post", "inbox", "read", "task", "ask":
-		out, err := d.s.serveOutside(d.s.scope, verb, in.Outside)
-		return reply{Outside: out}, err
-	case "letter":
-		out, err := d.s.takeLetter(in.Letter)
-		return reply{Letter: &out}, err
-	case "bus":
-		bus, err := d.s.Bus()
-		return reply{Bus: &bus}, err
-	case "bus-add":
-		made, err := d.s.AddBusUser(in.Name)
-		return reply{Credentials: &made}, err
-	case "bus-remove":
-		return reply{}, d.s.RemoveBusUser(in.Name)
-	case "tail":
-		d.readers.Add(1)
-		d.telling.Do(func() {
-			sub := d.s.bus.Subscribe()
-			d.work.Go(func() { d.tell(sub) })
-		})
-		return reply{}, nil
-	case "untail":
-		d.readers.Add(-1)
-		return reply{}, nil
-	}
-	if name, ok := strings.CutPrefix(verb, "team"); ok {
-		ctx, cancel := context.WithTimeout(d.s.scope, teamWithin)
-		defer cancel()
-		return d.doTeam(ctx, name, in)
-	}
-	return reply{}, fmt.Errorf("there is no request %q; there are bus, bus-add, bus-remove, hello, send, say, ps, tasks, interrupt, stop, kill, stoptree, killtree, down, bg, bgall, model, compact, questions, answer, join, leave, post, inbox, read, task, ask, letter, teams, team, team-up, team-add, team-remove, team-down, tail, untail and quit", verb)
 }
 
 func (d *door) interrupt(name string) (bool, error) {

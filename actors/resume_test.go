@@ -171,24 +171,24 @@ func TestACallGoesOnWithAnAgentAsItWas(t *testing.T) {
 func TestPlanChecksModeTeamEffortAndDirectory(t *testing.T) {
 	set, err := defs.Load(defs.Options{FlagJSON: `{"narrow":{"description":"d","prompt":"p","permissionMode":"plan"}}`})
 	must(t, err)
-	lead := transcript.Spec{ID: "lead", Role: transcript.Lead, Model: "m", Mode: "acceptEdits", Dir: "/work/p"}
+	lead := transcript.Spec{ID: "lead", Role: transcript.Lead, Model: "m", Mode: "acceptEdits", Dir: "/home/p"}
 	p := actors.Policy{Team: "blue", Dirs: []string{"/more"}}
 	for name, c := range map[string]struct {
 		call           actors.SpawnCall
 		mode, dir, err string
 	}{
-		"narrower mode":    {call: actors.SpawnCall{Mode: "default"}, mode: "default", dir: "/work/p"},
-		"wider mode":       {call: actors.SpawnCall{Mode: "bypassPermissions"}, mode: "acceptEdits", dir: "/work/p"},
-		"of three":         {call: actors.SpawnCall{Mode: "default", Type: "NARROW"}, mode: "plan", dir: "/work/p"},
-		"of a fork":        {call: actors.SpawnCall{Mode: "plan", Type: "Fork"}, mode: "plan", dir: "/work/p"},
+		"narrower mode":    {call: actors.SpawnCall{Mode: "default"}, mode: "default", dir: "/home/p"},
+		"wider mode":       {call: actors.SpawnCall{Mode: "bypassPermissions"}, mode: "acceptEdits", dir: "/home/p"},
+		"of three":         {call: actors.SpawnCall{Mode: "default", Type: "NARROW"}, mode: "plan", dir: "/home/p"},
+		"of a fork":        {call: actors.SpawnCall{Mode: "plan", Type: "Fork"}, mode: "plan", dir: "/home/p"},
 		"unknown mode":     {call: actors.SpawnCall{Mode: "yolo"}, err: "unknown permission mode"},
-		"own team":         {call: actors.SpawnCall{Team: "Blue"}, mode: "acceptEdits", dir: "/work/p"},
+		"own team":         {call: actors.SpawnCall{Team: "Blue"}, mode: "acceptEdits", dir: "/home/p"},
 		"other team":       {call: actors.SpawnCall{Team: "red"}, err: `there is no team "red"`},
-		"effort":           {call: actors.SpawnCall{Effort: "12"}, mode: "acceptEdits", dir: "/work/p"},
+		"effort":           {call: actors.SpawnCall{Effort: "12"}, mode: "acceptEdits", dir: "/home/p"},
 		"unknown effort":   {call: actors.SpawnCall{Effort: "huge"}, err: "effort is"},
-		"directory below":  {call: actors.SpawnCall{Dir: "sub/x"}, mode: "acceptEdits", dir: "/work/p/sub/x"},
+		"directory below":  {call: actors.SpawnCall{Dir: "sub/x"}, mode: "acceptEdits", dir: "/home/p/sub/x"},
 		"directory added":  {call: actors.SpawnCall{Dir: "/more/x"}, mode: "acceptEdits", dir: "/more/x"},
-		"directory beside": {call: actors.SpawnCall{Dir: "/work/pp"}, err: "not a directory in which you work"},
+		"directory beside": {call: actors.SpawnCall{Dir: "/home/pp"}, err: "not a directory in which you work"},
 		"directory above":  {call: actors.SpawnCall{Dir: "sub/../.."}, err: "not a directory in which you work"},
 		"two directories":  {call: actors.SpawnCall{Dir: "sub", Isolation: "worktree"}, err: "leave out cwd or isolation"},
 		"unknown link":     {call: actors.SpawnCall{OnParentEnd: "cry"}, err: "on_parent_end"},
