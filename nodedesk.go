@@ -1,0 +1,186 @@
+package swarm
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/nats-io/nats.go"
+)
+
+// handle answers a node. Events are told in their order; the rest may wait for
+// the disk and must not hold up the others.
+func (n *nodes) handle(m *nats.Msg) {
+	part := strings.Split(m.Subject, ".")
+	id, verb := mailbox.AgentID(part[3]), part[5]
+	if verb == "event" {
+		n.retell(id, m.Data)
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed && verb != "report" {
+		return
+	}
+	n.work.Go(func() {
+		raw, err := json.Marshal(n.answer(id, verb, m.Data))
+		if err == nil {
+			err = m.Respond(raw)
+		}
+		if err != nil {
+			n.s.opts.Logger.Warn("a node could not be answered", "subject", m.Subject, "error", err)
+		}
+	})
+}
+
+func (n *nodes) answer(id mailbox.AgentID, verb string, raw []byte) any {
+	if verb == "report" {
+		var r nodeReport
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return nodeWelcome{Leave: err.Error()}
+		}
+		return n.report(id, r)
+	}
+	var c nodeCall
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return nodeReply{Error: err.Error()}
+	}
+	if err := n.current(id, c.Launch); err != nil {
+		return nodeReply{Error: err.Error()}
+	}
+	out, err := n.do(verb, c)
+	if err != nil {
+		out.Error = err.Error()
+	}
+	return out
+}
+
+// OldLaunchError reports a request of a process of an agent that has a later one.
+type OldLaunchError struct {
+	Agent  mailbox.AgentID
+	Launch uint32
+}
+
+func (e *OldLaunchError) Error() string {
+	return fmt.Sprintf("launch %d of %s is superseded: another process runs the agent now", e.Launch, e.Agent)
+}
+
+func (n *nodes) current(id mailbox.AgentID, launch uint32) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if s := n.seats[id]; s == nil || s.launch != launch {
+		return &OldLaunchError{Agent: id, Launch: launch}
+	}
+	return nil
+}
+
+func (n *nodes) do(verb string, c nodeCall) (nodeReply, error) {
+	switch verb {
+	case "find":
+		t, ok := n.s.agents.Find(c.Name)
+		if !ok {
+			return nodeReply{}, nil
+		}
+		spec := t.Spec()
+		return nodeReply{Spec: &spec}, nil
+	case "wake":
+		t, ok := n.s.agents.Find(c.Name)
+		if !ok {
+			return nodeReply{}, &actors.UnknownAgentError{Name: c.Name}
+		}
+		if err := n.s.agents.Wake(t, c.By); err != nil {
+			return nodeReply{}, err
+		}
+		n.s.agents.Sent(t, mailbox.Envelope{To: mailbox.Address{Agent: t.ID()}})
+		return nodeReply{}, nil
+	}
+	return nodeReply{}, fmt.Errorf("there is no request %q of a node", verb)
+}
+
+// report takes a node's sign of life. A node that an earlier owner has started
+// is taken over by it.
+func (n *nodes) report(id mailbox.AgentID, r nodeReport) nodeWelcome {
+	seat := n.seatOf(id, r)
+	if seat == nil {
+		return nodeWelcome{Leave: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
+	}
+	if t, ok := n.s.store.Get(id); ok && r.Life != nil {
+		if err := n.s.agents.Observe(t, *r.Life); err != nil {
+			n.s.opts.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
+		}
+	}
+	seat.once.Do(func() { close(seat.alive) })
+	n.s.agents.Stir()
+	return n.welcome(seat, r)
+}
+
+func (n *nodes) seatOf(id mailbox.AgentID, r nodeReport) *seat {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.seats[id]
+	if s == nil && !n.closed {
+		s = n.adoptLocked(id, r)
+	}
+	if s == nil || s.launch != r.Launch {
+		return nil
+	}
+	s.said, s.heard = r, time.Now()
+	return s
+}
+
+func (n *nodes) welcome(s *seat, r nodeReport) nodeWelcome {
+	w := nodeWelcome{Spec: &s.spec, Attended: n.s.opts.Policy.Attended, AskTimeout: n.s.opts.Policy.AskTimeout}
+	if r.Life == nil {
+		w.Env = n.environment()
+	}
+	n.s.infoMu.Lock()
+	w.Granted = n.s.info.Granted
+	n.s.infoMu.Unlock()
+	all := n.s.store.All()
+	if w.Count = len(all); w.Count != r.Known {
+		for _, t := range all {
+			if l := t.Life(); !l.Closed && l.Spec.ID != s.spec.ID && l.Spec.Role != transcript.User {
+				w.Members = append(w.Members, l.Spec)
+			}
+		}
+	}
+	return w
+}
+
+// environment is what a node is to know beside its own environment, which in a
+// pane is tmux's and not ours. It goes over the session's private socket only.
+func (n *nodes) environment() map[string]string {
+	env := map[string]string{}
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		for _, prefix := range []string{"ANTHROPIC_", "OPENAI_", "SWARM_", "CLAUDE_"} {
+			if strings.HasPrefix(name, prefix) {
+				env[name] = n.s.opts.Getenv(name)
+			}
+		}
+	}
+	return env
+}
+
+// retell publishes an event of a node here. Its mail facts come too: what
+// arrives there does not arrive here.
+func (n *nodes) retell(id mailbox.AgentID, raw []byte) {
+	if n.known(id) == nil {
+		return
+	}
+	var e event.Event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		n.s.opts.Logger.Warn("an event of a node cannot be read", "agent", id, "error", err)
+		return
+	}
+	if s, born := e.Fact.(event.Started); born && s.Prompt == "" && e.Agent.ID == id {
+		return // it was told when the task was sent
+	}
+	n.s.bus.Publish(e.Agent, e.Fact)
+}

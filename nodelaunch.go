@@ -1,0 +1,171 @@
+package swarm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/tool/builtin"
+)
+
+// Launch implements actors.Elsewhere.
+func (n *nodes) Launch(ctx context.Context, spec transcript.Spec, launch uint32) error {
+	if err := n.s.wire.isServed(ctx); err != nil {
+		return err
+	}
+	s := &seat{spec: spec, launch: launch, alive: make(chan struct{})}
+	if err := n.take(ctx, s); err != nil {
+		return err
+	}
+	err := n.begin(ctx, s)
+	if err == nil {
+		err = n.firstSign(ctx, s)
+	}
+	if err != nil {
+		return errors.Join(err, n.clear(ctx, s))
+	}
+	if !n.begun(func() { n.watch(s) }) {
+		return errors.Join(actors.ErrShutDown, n.clear(ctx, s))
+	}
+	return nil
+}
+
+// begun runs f in a goroutine that close waits for, unless it has begun.
+func (n *nodes) begun(f func()) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return false
+	}
+	n.work.Go(f)
+	return true
+}
+
+// take gives a seat to a launch. A process that still has it is ended first: it
+// holds the agent's journal.
+func (n *nodes) take(ctx context.Context, s *seat) error {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return actors.ErrShutDown
+	}
+	old := n.seats[s.spec.ID]
+	n.seats[s.spec.ID] = s
+	n.mu.Unlock()
+	if old != nil && old.process != nil {
+		return old.process.Kill(ctx)
+	}
+	return nil
+}
+
+func (n *nodes) begin(ctx context.Context, s *seat) error {
+	if err := os.MkdirAll(n.dir(s.spec.ID), 0o700); err != nil {
+		return stateError(n.s.info.Path, err)
+	}
+	args, err := n.command(s)
+	if err != nil {
+		return err
+	}
+	p, err := n.exec.Start(ctx, executor.Command{
+		Args: args, Dir: s.spec.Dir, Log: n.log(s.spec.ID), Lock: n.lock(s.spec.ID),
+		Name: actors.DisplayName(s.spec), Color: s.spec.Color,
+	})
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s.process = p
+	return nil
+}
+
+func (n *nodes) log(id mailbox.AgentID) string { return filepath.Join(n.dir(id), "log") }
+
+func (n *nodes) command(s *seat) ([]string, error) {
+	argv := n.argv
+	if len(argv) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find the program that runs a teammate: %w", err)
+		}
+		argv = []string{self, "teammate"}
+	}
+	args := slices.Concat(argv, []string{
+		"--agent-id", string(s.spec.ID), "--agent-name", actors.DisplayName(s.spec), "--team-name", n.s.policy().Team,
+		"--agent-color", s.spec.Color, "--agent-type", s.spec.Type, "--parent-session-id", n.s.info.ID,
+		"--launch", strconv.Itoa(int(s.launch)), "--state-dir", n.s.opts.StateDir,
+	})
+	return args, nil
+}
+
+// firstSign waits for the first report of a process.
+func (n *nodes) firstSign(ctx context.Context, s *seat) error {
+	limit := time.NewTimer(n.first)
+	defer limit.Stop()
+	select {
+	case <-s.alive:
+		return nil
+	case <-s.process.Gone():
+		return fmt.Errorf("it ended at once: %s", n.lastWords(s.spec.ID))
+	case <-limit.C:
+		return fmt.Errorf("it said nothing for %v", n.first)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-n.s.scope.Done():
+		return context.Cause(n.s.scope)
+	}
+}
+
+// lastWords is the end of what a process without a pane wrote.
+func (n *nodes) lastWords(id mailbox.AgentID) string {
+	raw, err := os.ReadFile(n.log(id))
+	if raw = bytes.TrimSpace(raw); err != nil || len(raw) == 0 {
+		return "it wrote nothing"
+	}
+	if i := bytes.LastIndexByte(raw, '\n'); i >= 0 {
+		raw = raw[i+1:]
+	}
+	return firstLine(string(raw), 300)
+}
+
+// clear takes back a launch that came to nothing: the process, its pane, its
+// commands and, of an agent that was never born, its directory.
+func (n *nodes) clear(ctx context.Context, s *seat) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+	defer cancel()
+	err := n.end(ctx, s)
+	if _, born := n.s.store.Get(s.spec.ID); !born {
+		err = errors.Join(err, os.RemoveAll(n.dir(s.spec.ID)))
+	}
+	return err
+}
+
+// end kills what is left of a process and gives its seat back.
+func (n *nodes) end(ctx context.Context, s *seat) error {
+	n.mu.Lock()
+	s.leaving = true
+	p := s.process
+	if n.seats[s.spec.ID] == s {
+		delete(n.seats, s.spec.ID)
+	}
+	n.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	err := p.Kill(ctx)
+	// What its commands left behind; where that cannot be found, they end with it.
+	if _, reaped := builtin.Reap(n.s.info.ID); reaped != nil && !errors.Is(reaped, errors.ErrUnsupported) {
+		err = errors.Join(err, reaped)
+	}
+	return err
+}

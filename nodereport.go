@@ -1,0 +1,94 @@
+package swarm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+
+	"github.com/actorswarm/swarm/event"
+)
+
+// reportKnown reports and makes known here who is new in the session.
+func (n *Node) reportKnown(ctx context.Context) (nodeWelcome, error) {
+	w, err := n.report(ctx)
+	if err != nil {
+		return w, err
+	}
+	return w, errors.Join(n.meet(w), n.learn(w.Granted))
+}
+
+// learn takes over rules that answers for always have added.
+func (n *Node) learn(granted []string) error {
+	n.session.infoMu.Lock()
+	fresh := granted[min(len(n.session.info.Granted), len(granted)):]
+	n.session.info.Granted = granted
+	n.session.infoMu.Unlock()
+	rules, err := parseRules(fresh, grantSource)
+	n.session.grants.add(rules)
+	return err
+}
+
+func (n *Node) meet(w nodeWelcome) error {
+	var errs []error
+	for _, spec := range w.Members {
+		_, err := n.session.agents.Meet(spec)
+		errs = append(errs, err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.known = w.Count
+	return errors.Join(errs...)
+}
+
+// report says that the node lives and how its agent is.
+func (n *Node) report(ctx context.Context) (nodeWelcome, error) {
+	var w nodeWelcome
+	err := n.ask(ctx, "report", n.sight(), &w)
+	if err == nil && w.Leave != "" {
+		err = &LeaveError{Why: w.Leave}
+	}
+	return w, err
+}
+
+func (n *Node) sight() nodeReport {
+	n.mu.Lock()
+	r := nodeReport{Launch: n.o.Launch, PID: os.Getpid(), Known: n.known}
+	n.mu.Unlock()
+	if n.session == nil {
+		return r
+	}
+	for _, s := range n.session.agents.Status() {
+		if s.Life.Spec.ID == n.id {
+			life := s.Life
+			r.Life, r.State, r.Running, r.Unread = &life, s.State, s.Running, s.Unread
+		}
+	}
+	r.Questions = n.session.agents.Questions()
+	return r
+}
+
+// tell passes on what happens here, until the session is closed.
+func (n *Node) tell() {
+	sub := n.session.bus.Subscribe()
+	defer sub.Close()
+	for {
+		e, err := sub.Next(context.WithoutCancel(n.session.scope))
+		if err != nil {
+			return
+		}
+		raw, err := json.Marshal(e)
+		if err == nil {
+			err = n.conn.Publish(nodeSubject(n.info.ID, n.o.Agent, "up", "event"), raw)
+		}
+		if err != nil {
+			n.session.opts.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
+		}
+		if _, small := e.Fact.(event.Delta); !small {
+			select {
+			case n.dirty <- struct{}{}:
+			default:
+			}
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// seat is the process of one agent, as its owner sees it.
+type seat struct {
+	spec    transcript.Spec
+	launch  uint32
+	process *executor.Process // nil until it was started; guarded by nodes.mu
+	alive   chan struct{}     // closed at the first report
+	once    sync.Once
+	said    nodeReport // guarded by nodes.mu
+	heard   time.Time  // guarded by nodes.mu
+	leaving bool       // it was asked to end; guarded by nodes.mu
+}
+
+// adoptLocked takes over a node of an earlier owner, if it is the newest of its
+// agent. mu is held.
+func (n *nodes) adoptLocked(id mailbox.AgentID, r nodeReport) *seat {
+	t, ok := n.s.store.Get(id)
+	if !ok {
+		return nil
+	}
+	l := t.Life()
+	if l.Spec.Where == "" || l.Closed || l.Launch != r.Launch {
+		return nil
+	}
+	s := &seat{spec: l.Spec, launch: r.Launch, alive: make(chan struct{}), heard: time.Now()}
+	s.process = executor.Adopt(n.s.scope, r.PID, n.lock(id))
+	n.seats[id] = s
+	n.work.Go(func() { n.watch(s) })
+	return s
+}
+
+// Join implements actors.Elsewhere.
+func (n *nodes) Join(ctx context.Context, spec transcript.Spec, launch uint32) bool {
+	limit := time.NewTimer(joinWithin)
+	defer limit.Stop()
+	tick := time.NewTicker(beat / 20)
+	defer tick.Stop()
+	for {
+		if s := n.known(spec.ID); s != nil {
+			return s.launch == launch
+		}
+		if !executor.Held(n.lock(spec.ID)) {
+			return false
+		}
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			return false // take ends it: it holds the agent's journal
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// watch sees to it that a process that ends, or that says nothing any more, is
+// followed by another.
+func (n *nodes) watch(s *seat) {
+	tick := time.NewTicker(min(beat, n.quiet/2))
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.process.Gone():
+			n.lost(s, fmt.Errorf("it ended: %s", n.lastWords(s.spec.ID)))
+			return
+		case <-tick.C:
+			if !n.isSilent(s) {
+				continue
+			}
+			n.lost(s, fmt.Errorf("it said nothing for %v", n.quiet))
+			return
+		case <-n.s.scope.Done():
+			return
+		}
+	}
+}
+
+func (n *nodes) isSilent(s *seat) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Since(s.heard) > n.quiet
+}
+
+func (n *nodes) lost(s *seat, why error) {
+	n.mu.Lock()
+	leaving := s.leaving || n.closed || n.seats[s.spec.ID] != s
+	again := !leaving && n.mayAgainLocked(s.spec.ID)
+	n.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.s.scope), closeWithin)
+	defer cancel()
+	if err := n.end(ctx, s); err != nil {
+		why = errors.Join(why, err)
+	}
+	if !leaving {
+		n.s.agents.Lost(s.spec.ID, why, again)
+	}
+	n.s.agents.Stir()
+}
+
+// An agent's process is started again at most so often within a while.
+const (
+	mostFalls = 3
+	fallsIn   = time.Minute
+)
+
+func (n *nodes) mayAgainLocked(id mailbox.AgentID) bool {
+	now := time.Now()
+	n.fell[id] = append(slices.DeleteFunc(n.fell[id], func(t time.Time) bool { return now.Sub(t) > fallsIn }), now)
+	return len(n.fell[id]) <= mostFalls
+}

@@ -1,0 +1,156 @@
+package swarm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// ask puts a request to the process of an agent.
+func (n *nodes) ask(ctx context.Context, id mailbox.AgentID, verb string, c nodeCall) (nodeReply, error) {
+	var out nodeReply
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return out, err
+	}
+	select {
+	case <-n.s.wire.open: // also while the session ends
+	default:
+		if err := n.s.wire.isServed(ctx); err != nil {
+			return out, err
+		}
+	}
+	m, err := n.s.wire.conn.RequestWithContext(ctx, nodeSubject(n.s.info.ID, string(id), "do", verb), raw)
+	if err != nil {
+		return out, fmt.Errorf("ask the process of %s to %s: %w", id, verb, err)
+	}
+	if err := json.Unmarshal(m.Data, &out); err != nil {
+		return out, fmt.Errorf("read the answer of the process of %s: %w", id, err)
+	}
+	if out.Error != "" {
+		return out, errors.New(out.Error)
+	}
+	return out, nil
+}
+
+// Stop implements actors.Elsewhere. A process that does not end its agent in
+// time is killed, and ends it so.
+func (n *nodes) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
+	s := n.known(id)
+	if s == nil {
+		return nil
+	}
+	n.mu.Lock()
+	s.leaving = true
+	n.mu.Unlock()
+	wait, cancel := context.WithTimeout(ctx, closeWithin)
+	defer cancel()
+	verb := "stop"
+	if errors.Is(cause, agent.ErrKilled) {
+		verb = "kill"
+	}
+	out, err := n.ask(wait, id, verb, nodeCall{Cause: cause.Error()})
+	if t, ok := n.s.store.Get(id); ok && err == nil && out.Life != nil {
+		err = n.s.agents.Observe(t, *out.Life)
+	}
+	if err != nil {
+		n.s.opts.Logger.Warn("the process of an agent did not stop it and is killed", "agent", id, "error", err)
+	}
+	return n.end(ctx, s)
+}
+
+// Interrupt implements actors.Elsewhere.
+func (n *nodes) Interrupt(id mailbox.AgentID) {
+	n.begun(func() {
+		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
+		defer cancel()
+		if _, err := n.ask(ctx, id, "interrupt", nodeCall{}); err != nil {
+			n.s.opts.Logger.Warn("an agent could not be interrupted", "agent", id, "error", err)
+		}
+	})
+}
+
+// Compact implements actors.Elsewhere.
+func (n *nodes) Compact(ctx context.Context, id mailbox.AgentID) error {
+	_, err := n.ask(ctx, id, "compact", nodeCall{})
+	return err
+}
+
+// Look implements actors.Elsewhere.
+func (n *nodes) Look(id mailbox.AgentID) (actors.Sighting, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.seats[id]
+	if s == nil {
+		return actors.Sighting{}, false
+	}
+	return actors.Sighting{State: s.said.State, Running: s.said.Running, Unread: s.said.Unread}, true
+}
+
+// Quiet implements actors.Elsewhere. Mail between two nodes could be behind the
+// look at each; two looks that saw the same moves saw none under way.
+func (n *nodes) Quiet(ctx context.Context) bool {
+	first, ok := n.look(ctx)
+	if !ok {
+		return false
+	}
+	again, ok := n.look(ctx)
+	return ok && slices.Equal(first, again)
+}
+
+func (n *nodes) look(ctx context.Context) (moves []uint64, quiet bool) {
+	ctx, cancel := context.WithTimeout(ctx, askNodeWithin)
+	defer cancel()
+	n.mu.Lock()
+	ids := make([]mailbox.AgentID, 0, len(n.seats))
+	for id := range n.seats {
+		ids = append(ids, id)
+	}
+	n.mu.Unlock()
+	slices.Sort(ids)
+	for _, id := range ids {
+		r, err := n.ask(ctx, id, "quiet", nodeCall{})
+		if err != nil || !r.Quiet {
+			return nil, false
+		}
+		moves = append(moves, r.Moves)
+	}
+	return moves, true
+}
+
+// questions returns what the agents in other processes ask a person.
+func (n *nodes) questions() []Question {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []Question
+	for _, s := range n.seats {
+		all = append(all, s.said.Questions...)
+	}
+	return all
+}
+
+// asker returns the agent in another process that has asked a question.
+func (n *nodes) asker(id string) (mailbox.AgentID, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for agent, s := range n.seats {
+		if slices.ContainsFunc(s.said.Questions, func(q Question) bool { return q.ID == id }) {
+			return agent, true
+		}
+	}
+	return "", false
+}
+
+// settle passes on a person's answer. It returns when it is on disk there.
+func (n *nodes) settle(id mailbox.AgentID, question string, a Answer) error {
+	ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
+	defer cancel()
+	_, err := n.ask(ctx, id, "answer", nodeCall{Name: question, Answer: &a})
+	return err
+}
