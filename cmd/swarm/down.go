@@ -50,7 +50,7 @@ gone, and does nothing for those that are gone already.`,
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "all agents but the lead")
-	c.Flags().DurationVar(&grace, "grace", grace, "how `long` an agent may take to end by itself")
+	c.Flags().DurationVar(&grace, "grace", grace, "the `duration` within which an agent may end by itself, such as 5s")
 	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs)")
 	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 	return c

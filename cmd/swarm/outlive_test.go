@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -308,6 +310,16 @@ func TestProblem34_AHeadlessRunEndsAfterItsChildrenAndDoesEnd(t *testing.T) {
 	if end.code != 0 || !strings.Contains(end.out, `"result":"heard of the ends"`) {
 		t.Errorf("%+v", end)
 	}
+	var told struct {
+		Agents []struct{ Outcome string }
+	}
+	if err := json.Unmarshal([]byte(end.out), &told); err != nil {
+		t.Fatal(err)
+	}
+	inResult := map[string]int{}
+	for _, a := range told.Agents {
+		inResult[a.Outcome]++
+	}
 	outcomes := map[string]int{}
 	for name, a := range l.seen() {
 		if name != "lead" {
@@ -319,6 +331,9 @@ func TestProblem34_AHeadlessRunEndsAfterItsChildrenAndDoesEnd(t *testing.T) {
 	}
 	if outcomes["completed"] != 8 || outcomes["failed"] != 1 || outcomes["timed_out"] != 1 {
 		t.Errorf("the ends are %v", outcomes)
+	}
+	if !maps.Equal(outcomes, inResult) {
+		t.Errorf("the result tells of the ends %v, they were %v", inResult, outcomes)
 	}
 	noneLeftOf(t, l)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -67,6 +68,9 @@ func (a *app) ps(ctx context.Context, dir, id string, asJSON bool) error {
 	case asJSON:
 		return writeJSON(a.out, list)
 	case len(list) == 0:
+		if _, err := os.Stat(dir); dir != "" && err != nil {
+			return usagef("--dir: %v", err)
+		}
 		a.say("no session has been started here yet; start one with: swarm run PROMPT")
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -17,6 +18,17 @@ type tally struct {
 	stop      string // stop reason of the lead's last answer
 	waited    time.Duration
 	requested time.Time // when the lead's open request left
+	ends      map[mailbox.AgentID]agentEnd
+	order     []mailbox.AgentID // of ends
+}
+
+// agentEnd is how an agent's last turn ended in this run.
+type agentEnd struct {
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	Type    string `json:"type"`
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 type denial struct {
@@ -25,13 +37,16 @@ type denial struct {
 	Input json.RawMessage `json:"tool_input"`
 }
 
-func newTally() *tally { return &tally{denials: []denial{}} }
+func newTally() *tally {
+	return &tally{denials: []denial{}, ends: map[mailbox.AgentID]agentEnd{}}
+}
 
 func (t *tally) See(e event.Event) {
 	if f, ok := e.Fact.(event.Denied); ok {
 		t.denials = append(t.denials, denial{f.Call.Name, f.Call.ID, f.Call.Input})
 	}
 	if e.Agent.ID != actors.LeadID {
+		t.ended(e)
 		return
 	}
 	switch f := e.Fact.(type) {
@@ -44,6 +59,27 @@ func (t *tally) See(e event.Event) {
 			t.requested = time.Time{}
 		}
 	}
+}
+
+// ended keeps how a turn of an agent under the lead ended; a later one replaces it.
+func (t *tally) ended(e event.Event) {
+	f, ok := e.Fact.(event.TurnEnded)
+	if !ok {
+		return
+	}
+	a := e.Agent
+	if _, again := t.ends[a.ID]; !again {
+		t.order = append(t.order, a.ID)
+	}
+	t.ends[a.ID] = agentEnd{a.Name, string(a.ID), a.Type, f.Outcome, f.Reason}
+}
+
+func (t *tally) agents() []agentEnd {
+	all := make([]agentEnd, 0, len(t.order))
+	for _, id := range t.order {
+		all = append(all, t.ends[id])
+	}
+	return all
 }
 
 // resultLine is the result object of the json and stream-json formats. Costs are
@@ -64,6 +100,7 @@ type resultLine struct {
 	Usage      model.Usage           `json:"usage"`
 	ModelUsage map[string]modelUsage `json:"modelUsage"`
 	Denials    []denial              `json:"permission_denials"`
+	Agents     []agentEnd            `json:"agents"` // those under the lead, in the order of their first ends
 	UUID       string                `json:"uuid"`
 }
 
@@ -80,6 +117,7 @@ func (t *tally) result(v verdict) resultLine {
 		Type: "result", Subtype: "success", Session: v.Session, UUID: newUUID(),
 		DurationMS: v.Took.Milliseconds(), APIMS: t.waited.Milliseconds(), Turns: v.Steps,
 		Usage: v.Usage, Cost: v.Cost, ModelUsage: map[string]modelUsage{}, Denials: t.denials,
+		Agents: t.agents(),
 	}
 	if t.stop != "" {
 		r.StopReason = &t.stop

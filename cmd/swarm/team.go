@@ -261,8 +261,8 @@ offered again.`,
 				return usagef("name the team and the member: swarm team remove TEAM MEMBER")
 			}
 			return of.do(c.Context(),
-				func(ctx context.Context, r *swarm.Remote) error { return r.TeamRemove(ctx, args[0], args[1]) },
-				func(ctx context.Context, s *swarm.Session) error { return s.TeamRemove(ctx, args[0], args[1]) })
+				func(ctx context.Context, r *swarm.Remote) error { return of.removed(args, r.TeamRemove(ctx, args[0], args[1])) },
+				func(ctx context.Context, s *swarm.Session) error { return of.removed(args, s.TeamRemove(ctx, args[0], args[1])) })
 		},
 	}
 }
@@ -275,10 +275,23 @@ func (of teamOf) down() *cobra.Command {
 				return usagef("name the team: swarm team down TEAM")
 			}
 			return of.do(c.Context(),
-				func(ctx context.Context, r *swarm.Remote) error { return r.TeamDown(ctx, args[0]) },
-				func(ctx context.Context, s *swarm.Session) error { return s.TeamDown(ctx, args[0]) })
+				func(ctx context.Context, r *swarm.Remote) error { return of.removed(args, r.TeamDown(ctx, args[0])) },
+				func(ctx context.Context, s *swarm.Session) error { return of.removed(args, s.TeamDown(ctx, args[0])) })
 		},
 	}
+}
+
+// removed says that a team has lost a member, or all of them.
+func (of teamOf) removed(args []string, err error) error {
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		of.a.say("team %s is down", args[0])
+		return nil
+	}
+	of.a.say("%s is out of team %s", args[1], args[0])
+	return nil
 }
 
 // do does something in the process of the session, or else in this one.

@@ -76,6 +76,13 @@ func countLines(content []byte) int {
 	return n
 }
 
+func inLines(content []byte) string {
+	if n := countLines(content); n != 1 {
+		return fmt.Sprintf("%d lines", n)
+	}
+	return "1 line"
+}
+
 // numbered renders lines first..last of a content as Read shows them.
 func numbered(content []byte, shown span) string {
 	var b strings.Builder

@@ -68,7 +68,7 @@ func (t *writeTool) report(path string, content []byte, created bool) tool.Resul
 	if created {
 		verb = "Created"
 	}
-	return tool.Result{Text: fmt.Sprintf("%s %s: %d lines, %s.", verb, t.at.show(path), countLines(content), size(int64(len(content))))}
+	return tool.Result{Text: fmt.Sprintf("%s %s: %s, %s.", verb, t.at.show(path), inLines(content), size(int64(len(content))))}
 }
 
 // creatable refuses places in which no file may be made.

@@ -59,7 +59,7 @@ func TestStaleWriterGetsAConflictAndThePresentContent(t *testing.T) {
 func TestWriteCreatesFoldersAndKeepsMode(t *testing.T) {
 	k := newKit(t)
 	got := k.ok("Write", in{"file_path": "x/y/z.txt", "content": "hello\n"})
-	if got != "Created x/y/z.txt: 1 lines, 6 bytes." {
+	if got != "Created x/y/z.txt: 1 line, 6 bytes." {
 		t.Errorf("the report is %q", got)
 	}
 	path := k.file("run.sh", "#!/bin/sh\n")
