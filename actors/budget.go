@@ -139,10 +139,17 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 // overBudget makes a refusal the outcome of the turn.
 func overBudget(err error) error {
 	if errors.As(err, new(*budget.OverError)) || errors.As(err, new(*budget.UnpricedError)) {
-		return fmt.Errorf("%w: %w", agent.ErrOverBudget, err)
+		return overBudgetError{err}
 	}
 	return err
 }
+
+// overBudgetError is agent.ErrOverBudget, which its text leaves to the outcome
+// it stands beside.
+type overBudgetError struct{ error }
+
+func (e overBudgetError) Is(target error) bool { return target == agent.ErrOverBudget }
+func (e overBudgetError) Unwrap() error        { return e.error }
 
 // sizeOf estimates the input of a request in tokens: what the model itself has
 // counted of it, and what is new since.

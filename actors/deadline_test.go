@@ -314,10 +314,10 @@ func TestAnEndSaysByWhom(t *testing.T) {
 		time.Sleep(time.Hour + 2*time.Second)
 		outer := childOf(t, n, actors.LeadID)
 		inner := childOf(t, n, outer.ID())
-		if l := outer.Life(); l.Outcome != transcript.TimedOut || !l.Closed || !strings.HasPrefix(l.Reason, "timed out: the turn had no end for 1h0m0s") {
+		if l := outer.Life(); l.Outcome != transcript.TimedOut || !l.Closed || !strings.HasPrefix(l.Reason, "the turn had no end for 1h0m0s") {
 			t.Errorf("outer is %+v", l)
 		}
-		want := "stopped by " + string(outer.ID()) + ", which was cut: timed out: "
+		want := "stopped by " + string(outer.ID()) + ", which was cut: the turn had no end "
 		if l := inner.Life(); l.Outcome != transcript.Stopped || !strings.HasPrefix(l.Reason, want) {
 			t.Errorf("inner is %+v, want %q", l, want)
 		}

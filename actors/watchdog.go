@@ -61,7 +61,8 @@ func ParseDeadline(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// TimeoutError is why the watchdog ended a turn. It is agent.ErrTimedOut.
+// TimeoutError is why the watchdog ended a turn. It is agent.ErrTimedOut, which
+// its text leaves to the outcome it stands beside.
 type TimeoutError struct {
 	Deadline string        // start, gap, tool or run
 	After    time.Duration // the deadline
@@ -80,7 +81,7 @@ func (e *TimeoutError) Error() string {
 	case deadlineRun:
 		what = "the turn had no end"
 	}
-	return fmt.Sprintf("%v: %s for %v; --%s-timeout sets the limit", agent.ErrTimedOut, what, e.After, e.Deadline)
+	return fmt.Sprintf("%s for %v; --%s-timeout sets the limit", what, e.After, e.Deadline)
 }
 
 // Unwrap returns agent.ErrTimedOut.
