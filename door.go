@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -211,6 +213,23 @@ type Remote struct {
 	info Info
 	conn *nats.Conn
 	gone chan struct{} // closed when the connection has ended
+
+	mu    sync.Mutex
+	waits map[*waiting]struct{} // guarded by mu
+}
+
+// waiting is a request that has no answer yet.
+type waiting struct {
+	subject string
+	end     context.CancelCauseFunc
+}
+
+// CommandError reports a request that a session takes from its user and not from
+// commands of agents.
+type CommandError struct{ Verb string }
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("this was started by an agent, and %q is for the user: ask the user to do it", e.Verb)
 }
 
 // NotRunningError reports that no process runs a session.
@@ -222,15 +241,47 @@ func (e *NotRunningError) Error() string {
 
 // Dial reaches the process that runs a session.
 func Dial(stateDir string, info Info) (*Remote, error) {
-	r := &Remote{info: info, gone: make(chan struct{})}
+	r := &Remote{info: info, gone: make(chan struct{}), waits: map[*waiting]struct{}{}}
 	var err error
 	// Who runs the session next is another process, with which nothing has been
 	// agreed: the connection does not come back by itself.
-	r.conn, err = natsd.DialUnix(info.Socket(stateDir), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(r.gone) }))
+	r.conn, err = natsd.DialUnix(info.Socket(stateDir), nats.NoReconnect(),
+		nats.ErrorHandler(r.hear), nats.ClosedHandler(func(*nats.Conn) { close(r.gone) }))
 	if err != nil {
 		return nil, errors.Join(&NotRunningError{ID: info.ID}, err)
 	}
 	return r, nil
+}
+
+var errNotForCommands = errors.New("the server refuses it")
+
+// hear ends what waits for an answer to a request that the server refuses.
+func (r *Remote) hear(_ *nats.Conn, _ *nats.Subscription, err error) {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.waits {
+		if strings.Contains(err.Error(), strconv.Quote(w.subject)) {
+			w.end(errNotForCommands)
+		}
+	}
+}
+
+// await returns a context that ends when the server refuses a subject.
+func (r *Remote) await(ctx context.Context, subject string) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	w := &waiting{subject, end}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waits[w] = struct{}{}
+	return ctx, func() {
+		end(nil)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.waits, w)
+	}
 }
 
 func (r *Remote) ask(ctx context.Context, verb string, in request) (reply, error) {
@@ -238,7 +289,12 @@ func (r *Remote) ask(ctx context.Context, verb string, in request) (reply, error
 	if err != nil {
 		return reply{}, err
 	}
+	ctx, done := r.await(ctx, apiSubject(r.info.ID, verb))
+	defer done()
 	msg, err := r.conn.RequestWithContext(ctx, apiSubject(r.info.ID, verb), raw)
+	if err != nil && errors.Is(context.Cause(ctx), errNotForCommands) {
+		return reply{}, &CommandError{Verb: verb}
+	}
 	if err != nil {
 		return reply{}, fmt.Errorf("ask session %s to %s: %w", r.info.ID, verb, err)
 	}

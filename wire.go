@@ -147,7 +147,7 @@ func (w *wire) serve(ctx context.Context) (err error) {
 	}
 	w.server, err = natsd.Start(ctx, natsd.Options{
 		StoreDir: filepath.Join(s.info.Path, "jetstream"), Listen: s.opts.Listen, WebSocket: s.opts.ListenWebSocket, Logger: s.opts.Logger,
-		Users: serverUsers(s.info.ID, users), Refused: func(r natsd.Refusal) {
+		Users: serverUsers(s.info.ID, users), Visitor: s.visitor, Refused: func(r natsd.Refusal) {
 			s.audit.note(event.Audit{By: r.User, From: r.From, Reason: r.What})
 		},
 	})

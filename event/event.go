@@ -174,7 +174,7 @@ type (
 	}
 	// Audit: somebody tried what it may not; nothing was changed.
 	Audit struct {
-		By      string `json:"by,omitempty"`      // a member outside; empty is one whom nobody knows
+		By      string `json:"by,omitempty"`      // an agent or a member outside; empty is one whom nobody knows
 		From    string `json:"from,omitempty"`    // its network address, if known
 		Subject string `json:"subject,omitempty"` // what it asked for
 		Reason  string `json:"reason"`

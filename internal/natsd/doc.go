@@ -12,6 +12,8 @@
 //     journal is the truth, not this store.
 //   - Only the same user: the socket of ServeUnix is 0600 in a directory of 0700,
 //     and a peer of another user id is turned away (TestUnixSocketIsOnlyForItsUser).
+//     Options.Visitor judges the process of each connection before it can say
+//     anything (TestAVisitorMayDoWhatItsJudgeSaysAndNoMore).
 //   - A dead owner's socket is replaced, a living one's is not
 //     (TestStaleSocketIsReplaced, TestSecondServerIsRefused).
 //   - Stop ends everything: connections from Conn are closed, the socket is gone

@@ -6,20 +6,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func peerUID(conn *net.UnixConn) (int, error) {
+// peerOf returns the user and the process at the other end of a connection.
+func peerOf(conn *net.UnixConn) (uid, pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	var cred *unix.Xucred
 	var inner error
 	if err := raw.Control(func(fd uintptr) {
-		cred, inner = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+		if cred, inner = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED); inner == nil {
+			pid, inner = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+		}
 	}); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if inner != nil {
-		return 0, inner
+		return 0, 0, inner
 	}
-	return int(cred.Uid), nil
+	return int(cred.Uid), pid, nil
 }

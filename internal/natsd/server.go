@@ -37,6 +37,9 @@ type Options struct {
 	// Refused is told what the server did not let a client do. It is called from
 	// several goroutines, must not block and must not call the server; may be nil.
 	Refused func(Refusal)
+	// Visitor says what a process that comes through the socket may do, by its
+	// number; 0 is one that cannot be told. nil, also as its answer, is everything.
+	Visitor func(pid int) *User
 	MinFree int64 // bytes that must be free on StoreDir's disk; 0 is 512 MiB
 	// SyncAlways makes JetStream sync each message before it acknowledges. Mail does
 	// not need it; it is for comparison and for users' own streams.
@@ -49,6 +52,7 @@ type Server struct {
 	log   *logger
 	guard *guard
 
+	visitor   func(pid int) *User
 	webSocket bool
 
 	mu      sync.Mutex
@@ -79,7 +83,10 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	log := newLogger(o.Logger, guard.overhear)
 	srv.SetLoggerV2(log, false, false, false)
 	srv.Start()
-	s := &Server{srv: srv, log: log, guard: guard, webSocket: o.WebSocket != "", done: make(chan struct{})}
+	s := &Server{srv: srv, log: log, guard: guard, visitor: o.Visitor, webSocket: o.WebSocket != "", done: make(chan struct{})}
+	if s.visitor == nil {
+		s.visitor = func(int) *User { return nil }
+	}
 	if err := s.Ready(); err != nil {
 		return nil, errors.Join(fmt.Errorf("natsd: start the embedded server on %s: %w", o.StoreDir, err), s.Stop())
 	}

@@ -1,6 +1,10 @@
 package natsd
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +19,9 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go"
 )
+
+// greetWithin bounds how long the server takes to greet who comes.
+const greetWithin = 5 * time.Second
 
 // maxSocketPath is the shortest limit among the systems we run on.
 const maxSocketPath = 103
@@ -36,7 +43,7 @@ func (s *Server) ServeUnix(path string) error {
 	if s.stopped {
 		return ErrStopped
 	}
-	d, err := openDoor(path, s, s.log.out)
+	d, err := openDoor(path, s)
 	if err != nil {
 		return fmt.Errorf("natsd: serve the socket: %w", err)
 	}
@@ -49,12 +56,18 @@ func (s *Server) ServeUnix(path string) error {
 // happen meanwhile show in the connection's status, or go to a nats.ErrorHandler
 // among the options.
 func DialUnix(path string, options ...nats.Option) (*nats.Conn, error) {
-	nc, err := connect(unixDialer(path), "swarm-"+strconv.Itoa(os.Getpid()), options...)
+	// Nobody guesses the name, and so nobody else hears the answers.
+	name := "swarm-" + strconv.Itoa(os.Getpid()) + "-" + rand.Text()
+	options = append([]nats.Option{nats.CustomInboxPrefix(inbox(name))}, options...)
+	nc, err := connect(unixDialer(path), name, options...)
 	if err != nil {
 		return nil, fmt.Errorf("natsd: connect to the server behind %s, is it running: %w", path, err)
 	}
 	return nc, nil
 }
+
+// inbox is where a connection of DialUnix gets its answers.
+func inbox(name string) string { return "_INBOX." + name }
 
 type unixDialer string
 
@@ -65,7 +78,7 @@ func (u unixDialer) InProcessConn() (net.Conn, error) { return net.Dial("unix", 
 type door struct {
 	lock   *flock.Flock
 	listen *net.UnixListener
-	server nats.InProcessConnProvider
+	server *Server
 	log    *slog.Logger
 	done   chan struct{} // closed by close
 	wait   sync.WaitGroup
@@ -75,7 +88,7 @@ type door struct {
 	closed bool
 }
 
-func openDoor(path string, server nats.InProcessConnProvider, log *slog.Logger) (*door, error) {
+func openDoor(path string, server *Server) (*door, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("the path %s is %d bytes and sockets allow %d; choose a shorter directory", path, len(path), maxSocketPath)
 	}
@@ -93,7 +106,7 @@ func openDoor(path string, server nats.InProcessConnProvider, log *slog.Logger) 
 		return nil, errors.Join(err, unlockSocket(lock))
 	}
 	d := &door{
-		lock: lock, listen: listen, server: server, log: log.With("socket", path),
+		lock: lock, listen: listen, server: server, log: server.log.out.With("socket", path),
 		done: make(chan struct{}), open: make(map[net.Conn]struct{}),
 	}
 	d.wait.Go(d.accept)
@@ -193,7 +206,7 @@ func (d *door) accept() {
 }
 
 func (d *door) enter(conn *net.UnixConn) error {
-	uid, err := peerUID(conn)
+	uid, pid, err := peerOf(conn)
 	if err != nil {
 		return err
 	}
@@ -204,17 +217,51 @@ func (d *door) enter(conn *net.UnixConn) error {
 	if err != nil {
 		return err
 	}
+	said, id, err := d.announce(inside, pid)
+	if err != nil {
+		return errors.Join(err, inside.Close())
+	}
 	if !d.track(conn, inside) {
 		return errors.Join(ErrStopped, inside.Close())
 	}
-	d.wait.Go(func() { d.pump(conn, inside) })
-	d.wait.Go(func() { d.pump(inside, conn) })
+	d.wait.Go(func() {
+		d.pump(conn, inside, said)
+		d.server.guard.leave(id)
+	})
+	d.wait.Go(func() { d.pump(inside, conn, conn) })
 	return nil
 }
 
-// pump copies until one side ends, which ends both.
-func (d *door) pump(dst, src net.Conn) {
-	_, err := io.Copy(dst, src)
+// announce tells the guard who is behind a connection that has just been made,
+// before it can say anything. It returns what the server says on it, and the
+// number of a connection that is a visitor's.
+func (d *door) announce(inside net.Conn, pid int) (io.Reader, uint64, error) {
+	who := d.server.visitor(pid)
+	if who == nil {
+		return inside, 0, nil
+	}
+	// The server's greeting is the only place where it tells the connection's number.
+	if err := inside.SetReadDeadline(time.Now().Add(greetWithin)); err != nil {
+		return nil, 0, err
+	}
+	said := bufio.NewReader(inside)
+	line, err := said.ReadBytes('\n')
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the server's greeting: %w", err)
+	}
+	var info struct {
+		ID uint64 `json:"client_id"`
+	}
+	if err := json.Unmarshal(bytes.TrimPrefix(line, []byte("INFO ")), &info); err != nil || info.ID == 0 {
+		return nil, 0, fmt.Errorf("the server's greeting does not tell the connection's number: %w", err)
+	}
+	d.server.guard.admit(info.ID, *who)
+	return io.MultiReader(bytes.NewReader(line), said), info.ID, inside.SetReadDeadline(time.Time{})
+}
+
+// pump copies until one side ends, which ends both. said is what src says.
+func (d *door) pump(dst, src net.Conn, said io.Reader) {
+	_, err := io.Copy(dst, said)
 	d.log.Debug("connection ended", "error", errors.Join(err, dst.Close(), src.Close()))
 	d.mu.Lock()
 	defer d.mu.Unlock()

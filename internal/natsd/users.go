@@ -1,6 +1,7 @@
 package natsd
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"regexp"
@@ -8,13 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 )
 
-// User is who may come in through a listener, and what for. Whoever comes through
-// the socket or from inside the process needs no user and may do everything.
+// User is who may come in through a listener, and what for. Who comes from inside
+// the process needs no user and may do everything; so may who comes through the
+// socket, unless Options.Visitor says otherwise.
 type User struct {
 	Name      string
 	Key       string   // the public half of an nkey: U and 55 more
@@ -55,13 +58,19 @@ type guard struct {
 	users map[string]User   // guarded by mu; by key
 	who   map[uint64]string // guarded by mu; keys by the number of the connection
 	known func(uint64) bool // guarded by mu; whether a connection is still there
+
+	visitors map[uint64]User // guarded by mu; of the socket, by the number of the connection
+	left     map[uint64]bool // guarded by mu; visitors whose connection has ended
 }
 
 func newGuard(users []User, refused func(Refusal)) *guard {
 	if refused == nil {
 		refused = func(Refusal) {}
 	}
-	g := &guard{refused: refused, who: map[uint64]string{}, known: func(uint64) bool { return true }}
+	g := &guard{
+		refused: refused, who: map[uint64]string{}, known: func(uint64) bool { return true },
+		visitors: map[uint64]User{}, left: map[uint64]bool{},
+	}
 	g.set(users)
 	return g
 }
@@ -76,19 +85,76 @@ func (g *guard) watch(srv *server.Server) {
 // Check implements server.Authentication.
 func (g *guard) Check(c server.ClientAuthentication) bool {
 	from := c.RemoteAddress()
-	if from != nil && from.Network() == "pipe" {
-		return true // of this process, or through the socket, which asked whose it is
+	if from != nil && from.Network() == "pipe" { // of this process, or through the socket
+		if u, ok := g.visitor(c.GetID()); ok {
+			allowed := u.asVisitor(c.GetOpts().Name).permitted()
+			allowed.Permissions.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
+			c.RegisterUser(allowed)
+		}
+		return true
 	}
 	u, err := g.judge(c)
 	if err != nil {
 		g.refused(Refusal{From: fmt.Sprint(from), What: "connect: " + err.Error()})
 		return false
 	}
-	c.RegisterUser(&server.User{Username: u.Name, Permissions: &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: u.Publish},
-		Subscribe: &server.SubjectPermission{Allow: u.Subscribe},
-	}})
+	c.RegisterUser(u.permitted())
 	return true
+}
+
+// permitted is the user as the server knows it.
+func (u User) permitted() *server.User {
+	return &server.User{Username: u.Name, Permissions: &server.Permissions{
+		Publish: only(u.Publish), Subscribe: only(u.Subscribe),
+	}}
+}
+
+func only(subjects []string) *server.SubjectPermission {
+	if len(subjects) == 0 { // to the server an empty list is everything
+		return &server.SubjectPermission{Deny: []string{">"}}
+	}
+	return &server.SubjectPermission{Allow: subjects}
+}
+
+// dialed is the name of a connection of DialUnix.
+var dialed = regexp.MustCompile(`^swarm-\d+-[0-9A-Z]{26}$`)
+
+// asVisitor lets a user hear the answers to what it asks, and nobody else's.
+func (u User) asVisitor(name string) User {
+	if dialed.MatchString(name) {
+		u.Subscribe = append(slices.Clone(u.Subscribe), inbox(name)+".>")
+	}
+	return u
+}
+
+// admit notes who is behind a connection through the socket, before it can ask
+// for anything.
+func (g *guard) admit(id uint64, u User) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for old := range g.left {
+		if !g.known(old) {
+			delete(g.left, old)
+			delete(g.visitors, old)
+		}
+	}
+	g.visitors[id] = u
+}
+
+// leave notes that a connection has ended. What it tried is judged to the end.
+func (g *guard) leave(id uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, ok := g.visitors[id]; ok {
+		g.left[id] = true
+	}
+}
+
+func (g *guard) visitor(id uint64) (User, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	u, ok := g.visitors[id]
+	return u, ok
 }
 
 // judge finds the user who holds the other half of the key that a client names.
@@ -168,7 +234,7 @@ func (g *guard) overhear(line string) {
 		return
 	}
 	g.mu.Lock()
-	name := g.users[g.who[id]].Name
+	name := cmp.Or(g.visitors[id].Name, g.users[g.who[id]].Name)
 	g.mu.Unlock()
 	what, _, _ := strings.Cut(m[3], ", SID")
 	g.refused(Refusal{User: name, From: m[1], What: what})

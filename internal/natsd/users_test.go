@@ -166,3 +166,68 @@ func TestARemovedUserIsOutAtOnce(t *testing.T) {
 	}
 	first.Close()
 }
+
+// A visitor is judged before it can say anything, by each of its connections, and
+// hears its own answers alone.
+func TestAVisitorMayDoWhatItsJudgeSaysAndNoMore(t *testing.T) {
+	refused := make(chan Refusal, 100)
+	var judged []int
+	s, path := start(t, Options{
+		Refused: func(r Refusal) { refused <- r },
+		Visitor: func(pid int) *User {
+			judged = append(judged, pid)
+			if len(judged) == 2 {
+				return nil
+			}
+			return &User{Name: "guest", Publish: []string{"api.look"}}
+		},
+	}), socketPath(t)
+	if err := s.ServeUnix(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn(t, s).Subscribe("api.*", func(m *nats.Msg) {
+		if err := m.Respond([]byte(m.Subject)); err != nil {
+			t.Error(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for visit := range 3 {
+		errs := make(chan error, 10)
+		nc, err := DialUnix(path, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { errs <- err }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(nc.Close)
+		if m, err := nc.Request("api.look", nil, 10*time.Second); err != nil || string(m.Data) != "api.look" {
+			t.Errorf("visit %d: what is allowed: %v", visit, err)
+		}
+		if visit == 1 {
+			if _, err := nc.Request("api.grant", nil, 10*time.Second); err != nil {
+				t.Errorf("whom nothing is forbidden: %v", err)
+			}
+			continue
+		}
+		for _, try := range []func() error{
+			func() error { return nc.Publish("api.grant", nil) },
+			func() error { return nc.Publish("$JS.API.INFO", nil) },
+			func() error { _, err := nc.SubscribeSync("_INBOX.>"); return err },
+			func() error { _, err := nc.SubscribeSync("api.look"); return err },
+		} {
+			if err := try(); err != nil {
+				t.Fatal(err)
+			}
+			if err := next(t, errs); !errors.Is(err, nats.ErrPermissionViolation) {
+				t.Errorf("visit %d: %v", visit, err)
+			}
+			if r := next(t, refused); r.User != "guest" {
+				t.Errorf("reported as %+v", r)
+			}
+		}
+	}
+	for _, pid := range judged {
+		if pid != os.Getpid() {
+			t.Errorf("judged process %d and not this, %d", pid, os.Getpid())
+		}
+	}
+}

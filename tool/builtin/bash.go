@@ -83,6 +83,12 @@ func newBash(e Env) *bashTool {
 	return b
 }
 
+// Mark says whose command a process is.
+type Mark struct {
+	Session string
+	Agent   string // "" where only the badge was left
+}
+
 // Marks returns the variables by which Reap finds the processes of a session
 // after its runtime has died.
 func Marks(session, agent string) []string {

@@ -21,7 +21,8 @@
 //     less than a second.
 //   - What a killed runtime leaves, the next one ends: Reap knows processes whose
 //     runtime is gone by their environment or by the badge that each inherits
-//     (TestReapEndsWhatAKilledRuntimeLeft).
+//     (TestReapEndsWhatAKilledRuntimeLeft). MarksOf tells by the same whose command
+//     a process is.
 //   - A background command lives until it ends, until Stop, Close or the end
 //     of Env.Scope, and its output is in a file from the first byte.
 //   - A command sees an environment made from an allow list, no terminal and

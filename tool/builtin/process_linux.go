@@ -238,7 +238,9 @@ func badge(session string) *os.File {
 	return os.NewFile(uintptr(fd), "badge")
 }
 
-func badgeName(session, runtime string) string { return "swarm:" + session + ":" + runtime }
+const badgePrefix = "swarm:"
+
+func badgeName(session, runtime string) string { return badgePrefix + session + ":" + runtime }
 
 // wearer returns the runtime of a process that wears the badge of a session.
 func wearer(pid int, session string) (runtime string, ok bool) {
