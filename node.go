@@ -24,6 +24,9 @@ type NodeOptions struct {
 	StateDir string // where sessions are kept
 	Agent    string // id of the agent
 	Launch   uint32 // which start of the agent's process this is; the owner counts
+	// PlanRequired makes the agent plan first, also where the session's owner does
+	// not ask for it.
+	PlanRequired bool
 	// Home is the user's home directory; "" asks the system.
 	Home string
 	// Getenv reads the environment; nil is os.Getenv. What the session's owner
@@ -150,6 +153,7 @@ func (n *Node) begin(w nodeWelcome) (err error) {
 	}
 	spec := *w.Spec
 	spec.Where = ""
+	spec.PlanRequired = spec.PlanRequired || n.o.PlanRequired
 	_, err = n.session.agents.Spawn(n.session.scope, spec, "")
 	return err
 }

@@ -54,10 +54,8 @@ func (n *nodes) answer(id mailbox.AgentID, verb string, raw []byte) any {
 	if err := n.current(id, c.Launch); err != nil {
 		return nodeReply{Error: err.Error()}
 	}
-	out, err := n.do(verb, c)
-	if err != nil {
-		out.Error = err.Error()
-	}
+	out, err := n.do(id, verb, c)
+	out.refuse(err)
 	return out
 }
 
@@ -80,8 +78,18 @@ func (n *nodes) current(id mailbox.AgentID, launch uint32) error {
 	return nil
 }
 
-func (n *nodes) do(verb string, c nodeCall) (nodeReply, error) {
+// do does what the node of an agent asks for, in that agent's name.
+func (n *nodes) do(id mailbox.AgentID, verb string, c nodeCall) (nodeReply, error) {
+	me, ok := n.s.store.Get(id)
+	if !ok {
+		return nodeReply{}, &actors.UnknownAgentError{Name: string(id)}
+	}
 	switch verb {
+	case "answer-shutdown":
+		if c.Shutdown == nil {
+			return nodeReply{}, errNoAnswer
+		}
+		return nodeReply{}, n.s.agents.AnswerShutdown(me, *c.Shutdown, c.Key)
 	case "find":
 		t, ok := n.s.agents.Find(c.Name)
 		if !ok {
@@ -89,11 +97,26 @@ func (n *nodes) do(verb string, c nodeCall) (nodeReply, error) {
 		}
 		spec := t.Spec()
 		return nodeReply{Spec: &spec}, nil
-	case "wake":
-		t, ok := n.s.agents.Find(c.Name)
-		if !ok {
-			return nodeReply{}, &actors.UnknownAgentError{Name: c.Name}
-		}
+	}
+	t, ok := n.s.agents.Find(c.Name)
+	if !ok {
+		return nodeReply{}, &actors.UnknownAgentError{Name: c.Name}
+	}
+	return n.about(me, t, verb, c)
+}
+
+// about does what an agent in another process asks for about another agent.
+func (n *nodes) about(me, t *transcript.Transcript, verb string, c nodeCall) (nodeReply, error) {
+	switch {
+	case verb == "life":
+		life := t.Life()
+		return nodeReply{Life: &life}, nil
+	case verb == "plan" && c.Plan != nil:
+		return nodeReply{}, n.s.agents.DecidePlan(me, t, *c.Plan, c.Key)
+	case verb == "dismiss" && c.Dismiss != nil:
+		ending, err := n.s.agents.RequestShutdown(me, t, *c.Dismiss)
+		return nodeReply{Ending: &ending}, err
+	case verb == "wake":
 		if err := n.s.agents.Wake(t, c.By); err != nil {
 			return nodeReply{}, err
 		}

@@ -105,6 +105,9 @@ func (n *nodes) command(s *seat) ([]string, error) {
 		"--agent-color", s.spec.Color, "--agent-type", s.spec.Type, "--parent-session-id", n.s.info.ID,
 		"--launch", strconv.Itoa(int(s.launch)), "--state-dir", n.s.opts.StateDir,
 	})
+	if s.spec.PlanRequired {
+		args = append(args, "--plan-mode-required")
+	}
 	return args, nil
 }
 

@@ -1,11 +1,15 @@
 package swarm
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // nodeReport is what a node says at each sign of life.
@@ -39,14 +43,50 @@ type nodeCall struct {
 	Cause  string          `json:"cause,omitempty"`
 	Launch uint32          `json:"launch"`
 	Answer *Answer         `json:"answer,omitempty"`
+
+	Plan     *message.PlanApprovalResponse `json:"plan,omitempty"`
+	Shutdown *message.ShutdownResponse     `json:"shutdown,omitempty"`
+	Dismiss  *actors.Dismissal             `json:"dismiss,omitempty"`
+	Ending   *protocol.Shutdown            `json:"ending,omitempty"` // that the agent is ended by
+	Key      string                        `json:"key,omitempty"`
 }
 
 type nodeReply struct {
 	Error string           `json:"error,omitempty"`
+	Code  int              `json:"code,omitempty"` // which of refusals the error is, from 1
 	Spec  *transcript.Spec `json:"spec,omitempty"`
 	Life  *transcript.Life `json:"life,omitempty"`
 	Quiet bool             `json:"quiet,omitempty"`
 	Moves uint64           `json:"moves,omitempty"`
+
+	Ending *protocol.Shutdown `json:"ending,omitempty"`
+}
+
+// refusals are the errors that keep their identity between two processes. Their
+// order is part of what is said.
+func refusals() []error {
+	return []error{
+		protocol.ErrNoRequest, protocol.ErrWrongID, protocol.ErrLate, protocol.ErrNotRefusable, protocol.ErrUnauthorized, protocol.ErrNotPlanning,
+	}
+}
+
+func (r *nodeReply) refuse(err error) {
+	if err == nil {
+		return
+	}
+	r.Error = err.Error()
+	r.Code = 1 + slices.IndexFunc(refusals(), func(known error) bool { return errors.Is(err, known) })
+}
+
+func (r *nodeReply) err() error {
+	known := refusals()
+	switch {
+	case r.Error == "":
+		return nil
+	case r.Code < 1 || r.Code > len(known):
+		return errors.New(r.Error)
+	}
+	return &saidError{text: r.Error, is: known[r.Code-1]}
 }
 
 func nodeSubject(session string, id, way, verb string) string {

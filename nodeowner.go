@@ -3,11 +3,13 @@ package swarm
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // ask puts a request to the owner of the session.
@@ -48,8 +50,48 @@ func (n *Node) Wake(id, by mailbox.AgentID) error {
 		n.session.opts.Logger.Warn("the session's owner does not answer", "to wake", id, "error", err)
 		return nil
 	}
-	if out.Error != "" {
-		return errors.New(out.Error)
+	return out.err()
+}
+
+// Self implements actors.Owner.
+func (n *Node) Self() mailbox.AgentID { return n.id }
+
+// Life implements actors.Owner.
+func (n *Node) Life(id mailbox.AgentID) (transcript.Life, error) {
+	out, err := n.request("life", nodeCall{Name: string(id)})
+	if err != nil || out.Life == nil {
+		return transcript.Life{}, err
 	}
-	return nil
+	return *out.Life, nil
+}
+
+// DecidePlan implements actors.Owner.
+func (n *Node) DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
+	_, err := n.request("plan", nodeCall{Name: string(id), Plan: &r, Key: key})
+	return err
+}
+
+// RequestShutdown implements actors.Owner.
+func (n *Node) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error) {
+	out, err := n.request("dismiss", nodeCall{Name: string(id), Dismiss: &d})
+	if err != nil || out.Ending == nil {
+		return protocol.Shutdown{}, err
+	}
+	return *out.Ending, nil
+}
+
+// AnswerShutdown implements actors.Owner.
+func (n *Node) AnswerShutdown(r message.ShutdownResponse, key string) error {
+	_, err := n.request("answer-shutdown", nodeCall{Shutdown: &r, Key: key})
+	return err
+}
+
+// request puts something to the owner that only it can decide.
+func (n *Node) request(verb string, c nodeCall) (nodeReply, error) {
+	var out nodeReply
+	c.Launch = n.o.Launch
+	if err := n.ask(n.session.scope, verb, c, &out); err != nil {
+		return out, err
+	}
+	return out, out.err()
 }

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/team/protocol"
 	"github.com/nats-io/nats.go"
 )
 
@@ -23,9 +26,7 @@ func (n *Node) handle(m *nats.Msg) {
 		if err == nil {
 			out, err = n.do(verb, c)
 		}
-		if err != nil {
-			out.Error = err.Error()
-		}
+		out.refuse(err)
 		raw, err := json.Marshal(out)
 		if err == nil {
 			err = errors.Join(m.Respond(raw), n.conn.FlushTimeout(askNodeWithin))
@@ -55,10 +56,18 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 		if verb == "stop" {
 			cause = &saidError{text: c.Cause, is: agent.ErrStopped}
 		}
+		if err := n.leaveBy(c.Ending); err != nil {
+			return nodeReply{}, err
+		}
 		if err := n.session.agents.Stop(ctx, n.id, cause); err != nil {
 			return nodeReply{}, err
 		}
 		return nodeReply{Life: n.sight().Life}, nil
+	case "plan":
+		if c.Plan == nil {
+			return nodeReply{}, errNoAnswer
+		}
+		return n.decidePlan(c)
 	case "interrupt":
 		n.Interrupt()
 		return nodeReply{}, nil
@@ -76,6 +85,34 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 		return nodeReply{}, nil
 	}
 	return nodeReply{}, fmt.Errorf("there is no request %q to a node", verb)
+}
+
+// decidePlan takes a decision about the agent's plan that somebody has made with
+// the session's owner, which answers for who it was.
+func (n *Node) decidePlan(c nodeCall) (nodeReply, error) {
+	me, ok := n.session.store.Get(n.id)
+	if !ok {
+		return nodeReply{}, &actors.UnknownAgentError{Name: n.o.Agent}
+	}
+	by, ok := n.session.store.Get(c.By)
+	if !ok {
+		if by, ok = n.Find(string(c.By)); !ok {
+			return nodeReply{}, &actors.UnknownAgentError{Name: string(c.By)}
+		}
+	}
+	err := n.session.agents.DecidePlan(by, me, *c.Plan, c.Key)
+	return nodeReply{Life: n.sight().Life}, err
+}
+
+// leaveBy records that the agent ends by a shutdown, if it does: who asked for
+// it is told by the session's owner.
+func (n *Node) leaveBy(s *protocol.Shutdown) error {
+	me, ok := n.session.store.Get(n.id)
+	if s == nil || !ok {
+		return nil
+	}
+	_, _, err := me.ShutdownNext(protocol.Ask{ID: s.ID, By: s.By, Reason: s.Reason, Now: time.Now()}, nil)
+	return err
 }
 
 // saidError is an error of another process.

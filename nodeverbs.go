@@ -9,7 +9,10 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // ask puts a request to the process of an agent.
@@ -33,10 +36,7 @@ func (n *nodes) ask(ctx context.Context, id mailbox.AgentID, verb string, c node
 	if err := json.Unmarshal(m.Data, &out); err != nil {
 		return out, fmt.Errorf("read the answer of the process of %s: %w", id, err)
 	}
-	if out.Error != "" {
-		return out, errors.New(out.Error)
-	}
-	return out, nil
+	return out, out.err()
 }
 
 // Stop implements actors.Elsewhere. A process that does not end its agent in
@@ -55,14 +55,57 @@ func (n *nodes) Stop(ctx context.Context, id mailbox.AgentID, cause error) error
 	if errors.Is(cause, agent.ErrKilled) {
 		verb = "kill"
 	}
-	out, err := n.ask(wait, id, verb, nodeCall{Cause: cause.Error()})
-	if t, ok := n.s.store.Get(id); ok && err == nil && out.Life != nil {
-		err = n.s.agents.Observe(t, *out.Life)
+	out, err := n.ask(wait, id, verb, nodeCall{Cause: cause.Error(), Ending: n.endingOf(id)})
+	if err == nil {
+		err = n.follow(id, out)
 	}
 	if err != nil {
 		n.s.opts.Logger.Warn("the process of an agent did not stop it and is killed", "agent", id, "error", err)
 	}
 	return n.end(ctx, s)
+}
+
+// endingOf returns the shutdown that an agent is ended by, if one is.
+func (n *nodes) endingOf(id mailbox.AgentID) *protocol.Shutdown {
+	t, ok := n.s.store.Get(id)
+	if !ok {
+		return nil
+	}
+	if s := t.Life().Shutdown; s.Leaving() {
+		return &s
+	}
+	return nil
+}
+
+// follow takes over what a process has said of its agent in an answer.
+func (n *nodes) follow(id mailbox.AgentID, r nodeReply) error {
+	t, ok := n.s.store.Get(id)
+	if !ok || r.Life == nil {
+		return nil
+	}
+	return n.s.agents.Observe(t, *r.Life)
+}
+
+// DecidePlan implements actors.Elsewhere.
+func (n *nodes) DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, joinWithin)
+	defer cancel()
+	out, err := n.ask(ctx, id, "plan", nodeCall{By: by, Plan: &r, Key: key})
+	if err != nil {
+		return err
+	}
+	return n.follow(id, out)
+}
+
+// Rests implements actors.Elsewhere.
+func (n *nodes) Rests(ctx context.Context, id mailbox.AgentID) bool {
+	if n.known(id) == nil {
+		return !executor.Held(n.lock(id))
+	}
+	ctx, cancel := context.WithTimeout(ctx, askNodeWithin)
+	defer cancel()
+	r, err := n.ask(ctx, id, "quiet", nodeCall{})
+	return err == nil && r.Quiet
 }
 
 // Interrupt implements actors.Elsewhere.

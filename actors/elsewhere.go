@@ -13,6 +13,8 @@ import (
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // Elsewhere runs agents in processes of their own. This node keeps a shadow of
@@ -32,6 +34,10 @@ type Elsewhere interface {
 	Interrupt(id mailbox.AgentID)
 	// Compact is Coordinator.Compact.
 	Compact(ctx context.Context, id mailbox.AgentID) error
+	// DecidePlan is Coordinator.DecidePlan by an agent.
+	DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error
+	// Rests reports whether nothing goes on in the agent's process, or it has none.
+	Rests(ctx context.Context, id mailbox.AgentID) bool
 	// Look returns what the agent's process said last; false if there is none.
 	Look(id mailbox.AgentID) (Sighting, bool)
 	// Quiet reports whether nothing goes on in any of the processes.
@@ -51,6 +57,16 @@ type Owner interface {
 	Find(name string) (*transcript.Transcript, bool)
 	// Wake is Coordinator.Wake there.
 	Wake(id, by mailbox.AgentID) error
+	// Self is the agent of the node, in whose name the node asks.
+	Self() mailbox.AgentID
+	// Life returns how an agent is there now.
+	Life(id mailbox.AgentID) (transcript.Life, error)
+	// DecidePlan is Coordinator.DecidePlan there.
+	DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error
+	// RequestShutdown is Coordinator.RequestShutdown there.
+	RequestShutdown(id mailbox.AgentID, d Dismissal) (protocol.Shutdown, error)
+	// AnswerShutdown is Coordinator.AnswerShutdown there, of the node's agent.
+	AnswerShutdown(r message.ShutdownResponse, key string) error
 }
 
 // LaunchError reports an agent whose process gave no sign of life. Nothing of it
@@ -141,7 +157,7 @@ func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
 	life := t.Life()
-	if life.Closed || life.Launch > 0 && c.opts.Elsewhere.Join(c.scope, life.Spec, life.Launch) {
+	if life.Closed || life.Shutdown.Leaving() || life.Launch > 0 && c.opts.Elsewhere.Join(c.scope, life.Spec, life.Launch) {
 		return nil
 	}
 	n, err := t.Launch()
@@ -165,13 +181,47 @@ func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
 	if !ok {
 		return
 	}
-	// The agent cannot say so itself: its outbox is where it was.
-	if _, _, err := lead.Send(mailbox.Envelope{
+	if _, _, err := c.outbox(t, lead).Send(mailbox.Envelope{
 		To: mailbox.Address{Agent: lead.ID()}, FromName: DisplayName(l.Spec), ToName: DisplayName(lead.Spec()), Kind: mailbox.KindAgentReport,
 		Summary: reportSummary(l), Body: "It cannot go on: " + why.Error() + "\nA message to it starts it again.",
 	}); err != nil {
 		c.publish(t, event.Warning{Text: err.Error()})
 	}
+}
+
+// outbox returns by whose outbox this process says something of t to another
+// agent. One that lives elsewhere has its own there: then it is that of the other,
+// or of the lead of the session.
+func (c *Coordinator) outbox(t, to *transcript.Transcript) *transcript.Transcript {
+	for _, from := range []*transcript.Transcript{t, to} {
+		if !from.IsShadow() {
+			return from
+		}
+	}
+	if lead, ok := c.opts.Store.Get(LeadID); ok {
+		return lead
+	}
+	return t
+}
+
+// present is how an agent is now where that is decided: with the session's owner
+// for those that live there.
+func (c *Coordinator) present(t *transcript.Transcript) (transcript.Life, error) {
+	if c.isAtOwner(t) {
+		return c.opts.Owner.Life(t.ID())
+	}
+	return t.Life(), nil
+}
+
+// isAtOwner reports whether an agent lives with the session's owner, and this is
+// the node of another.
+func (c *Coordinator) isAtOwner(t *transcript.Transcript) bool {
+	return c.opts.Owner != nil && t.Spec().Where == transcript.AtOwner
+}
+
+// isNode reports whether an agent is the one whose node this is.
+func (c *Coordinator) isNode(t *transcript.Transcript) bool {
+	return c.opts.Owner != nil && c.opts.Owner.Self() == t.ID()
 }
 
 // Lost is told that the process of an agent has ended without being asked to.

@@ -76,6 +76,12 @@ func (c *Coordinator) planLead(s transcript.Spec) (*transcript.Transcript, bool)
 // when the decision is on disk, with which the agent goes on. Its errors are
 // those of protocol.Plan, and a *FinalError if the agent cannot go on.
 func (c *Coordinator) DecidePlan(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
+	switch _, away := c.elsewhere(t.ID()); {
+	case away:
+		return c.decidePlanAway(by, t, r, key)
+	case c.isAtOwner(t) && c.isNode(by):
+		return c.opts.Owner.DecidePlan(t.ID(), r, key)
+	}
 	d := protocol.Decide{
 		ID: r.RequestID, From: by.ID(), User: by.ID() == agent.User, Approve: r.Approve, Feedback: r.Feedback, Key: key,
 	}
@@ -84,6 +90,26 @@ func (c *Coordinator) DecidePlan(by, t *transcript.Transcript, r message.PlanApp
 		c.audit(t, string(mailbox.KindPlanApprovalResponse), by.ID(), err)
 	}
 	return err
+}
+
+// decidePlanAway passes a decision on to the process of the agent, where the plan
+// and its gate are.
+func (c *Coordinator) decidePlanAway(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
+	if l := t.Life(); l.Closed {
+		d := protocol.Decide{ID: r.RequestID, From: by.ID(), User: by.ID() == agent.User, Approve: r.Approve, Key: key}
+		_, _, err := l.Plan.Next(d)
+		if err == nil {
+			err = c.Wake(t, by.ID())
+		}
+		if err != nil {
+			c.audit(t, string(mailbox.KindPlanApprovalResponse), by.ID(), err)
+			return err
+		}
+	}
+	if err := c.launchAgain(t); err != nil {
+		return err
+	}
+	return c.opts.Elsewhere.DecidePlan(c.scope, t.ID(), by.ID(), r, key)
 }
 
 func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide, asked permission.Mode) error {
@@ -99,7 +125,11 @@ func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide
 		return err
 	}
 	if d.Approve {
-		d.Mode = string(c.modeAfterPlan(t.Spec(), asked))
+		mode, err := c.modeAfterPlan(t.Spec(), asked)
+		if err != nil {
+			return err
+		}
+		d.Mode = string(mode)
 	}
 	frame := framer(by, t)
 	p, effect, err := t.PlanNext(d, func(p protocol.Plan) string {
@@ -119,14 +149,17 @@ func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide
 // modeAfterPlan is the permission mode of an agent whose plan is approved: its
 // own, or its lead's if it was only to plan, and never more than its lead has or
 // was asked for.
-func (c *Coordinator) modeAfterPlan(s transcript.Spec, asked permission.Mode) permission.Mode {
+func (c *Coordinator) modeAfterPlan(s transcript.Spec, asked permission.Mode) (permission.Mode, error) {
 	bound := permission.Default // what the lead gets, and whoever has lost its own
 	up, ok := c.planLead(s)
 	if !ok {
 		up, ok = c.opts.Store.Get(s.Parent)
 	}
 	if ok {
-		l := up.Life()
+		l, err := c.present(up)
+		if err != nil {
+			return "", err
+		}
 		bound = permission.Mode(l.Spec.Mode)
 		if l.Plan.Gates() {
 			bound = permission.Narrower(bound, permission.Plan)
@@ -141,7 +174,7 @@ func (c *Coordinator) modeAfterPlan(s transcript.Spec, asked permission.Mode) pe
 	if asked != "" {
 		mode = permission.Narrower(mode, asked)
 	}
-	return mode
+	return mode, nil
 }
 
 // planning reports a mode in which nothing but reading is free.

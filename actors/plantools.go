@@ -195,7 +195,11 @@ func (e *exitPlan) settle(c tool.Call, consent transcript.Consent) (tool.Result,
 			ID: p.ID, From: agent.User, User: true, Key: c.ID, Feedback: consent.Note, Approve: consent.State == transcript.ConsentAllowed,
 		}
 		if d.Approve {
-			d.Mode = string(e.h.c.modeAfterPlan(e.h.t.Spec(), ""))
+			mode, err := e.h.c.modeAfterPlan(e.h.t.Spec(), "")
+			if err != nil {
+				return tool.Result{}, err
+			}
+			d.Mode = string(mode)
 		}
 		var err error
 		if p, _, err = e.h.t.PlanNext(d, nil); err != nil {

@@ -58,6 +58,9 @@ func (c *Coordinator) MayEnd(by mailbox.AgentID, target transcript.Spec) error {
 // already, or asks twice, has the answer of the first. The runtime sees to the
 // end, also over restarts.
 func (c *Coordinator) RequestShutdown(by *transcript.Transcript, t *transcript.Transcript, d Dismissal) (protocol.Shutdown, error) {
+	if c.isAtOwner(t) && c.isNode(by) {
+		return c.opts.Owner.RequestShutdown(t.ID(), d)
+	}
 	if err := c.MayEnd(by.ID(), t.Spec()); err != nil {
 		c.audit(t, "shutdown_request", by.ID(), err)
 		return protocol.Shutdown{}, err
@@ -66,8 +69,11 @@ func (c *Coordinator) RequestShutdown(by *transcript.Transcript, t *transcript.T
 		d.Grace = 0 // there is nobody to hear it
 	}
 	ask := protocol.Ask{ID: requestID(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
-	frame := framer(by, t)
+	frame, away := framer(by, t), t.IsShadow()
 	s, effect, err := t.ShutdownNext(ask, func(s protocol.Shutdown) string {
+		if away {
+			return "" // it goes by mail
+		}
 		return frame(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: d.Grace.Milliseconds()}, s.ID)
 	})
 	if err != nil {
@@ -112,6 +118,9 @@ func (c *Coordinator) ShutDown(ctx context.Context, by, t *transcript.Transcript
 // AnswerShutdown is a member's answer to the request to end. key is that of the
 // call it comes with.
 func (c *Coordinator) AnswerShutdown(t *transcript.Transcript, r message.ShutdownResponse, key string) error {
+	if c.isNode(t) {
+		return c.opts.Owner.AnswerShutdown(r, key)
+	}
 	s, effect, err := t.ShutdownNext(protocol.Respond{ID: r.RequestID, Approve: r.Approve, Reason: r.Reason, Key: key}, nil)
 	if err != nil {
 		c.audit(t, "shutdown_response", t.ID(), err)
@@ -174,7 +183,7 @@ func (c *Coordinator) resumeProtocols() {
 		switch l := t.Life(); {
 		case l.Shutdown.Phase == protocol.ShutdownAsked, l.Shutdown.Phase == protocol.ShutdownEnding:
 			c.pursue(t)
-		case l.Plan.Phase == protocol.PlanPending && l.Plan.Lead != "" && !l.Closed:
+		case l.Plan.Phase == protocol.PlanPending && l.Plan.Lead != "" && !l.Closed && !t.IsShadow():
 			c.awaitPlan(t)
 		}
 	}
@@ -182,9 +191,14 @@ func (c *Coordinator) resumeProtocols() {
 
 // see waits for the end of a shutdown and brings it about.
 func (c *Coordinator) see(t *transcript.Transcript) {
+	shown := ""
 	for c.scope.Err() == nil {
 		changed := c.whenChanged()
 		s := t.Life().Shutdown
+		if s.Phase == protocol.ShutdownAsked && shown != s.ID {
+			shown = s.ID
+			c.showAway(t, s)
+		}
 		switch {
 		case s.Phase == protocol.ShutdownEnding:
 			c.carryOut(t)
@@ -208,11 +222,39 @@ func (c *Coordinator) see(t *transcript.Transcript) {
 
 // occupied reports whether a member has something to do or to wait for.
 func (c *Coordinator) occupied(t *transcript.Transcript) bool {
+	if _, away := c.elsewhere(t.ID()); away {
+		by, ok := c.opts.Store.Get(t.Life().Shutdown.By)
+		return ok && c.outbox(by, t).OnItsWay(t) || !c.opts.Elsewhere.Rests(c.scope, t.ID())
+	}
 	if t.HasWork() || c.expects(t) {
 		return true
 	}
 	h := c.lookup(t.ID())
 	return h != nil && h.busy()
+}
+
+// showAway sends the request to a member that lives elsewhere. It is one message,
+// however often it is sent.
+func (c *Coordinator) showAway(t *transcript.Transcript, s protocol.Shutdown) {
+	by, known := c.opts.Store.Get(s.By)
+	if _, away := c.elsewhere(t.ID()); !away || !known || t.Life().Closed {
+		return
+	}
+	body, err := message.Encode(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: max(0, time.Until(s.Deadline).Milliseconds())})
+	if err == nil {
+		var e mailbox.Envelope
+		from := c.outbox(by, t)
+		e, _, err = from.Send(mailbox.Envelope{
+			ID: mailbox.ID(s.ID), To: mailbox.Address{Agent: t.ID()}, Kind: mailbox.KindShutdownRequest,
+			FromName: DisplayName(by.Spec()), ToName: DisplayName(t.Spec()), Summary: "asks you to end", Body: body,
+		})
+		if err == nil {
+			c.Sent(from, e)
+		}
+	}
+	if err != nil {
+		c.publish(t, event.Warning{Text: fmt.Sprintf("%s could not be told that it is to end: %v", DisplayName(t.Spec()), err)})
+	}
 }
 
 func (c *Coordinator) shutdownNext(t *transcript.Transcript, e protocol.ShutdownEvent) {
@@ -270,14 +312,15 @@ func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdow
 		what = "has ended"
 	}
 	name := DisplayName(t.Spec())
-	e, durable, err := t.Send(mailbox.Envelope{
+	from := c.outbox(t, asker)
+	e, durable, err := from.Send(mailbox.Envelope{
 		ID: mailbox.ID(fmt.Sprintf("%s-%t", s.ID, r.Approve)), To: mailbox.Address{Agent: s.By}, Kind: mailbox.KindShutdownResponse,
 		FromName: name, ToName: DisplayName(asker.Spec()), Summary: name + " " + what, Body: body,
 	})
 	if err != nil {
 		return err
 	}
-	c.Sent(t, e)
+	c.Sent(from, e)
 	return durable()
 }
 

@@ -80,7 +80,7 @@ func (e *FinalError) Error() string {
 // do, a message of by, who is told of its end if that is an agent. It does
 // nothing for an agent that has not ended.
 func (c *Coordinator) Wake(t *transcript.Transcript, by mailbox.AgentID) error {
-	if c.opts.Owner != nil && t.Spec().Where == transcript.AtOwner {
+	if c.isAtOwner(t) {
 		return c.opts.Owner.Wake(t.ID(), by)
 	}
 	c.reviving.Lock()

@@ -40,6 +40,7 @@ type teammateFlags struct {
 	id, name, team, color, kind string
 	session, stateDir           string
 	launch                      uint32
+	plan                        bool
 }
 
 func newTeammate(a *app) *cobra.Command {
@@ -67,6 +68,7 @@ not the teammate; that is done by: swarm stop NAME`,
 	fs.StringVar(&f.session, "parent-session-id", "", "`id` of the session")
 	fs.StringVar(&f.stateDir, "state-dir", "", "`directory` where sessions are kept")
 	fs.Uint32Var(&f.launch, "launch", 1, "`number` of this start of its process")
+	fs.BoolVar(&f.plan, "plan-mode-required", false, "it changes nothing before its plan is approved")
 	return c
 }
 
@@ -85,7 +87,7 @@ func (a *app) teammate(ctx context.Context, f *teammateFlags) error {
 	defer stop()
 	fmt.Fprintf(a.err, "%s of session %s\n", clean(f.name), f.session)
 	n, err := swarm.OpenNode(ctx, swarm.NodeOptions{
-		Session: f.session, StateDir: f.stateDir, Agent: f.id, Launch: f.launch, Getenv: a.env,
+		Session: f.session, StateDir: f.stateDir, Agent: f.id, Launch: f.launch, PlanRequired: f.plan, Getenv: a.env,
 	})
 	if err != nil {
 		return err

@@ -3,6 +3,8 @@ package transcript
 import (
 	"reflect"
 	"time"
+
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // observedMeta is what the process that hosts an agent says of it.
@@ -49,14 +51,18 @@ func (t *Transcript) Observe(l Life) error {
 	return err
 }
 
-// follow takes everything from another look at the agent but what it is and for
-// whom it works, which is decided here, and by how many it was started. An end
-// that was decided here stands until it is reopened here.
+// follow takes everything from another look at the agent but what it is, for
+// whom it works and whether it is to end, which is decided here, and by how many it
+// was started. An end that was decided here stands until it is reopened here. With
+// the approval of its plan the agent gets the mode that it has there.
 func (l *Life) follow(o Life) {
 	if l.Closed && !o.Closed {
 		return
 	}
-	o.Spec, o.Woken, o.Launch = l.Spec, l.Woken, l.Launch
+	o.Spec, o.Woken, o.Launch, o.Shutdown = l.Spec, l.Woken, l.Launch, l.Shutdown
+	if o.Plan.Phase == protocol.PlanApproved && o.Plan.Mode != "" && (l.Plan.Phase != o.Plan.Phase || l.Plan.ID != o.Plan.ID) {
+		o.Spec.Mode = o.Plan.Mode
+	}
 	o.Active = o.Active.Round(0)
 	*l = o
 }
