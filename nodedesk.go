@@ -120,7 +120,7 @@ func (n *nodes) about(me, t *transcript.Transcript, verb string, c nodeCall) (no
 		if err := n.s.agents.Wake(t, c.By); err != nil {
 			return nodeReply{}, err
 		}
-		n.s.agents.Sent(t, mailbox.Envelope{To: mailbox.Address{Agent: t.ID()}})
+		n.s.agents.Rouse(t.ID())
 		return nodeReply{}, nil
 	}
 	return nodeReply{}, fmt.Errorf("there is no request %q of a node", verb)

@@ -441,7 +441,13 @@ const grace = 5 * time.Second
 // Sent tells observers that a message of an agent was accepted.
 func (c *Coordinator) Sent(from *transcript.Transcript, e mailbox.Envelope) {
 	c.publish(from, event.MailSent{Envelope: e})
-	if to, ok := c.elsewhere(e.To.Agent); ok && c.live.Load() {
+	c.Rouse(e.To.Agent)
+}
+
+// Rouse gives an agent that lives elsewhere a process if it has none, so that it
+// reads its mail. For all others it does nothing.
+func (c *Coordinator) Rouse(id mailbox.AgentID) {
+	if to, ok := c.elsewhere(id); ok && c.live.Load() {
 		if _, lives := c.opts.Elsewhere.Look(to.ID()); !lives {
 			c.relaunch(to)
 		}
