@@ -121,7 +121,7 @@ func receipts(batch []arrival) []Receipt {
 		p := pair{a.from.Agent, a.to.Agent}
 		i, again := seen[p]
 		switch {
-		case a.Verdict == Stale:
+		case a.Verdict == Stale, a.Verdict == Past:
 			out = append(out, r)
 		case again && out[i].State == StateFull && r.Through <= out[i].Through:
 			// A duplicate behind a refused message does not make room.
@@ -146,6 +146,9 @@ func (a arrival) toReceipt() Receipt {
 		// Through counts what a later incarnation sent, so it says nothing here.
 		r.State, r.Through, r.IDs = StateRejected, 0, []ID{a.id}
 		r.Reason = fmt.Sprintf("%s is a past life of its sender: a later one has written since", a.from)
+	case Past:
+		r.State, r.IDs = StateRejected, []ID{a.id}
+		r.Reason = fmt.Sprintf("it was meant for %s, and its receiver lives in another incarnation now", a.to)
 	}
 	return r
 }

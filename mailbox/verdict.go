@@ -12,6 +12,7 @@ const (
 	Gap                          // one before it is missing; the sender goes back
 	Stale                        // of a past incarnation of its sender
 	Full                         // this sender has too many unread messages here
+	Past                         // for an incarnation of its receiver that is not the present one
 )
 
 func (v Verdict) String() string {
@@ -26,6 +27,8 @@ func (v Verdict) String() string {
 		return "stale"
 	case Full:
 		return "full"
+	case Past:
+		return "past"
 	}
 	return fmt.Sprintf("verdict %d", uint8(v))
 }

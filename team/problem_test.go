@@ -255,6 +255,10 @@ func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 	if final := new(actors.FinalError); !errors.As(send("ben"), &final) {
 		t.Errorf("a dead one: %v", final)
 	}
+	must(t, n.Stop(t.Context(), "ann", agent.StoppedBy("the user")))
+	if ended := new(team.EndedError); !errors.As(send("ann@1"), &ended) {
+		t.Error("a letter to a life that has ended was taken for the next one")
+	}
 }
 
 // A message that was delivered to one who is then killed is dead, and its sender

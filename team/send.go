@@ -97,10 +97,23 @@ func (r *Roster) address(from transcript.Spec, l Letter) (*transcript.Transcript
 	case standsIn(t.Spec()):
 		return r.abroad(l)
 	}
-	if now := t.Address().Incarnation; life != 0 && life != now {
-		return nil, &PastError{Name: actors.DisplayName(t.Spec()), Wanted: life, Present: now}
+	return t, isPresent(t.Life(), life)
+}
+
+// isPresent reports an agent that does not live in the incarnation which was
+// written to; 0 is any. Of one that lives at the session's owner only the owner
+// knows: there the message itself is refused.
+func isPresent(l transcript.Life, wanted uint32) error {
+	name := actors.DisplayName(l.Spec)
+	switch {
+	case wanted == 0, l.Spec.Where == transcript.AtOwner:
+		return nil
+	case wanted != l.Incarnation:
+		return &PastError{Name: name, Wanted: wanted, Present: l.Incarnation}
+	case l.Closed: // it would wake in another one
+		return &EndedError{Name: name, Reason: l.Reason}
 	}
-	return t, nil
+	return nil
 }
 
 // elsewhere is address for what no agent here is named: it may be the id of another
@@ -157,8 +170,9 @@ func (r *Roster) check(from, to *transcript.Transcript, l Letter) error {
 
 func (r *Roster) post(from, to *transcript.Transcript, l Letter) Posted {
 	sender, receiver := from.Spec(), to.Spec()
+	_, present := incarnationOf(l.To)
 	e := mailbox.Envelope{
-		To:       mailbox.Address{Agent: receiver.ID},
+		To:       mailbox.Address{Agent: receiver.ID, Incarnation: present},
 		FromName: actors.DisplayName(sender), ToName: actors.DisplayName(receiver),
 		Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class, InReplyTo: l.ReplyTo, Key: l.Stale, Summary: l.Summary, Body: l.Text,
 	}

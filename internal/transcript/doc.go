@@ -13,6 +13,8 @@
 //   - One record, one fact. An arrival is message, cursor and mark in one
 //     record; a message is read in the record of the request that carries it
 //     (TestArrivalIsRecordedOnceAndReadInTheRequestThatCarriesIt).
+//   - Mail is for who it was meant for. What names an incarnation of its receiver
+//     arrives in that one only (TestMailForAnotherIncarnationIsRefused).
 //   - A compaction drops nothing from the record. It changes what the next
 //     request carries and never a byte of what a fork began with, and a kept
 //     message keeps its bytes (TestACompactionKeepsTheRecordAndTheTail,

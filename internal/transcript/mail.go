@@ -122,7 +122,7 @@ func (t *Transcript) OnItsWay(to *Transcript) bool {
 func (t *Transcript) arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	v := t.ledger.Check(e)
+	v := t.judge(e)
 	if v != mailbox.Fresh {
 		return mailbox.Arrival{Verdict: v, Through: t.ledger.Mark(e.From.Agent)}, nil
 	}
@@ -131,6 +131,16 @@ func (t *Transcript) arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arriv
 	t.ledger.Arrived(e, c)
 	t.lines.writeMail(t, ticket.Seq(), "arrived", e)
 	return mailbox.Arrival{Verdict: v, Through: e.Seq, Durable: ticket.Wait, Superseded: stale}, nil
+}
+
+// judge is the ledger's verdict, but for what is meant for another incarnation. mu
+// is held.
+func (t *Transcript) judge(e mailbox.Envelope) mailbox.Verdict {
+	v := t.ledger.Check(e)
+	if meant := e.To.Incarnation; meant != 0 && meant != t.life.Incarnation && v != mailbox.Duplicate {
+		return mailbox.Past
+	}
+	return v
 }
 
 // settle folds a receipt for messages of this agent. It is recorded lazily: a

@@ -533,3 +533,40 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+func TestMailForAnotherIncarnationIsRefused(t *testing.T) {
+	s, err := transcript.Open(t.Context(), t.TempDir(), "s", transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ben, _, err := s.Create(transcript.Spec{ID: "ben", Name: "ben", Role: transcript.Teammate, Born: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mail := func(seq uint64, meant uint32) mailbox.Envelope {
+		return mailbox.Envelope{
+			ID: mailbox.ID(fmt.Sprint("m", seq, "-", meant)), From: mailbox.Address{Agent: "ann", Incarnation: 1},
+			To: mailbox.Address{Agent: "ben", Incarnation: meant}, Seq: seq, Kind: mailbox.KindText, Sent: time.Now(), Body: "hello",
+		}
+	}
+	for i, c := range []struct {
+		e    mailbox.Envelope
+		want mailbox.Verdict
+	}{
+		{mail(1, 1), mailbox.Fresh}, {mail(2, 2), mailbox.Past}, // of its first life
+		{mail(1, 1), mailbox.Duplicate}, {mail(2, 1), mailbox.Past}, {mail(2, 2), mailbox.Fresh}, {mail(3, 0), mailbox.Fresh}, // of its second
+	} {
+		if i == 0 || i == 2 {
+			if _, err := ben.Wake(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a, err := s.Arrive(c.e, mailbox.Cursor{Stream: 1, Seq: uint64(i + 1)}); err != nil || a.Verdict != c.want {
+			t.Errorf("%s: %s, %v; want %s", c.e.ID, a.Verdict, err, c.want)
+		}
+	}
+	if unread := ben.Unread(); len(unread) != 3 {
+		t.Errorf("ben has %v", unread)
+	}
+}
