@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
@@ -134,6 +133,7 @@ func (n *nodes) report(id mailbox.AgentID, r nodeReport) nodeWelcome {
 		return nodeWelcome{Leave: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
 	}
 	if t, ok := n.s.store.Get(id); ok && r.Life != nil {
+		r.Life.Launch = r.Launch
 		if err := n.s.agents.Observe(t, *r.Life); err != nil {
 			n.s.opts.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
 		}
@@ -153,7 +153,7 @@ func (n *nodes) seatOf(id mailbox.AgentID, r nodeReport) *seat {
 	if s == nil || s.launch != r.Launch {
 		return nil
 	}
-	s.said, s.heard = r, time.Now()
+	n.hearLocked(s, r)
 	return s
 }
 
@@ -194,14 +194,15 @@ func (n *nodes) environment() map[string]string {
 // retell publishes an event of a node here. Its mail facts come too: what
 // arrives there does not arrive here.
 func (n *nodes) retell(id mailbox.AgentID, raw []byte) {
-	if n.known(id) == nil {
-		return
-	}
-	var e event.Event
-	if err := json.Unmarshal(raw, &e); err != nil {
+	var told nodeEvent
+	if err := json.Unmarshal(raw, &told); err != nil {
 		n.s.opts.Logger.Warn("an event of a node cannot be read", "agent", id, "error", err)
 		return
 	}
+	if n.current(id, told.Launch) != nil {
+		return
+	}
+	e := told.Event
 	if s, born := e.Fact.(event.Started); born && s.Prompt == "" && e.Agent.ID == id {
 		return // it was told when the task was sent
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
@@ -87,6 +88,12 @@ func (r *nodeReply) err() error {
 		return errors.New(r.Error)
 	}
 	return &saidError{text: r.Error, is: known[r.Code-1]}
+}
+
+// nodeEvent is what happened at a node.
+type nodeEvent struct {
+	Launch uint32      `json:"launch"`
+	Event  event.Event `json:"event"`
 }
 
 func nodeSubject(session string, id, way, verb string) string {

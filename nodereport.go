@@ -77,7 +77,7 @@ func (n *Node) tell() {
 		if err != nil {
 			return
 		}
-		raw, err := json.Marshal(e)
+		raw, err := json.Marshal(nodeEvent{Launch: n.o.Launch, Event: e})
 		if err == nil {
 			err = n.conn.Publish(nodeSubject(n.info.ID, n.o.Agent, "up", "event"), raw)
 		}

@@ -9,13 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/mailbox"
 )
 
 // TeammateForTest is swarm teammate for the processes that tests start.
@@ -41,7 +39,7 @@ func TeammateForTest(args []string) int {
 
 // apart opens a session whose teammates have processes of their own, run by a
 // shell script that may do something before.
-func apart(t *testing.T, before, rules string, change func(*Options)) *Session {
+func apart(t testing.TB, before, rules string, change func(*Options)) *Session {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -161,62 +159,5 @@ esac`, `  - when: {agent: lead, step: 0}
 	}
 	if left := processes(t, s.opts.StateDir); len(left) > 0 {
 		t.Errorf("processes %v are left", left)
-	}
-}
-
-// TestProblem44_NothingOfAnOldIncarnationCounts stops a teammate's process until
-// it is followed by another, lets it go on, and repeats what it said.
-func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
-	s := apart(t, "", `  - when: {agent: lead, step: 0}
-    say: {calls: [{tool: Agent, input: {name: ben, description: d, prompt: work}}]}
-  - say: {text: found}
-`, func(o *Options) { o.silence = 4 * time.Second })
-	if _, err := s.Run(t.Context(), "begin"); err != nil {
-		t.Fatal(err)
-	}
-	ben, err := s.roster.Find("ben")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := s.nodes.known(ben.ID())
-	if err := syscall.Kill(old.process.PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	<-old.process.Gone() // silent for too long, and superseded
-	_ = syscall.Kill(old.process.PID, syscall.SIGCONT)
-	sub := s.Events()
-	if _, err := s.Send("ben", "again"); err != nil {
-		t.Fatal(err)
-	}
-	for said := false; !said; {
-		e, err := sub.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, is := e.Fact.(event.TurnEnded)
-		said = is && e.Agent.ID == ben.ID()
-	}
-	if n := ben.Life().Launch; n != 2 {
-		t.Errorf("launch %d", n)
-	}
-	life := ben.Life()
-	life.Result, life.Closed = "stale", true
-	if w := s.nodes.report(ben.ID(), nodeReport{Launch: 1, PID: old.process.PID, Life: &life}); w.Leave == "" {
-		t.Error("a report of the old launch was taken")
-	}
-	raw := []byte(`{"launch":1,"name":"lead"}`)
-	for _, verb := range []string{"find", "wake"} {
-		if out := s.nodes.answer(ben.ID(), verb, raw).(nodeReply); !strings.Contains(out.Error, "superseded") {
-			t.Errorf("%s of the old launch: %+v", verb, out)
-		}
-	}
-	if l := ben.Life(); l.Closed || l.Result == "stale" {
-		t.Errorf("the old launch changed the agent: %+v", l)
-	}
-	a, err := s.store.Arrive(mailbox.Envelope{
-		ID: "old", From: mailbox.Address{Agent: ben.ID()}, To: mailbox.Address{Agent: actors.LeadID}, Seq: 99, Kind: mailbox.KindText, Body: "done",
-	}, mailbox.Cursor{Stream: 1, Seq: 99})
-	if err == nil && a.Verdict == mailbox.Fresh {
-		t.Error("a message of the old incarnation arrived")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -20,9 +21,10 @@ type seat struct {
 	process *executor.Process // nil until it was started; guarded by nodes.mu
 	alive   chan struct{}     // closed at the first report
 	once    sync.Once
-	said    nodeReport // guarded by nodes.mu
-	heard   time.Time  // guarded by nodes.mu
-	leaving bool       // it was asked to end; guarded by nodes.mu
+	said    nodeReport   // guarded by nodes.mu
+	heard   time.Time    // guarded by nodes.mu
+	stuck   actors.State // while it says nothing; guarded by nodes.mu
+	leaving bool         // it was asked to end; guarded by nodes.mu
 }
 
 // adoptLocked takes over a node of an earlier owner, if it is the newest of its
@@ -69,7 +71,7 @@ func (n *nodes) Join(ctx context.Context, spec transcript.Spec, launch uint32) b
 // watch sees to it that a process that ends, or that says nothing any more, is
 // followed by another.
 func (n *nodes) watch(s *seat) {
-	tick := time.NewTicker(min(beat, n.quiet/2))
+	tick := time.NewTicker(min(beat/2, n.quiet/8))
 	defer tick.Stop()
 	for {
 		select {
@@ -77,21 +79,35 @@ func (n *nodes) watch(s *seat) {
 			n.lost(s, fmt.Errorf("it ended: %s", n.lastWords(s.spec.ID)))
 			return
 		case <-tick.C:
-			if !n.isSilent(s) {
-				continue
+			if n.isSilent(s) {
+				n.lost(s, fmt.Errorf("it said nothing for %v", n.quiet))
+				return
 			}
-			n.lost(s, fmt.Errorf("it said nothing for %v", n.quiet))
-			return
 		case <-n.s.scope.Done():
 			return
 		}
 	}
 }
 
+// isSilent reports a process that counts as lost. One that has been silent for a
+// third of that time is shown as stuck.
 func (n *nodes) isSilent(s *seat) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return time.Since(s.heard) > n.quiet
+	silent := time.Since(s.heard)
+	if silent > n.quiet/3 && s.stuck.Name == "" && !s.leaving {
+		s.stuck = n.s.agents.Silent(s.spec.ID, s.heard)
+	}
+	return silent > n.quiet
+}
+
+// hearLocked notes a sign of life. mu is held.
+func (n *nodes) hearLocked(s *seat, r nodeReport) {
+	s.said, s.heard = r, time.Now()
+	if s.stuck.Name != "" {
+		s.stuck = actors.State{}
+		n.s.agents.Heard(s.spec.ID, r.State)
+	}
 }
 
 func (n *nodes) lost(s *seat, why error) {

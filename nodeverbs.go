@@ -133,7 +133,11 @@ func (n *nodes) Look(id mailbox.AgentID) (actors.Sighting, bool) {
 	if s == nil {
 		return actors.Sighting{}, false
 	}
-	return actors.Sighting{State: s.said.State, Running: s.said.Running, Unread: s.said.Unread}, true
+	state := s.said.State
+	if s.stuck.Name != "" {
+		state = s.stuck
+	}
+	return actors.Sighting{State: state, Running: s.said.Running, Unread: s.said.Unread}, true
 }
 
 // Quiet implements actors.Elsewhere. Mail between two nodes could be behind the

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
@@ -237,6 +238,23 @@ func (c *Coordinator) Lost(id mailbox.AgentID, why error, again bool) {
 	}
 	c.publish(t, event.Warning{Text: fmt.Sprintf("the process of %s ended and is started again: %v", DisplayName(t.Spec()), why)})
 	c.relaunch(t)
+}
+
+// Silent is told that the process of an agent has said nothing since then. It
+// returns the state that the agent is in until Heard.
+func (c *Coordinator) Silent(id mailbox.AgentID, since time.Time) State {
+	s := State{Name: stateStuck, Detail: "its process has said nothing since " + since.Format(time.TimeOnly), Since: time.Now(), Progress: since}
+	if t, ok := c.opts.Store.Get(id); ok {
+		c.publish(t, event.StateChanged{To: s.Name, Reason: s.Detail})
+	}
+	return s
+}
+
+// Heard is told that a process which was silent goes on, in a state.
+func (c *Coordinator) Heard(id mailbox.AgentID, now State) {
+	if t, ok := c.opts.Store.Get(id); ok {
+		c.publish(t, event.StateChanged{From: stateStuck, To: now.Name, Reason: now.Detail})
+	}
 }
 
 // Observe makes a shadow follow what its process reports, and charges what the

@@ -29,6 +29,7 @@ const (
 	stateIdle       = "idle"
 	statePaused     = "paused"  // its turn is open and goes on with the session
 	stateParked     = "parked"  // its host was given up, until there is work for another; Detail says why
+	stateStuck      = "stuck"   // its process says nothing any more; Detail says since when
 	stateOutside    = "outside" // a program of somebody's: nothing is known of what it does
 )
 

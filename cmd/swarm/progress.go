@@ -44,7 +44,7 @@ func (p *progress) See(e event.Event) {
 	case event.Started:
 		p.line(e.Agent, started(e.Agent, f))
 	case event.StateChanged:
-		if f.To == "queued" || f.To == "parked" {
+		if f.To == "queued" || f.To == "parked" || f.To == "stuck" {
 			p.line(e.Agent, join(f.To, f.Reason))
 		}
 	case event.Answered:

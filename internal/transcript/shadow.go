@@ -37,11 +37,14 @@ func (t *Transcript) Launch() (uint32, error) {
 }
 
 // Observe makes the shadow follow what the agent's process reports. Nothing is
-// recorded when nothing differs. It does not wait for the disk: the process
+// recorded when nothing differs, nor what a superseded launch says. It does not wait for the disk: the process
 // reports again.
 func (t *Transcript) Observe(l Life) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if l.Launch != 0 && l.Launch < t.life.Launch {
+		return nil
+	}
 	next := t.life
 	next.follow(l)
 	if reflect.DeepEqual(next, t.life) {

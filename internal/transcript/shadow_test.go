@@ -32,6 +32,14 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	if err := sh.Observe(told); err != nil {
 		t.Fatal(err)
 	}
+	if n, err := sh.Launch(); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	late := told
+	late.Result, late.Launch = "late", 1
+	if err := sh.Observe(late); err != nil || sh.Life().Result != "done" {
+		t.Errorf("what a superseded launch says was taken: %v", err)
+	}
 	if err := errors.Join(s.Sync(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +49,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	defer s.Close()
 	sh, _ = s.Get("ben")
 	l := sh.Life()
-	if l.Result != "done" || l.Incarnation != 3 || l.Launch != 1 || l.Spec.Mode != "plan" || l.Spec.Where != InProcess {
+	if l.Result != "done" || l.Incarnation != 3 || l.Launch != 2 || l.Spec.Mode != "plan" || l.Spec.Where != InProcess {
 		t.Errorf("the shadow is %+v", l)
 	}
 	if err := sh.Close("stopped by the user", nil); err != nil {
