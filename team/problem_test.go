@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,11 +14,9 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
-	"github.com/actorswarm/swarm/mailbox/mailboxtest"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool"
@@ -400,138 +397,6 @@ func TestProblem44_APastLifeIsNotHeard(t *testing.T) {
 	n.Settle(t)
 	if text := all(t, n, "ben"); strings.Contains(text, "asked to end") || strings.Count(text, "as I am now") != 1 {
 		t.Errorf("ben read %s", text)
-	}
-}
-
-// TestProblem48_AStalledAgentStopsItsSenderOnly floods an agent that never
-// reads, while two others talk and a viewer does not look.
-func TestProblem48_AStalledAgentStopsItsSenderOnly(t *testing.T) {
-	letters := soak(20_000, 1_000_000)
-	l := newLong()
-	m := actorstest.By(answers{
-		"stalled": func(context.Context, int, *model.Request) *model.Answer {
-			return actorstest.Use(actorstest.Call("l", "Long", nil))
-		},
-		"ben":           func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
-		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
-	})
-	o := options()
-	o.Tools = []tool.Tool{l.tool()}
-	n := actorstest.New(t, t.TempDir(), m, o)
-	n.Begin(t)
-	must(t, n.SpawnIdle(t.Context(), []transcript.Spec{member("stalled"), member("ben"), member("ann")}))
-	viewer := n.Bus.Subscribe()
-	defer viewer.Close()
-	r := team.NewRoster(n.Coordinator)
-	_, err := r.Send(n.Lead, team.Letter{To: "stalled", Text: "begin"})
-	must(t, err)
-	<-l.began
-	before := heap()
-	accepted, full, heard := 0, 0, 0
-	body := strings.Repeat("x", 1000)
-	ann, _ := n.Find("ann")
-	for i := range letters {
-		_, err := r.Send(n.Lead, team.Letter{To: "stalled", Text: body})
-		switch told := new(mailbox.FullError); {
-		case err == nil:
-			accepted++
-		case errors.As(err, &told):
-			full++
-		default:
-			t.Fatal(err)
-		}
-		if i%(letters/10) == letters/20 { // others go on
-			posted, err := r.Send(ann, team.Letter{To: "ben", Text: "still there?"})
-			must(t, err)
-			n.Until(t, func() bool { s, _ := ann.Status(posted[0].ID); return s.State == mailbox.StateRead })
-			heard++
-		}
-	}
-	if accepted == 0 || accepted > 4*mailbox.DefaultLimit || accepted+full != letters {
-		t.Errorf("%d accepted, %d refused of %d", accepted, full, letters)
-	}
-	if grown := heap() - before; grown > 64<<20 {
-		t.Errorf("memory grew by %d bytes", grown)
-	}
-	if heard != 10 {
-		t.Errorf("ben was reached %d times of 10", heard)
-	}
-	if sent := countSent(t, viewer, accepted+10); sent != accepted+10 {
-		t.Errorf("the viewer was told of %d messages, %d were accepted", sent, accepted+10)
-	}
-	t.Logf("%d accepted, %d refused", accepted, full)
-	close(l.free)
-}
-
-func heap() int64 {
-	runtime.GC()
-	var s runtime.MemStats
-	runtime.ReadMemStats(&s)
-	return int64(s.HeapAlloc)
-}
-
-// countSent reads what was kept for a viewer until it has seen so many messages
-// of the lead and ann.
-func countSent(t *testing.T, sub *event.Subscription, want int) int {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	sent := 0
-	for sent < want {
-		e, err := sub.Next(ctx)
-		if err != nil {
-			break
-		}
-		if s, ok := e.Fact.(event.MailSent); ok && s.Envelope.Body != "begin" {
-			sent++
-		}
-	}
-	return sent
-}
-
-// TestProblem16_NothingIsReadTwice drops a fifth of the receipts, kills the node
-// between effect and receipt, and loses what the wire remembers.
-func TestProblem16_NothingIsReadTwice(t *testing.T) {
-	letters := soak(1000, 10_000)
-	work := answers{
-		"ben":           func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
-		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
-	}
-	dir, next, injected := t.TempDir(), 0, 0
-	for life := range 3 {
-		o := options()
-		wire := mailboxtest.Faulty(mailbox.NewMemory(), uint64(life+1), mailboxtest.Faults{DropReceipt: 0.2, Double: 0.1, Drop: 0.05})
-		o.Wire = wire
-		n := actorstest.New(t, dir, actorstest.By(work), o)
-		n.Begin(t)
-		if life == 0 {
-			must(t, n.SpawnIdle(t.Context(), []transcript.Spec{member("ben")}))
-		}
-		r := team.NewRoster(n.Coordinator)
-		ben, _ := n.Find("ben")
-		for next < letters*(life+1)/3 {
-			_, err := r.Send(n.Lead, team.Letter{To: "ben", Text: fmt.Sprintf("letter %d.", next), Key: fmt.Sprint(next)})
-			if full := new(mailbox.FullError); errors.As(err, &full) {
-				n.Until(t, func() bool { return len(ben.Unread()) == 0 })
-				continue
-			}
-			must(t, err)
-			next++
-		}
-		if life == 2 {
-			n.Settle(t)
-			text := all(t, n, "ben")
-			for i := range letters {
-				if c := strings.Count(text, fmt.Sprintf("letter %d.", i)); c != 1 {
-					t.Fatalf("letter %d is there %d times", i, c)
-				}
-			}
-		}
-		injected += wire.Injected()
-		n.End(t)
-	}
-	if injected == 0 {
-		t.Error("the faults were not reached")
 	}
 }
 

@@ -15,9 +15,10 @@ import (
 // cut goes on where it was. A nil answer is a request that was cancelled.
 type Answers map[string]func(ctx context.Context, step int, r *model.Request) *model.Answer
 
-// By is a model that answers each agent with a function of its own.
+// By is a model that answers each agent with a function of its own. It keeps no
+// requests.
 func By(answers Answers) model.Model {
-	return modeltest.Each(func(ctx context.Context, r *model.Request) (*model.Answer, error) {
+	return modeltest.Turn(func(ctx context.Context, r *model.Request) (*model.Answer, error) {
 		say := answers[r.Caller.Agent]
 		if say == nil {
 			say = answers[r.Caller.Type]

@@ -11,7 +11,8 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Turn answers one request.
+// Turn answers one request. It is also a Model that answers every request, called
+// concurrently, and keeps none of them.
 type Turn func(ctx context.Context, r *model.Request) (*model.Answer, error)
 
 // Fake is a Model made of Go functions.
@@ -87,8 +88,13 @@ func (f *Fake) Requests() []model.Request {
 
 // Stream answers with the next turn.
 func (f *Fake) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Event, error] {
+	return Turn(func(ctx context.Context, r *model.Request) (*model.Answer, error) { return f.record(r)(ctx, r) }).Stream(ctx, r)
+}
+
+// Stream yields the answer of t in pieces.
+func (t Turn) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		answer, err := f.record(r)(ctx, r)
+		answer, err := t(ctx, r)
 		if err == nil && ctx.Err() != nil {
 			err = model.Cancelled(ctx)
 		}

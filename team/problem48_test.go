@@ -1,0 +1,236 @@
+package team_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// TestProblem48_AStalledAgentStopsItsSenderOnly has four senders flood an agent
+// that never reads, while two others talk and a viewer looks at one event a
+// second.
+func TestProblem48_AStalledAgentStopsItsSenderOnly(t *testing.T) {
+	const senders = 4
+	letters := soak(20_000, 1_000_000)
+	n, l := stalled(t, senders)
+	viewer := n.Bus.Subscribe()
+	defer viewer.Close()
+	slow, look := newSlowViewer(t, viewer), make(chan struct{})
+	var looking sync.WaitGroup
+	looking.Go(func() { slow.look(look) })
+
+	before := talk(t, n, 100, func() bool { return true })
+	heapBefore, rssBefore := heap(), rss(t)
+	flood := flooding(t, n, senders, letters)
+	during := talk(t, n, 100, flood.over)
+	flood.wait()
+	close(look)
+	looking.Wait()
+
+	heapAfter, rssAfter := heap(), rss(t)
+	accepted := int(flood.accepted.Load())
+	// Of each sender DefaultLimit lie unread, and as many may lie in its outbox.
+	if accepted < senders*mailbox.DefaultLimit || accepted > 2*senders*mailbox.DefaultLimit || accepted+int(flood.told.Load()) != letters {
+		t.Errorf("%d accepted and %d told to wait, of %d", accepted, flood.told.Load(), letters)
+	}
+	if grown := heapAfter - heapBefore; grown > 64<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	if grown := rssAfter - rssBefore; grown > 256<<20 {
+		t.Errorf("the process grew by %d bytes", grown)
+	}
+	t.Logf("%d letters: %d accepted, %d told that the mailbox is full", letters, accepted, flood.told.Load())
+	t.Logf("resident size %d MiB before and %d MiB after, live heap %d and %d MiB", rssBefore>>20, rssAfter>>20, heapBefore>>20, heapAfter>>20)
+	t.Logf("two others, message to request: before p50 %v p99 %v of %d; during p50 %v p99 %v of %d",
+		at(before, 50), at(before, 99), len(before), at(during, 50), at(during, 99), len(during))
+
+	slow.rest(len(before) + len(during) + accepted)
+	close(l.free)
+	n.Settle(t) // the sender's messages were held, not lost
+	for i := range senders {
+		from, _ := n.Find("sender" + strconv.Itoa(i))
+		if _, err := team.NewRoster(n.Coordinator).Send(from, team.Letter{To: "stalled", Text: "and now?"}); err != nil {
+			t.Errorf("once it reads: %v", err)
+		}
+	}
+	n.Settle(t)
+	if got := strings.Count(all(t, n, "stalled"), "letter of "); got != accepted {
+		t.Errorf("it read %d letters of %d", got, accepted)
+	}
+}
+
+// stalled is a node with senders, two who talk, and one in a tool that does not
+// end.
+func stalled(t *testing.T, senders int) (*actorstest.Node, *long) {
+	l := newLong()
+	ok := func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") }
+	m := actorstest.By(answers{
+		"stalled": func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			if step == 0 {
+				return actorstest.Use(actorstest.Call("l", "Long", nil))
+			}
+			return actorstest.Say("read")
+		},
+		"ben": ok, actors.LeadName: ok, "mate": ok,
+	})
+	o := options()
+	o.Tools = []tool.Tool{l.tool()}
+	n := actorstest.New(t, t.TempDir(), m, o)
+	n.Begin(t)
+	specs := []transcript.Spec{member("stalled"), member("ben"), member("ann")}
+	for i := range senders {
+		specs = append(specs, member("sender"+strconv.Itoa(i)))
+	}
+	must(t, n.SpawnIdle(t.Context(), specs))
+	_, err := team.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: "stalled", Text: "begin"})
+	must(t, err)
+	<-l.began
+	return n, l
+}
+
+// flood is senders who do not stop when they are told that the mailbox is full.
+type flood struct {
+	accepted, told atomic.Int64
+	group          sync.WaitGroup
+	left           atomic.Int32
+}
+
+func (f *flood) over() bool { return f.left.Load() == 0 }
+func (f *flood) wait()      { f.group.Wait() }
+
+func flooding(t *testing.T, n *actorstest.Node, senders, letters int) *flood {
+	t.Helper()
+	f, r := &flood{}, team.NewRoster(n.Coordinator)
+	f.left.Store(int32(senders))
+	for i := range senders {
+		name := "sender" + strconv.Itoa(i)
+		from, _ := n.Find(name)
+		body := "letter of " + name + strings.Repeat(" x", 500)
+		f.group.Go(func() {
+			defer f.left.Add(-1)
+			for range letters / senders {
+				_, err := r.Send(from, team.Letter{To: "stalled", Text: body})
+				switch full := new(mailbox.FullError); {
+				case err == nil:
+					f.accepted.Add(1)
+				case errors.As(err, &full):
+					f.told.Add(1)
+				default:
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	return f
+}
+
+// talk has ann write to ben, one message after the other, at least so often and
+// until it is enough. It returns how long each took to be in a request, shortest
+// first.
+func talk(t *testing.T, n *actorstest.Node, least int, enough func() bool) []time.Duration {
+	t.Helper()
+	r := team.NewRoster(n.Coordinator)
+	ann, _ := n.Find("ann")
+	var took []time.Duration
+	for len(took) < least || !enough() {
+		begun := time.Now()
+		posted, err := r.Send(ann, team.Letter{To: "ben", Text: "still there?"})
+		must(t, err)
+		n.Until(t, func() bool { s, _ := ann.Status(posted[0].ID); return s.State == mailbox.StateRead })
+		took = append(took, time.Since(begun))
+	}
+	slices.Sort(took)
+	return took
+}
+
+func at(sorted []time.Duration, percent int) time.Duration {
+	return sorted[(len(sorted)*percent-1)/100].Round(time.Microsecond)
+}
+
+// slowViewer counts what a viewer is told of that may not be dropped.
+type slowViewer struct {
+	t    *testing.T
+	sub  *event.Subscription
+	sent map[mailbox.ID]bool
+}
+
+func newSlowViewer(t *testing.T, sub *event.Subscription) *slowViewer {
+	return &slowViewer{t: t, sub: sub, sent: map[mailbox.ID]bool{}}
+}
+
+// look reads one event a second until stop is closed.
+func (v *slowViewer) look(stop <-chan struct{}) {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		select {
+		case <-second.C:
+			v.next(v.t.Context())
+		case <-stop:
+			return
+		}
+	}
+}
+
+func (v *slowViewer) next(ctx context.Context) bool {
+	e, err := v.sub.Next(ctx)
+	if err != nil {
+		return false
+	}
+	if s, ok := e.Fact.(event.MailSent); ok {
+		v.sent[s.Envelope.ID] = true
+	}
+	return true
+}
+
+// rest reads on until it was told of so many messages.
+func (v *slowViewer) rest(want int) {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), time.Minute)
+	defer cancel()
+	for len(v.sent) < want && v.next(ctx) {
+	}
+	if len(v.sent) != want {
+		v.t.Errorf("the viewer was told of %d messages, %d were accepted", len(v.sent), want)
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
+
+// rss is the resident size of this process in bytes, 0 where it is not told.
+func rss(t *testing.T) int64 {
+	t.Helper()
+	raw, err := os.ReadFile("/proc/self/status")
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	must(t, err)
+	_, rest, _ := bytes.Cut(raw, []byte("VmHWM:"))
+	kib, err := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
+	must(t, err)
+	return kib << 10
+}
