@@ -20,7 +20,6 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
-	"github.com/actorswarm/swarm/tool"
 )
 
 // heardIn returns what an agent's conversation holds that it did not say itself.
@@ -443,144 +442,8 @@ func checkTree(t *testing.T, n *actorstest.Node, depth, width int) {
 	}
 }
 
-// TestPromise3_ManyEndsAtOnceAreToldOnce has 200 children that end in the same
-// moment, while their parent is in a tool call, or is killed.
-func TestPromise3_ManyEndsAtOnceAreToldOnce(t *testing.T) {
-	const many = 200
-	for _, killed := range []bool{false, true} {
-		t.Run(fmt.Sprint("killed ", killed), func(t *testing.T) {
-			disk, dir := journaltest.New(), t.TempDir()
-			var at atomic.Int32
-			all, done := make(chan struct{}), make(chan struct{})
-			busy := actorstest.Unit{Is: tool.Spec{Name: "Busy", ReadOnly: true}, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-				select {
-				case <-done:
-				case <-ctx.Done():
-				}
-				return tool.Result{Text: "was busy"}, nil
-			}}
-			m := by(answers{
-				actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
-					switch step {
-					case 0:
-						var calls []model.Block
-						for i := range many {
-							calls = append(calls, spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("Place %d.", i), "run_in_background": true}))
-						}
-						return use(calls...)
-					case 1:
-						return use(actorstest.Call("b", "Busy", nil))
-					}
-					return say("ok")
-				},
-				"general-purpose": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
-					if at.Add(1) == many {
-						close(all)
-					}
-					select {
-					case <-all:
-						return say("Report of " + placeOf(r) + ";")
-					case <-ctx.Done():
-						return nil
-					}
-				},
-			})
-			o := nodeOptions{Disk: disk, Tools: []tool.Tool{busy}, Policy: actors.Policy{MaxConcurrent: many, AutoBackground: -1}}
-			n := newNode(t, dir, m, o)
-			n.Begin(t)
-			must(t, n.Lead.Prompt("user", "go"))
-			n.Look(actors.LeadID)
-			<-all
-			if killed {
-				crashed := crashAt(disk, 2, rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano()))))
-				<-crashed
-				n.Abandon(t)
-				disk.BeforeSync(func() {})
-				n = newNode(t, dir, m, o)
-				n.Begin(t)
-			} else {
-				n.Until(t, func() bool { return len(n.Lead.Unread()) == many })
-			}
-			close(done)
-			n.Settle(t)
-			heard := heardIn(t, n.Lead)
-			for i := range many {
-				if got := strings.Count(heard, fmt.Sprintf("Report of %d;", i)); got != 1 {
-					t.Errorf("the report of %d came %d times", i, got)
-				}
-			}
-		})
-	}
-}
-
 // finished returns the end of a tool call that an event tells of.
 func finished(e event.Event, name string) (event.CallFinished, bool) {
 	f, ok := e.Fact.(event.CallFinished)
 	return f, ok && f.Call.Name == name
-}
-
-// TestPromise3_ManyEndsWhileTheParentCompacts has the reports come while the
-// parent's model writes the summary of its conversation.
-func TestPromise3_ManyEndsWhileTheParentCompacts(t *testing.T) {
-	const many = 200
-	var at atomic.Int32
-	all, asked, gate := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	m := by(answers{
-		actors.LeadName: func(ctx context.Context, step int, r *model.Request) *model.Answer {
-			if strings.Contains(lastOf(r), "about to be compacted") {
-				close(asked)
-				select {
-				case <-gate:
-					return say("the summary")
-				case <-ctx.Done():
-					return nil
-				}
-			}
-			if len(r.Messages) > 1 {
-				return say("ok")
-			}
-			var calls []model.Block
-			for i := range many {
-				calls = append(calls, spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("Place %d.", i), "run_in_background": true}))
-			}
-			return use(calls...)
-		},
-		"general-purpose": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
-			if at.Add(1) == many {
-				close(all)
-			}
-			select {
-			case <-asked:
-				return say("Report of " + placeOf(r) + ";")
-			case <-ctx.Done():
-				return nil
-			}
-		},
-	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Policy: actors.Policy{MaxConcurrent: many}})
-	n.Begin(t)
-	must(t, n.Lead.Prompt("user", strings.Repeat("a long story. ", 20_000)))
-	n.Look(actors.LeadID)
-	<-all
-	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })
-	compacted := make(chan error, 1)
-	go func() { compacted <- n.Compact(t.Context(), actors.LeadID) }()
-	select {
-	case <-asked:
-	case err := <-compacted:
-		t.Fatalf("nothing was compacted: %v", err)
-	}
-	n.Until(t, func() bool { return len(n.Lead.Unread()) == many })
-	close(gate)
-	must(t, <-compacted)
-	n.Settle(t)
-	heard := heardIn(t, n.Lead)
-	if !strings.Contains(heard, "the summary") || strings.Contains(heard, "a long story") {
-		t.Error("the conversation was not compacted")
-	}
-	for i := range many {
-		if got := strings.Count(heard, fmt.Sprintf("Report of %d;", i)); got != 1 {
-			t.Errorf("the report of %d came %d times", i, got)
-		}
-	}
 }
