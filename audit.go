@@ -10,11 +10,12 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 )
 
 // auditFile is where a session keeps what was tried and refused, a JSON object in
-// each line.
+// each line. Whatever refuses says so to Session.audit, which is the only one to
+// write there; what an agent in a process of its own is refused comes to the
+// owner's as an event.
 const auditFile = "audit.jsonl"
 
 // The audit takes what comes in a burst and in the long run, so that whoever tries
@@ -74,10 +75,13 @@ func (a *audit) run(ctx context.Context) {
 
 func (a *audit) write(l auditLine) {
 	about := event.Agent{ID: actors.LeadID, Name: actors.LeadName}
-	if t, ok := a.s.agents.Find(l.By); ok && t.Spec().Role == transcript.Outside {
+	if t, ok := a.s.agents.Find(l.By); ok {
 		about = actors.Describe(t.Spec())
 	}
 	a.s.bus.Publish(about, l.Audit)
+	if a.s.opts.node != nil {
+		return
+	}
 	if err := a.keep(l); err != nil {
 		a.s.opts.Logger.Warn("a refusal could not be written to the audit file", "by", l.By, "reason", l.Reason, "error", err)
 	}

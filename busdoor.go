@@ -229,12 +229,19 @@ func parseBus(name string, data []byte) (in busRequest, err error) {
 		return in, &forbiddenError{fmt.Sprintf("%s cannot send as %q", name, in.From)}
 	case in.Kind != "" && in.Kind != mailbox.KindText:
 		return in, &forbiddenError{fmt.Sprintf("a program outside sends texts and no %.40q", in.Kind)}
-	case agent.Forges(in.Text) || agent.Forges(in.Summary):
-		return in, &forbiddenError{"the message holds a tag that only the runtime writes"}
-	case isProtocol(in.Text):
-		return in, &forbiddenError{"the message has the form of one of the runtime's; a program outside sends texts"}
 	}
-	return in, nil
+	return in, plainWords(in.Text, in.Summary)
+}
+
+// plainWords refuses what a program outside may not write.
+func plainWords(text, summary string) error {
+	switch {
+	case agent.Forges(text) || agent.Forges(summary):
+		return &forbiddenError{"the message holds a tag that only the runtime writes"}
+	case isProtocol(text):
+		return &forbiddenError{"the message has the form of one of the runtime's; a program outside sends texts"}
+	}
+	return nil
 }
 
 // isProtocol reports whether a text is the body of a structured message, such as

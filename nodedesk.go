@@ -51,6 +51,7 @@ func (n *nodes) answer(id mailbox.AgentID, verb string, raw []byte) any {
 		return nodeReply{Error: err.Error()}
 	}
 	if err := n.current(id, c.Launch); err != nil {
+		n.s.agents.Refused(id, "the request "+verb+" of its process", err)
 		return nodeReply{Error: err.Error()}
 	}
 	out, err := n.do(id, verb, c)
@@ -205,6 +206,10 @@ func (n *nodes) retell(id mailbox.AgentID, raw []byte) {
 	e := told.Event
 	if s, born := e.Fact.(event.Started); born && s.Prompt == "" && e.Agent.ID == id {
 		return // it was told when the task was sent
+	}
+	if a, refused := e.Fact.(event.Audit); refused {
+		n.s.audit.note(a)
+		return
 	}
 	n.s.bus.Publish(e.Agent, e.Fact)
 }

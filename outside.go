@@ -81,6 +81,10 @@ func (o *Outsider) Send(l Letter) ([]team.Posted, error) {
 	if strings.TrimSpace(l.Text) == "" {
 		return nil, errors.New("the message is empty")
 	}
+	if err := plainWords(l.Text, l.Summary); err != nil {
+		o.s.agents.Refused(o.m.Transcript().ID(), "a message to "+l.To, err)
+		return nil, err
+	}
 	return o.m.Send(team.Letter{To: l.To, Text: l.Text, Summary: l.Summary, Class: l.Class, ReplyTo: l.ReplyTo, Key: l.Key})
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
 )
@@ -44,7 +45,11 @@ func (s *Session) Answer(id string, a Answer) error {
 			return s.nodes.settle(asker, id, a)
 		}
 	}
-	return s.agents.Answer(id, a)
+	err := s.agents.Answer(id, a)
+	if errors.As(err, new(*UnknownQuestionError)) || errors.As(err, new(*SettledQuestionError)) {
+		s.agents.Refused(agent.User, "an answer to the question "+id, err)
+	}
+	return err
 }
 
 var errNoAnswer = errors.New("the request holds no answer")

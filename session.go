@@ -208,10 +208,11 @@ func (s *Session) start(ctx context.Context) error {
 	if _, err := builtin.Reap(s.info.ID); err != nil {
 		s.opts.Logger.Warn("processes of an earlier run could not be looked for", "error", err)
 	}
+	s.audit = newAudit(s)
 	o := actors.Options{
 		Store: s.store, Policy: s.policy(), Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
-		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Gone: s.gone, Logger: s.opts.Logger,
+		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Gone: s.gone, Audit: s.audit.note, Logger: s.opts.Logger,
 		Budget: s.opts.Budget, Prices: s.prices,
 	}
 	s.settleNodes(&o)
@@ -220,7 +221,6 @@ func (s *Session) start(ctx context.Context) error {
 	if err := s.seedUser(); err != nil {
 		return err
 	}
-	s.audit = newAudit(s)
 	s.wire = newWire(s)
 	s.openBoards()
 	s.outsiders, s.inquiries.s = team.NewOutsiders(s.agents, s.roster, s.boards, s.listOf), s

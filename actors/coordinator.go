@@ -80,6 +80,9 @@ type Options struct {
 	// Gone takes from an agent that was shut down what others can have now; may be
 	// nil. It may be called again for the same agent.
 	Gone func(ctx context.Context, id mailbox.AgentID) error
+	// Audit keeps what was tried and refused, and tells observers. It must not
+	// block. nil: observers are told.
+	Audit func(event.Audit)
 	// Restart says how often an agent's host is restarted after a panic before
 	// it is parked; nil is three times in a minute.
 	Restart *kernel.RestartPolicy

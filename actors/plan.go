@@ -87,7 +87,7 @@ func (c *Coordinator) DecidePlan(by, t *transcript.Transcript, r message.PlanApp
 	}
 	err := c.decidePlan(by, t, d, permission.Mode(r.Mode))
 	if err != nil {
-		c.audit(t, string(mailbox.KindPlanApprovalResponse), by.ID(), err)
+		c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+DisplayName(t.Spec()), err)
 	}
 	return err
 }

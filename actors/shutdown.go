@@ -62,7 +62,7 @@ func (c *Coordinator) RequestShutdown(by *transcript.Transcript, t *transcript.T
 		return c.opts.Owner.RequestShutdown(t.ID(), d)
 	}
 	if err := c.MayEnd(by.ID(), t.Spec()); err != nil {
-		c.audit(t, "shutdown_request", by.ID(), err)
+		c.Refused(by.ID(), "shutdown_request to "+DisplayName(t.Spec()), err)
 		return protocol.Shutdown{}, err
 	}
 	if t.Life().Closed {
@@ -123,7 +123,7 @@ func (c *Coordinator) AnswerShutdown(t *transcript.Transcript, r message.Shutdow
 	}
 	s, effect, err := t.ShutdownNext(protocol.Respond{ID: r.RequestID, Approve: r.Approve, Reason: r.Reason, Key: key}, nil)
 	if err != nil {
-		c.audit(t, "shutdown_response", t.ID(), err)
+		c.Refused(t.ID(), "shutdown_response", err)
 		return err
 	}
 	if effect != protocol.Nothing {
@@ -333,11 +333,6 @@ func (c *Coordinator) tellShutdown(t *transcript.Transcript, s protocol.Shutdown
 		f.Reason = s.Why
 	}
 	c.publish(t, f)
-}
-
-// audit tells observers of what somebody tried and may not.
-func (c *Coordinator) audit(t *transcript.Transcript, what string, by mailbox.AgentID, err error) {
-	c.publish(t, event.Audit{By: c.nameOf(by), Subject: what + " to " + DisplayName(t.Spec()), Reason: err.Error()})
 }
 
 func (c *Coordinator) nameOf(id mailbox.AgentID) string {

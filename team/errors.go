@@ -3,6 +3,8 @@ package team
 import (
 	"errors"
 	"fmt"
+
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // ErrSelf is the answer to a letter to its own sender.
@@ -14,6 +16,13 @@ type ControlError struct{ From, To string }
 
 func (e *ControlError) Error() string {
 	return fmt.Sprintf("%s may not send control messages to %s, only the user, the lead and who started it may; send it with class steer", e.From, e.To)
+}
+
+// KindError reports a structured message that no model may send.
+type KindError struct{ Kind mailbox.Kind }
+
+func (e *KindError) Error() string {
+	return fmt.Sprintf("there is no message of type %q to send; there are shutdown_request, shutdown_response and plan_approval_response", e.Kind)
 }
 
 // EndedError reports a member that a broadcast does not reach.

@@ -90,7 +90,7 @@ func (o *Outsiders) Member(name string, incarnation uint32) (*Outsider, error) {
 		incarnation = t.Address().Incarnation
 	}
 	m := &Outsider{o, t, incarnation}
-	return m, m.check()
+	return m, m.refuse()
 }
 
 // Look says that mail has come. It never blocks.
@@ -129,10 +129,19 @@ func (m *Outsider) check() error {
 	return nil
 }
 
+// refuse is check for a request, which comes from the program.
+func (m *Outsider) refuse() error {
+	err := m.check()
+	if err != nil {
+		m.all.agents.Refused(m.t.ID(), fmt.Sprintf("a request of incarnation %d", m.incarnation), err)
+	}
+	return err
+}
+
 // Alive is a sign of life of the program: it keeps the tasks that it has taken.
 // Every request is one; without any for OutsideLease its tasks are offered again.
 func (m *Outsider) Alive() error {
-	if err := m.check(); err != nil {
+	if err := m.refuse(); err != nil {
 		return err
 	}
 	m.all.boards.Heard(m.t.ID())

@@ -42,7 +42,7 @@ func parseProtocol(raw json.RawMessage, id string) (message.Message, error) {
 	case mailbox.KindPlanApprovalResponse:
 		m = message.PlanApprovalResponse{RequestID: in.RequestID, Approve: in.approves(), Feedback: cmp.Or(in.Feedback, in.Reason), Mode: in.Mode}
 	default:
-		return nil, fmt.Errorf("there is no message of type %q to send; there are shutdown_request, shutdown_response and plan_approval_response", in.Type)
+		return nil, &KindError{Kind: in.Type}
 	}
 	if in.RequestID == "" || in.Approve == nil {
 		return nil, fmt.Errorf("a %s says which request_id it answers, and approve true or false", in.Type)

@@ -59,6 +59,14 @@ func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error)
 	if l.To == Everyone {
 		return r.broadcast(from, l)
 	}
+	posted, err := r.letter(from, l)
+	if errors.As(err, new(*PastError)) || errors.As(err, new(*ControlError)) {
+		r.agents.Refused(from.ID(), "a message to "+l.To, err)
+	}
+	return posted, err
+}
+
+func (r *Roster) letter(from *transcript.Transcript, l Letter) ([]Posted, error) {
 	to, err := r.address(from.Spec(), l)
 	if err != nil {
 		return nil, err

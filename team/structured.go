@@ -3,6 +3,7 @@ package team
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 func (s *sendTool) step(in sendInput, key string) tool.Result {
 	m, err := parseProtocol(in.Message, string(letterID(s.self.Spec.ID, "", key)))
 	if err != nil {
+		if forged := (*KindError)(nil); errors.As(err, &forged) && forged.Kind.Valid() {
+			s.roster.agents.Refused(s.self.Spec.ID, string(forged.Kind)+" to "+in.To, err)
+		}
 		return tool.Errorf("not sent: %v", err)
 	}
 	var text, request string
