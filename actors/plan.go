@@ -102,7 +102,7 @@ func (c *Coordinator) decidePlanAway(by, t *transcript.Transcript, r message.Pla
 			err = c.Wake(t, by.ID())
 		}
 		if err != nil {
-			c.audit(t, string(mailbox.KindPlanApprovalResponse), by.ID(), err)
+			c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+DisplayName(t.Spec()), err)
 			return err
 		}
 	}
