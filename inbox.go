@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,11 +32,47 @@ func (e *UnknownMessageError) Error() string {
 
 // Inbox returns the unread messages of an agent, by name or id, and the last
 // that it has read, oldest first. Of long bodies it holds the beginning.
-func (s *Session) Inbox(name string) ([]Trace, error) { return inbox(s.store, s.roster, name) }
+func (s *Session) Inbox(name string) ([]Trace, error) {
+	if s.nodes == nil {
+		return inbox(s.store, s.roster, name)
+	}
+	look := func(id mailbox.AgentID, what, name string) (nodeSight, error) { return s.nodes.look(s.scope, id, what, name) }
+	return inboxOfAny(record{s.store, s.agents}, name, look)
+}
+
+// inboxOfAny is inbox for an agent that may live in a process of its own, or below
+// one that does.
+func inboxOfAny(r record, name string, look func(id mailbox.AgentID, what, name string) (nodeSight, error)) ([]Trace, error) {
+	t, err := team.NewRoster(r.agents).Find(name)
+	host, id := mailbox.AgentID(""), mailbox.AgentID("")
+	switch {
+	case err == nil && !t.IsShadow():
+		return r.inbox(name)
+	case err == nil:
+		host, id = t.ID(), t.ID()
+	default:
+		below := lookAll(hosts(r.store), func(id mailbox.AgentID) (nodeSight, error) { return look(id, lookStaff, "") })
+		var ok bool
+		if host, id, ok = hostOf(name, below); !ok {
+			return nil, err
+		}
+	}
+	sight, err := look(host, lookInbox, string(id))
+	if err != nil {
+		return nil, err
+	}
+	return withComing(sight.Inbox, r.store.Pending(), id), nil
+}
 
 // Message returns a message of the session and all that became of it. The error
 // is an *UnknownMessageError if there is none.
-func (s *Session) Message(id mailbox.ID) (Trace, error) { return trace(s.store, id) }
+func (s *Session) Message(id mailbox.ID) (Trace, error) {
+	var others map[mailbox.AgentID]nodeSight
+	if s.nodes != nil {
+		others = s.nodes.lookAll(lookMail, string(id))
+	}
+	return trace(s.store, id, others)
+}
 
 func inbox(store *transcript.Store, roster *team.Roster, name string) ([]Trace, error) {
 	t, err := roster.Find(name)
@@ -66,13 +103,18 @@ func inbox(store *transcript.Store, roster *team.Roster, name string) ([]Trace, 
 func received(store *transcript.Store, id mailbox.AgentID) ([]Trace, error) {
 	coming := store.Pending() // first: what arrives meanwhile is then in both, and not in neither
 	all, err := store.Inbox(id)
+	return withComing(all, coming, id), err
+}
+
+// withComing adds to what an agent has got what is on its way to it.
+func withComing(all []Trace, coming []mailbox.Envelope, id mailbox.AgentID) []Trace {
 	for _, e := range coming {
 		here := slices.ContainsFunc(all, func(m Trace) bool { return m.Envelope.ID == e.ID })
 		if e.To.Agent == id && !here {
 			all = append(all, Trace{Envelope: e, Steps: []transcript.MailStep{{State: mailbox.StateAccepted, Time: e.Sent}}})
 		}
 	}
-	return all, err
+	return all
 }
 
 // cutText returns at most n bytes of a text, cut at a rune.
@@ -86,23 +128,47 @@ func cutText(text string, n int) string {
 	return text[:n]
 }
 
-// trace joins what the sender and the receiver have recorded.
-func trace(store *transcript.Store, id mailbox.ID) (Trace, error) {
-	m, found, err := store.Sent(id)
+// trace joins what the sender and the receiver have recorded, here or in the
+// records of agents in processes of their own.
+func trace(store *transcript.Store, id mailbox.ID, others map[mailbox.AgentID]nodeSight) (Trace, error) {
+	sent, got, err := mailIn(store, id)
+	if err != nil {
+		return Trace{}, err
+	}
+	for _, o := range others {
+		sent, got = cmp.Or(sent, o.Sent), cmp.Or(got, o.Got)
+	}
 	switch {
-	case err != nil:
-		return m, err
-	case !found:
-		return m, &UnknownMessageError{ID: id}
+	case sent == nil:
+		return Trace{}, &UnknownMessageError{ID: id}
+	case got != nil:
+		sent.Steps = merge(sent.Steps, got.Steps)
 	}
-	if _, here := store.Get(m.Envelope.To.Agent); !here {
-		return m, nil
+	return *sent, nil
+}
+
+// mailIn returns what a store knows of a message as its sender's and as its
+// receiver's; nil is nothing.
+func mailIn(store *transcript.Store, id mailbox.ID) (sent, got *Trace, err error) {
+	m, found, err := store.Sent(id)
+	if err != nil {
+		return nil, nil, err
 	}
-	got, err := store.Inbox(m.Envelope.To.Agent)
-	if i := slices.IndexFunc(got, func(x Trace) bool { return x.Envelope.ID == id }); i >= 0 {
-		m.Steps = merge(m.Steps, got[i].Steps)
+	receivers := store.All()
+	if found {
+		sent = &m
+		receivers = slices.DeleteFunc(receivers, func(t *transcript.Transcript) bool { return t.ID() != m.Envelope.To.Agent })
 	}
-	return m, err
+	for _, t := range receivers {
+		all, err := store.Inbox(t.ID())
+		if err != nil {
+			return sent, nil, err
+		}
+		if i := slices.IndexFunc(all, func(x Trace) bool { return x.Envelope.ID == id }); i >= 0 {
+			return sent, &all[i], nil
+		}
+	}
+	return sent, nil, nil
 }
 
 // merge puts what both sides know in order: the receiver knows times.
@@ -137,7 +203,9 @@ func PeekInbox(ctx context.Context, info Info, name string) (all []Trace, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	return inbox(k.store, team.NewRoster(k.agents), name)
+	return inboxOfAny(record{k.store, k.agents}, name, func(id mailbox.AgentID, what, name string) (nodeSight, error) {
+		return lookInto(ctx, info, id, what, name)
+	})
 }
 
 // PeekMessage is Session.Message for a session that does not run.
@@ -147,7 +215,8 @@ func PeekMessage(ctx context.Context, info Info, id mailbox.ID) (m Trace, err er
 		return Trace{}, err
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	return trace(k.store, id)
+	others := lookAll(hosts(k.store), func(host mailbox.AgentID) (nodeSight, error) { return lookInto(ctx, info, host, lookMail, string(id)) })
+	return trace(k.store, id, others)
 }
 
 // Inbox is Session.Inbox.

@@ -61,6 +61,7 @@ type nodeReply struct {
 	Moves uint64           `json:"moves,omitempty"`
 
 	Ending *protocol.Shutdown `json:"ending,omitempty"`
+	Sight  *nodeSight         `json:"sight,omitempty"`
 }
 
 // refusals are the errors that keep their identity between two processes. Their

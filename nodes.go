@@ -42,12 +42,14 @@ type nodes struct {
 	seats  map[mailbox.AgentID]*seat       // guarded by mu
 	fell   map[mailbox.AgentID][]time.Time // when processes were lost; guarded by mu
 	closed bool                            // guarded by mu
+	// staffs are the agents below those that have a process, as last seen; guarded by mu.
+	staffs map[mailbox.AgentID][]actors.Status
 }
 
 func newNodes(s *Session) *nodes {
 	n := &nodes{
 		s: s, argv: s.opts.TeammateCommand, first: cmp.Or(s.opts.firstSign, firstSignWithin), quiet: cmp.Or(s.opts.silence, silence),
-		seats: map[mailbox.AgentID]*seat{}, fell: map[mailbox.AgentID][]time.Time{}, exec: s.opts.executor,
+		seats: map[mailbox.AgentID]*seat{}, fell: map[mailbox.AgentID][]time.Time{}, staffs: map[mailbox.AgentID][]actors.Status{}, exec: s.opts.executor,
 	}
 	if n.exec == nil {
 		n.exec = n.chooseExecutor()

@@ -78,6 +78,9 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 			return nodeReply{}, errNoAnswer
 		}
 		return nodeReply{}, n.session.agents.Answer(c.Name, *c.Answer)
+	case lookStaff, lookInbox, lookMail:
+		sight, err := record{n.session.store, n.session.agents}.look(n.id, verb, c.Name)
+		return nodeReply{Sight: &sight}, err
 	case "quiet":
 		quiet, moves := n.session.agents.IsQuiet()
 		return nodeReply{Quiet: quiet, Moves: moves}, nil

@@ -143,15 +143,15 @@ func (n *nodes) Look(id mailbox.AgentID) (actors.Sighting, bool) {
 // Quiet implements actors.Elsewhere. Mail between two nodes could be behind the
 // look at each; two looks that saw the same moves saw none under way.
 func (n *nodes) Quiet(ctx context.Context) bool {
-	first, ok := n.look(ctx)
+	first, ok := n.still(ctx)
 	if !ok {
 		return false
 	}
-	again, ok := n.look(ctx)
+	again, ok := n.still(ctx)
 	return ok && slices.Equal(first, again)
 }
 
-func (n *nodes) look(ctx context.Context) (moves []uint64, quiet bool) {
+func (n *nodes) still(ctx context.Context) (moves []uint64, quiet bool) {
 	ctx, cancel := context.WithTimeout(ctx, askNodeWithin)
 	defer cancel()
 	n.mu.Lock()

@@ -22,11 +22,16 @@ type kept struct {
 }
 
 func openKept(ctx context.Context, info Info, o transcript.Options) (*kept, error) {
+	return openRecord(ctx, info, info.Path, o)
+}
+
+// openRecord is openKept for one of the journals of a session, in dir.
+func openRecord(ctx context.Context, info Info, dir string, o transcript.Options) (*kept, error) {
 	prices, err := readPrices(info.stateDir())
 	if err != nil {
 		return nil, err
 	}
-	store, err := transcript.Open(ctx, info.Path, info.ID, o)
+	store, err := transcript.Open(ctx, dir, info.ID, o)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +62,11 @@ func Peek(ctx context.Context, info Info) (all []actors.Status, notes []string, 
 	for i := range all {
 		all[i].Unread += coming[all[i].Life.Spec.ID]
 	}
-	return all, notes, k.close()
+	below := lookAll(hosts(k.store), func(id mailbox.AgentID) (nodeSight, error) { return lookInto(ctx, info, id, lookStaff, "") })
+	for _, id := range hosts(k.store) {
+		all = append(all, below[id].Staff...)
+	}
+	return actors.Complete(all), notes, k.close()
 }
 
 // Post writes a message from the user to an agent of a session that does not

@@ -313,7 +313,13 @@ func (s *Session) Definitions() *defs.Set { return s.definitions() }
 func (s *Session) Events() *event.Subscription { return s.bus.Subscribe() }
 
 // Agents returns a look at every agent of the session, oldest first.
-func (s *Session) Agents() []actors.Status { return s.agents.Status() }
+func (s *Session) Agents() []actors.Status {
+	all := s.agents.Status()
+	if s.nodes == nil {
+		return all
+	}
+	return actors.Complete(append(all, s.nodes.staff()...))
+}
 
 // Send writes a message from the user to an agent, or with "*" to all. It
 // returns when the message is on disk.

@@ -217,6 +217,16 @@ func (c *Coordinator) atRest(l transcript.Life) State {
 	return s
 }
 
+// Complete completes what is known of agents of which some were looked at in
+// other processes.
+func Complete(all []Status) []Status {
+	for i := range all {
+		all[i].Subtree = Use{all[i].Life.Usage, all[i].Cost}
+	}
+	seeChildren(all)
+	return all
+}
+
 // seeChildren completes what is known of parents by what is known of their
 // children, from the deepest up.
 func seeChildren(all []Status) {

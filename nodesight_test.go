@@ -1,0 +1,80 @@
+package swarm
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// TestTheOwnerShowsWhatIsInOtherProcesses: agents below a teammate in a process of
+// its own, their mail, and what became of it, while the session runs, while the
+// process is gone, and when nothing runs.
+func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
+	s, ben := apartWith(t, "", `  - when: {agent: ben, step: 0}
+    say: {calls: [{tool: Agent, input: {description: dig, prompt: dig, run_in_background: true}}]}
+  - when: {agent: ben, text: 'found gold'}
+    say: {text: gold}
+  - when: {agent: general-purpose, text: '^dig'}
+    say: {text: found gold}
+  - say: {text: ok}
+`, nil)
+	child := func(all []actors.Status) actors.Status {
+		for _, a := range all {
+			if a.Life.Spec.Parent == ben.ID() {
+				return a
+			}
+		}
+		return actors.Status{}
+	}
+	when(t, s, "the child has ended and was heard of", func() bool {
+		return child(s.Agents()).Life.Result == "found gold" && ben.Life().Result == "gold" && !ben.Life().TurnOpen
+	})
+	kid := child(s.Agents()).Life.Spec.ID
+	see := func(what string, agents []actors.Status, inbox func(string) ([]Trace, error), message func(mailbox.ID) (Trace, error)) {
+		t.Helper()
+		if child(agents).Life.Spec.ID != kid {
+			t.Errorf("%s: the child is not shown: %+v", what, agents)
+		}
+		mail, err := inbox("ben")
+		if err != nil || len(mail) != 2 || mail[0].Envelope.Body != "begin" || !strings.HasPrefix(mail[1].Envelope.Body, "found gold") {
+			t.Fatalf("%s: ben has %+v, %v", what, mail, err)
+		}
+		if _, err := inbox(string(kid)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		for _, m := range mail { // one from here, one from there
+			got, err := message(m.Envelope.ID)
+			if err != nil || !slices.ContainsFunc(got.Steps, func(x transcript.MailStep) bool { return x.State == mailbox.StateRead && !x.Time.IsZero() }) {
+				t.Errorf("%s: of %s is known %+v, %v", what, m.Envelope.ID, got.Steps, err)
+			}
+		}
+		last, err := inbox("lead")
+		if err != nil || len(last) == 0 {
+			t.Fatalf("%s: the lead has %+v, %v", what, last, err)
+		}
+		if got, err := message(last[len(last)-1].Envelope.ID); err != nil || got.Envelope.From.Agent != ben.ID() {
+			t.Errorf("%s: the message to the lead: %+v, %v", what, got, err)
+		}
+	}
+	see("running", s.Agents(), s.Inbox, s.Message)
+	seat := s.nodes.known(ben.ID())
+	if err := s.Stop(t.Context(), "ben"); err != nil {
+		t.Fatal(err)
+	}
+	<-seat.process.Gone()
+	see("its process gone", s.Agents(), s.Inbox, s.Message)
+	info := s.Info()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := Peek(t.Context(), info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	see("at rest", all, func(name string) ([]Trace, error) { return PeekInbox(t.Context(), info, name) },
+		func(id mailbox.ID) (Trace, error) { return PeekMessage(t.Context(), info, id) })
+}
