@@ -68,7 +68,7 @@ func TestPromise4_NoEndOfARunLeavesAProcess(t *testing.T) {
 		}
 		t.Run(fmt.Sprint("terminal close/", round), func(t *testing.T) {
 			l, session := newOrphans(t, agents)
-			p := newPane(l.lab, l.detached(session))
+			p := openWindow(l.lab, 100, 40, "swarm "+l.detached(session))
 			l.awaitAll(agents)
 			p.tmux("new-session", "-d", "-c", "/", "cat") // the server goes with its last session, and is to be ended later
 			p.tmux("kill-session", "-t", "0")

@@ -261,8 +261,12 @@ offered again.`,
 				return usagef("name the team and the member: swarm team remove TEAM MEMBER")
 			}
 			return of.do(c.Context(),
-				func(ctx context.Context, r *swarm.Remote) error { return of.removed(args, r.TeamRemove(ctx, args[0], args[1])) },
-				func(ctx context.Context, s *swarm.Session) error { return of.removed(args, s.TeamRemove(ctx, args[0], args[1])) })
+				func(ctx context.Context, r *swarm.Remote) error {
+					return of.removed(args, r.TeamRemove(ctx, args[0], args[1]))
+				},
+				func(ctx context.Context, s *swarm.Session) error {
+					return of.removed(args, s.TeamRemove(ctx, args[0], args[1]))
+				})
 		},
 	}
 }

@@ -81,10 +81,15 @@ func (p *window) keys(keys ...string) {
 	p.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
-// types writes a line and sends it.
-func (p *window) types(text string) {
+// writes leaves a text where the cursor is, and types sends it.
+func (p *window) writes(text string) {
 	p.Helper()
 	p.tmux("send-keys", "-l", text)
+}
+
+func (p *window) types(text string) {
+	p.Helper()
+	p.writes(text)
 	p.keys("Enter")
 }
 
