@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -355,4 +357,157 @@ func (s *Session) comeBack(t *testing.T, ben *transcript.Transcript) {
 	if !errors.As(err, new(*executor.HeldError)) {
 		t.Errorf("the old launch came back: %v", err)
 	}
+}
+
+// TestProblem28_AFrozenProcessIsStuck drives a teammate in a process of its own
+// through its states: its command's process is killed, it is frozen, thawed,
+// frozen until another takes its place, and killed for good while what it left
+// behind lives on. What the team is shown is right in each, and no state is shown
+// that no event has told.
+func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
+	const silence = 6 * time.Second
+	s := apart(t, "", `  - when: {agent: lead, step: 0}
+    say: {calls: [{tool: Agent, input: {name: ben, description: d, prompt: work}}]}
+  - when: {agent: lead}
+    say: {text: ok}
+  - when: {agent: ben, step: 0}
+    say:
+      calls:
+        - tool: Bash
+          input: {command: "sleep 1000 & echo $! > child; wait"}
+  - say: {stall: true}
+`, func(o *Options) { o.silence = silence })
+	child, w := words(t, s, "child"), watchStates(t, s, "ben")
+	say(t, s, "begin")
+	pid, err := strconv.Atoi(child())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.within(2*time.Second, "in_tool")
+
+	kill(t, pid, syscall.SIGKILL)
+	w.within(2*time.Second, "thinking")
+
+	first := s.nodes.known(w.id())
+	kill(t, first.process.PID, syscall.SIGSTOP)
+	frozen := time.Now()
+	w.within(silence/3+2*time.Second, "stuck")
+	if took := time.Since(frozen); took < silence/3-beat {
+		t.Errorf("stuck after %v", took)
+	}
+	kill(t, first.process.PID, syscall.SIGCONT)
+	w.within(2*time.Second, "thinking")
+	if n := w.life().Launch; n != 1 {
+		t.Errorf("a process that went on was followed by another: launch %d", n)
+	}
+
+	kill(t, first.process.PID, syscall.SIGSTOP)
+	w.within(silence/3+2*time.Second, "stuck")
+	<-first.process.Gone()
+	next(t, w.sub, "the next launch's request", func(e event.Event) bool {
+		_, asks := e.Fact.(event.Requested)
+		return asks && e.Agent.Name == "ben" && w.life().Launch == 2
+	})
+	w.within(2*time.Second, "thinking")
+
+	orphan := exec.Command("/bin/sh", "-c", "while :; do echo beat; sleep 0.1; done")
+	orphan.Env = append(os.Environ(), "SWARM_AGENT=ben")
+	orphan.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := orphan.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		kill(t, orphan.Process.Pid, syscall.SIGKILL)
+		_ = orphan.Wait() // killed
+	}()
+	for w.state() != "parked" {
+		time.Sleep(10 * time.Millisecond)
+		if p := s.nodes.known(w.id()); p != nil && w.state() == "thinking" {
+			kill(t, p.process.PID, syscall.SIGKILL)
+			<-p.process.Gone()
+			w.within(2*time.Second, "paused", "starting", "resolving", "parked")
+		}
+	}
+	if n := w.life().Launch; n != 1+mostFalls {
+		t.Errorf("given up at launch %d", n)
+	}
+	w.check()
+}
+
+func kill(t *testing.T, pid int, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// states is what is shown of one agent, and what was told of it.
+type states struct {
+	*testing.T
+	s    *Session
+	name string
+	sub  *event.Subscription // for the test
+	told *event.Subscription
+	seen map[string]bool
+}
+
+func watchStates(t *testing.T, s *Session, name string) *states {
+	return &states{T: t, s: s, name: name, sub: s.Events(), told: s.Events(), seen: map[string]bool{}}
+}
+
+func (w *states) status() (a actors.Status) {
+	for _, a := range w.s.Agents() {
+		if a.Life.Spec.Name == w.name {
+			w.seen[a.State.Name] = true
+			return a
+		}
+	}
+	return a
+}
+
+func (w *states) state() string         { return w.status().State.Name }
+func (w *states) life() transcript.Life { return w.status().Life }
+func (w *states) id() mailbox.AgentID   { return w.life().Spec.ID }
+
+// within fails unless one of the states is shown in time.
+func (w *states) within(limit time.Duration, names ...string) {
+	w.Helper()
+	begun := time.Now()
+	for !slices.Contains(names, w.state()) {
+		if time.Since(begun) > limit {
+			w.Fatalf("%v after it should be %v, %s is %+v", limit, names, w.name, w.status().State)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	w.Logf("%v after %v", names, time.Since(begun).Round(time.Millisecond))
+}
+
+// check fails if a state was seen that no event tells, up to parked.
+func (w *states) check() {
+	w.Helper()
+	told := map[string]bool{}
+	for !told["parked"] {
+		e := next(w.T, w.told, "the last state", func(event.Event) bool { return true })
+		if e.Agent.Name != w.name {
+			continue
+		}
+		switch f := e.Fact.(type) {
+		case event.Started:
+			told["resolving"] = true
+		case event.StateChanged:
+			told[f.To] = true
+		case event.Requested, event.Answered, event.Delta:
+			told["thinking"] = true
+		case event.CallStarted:
+			told["in_tool"] = true
+		case event.Warning: // its process has ended
+			told["paused"] = true
+		}
+	}
+	for name := range w.seen {
+		if !told[name] && name != "" {
+			w.Errorf("%s was shown as %q and no event says so: %v", w.name, name, told)
+		}
+	}
+	w.Logf("shown: %v", w.seen)
 }
