@@ -205,7 +205,8 @@ func pipeName(f *os.File) (string, error) {
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 
 // startTime is when a process started, in ticks since boot; with the number it
-// identifies a process until the next boot.
+// identifies a process until the next boot. One that has ended is not there, also
+// while nobody has collected it.
 func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile(procFile(pid, "stat"))
 	if err != nil {
@@ -215,6 +216,9 @@ func startTime(pid int) (string, error) {
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 20 {
 		return "", fmt.Errorf("read %s: too few fields", procFile(pid, "stat"))
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return "", fmt.Errorf("process %d has ended: %w", pid, fs.ErrNotExist)
 	}
 	return fields[19], nil
 }

@@ -381,3 +381,34 @@ func TestCommandsOfTheRuntimeItselfLive(t *testing.T) {
 	close(stop)
 	others.Wait()
 }
+
+// A runtime that has ended and that nobody has collected yet runs no more: what
+// its commands left is to be found at the next start, however soon that is.
+func TestAnUncollectedRuntimeIsGone(t *testing.T) {
+	cmd := exec.Command("/bin/cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	start, err := startTime(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := fmt.Sprint(cmd.Process.Pid, ".", start)
+	if !runs(mark) {
+		t.Error("a living runtime is not seen")
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(cmd.Process.Pid)
+	if runs(mark) {
+		t.Error("a runtime that has ended counts as living")
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
