@@ -125,6 +125,9 @@ func (n *nodes) close(ctx context.Context) error {
 	for i, s := range all {
 		left.Go(func() { errs[i] = n.dismiss(ctx, s) })
 	}
+	for _, path := range n.strays() {
+		left.Go(func() { awaitFree(ctx, path) })
+	}
 	left.Wait()
 	if n.sub != nil {
 		if err := n.sub.Unsubscribe(); !errors.Is(err, nats.ErrConnectionClosed) {
@@ -132,6 +135,35 @@ func (n *nodes) close(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// strays returns the locks of processes that an earlier owner has started and
+// that have not reported here. Each is told to end when it does.
+func (n *nodes) strays() (locks []string) {
+	select {
+	case <-n.s.wire.open:
+	default:
+		return nil // nobody can report
+	}
+	for _, t := range n.s.store.All() {
+		if t.IsShadow() && n.known(t.ID()) == nil {
+			locks = append(locks, n.lock(t.ID()))
+		}
+	}
+	return locks
+}
+
+// awaitFree returns when nobody holds a lock, or when ctx ends.
+func awaitFree(ctx context.Context, lock string) {
+	tick := time.NewTicker(beat / 20)
+	defer tick.Stop()
+	for executor.Held(lock) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (n *nodes) dismiss(ctx context.Context, s *seat) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,12 +14,17 @@ import (
 )
 
 // detaching is a lead with children whose shells leave two processes each in
-// sessions of their own, deaf to every polite signal, and go on themselves.
-func detaching(children int) string {
+// sessions of their own, deaf to every polite signal, and go on themselves. Named
+// children are teammates.
+func detaching(children int, named bool) string {
 	var s strings.Builder
 	s.WriteString("rules:\n  - when: {agent: lead, step: 0}\n    say:\n      calls:\n")
-	for range children {
-		s.WriteString("        - {tool: Agent, input: {description: d, prompt: p}}\n")
+	for i := range children {
+		name := ""
+		if named {
+			name = fmt.Sprintf("name: m%d, ", i)
+		}
+		s.WriteString("        - {tool: Agent, input: {" + name + "description: d, prompt: p}}\n")
 	}
 	s.WriteString(`  - when: {agent: general-purpose, step: 0}
     say:
@@ -56,7 +62,7 @@ func TestPromise4_NoEndOfARunLeavesAProcess(t *testing.T) {
 	for round := range rounds {
 		for _, way := range ways {
 			t.Run(fmt.Sprint(way.name, "/", round), func(t *testing.T) {
-				l, session := newOrphans(t, agents)
+				l, session := newOrphans(t, agents, false)
 				p := l.start(strings.Fields(l.detached(session))...)
 				l.awaitAll(agents)
 				way.end(p)
@@ -67,7 +73,7 @@ func TestPromise4_NoEndOfARunLeavesAProcess(t *testing.T) {
 			})
 		}
 		t.Run(fmt.Sprint("terminal close/", round), func(t *testing.T) {
-			l, session := newOrphans(t, agents)
+			l, session := newOrphans(t, agents, false)
 			p := openWindow(l.lab, 100, 40, "swarm "+l.detached(session))
 			l.awaitAll(agents)
 			p.tmux("new-session", "-d", "-c", "/", "cat") // the server goes with its last session, and is to be ended later
@@ -77,15 +83,92 @@ func TestPromise4_NoEndOfARunLeavesAProcess(t *testing.T) {
 	}
 }
 
+// TestProblem13_NoTeammatesProcessIsOrphaned is the same for teammates that have
+// processes of their own: those too are gone, and what their shells left. Where
+// the session's owner alone is killed they go on, the next owner takes them over,
+// and they end with it.
+func TestProblem13_NoTeammatesProcessIsOrphaned(t *testing.T) {
+	agents, rounds := 3, 1
+	if os.Getenv("SWARM_SOAK") != "" {
+		agents, rounds = 50, 3
+	}
+	for round := range rounds {
+		for _, way := range []struct {
+			name string
+			end  func(l *orphans, session string, p *process)
+		}{
+			{"SIGINT", func(_ *orphans, _ string, p *process) { p.signal(os.Interrupt); p.wait() }},
+			{"SIGHUP", func(_ *orphans, _ string, p *process) { p.signal(syscall.SIGHUP); p.wait() }},
+			{"owner killed", func(l *orphans, session string, p *process) {
+				p.signal(syscall.SIGKILL)
+				p.wait()
+				if n := len(l.teammates(session)); n != agents {
+					t.Errorf("%d of %d teammates outlived the owner", n, agents)
+				}
+				next := l.start("resume", session)
+				l.awaitServed(session)
+				next.signal(os.Interrupt)
+				next.wait()
+			}},
+			{"all killed", func(l *orphans, session string, p *process) {
+				p.signal(syscall.SIGKILL)
+				for _, pid := range l.teammates(session) {
+					if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+						t.Error(err)
+					}
+				}
+				p.wait()
+				if e := l.run("resume", session); e.code != 0 {
+					t.Errorf("resume: %+v", e)
+				}
+			}},
+		} {
+			t.Run(fmt.Sprint(way.name, "/", round), func(t *testing.T) {
+				l, session := newOrphans(t, agents, true)
+				p := l.start(append(strings.Fields(l.detached(session)), "--teammate-mode", "process")...)
+				l.awaitAll(agents)
+				way.end(l, session, p)
+				l.noneAfter5s(session)
+			})
+		}
+	}
+}
+
+// teammates returns the processes of a session's agents.
+func (l *orphans) teammates(session string) (pids []int) {
+	l.Helper()
+	for _, p := range l.inside(session) {
+		if number, cmd, _ := strings.Cut(p, " "); strings.Contains(cmd, " teammate --agent-id ") {
+			pid, err := strconv.Atoi(number)
+			if err != nil {
+				l.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// awaitServed returns when the session's owner answers other processes.
+func (l *orphans) awaitServed(session string) {
+	l.Helper()
+	limit := time.Now().Add(20 * time.Second)
+	for !strings.Contains(l.run("ps", "--format", "json").out, `"running":true`) {
+		if time.Now().After(limit) {
+			l.Fatal("the session has no owner again")
+		}
+	}
+}
+
 // orphans is a lab for runs of detaching.
 type orphans struct {
 	*lab
 	up *bufio.Scanner // a line for each agent whose processes are all there
 }
 
-func newOrphans(t *testing.T, agents int) (*orphans, string) {
+func newOrphans(t *testing.T, agents int, named bool) (*orphans, string) {
 	t.Helper()
-	l := newLab(t, map[string]string{"s.yaml": detaching(agents)})
+	l := newLab(t, map[string]string{"s.yaml": detaching(agents, named)})
 	l.env = append(l.env, "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS=50")
 	f, err := os.OpenFile(l.fifo("up"), os.O_RDWR, 0)
 	if err != nil {
