@@ -12,12 +12,15 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
+	"github.com/actorswarm/swarm/team/board/kvboard"
 	"github.com/actorswarm/swarm/tool"
+	"github.com/nats-io/nats.go"
 )
 
 // race is 50 agents that take tasks of one list through their tools until all
@@ -97,6 +100,30 @@ func (r *race) update(id board.ID, status string) *model.Answer {
 // tasks, of which 100 wait for others; 10 are killed with a task in hand, 5 can
 // only read.
 func TestProblem30_EachTaskIsDoneOnceThoughAgentsDie(t *testing.T) {
+	t.Run("in memory", func(t *testing.T) {
+		store := &board.Memory{}
+		raceForTasks(t, func(context.Context, string) (board.Store, error) { return store, nil })
+	})
+	t.Run("on JetStream", func(t *testing.T) {
+		conn := served(t)
+		raceForTasks(t, func(ctx context.Context, list string) (board.Store, error) {
+			return kvboard.Open(ctx, conn, list, kvboard.Options{})
+		})
+	})
+}
+
+// served is a connection to an embedded server.
+func served(t *testing.T) *nats.Conn {
+	t.Helper()
+	server, err := natsd.Start(t.Context(), natsd.Options{StoreDir: t.TempDir()})
+	must(t, err)
+	t.Cleanup(func() { must(t, server.Stop()) })
+	conn, err := server.Conn("node")
+	must(t, err)
+	return conn
+}
+
+func raceForTasks(t *testing.T, open func(context.Context, string) (board.Store, error)) {
 	const agents, tasks, killed, readers = 50, 500, 10, 5
 	r := &race{t: t, holds: map[string]board.ID{}, done: map[board.ID]int{}, dies: map[string]bool{}}
 	var bellMu sync.Mutex
@@ -120,7 +147,6 @@ func TestProblem30_EachTaskIsDoneOnceThoughAgentsDie(t *testing.T) {
 	work[actors.LeadName] = done("ok")
 	var boards *team.Boards
 	var once sync.Once
-	store := &board.Memory{}
 	o := options()
 	o.MoreTools = func(c *actors.Coordinator, a actors.Agent) []tool.Tool {
 		return team.NewRoster(c).TaskTools(a, boards, func(string) string { return "list" })
@@ -129,8 +155,10 @@ func TestProblem30_EachTaskIsDoneOnceThoughAgentsDie(t *testing.T) {
 	n := actorstest.New(t, t.TempDir(), actorstest.By(work), o)
 	r.n = n
 	wrong := make(chan string, tasks)
-	boards = team.NewBoards(n.Coordinator, func(context.Context, string) (board.Store, error) { return store, nil }, board.Options{
-		Lease: 400 * time.Millisecond,
+	leases := map[board.ID]time.Time{} // when each claim runs out
+	freed, offered := map[board.ID]int{}, 0
+	boards = team.NewBoards(n.Coordinator, open, board.Options{
+		Lease: 2 * time.Second,
 		Changed: func(c board.Change) {
 			bellMu.Lock()
 			close(bell)
@@ -140,6 +168,16 @@ func TestProblem30_EachTaskIsDoneOnceThoughAgentsDie(t *testing.T) {
 			defer r.mu.Unlock()
 			if c.What == board.Moved && c.Task.Status == board.Completed && c.From != board.Completed {
 				r.done[c.Task.ID]++
+			}
+			switch claim := c.Task.Claim; {
+			case c.What == board.Freed:
+				freed[c.Task.ID]++
+			case claim != nil:
+				leases[c.Task.ID] = claim.Until
+			case c.What == board.Offered:
+				if offered++; time.Now().After(leases[c.Task.ID]) {
+					wrong <- fmt.Sprintf("task %s was offered again %v after its lease", c.Task.ID, time.Since(leases[c.Task.ID]))
+				}
 			}
 			if c.Task.Claim != nil && c.Task.Writes && isReader(c.Task.Claim.Agent, readers) {
 				wrong <- fmt.Sprintf("%s has task %s, which writes", c.Task.Claim.Agent, c.Task.ID)
@@ -177,10 +215,15 @@ func TestProblem30_EachTaskIsDoneOnceThoughAgentsDie(t *testing.T) {
 	if gone != killed {
 		t.Errorf("%d agents were killed with a task in hand, want %d", gone, killed)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, task := range list.List() {
-		if task.Status != board.Completed || r.done[task.ID] != 1 {
-			t.Errorf("task %s is %s and was done %d times", task.ID, task.Status, r.done[task.ID])
+		if task.Status != board.Completed || r.done[task.ID] != 1 || freed[task.ID] > 1 {
+			t.Errorf("task %s is %s, was done %d times and freed %d times", task.ID, task.Status, r.done[task.ID], freed[task.ID])
 		}
+	}
+	if offered != killed || len(freed) != tasks/5 {
+		t.Errorf("%d tasks of the dead were offered again and %d that waited were said to be free", offered, len(freed))
 	}
 	close(wrong)
 	for text := range wrong {

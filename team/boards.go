@@ -37,7 +37,8 @@ func NewBoards(c *actors.Coordinator, open func(ctx context.Context, list string
 	return &Boards{open: open, agents: c, options: o, lists: map[string]*board.Board{}, heard: map[mailbox.AgentID]time.Time{}}
 }
 
-// Get returns the list of a name; an empty one is made.
+// Get returns the list of a name; an empty one is made. What agents hold on it
+// that ended before it was opened is free when Get returns.
 func (b *Boards) Get(ctx context.Context, list string) (*board.Board, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,6 +55,10 @@ func (b *Boards) Get(ctx context.Context, list string) (*board.Board, error) {
 	found, err := board.Open(ctx, store, b.options)
 	if err != nil {
 		return nil, fmt.Errorf("the task list %s cannot be read: %w", list, err)
+	}
+	if err := b.reclaim(ctx, found); err != nil {
+		found.Close()
+		return nil, fmt.Errorf("the task list %s cannot be tended: %w", list, err)
 	}
 	b.lists[list] = found
 	return found, nil
@@ -110,6 +115,11 @@ func (b *Boards) all() []*board.Board {
 // tend takes what ended agents held back at once, and lets the leases of those
 // that nobody knows run out.
 func (b *Boards) tend(ctx context.Context, list *board.Board) error {
+	return errors.Join(b.reclaim(ctx, list), list.Tend(ctx, b.lives))
+}
+
+// reclaim offers again what agents hold that have ended.
+func (b *Boards) reclaim(ctx context.Context, list *board.Board) error {
 	var errs []error
 	for _, t := range list.List() {
 		if t.Claim == nil {
@@ -119,7 +129,7 @@ func (b *Boards) tend(ctx context.Context, list *board.Board) error {
 			errs = append(errs, list.Release(ctx, t.Claim.Agent))
 		}
 	}
-	return errors.Join(append(errs, list.Tend(ctx, b.lives))...)
+	return errors.Join(errs...)
 }
 
 // Release offers again what an agent holds on the lists that are open.
