@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -19,11 +18,15 @@ import (
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/natsbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/protocol"
 	"github.com/actorswarm/swarm/tool"
+	"go.uber.org/goleak"
 )
 
 // slow is a tool that takes its time and obeys, or, if it is stubborn, does not.
@@ -150,10 +153,7 @@ func object(id, to string, message map[string]any) model.Block {
 // in time, and what they had with them.
 func TestProblem10_ShutdownHandshakeCompletes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cycles := 8
-		if os.Getenv("SWARM_SOAK") != "" {
-			cycles = 1000
-		}
+		cycles := soak(8, 1000)
 		running, begun := &atomic.Int32{}, make(chan struct{}, 100)
 		hangs := make(chan struct{})
 		defer close(hangs)
@@ -408,12 +408,26 @@ func TestProblem32_StopStops(t *testing.T) {
 }
 
 // TestProblem47_EveryAskIsAnswered: whoever waits for another is answered,
-// whenever that is stopped.
+// whenever that is stopped, on the wire in memory as on JetStream.
 func TestProblem47_EveryAskIsAnswered(t *testing.T) {
-	asks, stops := 400, 40
-	if os.Getenv("SWARM_SOAK") != "" {
-		asks, stops = 10_000, 200
-	}
+	t.Run("in memory", func(t *testing.T) {
+		askTheStopped(t, func() (mailbox.Transport, func()) { return mailbox.NewMemory(), func() {} })
+	})
+	t.Run("on JetStream", func(t *testing.T) {
+		askTheStopped(t, func() (mailbox.Transport, func()) {
+			server, err := natsd.Start(t.Context(), natsd.Options{StoreDir: t.TempDir()})
+			must(t, err)
+			conn, err := server.Conn("node")
+			must(t, err)
+			return natsbox.New(conn, natsbox.Options{Space: "session", Sole: true}), func() { must(t, server.Stop()) }
+		})
+	})
+}
+
+func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
+	others := goleak.IgnoreCurrent()
+	wire, stop := open()
+	asks, stops := soak(400, 10_000), soak(40, 200)
 	block := actorstest.By(answers{"general-purpose": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
 		if strings.Contains(lastOf(r), "quick") {
 			return actorstest.Say("quick")
@@ -421,7 +435,7 @@ func TestProblem47_EveryAskIsAnswered(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	}})
-	n := newCrew(t, t.TempDir(), block, actorstest.Options{Policy: actors.Policy{MaxAgents: -1, MaxSpawnRate: -1, MaxConcurrent: 1000}})
+	n := newCrew(t, t.TempDir(), block, actorstest.Options{Wire: wire, Policy: actors.Policy{MaxAgents: -1, MaxSpawnRate: -1, MaxConcurrent: 1000}})
 	n.Begin(t)
 	var resolved atomic.Int32
 	var group sync.WaitGroup
@@ -464,4 +478,8 @@ func TestProblem47_EveryAskIsAnswered(t *testing.T) {
 			t.Errorf("%s is left: %+v", l.Spec.Name, l)
 		}
 	}
+	n.End(t)
+	stop()
+	goleak.VerifyNone(t, others)
+	t.Logf("%d asks were answered during %d stops", resolved.Load(), stops)
 }
