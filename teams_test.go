@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
@@ -16,10 +17,12 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"
+	"github.com/nats-io/nats.go"
 )
 
 // TestProblem33_TeamsOfOneNameDoNotHearEachOther has 20 sessions in one
-// directory, each with a team of the same name and 10 members of the same names.
+// directory, each with a team of the same name and 10 members of the same names,
+// and a program outside that tries its key where it does not belong.
 func TestProblem33_TeamsOfOneNameDoNotHearEachOther(t *testing.T) {
 	const sessions, members = 20, 10
 	dir, state := t.TempDir(), t.TempDir()
@@ -41,7 +44,7 @@ func TestProblem33_TeamsOfOneNameDoNotHearEachOther(t *testing.T) {
 		})
 		s, err := swarm.Open(t.Context(), swarm.Options{
 			Dir: dir, StateDir: state, Home: state, Mode: "bypassPermissions", NewSession: fmt.Sprint("s", i),
-			Getenv: func(string) string { return "" },
+			Getenv: func(string) string { return "" }, Listen: "127.0.0.1:0",
 			Models: func(name string) (model.Model, string, error) { return m, name, nil },
 		})
 		if err != nil {
@@ -69,6 +72,17 @@ func TestProblem33_TeamsOfOneNameDoNotHearEachOther(t *testing.T) {
 		})
 	}
 	work.Wait()
+	peers := make([]*peer, sessions)
+	for i, s := range all {
+		awaitBus(t, s)
+		peers[i] = joined(t, s, "eve")
+	}
+	for i, p := range peers {
+		p.intrude(peers[(i+1)%sessions])
+	}
+	for _, s := range all {
+		ok(t, s.Quiet(t.Context()))
+	}
 	for i, s := range all {
 		team, err := s.Team(t.Context(), "crew")
 		if err != nil {
@@ -87,6 +101,34 @@ func TestProblem33_TeamsOfOneNameDoNotHearEachOther(t *testing.T) {
 			if n := strings.Count(heard, "from session "); n != strings.Count(heard, fmt.Sprintf("from session %d.", i)) || n < 4+2+9 {
 				t.Errorf("%s of session %d heard another session: %s", actors.DisplayName(a.Life.Spec), i, heard)
 			}
+		}
+		if strings.Contains(wordsOf(t, s, string(actors.LeadID)), "session x.") {
+			t.Errorf("the lead of session %d heard a program of another", i)
+		}
+	}
+}
+
+// intrude tries a key at the server of another session of the same names, and the
+// other's subjects at its own.
+func (p *peer) intrude(other *peer) {
+	p.t.Helper()
+	option, err := nats.NkeyOptionFromSeed(p.key)
+	ok(p.t, err)
+	if conn, err := nats.Connect(other.c.URL, option, nats.CustomInboxPrefix(other.c.Inbox())); err == nil {
+		conn.Close()
+		p.t.Errorf("the key of %s opens %s", p.c.Subject(""), other.c.Subject(""))
+	} else if !errors.Is(err, nats.ErrAuthorization) {
+		p.t.Errorf("another session's key: %v", err)
+	}
+	for _, subject := range []string{other.c.Subject("send"), other.c.Subject("read"), strings.Replace(other.c.Mail(), "eve", "lead", 1)} {
+		ok(p.t, p.conn.Publish(subject, []byte(`{"to":"lead","text":"from session x."}`)))
+		select {
+		case err := <-p.errs:
+			if !errors.Is(err, nats.ErrPermissionViolation) {
+				p.t.Errorf("%s: %v", subject, err)
+			}
+		case <-time.After(20 * time.Second):
+			p.t.Errorf("%s: no error", subject)
 		}
 	}
 }
