@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
@@ -52,9 +54,12 @@ type Node struct {
 	leave chan string   // why the node is to end
 	work  sync.WaitGroup
 
+	bounded atomic.Bool // requests are reserved with the owner
+
 	mu     sync.Mutex
-	known  int  // agents of the session at the last report; guarded by mu
-	closed bool // guarded by mu
+	landed []string // requests that are charged and not yet reported; guarded by mu
+	known  int      // agents of the session at the last report; guarded by mu
+	closed bool     // guarded by mu
 }
 
 // LeaveError reports why the owner of a session does not want a node.
@@ -120,6 +125,8 @@ func (n *Node) host(ctx context.Context, dir string, w nodeWelcome) error {
 		return err
 	}
 	o.inherit(&info)
+	o.Budget = budget.Limits{} // the owner keeps it, for all processes
+	n.bounded.Store(w.Bounded)
 	info.Path = dir
 	s := &Session{opts: o, info: info}
 	if err := s.read(); err != nil {

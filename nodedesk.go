@@ -85,6 +85,11 @@ func (n *nodes) do(id mailbox.AgentID, verb string, c nodeCall) (nodeReply, erro
 		return nodeReply{}, &actors.UnknownAgentError{Name: string(id)}
 	}
 	switch verb {
+	case "reserve":
+		if c.Ask == nil {
+			return nodeReply{}, errNoAnswer
+		}
+		return n.reserve(id, c)
 	case "answer-shutdown":
 		if c.Shutdown == nil {
 			return nodeReply{}, errNoAnswer
@@ -139,6 +144,7 @@ func (n *nodes) report(id mailbox.AgentID, r nodeReport) nodeWelcome {
 			n.s.opts.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
 		}
 	}
+	n.land(seat, r.Landed) // it is charged now
 	seat.once.Do(func() { close(seat.alive) })
 	n.s.agents.Stir()
 	return n.welcome(seat, r)
@@ -160,6 +166,7 @@ func (n *nodes) seatOf(id mailbox.AgentID, r nodeReport) *seat {
 
 func (n *nodes) welcome(s *seat, r nodeReport) nodeWelcome {
 	w := nodeWelcome{Spec: &s.spec, Attended: n.s.opts.Policy.Attended, AskTimeout: n.s.opts.Policy.AskTimeout}
+	w.Bounded = n.s.agents.Bounded(s.spec.ID)
 	if r.Life == nil {
 		w.Env = n.environment()
 	}

@@ -158,6 +158,7 @@ func (n *nodes) end(ctx context.Context, s *seat) error {
 	n.mu.Lock()
 	s.leaving = true
 	p := s.process
+	s.landLocked()
 	if n.seats[s.spec.ID] == s {
 		delete(n.seats, s.spec.ID)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
@@ -22,7 +23,8 @@ type nodeReport struct {
 	Running   bool             `json:"running,omitempty"`
 	Unread    int              `json:"unread,omitempty"`
 	Questions []Question       `json:"questions,omitempty"`
-	Known     int              `json:"known"` // agents that the node has heard of
+	Known     int              `json:"known"`            // agents that the node has heard of
+	Landed    []string         `json:"landed,omitempty"` // requests that Life has the use of
 }
 
 // nodeWelcome is the answer to a report.
@@ -34,7 +36,8 @@ type nodeWelcome struct {
 	AskTimeout time.Duration     `json:"ask_timeout,omitempty"`
 	Granted    []string          `json:"granted,omitempty"`
 	Members    []transcript.Spec `json:"members,omitempty"`
-	Count      int               `json:"count"` // of agents of the session
+	Count      int               `json:"count"`             // of agents of the session
+	Bounded    bool              `json:"bounded,omitempty"` // requests are reserved with the owner
 }
 
 // nodeCall is a request between a node and the owner of its session.
@@ -50,6 +53,7 @@ type nodeCall struct {
 	Dismiss  *actors.Dismissal             `json:"dismiss,omitempty"`
 	Ending   *protocol.Shutdown            `json:"ending,omitempty"` // that the agent is ended by
 	Key      string                        `json:"key,omitempty"`
+	Ask      *budget.Ask                   `json:"ask,omitempty"`
 }
 
 type nodeReply struct {
@@ -62,6 +66,11 @@ type nodeReply struct {
 
 	Ending *protocol.Shutdown `json:"ending,omitempty"`
 	Sight  *nodeSight         `json:"sight,omitempty"`
+
+	Output   int64                 `json:"output,omitempty"` // tokens that an answer may have
+	Wait     bool                  `json:"wait,omitempty"`   // ask again
+	Over     *budget.OverError     `json:"over,omitempty"`
+	Unpriced *budget.UnpricedError `json:"unpriced,omitempty"`
 }
 
 // refusals are the errors that keep their identity between two processes. Their
@@ -76,6 +85,8 @@ func (r *nodeReply) refuse(err error) {
 	if err == nil {
 		return
 	}
+	errors.As(err, &r.Over)
+	errors.As(err, &r.Unpriced)
 	r.Error = err.Error()
 	r.Code = 1 + slices.IndexFunc(refusals(), func(known error) bool { return errors.Is(err, known) })
 }
@@ -83,6 +94,10 @@ func (r *nodeReply) refuse(err error) {
 func (r *nodeReply) err() error {
 	known := refusals()
 	switch {
+	case r.Over != nil:
+		return r.Over
+	case r.Unpriced != nil:
+		return r.Unpriced
 	case r.Error == "":
 		return nil
 	case r.Code < 1 || r.Code > len(known):

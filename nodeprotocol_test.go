@@ -144,7 +144,9 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
 `, nil)
 	when(t, s, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
 	lead, _ := s.store.Get("lead")
-	when(t, s, "the lead heard", func() bool { return strings.Contains(lead.Life().Result, "ok") || strings.Contains(lead.Life().Result, "said") })
+	when(t, s, "the lead heard", func() bool {
+		return strings.Contains(lead.Life().Result, "ok") || strings.Contains(lead.Life().Result, "said")
+	})
 	if _, err := os.Stat(filepath.Join(s.info.Dir, "after")); err != nil {
 		t.Error(err)
 	}
@@ -228,4 +230,3 @@ func mailTo(t *testing.T, s *Session, name string) []Trace {
 	}
 	return all
 }
-

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/actorswarm/swarm/event"
 )
@@ -44,16 +45,21 @@ func (n *Node) meet(w nodeWelcome) error {
 // report says that the node lives and how its agent is.
 func (n *Node) report(ctx context.Context) (nodeWelcome, error) {
 	var w nodeWelcome
-	err := n.ask(ctx, "report", n.sight(), &w)
+	sight := n.sight()
+	err := n.ask(ctx, "report", sight, &w)
 	if err == nil && w.Leave != "" {
 		err = &LeaveError{Why: w.Leave}
+	}
+	if err == nil {
+		n.told(sight.Landed)
+		n.bounded.Store(w.Bounded)
 	}
 	return w, err
 }
 
 func (n *Node) sight() nodeReport {
 	n.mu.Lock()
-	r := nodeReport{Launch: n.o.Launch, PID: os.Getpid(), Known: n.known}
+	r := nodeReport{Launch: n.o.Launch, PID: os.Getpid(), Known: n.known, Landed: slices.Clone(n.landed)}
 	n.mu.Unlock()
 	if n.session == nil {
 		return r
@@ -61,6 +67,7 @@ func (n *Node) sight() nodeReport {
 	for _, s := range n.session.agents.Status() {
 		if s.Life.Spec.ID == n.id {
 			life := s.Life
+			life.Below = n.session.agents.Below(life)
 			r.Life, r.State, r.Running, r.Unread = &life, s.State, s.Running, s.Unread
 		}
 	}
@@ -85,10 +92,7 @@ func (n *Node) tell() {
 			n.session.opts.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
 		}
 		if _, small := e.Fact.(event.Delta); !small {
-			select {
-			case n.dirty <- struct{}{}:
-			default:
-			}
+			n.stir()
 		}
 	}
 }

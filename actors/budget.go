@@ -43,12 +43,32 @@ func newAccounts(l budget.Limits, prices *price.Table, all []*transcript.Transcr
 	for _, t := range all {
 		l := t.Life()
 		a.open(l.Spec, now.Add(-worked[l.Spec.ID]))
-		a.of(l.Spec.ID).Charge(budget.Amount{
-			Money: l.Cost(prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions),
-		})
+		a.of(l.Spec.ID).Charge(a.usedBy(l))
 	}
 	return a
 }
+
+// usedBy is what an agent has used, with those that live in its process if that
+// is another.
+func (a *accounts) usedBy(l transcript.Life) budget.Amount {
+	own := budget.Amount{Money: l.Cost(a.prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions)}
+	return own.Plus(l.Below)
+}
+
+// Below is what this process has charged beside the requests of one agent.
+func (c *Coordinator) Below(l transcript.Life) budget.Amount {
+	l.Below = budget.Amount{}
+	return c.accounts.top.Used().Minus(c.accounts.usedBy(l))
+}
+
+// Reserve reserves a request of an agent that lives elsewhere in the accounts that
+// it counts in here.
+func (c *Coordinator) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Ask) (*budget.Reservation, error) {
+	return c.accounts.of(id).Reserve(ctx, k)
+}
+
+// Bounded reports whether an agent counts in a budget with a limit.
+func (c *Coordinator) Bounded(id mailbox.AgentID) bool { return c.accounts.of(id).Bounded() }
 
 // workedBelow returns for each agent how long it or one below it has worked, the
 // longest; under "" that of all. Agents stand behind their parents.
@@ -124,8 +144,17 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 	if err != nil {
 		return nil, overBudget(err)
 	}
-	req.MaxTokens = int(r.Output)
+	landed := func() {}
+	ask.Output = r.Output
+	if o := h.c.opts.Owner; o != nil {
+		if ask.Output, landed, err = o.Reserve(ctx, ask); err != nil {
+			r.Settle(budget.Amount{})
+			return nil, overBudget(err)
+		}
+	}
+	req.MaxTokens = int(ask.Output)
 	return func(a *model.Answer) {
+		defer landed()
 		if a == nil {
 			r.Settle(budget.Amount{}) // nobody says what it has cost
 			return

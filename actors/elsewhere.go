@@ -68,6 +68,11 @@ type Owner interface {
 	RequestShutdown(id mailbox.AgentID, d Dismissal) (protocol.Shutdown, error)
 	// AnswerShutdown is Coordinator.AnswerShutdown there, of the node's agent.
 	AnswerShutdown(r message.ShutdownResponse, key string) error
+	// Reserve asks for the budgets that the node's agent counts in there, if any has
+	// a limit. It returns how many tokens the answer may have, and what is to be
+	// called when the request has been charged here. The errors are those of
+	// budget.Account.Reserve.
+	Reserve(ctx context.Context, k budget.Ask) (output int64, landed func(), err error)
 }
 
 // LaunchError reports an agent whose process gave no sign of life. Nothing of it
@@ -173,7 +178,7 @@ func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
 func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
 	l, why := t.Life(), fmt.Errorf("%w: %w", agent.ErrGivenUp, why)
 	l.TurnOpen, l.Outcome, l.Reason = false, transcript.Failed, why.Error()
-	if err := t.Observe(l); err != nil {
+	if _, _, err := t.Observe(l); err != nil {
 		why = errors.Join(why, err)
 	}
 	c.publish(t, event.StateChanged{To: stateParked, Reason: why.Error()})
@@ -260,16 +265,11 @@ func (c *Coordinator) Heard(id mailbox.AgentID, now State) {
 // Observe makes a shadow follow what its process reports, and charges what the
 // agent has used since.
 func (c *Coordinator) Observe(t *transcript.Transcript, l transcript.Life) error {
-	before := t.Life()
-	if err := t.Observe(l); err != nil {
+	was, is, err := t.Observe(l)
+	if err != nil {
 		return err
 	}
-	now := t.Life()
-	c.accounts.of(t.ID()).Charge(budget.Amount{
-		Money:    now.Cost(c.opts.Prices).USD - before.Cost(c.opts.Prices).USD,
-		Tokens:   now.Usage.Total() - before.Usage.Total(),
-		Requests: int64(now.Steps + now.Compactions - before.Steps - before.Compactions),
-	})
+	c.accounts.of(t.ID()).Charge(c.accounts.usedBy(is).Minus(c.accounts.usedBy(was)))
 	c.moves.Add(1)
 	c.Stir()
 	return nil

@@ -45,12 +45,22 @@ func (a *Account) Used() Amount {
 	return a.used
 }
 
+// Bounded reports whether the account or one above it has a limit.
+func (a *Account) Bounded() bool {
+	for ; a != nil; a = a.above {
+		if a.limits != (Limits{}) {
+			return true
+		}
+	}
+	return false
+}
+
 // Charge adds what was used without a reservation.
 func (a *Account) Charge(n Amount) {
 	a.book.mu.Lock()
 	defer a.book.mu.Unlock()
 	for ; a != nil; a = a.above {
-		a.used = a.used.plus(n)
+		a.used = a.used.Plus(n)
 	}
 }
 
@@ -64,7 +74,7 @@ type Ask struct {
 	Output    int64     // the most tokens of the answer
 	Floor     int64     // fewer are of no use: the request is refused
 	Enough    int64     // others in flight are not waited for to give it more
-	Waits     func()    // told once if the request has to wait; may be nil
+	Waits     func()    `json:"-"` // told once if the request has to wait; may be nil
 }
 
 // amount is all that the request uses with an answer of so many tokens.
@@ -118,7 +128,7 @@ func (a *Account) try(k Ask) (r *Reservation, changed <-chan struct{}, err error
 			return nil, nil, up.over(kind, k.amount(floor))
 		}
 		alone = min(alone, room)
-		room, _ = up.room(k, up.used.plus(up.inFlight))
+		room, _ = up.room(k, up.used.Plus(up.inFlight))
 		free = min(free, room)
 	}
 	if free < min(alone, max(k.Enough, floor)) {
@@ -126,7 +136,7 @@ func (a *Account) try(k Ask) (r *Reservation, changed <-chan struct{}, err error
 	}
 	r = &Reservation{Output: free, account: a, held: k.amount(free)}
 	for up := a; up != nil; up = up.above {
-		up.inFlight = up.inFlight.plus(r.held)
+		up.inFlight = up.inFlight.Plus(r.held)
 	}
 	return r, nil, nil
 }
@@ -188,7 +198,7 @@ func (r *Reservation) Settle(used Amount) {
 	}
 	r.settled = true
 	for up := r.account; up != nil; up = up.above {
-		up.inFlight, up.used = up.inFlight.minus(r.held), up.used.plus(used)
+		up.inFlight, up.used = up.inFlight.Minus(r.held), up.used.Plus(used)
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})

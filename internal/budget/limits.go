@@ -49,11 +49,13 @@ type Amount struct {
 	Requests int64
 }
 
-func (a Amount) plus(b Amount) Amount {
+// Plus returns the sum.
+func (a Amount) Plus(b Amount) Amount {
 	return Amount{a.Money + b.Money, a.Tokens + b.Tokens, a.Requests + b.Requests}
 }
 
-func (a Amount) minus(b Amount) Amount {
+// Minus returns what is more in a than in b.
+func (a Amount) Minus(b Amount) Amount {
 	return Amount{a.Money - b.Money, a.Tokens - b.Tokens, a.Requests - b.Requests}
 }
 

@@ -36,22 +36,24 @@ func (t *Transcript) Launch() (uint32, error) {
 	return m.Launch, wait(ticket, err)
 }
 
-// Observe makes the shadow follow what the agent's process reports. Nothing is
+// Observe makes the shadow follow what the agent's process reports, and returns its
+// life before and after. Nothing is
 // recorded when nothing differs, nor what a superseded launch says. It does not wait for the disk: the process
 // reports again.
-func (t *Transcript) Observe(l Life) error {
+func (t *Transcript) Observe(l Life) (was, is Life, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if l.Launch != 0 && l.Launch < t.life.Launch {
-		return nil
+	was = t.life
+	if l.Launch != 0 && l.Launch < was.Launch {
+		return was, was, nil
 	}
-	next := t.life
+	next := was
 	next.follow(l)
-	if reflect.DeepEqual(next, t.life) {
-		return nil
+	if reflect.DeepEqual(next, was) {
+		return was, was, nil
 	}
-	_, err := t.add(kindObserved, &observedMeta{Time: time.Now(), Life: l}, nil)
-	return err
+	_, err = t.add(kindObserved, &observedMeta{Time: time.Now(), Life: l}, nil)
+	return was, t.life, err
 }
 
 // follow takes everything from another look at the agent but what it is, for

@@ -29,7 +29,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	told := Life{Spec: Spec{ID: "ben", Mode: "bypassPermissions"}, Incarnation: 3, Turns: 2, Result: "done", Outcome: Completed, Active: time.Now()}
-	if err := sh.Observe(told); err != nil {
+	if _, _, err := sh.Observe(told); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := sh.Launch(); n != 2 || err != nil {
@@ -37,7 +37,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	}
 	late := told
 	late.Result, late.Launch = "late", 1
-	if err := sh.Observe(late); err != nil || sh.Life().Result != "done" {
+	if _, _, err := sh.Observe(late); err != nil || sh.Life().Result != "done" {
 		t.Errorf("what a superseded launch says was taken: %v", err)
 	}
 	if err := errors.Join(s.Sync(), s.Close()); err != nil {
@@ -55,7 +55,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	if err := sh.Close("stopped by the user", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := sh.Observe(told); err != nil || !sh.Life().Closed {
+	if _, _, err := sh.Observe(told); err != nil || !sh.Life().Closed {
 		t.Errorf("a late report undid an end: %v", err)
 	}
 }

@@ -138,6 +138,7 @@ type Life struct {
 	Active      time.Time     `json:"active"`           // of the newest record
 	Woken       Waking        `json:"woken,omitzero"`   // how it was last woken after its end
 	Launch      uint32        `json:"launch,omitempty"` // of a shadow: starts of the agent's process so far
+	Below       budget.Amount `json:"below,omitzero"`   // of a shadow: what others in the agent's process have used
 
 	Shutdown protocol.Shutdown `json:"shutdown,omitzero"`
 	Plan     protocol.Plan     `json:"plan,omitzero"`

@@ -1,0 +1,91 @@
+package swarm
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/transcript"
+)
+
+// TestProcessesShareTheBudgetOfTheirSession: teammates in processes of their own and
+// those below them use one budget, which none of them is let over.
+func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
+	const limit = 30
+	s := apart(t, "", `  - when: {agent: lead, step: 0}
+    say:
+      calls:
+        - {tool: Agent, input: {name: ann, description: d, prompt: begin}}
+        - {tool: Agent, input: {name: ben, description: d, prompt: begin}}
+  - when: {agent: lead}
+    say: {text: ok}
+  - when: {agent: ben, step: 0}
+    say: {calls: [{tool: Agent, input: {description: dig, prompt: dig, run_in_background: true}}]}
+  - say: {calls: [{tool: Glob, input: {pattern: '*.yaml'}}]}
+`, func(o *Options) { o.Budget = budget.Limits{Requests: limit} })
+	if _, err := s.Run(t.Context(), "go"); err != nil && !strings.Contains(err.Error(), "budget") {
+		t.Fatal(err)
+	}
+	steps := func() (sum int, over int) {
+		for _, a := range s.Agents() {
+			sum += a.Life.Steps
+			if a.Life.Outcome == transcript.OverBudget {
+				over++
+			}
+		}
+		return sum, over
+	}
+	when(t, s, "all three are over the budget", func() bool { _, over := steps(); return over >= 3 })
+	if sum, _ := steps(); sum != limit {
+		t.Errorf("%d requests were made, of %d", sum, limit)
+	}
+	// What was used below is known after a restart of the owner too.
+	info := s.Info()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	k, err := openKept(t.Context(), info, transcript.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.close()
+	var used int64
+	for _, x := range k.store.All() {
+		l := x.Life()
+		used += int64(l.Steps) + l.Below.Requests
+	}
+	if used != limit {
+		t.Errorf("the owner knows of %d requests", used)
+	}
+}
+
+// TestAReservationEndsWithItsProcess, and a report that comes again changes nothing.
+func TestAReservationEndsWithItsProcess(t *testing.T) {
+	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = budget.Limits{Tokens: 1_000_000} })
+	seat := s.nodes.known(ben.ID())
+	ask := nodeCall{Launch: seat.launch, Key: "k", Ask: &budget.Ask{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
+	first, err := s.nodes.reserve(ben.ID(), ask)
+	if err != nil || first.Output != 600_000 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if again, err := s.nodes.reserve(ben.ID(), ask); err != nil || again.Output != first.Output {
+		t.Errorf("the same request again: %+v, %v", again, err)
+	}
+	other := ask
+	other.Key = "l"
+	if out, err := s.nodes.reserve(ben.ID(), other); err != nil || !out.Wait {
+		t.Errorf("a second request beside it: %+v, %v", out, err)
+	}
+	if err := seat.process.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	when(t, s, "its successor is there", func() bool { now := s.nodes.known(ben.ID()); return now != nil && now != seat })
+	if _, err := s.nodes.reserve(ben.ID(), other); err == nil {
+		t.Error("the old process was let out")
+	}
+	other.Launch++
+	when(t, s, "what was in flight is free", func() bool {
+		out, err := s.nodes.reserve(ben.ID(), other)
+		return err == nil && out.Output == 600_000
+	})
+}
