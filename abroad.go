@@ -2,15 +2,12 @@ package swarm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -23,27 +20,21 @@ import (
 type abroad struct {
 	s      *Session
 	inbox  inboundDesk
+	asks   consents
+	intake intake
 	work   sync.WaitGroup
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	closed  bool                       // guarded by mu
-	members map[string]*forwarder      // by session; guarded by mu
-	idle    map[chan struct{}]struct{} // who waits for forwarders to rest; guarded by mu
-}
-
-// forwarder passes on the mail of one member.
-type forwarder struct {
-	a       *abroad
-	session string
-	m       *team.Outsider
-	stuck   bool // the other session was asked and has not taken the mail; guarded by a.mu
+	closed  bool                           // guarded by mu
+	members map[mailbox.AgentID]*forwarder // by who stands for the session; guarded by mu
+	idle    map[chan struct{}]struct{}     // who waits for forwarders to rest; guarded by mu
 }
 
 func newAbroad(s *Session) *abroad {
-	a := &abroad{s: s, members: map[string]*forwarder{}, idle: map[chan struct{}]struct{}{}}
-	a.inbox.s = s
+	a := &abroad{s: s, members: map[mailbox.AgentID]*forwarder{}, idle: map[chan struct{}]struct{}{}}
+	a.inbox.s, a.asks.s = s, s
 	a.ctx, a.cancel = context.WithCancel(s.scope)
 	return a
 }
@@ -51,36 +42,45 @@ func newAbroad(s *Session) *abroad {
 // start goes on with what lies in the mailboxes of members for other sessions.
 func (a *abroad) start() error {
 	for _, t := range a.s.store.All() {
-		id, ok := t.ID().Session()
+		_, _, ok := t.ID().Session()
 		if !ok || t.Spec().Role != transcript.Outside || t.Life().Closed {
 			continue
 		}
-		if _, err := a.member(id); err != nil {
+		if _, err := a.member(t.ID()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// member returns the member for another session, whose mail is passed on from
-// then on.
-func (a *abroad) member(session string) (*team.Outsider, error) {
+// member returns the member of an id that stands for another session, whose mail is
+// passed on from then on.
+func (a *abroad) member(id mailbox.AgentID) (*team.Outsider, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, agent.ErrShutdown
 	}
-	if f := a.members[session]; f != nil && !f.m.Transcript().Life().Closed {
+	if f := a.members[id]; f != nil && !f.m.Transcript().Life().Closed {
 		return f.m, nil
 	}
-	m, err := a.s.outsiders.StandIn(session)
+	m, err := a.s.outsiders.StandIn(id)
 	if err != nil {
 		return nil, err
 	}
-	f := &forwarder{a: a, session: session, m: m}
-	a.members[session] = f
+	f := newForwarder(a, m)
+	a.members[id] = f
 	a.work.Go(func() { f.run(a.ctx) })
 	return m, nil
+}
+
+// poke makes every forwarder try again at once.
+func (a *abroad) poke() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, f := range a.members {
+		f.poke()
+	}
 }
 
 // begin runs f in a goroutine, unless the session is being closed.
@@ -104,35 +104,64 @@ func (a *abroad) stop() {
 // longestAbroad bounds the text of a letter to another session, in bytes.
 const longestAbroad = 1 << 20
 
+// mostWaiting bounds the letters to another session that it has not taken yet.
+const mostWaiting = 30
+
+// BacklogError reports a session to which too many letters are on their way.
+type BacklogError struct {
+	To      string
+	Waiting int
+}
+
+func (e *BacklogError) Error() string {
+	return fmt.Sprintf("%d messages wait already until %s takes them; write no more before it does", e.Waiting, e.To)
+}
+
 // Reach is team.Sessions.
 func (a *abroad) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
-	info, err := a.find(to)
+	id, err := a.find(to)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case info.ID == a.s.info.ID:
-		return nil, team.ErrSelf
 	case l.Kind != "" && l.Kind != mailbox.KindText, l.Class == mailbox.ClassControl:
 		return nil, fmt.Errorf("another session takes texts only, and no control messages: %s gets no such message", to)
 	case len(l.Text) > longestAbroad:
 		return nil, &mailbox.TooLargeError{What: "text to another session", Size: len(l.Text), Limit: longestAbroad}
-	case !info.Open():
-		return nil, &NotRunningError{ID: info.ID}
 	}
-	m, err := a.member(info.ID)
+	m, err := a.member(id)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(m.Transcript().Unread()) + a.coming(m.Transcript()); n >= mostWaiting {
+		return nil, &BacklogError{To: to, Waiting: n}
 	}
 	return m.Transcript(), nil
 }
 
-// find returns the session that an address means.
-func (a *abroad) find(to string) (Info, error) {
-	if strings.HasPrefix(to, "bridge:") {
-		return Info{}, &team.AbroadError{To: to}
+// find returns who stands for the session that an address means.
+func (a *abroad) find(to string) (mailbox.AgentID, error) {
+	session, bridged, isID := mailbox.AgentID(to).Session()
+	if path, ok := strings.CutPrefix(to, "bridge:"); ok {
+		session, bridged = path, true
 	}
-	id, isID := mailbox.AgentID(to).Session()
+	if bridged {
+		return mailbox.OfBridge(session), a.bridgeable(to, session)
+	}
+	info, err := a.neighbour(to, session, isID)
+	switch {
+	case err != nil:
+		return "", err
+	case info.ID == a.s.info.ID:
+		return "", team.ErrSelf
+	case !info.Open():
+		return "", &NotRunningError{ID: info.ID}
+	}
+	return mailbox.OfSession(info.ID), nil
+}
+
+// neighbour returns the session of this machine that an address means.
+func (a *abroad) neighbour(to, id string, isID bool) (Info, error) {
 	path, isPath := strings.CutPrefix(to, "uds:")
 	all, err := Sessions(a.s.opts.StateDir, "")
 	if err != nil {
@@ -159,6 +188,11 @@ func (a *abroad) Near(most int) []team.Neighbour {
 		a.s.opts.Logger.Warn("the other sessions could not be listed", "error", err)
 	}
 	var near []team.Neighbour
+	for _, b := range a.s.Info().Bridges {
+		if b.Allowed && len(near) < most && a.s.opts.NATS.URL != "" {
+			near = append(near, team.Neighbour{ID: b.Session, Address: "bridge:" + b.Session})
+		}
+	}
 	for _, info := range all {
 		if info.ID == a.s.info.ID || !info.Open() {
 			continue
@@ -169,114 +203,6 @@ func (a *abroad) Near(most int) []team.Neighbour {
 		near = append(near, team.Neighbour{ID: info.ID, Address: "uds:" + info.Socket(a.s.opts.StateDir), Dir: info.Dir, Prompt: info.Prompt})
 	}
 	return near
-}
-
-// How long a forwarder waits before it asks again, and how long for an answer.
-const (
-	firstRetry = 100 * time.Millisecond
-	lastRetry  = 5 * time.Second
-	postWithin = 10 * time.Second
-)
-
-func (f *forwarder) run(ctx context.Context) {
-	wait := firstRetry
-	for ctx.Err() == nil {
-		mail, err := f.m.Inbox(ctx, 1)
-		if err != nil {
-			f.rest() // the member was expelled
-			return
-		}
-		if len(mail) == 0 {
-			continue
-		}
-		if f.pass(ctx, mail[0]) {
-			wait = firstRetry
-			f.moved()
-			continue
-		}
-		f.rest()
-		select {
-		case <-time.After(wait):
-			wait = min(2*wait, lastRetry)
-		case <-ctx.Done():
-		}
-	}
-}
-
-// pass posts one letter and reports whether it is settled.
-func (f *forwarder) pass(ctx context.Context, e mailbox.Envelope) bool {
-	got, err := f.post(ctx, e)
-	if err != nil {
-		f.a.s.opts.Logger.Debug("a letter waits for another session", "session", f.session, "message", e.ID, "error", err)
-		return false
-	}
-	switch got.State {
-	case letterRefused:
-		err = f.a.s.tellRefused(f.m, e, got.Reason)
-	case letterTaken:
-	default:
-		return false
-	}
-	if err == nil {
-		err = f.m.Read(e.ID)
-	}
-	if err != nil {
-		f.a.s.opts.Logger.Warn("what became of a letter to another session could not be recorded", "session", f.session, "message", e.ID, "error", err)
-	}
-	return err == nil
-}
-
-func (f *forwarder) post(ctx context.Context, e mailbox.Envelope) (letterReply, error) {
-	text, err := f.a.s.store.Body(e)
-	if err != nil {
-		return letterReply{}, err
-	}
-	me := f.a.s.Info()
-	in := sessionLetter{
-		Session: me.ID, Dir: me.Dir, From: e.FromName, ID: e.ID, Summary: e.Summary, Text: text,
-	}
-	ctx, cancel := context.WithTimeout(ctx, postWithin)
-	defer cancel()
-	r, err := Dial(f.a.s.opts.StateDir, Info{ID: f.session})
-	if err != nil {
-		return letterReply{}, err
-	}
-	defer r.Close()
-	out, err := r.ask(ctx, "letter", request{Letter: &in})
-	if err != nil || out.Letter == nil {
-		return letterReply{}, errors.Join(err, errNoVerdict)
-	}
-	return *out.Letter, nil
-}
-
-var errNoVerdict = errors.New("the session did not say what became of the letter")
-
-// tellRefused tells the sender of a letter that the other session does not take
-// it. The id makes it one message, however often it is told.
-func (s *Session) tellRefused(m *team.Outsider, e mailbox.Envelope, why string) error {
-	text := fmt.Sprintf("Your message %s was not delivered: session %s refuses it (%s).", e.ID, m.Transcript().ID(), why)
-	if e.From.Agent == agent.User {
-		s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: text})
-		return nil
-	}
-	_, err := m.Send(team.Letter{To: string(e.From.Agent), Text: text, ReplyTo: e.ID, Key: "refused " + string(e.ID)})
-	if final := (*actors.FinalError)(nil); errors.As(err, &final) {
-		return nil // nobody is left to tell
-	}
-	return err
-}
-
-func (f *forwarder) moved() { f.set(false) }
-func (f *forwarder) rest()  { f.set(true) }
-
-func (f *forwarder) set(stuck bool) {
-	f.a.mu.Lock()
-	defer f.a.mu.Unlock()
-	f.stuck = stuck
-	for c := range f.a.idle {
-		close(c)
-	}
-	clear(f.a.idle)
 }
 
 // flushWithin is how long the end of a run waits for other sessions to answer.
@@ -304,7 +230,7 @@ func (a *abroad) busy() (<-chan struct{}, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, f := range a.members {
-		if !f.stuck && (len(f.m.Transcript().Unread()) > 0 || a.onItsWay(f.m.Transcript())) {
+		if !f.stuck && (len(f.m.Transcript().Unread()) > 0 || a.coming(f.m.Transcript()) > 0) {
 			c := make(chan struct{})
 			a.idle[c] = struct{}{}
 			return c, true
@@ -313,11 +239,12 @@ func (a *abroad) busy() (<-chan struct{}, bool) {
 	return nil, false
 }
 
-func (a *abroad) onItsWay(to *transcript.Transcript) bool {
+// coming counts the messages that are on their way to a member.
+func (a *abroad) coming(to *transcript.Transcript) (n int) {
 	for _, e := range a.s.store.Pending() {
 		if e.To.Agent == to.ID() {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }

@@ -92,7 +92,7 @@ func TestAddressesOfOtherSessions(t *testing.T) {
 	if _, err := from.Send("uds:/tmp/nobody.sock", "x"); err == nil || !strings.Contains(err.Error(), "leads to no session") {
 		t.Errorf("to no session: %v", err)
 	}
-	if _, err := from.Send("bridge:receiver", "x"); !errors.As(err, new(*team.AbroadError)) {
+	if _, err := from.Send("bridge:receiver", "x"); !errors.As(err, new(*team.AbroadError)) || !strings.Contains(err.Error(), "swarm resume sender --nats URL") {
 		t.Errorf("over a bridge: %v", err)
 	}
 	if _, err := from.Send("nobody", "x"); !errors.As(err, new(*team.UnknownAgentError)) {
@@ -137,7 +137,7 @@ func TestASessionRefusesMessagesOfOthers(t *testing.T) {
 			sub := from.Events()
 			defer sub.Close()
 			ok(t, from.Say("go"))
-			if told := leadGets(t, sub); !strings.Contains(told.Body, "was not delivered") || told.From.Agent != "session-receiver" || told.InReplyTo == "" {
+			if told := leadGets(t, sub); !strings.Contains(told.Body, `"rejected"`) || told.From.Agent != "session-receiver" || told.Kind != mailbox.KindReceipt {
 				t.Errorf("the sender was told %+v", told)
 			}
 			if lead := state(t, receiver, actors.LeadName); lead.Life.Turns != 0 {
@@ -195,10 +195,13 @@ func TestARunEndsWhenItsMessagesHaveLeft(t *testing.T) {
 	}
 }
 
+// natsVar names the server that a receiver in a process of its own uses.
+const natsVar = "SWARM_TEST_NATS"
+
 // receiverLife is a session in a process of its own, to be killed.
 func receiverLife(state string) error {
 	o := swarm.Options{
-		Dir: state, StateDir: state, Home: state, Inbound: swarm.InboundAccept,
+		Dir: state, StateDir: state, Home: state, Inbound: swarm.InboundAccept, NATS: swarm.NATS{URL: os.Getenv(natsVar)},
 		Models: func(name string) (model.Model, string, error) { return leadFor(), name, nil },
 	}
 	if _, err := swarm.FindSession(state, state, "receiver"); err == nil {
@@ -215,6 +218,9 @@ func receiverLife(state string) error {
 	if err := s.Begin(); err != nil {
 		return err
 	}
+	if err := s.Ready(ctx); err != nil {
+		return err
+	}
 	fmt.Println("up")
 	narrate(ctx, sub, func(f event.Fact) bool {
 		m, ok := f.(event.MailArrived)
@@ -224,10 +230,10 @@ func receiverLife(state string) error {
 }
 
 // launch runs the receiver in a process of its own and returns when it answers.
-func launch(t *testing.T, state string) (c *exec.Cmd, next func()) {
+func launch(t *testing.T, state string, env ...string) (c *exec.Cmd, next func()) {
 	t.Helper()
 	c = exec.CommandContext(t.Context(), os.Args[0])
-	c.Env = append(os.Environ(), roleVar+"=receiver", stateVar+"="+state)
+	c.Env = append(append(os.Environ(), roleVar+"=receiver", stateVar+"="+state), env...)
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	ok(t, err)
@@ -257,16 +263,22 @@ func TestAMessageToAKilledSessionArrivesOnce(t *testing.T) {
 	state := t.TempDir()
 	from := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{StateDir: state, NewSession: "sender"})
 	ok(t, from.Begin())
+	arrivesOnce(t, from, "receiver", state)
+}
+
+// arrivesOnce writes to a receiver that is kept in state and killed again and again.
+func arrivesOnce(t *testing.T, from *swarm.Session, to, state string, env ...string) {
+	t.Helper()
 	sub := from.Events()
 	defer sub.Close()
 	texts := []string{"the first.", "the second.", "the third."}
 	for _, text := range texts {
-		c, next := launch(t, state)
-		posted, err := from.Send("receiver", text)
+		c, next := launch(t, state, env...)
+		posted, err := from.Send(to, text)
 		ok(t, err)
 		next()
 		kill(t, c)
-		c, _ = launch(t, state)
+		c, _ = launch(t, state, env...)
 		until(t, sub, "the answer to "+text, read(posted[0].ID))
 		kill(t, c)
 	}

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 )
@@ -75,6 +77,7 @@ type letterState string
 const (
 	letterTaken   letterState = "taken"   // it is on disk
 	letterHeld    letterState = "held"    // the user is asked; post it again to hear the end
+	letterBusy    letterState = "busy"    // too much has come; post it again later
 	letterRefused letterState = "refused" // it is not taken, and never will be
 )
 
@@ -95,31 +98,44 @@ type inboundDesk struct {
 	held map[string]*letterReply // by session and id; guarded by mu
 }
 
+var errNoLetter = errors.New("the request holds no letter")
+
 var errHeldFull = errors.New("too many messages of other sessions wait for the user")
 
-// takeLetter settles a post of another session. An error means that it may be
-// posted again.
-func (s *Session) takeLetter(in *sessionLetter) (letterReply, error) {
-	if in == nil {
-		return letterReply{}, errors.New("the request holds no letter")
-	}
+// takeLetter settles a post of another session, for which from stands here. An error
+// means that it may be posted again.
+func (s *Session) takeLetter(from mailbox.AgentID, in *sessionLetter) (letterReply, error) {
 	if err := in.check(); err != nil {
 		return letterReply{State: letterRefused, Reason: err.Error()}, nil
 	}
-	if _, err := s.lead(); err != nil {
-		return letterReply{}, err
-	}
-	m, err := s.abroad.member(in.Session)
+	lead, err := s.lead()
 	if err != nil {
 		return letterReply{}, err
 	}
-	switch s.inbound() {
-	case InboundRefuse:
+	if s.inbound() == InboundRefuse {
 		return letterReply{State: letterRefused, Reason: "it takes no messages of other sessions"}, nil
-	case InboundHold:
+	}
+	if got := s.abroad.intake.admit(from, *in, fromAbroad(lead), time.Now()); got.State != letterTaken {
+		return got, nil
+	}
+	m, err := s.abroad.member(from)
+	if err != nil {
+		return letterReply{}, err
+	}
+	if s.inbound() == InboundHold {
 		return s.abroad.inbox.hold(m, *in)
 	}
 	return letterReply{State: letterTaken}, deliver(m, *in)
+}
+
+// fromAbroad counts the unread messages of other sessions.
+func fromAbroad(t *transcript.Transcript) (n int) {
+	for _, e := range t.Unread() {
+		if _, _, abroad := e.From.Agent.Session(); abroad {
+			n++
+		}
+	}
+	return n
 }
 
 // deliver gives a letter to the lead. It returns when that is on disk.
@@ -134,14 +150,14 @@ func deliver(m *team.Outsider, in sessionLetter) error {
 func (d *inboundDesk) hold(m *team.Outsider, in sessionLetter) (letterReply, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := in.Session + " " + string(in.ID)
+	key := string(m.Transcript().ID()) + " " + string(in.ID)
 	if r := d.held[key]; r != nil {
 		return *r, nil
 	}
 	if !d.room() {
 		return letterReply{}, errHeldFull
 	}
-	q, err := d.s.agents.Inquire(m.Transcript(), []event.Choice{aboutLetter(in)}, func(_ string, s ask.Settlement) error {
+	q, err := d.s.agents.Inquire(m.Transcript(), []event.Choice{aboutLetter(m, in)}, func(_ string, s ask.Settlement) error {
 		return d.settle(key, m, in, s)
 	})
 	if errors.Is(err, ErrUnattended) {
@@ -153,7 +169,7 @@ func (d *inboundDesk) hold(m *team.Outsider, in sessionLetter) (letterReply, err
 	if d.held == nil {
 		d.held = map[string]*letterReply{}
 	}
-	r := &letterReply{State: letterHeld}
+	r := &letterReply{State: letterHeld, Reason: "its user is asked whether the message may come in"}
 	d.held[key] = r
 	d.s.abroad.begin(func() {
 		if _, err := q.Wait(d.s.abroad.ctx); err != nil && d.s.abroad.ctx.Err() == nil {
@@ -188,10 +204,14 @@ const (
 	keepItUp = "Refuse"
 )
 
-func aboutLetter(in sessionLetter) event.Choice {
+func aboutLetter(m *team.Outsider, in sessionLetter) event.Choice {
+	where := in.Dir
+	if _, bridged, _ := m.Transcript().ID().Session(); bridged {
+		where = "through the NATS server, whose permissions alone tell that it is that session"
+	}
 	return event.Choice{
 		Header:   "Message",
-		Question: fmt.Sprintf("%s of session %s (%s) writes: %s - may the lead read it?", first(in.From, "an agent"), in.Session, in.Dir, firstLine(in.Text, 500)),
+		Question: fmt.Sprintf("%s of session %s (%s) writes: %s - may the lead read it?", first(firstLine(in.From, 100), "an agent"), in.Session, where, firstLine(in.Text, 500)),
 		Options:  []event.Option{{Label: letItIn, Description: "the lead reads it as data of another session"}, {Label: keepItUp, Description: "the sender is told that it was refused"}},
 	}
 }

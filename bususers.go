@@ -84,7 +84,7 @@ func addBusUser(info Info, agents *actors.Coordinator, name string) (BusCredenti
 	if err := validBusName(name); err != nil {
 		return BusCredentials{}, nil, err
 	}
-	if _, ok := mailbox.AgentID(name).Session(); ok {
+	if _, _, ok := mailbox.AgentID(name).Session(); ok {
 		return BusCredentials{}, nil, fmt.Errorf("%q is a name for another session: choose another", name)
 	}
 	u, seed, err := newBusUser(name)

@@ -44,6 +44,7 @@ type request struct {
 	Class mailbox.Class `json:"class,omitempty"`
 
 	Answer *Answer `json:"answer,omitempty"`
+	Allow  bool    `json:"allow,omitempty"`
 
 	Team   *TeamFile   `json:"team,omitempty"`
 	Member *TeamMember `json:"member,omitempty"`
@@ -389,6 +390,18 @@ func (r *Remote) AddBusUser(ctx context.Context, name string) (BusCredentials, e
 // RemoveBusUser is Session.RemoveBusUser.
 func (r *Remote) RemoveBusUser(ctx context.Context, name string) error {
 	_, err := r.ask(ctx, "bus-remove", request{Name: name})
+	return err
+}
+
+// SetBridge is Session.SetBridge.
+func (r *Remote) SetBridge(ctx context.Context, session string, allowed bool) error {
+	_, err := r.ask(ctx, "bridge", request{Name: session, Allow: allowed})
+	return err
+}
+
+// WithdrawBridge is Session.WithdrawBridge.
+func (r *Remote) WithdrawBridge(ctx context.Context, session string) error {
+	_, err := r.ask(ctx, "bridge-withdraw", request{Name: session})
 	return err
 }
 

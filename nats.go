@@ -13,6 +13,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/nats-io/nats.go"
 )
 
@@ -57,6 +58,7 @@ func (n *NATS) settle() (err error) {
 func (n NATS) connect(s *Session) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("swarm session " + s.info.ID), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
+		nats.CustomInboxPrefix(inboxPrefix(string(mailbox.OfSession(s.info.ID)))), // which nobody else need be let listen to
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: "the NATS server: " + err.Error()})
 		}),

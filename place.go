@@ -40,6 +40,7 @@ type Info struct {
 	PerChild  Limits           `json:"child_budget,omitzero"`
 	NATS      NATS             `json:"nats,omitzero"`
 	Inbound   Inbound          `json:"inbound,omitempty"` // as it was given
+	Bridges   []Bridge         `json:"bridges,omitempty"` // what was said about sessions elsewhere
 
 	AddDirs    []string `json:"add_dirs,omitempty"`
 	PluginDirs []string `json:"plugin_dirs,omitempty"`

@@ -82,7 +82,10 @@ var verbs = map[string]verb{
 		return reply{Traces: []Trace{m}}, err
 	}},
 	"letter": {0, func(_ context.Context, d *door, in request) (reply, error) {
-		out, err := d.s.takeLetter(in.Letter)
+		if in.Letter == nil {
+			return reply{}, errNoLetter
+		}
+		out, err := d.s.takeLetter(mailbox.OfSession(in.Letter.Session), in.Letter)
 		return reply{Letter: &out}, err
 	}},
 	"questions": {0, func(_ context.Context, d *door, _ request) (reply, error) {
@@ -93,6 +96,13 @@ var verbs = map[string]verb{
 			return reply{}, errNoAnswer
 		}
 		return reply{}, d.s.Answer(in.Name, *in.Answer)
+	}},
+
+	"bridge": {0, func(_ context.Context, d *door, in request) (reply, error) {
+		return reply{}, d.s.SetBridge(in.Name, in.Allow)
+	}},
+	"bridge-withdraw": {0, func(_ context.Context, d *door, in request) (reply, error) {
+		return reply{}, d.s.WithdrawBridge(in.Name)
 	}},
 
 	"bus": {0, func(_ context.Context, d *door, _ request) (reply, error) {

@@ -23,6 +23,7 @@ type wire struct {
 	courier atomic.Pointer[mailbox.Courier]
 	door    *door
 	bus     atomic.Pointer[busDoor]
+	bridge  *bridge       // nil without a server of others
 	conn    *nats.Conn    // once up is closed
 	up      chan struct{} // closed when the server answers
 	open    chan struct{} // closed when other processes are answered
@@ -80,6 +81,11 @@ func (w *wire) start(ctx context.Context) (err error) {
 	}
 	if err := w.openBus(conn); err != nil {
 		return err
+	}
+	if w.s.opts.NATS.URL != "" {
+		if w.bridge, err = openBridge(w.s, conn); err != nil {
+			return err
+		}
 	}
 	if w.s.nodes != nil {
 		if err := w.s.nodes.open(conn); err != nil {
@@ -173,6 +179,9 @@ func (w *wire) stop() error {
 	}
 	if o := w.bus.Load(); o != nil {
 		errs = append(errs, o.close())
+	}
+	if w.bridge != nil {
+		errs = append(errs, w.bridge.close())
 	}
 	if w.s.opts.node == nil && w.s.opts.NATS.URL != "" && w.conn != nil {
 		w.conn.Close()

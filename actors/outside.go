@@ -29,6 +29,22 @@ func (c *Coordinator) Read(t *transcript.Transcript, ids ...mailbox.ID) error {
 	return nil
 }
 
+// Reject is Read for a message that nobody will ever read, and says why.
+func (c *Coordinator) Reject(t *transcript.Transcript, id mailbox.ID, why string) error {
+	unread := t.Unread()
+	at := slices.IndexFunc(unread, func(e mailbox.Envelope) bool { return e.ID == id })
+	if at < 0 {
+		return nil
+	}
+	if err := t.Read(id); err != nil || c.opts.Receipt == nil {
+		return err
+	}
+	r := readReceipt(t.Address(), unread[at])
+	r.State, r.Reason = mailbox.StateRejected, why
+	c.opts.Receipt(r)
+	return nil
+}
+
 func readReceipt(me mailbox.Address, e mailbox.Envelope) mailbox.Receipt {
 	return mailbox.Receipt{From: me, To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID}}
 }

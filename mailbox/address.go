@@ -74,11 +74,27 @@ func validToken(s string) bool {
 	return true
 }
 
-// sessionPrefix begins the ids of those who stand for other sessions.
-const sessionPrefix = "session-"
+// These begin the ids of those who stand for other sessions. There is one for each
+// way, since the ways prove different things: on this machine that the session is
+// the user's, through a server what the server's permissions do.
+const (
+	sessionPrefix = "session-"
+	bridgePrefix  = "bridge-"
+)
 
-// OfSession is the id of the member that stands for another session.
+// OfSession is the id of the member that stands for another session of this machine.
 func OfSession(session string) AgentID { return AgentID(sessionPrefix + session) }
 
-// Session returns the other session that an agent stands for, if it does.
-func (a AgentID) Session() (string, bool) { return strings.CutPrefix(string(a), sessionPrefix) }
+// OfBridge is the id of the member that stands for a session that is reached
+// through a server.
+func OfBridge(session string) AgentID { return AgentID(bridgePrefix + session) }
+
+// Session returns the other session that an agent stands for, if it does, and
+// whether the way to it is a server.
+func (a AgentID) Session() (session string, bridged, ok bool) {
+	if session, ok = strings.CutPrefix(string(a), sessionPrefix); ok {
+		return session, false, true
+	}
+	session, ok = strings.CutPrefix(string(a), bridgePrefix)
+	return session, ok, ok
+}

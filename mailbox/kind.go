@@ -99,6 +99,8 @@ func (e Envelope) ClassOf() Class {
 }
 
 // Wakes says whether a receiver that rests begins a turn for the message. An idle
-// notice that is mail says nothing that anybody waits for: it is read when a turn
-// begins for another reason.
-func (e Envelope) Wakes() bool { return e.Kind != KindIdle || e.ClassOf() != ClassMail }
+// notice or a receipt that is mail says nothing that anybody waits for: it is read
+// when a turn begins for another reason.
+func (e Envelope) Wakes() bool {
+	return e.Kind != KindIdle && e.Kind != KindReceipt || e.ClassOf() != ClassMail
+}

@@ -17,15 +17,16 @@ type Sessions interface {
 	// uds:PATH, bridge:SESSION, or the id of a session. What the member gets goes
 	// on to there. The error says why the letter cannot.
 	Reach(to string, l Letter) (*transcript.Transcript, error)
-	// Near returns the running sessions of this machine, at most most of them.
+	// Near returns the running sessions of this machine, and those elsewhere that
+	// the user lets this one write to, at most most of them.
 	Near(most int) []Neighbour
 }
 
-// Neighbour is another session that runs on this machine.
+// Neighbour is another session.
 type Neighbour struct {
 	ID      string
-	Address string // uds:PATH
-	Dir     string // that it works on
+	Address string // uds:PATH or bridge:SESSION
+	Dir     string // that it works on; "" if it is elsewhere
 	Prompt  string // that it began with
 }
 
@@ -37,9 +38,15 @@ var ErrNoSession = errors.New("there is no such session")
 
 // AbroadError reports an address of another session, which nothing leads to from
 // here.
-type AbroadError struct{ To string }
+type AbroadError struct {
+	To  string
+	Why string // "" if no session is reached from here
+}
 
 func (e *AbroadError) Error() string {
+	if e.Why != "" {
+		return fmt.Sprintf("nothing leads to %s: %s", e.To, e.Why)
+	}
 	return fmt.Sprintf("%s is another session, and this one has no way to it; ask the user to pass the message on with: swarm send --session ID", e.To)
 }
 
@@ -53,7 +60,7 @@ func isAbroad(to string) bool {
 
 // standsIn says whether an agent is the member for another session.
 func standsIn(s transcript.Spec) bool {
-	_, ok := s.ID.Session()
+	_, _, ok := s.ID.Session()
 	return ok && s.Role == transcript.Outside
 }
 
@@ -71,6 +78,10 @@ func (l *listTool) neighbours() string {
 	}
 	var text strings.Builder
 	for _, n := range l.roster.sessions.Near(mostNeighbours) {
+		if n.Dir == "" {
+			fmt.Fprintf(&text, "session %s (%s), a session elsewhere that the user lets you write to\n", n.ID, n.Address)
+			continue
+		}
 		fmt.Fprintf(&text, "session %s (%s), another session of the user in %s: %s\n", n.ID, n.Address, n.Dir, firstLine(n.Prompt))
 	}
 	return text.String()
@@ -82,7 +93,7 @@ func reserved(name string) error {
 	case actors.LeadName, string(actors.LeadID), "main", "user", "all":
 		return fmt.Errorf("the name %q means somebody already: choose another", name)
 	}
-	if _, ok := mailbox.AgentID(name).Session(); ok {
+	if _, _, ok := mailbox.AgentID(name).Session(); ok {
 		return fmt.Errorf("%q is a name for another session: choose another", name)
 	}
 	return nil

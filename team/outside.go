@@ -62,10 +62,10 @@ func (o *Outsiders) Join(name string) (*Outsider, error) {
 	return &Outsider{o, t, incarnation}, err
 }
 
-// StandIn returns the member that stands for another session. It keeps its
-// incarnation: only this process speaks as it.
-func (o *Outsiders) StandIn(session string) (*Outsider, error) {
-	t, err := o.agents.Enlist(string(mailbox.OfSession(session)))
+// StandIn returns the member of an id that stands for another session. It keeps
+// its incarnation: only this process speaks as it.
+func (o *Outsiders) StandIn(id mailbox.AgentID) (*Outsider, error) {
+	t, err := o.agents.Enlist(string(id))
 	if err != nil {
 		return nil, err
 	}
@@ -185,6 +185,14 @@ func (m *Outsider) Read(ids ...mailbox.ID) error {
 		return err
 	}
 	return m.all.agents.Read(m.t, ids...)
+}
+
+// Reject says of a message that nobody will ever read it, and tells its sender why.
+func (m *Outsider) Reject(id mailbox.ID, why string) error {
+	if err := m.Alive(); err != nil {
+		return err
+	}
+	return m.all.agents.Reject(m.t, id, why)
 }
 
 // Await is Read for a message that may still be on its way. When ctx ends first

@@ -50,6 +50,7 @@ prompt first, and prints the answer.`,
 		},
 	}
 	c.Flags().BoolVarP(&flags.print, "print", "p", false, "do what is left to do and print the answer, also on a terminal")
+	flags.bus(c.Flags())
 	flags.addCommon(c)
 	return c
 }

@@ -53,7 +53,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(
 		newRun(a), newResume(a), newPs(a), newTasks(a), newTeam(a), newSend(a), newInbox(a), newMessage(a), newApprovals(a), newTail(a), newServe(a), newAttach(a), newTeammate(a), newQuit(a), newInterrupt(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
 		newDown(a),
-		newBus(a),
+		newBridge(a), newBus(a),
 		newAgents(a), newDemo(a), newMCP(a), newDoctor(a), newVersion(a),
 	)
 	for _, c := range root.Commands() {

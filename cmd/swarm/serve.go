@@ -71,7 +71,7 @@ directory, and returns with the session's id once it answers.`,
 	fs.BoolVarP(&flags.continued, "continue", "c", false, "go on with the newest session of the directory")
 	fs.StringVarP(&flags.resume, "resume", "r", "", "go on with the session of this `id`")
 	fs.StringVar(&flags.sessionID, "session-id", "", "the `id` of the new session")
-	fs.StringVar(&flags.listen, "listen", "", "open the message bus on a TCP `address`, such as 127.0.0.1:4222")
+	flags.bus(fs)
 	flags.addCommon(c)
 	fs.Lookup("output-format").Hidden, fs.Lookup("forward-subagent-text").Hidden = true, true
 	return c

@@ -1,0 +1,206 @@
+package swarm
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
+	"github.com/nats-io/nats.go"
+)
+
+// A letter to another session goes to sw.<receiver>.bridge.<sender> and its answer to
+// sw.<sender>.re.<receiver>.<secret>. Who may publish on a subject that ends with
+// a session's id is for the server's permissions to say: that, and not the letter,
+// is what tells who wrote.
+func bridgeSubject(to, from string) string { return "sw." + to + ".bridge." + from }
+func answerPrefix(to, from string) string  { return "sw." + to + ".re." + from + "." }
+
+// bridge takes letters that come through a server of others.
+type bridge struct {
+	s      *Session
+	conn   *nats.Conn
+	sub    *nats.Subscription
+	places chan struct{}
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool // guarded by mu
+}
+
+func openBridge(s *Session, conn *nats.Conn) (*bridge, error) {
+	b := &bridge{s: s, conn: conn, places: make(chan struct{}, busAtOnce)}
+	var err error
+	if b.sub, err = conn.Subscribe(bridgeSubject(s.info.ID, "*"), b.handle); err != nil {
+		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
+	}
+	return b, nil
+}
+
+// bridgeReply is what became of a letter. With an error it may be posted again.
+type bridgeReply struct {
+	letterReply
+	Error string `json:"error,omitempty"`
+}
+
+func (b *bridge) handle(m *nats.Msg) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	from := m.Subject[len(bridgeSubject(b.s.info.ID, "")):]
+	if validID(from) != nil || !strings.HasPrefix(m.Reply, answerPrefix(from, b.s.info.ID)) {
+		// The answer would go out with this session's rights, to where the sender may not speak.
+		b.s.audit.note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", m.Reply)})
+		return
+	}
+	select {
+	case b.places <- struct{}{}:
+	default:
+		b.respond(m, bridgeReply{Error: "the session is busy with other requests; try again"})
+		return
+	}
+	b.work.Go(func() {
+		defer func() { <-b.places }()
+		b.respond(m, b.answer(from, m))
+	})
+}
+
+func (b *bridge) respond(m *nats.Msg, r bridgeReply) {
+	raw, err := json.Marshal(r)
+	if err == nil {
+		err = m.Respond(raw)
+	}
+	if err != nil {
+		b.s.opts.Logger.Warn("a session elsewhere could not be answered", "subject", m.Subject, "error", err)
+	}
+}
+
+// answer takes a letter. That nothing is in it asks only whether somebody is here.
+func (b *bridge) answer(from string, m *nats.Msg) bridgeReply {
+	if len(m.Data) == 0 {
+		return bridgeReply{}
+	}
+	in, err := parseLetter(from, m.Data)
+	if errors.As(err, new(*forbiddenError)) {
+		b.s.audit.note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: err.Error()})
+	}
+	if err != nil {
+		return bridgeReply{letterReply: letterReply{State: letterRefused, Reason: err.Error()}}
+	}
+	r, err := b.s.takeLetter(mailbox.OfBridge(from), &in)
+	if err != nil {
+		return bridgeReply{Error: err.Error()}
+	}
+	return bridgeReply{letterReply: r}
+}
+
+func parseLetter(from string, data []byte) (in sessionLetter, err error) {
+	if err := json.Unmarshal(data, &in); err != nil {
+		return in, fmt.Errorf("the letter is not valid: %w", err)
+	}
+	switch {
+	case in.Session != from:
+		return in, &forbiddenError{fmt.Sprintf("session %s cannot write as session %.64q", from, in.Session)}
+	case agent.Forges(in.Text) || agent.Forges(in.Summary):
+		return in, &forbiddenError{"the message holds a tag that only the runtime writes"}
+	case isProtocol(in.Text):
+		return in, &forbiddenError{"the message has the form of one of the runtime's; another session sends texts"}
+	}
+	return in, nil
+}
+
+// close is called once the session's scope has ended.
+func (b *bridge) close() error {
+	err := b.sub.Unsubscribe()
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.work.Wait()
+	if errors.Is(err, nats.ErrConnectionClosed) {
+		return nil
+	}
+	return err
+}
+
+// postLetter posts a letter to a session elsewhere.
+func (w *wire) postLetter(ctx context.Context, session string, in sessionLetter) (letterReply, error) {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return letterReply{}, err
+	}
+	out, err := w.askBridge(ctx, session, raw)
+	switch {
+	case err != nil:
+		return letterReply{}, err
+	case out.Error != "":
+		return letterReply{}, errors.New(out.Error)
+	}
+	return out.letterReply, nil
+}
+
+func (w *wire) askBridge(ctx context.Context, session string, data []byte) (out bridgeReply, err error) {
+	conn, err := w.connection(ctx)
+	if err != nil {
+		return out, err
+	}
+	answers, err := conn.SubscribeSync(answerPrefix(w.s.info.ID, session) + rand.Text())
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, answers.Unsubscribe()) }()
+	if err := conn.PublishRequest(bridgeSubject(session, w.s.info.ID), answers.Subject, data); err != nil {
+		return out, err
+	}
+	m, err := answers.NextMsgWithContext(ctx)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return out, errNobodyThere
+	case err != nil:
+		return out, fmt.Errorf("post a letter to session %s: %w", session, err)
+	}
+	if err := json.Unmarshal(m.Data, &out); err != nil {
+		return out, fmt.Errorf("read the answer of session %s: %w", session, err)
+	}
+	return out, nil
+}
+
+// thereWithin is how long a letter waits to hear whether its session is there.
+const thereWithin = 2 * time.Second
+
+// bridgeable says why no letter can go to a session elsewhere. One that only does
+// not answer may be cut off for now: the letter waits for it.
+func (a *abroad) bridgeable(to, session string) error {
+	switch {
+	case a.s.opts.NATS.URL == "":
+		return &team.AbroadError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", a.s.info.ID)}
+	case validID(session) != nil:
+		return &team.AbroadError{To: to, Why: validID(session).Error()}
+	case !mailbox.OfBridge(session).Valid():
+		return &team.AbroadError{To: to, Why: "the id is too long"}
+	case session == a.s.info.ID:
+		return team.ErrSelf
+	}
+	b, known := a.s.Info().bridge(session)
+	switch {
+	case !known:
+		return nil // the user is asked first
+	case !b.Allowed:
+		return &team.AbroadError{To: to, Why: b.verdict().Reason}
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, thereWithin)
+	defer cancel()
+	if _, err := a.s.wire.askBridge(ctx, session, nil); errors.Is(err, errNobodyThere) {
+		return &team.AbroadError{To: to, Why: "no session of this id answers at the NATS server; is it open with --nats?"}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/actorswarm/swarm"
+	"github.com/spf13/cobra"
+)
+
+func newBridge(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "bridge",
+		Short: "Say which sessions elsewhere may be written to",
+		Long: `A session that was started with --nats can write to others that use the
+same NATS server, as bridge:SESSION. Nothing goes to one before you have
+consented: you are asked before the first message, and what you say is kept
+with the session. Here it is shown and changed.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newBridgeList(a), newBridgeAllow(a), newBridgeRefuse(a), newBridgeWithdraw(a))
+	return c
+}
+
+func newBridgeList(a *app) *cobra.Command {
+	var f busFlags
+	var format string
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "Show what was said about sessions elsewhere",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if err := noMore(args, 0, "swarm bridge list"); err != nil {
+				return err
+			}
+			info, err := a.choose(f.dir, f.session)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(a.out, append([]swarm.Bridge{}, info.Bridges...))
+			}
+			return a.showBridges(info)
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
+	return c
+}
+
+func (a *app) showBridges(info swarm.Info) error {
+	if len(info.Bridges) == 0 {
+		a.say("session %s has not been asked about any session elsewhere", info.ID)
+		return nil
+	}
+	var b strings.Builder
+	for _, one := range info.Bridges {
+		said := "refused"
+		if one.Allowed {
+			said = "allowed"
+		}
+		fmt.Fprintf(&b, "%s  %s  since %s\n", clean(one.Session), said, one.Time.Local().Format("2006-01-02 15:04"))
+	}
+	return fprint(a.out, b.String())
+}
+
+func newBridgeAllow(a *app) *cobra.Command {
+	return a.bridgeCommand("allow", "Let messages go to a session elsewhere", "messages may go to %s\n", saying(true))
+}
+
+func newBridgeRefuse(a *app) *cobra.Command {
+	return a.bridgeCommand("refuse", "Let no messages go to a session elsewhere", "no messages go to %s\n", saying(false))
+}
+
+func newBridgeWithdraw(a *app) *cobra.Command {
+	return a.bridgeCommand("withdraw", "Forget what was said, so that you are asked again", "you are asked before the next message goes to %s\n",
+		func(ctx context.Context, r *swarm.Remote, info swarm.Info, session string) error {
+			if r != nil {
+				return r.WithdrawBridge(ctx, session)
+			}
+			return swarm.WithdrawBridge(ctx, info, session)
+		})
+}
+
+func saying(allowed bool) func(context.Context, *swarm.Remote, swarm.Info, string) error {
+	return func(ctx context.Context, r *swarm.Remote, info swarm.Info, session string) error {
+		if r != nil {
+			return r.SetBridge(ctx, session, allowed)
+		}
+		return swarm.SetBridge(ctx, info, session, allowed)
+	}
+}
+
+// bridgeCommand is a command that changes what was said about one session, in the
+// process that runs ours or, with no Remote, in its file.
+func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *swarm.Remote, swarm.Info, string) error) *cobra.Command {
+	var f busFlags
+	c := &cobra.Command{
+		Use:   verb + " SESSION",
+		Short: short,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name one session elsewhere: swarm bridge %s SESSION", verb)
+			}
+			if name := a.env("SWARM_AGENT"); name != "" {
+				return fmt.Errorf("this was started by the agent %s; only a person says where messages may go", clean(name))
+			}
+			info, err := a.choose(f.dir, f.session)
+			if err != nil {
+				return err
+			}
+			r, err := a.dial(info)
+			switch {
+			case err == nil:
+				defer r.Close()
+			case notRunning(err):
+				r = nil
+			default:
+				return err
+			}
+			if err := do(c.Context(), r, info, args[0]); err != nil {
+				return err
+			}
+			return fprint(a.out, fmt.Sprintf(done, clean(args[0])))
+		},
+	}
+	f.add(c)
+	return c
+}
