@@ -123,24 +123,24 @@ func TestTheMCPClientOfNodeIsATeammate(t *testing.T) {
 	}
 }
 
-// nodeModules installs a package for node into the user's cache and returns its
+// nodeModules installs packages for node into the user's cache and returns its
 // directory. Without node, npm or a registry the test is skipped.
-func nodeModules(t *testing.T, pkg string) string {
+func nodeModules(t *testing.T, pkgs ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("npm is not here")
+		t.Skip("note: npm is not here")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Skip(err)
 	}
-	dir := filepath.Join(cache, "swarm-test", strings.NewReplacer("/", "_", "@", "_").Replace(pkg))
+	dir := filepath.Join(cache, "swarm-test", strings.NewReplacer("/", "_", "@", "_").Replace(strings.Join(pkgs, "+")))
 	if _, err := os.Stat(filepath.Join(dir, "installed")); err == nil {
 		return dir
 	}
-	cmd := exec.CommandContext(t.Context(), "npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir, pkg)
+	cmd := exec.CommandContext(t.Context(), "npm", append([]string{"install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir}, pkgs...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("npm has no %s: %v: %s", pkg, err, out)
+		t.Skipf("note: npm has no %s: %v: %s", pkgs, err, out)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "installed"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -166,7 +166,7 @@ func (g *guard) judge(c server.ClientAuthentication) (User, error) {
 	if !ok {
 		return User{}, fmt.Errorf("no user has the key %.60q", opts.Nkey)
 	}
-	sig, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(opts.Sig, "="))
+	sig, err := signature(opts.Sig)
 	if err != nil {
 		return User{}, fmt.Errorf("the signature of %s is not valid: %w", u.Name, err)
 	}
@@ -178,6 +178,12 @@ func (g *guard) judge(c server.ClientAuthentication) (User, error) {
 		return User{}, fmt.Errorf("the signature of %s is not valid: %w", u.Name, err)
 	}
 	return u, g.enter(c.GetID(), u)
+}
+
+// signature decodes what clients send: some use the alphabet of URLs, others the
+// standard one, with padding or without.
+func signature(text string) ([]byte, error) {
+	return base64.RawURLEncoding.DecodeString(strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "=")))
 }
 
 // enter notes a connection, unless its user has been removed meanwhile.

@@ -1,7 +1,12 @@
 package natsd
 
 import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 )
 
 // member is a user and the secret that only it has.
@@ -228,6 +234,46 @@ func TestAVisitorMayDoWhatItsJudgeSaysAndNoMore(t *testing.T) {
 	for _, pid := range judged {
 		if pid != os.Getpid() {
 			t.Errorf("judged process %d and not this, %d", pid, os.Getpid())
+		}
+	}
+}
+
+// Clients write the signature in more than one form of base64.
+func TestASignatureMayComeInTheStandardAlphabet(t *testing.T) {
+	ann := newMember(t, "ann")
+	s := start(t, Options{Listen: "127.0.0.1:0", Users: []User{ann.User}})
+	pair, err := nkeys.FromSeed([]byte(ann.seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < 3; {
+		dial, err := net.Dial("tcp", strings.TrimPrefix(s.ClientURL(), "nats://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(dial)
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		var info struct{ Nonce string }
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info); err != nil {
+			t.Fatal(err)
+		}
+		sig, err := pair.Sign([]byte(info.Nonce))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := base64.StdEncoding.EncodeToString(sig)
+		if strings.ContainsAny(text, "+/") { // the two alphabets differ in these
+			n++
+		}
+		fmt.Fprintf(dial, "CONNECT {\"nkey\":%q,\"sig\":%q,\"verbose\":true}\r\n", ann.Key, text)
+		if said, err := lines.ReadString('\n'); err != nil || said != "+OK\r\n" {
+			t.Errorf("with the signature %s: %q, %v", text, said, err)
+		}
+		if err := dial.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
