@@ -125,7 +125,8 @@ func (n *Node) host(ctx context.Context, dir string, w nodeWelcome) error {
 		return err
 	}
 	o.inherit(&info)
-	o.Budget = budget.Limits{} // the owner keeps it, for all processes
+	o.Listen, o.ListenWebSocket = "", "" // the owner does
+	o.Budget = budget.Limits{}           // the owner keeps it, for all processes
 	n.bounded.Store(w.Bounded)
 	info.Path = dir
 	s := &Session{opts: o, info: info}

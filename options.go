@@ -67,7 +67,8 @@ type Options struct {
 
 	// Listen opens a TCP listener of the message bus, such as "127.0.0.1:4222",
 	// for the users of Session.AddBusUser; "" opens none. ListenWebSocket does the
-	// same for WebSocket. Neither speaks TLS.
+	// same for WebSocket. Neither speaks TLS. A kept session listens where it did;
+	// Off ends that.
 	Listen, ListenWebSocket string
 	// NATS is a server of others that carries the mail and the task lists.
 	NATS NATS
@@ -126,7 +127,7 @@ func (o *Options) settle() error {
 	if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
-	if err := errors.Join(o.NATS.settle(), o.Inbound.settle()); err != nil {
+	if err := errors.Join(o.NATS.settle(), o.Inbound.settle(), o.settleListen()); err != nil {
 		return err
 	}
 	return o.settlePolicy()

@@ -40,7 +40,10 @@ type Info struct {
 	PerChild  Limits           `json:"child_budget,omitzero"`
 	NATS      NATS             `json:"nats,omitzero"`
 	Inbound   Inbound          `json:"inbound,omitempty"` // as it was given
-	Bridges   []Bridge         `json:"bridges,omitempty"` // what was said about sessions elsewhere
+	// Listen and ListenWebSocket are where its bus listens.
+	Listen          string   `json:"listen,omitempty"`
+	ListenWebSocket string   `json:"listen_websocket,omitempty"`
+	Bridges         []Bridge `json:"bridges,omitempty"` // what was said about sessions elsewhere
 
 	AddDirs    []string `json:"add_dirs,omitempty"`
 	PluginDirs []string `json:"plugin_dirs,omitempty"`

@@ -122,7 +122,7 @@ func (o *Options) place() (Info, error) {
 		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
 		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
-		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound,
+		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound, Listen: o.Listen, ListenWebSocket: o.ListenWebSocket,
 	}
 	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
 		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
@@ -150,6 +150,7 @@ func (o *Options) inherit(i *Info) {
 		o.NATS = i.NATS
 	}
 	i.NATS = o.NATS
+	o.inheritListen(i)
 	o.Inbound = Inbound(first(string(o.Inbound), string(i.Inbound)))
 	i.Inbound = o.Inbound
 	i.Budget, i.PerChild = o.Budget, o.Policy.ChildBudget

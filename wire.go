@@ -152,13 +152,13 @@ func (w *wire) serve(ctx context.Context) (err error) {
 		return err
 	}
 	w.server, err = natsd.Start(ctx, natsd.Options{
-		StoreDir: filepath.Join(s.info.Path, "jetstream"), Listen: s.opts.Listen, WebSocket: s.opts.ListenWebSocket, Logger: s.opts.Logger,
+		StoreDir: filepath.Join(s.info.Path, "jetstream"), Listen: listens(s.opts.Listen), WebSocket: listens(s.opts.ListenWebSocket), Logger: s.opts.Logger,
 		Users: serverUsers(s.info.ID, users), Visitor: s.visitor, Refused: func(r natsd.Refusal) {
 			s.audit.note(event.Audit{By: r.User, From: r.From, Reason: r.What})
 		},
 	})
 	if err != nil {
-		return err
+		return s.opts.cannotListen(err)
 	}
 	s.busServer, s.busURL, s.busWebSocket = w.server, w.server.ClientURL(), w.server.WebSocketURL()
 	if s.opts.NATS.URL != "" {

@@ -49,7 +49,7 @@ func (f *runFlags) add(c *cobra.Command) {
 
 // bus adds the flags of the message bus.
 func (f *runFlags) bus(fs *pflag.FlagSet) {
-	fs.StringVar(&f.listen, "listen", "", "open the message bus on a TCP `address`, such as 127.0.0.1:4222, to those of: swarm bus user add")
+	fs.StringVar(&f.listen, "listen", "", "open the message bus on a TCP `address`, such as 127.0.0.1:4222, to those of: swarm bus user add; the session remembers it (off: not any more)")
 	fs.StringVar(&f.webSocket, "listen-websocket", "", "open the message bus to WebSocket clients too, on an `address`")
 	fs.StringVar(&f.nats.URL, "nats", "", "let the NATS server at this `URL` carry the messages, instead of one inside")
 	fs.StringVar(&f.nats.Creds, "nats-creds", "", "credentials for --nats: a .creds `file`, or one with an nkey seed")

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/tui"
 )
@@ -74,9 +76,14 @@ func (a *app) left(ctx context.Context, ctl *control, s *swarm.Session, fresh bo
 	return nil
 }
 
-// unused reports whether nobody has said anything in a session.
+// unused reports whether nobody has said anything in a session, and nobody but
+// its lead has come into it.
 func unused(s *swarm.Session) bool {
-	lead, begun := leadOf(s.Agents())
+	all := s.Agents()
+	if slices.ContainsFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID != actors.LeadID && a.Life.Spec.Role != "user" }) {
+		return false
+	}
+	lead, begun := leadOf(all)
 	return s.Info().Prompt == "" && (!begun || lead.Life.Turns == 0 && !lead.Life.TurnOpen && lead.Unread == 0)
 }
 
