@@ -36,13 +36,15 @@ func apartWith(t *testing.T, input, rules string, change func(*Options)) (*Sessi
 	s := apart(t, "", `  - when: {agent: lead, step: 0}
     say: {calls: [{tool: Agent, input: {name: ben, description: d, prompt: begin`+input+`}}]}
 `+rules, change)
-	if _, err := s.Run(t.Context(), "go"); err != nil {
+	if err := s.Say("go"); err != nil {
 		t.Fatal(err)
 	}
-	ben, err := s.roster.Find("ben")
-	if err != nil {
-		t.Fatal(err)
-	}
+	var ben *transcript.Transcript
+	when(t, s, "ben is there", func() bool {
+		var err error
+		ben, err = s.roster.Find("ben")
+		return err == nil
+	})
 	return s, ben
 }
 
@@ -82,7 +84,7 @@ func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 	if err := decide(lead, p.ID, false, "3"); err != nil {
 		t.Fatal(err)
 	}
-	if err := decide(lead, p.ID, false, "3"); err != nil {
+	if err := decide(lead, p.ID, false, "3"); err != nil && !errors.Is(err, protocol.ErrWrongID) { // it may have shown the next one
 		t.Errorf("the same word again: %v", err)
 	}
 	when(t, s, "the second plan is shown", func() bool { return ben.Life().Plan.ID != p.ID && pending() })

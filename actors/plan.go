@@ -187,13 +187,22 @@ func (c *Coordinator) tellPlan(t *transcript.Transcript, p protocol.Plan) {
 }
 
 // awaitPlan puts the plan that an agent has shown before the user too, until
-// somebody has decided.
+// somebody has decided. The swarm is not quiet meanwhile, as long as a question
+// may wait.
 func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 	p := t.Life().Plan
 	user, ok := c.opts.Store.Get(agent.User)
 	if !ok || p.Phase != protocol.PlanPending || !c.opts.Policy.asks() {
 		return
 	}
+	c.change(func() {
+		ctx, cancel := c.scope, context.CancelFunc(func() {})
+		if within := c.opts.Policy.AskTimeout; within > 0 {
+			ctx, cancel = context.WithTimeout(c.scope, within)
+		}
+		defer cancel()
+		c.whilePending(ctx, t, p.ID)
+	})
 	c.work(func() {
 		ticket := c.desk.Open(ask.Request{
 			Question: event.Question{

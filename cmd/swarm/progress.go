@@ -97,8 +97,11 @@ func started(a event.Agent, f event.Started) string {
 // askedLine says what an agent waits for, and how to answer from elsewhere.
 func askedLine(q event.Question) string {
 	verb, what := "allow", "asks to run "+q.Summary
-	if q.Kind == event.AsksAnswer {
+	switch {
+	case q.Kind == event.AsksAnswer:
 		verb, what = "answer", "asks: "+q.Summary
+	case q.Tool == "ExitPlanMode":
+		what = "asks to approve " + q.Summary
 	}
 	return cut(clean(what), maxCall) + " · swarm approvals " + verb + " " + q.ID
 }
