@@ -20,6 +20,15 @@ type leased interface {
 	Release(ctx context.Context, keep ...string) (worktree.Released, error)
 }
 
+// grounds is where the directories of isolated agents are: below the session, also
+// in the process of one of its agents.
+func (s *Session) grounds() string {
+	if n := s.opts.node; n != nil {
+		return n.info.Path
+	}
+	return s.info.Path
+}
+
 // isolate gives an agent a directory of its own, or takes over the one that it
 // has: a git worktree from its parent's HEAD, or what the WorktreeCreate hooks
 // make.
@@ -50,7 +59,7 @@ func (s *Session) adopt(ctx context.Context, spec transcript.Spec, incarnation u
 	if !errors.Is(err, worktree.ErrNoLease) {
 		return nil, "", err
 	}
-	root := worktreeRoot(s.info.Path)
+	root := worktreeRoot(s.grounds())
 	repo, err := worktree.Open(ctx, first(worktree.LeasedFrom(root, string(spec.ID)), s.opts.Dir), worktree.Options{})
 	if errors.Is(err, worktree.ErrNoRepository) {
 		return nil, "", fmt.Errorf("%w: %w", worktree.ErrNoLease, err)
@@ -92,7 +101,7 @@ func (s *Session) lease(ctx context.Context, spec transcript.Spec, incarnation u
 		return nil, "", err
 	}
 	tree, err := repo.Lease(ctx, worktree.LeaseOptions{
-		Agent: string(spec.ID), Incarnation: incarnation, Root: worktreeRoot(s.info.Path),
+		Agent: string(spec.ID), Incarnation: incarnation, Root: worktreeRoot(s.grounds()),
 	})
 	if err != nil {
 		return nil, "", err
@@ -106,7 +115,7 @@ func (s *Session) made(spec transcript.Spec, dir string) *worktree.Made {
 	if parent, ok := s.store.Get(spec.Parent); ok {
 		by = parent.Spec()
 	}
-	return worktree.NewMade(madeRoot(s.info.Path), hookMaker{s.hooks(), by, dir}, worktree.Options{})
+	return worktree.NewMade(madeRoot(s.grounds()), hookMaker{s.hooks(), by, dir}, worktree.Options{})
 }
 
 // tenants says which other agents that have not ended work in a directory.
@@ -146,7 +155,7 @@ func (s *Session) enclosure(spec transcript.Spec) *permission.Enclosure {
 // checkouts and metadata of the session's repository and of every agent's above
 // it, and the directories where isolated agents live.
 func (s *Session) offLimits(ctx context.Context, spec transcript.Spec) ([]string, error) {
-	off := []string{worktreeRoot(s.info.Path), madeRoot(s.info.Path)}
+	off := []string{worktreeRoot(s.grounds()), madeRoot(s.grounds())}
 	dirs := []string{s.opts.Dir}
 	for at := spec.Parent; at != ""; {
 		parent, ok := s.store.Get(at)
@@ -156,7 +165,7 @@ func (s *Session) offLimits(ctx context.Context, spec transcript.Spec) ([]string
 		dirs = append(dirs, parent.Spec().Dir)
 		at = parent.Spec().Parent
 	}
-	if from := worktree.LeasedFrom(worktreeRoot(s.info.Path), string(spec.ID)); from != "" {
+	if from := worktree.LeasedFrom(worktreeRoot(s.grounds()), string(spec.ID)); from != "" {
 		dirs = append(dirs, from)
 	}
 	slices.Sort(dirs)

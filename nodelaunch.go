@@ -77,7 +77,7 @@ func (n *nodes) begin(ctx context.Context, s *seat) error {
 		return err
 	}
 	p, err := n.exec.Start(ctx, executor.Command{
-		Args: args, Dir: s.spec.Dir, Log: n.log(s.spec.ID), Lock: n.lock(s.spec.ID),
+		Args: args, Dir: n.workDir(s.spec), Log: n.log(s.spec.ID), Lock: n.lock(s.spec.ID),
 		Name: actors.DisplayName(s.spec), Color: s.spec.Color,
 	})
 	if err != nil {
@@ -87,6 +87,15 @@ func (n *nodes) begin(ctx context.Context, s *seat) error {
 	defer n.mu.Unlock()
 	s.process = p
 	return nil
+}
+
+// workDir is where a process begins. It does not stand in the directory of an isolated
+// agent: that is given back only when nobody does.
+func (n *nodes) workDir(spec transcript.Spec) string {
+	if spec.Isolation == "" && isDir(spec.Dir) {
+		return spec.Dir
+	}
+	return n.s.info.Dir
 }
 
 func (n *nodes) log(id mailbox.AgentID) string { return filepath.Join(n.dir(id), "log") }

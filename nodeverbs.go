@@ -29,7 +29,7 @@ func (n *nodes) ask(ctx context.Context, id mailbox.AgentID, verb string, c node
 			return out, err
 		}
 	}
-	m, err := n.s.wire.conn.RequestWithContext(ctx, nodeSubject(n.s.info.ID, string(id), "do", verb), raw)
+	m, err := n.s.wire.local.RequestWithContext(ctx, nodeSubject(n.s.info.ID, string(id), "do", verb), raw)
 	if err != nil {
 		return out, fmt.Errorf("ask the process of %s to %s: %w", id, verb, err)
 	}

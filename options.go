@@ -80,6 +80,10 @@ type Options struct {
 	// Logger gets what is wrong inside; nil discards it.
 	Logger *slog.Logger
 
+	// TeammateMode says where teammates run: in-process, tmux (a pane each), process,
+	// or auto, which is tmux inside of tmux. "" is what SWARM_TEAMMATE_MODE says, or
+	// the setting teammateMode, or in-process. Policy.Where goes before it.
+	TeammateMode string
 	// TeammateCommand begins the command line that runs a teammate in a process of
 	// its own, where Policy.Where says so; nil is this program and "teammate".
 	TeammateCommand []string

@@ -172,6 +172,9 @@ func (s *Session) read() (err error) {
 	if err := s.readDefinitions(); err != nil {
 		return err
 	}
+	if err := s.settleTeammates(); err != nil {
+		return err
+	}
 	s.models = newModels(s.opts)
 	s.prices, err = readPrices(s.opts.StateDir)
 	return err

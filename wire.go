@@ -24,7 +24,8 @@ type wire struct {
 	door    *door
 	bus     atomic.Pointer[busDoor]
 	bridge  *bridge       // nil without a server of others
-	conn    *nats.Conn    // once up is closed
+	conn    *nats.Conn    // for mail; once up is closed
+	local   *nats.Conn    // to the session's own server; once open is closed
 	up      chan struct{} // closed when the server answers
 	open    chan struct{} // closed when other processes are answered
 }
@@ -55,20 +56,16 @@ func (w *wire) run(ctx context.Context) {
 
 func (w *wire) start(ctx context.Context) (err error) {
 	if n := w.s.opts.node; n != nil {
-		return w.join(ctx, n.conn)
+		return w.joinAsNode(ctx, n)
 	}
 	if err := w.serve(ctx); err != nil {
 		return err
 	}
-	local, err := w.server.Conn("node")
-	if err != nil {
+	if w.local, err = w.server.Conn("node"); err != nil {
 		return err
 	}
-	conn := local
+	conn := w.local
 	if w.s.opts.NATS.URL != "" {
-		if w.s.nodes != nil {
-			return errors.New("teammates in processes of their own do not go together with --nats; leave one of them out")
-		}
 		if conn, err = w.s.opts.NATS.connect(w.s); err != nil {
 			return err
 		}
@@ -76,7 +73,7 @@ func (w *wire) start(ctx context.Context) (err error) {
 	if err := w.join(ctx, conn); err != nil {
 		return err
 	}
-	if w.door, err = openDoor(w.s, local); err != nil {
+	if w.door, err = openDoor(w.s, w.local); err != nil {
 		return err
 	}
 	if err := w.openBus(conn); err != nil {
@@ -88,7 +85,7 @@ func (w *wire) start(ctx context.Context) (err error) {
 		}
 	}
 	if w.s.nodes != nil {
-		if err := w.s.nodes.open(conn); err != nil {
+		if err := w.s.nodes.open(w.local); err != nil {
 			return err
 		}
 	}
@@ -97,6 +94,18 @@ func (w *wire) start(ctx context.Context) (err error) {
 		close(w.open)
 	}
 	return err
+}
+
+// joinAsNode lets mail travel where the session's owner lets it: over the owner's
+// server, or with Options.NATS over that of others.
+func (w *wire) joinAsNode(ctx context.Context, n *Node) (err error) {
+	conn := n.conn
+	if w.s.opts.NATS.URL != "" {
+		if conn, err = w.s.opts.NATS.connect(w.s); err != nil {
+			return err
+		}
+	}
+	return w.join(ctx, conn)
 }
 
 func (w *wire) openBus(conn *nats.Conn) error {
@@ -183,7 +192,7 @@ func (w *wire) stop() error {
 	if w.bridge != nil {
 		errs = append(errs, w.bridge.close())
 	}
-	if w.s.opts.node == nil && w.s.opts.NATS.URL != "" && w.conn != nil {
+	if w.s.opts.NATS.URL != "" && w.conn != nil {
 		w.conn.Close()
 	}
 	if w.server != nil {

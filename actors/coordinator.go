@@ -309,9 +309,12 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 			return fmt.Errorf("stop %s: %w", id, context.Cause(ctx))
 		}
 	}
-	if _, ok := c.elsewhere(id); ok {
+	if t, ok := c.elsewhere(id); ok {
 		if err := c.opts.Elsewhere.Stop(ctx, id, cause); err != nil {
 			return fmt.Errorf("stop %s: %w", id, err)
+		}
+		if err := t.Close(cause.Error(), c.releaseAway(ctx, t)); err != nil {
+			return err
 		}
 	}
 	t, ok := c.opts.Store.Get(id)

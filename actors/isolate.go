@@ -26,7 +26,11 @@ func (c *Coordinator) isolate(spec *transcript.Spec) (done func(), err error) {
 	if c.opts.Isolate == nil {
 		return nil, errors.New("isolation cannot be given here; the agent was not started")
 	}
-	own, err := c.opts.Isolate(c.scope, *spec, 1)
+	incarnation := uint32(1)
+	if spec.Where != "" {
+		incarnation = 0 // its own process takes over what this one has leased
+	}
+	own, err := c.opts.Isolate(c.scope, *spec, incarnation)
 	if err != nil {
 		return nil, fmt.Errorf("the agent was not started, since it cannot be isolated: %w", err)
 	}
@@ -77,6 +81,24 @@ func (h *host) release() *transcript.Kept {
 	}
 	h.emit(event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", spec.Dir, DisplayName(spec), err)})
 	return &transcript.Kept{Path: spec.Dir, Why: []string{err.Error()}}
+}
+
+// releaseAway gives back the directory of an agent whose process has ended without
+// doing so, and returns what it is kept for.
+func (c *Coordinator) releaseAway(ctx context.Context, t *transcript.Transcript) *transcript.Kept {
+	l := t.Life()
+	if l.Spec.Isolation == "" || l.Closed || c.opts.Isolate == nil {
+		return l.Kept
+	}
+	own, err := c.opts.Isolate(ctx, l.Spec, l.Incarnation+1)
+	if err == nil {
+		var kept *transcript.Kept
+		if kept, err = own.Release(ctx); err == nil {
+			return kept
+		}
+	}
+	c.publish(t, event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", l.Spec.Dir, DisplayName(l.Spec), err)})
+	return &transcript.Kept{Path: l.Spec.Dir, Why: []string{err.Error()}}
 }
 
 // takeOver makes the directory this host's if it is still that of one before

@@ -243,14 +243,9 @@ func (p *Plan) joinTeam(tools []string) {
 	}
 }
 
-// planPlace says where a teammate runs. A directory of its own is kept by this
-// process, and so is the host that works in it.
+// planPlace says where a teammate runs.
 func (p Policy) planPlace(plan *Plan) {
-	switch {
-	case p.Where == "":
-	case plan.Spec.Isolation != "":
-		plan.because("in this process, not in %s: it has a directory of its own", p.Where)
-	default:
+	if p.Where != "" {
 		plan.Spec.Where = p.Where
 		plan.because("in a process of its own (%s): the session's teammate mode", p.Where)
 	}

@@ -140,11 +140,7 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
 		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), Getenv: a.env,
 	}
-	where, err := f.place(a)
-	if err != nil {
-		return o, err
-	}
-	o.Policy.Where = where
+	o.TeammateMode = f.teammates
 	o.Policy.Deadlines = f.deadlines.Deadlines
 	o.Budget, o.Policy.ChildBudget = f.budget.all, f.budget.child
 	if file, ok := strings.CutPrefix(o.Model, "script:"); ok {

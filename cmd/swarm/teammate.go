@@ -9,31 +9,8 @@ import (
 	"syscall"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/spf13/cobra"
 )
-
-// place says where teammates run.
-func (f *runFlags) place(a *app) (actors.Place, error) {
-	mode := f.teammates
-	if mode == "" {
-		mode = a.env("SWARM_TEAMMATE_MODE")
-	}
-	switch mode {
-	case "", "in-process":
-		return "", nil
-	case "tmux":
-		return actors.InTmux, nil
-	case "process":
-		return actors.InProcess, nil
-	case "auto":
-		if a.env("TMUX") != "" {
-			return actors.InTmux, nil
-		}
-		return "", nil
-	}
-	return "", usagef("unknown --teammate-mode %q; use in-process, tmux, process or auto", mode)
-}
 
 // teammateFlags are what the owner of a session tells the process of an agent.
 type teammateFlags struct {
