@@ -36,7 +36,9 @@ func (s *Session) Inbox(name string) ([]Trace, error) {
 	if s.nodes == nil {
 		return inbox(s.store, s.roster, name)
 	}
-	look := func(id mailbox.AgentID, what, name string) (nodeSight, error) { return s.nodes.look(s.scope, id, what, name) }
+	look := func(id mailbox.AgentID, what, name string) (nodeSight, error) {
+		return s.nodes.look(s.scope, id, what, name)
+	}
 	return inboxOfAny(record{s.store, s.agents}, name, look)
 }
 

@@ -3,6 +3,7 @@ package swarm
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,4 +172,22 @@ func hostOf(name string, all map[mailbox.AgentID]nodeSight) (host, id mailbox.Ag
 		}
 	}
 	return "", "", false
+}
+
+// TranscriptPath returns the file with the conversation of an agent, which is there
+// once it has worked. An agent in a process of its own keeps its record apart, with
+// those of all below it.
+func TranscriptPath(info Info, a actors.Status) string {
+	spec := a.Life.Spec
+	name := filepath.Join("transcripts", string(spec.ID)+".jsonl")
+	path, home := filepath.Join(info.Path, name), "*"
+	if spec.Where != "" {
+		home = string(spec.ID)
+	} else if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if apart, err := filepath.Glob(filepath.Join(info.Path, "nodes", home, name)); err == nil && len(apart) > 0 {
+		return apart[0]
+	}
+	return path
 }

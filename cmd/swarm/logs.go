@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
 	"github.com/spf13/cobra"
 )
@@ -39,29 +37,13 @@ json it prints the lines of the transcript file as they are.`,
 			if err != nil {
 				return err
 			}
-			return a.logs(transcriptOf(info, s.Life.Spec), format == "json")
+			return a.logs(swarm.TranscriptPath(info, s), format == "json")
 		},
 	}
 	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
 	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
-}
-
-// transcriptOf returns the transcript file of an agent. One in a process of its own
-// keeps its record apart, with those of all below it.
-func transcriptOf(info swarm.Info, spec transcript.Spec) string {
-	name := filepath.Join("transcripts", string(spec.ID)+".jsonl")
-	path, home := filepath.Join(info.Path, name), "*"
-	if spec.Where != "" {
-		home = string(spec.ID)
-	} else if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	if apart, err := filepath.Glob(filepath.Join(info.Path, "nodes", home, name)); err == nil && len(apart) > 0 {
-		return apart[0]
-	}
-	return path
 }
 
 // maxLine is the longest line of a transcript file that is read.
