@@ -27,6 +27,7 @@ var may = map[string][]string{
 	"internal/worktree":   {},
 	"internal/childenv":   {},
 	"internal/executor":   {},
+	"internal/patient":    {},
 	"internal/hook":       {},
 	"actors/kernel":       {},
 	"internal/term":       {},
@@ -41,7 +42,7 @@ var may = map[string][]string{
 	"team/protocol":            {"mailbox"},
 	"mailbox/message":          {"mailbox"},
 	"mailbox/schema":           {"mailbox"},
-	"mailbox/natsbox":          {"internal/journal", "internal/natsd", "mailbox"},
+	"mailbox/natsbox":          {"internal/journal", "internal/natsd", "internal/patient", "mailbox"},
 	"model/anthropic":          {"model", "model/internal/sse", "model/internal/transport"},
 	"model/openai":             {"model", "model/internal/sse", "model/internal/transport"},
 	"model/script":             {"model"},
@@ -73,7 +74,7 @@ var may = map[string][]string{
 	"team": {"actors", "internal/transcript", "mailbox", "mailbox/message", "team/board", "team/protocol", "tool"},
 
 	"team/board":         {"mailbox"},
-	"team/board/kvboard": {"team/board"},
+	"team/board/kvboard": {"internal/patient", "team/board"},
 
 	// 5: composition
 	"": {
@@ -112,7 +113,7 @@ var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
-	"github.com/nats-io/nats.go":             {"", "internal/natsd", "internal/natsd/natsdtest", "mailbox/natsbox", "team/board/kvboard"},
+	"github.com/nats-io/nats.go":             {"", "internal/natsd", "internal/natsd/natsdtest", "internal/patient", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},

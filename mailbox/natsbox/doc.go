@@ -15,7 +15,8 @@
 //     disagree: the subject is what a server's permissions were checked on.
 //   - Each attempt has a Nats-Msg-Id of its own, so that nobody's id makes the
 //     server drop another's message (TestFreshMessageIDForEachAttempt).
-//   - The server may die and come back at any time (TestServerKilledInMidStream).
+//   - The server may die and come back at any time (TestServerKilledInMidStream), and
+//     a cluster may have no leader for a while when a box starts.
 //
 // The laws of Bus:
 //

@@ -1,13 +1,16 @@
 // Package kvboard keeps the entries of a task board in a JetStream key-value
 // bucket, so that the processes of a session share one board and any NATS client
-// can read it. Its law is that of board.Store: it passes boardtest.Store.
+// can read it. Its law is that of board.Store: it passes boardtest.Store, also while a
+// cluster has no leader (TestAPutOutlivesALeader).
 package kvboard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/internal/patient"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -27,8 +30,12 @@ func Open(ctx context.Context, nc *nats.Conn, bucket string, o Options) (*Store,
 	if err != nil {
 		return nil, fmt.Errorf("kvboard: reach JetStream: %w", err)
 	}
-	kv, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: bucket, Description: "the task list of a team", History: 1, Replicas: max(o.Replicas, 1),
+	var kv jetstream.KeyValue
+	err = patient.Do(ctx, func(ctx context.Context) (err error) {
+		kv, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: bucket, Description: "the task list of a team", History: 1, Replicas: max(o.Replicas, 1),
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("kvboard: open the bucket %s: %w", bucket, err)
@@ -38,7 +45,11 @@ func Open(ctx context.Context, nc *nats.Conn, bucket string, o Options) (*Store,
 
 // Get implements board.Store.
 func (s *Store) Get(ctx context.Context, key string) (board.Entry, error) {
-	e, err := s.kv.Get(ctx, key)
+	var e jetstream.KeyValueEntry
+	err := patient.Do(ctx, func(ctx context.Context) (err error) {
+		e, err = s.kv.Get(ctx, key)
+		return err
+	})
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		return board.Entry{Key: key}, nil
@@ -49,20 +60,43 @@ func (s *Store) Get(ctx context.Context, key string) (board.Entry, error) {
 }
 
 // Put implements board.Store.
-func (s *Store) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	var err error
-	if revision == 0 {
-		revision, err = s.kv.Create(ctx, key, value)
-	} else {
-		revision, err = s.kv.Update(ctx, key, value, revision)
-	}
+func (s *Store) Put(ctx context.Context, key string, value []byte, revision uint64) (next uint64, err error) {
+	unsure := false // whether a put that nobody has answered was done
+	err = patient.Do(ctx, func(ctx context.Context) error {
+		next, err = s.put(ctx, key, value, revision)
+		if unsure && conflicts(err) {
+			next, err = s.done(ctx, key, value)
+		}
+		unsure = unsure || patient.Unanswered(err)
+		return err
+	})
 	switch {
 	case conflicts(err):
 		return 0, board.ErrConflict
 	case err != nil:
 		return 0, fmt.Errorf("kvboard: write %s: %w", key, err)
 	}
-	return revision, nil
+	return next, nil
+}
+
+func (s *Store) put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if revision == 0 {
+		return s.kv.Create(ctx, key, value)
+	}
+	return s.kv.Update(ctx, key, value, revision)
+}
+
+// done returns the revision of a put whose answer was lost, or that of another's
+// is a conflict.
+func (s *Store) done(ctx context.Context, key string, value []byte) (uint64, error) {
+	e, err := s.kv.Get(ctx, key)
+	switch {
+	case err != nil:
+		return 0, err
+	case !bytes.Equal(e.Value(), value):
+		return 0, jetstream.ErrKeyExists
+	}
+	return e.Revision(), nil
 }
 
 // conflicts knows both codes that a server has for it: streams with replicas have

@@ -2,8 +2,10 @@ package kvboard_test
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
@@ -11,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/team/board/boardtest"
 	"github.com/actorswarm/swarm/team/board/kvboard"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 func TestStoreConforms(t *testing.T) {
@@ -57,4 +60,53 @@ func conforms(t *testing.T, conn *nats.Conn, o kvboard.Options) {
 		}
 		return s
 	})
+}
+
+// The server that leads is killed under writers: each put is done once, although
+// answers were lost, and nobody is told of a failure.
+func TestAPutOutlivesALeader(t *testing.T) {
+	servers := natsdtest.Cluster(t, 3, natsdtest.Options{})
+	nc, err := nats.Connect(servers[0].URL+","+servers[1].URL+","+servers[2].URL, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	s, err := kvboard.Open(t.Context(), nc, "B", kvboard.Options{Replicas: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := js.Stream(t.Context(), "KV_B")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leads := servers[st.CachedInfo().Cluster.Leader[1]-'0']
+	var group sync.WaitGroup
+	half := make(chan struct{}, 8)
+	for w := range 8 {
+		group.Go(func() {
+			var rev uint64
+			for n := range 40 {
+				if n == 20 {
+					half <- struct{}{}
+				}
+				var err error
+				if rev, err = s.Put(t.Context(), fmt.Sprint("k", w), fmt.Append(nil, n), rev); err != nil {
+					t.Errorf("put %d of %d: %v", n, w, err)
+					return
+				}
+			}
+		})
+	}
+	<-half
+	leads.Kill()
+	group.Wait()
+	for w := range 8 {
+		if e, err := s.Get(t.Context(), fmt.Sprint("k", w)); err != nil || string(e.Value) != "39" {
+			t.Errorf("at the end of %d: %+v, %v", w, e, err)
+		}
+	}
 }

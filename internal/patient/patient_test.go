@@ -1,0 +1,42 @@
+package patient_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/patient"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func TestAskedAgainWhileNobodyLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, calls := time.Now(), 0
+		err := patient.Do(t.Context(), func(ctx context.Context) error {
+			switch calls++; calls {
+			case 1:
+				return nats.ErrNoResponders
+			case 2:
+				<-ctx.Done()
+				return ctx.Err()
+			case 3:
+				return &jetstream.APIError{Code: 503, Description: "JetStream system temporarily unavailable"}
+			}
+			return nil
+		})
+		if took := time.Since(begun); err != nil || calls != 4 || took < 5*time.Second || took > 6*time.Second {
+			t.Errorf("%d calls in %v: %v", calls, took, err)
+		}
+		calls = 0
+		if err := patient.Do(t.Context(), func(context.Context) error { calls++; return jetstream.ErrKeyExists }); !errors.Is(err, jetstream.ErrKeyExists) || calls != 1 {
+			t.Errorf("an answer: %d calls, %v", calls, err)
+		}
+		begun = time.Now()
+		if err := patient.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); err == nil || time.Since(begun) != patient.Within {
+			t.Errorf("nobody ever answers: %v after %v", err, time.Since(begun))
+		}
+	})
+}
