@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "teammate" {
 		os.Exit(swarm.TeammateForTest(os.Args[2:]))
 	}
-	lives := map[string]func(string) error{"crowd": crowd, "hermit": hermit, "counter": counter, "tree": tree, "receiver": receiverLife, "claims": claiming}
+	lives := map[string]func(string) error{"crowd": crowd, "hermit": hermit, "counter": counter, "tree": tree, "receiver": receiverLife, "claims": claiming, "written": writtenTo}
 	live := lives[os.Getenv(roleVar)]
 	if live == nil {
 		os.Exit(m.Run())
