@@ -69,10 +69,16 @@ func (e *OldLaunchError) Error() string {
 	return fmt.Sprintf("launch %d of %s is superseded: another process runs the agent now", e.Launch, e.Agent)
 }
 
+// current reports a launch that is not the newest of its agent. One that an
+// earlier owner has started may ask before it has reported here.
 func (n *nodes) current(id mailbox.AgentID, launch uint32) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if s := n.seats[id]; s == nil || s.launch != launch {
+	newest := uint32(0)
+	if s := n.known(id); s != nil {
+		newest = s.launch
+	} else if t, ok := n.s.store.Get(id); ok && t.IsShadow() && !t.Life().Closed {
+		newest = t.Life().Launch
+	}
+	if newest == 0 || launch != newest {
 		return &OldLaunchError{Agent: id, Launch: launch}
 	}
 	return nil

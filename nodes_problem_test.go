@@ -511,3 +511,26 @@ func (w *states) check() {
 	}
 	w.Logf("shown: %v", w.seen)
 }
+
+// A process that an earlier owner has started goes on with its work at once: what
+// it asks for before it has reported is done, if it is the newest of its agent.
+func TestAProcessIsHeardBeforeItHasReported(t *testing.T) {
+	s := apart(t, "", `  - when: {agent: lead, step: 0}
+    say: {calls: [{tool: Agent, input: {name: ben, description: d, prompt: work}}]}
+  - say: {text: found}
+`, nil)
+	if _, err := s.Run(t.Context(), "begin"); err != nil {
+		t.Fatal(err)
+	}
+	ben, err := s.roster.Find("ben")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := newNodes(s) // as a new owner's, that nobody has reported to
+	for launch, refused := range map[uint32]bool{0: true, 1: false, 2: true} {
+		out := fresh.answer(ben.ID(), "find", fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch)).(nodeReply)
+		if (out.Error != "") != refused || !refused && out.Spec == nil {
+			t.Errorf("launch %d: %+v", launch, out)
+		}
+	}
+}
