@@ -48,6 +48,7 @@ fuzz: ## run every fuzz target for FUZZTIME each
 soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m ./internal/worktree
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'EveryBoundary|KeepEveryByte' ./actors
+	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run Problem21 .
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'NoEndOfARun|NoTeammatesProcess' ./cmd/swarm
 
 chaos: ## 100,000 messages between three processes that are killed 1,000 times
