@@ -65,7 +65,17 @@ func (n *nodes) take(ctx context.Context, s *seat) error {
 	if old != nil && old.process != nil {
 		return old.process.Kill(ctx)
 	}
-	return nil
+	return n.evict(ctx, n.lock(s.spec.ID))
+}
+
+// evict ends the process that holds the lock of an agent and has no seat: one that
+// an earlier owner started and that has not reported here.
+func (n *nodes) evict(ctx context.Context, lock string) error {
+	pid, ok := executor.Holder(lock)
+	if !ok {
+		return nil
+	}
+	return executor.Adopt(context.WithoutCancel(n.s.scope), pid, lock).Kill(ctx)
 }
 
 func (n *nodes) begin(ctx context.Context, s *seat) error {

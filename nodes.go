@@ -125,10 +125,13 @@ func (n *nodes) close(ctx context.Context) error {
 	for i, s := range all {
 		left.Go(func() { errs[i] = n.dismiss(ctx, s) })
 	}
-	for _, path := range n.strays() {
-		left.Go(func() { awaitFree(ctx, path) })
+	strays := n.strays()
+	strayed := make([]error, len(strays))
+	for i, path := range strays {
+		left.Go(func() { strayed[i] = n.turnOut(ctx, path) })
 	}
 	left.Wait()
+	errs = append(errs, strayed...)
 	if n.sub != nil {
 		if err := n.sub.Unsubscribe(); !errors.Is(err, nats.ErrConnectionClosed) {
 			errs = append(errs, err)
@@ -151,6 +154,15 @@ func (n *nodes) strays() (locks []string) {
 		}
 	}
 	return locks
+}
+
+// turnOut waits for the end of a process without a seat, which is told to end when
+// it reports, and ends one that does not.
+func (n *nodes) turnOut(ctx context.Context, lock string) error {
+	wait, cancel := context.WithTimeout(ctx, closeWithin/2)
+	awaitFree(wait, lock)
+	cancel()
+	return n.evict(ctx, lock)
 }
 
 // awaitFree returns when nobody holds a lock, or when ctx ends.

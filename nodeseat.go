@@ -42,7 +42,8 @@ func (n *nodes) adoptLocked(id mailbox.AgentID, r nodeReport) *seat {
 		return nil
 	}
 	s := &seat{spec: l.Spec, launch: r.Launch, alive: make(chan struct{}), heard: time.Now()}
-	s.process = executor.Adopt(n.s.scope, r.PID, n.lock(id))
+	// The end of the session is when its end is waited for.
+	s.process = executor.Adopt(context.WithoutCancel(n.s.scope), r.PID, n.lock(id))
 	n.seats[id] = s
 	n.work.Go(func() { n.watch(s) })
 	return s
@@ -50,23 +51,28 @@ func (n *nodes) adoptLocked(id mailbox.AgentID, r nodeReport) *seat {
 
 // Join implements actors.Elsewhere.
 func (n *nodes) Join(ctx context.Context, spec transcript.Spec, launch uint32) bool {
-	limit := time.NewTimer(joinWithin)
-	defer limit.Stop()
+	ctx, cancel := context.WithTimeout(ctx, joinWithin)
+	defer cancel()
+	s := n.awaited(ctx, spec.ID)
+	return s != nil && s.launch == launch // else take ends it: it holds the agent's journal
+}
+
+// awaited waits for the report of a process that an earlier owner has started. It
+// returns nil when there is none, or when ctx ends.
+func (n *nodes) awaited(ctx context.Context, id mailbox.AgentID) *seat {
 	tick := time.NewTicker(beat / 20)
 	defer tick.Stop()
 	for {
-		if s := n.known(spec.ID); s != nil {
-			return s.launch == launch
+		if s := n.known(id); s != nil {
+			return s
 		}
-		if !executor.Held(n.lock(spec.ID)) {
-			return false
+		if !executor.Held(n.lock(id)) {
+			return nil
 		}
 		select {
 		case <-tick.C:
-		case <-limit.C:
-			return false // take ends it: it holds the agent's journal
 		case <-ctx.Done():
-			return false
+			return nil
 		}
 	}
 }

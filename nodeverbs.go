@@ -44,7 +44,9 @@ func (n *nodes) ask(ctx context.Context, id mailbox.AgentID, verb string, c node
 func (n *nodes) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
 	s := n.known(id)
 	if s == nil {
-		return nil
+		if s = n.awaitedSoon(ctx, id); s == nil {
+			return n.evict(ctx, n.lock(id))
+		}
 	}
 	n.mu.Lock()
 	s.leaving = true
@@ -63,6 +65,13 @@ func (n *nodes) Stop(ctx context.Context, id mailbox.AgentID, cause error) error
 		n.s.opts.Logger.Warn("the process of an agent did not stop it and is killed", "agent", id, "error", err)
 	}
 	return n.end(ctx, s)
+}
+
+// awaitedSoon is awaited for somebody who ends the process otherwise.
+func (n *nodes) awaitedSoon(ctx context.Context, id mailbox.AgentID) *seat {
+	ctx, cancel := context.WithTimeout(ctx, closeWithin)
+	defer cancel()
+	return n.awaited(ctx, id)
 }
 
 // endingOf returns the shutdown that an agent is ended by, if one is.

@@ -111,10 +111,18 @@ func (l *lab) does(args ...string) ended {
 
 // The owner of a session is killed while a plan, a permission, a question and two
 // shutdowns are under way, and again when all are decided: each goes on to one
-// decision, under its old id, and none is made or told twice.
+// decision, under its old id, and none is made or told twice. Teammates in
+// processes of their own live on meanwhile, and the next owner takes them over.
 func TestEachProtocolComesToOneDecisionAcrossKill9(t *testing.T) {
 	t.Parallel()
+	t.Run("in process", func(t *testing.T) { comesToOneDecision(t, "in-process") })
+	t.Run("apart", func(t *testing.T) { comesToOneDecision(t, "process") })
+}
+
+func comesToOneDecision(t *testing.T, mode string) {
+	apart := mode == "process"
 	l := newLab(t, map[string]string{"s.yaml": protocols, ".claude/teams/crew.yaml": protocolTeam})
+	l.env = append(l.env, "SWARM_TEAMMATE_MODE="+mode)
 	l.served("--permission-prompts", "wait", "--allowedTools", "Bash(sleep *)")
 	l.does("team", "up", "crew")
 	l.does("send", "lead", "ask me")
@@ -140,7 +148,11 @@ func TestEachProtocolComesToOneDecisionAcrossKill9(t *testing.T) {
 	if end := l.does("down", "ben"); !strings.Contains(end.out, "ben has ended: the grace time ran out") {
 		t.Errorf("ben: %+v", end)
 	}
-	if end := l.does("down", "eve"); !strings.Contains(end.out, "eve has ended: agreed") {
+	grace, why := "5m", "agreed"
+	if apart { // its command goes on, and what it is asked is read after that
+		grace, why = "1s", "the grace time ran out"
+	}
+	if end := l.does("down", "eve", "--grace", grace); !strings.Contains(end.out, "eve has ended: "+why) {
 		t.Errorf("eve: %+v", end)
 	}
 	l.does("approvals", "allow", before["ann"].ID)
@@ -164,7 +176,11 @@ func TestEachProtocolComesToOneDecisionAcrossKill9(t *testing.T) {
 		t.Errorf("made.txt holds %q, %v", raw, err)
 	}
 	for name, said := range map[string]string{"ann": "go ahead", "lead": "Which colour?\\n  blue"} {
-		raw, err := os.ReadFile(l.one(".home/.swarm/projects/*/one/transcripts/" + name + "*.jsonl"))
+		home := ".home/.swarm/projects/*/one/"
+		if apart && name != "lead" {
+			home += "nodes/" + name + "-*/"
+		}
+		raw, err := os.ReadFile(l.one(home + "transcripts/" + name + "*.jsonl"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -29,7 +30,28 @@ func Acquire(path string) (*Lock, error) {
 		}
 		return nil, errors.Join(err, f.Close())
 	}
-	return &Lock{file: f}, nil
+	l := &Lock{file: f}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteString(strconv.Itoa(os.Getpid()))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("write into the lock %s: %w", path, err), l.Release())
+	}
+	return l, nil
+}
+
+// Holder returns the process that holds the lock, if one does and has said so.
+func Holder(path string) (pid int, ok bool) {
+	if !Held(path) {
+		return 0, false
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	pid, err = strconv.Atoi(string(raw))
+	return pid, err == nil && pid > 1
 }
 
 // Release gives the lock back.

@@ -47,6 +47,7 @@ func (t *Transcript) Observe(l Life) (was, is Life, err error) {
 	if l.Launch != 0 && l.Launch < was.Launch {
 		return was, was, nil
 	}
+	l.Shutdown = protocol.Shutdown{} // that is recorded by itself
 	next := was
 	next.follow(l)
 	if reflect.DeepEqual(next, was) {

@@ -1,0 +1,78 @@
+package swarm
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/executor"
+)
+
+// forget makes the session know of the process of an agent what the next owner of a
+// killed one knows: nothing but its lock.
+func forget(t *testing.T, s *Session, old *seat) {
+	t.Helper()
+	if err := syscall.Kill(old.process.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	s.nodes.mu.Lock()
+	defer s.nodes.mu.Unlock()
+	old.leaving = true
+	delete(s.nodes.seats, old.spec.ID)
+}
+
+// TestAProcessThatNobodyHearsOfIsEndedByItsLock: one that hung when its owner was
+// killed is ended by the next owner, for a shutdown, for another process of the
+// agent, and at the end of the session.
+func TestAProcessThatNobodyHearsOfIsEndedByItsLock(t *testing.T) {
+	for name, end := range map[string]func(*Session) error{
+		"shutdown": func(s *Session) error {
+			d, err := s.Shutdown(t.Context(), "ben", 0)
+			if !d.Gone {
+				t.Errorf("%+v", d)
+			}
+			return err
+		},
+		"close": func(s *Session) error { return s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
+			when(t, s, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+			lock := s.nodes.lock(ben.ID())
+			if pid, ok := executor.Holder(lock); !ok || pid != s.nodes.known(ben.ID()).process.PID {
+				t.Errorf("the lock is held by %d, %t", pid, ok)
+			}
+			forget(t, s, s.nodes.known(ben.ID()))
+			begun := time.Now()
+			if err := end(s); err != nil {
+				t.Error(err)
+			}
+			if executor.Held(lock) || time.Since(begun) > 20*time.Second {
+				t.Errorf("after %v the lock is held: %t", time.Since(begun), executor.Held(lock))
+			}
+		})
+	}
+}
+
+// TestALivingProcessIsTakenOver by an owner that has only its lock to know of it: it
+// goes on, and no other is started.
+func TestALivingProcessIsTakenOver(t *testing.T) {
+	s, ben := apartWith(t, "", `  - when: {agent: ben, text: again}
+    say: {text: here}
+  - say: {text: ok}
+`, nil)
+	when(t, s, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+	old := s.nodes.known(ben.ID())
+	forget(t, s, old)
+	if err := syscall.Kill(old.process.PID, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	when(t, s, "it is known again", func() bool { return s.nodes.known(ben.ID()) != nil })
+	if _, err := s.Send("ben", "again"); err != nil {
+		t.Fatal(err)
+	}
+	when(t, s, "it answers", func() bool { return ben.Life().Result == "here" })
+	if now := s.nodes.known(ben.ID()); now.process.PID != old.process.PID || ben.Life().Launch != 1 {
+		t.Errorf("process %d was followed by %d, launch %d", old.process.PID, now.process.PID, ben.Life().Launch)
+	}
+}
