@@ -209,15 +209,17 @@ func TestProblem20_ABroadcastTellsWhoItReaches(t *testing.T) {
 
 func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 	m := actorstest.By(answers{
-		"ann": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
-		"ben": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+		"ann":  func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+		"carl": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+		"ben":  func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
 		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer {
 			return actorstest.Say("ok")
 		},
 	})
-	n := actorstest.New(t, t.TempDir(), m, options())
+	dir := t.TempDir()
+	n := actorstest.New(t, dir, m, options())
 	n.Begin(t)
-	must(t, n.SpawnIdle(t.Context(), []transcript.Spec{member("ann"), member("ben")}))
+	must(t, n.SpawnIdle(t.Context(), []transcript.Spec{member("ann"), member("ben"), member("carl")}))
 	r := team.NewRoster(n.Coordinator)
 	send := func(to string) error {
 		_, err := r.Send(n.Lead, team.Letter{To: to, Text: "hello"})
@@ -255,6 +257,37 @@ func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 	must(t, n.Stop(t.Context(), "ann", agent.StoppedBy("the user")))
 	if ended := new(team.EndedError); !errors.As(send("ann@1"), &ended) {
 		t.Error("a letter to a life that has ended was taken for the next one")
+	}
+	carl, _ := n.Find("carl")
+	gone, err := n.ShutDown(t.Context(), n.Lead, carl, actors.Dismissal{})
+	must(t, err)
+	if final := new(actors.FinalError); !errors.As(send("carl"), &final) || !gone.Gone {
+		t.Error("one that was just shut down is written to")
+	}
+	n.Settle(t)
+	if len(n.Store.All()) != 4 {
+		t.Errorf("there are %d inboxes", len(n.Store.All()))
+	}
+	must(t, send("ann")) // wakes it
+	n.Settle(t)
+	ann, _ := n.Find("ann")
+	was := ann.Address().Incarnation
+	n.End(t)
+	n = actorstest.New(t, dir, m, options())
+	n.Begin(t)
+	r = team.NewRoster(n.Coordinator)
+	must(t, send("ann")) // restarted
+	n.Settle(t)
+	if past := new(team.PastError); !errors.As(send(fmt.Sprint("ann@", was)), &past) || past.Present <= was {
+		t.Errorf("the life before the restart: %+v", past)
+	}
+	if text := all(t, n, "ann"); strings.Count(text, "hello") != 8 {
+		t.Errorf("ann heard %s", text)
+	}
+	for _, name := range []string{"ben", "carl"} {
+		if final := new(actors.FinalError); !errors.As(send(name), &final) {
+			t.Errorf("%s is alive after a restart", name)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -35,10 +37,26 @@ func (o OS) MkdirAll(dir string) error {
 	return nil
 }
 
-// Lock takes the advisory lock on path.
+// deadWithin is how long a lock may outlive its holder: until a child that was
+// just forked has begun its program, or who only looks whether it is held has
+// looked.
+const deadWithin = 2 * time.Second
+
+// Lock takes the advisory lock on path. One whose holder is dead it waits for.
 func (OS) Lock(path string) (io.Closer, error) {
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR))
 	held, err := l.TryLock()
+	again, late := time.NewTicker(5*time.Millisecond), time.NewTimer(deadWithin)
+	defer again.Stop()
+	defer late.Stop()
+	for waits := true; err == nil && !held && waits && isDead(lockOwner(path)); {
+		select {
+		case <-again.C:
+			held, err = l.TryLock()
+		case <-late.C:
+			waits = false
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
@@ -50,6 +68,8 @@ func (OS) Lock(path string) (io.Closer, error) {
 	}
 	return l, nil
 }
+
+func isDead(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 func lockOwner(path string) int {
 	b, err := os.ReadFile(path)

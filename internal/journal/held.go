@@ -1,9 +1,7 @@
 package journal
 
 import (
-	"errors"
 	"path/filepath"
-	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -14,7 +12,7 @@ import (
 func Held(dir string) bool {
 	path := filepath.Join(dir, lockName)
 	pid := lockOwner(path)
-	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+	if pid <= 0 || isDead(pid) {
 		return false
 	}
 	l := flock.New(path)

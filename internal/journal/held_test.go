@@ -1,9 +1,16 @@
 package journal_test
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/gofrs/flock"
 )
 
 func TestAJournalIsHeldWhileItIsOpen(t *testing.T) {
@@ -24,4 +31,43 @@ func TestAJournalIsHeldWhileItIsOpen(t *testing.T) {
 	if journal.Held(dir) {
 		t.Error("a closed journal is held")
 	}
+}
+
+// A process that was killed while it forked, or one that looks, can hold the lock
+// a moment longer than its holder lives.
+func TestALockIsWaitedForWhenItsHolderIsDead(t *testing.T) {
+	at := t.TempDir()
+	path := filepath.Join(at, "LOCK")
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Skip("true is not here:", err)
+	}
+	hold := func(pid int) *flock.Flock {
+		if err := os.WriteFile(path, fmt.Appendln(nil, pid), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := flock.New(path)
+		if free, err := l.TryRLock(); err != nil || !free {
+			t.Fatal("the lock cannot be held:", err)
+		}
+		return l
+	}
+	l := hold(os.Getpid())
+	if _, err := journal.Open(at, journal.Options{}); !errors.Is(err, journal.ErrLocked) {
+		t.Errorf("a living holder: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = hold(dead.Process.Pid)
+	time.AfterFunc(50*time.Millisecond, func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	j, err := journal.Open(at, journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shut(t, j)
 }
