@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -122,6 +123,28 @@ func TestProblem14_ControlCutsAToolAndMailWaits(t *testing.T) {
 	}
 	if life := ann.Life(); life.Turns != 2 || life.Outcome != transcript.Completed {
 		t.Errorf("ann is %+v", life)
+	}
+}
+
+// TestProblem14_ControlReachesEachOf100BusyAgents cuts the tool of each of 100
+// agents that are all in one.
+func TestProblem14_ControlReachesEachOf100BusyAgents(t *testing.T) {
+	const agents = 100
+	n, l, heard := busy(t, agents)
+	r := team.NewRoster(n.Coordinator)
+	var took []time.Duration
+	for i := range agents * soak(1, 10) {
+		begun := time.Now()
+		_, err := r.Send(n.Lead, team.Letter{To: fmt.Sprintf("m%02d", i%agents), Text: "look up", Class: mailbox.ClassControl})
+		must(t, err)
+		took = append(took, (<-heard).Sub(begun))
+		<-l.began
+	}
+	slices.Sort(took)
+	p99 := at(took, 99)
+	t.Logf("control to the request of one of %d busy agents: p50 %v p99 %v of %d", agents, at(took, 50), p99, len(took))
+	if p99 > time.Second {
+		t.Errorf("p99 is %v", p99)
 	}
 }
 
