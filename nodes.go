@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -89,8 +91,27 @@ func (n *nodes) chooseExecutor() executor.Executor {
 	return t
 }
 
+// sweep takes away the directories of processes that were started for agents
+// which never were: their owner was killed before the first sign of life.
+func (n *nodes) sweep() error {
+	dirs, err := os.ReadDir(n.dir(""))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, d := range dirs {
+		id := mailbox.AgentID(d.Name())
+		if _, born := n.s.store.Get(id); !born && !executor.Held(n.lock(id)) {
+			err = errors.Join(err, os.RemoveAll(n.dir(id)))
+		}
+	}
+	return err
+}
+
 // open begins to listen to the nodes.
 func (n *nodes) open(conn *nats.Conn) (err error) {
+	if err := n.sweep(); err != nil {
+		n.s.opts.Logger.Warn("what a process left that was never an agent's is still there", "error", err)
+	}
 	n.sub, err = conn.Subscribe(nodeSubject(n.s.info.ID, "*", "up", "*"), n.handle)
 	if err != nil {
 		return fmt.Errorf("listen to the processes of agents: %w", err)

@@ -260,6 +260,11 @@ func TestProblem21_AResumedTeammateRunsOnceItsProcessLives(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	// The owner of this one was killed before its first sign of life.
+	unborn := filepath.Join(s.Info().Path, "nodes", "ann-1")
+	if err := os.Mkdir(unborn, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	how(s.opts.Dir, "stop")
 	o := s.opts
 	o.Session = s.ID()
@@ -285,6 +290,9 @@ func TestProblem21_AResumedTeammateRunsOnceItsProcessLives(t *testing.T) {
 	}
 	if left := processes(t, s.opts.StateDir); len(left) > 0 {
 		t.Errorf("processes %v are left", left)
+	}
+	if _, err := os.Stat(unborn); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what an unborn agent left is still there: %v", err)
 	}
 	how(s.opts.Dir, "go")
 	if _, err := s.Send("ben", "again"); err != nil { // as it was told, a message starts it again
