@@ -51,5 +51,5 @@ soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run Problem21 .
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'NoEndOfARun|NoTeammatesProcess' ./cmd/swarm
 
-chaos: ## 100,000 messages between three processes that are killed 1,000 times
-	SWARM_CHAOS=1 $(GO) test -count=1 -v -timeout 30m -run Promise1 ./internal/chaos
+chaos: ## 100,000 messages between three processes that are killed 1,000 times; the same to teammates in panes
+	SWARM_CHAOS=1 $(GO) test -count=1 -v -timeout 60m -run Promise1 ./internal/chaos

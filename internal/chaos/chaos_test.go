@@ -22,7 +22,11 @@ import (
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv("SWARM_CHAOS_ROLE"); role != "" {
-		if err := run(role, os.Getenv("SWARM_CHAOS_DIR")); err != nil {
+		live := func(dir string) error { return run(role, dir) }
+		if role == "outside" {
+			live = runOutside
+		}
+		if err := live(os.Getenv("SWARM_CHAOS_DIR")); err != nil {
 			fmt.Fprintln(os.Stderr, role+":", err)
 			os.Exit(1)
 		}

@@ -8,6 +8,11 @@
 // supervisor kills one of the three with SIGKILL as soon as it is at work, starts
 // it again on its files, and lets some more messages be sent for each kill.
 //
+// A second harness does the same to the program itself: swarm serve, teammates in
+// tmux panes whose models are scripts, and a program outside that speaks NATS. It
+// reads from each agent's conversation what it was told was sent, and from the
+// others' what came.
+//
 // The law that is tested is the first promise: what was accepted is in the
 // receiver's conversation exactly once, and in its sender's order.
 package chaos
