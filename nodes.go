@@ -86,7 +86,7 @@ func (n *nodes) chooseExecutor() executor.Executor {
 		return executor.Plain{}
 	}
 	if how := t.Attach(); how != "" {
-		n.s.notes = append(n.s.notes, "the teammates' panes are shown by: "+how)
+		n.s.hints = append(n.s.hints, "each teammate gets a tmux pane; to watch them, in another terminal: "+how)
 	}
 	return t
 }
@@ -152,6 +152,9 @@ func (n *nodes) close(ctx context.Context) error {
 		left.Go(func() { strayed[i] = n.turnOut(ctx, path) })
 	}
 	left.Wait()
+	if t, ok := n.exec.(*executor.Tmux); ok {
+		errs = append(errs, t.Close(ctx))
+	}
 	errs = append(errs, strayed...)
 	if n.sub != nil {
 		if err := n.sub.Unsubscribe(); !errors.Is(err, nats.ErrConnectionClosed) {

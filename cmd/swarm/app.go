@@ -88,6 +88,16 @@ func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.err, "%s\n", clean(fmt.Sprintf(format, args...)))
 }
 
+// opened says what a session has to say when it is opened.
+func (a *app) opened(s *swarm.Session) {
+	for _, h := range s.Hints() {
+		a.say("%s", h)
+	}
+	for _, p := range s.Problems() {
+		a.say("warning: %s", p)
+	}
+}
+
 // oneLine joins the lines of an error that is made of several.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }), "; ")

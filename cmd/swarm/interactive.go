@@ -38,9 +38,7 @@ func (a *app) talk(ctx context.Context, opts swarm.Options) error {
 	if err != nil {
 		return a.notOpened(opts, err)
 	}
-	for _, p := range s.Problems() {
-		a.say("warning: %s", p)
-	}
+	a.opened(s)
 	last, err := s.LastExchange()
 	if err != nil {
 		a.say("warning: what was said last cannot be shown: %v", err)

@@ -107,9 +107,7 @@ func (a *app) serve(ctx context.Context, opts swarm.Options, prompt string, apar
 // keep brings a session to life, says that it can be reached, and waits for its
 // end.
 func (a *app) keep(ctl *control, s *swarm.Session, prompt string, apart bool) error {
-	for _, p := range s.Problems() {
-		a.say("warning: %s", p)
-	}
+	a.opened(s)
 	watched := closed()
 	if !apart {
 		watched = follow(context.WithoutCancel(ctl.session), s.Events(), quietly{newProgress(newScreen(a.err, a.env), s.Info().Dir, false)})

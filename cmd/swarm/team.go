@@ -165,9 +165,7 @@ func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do
 	if err != nil {
 		return swarm.Info{}, a.notOpened(o, err)
 	}
-	for _, p := range s.Problems() {
-		a.say("warning: %s", p)
-	}
+	a.opened(s)
 	watch := follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.unread))
 	err = do(ctl.run, s)
 	closeErr := s.Close()

@@ -39,9 +39,7 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	if err != nil {
 		return swarm.Info{}, a.notOpened(j.opts, err)
 	}
-	for _, p := range s.Problems() {
-		a.say("warning: %s", p)
-	}
+	a.opened(s)
 	v := a.newView(s, j.show, ctl.unread)
 	watch := follow(context.WithoutCancel(ctx), s.Events(), v)
 	ctl.endWhen(s.Quitting())

@@ -6,7 +6,9 @@
 //   - What was started is in a process group of its own, so that nothing that
 //     happens to the starter's terminal reaches it, and Kill ends all of the group,
 //     also one that is stopped (TestKillEndsTheWholeGroup).
-//   - Kill returns when the process is gone, and its pane with it.
+//   - Kill returns when the process is gone, and its pane with it. When a session's
+//     last pane is gone, Close leaves nothing of tmux behind; what a person does
+//     there stays (TestASessionThatSomebodyUsesKeepsItsSocket).
 //   - A lock tells the living from the dead: a process that is adopted is killed
 //     only while it holds its lock, so that a number that was given to another
 //     process hits nobody (TestAnAdoptedNumberOfAStrangerIsNotKilled).

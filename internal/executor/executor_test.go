@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,5 +170,36 @@ func TestATmuxPaneRunsTheCommand(t *testing.T) {
 	}
 	if panes, err := x.run(t.Context(), "list-panes", "-a"); err == nil {
 		t.Errorf("panes are left: %q", panes)
+	}
+	if _, err := os.Stat(x.file); err != nil {
+		t.Errorf("tmux has no socket where it is looked for: %v", err)
+	}
+	for range 2 {
+		if err := x.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(x.file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the socket of tmux is left: %v", err)
+	}
+}
+
+// TestASessionThatSomebodyUsesKeepsItsSocket, and what runs in it.
+func TestASessionThatSomebodyUsesKeepsItsSocket(t *testing.T) {
+	t.Setenv("TMUX", "")
+	t.Setenv("TMUX_TMPDIR", t.TempDir())
+	x, err := NewTmux("0123456789", os.Getenv)
+	if errors.Is(err, ErrNoTmux) {
+		t.Skip(err)
+	}
+	p := start(t, x, command(t, "/bin/sleep", "1000"))
+	if err := x.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := x.run(t.Context(), "list-panes", "-a"); err != nil {
+		t.Error(err)
+	}
+	if err := p.Kill(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,10 +1,14 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +21,7 @@ type Tmux struct {
 	path   string // of tmux
 	inside string // the pane that the session runs in; "" is none
 	socket string // name of the server outside of tmux
+	file   string // of that socket
 	name   string // of the tmux session outside of tmux
 
 	mu sync.Mutex // one pane at a time: they share the room
@@ -39,6 +44,7 @@ func NewTmux(session string, getenv func(string) string) (*Tmux, error) {
 	if t.inside == "" {
 		t.name = "swarm-" + session[:min(len(session), 8)]
 		t.socket = t.name
+		t.file = filepath.Join(cmp.Or(getenv("TMUX_TMPDIR"), "/tmp"), "tmux-"+strconv.Itoa(os.Getuid()), t.socket)
 	}
 	return t, nil
 }
@@ -51,6 +57,39 @@ func (t *Tmux) Attach() string {
 	}
 	return "tmux -L " + t.socket + " attach -t " + t.name
 }
+
+// Close removes the socket that tmux leaves behind when its last pane is gone. Where
+// somebody has panes of his own in the session, both stay.
+func (t *Tmux) Close(ctx context.Context) error {
+	if t.inside != "" {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	defer cancel()
+	tick := time.NewTicker(leaveWithin / 20)
+	defer tick.Stop()
+	for {
+		if _, err := t.run(ctx, "list-sessions"); ctx.Err() != nil {
+			return nil // it is used
+		} else if err != nil {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	if err := os.Remove(t.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the socket that tmux has left: %w", err)
+	}
+	return nil
+}
+
+// leaveWithin is how long a tmux server may take to end after its last pane.
+const leaveWithin = time.Second
 
 // Start implements Executor.
 func (t *Tmux) Start(ctx context.Context, c Command) (*Process, error) {
