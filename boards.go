@@ -42,7 +42,7 @@ func (s *Session) openBoards() {
 		if err != nil {
 			return nil, err
 		}
-		return kvboard.Open(ctx, conn, bucket(s.info.ID, list), kvboard.Options{Replicas: s.opts.NATS.Replicas})
+		return kvboard.Open(ctx, conn, taskBucket(s.info.ID, list), kvboard.Options{Replicas: s.opts.NATS.Replicas})
 	}, board.Options{})
 	s.watch.Go(func() {
 		s.boards.Run(s.scope, s.exportTasks, func(err error) {
@@ -51,9 +51,9 @@ func (s *Session) openBoards() {
 	})
 }
 
-// bucket returns the name of the bucket of a list. Names of buckets take letters,
+// taskBucket returns the name of the bucket of a list. Names of buckets take letters,
 // digits, dashes and underscores; every other byte is written as its code.
-func bucket(session, list string) string {
+func taskBucket(session, list string) string {
 	var b strings.Builder
 	b.WriteString("TB_" + session)
 	if list == session {

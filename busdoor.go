@@ -60,6 +60,7 @@ type busRequest struct {
 	Max     int          `json:"max"`
 	Task    board.ID     `json:"task"`
 	ID      mailbox.ID   `json:"id"`
+	Offset  int          `json:"offset"`
 }
 
 type busReply struct {
@@ -72,6 +73,7 @@ type busReply struct {
 	Agents   []busAgent    `json:"agents,omitzero"`
 	State    mailbox.State `json:"state,omitempty"`
 	Reason   string        `json:"reason,omitempty"`
+	Part     *TextPart     `json:"part,omitempty"`
 }
 
 type busPosted struct {
@@ -177,6 +179,9 @@ func (o *busDoor) do(name, verb string, data []byte) (busReply, error) {
 		return o.send(me, in)
 	case "read":
 		return o.read(me, in)
+	case "text":
+		part, err := o.s.partOf(me, in.ID, in.Offset)
+		return busReply{Part: &part}, err
 	case "state":
 		return o.state(me, in)
 	case "agents":
@@ -191,7 +196,7 @@ func (o *busDoor) do(name, verb string, data []byte) (busReply, error) {
 	case "drop":
 		return o.move(ctx, me, in.Task, board.Pending)
 	}
-	return busReply{}, fmt.Errorf("there is no request %q; there are send, read, state, agents, tasks, claim, complete and drop", verb)
+	return busReply{}, fmt.Errorf("there is no request %q; there are send, read, text, state, agents, tasks, claim, complete and drop", verb)
 }
 
 // member returns who asks. The server has checked the key; the name must still be
@@ -299,7 +304,7 @@ func (o *busDoor) read(me *transcript.Transcript, in busRequest) (busReply, erro
 	}
 	r := busReply{Messages: make([]Mail, n), Left: len(unread) - n}
 	for i, e := range unread[:n] {
-		r.Messages[i] = mailOf(e)
+		r.Messages[i] = o.s.mailOf(e)
 	}
 	return r, nil
 }
@@ -409,7 +414,7 @@ func (o *busDoor) tell() {
 			return // the journal has failed, which ends the session
 		}
 		for _, e := range news {
-			raw, err := json.Marshal(mailOf(e))
+			raw, err := json.Marshal(o.s.mailOf(e))
 			if err == nil {
 				err = o.conn.Publish(mailSubject(o.s.info.ID, string(e.To.Agent)), raw)
 			}

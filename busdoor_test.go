@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/nats-io/nats.go"
 )
@@ -61,6 +64,7 @@ type answer struct {
 	Messages []swarm.Mail
 	Left     int
 	State    string
+	Part     *swarm.TextPart
 	Task     *struct{ ID, Owner, Status string }
 	Tasks    []struct{ ID, Owner, Status string }
 	Agents   []struct{ Name, State string }
@@ -148,6 +152,106 @@ func TestAProgramOutsideTakesPartThroughACluster(t *testing.T) {
 	servers := natsdtest.Cluster(t, 3, natsdtest.Options{})
 	s, told := listening(t, swarm.Options{NATS: swarm.NATS{URL: servers[0].URL + "," + servers[1].URL, Replicas: 3}})
 	takesPart(t, s, told)
+}
+
+// A program outside reads a long message by the message that names it, and what it
+// sends that is long arrives whole.
+func TestAProgramOutsideReadsLongMessages(t *testing.T) {
+	t.Run("embedded", func(t *testing.T) {
+		s, _ := listening(t, swarm.Options{})
+		readsLong(t, s)
+	})
+	t.Run("outside", func(t *testing.T) {
+		server := natsdtest.Start(t, natsdtest.Options{})
+		s, _ := listening(t, swarm.Options{NATS: swarm.NATS{URL: server.URL}})
+		readsLong(t, s)
+		stockCommandGets(t, server.URL, s)
+	})
+}
+
+var long = strings.Repeat("a line that is long enough - ", 20_000)
+
+func readsLong(t *testing.T, s *swarm.Session) {
+	t.Helper()
+	bob := joined(t, s, "bob")
+	news, err := bob.conn.SubscribeSync(bob.c.Mail())
+	ok(t, err)
+	ok(t, bob.conn.Flush())
+	_, err = s.Send("bob", long)
+	ok(t, err)
+	_, err = news.NextMsg(20 * time.Second)
+	ok(t, err)
+	mail := bob.ask("read", "{}").Messages
+	if len(mail) != 1 || !strings.HasPrefix(long, mail[0].Text) || mail[0].Ref.Size() != int64(len(long)) || mail[0].Object != swarm.ObjectName(s.ID(), mail[0].Ref) {
+		t.Fatalf("the mail is %.300v", mail)
+	}
+	whole := ""
+	for next := -1; next != 0; {
+		part := bob.ask("text", fmt.Sprintf(`{"id":%q,"offset":%d}`, mail[0].ID, max(next, 0))).Part
+		whole += part.Text
+		next = part.Next
+	}
+	if whole != long || !mail[0].Ref.Names([]byte(whole)) {
+		t.Errorf("it read %d bytes of %d", len(whole), len(long))
+	}
+	if a := bob.ask("text", `{"id":"nosuch"}`); !strings.Contains(a.Error, "has got no message") {
+		t.Errorf("of no message: %+v", a)
+	}
+	eve := joined(t, s, "eve")
+	if a := eve.ask("text", fmt.Sprintf(`{"id":%q}`, mail[0].ID)); !strings.Contains(a.Error, "has got no message") {
+		t.Errorf("the mail of another: %+v", a)
+	}
+	raw, err := json.Marshal(map[string]string{"to": "eve", "text": long})
+	ok(t, err)
+	sent := bob.ask("send", string(raw))
+	if len(sent.Posted) != 1 {
+		t.Fatalf("sent: %+v", sent)
+	}
+	m, err := s.Message(mailbox.ID(sent.Posted[0].ID))
+	ok(t, err)
+	if text, err := swarm.WholeBody(s.Info(), m.Envelope); err != nil || text != long {
+		t.Errorf("%d bytes were sent of %d, %v", len(text), len(long), err)
+	}
+}
+
+// stockCommandGets reads with the command of NATS, and the rights of who runs the
+// server, what a message names.
+func stockCommandGets(t *testing.T, url string, s *swarm.Session) {
+	t.Helper()
+	if _, err := exec.LookPath("nats"); err != nil {
+		t.Skip("note: the nats command is not here")
+	}
+	file := filepath.Join(t.TempDir(), "text")
+	where, name, _ := strings.Cut(swarm.ObjectName(s.ID(), mailbox.RefOf([]byte(long))), "/")
+	cmd := exec.Command("nats", "--server", url, "object", "get", "--no-progress", "--output", file, where, name)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("nats object get: %v\n%s", err, out)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != long {
+		t.Errorf("it got %d bytes of %d, %v", len(got), len(long), err)
+	}
+}
+
+// Programs outside have nothing to do with the store itself: they could read the mail of
+// others there, and make the server speak where they may not.
+func TestAProgramOutsideCannotTouchTheObjects(t *testing.T) {
+	s, _ := listening(t, swarm.Options{})
+	bob := joined(t, s, "bob")
+	_, err := s.Send("bob", long)
+	ok(t, err)
+	stream := "OBJ_OB_" + s.ID()
+	for _, subject := range []string{"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.PURGE." + stream, "$JS.API.CONSUMER.CREATE." + stream, "$O.OB_" + s.ID() + ".M.x"} {
+		ok(t, bob.conn.Publish(subject, []byte("{}")))
+		select {
+		case err := <-bob.errs:
+			if !errors.Is(err, nats.ErrPermissionViolation) {
+				t.Errorf("%s: %v", subject, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("it may use %s", subject)
+		}
+	}
 }
 
 func takesPart(t *testing.T, s *swarm.Session, told <-chan string) {

@@ -51,15 +51,20 @@ type Mail struct {
 	Summary string          `json:"summary,omitempty"`
 	Text    string          `json:"text"`
 	ReplyTo mailbox.ID      `json:"reply_to,omitempty"`
-	Ref     mailbox.Ref     `json:"ref,omitzero"` // of a text that is longer than Text
+	Ref     mailbox.Ref     `json:"ref,omitzero"`    // of a text of which Text is only the beginning
+	Object  string          `json:"object,omitzero"` // where that is on the session's server: bucket/name
 	Sent    time.Time       `json:"sent"`
 }
 
-func mailOf(e mailbox.Envelope) Mail {
-	return Mail{
+func (s *Session) mailOf(e mailbox.Envelope) Mail {
+	m := Mail{
 		ID: e.ID, From: e.FromName, FromID: e.From.Agent, Kind: e.Kind, Class: e.ClassOf(), Summary: e.Summary,
 		Text: e.Body, ReplyTo: e.InReplyTo, Ref: e.Ref, Sent: e.Sent,
 	}
+	if e.Ref != "" {
+		m.Object = ObjectName(s.info.ID, e.Ref)
+	}
+	return m
 }
 
 // Join makes the program that calls a member of the session under a name, of a-z,
@@ -105,9 +110,18 @@ func (o *Outsider) Inbox(ctx context.Context, most int) ([]Mail, error) {
 		if size += len(e.Body); size > mostMail && len(all) > 0 {
 			break
 		}
-		all = append(all, mailOf(e))
+		all = append(all, o.s.mailOf(e))
 	}
 	return all, nil
+}
+
+// Text returns the part of the text of a message to the member that begins at an
+// offset, in bytes. Of a message that has a Ref, Mail holds only the beginning.
+func (o *Outsider) Text(id mailbox.ID, offset int) (TextPart, error) {
+	if err := o.m.Alive(); err != nil {
+		return TextPart{}, err
+	}
+	return o.s.partOf(o.m.Transcript(), id, offset)
 }
 
 // Read says that the program has messages; their senders are told. It returns

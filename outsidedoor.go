@@ -27,6 +27,8 @@ type outsideRequest struct {
 	Input    json.RawMessage `json:"input,omitempty"`
 	Choice   *event.Choice   `json:"choice,omitempty"`
 	Question string          `json:"question,omitempty"` // id of one that was asked before
+	Message  mailbox.ID      `json:"message,omitempty"`
+	Offset   int             `json:"offset,omitempty"` // in its text
 }
 
 // outsideReply is what they answer.
@@ -36,6 +38,7 @@ type outsideReply struct {
 	Mail        []Mail        `json:"mail,omitempty"`
 	Result      *tool.Result  `json:"result,omitempty"`
 	Reply       *Reply        `json:"reply,omitempty"`
+	Part        *TextPart     `json:"part,omitempty"`
 	Superseded  bool          `json:"superseded,omitempty"`
 }
 
@@ -103,6 +106,10 @@ func (o *Outsider) serve(ctx context.Context, verb string, in *outsideRequest, o
 		return err
 	case "inbox":
 		out.Mail, err = o.Inbox(wait, in.Max)
+		return err
+	case "text":
+		part, err := o.Text(in.Message, in.Offset)
+		out.Part = &part
 		return err
 	case "task":
 		result, err := o.Task(ctx, in.Tool, in.Input)
@@ -194,6 +201,15 @@ func (o *RemoteOutsider) Inbox(ctx context.Context, most int, wait time.Duration
 		}
 		read = nil
 	}
+}
+
+// Text is Outsider.Text.
+func (o *RemoteOutsider) Text(ctx context.Context, id mailbox.ID, offset int) (TextPart, error) {
+	out, err := o.ask(ctx, "text", outsideRequest{Message: id, Offset: offset})
+	if out.Part == nil {
+		return TextPart{}, err
+	}
+	return *out.Part, err
 }
 
 // Read is Outsider.Read.

@@ -121,14 +121,22 @@ func (w *wire) join(ctx context.Context, conn *nats.Conn) error {
 	w.conn = conn
 	close(w.up)
 	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: w.s.nodes == nil && w.s.opts.node == nil, Replicas: w.s.opts.NATS.Replicas})
-	courier := mailbox.NewCourier(box, w.s.store, mailbox.CourierOptions{
+	trouble := func(err error) {
+		w.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
+	}
+	carried, err := w.carryObjects(conn, box, trouble)
+	if err != nil {
+		return err
+	}
+	if w.s.opts.node == nil {
+		w.s.watch.Go(func() { carried.sweep(w.s.scope) })
+	}
+	courier := mailbox.NewCourier(carried, w.s.store, mailbox.CourierOptions{
 		Wake: func(id mailbox.AgentID) {
 			w.s.agents.Look(id)
 			w.s.outsiders.Look(id)
 		},
-		OnTrouble: func(err error) {
-			w.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
-		},
+		OnTrouble: trouble,
 	})
 	if err := courier.Start(ctx, w.s.store.Cursor(), w.s.store.Pending()); err != nil {
 		return err

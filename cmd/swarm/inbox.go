@@ -83,7 +83,11 @@ func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
 		if m.Unread() {
 			state = "unread"
 		}
-		line := fmt.Sprintf("%s  %-7s  %s  %s from %s: %s", clock(e.Sent), state, e.ID, e.Kind, shortName(e.From.Agent, e.FromName), strings.Join(strings.Fields(text), " "))
+		size := ""
+		if e.Ref != "" {
+			size = fmt.Sprintf(" (%d bytes)", e.Ref.Size())
+		}
+		line := fmt.Sprintf("%s  %-7s  %s  %s from %s%s: %s", clock(e.Sent), state, e.ID, e.Kind, shortName(e.From.Agent, e.FromName), size, strings.Join(strings.Fields(text), " "))
 		b.WriteString(cut(clean(line), width) + "\n")
 	}
 	return fprint(a.out, b.String())
@@ -136,7 +140,7 @@ func (a *app) messages(ctx context.Context, info swarm.Info, ids []string, asJSO
 	count := map[mailbox.State]int{}
 	for _, m := range all {
 		count[m.State()]++
-		b.WriteString(messageText(m))
+		b.WriteString(messageText(info, m))
 	}
 	if len(all) > 1 {
 		for _, s := range []mailbox.State{mailbox.StateAccepted, mailbox.StateDelivered, mailbox.StateRead, mailbox.StateAnswered, mailbox.StateRejected, mailbox.StateExpired, mailbox.StateDead} {
@@ -168,7 +172,7 @@ func clock(t time.Time) string {
 	return t.Local().Format(time.TimeOnly)
 }
 
-func messageText(m swarm.Trace) string {
+func messageText(info swarm.Info, m swarm.Trace) string {
 	e := m.Envelope
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s (%s) from %s to %s\n", e.ID, e.Kind, e.ClassOf(), clean(shortName(e.From.Agent, e.FromName)), clean(shortName(e.To.Agent, e.ToName)))
@@ -178,6 +182,9 @@ func messageText(m swarm.Trace) string {
 			line += "  " + clean(s.Reason)
 		}
 		b.WriteString(line + "\n")
+	}
+	if e.Ref != "" {
+		fmt.Fprintf(&b, "  kept apart: %s, on the session's server as %s\n", e.Ref, swarm.ObjectName(info.ID, e.Ref))
 	}
 	for line := range strings.Lines(strings.TrimSuffix(e.Body, "\n") + "\n") {
 		b.WriteString("    " + clean(strings.TrimSuffix(line, "\n")) + "\n")

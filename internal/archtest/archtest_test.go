@@ -39,6 +39,7 @@ var may = map[string][]string{
 	"internal/price":           {"model"},
 	"internal/transcript":      {"internal/budget", "internal/journal", "internal/object", "internal/price", "mailbox", "model", "team/protocol"},
 	"internal/object":          {"mailbox"},
+	"internal/object/bucket":   {"mailbox"},
 	"team/protocol":            {"mailbox"},
 	"mailbox/message":          {"mailbox"},
 	"mailbox/schema":           {"mailbox"},
@@ -78,7 +79,7 @@ var may = map[string][]string{
 
 	// 5: composition
 	"": {
-		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/childenv", "internal/executor", "internal/hook", "internal/journal", "internal/natsd", "internal/object", "internal/permission",
+		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/childenv", "internal/executor", "internal/hook", "internal/journal", "internal/natsd", "internal/object", "internal/object/bucket", "internal/permission",
 		"internal/price", "internal/prompt", "internal/teamfile", "internal/transcript", "internal/worktree", "mailbox", "mailbox/message", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
 		"team", "team/board", "team/board/kvboard", "team/protocol", "tool", "tool/builtin",
 	},
@@ -113,7 +114,7 @@ var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
-	"github.com/nats-io/nats.go":             {"", "internal/natsd", "internal/natsd/natsdtest", "internal/patient", "mailbox/natsbox", "team/board/kvboard"},
+	"github.com/nats-io/nats.go":             {"", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/patient", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},

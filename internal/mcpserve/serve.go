@@ -22,6 +22,7 @@ import (
 type Member interface {
 	Send(ctx context.Context, l swarm.Letter) ([]team.Posted, error)
 	Inbox(ctx context.Context, most int, wait time.Duration, read ...mailbox.ID) ([]swarm.Mail, error)
+	Text(ctx context.Context, id mailbox.ID, offset int) (swarm.TextPart, error)
 	Read(ctx context.Context, ids ...mailbox.ID) error
 	Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error)
 	Ask(ctx context.Context, q event.Choice, wait time.Duration) (swarm.Reply, error)
@@ -148,7 +149,7 @@ func (s *server) readInbox(ctx context.Context, r *mcp.ReadResourceRequest) (*mc
 	if err != nil {
 		return nil, err
 	}
-	raw, err := json.Marshal(inboxOutput{messagesOf(mail)})
+	raw, err := json.Marshal(inboxOutput{Messages: messagesOf(mail)})
 	if err != nil {
 		return nil, err
 	}

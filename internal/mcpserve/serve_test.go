@@ -78,6 +78,10 @@ func (m *member) Read(_ context.Context, ids ...mailbox.ID) error {
 	return nil
 }
 
+func (m *member) Text(_ context.Context, id mailbox.ID, offset int) (swarm.TextPart, error) {
+	return swarm.TextPart{Text: fmt.Sprint(id, " from ", offset), Size: 9, Next: 7}, nil
+}
+
 func (m *member) Task(_ context.Context, name string, input json.RawMessage) (tool.Result, error) {
 	m.note("%s %s", name, input)
 	return tool.Result{Text: "done", IsError: name == "TaskGet", Detail: json.RawMessage(`{"ok":1}`)}, nil
@@ -160,6 +164,19 @@ func TestMailCountsAsReadAtTheNextCall(t *testing.T) {
 	}
 	if text, bad := call(t, c, "send", map[string]any{"to": "nobody", "message": "x"}); !bad || !strings.Contains(text, "no agent named") {
 		t.Errorf("a letter to nobody: %s", text)
+	}
+}
+
+// A program reads a long message in parts, by the id of the message that names it.
+func TestTheTextOfALongMessageIsReadInParts(t *testing.T) {
+	ref := mailbox.RefOf([]byte("long text"))
+	c, end := connect(t, &member{unread: []swarm.Mail{{ID: "m1", From: "lead", Text: "long", Ref: ref}}}, nil)
+	defer end()
+	if text, bad := call(t, c, "inbox", nil); bad || !strings.Contains(text, string(ref)) {
+		t.Errorf("the inbox is %s", text)
+	}
+	if text, bad := call(t, c, "inbox", map[string]any{"text_of": "m1", "offset": 4}); bad || !strings.Contains(text, `"m1 from 4"`) || !strings.Contains(text, `"next":7`) {
+		t.Errorf("the part is %s", text)
 	}
 }
 

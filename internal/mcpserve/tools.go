@@ -76,10 +76,14 @@ func (s *server) send(ctx context.Context, in sendInput) (*mcp.CallToolResult, s
 type inboxInput struct {
 	Wait float64 `json:"wait_seconds,omitempty" jsonschema:"how long to wait for a message when there is none; at most 50"`
 	Max  int     `json:"max,omitempty" jsonschema:"the most messages to return; 10 when omitted"`
+
+	TextOf string `json:"text_of,omitempty" jsonschema:"id of a message that has a ref: return a part of its text, and no messages"`
+	Offset int    `json:"offset,omitempty" jsonschema:"where the part begins; 0 first, then what next said"`
 }
 
 type inboxOutput struct {
-	Messages []received `json:"messages"`
+	Messages []received      `json:"messages"`
+	Part     *swarm.TextPart `json:"part,omitempty"`
 }
 
 type received struct {
@@ -88,6 +92,7 @@ type received struct {
 	Kind    string `json:"kind"`
 	Summary string `json:"summary,omitempty"`
 	Text    string `json:"text"`
+	Ref     string `json:"ref,omitempty" jsonschema:"text is only the beginning of this one; read it with text_of"`
 	ReplyTo string `json:"reply_to,omitempty"`
 	Sent    string `json:"sent"`
 }
@@ -96,7 +101,7 @@ func messagesOf(mail []swarm.Mail) []received {
 	all := []received{}
 	for _, m := range mail {
 		all = append(all, received{
-			ID: string(m.ID), From: m.From, Kind: string(m.Kind), Summary: m.Summary, Text: m.Text, ReplyTo: string(m.ReplyTo),
+			ID: string(m.ID), From: m.From, Kind: string(m.Kind), Summary: m.Summary, Text: m.Text, Ref: string(m.Ref), ReplyTo: string(m.ReplyTo),
 			Sent: m.Sent.UTC().Format(time.RFC3339),
 		})
 	}
@@ -104,6 +109,10 @@ func messagesOf(mail []swarm.Mail) []received {
 }
 
 func (s *server) inbox(ctx context.Context, in inboxInput) (*mcp.CallToolResult, inboxOutput, error) {
+	if in.TextOf != "" {
+		part, err := s.m.Text(ctx, mailbox.ID(in.TextOf), in.Offset)
+		return nil, inboxOutput{Messages: []received{}, Part: &part}, err
+	}
 	if in.Max <= 0 {
 		in.Max = 10
 	}
@@ -112,7 +121,7 @@ func (s *server) inbox(ctx context.Context, in inboxInput) (*mcp.CallToolResult,
 		return nil, inboxOutput{}, err
 	}
 	s.give(mail)
-	return nil, inboxOutput{messagesOf(mail)}, nil
+	return nil, inboxOutput{Messages: messagesOf(mail)}, nil
 }
 
 type tasksInput struct {

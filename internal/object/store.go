@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -26,7 +27,8 @@ func (s *Store) Dir() string { return s.dir }
 func (s *Store) Path(ref mailbox.Ref) string { return filepath.Join(s.dir, ref.Hash()) }
 
 // Put keeps a body and returns its name once it is on disk. One that is larger
-// than MaxSize is a *mailbox.TooLargeError.
+// than MaxSize is a *mailbox.TooLargeError. Until Keep says that something refers to
+// it, it is among Loose.
 func (s *Store) Put(body []byte) (mailbox.Ref, error) {
 	if len(body) > MaxSize {
 		return "", &mailbox.TooLargeError{What: "body", Size: len(body), Limit: MaxSize}
@@ -43,6 +45,9 @@ func (s *Store) Put(body []byte) (mailbox.Ref, error) {
 
 func (s *Store) write(ref mailbox.Ref, body []byte) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.Path(ref)+loose, nil, 0o600); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(s.dir, ".new-*") // 0600
@@ -89,4 +94,44 @@ func (s *Store) Get(ref mailbox.Ref) ([]byte, error) {
 		return nil, &DamagedError{Path: s.Path(ref)}
 	}
 	return body, nil
+}
+
+// loose ends the name of the mark beside an object to which nothing refers yet. A
+// mark that is lost with the power only leaves a file too many.
+const loose = ".loose"
+
+// Keep says that something on disk refers to an object.
+func (s *Store) Keep(ref mailbox.Ref) error {
+	err := os.Remove(s.Path(ref) + loose)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Loose returns the hashes of the objects that were put and never kept.
+func (s *Store) Loose() ([]string, error) {
+	marks, err := filepath.Glob(filepath.Join(s.dir, "*"+loose))
+	for i, m := range marks {
+		marks[i] = strings.TrimSuffix(filepath.Base(m), loose)
+	}
+	return marks, err
+}
+
+// Settle ends the looseness of an object: it is kept if something refers to it, and
+// removed otherwise.
+func (s *Store) Settle(hash string, referred bool) error {
+	path := filepath.Join(s.dir, hash)
+	if !referred {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Remove(path + loose)
+}
+
+// Has reports whether a file of that name and size is here.
+func (s *Store) Has(ref mailbox.Ref) bool {
+	info, err := os.Stat(s.Path(ref))
+	return err == nil && info.Size() == ref.Size()
 }

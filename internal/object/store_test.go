@@ -64,6 +64,9 @@ func TestTheSameTextIsKeptOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := s.Keep(mailbox.RefOf([]byte("again"))); err != nil {
+		t.Fatal(err)
+	}
 	if names, err := os.ReadDir(s.Dir()); err != nil || len(names) != 1 {
 		t.Errorf("the directory holds %v, %v", names, err)
 	}

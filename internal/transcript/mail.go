@@ -69,6 +69,53 @@ func (s *Store) Body(e mailbox.Envelope) (string, error) {
 	return string(body), err
 }
 
+// HasBody reports whether the whole body of a message is on this disk.
+func (s *Store) HasBody(ref mailbox.Ref) bool { return ref == "" || s.objects.Has(ref) }
+
+// Object returns the bytes that a reference names.
+func (s *Store) Object(ref mailbox.Ref) ([]byte, error) { return s.objects.Get(ref) }
+
+// KeepBody puts the whole body of a message of another process on this disk.
+func (s *Store) KeepBody(body []byte) error {
+	_, err := s.objects.Put(body)
+	return err
+}
+
+// collect ends what a crash left between a body and the message that names it.
+func (s *Store) collect() error {
+	loose, err := s.objects.Loose()
+	if err != nil || len(loose) == 0 || s.opts.ReadOnly {
+		return err
+	}
+	named := map[string]bool{}
+	for _, t := range s.All() {
+		err := s.eachRecord(t.ID(), func(r journal.Record) error {
+			e, err := mailOf(r)
+			named[e.Ref.Hash()] = true
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, hash := range loose {
+		errs = append(errs, s.objects.Settle(hash, named[hash]))
+	}
+	return errors.Join(errs...)
+}
+
+// mailOf returns the message of a record, if it is one's.
+func mailOf(r journal.Record) (e mailbox.Envelope, err error) {
+	switch r.Kind {
+	case kindSent:
+		e, err = mailbox.DecodeBinary(r.Data)
+	case kindArrived:
+		e, _, err = decodeArrival(r.Data)
+	}
+	return e, err
+}
+
 // BodyPath returns the file with the whole body of a message that names one.
 func (s *Store) BodyPath(ref mailbox.Ref) string { return s.objects.Path(ref) }
 

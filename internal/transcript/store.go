@@ -91,6 +91,9 @@ func (s *Store) start() error {
 	for _, t := range s.agents {
 		s.advance(t.ledger.Cursor())
 	}
+	if err := s.collect(); err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("long texts that no message names could not be collected: %v", err))
+	}
 	if r := s.journal.Report(); !r.Clean() {
 		s.notes = append(s.notes, r.String())
 	}
@@ -233,6 +236,10 @@ func (s *Store) Ship(send func(mailbox.Envelope)) {
 			o, ok := s.out.take()
 			if !ok || o.ticket.Wait() != nil {
 				return // closed, or the journal has failed and accepts nothing
+			}
+			if o.envelope.Ref != "" {
+				// A mark that stays makes the next Open look again.
+				_ = s.objects.Keep(o.envelope.Ref)
 			}
 			send(o.envelope)
 		}

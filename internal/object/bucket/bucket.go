@@ -1,0 +1,158 @@
+package bucket
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// MaxBytes is what a bucket holds at most.
+const MaxBytes = 128 << 20
+
+// Options adjust a bucket.
+type Options struct {
+	Replicas int // in a cluster; 0 is 1
+}
+
+// Bucket is one bucket, made with the first object. Its methods may be called from
+// any goroutine.
+type Bucket struct {
+	js   jetstream.JetStream
+	name string
+	o    Options
+
+	mu    sync.Mutex
+	store jetstream.ObjectStore // guarded by mu; nil before it was found or made
+}
+
+// New returns the bucket of that name.
+func New(nc *nats.Conn, name string, o Options) (*Bucket, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, fmt.Errorf("bucket: reach JetStream: %w", err)
+	}
+	return &Bucket{js: js, name: name, o: o}, nil
+}
+
+// Name returns the bucket's name, as the stock command of NATS takes it.
+func (b *Bucket) Name() string { return b.name }
+
+// open returns the bucket of the server, or with create makes it if there is none.
+func (b *Bucket) open(ctx context.Context, create bool) (_ jetstream.ObjectStore, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.store != nil {
+		return b.store, nil
+	}
+	if !create {
+		b.store, err = b.js.ObjectStore(ctx, b.name)
+		return b.store, err
+	}
+	b.store, err = b.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
+		Bucket: b.name, Description: "long messages of a session", MaxBytes: MaxBytes, Replicas: max(b.o.Replicas, 1),
+	})
+	return b.store, err
+}
+
+// gone forgets the bucket after an error: somebody may have deleted it, of which a
+// server tells in several ways, and it is made again then.
+func (b *Bucket) gone(err error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.store = nil
+	return err
+}
+
+// Put stores an object that is not there yet. It returns when the server has it.
+func (b *Bucket) Put(ctx context.Context, ref mailbox.Ref, body func() ([]byte, error)) error {
+	store, err := b.open(ctx, true)
+	if err != nil {
+		return fmt.Errorf("bucket: make %s: %w", b.name, err)
+	}
+	info, err := store.GetInfo(ctx, ref.Hash())
+	switch {
+	case err == nil && info.Digest == digest(ref) && info.Size == uint64(ref.Size()):
+		return nil
+	case err != nil && !errors.Is(err, jetstream.ErrObjectNotFound):
+		return fmt.Errorf("bucket: look for an object in %s: %w", b.name, b.gone(err))
+	}
+	raw, err := body()
+	if err != nil {
+		return err
+	}
+	if _, err := store.PutBytes(ctx, ref.Hash(), raw); err != nil {
+		return fmt.Errorf("bucket: put an object of %d bytes into %s: %w", len(raw), b.name, b.gone(err))
+	}
+	return nil
+}
+
+// digest is how JetStream writes the hash of an object.
+func digest(ref mailbox.Ref) string {
+	sum, err := hex.DecodeString(ref.Hash())
+	if err != nil || len(sum) != sha256.Size {
+		return ""
+	}
+	return "SHA-256=" + base64.URLEncoding.EncodeToString(sum)
+}
+
+// WrongError reports an object that is not what its name says.
+type WrongError struct{ Bucket, Name string }
+
+func (e *WrongError) Error() string {
+	return fmt.Sprintf("bucket: the object %s in %s does not hold the text that it is named after", e.Name, e.Bucket)
+}
+
+// Get returns the bytes of an object. The error wraps fs.ErrNotExist when there is
+// none, and is a *WrongError when others are in its place.
+func (b *Bucket) Get(ctx context.Context, ref mailbox.Ref) ([]byte, error) {
+	store, err := b.open(ctx, false)
+	var raw []byte
+	if err == nil {
+		raw, err = store.GetBytes(ctx, ref.Hash())
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrDigestMismatch), err == nil && !ref.Names(raw):
+		return nil, &WrongError{Bucket: b.name, Name: ref.Hash()}
+	case errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, jetstream.ErrBucketNotFound):
+		return nil, fmt.Errorf("bucket: %s holds no object %s: %w", b.name, ref.Hash(), errors.Join(fs.ErrNotExist, b.gone(err)))
+	case err != nil:
+		return nil, fmt.Errorf("bucket: get an object of %s: %w", b.name, b.gone(err))
+	}
+	return raw, nil
+}
+
+// Sweep takes out the objects that are older than grace and of which needed says no,
+// by their hashes.
+func (b *Bucket) Sweep(ctx context.Context, needed func(hash string) bool, grace time.Duration) error {
+	store, err := b.open(ctx, false)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil
+	}
+	var all []*jetstream.ObjectInfo
+	if err == nil {
+		all, err = store.List(ctx)
+	}
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("bucket: list the objects of %s: %w", b.name, b.gone(err))
+	}
+	var errs []error
+	for _, o := range all {
+		if !needed(o.Name) && time.Since(o.ModTime) >= grace {
+			errs = append(errs, store.Delete(ctx, o.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
