@@ -42,6 +42,10 @@ func openBridge(s *Session, conn *nats.Conn) (*bridge, error) {
 	if b.sub, err = conn.Subscribe(bridgeSubject(s.info.ID, "*"), b.handle); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
+	// Whoever is told that the session is open finds it open.
+	if err := conn.FlushTimeout(closeWithin); err != nil {
+		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
+	}
 	return b, nil
 }
 
