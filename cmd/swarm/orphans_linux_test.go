@@ -90,7 +90,7 @@ func TestPromise4_NoEndOfARunLeavesAProcess(t *testing.T) {
 func TestProblem13_NoTeammatesProcessIsOrphaned(t *testing.T) {
 	agents, rounds := 3, 1
 	if os.Getenv("SWARM_SOAK") != "" {
-		agents, rounds = 50, 3
+		agents, rounds = 50, 20
 	}
 	for round := range rounds {
 		for _, way := range []struct {
