@@ -203,3 +203,23 @@ func TestASessionThatSomebodyUsesKeepsItsSocket(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A pane opens also while the last one of the others goes, and the tmux server
+// with it.
+func TestAPaneOpensWhileTheLastOneGoes(t *testing.T) {
+	t.Setenv("TMUX", "")
+	t.Setenv("TMUX_TMPDIR", t.TempDir())
+	x, err := NewTmux("0123456789", os.Getenv)
+	if errors.Is(err, ErrNoTmux) {
+		t.Skip(err)
+	}
+	for range 25 {
+		p, err := x.Start(t.Context(), command(t, "/bin/true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

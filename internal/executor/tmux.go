@@ -127,10 +127,37 @@ func (t *Tmux) open(ctx context.Context, c Command) (string, error) {
 		// There is no room for another pane in this window.
 		return t.run(ctx, append([]string{"new-window", "-n", c.Name}, made...)...)
 	}
-	if _, err := t.run(ctx, "has-session", "-t", t.name); err != nil {
-		return t.run(ctx, append([]string{"new-session", "-s", t.name, "-n", c.Name, "-x", "200", "-y", "50"}, made...)...)
+	return t.openApart(ctx, c.Name, made)
+}
+
+// The tmux session of panes that are apart ends with its last pane, and its server
+// with it: what was there may be gone when it is used.
+const (
+	openTries = 10
+	openAgain = 20 * time.Millisecond
+)
+
+// openApart makes a pane in a tmux session of its own, and that session if it is
+// not there.
+func (t *Tmux) openApart(ctx context.Context, name string, made []string) (out string, err error) {
+	again := time.NewTicker(openAgain)
+	defer again.Stop()
+	for range openTries {
+		window := append([]string{"new-window", "-t", t.name + ":", "-n", name}, made...)
+		if out, err = t.run(ctx, window...); err == nil {
+			return out, nil
+		}
+		session := append([]string{"new-session", "-s", t.name, "-n", name, "-x", "200", "-y", "50"}, made...)
+		if out, err = t.run(ctx, session...); err == nil {
+			return out, nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return "", errors.Join(err, context.Cause(ctx))
+		}
 	}
-	return t.run(ctx, append([]string{"new-window", "-t", t.name + ":", "-n", c.Name}, made...)...)
+	return "", err
 }
 
 // command is what the pane runs. More than one word is run as it is, without a
