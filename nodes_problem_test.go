@@ -366,6 +366,7 @@ func (s *Session) comeBack(t *testing.T, ben *transcript.Transcript) {
 // that no event has told.
 func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	const silence = 6 * time.Second
+	const soon = 4 * time.Second // 2 s are promised, of a machine that is not loaded
 	s := apart(t, "", `  - when: {agent: lead, step: 0}
     say: {calls: [{tool: Agent, input: {name: ben, description: d, prompt: work}}]}
   - when: {agent: lead}
@@ -383,32 +384,32 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.within(2*time.Second, "in_tool")
+	w.within(soon, "in_tool")
 
 	kill(t, pid, syscall.SIGKILL)
-	w.within(2*time.Second, "thinking")
+	w.within(soon, "thinking")
 
 	first := s.nodes.known(w.id())
 	kill(t, first.process.PID, syscall.SIGSTOP)
 	frozen := time.Now()
-	w.within(silence/3+2*time.Second, "stuck")
+	w.within(silence/3+soon, "stuck")
 	if took := time.Since(frozen); took < silence/3-beat {
 		t.Errorf("stuck after %v", took)
 	}
 	kill(t, first.process.PID, syscall.SIGCONT)
-	w.within(2*time.Second, "thinking")
+	w.within(soon, "thinking")
 	if n := w.life().Launch; n != 1 {
 		t.Errorf("a process that went on was followed by another: launch %d", n)
 	}
 
 	kill(t, first.process.PID, syscall.SIGSTOP)
-	w.within(silence/3+2*time.Second, "stuck")
+	w.within(silence/3+soon, "stuck")
 	<-first.process.Gone()
 	next(t, w.sub, "the next launch's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
 		return asks && e.Agent.Name == "ben" && w.life().Launch == 2
 	})
-	w.within(2*time.Second, "thinking")
+	w.within(soon, "thinking")
 
 	orphan := exec.Command("/bin/sh", "-c", "while :; do echo beat; sleep 0.1; done")
 	orphan.Env = append(os.Environ(), "SWARM_AGENT=ben")
@@ -425,7 +426,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 		if p := s.nodes.known(w.id()); p != nil && w.state() == "thinking" {
 			kill(t, p.process.PID, syscall.SIGKILL)
 			<-p.process.Gone()
-			w.within(2*time.Second, "paused", "starting", "resolving", "parked")
+			w.within(soon, "paused", "starting", "resolving", "parked")
 		}
 	}
 	if n := w.life().Launch; n != 1+mostFalls {

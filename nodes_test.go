@@ -176,7 +176,7 @@ esac`, `  - when: {agent: lead, step: 0}
 	if _, err := s.Run(t.Context(), "begin"); err != nil {
 		t.Fatal(err)
 	}
-	told := map[bool]int{}
+	told, failures := map[bool]int{}, []string{}
 	for told[true]+told[false] < good+bad {
 		e, err := sub.Next(t.Context())
 		if err != nil {
@@ -184,6 +184,9 @@ esac`, `  - when: {agent: lead, step: 0}
 		}
 		f, is := e.Fact.(event.CallFinished)
 		if is && f.Call.Name == "Agent" {
+			if f.IsError {
+				failures = append(failures, f.Text)
+			}
 			if told[f.IsError]++; f.IsError && !strings.Contains(f.Text, "gave no sign of life") {
 				t.Errorf("a spawn failed with: %s", f.Text)
 			}
@@ -191,7 +194,7 @@ esac`, `  - when: {agent: lead, step: 0}
 	}
 	t.Logf("%d spawns in %v: %d run, %d failed", good+bad, time.Since(begun).Round(time.Second), told[false], told[true])
 	if told[false] != good || told[true] != bad {
-		t.Errorf("%d spawns were told as running and %d as failed, not %d and %d", told[false], told[true], good, bad)
+		t.Errorf("%d spawns were told as running and %d as failed, not %d and %d: %q", told[false], told[true], good, bad, failures)
 	}
 	c.onlyTheGood(t, s, good)
 	panes := panesOf(t, s)
