@@ -24,6 +24,10 @@ import (
 func bridgeSubject(to, from string) string { return "sw." + to + ".bridge." + from }
 func answerPrefix(to, from string) string  { return "sw." + to + ".re." + from + "." }
 
+// fromAccount begins the subject on which the server takes the answer to what came
+// from another account, and which it has made itself.
+const fromAccount = "_R_."
+
 // bridge takes letters that come through a server of others.
 type bridge struct {
 	s      *Session
@@ -43,7 +47,7 @@ func openBridge(s *Session, conn *nats.Conn) (*bridge, error) {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
 	// Whoever is told that the session is open finds it open.
-	if err := conn.FlushTimeout(closeWithin); err != nil {
+	if err := conn.FlushTimeout(postWithin); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
 	return b, nil
@@ -62,7 +66,7 @@ func (b *bridge) handle(m *nats.Msg) {
 		return
 	}
 	from := m.Subject[len(bridgeSubject(b.s.info.ID, "")):]
-	if validID(from) != nil || !strings.HasPrefix(m.Reply, answerPrefix(from, b.s.info.ID)) {
+	if validID(from) != nil || !strings.HasPrefix(m.Reply, answerPrefix(from, b.s.info.ID)) && !strings.HasPrefix(m.Reply, fromAccount) {
 		// The answer would go out with this session's rights, to where the sender may not speak.
 		b.s.audit.note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", m.Reply)})
 		return
@@ -144,6 +148,8 @@ func (w *wire) postLetter(ctx context.Context, session string, in sessionLetter)
 	}
 	out, err := w.askBridge(ctx, session, raw)
 	switch {
+	case errors.Is(err, nats.ErrMaxPayload):
+		return letterReply{State: letterRefused, Reason: fmt.Sprintf("the message has %d bytes, which is more than the NATS server takes; write it to a file and send the path", len(raw))}, nil
 	case err != nil:
 		return letterReply{}, err
 	case out.Error != "":

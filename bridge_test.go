@@ -44,6 +44,25 @@ func share(t *testing.T, sessions ...string) shared {
 	return s
 }
 
+// apart is a NATS server on which each of two sessions has an account of its own, and
+// the right to write to the other as itself.
+func apart(t *testing.T, a, b string) shared {
+	t.Helper()
+	s := shared{seeds: map[string]string{}}
+	config := ""
+	for _, ids := range [][2]string{{a, b}, {b, a}} {
+		public, seed, err := natsd.NewKey()
+		ok(t, err)
+		s.seeds[ids[0]] = filepath.Join(t.TempDir(), "seed")
+		ok(t, os.WriteFile(s.seeds[ids[0]], []byte(seed), 0o600))
+		config += strings.NewReplacer("KEY", public, "ME", ids[0], "OTHER", ids[1]).Replace(`ME: { jetstream: enabled, users: [{ nkey: KEY }],
+  exports: [{ service: "sw.ME.bridge.OTHER", accounts: [OTHER] }], imports: [{ service: { account: OTHER, subject: "sw.OTHER.bridge.ME" } }] }
+`)
+	}
+	s.Server = natsdtest.Start(t, natsdtest.Options{Config: "# authorization by accounts\naccounts {\n" + config + "}"})
+	return s
+}
+
 func (s shared) options(id string) swarm.NATS { return swarm.NATS{URL: s.URL, Creds: s.seeds[id]} }
 
 // open opens a session that uses the server, on a state of its own as if it were
@@ -152,7 +171,12 @@ func TestABridgeNeedsTheUsersConsent(t *testing.T) {
 // The lead that is written to answers through the bridge, with the consent of its
 // own user, and reads what comes as data.
 func TestABridgeGoesBothWays(t *testing.T) {
-	server := share(t, "ann", "ben")
+	t.Run("users of one account", func(t *testing.T) { goesBothWays(t, share(t, "ann", "ben")) })
+	t.Run("accounts", func(t *testing.T) { goesBothWays(t, apart(t, "ann", "ben")) })
+}
+
+func goesBothWays(t *testing.T, server shared) {
+	t.Helper()
 	ben := server.open(t, "ben", swarm.Options{Inbound: swarm.InboundAccept})
 	ann := server.open(t, "ann", swarm.Options{Inbound: swarm.InboundAccept})
 	ok(t, ann.SetBridge("ben", true))
@@ -170,6 +194,12 @@ func TestABridgeGoesBothWays(t *testing.T) {
 	ok(t, err)
 	if whole, err := swarm.WholeBody(ben.Info(), all[0].Envelope); err != nil || whole != long {
 		t.Errorf("%d bytes arrived of %d, %v", len(whole), len(long), err)
+	}
+	refused, err := ann.Send("bridge:ben", strings.Repeat("\\", 1<<20))
+	ok(t, err)
+	warned(t, here, "more than the NATS server takes")
+	if len(refused) != 1 {
+		t.Errorf("posted: %+v", refused)
 	}
 	_, err = ben.Send("bridge:ann", "a house")
 	ok(t, err)
