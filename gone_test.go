@@ -69,8 +69,14 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 	sub := s.Events()
 	defer sub.Close()
 	file := swarm.TeamFile{Name: "crew", Tasks: []swarm.TeamTask{{Key: "t", Subject: "to be had"}}, Members: []swarm.TeamMember{
-		{Name: "idle"}, {Name: "tree", Prompt: "p", Worktree: true}, {Name: "holder", Prompt: "p"}, {Name: "runner", Prompt: "p"},
-		{Name: "sleeper", Prompt: "p"}, {Name: "hanger", Prompt: "p"}, {Name: "objector", Prompt: "p"}, {Name: "killed"},
+		{Name: "idle"},
+		{Name: "tree", Prompt: "p", Worktree: true},
+		{Name: "holder", Prompt: "p"},
+		{Name: "runner", Prompt: "p"},
+		{Name: "sleeper", Prompt: "p"},
+		{Name: "hanger", Prompt: "p"},
+		{Name: "objector", Prompt: "p"},
+		{Name: "killed"},
 	}}
 	_, err := s.TeamUp(t.Context(), file)
 	ok(t, err)
@@ -91,6 +97,11 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 		if time.Now().After(limit) {
 			t.Fatal("the commands are not there, so nothing is shown by their end")
 		}
+	}
+	status, err := s.Team(t.Context(), "crew")
+	ok(t, err)
+	if len(status.Tasks) != 1 || status.Tasks[0].Owner != "holder" || status.Tasks[0].Claim == nil {
+		t.Fatalf("the task is not had, so nothing is shown by its end: %+v; %s", status.Tasks, conversation(t, s.Info().Path, "holder"))
 	}
 	var names []string
 	for _, m := range file.Members {
@@ -118,7 +129,7 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 	if len(trees) != 0 {
 		t.Errorf("directories are left: %+v", trees)
 	}
-	status, err := s.Team(t.Context(), "crew")
+	status, err = s.Team(t.Context(), "crew")
 	ok(t, err)
 	for _, task := range status.Tasks {
 		if task.Status != board.Pending || task.Claim != nil || task.Owner != "" {

@@ -66,6 +66,10 @@ func (s *Session) teamUp(ctx context.Context, f TeamFile, lead *transcript.Trans
 	if err != nil {
 		return TeamStatus{}, err
 	}
+	seeds := seedsOf(in, f.Tasks)
+	if err := s.seed(ctx, in, lead, seeds, s.roster.Seed); err != nil { // before anybody who may look for them works
+		return TeamStatus{}, fmt.Errorf("the tasks of team %s: %w", f.Name, err)
+	}
 	var names []string
 	for _, m := range f.Members {
 		t, isNew, err := s.join(ctx, in, m)
@@ -83,7 +87,11 @@ func (s *Session) teamUp(ctx context.Context, f TeamFile, lead *transcript.Trans
 			names = append(names, below.New...)
 		}
 	}
-	if err := s.seed(ctx, in, lead, f.Tasks); err != nil {
+	err = s.seed(ctx, in, lead, seeds, s.roster.Entrust)
+	if err == nil {
+		err = s.markSeeded(in, lead, len(seeds))
+	}
+	if err != nil {
 		return TeamStatus{}, fmt.Errorf("the tasks of team %s: %w", f.Name, err)
 	}
 	status, err := s.Team(ctx, in.Team)
@@ -153,29 +161,41 @@ func callOf(m TeamMember) actors.SpawnCall {
 	return c
 }
 
-// seed puts the first tasks of a team on its list, once.
-func (s *Session) seed(ctx context.Context, in transcript.Membership, lead *transcript.Transcript, tasks []teamfile.Task) error {
-	if in.Seeded || len(tasks) == 0 {
+func seedsOf(in transcript.Membership, tasks []teamfile.Task) []team.Seed {
+	seeds := make([]team.Seed, len(tasks))
+	for i, t := range tasks {
+		n := board.New{Subject: t.Subject, Description: t.Description, Writes: t.Writes, Owner: t.Owner}
+		seeds[i] = team.Seed{Key: t.Key, After: t.After, New: n}
+		if t.Owner != "" {
+			seeds[i].Owner = in.Team + "/" + t.Owner
+		}
+	}
+	return seeds
+}
+
+// seed does a step with the first tasks of a team, unless all has been done.
+func (s *Session) seed(ctx context.Context, in transcript.Membership, lead *transcript.Transcript, seeds []team.Seed,
+	step func(context.Context, *board.Board, *transcript.Transcript, []team.Seed) error,
+) error {
+	if in.Seeded || len(seeds) == 0 {
 		return nil
 	}
 	b, err := s.boards.Get(ctx, s.listOf(in.Team))
 	if err != nil {
 		return err
 	}
-	seeds := make([]team.Seed, len(tasks))
-	for i, t := range tasks {
-		seeds[i] = team.Seed{Key: t.Key, After: t.After, New: board.New{Subject: t.Subject, Description: t.Description, Writes: t.Writes}}
-		if t.Owner != "" {
-			seeds[i].Owner = in.Team + "/" + t.Owner
-		}
-	}
-	if err := s.roster.Seed(ctx, b, lead, seeds); err != nil {
-		return err
-	}
+	return step(ctx, b, lead, seeds)
+}
+
+// markSeeded records that the first tasks of a team, if there are any, need not be
+// put again.
+func (s *Session) markSeeded(in transcript.Membership, lead *transcript.Transcript, tasks int) error {
 	has := slices.Clone(s.agents.Teams(lead.Spec()))
-	for i := range has {
-		has[i].Seeded = has[i].Seeded || has[i].Team == in.Team
+	at := slices.IndexFunc(has, func(m transcript.Membership) bool { return m.Team == in.Team })
+	if at < 0 || has[at].Seeded || tasks == 0 {
+		return nil
 	}
+	has[at].Seeded = true
 	return lead.SetTeams(has)
 }
 

@@ -21,25 +21,30 @@ type Seed struct {
 // seedKey is where a task says which seed it is.
 const seedKey = "seed"
 
-// Seed puts tasks on a list in the name of the team's lead and tells their
-// owners. A seed that is there is not put again.
+// Seed puts tasks on a list in the name of the team's lead. A seed that is there
+// is not put again. Owners need not be there yet: nobody else can take what has
+// one, and Entrust tells them.
 func (r *Roster) Seed(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
-	there := map[string]board.Task{}
-	for _, t := range b.List() {
-		if key, ok := t.Metadata[seedKey].(string); ok {
-			there[key] = t
-		}
-	}
+	there := seeded(b)
 	for _, seed := range seeds {
-		t, known := there[seed.Key]
-		if !known {
-			var err error
-			if t, err = b.Create(ctx, Member(lead), seed.task(there)); err != nil {
-				return err
-			}
-			there[seed.Key] = t
+		if _, known := there[seed.Key]; known {
+			continue
 		}
-		if seed.Owner == "" || t.Owner != "" || t.Status != board.Pending {
+		t, err := b.Create(ctx, Member(lead), seed.task(there))
+		if err != nil {
+			return err
+		}
+		there[seed.Key] = t
+	}
+	return nil
+}
+
+// Entrust tells the owners of seeds that nobody has taken. It may be called again.
+func (r *Roster) Entrust(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
+	there := seeded(b)
+	for _, seed := range seeds {
+		t := there[seed.Key]
+		if seed.Owner == "" || t.Status != board.Pending || t.Owner != "" && t.Owner != seed.New.Owner {
 			continue
 		}
 		if err := r.entrust(ctx, b, lead, t, seed.Owner); err != nil {
@@ -47,6 +52,16 @@ func (r *Roster) Seed(ctx context.Context, b *board.Board, lead *transcript.Tran
 		}
 	}
 	return nil
+}
+
+func seeded(b *board.Board) map[string]board.Task {
+	there := map[string]board.Task{}
+	for _, t := range b.List() {
+		if key, ok := t.Metadata[seedKey].(string); ok {
+			there[key] = t
+		}
+	}
+	return there
 }
 
 func (s Seed) task(there map[string]board.Task) board.New {

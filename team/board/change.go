@@ -18,6 +18,7 @@ type New struct {
 	Writes      bool // only a member with writing tools may take it
 	BlockedBy   []ID
 	Metadata    map[string]any
+	Owner       string // the name of who alone may take it; "" is anybody
 }
 
 // Create puts a task on the board.
@@ -42,7 +43,7 @@ func (b *Board) Create(ctx context.Context, by Member, n New) (Task, error) {
 	now := time.Now()
 	return b.write(ctx, Task{
 		ID: id, Subject: n.Subject, Description: n.Description, ActiveForm: n.ActiveForm, Status: Pending,
-		Writes: n.Writes, Metadata: n.Metadata, Author: by.Name, Created: now, Changed: now,
+		Writes: n.Writes, Metadata: n.Metadata, Owner: n.Owner, Author: by.Name, Created: now, Changed: now,
 	}, 0)
 }
 
