@@ -66,6 +66,9 @@ type nodeReply struct {
 
 	Ending *protocol.Shutdown `json:"ending,omitempty"`
 	Sight  *nodeSight         `json:"sight,omitempty"`
+	Ended  []Ended            `json:"ended,omitempty"`
+
+	Settled *SettledQuestionError `json:"settled,omitempty"`
 
 	Output   int64                 `json:"output,omitempty"` // tokens that an answer may have
 	Wait     bool                  `json:"wait,omitempty"`   // ask again
@@ -85,6 +88,7 @@ func (r *nodeReply) refuse(err error) {
 	if err == nil {
 		return
 	}
+	errors.As(err, &r.Settled)
 	errors.As(err, &r.Over)
 	errors.As(err, &r.Unpriced)
 	r.Error = err.Error()
@@ -94,6 +98,8 @@ func (r *nodeReply) refuse(err error) {
 func (r *nodeReply) err() error {
 	known := refusals()
 	switch {
+	case r.Settled != nil:
+		return r.Settled
 	case r.Over != nil:
 		return r.Over
 	case r.Unpriced != nil:

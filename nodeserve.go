@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/protocol"
 	"github.com/nats-io/nats.go"
 )
@@ -51,11 +53,7 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 	ctx := n.session.scope
 	switch verb {
 	case "stop", "kill":
-		// The owner's words are the cause, as if it had been given here.
-		var cause error = agent.ErrKilled
-		if verb == "stop" {
-			cause = &saidError{text: c.Cause, is: agent.ErrStopped}
-		}
+		cause := causeOf(verb, c)
 		if err := n.leaveBy(c.Ending); err != nil {
 			return nodeReply{}, err
 		}
@@ -63,6 +61,9 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 			return nodeReply{}, err
 		}
 		return nodeReply{Life: n.sight().Life}, nil
+	case "stop-below", "kill-below":
+		ended, err := n.session.agents.StopTree(ctx, mailbox.AgentID(c.Name), causeOf(verb, c))
+		return nodeReply{Ended: ended}, err
 	case "plan":
 		if c.Plan == nil {
 			return nodeReply{}, errNoAnswer
@@ -88,6 +89,14 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 		return nodeReply{}, nil
 	}
 	return nodeReply{}, fmt.Errorf("there is no request %q to a node", verb)
+}
+
+// causeOf is why an agent is ended: the owner's words, as if they had been given here.
+func causeOf(verb string, c nodeCall) error {
+	if strings.HasPrefix(verb, "kill") {
+		return agent.ErrKilled
+	}
+	return &saidError{text: c.Cause, is: agent.ErrStopped}
 }
 
 // decidePlan takes a decision about the agent's plan that somebody has made with

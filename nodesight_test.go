@@ -78,3 +78,35 @@ func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
 	see("at rest", all, func(name string) ([]Trace, error) { return PeekInbox(t.Context(), info, name) },
 		func(id mailbox.ID) (Trace, error) { return PeekMessage(t.Context(), info, id) })
 }
+
+// TestAnAgentBelowATeammateApartIsEndedFromTheOwner like every other.
+func TestAnAgentBelowATeammateApartIsEndedFromTheOwner(t *testing.T) {
+	s, ben := apartWith(t, "", `  - when: {agent: ben, step: 0}
+    say: {calls: [{tool: Agent, input: {description: dig, prompt: dig, run_in_background: true}}]}
+  - when: {agent: general-purpose}
+    say: {stall: true}
+  - when: {agent: lead, step: 1}
+    say: {text: wait}
+  - say: {text: ok}
+`, func(o *Options) { o.Policy.Attended = true })
+	child := func() (a actors.Status) {
+		for _, x := range s.Agents() {
+			if x.Life.Spec.Parent == ben.ID() {
+				a = x
+			}
+		}
+		return a
+	}
+	when(t, s, "the child works", func() bool { return child().Running })
+	ended, err := s.StopTree(t.Context(), string(child().Life.Spec.ID))
+	if err != nil || len(ended) != 1 || ended[0].State != "stopped" {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	when(t, s, "the child has ended", func() bool { return child().Life.Closed })
+	if l := ben.Life(); l.Closed {
+		t.Errorf("the teammate ended with it: %+v", l)
+	}
+	if _, err := s.StopTree(t.Context(), "nobody"); err == nil {
+		t.Error("nobody was stopped")
+	}
+}

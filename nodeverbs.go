@@ -74,6 +74,24 @@ func (n *nodes) awaitedSoon(ctx context.Context, id mailbox.AgentID) *seat {
 	return n.awaited(ctx, id)
 }
 
+// endBelow ends an agent that lives in the process of another, with all that work
+// for it. err is what it is if there is none.
+func (n *nodes) endBelow(ctx context.Context, name string, cause, err error) ([]Ended, error) {
+	if n == nil {
+		return nil, err
+	}
+	host, id, ok := hostOf(name, n.lookAll(lookStaff, ""))
+	if !ok || n.known(host) == nil {
+		return nil, err
+	}
+	verb := "stop-below"
+	if errors.Is(cause, agent.ErrKilled) {
+		verb = "kill-below"
+	}
+	out, err := n.ask(ctx, host, verb, nodeCall{Name: string(id), Cause: cause.Error()})
+	return out.Ended, err
+}
+
 // endingOf returns the shutdown that an agent is ended by, if one is.
 func (n *nodes) endingOf(id mailbox.AgentID) *protocol.Shutdown {
 	t, ok := n.s.store.Get(id)

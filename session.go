@@ -349,6 +349,7 @@ func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.Posted, er
 func (s *Session) Stop(ctx context.Context, name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
+		_, err = s.nodes.endBelow(ctx, name, agent.StoppedBy("the user"), err)
 		return err
 	}
 	return s.agents.Stop(ctx, t.ID(), agent.StoppedBy("the user"))
@@ -359,6 +360,7 @@ func (s *Session) Stop(ctx context.Context, name string) error {
 func (s *Session) Kill(ctx context.Context, name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
+		_, err = s.nodes.endBelow(ctx, name, agent.ErrKilled, err)
 		return err
 	}
 	return s.agents.Stop(ctx, t.ID(), agent.ErrKilled)
