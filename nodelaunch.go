@@ -63,7 +63,7 @@ func (n *nodes) take(ctx context.Context, s *seat) error {
 	n.seats[s.spec.ID] = s
 	n.mu.Unlock()
 	if old != nil && old.process != nil {
-		return old.process.Kill(ctx)
+		return n.kill(ctx, old.process)
 	}
 	return n.evict(ctx, n.lock(s.spec.ID))
 }
@@ -75,7 +75,17 @@ func (n *nodes) evict(ctx context.Context, lock string) error {
 	if !ok {
 		return nil
 	}
-	return executor.Adopt(context.WithoutCancel(n.s.scope), pid, lock).Kill(ctx)
+	return n.kill(ctx, executor.Adopt(context.WithoutCancel(n.s.scope), pid, lock))
+}
+
+// kill ends a process and what its commands left behind; where that cannot be found,
+// they end with it.
+func (n *nodes) kill(ctx context.Context, p *executor.Process) error {
+	err := p.Kill(ctx)
+	if _, reaped := builtin.Reap(n.s.info.ID); reaped != nil && !errors.Is(reaped, errors.ErrUnsupported) {
+		err = errors.Join(err, reaped)
+	}
+	return err
 }
 
 func (n *nodes) begin(ctx context.Context, s *seat) error {
@@ -185,10 +195,5 @@ func (n *nodes) end(ctx context.Context, s *seat) error {
 	if p == nil {
 		return nil
 	}
-	err := p.Kill(ctx)
-	// What its commands left behind; where that cannot be found, they end with it.
-	if _, reaped := builtin.Reap(n.s.info.ID); reaped != nil && !errors.Is(reaped, errors.ErrUnsupported) {
-		err = errors.Join(err, reaped)
-	}
-	return err
+	return n.kill(ctx, p)
 }

@@ -183,10 +183,12 @@ func (n *nodes) strays() (locks []string) {
 // turnOut waits for the end of a process without a seat, which is told to end when
 // it reports, and ends one that does not.
 func (n *nodes) turnOut(ctx context.Context, lock string) error {
-	wait, cancel := context.WithTimeout(ctx, closeWithin/2)
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), beat+closeWithin)
 	awaitFree(wait, lock)
 	cancel()
-	return n.evict(ctx, lock)
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+	defer stop()
+	return n.evict(last, lock)
 }
 
 // awaitFree returns when nobody holds a lock, or when ctx ends.
