@@ -61,6 +61,10 @@ type busRequest struct {
 	Task    board.ID     `json:"task"`
 	ID      mailbox.ID   `json:"id"`
 	Offset  int          `json:"offset"`
+
+	RequestID string `json:"request_id"` // of a shutdown_request
+	Approve   *bool  `json:"approve"`
+	Reason    string `json:"reason"`
 }
 
 type busReply struct {
@@ -189,6 +193,8 @@ func (o *busDoor) do(name, verb string, data []byte) (busReply, error) {
 	case "tasks":
 		tasks, err := o.s.Tasks(ctx)
 		return busReply{Tasks: append([]board.Task{}, tasks...)}, err
+	case "respond":
+		return busReply{}, o.respondTo(me, in)
 	case "claim":
 		return o.claim(ctx, me, in.Task)
 	case "complete":
@@ -196,7 +202,7 @@ func (o *busDoor) do(name, verb string, data []byte) (busReply, error) {
 	case "drop":
 		return o.move(ctx, me, in.Task, board.Pending)
 	}
-	return busReply{}, fmt.Errorf("there is no request %q; there are send, read, text, state, agents, tasks, claim, complete and drop", verb)
+	return busReply{}, fmt.Errorf("there is no request %q; there are send, read, text, respond, state, agents, tasks, claim, complete and drop", verb)
 }
 
 // member returns who asks. The server has checked the key; the name must still be
@@ -281,6 +287,14 @@ func (o *busDoor) send(me *transcript.Transcript, in busRequest) (busReply, erro
 		r.Posted = append(r.Posted, one)
 	}
 	return r, err
+}
+
+// respondTo is a member's answer to the request that it end.
+func (o *busDoor) respondTo(me *transcript.Transcript, in busRequest) error {
+	if in.RequestID == "" || in.Approve == nil {
+		return errors.New(`say which request it is the answer to, and yes or no: {"request_id":"…","approve":false,"reason":"…"}`)
+	}
+	return o.s.answerShutdown(me, in.RequestID, *in.Approve, in.Reason)
 }
 
 // read takes everything up to in.Last for read and returns what follows. Who does

@@ -20,6 +20,7 @@ import (
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team/protocol"
 	"github.com/nats-io/nats.go"
 )
 
@@ -483,4 +484,102 @@ func TestAProgramOutsideIsKnownAfterARestart(t *testing.T) {
 	if len(got.Messages) != 1 || got.Messages[0].Text != "for later" {
 		t.Errorf("read %+v", got)
 	}
+}
+
+// A program outside is asked to end like any member: it reads the request, may
+// object once, and is out when its time is over, with its key and its tasks. Taken
+// in again it begins anew.
+func TestAProgramOutsideIsShutDown(t *testing.T) {
+	s, told := listening(t, swarm.Options{})
+	bob := joined(t, s, "bob")
+	bob.ask("send", `{"to":"lead","text":"make a task"}`)
+	ok(t, s.Quiet(t.Context()))
+	if a := bob.ask("claim", `{"task":"1"}`); a.Task == nil {
+		t.Fatalf("claimed %+v", a)
+	}
+	type outcome struct {
+		swarm.Departure
+		err error
+	}
+	down := func(grace time.Duration) chan outcome {
+		done := make(chan outcome, 1)
+		go func() {
+			d, err := s.Shutdown(t.Context(), "bob", grace)
+			done <- outcome{d, err}
+		}()
+		return done
+	}
+	request := func(p *peer) string {
+		t.Helper()
+		for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); {
+			for _, m := range p.ask("read", ``).Messages {
+				if m.Kind == mailbox.KindShutdownRequest {
+					p.ask("read", `{"last":"`+string(m.ID)+`"}`)
+					return string(m.ID)
+				}
+			}
+		}
+		t.Fatal("bob is not asked to end")
+		return ""
+	}
+	ends := down(time.Minute)
+	id := request(bob)
+	if a := bob.ask("respond", `{"request_id":"q0","approve":true}`); a.Error == "" {
+		t.Error("a response to no request was taken")
+	}
+	if a := bob.ask("respond", `{"request_id":"`+id+`"}`); a.Error == "" {
+		t.Error("a response that says nothing was taken")
+	}
+	if a := bob.ask("respond", `{"request_id":"`+id+`","approve":false,"reason":"half way"}`); a.Error != "" {
+		t.Errorf("the objection: %+v", a)
+	}
+	if d := <-ends; d.err != nil || d.Gone || d.Objection != "half way" {
+		t.Errorf("after the objection: %+v", d)
+	}
+	if a := bob.ask("tasks", ``); len(a.Tasks) != 1 || a.Tasks[0].Owner != "bob" {
+		t.Errorf("it has lost its task: %+v", a)
+	}
+	ends = down(time.Minute)
+	if again := request(bob); again == id {
+		t.Errorf("asked again as %s", again)
+	} else if err := bob.conn.Publish(bob.c.Subject("respond"), []byte(`{"request_id":"`+again+`","approve":true}`)); err != nil {
+		t.Fatal(err)
+	}
+	if d := <-ends; d.err != nil || !d.Gone || d.Why != protocol.ShutdownAgreed {
+		t.Errorf("after it agreed: %+v", d)
+	}
+	isOut := func(p *peer) {
+		t.Helper()
+		key, err := nats.NkeyOptionFromSeed(p.key)
+		ok(t, err)
+		if nc, err := nats.Connect(p.c.URL, key); err == nil {
+			nc.Close()
+			t.Error("its key opens still")
+		}
+		if users, err := swarm.BusUsers(s.Info()); err != nil || len(users) != 0 {
+			t.Errorf("the users are %+v, %v", users, err)
+		}
+		if _, err := s.Send("bob", "hello"); !errors.As(err, new(*actors.FinalError)) {
+			t.Errorf("a letter to it: %v", err)
+		}
+	}
+	isOut(bob)
+	if tasks, err := s.Tasks(t.Context()); err != nil || tasks[0].Owner != "" {
+		t.Errorf("its task is %+v, %v", tasks, err)
+	}
+
+	again := joined(t, s, "bob")
+	if a := again.ask("send", `{"to":"lead","text":"here again"}`); a.Error != "" {
+		t.Fatalf("taken in again: %+v", a)
+	}
+	for text := ""; !strings.Contains(text, "here again"); {
+		text = hears(t, told)
+	}
+	if _, err := s.Send("bob", "welcome"); err != nil {
+		t.Errorf("a letter to it: %v", err)
+	}
+	if d := <-down(200 * time.Millisecond); d.err != nil || !d.Gone || d.Why != protocol.ShutdownExpired {
+		t.Errorf("without a word: %+v", d)
+	}
+	isOut(again)
 }

@@ -51,6 +51,17 @@ func (s *Session) RemoveBusUser(name string) error {
 	return err
 }
 
+// dropKey takes the key of a user, if it is one.
+func (s *Session) dropKey(name string) error {
+	s.busMu.Lock()
+	defer s.busMu.Unlock()
+	all, err := s.Info().keepBusUser(BusUser{Name: name})
+	if err == nil {
+		s.admit(all)
+	}
+	return err
+}
+
 // admit tells the server who may come in. busMu is held.
 func (s *Session) admit(all []BusUser) {
 	if s.busServer != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -127,6 +128,19 @@ func (o *Outsider) Text(id mailbox.ID, offset int) (TextPart, error) {
 // Read says that the program has messages; their senders are told. It returns
 // when that is on disk.
 func (o *Outsider) Read(ids ...mailbox.ID) error { return o.m.Read(ids...) }
+
+// AnswerShutdown is the member's answer to a message of kind shutdown_request: it
+// ends, or objects, which it can do once.
+func (o *Outsider) AnswerShutdown(request string, approve bool, reason string) error {
+	if err := o.m.Alive(); err != nil {
+		return err
+	}
+	return o.s.answerShutdown(o.m.Transcript(), request, approve, reason)
+}
+
+func (s *Session) answerShutdown(t *transcript.Transcript, request string, approve bool, reason string) error {
+	return s.agents.AnswerShutdown(t, message.ShutdownResponse{RequestID: request, Approve: approve, Reason: reason}, fmt.Sprint(request, approve))
+}
 
 // Task calls TaskCreate, TaskGet, TaskList or TaskUpdate, as the agents do, with
 // the input of that tool. What cannot be done is said in the result.

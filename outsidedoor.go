@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -29,6 +30,8 @@ type outsideRequest struct {
 	Question string          `json:"question,omitempty"` // id of one that was asked before
 	Message  mailbox.ID      `json:"message,omitempty"`
 	Offset   int             `json:"offset,omitempty"` // in its text
+
+	Response *message.ShutdownResponse `json:"response,omitempty"`
 }
 
 // outsideReply is what they answer.
@@ -104,6 +107,11 @@ func (o *Outsider) serve(ctx context.Context, verb string, in *outsideRequest, o
 			out.Posted = append(out.Posted, r)
 		}
 		return err
+	case "respond":
+		if in.Response == nil {
+			return errors.New("the request holds no response")
+		}
+		return o.AnswerShutdown(in.Response.RequestID, in.Response.Approve, in.Response.Reason)
 	case "inbox":
 		out.Mail, err = o.Inbox(wait, in.Max)
 		return err
@@ -210,6 +218,12 @@ func (o *RemoteOutsider) Text(ctx context.Context, id mailbox.ID, offset int) (T
 		return TextPart{}, err
 	}
 	return *out.Part, err
+}
+
+// AnswerShutdown is Outsider.AnswerShutdown.
+func (o *RemoteOutsider) AnswerShutdown(ctx context.Context, request string, approve bool, reason string) error {
+	_, err := o.ask(ctx, "respond", outsideRequest{Response: &message.ShutdownResponse{RequestID: request, Approve: approve, Reason: reason}})
+	return err
 }
 
 // Read is Outsider.Read.

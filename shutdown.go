@@ -99,7 +99,12 @@ func (s *Session) endTree(ctx context.Context, name string, cause error) ([]Ende
 	return s.agents.StopTree(ctx, t.ID(), cause)
 }
 
-// gone gives back the tasks that an agent held which was shut down.
+// gone gives back the tasks that an agent held which was shut down. A program
+// outside loses its key besides.
 func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
-	return s.boards.Release(ctx, id)
+	err := s.boards.Release(ctx, id)
+	if t, ok := s.store.Get(id); ok && t.Spec().Role == transcript.Outside {
+		err = errors.Join(err, s.dropKey(string(id)))
+	}
+	return err
 }

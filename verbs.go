@@ -135,7 +135,7 @@ var verbs = map[string]verb{
 	}},
 }
 
-var outsideVerbs = []string{"join", "leave", "post", "inbox", "text", "read", "task", "ask"}
+var outsideVerbs = []string{"join", "leave", "post", "inbox", "text", "read", "respond", "task", "ask"}
 
 func (d *door) do(name string, in request) (reply, error) {
 	if v, ok := verbs[name]; ok {

@@ -16,7 +16,8 @@ import (
 func (c *Coordinator) Enlist(name string) (*transcript.Transcript, error) {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
-	if t, ok := c.Find(name); ok && t.Spec().Role == transcript.Outside {
+	if t, ok := c.Find(name); ok && isOutside(t) {
+		c.retake(t.Spec())
 		return t, t.Reopen(transcript.Outside, transcript.Waking{})
 	}
 	spec := transcript.Spec{ID: mailbox.AgentID(name), Name: name, Type: "outside", Role: transcript.Outside, Born: time.Now()}
@@ -32,6 +33,9 @@ func (c *Coordinator) Enlist(name string) (*transcript.Transcript, error) {
 	}
 	return t, wait()
 }
+
+// isOutside reports a member that no host runs.
+func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == transcript.Outside }
 
 // Expel ends the membership of a program outside.
 func (c *Coordinator) Expel(t *transcript.Transcript) error {

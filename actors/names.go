@@ -123,6 +123,16 @@ func (c *Coordinator) releaseLocked(s transcript.Spec) {
 	}
 }
 
+// retake gives an agent its name back.
+func (c *Coordinator) retake(s transcript.Spec) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.names[strings.ToLower(s.Name)]
+	for i := range all {
+		all[i].free = all[i].free && all[i].id != s.ID
+	}
+}
+
 // Dismissed reports whether an agent has ended for good and given up its name.
 func (c *Coordinator) Dismissed(s transcript.Spec) bool {
 	c.mu.Lock()

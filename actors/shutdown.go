@@ -69,7 +69,7 @@ func (c *Coordinator) RequestShutdown(by *transcript.Transcript, t *transcript.T
 		d.Grace = 0 // there is nobody to hear it
 	}
 	ask := protocol.Ask{ID: requestID(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
-	frame, away := framer(by, t), t.IsShadow()
+	frame, away := framer(by, t), t.IsShadow() || isOutside(t)
 	s, effect, err := t.ShutdownNext(ask, func(s protocol.Shutdown) string {
 		if away {
 			return "" // it goes by mail
@@ -222,6 +222,9 @@ func (c *Coordinator) see(t *transcript.Transcript) {
 
 // occupied reports whether a member has something to do or to wait for.
 func (c *Coordinator) occupied(t *transcript.Transcript) bool {
+	if isOutside(t) {
+		return true // only its answer tells
+	}
 	if _, away := c.elsewhere(t.ID()); away {
 		by, ok := c.opts.Store.Get(t.Life().Shutdown.By)
 		return ok && c.outbox(by, t).OnItsWay(t) || !c.opts.Elsewhere.Rests(c.scope, t.ID())
@@ -233,11 +236,11 @@ func (c *Coordinator) occupied(t *transcript.Transcript) bool {
 	return h != nil && h.busy()
 }
 
-// showAway sends the request to a member that lives elsewhere. It is one message,
-// however often it is sent.
+// showAway sends the request to a member that lives elsewhere or is a program
+// outside. It is one message, however often it is sent.
 func (c *Coordinator) showAway(t *transcript.Transcript, s protocol.Shutdown) {
 	by, known := c.opts.Store.Get(s.By)
-	if _, away := c.elsewhere(t.ID()); !away || !known || t.Life().Closed {
+	if _, away := c.elsewhere(t.ID()); !away && !isOutside(t) || !known || t.Life().Closed {
 		return
 	}
 	body, err := message.Encode(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: max(0, time.Until(s.Deadline).Milliseconds())})

@@ -146,6 +146,9 @@ func (l *Life) apply(kind byte, meta any) {
 		l.Launch = m.Launch
 	case *roleMeta:
 		l.Spec.Role, l.Closed, l.Active = m.Role, false, m.Time
+		if l.Shutdown.Phase == protocol.ShutdownGone { // it was taken in again
+			l.Shutdown = protocol.Shutdown{}
+		}
 		if m.Woken != nil {
 			l.Woken = *m.Woken
 		}
