@@ -13,8 +13,17 @@ func newBus(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bus",
 		Short: "Let programs outside take part in a session",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Long: `The message bus of a session is NATS. A program that speaks it, such as a shell
+script with the nats command, can be a member of the session: agents write to it
+by name, it writes to them, and it works on the shared task list. Start the
+session with --listen 127.0.0.1:4222, and give the program a name and a key with
+swarm bus user add NAME, which prints the commands too. A program that speaks
+MCP needs neither: see swarm mcp.`,
+		Example: `  swarm serve --detach --listen 127.0.0.1:4222 "review what bob finds"
+  swarm bus user add bob
+  swarm bus user remove bob`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	user := &cobra.Command{
 		Use:   "user",

@@ -82,6 +82,11 @@ func (m *member) Text(_ context.Context, id mailbox.ID, offset int) (swarm.TextP
 	return swarm.TextPart{Text: fmt.Sprint(id, " from ", offset), Size: 9, Next: 7}, nil
 }
 
+func (m *member) AnswerShutdown(_ context.Context, request string, approve bool, reason string) error {
+	m.note("respond %s %t %s", request, approve, reason)
+	return nil
+}
+
 func (m *member) Task(_ context.Context, name string, input json.RawMessage) (tool.Result, error) {
 	m.note("%s %s", name, input)
 	return tool.Result{Text: "done", IsError: name == "TaskGet", Detail: json.RawMessage(`{"ok":1}`)}, nil
@@ -159,7 +164,13 @@ func TestMailCountsAsReadAtTheNextCall(t *testing.T) {
 	if text, _ := call(t, c, "inbox", nil); !strings.Contains(text, `"m2"`) || strings.Contains(text, `"m1"`) {
 		t.Errorf("the inbox is then %s", text)
 	}
-	if want, did := []string{"read [m1]", "send lead yes m1"}, m.done(); !slices.Equal(did, want) {
+	if text, bad := call(t, c, "send", map[string]any{"request_id": "q1"}); !bad || !strings.Contains(text, "approve") {
+		t.Errorf("an answer that says nothing: %s", text)
+	}
+	if text, bad := call(t, c, "send", map[string]any{"request_id": "q1", "approve": false, "message": "half way"}); bad {
+		t.Errorf("an objection: %s", text)
+	}
+	if want, did := []string{"read [m1]", "send lead yes m1", "read [m2]", "respond q1 false half way"}, m.done(); !slices.Equal(did, want) {
 		t.Errorf("done: %q, not %q", did, want)
 	}
 	if text, bad := call(t, c, "send", map[string]any{"to": "nobody", "message": "x"}); !bad || !strings.Contains(text, "no agent named") {

@@ -41,11 +41,14 @@ func add[In, Out any](s *server, name, description string, do func(context.Conte
 }
 
 type sendInput struct {
-	To      string `json:"to" jsonschema:"name of a member, an agent id, team-lead, or * for everyone else"`
-	Message string `json:"message" jsonschema:"the text; the receiver does not see your conversation"`
+	To      string `json:"to,omitempty" jsonschema:"name of a member, an agent id, team-lead, or * for everyone else"`
+	Message string `json:"message,omitempty" jsonschema:"the text; the receiver does not see your conversation"`
 	Summary string `json:"summary,omitempty" jsonschema:"five to ten words for a one-line preview"`
 	Class   string `json:"class,omitempty" jsonschema:"steer (the default) is read at the next step; mail waits for the end of the receiver's turn"`
 	ReplyTo string `json:"reply_to,omitempty" jsonschema:"id of the message that this one answers"`
+
+	RequestID string `json:"request_id,omitempty" jsonschema:"only to answer a shutdown_request, then without to: its request_id; the message is your reason"`
+	Approve   *bool  `json:"approve,omitempty" jsonschema:"with request_id: true to end, false to object"`
 }
 
 type sendOutput struct {
@@ -59,6 +62,12 @@ type posted struct {
 }
 
 func (s *server) send(ctx context.Context, in sendInput) (*mcp.CallToolResult, sendOutput, error) {
+	if in.RequestID != "" {
+		if in.Approve == nil {
+			return nil, sendOutput{Posted: []posted{}}, errors.New("say with approve whether you end")
+		}
+		return nil, sendOutput{Posted: []posted{}}, s.m.AnswerShutdown(ctx, in.RequestID, *in.Approve, in.Message)
+	}
 	all, err := s.m.Send(ctx, swarm.Letter{
 		To: in.To, Text: in.Message, Summary: in.Summary, Class: mailbox.Class(in.Class), ReplyTo: mailbox.ID(in.ReplyTo),
 	})
