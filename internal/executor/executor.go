@@ -107,8 +107,9 @@ func (p *Process) watch(ctx context.Context) {
 }
 
 func (p *Process) lives() bool {
-	if p.adopted && !Held(p.lock) {
-		return false
+	if p.adopted {
+		// One whose first thread has ended is a zombie while others still hold its files.
+		return Held(p.lock)
 	}
 	return syscall.Kill(p.PID, 0) == nil && !isZombie(p.PID)
 }
