@@ -13,7 +13,7 @@ var ErrNothingFree = errors.New("no task is free that you can do")
 type UnknownError struct{ ID ID }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no task %q; TaskList shows what there is", string(e.ID))
+	return fmt.Sprintf("there is no task %q on the list", string(e.ID))
 }
 
 // TakenError reports a claim of a task that another member has.
@@ -23,7 +23,7 @@ type TakenError struct {
 }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("task %s belongs to %s: take another, or ask for it with SendMessage", e.ID, e.Owner)
+	return fmt.Sprintf("task %s belongs to %s: take another, or write to %[2]s", e.ID, e.Owner)
 }
 
 // BlockedError reports a claim of a task whose blockers are not done.
