@@ -23,6 +23,9 @@ func (n *nodes) Launch(ctx context.Context, spec transcript.Spec, launch uint32)
 	if err := n.s.wire.isServed(ctx); err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	s := &seat{spec: spec, launch: launch, alive: make(chan struct{})}
 	if err := n.take(ctx, s); err != nil {
 		return err

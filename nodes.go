@@ -16,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/tool/builtin"
 	"github.com/nats-io/nats.go"
 )
 
@@ -152,6 +153,7 @@ func (n *nodes) close(ctx context.Context) error {
 		left.Go(func() { strayed[i] = n.turnOut(ctx, path) })
 	}
 	left.Wait()
+	n.reapRest()
 	if t, ok := n.exec.(*executor.Tmux); ok {
 		errs = append(errs, t.Close(ctx))
 	}
@@ -220,4 +222,18 @@ func (n *nodes) dismiss(ctx context.Context, s *seat) error {
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer stop()
 	return n.end(last, s)
+}
+
+// reapRest ends what processes that had no time for it have left of their commands.
+// They are found by the end of their process, which comes a moment after the end of
+// its lock.
+func (n *nodes) reapRest() {
+	tick := time.NewTicker(beat / 20)
+	defer tick.Stop()
+	for range 3 {
+		if _, err := builtin.Reap(n.s.info.ID); err != nil {
+			return // what cannot be found has ended with its process
+		}
+		<-tick.C
+	}
 }

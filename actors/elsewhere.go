@@ -166,6 +166,9 @@ func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
 	if life.Closed || life.Shutdown.Leaving() || life.Launch > 0 && c.opts.Elsewhere.Join(c.scope, life.Spec, life.Launch) {
 		return nil
 	}
+	if c.scope.Err() != nil {
+		return context.Cause(c.scope) // whether its process lives is not known: it is not to be replaced
+	}
 	n, err := t.Launch()
 	if err != nil {
 		return err

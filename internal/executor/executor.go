@@ -76,9 +76,32 @@ func (p *Process) Kill(ctx context.Context) error {
 	}
 	select {
 	case <-p.gone:
+		p.bury(ctx)
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("process %d was killed and is still there: %w", p.PID, context.Cause(ctx))
+	}
+}
+
+// burial bounds how long bury waits: the number may be another process's already.
+const burial = time.Second
+
+// bury waits until an adopted process is no more. It gives its lock back a moment
+// before, and what is looked for by the end of its process is not found until then.
+func (p *Process) bury(ctx context.Context) {
+	if !p.adopted {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, burial)
+	defer cancel()
+	tick := time.NewTicker(burial / 100)
+	defer tick.Stop()
+	for syscall.Kill(p.PID, 0) == nil && !isZombie(p.PID) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
