@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -16,7 +17,10 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-var word = regexp.MustCompile(`#([a-z0-9-]+)>([a-z0-9-]+):(\d+)#`)
+var word = regexp.MustCompile(`#([a-z0-9-]+)>([a-z0-9-]+):(\d+)\.(\d+)#`)
+
+// ordinal is that of a message in the order of its pair.
+func ordinal(step, n int) int { return step*1000 + n }
 
 // ledger is what was accepted and what has come, by pair.
 type ledger struct {
@@ -35,7 +39,7 @@ func (c *cluster) check() {
 	}
 	for i := range c.posted() {
 		key := fmt.Sprintf("c0>%s", c.names()[i%(c.mates+1)])
-		l.accepted[key] = append(l.accepted[key], i/(c.mates+1))
+		l.accepted[key] = append(l.accepted[key], ordinal(i/(c.mates+1), 0))
 	}
 	seen := map[string]bool{}
 	for _, line := range c.gotOutside() {
@@ -72,11 +76,12 @@ func (l ledger) readAll(t *testing.T, dir string) map[mailbox.AgentID]uint32 {
 }
 
 func (l ledger) add(t *testing.T, to map[string][]int, m []string) {
-	n, err := strconv.Atoi(m[3])
-	if err != nil {
+	step, err := strconv.Atoi(m[3])
+	n, err2 := strconv.Atoi(m[4])
+	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	to[m[1]+">"+m[2]] = append(to[m[1]+">"+m[2]], n)
+	to[m[1]+">"+m[2]] = append(to[m[1]+">"+m[2]], ordinal(step, n))
 }
 
 // read takes an agent's calls with their results, and what others wrote to it.

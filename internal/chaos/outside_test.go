@@ -40,7 +40,7 @@ func runOutside(dir string) error {
 	}
 	for i := progress(s.dir, "c0"); i < steps*len(all[:mates+1]); {
 		to := all[i%(mates+1)]
-		text := fmt.Sprintf("#c0>%s:%d#", to, i/(mates+1))
+		text := fmt.Sprintf("#c0>%s:%d.0#", to, i/(mates+1))
 		var out struct{ Error string }
 		if err := o.ask("send", map[string]any{"to": to, "text": text, "key": text}, &out); err != nil || out.Error != "" {
 			time.Sleep(20 * time.Millisecond) // full, not there yet, or no owner: the same again

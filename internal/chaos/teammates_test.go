@@ -20,20 +20,22 @@ import (
 
 // The other harness has the program itself: swarm serve with a lead, teammates in
 // tmux panes, and a program outside that speaks NATS. Their models are scripts:
-// in each step an agent writes to every other, with the number of the step.
+// in each step an agent writes to every other, with the number of the step, and
+// several times in the long run.
 
 // TestPromise1_TeammatesInPanesLoseNothing kills the owner of a session, the
 // processes of its teammates and a client outside. With SWARM_CHAOS=1 it is the
-// long run; SWARM_CHAOS_KILLS and SWARM_CHAOS_STEPS set other sizes.
+// long run; SWARM_CHAOS_KILLS, SWARM_CHAOS_STEPS and SWARM_CHAOS_BURST set other
+// sizes.
 func TestPromise1_TeammatesInPanesLoseNothing(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not here")
 	}
-	c := &cluster{T: t, mates: 3, steps: 20, kills: 6, pause: 300 * time.Millisecond}
+	c := &cluster{T: t, mates: 3, steps: 20, burst: 2, kills: 6, pause: 300 * time.Millisecond}
 	if os.Getenv("SWARM_CHAOS") != "" {
-		c.mates, c.steps, c.kills, c.pause = 8, 250, 1000, 2500*time.Millisecond
+		c.mates, c.steps, c.burst, c.kills, c.pause = 8, 250, 5, 1000, 2500*time.Millisecond
 	}
-	c.steps, c.kills = size("SWARM_CHAOS_STEPS", c.steps), size("SWARM_CHAOS_KILLS", c.kills)
+	c.steps, c.burst, c.kills = size("SWARM_CHAOS_STEPS", c.steps), size("SWARM_CHAOS_BURST", c.burst), size("SWARM_CHAOS_KILLS", c.kills)
 	begun := time.Now()
 	c.open()
 	c.harm()
@@ -76,6 +78,7 @@ const session = "chaos"
 type cluster struct {
 	*testing.T
 	mates, steps, kills int
+	burst               int           // messages to each other agent in a step
 	pause               time.Duration // of the models
 
 	exe, dir, path, addr, seed string // path: of the session's files
@@ -101,9 +104,11 @@ func (c *cluster) script() string {
 	for _, from := range c.names()[:c.mates+1] {
 		agent := strings.TrimPrefix(from, "team-")
 		fmt.Fprintf(&s, "  - when: {agent: %s, step: \"0-%d\"}\n    say:\n      delay: %v\n      calls:\n", agent, c.steps, c.pause)
-		for _, to := range c.names() {
-			if to != from {
-				fmt.Fprintf(&s, "        - {tool: SendMessage, input: {to: %s, message: '#%s>%s:{{.Step}}#'}}\n", to, from, to)
+		for n := range c.burst {
+			for _, to := range c.names() {
+				if to != from {
+					fmt.Fprintf(&s, "        - {tool: SendMessage, input: {to: %s, message: '#%s>%s:{{.Step}}.%d#'}}\n", to, from, to, n)
+				}
 			}
 		}
 	}
@@ -324,7 +329,7 @@ func (c *cluster) posted() int { return progress(c.dir, "c0") }
 func (c *cluster) startClient() {
 	c.client = exec.Command(os.Args[0])
 	c.client.Env = append(os.Environ(), "SWARM_CHAOS_ROLE=outside", "SWARM_CHAOS_DIR="+c.dir,
-		fmt.Sprintf("SWARM_CHAOS_OUTSIDE=%s %s %d %d %d", c.addr, c.seed, c.mates, c.steps, c.pause))
+		fmt.Sprintf("SWARM_CHAOS_OUTSIDE=%s %s %d %d %d", c.addr, c.seed, c.mates, c.steps*c.burst, c.pause/time.Duration(c.burst)))
 	c.client.Stderr = os.Stderr
 	if err := c.client.Start(); err != nil {
 		c.Fatal(err)
