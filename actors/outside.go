@@ -36,7 +36,7 @@ func (c *Coordinator) Reject(t *transcript.Transcript, id mailbox.ID, why string
 	if at < 0 {
 		return nil
 	}
-	if err := t.Read(id); err != nil || c.opts.Receipt == nil {
+	if err := t.Reject(id, why); err != nil || c.opts.Receipt == nil {
 		return err
 	}
 	r := readReceipt(t.Address(), unread[at])

@@ -45,42 +45,56 @@ func (m *Mail) step(s MailStep) {
 // became of it here: delivered, read, or expired because a newer one took its
 // place. It reads the agent's whole history.
 func (s *Store) Inbox(id mailbox.AgentID) ([]Mail, error) {
-	var all []Mail
-	ledger := mailbox.NewLedger(id)
-	found := func(id mailbox.ID) *Mail {
-		i := slices.IndexFunc(all, func(m Mail) bool { return m.Envelope.ID == id })
-		if i < 0 {
-			return nil
+	box := inbox{ledger: mailbox.NewLedger(id), at: map[mailbox.ID]int{}}
+	err := s.eachRecord(id, box.follow)
+	return box.all, err
+}
+
+// inbox is what the records of an agent say of the mail that it has got.
+type inbox struct {
+	all    []Mail
+	at     map[mailbox.ID]int // in all
+	ledger *mailbox.Ledger
+}
+
+func (b *inbox) follow(r journal.Record) error {
+	switch r.Kind {
+	case kindArrived:
+		e, c, err := decodeArrival(r.Data)
+		if err != nil {
+			return err
 		}
-		return &all[i]
+		b.step(b.ledger.Superseded(e), MailStep{State: mailbox.StateExpired, Reason: "superseded by message " + string(e.ID)})
+		b.ledger.Arrived(e, c)
+		b.at[e.ID] = len(b.all)
+		b.all = append(b.all, Mail{e, []MailStep{{State: mailbox.StateAccepted, Time: e.Sent}, {State: mailbox.StateDelivered}}})
+	case kindRequest:
+		var m requestMeta
+		if _, err := decode(r.Data, &m); err != nil {
+			return err
+		}
+		b.read(m.Mail, MailStep{State: mailbox.StateRead, Time: m.Time})
+	case kindRead:
+		var m readMeta
+		if _, err := decode(r.Data, &m); err != nil {
+			return err
+		}
+		b.read(m.Mail, m.step())
 	}
-	err := s.eachRecord(id, func(r journal.Record) error {
-		switch r.Kind {
-		case kindArrived:
-			e, c, err := decodeArrival(r.Data)
-			if err != nil {
-				return err
-			}
-			for _, stale := range ledger.Superseded(e) {
-				found(stale).step(MailStep{State: mailbox.StateExpired, Reason: "superseded by message " + string(e.ID)})
-			}
-			ledger.Arrived(e, c)
-			all = append(all, Mail{e, []MailStep{{State: mailbox.StateAccepted, Time: e.Sent}, {State: mailbox.StateDelivered}}})
-		case kindRequest:
-			var m requestMeta
-			if _, err := decode(r.Data, &m); err != nil {
-				return err
-			}
-			ledger.Read(m.Mail...)
-			for _, id := range m.Mail {
-				if mail := found(id); mail != nil {
-					mail.step(MailStep{State: mailbox.StateRead, Time: m.Time})
-				}
-			}
+	return nil
+}
+
+func (b *inbox) read(ids []mailbox.ID, s MailStep) {
+	b.ledger.Read(ids...)
+	b.step(ids, s)
+}
+
+func (b *inbox) step(ids []mailbox.ID, s MailStep) {
+	for _, id := range ids {
+		if i, ok := b.at[id]; ok {
+			b.all[i].step(s)
 		}
-		return nil
-	})
-	return all, err
+	}
 }
 
 // Sent returns the message with an id as its sender knows it.

@@ -9,16 +9,33 @@ import (
 // readMeta is the record of messages that no request carries: who read them
 // stands outside.
 type readMeta struct {
-	Time time.Time    `json:"t"`
-	Mail []mailbox.ID `json:"mail"`
+	Time     time.Time    `json:"t"`
+	Mail     []mailbox.ID `json:"mail"`
+	Rejected string       `json:"rejected,omitempty"` // why nobody will ever read them
+}
+
+func (m readMeta) step() MailStep {
+	if m.Rejected != "" {
+		return MailStep{State: mailbox.StateRejected, Time: m.Time, Reason: m.Rejected}
+	}
+	return MailStep{State: mailbox.StateRead, Time: m.Time}
 }
 
 // Read records that a member outside has read some of its messages. It returns
 // when that is on disk. Messages that are not unread are left out.
-func (t *Transcript) Read(ids ...mailbox.ID) error {
+func (t *Transcript) Read(ids ...mailbox.ID) error { return t.readBy(readMeta{Mail: ids}) }
+
+// Reject is Read for a message that nobody will ever read, for the reason that is
+// given.
+func (t *Transcript) Reject(id mailbox.ID, why string) error {
+	return t.readBy(readMeta{Mail: []mailbox.ID{id}, Rejected: why})
+}
+
+func (t *Transcript) readBy(m readMeta) error {
 	t.mu.Lock()
-	ticket, err := t.add(kindRead, &readMeta{Time: time.Now(), Mail: ids}, nil)
-	t.ledger.Read(ids...)
+	m.Time = time.Now()
+	ticket, err := t.add(kindRead, &m, nil)
+	t.ledger.Read(m.Mail...)
 	t.mu.Unlock()
 	return wait(ticket, err)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -354,6 +355,30 @@ func TestArrivalIsRecordedOnceAndReadInTheRequestThatCarriesIt(t *testing.T) {
 	}
 	if c := b.Cursor(); c.Seq != 1 {
 		t.Errorf("cursor is %v", c)
+	}
+}
+
+// What a member outside has read, or will never read, is as read to its inbox as what a
+// request carried.
+func TestTheInboxOfAMemberOutsideTellsWhatItHasRead(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := born(t, s, "alice")
+	arrive(t, s, 1, "one")
+	arrive(t, s, 2, "two")
+	arrive(t, s, 3, "three")
+	must(t, a.Read(a.Unread()[0].ID))
+	must(t, a.Reject(a.Unread()[0].ID, "nobody wants it"))
+	all, err := s.Inbox("alice")
+	must(t, err)
+	var states []mailbox.State
+	for _, m := range all {
+		states = append(states, m.State())
+	}
+	if want := []mailbox.State{mailbox.StateRead, mailbox.StateRejected, mailbox.StateDelivered}; !slices.Equal(states, want) {
+		t.Errorf("the states are %v, want %v", states, want)
+	}
+	if last := all[1].Steps[len(all[1].Steps)-1]; last.Reason != "nobody wants it" || last.Time.IsZero() {
+		t.Errorf("the rejection is %+v", last)
 	}
 }
 
