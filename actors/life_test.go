@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
@@ -69,8 +70,13 @@ func write(t *testing.T, from, to *transcript.Transcript, text string) {
 
 // A cancel overtakes the look that would have begun the turn.
 func TestATurnThatIsCancelledBeforeItBeganEndsByThatName(t *testing.T) {
+	synctest.Test(t, testATurnThatIsCancelledBeforeItBegan)
+}
+
+func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
 	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: lead()}), nodeOptions{})
 	n.Begin(t)
+	synctest.Wait() // an agent looks once when it begins
 	must(t, n.Lead.Prompt("user", "go")) // nobody looks
 	n.Interrupt(actors.LeadID)
 	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })
@@ -80,12 +86,14 @@ func TestATurnThatIsCancelledBeforeItBeganEndsByThatName(t *testing.T) {
 	spec := n.Lead.Spec()
 	spec.ID, spec.Name, spec.Role, spec.Parent = "ann", "ann", transcript.Background, actors.LeadID
 	must(t, n.SpawnIdle(t.Context(), []transcript.Spec{spec}))
+	synctest.Wait()
 	ann, _ := n.Find("ann")
 	must(t, ann.Prompt("parent", "go"))
 	must(t, n.Stop(t.Context(), "ann", agent.ErrStopped))
 	if l := ann.Life(); l.Outcome != transcript.Stopped || l.TurnOpen || !l.Closed {
 		t.Errorf("ann is %+v", l)
 	}
+	n.End(t)
 }
 
 // Mail that was on its way when its receiver was done wakes it; one that was
