@@ -39,6 +39,7 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 	if !strings.Contains(listed, "bob (outside, id bob): outside") {
 		t.Errorf("the lead saw %s", listed)
 	}
+	n.Until(t, func() bool { return len(bob.Unread()) > 0 }) // nobody's rest waits for a program's mail
 	mail := bob.Unread()
 	if len(mail) != 1 || mail[0].Body != "look at a.go" || bob.Life().Turns != 0 {
 		t.Fatalf("bob has %v and %+v", mail, bob.Life())
