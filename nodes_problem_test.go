@@ -155,6 +155,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
       calls:
         - {tool: TaskCreate, input: {subject: one, description: d}}
         - {tool: TaskCreate, input: {subject: two, description: d}}
+        - {tool: TaskCreate, input: {subject: three, description: d}}
         - {tool: Agent, input: {name: ben, description: d, prompt: work}}
   - when: {agent: lead}
     say: {text: ok}
@@ -192,7 +193,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 	said := p.take()
 	up, down := highest(t, said, actors.LeadID, ben.ID()), highest(t, said, ben.ID(), actors.LeadID)
 	before := s.effects(t)
-	if before.launch != 2 || before.incarnation < 2 || before.first != 1 || before.second != 1 || before.tasks != "1 completed 0, 2 in_progress 2" {
+	if before.launch != 2 || before.incarnation < 2 || before.first != 1 || before.second != 1 || before.tasks != "1 completed 0, 2 in_progress 2, 3 pending 0" {
 		t.Fatalf("before the replay: %+v", before)
 	}
 
@@ -289,11 +290,14 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 		t.Fatal(err)
 	}
 	was := board.Member{Address: past, Name: "ben", Writes: true}
-	if _, err := b.Finish(t.Context(), was, "2"); !errors.As(err, new(*board.LostError)) {
+	if _, err := b.Finish(t.Context(), was, "2"); !errors.As(err, new(*board.SupersededError)) {
 		t.Errorf("the old incarnation completed the new one's task: %v", err)
 	}
-	if _, err := b.Drop(t.Context(), was, "2"); !errors.As(err, new(*board.LostError)) {
+	if _, err := b.Drop(t.Context(), was, "2"); !errors.As(err, new(*board.SupersededError)) {
 		t.Errorf("the old incarnation gave back the new one's task: %v", err)
+	}
+	if _, err := b.Claim(t.Context(), was, "3"); !errors.As(err, new(*board.SupersededError)) {
+		t.Errorf("the old incarnation took a task that was free: %v", err)
 	}
 	life := ben.Life()
 	life.Result, life.Closed = "stale", true

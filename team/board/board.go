@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // Options adjust a Board. The zero value is what a session uses.
@@ -64,6 +66,9 @@ type entry struct {
 const planKey = "plan"
 
 func taskKey(id ID) string { return "task." + string(id) }
+
+// newestKey is where the newest incarnation of an agent is kept that has moved a task.
+func newestKey(agent mailbox.AgentID) string { return "newest." + string(agent) }
 
 var errClosed = errors.New("board: closed")
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,10 +175,11 @@ func TestALateResultIsRefused(t *testing.T) {
 	if _, err := b.Claim(t.Context(), young, id); err != nil {
 		t.Fatalf("a later incarnation may go on: %v", err)
 	}
-	for _, who := range []board.Member{old, other} {
-		if _, err := b.Finish(t.Context(), who, id); !errors.As(err, new(*board.LostError)) {
-			t.Errorf("%v finished a task that it does not hold: %v", who.Address, err)
-		}
+	if _, err := b.Finish(t.Context(), old, id); !errors.As(err, new(*board.SupersededError)) {
+		t.Errorf("%v finished a task that it does not hold any more: %v", old.Address, err)
+	}
+	if _, err := b.Finish(t.Context(), other, id); !errors.As(err, new(*board.LostError)) {
+		t.Errorf("%v finished a task that it does not hold: %v", other.Address, err)
 	}
 	if err := b.Release(t.Context(), "ann"); err != nil {
 		t.Fatal(err)
@@ -187,6 +189,58 @@ func TestALateResultIsRefused(t *testing.T) {
 	}
 	if task, err := b.Get(id); err != nil || task.Status != board.Pending {
 		t.Errorf("the task is %+v, %v", task, err)
+	}
+}
+
+// frozen is the store of a process that stands still: what others write does not
+// come to its board until it asks.
+type frozen struct {
+	board.Store
+	still atomic.Bool
+}
+
+func (f *frozen) Watch(ctx context.Context, see func(board.Entry)) (<-chan struct{}, error) {
+	return f.Store.Watch(ctx, func(e board.Entry) {
+		if !f.still.Load() {
+			see(e)
+		}
+	})
+}
+
+// TestAnOldIncarnationTakesNothing has a process stand still until another has taken
+// its place, and go on then with what it knows.
+func TestAnOldIncarnationTakesNothing(t *testing.T) {
+	shared := &board.Memory{}
+	past := &frozen{Store: shared}
+	there, here := open(t, past, board.Options{}), open(t, shared, board.Options{})
+	old, young := member("ann", 1), member("ann", 2)
+	held, taken, free := make1(t, here, board.New{Subject: "1"}), make1(t, here, board.New{Subject: "2"}), make1(t, here, board.New{Subject: "3"})
+	if _, err := there.Claim(t.Context(), old, held); err != nil {
+		t.Fatal(err)
+	}
+	past.still.Store(true)
+	if _, err := here.Claim(t.Context(), young, taken); err != nil {
+		t.Fatal(err)
+	}
+	superseded := new(board.SupersededError)
+	for what, do := range map[string]func() error{
+		"claim":    func() error { _, err := there.Claim(t.Context(), old, free); return err },
+		"next":     func() error { _, err := there.Next(t.Context(), old); return err },
+		"finish":   func() error { _, err := there.Finish(t.Context(), old, held); return err },
+		"drop":     func() error { _, err := there.Drop(t.Context(), old, held); return err },
+		"assign":   func() error { _, err := there.Assign(t.Context(), old, member("ben", 1), held); return err },
+		"delete":   func() error { return there.Delete(t.Context(), old, held) },
+		"claim it": func() error { _, err := there.Claim(t.Context(), old, held); return err },
+	} {
+		if err := do(); !errors.As(err, &superseded) {
+			t.Errorf("%s in the old incarnation's name: %v", what, err)
+		}
+	}
+	if task, err := here.Get(free); err != nil || task.Status != board.Pending || task.Claim != nil {
+		t.Errorf("the free task is %+v, %v", task, err)
+	}
+	if _, err := here.Finish(t.Context(), young, held); err != nil {
+		t.Errorf("the young one goes on with what the old one held: %v", err)
 	}
 }
 

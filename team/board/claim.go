@@ -3,15 +3,57 @@ package board
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/actorswarm/swarm/mailbox"
 )
 
+// move is Change in the name of a member, which must be the newest incarnation of
+// its agent that has acted on the board.
+func (b *Board) move(ctx context.Context, by Member, id ID, f func(*Task) error) (Task, error) {
+	if err := b.fence(ctx, by); err != nil {
+		return Task{}, err
+	}
+	return b.Change(ctx, id, f)
+}
+
+// fence notes an incarnation that is new, and refuses one that is not the newest. It
+// asks the store and not what was seen: a process that stood still while another
+// took its place has seen nothing of that.
+func (b *Board) fence(ctx context.Context, by Member) error {
+	if by.Address.Agent == "" {
+		return nil
+	}
+	for {
+		e, err := b.store.Get(ctx, newestKey(by.Address.Agent))
+		if err != nil {
+			return err
+		}
+		newest := uint64(0)
+		if e.Revision > 0 {
+			if newest, err = strconv.ParseUint(string(e.Value), 10, 32); err != nil {
+				return fmt.Errorf("board: read %s: %w", e.Key, err)
+			}
+		}
+		switch mine := uint64(by.Address.Incarnation); {
+		case mine == newest:
+			return nil
+		case mine < newest:
+			return &SupersededError{Name: by.Name}
+		}
+		_, err = b.store.Put(ctx, e.Key, strconv.AppendUint(nil, uint64(by.Address.Incarnation), 10), e.Revision)
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+}
+
 // Claim gives a task to a member. A member that has it already gets a longer
 // lease.
 func (b *Board) Claim(ctx context.Context, by Member, id ID) (Task, error) {
-	return b.Change(ctx, id, func(t *Task) error { return b.claim(t, by) })
+	return b.move(ctx, by, id, func(t *Task) error { return b.claim(t, by) })
 }
 
 func (b *Board) claim(t *Task, by Member) error {
@@ -35,12 +77,15 @@ func (b *Board) claim(t *Task, by Member) error {
 // Next claims the free task with the lowest id that the member can do: one that
 // was given to it first. Without one the error is ErrNothingFree.
 func (b *Board) Next(ctx context.Context, by Member) (Task, error) {
+	if err := b.fence(ctx, by); err != nil {
+		return Task{}, err
+	}
 	for _, mine := range []bool{true, false} {
 		for _, t := range b.List() {
 			if !t.free() || (t.Owner == by.Name) != mine || t.Owner != "" && !mine || t.Writes && !by.Writes {
 				continue
 			}
-			got, err := b.Claim(ctx, by, t.ID)
+			got, err := b.Change(ctx, t.ID, func(t *Task) error { return b.claim(t, by) })
 			if taken := new(TakenError); errors.As(err, &taken) {
 				continue // somebody was faster
 			}
@@ -53,7 +98,7 @@ func (b *Board) Next(ctx context.Context, by Member) (Task, error) {
 // Assign gives a task to a member without claiming it: it shows the owner, and
 // nobody else can take it. Only the lead may take a task from who works on it.
 func (b *Board) Assign(ctx context.Context, by, to Member, id ID) (Task, error) {
-	return b.Change(ctx, id, func(t *Task) error {
+	return b.move(ctx, by, id, func(t *Task) error {
 		switch {
 		case t.Status == Completed:
 			return &TakenError{ID: t.ID, Owner: t.Owner + ", who has completed it"}
@@ -72,7 +117,7 @@ func (b *Board) Assign(ctx context.Context, by, to Member, id ID) (Task, error) 
 // Finish completes a task. Only the incarnation that has claimed it may, or the
 // lead for one that nobody works on.
 func (b *Board) Finish(ctx context.Context, by Member, id ID) (Task, error) {
-	return b.Change(ctx, id, func(t *Task) error {
+	return b.move(ctx, by, id, func(t *Task) error {
 		if err := mayMove(*t, by); err != nil {
 			return err
 		}
@@ -83,7 +128,7 @@ func (b *Board) Finish(ctx context.Context, by Member, id ID) (Task, error) {
 
 // Drop gives a task back: it can be taken again.
 func (b *Board) Drop(ctx context.Context, by Member, id ID) (Task, error) {
-	return b.Change(ctx, id, func(t *Task) error {
+	return b.move(ctx, by, id, func(t *Task) error {
 		if err := mayMove(*t, by); err != nil {
 			return err
 		}
@@ -94,7 +139,7 @@ func (b *Board) Drop(ctx context.Context, by Member, id ID) (Task, error) {
 
 // Delete takes a task off the board. What waited for it waits no longer.
 func (b *Board) Delete(ctx context.Context, by Member, id ID) error {
-	_, err := b.Change(ctx, id, func(t *Task) error {
+	_, err := b.move(ctx, by, id, func(t *Task) error {
 		if t.Claim != nil && !by.Lead && !t.Claim.heldBy(by.Address) {
 			return &LostError{ID: t.ID, Owner: t.Owner}
 		}

@@ -8,8 +8,11 @@
 //   - A claim is a lease of one incarnation: it holds while that incarnation is
 //     renewed, and when it runs out the task is offered again
 //     (TestALeaseThatRunsOutOffersTheTaskAgain).
-//   - A late result is refused: only the incarnation that holds the claim may move
-//     the task on; whoever lost it gets a *LostError (TestALateResultIsRefused).
+//   - A late result is refused: only who holds the claim may move the task on;
+//     whoever lost it gets a *LostError (TestALateResultIsRefused).
+//   - An old incarnation takes nothing: once a later one of the same agent has
+//     acted on the board, what the older does is a *SupersededError, also with a task
+//     that nobody holds (TestAnOldIncarnationTakesNothing).
 //   - No cycles: a dependency that would make a task wait for itself is refused,
 //     also when two are added at once (TestNoCycles).
 //   - What is waited for comes first: a task with open blockers cannot be claimed,

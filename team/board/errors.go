@@ -50,6 +50,14 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("task %s is not yours, %s works on it: nothing was changed", e.ID, e.Owner)
 }
 
+// SupersededError reports a change in the name of an incarnation of an agent that
+// has a later one.
+type SupersededError struct{ Name string }
+
+func (e *SupersededError) Error() string {
+	return fmt.Sprintf("another process works as %s now: nothing was changed", e.Name)
+}
+
 // UnfitError reports a writing task that was to go to a member without writing
 // tools.
 type UnfitError struct {
