@@ -24,7 +24,7 @@ func (s *Session) taskList() string {
 }
 
 // ownTeam is the id, and the name, of the team that a session has by itself.
-func (i Info) ownTeam() string { return "session-" + i.ID[:min(len(i.ID), 8)] }
+func ownTeam(session string) string { return "session-" + session[:min(len(session), 8)] }
 
 // listOf returns the name of the task list of a team.
 func (s *Session) listOf(teamID string) string {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
@@ -35,7 +36,7 @@ func claimants(state string) model.Model {
 			}
 			return actorstest.Say("ok")
 		},
-		"ann": func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		"ann": func(ctx context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return actorstest.Use(take("1"))
@@ -43,7 +44,8 @@ func claimants(state string) model.Model {
 				return actorstest.Use(actorstest.Call("w", "Bash", map[string]any{
 					"command": "until test -e " + filepath.Join(state, "go") + "; do sleep 0.05; done",
 				}))
-			case 2:
+			case 2: // in the next life: the command was cut
+				awaitFile(ctx, filepath.Join(state, "go"))
 				return actorstest.Use(actorstest.Call("done", "TaskUpdate", map[string]any{"taskId": "1", "status": "completed"}))
 			}
 			return actorstest.Say("done")
@@ -55,6 +57,21 @@ func claimants(state string) model.Model {
 			return actorstest.Say("I keep it")
 		},
 	})
+}
+
+// awaitFile returns when a file is there, or ctx ends.
+func awaitFile(ctx context.Context, path string) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // claiming counts the ends of ben's turn and the beginning of ann's command.

@@ -187,10 +187,8 @@ func (n *Node) Run(ctx context.Context) error {
 			return err
 		case err == nil:
 			heard = time.Now()
-		case time.Since(heard) > orphanedAfter:
-			if quiet, _ := n.session.agents.IsQuiet(); quiet {
-				return nil
-			}
+		case time.Since(heard) > orphanedAfter && !n.session.agents.AtWork():
+			return nil
 		}
 		select {
 		case <-tick.C:

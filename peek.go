@@ -36,7 +36,7 @@ func openRecord(ctx context.Context, info Info, dir string, o transcript.Options
 		return nil, err
 	}
 	k := &kept{store: store}
-	k.agents = actors.New(actors.Options{Store: store, Policy: actors.Policy{Team: info.ownTeam()}, Events: &k.bus, Prices: prices, Logger: slog.New(slog.DiscardHandler)})
+	k.agents = actors.New(actors.Options{Store: store, Policy: actors.Policy{Team: ownTeam(info.ID)}, Events: &k.bus, Prices: prices, Logger: slog.New(slog.DiscardHandler)})
 	return k, nil
 }
 

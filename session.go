@@ -257,7 +257,7 @@ func (s *Session) watchStore() {
 // session knows itself.
 func (s *Session) policy() actors.Policy {
 	p := s.opts.Policy
-	p.Team = first(p.Team, s.info.ownTeam())
+	p.Team = first(p.Team, ownTeam(s.info.ID))
 	p.Dirs = slices.Concat(p.Dirs, s.opts.AddDirs)
 	return p
 }

@@ -244,7 +244,7 @@ func PeekTeam(ctx context.Context, info Info, name string) (status TeamStatus, e
 	}
 	status = statusOf(t, k.agents.Status())
 	list := ""
-	if t.ID != info.ownTeam() {
+	if t.ID != ownTeam(info.ID) {
 		list = t.ID
 	}
 	status.Tasks, err = keptTasks(info, list)

@@ -426,9 +426,11 @@ func (c *Coordinator) running() []string {
 	return names
 }
 
-func (c *Coordinator) anyBusy() bool {
-	return c.changing.Load() > 0 || slices.ContainsFunc(c.all(), (*host).busy)
-}
+func (c *Coordinator) anyBusy() bool { return c.changing.Load() > 0 || c.AtWork() }
+
+// AtWork reports whether an agent here has work of its own. A swarm that is not
+// quiet may have none: a plan waits for a decision.
+func (c *Coordinator) AtWork() bool { return slices.ContainsFunc(c.all(), (*host).busy) }
 
 // whenChanged returns a channel that is closed at the next Stir.
 func (c *Coordinator) whenChanged() <-chan struct{} {
