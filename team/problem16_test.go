@@ -77,7 +77,7 @@ func (w *errands) model() model.Model {
 		},
 		"ben": func(_ context.Context, _ int, r *model.Request) *model.Answer {
 			var calls []model.Block
-			for _, text := range texts(r) {
+			for _, text := range unanswered(r) {
 				for _, m := range letterNumber.FindAllStringSubmatch(text, -1) {
 					calls = append(calls, model.ToolUse("w"+m[1], "Work", json.RawMessage(`{"n":`+m[1]+`}`)))
 				}
@@ -88,6 +88,17 @@ func (w *errands) model() model.Model {
 			return actorstest.Use(calls...)
 		},
 	})
+}
+
+// unanswered returns what the model has not answered yet: of a request whose
+// answer a kill took, too.
+func unanswered(r *model.Request) (all []string) {
+	for i := len(r.Messages) - 1; i >= 0 && r.Messages[i].Role() == model.RoleUser; i-- {
+		for _, b := range r.Messages[i].Blocks() {
+			all = append(all, b.Text)
+		}
+	}
+	return all
 }
 
 func (w *errands) work(_ context.Context, c tool.Call) (tool.Result, error) {
