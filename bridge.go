@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/nats-io/nats.go"
@@ -30,20 +28,13 @@ const fromAccount = "_R_."
 
 // bridge takes letters that come through a server of others.
 type bridge struct {
-	s      *Session
-	conn   *nats.Conn
-	sub    *nats.Subscription
-	places chan struct{}
-	work   sync.WaitGroup
-
-	mu     sync.Mutex
-	closed bool // guarded by mu
+	counter
+	s *Session
 }
 
 func openBridge(s *Session, conn *nats.Conn) (*bridge, error) {
-	b := &bridge{s: s, conn: conn, places: make(chan struct{}, busAtOnce)}
-	var err error
-	if b.sub, err = conn.Subscribe(bridgeSubject(s.info.ID, "*"), b.handle); err != nil {
+	b := &bridge{s: s, counter: newBusyCounter(s)}
+	if err := b.open(conn, bridgeSubject(s.info.ID, "*"), b.handle); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
 	// Whoever is told that the session is open finds it open.
@@ -60,37 +51,13 @@ type bridgeReply struct {
 }
 
 func (b *bridge) handle(m *nats.Msg) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return
-	}
 	from := m.Subject[len(bridgeSubject(b.s.info.ID, "")):]
 	if validID(from) != nil || !strings.HasPrefix(m.Reply, answerPrefix(from, b.s.info.ID)) && !strings.HasPrefix(m.Reply, fromAccount) {
 		// The answer would go out with this session's rights, to where the sender may not speak.
 		b.s.audit.note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", m.Reply)})
 		return
 	}
-	select {
-	case b.places <- struct{}{}:
-	default:
-		b.respond(m, bridgeReply{Error: "the session is busy with other requests; try again"})
-		return
-	}
-	b.work.Go(func() {
-		defer func() { <-b.places }()
-		b.respond(m, b.answer(from, m))
-	})
-}
-
-func (b *bridge) respond(m *nats.Msg, r bridgeReply) {
-	raw, err := json.Marshal(r)
-	if err == nil {
-		err = m.Respond(raw)
-	}
-	if err != nil {
-		b.s.opts.Logger.Warn("a session elsewhere could not be answered", "subject", m.Subject, "error", err)
-	}
+	b.serve(m, bridgeReply{Error: errBusy.Error()}, func() any { return b.answer(from, m) })
 }
 
 // answer takes a letter. That nothing is in it asks only whether somebody is here.
@@ -116,28 +83,10 @@ func parseLetter(from string, data []byte) (in sessionLetter, err error) {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return in, fmt.Errorf("the letter is not valid: %w", err)
 	}
-	switch {
-	case in.Session != from:
+	if in.Session != from {
 		return in, &forbiddenError{fmt.Sprintf("session %s cannot write as session %.64q", from, in.Session)}
-	case agent.Forges(in.Text) || agent.Forges(in.Summary):
-		return in, &forbiddenError{"the message holds a tag that only the runtime writes"}
-	case isProtocol(in.Text):
-		return in, &forbiddenError{"the message has the form of one of the runtime's; another session sends texts"}
 	}
-	return in, nil
-}
-
-// close is called once the session's scope has ended.
-func (b *bridge) close() error {
-	err := b.sub.Unsubscribe()
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	b.work.Wait()
-	if errors.Is(err, nats.ErrConnectionClosed) {
-		return nil
-	}
-	return err
+	return in, plainWords(in.Text, in.Summary)
 }
 
 // postLetter posts a letter to a session elsewhere.

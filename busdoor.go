@@ -34,15 +34,12 @@ const (
 // sw.<session>.in.<name>.<verb>, where <name> is who the server has let in, and
 // what they say is in the journal before they are answered.
 type busDoor struct {
-	s      *Session
-	conn   *nats.Conn
-	sub    *nats.Subscription
-	places chan struct{}
-	work   sync.WaitGroup
+	counter
+	s    *Session
+	conn *nats.Conn
 
-	mu     sync.Mutex
-	closed bool               // guarded by mu
-	news   []mailbox.Envelope // arrived and not yet told; guarded by mu
+	newsMu sync.Mutex
+	news   []mailbox.Envelope // arrived and not yet told; guarded by newsMu
 	bell   chan struct{}      // one pending signal
 }
 
@@ -99,9 +96,8 @@ type forbiddenError struct{ what string }
 func (e *forbiddenError) Error() string { return e.what }
 
 func openBusDoor(s *Session, conn *nats.Conn) (*busDoor, error) {
-	o := &busDoor{s: s, conn: conn, places: make(chan struct{}, busAtOnce), bell: make(chan struct{}, 1)}
-	var err error
-	if o.sub, err = conn.Subscribe(insideSubject(s.info.ID, "*", "*"), o.handle); err != nil {
+	o := &busDoor{s: s, conn: conn, counter: newBusyCounter(s), bell: make(chan struct{}, 1)}
+	if err := o.open(conn, insideSubject(s.info.ID, "*", "*"), o.handle); err != nil {
 		return nil, fmt.Errorf("open the session to programs outside: %w", err)
 	}
 	o.work.Go(o.tell)
@@ -109,27 +105,13 @@ func openBusDoor(s *Session, conn *nats.Conn) (*busDoor, error) {
 }
 
 func (o *busDoor) handle(m *nats.Msg) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
-		return
-	}
 	name, verb := asked(m.Subject)
 	if m.Reply != "" && !strings.HasPrefix(m.Reply, inboxPrefix(name)+".") {
 		// The answer would go out with the node's rights, to where the user may not speak.
 		o.refuse(name, m.Subject, fmt.Sprintf("asked for the answer to go to %q, which is not below %s", m.Reply, inboxPrefix(name)))
 		return
 	}
-	select {
-	case o.places <- struct{}{}:
-	default:
-		o.respond(m, busReply{Error: "the session is busy with other requests; try again"})
-		return
-	}
-	o.work.Go(func() {
-		defer func() { <-o.places }()
-		o.respond(m, o.answer(name, verb, m))
-	})
+	o.serve(m, busReply{Error: errBusy.Error()}, func() any { return o.answer(name, verb, m) })
 }
 
 // asked takes name and verb out of a subject that the subscription matches.
@@ -140,19 +122,6 @@ func asked(subject string) (name, verb string) {
 
 func (o *busDoor) refuse(name, subject, why string) {
 	o.s.audit.note(event.Audit{By: name, Subject: subject, Reason: why})
-}
-
-func (o *busDoor) respond(m *nats.Msg, r busReply) {
-	if m.Reply == "" {
-		return
-	}
-	raw, err := json.Marshal(r)
-	if err == nil {
-		err = m.Respond(raw)
-	}
-	if err != nil {
-		o.s.opts.Logger.Warn("a program outside could not be answered", "subject", m.Subject, "error", err)
-	}
 }
 
 func (o *busDoor) answer(name, verb string, m *nats.Msg) busReply {
@@ -244,13 +213,13 @@ func parseBus(name string, data []byte) (in busRequest, err error) {
 	return in, plainWords(in.Text, in.Summary)
 }
 
-// plainWords refuses what a program outside may not write.
+// plainWords refuses what a program outside, or another session, may not write.
 func plainWords(text, summary string) error {
 	switch {
 	case agent.Forges(text) || agent.Forges(summary):
 		return &forbiddenError{"the message holds a tag that only the runtime writes"}
 	case isProtocol(text):
-		return &forbiddenError{"the message has the form of one of the runtime's; a program outside sends texts"}
+		return &forbiddenError{"the message has the form of one of the runtime's; who is not of the session sends texts"}
 	}
 	return nil
 }
@@ -402,9 +371,9 @@ func (o *busDoor) move(ctx context.Context, me *transcript.Transcript, id board.
 
 // arrived notes mail to a program outside, to be told once it is on disk.
 func (o *busDoor) arrived(e mailbox.Envelope) {
-	o.mu.Lock()
+	o.newsMu.Lock()
 	o.news = append(o.news, e)
-	o.mu.Unlock()
+	o.newsMu.Unlock()
 	select {
 	case o.bell <- struct{}{}:
 	default:
@@ -420,10 +389,10 @@ func (o *busDoor) tell() {
 		case <-o.s.scope.Done():
 			return
 		}
-		o.mu.Lock()
+		o.newsMu.Lock()
 		news := o.news
 		o.news = nil
-		o.mu.Unlock()
+		o.newsMu.Unlock()
 		if err := o.s.store.Sync(); err != nil {
 			return // the journal has failed, which ends the session
 		}
@@ -437,17 +406,4 @@ func (o *busDoor) tell() {
 			}
 		}
 	}
-}
-
-// close is called once the session's scope has ended.
-func (o *busDoor) close() error {
-	err := o.sub.Unsubscribe()
-	o.mu.Lock()
-	o.closed = true
-	o.mu.Unlock()
-	o.work.Wait()
-	if errors.Is(err, nats.ErrConnectionClosed) {
-		return nil
-	}
-	return err
 }

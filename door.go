@@ -23,16 +23,12 @@ import (
 // door answers other processes on the session's bus. Requests go to
 // sw.<session>.api.<verb>, events come on sw.<session>.ev.<agent>.<type>.
 type door struct {
+	counter
 	s    *Session
 	conn *nats.Conn
-	sub  *nats.Subscription
 
 	telling sync.Once    // events are published once somebody asked for them
 	readers atomic.Int32 // who asked for them and has not left
-	work    sync.WaitGroup
-
-	mu     sync.Mutex
-	closed bool // guarded by mu; no request is taken any more
 }
 
 // request is what a verb takes; reply is what it answers.
@@ -87,10 +83,8 @@ func apiSubject(session, verb string) string { return "sw." + session + ".api." 
 func eventSubject(session string) string     { return "sw." + session + ".ev" }
 
 func openDoor(s *Session, conn *nats.Conn) (*door, error) {
-	d := &door{s: s, conn: conn}
-	var err error
-	d.sub, err = conn.Subscribe(apiSubject(s.info.ID, "*"), d.handle)
-	if err != nil {
+	d := &door{s: s, conn: conn, counter: counter{log: s.opts.Logger}}
+	if err := d.open(conn, apiSubject(s.info.ID, "*"), d.handle); err != nil {
 		return nil, fmt.Errorf("open the session's door: %w", err)
 	}
 	// Whoever finds the socket finds the door open.
@@ -100,25 +94,7 @@ func openDoor(s *Session, conn *nats.Conn) (*door, error) {
 	return d, nil
 }
 
-// handle runs each request in a goroutine of its own, since it may wait for the
-// disk and the connection serves the agents too.
-func (d *door) handle(m *nats.Msg) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return // close waits already; who asked hears that nobody answers
-	}
-	d.work.Go(func() {
-		r := d.answer(m)
-		raw, err := json.Marshal(r)
-		if err == nil {
-			err = m.Respond(raw)
-		}
-		if err != nil {
-			d.s.opts.Logger.Warn("a request could not be answered", "subject", m.Subject, "error", err)
-		}
-	})
-}
+func (d *door) handle(m *nats.Msg) { d.serve(m, nil, func() any { return d.answer(m) }) }
 
 func (d *door) answer(m *nats.Msg) reply {
 	var in request
@@ -195,18 +171,6 @@ func (d *door) sayEnd() error {
 		}
 	}
 	return nil
-}
-
-func (d *door) close() error {
-	err := d.sub.Unsubscribe()
-	d.mu.Lock()
-	d.closed = true
-	d.mu.Unlock()
-	d.work.Wait()
-	if errors.Is(err, nats.ErrConnectionClosed) {
-		return nil
-	}
-	return err
 }
 
 // Remote is a running session of this machine, seen from another process.

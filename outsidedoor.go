@@ -36,20 +36,13 @@ type outsideRequest struct {
 
 // outsideReply is what they answer.
 type outsideReply struct {
-	Incarnation uint32        `json:"incarnation,omitempty"`
-	Posted      []postedReply `json:"posted,omitempty"`
-	Mail        []Mail        `json:"mail,omitempty"`
-	Result      *tool.Result  `json:"result,omitempty"`
-	Reply       *Reply        `json:"reply,omitempty"`
-	Part        *TextPart     `json:"part,omitempty"`
-	Superseded  bool          `json:"superseded,omitempty"`
-}
-
-// postedReply is a team.Posted on the wire.
-type postedReply struct {
-	Name  string     `json:"name"`
-	ID    mailbox.ID `json:"id"`
-	Error string     `json:"error,omitempty"`
+	Incarnation uint32       `json:"incarnation,omitempty"`
+	Posted      []post       `json:"posted,omitempty"`
+	Mail        []Mail       `json:"mail,omitempty"`
+	Result      *tool.Result `json:"result,omitempty"`
+	Reply       *Reply       `json:"reply,omitempty"`
+	Part        *TextPart    `json:"part,omitempty"`
+	Superseded  bool         `json:"superseded,omitempty"`
 }
 
 // longestWait bounds how long one request waits, so that what waits for nobody
@@ -99,13 +92,7 @@ func (o *Outsider) serve(ctx context.Context, verb string, in *outsideRequest, o
 			return errors.New("the request holds no letter")
 		}
 		posted, err := o.Send(*in.Letter)
-		for _, p := range posted {
-			r := postedReply{Name: p.Name, ID: p.ID}
-			if p.Err != nil {
-				r.Error = p.Err.Error()
-			}
-			out.Posted = append(out.Posted, r)
-		}
+		out.Posted = posts(posted)
 		return err
 	case "respond":
 		if in.Response == nil {
@@ -187,15 +174,7 @@ func (o *RemoteOutsider) ask(ctx context.Context, verb string, in outsideRequest
 // Send is Outsider.Send.
 func (o *RemoteOutsider) Send(ctx context.Context, l Letter) ([]team.Posted, error) {
 	out, err := o.ask(ctx, "post", outsideRequest{Letter: &l})
-	posted := make([]team.Posted, 0, len(out.Posted))
-	for _, p := range out.Posted {
-		sent := team.Posted{Name: p.Name, ID: p.ID}
-		if p.Error != "" {
-			sent.Err = errors.New(p.Error)
-		}
-		posted = append(posted, sent)
-	}
-	return posted, err
+	return unpost(out.Posted), err
 }
 
 // Inbox is Outsider.Inbox after an Outsider.Read of some messages. It waits for at
