@@ -126,9 +126,7 @@ func (n *nodes) known(id mailbox.AgentID) *seat {
 	return n.seats[id]
 }
 
-func (n *nodes) dir(id mailbox.AgentID) string {
-	return filepath.Join(n.s.info.Path, "nodes", string(id))
-}
+func (n *nodes) dir(id mailbox.AgentID) string { return nodeDir(n.s.info, id) }
 
 func (n *nodes) lock(id mailbox.AgentID) string { return filepath.Join(n.dir(id), "lock") }
 

@@ -53,14 +53,7 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 	ctx := n.session.scope
 	switch verb {
 	case "stop", "kill":
-		cause := causeOf(verb, c)
-		if err := n.leaveBy(c.Ending); err != nil {
-			return nodeReply{}, err
-		}
-		if err := n.session.agents.Stop(ctx, n.id, cause); err != nil {
-			return nodeReply{}, err
-		}
-		return nodeReply{Life: n.sight().Life}, nil
+		return n.stop(c.Ending, causeOf(verb, c))
 	case "stop-below", "kill-below":
 		ended, err := n.session.agents.StopTree(ctx, mailbox.AgentID(c.Name), causeOf(verb, c))
 		return nodeReply{Ended: ended}, err
@@ -89,6 +82,17 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 		return nodeReply{}, nil
 	}
 	return nodeReply{}, fmt.Errorf("there is no request %q to a node", verb)
+}
+
+// stop ends the agent of the node, by a shutdown if one is given.
+func (n *Node) stop(by *protocol.Shutdown, cause error) (nodeReply, error) {
+	if err := n.leaveBy(by); err != nil {
+		return nodeReply{}, err
+	}
+	if err := n.session.agents.Stop(n.session.scope, n.id, cause); err != nil {
+		return nodeReply{}, err
+	}
+	return nodeReply{Life: n.sight().Life}, nil
 }
 
 // causeOf is why an agent is ended: the owner's words, as if they had been given here.

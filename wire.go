@@ -56,7 +56,7 @@ func (w *wire) run(ctx context.Context) {
 
 func (w *wire) start(ctx context.Context) (err error) {
 	if n := w.s.opts.node; n != nil {
-		return w.joinAsNode(ctx, n)
+		return w.join(ctx, n.conn)
 	}
 	if err := w.serve(ctx); err != nil {
 		return err
@@ -64,60 +64,49 @@ func (w *wire) start(ctx context.Context) (err error) {
 	if w.local, err = w.server.Conn("node"); err != nil {
 		return err
 	}
-	conn := w.local
-	if w.s.opts.NATS.URL != "" {
-		if conn, err = w.s.opts.NATS.connect(w.s); err != nil {
-			return err
-		}
-	}
-	if err := w.join(ctx, conn); err != nil {
+	if err := w.join(ctx, w.local); err != nil {
 		return err
 	}
+	if err := w.openDoors(); err != nil {
+		return err
+	}
+	if err := w.server.ServeUnix(w.s.Info().Socket(w.s.opts.StateDir)); err != nil {
+		return err
+	}
+	close(w.open)
+	return nil
+}
+
+// openDoors answers everybody outside this process. Programs outside and other
+// sessions ask where mail travels, the user's processes at the session's own server.
+func (w *wire) openDoors() (err error) {
 	if w.door, err = openDoor(w.s, w.local); err != nil {
 		return err
 	}
-	if err := w.openBus(conn); err != nil {
+	bus, err := openBusDoor(w.s, w.conn)
+	if err != nil {
 		return err
 	}
+	w.bus.Store(bus)
 	if w.s.opts.NATS.URL != "" {
-		if w.bridge, err = openBridge(w.s, conn); err != nil {
+		if w.bridge, err = openBridge(w.s, w.conn); err != nil {
 			return err
 		}
 	}
 	if w.s.nodes != nil {
-		if err := w.s.nodes.open(w.local); err != nil {
-			return err
-		}
+		return w.s.nodes.open(w.local)
 	}
-	err = w.server.ServeUnix(w.s.Info().Socket(w.s.opts.StateDir))
-	if err == nil {
-		close(w.open)
-	}
-	return err
+	return nil
 }
 
-// joinAsNode lets mail travel where the session's owner lets it: over the owner's
-// server, or with Options.NATS over that of others.
-func (w *wire) joinAsNode(ctx context.Context, n *Node) (err error) {
-	conn := n.conn
+// join lets the agents' mail travel over the connection to the owner's server, or
+// with Options.NATS over one to that of others.
+func (w *wire) join(ctx context.Context, conn *nats.Conn) (err error) {
 	if w.s.opts.NATS.URL != "" {
 		if conn, err = w.s.opts.NATS.connect(w.s); err != nil {
 			return err
 		}
 	}
-	return w.join(ctx, conn)
-}
-
-func (w *wire) openBus(conn *nats.Conn) error {
-	d, err := openBusDoor(w.s, conn)
-	if err == nil {
-		w.bus.Store(d)
-	}
-	return err
-}
-
-// join lets the agents' mail travel over a connection.
-func (w *wire) join(ctx context.Context, conn *nats.Conn) error {
 	w.conn = conn
 	close(w.up)
 	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: w.s.nodes == nil && w.s.opts.node == nil, Replicas: w.s.opts.NATS.Replicas})
