@@ -21,7 +21,7 @@ import (
 )
 
 // door answers other processes on the session's bus. Requests go to
-// sw.<session>.api.<verb>, events come on sw.<session>.ev.<agent>.<type>.
+// sw.<session>.api.<verb>, events come on sw.<session>.ev.
 type door struct {
 	counter
 	s    *Session
