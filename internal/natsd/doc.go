@@ -8,7 +8,8 @@
 //     where it may and nowhere else, and what it tries besides is reported
 //     (TestAUserMayDoWhatItsSubjectsSayAndNoMore).
 //   - Stored survives: what JetStream acknowledged is there after a restart on the
-//     same directory (TestStoredSurvivesRestart). A power cut may take it away: the
+//     same directory (TestStoredSurvivesRestart). A power cut may take what was
+//     stored in the last five seconds (TestChangesAreSyncedEveryFiveSeconds): the
 //     journal is the truth, not this store.
 //   - Only the same user: the socket of ServeUnix is 0600 in a directory of 0700,
 //     and a peer of another user id is turned away (TestUnixSocketIsOnlyForItsUser).

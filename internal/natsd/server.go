@@ -23,6 +23,10 @@ const MaxPayload = 4 << 20
 // maxMemory bounds JetStream's memory streams; ours are all files.
 const maxMemory = 64 << 20
 
+// syncEvery is how often JetStream syncs what has changed to disk: what a power
+// cut may take.
+const syncEvery = 5 * time.Second
+
 // ErrStopped is what a stopped server answers.
 var ErrStopped = errors.New("natsd: stopped")
 
@@ -111,6 +115,7 @@ func (o Options) server() (*server.Options, error) {
 		JetStreamMaxMemory:     maxMemory,
 		JetStreamMaxStore:      store,
 		SyncAlways:             o.SyncAlways,
+		SyncInterval:           syncEvery,
 	}
 	if o.Listen != "" {
 		if opts.Host, opts.Port, err = address(o.Listen); err != nil {

@@ -96,6 +96,13 @@ func TestPortTakenIsAnErrorAndNotAnExit(t *testing.T) {
 	}
 }
 
+// What is synced shows in no file; the server's word for it must do.
+func TestChangesAreSyncedEveryFiveSeconds(t *testing.T) {
+	if c := start(t, Options{}).srv.JetStreamConfig(); c.SyncInterval != 5*time.Second || c.SyncAlways {
+		t.Errorf("it syncs every %v (always: %v)", c.SyncInterval, c.SyncAlways)
+	}
+}
+
 func TestStoredSurvivesRestart(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, Options{StoreDir: dir})
