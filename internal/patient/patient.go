@@ -3,6 +3,7 @@
 package patient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -15,22 +16,36 @@ import (
 // four to nine seconds of silence, and the first may fail.
 const Within = 30 * time.Second
 
+// stopsWithin is how long a server that stops says that it has no JetStream.
+const stopsWithin = 2 * time.Second
+
 const (
 	onceWithin = 5 * time.Second
 	pause      = 100 * time.Millisecond
 )
 
 // Do calls do until its error is not that nobody answered, until Within is over,
-// or ctx ends. Whoever changes something must see for itself, when do is called
+// or ctx ends; where JetStream is off it gives up sooner
+// (TestAServerWithoutJetStreamIsNotAskedForLong). Whoever changes something must see for itself, when do is called
 // again, whether the change before was made: the answer may be what was lost.
 func Do(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, Within)
 	defer cancel()
+	begun := time.Now()
+	var answer error // the last that was more than silence
 	for {
 		once, done := context.WithTimeout(ctx, onceWithin)
 		err := do(once)
 		done()
-		if err == nil || !Unanswered(err) || ctx.Err() != nil {
+		switch {
+		case err == nil || !Unanswered(err), off(err) && time.Since(begun) >= stopsWithin:
+			return err
+		case errors.Is(err, context.DeadlineExceeded):
+			err = cmp.Or(answer, err)
+		default:
+			answer = err
+		}
+		if ctx.Err() != nil {
 			return err
 		}
 		select {
@@ -39,6 +54,10 @@ func Do(ctx context.Context, do func(context.Context) error) error {
 			return err
 		}
 	}
+}
+
+func off(err error) bool {
+	return errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
 }
 
 // Unanswered reports an error that says nothing but that no leader answered. What

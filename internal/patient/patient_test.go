@@ -40,3 +40,42 @@ func TestAskedAgainWhileNobodyLeads(t *testing.T) {
 		}
 	})
 }
+
+// A server that stops says that it has no JetStream; one that goes on saying so
+// has none.
+func TestAServerWithoutJetStreamIsNotAskedForLong(t *testing.T) {
+	for _, none := range []error{jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			err := patient.Do(t.Context(), func(context.Context) error { return none })
+			if took := time.Since(begun); !errors.Is(err, none) || took < time.Second || took > 3*time.Second {
+				t.Errorf("after %v: %v", took, err)
+			}
+			stops := patient.Do(t.Context(), func(context.Context) error {
+				if time.Since(begun) < 4*time.Second {
+					return none
+				}
+				return nil
+			})
+			if stops != nil {
+				t.Errorf("one that was stopping: %v", stops)
+			}
+		})
+	}
+}
+
+func TestTheLastAnswerIsTheErrorWhenTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, answer := 0, &jetstream.APIError{Code: 503, Description: "no leader"}
+		err := patient.Do(t.Context(), func(ctx context.Context) error {
+			if calls++; calls == 1 {
+				return answer
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if !errors.Is(err, answer) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}

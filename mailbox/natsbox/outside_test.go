@@ -128,7 +128,7 @@ func TestAServerWithoutJetStreamIsAnError(t *testing.T) {
 	defer nc.Close()
 	b := natsbox.New(nc, natsbox.Options{Space: "test"})
 	err = b.Start(t.Context(), mailbox.Cursor{}, func(mailbox.Envelope, mailbox.Cursor) {}, func(mailbox.Receipt) {})
-	if !errors.Is(err, jetstream.ErrJetStreamNotEnabled) && !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+	if !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) || !strings.Contains(err.Error(), "JetStream must be on") {
 		t.Errorf("Start = %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -95,8 +96,11 @@ func (b *Box) ensure(ctx context.Context) (jetstream.Stream, error) {
 }
 
 func (b *Box) streamError(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return fmt.Errorf("natsbox: open the stream %s: JetStream must be on at the NATS server (nats-server -js) and for the account: %w", b.space.stream(), err)
 	}
 	return fmt.Errorf("natsbox: open the stream %s: %w", b.space.stream(), err)
 }
