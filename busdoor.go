@@ -154,7 +154,10 @@ func (o *busDoor) do(name, verb string, data []byte) (busReply, error) {
 		return o.read(me, in)
 	case "text":
 		part, err := o.s.partOf(me, in.ID, in.Offset)
-		return busReply{Part: &part}, err
+		if err != nil {
+			return busReply{}, err
+		}
+		return busReply{Part: &part}, nil
 	case "state":
 		return o.state(me, in)
 	case "agents":

@@ -195,7 +195,7 @@ func readsLong(t *testing.T, s *swarm.Session) {
 	if whole != long || !mail[0].Ref.Names([]byte(whole)) {
 		t.Errorf("it read %d bytes of %d", len(whole), len(long))
 	}
-	if a := bob.ask("text", `{"id":"nosuch"}`); !strings.Contains(a.Error, "has got no message") {
+	if a := bob.ask("text", `{"id":"nosuch"}`); !strings.Contains(a.Error, "has got no message") || a.Part != nil {
 		t.Errorf("of no message: %+v", a)
 	}
 	eve := joined(t, s, "eve")
@@ -442,6 +442,10 @@ func TestAProgramOutsideIsKnownAfterARestart(t *testing.T) {
 	eve, err := swarm.AddBusUser(t.Context(), info, "eve")
 	if err != nil || eve.Seed == "" {
 		t.Fatalf("added to a session that does not run: %+v, %v", eve, err)
+	}
+	info.Listen, info.ListenWebSocket = "127.0.0.1:4333", "127.0.0.1:0"
+	if eve, err = swarm.AddBusUser(t.Context(), info, "eve"); err != nil || eve.URL != "nats://127.0.0.1:4333" || eve.WebSocket != "" {
+		t.Errorf("to a session that will listen: %+v, %v", eve, err)
 	}
 	if err := swarm.RemoveBusUser(t.Context(), info, "eve"); err != nil {
 		t.Fatal(err)

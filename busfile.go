@@ -72,8 +72,8 @@ type BusCredentials struct {
 	BusUser
 	Session   string `json:"session"`
 	Seed      string `json:"seed"`
-	URL       string `json:"url,omitempty"`       // "" while nothing listens
-	WebSocket string `json:"websocket,omitempty"` // "" while nothing listens
+	URL       string `json:"url,omitempty"`       // where it listens, or will; "" when that is not known
+	WebSocket string `json:"websocket,omitempty"` // the same
 }
 
 // Subject returns where the user asks the session for something: send, read,

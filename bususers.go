@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +78,7 @@ func AddBusUser(ctx context.Context, info Info, name string) (c BusCredentials, 
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
 	c, _, err = addBusUser(info, k.agents, name)
+	c.URL, c.WebSocket = cmp.Or(info.NATS.URL, listensAt("nats", info.Listen)), listensAt("ws", info.ListenWebSocket)
 	return c, err
 }
 

@@ -20,6 +20,15 @@ func listens(address string) string {
 	return address
 }
 
+// listensAt is where a session that does not run will listen, "" where that is not known.
+func listensAt(scheme, address string) string {
+	_, port, err := net.SplitHostPort(listens(address))
+	if err != nil || port == "0" {
+		return ""
+	}
+	return scheme + "://" + address
+}
+
 func (o *Options) settleListen() error {
 	for _, l := range []struct{ flag, address string }{{"--listen", o.Listen}, {"--listen-websocket", o.ListenWebSocket}} {
 		if listens(l.address) == "" {

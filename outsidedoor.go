@@ -104,7 +104,9 @@ func (o *Outsider) serve(ctx context.Context, verb string, in *outsideRequest, o
 		return err
 	case "text":
 		part, err := o.Text(in.Message, in.Offset)
-		out.Part = &part
+		if err == nil {
+			out.Part = &part
+		}
 		return err
 	case "task":
 		result, err := o.Task(ctx, in.Tool, in.Input)

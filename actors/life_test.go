@@ -76,7 +76,7 @@ func TestATurnThatIsCancelledBeforeItBeganEndsByThatName(t *testing.T) {
 func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
 	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: lead()}), nodeOptions{})
 	n.Begin(t)
-	synctest.Wait() // an agent looks once when it begins
+	synctest.Wait()                      // an agent looks once when it begins
 	must(t, n.Lead.Prompt("user", "go")) // nobody looks
 	n.Interrupt(actors.LeadID)
 	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })

@@ -54,7 +54,7 @@ func newBridgeList(a *app) *cobra.Command {
 
 func (a *app) showBridges(info swarm.Info) error {
 	if len(info.Bridges) == 0 {
-		a.say("session %s has not been asked about any session elsewhere", info.ID)
+		a.say("nothing has been said yet about sessions elsewhere in session %s; what it asks is shown by: swarm approvals", info.ID)
 		return nil
 	}
 	var b strings.Builder
