@@ -1,10 +1,12 @@
 package swarm
 
 import (
+	"context"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
 )
 
@@ -74,5 +76,36 @@ func TestALivingProcessIsTakenOver(t *testing.T) {
 	when(t, s, "it answers", func() bool { return ben.Life().Result == "here" })
 	if now := s.nodes.known(ben.ID()); now.process.PID != old.process.PID || ben.Life().Launch != 1 {
 		t.Errorf("process %d was followed by %d, launch %d", old.process.PID, now.process.PID, ben.Life().Launch)
+	}
+}
+
+// TestATakenOverProcessTellsWhatItAsks: who follows the session hears of a question
+// that was asked under an earlier owner.
+func TestATakenOverProcessTellsWhatItAsks(t *testing.T) {
+	s, ben := apartWith(t, ", mode: default", `  - when: {agent: ben, step: 0}
+    say: {calls: [{tool: Bash, input: {command: touch x}}]}
+  - say: {text: ok}
+`, func(o *Options) { o.Policy.Attended = true })
+	when(t, s, "it asks", func() bool { return len(s.Questions()) == 1 })
+	old, asked := s.nodes.known(ben.ID()), s.Questions()[0].ID
+	forget(t, s, old)
+	sub := s.Events()
+	defer sub.Close()
+	if err := syscall.Kill(old.process.PID, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q, ok := e.Fact.(event.Asked); ok {
+			if q.Question.ID != asked {
+				t.Errorf("%+v", q)
+			}
+			break
+		}
 	}
 }

@@ -160,14 +160,28 @@ func (n *nodes) seatOf(id mailbox.AgentID, r nodeReport) *seat {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.seats[id]
-	if s == nil && !n.closed {
+	adopted := s == nil && !n.closed
+	if adopted {
 		s = n.adoptLocked(id, r)
 	}
 	if s == nil || s.launch != r.Launch {
 		return nil
 	}
 	n.hearLocked(s, r)
+	if adopted {
+		n.announce(s, r)
+	}
 	return s
+}
+
+// announce tells those who follow the session what a process does and asks that was
+// started for an earlier owner: it has told that one alone.
+func (n *nodes) announce(s *seat, r nodeReport) {
+	who := actors.Describe(s.spec)
+	n.s.bus.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
+	for _, q := range r.Questions {
+		n.s.bus.Publish(q.Agent, event.Asked{Question: q})
+	}
 }
 
 func (n *nodes) welcome(s *seat, r nodeReport) nodeWelcome {
