@@ -15,12 +15,13 @@ import (
 // a summary that its model makes. It returns when that is recorded: an agent at
 // work is compacted at its next step. The record keeps the whole.
 func (s *Session) Compact(ctx context.Context, name string) error {
-	t, err := s.roster.Find(name)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := joined(ctx, s.scope)
 	defer cancel()
+	t, err := s.roster.Find(name)
+	if err != nil {
+		_, err = s.nodes.askBelow(ctx, name, "compact-below", err)
+		return err
+	}
 	return s.agents.Compact(ctx, t.ID())
 }
 

@@ -99,8 +99,12 @@ func (s *Session) Interrupt() bool {
 // what it waits for, and the agent goes on with the next message that it gets.
 func (s *Session) InterruptAgent(name string) (bool, error) {
 	t, err := s.roster.Find(name)
-	if err != nil || !s.runs(t.ID()) {
-		return false, err
+	if err != nil {
+		a, err := s.nodes.askBelow(s.scope, name, "interrupt-below", err)
+		return a.Running, err
+	}
+	if !s.runs(t.ID()) {
+		return false, nil
 	}
 	s.agents.Interrupt(t.ID())
 	return true, nil

@@ -36,15 +36,13 @@ func (s *Session) Inbox(name string) ([]Trace, error) {
 	if s.nodes == nil {
 		return inbox(s.store, s.roster, name)
 	}
-	look := func(id mailbox.AgentID, what, name string) (nodeSight, error) {
-		return s.nodes.look(s.scope, id, what, name)
-	}
-	return inboxOfAny(record{s.store, s.agents}, name, look)
+	b := s.nodes.below()
+	return inboxOfAny(b.record, name, b.look)
 }
 
 // inboxOfAny is inbox for an agent that may live in a process of its own, or below
 // one that does.
-func inboxOfAny(r record, name string, look func(id mailbox.AgentID, what, name string) (nodeSight, error)) ([]Trace, error) {
+func inboxOfAny(r record, name string, look lookup) ([]Trace, error) {
 	t, err := team.NewRoster(r.agents).Find(name)
 	host, id := mailbox.AgentID(""), mailbox.AgentID("")
 	switch {
@@ -53,11 +51,11 @@ func inboxOfAny(r record, name string, look func(id mailbox.AgentID, what, name 
 	case err == nil:
 		host, id = t.ID(), t.ID()
 	default:
-		below := lookAll(hosts(r.store), func(id mailbox.AgentID) (nodeSight, error) { return look(id, lookStaff, "") })
-		var ok bool
-		if host, id, ok = hostOf(name, below); !ok {
+		a, below, err := (below{r, look}).find(name, err)
+		if err != nil {
 			return nil, err
 		}
+		host, id = below, a.Life.Spec.ID
 	}
 	sight, err := look(host, lookInbox, string(id))
 	if err != nil {
@@ -205,9 +203,8 @@ func PeekInbox(ctx context.Context, info Info, name string) (all []Trace, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	return inboxOfAny(record{k.store, k.agents}, name, func(id mailbox.AgentID, what, name string) (nodeSight, error) {
-		return lookInto(ctx, info, id, what, name)
-	})
+	b := k.below(ctx, info)
+	return inboxOfAny(b.record, name, b.look)
 }
 
 // PeekMessage is Session.Message for a session that does not run.

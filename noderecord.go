@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -160,18 +159,6 @@ func (n *nodes) isKept(id mailbox.AgentID) bool {
 	defer n.mu.Unlock()
 	_, kept := n.staffs[id]
 	return kept && n.seats[id] == nil
-}
-
-// hostOf returns in whose process an agent lives that is not known here, and its id.
-func hostOf(name string, all map[mailbox.AgentID]nodeSight) (host, id mailbox.AgentID, ok bool) {
-	for host, sight := range all {
-		for _, s := range sight.Staff {
-			if spec := s.Life.Spec; string(spec.ID) == name || spec.Name != "" && strings.EqualFold(spec.Name, name) {
-				return host, spec.ID, true
-			}
-		}
-	}
-	return "", "", false
 }
 
 // TranscriptPath returns the file with the conversation of an agent, which is there

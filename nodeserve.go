@@ -57,6 +57,21 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 	case "stop-below", "kill-below":
 		ended, err := n.session.agents.StopTree(ctx, mailbox.AgentID(c.Name), causeOf(verb, c))
 		return nodeReply{Ended: ended}, err
+	case "wake-below":
+		t, ok := n.session.store.Get(mailbox.AgentID(c.Name))
+		if !ok {
+			return nodeReply{}, &actors.UnknownAgentError{Name: c.Name}
+		}
+		return nodeReply{}, n.session.agents.Wake(t, c.By)
+	case "interrupt-below":
+		if id := mailbox.AgentID(c.Name); n.session.runs(id) {
+			n.session.agents.Interrupt(id)
+		}
+		return nodeReply{}, nil
+	case "bg-below":
+		return nodeReply{}, n.session.agents.Background(mailbox.AgentID(c.Name))
+	case "compact-below":
+		return nodeReply{}, n.session.agents.Compact(ctx, mailbox.AgentID(c.Name))
 	case "plan":
 		if c.Plan == nil {
 			return nodeReply{}, errNoAnswer

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -108,5 +109,80 @@ func TestAnAgentBelowATeammateApartIsEndedFromTheOwner(t *testing.T) {
 	}
 	if _, err := s.StopTree(t.Context(), "nobody"); err == nil {
 		t.Error("nobody was stopped")
+	}
+}
+
+// TestAnAgentBelowATeammateApartIsWrittenTo from the owner like every other: by its
+// name, team/name or id, by the user and by the lead, with all others, and when it
+// has ended.
+func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
+	s, ben := apartWith(t, "", `  - when: {agent: ben, step: 0}
+    say: {calls: [{tool: Agent, input: {name: kid, description: dig, prompt: dig}}]}
+  - when: {agent: lead, text: 'write to kid'}
+    say: {calls: [{tool: SendMessage, input: {to: ben/kid, message: from above}}]}
+  - when: {agent: kid, mail: from above}
+    say: {text: heard from above}
+  - when: {agent: kid}
+    say: {text: 'heard {{.Last}}'}
+  - say: {text: ok}
+`, nil)
+	kid := func() (a actors.Status) {
+		for _, x := range s.Agents() {
+			if x.Life.Spec.Name == "kid" {
+				a = x
+			}
+		}
+		return a
+	}
+	when(t, s, "the kid rests", func() bool { return kid().Life.Outcome == transcript.Completed })
+	heard := func(what string) {
+		t.Helper()
+		when(t, s, what, func() bool { a := kid(); return a.Life.Result == "heard "+what && !a.Life.TurnOpen })
+	}
+	write := func(to, text string) {
+		t.Helper()
+		posted, err := s.Send(to, text)
+		if err != nil || len(posted) == 0 {
+			t.Fatalf("to %s: %+v, %v", to, posted, err)
+		}
+		heard(text)
+	}
+	write("kid", "by name")
+	write("ben/Kid", "by team")
+	write(string(kid().Life.Spec.ID), "by id")
+	write("*", "everybody")
+	if err := s.Say("write to kid"); err != nil {
+		t.Fatal(err)
+	}
+	heard("from above")
+	if err := s.Stop(t.Context(), "ben/kid"); err != nil {
+		t.Fatal(err)
+	}
+	write("kid", "again")
+	if a, err := s.Agent("kid"); err != nil || a.Life.Result != "heard again" {
+		t.Errorf("%+v, %v", a.Life, err)
+	}
+	if _, err := s.Send("kind", "x"); err == nil || !strings.Contains(err.Error(), "did you mean kid") {
+		t.Error(err)
+	}
+	if err := s.Kill(t.Context(), "kid"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Send("kid", "x"); err == nil || !strings.Contains(err.Error(), "cannot be woken again") {
+		t.Error(err)
+	}
+	seat := s.nodes.known(ben.ID())
+	if err := s.Stop(t.Context(), "ben"); err != nil {
+		t.Fatal(err)
+	}
+	<-seat.process.Gone()
+	for _, do := range []func() error{
+		func() error { _, err := s.Send("kid", "x"); return err },
+		func() error { return s.Stop(t.Context(), "kid") },
+		func() error { return s.Compact(t.Context(), "kid") },
+	} {
+		if err := do(); !errors.As(err, new(*NoProcessError)) {
+			t.Error(err)
+		}
 	}
 }

@@ -80,15 +80,18 @@ func (n *nodes) endBelow(ctx context.Context, name string, cause, err error) ([]
 	if n == nil {
 		return nil, err
 	}
-	host, id, ok := hostOf(name, n.lookAll(lookStaff, ""))
-	if !ok || n.known(host) == nil {
+	a, host, err := n.below().find(name, err)
+	if err != nil {
 		return nil, err
+	}
+	if n.known(host) == nil {
+		return nil, n.noProcess(a.Life, host)
 	}
 	verb := "stop-below"
 	if errors.Is(cause, agent.ErrKilled) {
 		verb = "kill-below"
 	}
-	out, err := n.ask(ctx, host, verb, nodeCall{Name: string(id), Cause: cause.Error()})
+	out, err := n.ask(ctx, host, verb, nodeCall{Name: string(a.Life.Spec.ID), Cause: cause.Error()})
 	return out.Ended, err
 }
 
@@ -170,6 +173,9 @@ func (n *nodes) Look(id mailbox.AgentID) (actors.Sighting, bool) {
 // Quiet implements actors.Elsewhere. Mail between two nodes could be behind the
 // look at each; two looks that saw the same moves saw none under way.
 func (n *nodes) Quiet(ctx context.Context) bool {
+	if n.owesBelow() {
+		return false
+	}
 	first, ok := n.still(ctx)
 	if !ok {
 		return false

@@ -62,11 +62,7 @@ func Peek(ctx context.Context, info Info) (all []actors.Status, notes []string, 
 	for i := range all {
 		all[i].Unread += coming[all[i].Life.Spec.ID]
 	}
-	below := lookAll(hosts(k.store), func(id mailbox.AgentID) (nodeSight, error) { return lookInto(ctx, info, id, lookStaff, "") })
-	for _, id := range hosts(k.store) {
-		all = append(all, below[id].Staff...)
-	}
-	return actors.Complete(all), notes, k.close()
+	return actors.Complete(append(all, k.below(ctx, info).all()...)), notes, k.close()
 }
 
 // Post writes a message from the user to an agent of a session that does not
@@ -87,7 +83,9 @@ func PostClass(ctx context.Context, info Info, to, text string, c mailbox.Class)
 	if !ok {
 		return nil, errNoOutbox
 	}
-	return team.NewRoster(k.agents).Send(user, team.Letter{To: to, Text: text, Class: c})
+	roster := team.NewRoster(k.agents)
+	roster.ConnectApart(keptApart{k.below(ctx, info)})
+	return roster.Send(user, team.Letter{To: to, Text: text, Class: c})
 }
 
 var errNoOutbox = errors.New("the session has no outbox for the user; give it a prompt first with: swarm resume")

@@ -223,6 +223,9 @@ func (s *Session) start(ctx context.Context) error {
 	s.settleNodes(&o)
 	s.agents = actors.New(o)
 	s.roster = team.NewRoster(s.agents)
+	if s.nodes != nil {
+		s.roster.ConnectApart(s.nodes)
+	}
 	if err := s.seedUser(); err != nil {
 		return err
 	}
@@ -371,6 +374,7 @@ func (s *Session) Kill(ctx context.Context, name string) error {
 func (s *Session) Background(name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
+		_, err = s.nodes.askBelow(s.scope, name, "bg-below", err)
 		return err
 	}
 	return s.agents.Background(t.ID())

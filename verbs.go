@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -24,6 +25,10 @@ var verbs = map[string]verb{
 	"ps": {0, func(_ context.Context, d *door, _ request) (reply, error) {
 		info := d.s.Info()
 		return reply{Agents: d.s.Agents(), Info: &info}, nil
+	}},
+	"agent": {0, func(_ context.Context, d *door, in request) (reply, error) {
+		a, err := d.s.Agent(in.Name)
+		return reply{Agents: []actors.Status{a}}, err
 	}},
 	"tasks": {closeWithin, func(ctx context.Context, d *door, _ request) (reply, error) {
 		tasks, err := d.s.Tasks(ctx)

@@ -10,6 +10,11 @@ import (
 // ErrSelf is the answer to a letter to its own sender.
 var ErrSelf = errors.New("this is you: write to somebody else")
 
+// IsUnknown reports an error of a name that means no agent.
+func IsUnknown(err error) bool {
+	return errors.As(err, new(*UnknownAgentError)) || errors.As(err, new(*UnknownTeamError))
+}
+
 // ControlError reports a control message of one who may not send any: it would
 // cut the work of an agent that is not its own.
 type ControlError struct{ From, To string }

@@ -15,6 +15,7 @@ const Everyone = "*"
 type Roster struct {
 	agents   *actors.Coordinator
 	sessions Sessions // nil where none can be reached
+	apart    Apart    // nil where all agents are on record
 }
 
 // NewRoster returns the roster of a session's agents.
@@ -23,9 +24,14 @@ func NewRoster(c *actors.Coordinator) *Roster { return &Roster{agents: c} }
 // UnknownAgentError reports a message to a name that nobody has.
 type UnknownAgentError = actors.UnknownAgentError
 
-// Find returns the one agent that name means: a teammate's name, an agent id,
-// team-lead or main. It may have ended. The error is an *UnknownAgentError.
+// Find returns the one agent that a name means when the user says it, as Reach
+// does. It may have ended.
 func (r *Roster) Find(name string) (*transcript.Transcript, error) {
+	return r.Reach(transcript.Spec{Role: transcript.User}, name)
+}
+
+// named returns the agent of a name that one has, or of an id.
+func (r *Roster) named(name string) (*transcript.Transcript, error) {
 	switch strings.ToLower(name) {
 	case actors.LeadName, "main", "lead":
 		name = string(actors.LeadID)

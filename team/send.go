@@ -68,6 +68,9 @@ func (r *Roster) record(from *transcript.Transcript, l Letter) ([]Posted, error)
 
 func (r *Roster) letter(from *transcript.Transcript, l Letter) ([]Posted, error) {
 	to, err := r.address(from.Spec(), l)
+	if r.apart != nil && IsUnknown(err) {
+		return r.postApart(from, l, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +83,13 @@ func (r *Roster) letter(from *transcript.Transcript, l Letter) ([]Posted, error)
 
 // wake posts to an agent that may have ended.
 func (r *Roster) wake(from, to *transcript.Transcript, l Letter) Posted {
-	if err := r.check(from, to, l); err != nil {
+	if err := r.check(from, to.Life(), l); err != nil {
 		return Posted{Name: actors.DisplayName(to.Spec()), Err: err}
 	}
 	if err := r.agents.Wake(to, from.ID()); err != nil {
 		return Posted{Name: actors.DisplayName(to.Spec()), Err: err}
 	}
-	return r.post(from, to, l)
+	return r.post(from, to.Life(), l)
 }
 
 // address is Reach for what may have an incarnation behind it, as name@2: it must
@@ -156,28 +159,29 @@ func (r *Roster) broadcast(from *transcript.Transcript, l Letter) ([]Posted, err
 			name := actors.DisplayName(m.Life.Spec)
 			all = append(all, Posted{Name: name, Err: &EndedError{Name: name, Reason: m.Life.Reason}})
 		default:
-			all = append(all, r.post(from, to, l))
+			all = append(all, r.post(from, to.Life(), l))
 		}
 	}
+	all = append(all, r.broadcastApart(from, l)...)
 	if len(all) == 0 {
 		return nil, ErrAlone
 	}
 	return all, nil
 }
 
-func (r *Roster) check(from, to *transcript.Transcript, l Letter) error {
+func (r *Roster) check(from *transcript.Transcript, to transcript.Life, l Letter) error {
 	class := mailbox.Envelope{Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class}.ClassOf()
 	switch {
-	case to.ID() == from.ID():
+	case to.Spec.ID == from.ID():
 		return ErrSelf
-	case class == mailbox.ClassControl && !r.agents.MayControl(from.ID(), to.Life()):
-		return &ControlError{From: actors.DisplayName(from.Spec()), To: actors.DisplayName(to.Spec())}
+	case class == mailbox.ClassControl && !r.agents.MayControl(from.ID(), to):
+		return &ControlError{From: actors.DisplayName(from.Spec()), To: actors.DisplayName(to.Spec)}
 	}
 	return nil
 }
 
-func (r *Roster) post(from, to *transcript.Transcript, l Letter) Posted {
-	sender, receiver := from.Spec(), to.Spec()
+func (r *Roster) post(from *transcript.Transcript, to transcript.Life, l Letter) Posted {
+	sender, receiver := from.Spec(), to.Spec
 	_, present := incarnationOf(l.To)
 	e := mailbox.Envelope{
 		To:       mailbox.Address{Agent: receiver.ID, Incarnation: present},

@@ -95,17 +95,18 @@ func (e *UnknownTeamError) Error() string {
 
 // Reach returns the one agent that a name means when from says it: a member of
 // its own team before others of the name, team-lead for the lead of its team,
-// team/name for a member of another. It may have ended.
+// team/name for a member of another. It may have ended. The error is an
+// *UnknownAgentError or an *actors.AmbiguousNameError, or is about the team.
 func (r *Roster) Reach(from transcript.Spec, name string) (*transcript.Transcript, error) {
 	if team, member, ok := strings.Cut(name, "/"); ok && team != "" && member != "" {
 		return r.reachIn(team, member)
 	}
 	if strings.EqualFold(name, actors.LeadName) || strings.EqualFold(name, "lead") {
-		return r.Find(string(r.agents.Home(from).Lead))
+		return r.named(string(r.agents.Home(from).Lead))
 	}
 	all := r.agents.Named(name)
 	if len(all) < 2 {
-		return r.Find(name)
+		return r.named(name)
 	}
 	var mine []*transcript.Transcript
 	for _, t := range all {
@@ -147,7 +148,7 @@ func (r *Roster) reachIn(team, member string) (*transcript.Transcript, error) {
 		return nil, err
 	}
 	if strings.EqualFold(member, actors.LeadName) || strings.EqualFold(member, "lead") {
-		return r.Find(string(in.Lead))
+		return r.named(string(in.Lead))
 	}
 	for _, t := range r.agents.Named(member) {
 		if in.Has(t.ID()) || slices.ContainsFunc(r.agents.Teams(t.Spec()), func(m transcript.Membership) bool { return m.Team == in.ID }) {

@@ -50,10 +50,15 @@ func (a *app) agents(ctx context.Context, info swarm.Info) (all []actors.Status,
 		return nil, false, err
 	}
 	all, _, err = swarm.Peek(ctx, info)
+	return all, false, atDoor(info, err)
+}
+
+// atDoor says what to do about a session that has an owner which does not answer.
+func atDoor(info swarm.Info, err error) error {
 	if errors.Is(err, swarm.ErrOpen) {
-		err = fmt.Errorf("session %s is starting or about to end; try again: %w", info.ID, err)
+		return fmt.Errorf("session %s is starting or about to end; try again: %w", info.ID, err)
 	}
-	return all, false, err
+	return err
 }
 
 func notRunning(err error) bool {

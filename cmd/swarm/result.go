@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm"
@@ -64,20 +63,15 @@ func outcomeOf(s actors.Status, running bool, session string) string {
 // agent returns the agent of a session that a name or an id means, and whether
 // the session runs.
 func (a *app) agent(ctx context.Context, info swarm.Info, name string) (s actors.Status, running bool, err error) {
-	all, running, err := a.agents(ctx, info)
-	if err != nil {
-		return actors.Status{}, running, err
+	r, err := a.dial(info)
+	if err == nil {
+		defer r.Close()
+		s, err = r.Agent(ctx, name)
+		return s, true, err
 	}
-	var known []string
-	for _, s := range all {
-		spec := s.Life.Spec
-		if strings.EqualFold(name, spec.Name) || name == string(spec.ID) {
-			return s, running, nil
-		}
-		if spec.Role != "user" {
-			known = append(known, actors.DisplayName(spec))
-		}
+	if !notRunning(err) {
+		return s, false, err
 	}
-	slices.Sort(known)
-	return actors.Status{}, running, fmt.Errorf("there is no agent named %q in session %s (known: %s)", name, info.ID, strings.Join(known, ", "))
+	s, err = swarm.PeekAgent(ctx, info, name)
+	return s, false, atDoor(info, err)
 }
