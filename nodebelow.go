@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -118,7 +119,11 @@ func (n *nodes) Find(name string, unknown error) (transcript.Life, error) {
 }
 
 // All implements team.Apart.
-func (n *nodes) All() []actors.Status { return n.staff() }
+func (n *nodes) All() []actors.Status { return unkilled(n.staff()) }
+
+func unkilled(all []actors.Status) []actors.Status {
+	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed && s.Life.Reason == agent.ErrKilled.Error() })
+}
 
 // Wake implements team.Apart. The process of a host that has none is started again
 // and finds the message.
@@ -199,7 +204,7 @@ func (n *nodes) owesBelow() bool {
 type keptApart struct{ below }
 
 // All implements team.Apart.
-func (k keptApart) All() []actors.Status { return k.all() }
+func (k keptApart) All() []actors.Status { return unkilled(k.all()) }
 
 // Wake implements team.Apart. What keeps its own record goes on by itself when the
 // session does, unless it has ended.

@@ -58,7 +58,45 @@ func (s *Session) TeamUp(ctx context.Context, f TeamFile) (TeamStatus, error) {
 	if err != nil {
 		return TeamStatus{}, err
 	}
+	if err := s.checkTeam(f, lead.Spec()); err != nil {
+		return TeamStatus{}, err
+	}
 	return s.teamUp(ctx, f, lead)
+}
+
+// checkTeam says what stands against a team that lead is to lead, so that a part of
+// it is not made.
+func (s *Session) checkTeam(f TeamFile, lead transcript.Spec) error {
+	var errs []error
+	for _, m := range f.Members {
+		spec, err := s.checkMember(f.Name, lead, m)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s of team %s: %w", first(m.Name, m.Agent), f.Name, err))
+		} else if m.Leads != nil {
+			errs = append(errs, s.checkTeam(*m.Leads, spec))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkMember returns the member that is there, or that would be made.
+func (s *Session) checkMember(name string, lead transcript.Spec, m TeamMember) (transcript.Spec, error) {
+	if m.Agent != "" {
+		t, err := s.roster.Find(m.Agent)
+		if err != nil {
+			return transcript.Spec{}, err
+		}
+		return t.Spec(), nil
+	}
+	for _, in := range s.agents.Teams(lead) {
+		if in.Lead != lead.ID || in.Name != name {
+			continue
+		}
+		if t, err := s.roster.Reach(transcript.Spec{}, in.Team+"/"+m.Name); err == nil && !s.agents.IsFinal(t) {
+			return t.Spec(), nil
+		}
+	}
+	return s.agents.Plan(lead, actors.Hire{Team: transcript.Membership{Name: name, Lead: lead.ID}, Call: callOf(m)})
 }
 
 func (s *Session) teamUp(ctx context.Context, f TeamFile, lead *transcript.Transcript) (TeamStatus, error) {

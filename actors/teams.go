@@ -100,6 +100,17 @@ type Hire struct {
 	Restart transcript.Restart
 }
 
+// Plan returns the teammate that Hire would make of a lead, or why it would not,
+// as far as that is known beforehand.
+func (c *Coordinator) Plan(lead transcript.Spec, h Hire) (transcript.Spec, error) {
+	h.Call.member = &h.Team
+	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), h.Call, lead, c.ToolNames())
+	if err != nil {
+		return plan.Spec, err
+	}
+	return plan.Spec, c.checkDir(plan.Spec.Dir, lead.Dir)
+}
+
 // Hire makes a teammate of the team's lead, with the checks and limits of a call
 // of that lead. It returns when the agent and its prompt are on disk.
 func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript, error) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -15,7 +14,7 @@ type Apart interface {
 	// Find returns the agent that a name, an id or team/name means. Unknown is the
 	// error without them; if none of them is meant either, it says what there is.
 	Find(name string, unknown error) (transcript.Life, error)
-	// All returns all of them.
+	// All returns those that have not been ended for good.
 	All() []actors.Status
 	// Wake sees to it that an agent reads what by is about to write to it, also one
 	// that has ended. The error says why it will not.
@@ -53,7 +52,7 @@ func (r *Roster) broadcastApart(from *transcript.Transcript, l Letter) (all []Po
 		switch name := actors.DisplayName(s.Life.Spec); {
 		case !s.Life.Closed:
 			all = append(all, r.post(from, s.Life, l))
-		case s.Life.Spec.Role == transcript.Teammate && s.Life.Reason != agent.ErrKilled.Error():
+		case s.Life.Spec.Role == transcript.Teammate:
 			all = append(all, Posted{Name: name, Err: &EndedError{Name: name, Reason: s.Life.Reason}})
 		}
 	}
