@@ -91,7 +91,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.info, err = FindSession(n.o.StateDir, "", n.o.Session); err != nil {
 		return err
 	}
-	dir := nodeDir(n.info, n.id)
+	dir := nodeDir(n.info.Path, n.id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return stateError(dir, err)
 	}

@@ -71,14 +71,14 @@ func hosts(store *transcript.Store) []mailbox.AgentID {
 	return ids
 }
 
-func nodeDir(info Info, id mailbox.AgentID) string {
-	return filepath.Join(info.Path, "nodes", string(id))
+func nodeDir(session string, id mailbox.AgentID) string {
+	return filepath.Join(session, "nodes", string(id))
 }
 
 // lookInto reads the record of an agent whose process does not run. One that has
 // none yet holds nothing.
 func lookInto(ctx context.Context, info Info, host mailbox.AgentID, what, name string) (out nodeSight, err error) {
-	dir := nodeDir(info, host)
+	dir := nodeDir(info.Path, host)
 	if !isDir(filepath.Join(dir, "journal")) {
 		return out, nil
 	}

@@ -36,8 +36,8 @@ type nodes struct {
 	exec  executor.Executor
 	argv  []string // begins the command line of a node
 	first time.Duration
-	quiet time.Duration // silence
-	sub   *nats.Subscription
+	quiet time.Duration      // silence
+	sub   *nats.Subscription // guarded by mu
 
 	work sync.WaitGroup
 
@@ -113,6 +113,11 @@ func (n *nodes) open(conn *nats.Conn) (err error) {
 	if err := n.sweep(); err != nil {
 		n.s.opts.Logger.Warn("what a process left that was never an agent's is still there", "error", err)
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return nil // nobody is there to answer
+	}
 	n.sub, err = conn.Subscribe(nodeSubject(n.s.info.ID, "*", "up", "*"), n.handle)
 	if err != nil {
 		return fmt.Errorf("listen to the processes of agents: %w", err)
@@ -126,7 +131,7 @@ func (n *nodes) known(id mailbox.AgentID) *seat {
 	return n.seats[id]
 }
 
-func (n *nodes) dir(id mailbox.AgentID) string { return nodeDir(n.s.info, id) }
+func (n *nodes) dir(id mailbox.AgentID) string { return nodeDir(n.s.info.Path, id) }
 
 func (n *nodes) lock(id mailbox.AgentID) string { return filepath.Join(n.dir(id), "lock") }
 
@@ -134,6 +139,7 @@ func (n *nodes) lock(id mailbox.AgentID) string { return filepath.Join(n.dir(id)
 func (n *nodes) close(ctx context.Context) error {
 	n.mu.Lock()
 	n.closed = true
+	sub := n.sub
 	var all []*seat
 	for _, s := range n.seats {
 		s.leaving = true
@@ -156,8 +162,8 @@ func (n *nodes) close(ctx context.Context) error {
 		errs = append(errs, t.Close(ctx))
 	}
 	errs = append(errs, strayed...)
-	if n.sub != nil {
-		if err := n.sub.Unsubscribe(); !errors.Is(err, nats.ErrConnectionClosed) {
+	if sub != nil {
+		if err := sub.Unsubscribe(); !errors.Is(err, nats.ErrConnectionClosed) {
 			errs = append(errs, err)
 		}
 	}
