@@ -20,9 +20,6 @@ type Store struct{ dir string }
 // New returns the store in dir, which is made with the first object.
 func New(dir string) *Store { return &Store{dir: dir} }
 
-// Dir returns where the objects are.
-func (s *Store) Dir() string { return s.dir }
-
 // Path returns the file of an object.
 func (s *Store) Path(ref mailbox.Ref) string { return filepath.Join(s.dir, ref.Hash()) }
 

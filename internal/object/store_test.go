@@ -58,7 +58,8 @@ func TestADamagedObjectIsNotReturned(t *testing.T) {
 }
 
 func TestTheSameTextIsKeptOnce(t *testing.T) {
-	s := object.New(t.TempDir())
+	dir := t.TempDir()
+	s := object.New(dir)
 	for range 3 {
 		if _, err := s.Put([]byte("again")); err != nil {
 			t.Fatal(err)
@@ -67,7 +68,7 @@ func TestTheSameTextIsKeptOnce(t *testing.T) {
 	if err := s.Keep(mailbox.RefOf([]byte("again"))); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := os.ReadDir(s.Dir()); err != nil || len(names) != 1 {
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("the directory holds %v, %v", names, err)
 	}
 }

@@ -44,9 +44,6 @@ func New(nc *nats.Conn, name string, o Options) (*Bucket, error) {
 	return &Bucket{js: js, name: name, o: o}, nil
 }
 
-// Name returns the bucket's name, as the stock command of NATS takes it.
-func (b *Bucket) Name() string { return b.name }
-
 // open returns the bucket of the server, or with create makes it if there is none.
 func (b *Bucket) open(ctx context.Context, create bool) (_ jetstream.ObjectStore, err error) {
 	b.mu.Lock()
