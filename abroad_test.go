@@ -38,7 +38,7 @@ func socket(s *swarm.Session) string { return "uds:" + s.Info().Socket(stateOf(s
 // answersOf waits for the end of the lead's turn and returns what it said.
 func answersOf(t *testing.T, sub *event.Subscription) string {
 	t.Helper()
-	return until(t, sub, "the end of the lead's turn", ended(actors.LeadName)).Fact.(event.TurnEnded).Text
+	return actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(actors.LeadName)).Fact.(event.TurnEnded).Text
 }
 
 // A lead writes to the lead of another session, which reads the message as data of
@@ -115,7 +115,7 @@ func TestAddressesOfOtherSessions(t *testing.T) {
 // leadGets waits for the next message that the lead of a session gets.
 func leadGets(t *testing.T, sub *event.Subscription) mailbox.Envelope {
 	t.Helper()
-	return until(t, sub, "a message", arrivedAtLead).Fact.(event.MailArrived).Envelope
+	return actorstest.Next(t, sub, "a message", arrivedAtLead).Fact.(event.MailArrived).Envelope
 }
 
 func arrivedAtLead(e event.Event) bool {
@@ -155,7 +155,7 @@ func TestTheUserDecidesAboutAHeldMessage(t *testing.T) {
 	defer there.Close()
 	defer here.Close()
 	asked := func() event.Question {
-		return until(t, there, "a question", func(e event.Event) bool { _, ok := e.Fact.(event.Asked); return ok }).Fact.(event.Asked).Question
+		return actorstest.Next(t, there, "a question", func(e event.Event) bool { _, ok := e.Fact.(event.Asked); return ok }).Fact.(event.Asked).Question
 	}
 	_, err := from.Send("receiver", "let me in")
 	ok(t, err)
@@ -170,7 +170,7 @@ func TestTheUserDecidesAboutAHeldMessage(t *testing.T) {
 	_, err = from.Send("receiver", "me too")
 	ok(t, err)
 	ok(t, receiver.Answer(asked().ID, swarm.Answer{Choices: [][]string{{"Refuse"}}}))
-	until(t, here, "the refusal", func(e event.Event) bool {
+	actorstest.Next(t, here, "the refusal", func(e event.Event) bool {
 		w, ok := e.Fact.(event.Warning)
 		return ok && strings.Contains(w.Text, "does not let it in")
 	})
@@ -279,7 +279,7 @@ func arrivesOnce(t *testing.T, from *swarm.Session, to, state string, env ...str
 		next()
 		kill(t, c)
 		c, _ = launch(t, state, env...)
-		until(t, sub, "the answer to "+text, read(posted[0].ID))
+		actorstest.Next(t, sub, "the answer to "+text, read(posted[0].ID))
 		kill(t, c)
 	}
 	s := sessionIn(t, state, leadFor(), swarm.Options{StateDir: state, Session: "receiver"})

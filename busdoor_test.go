@@ -316,7 +316,7 @@ func TestWhatAProgramOutsideMayNotIsRefusedAndAudited(t *testing.T) {
 	bob, eve := joined(t, s, "bob"), joined(t, s, "eve")
 	audited := func(by, reason string) {
 		t.Helper()
-		until(t, sub, "the audit of "+reason, func(e event.Event) bool {
+		actorstest.Next(t, sub, "the audit of "+reason, func(e event.Event) bool {
 			a, ok := e.Fact.(event.Audit)
 			return ok && a.By == by && strings.Contains(a.Reason, reason)
 		})

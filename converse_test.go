@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
@@ -13,29 +12,6 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
 )
-
-// until reads events until one is what is waited for.
-func until(t *testing.T, sub *event.Subscription, what string, is func(event.Event) bool) event.Event {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for {
-		e, err := sub.Next(ctx)
-		if err != nil {
-			t.Fatalf("what the test waits for does not come: %s: %v", what, err)
-		}
-		if is(e) {
-			return e
-		}
-	}
-}
-
-func ended(name string) func(event.Event) bool {
-	return func(e event.Event) bool {
-		_, ok := e.Fact.(event.TurnEnded)
-		return ok && e.Agent.Name == name
-	}
-}
 
 func state(t *testing.T, s *swarm.Session, name string) actors.Status {
 	t.Helper()
@@ -99,11 +75,9 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 	if !s.Interrupt() {
 		t.Error("there was no turn to end")
 	}
-	until(t, sub, "the end of the lead's turn", ended(actors.LeadName))
+	actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(actors.LeadName))
 	for range 2 {
-		if err := quietLead(t, s); err != nil {
-			t.Fatal(err)
-		}
+		actorstest.Eventually(t, "the lead rests", func() bool { return !state(t, s, actors.LeadName).Running })
 		if s.Interrupt() {
 			t.Error("a lead at rest was interrupted")
 		}
@@ -124,7 +98,7 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 	if err := s.Say("and now?"); err != nil {
 		t.Fatal(err)
 	}
-	e := until(t, sub, "the answer", ended(actors.LeadName))
+	e := actorstest.Next(t, sub, "the answer", actorstest.TurnEnd(actors.LeadName))
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "and now?") {
 		t.Errorf("the lead said %q", text)
 	}
@@ -132,17 +106,6 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 	if err != nil || x.Prompt != "and now?" || !strings.HasPrefix(x.Answer, "heard: ") {
 		t.Errorf("the last exchange is %+v, %v", x, err)
 	}
-}
-
-func quietLead(t *testing.T, s *swarm.Session) error {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for state(t, s, actors.LeadName).Running {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
-	return nil
 }
 
 // What the lead waits for is moved; the lead goes on and reads a text that came
@@ -173,7 +136,7 @@ func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 	if moved := s.BackgroundForeground(); len(moved) != 2 {
 		t.Errorf("moved: %v", moved)
 	}
-	e := until(t, sub, "the end of the lead's turn", ended(actors.LeadName))
+	e := actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(actors.LeadName))
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "hurry") {
 		t.Errorf("the lead said %q", text)
 	}
@@ -204,16 +167,16 @@ func TestTheLeadsCommandMovesToTheBackground(t *testing.T) {
 	if err := s.Say("go"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, sub, "the command", func(e event.Event) bool { _, ok := e.Fact.(event.CallStarted); return ok })
+	actorstest.Next(t, sub, "the command", func(e event.Event) bool { _, ok := e.Fact.(event.CallStarted); return ok })
 	var moved []string
 	for len(moved) == 0 { // the call is told of before its process is there
 		moved = s.BackgroundForeground()
 	}
-	e := until(t, sub, "the call's end", func(e event.Event) bool { _, ok := e.Fact.(event.CallFinished); return ok })
+	e := actorstest.Next(t, sub, "the call's end", func(e event.Event) bool { _, ok := e.Fact.(event.CallFinished); return ok })
 	if f := e.Fact.(event.CallFinished); f.IsError || !strings.Contains(f.Text, moved[0]) {
 		t.Errorf("the call returned %q", f.Text)
 	}
-	until(t, sub, "the end of the turn", ended(actors.LeadName))
+	actorstest.Next(t, sub, "the end of the turn", actorstest.TurnEnd(actors.LeadName))
 }
 
 // A model that is chosen in mid-session is asked from the next turn on, and kept.
@@ -237,7 +200,7 @@ func TestTheLeadsModelCanBeChanged(t *testing.T) {
 		if err := s.Say(text); err != nil {
 			t.Fatal(err)
 		}
-		until(t, sub, "the answer", ended(actors.LeadName))
+		actorstest.Next(t, sub, "the answer", actorstest.TurnEnd(actors.LeadName))
 	}
 	if want := []string{"small", "large", "large"}; !slices.Equal(asked, want) {
 		t.Errorf("asked: %v, want %v", asked, want)

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
@@ -58,11 +57,10 @@ func auditLines(t *testing.T, s *swarm.Session) (all []event.Audit) {
 func awaitAudit(t *testing.T, s *swarm.Session, n int) []event.Audit {
 	t.Helper()
 	var all []event.Audit
-	for limit := time.Now().Add(10 * time.Second); ; {
-		if all = auditLines(t, s); len(all) >= n || time.Now().After(limit) {
-			break
-		}
-	}
+	actorstest.Eventually(t, fmt.Sprintf("the audit has %d lines", n), func() bool {
+		all = auditLines(t, s)
+		return len(all) >= n
+	})
 	if len(all) != n {
 		t.Fatalf("the audit has %d lines, want %d: %+v", len(all), n, all)
 	}
@@ -127,28 +125,17 @@ func rest(s *swarm.Session, turns int) bool {
 	return had >= turns
 }
 
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for limit := time.Now().Add(time.Minute); !is(); <-again.C {
-		if time.Now().After(limit) {
-			t.Fatalf("it does not come to be that %s", what)
-		}
-	}
-}
-
 func pendingPlan(t *testing.T, s *swarm.Session, not string) (id string) {
 	t.Helper()
-	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); {
+	actorstest.Eventually(t, "a plan waits", func() bool {
 		for _, a := range s.Agents() {
 			if p := a.Life.Plan; p.Phase == "pending" && p.ID != not && !a.Life.TurnOpen && len(s.Questions()) > 0 {
-				return p.ID
+				id = p.ID
 			}
 		}
-	}
-	t.Fatalf("no plan waits: %+v", s.Agents())
-	return ""
+		return id != ""
+	})
+	return id
 }
 
 // A program with the stock nats command that forges a sender, replays an approval,
@@ -173,7 +160,7 @@ func TestAForgerGetsAnErrorAndAnAuditEntryAndChangesNothing(t *testing.T) {
 	plan := pendingPlan(t, s, old)
 	eve, bob := joined(t, s, "eve"), joined(t, s, "bob")
 	last, same := "", 0
-	eventually(t, "all rest, and nothing is written any more", func() bool {
+	actorstest.Eventually(t, "all rest, and nothing is written any more", func() bool {
 		now := kept(t, s)
 		if same++; now != last {
 			last, same = now, 0
@@ -268,7 +255,7 @@ func TestEveryRefusalIsALineOfTheAudit(t *testing.T) {
 		if last.By != try.by || !strings.Contains(last.Subject+last.Reason, try.says) || !strings.Contains(err.Error(), last.Reason) {
 			t.Errorf("%v: the audit has %+v", err, last)
 		}
-		until(t, sub, "the event beside the line", func(e event.Event) bool {
+		actorstest.Next(t, sub, "the event beside the line", func(e event.Event) bool {
 			a, ok := e.Fact.(event.Audit)
 			return ok && a == last
 		})

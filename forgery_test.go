@@ -87,7 +87,7 @@ func TestProblem42_WhatIsForgedChangesNothingAndIsInTheAudit(t *testing.T) {
 	ok(t, err)
 	plan := func() protocol.Plan { return state(t, s, "ann").Life.Plan }
 	first := ""
-	until(t, sub, "the second plan", func(event.Event) bool {
+	actorstest.Next(t, sub, "the second plan", func(event.Event) bool {
 		p := plan()
 		if first == "" {
 			first = p.ID

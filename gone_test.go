@@ -82,7 +82,7 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 	ok(t, err)
 	ok(t, s.Kill(t.Context(), "killed"))
 	left := map[string]bool{"holder": true, "tree": true, "objector": true, "runner": true, "sleeper": true}
-	until(t, sub, "all are where they are to be", func(e event.Event) bool {
+	actorstest.Next(t, sub, "all are where they are to be", func(e event.Event) bool {
 		switch f := e.Fact.(type) {
 		case event.TurnEnded:
 			delete(left, e.Agent.Name)

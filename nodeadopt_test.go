@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
 )
@@ -39,7 +40,7 @@ func TestAProcessThatNobodyHearsOfIsEndedByItsLock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-			when(t, s, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+			actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
 			lock := s.nodes.lock(ben.ID())
 			if pid, ok := executor.Holder(lock); !ok || pid != s.nodes.known(ben.ID()).process.PID {
 				t.Errorf("the lock is held by %d, %t", pid, ok)
@@ -63,17 +64,17 @@ func TestALivingProcessIsTakenOver(t *testing.T) {
     say: {text: here}
   - say: {text: ok}
 `, nil)
-	when(t, s, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+	actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
 	old := s.nodes.known(ben.ID())
 	forget(t, s, old)
 	if err := syscall.Kill(old.process.PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	when(t, s, "it is known again", func() bool { return s.nodes.known(ben.ID()) != nil })
+	actorstest.Eventually(t, "it is known again", func() bool { return s.nodes.known(ben.ID()) != nil })
 	if _, err := s.Send("ben", "again"); err != nil {
 		t.Fatal(err)
 	}
-	when(t, s, "it answers", func() bool { return ben.Life().Result == "here" })
+	actorstest.Eventually(t, "it answers", func() bool { return ben.Life().Result == "here" })
 	if now := s.nodes.known(ben.ID()); now.process.PID != old.process.PID || ben.Life().Launch != 1 {
 		t.Errorf("process %d was followed by %d, launch %d", old.process.PID, now.process.PID, ben.Life().Launch)
 	}
@@ -86,7 +87,7 @@ func TestATakenOverProcessTellsWhatItAsks(t *testing.T) {
     say: {calls: [{tool: Bash, input: {command: touch x}}]}
   - say: {text: ok}
 `, func(o *Options) { o.Policy.Attended = true })
-	when(t, s, "it asks", func() bool { return len(s.Questions()) == 1 })
+	actorstest.Eventually(t, "it asks", func() bool { return len(s.Questions()) == 1 })
 	old, asked := s.nodes.known(ben.ID()), s.Questions()[0].ID
 	forget(t, s, old)
 	sub := s.Events()

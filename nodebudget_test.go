@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
@@ -35,7 +36,7 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 		}
 		return sum, over
 	}
-	when(t, s, "all three are over the budget", func() bool { _, over := steps(); return over >= 3 })
+	actorstest.Eventually(t, "all three are over the budget", func() bool { _, over := steps(); return over >= 3 })
 	if sum, _ := steps(); sum != limit {
 		t.Errorf("%d requests were made, of %d", sum, limit)
 	}
@@ -79,12 +80,12 @@ func TestAReservationEndsWithItsProcess(t *testing.T) {
 	if err := seat.process.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	when(t, s, "its successor is there", func() bool { now := s.nodes.known(ben.ID()); return now != nil && now != seat })
+	actorstest.Eventually(t, "its successor is there", func() bool { now := s.nodes.known(ben.ID()); return now != nil && now != seat })
 	if _, err := s.nodes.reserve(ben.ID(), other); err == nil {
 		t.Error("the old process was let out")
 	}
 	other.Launch++
-	when(t, s, "what was in flight is free", func() bool {
+	actorstest.Eventually(t, "what was in flight is free", func() bool {
 		out, err := s.nodes.reserve(ben.ID(), other)
 		return err == nil && out.Output == 600_000
 	})

@@ -9,26 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
 )
-
-// when waits until something holds of a session in which it is looked for at each
-// event and each report of a process.
-func when(t *testing.T, s *Session, what string, holds func() bool) {
-	t.Helper()
-	limit := time.After(30 * time.Second)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("it never came to this: %s; the agents: %+v", what, s.Agents())
-		}
-	}
-}
 
 // apartWith opens a session that has a teammate ben in a process of its own.
 func apartWith(t *testing.T, input, rules string, change func(*Options)) (*Session, *transcript.Transcript) {
@@ -40,7 +25,7 @@ func apartWith(t *testing.T, input, rules string, change func(*Options)) (*Sessi
 		t.Fatal(err)
 	}
 	var ben *transcript.Transcript
-	when(t, s, "ben is there", func() bool {
+	actorstest.Eventually(t, "ben is there", func() bool {
 		var err error
 		ben, err = s.roster.Find("ben")
 		return err == nil
@@ -67,7 +52,7 @@ func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 		l := ben.Life()
 		return l.Plan.Phase == protocol.PlanPending && !l.TurnOpen
 	}
-	when(t, s, "the plan is shown", pending)
+	actorstest.Eventually(t, "the plan is shown", pending)
 	p := ben.Life().Plan
 	lead, _ := s.agents.Find("lead")
 	decide := func(by *transcript.Transcript, id string, approve bool, key string) error {
@@ -87,14 +72,14 @@ func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 	if err := decide(lead, p.ID, false, "3"); err != nil && !errors.Is(err, protocol.ErrWrongID) { // it may have shown the next one
 		t.Errorf("the same word again: %v", err)
 	}
-	when(t, s, "the second plan is shown", func() bool { return ben.Life().Plan.ID != p.ID && pending() })
+	actorstest.Eventually(t, "the second plan is shown", func() bool { return ben.Life().Plan.ID != p.ID && pending() })
 	wrong("late", decide(lead, p.ID, true, "4"), protocol.ErrWrongID)
 	second := ben.Life().Plan.ID
 	if err := decide(lead, second, true, "5"); err != nil {
 		t.Fatal(err)
 	}
 	wrong("twice", decide(lead, second, false, "6"), protocol.ErrLate)
-	when(t, s, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") && !ben.Life().TurnOpen })
+	actorstest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") && !ben.Life().TurnOpen })
 	for name, written := range map[string]bool{"before": false, "between": false, "after": true} {
 		if _, err := os.Stat(filepath.Join(s.info.Dir, name)); (err == nil) != written {
 			t.Errorf("%s: %v", name, err)
@@ -116,12 +101,12 @@ func TestAPlanFromAnotherProcessLiesBeforeTheUser(t *testing.T) {
 		}
 		return q, false
 	}
-	when(t, s, "the user is asked", func() bool { _, ok := question(); return ok })
+	actorstest.Eventually(t, "the user is asked", func() bool { _, ok := question(); return ok })
 	q, _ := question()
 	if err := s.Answer(q.ID, Answer{Allow: true}); err != nil {
 		t.Fatal(err)
 	}
-	when(t, s, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
+	actorstest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
 	if len(s.Questions()) != 0 {
 		t.Errorf("still asked: %+v", s.Questions())
 	}
@@ -144,9 +129,9 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
     say: {text: 'said: {{lastResult "SendMessage"}}'}
   - say: {text: ok}
 `, nil)
-	when(t, s, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
+	actorstest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
 	lead, _ := s.store.Get("lead")
-	when(t, s, "the lead heard", func() bool {
+	actorstest.Eventually(t, "the lead heard", func() bool {
 		return strings.Contains(lead.Life().Result, "ok") || strings.Contains(lead.Life().Result, "said")
 	})
 	if _, err := os.Stat(filepath.Join(s.info.Dir, "after")); err != nil {
@@ -157,7 +142,7 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
 // TestAProcessThatIsToPlanBeginsSo whatever the session's owner knows of it.
 func TestAProcessThatIsToPlanBeginsSo(t *testing.T) {
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", nil)
-	when(t, s, "the plan is shown", func() bool { return ben.Life().Plan.Phase == protocol.PlanPending })
+	actorstest.Eventually(t, "the plan is shown", func() bool { return ben.Life().Plan.Phase == protocol.PlanPending })
 	seat := s.nodes.known(ben.ID())
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(seat.process.PID) + "/cmdline")
 	if err == nil && !strings.Contains(string(raw), "--plan-mode-required") {
@@ -184,12 +169,12 @@ const objector = `  - when: {agent: ben, text: 'asked to end your work', turn: 1
 // ends it, its process, its name, and what it held.
 func TestAMemberInAnotherProcessMayObjectOnce(t *testing.T) {
 	s, ben := apartWith(t, "", objector, nil)
-	when(t, s, "it rests", func() bool { return ben.Life().Outcome != "" && !ben.Life().TurnOpen })
+	actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Outcome != "" && !ben.Life().TurnOpen })
 	d, err := s.Shutdown(t.Context(), "ben", time.Minute)
 	if err != nil || d.Gone || d.Objection != "half way" {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	when(t, s, "it rests again", func() bool { return !ben.Life().TurnOpen })
+	actorstest.Eventually(t, "it rests again", func() bool { return !ben.Life().TurnOpen })
 	d, err = s.Shutdown(t.Context(), "ben", 3*time.Second)
 	if err != nil || !d.Gone || d.Why != protocol.ShutdownExpired {
 		t.Fatalf("%+v, %v", d, err)

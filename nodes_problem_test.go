@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/natsd"
@@ -26,29 +27,6 @@ import (
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/nats-io/nats.go"
 )
-
-// next returns the first event that fits.
-func next(t *testing.T, sub *event.Subscription, what string, fits func(event.Event) bool) event.Event {
-	t.Helper()
-	limit := time.AfterFunc(time.Minute, sub.Close)
-	defer limit.Stop()
-	for {
-		e, err := sub.Next(t.Context())
-		if err != nil {
-			t.Fatalf("%s does not come: %v", what, err)
-		}
-		if fits(e) {
-			return e
-		}
-	}
-}
-
-func turnEnd(name string) func(event.Event) bool {
-	return func(e event.Event) bool {
-		_, is := e.Fact.(event.TurnEnded)
-		return is && e.Agent.Name == name
-	}
-}
 
 // say gives the lead a prompt without waiting for what comes of it.
 func say(t *testing.T, s *Session, text string) {
@@ -185,7 +163,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 	if err := syscall.Kill(old.process.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	next(t, sub, "the end of the second launch's turn", turnEnd("ben"))
+	actorstest.Next(t, sub, "the end of the second launch's turn", actorstest.TurnEnd("ben"))
 	if err := syscall.Kill(old.process.PID, syscall.SIGCONT); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("the process of the old launch is there beside the new one: %v", err)
 	}
@@ -215,7 +193,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		done = turnEnd("ben")(e)
+		done = actorstest.TurnEnd("ben")(e)
 		if _, is := e.Fact.(event.CallStarted); is && e.Agent.Name == "ben" {
 			t.Errorf("the old launch's work was told again: %+v", e)
 		}
@@ -409,7 +387,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	kill(t, first.process.PID, syscall.SIGSTOP)
 	w.within(silence/3+soon, "stuck")
 	<-first.process.Gone()
-	next(t, w.sub, "the next launch's request", func(e event.Event) bool {
+	actorstest.Next(t, w.sub, "the next launch's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
 		return asks && e.Agent.Name == "ben" && w.life().Launch == 2
 	})
@@ -492,7 +470,7 @@ func (w *states) check() {
 	w.Helper()
 	told := map[string]bool{}
 	for !told["parked"] {
-		e := next(w.T, w.told, "the last state", func(event.Event) bool { return true })
+		e := actorstest.Next(w.T, w.told, "the last state", func(event.Event) bool { return true })
 		if e.Agent.Name != w.name {
 			continue
 		}

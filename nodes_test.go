@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
 )
@@ -256,7 +257,7 @@ func TestProblem21_AResumedTeammateRunsOnceItsProcessLives(t *testing.T) {
 	how(s.opts.Dir, "go")
 	sub := s.Events()
 	say(t, s, "begin")
-	next(t, sub, "ben's request", func(e event.Event) bool {
+	actorstest.Next(t, sub, "ben's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
 		return asks && e.Agent.Name == "ben"
 	})
@@ -301,7 +302,7 @@ func TestProblem21_AResumedTeammateRunsOnceItsProcessLives(t *testing.T) {
 	if _, err := s.Send("ben", "again"); err != nil { // as it was told, a message starts it again
 		t.Fatal(err)
 	}
-	next(t, w.sub, "ben's request", func(e event.Event) bool {
+	actorstest.Next(t, w.sub, "ben's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
 		return asks && e.Agent.Name == "ben"
 	})

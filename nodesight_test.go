@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -31,7 +32,7 @@ func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
 		}
 		return actors.Status{}
 	}
-	when(t, s, "the child has ended and was heard of", func() bool {
+	actorstest.Eventually(t, "the child has ended and was heard of", func() bool {
 		return child(s.Agents()).Life.Result == "found gold" && ben.Life().Result == "gold" && !ben.Life().TurnOpen
 	})
 	kid := child(s.Agents()).Life.Spec.ID
@@ -98,12 +99,12 @@ func TestAnAgentBelowATeammateApartIsEndedFromTheOwner(t *testing.T) {
 		}
 		return a
 	}
-	when(t, s, "the child works", func() bool { return child().Running })
+	actorstest.Eventually(t, "the child works", func() bool { return child().Running })
 	ended, err := s.StopTree(t.Context(), string(child().Life.Spec.ID))
 	if err != nil || len(ended) != 1 || ended[0].State != "stopped" {
 		t.Errorf("%+v, %v", ended, err)
 	}
-	when(t, s, "the child has ended", func() bool { return child().Life.Closed })
+	actorstest.Eventually(t, "the child has ended", func() bool { return child().Life.Closed })
 	if l := ben.Life(); l.Closed {
 		t.Errorf("the teammate ended with it: %+v", l)
 	}
@@ -134,10 +135,10 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 		}
 		return a
 	}
-	when(t, s, "the kid rests", func() bool { return kid().Life.Outcome == transcript.Completed })
+	actorstest.Eventually(t, "the kid rests", func() bool { return kid().Life.Outcome == transcript.Completed })
 	heard := func(what string) {
 		t.Helper()
-		when(t, s, what, func() bool { a := kid(); return a.Life.Result == "heard "+what && !a.Life.TurnOpen })
+		actorstest.Eventually(t, what, func() bool { a := kid(); return a.Life.Result == "heard "+what && !a.Life.TurnOpen })
 	}
 	write := func(to, text string) {
 		t.Helper()

@@ -82,13 +82,13 @@ func TestAnOutsideMemberIsWrittenToAndWrites(t *testing.T) {
 	if len(mail) != 1 || mail[0].From != actors.LeadName || mail[0].Text != "what do you see?" || mail[0].Kind != mailbox.KindText {
 		t.Fatalf("the mail is %+v", mail)
 	}
-	until(t, sub, "the end of the lead's turn", ended(actors.LeadName))
+	actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(actors.LeadName))
 	posted, err := ext.Send(ctx, swarm.Letter{To: "team-lead", Text: "a tree", ReplyTo: mail[0].ID})
 	ok(t, err)
 	if len(posted) != 1 || posted[0].Name != actors.LeadName || posted[0].ID == "" {
 		t.Errorf("posted: %+v", posted)
 	}
-	e := until(t, sub, "the lead's answer", ended(actors.LeadName))
+	e := actorstest.Next(t, sub, "the lead's answer", actorstest.TurnEnd(actors.LeadName))
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "a tree") || !strings.Contains(text, `"ext"`) {
 		t.Errorf("the lead said %q", text)
 	}
@@ -138,7 +138,7 @@ func TestMailStaysUnreadUntilTheProgramHasIt(t *testing.T) {
 	if len(none) != 0 {
 		t.Errorf("read mail came again: %+v", none)
 	}
-	until(t, sub, "the receipt", read(mail[0].ID))
+	actorstest.Next(t, sub, "the receipt", read(mail[0].ID))
 }
 
 func TestWhatAnOutsideMemberHasReadSurvivesARestart(t *testing.T) {
@@ -233,7 +233,7 @@ func TestNamesOfOutsideMembersAreTheirs(t *testing.T) {
 	sub := s.Events()
 	defer sub.Close()
 	ok(t, s.Say("go"))
-	until(t, sub, "ann", func(e event.Event) bool { return e.Agent.Name == "ann" })
+	actorstest.Next(t, sub, "ann", func(e event.Event) bool { return e.Agent.Name == "ann" })
 	for _, name := range []string{"", "team-lead", "Lead", "main", "user", "*", "a b", "a/b", "a\n", strings.Repeat("x", 65)} {
 		if _, err := s.Join(name); err == nil {
 			t.Errorf("%q was taken", name)

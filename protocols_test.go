@@ -106,13 +106,13 @@ func protocolsHold(t *testing.T, server swarm.NATS, disturb func()) {
 	ok(t, s.Answer(first, swarm.Answer{Note: "smaller"}))
 	second := pendingPlan(t, s, first)
 	heard := func(name string) int { return strings.Count(wordsOf(t, s, idOf(t, s, name)), `\nhear ye\n`) }
-	eventually(t, "all have heard", func() bool {
+	actorstest.Eventually(t, "all have heard", func() bool {
 		return heard("ann") > 0 && heard("ben") > 0 && heard("cat") > 0 && heard("dan") > 0
 	})
 	_, err = s.Send("*", "race")
 	ok(t, err)
-	eventually(t, "the task is taken", func() bool { return oneTask(t, s).Owner != "" })
-	eventually(t, "all rest", func() bool { return rest(s, 0) })
+	actorstest.Eventually(t, "the task is taken", func() bool { return oneTask(t, s).Owner != "" })
+	actorstest.Eventually(t, "all rest", func() bool { return rest(s, 0) })
 	for _, name := range []string{"ann", "ben", "cat", "dan"} {
 		if n := heard(name); n != 1 {
 			t.Errorf("%s heard the broadcast %d times", name, n)

@@ -226,7 +226,7 @@ func TestProblem28_TheStateOfEachMemberIsTrue(t *testing.T) {
 	}
 	<-begun
 	left := map[string]bool{"works": true, "fails": true}
-	until(t, sub, "a command and a failure", func(e event.Event) bool {
+	actorstest.Next(t, sub, "a command and a failure", func(e event.Event) bool {
 		switch e.Fact.(type) {
 		case event.CallStarted, event.TurnEnded:
 			delete(left, e.Agent.Name)
