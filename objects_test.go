@@ -85,44 +85,16 @@ func (m *member) gets(t *testing.T) string {
 	}
 }
 
-func embeddedConn(t *testing.T) *nats.Conn {
-	t.Helper()
-	server, err := natsd.Start(t.Context(), natsd.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	conn, err := server.Conn("test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conn
-}
-
 // A long message to another process is on its disk, whole, when it has arrived.
 func TestALongMessageReachesAnotherProcess(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
-		conn := embeddedConn(t)
+		conn := natsdtest.Embedded(t, natsd.Options{})
 		reaches(t, conn, conn)
 	})
 	t.Run("outside", func(t *testing.T) {
 		server := natsdtest.Start(t, natsdtest.Options{})
-		reaches(t, dialed(t, server), dialed(t, server))
+		reaches(t, server.Conn(t), server.Conn(t))
 	})
-}
-
-func dialed(t *testing.T, s *natsdtest.Server) *nats.Conn {
-	t.Helper()
-	conn, err := nats.Connect(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	return conn
 }
 
 func reaches(t *testing.T, here, there *nats.Conn) {
@@ -138,7 +110,7 @@ func reaches(t *testing.T, here, there *nats.Conn) {
 // An object that is not what its name says is never taken: the message arrives when
 // the right one is there, which its sender sees to, as it does when the bucket is gone.
 func TestAWrongObjectIsNotTakenForAMessage(t *testing.T) {
-	conn := embeddedConn(t)
+	conn := natsdtest.Embedded(t, natsd.Options{})
 	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)

@@ -99,7 +99,7 @@ var may = map[string][]string{
 
 	// test kits: product code never imports them
 	"internal/journal/journaltest": {"internal/journal"},
-	"internal/natsd/natsdtest":     {},
+	"internal/natsd/natsdtest":     {"internal/natsd"},
 	"mailbox/mailboxtest":          {"mailbox"},
 	"model/modeltest":              {"model"},
 	"team/board/boardtest":         {"team/board"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/team/board/kvboard"
@@ -58,21 +59,7 @@ func claims(b *testing.B, o natsd.Options) func() time.Duration {
 
 func bucket(b *testing.B, o natsd.Options) *kvboard.Store {
 	b.Helper()
-	o.StoreDir = b.TempDir()
-	server, err := natsd.Start(b.Context(), o)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			b.Error(err)
-		}
-	})
-	conn, err := server.Conn("bench")
-	if err != nil {
-		b.Fatal(err)
-	}
-	store, err := kvboard.Open(b.Context(), conn, "B", kvboard.Options{})
+	store, err := kvboard.Open(b.Context(), natsdtest.Embedded(b, o), "B", kvboard.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,38 +17,15 @@ import (
 )
 
 func TestStoreConforms(t *testing.T) {
-	server, err := natsd.Start(t.Context(), natsd.Options{StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	conn, err := server.Conn("test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	conforms(t, conn, kvboard.Options{})
+	conforms(t, natsdtest.Embedded(t, natsd.Options{}), kvboard.Options{})
 }
 
 func TestStoreConformsOnAnOutsideServer(t *testing.T) {
-	conforms(t, dial(t, natsdtest.Start(t, natsdtest.Options{})), kvboard.Options{})
+	conforms(t, natsdtest.Start(t, natsdtest.Options{}).Conn(t), kvboard.Options{})
 }
 
 func TestStoreConformsOnACluster(t *testing.T) {
-	conforms(t, dial(t, natsdtest.Cluster(t, 3, natsdtest.Options{})[0]), kvboard.Options{Replicas: 3})
-}
-
-func dial(t *testing.T, s *natsdtest.Server) *nats.Conn {
-	t.Helper()
-	nc, err := nats.Connect(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
+	conforms(t, natsdtest.Cluster(t, 3, natsdtest.Options{})[0].Conn(t), kvboard.Options{Replicas: 3})
 }
 
 func conforms(t *testing.T, conn *nats.Conn, o kvboard.Options) {
