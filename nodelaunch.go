@@ -198,5 +198,9 @@ func (n *nodes) end(ctx context.Context, s *seat) error {
 	if p == nil {
 		return nil
 	}
-	return n.kill(ctx, p)
+	err := n.kill(ctx, p)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.staffs, s.spec.ID) // its record says how they ended
+	return err
 }

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,12 +100,20 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 	return nodeReply{}, fmt.Errorf("there is no request %q to a node", verb)
 }
 
-// stop ends the agent of the node, by a shutdown if one is given.
+// stop ends the agent of the node. By a shutdown, if one is given, all that work for
+// it end too.
 func (n *Node) stop(by *protocol.Shutdown, cause error) (nodeReply, error) {
 	if err := n.leaveBy(by); err != nil {
 		return nodeReply{}, err
 	}
-	if err := n.session.agents.Stop(n.session.scope, n.id, cause); err != nil {
+	end := n.session.agents.Stop
+	if by != nil {
+		end = func(ctx context.Context, id mailbox.AgentID, cause error) error {
+			_, err := n.session.agents.StopTree(ctx, id, cause)
+			return err
+		}
+	}
+	if err := end(n.session.scope, n.id, cause); err != nil {
 		return nodeReply{}, err
 	}
 	return nodeReply{Life: n.sight().Life}, nil

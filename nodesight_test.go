@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
@@ -185,5 +186,28 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 		if err := do(); !errors.As(err, new(*NoProcessError)) {
 			t.Error(err)
 		}
+	}
+}
+
+// TestAnAgentBelowATeammateApartEndsWithItsShutdown and is shown so.
+func TestAnAgentBelowATeammateApartEndsWithItsShutdown(t *testing.T) {
+	s, ben := apartWith(t, "", `  - when: {agent: ben, step: 0}
+    say: {calls: [{tool: Agent, input: {name: kid, description: dig, prompt: dig}}]}
+  - say: {text: ok}
+`, nil)
+	kid := func() (l transcript.Life) {
+		for _, a := range s.Agents() {
+			if a.Life.Spec.Parent == ben.ID() {
+				l = a.Life
+			}
+		}
+		return l
+	}
+	when(t, s, "the kid rests", func() bool { return kid().Outcome == transcript.Completed })
+	if gone, err := s.Down(t.Context(), []string{"ben"}, 5*time.Second); err != nil || len(gone) != 1 || !gone[0].Gone {
+		t.Fatalf("%+v, %v", gone, err)
+	}
+	if l := kid(); !l.Closed {
+		t.Errorf("%+v", l)
 	}
 }
