@@ -203,7 +203,7 @@ func TestAnAgentBelowATeammateApartEndsWithItsShutdown(t *testing.T) {
 		}
 		return l
 	}
-	when(t, s, "the kid rests", func() bool { return kid().Outcome == transcript.Completed })
+	actorstest.Eventually(t, "the kid rests", func() bool { return kid().Outcome == transcript.Completed })
 	if gone, err := s.Down(t.Context(), []string{"ben"}, 5*time.Second); err != nil || len(gone) != 1 || !gone[0].Gone {
 		t.Fatalf("%+v, %v", gone, err)
 	}
