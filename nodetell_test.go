@@ -1,8 +1,11 @@
 package swarm
 
 import (
+	"slices"
+	"syscall"
 	"testing"
 
+	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -36,5 +39,46 @@ func TestMailOfANodeIsToldOnce(t *testing.T) {
 				heard++
 			}
 		}
+	}
+}
+
+// TestProblem20_TheDeadInAnotherProcessKeepNoMail: who has written to a teammate
+// that is ended for good before it has read is told so, like in one process.
+func TestProblem20_TheDeadInAnotherProcessKeepNoMail(t *testing.T) {
+	for how, end := range map[string]func(*Session) error{
+		"killed": func(s *Session) error { return s.Kill(t.Context(), "ben") },
+		"down": func(s *Session) error {
+			_, err := s.Shutdown(t.Context(), "ben", 0)
+			return err
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			s := apart(t, "", `  - when: {agent: lead, step: 0}
+    say: {calls: [{tool: Agent, input: {name: ben, description: d, prompt: wait}}]}
+  - say: {text: done}
+`, nil)
+			if _, err := s.Run(t.Context(), "begin"); err != nil {
+				t.Fatal(err)
+			}
+			ben, err := s.roster.Find("ben")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(s.nodes.known(ben.ID()).process.PID, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			sub := s.Events()
+			posted, err := s.Send("ben", "you will not read this")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := end(s); err != nil {
+				t.Fatal(err)
+			}
+			actorstest.Next(t, sub, "the sender is told", func(e event.Event) bool {
+				f, is := e.Fact.(event.MailSettled)
+				return is && slices.Contains(f.IDs, posted[0].ID) && f.State == mailbox.StateDead
+			})
+		})
 	}
 }

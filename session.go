@@ -200,6 +200,7 @@ func (s *Session) openStore(ctx context.Context) (err error) {
 		Prices:  s.prices,
 		Settled: s.settled,
 		Arrived: s.arrived,
+		Gone:    func(l transcript.Life) bool { return s.opts.node == nil && actors.Final(l) },
 	})
 	return err
 }

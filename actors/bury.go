@@ -6,6 +6,11 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
+// Final reports an agent that was ended for good: killed, or by a shutdown.
+func Final(l transcript.Life) bool {
+	return l.Closed && (l.Shutdown.Leaving() || l.Reason == agent.ErrKilled.Error())
+}
+
 // bury tells the senders of unread messages to an agent that was ended for good
 // that nobody will read them.
 func (c *Coordinator) bury(t *transcript.Transcript) {

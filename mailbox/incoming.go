@@ -121,7 +121,7 @@ func receipts(batch []arrival) []Receipt {
 		p := pair{a.from.Agent, a.to.Agent}
 		i, again := seen[p]
 		switch {
-		case a.Verdict == Stale, a.Verdict == Past:
+		case a.Verdict == Stale, a.Verdict == Past, a.Verdict == Gone:
 			out = append(out, r)
 		case again && out[i].State == StateFull && r.Through <= out[i].Through:
 			// A duplicate behind a refused message does not make room.
@@ -149,6 +149,9 @@ func (a arrival) toReceipt() Receipt {
 	case Past:
 		r.State, r.IDs = StateRejected, []ID{a.id}
 		r.Reason = fmt.Sprintf("it was meant for %s, and its receiver lives in another incarnation now", a.to)
+	case Gone:
+		r.State, r.IDs = StateDead, []ID{a.id}
+		r.Reason = fmt.Sprintf("%s has ended for good and has not read it", a.to)
 	}
 	return r
 }

@@ -13,6 +13,7 @@ const (
 	Stale                        // of a past incarnation of its sender
 	Full                         // this sender has too many unread messages here
 	Past                         // for an incarnation of its receiver that is not the present one
+	Gone                         // its receiver, of another node, has ended for good and nothing of that node answers
 )
 
 func (v Verdict) String() string {
@@ -29,6 +30,8 @@ func (v Verdict) String() string {
 		return "full"
 	case Past:
 		return "past"
+	case Gone:
+		return "gone"
 	}
 	return fmt.Sprintf("verdict %d", uint8(v))
 }

@@ -32,6 +32,9 @@ type Options struct {
 	// Arrived is told of each message that was recorded, before it is durable,
 	// from the goroutine of the courier. It must not block.
 	Arrived func(mailbox.Envelope)
+	// Gone reports agents of other processes that have ended for good, so that
+	// nobody else says what becomes of mail to them. It must not block; may be nil.
+	Gone func(Life) bool
 }
 
 // Store is the transcripts of all agents of one node over one journal. It is
@@ -249,7 +252,10 @@ func (s *Store) Ship(send func(mailbox.Envelope)) {
 // Arrive implements mailbox.Recorder.
 func (s *Store) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
 	t, ok := s.Get(e.To.Agent)
-	if !ok || t.IsShadow() {
+	switch {
+	case ok && t.IsShadow() && s.opts.Gone != nil && s.opts.Gone(t.Life()):
+		return mailbox.Arrival{Verdict: mailbox.Gone}, nil
+	case !ok || t.IsShadow():
 		return mailbox.Arrival{}, mailbox.ErrNotHere
 	}
 	a, err := t.arrive(e, c)
