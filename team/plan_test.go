@@ -229,7 +229,7 @@ func TestTheUserOrTheLeadDecidesAboutAPlan(t *testing.T) {
 		all := n.Questions()
 		return len(all) == 1 && strings.Contains(string(all[0].Input), "a smaller plan") && all[0].ID == ann.Life().Plan.ID
 	})
-	n.Until(t, func() bool { return !n.AtWork() })
+	actorstest.Eventually(t, "nobody works", func() bool { return !n.AtWork() })
 	if quiet, _ := n.IsQuiet(); quiet {
 		t.Error("it is quiet while the user is asked")
 	}
