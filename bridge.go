@@ -137,7 +137,7 @@ func (w *wire) askBridge(ctx context.Context, session string, data []byte) (out 
 const thereWithin = 2 * time.Second
 
 // bridgeable says why no letter can go to a session elsewhere. One that only does
-// not answer may be cut off for now: the letter waits for it.
+// not answer may be cut off: the letter waits for it.
 func (a *abroad) bridgeable(to, session string) error {
 	switch {
 	case a.s.opts.NATS.URL == "":

@@ -53,17 +53,8 @@ func TestProblem20_TheDeadInAnotherProcessKeepNoMail(t *testing.T) {
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
-			s := apart(t, "", `  - when: {agent: lead, step: 0}
-    say: {calls: [{tool: Agent, input: {name: ben, description: d, prompt: wait}}]}
-  - say: {text: done}
-`, nil)
-			if _, err := s.Run(t.Context(), "begin"); err != nil {
-				t.Fatal(err)
-			}
-			ben, err := s.roster.Find("ben")
-			if err != nil {
-				t.Fatal(err)
-			}
+			s, ben := apartWith(t, "", "  - say: {text: done}\n", nil)
+			actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "done" && !ben.Life().TurnOpen })
 			if err := syscall.Kill(s.nodes.known(ben.ID()).process.PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}

@@ -26,8 +26,9 @@ const (
 
 // Do calls do until its error is not that nobody answered, until Within is over,
 // or ctx ends; where JetStream is off it gives up sooner
-// (TestAServerWithoutJetStreamIsNotAskedForLong). Whoever changes something must see for itself, when do is called
-// again, whether the change before was made: the answer may be what was lost.
+// (TestAServerWithoutJetStreamIsNotAskedForLong). Whoever changes something must
+// see for itself, when do is called again, whether the change before was made: the
+// answer may be what was lost.
 func Do(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, Within)
 	defer cancel()

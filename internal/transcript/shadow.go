@@ -36,10 +36,9 @@ func (t *Transcript) Launch() (uint32, error) {
 	return m.Launch, wait(ticket, err)
 }
 
-// Observe makes the shadow follow what the agent's process reports, and returns its
-// life before and after. Nothing is
-// recorded when nothing differs, nor what a superseded launch says. It does not wait for the disk: the process
-// reports again.
+// Observe makes the shadow follow what the agent's process reports, and returns
+// its life before and after. Nothing is recorded when nothing differs, nor what a
+// superseded launch says. It does not wait for the disk: the process reports again.
 func (t *Transcript) Observe(l Life) (was, is Life, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
