@@ -39,7 +39,7 @@ var may = map[string][]string{
 	"internal/price":           {"model"},
 	"internal/transcript":      {"internal/budget", "internal/journal", "internal/object", "internal/price", "mailbox", "model", "team/protocol"},
 	"internal/object":          {"mailbox"},
-	"internal/object/bucket":   {"mailbox"},
+	"internal/object/bucket":   {"internal/patient", "mailbox"},
 	"team/protocol":            {"mailbox"},
 	"mailbox/message":          {"mailbox"},
 	"mailbox/schema":           {"mailbox"},

@@ -1,11 +1,14 @@
 // Package patient asks JetStream again while a cluster has no leader, which a
-// killed server makes last for some seconds (TestAskedAgainWhileNobodyLeads).
+// killed server makes last for some seconds (TestAskedAgainWhileNobodyLeads), or
+// lacks the servers for the copies that are asked for
+// (TestServersThatLackAreWaitedForLessLong).
 package patient
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,8 +19,13 @@ import (
 // four to nine seconds of silence, and the first may fail.
 const Within = 30 * time.Second
 
-// stopsWithin is how long a server that stops says that it has no JetStream.
-const stopsWithin = 2 * time.Second
+const (
+	// stopsWithin is how long a server that stops says that it has no JetStream.
+	stopsWithin = 2 * time.Second
+	// returnsWithin is how long servers of a cluster may lack at its start, or when
+	// they were started again, before too few for the copies is the answer.
+	returnsWithin = 10 * time.Second
+)
 
 const (
 	onceWithin = 5 * time.Second
@@ -39,7 +47,7 @@ func Do(ctx context.Context, do func(context.Context) error) error {
 		err := do(once)
 		done()
 		switch {
-		case err == nil || !Unanswered(err), off(err) && time.Since(begun) >= stopsWithin:
+		case err == nil || !Unanswered(err) || time.Since(begun) >= worth(err):
 			return err
 		case errors.Is(err, context.DeadlineExceeded):
 			err = cmp.Or(answer, err)
@@ -57,14 +65,30 @@ func Do(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-func off(err error) bool {
-	return errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
+// worth is for how long an error that may pass is not taken for the answer.
+func worth(err error) time.Duration {
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return stopsWithin
+	case lacksPeers(err):
+		return returnsWithin
+	}
+	return math.MaxInt64 // ctx ends it
 }
 
-// Unanswered reports an error that says nothing but that no leader answered. What
-// was asked for may have been done.
+// noPeers is JSClusterNoPeersErrF of the server's errors.json: it knows of too few
+// servers, or some are away.
+const noPeers jetstream.ErrorCode = 10005
+
+func lacksPeers(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == noPeers
+}
+
+// Unanswered reports an error that says nothing but that the cluster cannot answer
+// now. What was asked for may have been done.
 func Unanswered(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
-		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && api.Code == 503
+		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && api.Code == 503 || lacksPeers(err)
 }

@@ -79,3 +79,26 @@ func TestTheLastAnswerIsTheErrorWhenTimeIsOver(t *testing.T) {
 		}
 	})
 }
+
+// A cluster that comes up, or gets a server back, has too few for the copies at first;
+// one that is too small has so for good.
+func TestServersThatLackAreWaitedForLessLong(t *testing.T) {
+	lack := &jetstream.APIError{Code: 400, ErrorCode: 10005, Description: "no suitable peers for placement, peer offline"}
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		back := patient.Do(t.Context(), func(context.Context) error {
+			if time.Since(begun) < 8*time.Second {
+				return lack
+			}
+			return nil
+		})
+		if back != nil {
+			t.Errorf("one that came back: %v", back)
+		}
+		begun = time.Now()
+		err := patient.Do(t.Context(), func(context.Context) error { return lack })
+		if took := time.Since(begun); !errors.Is(err, lack) || took < 9*time.Second || took > 11*time.Second {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/patient"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -70,8 +71,13 @@ func (b *Bucket) gone(err error) error {
 	return err
 }
 
-// Put stores an object that is not there yet. It returns when the server has it.
+// Put stores an object that is not there yet. It returns when the server has it; a
+// cluster that cannot answer now is asked again as package patient says.
 func (b *Bucket) Put(ctx context.Context, ref mailbox.Ref, body func() ([]byte, error)) error {
+	return patient.Do(ctx, func(ctx context.Context) error { return b.put(ctx, ref, body) })
+}
+
+func (b *Bucket) put(ctx context.Context, ref mailbox.Ref, body func() ([]byte, error)) error {
 	store, err := b.open(ctx, true)
 	if err != nil {
 		return fmt.Errorf("bucket: make %s: %w", b.name, err)
@@ -110,8 +116,16 @@ func (e *WrongError) Error() string {
 }
 
 // Get returns the bytes of an object. The error wraps fs.ErrNotExist when there is
-// none, and is a *WrongError when others are in its place.
-func (b *Bucket) Get(ctx context.Context, ref mailbox.Ref) ([]byte, error) {
+// none, and is a *WrongError when others are in its place. It waits as Put does.
+func (b *Bucket) Get(ctx context.Context, ref mailbox.Ref) (raw []byte, err error) {
+	err = patient.Do(ctx, func(ctx context.Context) error {
+		raw, err = b.get(ctx, ref)
+		return err
+	})
+	return raw, err
+}
+
+func (b *Bucket) get(ctx context.Context, ref mailbox.Ref) ([]byte, error) {
 	store, err := b.open(ctx, false)
 	var raw []byte
 	if err == nil {
