@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox/message"
@@ -216,4 +217,34 @@ func mailTo(t *testing.T, s *Session, name string) []Trace {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// TestAShutdownIsHeardInTheMiddleOfWork: the request to end cuts the command or the
+// answer that a member is in, in the session's process and in one of its own.
+func TestAShutdownIsHeardInTheMiddleOfWork(t *testing.T) {
+	for where, place := range map[string]actors.Place{"in process": "", "apart": actors.InProcess} {
+		for what, say := range map[string]string{"command": "calls: [{tool: Bash, input: {command: sleep 613}}]", "answer": "stall: true"} {
+			t.Run(where+" "+what, func(t *testing.T) {
+				t.Parallel()
+				s, ben := apartWith(t, "", `  - when: {agent: ben, text: 'asked to end your work'}
+    say: {text: I come to an end}
+  - when: {agent: ben}
+    say: {`+say+`}
+  - say: {text: ok}
+`, func(o *Options) { o.Policy.Where = place })
+				busy := map[string]string{"command": "in_tool", "answer": "thinking"}[what]
+				actorstest.Eventually(t, "it works", func() bool {
+					a, err := s.Agent("ben")
+					return err == nil && strings.HasPrefix(a.State.Name, busy)
+				})
+				d, err := s.Shutdown(t.Context(), "ben", 20*time.Second)
+				if err != nil || !d.Gone || d.Why != protocol.ShutdownFinished {
+					t.Fatalf("%+v, %v", d, err)
+				}
+				if l := ben.Life(); l.Result != "I come to an end" {
+					t.Errorf("%+v", l)
+				}
+			})
+		}
+	}
 }

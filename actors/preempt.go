@@ -6,6 +6,7 @@ import (
 	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // MayControl reports whether from may send control messages to an agent: the
@@ -20,17 +21,18 @@ func (c *Coordinator) MayControl(from mailbox.AgentID, l transcript.Life) bool {
 	return c.leads(from, l.Spec)
 }
 
-// preempt cuts the step that runs if a control message waits. Whether its sender
-// may send one is asked here too: another process can write anything.
+// preempt cuts the step that runs if a control message waits, or a request to end
+// that did not come by mail. Whether its sender may send one is asked here too:
+// another process can write anything.
 func (h *host) preempt() {
-	turn := h.current.Load()
+	turn, life := h.current.Load(), h.t.Life()
 	if turn == nil {
 		return
 	}
 	controls := func(e mailbox.Envelope) bool {
-		return e.ClassOf() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, h.t.Life())
+		return e.ClassOf() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, life)
 	}
-	if slices.ContainsFunc(h.t.Unread(), controls) {
+	if life.Told && life.Shutdown.Phase == protocol.ShutdownAsked || slices.ContainsFunc(h.t.Unread(), controls) {
 		turn.Preempt()
 	}
 }

@@ -92,6 +92,8 @@ func (e Envelope) ClassOf() Class {
 	switch {
 	case e.Class != "":
 		return e.Class
+	case e.Kind == KindShutdownRequest:
+		return ClassControl
 	case e.Kind == KindTaskCompleted, e.Kind == KindReceipt:
 		return ClassMail
 	}

@@ -30,11 +30,13 @@ const protocols = `rules:
           input: {questions: [{question: 'Which colour?', header: Colour, multiSelect: false, options: [{label: red, description: warm}, {label: blue, description: cold}]}]}
   - when: {agent: lead, after: AskUserQuestion}
     say: {text: 'the lead heard {{result "colour"}}'}
-  - when: {agent: eve, if: '{{contains "asked to end" .Last}}'}
+  - when: {agent: eve, if: '{{and (contains "asked to end" .Last) (contains "go on" (lastResult "Bash"))}}'}
     say:
       calls:
         - tool: SendMessage
           input: {to: team-lead, message: {type: shutdown_response, request_id: '{{regex "request (q[0-9a-f]+)" .Last | join ""}}', approve: true}}
+  - when: {agent: eve, if: '{{contains "asked to end" .Last}}'}
+    say: {calls: [{tool: Bash, input: {command: 'until test -e go; do sleep 0.1; done; echo go on'}}]}
   - when: {agent: ben}
     say: &sleep {calls: [{tool: Bash, input: {command: 'sleep 300'}}]}
   - when: {agent: eve, step: 0}
@@ -123,7 +125,7 @@ func comesToOneDecision(t *testing.T, mode string) {
 	apart := mode == "process"
 	l := newLab(t, map[string]string{"s.yaml": protocols, ".claude/teams/crew.yaml": protocolTeam})
 	l.env = append(l.env, "SWARM_TEAMMATE_MODE="+mode)
-	l.served("--permission-prompts", "wait", "--allowedTools", "Bash(sleep *)")
+	l.served("--permission-prompts", "wait", "--allowedTools", "Bash(sleep *),Bash(until *)")
 	l.does("team", "up", "crew")
 	l.does("send", "lead", "ask me")
 	before := l.questions(3)
@@ -148,11 +150,10 @@ func comesToOneDecision(t *testing.T, mode string) {
 	if end := l.does("down", "ben"); !strings.Contains(end.out, "ben has ended: the grace time ran out") {
 		t.Errorf("ben: %+v", end)
 	}
-	grace, why := "5m", "agreed"
-	if apart { // its command goes on, and what it is asked is read after that
-		grace, why = "1s", "the grace time ran out"
+	if err := os.WriteFile(filepath.Join(l.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if end := l.does("down", "eve", "--grace", grace); !strings.Contains(end.out, "eve has ended: "+why) {
+	if end := l.does("down", "eve", "--grace", "5m"); !strings.Contains(end.out, "eve has ended: agreed") {
 		t.Errorf("eve: %+v", end)
 	}
 	l.does("approvals", "allow", before["ann"].ID)
