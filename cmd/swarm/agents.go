@@ -25,12 +25,6 @@ one of the highest source is used.`,
   swarm agents explain reviewer
   swarm agents check
   swarm agents new`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			return usagef("there is no command %q; the commands are: %s", args[0], strings.Join(subcommands(c), ", "))
-		},
 	}
 	c.AddCommand(
 		newAgentsList(a), newAgentsShow(a), newAgentsExplain(a), newAgentsCheck(a),
@@ -40,14 +34,6 @@ one of the highest source is used.`,
 		a.completeFlags(sub)
 	}
 	return c
-}
-
-func subcommands(c *cobra.Command) []string {
-	var names []string
-	for _, sub := range c.Commands() {
-		names = append(names, sub.Name())
-	}
-	return names
 }
 
 // agentsFlags say which definitions are meant.

@@ -29,7 +29,6 @@ under the same id.`,
 		Example: `  swarm approvals
   swarm approvals allow k3vq7x2m --note "but only in this directory"
   swarm approvals answer 7c0e2hq9 blue`,
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkFormat(format); err != nil {
 				return err

@@ -17,8 +17,6 @@ func newBridge(a *app) *cobra.Command {
 same NATS server, as bridge:SESSION. Nothing goes to one before you have
 consented: you are asked before the first message, and what you say is kept
 with the session. Here it is shown and changed.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newBridgeList(a), newBridgeAllow(a), newBridgeRefuse(a), newBridgeWithdraw(a))
 	return c

@@ -22,8 +22,6 @@ MCP needs neither: see swarm mcp.`,
 		Example: `  swarm serve --detach --listen 127.0.0.1:4222 "review what bob finds"
   swarm bus user add bob
   swarm bus user remove bob`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	user := &cobra.Command{
 		Use:   "user",
@@ -32,8 +30,6 @@ MCP needs neither: see swarm mcp.`,
 session with a name and a mailbox, to which agents write like to each other. It
 can speak as itself alone and read its own mail alone. Nothing listens before
 swarm run is given --listen.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	user.AddCommand(newBusAdd(a), newBusList(a), newBusRemove(a))
 	c.AddCommand(user)

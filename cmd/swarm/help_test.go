@@ -2,11 +2,44 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 )
+
+// Every command that has others refuses what is none of them, and names the nearest
+// and all.
+func TestAGroupOfCommandsRefusesWhatItHasNot(t *testing.T) {
+	app := &app{out: io.Discard, err: io.Discard, env: func(string) string { return "" }}
+	groups := 0
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			if !sub.HasSubCommands() {
+				continue
+			}
+			groups++
+			name := sub.Commands()[0].Name()
+			words := append(strings.Fields(sub.CommandPath())[1:], name+"x")
+			root := newRoot(app)
+			root.SetArgs(words)
+			err := root.Execute()
+			var exit *exitError
+			if !errors.As(err, &exit) || exit.code != exitUsage ||
+				!strings.Contains(err.Error(), strings.Join(subcommands(sub), ", ")+"; did you mean "+sub.CommandPath()+" "+name+"?") {
+				t.Errorf("swarm %s: %v", strings.Join(words, " "), err)
+			}
+			visit(sub)
+		}
+	}
+	visit(newRoot(app))
+	if groups < 8 {
+		t.Errorf("%d groups were tried", groups)
+	}
+}
 
 func TestHelpFitsIntoATerminal(t *testing.T) {
 	var b bytes.Buffer
@@ -24,7 +57,7 @@ func TestHelpFitsIntoATerminal(t *testing.T) {
 			}
 		}
 		for _, sub := range c.Commands() {
-			if sub.Name() != "agents" { // its examples are longer than a line
+			if sub.Name() != "agents" && sub.Name() != "completion" { // examples longer than a line, and cobra's text
 				visit(sub)
 			}
 		}

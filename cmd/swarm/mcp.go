@@ -24,7 +24,7 @@ it while it is away.
 Write the command into the program's list of MCP servers.`,
 		Example: `  swarm mcp --name reviewer
   swarm mcp --name reviewer --session 4f1c0de2`,
-		Args: cobra.NoArgs,
+		Args: alone,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if name == "" {
 				return usagef("give the program a name: swarm mcp --name NAME")

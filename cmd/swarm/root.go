@@ -59,6 +59,7 @@ func newRoot(a *app) *cobra.Command {
 	for _, c := range root.Commands() {
 		a.completeFlags(c)
 	}
+	strict(root)
 	return root
 }
 

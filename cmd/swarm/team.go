@@ -21,8 +21,6 @@ it, and of your home.`,
   swarm team status
   swarm team add review --name docs --type writer
   swarm team down review`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	of := teamOf{a: a, dir: &dir, session: &session}
 	for _, sub := range []*cobra.Command{of.status(), of.add(), of.remove(), of.down()} {

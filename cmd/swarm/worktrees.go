@@ -19,12 +19,10 @@ func newWorktrees(a *app) *cobra.Command {
 		Short: "List, rescue and remove the git worktrees of agents",
 		Long: `An isolated agent works in a git worktree of its own. One that it left untouched
 is removed at its end; one that holds something stays until you have looked.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&dir, "dir", "", "the `directory` whose sessions are meant (default: the working directory)")
 	list := &cobra.Command{
-		Use: "list", Short: "List the worktrees of this directory's sessions", Args: cobra.NoArgs,
+		Use: "list", Short: "List the worktrees of this directory's sessions", Args: alone,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
@@ -65,7 +63,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 func newPrune(a *app, dir *string) *cobra.Command {
 	var withRescue bool
 	prune := &cobra.Command{
-		Use: "prune", Short: "Remove worktrees that hold nothing of their own", Args: cobra.NoArgs,
+		Use: "prune", Short: "Remove worktrees that hold nothing of their own", Args: alone,
 		Long: `Prune removes the worktrees that no running session holds and that are
 untouched. With --rescue it first commits what is in the others to
 refs/swarm/rescue/AGENT and

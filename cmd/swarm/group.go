@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/actorswarm/swarm/team"
+	"github.com/spf13/cobra"
+)
+
+// strict makes every command below root that has commands of its own refuse words
+// that are none of them; alone it does what it did, or shows its help.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.RunE = showHelp
+		}
+		refuseOthers(c)
+	}
+}
+
+func refuseOthers(c *cobra.Command) {
+	if !c.HasSubCommands() {
+		return
+	}
+	alone := c.RunE
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 0:
+			return noCommand(c, args[0])
+		case alone != nil:
+			return alone(c, args)
+		}
+		return c.Help()
+	}
+	for _, sub := range c.Commands() {
+		refuseOthers(sub)
+	}
+}
+
+// noCommand says what may have been meant by a word that is no command of c.
+func noCommand(c *cobra.Command, typed string) error {
+	names := subcommands(c)
+	text := strings.Join(names, ", ")
+	if near := team.Near(typed, names); len(near) > 0 {
+		text += "; did you mean " + c.CommandPath() + " " + near[0] + "?"
+	}
+	return usagef("there is no command %q; the commands are: %s", typed, text)
+}
+
+func subcommands(c *cobra.Command) []string {
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
+// showHelp is swarm help COMMAND.
+func showHelp(c *cobra.Command, args []string) error {
+	about, rest, err := c.Root().Find(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 && about.HasSubCommands() {
+		return noCommand(about, rest[0])
+	}
+	about.InitDefaultHelpFlag()
+	return about.Help()
+}
+
+// alone is the arguments of a command that takes none.
+func alone(c *cobra.Command, args []string) error { return noMore(args, 0, c.CommandPath()) }
