@@ -23,7 +23,7 @@ type Info struct {
 	Dir     string    `json:"dir"` // where its agents work
 	Path    string    `json:"-"`   // where its state is kept
 	Created time.Time `json:"created"`
-	Prompt  string    `json:"prompt,omitempty"` // first line of the first prompt
+	Prompt  string    `json:"prompt,omitempty"` // first line of the first prompt, or the team that was brought up before
 
 	// What the session was started with, for those who open it again.
 	Model    string   `json:"model,omitempty"`

@@ -61,7 +61,11 @@ func (s *Session) TeamUp(ctx context.Context, f TeamFile) (TeamStatus, error) {
 	if err := s.checkTeam(f, lead.Spec()); err != nil {
 		return TeamStatus{}, err
 	}
-	return s.teamUp(ctx, f, lead)
+	status, err := s.teamUp(ctx, f, lead)
+	if err != nil {
+		return status, err
+	}
+	return status, s.notePrompt("team " + f.Name)
 }
 
 // checkTeam says what stands against a team that lead is to lead, so that a part of

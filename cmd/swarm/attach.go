@@ -14,7 +14,7 @@ import (
 )
 
 func newAttach(a *app) *cobra.Command {
-	var dir string
+	var of sessionFlags
 	c := &cobra.Command{
 		Use:   "attach [ID]",
 		Short: "Join a running session from this terminal",
@@ -24,20 +24,20 @@ leaving stops nothing. When the process that runs the session dies, an attached
 terminal starts another that goes on with it (swarm serve).`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := noMore(args, 1, "swarm attach [ID]"); err != nil {
+			if err := of.take(args, "swarm attach [ID]"); err != nil {
 				return err
 			}
 			if name := a.env("SWARM_AGENT"); name != "" {
 				return fmt.Errorf("this was started by the agent %s; only a person attaches to a session", clean(name))
 			}
-			info, err := a.choose(dir, at(args, 0))
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
 			return a.attach(c.Context(), info)
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, running)
 	return c
 }
 
@@ -127,7 +127,7 @@ func (a *app) takeOver(ctx context.Context, info swarm.Info) (*swarm.Remote, err
 }
 
 func newQuit(a *app) *cobra.Command {
-	var dir string
+	var of sessionFlags
 	c := &cobra.Command{
 		Use:   "quit [ID]",
 		Short: "End a running session; it can be gone on with",
@@ -136,17 +136,17 @@ left open, and go on with swarm serve --resume ID or swarm resume ID. It returns
 when the session has ended.`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := noMore(args, 1, "swarm quit [ID]"); err != nil {
+			if err := of.take(args, "swarm quit [ID]"); err != nil {
 				return err
 			}
-			info, err := a.choose(dir, at(args, 0))
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
 			return a.quit(c.Context(), info)
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, running)
 	return c
 }
 

@@ -23,7 +23,7 @@ with the session. Here it is shown and changed.`,
 }
 
 func newBridgeList(a *app) *cobra.Command {
-	var f busFlags
+	var f sessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "list",
@@ -35,7 +35,7 @@ func newBridgeList(a *app) *cobra.Command {
 			if err := noMore(args, 0, "swarm bridge list"); err != nil {
 				return err
 			}
-			info, err := a.choose(f.dir, f.session)
+			info, err := f.choose(a)
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func newBridgeList(a *app) *cobra.Command {
 			return a.showBridges(info)
 		},
 	}
-	f.add(c)
+	f.add(c, runningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
@@ -96,7 +96,7 @@ func saying(allowed bool) func(context.Context, *swarm.Remote, swarm.Info, strin
 // bridgeCommand is a command that changes what was said about one session, in the
 // process that runs ours or, with no Remote, in its file.
 func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *swarm.Remote, swarm.Info, string) error) *cobra.Command {
-	var f busFlags
+	var f sessionFlags
 	c := &cobra.Command{
 		Use:   verb + " SESSION",
 		Short: short,
@@ -107,7 +107,7 @@ func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *
 			if name := a.env("SWARM_AGENT"); name != "" {
 				return fmt.Errorf("this was started by the agent %s; only a person says where messages may go", clean(name))
 			}
-			info, err := a.choose(f.dir, f.session)
+			info, err := f.choose(a)
 			if err != nil {
 				return err
 			}
@@ -126,6 +126,6 @@ func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *
 			return fprint(a.out, fmt.Sprintf(done, clean(args[0])))
 		},
 	}
-	f.add(c)
+	f.add(c, runningOrNewest)
 	return c
 }

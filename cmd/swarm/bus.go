@@ -36,16 +36,8 @@ swarm run is given --listen.`,
 	return c
 }
 
-// busFlags say which session is meant.
-type busFlags struct{ dir, session string }
-
-func (f *busFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
-	c.Flags().StringVar(&f.dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
-}
-
 func newBusAdd(a *app) *cobra.Command {
-	var f busFlags
+	var f sessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "add NAME",
@@ -76,16 +68,16 @@ nothing more.`,
 			return a.showCredentials(made)
 		},
 	}
-	f.add(c)
+	f.add(c, runningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
 
-func (f *busFlags) named(a *app, args []string, verb string) (swarm.Info, string, error) {
+func (f *sessionFlags) named(a *app, args []string, verb string) (swarm.Info, string, error) {
 	if len(args) != 1 {
 		return swarm.Info{}, "", usagef("name one user: swarm bus user %s NAME", verb)
 	}
-	info, err := a.choose(f.dir, f.session)
+	info, err := f.choose(a)
 	return info, args[0], err
 }
 
@@ -122,7 +114,7 @@ func (a *app) showCredentials(c swarm.BusCredentials) error {
 }
 
 func newBusList(a *app) *cobra.Command {
-	var f busFlags
+	var f sessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "list",
@@ -134,7 +126,7 @@ func newBusList(a *app) *cobra.Command {
 			if err := noMore(args, 0, "swarm bus user list"); err != nil {
 				return err
 			}
-			info, err := a.choose(f.dir, f.session)
+			info, err := f.choose(a)
 			if err != nil {
 				return err
 			}
@@ -148,7 +140,7 @@ func newBusList(a *app) *cobra.Command {
 			return a.showBusUsers(info, users)
 		},
 	}
-	f.add(c)
+	f.add(c, runningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
@@ -166,7 +158,7 @@ func (a *app) showBusUsers(info swarm.Info, users []swarm.BusUser) error {
 }
 
 func newBusRemove(a *app) *cobra.Command {
-	var f busFlags
+	var f sessionFlags
 	c := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Shut a program out, at once",
@@ -181,7 +173,7 @@ func newBusRemove(a *app) *cobra.Command {
 			return fprint(a.out, fmt.Sprintf("%s may not use the bus any more\n", clean(name)))
 		},
 	}
-	f.add(c)
+	f.add(c, runningOrNewest)
 	return c
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func newDown(a *app) *cobra.Command {
-	var dir, session string
+	var of sessionFlags
 	var all bool
 	grace := 30 * time.Second
 	c := &cobra.Command{
@@ -33,7 +33,7 @@ gone, and does nothing for those that are gone already.`,
 			if grace < 0 {
 				return usagef("--grace is %v; give a time such as 5s, or 0s to end them at once", grace)
 			}
-			info, err := a.choose(dir, session)
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
@@ -51,8 +51,7 @@ gone, and does nothing for those that are gone already.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "all agents but the lead")
 	c.Flags().DurationVar(&grace, "grace", grace, "the `duration` within which an agent may end by itself, such as 5s")
-	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs)")
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, running)
 	return c
 }
 

@@ -12,7 +12,8 @@ import (
 )
 
 func newInbox(a *app) *cobra.Command {
-	var dir, session, format string
+	var of sessionFlags
+	var format string
 	c := &cobra.Command{
 		Use:   "inbox [NAME]",
 		Short: "Show the messages of an agent",
@@ -27,7 +28,7 @@ session may run or not.`,
 			if err := noMore(args, 1, "swarm inbox [NAME]"); err != nil {
 				return err
 			}
-			info, err := a.choose(dir, session)
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
@@ -42,8 +43,7 @@ session may run or not.`,
 			return a.showInbox(name, all, format == "json")
 		},
 	}
-	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, runningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
@@ -94,7 +94,8 @@ func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
 }
 
 func newMessage(a *app) *cobra.Command {
-	var dir, session, format string
+	var of sessionFlags
+	var format string
 	c := &cobra.Command{
 		Use:   "message ID…",
 		Short: "Show what became of a message",
@@ -108,15 +109,14 @@ states too, which is the receipt of a message to everybody.`,
 			if len(args) == 0 {
 				return usagef("name a message: swarm message ID")
 			}
-			info, err := a.choose(dir, session)
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
 			return a.messages(c.Context(), info, args, format == "json")
 		},
 	}
-	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, runningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }

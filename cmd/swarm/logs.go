@@ -14,7 +14,8 @@ import (
 )
 
 func newLogs(a *app) *cobra.Command {
-	var dir, session, format string
+	var of sessionFlags
+	var format string
 	c := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Print an agent's conversation",
@@ -29,7 +30,7 @@ json it prints the lines of the transcript file as they are.`,
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			info, err := a.choose(dir, session)
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
@@ -40,8 +41,7 @@ json it prints the lines of the transcript file as they are.`,
 			return a.logs(swarm.TranscriptPath(info, s), format == "json")
 		},
 	}
-	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, runningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }

@@ -11,7 +11,8 @@ import (
 )
 
 func newMCP(a *app) *cobra.Command {
-	var dir, session, name string
+	var of sessionFlags
+	var name string
 	c := &cobra.Command{
 		Use:   "mcp --name NAME",
 		Short: "Let a program that speaks MCP be a member of a session",
@@ -29,7 +30,7 @@ Write the command into the program's list of MCP servers.`,
 			if name == "" {
 				return usagef("give the program a name: swarm mcp --name NAME")
 			}
-			info, err := a.choose(dir, session)
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
@@ -37,8 +38,7 @@ Write the command into the program's list of MCP servers.`,
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "the `name` by which others write to the program: a-z, 0-9 and -")
-	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs)")
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, running)
 	return c
 }
 

@@ -13,7 +13,8 @@ import (
 )
 
 func newPs(a *app) *cobra.Command {
-	var dir, format string
+	var of sessionFlags
+	var format string
 	c := &cobra.Command{
 		Use:   "ps [ID]",
 		Short: "List sessions, or the agents of one",
@@ -26,13 +27,13 @@ below it have used together. $? is money that nobody knows: see docs/models.md.`
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			if err := noMore(args, 1, "swarm ps [ID]"); err != nil {
+			if err := of.take(args, "swarm ps [ID]"); err != nil {
 				return err
 			}
-			return a.ps(c.Context(), dir, at(args, 0), format == "json")
+			return a.ps(c.Context(), of.dir, of.session, format == "json")
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose sessions are meant (default: the working directory)")
+	of.add(c, "all of the directory")
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func newResult(a *app) *cobra.Command {
-	var dir, session string
+	var of sessionFlags
 	c := &cobra.Command{
 		Use:   "result NAME",
 		Short: "Print what an agent said last",
@@ -23,7 +23,7 @@ turn did not complete.`,
 			if len(args) != 1 {
 				return usagef("name one agent: swarm result NAME")
 			}
-			info, err := a.choose(dir, session)
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
@@ -40,8 +40,7 @@ turn did not complete.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, runningOrNewest)
 	return c
 }
 

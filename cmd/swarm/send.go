@@ -12,7 +12,8 @@ import (
 )
 
 func newSend(a *app) *cobra.Command {
-	var dir, session, class string
+	var of sessionFlags
+	var class string
 	c := &cobra.Command{
 		Use:   "send TO TEXT…",
 		Short: "Write to an agent",
@@ -34,7 +35,7 @@ kept and read when the session goes on. The text may come from standard input.`,
 			if err != nil {
 				return err
 			}
-			info, err := a.choose(dir, session)
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
@@ -42,8 +43,7 @@ kept and read when the session goes on. The text may come from standard input.`,
 		},
 	}
 	c.Flags().StringVar(&class, "class", "", "the `class`: steer (read at the next step), mail (after the turn), control (at once)")
-	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, runningOrNewest)
 	return c
 }
 

@@ -79,7 +79,7 @@ do so by themselves when the context window fills. The record keeps the whole
 }
 
 func (a *app) verb(v verb) *cobra.Command {
-	var dir, session string
+	var of sessionFlags
 	var tree bool
 	c := &cobra.Command{
 		Use: v.use + " NAME", Short: v.short, Long: v.long,
@@ -88,7 +88,7 @@ func (a *app) verb(v verb) *cobra.Command {
 			if len(args) != 1 {
 				return usagef("name one agent to %s: swarm %s NAME", v.use, v.use)
 			}
-			info, err := a.choose(dir, session)
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
@@ -115,8 +115,7 @@ func (a *app) verb(v verb) *cobra.Command {
 	if v.tree != nil {
 		c.Flags().BoolVar(&tree, "tree", false, "also all that work for the agent")
 	}
-	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs)")
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, running)
 	return c
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 func newTail(a *app) *cobra.Command {
-	var dir, format string
+	var of sessionFlags
+	var format string
 	var verbose bool
 	c := &cobra.Command{
 		Use:   "tail [ID]",
@@ -21,10 +22,10 @@ session ends. With --format json it writes every event as a line of JSON.`,
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			if err := noMore(args, 1, "swarm tail [ID]"); err != nil {
+			if err := of.take(args, "swarm tail [ID]"); err != nil {
 				return err
 			}
-			info, err := a.choose(dir, at(args, 0))
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
@@ -35,7 +36,7 @@ session ends. With --format json it writes every event as a line of JSON.`,
 			return a.tail(c.Context(), info, see)
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+	of.add(c, running)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	c.Flags().BoolVar(&verbose, "verbose", false, "show tool inputs and results and what agents say")
 	return c

@@ -11,7 +11,8 @@ import (
 )
 
 func newTasks(a *app) *cobra.Command {
-	var dir, session, team, format string
+	var of sessionFlags
+	var team, format string
 	c := &cobra.Command{
 		Use:   "tasks [ID]",
 		Short: "Show the task list that the agents of a session share",
@@ -24,10 +25,10 @@ file has a list of its own: name it with --team.`,
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			if err := noMore(args, 1, "swarm tasks [ID]"); err != nil {
+			if err := of.take(args, "swarm tasks [ID]"); err != nil {
 				return err
 			}
-			info, err := a.choose(dir, firstOf(session, at(args, 0)))
+			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
@@ -38,8 +39,7 @@ file has a list of its own: name it with --team.`,
 			return a.showTasks(all, format == "json")
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
-	c.Flags().StringVar(&session, "session", "", "the session's `id`, as the argument")
+	of.add(c, runningOrNewest)
 	c.Flags().StringVar(&team, "team", "", "the `name` of the team whose list is meant (default: the session's own)")
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 
 	"github.com/actorswarm/swarm"
@@ -10,7 +11,7 @@ import (
 )
 
 func newTeam(a *app) *cobra.Command {
-	var dir, session string
+	of := teamOf{a: a}
 	c := &cobra.Command{
 		Use:   "team",
 		Short: "Bring up, look at and change teams",
@@ -22,10 +23,8 @@ it, and of your home.`,
   swarm team add review --name docs --type writer
   swarm team down review`,
 	}
-	of := teamOf{a: a, dir: &dir, session: &session}
 	for _, sub := range []*cobra.Command{of.status(), of.add(), of.remove(), of.down()} {
-		sub.Flags().StringVar(&session, "session", "", "the session's `id` (default: the one that runs, or the newest)")
-		sub.Flags().StringVar(&dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
+		of.session.add(sub, runningOrNewest)
 		c.AddCommand(sub)
 	}
 	c.AddCommand(newTeamUp(a))
@@ -37,12 +36,13 @@ it, and of your home.`,
 
 func newTeamUp(a *app) *cobra.Command {
 	flags := &runFlags{}
+	var session string
 	c := &cobra.Command{
 		Use:   "up FILE|NAME",
 		Short: "Make the team of a file",
 		Long: `Up makes the members of a team file and puts its tasks on the team's list. In a
 session that runs it returns at once; otherwise it starts one, or opens the one
-that --resume names, and returns when all members have come to rest. What is
+that --session names, and returns when all members have come to rest. What is
 there already stays as it is: doing it again changes nothing.`,
 		ValidArgsFunction: a.completeTeamFile,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -52,11 +52,18 @@ there already stays as it is: doing it again changes nothing.`,
 			if err := flags.check(c); err != nil {
 				return err
 			}
+			if session != "" {
+				if flags.resume != "" || flags.continued || flags.sessionID != "" {
+					return usagef("--session names the session already; leave out --resume, --continue and --session-id")
+				}
+				flags.resume = session
+			}
 			return a.teamUp(c.Context(), flags, args[0])
 		},
 	}
 	flags.addCommon(c)
-	c.Flags().StringVarP(&flags.resume, "resume", "r", "", "bring it up in the session of this `id`")
+	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: "+running+", otherwise a new one)")
+	c.Flags().StringVarP(&flags.resume, "resume", "r", "", "the same as --session `id`")
 	c.Flags().BoolVarP(&flags.continued, "continue", "c", false, "bring it up in the newest session of the directory")
 	c.Flags().StringVar(&flags.sessionID, "session-id", "", "the `id` of the new session")
 	return c
@@ -134,7 +141,7 @@ func (a *app) runningFor(dir string, o swarm.Options) (swarm.Info, error) {
 	case 1:
 		return running[0], nil
 	default:
-		return swarm.Info{}, usagef("%d sessions run here; name one with --resume: %s", len(running), strings.Join(ids(running), ", "))
+		return swarm.Info{}, usagef("%d sessions run here; name one with --session: %s", len(running), strings.Join(ids(running), ", "))
 	}
 }
 
@@ -168,6 +175,9 @@ func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do
 	err = do(ctl.run, s)
 	closeErr := s.Close()
 	<-watch
+	if o.Session == "" && unused(s) {
+		return s.Info(), errors.Join(err, closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to go on with
+	}
 	if code := ctl.code(); code != 0 {
 		a.say("%s; go on with: swarm resume %s", ctl.why(), s.ID())
 		return s.Info(), &exitError{code: code}
@@ -180,11 +190,11 @@ func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do
 
 // teamOf are the commands about a team of a kept or running session.
 type teamOf struct {
-	a            *app
-	dir, session *string
+	a       *app
+	session sessionFlags
 }
 
-func (of teamOf) status() *cobra.Command {
+func (of *teamOf) status() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use: "status [TEAM]", Short: "Show teams: who is in them and does what, and their tasks",
@@ -195,7 +205,7 @@ func (of teamOf) status() *cobra.Command {
 			if err := noMore(args, 1, "swarm team status [TEAM]"); err != nil {
 				return err
 			}
-			info, err := of.a.choose(*of.dir, *of.session)
+			info, err := of.session.choose(of.a)
 			if err != nil {
 				return err
 			}
@@ -210,7 +220,7 @@ func (of teamOf) status() *cobra.Command {
 	return c
 }
 
-func (of teamOf) add() *cobra.Command {
+func (of *teamOf) add() *cobra.Command {
 	var m swarm.TeamMember
 	c := &cobra.Command{
 		Use: "add TEAM --name NAME", Short: "Bring a member into a team",
@@ -239,14 +249,14 @@ func (of teamOf) add() *cobra.Command {
 	return c
 }
 
-func (of teamOf) added(t swarm.TeamStatus, err error) error {
+func (of *teamOf) added(t swarm.TeamStatus, err error) error {
 	if err != nil {
 		return err
 	}
 	return of.a.showUp(t)
 }
 
-func (of teamOf) remove() *cobra.Command {
+func (of *teamOf) remove() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove TEAM MEMBER", Short: "Take a member out of a team and end it",
 		Long: `Remove takes a member out of a team. It is ended for good, with the team that it
@@ -267,7 +277,7 @@ offered again.`,
 	}
 }
 
-func (of teamOf) down() *cobra.Command {
+func (of *teamOf) down() *cobra.Command {
 	return &cobra.Command{
 		Use: "down TEAM", Short: "End all members of a team; the session stays",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -282,7 +292,7 @@ func (of teamOf) down() *cobra.Command {
 }
 
 // removed says that a team has lost a member, or all of them.
-func (of teamOf) removed(args []string, err error) error {
+func (of *teamOf) removed(args []string, err error) error {
 	if err != nil {
 		return err
 	}
@@ -295,8 +305,8 @@ func (of teamOf) removed(args []string, err error) error {
 }
 
 // do does something in the process of the session, or else in this one.
-func (of teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Remote) error, here func(context.Context, *swarm.Session) error) error {
-	info, err := of.a.choose(*of.dir, *of.session)
+func (of *teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Remote) error, here func(context.Context, *swarm.Session) error) error {
+	info, err := of.session.choose(of.a)
 	if err != nil {
 		return err
 	}
