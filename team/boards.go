@@ -80,9 +80,13 @@ func (b *Boards) Names() []string {
 }
 
 // Run keeps the leases of the lists that are open until ctx ends: those of
-// agents that live are renewed, what others held is offered again. After each
-// round it calls export.
+// agents that live are renewed, what others held is offered again: of an agent that
+// is known to have ended in a quarter of a lease, of every other when its lease ends,
+// however long the renewals take. After each round of them it calls export.
 func (b *Boards) Run(ctx context.Context, export func() error, trouble func(error)) {
+	var offering sync.WaitGroup
+	offering.Go(func() { b.offer(ctx, trouble) })
+	defer offering.Wait()
 	tick := time.NewTicker(b.options.Lease / 4)
 	defer tick.Stop()
 	for {
@@ -92,13 +96,37 @@ func (b *Boards) Run(ctx context.Context, export func() error, trouble func(erro
 			return
 		}
 		for _, list := range b.all() {
-			if err := b.tend(ctx, list); err != nil && ctx.Err() == nil {
+			if err := list.Renew(ctx, b.lives); err != nil && ctx.Err() == nil {
 				trouble(fmt.Errorf("the leases of a task list could not be kept: %w", err))
 			}
 		}
 		if err := export(); err != nil {
 			trouble(err)
 		}
+	}
+}
+
+// offer offers again, until ctx ends, what is held by nobody who lives.
+func (b *Boards) offer(ctx context.Context, trouble func(error)) {
+	due := time.NewTimer(b.options.Lease / 4)
+	defer due.Stop()
+	for {
+		select {
+		case <-due.C:
+		case <-ctx.Done():
+			return
+		}
+		wait := b.options.Lease / 4
+		for _, list := range b.all() {
+			next, err := b.expire(ctx, list)
+			if err != nil && ctx.Err() == nil {
+				trouble(fmt.Errorf("what nobody works on could not be offered again: %w", err))
+			}
+			if !next.IsZero() {
+				wait = min(wait, time.Until(next))
+			}
+		}
+		due.Reset(wait)
 	}
 }
 
@@ -112,10 +140,12 @@ func (b *Boards) all() []*board.Board {
 	return all
 }
 
-// tend takes what ended agents held back at once, and lets the leases of those
-// that nobody knows run out.
-func (b *Boards) tend(ctx context.Context, list *board.Board) error {
-	return errors.Join(b.reclaim(ctx, list), list.Tend(ctx, b.lives))
+// expire takes what ended agents held back at once, and what those held that nobody
+// knows at the end of their leases. It returns when the next lease ends, if one does.
+func (b *Boards) expire(ctx context.Context, list *board.Board) (time.Time, error) {
+	reclaimed := b.reclaim(ctx, list)
+	next, err := list.Expire(ctx, b.lives)
+	return next, errors.Join(reclaimed, err)
 }
 
 // reclaim offers again what agents hold that have ended.

@@ -14,6 +14,11 @@
 //     sender's own team first, and never one of several. Each team has its list.
 //   - Only the user, the lead and who started an agent may cut its work with a
 //     control message (TestProblem14_OnlyTheUserTheLeadAndAParentMayCutWork).
+//   - A sender whose messages nobody reads is told so and held up a little, and
+//     costs the others nothing (TestProblem48_AStalledAgentStopsItsSenderOnly).
+//   - A task whose holder is gone is offered again when its lease ends
+//     (TestATaskIsOfferedAgainWhenItsLeaseEnds), whatever else there is to renew
+//     (TestRenewalsDoNotHoldUpAnOffer).
 //   - A long text travels by reference: it is on disk before the message that
 //     names it (TestALongMessageIsReadByReference).
 //   - A broadcast is one message for each member but the sender, each with its

@@ -92,9 +92,7 @@ func TestOneOwner(t *testing.T) {
 		group.Wait()
 		lives := func(a mailbox.Address) bool { return !dead[a.Agent] }
 		time.Sleep(time.Minute + time.Second)
-		if err := boards[0].Tend(t.Context(), lives); err != nil {
-			t.Fatal(err)
-		}
+		tend(t, boards[0], lives)
 		heir := member("heir", 1)
 		for {
 			task, err := boards[1].Next(t.Context(), heir)
@@ -133,9 +131,7 @@ func TestALeaseThatRunsOutOffersTheTaskAgain(t *testing.T) {
 		lives := func(mailbox.Address) bool { return alive }
 		for range 10 { // renewed for as long as it lives
 			time.Sleep(20 * time.Second)
-			if err := b.Tend(t.Context(), lives); err != nil {
-				t.Fatal(err)
-			}
+			tend(t, b, lives)
 		}
 		if _, err := b.Claim(t.Context(), ben, id); !errors.As(err, new(*board.TakenError)) {
 			t.Fatalf("the claim of one that lives was not kept: %v", err)
@@ -143,9 +139,7 @@ func TestALeaseThatRunsOutOffersTheTaskAgain(t *testing.T) {
 		alive = false
 		for range 4 {
 			time.Sleep(20 * time.Second)
-			if err := b.Tend(t.Context(), lives); err != nil {
-				t.Fatal(err)
-			}
+			tend(t, b, lives)
 		}
 		if task, err := b.Claim(t.Context(), ben, id); err != nil || task.Owner != "ben" {
 			t.Errorf("the heir's claim: %+v, %v", task, err)
@@ -154,6 +148,14 @@ func TestALeaseThatRunsOutOffersTheTaskAgain(t *testing.T) {
 			t.Errorf("offered %d times: %v", n, seen)
 		}
 	})
+}
+
+func tend(t *testing.T, b *board.Board, lives func(mailbox.Address) bool) {
+	t.Helper()
+	_, err := b.Expire(t.Context(), lives)
+	if err := errors.Join(err, b.Renew(t.Context(), lives)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func count(all []board.What, w board.What) (n int) {

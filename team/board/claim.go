@@ -162,23 +162,35 @@ func mayMove(t Task, by Member) error {
 	return &LostError{ID: t.ID, Owner: t.Owner}
 }
 
-// Tend renews the claims of incarnations that live and offers again what others
-// held past their lease. Call it a few times within a lease.
-func (b *Board) Tend(ctx context.Context, lives func(mailbox.Address) bool) error {
+// Renew gives a new lease to the claims of incarnations that live and have used up
+// half of theirs. Call it a few times within a lease.
+func (b *Board) Renew(ctx context.Context, lives func(mailbox.Address) bool) error {
 	var errs []error
 	for _, t := range b.List() {
-		if t.Claim == nil {
-			continue
-		}
-		holder := mailbox.Address{Agent: t.Claim.Agent, Incarnation: t.Claim.Incarnation}
-		switch alive := lives(holder); {
-		case alive && time.Until(t.Claim.Until) < b.opts.Lease/2:
-			errs = append(errs, b.renew(ctx, holder, t.ID))
-		case !alive && time.Now().After(t.Claim.Until):
-			errs = append(errs, b.revoke(ctx, holder, t.ID))
+		if t.Claim != nil && time.Until(t.Claim.Until) < b.opts.Lease/2 && lives(t.Claim.holder()) {
+			errs = append(errs, b.renew(ctx, t.Claim.holder(), t.ID))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Expire offers again what incarnations that do not live held to the end of their
+// lease. Call it whenever a lease ends: next is when the first of those that have
+// not ended will, the zero time if there is none.
+func (b *Board) Expire(ctx context.Context, lives func(mailbox.Address) bool) (next time.Time, err error) {
+	var errs []error
+	for _, t := range b.List() {
+		switch {
+		case t.Claim == nil:
+		case time.Now().Before(t.Claim.Until):
+			if next.IsZero() || t.Claim.Until.Before(next) {
+				next = t.Claim.Until
+			}
+		case !lives(t.Claim.holder()):
+			errs = append(errs, b.revoke(ctx, t.Claim.holder(), t.ID))
+		}
+	}
+	return next, errors.Join(errs...)
 }
 
 // Release offers again what an agent that has ended holds, without waiting for
@@ -187,7 +199,7 @@ func (b *Board) Release(ctx context.Context, agent mailbox.AgentID) error {
 	var errs []error
 	for _, t := range b.List() {
 		if t.Claim != nil && t.Claim.Agent == agent {
-			errs = append(errs, b.revoke(ctx, mailbox.Address{Agent: agent, Incarnation: t.Claim.Incarnation}, t.ID))
+			errs = append(errs, b.revoke(ctx, t.Claim.holder(), t.ID))
 		}
 	}
 	return errors.Join(errs...)

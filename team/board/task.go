@@ -58,6 +58,10 @@ type Claim struct {
 	Until       time.Time       `json:"until"`
 }
 
+func (c *Claim) holder() mailbox.Address {
+	return mailbox.Address{Agent: c.Agent, Incarnation: c.Incarnation}
+}
+
 // heldBy reports whether an incarnation may act on the claim: the one that has
 // it, or a later one of the same agent, which has taken its place.
 func (c *Claim) heldBy(a mailbox.Address) bool {
