@@ -83,6 +83,9 @@ func (c *Coordinator) Wake(t *transcript.Transcript, by mailbox.AgentID) error {
 	if c.isAtOwner(t) {
 		return c.opts.Owner.Wake(t.ID(), by)
 	}
+	if l := t.Life(); !l.Closed && !l.Shutdown.Leaving() {
+		return nil // no letter to one that lives waits for another that is brought to life
+	}
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	life := t.Life()

@@ -60,23 +60,36 @@ func (l *Ledger) Compose(e Envelope, limit int) (Envelope, error) {
 	if e.From.Agent != l.owner {
 		return Envelope{}, fmt.Errorf("mailbox: %s cannot send in the name of %q", l.owner, e.From.Agent)
 	}
-	to := l.out[e.To.Agent]
-	if to == nil {
-		to = &lane{}
-	}
-	if limit <= 0 {
-		limit = DefaultLimit
-	}
-	// With nothing pending nobody would ask again whether there is room.
-	if to.full && len(to.pending) > 0 || len(to.pending) >= limit {
-		return Envelope{}, &FullError{To: e.To, Queued: len(to.pending)}
+	if err := l.Room(e.To, limit); err != nil {
+		return Envelope{}, err
 	}
 	if e.ID == "" {
 		e.ID = NewID()
 	}
-	e.Seq, e.Skips = to.next()
+	e.Seq, e.Skips = l.laneTo(e.To.Agent).next()
 	e.Sent = e.Sent.Round(0).UTC()
 	return e, e.Validate()
+}
+
+// Room answers *FullError as Compose would for a message to an agent.
+func (l *Ledger) Room(to Address, limit int) error {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	// With nothing pending nobody would ask again whether there is room.
+	x := l.laneTo(to.Agent)
+	if n := len(x.pending); x.full && n > 0 || n >= limit {
+		return &FullError{To: to, Queued: n}
+	}
+	return nil
+}
+
+// laneTo is what is known of the way to a receiver; for reading only.
+func (l *Ledger) laneTo(to AgentID) *lane {
+	if x := l.out[to]; x != nil {
+		return x
+	}
+	return &lane{}
 }
 
 // Sent folds that the intent to send e was recorded.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -24,12 +25,10 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// TestProblem48_AStalledAgentStopsItsSenderOnly has four senders flood an agent
-// that never reads, while two others talk and a viewer looks at one event a
-// second.
+// TestProblem48_AStalledAgentStopsItsSenderOnly has senders flood an agent that
+// never reads, while two others talk and a viewer looks at one event a second.
 func TestProblem48_AStalledAgentStopsItsSenderOnly(t *testing.T) {
-	const senders = 4
-	letters := soak(20_000, 1_000_000)
+	senders, letters := soak(4, 16), soak(4_000, 1_000_000)
 	n, l := stalled(t, senders)
 	viewer := n.Bus.Subscribe()
 	defer viewer.Close()
@@ -37,19 +36,23 @@ func TestProblem48_AStalledAgentStopsItsSenderOnly(t *testing.T) {
 	var looking sync.WaitGroup
 	looking.Go(func() { slow.look(look) })
 
-	before := talk(t, n, 100, func() bool { return true })
-	heapBefore, rssBefore := heap(), rss(t)
+	before := talk(t, n, soak(100, 2000), func() bool { return true })
+	heapBefore, rssBefore, begun := heap(), rss(t), time.Now()
 	flood := flooding(t, n, senders, letters)
 	during := talk(t, n, 100, flood.over)
 	flood.wait()
+	took := time.Since(begun)
 	close(look)
 	looking.Wait()
 
 	heapAfter, rssAfter := heap(), rss(t)
-	accepted := int(flood.accepted.Load())
+	accepted, told := int(flood.accepted.Load()), int(flood.told.Load())
 	// Of each sender DefaultLimit lie unread, and as many may lie in its outbox.
-	if accepted < senders*mailbox.DefaultLimit || accepted > 2*senders*mailbox.DefaultLimit || accepted+int(flood.told.Load()) != letters {
-		t.Errorf("%d accepted and %d told to wait, of %d", accepted, flood.told.Load(), letters)
+	if accepted < senders*mailbox.DefaultLimit || accepted > 2*senders*mailbox.DefaultLimit || accepted+told != letters {
+		t.Errorf("%d accepted and %d told to wait, of %d", accepted, told, letters)
+	}
+	if took < time.Duration(told/senders)*time.Millisecond {
+		t.Errorf("%d senders were refused %d times in %v: nothing holds them up", senders, told, took)
 	}
 	if grown := heapAfter - heapBefore; grown > 64<<20 {
 		t.Errorf("the heap grew by %d bytes", grown)
@@ -57,12 +60,12 @@ func TestProblem48_AStalledAgentStopsItsSenderOnly(t *testing.T) {
 	if grown := rssAfter - rssBefore; grown > 256<<20 {
 		t.Errorf("the process grew by %d bytes", grown)
 	}
-	t.Logf("%d letters: %d accepted, %d told that the mailbox is full", letters, accepted, flood.told.Load())
+	t.Logf("%d letters of %d senders in %v: %d accepted, %d told that the mailbox is full", letters, senders, took.Round(time.Millisecond), accepted, told)
 	t.Logf("resident size %d MiB before and %d MiB after, live heap %d and %d MiB", rssBefore>>20, rssAfter>>20, heapBefore>>20, heapAfter>>20)
 	t.Logf("two others, message to request: before p50 %v p99 %v of %d; during p50 %v p99 %v of %d",
 		at(before, 50), at(before, 99), len(before), at(during, 50), at(during, 99), len(during))
+	t.Logf("the viewer has read %d events by then", slow.read)
 
-	slow.rest(len(before) + len(during) + accepted)
 	close(l.free)
 	n.Settle(t) // the sender's messages were held, not lost
 	for i := range senders {
@@ -75,6 +78,13 @@ func TestProblem48_AStalledAgentStopsItsSenderOnly(t *testing.T) {
 	if got := strings.Count(all(t, n, "stalled"), "letter of "); got != accepted {
 		t.Errorf("it read %d letters of %d", got, accepted)
 	}
+	turns := map[mailbox.AgentID]int{}
+	for _, a := range n.Store.All() {
+		if l := a.Life(); l.Turns > 0 {
+			turns[a.ID()] = l.Turns
+		}
+	}
+	slow.rest(len(before)+len(during)+accepted+senders, turns)
 }
 
 // stalled is a node with senders, two who talk, and one in a tool that does not
@@ -168,13 +178,15 @@ func at(sorted []time.Duration, percent int) time.Duration {
 
 // slowViewer counts what a viewer is told of that may not be dropped.
 type slowViewer struct {
-	t    *testing.T
-	sub  *event.Subscription
-	sent map[mailbox.ID]bool
+	t     *testing.T
+	sub   *event.Subscription
+	read  int // events
+	sent  map[mailbox.ID]bool
+	turns map[mailbox.AgentID]int // that have ended
 }
 
 func newSlowViewer(t *testing.T, sub *event.Subscription) *slowViewer {
-	return &slowViewer{t: t, sub: sub, sent: map[mailbox.ID]bool{}}
+	return &slowViewer{t: t, sub: sub, sent: map[mailbox.ID]bool{}, turns: map[mailbox.AgentID]int{}}
 }
 
 // look reads one event a second until stop is closed.
@@ -196,21 +208,25 @@ func (v *slowViewer) next(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	if s, ok := e.Fact.(event.MailSent); ok {
-		v.sent[s.Envelope.ID] = true
+	v.read++
+	switch f := e.Fact.(type) {
+	case event.MailSent:
+		v.sent[f.Envelope.ID] = true
+	case event.TurnEnded:
+		v.turns[e.Agent.ID]++
 	}
 	return true
 }
 
-// rest reads on until it was told of so many messages.
-func (v *slowViewer) rest(want int) {
+// rest reads on until it was told of so many messages and of the end of each turn.
+func (v *slowViewer) rest(sent int, turns map[mailbox.AgentID]int) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.t.Context(), time.Minute)
 	defer cancel()
-	for len(v.sent) < want && v.next(ctx) {
+	for (len(v.sent) < sent || !maps.Equal(v.turns, turns)) && v.next(ctx) {
 	}
-	if len(v.sent) != want {
-		v.t.Errorf("the viewer was told of %d messages, %d were accepted", len(v.sent), want)
+	if len(v.sent) != sent || !maps.Equal(v.turns, turns) {
+		v.t.Errorf("the viewer was told of %d messages, %d were accepted; of the turns %v, there were %v", len(v.sent), sent, v.turns, turns)
 	}
 }
 

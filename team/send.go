@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -41,10 +42,17 @@ type Posted struct {
 // ErrAlone is the answer to a broadcast when there is nobody else.
 var ErrAlone = errors.New("there is nobody else in the session to write to")
 
+// refusalPause is what a full mailbox costs its sender: as much as an acceptance, so
+// that one that does not heed the refusal leaves the processors to others.
+const refusalPause = time.Millisecond
+
 // Send accepts a letter: it is on disk when Send returns. For Everyone there is
 // one Posted for each member but the sender; otherwise exactly one.
 func (r *Roster) Send(from *transcript.Transcript, l Letter) ([]Posted, error) {
 	posted, err := r.record(from, l)
+	if errors.As(err, new(*mailbox.FullError)) {
+		<-time.After(refusalPause)
+	}
 	for i := range posted {
 		if posted[i].Err == nil {
 			posted[i].Err = posted[i].durable()

@@ -19,6 +19,9 @@ import (
 // Of a plain text over MaxInline the message carries the beginning, and names
 // the rest: that is on disk before the intent is recorded.
 func (t *Transcript) Send(e mailbox.Envelope) (sent mailbox.Envelope, durable func() error, err error) {
+	if err := t.room(e); err != nil {
+		return e, nil, err
+	}
 	if e, err = t.store.keepLong(e); err != nil {
 		return e, nil, err
 	}
@@ -30,6 +33,20 @@ func (t *Transcript) Send(e mailbox.Envelope) (sent mailbox.Envelope, durable fu
 		return e, nil, err
 	}
 	return e, ticket.Wait, nil
+}
+
+// room answers *mailbox.FullError before a long text is put aside for nothing. There
+// may be no room any more when the message is composed; what is left then is collected.
+func (t *Transcript) room(e mailbox.Envelope) error {
+	if len(e.Body) <= MaxInline {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.ledger.State(e.ID); known {
+		return nil
+	}
+	return t.ledger.Room(e.To, 0)
 }
 
 // The sizes of long texts, in bytes.

@@ -1,6 +1,7 @@
 package transcript_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,5 +43,24 @@ func TestAnObjectToWhichNothingRefersIsCollected(t *testing.T) {
 	must(t, again.Close())
 	if _, err := transcript.Open(t.Context(), dir, "session", transcript.Options{ReadOnly: true}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Long texts that a full mailbox refuses leave nothing on the disk.
+func TestARefusedLongTextIsNotKept(t *testing.T) {
+	dir := t.TempDir()
+	ann := born(t, open(t, dir), "ann")
+	send := func(text string) error {
+		_, _, err := ann.Send(mailbox.Envelope{To: mailbox.Address{Agent: "ben"}, Kind: mailbox.KindText, Body: text})
+		return err
+	}
+	for range mailbox.DefaultLimit {
+		must(t, send("short"))
+	}
+	if full := new(mailbox.FullError); !errors.As(send(strings.Repeat("what was said. ", 10_000)), &full) || full.Queued != mailbox.DefaultLimit {
+		t.Errorf("the mailbox is not full: %+v", full)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "objects")); err == nil && len(left) > 0 {
+		t.Errorf("left are %v", left)
 	}
 }
