@@ -2,7 +2,8 @@
 // session's own process, and ends them. Its laws:
 //
 //   - A pane is a view: what is started runs by its argument list, never by
-//     keystrokes, and nothing is read from a pane (TestATmuxPaneRunsTheCommand).
+//     keystrokes, and nothing is read from a pane (TestATmuxPaneRunsTheCommand). A
+//     name is shown, whatever stands in it (TestNoNameIsReadByTmux).
 //   - What was started is in a process group of its own, so that nothing that
 //     happens to the starter's terminal reaches it, and Kill ends all of the group,
 //     also one that is stopped (TestKillEndsTheWholeGroup).

@@ -184,6 +184,37 @@ func TestATmuxPaneRunsTheCommand(t *testing.T) {
 	}
 }
 
+// TestNoNameIsReadByTmux gives tmux words that it would take for commands and formats.
+func TestNoNameIsReadByTmux(t *testing.T) {
+	t.Setenv("TMUX", "")
+	t.Setenv("TMUX_TMPDIR", t.TempDir())
+	x, err := NewTmux("0123456789", os.Getenv)
+	if errors.Is(err, ErrNoTmux) {
+		t.Skip(err)
+	}
+	const word = "a#{pid};"
+	c := command(t, "/bin/sh", "-c", `printf '%s\n%s\n' "$PWD" "$0" > word; exec sleep 1000`, word)
+	ran := filepath.Join(c.Dir, "ran")
+	c.Name, c.Dir = "#(touch "+ran+");", filepath.Join(c.Dir, word)
+	if err := os.Mkdir(c.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(c.Dir, "word"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, x, c)
+	if got, err := os.ReadFile(filepath.Join(c.Dir, "word")); string(got) != c.Dir+"\n"+word+"\n" {
+		t.Errorf("the command got %q, %v", got, err)
+	}
+	named, err := x.run(t.Context(), "list-panes", "-s", "-t", x.name, "-F", "#{window_name} #{pane_title}")
+	if err != nil || named != c.Name+" "+c.Name+"\n" {
+		t.Errorf("the pane is called %q, %v", named, err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("tmux ran what stands in a name")
+	}
+}
+
 // TestASessionThatSomebodyUsesKeepsItsSocket, and what runs in it.
 func TestASessionThatSomebodyUsesKeepsItsSocket(t *testing.T) {
 	t.Setenv("TMUX", "")

@@ -107,7 +107,7 @@ func (t *Tmux) Start(ctx context.Context, c Command) (*Process, error) {
 	p := &Process{PID: pid, Pane: pane, gone: make(chan struct{})}
 	p.unseat = func() { t.unseat(pane) }
 	// A pane without its title and colour is as good as one with them.
-	_, _ = t.run(ctx, "select-pane", "-t", pane, "-T", c.Name)
+	_, _ = t.run(ctx, "select-pane", "-t", pane, "-T", literal(c.Name))
 	if c.Color != "" {
 		_, _ = t.run(ctx, "set-option", "-p", "-t", pane, "pane-border-style", "fg="+c.Color)
 	}
@@ -117,18 +117,23 @@ func (t *Tmux) Start(ctx context.Context, c Command) (*Process, error) {
 
 // open makes a pane that runs the command and returns its id and process.
 func (t *Tmux) open(ctx context.Context, c Command) (string, error) {
-	made := append([]string{"-d", "-P", "-F", "#{pane_id} #{pane_pid}", "-c", c.Dir}, t.command(c)...)
+	made := append([]string{"-d", "-P", "-F", "#{pane_id} #{pane_pid}"}, t.command(c)...)
+	name := literal(c.Name)
 	if t.inside != "" {
-		out, err := t.run(ctx, append([]string{"split-window", "-t", t.inside}, made...)...)
+		out, err := t.runIn(ctx, c.Dir, append([]string{"split-window", "-t", t.inside}, made...)...)
 		if err == nil {
 			_, _ = t.run(ctx, "select-layout", "-t", t.inside, "tiled")
 			return out, nil
 		}
 		// There is no room for another pane in this window.
-		return t.run(ctx, append([]string{"new-window", "-n", c.Name}, made...)...)
+		return t.runIn(ctx, c.Dir, append([]string{"new-window", "-n", name}, made...)...)
 	}
-	return t.openApart(ctx, c.Name, made)
+	return t.openApart(ctx, c.Dir, name, made)
 }
+
+// literal is a name as tmux shows it: written as it is, tmux would put in what its
+// formats stand for, and run the commands in them.
+func literal(name string) string { return strings.ReplaceAll(name, "#", "##") }
 
 // The tmux session of panes that are apart ends with its last pane, and its server
 // with it: what was there may be gone when it is used.
@@ -139,16 +144,16 @@ const (
 
 // openApart makes a pane in a tmux session of its own, and that session if it is
 // not there.
-func (t *Tmux) openApart(ctx context.Context, name string, made []string) (out string, err error) {
+func (t *Tmux) openApart(ctx context.Context, dir, name string, made []string) (out string, err error) {
 	again := time.NewTicker(openAgain)
 	defer again.Stop()
 	for range openTries {
 		window := append([]string{"new-window", "-t", t.name + ":", "-n", name}, made...)
-		if out, err = t.run(ctx, window...); err == nil {
+		if out, err = t.runIn(ctx, dir, window...); err == nil {
 			return out, nil
 		}
 		session := append([]string{"new-session", "-s", t.name, "-n", name, "-x", "200", "-y", "50"}, made...)
-		if out, err = t.run(ctx, session...); err == nil {
+		if out, err = t.runIn(ctx, dir, session...); err == nil {
 			return out, nil
 		}
 		select {
@@ -165,10 +170,24 @@ func (t *Tmux) openApart(ctx context.Context, name string, made []string) (out s
 func (t *Tmux) command(c Command) []string { return append([]string{"--"}, c.Args...) }
 
 func (t *Tmux) run(ctx context.Context, args ...string) (string, error) {
+	return t.runIn(ctx, "", args...)
+}
+
+// runIn is run in a directory, which is where a pane that it makes begins.
+func (t *Tmux) runIn(ctx context.Context, dir string, args ...string) (string, error) {
+	var all []string
 	if t.socket != "" {
-		args = append([]string{"-L", t.socket}, args...)
+		all = []string{"-L", t.socket}
 	}
-	out, err := exec.CommandContext(ctx, t.path, args...).CombinedOutput()
+	for _, arg := range args {
+		if body, ends := strings.CutSuffix(arg, ";"); ends { // would end the tmux command
+			arg = body + `\;`
+		}
+		all = append(all, arg)
+	}
+	cmd := exec.CommandContext(ctx, t.path, all...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
 	}
