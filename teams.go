@@ -179,7 +179,7 @@ func (s *Session) join(ctx context.Context, in transcript.Membership, m TeamMemb
 			return nil, false, err
 		}
 	}
-	if why := teamfile.BadName(m.Name); why != "" {
+	if why := mailbox.BadName(m.Name); why != "" {
 		return nil, false, fmt.Errorf("the member's name, %q, %s", m.Name, why)
 	}
 	t, err = s.agents.Hire(ctx, actors.Hire{

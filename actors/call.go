@@ -10,6 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // SpawnCall is the input of the Agent tool (agent-system spec §2.1).
@@ -58,6 +59,24 @@ func (e *OutsideError) Error() string {
 	return fmt.Sprintf("cwd %s is not a directory in which you work; name one below %s", e.Dir, strings.Join(e.Dirs, " or "))
 }
 
+// BadNameError reports a call for an agent under a name that nobody can have.
+type BadNameError struct {
+	Name string
+	Why  string
+}
+
+func (e *BadNameError) Error() string {
+	return fmt.Sprintf("the name %.80q %s", e.Name, e.Why)
+}
+
+// checkName refuses a name that nobody can have; none is right for most agents.
+func (c SpawnCall) checkName() error {
+	if why := mailbox.BadName(c.Name); why != "" && c.Name != "" {
+		return &BadNameError{Name: c.Name, Why: why}
+	}
+	return nil
+}
+
 // check refuses what no agent can be made of.
 func (c SpawnCall) check(p Policy, parent transcript.Spec) error {
 	switch {
@@ -67,6 +86,9 @@ func (c SpawnCall) check(p Policy, parent transcript.Spec) error {
 		return fmt.Errorf("resume goes on with an agent as it is: nothing is planned for it")
 	case c.Dir != "" && c.Isolation != "":
 		return fmt.Errorf("isolation gives the agent a directory of its own: leave out cwd or isolation")
+	}
+	if err := c.checkName(); err != nil {
+		return err
 	}
 	if _, err := p.calledTeam(c.Team, parent); err != nil {
 		return err

@@ -354,6 +354,12 @@ func TestErrorsOfACallHaveTypes(t *testing.T) {
 	if e := (&actors.UnknownTeamError{}); !errors.As(err, &e) || e.Own != "session" {
 		t.Errorf("the error is %v", err)
 	}
+	for _, name := range []string{"#(touch x)", "a;b", "a b", "a/b", "*", "user", "\x1b]52;c;eA==\a", strings.Repeat("n", 65)} {
+		_, err = actors.Policy{}.Plan(set, actors.SpawnCall{Prompt: "p", Name: name}, transcript.Spec{}, nil)
+		if !errors.As(err, new(*actors.BadNameError)) {
+			t.Errorf("an agent may be named %q: %v", name, err)
+		}
+	}
 	_, err = actors.Policy{}.Plan(set, actors.SpawnCall{Prompt: "p", Dir: "/x"}, transcript.Spec{Dir: "/y"}, nil)
 	if !errors.As(err, new(*actors.OutsideError)) {
 		t.Errorf("the error is %v", err)

@@ -52,7 +52,7 @@ var may = map[string][]string{
 
 	"internal/prompt": {"defs"},
 
-	"internal/teamfile": {"internal/budget", "internal/price"},
+	"internal/teamfile": {"internal/budget", "internal/price", "mailbox"},
 
 	// 2: what an agent does
 	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "mailbox/message", "model", "tool"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // maxSize is the most bytes of a file.
@@ -61,7 +62,7 @@ func (r *reader) read(src []byte) Team {
 		"members":     func(n *yaml.Node) { t.Members = r.members(n) },
 		"tasks":       func(n *yaml.Node) { t.Tasks = r.tasks(n) },
 	})
-	if why := BadName(t.Name); why != "" {
+	if why := badName(t.Name); why != "" {
 		r.wrong(at, "the name of the team, %q, %s", t.Name, why)
 	}
 	if len(t.Members) == 0 && len(r.errs) == 0 {
@@ -223,26 +224,17 @@ func (r *reader) check(n *yaml.Node, m *Member) {
 }
 
 func (r *reader) checkName(n *yaml.Node, name string) {
-	if why := BadName(name); why != "" {
+	if why := badName(name); why != "" {
 		r.wrong(n, "the member's name, %q, %s", name, why)
 	}
 }
 
-// BadName says why nothing can be addressed by a name, or returns "".
-func BadName(name string) string {
-	switch {
-	case name == "":
+// badName says why nobody can be called by a name, or returns "".
+func badName(name string) string {
+	if name == "" {
 		return "is empty; add a line name:"
-	case len(name) > 64:
-		return "is longer than 64 characters"
-	case slices.Contains([]string{"team-lead", "lead", "main", "user", "all"}, strings.ToLower(name)):
-		return "has a meaning of its own; choose another"
-	case strings.ContainsFunc(name, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
-	}):
-		return "may hold letters, digits, dots, dashes and underscores only"
 	}
-	return ""
+	return mailbox.BadName(name)
 }
 
 // restart reads never, on_failure, or on_failure with limits.

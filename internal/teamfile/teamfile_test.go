@@ -168,11 +168,11 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(team.Members) == 0 || BadName(team.Name) != "" {
+		if len(team.Members) == 0 || badName(team.Name) != "" {
 			t.Errorf("%q gives %+v", src, team)
 		}
 		for _, m := range team.Members {
-			if m.Agent == "" && BadName(m.Name) != "" {
+			if m.Agent == "" && badName(m.Name) != "" {
 				t.Errorf("%q has a member %q", src, m.Name)
 			}
 		}
