@@ -33,13 +33,12 @@ func (l *lab) served(args ...string) {
 // owner returns the process that has the session open, 0 for none.
 func (l *lab) owner() int {
 	l.Helper()
-	raw, err := os.ReadFile(l.one(".home/.swarm/projects/*/one/journal/LOCK"))
-	if err != nil {
-		l.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil {
-		l.Fatal(err)
+	pid, err := l.holder()
+	for limit := time.Now().Add(30 * time.Second); err != nil; pid, err = l.holder() {
+		if time.Now().After(limit) { // one that has just taken the lock writes its number into it
+			l.Fatal(err)
+		}
+		runtime.Gosched()
 	}
 	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); runtime.GOOS == "linux" && (err != nil || strings.Contains(string(status), ") Z ")) {
 		return 0
@@ -48,6 +47,15 @@ func (l *lab) owner() int {
 		return 0
 	}
 	return pid
+}
+
+func (l *lab) holder() (int, error) {
+	l.Helper()
+	raw, err := os.ReadFile(l.one(".home/.swarm/projects/*/one/journal/LOCK"))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(raw)))
 }
 
 // kill ends the owner of the session without a word, and waits for its end.
