@@ -31,7 +31,7 @@ turn did not complete.`,
 			if err != nil {
 				return err
 			}
-			if err := fprint(a.out, strings.TrimSuffix(s.Life.Result, "\n")+"\n"); err != nil {
+			if err := fprint(a.out, asRead(a.out, strings.TrimSuffix(s.Life.Result, "\n"))+"\n"); err != nil {
 				return err
 			}
 			if o := s.Life.Outcome; o != "completed" {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"os/exec"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/creack/pty"
 )
@@ -94,5 +96,48 @@ func TestDoctorBreaksItsLinesOnATerminal(t *testing.T) {
 	}
 	if one := l.run("doctor"); strings.Contains(one.out, "\n ") {
 		t.Errorf("a program gets broken lines:\n%s", one.out)
+	}
+}
+
+const evil = `\u001b]52;c;eA==\u0007\u001b[2J\u009b2J\r\u202e`
+
+const evilTeam = `rules:
+  - when: {agent: lead, step: 0}
+    say:
+      text: "hm EVIL"
+      calls:
+        - {tool: Agent, input: {name: ann, description: "look EVIL", prompt: "look EVIL"}}
+        - {tool: SendMessage, input: {to: ann, summary: "sum EVIL", message: "text EVIL"}}
+        - {tool: TaskCreate, input: {subject: "task EVIL", description: "EVIL"}}
+        - {tool: Bash, input: {command: "printf '\\033]52;c;eA==\\007'", description: "EVIL"}}
+        - {tool: "EVIL", input: {}}
+  - say: {text: "all EVIL fine"}
+`
+
+// What agents write is shown by many commands; none hands on what acts on a terminal.
+func TestNothingThatAgentsWriteActsOnATerminal(t *testing.T) {
+	l := newLab(t, map[string]string{"s.yaml": strings.ReplaceAll(evilTeam, "EVIL", evil)})
+	see := func(args ...string) {
+		t.Helper()
+		out := commandOnTerminal(l, l.command(args...), 100, "NO_COLOR=1")
+		if bad := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && unicode.IsControl(r) || r == 0x202e }); bad >= 0 {
+			t.Errorf("swarm %s prints %q", strings.Join(args, " "), out[max(0, bad-40):min(len(out), bad+40)])
+		}
+		if len(out) < 10 {
+			t.Errorf("swarm %s prints %q only", strings.Join(args, " "), out)
+		}
+	}
+	see("run", "--verbose", "--model", "script:s.yaml", "--permission-mode", "bypassPermissions", "go EVIL "+"\x1b]52;c;eA==\a")
+	var inbox []struct {
+		Envelope struct{ ID string } `json:"envelope"`
+	}
+	if err := json.Unmarshal([]byte(l.run("inbox", "ann", "--format", "json").out), &inbox); err != nil || len(inbox) == 0 {
+		t.Fatal(err, inbox)
+	}
+	see("message", inbox[0].Envelope.ID)
+	for _, line := range []string{
+		"ps", "tasks", "team status", "inbox ann", "logs lead", "logs ann", "result lead", "result ann", "doctor",
+	} {
+		see(strings.Fields(line)...)
 	}
 }

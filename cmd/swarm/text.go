@@ -39,17 +39,21 @@ func (t *textView) sum(v verdict) {
 	fmt.Fprintf(t.out, "in all    %s · %s tokens %v · %s\n", plural(v.Agents, "agent"), tokens(all), v.Cost, span(v.Took))
 }
 
-// Finish prints the answer. On a terminal it is cleaned of what could act on
-// the terminal; a file gets it as it is.
+// Finish prints the answer.
 func (t *textView) Finish(v verdict) error {
 	t.sum(v)
 	text := strings.TrimRight(v.Text, "\n")
 	if text == "" {
 		return nil
 	}
-	if _, terminal := columns(t.answer); terminal {
-		text = cleanLines(text)
+	return fprint(t.answer, asRead(t.answer, text)+"\n")
+}
+
+// asRead is what an agent said, for out: a terminal gets it cleaned of what could
+// act on it, a file as it is.
+func asRead(out io.Writer, text string) string {
+	if _, terminal := columns(out); terminal {
+		return cleanLines(text)
 	}
-	_, err := fmt.Fprintln(t.answer, text)
-	return err
+	return text
 }
