@@ -3,6 +3,7 @@ package term
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestCleanTakesWholeEscapeSequencesOut(t *testing.T) {
@@ -21,6 +22,7 @@ func TestCleanTakesWholeEscapeSequencesOut(t *testing.T) {
 		"bell\a back\b":                  "bell back",
 		"over\rwritten":                  "over written",
 		"\u202eevil":                     "evil",
+		"\x9b2Jno\xff UTF-8":             "2Jno UTF-8",
 		"\x1b[31\x1b[32mbroken sequence": "broken sequence",
 	} {
 		if got := Clean(in); got != want {
@@ -33,7 +35,7 @@ func FuzzCleanLeavesNothingThatActs(f *testing.F) {
 	f.Add("\x1b[31mred\x1b]0;x\x07")
 	f.Fuzz(func(t *testing.T, text string) {
 		got := Clean(text)
-		if strings.ContainsFunc(got, unsafe) {
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, unsafe) {
 			t.Errorf("Clean(%q) = %q", text, got)
 		}
 		if again := Clean(got); again != got {

@@ -13,15 +13,17 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Clean takes out of text what would move the cursor, colour the terminal or
-// turn the direction of writing: agents show what strangers wrote.
+// turn the direction of writing, and bytes that are no UTF-8, which some terminals
+// act on: agents show what strangers wrote.
 func Clean(text string) string {
-	if !strings.ContainsFunc(text, unsafe) {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, unsafe) {
 		return text
 	}
-	text = escapes.ReplaceAllLiteralString(text, "")
+	text = escapes.ReplaceAllLiteralString(strings.ToValidUTF8(text, ""), "")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case !unsafe(r):

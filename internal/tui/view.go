@@ -39,7 +39,7 @@ func (m *screen) streamed() []string {
 	}
 	rows := max(m.height/4, 2)
 	text = text[max(0, len(text)-rows*m.width*4):]
-	lines := term.Fold(strings.TrimRight(term.CleanLines(strings.ToValidUTF8(text, "")), " \n"), m.width)
+	lines := term.Fold(strings.TrimRight(term.CleanLines(text), " \n"), m.width)
 	return append(lines[max(0, len(lines)-rows):], "")
 }
 
