@@ -476,7 +476,7 @@ func (w *states) check() {
 		}
 		switch f := e.Fact.(type) {
 		case event.Started:
-			told["resolving"] = true
+			told["resolving"], told["idle"] = true, true // until its task has come
 		case event.StateChanged:
 			told[f.To] = true
 		case event.Requested, event.Answered, event.Delta:
