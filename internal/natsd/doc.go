@@ -11,8 +11,10 @@
 //     same directory (TestStoredSurvivesRestart). A power cut may take what was
 //     stored in the last five seconds (TestChangesAreSyncedEveryFiveSeconds): the
 //     journal is the truth, not this store.
-//   - Only the same user: the socket of ServeUnix is 0600 in a directory of 0700,
-//     and a peer of another user id is turned away (TestUnixSocketIsOnlyForItsUser).
+//   - Only the same user: the socket of ServeUnix is 0600 in a directory of 0700
+//     that is the user's own, and a peer of another user id is turned away, on both
+//     sides (TestUnixSocketIsOnlyForItsUser, TestUnixSocketTurnsAnotherUserAway,
+//     TestAnotherUsersSocketIsNotDialed).
 //     Options.Visitor judges the process of each connection before it can say
 //     anything (TestAVisitorMayDoWhatItsJudgeSaysAndNoMore).
 //   - A dead owner's socket is replaced, a living one's is not

@@ -1,28 +1,13 @@
 package natsd
 
-import (
-	"net"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// peerOf returns the user and the process at the other end of a connection.
-func peerOf(conn *net.UnixConn) (uid, pid int, err error) {
-	raw, err := conn.SyscallConn()
+// peerOf returns the user and the process at the other end of a socket.
+func peerOf(fd int) (uid, pid int, err error) {
+	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
 		return 0, 0, err
 	}
-	var cred *unix.Xucred
-	var inner error
-	if err := raw.Control(func(fd uintptr) {
-		if cred, inner = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED); inner == nil {
-			pid, inner = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID)
-		}
-	}); err != nil {
-		return 0, 0, err
-	}
-	if inner != nil {
-		return 0, 0, inner
-	}
-	return int(cred.Uid), pid, nil
+	pid, err = unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+	return int(cred.Uid), pid, err
 }

@@ -3,6 +3,7 @@ package natsd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -185,17 +186,95 @@ func TestUnixSocketIsOnlyForItsUser(t *testing.T) {
 	if err := s.ServeUnix(filepath.Join(open, "nats.sock")); err == nil {
 		t.Error("served in a directory that others may enter")
 	}
+	link := filepath.Join(filepath.Dir(filepath.Dir(path)), "link")
+	if err := os.Symlink(filepath.Dir(path), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ServeUnix(filepath.Join(link, "other.sock")); err == nil {
+		t.Error("served in a directory that whoever has the link may exchange")
+	}
+	if os.Getuid() == 0 {
+		theirs := filepath.Join(filepath.Dir(filepath.Dir(path)), "theirs")
+		if err := errors.Join(os.Mkdir(theirs, 0o700), os.Chown(theirs, 1234, 1234)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ServeUnix(filepath.Join(theirs, "nats.sock")); err == nil {
+			t.Error("served in another user's directory")
+		}
+	}
 	if err := s.ServeUnix("/" + strings.Repeat("x", 200)); err == nil {
 		t.Error("a path too long for a socket was accepted")
 	}
+}
+
+// Root may become another user in a child, others cannot: the child listens where a
+// socket is looked for, as anybody may below /tmp.
+func TestAnotherUsersSocketIsNotDialed(t *testing.T) {
+	if path := os.Getenv("NATSD_TEST_LISTEN"); path != "" {
+		if _, err := net.Listen("unix", path); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("listening")
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent lets go
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("needs root to start a child as another user")
+	}
+	path := socketPath(t)
+	dir := filepath.Dir(path)
+	if err := errors.Join(os.MkdirAll(dir, 0o777), os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := another(t, dir, 1234, "TestAnotherUsersSocketIsNotDialed", "NATSD_TEST_LISTEN="+path)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DialUnix(path); err == nil || !strings.Contains(err.Error(), "user id 1234") {
+		t.Errorf("dialed: %v", err)
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Error(err)
+	}
+}
+
+// another is a child that runs one test as another user.
+func another(t *testing.T, dir string, uid uint32, test, env string) *exec.Cmd {
+	t.Helper()
+	exe := filepath.Join(dir, "child")
+	data, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(exe, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "-test.run=^"+test+"$")
+	cmd.Env, cmd.Dir = append(os.Environ(), env), "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	return cmd
 }
 
 // Root may become another user in a child, others cannot: the child dials and
 // must be turned away although the directory lets it in.
 func TestUnixSocketTurnsAnotherUserAway(t *testing.T) {
 	if path := os.Getenv("NATSD_TEST_DIAL"); path != "" {
-		if nc, err := DialUnix(path); err == nil {
-			nc.Close()
+		conn, err := net.Dial("unix", path) // not DialUnix, which would go itself
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := conn.Read(make([]byte, 1)); n > 0 {
 			t.Fatal("let in")
 		}
 		return
@@ -212,20 +291,8 @@ func TestUnixSocketTurnsAnotherUserAway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	exe := filepath.Join(filepath.Dir(path), "child")
-	data, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(exe, data, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	dial := func(uid uint32) error {
-		cmd := exec.Command(exe, "-test.run=^TestUnixSocketTurnsAnotherUserAway$")
-		cmd.Env = append(os.Environ(), "NATSD_TEST_DIAL="+path)
-		cmd.Dir = "/"
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		out, err := cmd.CombinedOutput()
+		out, err := another(t, filepath.Dir(path), uid, "TestUnixSocketTurnsAnotherUserAway", "NATSD_TEST_DIAL="+path).CombinedOutput()
 		if err != nil && !strings.Contains(string(out), "let in") {
 			t.Fatalf("child as %d: %v\n%s", uid, err, out)
 		}

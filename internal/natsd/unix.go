@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -34,8 +35,8 @@ func (e *InUseError) Error() string {
 }
 
 // ServeUnix lets other processes of the same user in through a socket at path,
-// until Stop. The directory is made with 0700; one that others may enter is
-// refused. A socket that a dead process left is replaced; *InUseError when its
+// until Stop. The directory is made with 0700; one that others may enter or have
+// made is refused. A socket that a dead process left is replaced; *InUseError when its
 // owner lives.
 func (s *Server) ServeUnix(path string) error {
 	s.mu.Lock()
@@ -71,7 +72,18 @@ func inbox(name string) string { return "_INBOX." + name }
 
 type unixDialer string
 
-func (u unixDialer) InProcessConn() (net.Conn, error) { return net.Dial("unix", string(u)) }
+// InProcessConn turns a server of another user away: the directory of the socket
+// may lie where everybody can make it first.
+func (u unixDialer) InProcessConn() (net.Conn, error) {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: string(u), Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := ownPeer(conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
 
 // door is one socket and what came through it. It owns a goroutine for accepting
 // and two for each connection.
@@ -151,12 +163,18 @@ func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	info, err := os.Stat(dir)
+	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("others may enter the directory %s (%#o); chmod 700 it", dir, mode)
+	mode := info.Mode()
+	switch owner, ok := info.Sys().(*syscall.Stat_t); {
+	case !mode.IsDir():
+		return fmt.Errorf("%s is a link, which may come to lead elsewhere; put a directory there", dir)
+	case !ok || int(owner.Uid) != os.Getuid():
+		return fmt.Errorf("the directory %s belongs to another user; move it away", dir)
+	case mode.Perm()&0o077 != 0:
+		return fmt.Errorf("others may enter the directory %s (%#o); chmod 700 it", dir, mode.Perm())
 	}
 	return nil
 }
@@ -206,12 +224,9 @@ func (d *door) accept() {
 }
 
 func (d *door) enter(conn *net.UnixConn) error {
-	uid, pid, err := peerOf(conn)
+	pid, err := ownPeer(conn)
 	if err != nil {
 		return err
-	}
-	if uid != os.Getuid() {
-		return fmt.Errorf("peer has user id %d", uid)
 	}
 	inside, err := d.server.InProcessConn()
 	if err != nil {
