@@ -46,9 +46,11 @@ func (a *abroad) start() error {
 		if !ok || t.Spec().Role != transcript.Outside || t.Life().Closed {
 			continue
 		}
-		if _, err := a.member(t.ID()); err != nil {
+		m, err := a.member(t.ID())
+		if err != nil {
 			return err
 		}
+		a.inbox.start(m)
 	}
 	return nil
 }

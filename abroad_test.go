@@ -2,6 +2,7 @@ package swarm_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,58 +125,18 @@ func arrivedAtLead(e event.Event) bool {
 }
 
 func TestASessionRefusesMessagesOfOthers(t *testing.T) {
-	for name, o := range map[string]swarm.Options{
-		"refuse":                      {Inbound: swarm.InboundRefuse},
-		"nobody is there to be asked": {}, // it bypasses permissions
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			o.StateDir, o.NewSession = dir, "receiver"
-			receiver := sessionIn(t, t.TempDir(), leadFor(), o)
-			ok(t, receiver.Begin())
-			from := sessionIn(t, t.TempDir(), leadFor(letter("receiver", "hello")), swarm.Options{StateDir: dir, NewSession: "sender"})
-			sub := from.Events()
-			defer sub.Close()
-			ok(t, from.Say("go"))
-			if told := leadGets(t, sub); !strings.Contains(told.Body, `"rejected"`) || told.From.Agent != "session-receiver" || told.Kind != mailbox.KindReceipt {
-				t.Errorf("the sender was told %+v", told)
-			}
-			if lead := state(t, receiver, actors.LeadName); lead.Life.Turns != 0 {
-				t.Errorf("the lead heard of it: %+v", lead)
-			}
-		})
+	dir := t.TempDir()
+	receiver := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{StateDir: dir, NewSession: "receiver", Inbound: swarm.InboundRefuse})
+	ok(t, receiver.Begin())
+	from := sessionIn(t, t.TempDir(), leadFor(letter("receiver", "hello")), swarm.Options{StateDir: dir, NewSession: "sender"})
+	sub := from.Events()
+	defer sub.Close()
+	ok(t, from.Say("go"))
+	if told := leadGets(t, sub); !strings.Contains(told.Body, `"rejected"`) || told.From.Agent != "session-receiver" || told.Kind != mailbox.KindReceipt {
+		t.Errorf("the sender was told %+v", told)
 	}
-}
-
-// A message that is held comes in when the user lets it, and its sender is told
-// when the user does not.
-func TestTheUserDecidesAboutAHeldMessage(t *testing.T) {
-	from, receiver := two(t, swarm.Options{Attended: true})
-	there, here := receiver.Events(), from.Events()
-	defer there.Close()
-	defer here.Close()
-	asked := func() event.Question {
-		return actorstest.Next(t, there, "a question", func(e event.Event) bool { _, ok := e.Fact.(event.Asked); return ok }).Fact.(event.Asked).Question
-	}
-	_, err := from.Send("receiver", "let me in")
-	ok(t, err)
-	q := asked()
-	if !strings.Contains(q.Choices[0].Question, "let me in") || q.Agent.Name != "session-sender" {
-		t.Errorf("asked: %+v", q)
-	}
-	ok(t, receiver.Answer(q.ID, swarm.Answer{Choices: [][]string{{"Deliver"}}}))
-	if e := leadGets(t, there); e.Body != "let me in" {
-		t.Errorf("it got %+v", e)
-	}
-	_, err = from.Send("receiver", "me too")
-	ok(t, err)
-	ok(t, receiver.Answer(asked().ID, swarm.Answer{Choices: [][]string{{"Refuse"}}}))
-	actorstest.Next(t, here, "the refusal", func(e event.Event) bool {
-		w, ok := e.Fact.(event.Warning)
-		return ok && strings.Contains(w.Text, "does not let it in")
-	})
-	if n := len(receiver.Questions()); n != 0 {
-		t.Errorf("%d questions are open", n)
+	if lead := state(t, receiver, actors.LeadName); lead.Life.Turns != 0 {
+		t.Errorf("the lead heard of it: %+v", lead)
 	}
 }
 
@@ -196,12 +157,15 @@ func TestARunEndsWhenItsMessagesHaveLeft(t *testing.T) {
 }
 
 // natsVar names the server that a receiver in a process of its own uses.
-const natsVar = "SWARM_TEST_NATS"
+const (
+	natsVar    = "SWARM_TEST_NATS"
+	inboundVar = "SWARM_TEST_INBOUND" // what it does with messages of others; accept if it is not set
+)
 
 // receiverLife is a session in a process of its own, to be killed.
 func receiverLife(state string) error {
 	o := swarm.Options{
-		Dir: state, StateDir: state, Home: state, Inbound: swarm.InboundAccept, NATS: swarm.NATS{URL: os.Getenv(natsVar)},
+		Dir: state, StateDir: state, Home: state, Inbound: swarm.Inbound(cmp.Or(os.Getenv(inboundVar), "accept")), NATS: swarm.NATS{URL: os.Getenv(natsVar)},
 		Models: func(name string) (model.Model, string, error) { return leadFor(), name, nil },
 	}
 	if _, err := swarm.FindSession(state, state, "receiver"); err == nil {

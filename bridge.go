@@ -133,8 +133,12 @@ func (w *wire) askBridge(ctx context.Context, session string, data []byte) (out 
 	return out, nil
 }
 
-// thereWithin is how long a letter waits to hear whether its session is there.
-const thereWithin = 2 * time.Second
+// How long it takes until a session elsewhere counts as not there, and how often it
+// is asked: when the server is started again its sessions come back one by one.
+const (
+	thereWithin = 3 * time.Second
+	thereAgain  = 200 * time.Millisecond
+)
 
 // bridgeable says why no letter can go to a session elsewhere. One that only does
 // not answer may be cut off: the letter waits for it.
@@ -156,10 +160,29 @@ func (a *abroad) bridgeable(to, session string) error {
 	case !b.Allowed:
 		return &team.AbroadError{To: to, Why: b.verdict().Reason}
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, thereWithin)
-	defer cancel()
-	if _, err := a.s.wire.askBridge(ctx, session, nil); errors.Is(err, errNobodyThere) {
-		return &team.AbroadError{To: to, Why: "no session of this id answers at the NATS server; is it open with --nats?"}
+	if a.s.wire.isNobody(a.ctx, session) {
+		return &team.AbroadError{To: to, Why: fmt.Sprintf("no session of this id has answered at the NATS server for %v, and nothing was sent; once it is open with --nats, write again", thereWithin)}
 	}
 	return nil
+}
+
+// isNobody reports that the server has said for a while that nobody is there of an id.
+// Where the server itself does not answer, nothing is known.
+func (w *wire) isNobody(ctx context.Context, session string) (nobody bool) {
+	ctx, cancel := context.WithTimeout(ctx, thereWithin)
+	defer cancel()
+	for {
+		_, err := w.askBridge(ctx, session, nil)
+		if ctx.Err() != nil {
+			return nobody
+		}
+		if nobody = errors.Is(err, errNobodyThere); !nobody {
+			return false
+		}
+		select {
+		case <-time.After(thereAgain):
+		case <-ctx.Done():
+			return true
+		}
+	}
 }

@@ -215,7 +215,7 @@ func TestWhereNoBridgeLeads(t *testing.T) {
 	ok(t, ann.SetBridge("nobody", true))
 	sub := ann.Events()
 	defer sub.Close()
-	for to, want := range map[string]string{"bridge:nobody": "no session of this id answers", "bridge:No Body": "not a session id"} {
+	for to, want := range map[string]string{"bridge:nobody": "no session of this id has answered", "bridge:No Body": "not a session id"} {
 		if _, err := ann.Send(to, "x"); !errors.As(err, new(*team.AbroadError)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("to %s: %v", to, err)
 		}
@@ -226,6 +226,28 @@ func TestWhereNoBridgeLeads(t *testing.T) {
 	_, err := ann.Send("bridge:ben", "x")
 	ok(t, err)
 	warned(t, sub, "cannot be asked") // nobody is there
+}
+
+// A session that does not answer at once may only be coming back, as all do when the
+// server is started again: a letter to it is not refused before a while.
+func TestALetterWaitsForASessionThatComesBack(t *testing.T) {
+	server := share(t, "ann", "ben")
+	ann := server.open(t, "ann", swarm.Options{})
+	ok(t, ann.SetBridge("ben", true))
+	ben := server.dial(t, "ben")
+	back := make(chan error, 1)
+	time.AfterFunc(200*time.Millisecond, func() {
+		_, err := ben.Subscribe("sw.ben.bridge.ann", func(m *nats.Msg) {
+			if err := m.Respond([]byte(`{"state":"taken"}`)); err != nil {
+				t.Error(err)
+			}
+		})
+		back <- errors.Join(err, ben.Flush())
+	})
+	posted, err := ann.Send("bridge:ben", "are you there?")
+	ok(t, <-back)
+	ok(t, err)
+	ended(t, ann, posted[0].ID, mailbox.StateRead)
 }
 
 // Who wrote is what the server has let publish as that session, whatever the letter

@@ -1,6 +1,7 @@
 package swarm_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -40,7 +41,7 @@ func put(t *testing.T, path, text string) {
 
 func sessionIn(t *testing.T, dir string, m model.Model, o swarm.Options) *swarm.Session {
 	t.Helper()
-	o.Dir, o.Mode = dir, "bypassPermissions"
+	o.Dir, o.Mode = dir, cmp.Or(o.Mode, "bypassPermissions")
 	if o.StateDir == "" {
 		o.StateDir = t.TempDir()
 	}

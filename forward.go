@@ -21,13 +21,15 @@ type forwarder struct {
 	bridged bool
 	m       *team.Outsider
 	again   chan struct{} // one pending signal: what was in the way has changed
-	told    mailbox.ID    // whose sender knows that it waits
 	stuck   bool          // the other session was asked and has not taken the mail; guarded by a.mu
+
+	told map[mailbox.ID]bool // letters whose senders know that they wait
+	kept map[mailbox.ID]bool // letters that the other session has on its disk
 }
 
 func newForwarder(a *abroad, m *team.Outsider) *forwarder {
 	session, bridged, _ := m.Transcript().ID().Session()
-	return &forwarder{a: a, session: session, bridged: bridged, m: m, again: make(chan struct{}, 1)}
+	return &forwarder{a: a, session: session, bridged: bridged, m: m, again: make(chan struct{}, 1), told: map[mailbox.ID]bool{}, kept: map[mailbox.ID]bool{}}
 }
 
 // How long a forwarder waits before it asks again, and how long for an answer.
@@ -42,17 +44,18 @@ const (
 func (f *forwarder) run(ctx context.Context) {
 	wait := firstRetry
 	for ctx.Err() == nil {
-		mail, err := f.m.Inbox(ctx, 1)
+		coming := f.m.Coming()
+		mail, err := f.m.Inbox(ctx, mostWaiting)
 		if err != nil {
 			f.rest() // the member was expelled
 			return
 		}
-		if len(mail) == 0 {
-			continue
-		}
-		if f.pass(ctx, mail[0]) {
+		moved, left := f.round(ctx, mail)
+		if moved {
 			wait = firstRetry
 			f.moved()
+		}
+		if !left {
 			continue
 		}
 		f.rest()
@@ -61,6 +64,7 @@ func (f *forwarder) run(ctx context.Context) {
 			wait = min(2*wait, lastRetry)
 		case <-f.again:
 			wait = firstRetry
+		case <-coming: // it need not wait for those before it that are held
 		case <-ctx.Done():
 		}
 	}
@@ -74,9 +78,28 @@ func (f *forwarder) poke() {
 	}
 }
 
-// pass posts one letter and reports whether it is settled.
-func (f *forwarder) pass(ctx context.Context, e mailbox.Envelope) bool {
+// round posts letters in order. One that is held lets those behind it pass: it is
+// with the other session. It reports whether one was settled, and whether any is left.
+func (f *forwarder) round(ctx context.Context, mail []mailbox.Envelope) (moved, left bool) {
+	for _, e := range mail {
+		switch settled, held := f.pass(ctx, e); {
+		case settled:
+			delete(f.told, e.ID)
+			delete(f.kept, e.ID)
+			moved = true
+		case held:
+			left = true
+		default:
+			return moved, true
+		}
+	}
+	return moved, left
+}
+
+// pass posts one letter, or asks after it, and reports whether it is settled or held.
+func (f *forwarder) pass(ctx context.Context, e mailbox.Envelope) (settled, held bool) {
 	got, err := f.post(ctx, e)
+	f.kept[e.ID] = err == nil && got.Kept
 	if err != nil {
 		f.a.s.opts.Logger.Debug("a letter waits for another session", "session", f.session, "message", e.ID, "error", err)
 		got = letterReply{State: letterBusy}
@@ -86,25 +109,28 @@ func (f *forwarder) pass(ctx context.Context, e mailbox.Envelope) bool {
 	}
 	switch got.State {
 	case letterRefused:
-		err = errors.Join(f.tell(e, "rejected", got.Reason, mailbox.ClassSteer), f.m.Reject(e.ID, cutText(got.Reason, 1000)))
+		err = errors.Join(f.tell(e, first(string(got.End), "rejected"), got.Reason, mailbox.ClassSteer), f.m.Reject(e.ID, cutText(got.Reason, 1000)))
 	case letterTaken:
-		err = f.m.Read(e.ID)
+		if got.End != "" { // its sender was told that it is held
+			err = f.tell(e, string(got.End), got.Reason, mailbox.ClassMail)
+		}
+		err = errors.Join(err, f.m.Read(e.ID))
 	default:
 		f.waits(e, got)
-		return false
+		return false, got.State == letterHeld
 	}
 	if err != nil {
 		f.a.s.opts.Logger.Warn("what became of a letter to another session could not be recorded", "session", f.session, "message", e.ID, "error", err)
 	}
-	return err == nil
+	return err == nil, false
 }
 
 // waits tells the sender of a letter once that it is not taken yet, and why.
 func (f *forwarder) waits(e mailbox.Envelope, got letterReply) {
-	if got.Reason == "" || f.told == e.ID {
+	if got.Reason == "" || f.told[e.ID] {
 		return
 	}
-	f.told = e.ID
+	f.told[e.ID] = true
 	if err := f.tell(e, string(letterHeld), got.Reason, mailbox.ClassMail); err != nil {
 		f.a.s.opts.Logger.Warn("the sender of a letter could not be told that it waits", "session", f.session, "message", e.ID, "error", err)
 	}
@@ -116,13 +142,9 @@ func (f *forwarder) post(ctx context.Context, e mailbox.Envelope) (letterReply, 
 			return got, nil
 		}
 	}
-	text, err := f.a.s.store.Body(e)
+	in, err := f.letter(e)
 	if err != nil {
 		return letterReply{}, err
-	}
-	me := f.a.s.Info()
-	in := sessionLetter{
-		Session: me.ID, Dir: me.Dir, From: e.FromName, ID: e.ID, Summary: e.Summary, Text: text,
 	}
 	ctx, cancel := context.WithTimeout(ctx, postWithin)
 	defer cancel()
@@ -132,6 +154,18 @@ func (f *forwarder) post(ctx context.Context, e mailbox.Envelope) (letterReply, 
 		return f.a.s.wire.postLetter(ctx, f.session, in)
 	}
 	return f.a.postAtDoor(ctx, f.session, in)
+}
+
+// letter returns what is posted of a message: only its id once the other has the rest.
+func (f *forwarder) letter(e mailbox.Envelope) (in sessionLetter, err error) {
+	me := f.a.s.Info()
+	in = sessionLetter{
+		Session: me.ID, Dir: me.Dir, Mode: me.Mode, From: e.FromName, ID: e.ID, Summary: e.Summary, Again: f.kept[e.ID],
+	}
+	if !in.Again {
+		in.Text, err = f.a.s.store.Body(e)
+	}
+	return in, err
 }
 
 // postAtDoor posts a letter through the socket of a session of this machine.

@@ -72,9 +72,13 @@ type Options struct {
 	Listen, ListenWebSocket string
 	// NATS is a server of others that carries the mail and the task lists.
 	NATS NATS
-	// Inbound says what becomes of messages of other sessions; "" is accept, or hold
-	// in a session that bypasses permissions. A kept session keeps it.
+	// Inbound says what becomes of messages of other sessions; "" is hold where one of
+	// the two bypasses permissions and the other does not, and accept otherwise. A kept
+	// session keeps it.
 	Inbound Inbound
+	// InboundExpiry is how long a message that is held waits for the user, after which
+	// it is refused; 0 is 5 minutes, negative for ever. A kept session keeps it.
+	InboundExpiry time.Duration
 	// Getenv reads the environment; nil is os.Getenv.
 	Getenv func(string) string
 	// Logger gets what is wrong inside; nil discards it.

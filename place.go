@@ -40,6 +40,8 @@ type Info struct {
 	PerChild  Limits           `json:"child_budget,omitzero"`
 	NATS      NATS             `json:"nats,omitzero"`
 	Inbound   Inbound          `json:"inbound,omitempty"` // as it was given
+
+	InboundExpiry time.Duration `json:"inbound_expiry,omitempty"` // in nanoseconds
 	// Listen and ListenWebSocket are where its bus listens.
 	Listen          string   `json:"listen,omitempty"`
 	ListenWebSocket string   `json:"listen_websocket,omitempty"`

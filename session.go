@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func (o *Options) place() (Info, error) {
 		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
 		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
-		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound, Listen: o.Listen, ListenWebSocket: o.ListenWebSocket,
+		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound, InboundExpiry: o.InboundExpiry, Listen: o.Listen, ListenWebSocket: o.ListenWebSocket,
 	}
 	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
 		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
@@ -153,7 +154,8 @@ func (o *Options) inherit(i *Info) {
 	i.NATS = o.NATS
 	o.inheritListen(i)
 	o.Inbound = Inbound(first(string(o.Inbound), string(i.Inbound)))
-	i.Inbound = o.Inbound
+	o.InboundExpiry = cmp.Or(o.InboundExpiry, i.InboundExpiry)
+	i.Inbound, i.InboundExpiry = o.Inbound, o.InboundExpiry
 	i.Budget, i.PerChild = o.Budget, o.Policy.ChildBudget
 }
 

@@ -66,18 +66,22 @@ func (c *Coordinator) Inquire(t *transcript.Transcript, choices []event.Choice, 
 	if !c.opts.Policy.asks() {
 		return nil, ErrUnattended
 	}
-	if len(choices) != 1 || strings.TrimSpace(choices[0].Question) == "" {
+	q := event.Question{ID: string(c.NewID("q")), Choices: choices, Asked: time.Now()}
+	if within := c.opts.Policy.AskTimeout; within > 0 {
+		q.Expires = q.Asked.Add(within)
+	}
+	return c.Pose(t, q, func(s ask.Settlement) error { return record(q.ID, s) })
+}
+
+// Pose is Inquire for a question that the caller has on disk, with id and times, and
+// that waits also where nobody attends.
+func (c *Coordinator) Pose(t *transcript.Transcript, q event.Question, record func(ask.Settlement) error) (*Inquiry, error) {
+	if len(q.Choices) != 1 || strings.TrimSpace(q.Choices[0].Question) == "" {
 		return nil, errors.New("the question is empty; write what the user is to decide")
 	}
-	now := time.Now()
-	q := event.Question{
-		ID: string(c.NewID("q")), Agent: Describe(t.Spec()), Kind: event.AsksAnswer, Tool: questionToolName,
-		Summary: cut(oneLine(choices[0].Question), 200), Choices: choices, Asked: now,
-	}
-	if within := c.opts.Policy.AskTimeout; within > 0 {
-		q.Expires = now.Add(within)
-	}
-	ticket := c.desk.Open(ask.Request{Question: q, Record: func(s ask.Settlement) error { return record(q.ID, s) }})
+	q.Agent, q.Kind, q.Tool = Describe(t.Spec()), event.AsksAnswer, questionToolName
+	q.Summary = cut(oneLine(q.Choices[0].Question), 200)
+	ticket := c.desk.Open(ask.Request{Question: q, Record: record})
 	c.publish(t, event.Asked{Question: ticket.Question()})
 	return &Inquiry{c, t, ticket}, nil
 }

@@ -156,6 +156,15 @@ func (m *Outsider) Send(l Letter) ([]Posted, error) {
 	return m.all.roster.Send(m.t, l)
 }
 
+// Coming returns what is closed when the next message comes.
+func (m *Outsider) Coming() <-chan struct{} { return m.all.coming(m.t.ID()) }
+
+// Said reports whether somebody has written to the lead with a key.
+func Said(from *transcript.Transcript, key string) bool {
+	_, said := from.Status(letterID(from.ID(), actors.LeadID, key))
+	return said
+}
+
 // Inbox returns the unread messages, oldest first and at most max of them. It
 // waits for one until ctx ends, which is no error.
 func (m *Outsider) Inbox(ctx context.Context, most int) ([]mailbox.Envelope, error) {

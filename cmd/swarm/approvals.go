@@ -24,8 +24,8 @@ func newApprovals(a *app) *cobra.Command {
 call, or questions of their own. Each waits until it is answered here or where
 the session is shown, until its time is over, or until its agent is stopped. A
 session that nobody watches asks only with --permission-prompts wait or
---ask-timeout; questions survive a crash of the session and are asked again
-under the same id.`,
+--ask-timeout, and about messages of other sessions that it holds (--inbound).
+Questions survive a crash of the session and are asked again under the same id.`,
 		Example: `  swarm approvals
   swarm approvals allow k3vq7x2m --note "but only in this directory"
   swarm approvals answer 7c0e2hq9 blue`,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type runFlags struct {
 	dir, listen, webSocket string
 	nats                   swarm.NATS
 	inbound                string
+	inboundExpiry          time.Duration
 	input                  string
 	show                   showFlags
 	teammates              string
@@ -53,8 +55,38 @@ func (f *runFlags) bus(fs *pflag.FlagSet) {
 	fs.StringVar(&f.webSocket, "listen-websocket", "", "open the message bus to WebSocket clients too, on an `address`")
 	fs.StringVar(&f.nats.URL, "nats", "", "let the NATS server at this `URL` carry the messages, instead of one inside")
 	fs.StringVar(&f.nats.Creds, "nats-creds", "", "credentials for --nats: a .creds `file`, or one with an nkey seed")
-	fs.StringVar(&f.inbound, "inbound", "", "what becomes of messages of other sessions: accept, hold (you are asked) or refuse (`default` accept, or hold when permissions are bypassed)")
+	fs.StringVar(&f.inbound, "inbound", "", "what becomes of messages of other sessions: accept, hold (you are asked) or refuse (`default` accept, or hold when one of the two bypasses permissions)")
+	fs.Var((*expiry)(&f.inboundExpiry), "inbound-expiry", "how `long` a message of another session is held for you, such as 10m, or never (default 5m)")
 	fs.IntVar(&f.nats.Replicas, "nats-replicas", 0, "the `number` of copies that a NATS cluster keeps (0: 1)")
+}
+
+// expiry is a flag's time after which something is over; negative is never.
+type expiry time.Duration
+
+func (e *expiry) Type() string { return "duration" }
+
+func (e *expiry) String() string {
+	switch d := time.Duration(*e); {
+	case d == 0:
+		return ""
+	case d < 0:
+		return "never"
+	default:
+		return d.String()
+	}
+}
+
+func (e *expiry) Set(text string) error {
+	if text == "never" {
+		*e = -1
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return errors.New("give a time such as 10m, or never")
+	}
+	*e = expiry(d)
+	return nil
 }
 
 // addCommon adds the flags that make sense for a kept session too.
@@ -138,7 +170,7 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
-		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), Getenv: a.env,
+		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), InboundExpiry: f.inboundExpiry, Getenv: a.env,
 	}
 	o.TeammateMode = f.teammates
 	o.Policy.Deadlines = f.deadlines.Deadlines

@@ -18,16 +18,17 @@ const (
 	ConsentAllowed ConsentState = "allowed" // also: the call's own questions were answered
 	ConsentDenied  ConsentState = "denied"
 	ConsentExpired ConsentState = "expired"
+	ConsentDropped ConsentState = "dropped" // of a letter: others took its place, or none is taken any more
 )
 
 // Consent is what is known of a person's word on a tool call.
 type Consent struct {
-	State   ConsentState
-	Asked   time.Time
-	Expires time.Time // zero: never
-	By      string    // who decided
-	Note    string
-	Answer  json.RawMessage // to the call's own questions
+	State   ConsentState    `json:"state"`
+	Asked   time.Time       `json:"asked,omitzero"`
+	Expires time.Time       `json:"expires,omitzero"` // zero: never
+	By      string          `json:"by,omitempty"`     // who decided
+	Note    string          `json:"note,omitempty"`
+	Answer  json.RawMessage `json:"answer,omitempty"` // to the call's own questions
 }
 
 // Decided reports whether the question is settled.

@@ -166,6 +166,8 @@ func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 		n.Type, n.Subtype, n.Time, n.Message = "user", "tool_result", m.Time, userOf(raw)
 	case *consentMeta:
 		n.Type, n.Subtype, n.Time = "system", "consent", m.Time
+	case *letterMeta:
+		n.Type, n.Subtype, n.Time = "system", "letter", m.Time
 	case *protocolMeta:
 		n.Type, n.Subtype, n.Time = "system", "protocol", m.Time
 		if len(raw) > 0 {

@@ -129,6 +129,10 @@ func mailOf(r journal.Record) (e mailbox.Envelope, err error) {
 		e, err = mailbox.DecodeBinary(r.Data)
 	case kindArrived:
 		e, _, err = decodeArrival(r.Data)
+	case kindLetter:
+		var m letterMeta
+		_, err = decode(r.Data, &m)
+		e.Ref = m.Letter.Ref
 	}
 	return e, err
 }

@@ -143,6 +143,8 @@ type Life struct {
 	Shutdown protocol.Shutdown `json:"shutdown,omitzero"`
 	Plan     protocol.Plan     `json:"plan,omitzero"`
 	Told     bool              `json:"told,omitempty"` // of one of the two, in no request yet
+
+	Letters []Letter `json:"letters,omitempty"` // of the session it stands for, about which a person is or was asked; replaced, never changed in place
 }
 
 // Waking says how an agent that had ended came to work again.

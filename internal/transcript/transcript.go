@@ -136,6 +136,8 @@ func (l *Life) apply(kind byte, meta any) {
 		l.work(m.Time)
 	case *readMeta:
 		l.Active = m.Time
+	case *letterMeta:
+		l.applyLetter(m)
 	case *amendMeta:
 		l.Spec.Model, l.Spec.Mode, l.Spec.MaxTurns, l.Active = m.Model, m.Mode, m.MaxTurns, m.Time
 	case *teamsMeta:
@@ -214,6 +216,8 @@ func metaOf(kind byte) any {
 		return &launchedMeta{}
 	case kindProtocol:
 		return &protocolMeta{}
+	case kindLetter:
+		return &letterMeta{}
 	}
 	return nil
 }
