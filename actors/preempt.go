@@ -25,14 +25,15 @@ func (c *Coordinator) MayControl(from mailbox.AgentID, l transcript.Life) bool {
 // that did not come by mail. Whether its sender may send one is asked here too:
 // another process can write anything.
 func (h *host) preempt() {
-	turn, life := h.current.Load(), h.t.Life()
-	if turn == nil {
-		return
+	if turn := h.current.Load(); turn != nil {
+		turn.Preempt(h.isPressed)
 	}
+}
+
+func (h *host) isPressed() bool {
+	life := h.t.Life()
 	controls := func(e mailbox.Envelope) bool {
 		return e.ClassOf() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, life)
 	}
-	if life.Told && life.Shutdown.Phase == protocol.ShutdownAsked || slices.ContainsFunc(h.t.Unread(), controls) {
-		turn.Preempt()
-	}
+	return life.Told && life.Shutdown.Phase == protocol.ShutdownAsked || slices.ContainsFunc(h.t.Unread(), controls)
 }

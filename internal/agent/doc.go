@@ -17,7 +17,8 @@
 //     (TestMailWaitsForTheNextTurnUnlessThereIsNone).
 //   - A control message cuts a step, not the turn. The stream is dropped, cut
 //     calls get results that say so, and the message stands first in the request
-//     that follows at once (TestAControlMessageCutsTheStepNotTheTurn).
+//     that follows at once (TestAControlMessageCutsTheStepNotTheTurn), which it
+//     does not cut again (TestNoMessageCutsTheRequestThatCarriesIt).
 //   - Results in call order. Parallel calls may end in any order; the model
 //     sees their results in the order of its calls, one for each
 //     (TestParallelCallsOverlapAndKeepTheirOrder).

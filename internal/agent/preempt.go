@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -22,13 +23,15 @@ type stepping struct {
 	cut context.CancelCauseFunc // guarded by mu; nil between steps
 }
 
-// Preempt cuts the step that runs now: its stream is dropped and its calls get
-// results that say so. The next step begins at once, with the message that is
-// the reason. It does nothing between steps, and may be called by any goroutine.
-func (t *Turn) Preempt() {
+// Preempt cuts the step that runs now if waits says that a message for it waits: its
+// stream is dropped and its calls get results that say so. The next step begins at
+// once, with the message that is the reason. It does nothing between steps, and may
+// be called by any goroutine. While waits runs no message enters a request, so
+// that none cuts the request that it is in (TestNoMessageCutsTheRequestThatCarriesIt).
+func (t *Turn) Preempt(waits func() bool) {
 	t.steps.mu.Lock()
 	defer t.steps.mu.Unlock()
-	if t.steps.cut != nil {
+	if t.steps.cut != nil && waits() {
 		t.steps.cut(ErrPreempted)
 	}
 }
@@ -45,6 +48,17 @@ func (s *stepping) enter(ctx context.Context) (step context.Context, leave func(
 		s.mu.Unlock()
 		cut(nil)
 	}
+}
+
+// admitUncut records the request of a step, with the messages that it carries, unless
+// something has cut the step.
+func (t *Turn) admitUncut(step context.Context, in transcript.Intake) ([]model.Message, error) {
+	t.steps.mu.Lock()
+	defer t.steps.mu.Unlock()
+	if err := context.Cause(step); err != nil {
+		return nil, err
+	}
+	return t.Log.Admit(in)
 }
 
 func preempted(step context.Context) bool { return errors.Is(context.Cause(step), ErrPreempted) }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,20 +28,24 @@ func (b *bench) classed(t *testing.T, text string, c mailbox.Class) {
 	must(t, a.Durable())
 }
 
+func (b *bench) controlled() bool {
+	return slices.ContainsFunc(b.log.Unread(), func(e mailbox.Envelope) bool { return e.ClassOf() == mailbox.ClassControl })
+}
+
 func TestAControlMessageCutsTheStepNotTheTurn(t *testing.T) {
 	var b *bench
 	m := modeltest.Script(
 		func(ctx context.Context, _ *model.Request) (*model.Answer, error) { // a stream that is cut
 			b.classed(t, "steer", mailbox.ClassSteer)
 			b.classed(t, "look up", mailbox.ClassControl)
-			b.turn.Preempt()
+			b.turn.Preempt(b.controlled)
 			return nil, model.Cancelled(ctx)
 		},
 		modeltest.Blocks(model.ToolUse("c1", "Wait", json.RawMessage(`{}`)), model.ToolUse("c2", "Wait", json.RawMessage(`{}`))),
 		modeltest.Text("done"))
 	wait := unit{tool.Spec{Name: "Wait"}, func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 		b.classed(t, "and again", mailbox.ClassControl)
-		b.turn.Preempt()
+		b.turn.Preempt(b.controlled)
 		return tool.Result{}, context.Cause(ctx)
 	}}
 	b = newBench(t, t.TempDir(), m, wait)
@@ -83,5 +89,53 @@ func TestMailWaitsForTheNextTurnUnlessThereIsNone(t *testing.T) {
 		if end.Text != want || b.log.HasWork() == only {
 			t.Errorf("only=%v: end is %+v, work %v", only, end, b.log.HasWork())
 		}
+	}
+}
+
+// Whoever looks whether a message waits may do so while the message enters a request.
+func TestNoMessageCutsTheRequestThatCarriesIt(t *testing.T) {
+	const messages = 300
+	var b *bench
+	pause := func() {
+		for range 100 {
+			runtime.Gosched()
+		}
+	}
+	slowly := func() bool {
+		defer pause()
+		return b.controlled()
+	}
+	looks, done := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		for range looks {
+			b.turn.Preempt(slowly)
+		}
+	}()
+	n := 0
+	step := func(ctx context.Context, _ *model.Request) (*model.Answer, error) {
+		pause()
+		if ctx.Err() != nil && !b.controlled() {
+			t.Errorf("request %d was cut by what it carries", n)
+		}
+		if n++; n > messages {
+			return modeltest.Answer(model.Text("done")), nil
+		}
+		b.classed(t, "look up", mailbox.ClassControl)
+		select {
+		case looks <- struct{}{}:
+		default:
+		}
+		return modeltest.Answer(model.ToolUse(fmt.Sprint("c", n), "Now", json.RawMessage(`{}`))), nil
+	}
+	m := modeltest.Script(slices.Repeat([]modeltest.Turn{step}, 2*messages)...)
+	b = newBench(t, t.TempDir(), m, unit{tool.Spec{Name: "Now"}, func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{}, nil }})
+	must(t, b.log.Prompt("user", "go"))
+	end, err := b.turn.Run(t.Context())
+	must(t, err)
+	close(looks)
+	<-done
+	if end.Outcome != transcript.Completed || n <= messages {
+		t.Errorf("end is %+v after %d requests", end, n)
 	}
 }

@@ -354,7 +354,7 @@ func (t *Turn) next(ctx context.Context, step int) (*model.Request, []mailbox.En
 		if err != nil {
 			return nil, nil, err
 		}
-		switch msgs, err := t.Log.Admit(in); {
+		switch msgs, err := t.admitUncut(ctx, in); {
 		case errors.Is(err, transcript.ErrChanged):
 		case err != nil:
 			return nil, nil, err
