@@ -40,6 +40,7 @@ func (n *nodes) Launch(ctx context.Context, spec transcript.Spec, launch uint32)
 	if !n.begun(func() { n.watch(s) }) {
 		return errors.Join(actors.ErrShutDown, n.clear(ctx, s))
 	}
+	n.tellPanes()
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -40,6 +41,7 @@ type nodes struct {
 	sub   *nats.Subscription // guarded by mu
 
 	work sync.WaitGroup
+	told sync.Once // how the panes are seen
 
 	mu     sync.Mutex
 	seats  map[mailbox.AgentID]*seat       // guarded by mu
@@ -86,10 +88,19 @@ func (n *nodes) chooseExecutor() executor.Executor {
 		n.s.notes = append(n.s.notes, fmt.Sprintf("teammates run without panes: %v", err))
 		return executor.Plain{}
 	}
-	if how := t.Attach(); how != "" {
-		n.s.hints = append(n.s.hints, "each teammate gets a tmux pane; to watch them, in another terminal: "+how)
-	}
 	return t
+}
+
+// tellPanes says once how a person sees the panes, when there is one.
+func (n *nodes) tellPanes() {
+	t, ok := n.exec.(*executor.Tmux)
+	if !ok || t.Attach() == "" {
+		return
+	}
+	n.told.Do(func() {
+		n.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName},
+			event.Hint{Text: "teammates work in tmux panes; watch them from another terminal with: " + t.Attach()})
+	})
 }
 
 // sweep takes away the directories of processes that were started for agents

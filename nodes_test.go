@@ -177,11 +177,14 @@ esac`, `  - when: {agent: lead, step: 0}
 	if _, err := s.Run(t.Context(), "begin"); err != nil {
 		t.Fatal(err)
 	}
-	told, failures := map[bool]int{}, []string{}
+	told, failures, hints := map[bool]int{}, []string{}, 0
 	for told[true]+told[false] < good+bad {
 		e, err := sub.Next(t.Context())
 		if err != nil {
 			t.Fatal(err)
+		}
+		if h, is := e.Fact.(event.Hint); is && strings.HasSuffix(h.Text, "tmux -L swarm-"+s.ID()[:8]+" attach") {
+			hints++
 		}
 		f, is := e.Fact.(event.CallFinished)
 		if is && f.Call.Name == "Agent" {
@@ -199,8 +202,12 @@ esac`, `  - when: {agent: lead, step: 0}
 	}
 	c.onlyTheGood(t, s, good)
 	panes := panesOf(t, s)
-	if want := good; where == actors.InTmux && s.nodes.exec != (executor.Plain{}) && panes != want {
-		t.Errorf("%d panes for %d agents", panes, want)
+	inPanes := where == actors.InTmux && s.nodes.exec != (executor.Plain{})
+	if inPanes && panes != good {
+		t.Errorf("%d panes for %d agents", panes, good)
+	}
+	if (hints == 1) != inPanes {
+		t.Errorf("how to see the panes is told %d times; in panes: %v", hints, inPanes)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

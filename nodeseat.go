@@ -45,6 +45,9 @@ func (n *nodes) adoptLocked(id mailbox.AgentID, r nodeReport) *seat {
 	// The end of the session is when its end is waited for.
 	s.process = executor.Adopt(context.WithoutCancel(n.s.scope), r.PID, n.lock(id))
 	n.seats[id] = s
+	if l.Spec.Where == transcript.InTmux {
+		n.tellPanes()
+	}
 	n.work.Go(func() { n.watch(s) })
 	return s
 }

@@ -52,7 +52,6 @@ type Session struct {
 	kits   builtins
 	nodes  *nodes   // nil unless agents run in processes of their own
 	notes  []string // what is wrong, found when it was opened
-	hints  []string // what a person may want to know of it
 
 	audit *audit
 
@@ -315,10 +314,6 @@ func (s *Session) Problems() []string {
 	}
 	return slices.Concat(all, s.opts.exposed(), s.shared.Notes(), s.store.Notes(), s.notes)
 }
-
-// Hints returns what a person may want to know of the session as it was opened, one
-// per line.
-func (s *Session) Hints() []string { return s.hints }
 
 // Definitions returns the agent types of the session as they are now, without
 // those that a rule denies.

@@ -35,6 +35,7 @@ var facts = func() map[string]reflect.Type {
 		Audit{},
 		Prompted{},
 		Warning{},
+		Hint{},
 	} {
 		all[f.fact()] = reflect.TypeOf(f)
 	}

@@ -187,6 +187,10 @@ type (
 	Warning struct {
 		Text string `json:"text"`
 	}
+	// Hint: something that may help a person, and that asks for nothing.
+	Hint struct {
+		Text string `json:"text"`
+	}
 )
 
 func (Started) fact() string         { return "started" }
@@ -213,3 +217,4 @@ func (PlanMoved) fact() string       { return "plan_moved" }
 func (Audit) fact() string           { return "audit" }
 func (Prompted) fact() string        { return "prompted" }
 func (Warning) fact() string         { return "warning" }
+func (Hint) fact() string            { return "hint" }

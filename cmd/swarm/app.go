@@ -90,9 +90,6 @@ func (a *app) say(format string, args ...any) {
 
 // opened says what a session has to say when it is opened.
 func (a *app) opened(s *swarm.Session) {
-	for _, h := range s.Hints() {
-		a.say("%s", h)
-	}
 	for _, p := range s.Problems() {
 		a.say("warning: %s", p)
 	}

@@ -71,6 +71,8 @@ func (p *progress) See(e event.Event) {
 		p.mail(e.Agent, f)
 	case event.TurnEnded:
 		p.ended(e.Agent, f)
+	case event.Hint:
+		p.lines(e.Agent, f.Text)
 	case event.Warning:
 		p.lines(e.Agent, "warning: "+f.Text)
 	}

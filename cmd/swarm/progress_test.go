@@ -63,6 +63,7 @@ func story() []event.Event {
 		of(lead, event.MailSettled{IDs: []mailbox.ID{"m2"}, State: mailbox.StateDead}),
 		of(nameless, event.TurnEnded{Outcome: "failed", Reason: "the model refused to answer", Steps: 1, Took: time.Second}),
 		of(lead, event.Warning{Text: "the bus was away for a while"}),
+		of(lead, event.Hint{Text: "teammates work in tmux panes"}),
 		of(lead, event.Requested{Step: 1}),
 		of(lead, event.Delta{Text: "All"}),
 		of(lead, answered("All is well.", usage)),

@@ -158,6 +158,9 @@ func (s *streamView) See(e event.Event) {
 	case event.Warning:
 		s.begin()
 		s.write(noteLine{s.head("system", "informational"), f.Text})
+	case event.Hint:
+		s.begin()
+		s.write(noteLine{s.head("system", "informational"), f.Text})
 	}
 	s.task(e)
 }

@@ -55,7 +55,7 @@ func (t *Tmux) Attach() string {
 	if t.inside != "" {
 		return ""
 	}
-	return "tmux -L " + t.socket + " attach -t " + t.name
+	return "tmux -L " + t.socket + " attach"
 }
 
 // Close removes the socket that tmux leaves behind when its last pane is gone. Where
