@@ -80,7 +80,7 @@ func (q *questionTool) ask(ctx context.Context, c model.Call, choices []event.Ch
 	}}
 	question := q.h.question(event.AsksAnswer, c)
 	question.Choices, question.Summary = choices, cut(oneLine(choices[0].Question), 200)
-	return q.h.ask(ctx, waitsForApproval, question, ask, c)
+	return q.h.ask(ctx, waitsForAnswer, question, ask, c)
 }
 
 func checkChoices(all []event.Choice) error {

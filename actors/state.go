@@ -24,7 +24,7 @@ const (
 	stateThinking   = "thinking"    // a model request is under way
 	stateCompacting = "compacting"  // a summary is made of the older part of its conversation
 	stateInTool     = "in_tool"     // Detail names the tool
-	stateWaiting    = "waiting"     // Detail says for what: permission, child, mail or approval
+	stateWaiting    = "waiting"     // Detail says for what: permission, answer, approval, child, budget or mail
 	stateBackingOff = "backing_off" // Detail is the HTTP status, or why
 	stateIdle       = "idle"
 	statePaused     = "paused"  // its turn is open and goes on with the session
@@ -36,7 +36,8 @@ const (
 // What an agent can wait for.
 const (
 	waitsForPermission = "permission" // of a person, for a call
-	waitsForApproval   = "approval"   // an answer to its own question, or a decision about its plan
+	waitsForAnswer     = "answer"     // of a person, to a question of its own
+	waitsForApproval   = "approval"   // of its plan
 	waitsForChild      = "child"
 	waitsForBudget     = "budget" // requests of others in flight hold what is left
 	waitsForMail       = "mail"   // it rests, and agents that it started in the background are at work
