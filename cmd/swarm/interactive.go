@@ -120,6 +120,7 @@ func (a *app) converse(ctl *control, s talker, v visit) error {
 	term := a.env("TERM")
 	mine := newOwn()
 	return tui.Run(ctl.session, attended{s, mine}, tui.Options{
+		Getenv:  a.env,
 		Session: v.info.ID, In: v.in, Out: v.out, Interrupts: interrupts,
 		Plain: term == "dumb" || term == "" || !a.onTerminal(),
 		Paint: scr.paint, Lines: a.lines(v.info.Dir, v.out, mine), Views: a.views(s),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -227,10 +228,51 @@ func TestTheSessionFollowsTheWidth(t *testing.T) {
 		lines := live(s)
 		return len(lines) >= 4 && strings.HasSuffix(lines[len(lines)-1], "…")
 	})
+	p.onceEach()
+	p.tmux("resize-window", "-x", "30", "-y", "20")
+	p.until("bypassPermissi…")
+	p.tmux("resize-window", "-x", "24", "-y", "20")
+	p.untilIt("of 24 columns", func(s string) bool { return strings.Count(s, "…") >= 4 })
+	p.onceEach()
+	p.tmux("resize-window", "-x", "44", "-y", "20")
 	p.types("/ps")
 	p.until("└ ")
 	p.tmux("resize-window", "-x", "120", "-y", "40")
 	p.until("Ctrl-B to background")
+	p.leave()
+}
+
+// onceEach checks that nothing of the live part has stayed behind in what is printed.
+func (p *window) onceEach() {
+	p.Helper()
+	all := p.all()
+	seen := map[string]bool{}
+	for _, line := range live(all) {
+		name := strings.Fields(line)[1]
+		if i := strings.IndexByte(name, '-'); i > 0 {
+			name = name[:i]
+		}
+		if seen[name] {
+			p.Errorf("%s is there twice:\n%s", name, all)
+		}
+		seen[name] = true
+	}
+}
+
+// What is printed above leaves the cursor where one types.
+func TestTheCursorStaysInTheInput(t *testing.T) {
+	p := openWindow(newConversation(t), 80, 24, talking)
+	p.until("one · s.yaml")
+	p.types("/ps")
+	p.until("0 steps")
+	p.untilIt("with the cursor in the input", func(screen string) bool {
+		var x, y int
+		if _, err := fmt.Sscanf(p.tmux("display-message", "-p", "#{cursor_x} #{cursor_y}"), "%d %d", &x, &y); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(screen, "\n")
+		return y < len(lines) && x == 2 && lines[y] == "›"
+	})
 	p.leave()
 }
 

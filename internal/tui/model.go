@@ -43,6 +43,8 @@ type screen struct {
 	history *history
 
 	width, height int
+	canvas        *canvas // nil where nothing is drawn
+	prints        int     // how often something was printed above the view
 
 	rows      []Row
 	questions []Question
@@ -107,6 +109,9 @@ func (m *screen) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = max(msg.Width, 20), max(msg.Height, 6)
+		if m.canvas != nil && m.canvas.resized(msg.Width) {
+			m.moving = true
+		}
 		m.input.SetWidth(m.width)
 		m.print(m.o.Hello) // not before the width is known
 		m.o.Hello = ""
@@ -131,6 +136,7 @@ func (m *screen) update(msg tea.Msg) tea.Cmd {
 		return m.looked(msg)
 	case printed:
 		m.moving = false
+		m.prints++
 	case done:
 		m.busy = m.busy && msg.beside
 		return m.told(msg)

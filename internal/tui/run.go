@@ -1,11 +1,8 @@
 package tui
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"strings"
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
@@ -30,8 +27,9 @@ func Run(ctx context.Context, s Session, o Options) error {
 	if o.Plain {
 		return runPlain(ctx, s, sub, o)
 	}
-	out := &canvas{File: o.Out, drawn: make(chan struct{})}
+	out := newCanvas(o.Out, o.Getenv)
 	m := newScreen(ctx, s, o, h)
+	m.canvas = out
 	p := tea.NewProgram(m,
 		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(out), tea.WithoutSignalHandler())
 	var watch sync.WaitGroup
@@ -66,28 +64,11 @@ func follow(ctx context.Context, sub *event.Subscription, p *tea.Program) {
 	}
 }
 
-// canvas is the terminal, and tells when the first frame has been drawn: what
-// is printed above a frame that is not there yet would be drawn over.
-type canvas struct {
-	*os.File
-	once  sync.Once
-	drawn chan struct{}
-}
-
-func (c *canvas) Write(p []byte) (int, error) {
-	n, err := c.File.Write(p)
-	if bytes.Contains(p, []byte(strings.TrimSpace(prompt))) {
-		c.once.Do(func() { close(c.drawn) })
-	}
-	return n, err
-}
-
-// relay tells of the first frame, and passes signals on that count as Ctrl-C.
+// relay tells of frames that were waited for, and passes signals on that count as Ctrl-C.
 func relay(ctx context.Context, o Options, drawn chan struct{}, p *tea.Program) {
 	for {
 		select {
 		case <-drawn:
-			drawn = nil
 			p.Send(printed{})
 		case <-o.Interrupts:
 			p.Send(interrupt{})

@@ -23,13 +23,26 @@ func (m *screen) View() tea.View {
 	if room := m.height - m.height/3 - m.input.Height() - 1; len(above) > room {
 		above = above[len(above)-max(room, 0):]
 	}
-	v := tea.NewView(strings.Join(append(above, m.input.View(), m.foot()), "\n"))
+	v := tea.NewView(strings.Join(append(above, m.input.View(), m.foot()+m.stir()), "\n"))
 	if c := m.input.Cursor(); c != nil {
 		c.Y += len(above)
 		v.Cursor = c
 	}
+	if m.canvas != nil {
+		m.canvas.give(append(above, make([]string, m.input.Line())...))
+	}
 	return v
 }
+
+// stir makes the view another one after something was printed, without a difference
+// that can be seen: printing leaves the cursor at the top of the view, and the
+// renderer puts it back only for a view that has changed.
+func (m *screen) stir() string {
+	return strings.Repeat("\x1b[m", m.prints%manyPrints)
+}
+
+// manyPrints is more than there are between two frames.
+const manyPrints = 50
 
 // streamed is the end of what the lead is saying.
 func (m *screen) streamed() []string {
