@@ -18,10 +18,11 @@ func newDown(a *app) *cobra.Command {
 		Short: "Ask agents of a running session to end, and see to it",
 		Long: `Down asks agents to bring their work to a safe end, which cuts the command or
 answer that they are in. Within the grace time each ends by itself or objects
-once, which is shown; then it is asked again and may not refuse. What has not ended when the time is over is ended, with its commands
-and all that work for it. An agent that is down cannot be written to any more:
-its name is free, and its tasks are offered again. Down returns when all are
-gone, and does nothing for those that are gone already.`,
+once, which is shown; then it is asked again and may not refuse. What has not
+ended when the time is over is ended, with its commands and all that work for
+it. An agent that is down cannot be written to any more: its name is free, and
+its tasks are offered again. Down returns when all are gone, and does nothing
+for those that are gone already.`,
 		Example: `  swarm down ann
   swarm down --all --grace 5s
   swarm down ben --grace 0s`,
