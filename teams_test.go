@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -198,58 +199,149 @@ func TestProblem19_AfterACompactionTheLeadKnowsItsTeam(t *testing.T) {
 
 func lastText(r *model.Request) string { return string(r.Messages[len(r.Messages)-1].Raw()) }
 
-// TestProblem28_TheStateOfEachMemberIsTrue has members in every state that a
-// team can show at once, and looks at the team.
-func TestProblem28_TheStateOfEachMemberIsTrue(t *testing.T) {
-	begun := make(chan string, 3)
-	m := modeltest.Each(func(ctx context.Context, r *model.Request) (*model.Answer, error) {
-		switch r.Caller.Agent {
-		case "thinks":
-			begun <- "thinks"
-			<-ctx.Done()
-			return nil, model.Cancelled(ctx)
-		case "works":
-			return actorstest.Use(actorstest.Call("1", "Bash", map[string]any{"command": "sleep 60"})), nil
-		case "fails":
+// everyState is a model whose agents come to be in the states of their names, and
+// stay there.
+func everyState(overload, compacting chan struct{}) model.Model {
+	stay := func(ctx context.Context) (*model.Answer, error) {
+		<-ctx.Done()
+		return nil, model.Cancelled(ctx)
+	}
+	use := func(name string, input map[string]any) (*model.Answer, error) {
+		return actorstest.Use(actorstest.Call("1", name, input)), nil
+	}
+	return model.NewGovernor(model.GovernorOptions{}).Govern(modeltest.Each(func(ctx context.Context, r *model.Request) (*model.Answer, error) {
+		first := len(r.Messages) == 1
+		switch name := r.Caller.Agent; {
+		case name == "thinks", strings.HasPrefix(name, "general-purpose"):
+			return stay(ctx)
+		case name == "works":
+			return use("Bash", map[string]any{"command": "sleep 60"})
+		case name == "asks":
+			return use("Bash", map[string]any{"command": "touch made"})
+		case name == "plans" && first:
+			return use("ExitPlanMode", map[string]any{"plan": "p"})
+		case name == "parent":
+			return use("Agent", map[string]any{"description": "d", "prompt": "p"})
+		case name == "starter" && first:
+			return use("Agent", map[string]any{"description": "d", "prompt": "p", "run_in_background": true})
+		case name == "fails":
 			return nil, errors.New("no such model")
+		case name == "backs":
+			select {
+			case <-overload:
+			case <-ctx.Done():
+			}
+			return nil, &model.Error{Kind: model.Overloaded, Status: 529, RetryAfter: time.Minute}
+		case name == "compacts" && strings.Contains(lastText(r), "about to be compacted"):
+			close(compacting)
+			return stay(ctx)
 		}
 		return actorstest.Say("done"), nil
-	})
-	s := sessionIn(t, t.TempDir(), m, swarm.Options{})
+	}))
+}
+
+// TestProblem28_TheStateOfEachMemberIsTrue has members in every state that a
+// team can show at once, and looks at the team: each is shown in time, and what is
+// shown was told by an event.
+func TestProblem28_TheStateOfEachMemberIsTrue(t *testing.T) {
+	soon := 30 * time.Second
+	if os.Getenv("SWARM_SOAK") != "" {
+		soon = 2 * time.Second
+	}
+	overload, compacting := make(chan struct{}), make(chan struct{})
+	s := sessionIn(t, t.TempDir(), everyState(overload, compacting), swarm.Options{Attended: true})
 	sub := s.Events()
 	defer sub.Close()
-	file := swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{
-		{Name: "waits"}, {Name: "thinks", Prompt: "p"}, {Name: "works", Prompt: "p"}, {Name: "fails", Prompt: "p"}, {Name: "stopped"}, {Name: "killed"},
-	}}
-	if _, err := s.TeamUp(t.Context(), file); err != nil {
-		t.Fatal(err)
-	}
-	<-begun
-	left := map[string]bool{"works": true, "fails": true}
-	actorstest.Next(t, sub, "a command and a failure", func(e event.Event) bool {
-		switch e.Fact.(type) {
-		case event.CallStarted, event.TurnEnded:
-			delete(left, e.Agent.Name)
-		}
-		return len(left) == 0
-	})
-	if err := errors.Join(s.Stop(t.Context(), "stopped"), s.Kill(t.Context(), "killed")); err != nil {
-		t.Fatal(err)
-	}
-	team, err := s.Team(t.Context(), "crew")
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := map[string]string{
-		"waits": "idle", "thinks": "thinking", "works": "in_tool Bash", "fails": "idle", "stopped": "stopped", "killed": "stopped",
+		"waits": "idle ", "thinks": "thinking ", "works": "in_tool Bash", "asks": "waiting permission", "plans": "waiting approval",
+		"parent": "waiting child", "starter": "waiting mail", "fails": "idle no such model", "backs": "thinking ", "compacts": "idle ",
+		"stopped": "idle ", "killed": "idle ",
 	}
-	for _, a := range team.Agents[1:] {
-		name := a.Life.Spec.Name
-		if got := a.State.Name + " " + a.State.Detail; !strings.HasPrefix(got, want[name]) {
-			t.Errorf("%s is %q, want %s", name, got, want[name])
+	file := swarm.TeamFile{Name: "crew"}
+	for name := range want {
+		m := swarm.TeamMember{Name: name, Prompt: "p", PlanRequired: name == "plans"}
+		switch name {
+		case "waits", "stopped", "killed":
+			m.Prompt = ""
+		case "asks":
+			m.Mode = "default"
+		case "compacts":
+			m.Prompt = strings.Repeat("a long story. ", 5_000)
 		}
-		if name == "fails" && !strings.Contains(a.State.Detail, "no such model") {
-			t.Errorf("why %s failed is not told: %+v", name, a.State)
+		file.Members = append(file.Members, m)
+	}
+	_, err := s.TeamUp(t.Context(), file)
+	ok(t, err)
+	shownSoon(t, s, want, 30*time.Second) // they are made one after the other
+	ok(t, errors.Join(s.Stop(t.Context(), "stopped"), s.Kill(t.Context(), "killed")))
+	want["stopped"], want["killed"] = "stopped ", "stopped "
+	compacted := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { compacted <- s.Compact(ctx, "compacts") }()
+	<-compacting
+	want["compacts"] = "compacting "
+	shownSoon(t, s, want, soon)
+	close(overload)
+	want["backs"] = "backing_off 529"
+	shownSoon(t, s, want, soon)
+	cancel()
+	<-compacted
+	checkTold(t, sub, want)
+}
+
+// checkTold fails if an agent is shown in a state of which no event of its own says so.
+func checkTold(t *testing.T, sub *event.Subscription, want map[string]string) {
+	t.Helper()
+	told := map[string][]string{}
+	actorstest.Next(t, sub, "what was shown last", func(e event.Event) bool {
+		state := ""
+		switch f := e.Fact.(type) {
+		case event.Started:
+			state = "idle"
+		case event.StateChanged:
+			state = f.To + " " + f.Reason
+		case event.CallStarted:
+			state = "in_tool " + f.Call.Name
+		case event.PlanMoved:
+			state = "waiting approval"
+		case event.TurnEnded:
+			state = "idle " + f.Reason
+		case event.BackingOff:
+			state = fmt.Sprint("backing_off ", f.Backoff.Status)
+		}
+		told[e.Agent.Name] = append(told[e.Agent.Name], state)
+		if strings.HasPrefix(e.Agent.Name, "general-purpose") { // whose parent has ended its turn
+			told["starter"] = append(told["starter"], "waiting mail")
+		}
+		return strings.HasPrefix(state, "backing_off")
+	})
+	for name, state := range want {
+		if !slices.ContainsFunc(told[name], func(x string) bool { return strings.HasPrefix(x, strings.TrimSpace(state)) }) {
+			t.Errorf("%s is shown as %s and no event says so: %q", name, state, told[name])
+		}
+	}
+}
+
+// shownSoon fails unless the team is shown so in time.
+func shownSoon(t *testing.T, s *swarm.Session, want map[string]string, limit time.Duration) {
+	t.Helper()
+	for begun := time.Now(); ; {
+		team, err := s.Team(t.Context(), "crew")
+		ok(t, err)
+		wrong := map[string]string{}
+		for _, a := range team.Agents {
+			name := a.Life.Spec.Name
+			if got := a.State.Name + " " + a.State.Detail; !strings.HasPrefix(got, want[name]) {
+				wrong[name] = got
+			}
+		}
+		took := time.Since(begun)
+		if len(wrong) == 0 {
+			t.Logf("all are shown as they are after %v", took.Round(time.Millisecond))
+			return
+		}
+		if took > limit {
+			t.Fatalf("after %v these are shown wrong: %v", took, wrong)
 		}
 	}
 }

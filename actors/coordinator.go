@@ -313,7 +313,7 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 		if err := c.opts.Elsewhere.Stop(ctx, id, cause); err != nil {
 			return fmt.Errorf("stop %s: %w", id, err)
 		}
-		if err := t.Close(cause.Error(), c.releaseAway(ctx, t)); err != nil {
+		if err := c.seen(t, func() error { return t.Close(cause.Error(), c.releaseAway(ctx, t)) }); err != nil {
 			return err
 		}
 	}
@@ -323,9 +323,19 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 	}
 	if errors.Is(cause, agent.ErrKilled) {
 		defer c.bury(t)
-		return t.Seal(cause.Error()) // also if it was faster, or had ended before
+		return c.seen(t, func() error { return t.Seal(cause.Error()) }) // also if it was faster, or had ended before
 	}
-	return t.Close(cause.Error(), t.Life().Kept)
+	return c.seen(t, func() error { return t.Close(cause.Error(), t.Life().Kept) })
+}
+
+// seen tells of the state that an agent without a host comes into by its end.
+func (c *Coordinator) seen(t *transcript.Transcript, end func() error) error {
+	was := resting(t.Life())
+	err := end()
+	if is := resting(t.Life()); is.Name != was.Name {
+		c.publish(t, event.StateChanged{From: was.Name, To: is.Name, Reason: is.Detail})
+	}
+	return err
 }
 
 // Await returns when an agent has ended, with what became of it.

@@ -41,5 +41,5 @@ func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == transcri
 func (c *Coordinator) Expel(t *transcript.Transcript) error {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
-	return t.Close("it was removed from the bus", nil)
+	return c.seen(t, func() error { return t.Close("it was removed from the bus", nil) })
 }

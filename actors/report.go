@@ -65,6 +65,8 @@ func (h *host) finish(ctx context.Context, life transcript.Life, ends bool, why 
 	if err := h.t.Close(why, life.Kept); err != nil {
 		return h.breaks(err)
 	}
+	is := resting(h.t.Life())
+	h.moveTo(is.Name, is.Detail)
 	return over
 }
 

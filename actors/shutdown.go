@@ -282,7 +282,7 @@ func (c *Coordinator) carryOut(t *transcript.Transcript) {
 	if c.scope.Err() != nil {
 		return // it goes on after the restart
 	}
-	err = errors.Join(err, t.Seal(cause.Error()))
+	err = errors.Join(err, c.seen(t, func() error { return t.Seal(cause.Error()) }))
 	c.release(t.Spec())
 	if c.opts.Gone != nil {
 		for _, e := range tree {
