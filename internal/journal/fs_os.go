@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -37,9 +38,9 @@ func (o OS) MkdirAll(dir string) error {
 	return nil
 }
 
-// deadWithin is how long a lock may outlive its holder: until a child that was
-// just forked has begun its program, or who only looks whether it is held has
-// looked.
+// deadWithin is how long a lock may outlive its holder: until its last thread has
+// ended, a child that was just forked has begun its program, or who only looks whether
+// it is held has looked.
 const deadWithin = 2 * time.Second
 
 // Lock takes the advisory lock on path. One whose holder is dead it waits for.
@@ -69,7 +70,16 @@ func (OS) Lock(path string) (io.Closer, error) {
 	return l, nil
 }
 
-func isDead(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+// isDead reports a process that has ended, also if a thread of it is still to end or
+// nobody has waited for it, where the system tells.
+func isDead(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // nothing elsewhere
+	state := stat[bytes.LastIndexByte(stat, ')')+1:]
+	return bytes.HasPrefix(state, []byte(" Z ")) || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
 
 func lockOwner(path string) int {
 	b, err := os.ReadFile(path)
