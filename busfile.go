@@ -74,6 +74,24 @@ type BusCredentials struct {
 	Seed      string `json:"seed"`
 	URL       string `json:"url,omitempty"`       // where it listens, or will; "" when that is not known
 	WebSocket string `json:"websocket,omitempty"` // the same
+	// CA is the file with which programs believe the session's certificate, if they do
+	// not do so anyway; Untrusted says that they need one which is not known here.
+	CA        string `json:"ca,omitempty"`
+	Untrusted bool   `json:"untrusted,omitempty"`
+}
+
+// believe says how the user comes to believe that it talks with the session.
+func (c *BusCredentials) believe(i Info) {
+	if i.NATS.URL != "" {
+		return // that server has a certificate of its own
+	}
+	switch asItIs, byItself := trust(i.chain()); {
+	case asItIs:
+	case byItself:
+		c.CA = i.ListenCert
+	default:
+		c.Untrusted = true
+	}
 }
 
 // Subject returns where the user asks the session for something: send, read,

@@ -26,6 +26,13 @@ func (s *Session) Bus() (BusState, error) {
 	return BusState{URL: s.busURL, WebSocket: s.busWebSocket, Users: users}, err
 }
 
+// KeptBus is Session.Bus for a session that does not run: where its bus will listen, as
+// far as that is known.
+func KeptBus(info Info) (BusState, error) {
+	users, err := BusUsers(info)
+	return BusState{URL: cmp.Or(info.NATS.URL, info.listensAt("nats", info.Listen)), WebSocket: info.listensAt("ws", info.ListenWebSocket), Users: users}, err
+}
+
 // AddBusUser makes a program outside a member of the session and lets it in, with
 // a fresh key. One that is a member already gets a new key, and its old one is
 // worth nothing from then on.
@@ -38,6 +45,7 @@ func (s *Session) AddBusUser(name string) (BusCredentials, error) {
 	}
 	s.admit(all)
 	c.URL, c.WebSocket = s.busURL, s.busWebSocket
+	c.believe(s.Info())
 	return c, nil
 }
 
@@ -78,7 +86,8 @@ func AddBusUser(ctx context.Context, info Info, name string) (c BusCredentials, 
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
 	c, _, err = addBusUser(info, k.agents, name)
-	c.URL, c.WebSocket = cmp.Or(info.NATS.URL, listensAt("nats", info.Listen)), listensAt("ws", info.ListenWebSocket)
+	c.URL, c.WebSocket = cmp.Or(info.NATS.URL, info.listensAt("nats", info.Listen)), info.listensAt("ws", info.ListenWebSocket)
+	c.believe(info)
 	return c, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -20,13 +21,33 @@ func listens(address string) string {
 	return address
 }
 
-// listensAt is where a session that does not run will listen, "" where that is not known.
-func listensAt(scheme, address string) string {
-	_, port, err := net.SplitHostPort(listens(address))
+// listensAt is how a listener of a session that does not run will be reached, "" where
+// that is not known.
+func (i Info) listensAt(scheme, address string) string {
+	host, port, err := net.SplitHostPort(listens(address))
 	if err != nil || port == "0" {
 		return ""
 	}
-	return scheme + "://" + address
+	return busAddress(scheme, host, port, i.chain())
+}
+
+// reached is how a listener that is open at a URL is reached.
+func (i Info) reached(scheme, at string) string {
+	u, err := url.Parse(at)
+	if err != nil || at == "" {
+		return at
+	}
+	return busAddress(scheme, u.Hostname(), u.Port(), i.chain())
+}
+
+// TakesAnyPort reports that where the session listens is known only while it runs.
+func (i Info) TakesAnyPort() bool {
+	for _, address := range []string{i.Listen, i.ListenWebSocket} {
+		if _, port, err := net.SplitHostPort(listens(address)); err == nil && port == "0" {
+			return true
+		}
+	}
+	return false
 }
 
 func (o *Options) settleListen() error {

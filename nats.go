@@ -100,13 +100,16 @@ func (n NATS) credentials() (nats.Option, error) {
 // exposed says what is wrong with listeners that others than this machine reach.
 func (o *Options) exposed() []string {
 	var all []string
+	if o.ListenCert != "" {
+		return nil
+	}
 	for _, listen := range []string{o.Listen, o.ListenWebSocket} {
 		host, _, err := net.SplitHostPort(listen)
 		if err != nil || host == "localhost" {
 			continue
 		}
 		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-			all = append(all, fmt.Sprintf("the message bus listens on %s without TLS: whoever is on the way reads what is said; listen on 127.0.0.1 and let others come through ssh or a proxy with TLS", listen))
+			all = append(all, fmt.Sprintf("the message bus listens on %s without TLS: keys are safe, and whoever is on the way reads what is said; give it a certificate with --listen-cert FILE --listen-key FILE, or listen on 127.0.0.1 and let others come through ssh", listen))
 		}
 	}
 	return all

@@ -67,9 +67,12 @@ type Options struct {
 
 	// Listen opens a TCP listener of the message bus, such as "127.0.0.1:4222",
 	// for the users of Session.AddBusUser; "" opens none. ListenWebSocket does the
-	// same for WebSocket. Neither speaks TLS. A kept session listens where it did;
-	// Off ends that.
+	// same for WebSocket. A kept session listens where it did; Off ends that.
 	Listen, ListenWebSocket string
+	// ListenCert and ListenKey are the PEM files of a certificate, with those between
+	// it and its authority, and of its key: both listeners speak TLS then. A kept
+	// session goes on with them; ListenCert Off ends that.
+	ListenCert, ListenKey string
 	// NATS is a server of others that carries the mail and the task lists.
 	NATS NATS
 	// Inbound says what becomes of messages of other sessions; "" is hold where one of
@@ -135,7 +138,7 @@ func (o *Options) settle() error {
 	if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
-	if err := errors.Join(o.NATS.settle(), o.Inbound.settle(), o.settleListen()); err != nil {
+	if err := errors.Join(o.NATS.settle(), o.Inbound.settle(), o.settleListen(), o.settleCert()); err != nil {
 		return err
 	}
 	return o.settlePolicy()

@@ -45,6 +45,8 @@ type Info struct {
 	// Listen and ListenWebSocket are where its bus listens.
 	Listen          string   `json:"listen,omitempty"`
 	ListenWebSocket string   `json:"listen_websocket,omitempty"`
+	ListenCert      string   `json:"listen_cert,omitempty"`
+	ListenKey       string   `json:"listen_key,omitempty"`
 	Bridges         []Bridge `json:"bridges,omitempty"` // what was said about sessions elsewhere
 
 	AddDirs    []string `json:"add_dirs,omitempty"`

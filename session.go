@@ -112,8 +112,12 @@ func (o *Options) place() (Info, error) {
 		if err != nil {
 			return info, err
 		}
+		named := o.ListenCert
 		o.inherit(&info)
-		return info, nil
+		return info, o.checkCert(named)
+	}
+	if err := o.checkCert(o.ListenCert); err != nil {
+		return Info{}, err
 	}
 	id := first(o.NewSession, newSessionID())
 	if err := validID(id); err != nil {
@@ -125,6 +129,7 @@ func (o *Options) place() (Info, error) {
 		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
 		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound, InboundExpiry: o.InboundExpiry, Listen: o.Listen, ListenWebSocket: o.ListenWebSocket,
 	}
+	o.inheritCert(&info)
 	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
 		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
 	}
@@ -152,6 +157,7 @@ func (o *Options) inherit(i *Info) {
 	}
 	i.NATS = o.NATS
 	o.inheritListen(i)
+	o.inheritCert(i)
 	o.Inbound = Inbound(first(string(o.Inbound), string(i.Inbound)))
 	o.InboundExpiry = cmp.Or(o.InboundExpiry, i.InboundExpiry)
 	i.Inbound, i.InboundExpiry = o.Inbound, o.InboundExpiry

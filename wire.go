@@ -157,8 +157,13 @@ func (w *wire) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	cert, err := s.opts.certificate()
+	if err != nil {
+		return err
+	}
 	w.server, err = natsd.Start(ctx, natsd.Options{
-		StoreDir: filepath.Join(s.info.Path, "jetstream"), Listen: listens(s.opts.Listen), WebSocket: listens(s.opts.ListenWebSocket), Logger: s.opts.Logger,
+		Certificate: cert,
+		StoreDir:    filepath.Join(s.info.Path, "jetstream"), Listen: listens(s.opts.Listen), WebSocket: listens(s.opts.ListenWebSocket), Logger: s.opts.Logger,
 		Users: serverUsers(s.info.ID, users), Visitor: s.visitor, Refused: func(r natsd.Refusal) {
 			s.audit.note(event.Audit{By: r.User, From: r.From, Reason: r.What})
 		},
@@ -166,7 +171,8 @@ func (w *wire) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return s.opts.cannotListen(err)
 	}
-	s.busServer, s.busURL, s.busWebSocket = w.server, w.server.ClientURL(), w.server.WebSocketURL()
+	info := s.Info()
+	s.busServer, s.busURL, s.busWebSocket = w.server, info.reached("nats", w.server.ClientURL()), info.reached("ws", w.server.WebSocketURL())
 	if s.opts.NATS.URL != "" {
 		s.busURL = s.opts.NATS.URL
 	}

@@ -65,7 +65,7 @@ nothing more.`,
 				a.say("put this among the users of the NATS server, which alone keeps them apart: { nkey: %s, permissions: { publish: %q, subscribe: [%q, %q] } }",
 					made.Key, made.Subject("*"), made.Inbox()+".>", made.Mail())
 			}
-			return a.showCredentials(made)
+			return a.showCredentials(info, made)
 		},
 	}
 	f.add(c, runningOrNewest)
@@ -94,17 +94,15 @@ func (a *app) addBusUser(ctx context.Context, info swarm.Info, name string) (swa
 }
 
 // showCredentials prints the key and what to do with it.
-func (a *app) showCredentials(c swarm.BusCredentials) error {
-	server := c.URL
-	if server == "" {
-		server = c.WebSocket
+func (a *app) showCredentials(info swarm.Info, c swarm.BusCredentials) error {
+	file, ca := c.Name+".nk", ""
+	if c.CA != "" {
+		ca = " --tlsca " + shellWord(c.CA)
 	}
-	if server == "" {
-		server = "nats://127.0.0.1:4222"
-		a.say("session %s does not listen; start it with --listen 127.0.0.1:4222", c.Session)
+	if c.Untrusted {
+		a.say("nothing on this machine vouches for the certificate of session %s: add --tlsca FILE to each command, with the certificate of its authority", c.Session)
 	}
-	file := c.Name + ".nk"
-	nats := fmt.Sprintf("nats --server %s --nkey %s --inbox-prefix %s req ", server, file, c.Inbox())
+	nats := fmt.Sprintf("nats --server %s%s --nkey %s --inbox-prefix %s req ", a.busServer(info, c), ca, file, c.Inbox())
 	var b strings.Builder
 	fmt.Fprintf(&b, "Put this key into %s, readable by you alone; it is not shown again:\n\n%s\n\n", file, c.Seed)
 	fmt.Fprintf(&b, "send    %s%s '{\"to\":\"lead\",\"text\":\"hello\"}'\n", nats, c.Subject("send"))
@@ -113,13 +111,29 @@ func (a *app) showCredentials(c swarm.BusCredentials) error {
 	return fprint(a.out, b.String())
 }
 
+// busServer returns where the commands reach the session, or what stands for that
+// until it is known.
+func (a *app) busServer(info swarm.Info, c swarm.BusCredentials) string {
+	switch {
+	case c.URL != "":
+		return c.URL
+	case c.WebSocket != "":
+		return c.WebSocket
+	case info.TakesAnyPort():
+		a.say("session %s listens on a free port, which is known when it runs: put what swarm bus user list --session %s says then in the place of URL", c.Session, c.Session)
+		return "URL"
+	}
+	a.say("session %s does not listen; start it with --listen 127.0.0.1:4222", c.Session)
+	return "nats://127.0.0.1:4222"
+}
+
 func newBusList(a *app) *cobra.Command {
 	var f sessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "Show who may use the bus",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
@@ -130,14 +144,14 @@ func newBusList(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			users, err := swarm.BusUsers(info)
+			bus, err := a.bus(c.Context(), info)
 			if err != nil {
 				return err
 			}
 			if format == "json" {
-				return writeJSON(a.out, append([]swarm.BusUser{}, users...))
+				return writeJSON(a.out, append([]swarm.BusUser{}, bus.Users...))
 			}
-			return a.showBusUsers(info, users)
+			return a.showBusUsers(info, bus)
 		},
 	}
 	f.add(c, runningOrNewest)
@@ -145,7 +159,26 @@ func newBusList(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) showBusUsers(info swarm.Info, users []swarm.BusUser) error {
+// bus returns where the bus of a session is and who may use it.
+func (a *app) bus(ctx context.Context, info swarm.Info) (swarm.BusState, error) {
+	r, err := a.dial(info)
+	switch {
+	case err == nil:
+		defer r.Close()
+		return r.Bus(ctx)
+	case notRunning(err):
+		return swarm.KeptBus(info)
+	}
+	return swarm.BusState{}, err
+}
+
+func (a *app) showBusUsers(info swarm.Info, bus swarm.BusState) error {
+	for _, url := range []string{bus.URL, bus.WebSocket} {
+		if url != "" {
+			a.say("the bus of session %s is at %s", info.ID, url)
+		}
+	}
+	users := bus.Users
 	if len(users) == 0 {
 		a.say("the bus of session %s has no users; add one: swarm bus user add NAME", info.ID)
 		return nil
@@ -187,4 +220,15 @@ func (a *app) removeBusUser(ctx context.Context, info swarm.Info, name string) e
 		return swarm.RemoveBusUser(ctx, info, name)
 	}
 	return err
+}
+
+// shellWord quotes a word for a shell if it needs that.
+func shellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -24,6 +24,7 @@ type runFlags struct {
 	budget                 budgetFlags
 	resume, sessionID      string
 	dir, listen, webSocket string
+	cert, key              string
 	nats                   swarm.NATS
 	inbound                string
 	inboundExpiry          time.Duration
@@ -53,6 +54,8 @@ func (f *runFlags) add(c *cobra.Command) {
 func (f *runFlags) bus(fs *pflag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "", "open the message bus on a TCP `address`, such as 127.0.0.1:4222, to those of: swarm bus user add; the session remembers it (off: not any more)")
 	fs.StringVar(&f.webSocket, "listen-websocket", "", "open the message bus to WebSocket clients too, on an `address`")
+	fs.StringVar(&f.cert, "listen-cert", "", "let --listen and --listen-websocket speak TLS with the certificate in this PEM `file` (off: not any more)")
+	fs.StringVar(&f.key, "listen-key", "", "the PEM `file` with the key of --listen-cert")
 	fs.StringVar(&f.nats.URL, "nats", "", "let the NATS server at this `URL` carry the messages, instead of one inside")
 	fs.StringVar(&f.nats.Creds, "nats-creds", "", "credentials for --nats: a .creds `file`, or one with an nkey seed")
 	fs.StringVar(&f.inbound, "inbound", "", "what becomes of messages of other sessions: accept, hold (you are asked) or refuse (`default` accept, or hold when one of the two bypasses permissions)")
@@ -170,7 +173,7 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
-		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), InboundExpiry: f.inboundExpiry, Getenv: a.env,
+		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, ListenCert: f.cert, ListenKey: f.key, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), InboundExpiry: f.inboundExpiry, Getenv: a.env,
 	}
 	o.TeammateMode = f.teammates
 	o.Policy.Deadlines = f.deadlines.Deadlines

@@ -2,6 +2,7 @@ package natsd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,9 @@ const maxMemory = 64 << 20
 // cut may take.
 const syncEvery = 5 * time.Second
 
+// shakeWithin bounds a TLS handshake.
+const shakeWithin = 5 * time.Second
+
 // ErrStopped is what a stopped server answers.
 var ErrStopped = errors.New("natsd: stopped")
 
@@ -34,8 +38,10 @@ var ErrStopped = errors.New("natsd: stopped")
 type Options struct {
 	StoreDir  string       // JetStream's files; made with 0700
 	Listen    string       // host:port for NATS clients, port 0 for any; "" for no listener at all
-	WebSocket string       // the same for clients that speak WebSocket, without TLS
+	WebSocket string       // the same for clients that speak WebSocket
 	Logger    *slog.Logger // nil says nothing
+	// Certificate makes both listeners speak TLS and nothing else; nil is no TLS.
+	Certificate *tls.Certificate
 	// Users are all who may come in through a listener; SetUsers changes them.
 	Users []User
 	// Refused is told what the server did not let a client do. It is called from
@@ -129,7 +135,22 @@ func (o Options) server() (*server.Options, error) {
 		}
 		opts.Websocket.NoTLS = true
 	}
+	o.secure(opts)
 	return opts, nil
+}
+
+// secure makes the listeners speak TLS if there is a certificate.
+func (o Options) secure(opts *server.Options) {
+	if o.Certificate == nil {
+		return
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{*o.Certificate}, MinVersion: tls.VersionTLS12}
+	if o.Listen != "" {
+		opts.TLS, opts.TLSConfig, opts.TLSTimeout = true, config, shakeWithin.Seconds()
+	}
+	if o.WebSocket != "" {
+		opts.Websocket.NoTLS, opts.Websocket.TLSConfig, opts.Websocket.HandshakeTimeout = false, config.Clone(), shakeWithin
+	}
 }
 
 // address takes host:port apart for nats-server, to which port 0 is its default.
