@@ -75,12 +75,21 @@ func (s *Session) checkTeam(f TeamFile, lead transcript.Spec) error {
 	for _, m := range f.Members {
 		spec, err := s.checkMember(f.Name, lead, m)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s of team %s: %w", first(m.Name, m.Agent), f.Name, err))
+			errs = append(errs, fmt.Errorf("%s: %w", memberPlace(f, m), err))
 		} else if m.Leads != nil {
 			errs = append(errs, s.checkTeam(*m.Leads, spec))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// memberPlace says which member of a file is meant.
+func memberPlace(f TeamFile, m TeamMember) string {
+	who := m.Name + " of team " + f.Name
+	if f.Path == "" || m.Line == 0 {
+		return who
+	}
+	return fmt.Sprintf("%s:%d: %s", f.Path, m.Line, who)
 }
 
 // checkMember returns the member that is there, or that would be made.
@@ -116,7 +125,7 @@ func (s *Session) teamUp(ctx context.Context, f TeamFile, lead *transcript.Trans
 	for _, m := range f.Members {
 		t, isNew, err := s.join(ctx, in, m)
 		if err != nil {
-			return TeamStatus{}, fmt.Errorf("%s of team %s: %w", m.Name, f.Name, err)
+			return TeamStatus{}, fmt.Errorf("%s: %w", memberPlace(f, m), err)
 		}
 		if isNew {
 			names = append(names, m.Name)

@@ -90,6 +90,9 @@ func (e *UnknownTeamError) Error() string {
 	if near := Near(e.Name, e.Known); len(near) > 0 {
 		return text + "; did you mean " + strings.Join(near, " or ") + "?"
 	}
+	if len(e.Known) == 0 {
+		return text + " (there are none)"
+	}
 	return text + " (known: " + strings.Join(e.Known, ", ") + ")"
 }
 

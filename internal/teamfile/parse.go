@@ -33,6 +33,7 @@ type reader struct {
 	path    string
 	subteam func(name string) (*Team, error)
 	errs    []error
+	owners  []*yaml.Node // of tasks
 }
 
 func (r *reader) wrong(n *yaml.Node, format string, args ...any) {
@@ -68,7 +69,25 @@ func (r *reader) read(src []byte) Team {
 	if len(t.Members) == 0 && len(r.errs) == 0 {
 		r.wrong(top, "the team has no members; list them under members:")
 	}
+	r.checkOwners(t.Members)
 	return t
+}
+
+// checkOwners refuses owners of tasks who will not be in the team. Who an agent of
+// the session is, only the session knows.
+func (r *reader) checkOwners(members []Member) {
+	names := []string{"team-lead"}
+	for _, m := range members {
+		if m.Agent != "" {
+			return
+		}
+		names = append(names, m.Name)
+	}
+	for _, n := range r.owners {
+		if !slices.ContainsFunc(append(names, "lead"), func(name string) bool { return strings.EqualFold(name, n.Value) }) {
+			r.wrong(n, "the owner %q is not in the team; name one of %s", n.Value, strings.Join(names, ", "))
+		}
+	}
 }
 
 // field takes the value of a key.
@@ -177,10 +196,11 @@ func (r *reader) members(n *yaml.Node) (all []Member) {
 
 func (r *reader) member(n *yaml.Node) (m Member) {
 	if n.Kind == yaml.ScalarNode { // a name alone
-		m.Name = n.Value
+		m.Name, m.Line = n.Value, n.Line
 		r.checkName(n, m.Name)
 		return m
 	}
+	m.Line = n.Line
 	var turns int64
 	r.fields(n, "a member", map[string]field{
 		"name":               func(n *yaml.Node) { r.text(n, &m.Name) },
@@ -211,7 +231,7 @@ var (
 
 func (r *reader) check(n *yaml.Node, m *Member) {
 	if m.Agent != "" {
-		if *m != (Member{Agent: m.Agent, Leads: m.Leads, Name: m.Name}) || m.Name != "" && m.Name != m.Agent {
+		if *m != (Member{Agent: m.Agent, Leads: m.Leads, Name: m.Name, Line: m.Line}) || m.Name != "" && m.Name != m.Agent {
 			r.wrong(n, "agent: %s is there already and keeps what it is; leave out everything but leads", m.Agent)
 		}
 		m.Name = m.Agent
@@ -324,7 +344,11 @@ func (r *reader) task(n *yaml.Node) (t Task) {
 			"subject":     func(n *yaml.Node) { r.text(n, &t.Subject) },
 			"description": func(n *yaml.Node) { r.text(n, &t.Description) },
 			"writes":      func(n *yaml.Node) { r.yes(n, &t.Writes) },
-			"owner":       func(n *yaml.Node) { r.text(n, &t.Owner) },
+			"owner": func(n *yaml.Node) {
+				if r.text(n, &t.Owner); t.Owner != "" {
+					r.owners = append(r.owners, n)
+				}
+			},
 			"after": func(n *yaml.Node) {
 				r.each(n, "after", func(n *yaml.Node) { t.After = append(t.After, n.Value) })
 			},

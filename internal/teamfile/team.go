@@ -18,8 +18,9 @@ type Team struct {
 // Member is somebody in a team.
 type Member struct {
 	Name string `json:"name"`
+	Line int    `json:"line,omitempty"` // of the file; 0: of none
 	// Agent, if set, is an agent that the session has already, by name, team/name
-	// or id: it joins the team. Every other field but Leads is then empty.
+	// or id: it joins the team. Every other field but Leads and Line is then empty.
 	Agent        string        `json:"agent,omitempty"`
 	Type         string        `json:"type,omitempty"`   // of agent; empty is general-purpose
 	Prompt       string        `json:"prompt,omitempty"` // empty: it waits for its first message

@@ -46,13 +46,13 @@ func TestAFileIsReadWhole(t *testing.T) {
 	want := Team{
 		Name: "review", Description: "Reviews a change", Path: "x/review.yaml",
 		Members: []Member{
-			{Name: "quick"},
+			{Name: "quick", Line: 4},
 			{
-				Name: "security", Type: "security-reviewer", Prompt: "Read the change", Model: "sonnet", Effort: "high", Mode: "plan", Color: "red",
+				Name: "security", Line: 5, Type: "security-reviewer", Prompt: "Read the change", Model: "sonnet", Effort: "high", Mode: "plan", Color: "red",
 				Cwd: "services", PlanRequired: true, MaxTurns: 40, Restarts: 2, Within: 30 * time.Minute,
 			},
-			{Name: "tests", Worktree: true, Restarts: 3},
-			{Name: "ann", Agent: "ann"},
+			{Name: "tests", Line: 17, Worktree: true, Restarts: 3},
+			{Name: "ann", Line: 20, Agent: "ann"},
 		},
 		Tasks: []Task{
 			{Key: "1", Subject: "read the change"},
@@ -102,6 +102,23 @@ tasks:
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestTheOwnerOfATaskIsInTheTeam(t *testing.T) {
+	src := `tasks:
+  - {subject: a, owner: nobody}
+  - {subject: b, owner: Ann}
+  - {subject: c, owner: team-lead}
+members: [ann, ben]
+`
+	_, err := Parse("t.yaml", []byte(src), nil)
+	if want := `t.yaml:2: the owner "nobody" is not in the team; name one of team-lead, ann, ben`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	src = strings.Replace(src, "ben]", "{agent: nobody}]", 1)
+	if _, err := Parse("t.yaml", []byte(src), nil); err != nil {
+		t.Errorf("an agent of the session as owner: %v", err)
 	}
 }
 
