@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/tui"
 	"github.com/spf13/cobra"
 )
@@ -177,8 +177,9 @@ func (a *app) quit(ctx context.Context, info swarm.Info) error {
 	return fprint(a.out, fmt.Sprintf("session %s has ended; go on with: swarm resume %s\n", info.ID, info.ID))
 }
 
-// reapWithin is how long a process that has let go of its session may stay in
-// the system's list: whoever started it may never look.
+// reapWithin is how long a process that has let go of its session may stay in the
+// system's list, where that does not tell those who have ended from the others:
+// whoever started it may never look.
 const reapWithin = 2 * time.Second
 
 // gone waits until the process that ran a session has let go of it and ended.
@@ -186,7 +187,7 @@ func gone(ctx context.Context, info swarm.Info, pid int) error {
 	again, enough := time.NewTicker(freeAgain), time.NewTimer(reapWithin)
 	defer again.Stop()
 	defer enough.Stop()
-	for patient := true; info.Open() || patient && syscall.Kill(pid, 0) == nil; {
+	for patient := true; info.Open() || patient && executor.Lives(pid); {
 		select {
 		case <-again.C:
 		case <-enough.C:

@@ -149,6 +149,7 @@ func asked(q swarm.Question) tui.Question {
 	if out.Consent {
 		return out
 	}
+	out.Several = len(q.Choices) == 1 && q.Choices[0].MultiSelect
 	var parts []string
 	for _, c := range q.Choices {
 		parts = append(parts, c.Question)

@@ -87,7 +87,7 @@ var may = map[string][]string{
 	// 6: programs
 	"internal/mcpserve": {"", "event", "mailbox", "team", "tool"},
 	"cmd/swarm": {
-		"", "actors", "defs", "event", "examples/review", "internal/defedit", "internal/mcpserve", "internal/term", "internal/tui", "mailbox", "model",
+		"", "actors", "defs", "event", "examples/review", "internal/defedit", "internal/executor", "internal/mcpserve", "internal/term", "internal/tui", "mailbox", "model",
 		"team", "team/board",
 	},
 	"examples/review":     {"", "defs"},

@@ -135,8 +135,12 @@ func (p *Process) lives() bool {
 		// One whose first thread has ended is a zombie while others still hold its files.
 		return Held(p.lock)
 	}
-	return syscall.Kill(p.PID, 0) == nil && !isZombie(p.PID)
+	return Lives(p.PID)
 }
+
+// Lives reports whether a process has not ended; one that nobody has collected has,
+// where the system can tell.
+func Lives(pid int) bool { return syscall.Kill(pid, 0) == nil && !isZombie(pid) }
 
 // isZombie reports a process that has ended and that nobody has collected, where
 // the system can tell.

@@ -143,6 +143,32 @@ func TestAnAdoptedProcessIsKilled(t *testing.T) {
 	}
 }
 
+// A process that has ended lives no more, also when nobody has collected it.
+func TestAProcessThatNobodyCollectsHasEnded(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("the system does not tell")
+	}
+	if !Lives(os.Getpid()) {
+		t.Error("this process does not live")
+	}
+	cmd := exec.Command("/bin/sh", "-c", "exit")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tick, limit := time.NewTicker(look/10), time.After(30*time.Second)
+	defer tick.Stop()
+	for Lives(cmd.Process.Pid) {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatal("it lives for ever")
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestATmuxPaneRunsTheCommand(t *testing.T) {
 	t.Setenv("TMUX", "")
 	t.Setenv("TMUX_TMPDIR", t.TempDir())

@@ -318,6 +318,17 @@ func TestAQuestionIsAnsweredInPlaceWithTheAgentsName(t *testing.T) {
 	}
 }
 
+func TestOnlyWhereSeveralMayBePickedThatIsSaid(t *testing.T) {
+	q := Question{ID: "q1", Agent: "bob", Text: "Which?", Choices: []string{"red", "blue"}}
+	for several, want := range map[bool]string{false: "answer with a number or a text", true: "answer with a number, several (1,2), or a text"} {
+		q.Several = several
+		d := newDesk(t, &fake{questions: []Question{q}})
+		if view := d.m.View().Content; !strings.Contains(view, want) {
+			t.Errorf("no %q in:\n%s", want, view)
+		}
+	}
+}
+
 func happen(d *desk, id string, f event.Fact) {
 	d.send(happened{event.Event{Agent: event.Agent{ID: mailbox.AgentID(id), Name: id}, Fact: f}})
 	d.m.looking = false

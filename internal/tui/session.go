@@ -73,6 +73,7 @@ type Question struct {
 	Consent bool     // it wants a yes or a no
 	Always  string   // what "always" would allow; "" offers none
 	Choices []string // of a question that is not about consent
+	Several bool     // more than one of Choices may be picked
 }
 
 // Answer settles a question.

@@ -155,8 +155,10 @@ func answers(q Question) []string {
 		lines = append(lines, "y yes · n no (n TEXT says why) · a always "+q.Always)
 	case q.Consent:
 		lines = append(lines, "y yes · n no (n TEXT says why)")
-	case len(q.Choices) > 0:
+	case q.Several:
 		lines = append(lines, "answer with a number, several (1,2), or a text")
+	case len(q.Choices) > 0:
+		lines = append(lines, "answer with a number or a text")
 	default:
 		lines = append(lines, "what you write next is the answer")
 	}
