@@ -161,7 +161,7 @@ func (o *busDoor) do(name, verb string, data []byte) (busReply, error) {
 	case "state":
 		return o.state(me, in)
 	case "agents":
-		return o.agents(me), nil
+		return o.agents(me)
 	case "tasks":
 		tasks, err := o.s.Tasks(ctx)
 		return busReply{Tasks: append([]board.Task{}, tasks...)}, err
@@ -317,14 +317,15 @@ func (o *busDoor) state(me *transcript.Transcript, in busRequest) (busReply, err
 	return busReply{State: st.State, Reason: st.Reason}, nil
 }
 
-func (o *busDoor) agents(me *transcript.Transcript) busReply {
+func (o *busDoor) agents(me *transcript.Transcript) (busReply, error) {
 	r := busReply{Agents: []busAgent{}}
-	for _, m := range o.s.roster.Members() {
+	all, err := o.s.roster.Members()
+	for _, m := range all {
 		if s := m.Life.Spec; s.ID != me.ID() {
 			r.Agents = append(r.Agents, busAgent{actors.DisplayName(s), s.ID, s.Type, m.State.Name})
 		}
 	}
-	return r
+	return r, err
 }
 
 // claim takes a task, or with no id the next one that is free.

@@ -119,7 +119,7 @@ func (n *nodes) Find(name string, unknown error) (transcript.Life, error) {
 }
 
 // All implements team.Apart.
-func (n *nodes) All() []actors.Status { return unkilled(n.staff()) }
+func (n *nodes) All() ([]actors.Status, error) { return unkilled(n.staff()), nil }
 
 func unkilled(all []actors.Status) []actors.Status {
 	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed && s.Life.Reason == agent.ErrKilled.Error() })
@@ -127,7 +127,11 @@ func unkilled(all []actors.Status) []actors.Status {
 
 // Wake implements team.Apart. The process of a host that has none is started again
 // and finds the message.
-func (n *nodes) Wake(to transcript.Life, by mailbox.AgentID) error {
+func (n *nodes) Wake(to transcript.Life, by mailbox.AgentID) error { return n.wakeBelow(to, by, nil) }
+
+// wakeBelow is Wake by an agent that may be on record neither here nor there: then
+// spec says who it is.
+func (n *nodes) wakeBelow(to transcript.Life, by mailbox.AgentID, spec *transcript.Spec) error {
 	id := to.Spec.ID
 	_, host, err := n.below().find(string(id), &actors.UnknownAgentError{Name: string(id)})
 	if err != nil {
@@ -136,7 +140,7 @@ func (n *nodes) Wake(to transcript.Life, by mailbox.AgentID) error {
 	if n.known(host) != nil {
 		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
 		defer cancel()
-		_, err = n.ask(ctx, host, "wake-below", nodeCall{Name: string(id), By: by})
+		_, err = n.ask(ctx, host, "wake-below", nodeCall{Name: string(id), By: by, Spec: spec})
 		return err
 	}
 	if t, ok := n.s.store.Get(host); !ok || t.Life().Closed || to.Closed {
@@ -204,7 +208,7 @@ func (n *nodes) owesBelow() bool {
 type keptApart struct{ below }
 
 // All implements team.Apart.
-func (k keptApart) All() []actors.Status { return unkilled(k.all()) }
+func (k keptApart) All() ([]actors.Status, error) { return unkilled(k.all()), nil }
 
 // Wake implements team.Apart. What keeps its own record goes on by itself when the
 // session does, unless it has ended.

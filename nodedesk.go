@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
 	"github.com/nats-io/nats.go"
 )
 
@@ -102,18 +104,53 @@ func (n *nodes) do(id mailbox.AgentID, verb string, c nodeCall) (nodeReply, erro
 		}
 		return nodeReply{}, n.s.agents.AnswerShutdown(me, *c.Shutdown, c.Key)
 	case "find":
-		t, ok := n.s.agents.Find(c.Name)
-		if !ok {
-			return nodeReply{}, nil
-		}
-		spec := t.Spec()
-		return nodeReply{Spec: &spec}, nil
+		found, err := n.named(c.Name)
+		return nodeReply{Found: found}, err
+	case "others":
+		return nodeReply{Sight: &nodeSight{Staff: n.others(id)}}, nil
 	}
 	t, ok := n.s.agents.Find(c.Name)
 	if !ok {
-		return nodeReply{}, &actors.UnknownAgentError{Name: c.Name}
+		return n.aboutBelow(verb, c)
 	}
 	return n.about(me, t, verb, c)
+}
+
+// named returns the agents that a name, an id or team/name means, those in other
+// processes included: of several in the session's own process all.
+func (n *nodes) named(name string) (found []transcript.Spec, err error) {
+	for _, t := range n.s.agents.Named(name) {
+		found = append(found, t.Spec())
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	a, err := n.s.Agent(name)
+	if err != nil {
+		return nil, err
+	}
+	return []transcript.Spec{a.Life.Spec}, nil
+}
+
+// others returns how the agents of the session are that live outside the process of
+// one, but for those below others that were killed.
+func (n *nodes) others(id mailbox.AgentID) []actors.Status {
+	all := slices.DeleteFunc(n.s.agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
+	return append(all, unkilled(n.staff(id))...)
+}
+
+// aboutBelow is about for an agent that is not on record here.
+func (n *nodes) aboutBelow(verb string, c nodeCall) (nodeReply, error) {
+	a, _, err := n.below().find(c.Name, &actors.UnknownAgentError{Name: c.Name})
+	switch {
+	case err != nil:
+		return nodeReply{}, err
+	case verb == "life":
+		return nodeReply{Life: &a.Life}, nil
+	case verb == "wake":
+		return nodeReply{}, n.wakeBelow(a.Life, c.By, c.Spec)
+	}
+	return nodeReply{}, &team.FarError{Name: actors.DisplayName(a.Life.Spec), With: a.Life.Spec.Parent}
 }
 
 // about does what an agent in another process asks for about another agent.

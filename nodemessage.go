@@ -47,6 +47,8 @@ type nodeCall struct {
 	Cause  string          `json:"cause,omitempty"`
 	Launch uint32          `json:"launch"`
 	Answer *Answer         `json:"answer,omitempty"`
+	// Spec is what By is, if it is below a node.
+	Spec *transcript.Spec `json:"spec,omitempty"`
 
 	Plan     *message.PlanApprovalResponse `json:"plan,omitempty"`
 	Shutdown *message.ShutdownResponse     `json:"shutdown,omitempty"`
@@ -57,12 +59,12 @@ type nodeCall struct {
 }
 
 type nodeReply struct {
-	Error string           `json:"error,omitempty"`
-	Code  int              `json:"code,omitempty"` // which of refusals the error is, from 1
-	Spec  *transcript.Spec `json:"spec,omitempty"`
-	Life  *transcript.Life `json:"life,omitempty"`
-	Quiet bool             `json:"quiet,omitempty"`
-	Moves uint64           `json:"moves,omitempty"`
+	Error string            `json:"error,omitempty"`
+	Code  int               `json:"code,omitempty"` // which of refusals the error is, from 1
+	Found []transcript.Spec `json:"found,omitempty"`
+	Life  *transcript.Life  `json:"life,omitempty"`
+	Quiet bool              `json:"quiet,omitempty"`
+	Moves uint64            `json:"moves,omitempty"`
 
 	Ending *protocol.Shutdown `json:"ending,omitempty"`
 	Sight  *nodeSight         `json:"sight,omitempty"`

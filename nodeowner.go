@@ -3,6 +3,7 @@ package swarm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/actorswarm/swarm/actors"
@@ -22,7 +23,7 @@ func (n *Node) ask(ctx context.Context, verb string, in, out any) error {
 	defer cancel()
 	m, err := n.conn.RequestWithContext(ctx, nodeSubject(n.info.ID, n.o.Agent, "up", verb), raw)
 	if err != nil {
-		return fmt.Errorf("ask the session's owner to %s: %w", verb, err)
+		return &NoOwnerError{Asked: verb, Err: err}
 	}
 	if err := json.Unmarshal(m.Data, out); err != nil {
 		return fmt.Errorf("read the answer of the session's owner: %w", err)
@@ -30,27 +31,57 @@ func (n *Node) ask(ctx context.Context, verb string, in, out any) error {
 	return nil
 }
 
+// NoOwnerError reports that the process which owns the session did not answer a
+// process of one of its agents.
+type NoOwnerError struct {
+	Asked string
+	Err   error
+}
+
+func (e *NoOwnerError) Error() string {
+	return fmt.Sprintf("the process that owns the session does not answer (asked to %s: %v); try again later", e.Asked, e.Err)
+}
+
+func (e *NoOwnerError) Unwrap() error { return e.Err }
+
 // Find implements actors.Owner.
-func (n *Node) Find(name string) (*transcript.Transcript, bool) {
-	var out nodeReply
-	ctx := n.session.scope
-	if err := n.ask(ctx, "find", nodeCall{Name: name, Launch: n.o.Launch}, &out); err != nil || out.Spec == nil {
-		return nil, false
+func (n *Node) Find(name string) []*transcript.Transcript {
+	all, err := n.find(name)
+	if err != nil {
+		return nil // who asks tells it, or knows the agent itself
 	}
-	t, err := n.session.agents.Meet(*out.Spec)
-	return t, err == nil
+	return all
+}
+
+func (n *Node) find(name string) (all []*transcript.Transcript, err error) {
+	out, err := n.request("find", nodeCall{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	for _, spec := range out.Found {
+		t, err := n.session.agents.Meet(spec)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 // Wake implements actors.Owner. Without an owner the message is accepted all the
 // same and waits in the outbox.
 func (n *Node) Wake(id, by mailbox.AgentID) error {
-	var out nodeReply
-	err := n.ask(n.session.scope, "wake", nodeCall{Name: string(id), By: by, Launch: n.o.Launch}, &out)
-	if err != nil {
+	c := nodeCall{Name: string(id), By: by}
+	if t, ok := n.session.store.Get(by); ok && by != n.id && !t.IsShadow() {
+		spec := t.Spec()
+		c.Spec = &spec
+	}
+	_, err := n.request("wake", c)
+	if silent := (*NoOwnerError)(nil); errors.As(err, &silent) {
 		n.session.opts.Logger.Warn("the session's owner does not answer", "to wake", id, "error", err)
 		return nil
 	}
-	return out.err()
+	return err
 }
 
 // Self implements actors.Owner.

@@ -134,10 +134,10 @@ func (n *nodes) lookAll(what, name string) map[mailbox.AgentID]nodeSight {
 	})
 }
 
-// staff returns the agents below those that have a process of their own. What a
-// process has said is kept for as long as it is gone or does not answer.
-func (n *nodes) staff() []actors.Status {
-	ids := hosts(n.s.store)
+// staff returns the agents below those that have a process of their own, but for some
+// of these. What a process has said is kept for as long as it is gone or does not answer.
+func (n *nodes) staff(but ...mailbox.AgentID) []actors.Status {
+	ids := slices.DeleteFunc(hosts(n.s.store), func(id mailbox.AgentID) bool { return slices.Contains(but, id) })
 	seen := lookAll(slices.DeleteFunc(slices.Clone(ids), n.isKept), func(id mailbox.AgentID) (nodeSight, error) {
 		return n.look(n.s.scope, id, lookStaff, "")
 	})

@@ -515,7 +515,7 @@ func TestAProcessIsHeardBeforeItHasReported(t *testing.T) {
 	fresh := newNodes(s) // as a new owner's, that nobody has reported to
 	for launch, refused := range map[uint32]bool{0: true, 1: false, 2: true} {
 		out := fresh.answer(ben.ID(), "find", fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch)).(nodeReply)
-		if (out.Error != "") != refused || !refused && out.Spec == nil {
+		if (out.Error != "") != refused || !refused && len(out.Found) == 0 {
 			t.Errorf("launch %d: %+v", launch, out)
 		}
 	}

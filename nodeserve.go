@@ -59,11 +59,7 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 		ended, err := n.session.agents.StopTree(ctx, mailbox.AgentID(c.Name), causeOf(verb, c))
 		return nodeReply{Ended: ended}, err
 	case "wake-below":
-		t, ok := n.session.store.Get(mailbox.AgentID(c.Name))
-		if !ok {
-			return nodeReply{}, &actors.UnknownAgentError{Name: c.Name}
-		}
-		return nodeReply{}, n.session.agents.Wake(t, c.By)
+		return nodeReply{}, n.wakeBelow(c)
 	case "interrupt-below":
 		if id := mailbox.AgentID(c.Name); n.session.runs(id) {
 			n.session.agents.Interrupt(id)
@@ -100,6 +96,21 @@ func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
 	return nodeReply{}, fmt.Errorf("there is no request %q to a node", verb)
 }
 
+// wakeBelow wakes an agent below the node's. Who does it is made known here, so that
+// it can be told of the end.
+func (n *Node) wakeBelow(c nodeCall) error {
+	t, ok := n.session.store.Get(mailbox.AgentID(c.Name))
+	if !ok {
+		return &actors.UnknownAgentError{Name: c.Name}
+	}
+	if c.Spec != nil {
+		if _, err := n.session.agents.Meet(*c.Spec); err != nil {
+			return err
+		}
+	}
+	return n.session.agents.Wake(t, c.By)
+}
+
 // stop ends the agent of the node. By a shutdown, if one is given, all that work for
 // it end too.
 func (n *Node) stop(by *protocol.Shutdown, cause error) (nodeReply, error) {
@@ -134,11 +145,9 @@ func (n *Node) decidePlan(c nodeCall) (nodeReply, error) {
 	if !ok {
 		return nodeReply{}, &actors.UnknownAgentError{Name: n.o.Agent}
 	}
-	by, ok := n.session.store.Get(c.By)
+	by, ok := n.session.agents.Find(string(c.By))
 	if !ok {
-		if by, ok = n.Find(string(c.By)); !ok {
-			return nodeReply{}, &actors.UnknownAgentError{Name: string(c.By)}
-		}
+		return nodeReply{}, &actors.UnknownAgentError{Name: string(c.By)}
 	}
 	err := n.session.agents.DecidePlan(by, me, *c.Plan, c.Key)
 	return nodeReply{Life: n.sight().Life}, err

@@ -231,8 +231,11 @@ func (s *Session) start(ctx context.Context) error {
 	s.settleNodes(&o)
 	s.agents = actors.New(o)
 	s.roster = team.NewRoster(s.agents)
-	if s.nodes != nil {
+	switch {
+	case s.nodes != nil:
 		s.roster.ConnectApart(s.nodes)
+	case s.opts.node != nil:
+		s.roster.ConnectApart(others{s.opts.node})
 	}
 	if err := s.seedUser(); err != nil {
 		return err

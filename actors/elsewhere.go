@@ -54,8 +54,10 @@ type Sighting struct {
 
 // Owner is the process that owns the session, as the node of one agent sees it.
 type Owner interface {
-	// Find returns the shadow of an agent by name or id.
-	Find(name string) (*transcript.Transcript, bool)
+	// Find returns the shadows of the agents that a name or id means there, also of
+	// those that live in the process of another: those of the session's team first.
+	// It returns none if there is nobody to ask.
+	Find(name string) []*transcript.Transcript
 	// Wake is Coordinator.Wake there.
 	Wake(id, by mailbox.AgentID) error
 	// Self is the agent of the node, in whose name the node asks.

@@ -181,10 +181,11 @@ func (c *Coordinator) Named(name string) []*transcript.Transcript {
 			all = append(all, t)
 		}
 	}
-	if len(all) == 0 && c.opts.Owner != nil {
-		if t, ok := c.opts.Owner.Find(name); ok {
-			all = append(all, t)
-		}
+	if c.opts.Owner == nil || slices.ContainsFunc(all, func(t *transcript.Transcript) bool { return !c.isAtOwner(t) || string(t.ID()) == name }) {
+		return all
+	}
+	if there := c.opts.Owner.Find(name); len(there) > 0 {
+		return there // who has the name now
 	}
 	return all
 }

@@ -38,10 +38,11 @@ func (c *Coordinator) hears(l transcript.Life) mailbox.AgentID {
 
 // employer returns for whom an agent is to work that by wakes. Nobody comes to
 // work for itself, however many stand between: an agent that is woken by one
-// that works for it goes on for whom it worked before.
+// that works for it goes on for whom it worked before, and so does one that is woken
+// from another process by somebody who is not on record here.
 func (c *Coordinator) employer(l transcript.Life, by mailbox.AgentID) mailbox.AgentID {
 	for _, candidate := range []mailbox.AgentID{by, l.Spec.Parent} {
-		if candidate != "" && candidate != agent.User && !c.isBelow(candidate, l.Spec.ID) {
+		if _, known := c.opts.Store.Get(candidate); known && candidate != agent.User && !c.isBelow(candidate, l.Spec.ID) {
 			if candidate == l.Spec.Parent {
 				return ""
 			}

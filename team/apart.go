@@ -2,20 +2,22 @@ package team
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Apart leads to the agents that live in the process of another agent and are on
-// record there alone. Its methods may be called from any goroutine.
+// Apart leads to the agents that live in other processes and are on record there
+// alone. Its methods may be called from any goroutine.
 type Apart interface {
 	// Find returns the agent that a name, an id or team/name means. Unknown is the
 	// error without them; if none of them is meant either, it says what there is.
 	Find(name string, unknown error) (transcript.Life, error)
-	// All returns those that have not been ended for good.
-	All() []actors.Status
+	// All returns how they are, but for those that were killed, and besides those that
+	// are on record here and live elsewhere. The error says why some may be left out.
+	All() ([]actors.Status, error)
 	// Wake sees to it that an agent reads what by is about to write to it, also one
 	// that has ended. The error says why it will not.
 	Wake(to transcript.Life, by mailbox.AgentID) error
@@ -43,18 +45,26 @@ func (r *Roster) postApart(from *transcript.Transcript, l Letter, unknown error)
 	return []Posted{p}, p.Err
 }
 
-// broadcastApart is broadcast for the agents that are not on record here.
-func (r *Roster) broadcastApart(from *transcript.Transcript, l Letter) (all []Posted) {
-	if r.apart == nil {
-		return nil
+// FarError reports a step of a protocol with an agent that lives in the process of
+// another, where such steps are taken.
+type FarError struct {
+	Name string
+	With mailbox.AgentID // for whom it works there
+}
+
+func (e *FarError) Error() string {
+	return fmt.Sprintf("%s lives in another process and gets texts only from here; %s, for which it works, can end it or decide about its plan, and the user ends it with: swarm stop or swarm kill", e.Name, e.With)
+}
+
+// near says of a name that nobody on record here has, as unknown does, whether it is
+// that of an agent in another process.
+func (r *Roster) near(name string, unknown error) error {
+	if r.apart == nil || !IsUnknown(unknown) {
+		return unknown
 	}
-	for _, s := range r.audience(from.Spec(), r.apart.All()) {
-		switch name := actors.DisplayName(s.Life.Spec); {
-		case !s.Life.Closed:
-			all = append(all, r.post(from, s.Life, l))
-		case s.Life.Spec.Role == transcript.Teammate:
-			all = append(all, Posted{Name: name, Err: &EndedError{Name: name, Reason: s.Life.Reason}})
-		}
+	l, err := r.apart.Find(name, unknown)
+	if err != nil {
+		return err
 	}
-	return all
+	return &FarError{Name: actors.DisplayName(l.Spec), With: l.Spec.Parent}
 }

@@ -45,7 +45,7 @@ func (r *Roster) named(name string) (*transcript.Transcript, error) {
 
 func (r *Roster) unknown(name string) error {
 	e := &UnknownAgentError{Name: name}
-	for _, m := range r.Members() {
+	for _, m := range writable(r.agents.Status()) {
 		e.Known = append(e.Known, actors.DisplayName(m.Life.Spec))
 	}
 	slices.Sort(e.Known)
@@ -54,19 +54,42 @@ func (r *Roster) unknown(name string) error {
 }
 
 // Members returns those who can be written to: the lead, the teammates and
-// every agent that has not ended, oldest first.
-func (r *Roster) Members() []actors.Status {
-	return slices.DeleteFunc(r.agents.Status(), func(s actors.Status) bool {
-		return s.Life.Closed || s.Life.Spec.Role == transcript.User
-	})
+// every agent that has not ended, oldest first; those in other processes last. The
+// error says why some may be left out.
+func (r *Roster) Members() ([]actors.Status, error) {
+	all, err := r.all()
+	return writable(all), err
+}
+
+func writable(all []actors.Status) []actors.Status {
+	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed || s.Life.Spec.Role == transcript.User })
 }
 
 // everybody is Members with the teammates that have ended and were not dismissed.
-func (r *Roster) everybody() []actors.Status {
-	return slices.DeleteFunc(r.agents.Status(), func(s actors.Status) bool {
-		spec := s.Life.Spec
-		return spec.Role == transcript.User || s.Life.Closed && (spec.Role != transcript.Teammate || r.agents.Dismissed(spec))
-	})
+func (r *Roster) everybody() ([]actors.Status, error) {
+	all, err := r.all()
+	return slices.DeleteFunc(all, func(s actors.Status) bool {
+		l := s.Life
+		dismissed := l.Spec.Role != transcript.Teammate || l.Shutdown.Leaving() || r.agents.Dismissed(l.Spec)
+		return l.Spec.Role == transcript.User || l.Closed && dismissed
+	}), err
+}
+
+// all returns the agents of the session, those in other processes as these say.
+func (r *Roster) all() ([]actors.Status, error) {
+	all := r.agents.Status()
+	if r.apart == nil {
+		return all, nil
+	}
+	apart, err := r.apart.All()
+	for _, s := range apart {
+		if at := slices.IndexFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID == s.Life.Spec.ID }); at >= 0 {
+			all[at] = s
+		} else {
+			all = append(all, s)
+		}
+	}
+	return all, err
 }
 
 // Near returns at most three of the known names that name may have meant.

@@ -158,19 +158,21 @@ func incarnationOf(name string) (string, uint32) {
 // named: it would be woken only by a letter of its own.
 func (r *Roster) broadcast(from *transcript.Transcript, l Letter) ([]Posted, error) {
 	l.Kind = cmp.Or(l.Kind, mailbox.KindBroadcast)
+	everybody, err := r.everybody()
 	var all []Posted
-	for _, m := range r.audience(from.Spec(), r.everybody()) {
-		to, ok := r.agents.Find(string(m.Life.Spec.ID))
-		switch {
-		case !ok, to.ID() == from.ID(), standsIn(to.Spec()): // other sessions are written to one by one
+	for _, m := range r.audience(from.Spec(), everybody) {
+		switch spec := m.Life.Spec; {
+		case spec.ID == from.ID(), standsIn(spec): // other sessions are written to one by one
 		case m.Life.Closed:
-			name := actors.DisplayName(m.Life.Spec)
+			name := actors.DisplayName(spec)
 			all = append(all, Posted{Name: name, Err: &EndedError{Name: name, Reason: m.Life.Reason}})
 		default:
-			all = append(all, r.post(from, to.Life(), l))
+			all = append(all, r.post(from, m.Life, l))
 		}
 	}
-	all = append(all, r.broadcastApart(from, l)...)
+	if err != nil {
+		all = append(all, Posted{Name: "agents in other processes", Err: err})
+	}
 	if len(all) == 0 {
 		return nil, ErrAlone
 	}

@@ -216,7 +216,7 @@ func cycle(t *testing.T, n *crew, begun <-chan struct{}) {
 			t.Fatalf("the second time: %+v", d)
 		}
 	}
-	if left := n.roster.Members(); len(left) != 1 {
+	if left, err := n.roster.Members(); err != nil || len(left) != 1 {
 		t.Fatalf("the roster holds %+v", left)
 	}
 	for _, name := range names {

@@ -54,7 +54,7 @@ func stepDetail(text, request string) json.RawMessage {
 func (s *sendTool) requestShutdown(to string, m message.ShutdownRequest, key string) (text, request string, err error) {
 	t, err := s.roster.address(s.self.Transcript.Spec(), Letter{To: to, Kind: mailbox.KindShutdownRequest})
 	if err != nil {
-		return "", "", err
+		return "", "", s.roster.near(to, err)
 	}
 	grace := time.Duration(m.GraceMS) * time.Millisecond
 	state, err := s.roster.agents.RequestShutdown(s.self.Transcript, t, actors.Dismissal{Reason: m.Reason, Grace: grace, Key: key})
@@ -84,7 +84,7 @@ func (s *sendTool) answerShutdown(m message.ShutdownResponse, key string) (strin
 func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key string) (string, error) {
 	t, err := s.roster.address(s.self.Transcript.Spec(), Letter{To: to, Kind: mailbox.KindPlanApprovalResponse})
 	if err != nil {
-		return "", err
+		return "", s.roster.near(to, err)
 	}
 	if err := s.roster.agents.DecidePlan(s.self.Transcript, t, m, key); err != nil {
 		return "", err
@@ -101,7 +101,7 @@ func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key str
 func (r *Roster) ShutDown(ctx context.Context, by *transcript.Transcript, name string, d actors.Dismissal) (actors.Departure, error) {
 	t, err := r.Find(name)
 	if err != nil {
-		return actors.Departure{Name: name}, err
+		return actors.Departure{Name: name}, r.near(name, err)
 	}
 	return r.agents.ShutDown(ctx, by, t, d)
 }

@@ -179,9 +179,22 @@ func (r *Roster) audience(from transcript.Spec, all []actors.Status) []actors.St
 	if home.Lead == actors.LeadID && home == r.agents.Home(transcript.Spec{Role: transcript.Lead}) {
 		return all
 	}
+	known := slices.Clone(all)
 	return slices.DeleteFunc(all, func(s actors.Status) bool {
-		return s.Life.Spec.ID != home.Lead && r.agents.Home(s.Life.Spec).Team != home.Team
+		return s.Life.Spec.ID != home.Lead && r.home(s.Life.Spec, known).Team != home.Team
 	})
+}
+
+// home is Coordinator.Home of an agent among some of whom not all are on record here.
+func (r *Roster) home(s transcript.Spec, all []actors.Status) transcript.Membership {
+	for len(r.agents.Teams(s)) == 0 {
+		above := slices.IndexFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID == s.Parent })
+		if above < 0 {
+			break
+		}
+		s = all[above].Life.Spec
+	}
+	return r.agents.Home(s)
 }
 
 // Of returns the teams that an agent is in or leads, the one it works in first.

@@ -191,10 +191,14 @@ func (l *listTool) Spec() tool.Spec {
 func (l *listTool) Run(context.Context, tool.Call) (tool.Result, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "You are %s.\n", actors.DisplayName(l.self.Spec))
-	for _, m := range l.roster.Members() {
+	all, err := l.roster.Members()
+	for _, m := range all {
 		if s := m.Life.Spec; s.ID != l.self.Spec.ID {
 			fmt.Fprintf(&text, "%s (%s, id %s%s): %s\n", actors.DisplayName(s), s.Type, s.ID, l.elsewhere(s), m.State.Name)
 		}
+	}
+	if err != nil {
+		fmt.Fprintf(&text, "There may be more: %v\n", err)
 	}
 	text.WriteString(l.neighbours())
 	return tool.Result{Text: strings.TrimSuffix(text.String(), "\n")}, nil
