@@ -29,6 +29,8 @@ type talker interface {
 	Stop(ctx context.Context, name string) error
 	Agents() []actors.Status
 	Types() []swarm.AgentType
+	Teams() []team.Team
+	Team(ctx context.Context, name string) (swarm.TeamStatus, error)
 	Questions() []swarm.Question
 	Answer(id string, a swarm.Answer) error
 }

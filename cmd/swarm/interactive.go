@@ -123,7 +123,7 @@ func (a *app) converse(ctl *control, s talker, v visit) error {
 		Getenv:  a.env,
 		Session: v.info.ID, In: v.in, Out: v.out, Interrupts: interrupts,
 		Plain: term == "dumb" || term == "" || !a.onTerminal(),
-		Paint: scr.paint, Lines: a.lines(v.info.Dir, v.out, mine), Views: a.views(s),
+		Paint: scr.paint, Lines: a.lines(v.info.Dir, v.out, mine), Views: a.views(ctl.session, s),
 		Hello: hello(v), Mode: v.info.Mode, Leave: v.leave,
 		History: filepath.Join(filepath.Dir(v.info.Path), "history"),
 	})
@@ -179,11 +179,24 @@ type paper struct {
 func (p *paper) Fd() uintptr { return p.like.Fd() }
 
 // views are the commands that only show something.
-func (a *app) views(s talker) []tui.View {
+func (a *app) views(ctx context.Context, s talker) []tui.View {
 	return []tui.View{
 		{Name: "agents", Help: "the types of agents that can be started", Show: func() string { return a.types(s) }},
 		{Name: "ps", Help: "who works on what", Show: func() string { return a.tree(agentRows(s.Agents()), time.Now(), 0) }},
+		{Name: "team", Help: "who is in which team, and the tasks", Show: func() string { return a.teamView(ctx, s) }},
 	}
+}
+
+func (a *app) teamView(ctx context.Context, s talker) string {
+	var b strings.Builder
+	for _, t := range s.Teams() {
+		status, err := s.Team(ctx, t.ID)
+		if err != nil {
+			return b.String() + "! " + clean(err.Error()) // it may have gone meanwhile
+		}
+		b.WriteString(a.teamText(teamRowOf(status)))
+	}
+	return firstOf(b.String(), "no agent has been started yet")
 }
 
 func (a *app) types(s talker) string {

@@ -237,6 +237,8 @@ func TestTheSessionFollowsTheWidth(t *testing.T) {
 	p.tmux("resize-window", "-x", "44", "-y", "20")
 	p.types("/ps")
 	p.until("└ ")
+	p.types("/team")
+	p.until("team session-one\n    lead ")
 	p.tmux("resize-window", "-x", "120", "-y", "40")
 	p.until("Ctrl-B to background")
 	p.leave()

@@ -241,6 +241,23 @@ func (l *link) Questions() []swarm.Question {
 	return l.questions
 }
 
+// Teams returns the teams; none when nobody answers.
+func (l *link) Teams() (all []team.Team) {
+	l.tell(func(ctx context.Context, r *swarm.Remote) (err error) {
+		all, err = r.Teams(ctx)
+		return err
+	})
+	return all
+}
+
+func (l *link) Team(_ context.Context, name string) (status swarm.TeamStatus, err error) {
+	err = l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
+		status, err = r.Team(ctx, name)
+		return err
+	})
+	return status, err
+}
+
 func (l *link) Answer(id string, answer swarm.Answer) error {
 	return l.ask(func(ctx context.Context, r *swarm.Remote) error { return r.Answer(ctx, id, answer) })
 }

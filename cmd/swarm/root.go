@@ -75,9 +75,21 @@ func (a *app) bare(c *cobra.Command, flags *runFlags, args []string) error {
 		return usagef("there is no terminal to talk in; give a prompt: swarm run PROMPT, or go on with a session: swarm resume ID")
 	}
 	if len(args) == 0 {
-		return c.Help()
+		return a.helpUnlessPiped(c)
 	}
 	return usagef("there is no command %q; to give a prompt: swarm run %q%s", args[0], strings.Join(args, " "), suggestion(c, args[0]))
+}
+
+// helpUnlessPiped does not let go unread what somebody has piped in.
+func (a *app) helpUnlessPiped(c *cobra.Command) error {
+	text, err := a.readInput()
+	switch {
+	case err != nil:
+		return err
+	case text != "":
+		return usagef("what comes from standard input is a prompt for swarm run; give it there: … | swarm run")
+	}
+	return c.Help()
 }
 
 // talkBare is swarm alone on a terminal.

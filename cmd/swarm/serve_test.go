@@ -128,6 +128,8 @@ func TestTwoTerminalsSeeEverythingAndOnesExitChangesNothing(t *testing.T) {
 	if n := strings.Count(q.all(), "are you there?"); n != 1 {
 		t.Errorf("what was typed stands there %d times:\n%s", n, q.all())
 	}
+	q.types("/team")
+	q.until("team session-one\n    lead ")
 	before := l.untilSeen("bob rests", func(all map[string]psAgent) bool {
 		return !all["bob"].Running && all["bob"].State == "idle" && all["lead"].Running
 	})
