@@ -2,12 +2,14 @@ package swarm
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +39,8 @@ func (n *NATS) settle() (err error) {
 	for _, one := range strings.Split(n.URL, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
 		switch {
-		case err != nil || u.Host == "":
-			return &OptionError{errors.New("the URL of the NATS server is not valid; write nats://host:port")}
+		case err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
+			return &OptionError{errors.New("the URL of the NATS server is not valid; write nats://host:port, or tls://, ws:// or wss://")}
 		case u.User != nil:
 			return &OptionError{fmt.Errorf("the URL of the NATS server %s holds a password or token, which would be kept with the session; put credentials in a file and give it with --nats-creds", u.Host)}
 		}
@@ -72,9 +74,33 @@ func (n NATS) connect(s *Session) (*nats.Conn, error) {
 	}
 	conn, err := nats.Connect(n.URL, options...)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the NATS server %s, is it there: %w", n.URL, err)
+		return nil, n.unreached(err)
 	}
 	return conn, nil
+}
+
+// unreached says what to do about a server that cannot be used.
+func (n NATS) unreached(err error) error {
+	because := func(format string, args ...any) error {
+		return fmt.Errorf("the NATS server %s "+format+": %w", append(append([]any{n.URL}, args...), err)...)
+	}
+	unknown := (*net.DNSError)(nil)
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
+		if n.Creds == "" {
+			return because("lets nobody in without credentials; give those of one of its users with --nats-creds FILE")
+		}
+		return because("does not let in whom %s is of; give the credentials of one of its users with --nats-creds FILE", n.Creds)
+	case errors.As(err, &unknown):
+		return because("has a host that is not known here; name another with --nats URL")
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return because("has a certificate that is not believed here; name the file of its authority in SSL_CERT_FILE, or a host that the certificate is for")
+	case errors.Is(err, nats.ErrNoServers):
+		return because("does not answer: nobody listens there; start it, or name another with --nats URL")
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return because("does not answer as one: something else may listen there; name another with --nats URL")
+	}
+	return because("cannot be used; name another with --nats URL")
 }
 
 // credentials reads the file as what it is.
@@ -84,7 +110,7 @@ func (n NATS) credentials() (nats.Option, error) {
 	}
 	raw, err := os.ReadFile(n.Creds)
 	if err != nil {
-		return nil, fmt.Errorf("read the credentials of the NATS server: %w", err)
+		return nil, fmt.Errorf("the credentials of the NATS server cannot be read; name their file with --nats-creds FILE: %w", err)
 	}
 	defer clear(raw)
 	if bytes.Contains(raw, []byte("BEGIN NATS USER JWT")) {
@@ -92,7 +118,7 @@ func (n NATS) credentials() (nats.Option, error) {
 	}
 	key, err := nats.NkeyOptionFromSeed(n.Creds)
 	if err != nil {
-		return nil, fmt.Errorf("%s holds neither NATS credentials nor an nkey seed: %w", n.Creds, err)
+		return nil, fmt.Errorf("%s holds neither NATS credentials nor an nkey seed; name another file with --nats-creds FILE: %w", n.Creds, err)
 	}
 	return key, nil
 }

@@ -118,17 +118,29 @@ func TestClusterLosesItsLeaderInMidStream(t *testing.T) {
 	}
 }
 
-// A server without JetStream is an error that says so.
+// A server without JetStream is an error that says so, and soon.
 func TestAServerWithoutJetStreamIsAnError(t *testing.T) {
-	s := natsdtest.Start(t, natsdtest.Options{Config: "accounts { A { jetstream: disabled, users: [{user: a, password: a}] } }\nauthorization {}"})
-	nc, err := nats.Connect(s.URL, nats.UserInfo("a", "a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	b := natsbox.New(nc, natsbox.Options{Space: "test"})
-	err = b.Start(t.Context(), mailbox.Cursor{}, func(mailbox.Envelope, mailbox.Cursor) {}, func(mailbox.Receipt) {})
-	if !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) || !strings.Contains(err.Error(), "JetStream must be on") {
-		t.Errorf("Start = %v", err)
+	for name, c := range map[string]struct {
+		config string
+		user   nats.Option
+		want   error
+	}{
+		"for the account": {"accounts { A { jetstream: disabled, users: [{user: a, password: a}] } }\nauthorization {}", nats.UserInfo("a", "a"), jetstream.ErrJetStreamNotEnabledForAccount},
+		"at all":          {"jetstream: disabled # authorization is not asked for", nats.Name("test"), jetstream.ErrJetStreamNotEnabled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := natsdtest.Start(t, natsdtest.Options{Config: c.config})
+			nc, err := nats.Connect(s.URL, c.user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			b := natsbox.New(nc, natsbox.Options{Space: "test"})
+			err = b.Start(t.Context(), mailbox.Cursor{}, func(mailbox.Envelope, mailbox.Cursor) {}, func(mailbox.Receipt) {})
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), "JetStream must be on") {
+				t.Errorf("Start = %v", err)
+			}
+		})
 	}
 }

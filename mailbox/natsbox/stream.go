@@ -96,10 +96,13 @@ func (b *Box) ensure(ctx context.Context) (jetstream.Stream, error) {
 }
 
 func (b *Box) streamError(err error) error {
+	if errors.Is(err, nats.ErrNoResponders) { // whoever has JetStream listens to what is asked of streams
+		err = fmt.Errorf("%w (%w)", jetstream.ErrJetStreamNotEnabled, err)
+	}
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return fmt.Errorf("natsbox: open the stream %s: JetStream must be on at the NATS server (nats-server -js) and for the account: %w", b.space.stream(), err)
 	}
 	return fmt.Errorf("natsbox: open the stream %s: %w", b.space.stream(), err)
