@@ -411,7 +411,9 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 		if p := s.nodes.known(w.id()); p != nil && w.state() == "thinking" {
 			kill(t, p.process.PID, syscall.SIGKILL)
 			<-p.process.Gone()
-			w.within(soon, "paused", "starting", "resolving", "parked")
+			w.until(soon, "its end is shown, or the next launch", func(a actors.Status) bool {
+				return a.State.Name != "thinking" || a.Life.Launch > p.launch
+			})
 		}
 	}
 	if n := w.life().Launch; n != 1+mostFalls {
@@ -458,14 +460,19 @@ func (w *states) id() mailbox.AgentID   { return w.life().Spec.ID }
 // within fails unless one of the states is shown in time.
 func (w *states) within(limit time.Duration, names ...string) {
 	w.Helper()
+	w.until(limit, fmt.Sprint(names), func(a actors.Status) bool { return slices.Contains(names, a.State.Name) })
+}
+
+func (w *states) until(limit time.Duration, what string, ok func(actors.Status) bool) {
+	w.Helper()
 	begun := time.Now()
-	for !slices.Contains(names, w.state()) {
+	for !ok(w.status()) {
 		if time.Since(begun) > limit {
-			w.Fatalf("%v after it should be %v, %s is %+v", limit, names, w.name, w.status().State)
+			w.Fatalf("%v after it should be %s, %s is %+v", limit, what, w.name, w.status().State)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	w.Logf("%v after %v", names, time.Since(begun).Round(time.Millisecond))
+	w.Logf("%s after %v", what, time.Since(begun).Round(time.Millisecond))
 }
 
 // check fails if a state was seen that no event tells, up to parked.
