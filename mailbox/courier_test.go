@@ -271,6 +271,70 @@ func TestStaleMessageIsRejectedWithAReason(t *testing.T) {
 	})
 }
 
+// answerer says of one agent, which is not of its node, that it is gone.
+type answerer struct {
+	mailbox.Recorder
+	gone mailbox.AgentID
+}
+
+func (r answerer) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
+	if e.To.Agent == r.gone {
+		return mailbox.Arrival{Verdict: mailbox.Gone}, nil
+	}
+	return r.Recorder.Arrive(e, c)
+}
+
+// TestWhoIsGoneIsAnsweredForByAnother writes more than a window to an agent that no
+// node has, between messages to one that lives.
+func TestWhoIsGoneIsAnsweredForByAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		wire := mailbox.NewMemory()
+		a := node(t, ctx, wire, mailbox.CourierOptions{}, "a")
+		var lost, read []mailbox.ID
+		write := func(n int) {
+			for range n {
+				for to, ids := range map[mailbox.AgentID]*[]mailbox.ID{"gone": &lost, "b": &read} {
+					e, err := a.Send("a", to, "hello")
+					if err != nil {
+						t.Fatal(err)
+					}
+					*ids = append(*ids, e.ID)
+				}
+			}
+		}
+		write(100)
+		store, synced := mailboxtest.NewStore("b"), make(chan struct{})
+		var woken []mailbox.AgentID
+		b := mailbox.NewCourier(wire.Join(), answerer{slowDisk{store.Recorder(), synced, nil}, "gone"}, mailbox.CourierOptions{
+			Wake: func(id mailbox.AgentID) { woken = append(woken, id) },
+		})
+		if err := b.Start(ctx, mailbox.Cursor{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // until all that is on the wire waits for the disk
+		close(synced)
+		synctest.Wait()
+		write(1) // nobody waits behind the dead
+		synctest.Wait()
+		if n := len(a.Store.Pending()); n != 0 {
+			t.Errorf("%d messages wait to be sent again", n)
+		}
+		for _, id := range lost {
+			if s := a.Store.State(id); s.State != mailbox.StateDead || !strings.Contains(s.Reason, "gone has ended for good") {
+				t.Fatalf("%s is %+v", id, s)
+			}
+		}
+		for _, id := range read {
+			if s := a.Store.State(id); s.State != mailbox.StateDelivered {
+				t.Fatalf("%s is %+v", id, s)
+			}
+		}
+		if slices.Contains(woken, "gone") || len(store.Transcript("b")) != len(read) || len(a.Trouble()) > 0 {
+			t.Errorf("woken %v, %d of %d recorded, trouble %v", woken, len(store.Transcript("b")), len(read), a.Trouble())
+		}
+	})
+}
+
 func TestMemoryDropsWhatEveryEndForgot(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		wire := mailbox.NewMemory()

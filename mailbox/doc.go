@@ -24,6 +24,9 @@
 //   - A past incarnation is not heard: once a later one of the same sender was
 //     recorded, what an earlier one still sends for the first time is rejected
 //     (TestPastIncarnationIsRejected).
+//   - The gone are answered for: where a node knows that an agent of another has
+//     ended for good, it says so to whoever writes to that agent, and holds up
+//     nobody else's mail (TestWhoIsGoneIsAnsweredForByAnother).
 //   - A stale update makes way: an unread message is dropped when its sender writes
 //     anew under the same key, and the sender is told (TestAStaleUpdateMakesWay).
 //   - A hole that is meant is not waited for: when a sender gives a message up, the
