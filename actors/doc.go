@@ -15,7 +15,8 @@
 //
 //   - Scopes form a tree. A foreground child lives in the scope of the turn that
 //     waits for it, a background child and a teammate in the session's. What a
-//     scope started has ended before the scope has.
+//     scope started has ended before the scope has (TestAnyEndOfTheScopeIsAShutdown,
+//     TestAStopEndsAnAgentThatWaitsForItsChildren).
 //
 //   - One intent, one agent. A spawn is known by the parent's answer and the call
 //     in it: the same call after a crash finds the agent that it made, or its

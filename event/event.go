@@ -4,12 +4,13 @@
 // Laws:
 //
 //   - One order. Every subscriber sees the facts it gets in the order in which
-//     they were published.
+//     they were published (TestEverySubscriberSeesOneOrder).
 //   - Two lanes. A Delta may be dropped for a subscriber that is behind; every
-//     other fact is delivered to each subscriber that keeps reading.
+//     other fact is delivered to each subscriber that keeps reading
+//     (TestOnlyDeltasAreDroppedForWhoIsBehind).
 //   - An observer changes nothing. Publish never waits for a subscriber, so a
 //     viewer that stops reading costs memory for the facts it has not read and
-//     slows nobody.
+//     slows nobody (TestOnlyDeltasAreDroppedForWhoIsBehind).
 //
 // Not promised: durability. What must survive a crash is in the journal; events
 // tell of it after it is recorded.

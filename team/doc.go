@@ -6,12 +6,16 @@
 //   - A name is resolved when a message is sent, to one agent. A name that
 //     nobody has is an error that lists those that come near. An agent that has
 //     ended is woken by the message, or is an error if it cannot be. Nothing is
-//     queued for nobody.
+//     queued for nobody (TestAnUnknownReceiverIsAnErrorThatSaysWhoThereIs,
+//     TestAMessageWakesAnAgentThatHasEnded, TestProblem20_TheDeadDoNotKeepMail).
 //   - "Queued" is said after the message is on disk, and nothing more is said
-//     than that: delivered and read are told by receipts.
+//     than that: delivered and read are told by receipts
+//     (TestPromise1_EveryMessageArrivesOnceAndInOrderOnADiskThatForgets).
 //   - A team is what the memberships recorded with its agents say, under a
 //     generated id; its name is a label. A bare name means somebody of the
-//     sender's own team first, and never one of several. Each team has its list.
+//     sender's own team first, and never one of several. Each team has its list
+//     (TestANameMeansSomebodyOfTheSendersTeamFirst,
+//     TestAnAgentInSeveralTeamsIsFoundInEach).
 //   - Only the user, the lead and who started an agent may cut its work with a
 //     control message (TestProblem14_OnlyTheUserTheLeadAndAParentMayCutWork).
 //   - A sender whose messages nobody reads is told so and held up a little, and

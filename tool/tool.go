@@ -5,12 +5,16 @@
 //
 //   - Two failure channels. What the model can act on (a missing file, a
 //     refused edit) is a Result with IsError; an error returned by Run is a
-//     failure of the runtime and ends the turn.
+//     failure of the runtime and ends the turn (TestInputThatIsNotValidIsAResult in
+//     tool/builtin).
 //   - A tool obeys its context. When it is cancelled, Run returns within a
-//     second and nothing the call started is left running.
+//     second and nothing the call started is left running
+//     (TestAStopLeavesNothingBehind, TestGrepStopsWithItsContext and
+//     TestGlobStopsWithItsContext in tool/builtin).
 //   - A tool belongs to one agent. Calls marked Parallel in the Spec may
 //     overlap within one answer; all others run one after another, in the
-//     order the model gave them.
+//     order the model gave them (TestParallelCallsOverlapAndKeepTheirOrder in
+//     internal/agent).
 //
 // Not promised: that a call runs once. A call cut by a crash is "in doubt" and
 // is told to the model; only a recorded result is never repeated.

@@ -4,9 +4,11 @@
 // Laws:
 //
 //   - Clean: what Clean and CleanLines return neither moves the cursor nor
-//     colours the screen nor turns the direction of writing.
+//     colours the screen nor turns the direction of writing
+//     (TestCleanTakesOutWhatActsOnATerminal, FuzzCleanLeavesNothingThatActs).
 //   - Width: what Cut, Wrap and Fold return is no wider than was asked, as
-//     terminals count columns.
+//     terminals count columns (TestCutKeepsTheWidth,
+//     TestFoldKeepsTheWidthAndTheIndentation, FuzzCut).
 package term
 
 import (

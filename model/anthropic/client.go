@@ -3,14 +3,19 @@
 // Laws:
 //
 //   - The body on the wire is Request.AppendBody, byte for byte. The SDK is
-//     transport only: credentials, version headers, connections.
+//     transport only: credentials, version headers, connections
+//     (TestBodyOnTheWireIsOursByteForByte).
 //   - One Stream is one request. Nothing is retried here and nothing is read
-//     from the environment; that is for model.Governor and FromEnv.
+//     from the environment; that is for model.Governor and FromEnv
+//     (TestClientKeepsTheLawsOfModel, TestEnvironmentIsNotRead).
 //   - An answer is finished only by message_stop after a stop reason. Anything
 //     else, also events that contradict each other, is a Truncated error. Unknown
-//     events are passed over, unknown blocks are kept as they came.
-//   - A silent connection ends: see Options.IdleTimeout and PingTimeout.
-//   - No error holds a credential.
+//     events are passed over, unknown blocks are kept as they came
+//     (TestContradictionsAreTruncatedAnswers, TestUnknownEventsArePassedOver,
+//     TestDeltasOfUnknownBlocksAreKept).
+//   - A silent connection ends: see Options.IdleTimeout and PingTimeout
+//     (TestIdleConnectionEnds).
+//   - No error holds a credential (TestClientKeepsTheLawsOfModel).
 //
 // A Client starts no goroutines of its own and is safe for concurrent use.
 package anthropic

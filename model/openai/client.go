@@ -5,13 +5,17 @@
 //
 //   - A conversation is translated the same way every time, message by message,
 //     so that a longer one begins as the shorter did. Thinking is not sent back,
-//     as the protocol has no place for it.
+//     as the protocol has no place for it
+//     (TestALongerConversationBeginsAsTheShorterDid).
 //   - One Stream is one request. Nothing is retried here and nothing is read
-//     from the environment; that is for model.Governor and FromEnv.
+//     from the environment; that is for model.Governor and FromEnv
+//     (TestClientKeepsTheLawsOfModel).
 //   - An answer is finished only by a finish reason. A stream that ends without
-//     one, or contradicts itself, is a Truncated error, also after [DONE].
-//   - A silent connection ends: see Options.IdleTimeout and PingTimeout.
-//   - No error holds a credential.
+//     one, or contradicts itself, is a Truncated error, also after [DONE]
+//     (TestWhatIsNoWholeAnswerIsAnError).
+//   - A silent connection ends: see Options.IdleTimeout and PingTimeout
+//     (TestIdleConnectionEnds).
+//   - No error holds a credential (TestClientKeepsTheLawsOfModel).
 //
 // A Client starts no goroutines of its own and is safe for concurrent use. Not
 // promised: that an endpoint reports usage, or caches what it has seen before.

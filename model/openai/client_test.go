@@ -27,6 +27,24 @@ func TestClientKeepsTheLawsOfModel(t *testing.T) {
 	modeltest.Run(t, modeltest.OpenAI, func(s *httptest.Server) model.Model { return connect(t, s.URL) })
 }
 
+func TestIdleConnectionEnds(t *testing.T) {
+	for name, reply := range map[string]modeltest.Reply{
+		"silent after headers": {Stall: true},
+		"silent in the answer": {Blocks: []model.Block{model.Text("some text")}, After: 2, Stall: true},
+		"no headers":           {Delay: time.Hour},
+	} {
+		srv := modeltest.NewServer(t, modeltest.OpenAI, modeltest.Replies(reply))
+		m, err := New(Options{APIKey: modeltest.Key, BaseURL: srv.URL + "/v1/", IdleTimeout: 80 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = model.Complete(t.Context(), m, modeltest.Request("x"))
+		if e := (*model.Error)(nil); !errors.As(err, &e) || e.Kind != model.Network || !errors.Is(err, transport.ErrSilent) {
+			t.Errorf("%s: got %v, want a network error about silence", name, err)
+		}
+	}
+}
+
 func readAll(src string) (*model.Answer, error) {
 	w := transport.Watch(func(error) {}, 0, 0)
 	defer w.Stop()

@@ -6,13 +6,16 @@
 //   - The first rule that matches answers. Everything a rule matches on and
 //     every template reads only the request, so the same request gets the same
 //     answer, byte for byte, also in another process. The one exception is
-//     repeat, which counts in memory per rule and agent.
+//     repeat, which counts in memory per rule and agent
+//     (TestTheSameRequestGetsTheSameAnswer, TestRepeatCountsPerAgent).
 //   - The if of a rule is asked last, when all else of its when fits. A rule
-//     that is passed over is not counted as used.
+//     that is passed over is not counted as used (TestIfIsAskedAfterTheOtherConditions).
 //   - A request that no rule matches is an error that names the agent, the step
-//     and why each rule was passed over. Nothing is answered by default.
+//     and why each rule was passed over. Nothing is answered by default
+//     (TestUnmatchedRequestNamesAgentStepAndRules).
 //   - A mistake in the file is found by Load, with its line; one that only shows
-//     when a template runs ends the request with the line of the template.
+//     when a template runs ends the request with the line of the template
+//     (TestLoadErrorsNameTheLine, TestFailingTemplatesNameTheLine).
 //
 // Usage is an estimate of four bytes a token. A Script is safe for concurrent
 // use and starts no goroutines.

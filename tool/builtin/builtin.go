@@ -6,28 +6,35 @@
 //
 //   - No lost update. Write and Edit replace a file as a whole, under a lock
 //     that every agent of every process on this machine takes, and only if the
-//     content is still the one the new text was made from.
+//     content is still the one the new text was made from
+//     (TestNoUpdateIsLostAmongTenEditors, TestAChangeByAProgramWithoutLocksIsNotLost).
 //   - Nothing is overwritten unseen. An existing file is changed only by an
 //     agent that has read it; Write needs to have seen all of the present
-//     content, Edit an exact match that is unique.
+//     content, Edit an exact match that is unique
+//     (TestWriteNeedsToHaveSeenAnExistingFile, TestEditRefusals).
 //   - A file is whole at every moment: new content is written beside it, made
-//     durable and renamed into place. Links are followed, the mode is kept.
+//     durable and renamed into place. Links are followed, the mode is kept
+//     (TestReadersSeeTheOldOrTheNewContentAndNothingElse, TestLinksAreFollowed).
 //   - No file hangs a tool. Devices, pipes, sockets, /proc and /dev are refused
-//     before and after opening.
+//     before and after opening (TestNoFileHangsATool).
 //   - A foreground command leaves nothing behind. When Bash returns, every
 //     process of the call that still carries the call's mark (its environment
 //     or its lifeline descriptor) is dead, or has been killed and is about to
 //     be, whether the command ended, timed out or was stopped; a stop takes
-//     less than a second.
+//     less than a second (TestForegroundLeavesNothingBehind,
+//     TestAStopLeavesNothingBehind, TestATimeoutEndsWhatIgnoresSIGTERM).
 //   - What a killed runtime leaves, the next one ends: Reap knows processes whose
 //     runtime is gone by their environment or by the badge that each inherits
 //     (TestReapEndsWhatAKilledRuntimeLeft). MarksOf tells by the same whose command
 //     a process is.
 //   - A background command lives until it ends, until Stop, Close or the end
-//     of Env.Scope, and its output is in a file from the first byte.
+//     of Env.Scope, and its output is in a file from the first byte
+//     (TestABackgroundCommandRunsOn, TestCloseAndTheEndOfTheScopeEndEverything).
 //   - A command sees an environment made from an allow list, no terminal and
-//     an empty standard input.
-//   - Output is bounded: what is shown, what is kept, what a command may print.
+//     an empty standard input (TestCommandsSeeAnAllowedEnvironmentOnly,
+//     TestNothingWaitsForInputOrATerminal).
+//   - Output is bounded: what is shown, what is kept, what a command may print
+//     (TestLongOutputIsCutInTheMiddleAndKept, TestAFloodIsEnded).
 //
 // The tools of one set may be called at the same time, though calls of Bash
 // run one after another. Close may be called twice and concurrently.
