@@ -26,7 +26,7 @@ import (
 const (
 	busAtOnce = 64      // requests of all programs outside
 	busBytes  = 1 << 20 // of one request
-	busMail   = 50      // messages of one answer, at most
+	busMail   = 50      // messages of one answer, at most; of long ones fewer
 	busWithin = 30 * time.Second
 )
 
@@ -35,8 +35,7 @@ const (
 // what they say is in the journal before they are answered.
 type busDoor struct {
 	counter
-	s    *Session
-	conn *nats.Conn
+	s *Session
 
 	newsMu sync.Mutex
 	news   []mailbox.Envelope // arrived and not yet told; guarded by newsMu
@@ -96,7 +95,7 @@ type forbiddenError struct{ what string }
 func (e *forbiddenError) Error() string { return e.what }
 
 func openBusDoor(s *Session, conn *nats.Conn) (*busDoor, error) {
-	o := &busDoor{s: s, conn: conn, counter: newBusyCounter(s), bell: make(chan struct{}, 1)}
+	o := &busDoor{s: s, counter: newBusyCounter(s), bell: make(chan struct{}, 1)}
 	if err := o.open(conn, insideSubject(s.info.ID, "*", "*"), o.handle); err != nil {
 		return nil, fmt.Errorf("open the session to programs outside: %w", err)
 	}
@@ -282,7 +281,7 @@ func (o *busDoor) read(me *transcript.Transcript, in busRequest) (busReply, erro
 	if in.Max > 0 {
 		limit = min(limit, in.Max)
 	}
-	n := min(limit, len(unread))
+	n := fitting(unread[:min(limit, len(unread))])
 	if n > 0 {
 		if err := o.s.store.Sync(); err != nil { // what is shown has been delivered
 			return busReply{}, err

@@ -3,6 +3,7 @@ package swarm
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -14,6 +15,8 @@ import (
 type counter struct {
 	log    *slog.Logger
 	places chan struct{} // of requests at once; nil is no limit
+	whole  bool          // who asks is not of the session and takes no answer in parts
+	conn   *nats.Conn
 	sub    *nats.Subscription
 	work   sync.WaitGroup
 
@@ -25,11 +28,12 @@ var errBusy = errors.New("the session is busy with other requests; try again")
 
 // newBusyCounter returns one for those who are not of the session.
 func newBusyCounter(s *Session) counter {
-	return counter{log: s.opts.Logger, places: make(chan struct{}, busAtOnce)}
+	return counter{log: s.opts.Logger, places: make(chan struct{}, busAtOnce), whole: true}
 }
 
 // open takes requests. Each is to be given to serve.
 func (c *counter) open(conn *nats.Conn, subject string, handle nats.MsgHandler) (err error) {
+	c.conn = conn
 	c.sub, err = conn.Subscribe(subject, handle)
 	return err
 }
@@ -63,8 +67,12 @@ func (c *counter) respond(m *nats.Msg, r any) {
 		return
 	}
 	raw, err := json.Marshal(r)
+	if most := int(c.conn.MaxPayload()); c.whole && len(raw) > most {
+		// Nobody is to wait for what does not come.
+		raw = fmt.Appendf(nil, `{"error":"the answer has %d bytes and a message of this server holds %d; ask for less"}`, len(raw), most)
+	}
 	if err == nil {
-		err = m.Respond(raw)
+		err = respondInParts(c.conn, m, raw)
 	}
 	if err != nil {
 		c.log.Warn("a request could not be answered", "subject", m.Subject, "error", err)

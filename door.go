@@ -24,8 +24,7 @@ import (
 // sw.<session>.api.<verb>, events come on sw.<session>.ev.
 type door struct {
 	counter
-	s    *Session
-	conn *nats.Conn
+	s *Session
 
 	telling sync.Once    // events are published once somebody asked for them
 	readers atomic.Int32 // who asked for them and has not left
@@ -83,7 +82,7 @@ func apiSubject(session, verb string) string { return "sw." + session + ".api." 
 func eventSubject(session string) string     { return "sw." + session + ".ev" }
 
 func openDoor(s *Session, conn *nats.Conn) (*door, error) {
-	d := &door{s: s, conn: conn, counter: counter{log: s.opts.Logger}}
+	d := &door{s: s, counter: counter{log: s.opts.Logger}}
 	if err := d.open(conn, apiSubject(s.info.ID, "*"), d.handle); err != nil {
 		return nil, fmt.Errorf("open the session's door: %w", err)
 	}
@@ -256,7 +255,7 @@ func (r *Remote) ask(ctx context.Context, verb string, in request) (reply, error
 	}
 	ctx, done := r.await(ctx, apiSubject(r.info.ID, verb))
 	defer done()
-	msg, err := r.conn.RequestWithContext(ctx, apiSubject(r.info.ID, verb), raw)
+	answer, err := askInParts(ctx, r.conn, apiSubject(r.info.ID, verb), raw)
 	if err != nil && errors.Is(context.Cause(ctx), errNotForCommands) {
 		return reply{}, &CommandError{Verb: verb}
 	}
@@ -264,7 +263,7 @@ func (r *Remote) ask(ctx context.Context, verb string, in request) (reply, error
 		return reply{}, fmt.Errorf("ask session %s to %s: %w", r.info.ID, verb, err)
 	}
 	var out reply
-	if err := json.Unmarshal(msg.Data, &out); err != nil {
+	if err := json.Unmarshal(answer, &out); err != nil {
 		return reply{}, fmt.Errorf("read the answer of session %s: %w", r.info.ID, err)
 	}
 	if out.Error != "" {

@@ -32,7 +32,7 @@ func (n *nodes) handle(m *nats.Msg) {
 	n.work.Go(func() {
 		raw, err := json.Marshal(n.answer(id, verb, m.Data))
 		if err == nil {
-			err = m.Respond(raw)
+			err = respondInParts(n.s.wire.local, m, raw)
 		}
 		if err != nil {
 			n.s.opts.Logger.Warn("a node could not be answered", "subject", m.Subject, "error", err)

@@ -21,11 +21,11 @@ func (n *Node) ask(ctx context.Context, verb string, in, out any) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askNodeWithin)
 	defer cancel()
-	m, err := n.conn.RequestWithContext(ctx, nodeSubject(n.info.ID, n.o.Agent, "up", verb), raw)
+	answer, err := askInParts(ctx, n.conn, nodeSubject(n.info.ID, n.o.Agent, "up", verb), raw)
 	if err != nil {
 		return &NoOwnerError{Asked: verb, Err: err}
 	}
-	if err := json.Unmarshal(m.Data, out); err != nil {
+	if err := json.Unmarshal(answer, out); err != nil {
 		return fmt.Errorf("read the answer of the session's owner: %w", err)
 	}
 	return nil

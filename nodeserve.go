@@ -32,7 +32,7 @@ func (n *Node) handle(m *nats.Msg) {
 		out.refuse(err)
 		raw, err := json.Marshal(out)
 		if err == nil {
-			err = errors.Join(m.Respond(raw), n.conn.FlushTimeout(askNodeWithin))
+			err = errors.Join(respondInParts(n.conn, m, raw), n.conn.FlushTimeout(askNodeWithin))
 		}
 		if err != nil {
 			n.session.opts.Logger.Warn("the session's owner could not be answered", "verb", verb, "error", err)

@@ -29,11 +29,11 @@ func (n *nodes) ask(ctx context.Context, id mailbox.AgentID, verb string, c node
 			return out, err
 		}
 	}
-	m, err := n.s.wire.local.RequestWithContext(ctx, nodeSubject(n.s.info.ID, string(id), "do", verb), raw)
+	answer, err := askInParts(ctx, n.s.wire.local, nodeSubject(n.s.info.ID, string(id), "do", verb), raw)
 	if err != nil {
 		return out, fmt.Errorf("ask the process of %s to %s: %w", id, verb, err)
 	}
-	if err := json.Unmarshal(m.Data, &out); err != nil {
+	if err := json.Unmarshal(answer, &out); err != nil {
 		return out, fmt.Errorf("read the answer of the process of %s: %w", id, err)
 	}
 	return out, out.err()

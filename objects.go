@@ -134,9 +134,6 @@ func (o *objectBox) needed() map[string]bool {
 	return all
 }
 
-// partSize is how much of a long text one answer holds, in bytes.
-const partSize = 256 << 10
-
 // TextPart is a part of the text of a message.
 type TextPart struct {
 	Text string `json:"text"`
@@ -173,7 +170,7 @@ func cutPart(text string, offset int) (TextPart, error) {
 	if offset < 0 || offset > len(text) || offset < len(text) && !utf8.RuneStart(text[offset]) {
 		return TextPart{}, fmt.Errorf("no part of the text begins at %d; begin with 0 and go on with what next says", offset)
 	}
-	p := TextPart{Text: cutText(text[offset:], partSize), Size: len(text)}
+	p := TextPart{Text: cutText(text[offset:], mostText), Size: len(text)}
 	if end := offset + len(p.Text); end < len(text) {
 		p.Next = end
 	}

@@ -94,9 +94,20 @@ func (o *Outsider) Send(l Letter) ([]team.Posted, error) {
 	return o.m.Send(team.Letter{To: l.To, Text: l.Text, Summary: l.Summary, Class: l.Class, ReplyTo: l.ReplyTo, Key: l.Key})
 }
 
-// mostMail is how many bytes of texts Inbox returns at once, as far as one
-// message is not more.
-const mostMail = 512 << 10
+// mostText is how many bytes of texts one answer holds, as far as one message is not
+// more. In JSON each may take six, and a NATS server takes 1 MiB by default.
+const mostText = 128 << 10
+
+// fitting is how many messages, from the first on, one answer holds.
+func fitting(mail []mailbox.Envelope) int {
+	size := 0
+	for i, e := range mail {
+		if size += len(e.Body); size > mostText && i > 0 {
+			return i
+		}
+	}
+	return len(mail)
+}
 
 // Inbox returns the unread messages, oldest first and at most so many of them. It
 // waits for one until ctx ends, which is no error. A message stays unread until
@@ -106,12 +117,9 @@ func (o *Outsider) Inbox(ctx context.Context, most int) ([]Mail, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, size := make([]Mail, 0, len(mail)), 0
-	for _, e := range mail {
-		if size += len(e.Body); size > mostMail && len(all) > 0 {
-			break
-		}
-		all = append(all, o.s.mailOf(e))
+	all := make([]Mail, fitting(mail))
+	for i := range all {
+		all[i] = o.s.mailOf(mail[i])
 	}
 	return all, nil
 }
