@@ -12,8 +12,9 @@ import (
 )
 
 // forget makes the session know of the process of an agent what the next owner of a
-// killed one knows: nothing but its lock.
-func forget(t *testing.T, s *Session, old *seat) {
+// killed one knows: nothing but its lock. then is called before the process can be
+// known again.
+func forget(t *testing.T, s *Session, old *seat, then func()) {
 	t.Helper()
 	if err := syscall.Kill(old.process.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -22,6 +23,7 @@ func forget(t *testing.T, s *Session, old *seat) {
 	defer s.nodes.mu.Unlock()
 	old.leaving = true
 	delete(s.nodes.seats, old.spec.ID)
+	then()
 }
 
 // TestAProcessThatNobodyHearsOfIsEndedByItsLock: one that hung when its owner was
@@ -45,7 +47,7 @@ func TestAProcessThatNobodyHearsOfIsEndedByItsLock(t *testing.T) {
 			if pid, ok := executor.Holder(lock); !ok || pid != s.nodes.known(ben.ID()).process.PID {
 				t.Errorf("the lock is held by %d, %t", pid, ok)
 			}
-			forget(t, s, s.nodes.known(ben.ID()))
+			forget(t, s, s.nodes.known(ben.ID()), func() {})
 			begun := time.Now()
 			if err := end(s); err != nil {
 				t.Error(err)
@@ -66,7 +68,7 @@ func TestALivingProcessIsTakenOver(t *testing.T) {
 `, nil)
 	actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
 	old := s.nodes.known(ben.ID())
-	forget(t, s, old)
+	forget(t, s, old, func() {})
 	if err := syscall.Kill(old.process.PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -107,9 +109,15 @@ func TestATakenOverProcessTellsWhatItAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, old := asked(), s.nodes.known(ben.ID())
-	forget(t, s, old)
-	sub.Close()
-	sub = s.Events() // what was told before does not count
+	actorstest.Eventually(t, "no report is on its way that does not hold the question", func() bool {
+		s.nodes.mu.Lock()
+		defer s.nodes.mu.Unlock()
+		return len(old.said.Questions) > 0
+	})
+	forget(t, s, old, func() {
+		sub.Close()
+		sub = s.Events() // what was told before does not count
+	})
 	if err := syscall.Kill(old.process.PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
