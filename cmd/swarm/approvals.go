@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -224,8 +226,14 @@ func (a *app) approvals(ctx context.Context, at where, asJSON bool) error {
 // question writes what one agent asks, the id first.
 func (s screen) question(b *strings.Builder, q swarm.Question, session string, now time.Time) {
 	line := func(text string) { fmt.Fprintln(b, cut(clean(text), s.width())) }
-	line(fmt.Sprintf("%-8s  %s%s  %s", q.ID, label(q.Agent), session, q.Summary))
+	head := fmt.Sprintf("%-8s  %s%s  ", q.ID, label(q.Agent), session)
+	line(head + q.Summary)
 	const inset = "          "
+	if text := inFull(q, s.width()-widthOf(clean(head))); text != "" {
+		for _, part := range term.Fold(cleanLines(text), max(20, s.width()-len(inset))) {
+			fmt.Fprintln(b, strings.TrimRight(inset+part, " "))
+		}
+	}
 	for i, c := range q.Choices {
 		if len(q.Choices) > 1 || c.Question != q.Summary {
 			line(inset + c.Question)
@@ -248,6 +256,23 @@ func (s screen) question(b *strings.Builder, q swarm.Question, session string, n
 		age += ", expires in " + span(q.Expires.Sub(now))
 	}
 	line(inset + age)
+}
+
+// inFull is the plan or the command that a person consents to, where its summary in
+// so many columns is not all of it.
+func inFull(q swarm.Question, columns int) string {
+	var in struct {
+		Plan    string `json:"plan"`
+		Command string `json:"command"`
+	}
+	if q.Kind != event.AsksPermission || json.Unmarshal(q.Input, &in) != nil {
+		return ""
+	}
+	text := strings.TrimSpace(firstOf(in.Plan, in.Command))
+	if strings.HasSuffix(q.Summary, " "+text) && widthOf(q.Summary) <= columns {
+		return ""
+	}
+	return text
 }
 
 // settle answers the question that args name.

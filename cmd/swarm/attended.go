@@ -141,11 +141,14 @@ func (t attended) Questions() []tui.Question {
 	return all
 }
 
+// shownColumns is how much of a summary there is room for in the question.
+const shownColumns = 200
+
 // asked is a question as it is put at a terminal. One with several parts is
 // answered by a text as a whole.
 func asked(q swarm.Question) tui.Question {
 	out := tui.Question{
-		ID: q.ID, Agent: label(q.Agent), Color: q.Agent.Color, Text: q.Summary, Reason: q.Reason,
+		ID: q.ID, Agent: label(q.Agent), Color: q.Agent.Color, Text: q.Summary, Whole: inFull(q, shownColumns), Reason: q.Reason,
 		Consent: q.Kind == event.AsksPermission, Always: strings.Join(q.Rules, " "),
 	}
 	if out.Consent {

@@ -48,6 +48,7 @@ type screen struct {
 
 	rows      []Row
 	questions []Question
+	whole     string // the question that was printed in full
 	begun     string // the question that came while a line was being typed
 	looking   bool   // a look is under way or planned
 	ticking   bool   // a tick is planned
@@ -396,12 +397,26 @@ func (m *screen) look(in time.Duration) tea.Cmd {
 	return tea.Tick(in, func(time.Time) tea.Msg { return again{} })
 }
 
+// showWhole prints what is asked about before it is asked, once: the view has no room
+// for a plan or a long command.
+func (m *screen) showWhole(q Question) {
+	if q.Whole == "" || q.ID == m.whole {
+		return
+	}
+	m.whole = q.ID
+	m.out = append(m.out, "")
+	m.print(whole(q))
+}
+
 func (m *screen) take() tea.Msg { return look{m.s.Agents(), m.s.Questions()} }
 
 func (m *screen) looked(l look) tea.Cmd {
 	m.looking = false
 	fresh := len(l.questions) > 0 && (len(m.questions) == 0 || m.questions[0].ID != l.questions[0].ID)
 	m.rows, m.questions = l.rows, l.questions
+	if fresh {
+		m.showWhole(m.questions[0])
+	}
 	if fresh && m.input.Value() != "" {
 		m.begun = m.questions[0].ID
 	}

@@ -318,6 +318,25 @@ func TestAQuestionIsAnsweredInPlaceWithTheAgentsName(t *testing.T) {
 	}
 }
 
+// Law: consent is never an accident.
+func TestWhatIsConsentedToIsPrintedWholeOnce(t *testing.T) {
+	d := newDesk(t, &fake{questions: []Question{
+		{ID: "q1", Agent: "ann", Text: "the plan: one two", Whole: "one\n\ntwo\x1b[2J", Consent: true},
+		{ID: "q2", Agent: "bob", Text: "Bash make", Consent: true},
+	}})
+	for range 3 {
+		d.send(noticed(""))
+		d.look()
+	}
+	d.types("y")
+	d.keys("enter")
+	d.look()
+	if got, want := strings.Join(d.printed, "\n"), "ann asks about:\n  one\n\n  two"; strings.Count(got, want) != 1 || strings.Contains(got, "bob asks about") {
+		t.Errorf("printed:\n%s", got)
+	}
+	d.wants(`answer q1 true false ""`)
+}
+
 func TestOnlyWhereSeveralMayBePickedThatIsSaid(t *testing.T) {
 	q := Question{ID: "q1", Agent: "bob", Text: "Which?", Choices: []string{"red", "blue"}}
 	for several, want := range map[bool]string{false: "answer with a number or a text", true: "answer with a number, several (1,2), or a text"} {

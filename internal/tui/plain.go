@@ -161,6 +161,9 @@ func (p *plain) ask() {
 	}
 	q := all[0]
 	p.shown = q.ID
+	if q.Whole != "" {
+		p.say("%s\n", term.CleanLines(whole(q)))
+	}
 	p.say("? %s asks: %s\n", term.Clean(q.Agent), term.CleanLines(q.Text))
 	for _, line := range answers(q) {
 		p.say("  %s\n", term.Clean(line))

@@ -69,6 +69,7 @@ type Question struct {
 	Agent   string // who asks, as it is shown
 	Color   string
 	Text    string   // what is asked, or the call that needs consent
+	Whole   string   // that call in full, if Text is not all of it
 	Reason  string   // why it is asked
 	Consent bool     // it wants a yes or a no
 	Always  string   // what "always" would allow; "" offers none

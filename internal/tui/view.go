@@ -141,6 +141,16 @@ func (m *screen) asked() []string {
 	return lines
 }
 
+// whole is what a question is about, in full.
+func whole(q Question) string {
+	var b strings.Builder
+	b.WriteString(q.Agent + " asks about:")
+	for line := range strings.SplitSeq(term.CleanLines(q.Whole), "\n") {
+		b.WriteString("\n" + strings.TrimRight("  "+line, " "))
+	}
+	return b.String()
+}
+
 // answers says why a question is asked and, in the last line, how it is answered.
 func answers(q Question) []string {
 	var lines []string
