@@ -33,9 +33,9 @@
 //     next one says so in Skips (TestGivenUpMessageLeavesNoHole).
 //
 // Not promised: an order between senders; a receipt for every message (they are
-// cumulative, and those for read, answered and dead are sent once, so that between
-// two processes one may be lost); that a message which was given up was not
-// recorded all the same, when it was on the wire already.
+// cumulative, and those for read, answered and dead are sent once, so that one may be
+// lost between two processes, or with a process that is killed); that a message which
+// was given up was not recorded all the same, when it was on the wire already.
 //
 // Envelopes, receipts and cursors are values. A Ledger is guarded by its owner. A
 // Courier and a Transport may be used by several goroutines.

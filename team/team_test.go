@@ -257,11 +257,16 @@ func TestPromise1_EveryMessageArrivesOnceAndInOrderOnADiskThatForgets(t *testing
 // crashAt lets the disk crash when it is asked to make the n-th batch from now
 // durable, so that the batch is written and lost.
 func crashAt(disk *journaltest.Disk, n int, rng *rand.Rand) <-chan struct{} {
+	return lossAt(disk, n, journaltest.LoseUnsynced, rng)
+}
+
+// lossAt is crashAt for any way to die.
+func lossAt(disk *journaltest.Disk, n int, loss journaltest.Loss, rng *rand.Rand) <-chan struct{} {
 	crashed := make(chan struct{})
 	var syncs atomic.Int64
 	disk.BeforeSync(func() {
 		if syncs.Add(1) == int64(n) {
-			disk.Crash(journaltest.LoseUnsynced, rng)
+			disk.Crash(loss, rng)
 			close(crashed)
 		}
 	})
