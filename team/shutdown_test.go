@@ -1,10 +1,12 @@
 package team_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"runtime"
 	"strings"
@@ -175,7 +177,7 @@ func TestProblem10_ShutdownHandshakeCompletes(t *testing.T) {
 				return actorstest.Say(strings.Repeat("done ", 3))
 			},
 		})
-		n := newCrew(t, t.TempDir(), m, actorstest.Options{
+		n := newCrew(t, t.TempDir(), tooLong{m}, actorstest.Options{
 			Tools: []tool.Tool{slow{"Slow", nil, running, begun}}, Policy: actors.Policy{MaxAgents: -1, MaxSpawnRate: -1}, Window: 30_000,
 		})
 		n.Begin(t)
@@ -187,6 +189,19 @@ func TestProblem10_ShutdownHandshakeCompletes(t *testing.T) {
 		}
 		n.End(t)
 	})
+}
+
+// tooLong is a model for which the conversations of one agent do not fit, not even
+// to be compacted.
+type tooLong struct{ model.Model }
+
+func (m tooLong) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Event, error] {
+	if !bytes.Contains(r.Messages[0].Raw(), []byte("full full")) {
+		return m.Model.Stream(ctx, r)
+	}
+	return func(yield func(model.Event, error) bool) {
+		yield(model.Event{}, &model.Error{Kind: model.TooLong, Message: "the conversation does not fit"})
+	}
 }
 
 func cycle(t *testing.T, n *crew, begun <-chan struct{}) {
@@ -202,6 +217,9 @@ func cycle(t *testing.T, n *crew, begun <-chan struct{}) {
 		<-begun
 	}
 	synctest.Wait()
+	if full, _ := n.Find("full"); full.Life().Outcome != transcript.Failed || !strings.Contains(full.Life().Reason, "does not fit") {
+		t.Fatalf("the one that is to be out of context is %+v", full.Life())
+	}
 	begin := time.Now()
 	for i, d := range n.down(t, 5*time.Second, names...) {
 		if !d.Gone || (names[i] == "refuser") != strings.Contains(d.Objection, "half done") {
