@@ -49,7 +49,7 @@ func planner(_ context.Context, step int, r *model.Request) *model.Answer {
 	switch {
 	case strings.Contains(last, "is approved: go ahead"):
 		return actorstest.Use(write(fmt.Sprint("w", step)))
-	case strings.Contains(last, "is not approved"):
+	case strings.Contains(last, "is not approved") && (strings.Contains(last, "touch less") || strings.Contains(last, "smaller")): // with the reason
 		return actorstest.Use(write(fmt.Sprint("w", step)), show(fmt.Sprint("p", step), "a smaller plan"))
 	case strings.Contains(last, "begin"):
 		return actorstest.Use(write("w"), actorstest.Spawn("c", map[string]any{"description": "d", "prompt": "scribble"}), show("p", "a large plan"))

@@ -390,7 +390,11 @@ func TestProblem32_StopStops(t *testing.T) {
 	begin := time.Now()
 	ended, err := n.StopTree(t.Context(), root.ID(), agent.StoppedBy("the user"))
 	must(t, err)
-	t.Logf("forty stopped in %v", time.Since(begin))
+	took := time.Since(begin)
+	t.Logf("forty stopped in %v", took)
+	if limit := time.Duration(soak(60, 5)) * time.Second; took > limit { // 5 s are promised, of a machine that is not loaded
+		t.Errorf("that is later than %v", limit)
+	}
 	if len(ended) != 40 || ended[0].ID != root.ID() {
 		t.Fatalf("the receipt lists %d: %v", len(ended), ended)
 	}

@@ -74,10 +74,7 @@ func TestPromise4_NoEndOfARunLeavesAProcess(t *testing.T) {
 		}
 		t.Run(fmt.Sprint("terminal close/", round), func(t *testing.T) {
 			l, session := newOrphans(t, agents, false)
-			p := openWindow(l.lab, 100, 40, "swarm "+l.detached(session))
-			l.awaitAll(agents)
-			p.tmux("new-session", "-d", "-c", "/", "cat") // the server goes with its last session, and is to be ended later
-			p.tmux("kill-session", "-t", "0")
+			l.closeTerminal(l.detached(session), agents)
 			l.noneAfter5s(session)
 		})
 	}
@@ -131,7 +128,21 @@ func TestProblem13_NoTeammatesProcessIsOrphaned(t *testing.T) {
 				l.noneAfter5s(session)
 			})
 		}
+		t.Run(fmt.Sprint("terminal close/", round), func(t *testing.T) {
+			l, session := newOrphans(t, agents, true)
+			l.closeTerminal(l.detached(session)+" --teammate-mode process", agents)
+			l.noneAfter5s(session)
+		})
 	}
+}
+
+// closeTerminal runs swarm in a terminal and closes it once its agents are there.
+func (l *orphans) closeTerminal(command string, agents int) {
+	l.Helper()
+	p := openWindow(l.lab, 100, 40, "swarm "+command)
+	l.awaitAll(agents)
+	p.tmux("new-session", "-d", "-c", "/", "cat") // the server goes with its last session, and is to be ended later
+	p.tmux("kill-session", "-t", "0")
 }
 
 // teammates returns the processes of a session's agents.

@@ -25,7 +25,7 @@ const labouring = `rules:
   - when: {agent: lead}
     say: {text: "Noted."}
   - when: {agent: general-purpose, step: 0}
-    say: {calls: [{tool: Bash, input: {command: 'until test -e end; do sleep 0.1; done; echo through'}}]}
+    say: {calls: [{tool: Bash, input: {command: 'echo > ticks-$$; until test -e end; do echo tick >> ticks-$$; sleep 0.1; done; echo through'}}]}
   - when: {agent: general-purpose}
     say: {text: 'my command: {{lastResult "Bash"}}'}
 `
@@ -51,6 +51,7 @@ func TestProblem15_EscAndCtrlCAreAddressedToOneAgent(t *testing.T) {
 	p.until("session one goes on", "exit=0")
 	killedTerminal(l)
 	l.untilSeen("five are in their commands still", inCommands(5))
+	l.progress(5)
 
 	a, b := workers[0], workers[1]
 	for _, end := range []ended{l.run("stop", a), l.run("kill", b)} {
@@ -59,6 +60,7 @@ func TestProblem15_EscAndCtrlCAreAddressedToOneAgent(t *testing.T) {
 		}
 	}
 	l.untilSeen("three are left", inCommands(3))
+	l.progress(3)
 	if end := l.run("send", b, "come back"); end.code == 0 {
 		t.Errorf("a killed agent was written to: %+v", end)
 	}
@@ -78,6 +80,32 @@ func TestProblem15_EscAndCtrlCAreAddressedToOneAgent(t *testing.T) {
 			t.Errorf("%s: %+v", name, end)
 		}
 	}
+}
+
+// progress waits until so many of the commands have done something after this.
+func (l *lab) progress(n int) {
+	l.Helper()
+	ticks := func() map[string]int {
+		files, err := filepath.Glob(filepath.Join(l.dir, "ticks-*"))
+		if err != nil {
+			l.Fatal(err)
+		}
+		all := map[string]int{}
+		for _, f := range files {
+			all[f] = len(l.lines(f))
+		}
+		return all
+	}
+	before := ticks()
+	l.untilSeen("they make progress", func(map[string]psAgent) bool {
+		more := 0
+		for f, now := range ticks() {
+			if now > before[f] {
+				more++
+			}
+		}
+		return more == n
+	})
 }
 
 func inCommands(n int) func(map[string]psAgent) bool {
