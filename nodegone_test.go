@@ -131,7 +131,11 @@ func (s *Session) noneOfTen(t *testing.T) {
 			t.Errorf("%s runs or has its seat", actors.DisplayName(a.Life.Spec))
 		}
 	}
-	for _, m := range s.roster.Members() {
+	members, err := s.roster.Members()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members {
 		if slices.Contains(ten, m.Life.Spec.Name) {
 			t.Errorf("%s is still in the roster", m.Life.Spec.Name)
 		}

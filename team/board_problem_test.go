@@ -34,6 +34,7 @@ type race struct {
 	holds map[string]board.ID // guarded by mu; what each agent works on
 	done  map[board.ID]int    // guarded by mu
 	dies  map[string]bool     // guarded by mu; agents that are killed with a task in hand
+	spare int                 // guarded by mu; how many of them live
 }
 
 // next is the model of one worker: it takes a task that looks free, does it, and
@@ -52,6 +53,9 @@ func (r *race) next(ctx context.Context, name string, writes bool, req *model.Re
 	dies := r.dies[name]
 	r.mu.Unlock()
 	if took && dies {
+		r.mu.Lock()
+		r.spare--
+		r.mu.Unlock()
 		id := mailbox.AgentID(name)
 		go func() { _ = r.n.Stop(context.WithoutCancel(ctx), id, agent.ErrKilled) }()
 		<-ctx.Done()
@@ -64,12 +68,13 @@ func (r *race) next(ctx context.Context, name string, writes bool, req *model.Re
 		changed := r.bell()
 		open := 0
 		all := r.list.List()
+		spare := r.leave(all, dies)
 		for _, at := range rand.Perm(len(all)) {
 			task := all[at]
 			if task.Status != board.Completed {
 				open++
 			}
-			if task.Status == board.Pending && task.Claim == nil && len(task.BlockedBy) == 0 && (writes || !task.Writes || open%7 == 0) {
+			if !spare && isFree(task) && (writes || !task.Writes || open%7 == 0) {
 				r.mu.Lock()
 				r.holds[name] = task.ID
 				r.mu.Unlock()
@@ -85,6 +90,24 @@ func (r *race) next(ctx context.Context, name string, writes bool, req *model.Re
 			return nil
 		}
 	}
+}
+
+// leave reports whether the tasks that are free are left to those who are to die with
+// one in hand.
+func (r *race) leave(all []board.Task, dies bool) bool {
+	free := 0
+	for _, task := range all {
+		if isFree(task) {
+			free++
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !dies && free <= r.spare
+}
+
+func isFree(t board.Task) bool {
+	return t.Status == board.Pending && t.Claim == nil && len(t.BlockedBy) == 0
 }
 
 func (r *race) claimed(id board.ID, name string) bool {
@@ -125,7 +148,7 @@ func served(t *testing.T) *nats.Conn {
 
 func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (board.Store, error)) {
 	const agents, killed, readers = 50, 10, 5
-	r := &race{t: t, holds: map[string]board.ID{}, done: map[board.ID]int{}, dies: map[string]bool{}}
+	r := &race{t: t, holds: map[string]board.ID{}, done: map[board.ID]int{}, dies: map[string]bool{}, spare: killed}
 	var bellMu sync.Mutex
 	bell := make(chan struct{})
 	r.bell = func() <-chan struct{} { bellMu.Lock(); defer bellMu.Unlock(); return bell }
