@@ -49,7 +49,7 @@ soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m ./internal/worktree
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'EveryBoundary|KeepEveryByte' ./actors
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run Problem ./team .
-	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'NoEndOfARun|NoTeammatesProcess|Problem8_' ./cmd/swarm
+	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'NoEndOfARun|NoTeammatesProcess|Problem8_|Within2s' ./cmd/swarm
 
 chaos: ## 100,000 messages between three processes that are killed 1,000 times; the same to teammates in panes
 	SWARM_CHAOS=1 $(GO) test -count=1 -v -timeout 60m -run Promise1 ./internal/chaos

@@ -65,14 +65,9 @@ func Peek(ctx context.Context, info Info) (all []actors.Status, notes []string, 
 	return actors.Complete(append(all, k.below(ctx, info).all()...)), notes, k.close()
 }
 
-// Post writes a message from the user to an agent of a session that does not
-// run, or with "*" to all. It returns when the message is on disk; the agent
-// reads it when the session goes on.
-func Post(ctx context.Context, info Info, to, text string) ([]team.Posted, error) {
-	return PostClass(ctx, info, to, text, "")
-}
-
-// PostClass is Post for a message of a class.
+// PostClass writes a message of a class from the user to an agent of a session that
+// does not run, or with "*" to all. It returns when the message is on disk; the
+// agent reads it when the session goes on.
 func PostClass(ctx context.Context, info Info, to, text string, c mailbox.Class) (posted []team.Posted, err error) {
 	k, err := openKept(ctx, info, transcript.Options{})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -140,8 +141,8 @@ func (d *taskDesk) get(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if t.Description != "" {
 		text += "\n" + t.Description
 	}
-	for key, value := range t.Metadata {
-		text += fmt.Sprintf("\n%s: %v", key, value)
+	for _, key := range slices.Sorted(maps.Keys(t.Metadata)) {
+		text += fmt.Sprintf("\n%s: %v", key, t.Metadata[key])
 	}
 	return tool.Result{Text: text, Detail: detail(map[string]any{"task": t})}, nil
 }

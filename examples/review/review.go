@@ -83,15 +83,6 @@ func Options(dir string) (swarm.Options, error) {
 	}, nil
 }
 
-// Agents returns the teammates' definitions as the value of --agents.
-func Agents() (string, error) {
-	team, _, err := definitions()
-	if err != nil {
-		return "", err
-	}
-	return asFlag(team)
-}
-
 // definitions reads the embedded files: the teammates, and the lead.
 func definitions() (team []defs.Definition, lead defs.Definition, err error) {
 	entries, err := fs.ReadDir(files, folder)
