@@ -6,7 +6,7 @@
 //     name is shown, whatever stands in it (TestNoNameIsReadByTmux).
 //   - What was started is in a process group of its own, so that nothing that
 //     happens to the starter's terminal reaches it, and Kill ends all of the group,
-//     also one that is stopped (TestKillEndsTheWholeGroup).
+//     also one that is stopped (TestPlainIsAnExecutor, TestTmuxIsAnExecutor).
 //   - What happens to one pane does not keep another from opening
 //     (TestAPaneOpensWhileTheLastOneGoes).
 //   - Kill returns when the process is gone, and its pane with it. When a session's

@@ -64,13 +64,56 @@ func await(t *testing.T, gone <-chan struct{}) {
 	}
 }
 
-func TestKillEndsTheWholeGroup(t *testing.T) {
+// conformance is what holds for every Executor.
+var conformance = map[string]func(*testing.T, Executor){
+	"KillEndsTheWholeGroup": killEndsTheWholeGroup,
+	"AnEndIsSeen": func(t *testing.T, e Executor) {
+		p := start(t, e, command(t, "/bin/true"))
+		await(t, p.Gone())
+		if err := p.Kill(t.Context()); err != nil {
+			t.Errorf("to kill what has ended: %v", err)
+		}
+	},
+	"ItRunsInItsDirectory": func(t *testing.T, e Executor) {
+		c := command(t, "/bin/sh", "-c", "pwd > where")
+		await(t, start(t, e, c).Gone())
+		if where, err := os.ReadFile(filepath.Join(c.Dir, "where")); string(where) != c.Dir+"\n" {
+			t.Errorf("it ran in %q, not in %q: %v", where, c.Dir, err)
+		}
+	},
+}
+
+func TestPlainIsAnExecutor(t *testing.T) {
+	for name, check := range conformance {
+		t.Run(name, func(t *testing.T) { check(t, Plain{}) })
+	}
+}
+
+func TestTmuxIsAnExecutor(t *testing.T) {
+	for name, check := range conformance {
+		t.Run(name, func(t *testing.T) { check(t, tmux(t)) })
+	}
+}
+
+// tmux is one with a server of its own.
+func tmux(t *testing.T) *Tmux {
+	t.Helper()
+	t.Setenv("TMUX", "")
+	t.Setenv("TMUX_TMPDIR", t.TempDir())
+	x, err := NewTmux("0123456789", os.Getenv)
+	if errors.Is(err, ErrNoTmux) {
+		t.Skip(err)
+	}
+	return x
+}
+
+func killEndsTheWholeGroup(t *testing.T, e Executor) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// The child holds the pipe's end too: it ends when both are gone.
-	p := start(t, Plain{}, command(t, "/bin/sh", "-c", "exec 3>"+fifo+"; sleep 1000 & echo up >&3; wait"))
+	p := start(t, e, command(t, "/bin/sh", "-c", "exec 3>"+fifo+"; sleep 1000 & echo up >&3; wait"))
 	f, err := os.Open(fifo)
 	if err != nil {
 		t.Fatal(err)
@@ -170,12 +213,7 @@ func TestAProcessThatNobodyCollectsHasEnded(t *testing.T) {
 }
 
 func TestATmuxPaneRunsTheCommand(t *testing.T) {
-	t.Setenv("TMUX", "")
-	t.Setenv("TMUX_TMPDIR", t.TempDir())
-	x, err := NewTmux("0123456789", os.Getenv)
-	if errors.Is(err, ErrNoTmux) {
-		t.Skip(err)
-	}
+	x := tmux(t)
 	c := command(t, "/bin/sh", "-c", `echo "$0" > word; exec sleep 1000`, "a b; $c")
 	if err := syscall.Mkfifo(filepath.Join(c.Dir, "word"), 0o600); err != nil {
 		t.Fatal(err)
@@ -212,12 +250,7 @@ func TestATmuxPaneRunsTheCommand(t *testing.T) {
 
 // TestNoNameIsReadByTmux gives tmux words that it would take for commands and formats.
 func TestNoNameIsReadByTmux(t *testing.T) {
-	t.Setenv("TMUX", "")
-	t.Setenv("TMUX_TMPDIR", t.TempDir())
-	x, err := NewTmux("0123456789", os.Getenv)
-	if errors.Is(err, ErrNoTmux) {
-		t.Skip(err)
-	}
+	x := tmux(t)
 	const word = "a#{pid};"
 	c := command(t, "/bin/sh", "-c", `printf '%s\n%s\n' "$PWD" "$0" > word; exec sleep 1000`, word)
 	ran := filepath.Join(c.Dir, "ran")
@@ -243,12 +276,7 @@ func TestNoNameIsReadByTmux(t *testing.T) {
 
 // TestASessionThatSomebodyUsesKeepsItsSocket, and what runs in it.
 func TestASessionThatSomebodyUsesKeepsItsSocket(t *testing.T) {
-	t.Setenv("TMUX", "")
-	t.Setenv("TMUX_TMPDIR", t.TempDir())
-	x, err := NewTmux("0123456789", os.Getenv)
-	if errors.Is(err, ErrNoTmux) {
-		t.Skip(err)
-	}
+	x := tmux(t)
 	p := start(t, x, command(t, "/bin/sleep", "1000"))
 	if err := x.Close(t.Context()); err != nil {
 		t.Error(err)
@@ -264,12 +292,7 @@ func TestASessionThatSomebodyUsesKeepsItsSocket(t *testing.T) {
 // A pane opens also while the last one of the others goes, and the tmux server
 // with it.
 func TestAPaneOpensWhileTheLastOneGoes(t *testing.T) {
-	t.Setenv("TMUX", "")
-	t.Setenv("TMUX_TMPDIR", t.TempDir())
-	x, err := NewTmux("0123456789", os.Getenv)
-	if errors.Is(err, ErrNoTmux) {
-		t.Skip(err)
-	}
+	x := tmux(t)
 	for range 25 {
 		p, err := x.Start(t.Context(), command(t, "/bin/true"))
 		if err != nil {
