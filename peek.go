@@ -83,4 +83,4 @@ func PostClass(ctx context.Context, info Info, to, text string, c mailbox.Class)
 	return roster.Send(user, team.Letter{To: to, Text: text, Class: c})
 }
 
-var errNoOutbox = errors.New("the session has no outbox for the user; give it a prompt first with: swarm resume")
+var errNoOutbox = errors.New("the session has no outbox for the user yet; give it a prompt first: swarm resume ID PROMPT")

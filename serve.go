@@ -118,7 +118,7 @@ func (r *Remote) Hello(ctx context.Context) (Welcome, error) {
 		return Welcome{}, err
 	}
 	if out.Welcome == nil {
-		return Welcome{}, fmt.Errorf("session %s is run by another version of swarm, which cannot be joined", r.info.ID)
+		return Welcome{}, fmt.Errorf("session %s is run by another version of swarm, which cannot be joined; join it with that one, or end it and go on with this: swarm quit %s, swarm resume %s", r.info.ID, r.info.ID, r.info.ID)
 	}
 	out.Welcome.Info.Path = r.info.Path
 	return *out.Welcome, nil

@@ -349,7 +349,7 @@ func (s *Session) Send(to, text string) ([]team.Posted, error) { return s.SendCl
 func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.Posted, error) {
 	user, ok := s.store.Get(agent.User)
 	if !ok {
-		return nil, errors.New("the session has no outbox for the user")
+		return nil, errNoOutbox
 	}
 	return s.roster.Send(user, team.Letter{To: to, Text: text, Class: c})
 }

@@ -387,7 +387,7 @@ func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Trans
 func (c *Coordinator) Background(id mailbox.AgentID) error {
 	h := c.lookup(id)
 	if h == nil || h.t.Spec().Role != transcript.Foreground {
-		return fmt.Errorf("%s does not run in the foreground", id)
+		return fmt.Errorf("%s does not run in the foreground: nobody waits for it, so there is nothing to let go on", id)
 	}
 	h.moving.Do(func() { close(h.moved) })
 	return nil

@@ -131,7 +131,7 @@ func (l *link) reach() (*swarm.Feed, error) {
 
 // ask does one request of whoever runs the session.
 func (l *link) ask(f func(context.Context, *swarm.Remote) error) error {
-	ctx, cancel := context.WithTimeoutCause(l.ctx, askWithin, errors.New("the process that runs the session does not answer"))
+	ctx, cancel := context.WithTimeoutCause(l.ctx, askWithin, errors.New("the process that runs the session does not answer; look at it with: swarm ps, end it with: swarm quit"))
 	defer cancel()
 	return l.askIn(ctx, f)
 }
