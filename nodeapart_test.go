@@ -73,6 +73,7 @@ func (c crew) says(t *testing.T, name, text string) (said string) {
 // TestAgentsBelowTeammatesApartWriteToEachOther, to those above and to all, wherever
 // any of them runs, by whatever they are called.
 func TestAgentsBelowTeammatesApartWriteToEachOther(t *testing.T) {
+	t.Parallel()
 	s := crewed(t)
 	for i, c := range [][3]string{
 		{"digger", "smith", "smith"},
@@ -107,6 +108,7 @@ func hears(t *testing.T, s *Session, name, from, text string) {
 // TestEverybodyIsEverywhere: a message to all reaches those in every process, each
 // agent sees all others, and what cannot be is refused with the reason.
 func TestEverybodyIsEverywhere(t *testing.T) {
+	t.Parallel()
 	s := crewed(t)
 	if said := s.says(t, "ben", "#write to * saying news"); strings.Contains(said, "not sent") {
 		t.Error(said)
@@ -139,6 +141,7 @@ func TestEverybodyIsEverywhere(t *testing.T) {
 // TestWhoWakesAnAgentInAnotherProcessHearsItsEnd like in one process, also where
 // neither is on record with the other.
 func TestWhoWakesAnAgentInAnotherProcessHearsItsEnd(t *testing.T) {
+	t.Parallel()
 	s := crewed(t)
 	var mole actors.Status
 	actorstest.Eventually(t, "the mole has ended", func() bool {

@@ -26,6 +26,9 @@ type below struct {
 
 func (n *nodes) below() below {
 	return below{record{n.s.store, n.s.agents}, func(id mailbox.AgentID, what, name string) (nodeSight, error) {
+		if what == lookStaff {
+			return nodeSight{Staff: n.Staff(id)}, nil
+		}
 		return n.look(n.s.scope, id, what, name)
 	}}
 }
@@ -119,7 +122,15 @@ func (n *nodes) Find(name string, unknown error) (transcript.Life, error) {
 }
 
 // All implements team.Apart.
-func (n *nodes) All() ([]actors.Status, error) { return unkilled(n.staff()), nil }
+func (n *nodes) All() ([]actors.Status, error) { return unkilled(n.staff(n.final()...)), nil }
+
+// final returns the agents with processes of their own that have ended for good.
+func (n *nodes) final() []mailbox.AgentID {
+	return slices.DeleteFunc(hosts(n.s.store), func(id mailbox.AgentID) bool {
+		t, ok := n.s.store.Get(id)
+		return !ok || !actors.Final(t.Life())
+	})
+}
 
 func unkilled(all []actors.Status) []actors.Status {
 	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed && s.Life.Reason == agent.ErrKilled.Error() })
@@ -141,9 +152,15 @@ func (n *nodes) wakeBelow(to transcript.Life, by mailbox.AgentID, spec *transcri
 		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
 		defer cancel()
 		_, err = n.ask(ctx, host, "wake-below", nodeCall{Name: string(id), By: by, Spec: spec})
+		if errors.Is(err, context.DeadlineExceeded) && !to.Closed {
+			return nil // it reads the message when its process goes on, or that is answered for
+		}
 		return err
 	}
-	if t, ok := n.s.store.Get(host); !ok || t.Life().Closed || to.Closed {
+	switch t, ok := n.s.store.Get(host); {
+	case ok && actors.Final(t.Life()):
+		return &actors.FinalError{Name: actors.DisplayName(to.Spec), Reason: t.Life().Reason}
+	case !ok || t.Life().Closed || to.Closed:
 		return n.noProcess(to, host)
 	}
 	n.s.agents.Rouse(host)

@@ -136,7 +136,7 @@ func (n *nodes) named(name string) (found []transcript.Spec, err error) {
 // one, but for those below others that were killed.
 func (n *nodes) others(id mailbox.AgentID) []actors.Status {
 	all := slices.DeleteFunc(n.s.agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
-	return append(all, unkilled(n.staff(id))...)
+	return append(all, unkilled(n.staff(append(n.final(), id)...))...)
 }
 
 // aboutBelow is about for an agent that is not on record here.

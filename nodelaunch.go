@@ -186,8 +186,22 @@ func (n *nodes) clear(ctx context.Context, s *seat) error {
 	return err
 }
 
-// end kills what is left of a process and gives its seat back.
+// end is vacate for a process whose record says how all ended that were in it.
 func (n *nodes) end(ctx context.Context, s *seat) error {
+	err := n.vacate(ctx, s)
+	n.forget(s.spec.ID)
+	return err
+}
+
+// forget makes the next look at those below an agent one at their record.
+func (n *nodes) forget(id mailbox.AgentID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.staffs, id)
+}
+
+// vacate kills what is left of a process and gives its seat back.
+func (n *nodes) vacate(ctx context.Context, s *seat) error {
 	n.mu.Lock()
 	s.leaving = true
 	p := s.process
@@ -199,9 +213,5 @@ func (n *nodes) end(ctx context.Context, s *seat) error {
 	if p == nil {
 		return nil
 	}
-	err := n.kill(ctx, p)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.staffs, s.spec.ID) // its record says how they ended
-	return err
+	return n.kill(ctx, p)
 }

@@ -82,7 +82,7 @@ func lookInto(ctx context.Context, info Info, host mailbox.AgentID, what, name s
 	if !isDir(filepath.Join(dir, "journal")) {
 		return out, nil
 	}
-	k, err := openRecord(ctx, info, dir, transcript.Options{ReadOnly: true})
+	k, err := openRecord(ctx, info, dir, transcript.Options{ReadOnly: true}, nil)
 	if err != nil {
 		return out, err
 	}
@@ -135,22 +135,32 @@ func (n *nodes) lookAll(what, name string) map[mailbox.AgentID]nodeSight {
 }
 
 // staff returns the agents below those that have a process of their own, but for some
-// of these. What a process has said is kept for as long as it is gone or does not answer.
+// of these.
 func (n *nodes) staff(but ...mailbox.AgentID) []actors.Status {
 	ids := slices.DeleteFunc(hosts(n.s.store), func(id mailbox.AgentID) bool { return slices.Contains(but, id) })
-	seen := lookAll(slices.DeleteFunc(slices.Clone(ids), n.isKept), func(id mailbox.AgentID) (nodeSight, error) {
-		return n.look(n.s.scope, id, lookStaff, "")
-	})
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	seen := lookAll(ids, func(id mailbox.AgentID) (nodeSight, error) { return nodeSight{Staff: n.Staff(id)}, nil })
 	var all []actors.Status
 	for _, id := range ids {
-		if now, ok := seen[id]; ok {
-			n.staffs[id] = now.Staff
-		}
-		all = append(all, n.staffs[id]...)
+		all = append(all, seen[id].Staff...)
 	}
 	return all
+}
+
+// Staff implements actors.Elsewhere. What a process has said is kept for as long as it
+// is gone or does not answer.
+func (n *nodes) Staff(id mailbox.AgentID) []actors.Status {
+	kept := n.isKept(id)
+	var now nodeSight
+	var err error
+	if !kept {
+		now, err = n.look(n.s.scope, id, lookStaff, "")
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !kept && err == nil {
+		n.staffs[id] = now.Staff
+	}
+	return slices.Clone(n.staffs[id])
 }
 
 // isKept reports whether the staff of an agent is known that has no process.

@@ -49,12 +49,14 @@ type nodes struct {
 	closed bool                            // guarded by mu
 	// staffs are the agents below those that have a process, as last seen; guarded by mu.
 	staffs map[mailbox.AgentID][]actors.Status
+	// buried are agents that have ended for good, with those below them; guarded by mu.
+	buried map[mailbox.AgentID]bool
 }
 
 func newNodes(s *Session) *nodes {
 	n := &nodes{
 		s: s, argv: s.opts.TeammateCommand, first: cmp.Or(s.opts.firstSign, firstSignWithin), quiet: cmp.Or(s.opts.silence, silence),
-		seats: map[mailbox.AgentID]*seat{}, fell: map[mailbox.AgentID][]time.Time{}, staffs: map[mailbox.AgentID][]actors.Status{}, exec: s.opts.executor,
+		seats: map[mailbox.AgentID]*seat{}, fell: map[mailbox.AgentID][]time.Time{}, staffs: map[mailbox.AgentID][]actors.Status{}, buried: map[mailbox.AgentID]bool{}, exec: s.opts.executor,
 	}
 	if n.exec == nil {
 		n.exec = n.chooseExecutor()

@@ -1,7 +1,6 @@
 package swarm
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,20 +110,13 @@ func (n *Node) wakeBelow(c nodeCall) error {
 	return n.session.agents.Wake(t, c.By)
 }
 
-// stop ends the agent of the node. By a shutdown, if one is given, all that work for
-// it end too.
+// stop ends the agent of the node, and all others that live in this process, which
+// ends with it.
 func (n *Node) stop(by *protocol.Shutdown, cause error) (nodeReply, error) {
 	if err := n.leaveBy(by); err != nil {
 		return nodeReply{}, err
 	}
-	end := n.session.agents.Stop
-	if by != nil {
-		end = func(ctx context.Context, id mailbox.AgentID, cause error) error {
-			_, err := n.session.agents.StopTree(ctx, id, cause)
-			return err
-		}
-	}
-	if err := end(n.session.scope, n.id, cause); err != nil {
+	if err := (record{n.session.store, n.session.agents}).end(n.session.scope, n.id, cause); err != nil {
 		return nodeReply{}, err
 	}
 	return nodeReply{Life: n.sight().Life}, nil

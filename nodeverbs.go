@@ -39,32 +39,50 @@ func (n *nodes) ask(ctx context.Context, id mailbox.AgentID, verb string, c node
 	return out, out.err()
 }
 
-// Stop implements actors.Elsewhere. A process that does not end its agent in
-// time is killed, and ends it so.
+// Stop implements actors.Elsewhere. A process that does not end its agents in
+// time is killed, and they are ended on its record.
 func (n *nodes) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
+	ending := n.endingOf(id)
+	final := ending != nil || errors.Is(cause, agent.ErrKilled)
 	s := n.known(id)
 	if s == nil {
-		if s = n.awaitedSoon(ctx, id); s == nil {
-			return n.evict(ctx, n.lock(id))
-		}
+		s = n.awaitedSoon(ctx, id)
 	}
+	if s == nil {
+		if err := n.evict(ctx, n.lock(id)); err != nil {
+			return err
+		}
+		return n.conclude(ctx, id, cause, final)
+	}
+	asked := n.askToEnd(ctx, s, cause, ending)
+	if asked != nil {
+		n.s.opts.Logger.Warn("the process of an agent did not stop it and is killed", "agent", id, "error", asked)
+	}
+	if err := n.vacate(ctx, s); err != nil {
+		return err
+	}
+	if asked == nil && !final {
+		n.forget(id)
+		return nil
+	}
+	return n.conclude(ctx, id, cause, final)
+}
+
+func (n *nodes) askToEnd(ctx context.Context, s *seat, cause error, ending *protocol.Shutdown) error {
 	n.mu.Lock()
 	s.leaving = true
 	n.mu.Unlock()
-	wait, cancel := context.WithTimeout(ctx, closeWithin)
+	ctx, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
 	verb := "stop"
 	if errors.Is(cause, agent.ErrKilled) {
 		verb = "kill"
 	}
-	out, err := n.ask(wait, id, verb, nodeCall{Cause: cause.Error(), Ending: n.endingOf(id)})
-	if err == nil {
-		err = n.follow(id, out)
-	}
+	out, err := n.ask(ctx, s.spec.ID, verb, nodeCall{Cause: cause.Error(), Ending: ending})
 	if err != nil {
-		n.s.opts.Logger.Warn("the process of an agent did not stop it and is killed", "agent", id, "error", err)
+		return err
 	}
-	return n.end(ctx, s)
+	return n.follow(s.spec.ID, out)
 }
 
 // awaitedSoon is awaited for somebody who ends the process otherwise.

@@ -22,11 +22,12 @@ type kept struct {
 }
 
 func openKept(ctx context.Context, info Info, o transcript.Options) (*kept, error) {
-	return openRecord(ctx, info, info.Path, o)
+	return openRecord(ctx, info, info.Path, o, nil)
 }
 
-// openRecord is openKept for one of the journals of a session, in dir.
-func openRecord(ctx context.Context, info Info, dir string, o transcript.Options) (*kept, error) {
+// openRecord is openKept for one of the journals of a session, in dir. What becomes of
+// mail there is told to receipt, which may be nil.
+func openRecord(ctx context.Context, info Info, dir string, o transcript.Options, receipt func(mailbox.Receipt)) (*kept, error) {
 	prices, err := readPrices(info.stateDir())
 	if err != nil {
 		return nil, err
@@ -36,7 +37,10 @@ func openRecord(ctx context.Context, info Info, dir string, o transcript.Options
 		return nil, err
 	}
 	k := &kept{store: store}
-	k.agents = actors.New(actors.Options{Store: store, Policy: actors.Policy{Team: ownTeam(info.ID)}, Events: &k.bus, Prices: prices, Logger: slog.New(slog.DiscardHandler)})
+	k.agents = actors.New(actors.Options{
+		Store: store, Policy: actors.Policy{Team: ownTeam(info.ID)}, Events: &k.bus, Prices: prices, Receipt: receipt,
+		Logger: slog.New(slog.DiscardHandler),
+	})
 	return k, nil
 }
 

@@ -207,7 +207,7 @@ func (s *Session) openStore(ctx context.Context) (err error) {
 		Prices:  s.prices,
 		Settled: s.settled,
 		Arrived: s.arrived,
-		Gone:    func(l transcript.Life) bool { return s.opts.node == nil && actors.Final(l) },
+		Gone:    s.isGone,
 	})
 	return err
 }
@@ -451,6 +451,18 @@ func (s *Session) arrived(e mailbox.Envelope) {
 	if o := s.wire.bus.Load(); o != nil && t.Spec().Role == transcript.Outside {
 		o.arrived(e)
 	}
+}
+
+// isGone reports an agent of another process that has ended for good: there is nobody
+// left there to say so.
+func (s *Session) isGone(id mailbox.AgentID) bool {
+	if s.opts.node != nil {
+		return false // the owner says it
+	}
+	if t, ok := s.store.Get(id); ok {
+		return actors.Final(t.Life())
+	}
+	return s.nodes != nil && s.nodes.isGone(id)
 }
 
 // receipt passes a receipt on. All agents of a session are of one node, so

@@ -11,17 +11,24 @@ func Final(l transcript.Life) bool {
 	return l.Closed && (l.Shutdown.Leaving() || l.Reason == agent.ErrKilled.Error())
 }
 
-// bury tells the senders of unread messages to an agent that was ended for good
-// that nobody will read them.
+// bury is Bury for an agent that was ended for good.
 func (c *Coordinator) bury(t *transcript.Transcript) {
-	l := t.Life()
-	if !l.Closed || l.Reason != agent.ErrKilled.Error() || c.opts.Receipt == nil {
+	if Final(t.Life()) {
+		c.Bury(t)
+	}
+}
+
+// Bury tells the senders of unread messages to an agent that has ended, and whose host
+// can never run again, that nobody will read them.
+func (c *Coordinator) Bury(t *transcript.Transcript) {
+	if c.opts.Receipt == nil {
 		return
 	}
+	l := t.Life()
 	for _, e := range t.Unread() {
 		c.opts.Receipt(mailbox.Receipt{
 			From: t.Address(), To: e.From, State: mailbox.StateDead, Through: e.Seq, IDs: []mailbox.ID{e.ID},
-			Reason: DisplayName(l.Spec) + " was " + l.Reason,
+			Reason: cut(DisplayName(l.Spec)+" has ended for good: "+first(l.Reason, string(l.Outcome)), mailbox.MaxSummary),
 		})
 	}
 }

@@ -28,8 +28,8 @@ type Elsewhere interface {
 	// Join reports whether the nth process of an agent lives, started by an
 	// earlier owner of the session.
 	Join(ctx context.Context, spec transcript.Spec, n uint32) bool
-	// Stop ends the agent with a cause, and its process. It returns when nothing of
-	// it runs.
+	// Stop ends the agent and all others in its process with a cause, and the process.
+	// It returns when nothing of it runs.
 	Stop(ctx context.Context, id mailbox.AgentID, cause error) error
 	// Interrupt ends the turn that the agent is in.
 	Interrupt(id mailbox.AgentID)
@@ -41,6 +41,8 @@ type Elsewhere interface {
 	Rests(ctx context.Context, id mailbox.AgentID) bool
 	// Look returns what the agent's process said last; false if there is none.
 	Look(id mailbox.AgentID) (Sighting, bool)
+	// Staff returns the agents in an agent's process besides it.
+	Staff(id mailbox.AgentID) []Status
 	// Quiet reports whether nothing goes on in any of the processes.
 	Quiet(ctx context.Context) bool
 }

@@ -100,7 +100,7 @@ func (c *Coordinator) ShutDown(ctx context.Context, by, t *transcript.Transcript
 		switch s.Phase {
 		case protocol.ShutdownGone:
 			var err error
-			out.Ended, err = receipt(c.tree(t.ID()), nil)
+			out.Ended, err = c.receipt(c.tree(t.ID()), nil)
 			return out, err
 		case protocol.ShutdownObjected:
 			return out, nil
@@ -283,6 +283,7 @@ func (c *Coordinator) carryOut(t *transcript.Transcript) {
 		return // it goes on after the restart
 	}
 	err = errors.Join(err, c.seen(t, func() error { return t.Seal(cause.Error()) }))
+	c.bury(t)
 	c.release(t.Spec())
 	if c.opts.Gone != nil {
 		for _, e := range tree {

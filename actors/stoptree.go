@@ -43,7 +43,7 @@ func (c *Coordinator) StopTree(ctx context.Context, id mailbox.AgentID, cause er
 			}
 		}
 		if len(fresh) == 0 {
-			return receipt(c.tree(id), failed)
+			return c.receipt(c.tree(id), failed)
 		}
 		c.stopAll(ctx, fresh, id, cause, failed)
 	}
@@ -67,18 +67,28 @@ func (c *Coordinator) stopAll(ctx context.Context, all []*transcript.Transcript,
 	}
 }
 
-func receipt(tree []*transcript.Transcript, failed map[mailbox.AgentID]error) ([]Ended, error) {
-	all := make([]Ended, len(tree))
+// receipt says what became of the agents of a tree, those in other processes included.
+func (c *Coordinator) receipt(tree []*transcript.Transcript, failed map[mailbox.AgentID]error) ([]Ended, error) {
+	var all []Ended
 	var errs []error
-	for i, t := range tree {
-		l := t.Life()
-		all[i] = Ended{ID: t.ID(), Name: DisplayName(l.Spec), State: cmp.Or(string(l.Outcome), stateIdle)}
+	for _, t := range tree {
+		e := endOf(t.Life())
 		if err := failed[t.ID()]; err != nil {
-			all[i].Error = err.Error()
+			e.Error = err.Error()
 			errs = append(errs, err)
+		}
+		all = append(all, e)
+		if _, away := c.elsewhere(t.ID()); away {
+			for _, s := range c.opts.Elsewhere.Staff(t.ID()) {
+				all = append(all, endOf(s.Life))
+			}
 		}
 	}
 	return all, errors.Join(errs...)
+}
+
+func endOf(l transcript.Life) Ended {
+	return Ended{ID: l.Spec.ID, Name: DisplayName(l.Spec), State: cmp.Or(string(l.Outcome), stateIdle)}
 }
 
 // tree returns an agent and all that work for it, each after the one that it

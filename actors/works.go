@@ -165,12 +165,17 @@ type Orphan struct {
 }
 
 // Orphans returns whom the end of an agent leaves behind: those at work in the
-// background for it, if it is ended before they are.
+// background for it, if it is ended before they are. A process of its own ends with it,
+// and so do all that it has started there.
 func Orphans(all []Status, id mailbox.AgentID) []Orphan {
 	var left []Orphan
+	apart := slices.ContainsFunc(all, func(s Status) bool { return s.Life.Spec.ID == id && s.Life.Spec.Where != "" })
 	for _, s := range all {
-		l := s.Life
-		if worksFor(l) == id && !l.Closed && l.Spec.Role == transcript.Background && l.Turns > l.Settled {
+		switch l := s.Life; {
+		case worksFor(l) != id, l.Closed:
+		case apart:
+			left = append(left, Orphan{DisplayName(l.Spec), transcript.StopWith})
+		case l.Spec.Role == transcript.Background && l.Turns > l.Settled:
 			left = append(left, Orphan{DisplayName(l.Spec), first(l.Spec.Link, transcript.Reparent)})
 		}
 	}

@@ -34,7 +34,7 @@ type Options struct {
 	Arrived func(mailbox.Envelope)
 	// Gone reports agents of other processes that have ended for good, so that
 	// nobody else says what becomes of mail to them. It must not block; may be nil.
-	Gone func(Life) bool
+	Gone func(mailbox.AgentID) bool
 }
 
 // Store is the transcripts of all agents of one node over one journal. It is
@@ -252,10 +252,10 @@ func (s *Store) Ship(send func(mailbox.Envelope)) {
 // Arrive implements mailbox.Recorder.
 func (s *Store) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
 	t, ok := s.Get(e.To.Agent)
-	switch {
-	case ok && t.IsShadow() && s.opts.Gone != nil && s.opts.Gone(t.Life()):
+	switch away := !ok || t.IsShadow(); {
+	case away && s.opts.Gone != nil && s.opts.Gone(e.To.Agent):
 		return mailbox.Arrival{Verdict: mailbox.Gone}, nil
-	case !ok || t.IsShadow():
+	case away:
 		return mailbox.Arrival{}, mailbox.ErrNotHere
 	}
 	a, err := t.arrive(e, c)

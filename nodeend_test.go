@@ -1,0 +1,120 @@
+package swarm
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// TestAllBelowATeammateApartEndWithIt: who ends a teammate in a process of its own
+// ends all that work there, is told of each, and sees it at once, also when the process
+// does not answer; and who has written to one of them that ended for good is told.
+func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
+	none := func(error) ([]Ended, error) { return nil, nil }
+	ways := map[string]struct {
+		do     func(*Session) ([]Ended, error)
+		reason string
+		final  bool
+	}{
+		"stop":      {func(s *Session) ([]Ended, error) { return none(s.Stop(t.Context(), "ben")) }, "stopped by the user", false},
+		"stop tree": {func(s *Session) ([]Ended, error) { return s.StopTree(t.Context(), "ben") }, "stopped by the user", false},
+		"kill":      {func(s *Session) ([]Ended, error) { return none(s.Kill(t.Context(), "ben")) }, agent.ErrKilled.Error(), true},
+		"kill tree": {func(s *Session) ([]Ended, error) { return s.KillTree(t.Context(), "ben") }, agent.ErrKilled.Error(), true},
+		"down": {func(s *Session) ([]Ended, error) {
+			d, err := s.Shutdown(t.Context(), "ben", 0)
+			return d.Ended, err
+		}, "shut down by the user", true},
+	}
+	for name, way := range ways {
+		for _, frozen := range []bool{false, true} {
+			if frozen {
+				name += " frozen"
+			}
+			if frozen && name == "stop tree frozen" || name == "kill frozen" {
+				continue // like the other
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s, ben := apartWith(t, "", `  - when: {agent: ben, step: 0}
+    say: {calls: [{tool: Agent, input: {name: kid, description: d, prompt: begin}}]}
+  - when: {agent: kid}
+    say: {stall: true}
+  - say: {text: ok}
+`, nil)
+				actorstest.Eventually(t, "the kid works", func() bool { return lifeOf(s, "kid").TurnOpen && ben.Life().Outcome == transcript.Completed })
+				if frozen {
+					kill(t, s.nodes.known(ben.ID()).process.PID, syscall.SIGSTOP)
+				}
+				sub := s.Events()
+				defer sub.Close()
+				posted, err := s.Send("kid", "you will not read this")
+				if err != nil {
+					t.Fatal(err)
+				}
+				ended, err := way.do(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if l := lifeOf(s, "kid"); !l.Closed || l.TurnOpen || l.Outcome != transcript.Stopped || !strings.Contains(l.Reason, way.reason) {
+					t.Errorf("the kid is %+v", l)
+				}
+				if !strings.HasPrefix(name, "stop") && !strings.HasPrefix(name, "kill") || strings.Contains(name, "tree") {
+					if !slices.ContainsFunc(ended, func(e Ended) bool { return e.Name == "kid" && e.State == "stopped" }) {
+						t.Errorf("of the kid it is not said that it has ended: %+v", ended)
+					}
+				}
+				if !way.final {
+					actorstest.Eventually(t, "ben works again", func() bool {
+						_, err := s.Send("ben", "again")
+						return err == nil && lifeOf(s, "ben").Turns > 1
+					})
+					if l := lifeOf(s, "kid"); !l.Closed {
+						t.Errorf("the kid came back with it: %+v", l)
+					}
+					return
+				}
+				actorstest.Next(t, sub, "the sender is told", func(e event.Event) bool {
+					f, is := e.Fact.(event.MailSettled)
+					return is && slices.Contains(f.IDs, posted[0].ID) && f.State == mailbox.StateDead
+				})
+				if _, err := s.Send("kid", "x"); err == nil || !strings.Contains(err.Error(), "cannot be woken again") {
+					t.Errorf("it can be written to: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestProblem20_TheDeadBelowATeammateApartKeepNoMail, whoever has written it and from
+// which process, and also under the next owner of the session.
+func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
+	t.Parallel()
+	s := crewed(t)
+	ben, digger := lifeOf(s.Session, "ben").Spec.ID, lifeOf(s.Session, "digger").Spec.ID
+	kill(t, s.nodes.known(ben).process.PID, syscall.SIGSTOP)
+	said := s.says(t, "smith", "#write to "+string(digger)+" saying late")
+	_, id, ok := strings.Cut(said, "id=")
+	if !ok {
+		t.Fatal(said)
+	}
+	id, _, _ = strings.Cut(id, " ")
+	if err := s.Kill(t.Context(), "ben"); err != nil {
+		t.Fatal(err)
+	}
+	actorstest.Eventually(t, "the smith is told", func() bool {
+		m, err := s.Message(mailbox.ID(id))
+		return err == nil && slices.ContainsFunc(m.Steps, func(x transcript.MailStep) bool { return x.State == mailbox.StateDead })
+	})
+	next := newNodes(s.Session)
+	actorstest.Eventually(t, "the next owner knows it too", func() bool { return next.isGone(digger) })
+	if next.isGone("smith") {
+		t.Error("the living are dead to it")
+	}
+}
