@@ -186,8 +186,11 @@ func (h *host) begin(work func(context.Context) ending) {
 	h.stop, h.broken = stop, errCut
 	h.running.Store(true)
 	started := h.c.work(func() {
+		// The scope in which the agent lives may outlast the shutdown that waits for this.
+		leave := context.AfterFunc(h.c.scope, func() { stop(context.Cause(h.c.scope)) })
 		done := turnDone{end: broke}
 		defer func() {
+			leave()
 			done.panic = recover()
 			stop(nil)
 			h.self.Tell(done)

@@ -302,6 +302,30 @@ func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
 	}
 }
 
+// An agent may have been started in a scope that outlasts the shutdown, as the only
+// one of a process of its own is: its turn is left open all the same.
+func TestAShutdownLeavesTurnsOpenWhateverScopeTheyLiveIn(t *testing.T) {
+	asked := make(chan struct{})
+	m := by(answers{"general-purpose": func(ctx context.Context, _ int, _ *model.Request) *model.Answer {
+		close(asked)
+		<-ctx.Done()
+		return nil
+	}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n.Begin(t)
+	spec := n.Lead.Spec()
+	spec.ID, spec.Name, spec.Type, spec.Role, spec.Parent = "ann-1", "ann", "general-purpose", transcript.Teammate, actors.LeadID
+	ann, err := n.Spawn(context.WithoutCancel(t.Context()), spec, "work")
+	must(t, err)
+	<-asked
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	must(t, n.Shutdown(ctx))
+	if !ann.Life().TurnOpen {
+		t.Errorf("ann is %+v", ann.Life())
+	}
+}
+
 // A stop has a second way out when the session ends first.
 func TestAStopEndsWithTheSession(t *testing.T) {
 	asked := make(chan struct{})
