@@ -223,6 +223,9 @@ func (a *app) approvals(ctx context.Context, at where, asJSON bool) error {
 	return fprint(a.out, b.String())
 }
 
+// mostLines bounds what is shown of a question.
+const mostLines = 12
+
 // question writes what one agent asks, the id first.
 func (s screen) question(b *strings.Builder, q swarm.Question, session string, now time.Time) {
 	line := func(text string) { fmt.Fprintln(b, cut(clean(text), s.width())) }
@@ -234,9 +237,14 @@ func (s screen) question(b *strings.Builder, q swarm.Question, session string, n
 			fmt.Fprintln(b, strings.TrimRight(inset+part, " "))
 		}
 	}
+	broken := func(text string) {
+		for _, part := range wrap(clean(text), max(20, s.width()-len(inset)), mostLines) {
+			line(inset + part)
+		}
+	}
 	for i, c := range q.Choices {
-		if len(q.Choices) > 1 || c.Question != q.Summary {
-			line(inset + c.Question)
+		if len(q.Choices) > 1 || c.Question != q.Summary || widthOf(clean(head+q.Summary)) > s.width() {
+			broken(c.Question)
 		}
 		for n, o := range c.Options {
 			line(fmt.Sprintf("%s%d %s  %s", inset, n+1, o.Label, o.Description))
@@ -245,9 +253,7 @@ func (s screen) question(b *strings.Builder, q swarm.Question, session string, n
 			line(inset + "several may be chosen")
 		}
 	}
-	if q.Reason != "" {
-		line(inset + q.Reason)
-	}
+	broken(q.Reason)
 	if len(q.Rules) > 0 {
 		line(inset + "always: " + strings.Join(q.Rules, ", "))
 	}

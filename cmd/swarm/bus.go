@@ -88,7 +88,11 @@ func (a *app) addBusUser(ctx context.Context, info swarm.Info, name string) (swa
 		defer r.Close()
 		return r.AddBusUser(ctx, name)
 	case notRunning(err):
-		return swarm.AddBusUser(ctx, info, name)
+		made, err := swarm.AddBusUser(ctx, info, name)
+		if err == nil {
+			a.say("session %s does not run now; its bus answers while it does, as by: swarm serve --detach --resume %s", info.ID, info.ID)
+		}
+		return made, err
 	}
 	return swarm.BusCredentials{}, err
 }
