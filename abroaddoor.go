@@ -42,7 +42,7 @@ func (s *Session) inbound(from mailbox.AgentID, mode string) (Inbound, string) {
 	case i == InboundRefuse:
 		return i, "it takes no messages of other sessions"
 	case i == InboundHold:
-		return i, "this session asks about every message of others (--inbound hold)"
+		return i, "this session asks about every message of others (inbound: hold)"
 	case i != "":
 		return i, ""
 	case s.opts.Mode == bypass && (bridged || mode != bypass):

@@ -23,7 +23,7 @@ func TestTheUserDecidesAboutHeldMessages(t *testing.T) {
 	_, err := from.Send("receiver", "let me in")
 	ok(t, err)
 	first := asksUser(t, there)
-	if !strings.Contains(first.Choices[0].Question, "let me in") || first.Agent.Name != "session-sender" || !strings.Contains(first.Reason, "--inbound hold") {
+	if !strings.Contains(first.Choices[0].Question, "let me in") || first.Agent.Name != "session-sender" || !strings.Contains(first.Reason, "inbound: hold") {
 		t.Errorf("asked: %+v", first)
 	}
 	if within := first.Expires.Sub(first.Asked); within < 4*time.Minute || within > 6*time.Minute {

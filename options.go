@@ -76,8 +76,8 @@ type Options struct {
 	// NATS is a server of others that carries the mail and the task lists.
 	NATS NATS
 	// Inbound says what becomes of messages of other sessions; "" is hold where one of
-	// the two bypasses permissions and the other does not, and accept otherwise. A kept
-	// session keeps it.
+	// the two bypasses permissions and the other does not, and accept otherwise. The
+	// setting crossSessionInbound can make it stricter. A kept session keeps it.
 	Inbound Inbound
 	// InboundExpiry is how long a message that is held waits for the user, after which
 	// it is refused; 0 is 5 minutes, negative for ever. A kept session keeps it.

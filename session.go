@@ -183,6 +183,7 @@ func (s *Session) read() (err error) {
 	if err := s.settleTeammates(); err != nil {
 		return err
 	}
+	s.settleInbound()
 	s.models = newModels(s.opts)
 	s.prices, err = readPrices(s.opts.StateDir)
 	return err
