@@ -128,8 +128,9 @@ func (a *abroad) Reach(to string, l team.Letter) (*transcript.Transcript, error)
 	switch {
 	case l.Kind != "" && l.Kind != mailbox.KindText, l.Class == mailbox.ClassControl:
 		return nil, fmt.Errorf("another session takes texts only, and no control messages: %s gets no such message", to)
-	case len(l.Text) > longestAbroad:
-		return nil, &mailbox.TooLargeError{What: "text to another session", Size: len(l.Text), Limit: longestAbroad}
+	}
+	if err := fitsAbroad(l); err != nil {
+		return nil, err
 	}
 	m, err := a.member(id)
 	if err != nil {
@@ -139,6 +140,13 @@ func (a *abroad) Reach(to string, l team.Letter) (*transcript.Transcript, error)
 		return nil, &BacklogError{To: to, Waiting: n}
 	}
 	return m.Transcript(), nil
+}
+
+func fitsAbroad(l team.Letter) error {
+	if len(l.Text) > longestAbroad {
+		return &mailbox.TooLargeError{What: "text to another session", Size: len(l.Text), Limit: longestAbroad}
+	}
+	return nil
 }
 
 // find returns who stands for the session that an address means.

@@ -4,6 +4,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
 )
 
 // others are the agents that live outside a node's process, as the node reaches them.
@@ -33,3 +34,32 @@ func (o others) All() ([]actors.Status, error) {
 
 // Wake implements team.Apart.
 func (o others) Wake(to transcript.Life, by mailbox.AgentID) error { return o.n.Wake(to.Spec.ID, by) }
+
+// sessions are the other sessions, as a node reaches them: mail to one goes to the
+// member that stands for it in the process of the owner, which passes it on and asks
+// the user where that is to be asked.
+type sessions struct{ n *Node }
+
+// Reach implements team.Sessions.
+func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
+	if err := fitsAbroad(l); err != nil {
+		return nil, err
+	}
+	all, err := x.n.met("abroad", nodeCall{Name: to, Kind: l.Kind, Class: l.Class})
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, team.ErrNoSession
+	}
+	return all[0], nil
+}
+
+// Near implements team.Sessions.
+func (x sessions) Near(most int) []team.Neighbour {
+	out, err := x.n.request("near", nodeCall{Most: most})
+	if err != nil {
+		x.n.session.opts.Logger.Warn("the other sessions could not be listed", "error", err)
+	}
+	return out.Near
+}

@@ -3,6 +3,8 @@ package swarm
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -162,4 +164,46 @@ func TestWhoWakesAnAgentInAnotherProcessHearsItsEnd(t *testing.T) {
 			return m.Envelope.Kind == mailbox.KindAgentReport && m.Envelope.From.Agent == mole.Life.Spec.ID
 		})
 	})
+}
+
+// TestATeammateApartWritesToAnotherSession like the lead, and so does an agent below it.
+func TestATeammateApartWritesToAnotherSession(t *testing.T) {
+	t.Parallel()
+	s := crewed(t)
+	dir := t.TempDir()
+	script := filepath.Join(dir, "s.yaml")
+	if err := os.WriteFile(script, []byte("rules:\n  - say: {text: heard}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other, err := Open(t.Context(), Options{Dir: dir, StateDir: s.opts.StateDir, Home: dir, Model: "script:" + script, NewSession: "other", Inbound: InboundAccept, Mode: "bypassPermissions"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := other.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	address := "uds:" + other.Info().Socket(s.opts.StateDir)
+	for i, c := range [][2]string{{"ben", address}, {"digger", "other"}} {
+		word := "word" + string(rune('a'+i))
+		if said := s.says(t, c[0], "#write to "+c[1]+" saying "+word); !strings.Contains(said, "queued for") {
+			t.Fatal(said)
+		}
+		actorstest.Eventually(t, "the other lead reads "+word, func() bool {
+			mail, err := other.Inbox("lead")
+			return err == nil && slices.ContainsFunc(mail, func(m Trace) bool { return strings.Contains(m.Envelope.Body, word) && !m.Unread() })
+		})
+	}
+	if said := s.says(t, "digger", "#look around"); !strings.Contains(said, "session other ("+address+")") {
+		t.Error(said)
+	}
+	for to, why := range map[string]string{"bridge:far": "--nats URL", "uds:/nobody": "leads to no session", "nobody": "there is no agent named"} {
+		if said := s.says(t, "digger", "#write to "+to+" saying x"); !strings.Contains(said, why) {
+			t.Errorf("to %s: %s", to, said)
+		}
+	}
 }

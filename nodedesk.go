@@ -106,6 +106,14 @@ func (n *nodes) do(id mailbox.AgentID, verb string, c nodeCall) (nodeReply, erro
 	case "find":
 		found, err := n.named(c.Name)
 		return nodeReply{Found: found}, err
+	case "abroad":
+		t, err := n.s.abroad.Reach(c.Name, team.Letter{To: c.Name, Kind: c.Kind, Class: c.Class})
+		if err != nil {
+			return nodeReply{}, err
+		}
+		return nodeReply{Found: []transcript.Spec{t.Spec()}}, nil
+	case "near":
+		return nodeReply{Near: n.s.abroad.Near(c.Most)}, nil
 	case "others":
 		return nodeReply{Sight: &nodeSight{Staff: n.others(id)}}, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
@@ -56,6 +57,10 @@ type nodeCall struct {
 	Ending   *protocol.Shutdown            `json:"ending,omitempty"` // that the agent is ended by
 	Key      string                        `json:"key,omitempty"`
 	Ask      *budget.Ask                   `json:"ask,omitempty"`
+
+	Kind  mailbox.Kind  `json:"kind,omitempty"` // of a letter to another session
+	Class mailbox.Class `json:"class,omitempty"`
+	Most  int           `json:"most,omitempty"`
 }
 
 type nodeReply struct {
@@ -69,6 +74,7 @@ type nodeReply struct {
 	Ending *protocol.Shutdown `json:"ending,omitempty"`
 	Sight  *nodeSight         `json:"sight,omitempty"`
 	Ended  []Ended            `json:"ended,omitempty"`
+	Near   []team.Neighbour   `json:"near,omitempty"`
 
 	Settled *SettledQuestionError `json:"settled,omitempty"`
 
@@ -83,6 +89,7 @@ type nodeReply struct {
 func refusals() []error {
 	return []error{
 		protocol.ErrNoRequest, protocol.ErrWrongID, protocol.ErrLate, protocol.ErrNotRefusable, protocol.ErrUnauthorized, protocol.ErrNotPlanning,
+		team.ErrNoSession,
 	}
 }
 

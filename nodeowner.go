@@ -53,8 +53,13 @@ func (n *Node) Find(name string) []*transcript.Transcript {
 	return all
 }
 
-func (n *Node) find(name string) (all []*transcript.Transcript, err error) {
-	out, err := n.request("find", nodeCall{Name: name})
+func (n *Node) find(name string) ([]*transcript.Transcript, error) {
+	return n.met("find", nodeCall{Name: name})
+}
+
+// met makes the agents known here that the owner names in its answer.
+func (n *Node) met(verb string, c nodeCall) (all []*transcript.Transcript, err error) {
+	out, err := n.request(verb, c)
 	if err != nil {
 		return nil, err
 	}

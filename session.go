@@ -237,6 +237,7 @@ func (s *Session) start(ctx context.Context) error {
 		s.roster.ConnectApart(s.nodes)
 	case s.opts.node != nil:
 		s.roster.ConnectApart(others{s.opts.node})
+		s.roster.Connect(sessions{s.opts.node})
 	}
 	if err := s.seedUser(); err != nil {
 		return err
