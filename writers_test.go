@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -187,18 +188,9 @@ func (w *writer) round(round string, kept *sync.Map) {
 
 // answer waits for the question of a member and allows for ever what it asks for.
 func (w *writer) answer(ctx context.Context, member string, kept *sync.Map) error {
-	again := time.NewTicker(50 * time.Millisecond)
+	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
-	for ; ; <-again.C {
-		agents, err := w.remote.Agents(ctx)
-		if err != nil {
-			return err
-		}
-		for _, a := range agents {
-			if a.Life.Spec.Name == member && a.Life.Outcome != "" {
-				return nil // an answer of which nobody was told has counted
-			}
-		}
+	for looks := 0; ; looks++ {
 		all, err := w.remote.Questions(ctx)
 		if err != nil {
 			return err
@@ -213,7 +205,20 @@ func (w *writer) answer(ctx context.Context, member string, kept *sync.Map) erro
 			kept.Store(q.Rules[0], true)
 			return nil
 		}
+		if looks%20 == 0 { // it is much to ask for
+			if done, err := w.hasEnded(ctx, member); done || err != nil {
+				return err // an answer of which nobody was told has counted
+			}
+		}
+		<-again.C
 	}
+}
+
+func (w *writer) hasEnded(ctx context.Context, member string) (bool, error) {
+	agents, err := w.remote.Agents(ctx)
+	return slices.ContainsFunc(agents, func(a actors.Status) bool {
+		return a.Life.Spec.Name == member && a.Life.Outcome != ""
+	}), err
 }
 
 // rounds is how many rounds each writer has done.
