@@ -118,7 +118,11 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 			t.Errorf("%+v", d)
 		}
 	}
-	if took := time.Since(begun); took > 10*time.Second || len(all) != len(names) {
+	limit := time.Minute // on a loaded machine
+	if os.Getenv("SWARM_SOAK") != "" {
+		limit = 10 * time.Second
+	}
+	if took := time.Since(begun); took > limit || len(all) != len(names) {
 		t.Errorf("%d of %d were gone after %v", len(all), len(names), took)
 	}
 	if n := processes(t, "sleep 613"); n != 0 {

@@ -143,7 +143,7 @@ func TestProblem14_ControlReachesEachOf100BusyAgents(t *testing.T) {
 	slices.Sort(took)
 	p99 := at(took, 99)
 	t.Logf("control to the request of one of %d busy agents: p50 %v p99 %v of %d", agents, at(took, 50), p99, len(took))
-	if p99 > time.Second {
+	if limit := time.Duration(soak(60, 1)) * time.Second; p99 > limit { // 1 s is promised, of a machine that is not loaded
 		t.Errorf("p99 is %v", p99)
 	}
 }
