@@ -70,9 +70,9 @@ func TestALockIsWaitedForWhenItsHolderIsDead(t *testing.T) {
 		t.Error("nobody has waited for it, and it is no zombie")
 	}
 	for _, pid := range holders {
-		l = hold(pid)
+		held := hold(pid)
 		time.AfterFunc(50*time.Millisecond, func() {
-			if err := l.Close(); err != nil {
+			if err := held.Close(); err != nil {
 				t.Error(err)
 			}
 		})
