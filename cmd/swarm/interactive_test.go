@@ -219,27 +219,27 @@ func (l *lab) one(pattern string) string {
 }
 
 func TestTheSessionFollowsTheWidth(t *testing.T) {
-	p := openWindow(newConversation(t), 80, 24, talking)
+	p := openWindow(newConversation(t), 80, 60, talking) // room for all: what tmux moves out of the screen is not to be erased
 	p.until("one · s.yaml")
 	p.types("start them")
 	p.until("● plan-", "1 at rest")
-	p.tmux("resize-window", "-x", "44", "-y", "20")
+	p.tmux("resize-window", "-x", "44", "-y", "60")
 	p.untilIt("cut at the new width", func(s string) bool {
 		lines := live(s)
 		return len(lines) >= 4 && strings.HasSuffix(lines[len(lines)-1], "…")
 	})
 	p.onceEach()
-	p.tmux("resize-window", "-x", "30", "-y", "20")
+	p.tmux("resize-window", "-x", "30", "-y", "60")
 	p.until("bypassPermissi…")
-	p.tmux("resize-window", "-x", "24", "-y", "20")
+	p.tmux("resize-window", "-x", "24", "-y", "60")
 	p.untilIt("of 24 columns", func(s string) bool { return strings.Count(s, "…") >= 4 })
 	p.onceEach()
-	p.tmux("resize-window", "-x", "44", "-y", "20")
+	p.tmux("resize-window", "-x", "44", "-y", "60")
 	p.types("/ps")
 	p.until("└ ")
 	p.types("/team")
 	p.until("team session-one\n    lead ")
-	p.tmux("resize-window", "-x", "120", "-y", "40")
+	p.tmux("resize-window", "-x", "120", "-y", "60")
 	p.until("Ctrl-B to background")
 	p.leave()
 }
