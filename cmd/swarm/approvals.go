@@ -264,21 +264,34 @@ func (s screen) question(b *strings.Builder, q swarm.Question, session string, n
 	line(inset + age)
 }
 
-// inFull is the plan or the command that a person consents to, where its summary in
-// so many columns is not all of it.
+// inFull is the plan, the command or the change of a file that a person consents to,
+// where its summary in so many columns is not all of it.
 func inFull(q swarm.Question, columns int) string {
 	var in struct {
 		Plan    string `json:"plan"`
 		Command string `json:"command"`
+		Content string `json:"content"`
+		Old     string `json:"old_string"`
+		New     string `json:"new_string"`
 	}
 	if q.Kind != event.AsksPermission || json.Unmarshal(q.Input, &in) != nil {
 		return ""
 	}
-	text := strings.TrimSpace(firstOf(in.Plan, in.Command))
-	if strings.HasSuffix(q.Summary, " "+text) && widthOf(q.Summary) <= columns {
+	if text := strings.TrimSpace(firstOf(in.Plan, in.Command)); text != "" {
+		if strings.HasSuffix(q.Summary, " "+text) && widthOf(q.Summary) <= columns {
+			return ""
+		}
+		return text
+	}
+	return strings.TrimSuffix(lines("- ", in.Old)+lines("+ ", in.New)+lines("+ ", in.Content), "\n")
+}
+
+// lines is the text with a mark before each line.
+func lines(mark, text string) string {
+	if text == "" {
 		return ""
 	}
-	return text
+	return mark + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+mark) + "\n"
 }
 
 // settle answers the question that args name.

@@ -114,6 +114,8 @@ func TestWhatIsConsentedToIsShownWhole(t *testing.T) {
 		"long":      {ask("Bash", "Bash "+long[:199]+"…", "command", long), []string{"Bash echo", "…", "harmless", "rm -rf /the/end"}, 7},
 		"two lines": {ask("Bash", "Bash cd x rm y", "command", "cd x\nrm y"), []string{"Bash cd x rm y", "\n          cd x\n          rm y\n"}, 4},
 		"plan":      {ask("ExitPlanMode", "the plan: # One two", "plan", "# One\n\ntwo\x1b[2J\n"), []string{"the plan: # One two", "\n          # One\n\n          two\n"}, 5},
+		"new file":  {ask("Write", "Write /r/a.go", "content", "package a\n\nfunc A() {}\n"), []string{"Write /r/a.go", "\n          + package a\n          +\n          + func A() {}\n"}, 5},
+		"edit":      {ask("Edit", "Edit /r/a.go", "old_string", "one\ntwo"), []string{"Edit /r/a.go", "\n          - one\n          - two\n"}, 4},
 	} {
 		var b strings.Builder
 		screen{out: &b}.question(&b, c.q, "", c.q.Asked)
