@@ -133,6 +133,9 @@ func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 	if err := s.Say("hurry"); err != nil {
 		t.Fatal(err)
 	}
+	actorstest.Eventually(t, "the text has arrived", func() bool {
+		return slices.ContainsFunc(s.Agents(), func(a actors.Status) bool { return a.Life.Spec.ID == actors.LeadID && a.Unread == 1 })
+	})
 	if moved := s.BackgroundForeground(); len(moved) != 2 {
 		t.Errorf("moved: %v", moved)
 	}
