@@ -3,6 +3,7 @@ package swarm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/actorswarm/swarm/internal/agent"
@@ -57,6 +58,11 @@ func (n *nodes) conclude(ctx context.Context, id mailbox.AgentID, cause error, f
 	if err := errors.Join(r.cut(cause), r.end(ctx, id, cause)); err != nil {
 		return err
 	}
+	if final {
+		if err := n.ship(k.store); err != nil {
+			return err
+		}
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.staffs[id] = r.staff(id)
@@ -65,6 +71,28 @@ func (n *nodes) conclude(ctx context.Context, id mailbox.AgentID, cause error, f
 			n.buried[t.ID()] = true
 			k.agents.Bury(t)
 		}
+	}
+	return nil
+}
+
+// ship sends what was accepted on a record and is not known to have arrived: no process
+// of its own will. What is sent twice arrives once.
+func (n *nodes) ship(store *transcript.Store) error {
+	pending := store.Pending()
+	for _, e := range pending {
+		if e.Ref == "" || n.s.store.HasBody(e.Ref) {
+			continue
+		}
+		body, err := store.Object(e.Ref)
+		if err == nil {
+			err = n.s.store.KeepBody(body)
+		}
+		if err != nil {
+			return fmt.Errorf("send the whole of message %s, which the process of its sender has left: %w", e.ID, err)
+		}
+	}
+	if c := n.s.wire.courier.Load(); c != nil {
+		c.Adopt(pending)
 	}
 	return nil
 }

@@ -118,3 +118,63 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 		t.Error("the living are dead to it")
 	}
 }
+
+// TestWhatADeadProcessHasAcceptedArrives: a message counts as sent once it is on the
+// disk of its sender's process, also when that ends for good a moment later.
+func TestWhatADeadProcessHasAcceptedArrives(t *testing.T) {
+	t.Parallel()
+	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
+	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == transcript.Completed })
+	if err := s.Stop(t.Context(), "ben"); err != nil {
+		t.Fatal(err)
+	}
+	lead, err := s.lead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("found it. ", 10_000)
+	sent := acceptAs(t, s, ben.ID(), lead, "found it", long)
+	sub := s.Events()
+	defer sub.Close()
+	if err := s.Kill(t.Context(), "ben"); err != nil {
+		t.Fatal(err)
+	}
+	for range sent {
+		actorstest.Next(t, sub, "the lead gets what ben has sent", func(e event.Event) bool {
+			f, is := e.Fact.(event.MailArrived)
+			return is && e.Agent.ID == lead.ID() && slices.Contains(sent, f.Envelope.ID)
+		})
+	}
+	actorstest.Eventually(t, "nothing of it is on its way any more", func() bool {
+		m, err := s.Message(sent[1])
+		return err == nil && len(m.Steps) > 1
+	})
+}
+
+// acceptAs writes messages into the record of an agent whose process has ended, as that
+// process could have done with its last breath.
+func acceptAs(t *testing.T, s *Session, from mailbox.AgentID, to *transcript.Transcript, texts ...string) (ids []mailbox.ID) {
+	t.Helper()
+	store, err := transcript.Open(t.Context(), s.nodes.dir(from), s.ID(), transcript.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	me, ok := store.Get(from)
+	if !ok {
+		t.Fatalf("%s has no record", from)
+	}
+	for _, text := range texts {
+		e, durable, err := me.Send(mailbox.Envelope{To: mailbox.Address{Agent: to.ID()}, FromName: "ben", ToName: "team-lead", Kind: mailbox.KindText, Body: text})
+		if err == nil {
+			err = durable()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, e.ID)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}

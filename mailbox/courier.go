@@ -92,6 +92,11 @@ func (c *Courier) Start(ctx context.Context, from Cursor, pending []Envelope) er
 // message from the journal.
 func (c *Courier) Send(e Envelope) { c.out.send(e) }
 
+// Adopt sends what a node that is gone for good has accepted and nobody has settled,
+// its outboxes in their order. Who asks after those messages asks here from then on;
+// after a crash of this node they must be given again. Call it after Start.
+func (c *Courier) Adopt(pending []Envelope) { c.out.take(pending) }
+
 // Receipt passes on what a receiver of this node says about its messages: that
 // they are read, answered, rejected, or that it is dead. Call it after that is
 // recorded. The receipt's sender may be of this node too, and the call never

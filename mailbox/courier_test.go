@@ -162,6 +162,33 @@ func TestSendBeforeStartGoesOutBehindTheOutbox(t *testing.T) {
 	})
 }
 
+// TestWhatAGoneNodeLeftIsAdopted: another sends it, also behind mail that was settled
+// long ago, and loses none of it on the way.
+func TestWhatAGoneNodeLeftIsAdopted(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		wire := mailbox.NewMemory()
+		b, other := node(t, ctx, wire, mailbox.CourierOptions{}, "b"), node(t, ctx, wire.Join(), mailbox.CourierOptions{}, "c")
+		gone := node(t, ctx, wire.Join(), mailbox.CourierOptions{}, "a")
+		if _, err := gone.Send("a", "b", "arrived"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := gone.Courier.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"left", "left behind it"} {
+			if _, err := gone.Store.Accept("a", "b", text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other.Courier.Adopt(gone.Store.Pending())
+		<-time.After(time.Minute)
+		if err := mailboxtest.Verify(gone, b); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A receiver that is away for a day must not find a stream full of copies.
 func TestSilenceIsProbedAndNotFlooded(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {

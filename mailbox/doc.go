@@ -27,6 +27,8 @@
 //   - The gone are answered for: where a node knows that an agent of another has
 //     ended for good, it says so to whoever writes to that agent, and holds up
 //     nobody else's mail (TestWhoIsGoneIsAnsweredForByAnother).
+//   - What the gone have left is sent: a node that has the outboxes of another, which
+//     has ended for good, sends them as its own (TestWhatAGoneNodeLeftIsAdopted).
 //   - A stale update makes way: an unread message is dropped when its sender writes
 //     anew under the same key, and the sender is told (TestAStaleUpdateMakesWay).
 //   - A hole that is meant is not waited for: when a sender gives a message up, the

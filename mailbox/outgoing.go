@@ -3,7 +3,6 @@ package mailbox
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -28,9 +27,20 @@ type outgoing struct {
 
 // begin takes what the journal still holds, then what was sent meanwhile.
 func (o *outgoing) begin(pending []Envelope) {
+	o.take(pending)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.started = true
+	for _, e := range o.early {
+		o.push(e)
+	}
+	o.early = nil
+}
+
+// take takes outboxes as a journal holds them.
+func (o *outgoing) take(pending []Envelope) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, e := range pending {
 		// What is before the first of an outbox is settled.
 		p := pair{e.From.Agent, e.To.Agent}
@@ -38,10 +48,9 @@ func (o *outgoing) begin(pending []Envelope) {
 			o.said[p] = e.Seq - e.Skips - 1
 		}
 	}
-	for _, e := range slices.Concat(pending, o.early) {
+	for _, e := range pending {
 		o.push(e)
 	}
-	o.early = nil
 }
 
 func (o *outgoing) send(e Envelope) {
