@@ -34,7 +34,7 @@ func TestIdleConnectionEnds(t *testing.T) {
 		"no headers":           {Delay: time.Hour},
 	} {
 		srv := modeltest.NewServer(t, modeltest.OpenAI, modeltest.Replies(reply))
-		m, err := New(Options{APIKey: modeltest.Key, BaseURL: srv.URL + "/v1/", IdleTimeout: 80 * time.Millisecond})
+		m, err := New(Options{APIKey: modeltest.Key, BaseURL: srv.URL + "/v1/", IdleTimeout: 80 * time.Millisecond, PingTimeout: 80 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
