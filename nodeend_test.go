@@ -5,10 +5,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -177,4 +179,37 @@ func acceptAs(t *testing.T, s *Session, from mailbox.AgentID, to *transcript.Tra
 		t.Fatal(err)
 	}
 	return ids
+}
+
+// TestAProcessBeginsWhileItsRecordIsLookedAt: a look holds the record for a moment, and
+// is no reason for a process to end.
+func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
+	t.Parallel()
+	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
+	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == transcript.Completed })
+	if err := s.Stop(t.Context(), "ben"); err != nil {
+		t.Fatal(err)
+	}
+	look, err := transcript.Open(t.Context(), s.nodes.dir(ben.ID()), s.ID(), transcript.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Send("ben", "again"); err != nil {
+		t.Fatal(err)
+	}
+	actorstest.Eventually(t, "its process is there", func() bool {
+		return s.nodes.known(ben.ID()) != nil && executor.Held(s.nodes.lock(ben.ID()))
+	})
+	select {
+	case <-s.nodes.known(ben.ID()).process.Gone():
+		t.Error("its process did not wait")
+	case <-time.After(time.Second):
+	}
+	if err := look.Close(); err != nil {
+		t.Fatal(err)
+	}
+	actorstest.Eventually(t, "ben works again", func() bool { return ben.Life().Turns > 1 })
+	if n := ben.Life().Launch; n != 2 {
+		t.Errorf("it was started %d times", n)
+	}
 }

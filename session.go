@@ -203,7 +203,7 @@ func parseRules(texts []string, source string) ([]permission.Rule, error) {
 }
 
 func (s *Session) openStore(ctx context.Context) (err error) {
-	s.store, err = transcript.Open(ctx, s.info.Path, s.info.ID, transcript.Options{
+	s.store, err = s.openPatiently(ctx, transcript.Options{
 		Journal: journal.Options{FS: s.opts.disk},
 		Prices:  s.prices,
 		Settled: s.settled,
