@@ -49,7 +49,11 @@ func (n *nodes) conclude(ctx context.Context, id mailbox.AgentID, cause error, f
 	if !isDir(filepath.Join(dir, "journal")) {
 		return nil // it never began
 	}
-	k, err := openRecord(ctx, n.s.Info(), dir, transcript.Options{}, n.s.receipt)
+	var k *kept
+	err = whenNobodyLooks(ctx, func() (err error) {
+		k, err = openRecord(ctx, n.s.Info(), dir, transcript.Options{}, n.s.receipt)
+		return err
+	})
 	if err != nil {
 		return err
 	}

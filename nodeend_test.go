@@ -213,3 +213,25 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 		t.Errorf("it was started %d times", n)
 	}
 }
+
+// TestAnAgentEndsWhileItsRecordIsLookedAt waits for the look too.
+func TestAnAgentEndsWhileItsRecordIsLookedAt(t *testing.T) {
+	t.Parallel()
+	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
+	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == transcript.Completed })
+	if err := s.Stop(t.Context(), "ben"); err != nil {
+		t.Fatal(err)
+	}
+	look, err := transcript.Open(t.Context(), s.nodes.dir(ben.ID()), s.ID(), transcript.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	time.AfterFunc(500*time.Millisecond, func() { closed <- look.Close() })
+	if err := s.Kill(t.Context(), "ben"); err != nil {
+		t.Errorf("it was not ended: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}

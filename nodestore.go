@@ -6,30 +6,30 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/internal/journal"
-	"github.com/actorswarm/swarm/internal/transcript"
 )
 
-// looksWithin is how long others may look at the record of an agent whose process begins.
+// looksWithin is how long others may look at a record that is to be written.
 const looksWithin = 10 * time.Second
 
-// openPatiently opens the record. The only other who writes that of a node is held off by
-// the lock of its launch: who has the journal only looks, or is about to be gone.
-func (s *Session) openPatiently(ctx context.Context, o transcript.Options) (*transcript.Store, error) {
+// whenNobodyLooks opens the record of an agent with a process of its own for writing. The
+// only other who writes it is held off by the lock of its launch: who has the journal
+// looks, or is about to be gone.
+func whenNobodyLooks(ctx context.Context, open func() error) error {
 	late := time.NewTimer(looksWithin)
 	defer late.Stop()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
-		store, err := transcript.Open(ctx, s.info.Path, s.info.ID, o)
-		if s.opts.node == nil || !errors.Is(err, journal.ErrLocked) {
-			return store, err
+		err := open()
+		if !errors.Is(err, journal.ErrLocked) {
+			return err
 		}
 		select {
 		case <-again.C:
 		case <-late.C:
-			return nil, err
+			return err
 		case <-ctx.Done():
-			return nil, err
+			return errors.Join(err, context.Cause(ctx))
 		}
 	}
 }

@@ -202,15 +202,21 @@ func parseRules(texts []string, source string) ([]permission.Rule, error) {
 	return rules, nil
 }
 
-func (s *Session) openStore(ctx context.Context) (err error) {
-	s.store, err = s.openPatiently(ctx, transcript.Options{
-		Journal: journal.Options{FS: s.opts.disk},
-		Prices:  s.prices,
-		Settled: s.settled,
-		Arrived: s.arrived,
-		Gone:    s.isGone,
-	})
-	return err
+func (s *Session) openStore(ctx context.Context) error {
+	open := func() (err error) {
+		s.store, err = transcript.Open(ctx, s.info.Path, s.info.ID, transcript.Options{
+			Journal: journal.Options{FS: s.opts.disk},
+			Prices:  s.prices,
+			Settled: s.settled,
+			Arrived: s.arrived,
+			Gone:    s.isGone,
+		})
+		return err
+	}
+	if s.opts.node != nil {
+		return whenNobodyLooks(ctx, open)
+	}
+	return open()
 }
 
 func (s *Session) start(ctx context.Context) error {
