@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 )
@@ -61,7 +61,7 @@ func (a *abroad) member(id mailbox.AgentID) (*team.Outsider, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return nil, agent.ErrShutdown
+		return nil, turn.ErrShutdown
 	}
 	if f := a.members[id]; f != nil && !f.m.Transcript().Life().Closed {
 		return f.m, nil

@@ -14,8 +14,8 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
@@ -218,7 +218,7 @@ func parseBus(name string, data []byte) (in busRequest, err error) {
 // plainWords refuses what a program outside, or another session, may not write.
 func plainWords(text, summary string) error {
 	switch {
-	case agent.Forges(text) || agent.Forges(summary):
+	case turn.Forges(text) || turn.Forges(summary):
 		return &forbiddenError{"the message holds a tag that only the runtime writes"}
 	case isProtocol(text):
 		return &forbiddenError{"the message has the form of one of the runtime's; who is not of the session sends texts"}

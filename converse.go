@@ -7,8 +7,8 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
@@ -46,7 +46,7 @@ func (s *Session) Say(text string) error {
 		return err
 	}
 	if s.leadRuns() {
-		user, ok := s.store.Get(agent.User)
+		user, ok := s.store.Get(turn.User)
 		if !ok {
 			return errNoOutbox
 		}
@@ -63,7 +63,7 @@ func (s *Session) Say(text string) error {
 
 // reopen lets a lead that was stopped work again, as mail does.
 func (s *Session) reopen(lead *transcript.Transcript) error {
-	err := s.agents.Wake(lead, agent.User)
+	err := s.agents.Wake(lead, turn.User)
 	var final *actors.FinalError
 	if errors.As(err, &final) {
 		return fmt.Errorf("the lead has ended for good (%s); write to other agents by name, or begin another session", final.Reason)
@@ -184,7 +184,7 @@ func spoken(m model.Message) string {
 		if b.Type != "text" {
 			continue
 		}
-		if text := agent.Unframe(b.Text); text != "" {
+		if text := turn.Unframe(b.Text); text != "" {
 			parts = append(parts, text)
 		}
 	}

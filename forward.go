@@ -8,7 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -191,7 +191,7 @@ var (
 // one message, however often it is told.
 func (f *forwarder) tell(e mailbox.Envelope, state, why string, c mailbox.Class) error {
 	why = fmt.Sprintf("%s: %s", f.m.Transcript().ID(), cutText(why, 1000))
-	if e.From.Agent == agent.User {
+	if e.From.Agent == turn.User {
 		f.a.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: fmt.Sprintf("your message %s is %s by %s", e.ID, state, why)})
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 )
@@ -133,7 +133,7 @@ func (n *nodes) final() []mailbox.AgentID {
 }
 
 func unkilled(all []actors.Status) []actors.Status {
-	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed && s.Life.Reason == agent.ErrKilled.Error() })
+	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed && s.Life.Reason == turn.ErrKilled.Error() })
 }
 
 // Wake implements team.Apart. The process of a host that has none is started again

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -15,7 +15,7 @@ import (
 func (r record) end(ctx context.Context, host mailbox.AgentID, cause error) error {
 	_, err := r.agents.StopTree(ctx, host, cause)
 	for _, s := range r.staff(host) { // also those that work for somebody elsewhere
-		if !s.Life.Closed || errors.Is(cause, agent.ErrKilled) {
+		if !s.Life.Closed || errors.Is(cause, turn.ErrKilled) {
 			err = errors.Join(err, r.agents.Stop(ctx, s.Life.Spec.ID, cause))
 		}
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -27,8 +27,8 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
 	}{
 		"stop":      {func(s *Session) ([]Ended, error) { return none(s.Stop(t.Context(), "ben")) }, "stopped by the user", false},
 		"stop tree": {func(s *Session) ([]Ended, error) { return s.StopTree(t.Context(), "ben") }, "stopped by the user", false},
-		"kill":      {func(s *Session) ([]Ended, error) { return none(s.Kill(t.Context(), "ben")) }, agent.ErrKilled.Error(), true},
-		"kill tree": {func(s *Session) ([]Ended, error) { return s.KillTree(t.Context(), "ben") }, agent.ErrKilled.Error(), true},
+		"kill":      {func(s *Session) ([]Ended, error) { return none(s.Kill(t.Context(), "ben")) }, turn.ErrKilled.Error(), true},
+		"kill tree": {func(s *Session) ([]Ended, error) { return s.KillTree(t.Context(), "ben") }, turn.ErrKilled.Error(), true},
 		"down": {func(s *Session) ([]Ended, error) {
 			d, err := s.Shutdown(t.Context(), "ben", 0)
 			return d.Ended, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/protocol"
 	"github.com/nats-io/nats.go"
@@ -125,9 +125,9 @@ func (n *Node) stop(by *protocol.Shutdown, cause error) (nodeReply, error) {
 // causeOf is why an agent is ended: the owner's words, as if they had been given here.
 func causeOf(verb string, c nodeCall) error {
 	if strings.HasPrefix(verb, "kill") {
-		return agent.ErrKilled
+		return turn.ErrKilled
 	}
-	return &saidError{text: c.Cause, is: agent.ErrStopped}
+	return &saidError{text: c.Cause, is: turn.ErrStopped}
 }
 
 // decidePlan takes a decision about the agent's plan that somebody has made with

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -43,7 +43,7 @@ func (n *nodes) ask(ctx context.Context, id mailbox.AgentID, verb string, c node
 // time is killed, and they are ended on its record.
 func (n *nodes) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
 	ending := n.endingOf(id)
-	final := ending != nil || errors.Is(cause, agent.ErrKilled)
+	final := ending != nil || errors.Is(cause, turn.ErrKilled)
 	s := n.known(id)
 	if s == nil {
 		s = n.awaitedSoon(ctx, id)
@@ -75,7 +75,7 @@ func (n *nodes) askToEnd(ctx context.Context, s *seat, cause error, ending *prot
 	ctx, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
 	verb := "stop"
-	if errors.Is(cause, agent.ErrKilled) {
+	if errors.Is(cause, turn.ErrKilled) {
 		verb = "kill"
 	}
 	out, err := n.ask(ctx, s.spec.ID, verb, nodeCall{Cause: cause.Error(), Ending: ending})
@@ -106,7 +106,7 @@ func (n *nodes) endBelow(ctx context.Context, name string, cause, err error) ([]
 		return nil, n.noProcess(a.Life, host)
 	}
 	verb := "stop-below"
-	if errors.Is(cause, agent.ErrKilled) {
+	if errors.Is(cause, turn.ErrKilled) {
 		verb = "kill-below"
 	}
 	out, err := n.ask(ctx, host, verb, nodeCall{Name: string(a.Life.Spec.ID), Cause: cause.Error()})

@@ -12,9 +12,9 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -286,7 +286,7 @@ func (s *Session) tellAnswer(o *Outsider, id string, c event.Choice, settled ask
 	if err != nil {
 		return "", err
 	}
-	user, ok := s.store.Get(agent.User)
+	user, ok := s.store.Get(turn.User)
 	if !ok {
 		return "", errNoOutbox
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 )
@@ -78,7 +78,7 @@ func PostClass(ctx context.Context, info Info, to, text string, c mailbox.Class)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	user, ok := k.store.Get(agent.User)
+	user, ok := k.store.Get(turn.User)
 	if !ok {
 		return nil, errNoOutbox
 	}

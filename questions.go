@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/turn"
 )
 
 // Question is what an agent asks a person: permission for a call, or questions
@@ -47,7 +47,7 @@ func (s *Session) Answer(id string, a Answer) error {
 	}
 	err := s.agents.Answer(id, a)
 	if errors.As(err, new(*UnknownQuestionError)) || errors.As(err, new(*SettledQuestionError)) {
-		s.agents.Refused(agent.User, "an answer to the question "+id, err)
+		s.agents.Refused(turn.User, "an answer to the question "+id, err)
 	}
 	return err
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team/protocol"
 )
@@ -30,7 +30,7 @@ type Result struct {
 
 // ErrInterrupted is the cause with which Run returns when its context ends: the
 // lead's turn was stopped, everything is on disk.
-var ErrInterrupted = agent.ErrInterrupted
+var ErrInterrupted = turn.ErrInterrupted
 
 // Run gives the lead a prompt and returns when the whole swarm has come to
 // rest: no turn runs, no message is unread. When ctx ends, the lead's turn is

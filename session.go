@@ -13,13 +13,13 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/prompt"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool/builtin"
@@ -286,10 +286,10 @@ func (s *Session) policy() actors.Policy {
 
 // seedUser makes the transcript that holds what the user sends.
 func (s *Session) seedUser() error {
-	if _, ok := s.store.Get(agent.User); ok {
+	if _, ok := s.store.Get(turn.User); ok {
 		return nil
 	}
-	spec := transcript.Spec{ID: agent.User, Name: "user", Role: transcript.User, Born: time.Now()}
+	spec := transcript.Spec{ID: turn.User, Name: "user", Role: transcript.User, Born: time.Now()}
 	if s.opts.node != nil {
 		spec.Where = transcript.AtOwner
 	}
@@ -355,7 +355,7 @@ func (s *Session) Send(to, text string) ([]team.Posted, error) { return s.SendCl
 // SendClass is Send for a message of a class: one of class control cuts what the
 // agent does and is read first.
 func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.Posted, error) {
-	user, ok := s.store.Get(agent.User)
+	user, ok := s.store.Get(turn.User)
 	if !ok {
 		return nil, errNoOutbox
 	}
@@ -367,10 +367,10 @@ func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.Posted, er
 func (s *Session) Stop(ctx context.Context, name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.endBelow(ctx, name, agent.StoppedBy("the user"), err)
+		_, err = s.nodes.endBelow(ctx, name, turn.StoppedBy("the user"), err)
 		return err
 	}
-	return s.agents.Stop(ctx, t.ID(), agent.StoppedBy("the user"))
+	return s.agents.Stop(ctx, t.ID(), turn.StoppedBy("the user"))
 }
 
 // Kill ends an agent, by name or id, for good: no message wakes it again. It
@@ -378,10 +378,10 @@ func (s *Session) Stop(ctx context.Context, name string) error {
 func (s *Session) Kill(ctx context.Context, name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.endBelow(ctx, name, agent.ErrKilled, err)
+		_, err = s.nodes.endBelow(ctx, name, turn.ErrKilled, err)
 		return err
 	}
-	return s.agents.Stop(ctx, t.ID(), agent.ErrKilled)
+	return s.agents.Stop(ctx, t.ID(), turn.ErrKilled)
 }
 
 // Background lets a running foreground agent, by name or id, go on in the
@@ -419,7 +419,7 @@ func (s *Session) close() error {
 			errs = append(errs, s.nodes.close(ctx))
 		}
 		errs = append(errs, s.kits.close())
-		s.end(agent.ErrShutdown)
+		s.end(turn.ErrShutdown)
 		if s.nodes != nil {
 			s.nodes.work.Wait()
 		}

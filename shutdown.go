@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -28,7 +28,7 @@ func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration
 	if err := s.Begin(); err != nil {
 		return Departure{Name: name}, err
 	}
-	user, ok := s.store.Get(agent.User)
+	user, ok := s.store.Get(turn.User)
 	if !ok {
 		return Departure{Name: name}, errNoOutbox
 	}
@@ -83,12 +83,12 @@ func (s *Session) members() []string {
 // StopTree is Stop for an agent and all that work for it, whatever their links
 // say. It returns what became of each.
 func (s *Session) StopTree(ctx context.Context, name string) ([]Ended, error) {
-	return s.endTree(ctx, name, agent.StoppedBy("the user"))
+	return s.endTree(ctx, name, turn.StoppedBy("the user"))
 }
 
 // KillTree is Kill for an agent and all that work for it.
 func (s *Session) KillTree(ctx context.Context, name string) ([]Ended, error) {
-	return s.endTree(ctx, name, agent.ErrKilled)
+	return s.endTree(ctx, name, turn.ErrKilled)
 }
 
 func (s *Session) endTree(ctx context.Context, name string, cause error) ([]Ended, error) {

@@ -14,9 +14,9 @@ import (
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/defs"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"
@@ -195,7 +195,7 @@ func TestPromise4_AStopEndsThatAgentAndNoOther(t *testing.T) {
 	<-started
 	ann, _ := n.Find("ann")
 	ben, _ := n.Find("Ben")
-	must(t, n.Stop(t.Context(), ann.ID(), agent.ErrStopped))
+	must(t, n.Stop(t.Context(), ann.ID(), turn.ErrStopped))
 	if life := ann.Life(); !life.Closed || life.Outcome != transcript.Stopped {
 		t.Errorf("ann is %+v", life)
 	}
@@ -223,7 +223,7 @@ func TestAStopEndsATeammateThatRests(t *testing.T) {
 	n.Begin(t)
 	n.Say(t, "go")
 	ann, _ := n.Find("ann")
-	must(t, n.Stop(t.Context(), ann.ID(), agent.ErrStopped))
+	must(t, n.Stop(t.Context(), ann.ID(), turn.ErrStopped))
 	if life := ann.Life(); !life.Closed || life.Result != "ready" || ann.HasWork() {
 		t.Errorf("ann is %+v", life)
 	}
@@ -541,7 +541,7 @@ func TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished(t *testing.T) {
 			})
 			n := newNode(t, t.TempDir(), m, nodeOptions{})
 			must(t, n.Lead.Prompt("user", "go"))
-			_, _, err := n.Lead.Request(agent.Frame)
+			_, _, err := n.Lead.Request(turn.Frame)
 			must(t, err)
 			must(t, n.Lead.Answer(use(spawn("c1", input))))
 			must(t, n.Lead.StartCall("c1", true))

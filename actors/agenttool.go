@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/defs"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -165,14 +165,14 @@ func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, pro
 		return tool.Result{}, err
 	}
 	switch {
-	case errors.Is(cause, agent.ErrShutdown):
+	case errors.Is(cause, turn.ErrShutdown):
 		return tool.Result{}, cause // the child's turn stays open like ours
-	case errors.Is(cause, agent.ErrPreempted):
+	case errors.Is(cause, turn.ErrPreempted):
 		return a.leave(child, prompt)
 	}
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if err := c.Stop(wait, child.ID(), agent.StoppedWith(DisplayName(a.h.t.Spec()), cause)); err != nil {
+	if err := c.Stop(wait, child.ID(), turn.StoppedWith(DisplayName(a.h.t.Spec()), cause)); err != nil {
 		return tool.Errorf("the agent %s did not stop in time: %v", child.ID(), err), nil
 	}
 	return completed(child.Life(), prompt), nil

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team/protocol"
 	"github.com/actorswarm/swarm/tool"
@@ -41,29 +41,29 @@ func (c *Coordinator) Answer(id string, a ask.Answer) error {
 // permit is the one point where a call is decided. What a rule denies stays
 // denied whatever a person said before; what a person said counts for what
 // would be asked, and a denial for what would be allowed.
-func (h *host) permit(ctx context.Context, spec tool.Spec, c model.Call) (agent.Verdict, error) {
+func (h *host) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.Verdict, error) {
 	for {
 		d := h.gate(h.judge(spec, c))
 		consent, err := h.t.Consent(c.ID)
 		switch {
 		case err != nil:
-			return agent.Verdict{}, err
+			return turn.Verdict{}, err
 		case d.Behavior == permission.Deny:
-			return agent.Verdict{Decision: d}, nil
+			return turn.Verdict{Decision: d}, nil
 		case spec.Name == questionToolName, spec.Name == exitPlanName: // they ask by themselves
 			d.Behavior = permission.Allow
-			return agent.Verdict{Decision: d}, nil
+			return turn.Verdict{Decision: d}, nil
 		case consent.Decided():
 			return verdictOf(consent), nil
 		case d.Behavior == permission.Allow:
-			return agent.Verdict{Decision: d}, nil
+			return turn.Verdict{Decision: d}, nil
 		case !h.c.opts.Policy.asks():
-			return agent.Verdict{Decision: unasked(d)}, nil
+			return turn.Verdict{Decision: unasked(d)}, nil
 		}
 		// A decision is recorded; a rule that covers the call judges it. Either way
 		// the next round knows.
 		if err := h.askPermission(ctx, spec, c, d); err != nil {
-			return agent.Verdict{}, err
+			return turn.Verdict{}, err
 		}
 	}
 }
@@ -85,8 +85,8 @@ func unasked(d permission.Decision) permission.Decision {
 }
 
 // verdictOf is what a recorded decision makes of its call.
-func verdictOf(c transcript.Consent) agent.Verdict {
-	v := agent.Verdict{By: c.By, Note: c.Note}
+func verdictOf(c transcript.Consent) turn.Verdict {
+	v := turn.Verdict{By: c.By, Note: c.Note}
 	switch c.State {
 	case transcript.ConsentAllowed:
 		v.Decision = permission.Decision{Behavior: permission.Allow, Rule: "answer of the " + c.By}

@@ -16,11 +16,11 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -390,7 +390,7 @@ func TestAMessageIsNeverConsent(t *testing.T) {
 	}
 	n.Interrupt(actors.LeadID)
 	n.Until(t, func() bool { return n.Lead.Life().Outcome == transcript.Interrupted })
-	must(t, n.Stop(t.Context(), "ann", agent.ErrStopped))
+	must(t, n.Stop(t.Context(), "ann", turn.ErrStopped))
 }
 
 // A person may take longer than the deadlines of the work.

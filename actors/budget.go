@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -173,11 +173,11 @@ func overBudget(err error) error {
 	return err
 }
 
-// overBudgetError is agent.ErrOverBudget, which its text leaves to the outcome
+// overBudgetError is turn.ErrOverBudget, which its text leaves to the outcome
 // it stands beside.
 type overBudgetError struct{ error }
 
-func (e overBudgetError) Is(target error) bool { return target == agent.ErrOverBudget }
+func (e overBudgetError) Is(target error) bool { return target == turn.ErrOverBudget }
 func (e overBudgetError) Unwrap() error        { return e.error }
 
 // sizeOf estimates the input of a request in tokens: what the model itself has

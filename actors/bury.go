@@ -1,14 +1,14 @@
 package actors
 
 import (
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
 // Final reports an agent that was ended for good: killed, or by a shutdown.
 func Final(l transcript.Life) bool {
-	return l.Closed && (l.Shutdown.Leaving() || l.Reason == agent.ErrKilled.Error())
+	return l.Closed && (l.Shutdown.Leaving() || l.Reason == turn.ErrKilled.Error())
 }
 
 // bury is Bury for an agent that was ended for good.

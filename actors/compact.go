@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/actorswarm/swarm/internal/agent"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
 // Compact replaces the older part of an agent's conversation by a summary of
 // the agent's own model: at its next step if it is in a turn, at once if it
-// rests. It returns when that is recorded. The error wraps agent.ErrNothing if
+// rests. It returns when that is recorded. The error wraps turn.ErrNothing if
 // there is nothing worth it.
 func (c *Coordinator) Compact(ctx context.Context, id mailbox.AgentID) error {
 	if _, ok := c.elsewhere(id); ok {
@@ -86,7 +86,7 @@ func (h *host) compact(ctx context.Context) ending {
 	err = h.compactNow(ctx)
 	h.moveTo(stateIdle, "")
 	switch {
-	case errors.Is(context.Cause(ctx), agent.ErrShutdown):
+	case errors.Is(context.Cause(ctx), turn.ErrShutdown):
 		return shut
 	case h.c.opts.Store.Err() != nil:
 		return h.breaks(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"
@@ -116,7 +116,7 @@ func TestATeammateAtTheEndOfItsWindowHandlesItsMailAndAStop(t *testing.T) {
 	}
 	write(t, n.Lead, ben, "hang")
 	<-stuck
-	must(t, n.Stop(t.Context(), "ben", agent.ErrStopped))
+	must(t, n.Stop(t.Context(), "ben", turn.ErrStopped))
 	if l := ben.Life(); !l.Closed || l.Outcome != transcript.Stopped {
 		t.Errorf("after the stop: %+v", l)
 	}
@@ -140,7 +140,7 @@ func TestAStopEndsAnAgentThatIsCompacting(t *testing.T) {
 			t.Errorf("while it compacts ben is %s", s.State.Name)
 		}
 	}
-	must(t, n.Stop(t.Context(), "ben", agent.ErrStopped))
+	must(t, n.Stop(t.Context(), "ben", turn.ErrStopped))
 	if l := ben.Life(); !l.Closed || l.Outcome != transcript.Stopped || l.Compactions != 0 {
 		t.Errorf("after the stop: %+v", l)
 	}
@@ -236,7 +236,7 @@ func TestACompactionOnDemandIsMadeAtOnceOrAtTheNextStep(t *testing.T) {
 	}
 	n := newNode(t, t.TempDir(), m.model(), nodeOptions{})
 	n.Begin(t)
-	if err := n.Compact(t.Context(), actors.LeadID); !errors.Is(err, agent.ErrNothing) {
+	if err := n.Compact(t.Context(), actors.LeadID); !errors.Is(err, turn.ErrNothing) {
 		t.Errorf("nothing to compact gives %v", err)
 	}
 	if err := n.Compact(t.Context(), "nobody"); err == nil {
@@ -259,7 +259,7 @@ func TestACompactionOnDemandIsMadeAtOnceOrAtTheNextStep(t *testing.T) {
 	go func() { done <- n.Compact(t.Context(), actors.LeadID) }()
 	close(goOn)
 	n.Settle(t)
-	if err := <-done; err != nil && !errors.Is(err, agent.ErrNothing) { // it may have come later than the first
+	if err := <-done; err != nil && !errors.Is(err, turn.ErrNothing) { // it may have come later than the first
 		t.Error(err)
 	}
 	if l := n.Lead.Life(); l.Compactions != 2 || l.Result != "done" {

@@ -14,12 +14,12 @@ import (
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
@@ -178,7 +178,7 @@ func (c *Coordinator) Start(ctx context.Context) error {
 	}
 	// Whatever ends ctx is a shutdown to the agents: their turns stay open.
 	c.scope, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() { c.end(fmt.Errorf("%w: %w", agent.ErrShutdown, context.Cause(ctx))) })
+	context.AfterFunc(ctx, func() { c.end(fmt.Errorf("%w: %w", turn.ErrShutdown, context.Cause(ctx))) })
 	c.kernel = kernel.New(kernel.Options{Logger: c.opts.Logger})
 	var errs []error
 	for _, t := range c.opts.Store.All() {
@@ -291,12 +291,12 @@ func (c *Coordinator) Interrupt(id mailbox.AgentID) {
 	if _, ok := c.elsewhere(id); ok {
 		c.opts.Elsewhere.Interrupt(id)
 	} else if h := c.lookup(id); h != nil {
-		h.ref.Tell(cancel{cause: agent.ErrInterrupted})
+		h.ref.Tell(cancel{cause: turn.ErrInterrupted})
 	}
 }
 
 // Stop ends an agent: its turn is cancelled with cause, and it will not run
-// again by itself; after agent.ErrKilled no message wakes it either. Stop
+// again by itself; after turn.ErrKilled no message wakes it either. Stop
 // returns when nothing of it is left running.
 func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
 	if h := c.lookup(id); h != nil {
@@ -321,7 +321,7 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 	if !ok {
 		return nil
 	}
-	if errors.Is(cause, agent.ErrKilled) {
+	if errors.Is(cause, turn.ErrKilled) {
 		defer c.bury(t)
 		return c.seen(t, func() error { return t.Seal(cause.Error()) }) // also if it was faster, or had ended before
 	}
@@ -412,7 +412,7 @@ func (c *Coordinator) Shutdown(ctx context.Context) error {
 	if end == nil {
 		return nil
 	}
-	end(agent.ErrShutdown)
+	end(turn.ErrShutdown)
 	done := make(chan struct{})
 	go func() {
 		c.turns.Wait()

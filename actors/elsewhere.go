@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -183,7 +183,7 @@ func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
 // giveUp parks an agent whose process cannot be kept alive, and tells the lead.
 // A message to it tries again.
 func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
-	l, why := t.Life(), fmt.Errorf("%w: %w", agent.ErrGivenUp, why)
+	l, why := t.Life(), fmt.Errorf("%w: %w", turn.ErrGivenUp, why)
 	l.TurnOpen, l.Outcome, l.Reason = false, transcript.Failed, why.Error()
 	if _, _, err := t.Observe(l); err != nil {
 		why = errors.Join(why, err)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors/kernel"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -63,7 +63,7 @@ type host struct {
 	stating sync.Mutex
 	state   State // guarded by stating
 
-	current atomic.Pointer[agent.Turn] // the turn that runs
+	current atomic.Pointer[turn.Turn] // the turn that runs
 
 	whole context.Context // of the turn; only the turn, which sets it before it runs
 	dog   *watchdog       // of the turn; only the turn, which sets it before it runs

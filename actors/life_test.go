@@ -15,8 +15,8 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/kernel"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -89,7 +89,7 @@ func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
 	synctest.Wait()
 	ann, _ := n.Find("ann")
 	must(t, ann.Prompt("parent", "go"))
-	must(t, n.Stop(t.Context(), "ann", agent.ErrStopped))
+	must(t, n.Stop(t.Context(), "ann", turn.ErrStopped))
 	if l := ann.Life(); l.Outcome != transcript.Stopped || l.TurnOpen || !l.Closed {
 		t.Errorf("ann is %+v", l)
 	}
@@ -113,7 +113,7 @@ func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 		t.Fatalf("the child is %+v", l)
 	}
 	must(t, n.Wake(child, actors.LeadID))
-	must(t, n.Stop(t.Context(), child.ID(), agent.ErrStopped))
+	must(t, n.Stop(t.Context(), child.ID(), turn.ErrStopped))
 	write(t, n.Lead, child, "and another")
 	n.Settle(t)
 	n.Until(t, func() bool { return len(child.Unread()) == 1 })
@@ -296,7 +296,7 @@ func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
 	n.Begin(t)
 	n.Say(t, "go")
 	child := childOf(t, n, actors.LeadID)
-	must(t, n.Stop(t.Context(), child.ID(), agent.ErrKilled))
+	must(t, n.Stop(t.Context(), child.ID(), turn.ErrKilled))
 	if err := n.Wake(child, actors.LeadID); !errors.As(err, new(*actors.FinalError)) {
 		t.Errorf("a killed agent was woken: %v", err)
 	}
@@ -340,7 +340,7 @@ func TestAStopEndsWithTheSession(t *testing.T) {
 	n.Look(actors.LeadID)
 	<-asked
 	must(t, n.Shutdown(t.Context()))
-	if err := n.Stop(context.WithoutCancel(t.Context()), actors.LeadID, agent.ErrStopped); !errors.Is(err, agent.ErrShutdown) {
+	if err := n.Stop(context.WithoutCancel(t.Context()), actors.LeadID, turn.ErrStopped); !errors.Is(err, turn.ErrShutdown) {
 		t.Errorf("a stop after the shutdown: %v", err)
 	}
 }

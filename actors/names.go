@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -66,7 +66,7 @@ func (c *Coordinator) index(l transcript.Life) {
 	defer c.mu.Unlock()
 	c.indexLocked(l.Spec)
 	c.employLocked(l.Woken, l.Spec.ID)
-	if l.Shutdown.Leaving() || l.Closed && l.Reason == agent.ErrKilled.Error() && len(l.Spec.Teams) == 0 && l.Spec.Teams != nil {
+	if l.Shutdown.Leaving() || l.Closed && l.Reason == turn.ErrKilled.Error() && len(l.Spec.Teams) == 0 && l.Spec.Teams != nil {
 		c.releaseLocked(l.Spec)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"fmt"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -83,7 +83,7 @@ func (c *Coordinator) DecidePlan(by, t *transcript.Transcript, r message.PlanApp
 		return c.opts.Owner.DecidePlan(t.ID(), r, key)
 	}
 	d := protocol.Decide{
-		ID: r.RequestID, From: by.ID(), User: by.ID() == agent.User, Approve: r.Approve, Feedback: r.Feedback, Key: key,
+		ID: r.RequestID, From: by.ID(), User: by.ID() == turn.User, Approve: r.Approve, Feedback: r.Feedback, Key: key,
 	}
 	err := c.decidePlan(by, t, d, permission.Mode(r.Mode))
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Coordinator) DecidePlan(by, t *transcript.Transcript, r message.PlanApp
 // and its gate are.
 func (c *Coordinator) decidePlanAway(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
 	if l := t.Life(); l.Closed {
-		d := protocol.Decide{ID: r.RequestID, From: by.ID(), User: by.ID() == agent.User, Approve: r.Approve, Key: key}
+		d := protocol.Decide{ID: r.RequestID, From: by.ID(), User: by.ID() == turn.User, Approve: r.Approve, Key: key}
 		_, _, err := l.Plan.Next(d)
 		if err == nil {
 			err = c.Wake(t, by.ID())
@@ -191,7 +191,7 @@ func (c *Coordinator) tellPlan(t *transcript.Transcript, p protocol.Plan) {
 // may wait.
 func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 	p := t.Life().Plan
-	user, ok := c.opts.Store.Get(agent.User)
+	user, ok := c.opts.Store.Get(turn.User)
 	if !ok || p.Phase != protocol.PlanPending || !c.opts.Policy.asks() {
 		return
 	}

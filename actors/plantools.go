@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/model"
@@ -192,7 +192,7 @@ func (e *exitPlan) settle(c tool.Call, consent transcript.Consent) (tool.Result,
 	p := e.h.t.Life().Plan
 	if p.Phase == protocol.PlanPending {
 		d := protocol.Decide{
-			ID: p.ID, From: agent.User, User: true, Key: c.ID, Feedback: consent.Note, Approve: consent.State == transcript.ConsentAllowed,
+			ID: p.ID, From: turn.User, User: true, Key: c.ID, Feedback: consent.Note, Approve: consent.State == transcript.ConsentAllowed,
 		}
 		if d.Approve {
 			mode, err := e.h.c.modeAfterPlan(e.h.t.Spec(), "")

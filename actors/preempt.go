@@ -3,8 +3,8 @@ package actors
 import (
 	"slices"
 
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/protocol"
 )
@@ -15,7 +15,7 @@ func (c *Coordinator) MayControl(from mailbox.AgentID, l transcript.Life) bool {
 	switch from {
 	case "":
 		return false
-	case agent.User, LeadID, l.Spec.Parent, l.Woken.By:
+	case turn.User, LeadID, l.Spec.Parent, l.Woken.By:
 		return true
 	}
 	return c.leads(from, l.Spec)

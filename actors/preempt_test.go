@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -40,7 +40,7 @@ func TestAControlMessageLeavesTheChildThatIsWaitedFor(t *testing.T) {
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
-	user, _, err := n.Store.Create(transcript.Spec{ID: agent.User, Name: "user", Role: transcript.User})
+	user, _, err := n.Store.Create(transcript.Spec{ID: turn.User, Name: "user", Role: transcript.User})
 	must(t, err)
 	must(t, n.Lead.Prompt("user", "go"))
 	n.Look(actors.LeadID)

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/protocol"
 )
@@ -51,7 +51,7 @@ func (h *host) finish(ctx context.Context, life transcript.Life, ends bool, why 
 		life.Kept = h.release()
 	}
 	switch err := h.reportInTime(ctx, life); {
-	case errors.Is(err, agent.ErrShutdown):
+	case errors.Is(err, turn.ErrShutdown):
 		return shut // told after the restart
 	case errors.As(err, new(*mailbox.FullError)):
 		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not told: %v", DisplayName(life.Spec), err)})
@@ -97,7 +97,7 @@ func (h *host) reportInTime(ctx context.Context, l transcript.Life) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), agent.ErrShutdown) {
+			if errors.Is(context.Cause(ctx), turn.ErrShutdown) {
 				return context.Cause(ctx)
 			}
 			return err
@@ -199,7 +199,7 @@ func cut(text string, n int) string {
 
 // fail records that the agent's host was given up, and tells it.
 func (h *host) fail(reason error) {
-	reason = fmt.Errorf("%w: %w", agent.ErrGivenUp, reason)
+	reason = fmt.Errorf("%w: %w", turn.ErrGivenUp, reason)
 	note := "not run: the agent's host failed"
 	err := h.t.End(transcript.Failed, reason.Error(), h.t.Life().Result, note)
 	if err != nil {

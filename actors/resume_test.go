@@ -14,8 +14,8 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/defs"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -69,13 +69,13 @@ func TestACallThatWakesIsFinishedAfterACrash(t *testing.T) {
 			n := newNode(t, t.TempDir(), m, nodeOptions{})
 			a := member(t, n, "a", transcript.Foreground, actors.LeadID)
 			must(t, a.Prompt("parent", "first"))
-			_, _, err := a.Request(agent.Frame)
+			_, _, err := a.Request(turn.Frame)
 			must(t, err)
 			must(t, a.Answer(say("said")))
 			must(t, a.End(transcript.Completed, "", "said", ""))
 			must(t, a.Close("", nil))
 			must(t, n.Lead.Prompt("user", "go"))
-			_, _, err = n.Lead.Request(agent.Frame)
+			_, _, err = n.Lead.Request(turn.Frame)
 			must(t, err)
 			must(t, n.Lead.Answer(use(again("c1", "a", "more", false))))
 			must(t, n.Lead.StartCall("c1", true))
@@ -119,7 +119,7 @@ func TestACallSaysWhyItCannotGoOnWithAnAgent(t *testing.T) {
 	member(t, n, "ann", transcript.Background, actors.LeadID)
 	member(t, n, "works", transcript.Teammate, actors.LeadID)
 	must(t, member(t, n, "ended", transcript.Background, actors.LeadID).Close("", nil))
-	must(t, member(t, n, "killed", transcript.Background, actors.LeadID).Close(agent.ErrKilled.Error(), nil))
+	must(t, member(t, n, "killed", transcript.Background, actors.LeadID).Close(turn.ErrKilled.Error(), nil))
 	spec := n.Lead.Spec()
 	spec.ID, spec.Name, spec.Role, spec.Parent, spec.OneShot, spec.Type = "once", "once", transcript.Foreground, actors.LeadID, true, "Explore"
 	once, _, err := n.Store.Create(spec)

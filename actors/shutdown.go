@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -47,7 +47,7 @@ func (c *Coordinator) MayEnd(by mailbox.AgentID, target transcript.Spec) error {
 	switch {
 	case target.Role == transcript.Lead, target.Role == transcript.User, target.ID == by:
 		return fmt.Errorf("%s cannot be ended this way", DisplayName(target))
-	case by == LeadID, by == agent.User, c.isBelow(target.ID, by), c.leads(by, target):
+	case by == LeadID, by == turn.User, c.isBelow(target.ID, by), c.leads(by, target):
 		return nil
 	}
 	return fmt.Errorf("%s is not an agent of yours: %w", DisplayName(target), protocol.ErrUnauthorized)
@@ -277,7 +277,7 @@ func (c *Coordinator) carryOut(t *transcript.Transcript) {
 	ctx, cancel := context.WithTimeout(c.scope, killWithin)
 	defer cancel()
 	s := t.Life().Shutdown
-	cause := agent.ShutDownBy(c.nameOf(s.By))
+	cause := turn.ShutDownBy(c.nameOf(s.By))
 	tree, err := c.StopTree(ctx, t.ID(), cause)
 	if c.scope.Err() != nil {
 		return // it goes on after the restart
@@ -300,7 +300,7 @@ func (c *Coordinator) carryOut(t *transcript.Transcript) {
 // replyShutdown tells an agent that has asked what came of it. The user sees it
 // where the user asked.
 func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdown, r message.ShutdownResponse) error {
-	if s.By == agent.User || s.By == t.ID() {
+	if s.By == turn.User || s.By == t.ID() {
 		return nil
 	}
 	asker, ok := c.opts.Store.Get(s.By)
@@ -342,7 +342,7 @@ func (c *Coordinator) tellShutdown(t *transcript.Transcript, s protocol.Shutdown
 func (c *Coordinator) nameOf(id mailbox.AgentID) string {
 	t, ok := c.opts.Store.Get(id)
 	switch {
-	case id == agent.User:
+	case id == turn.User:
 		return "the user"
 	case !ok:
 		return string(id)
@@ -360,7 +360,7 @@ func framer(from, to *transcript.Transcript) func(m message.Message, id string) 
 			return err.Error() // what is framed here is always valid
 		}
 		e.ID, e.Kind = mailbox.ID(id), m.Kind()
-		return agent.Frame([]mailbox.Envelope{e})[0].Text
+		return turn.Frame([]mailbox.Envelope{e})[0].Text
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -136,14 +136,14 @@ func resting(l transcript.Life) State {
 		s.Name, s.Detail = stateWaiting, waitsForChild
 	case l.Closed:
 		s.Name = string(l.Outcome)
-	case l.Outcome == transcript.Failed && strings.HasPrefix(l.Reason, agent.ErrGivenUp.Error()+": "):
+	case l.Outcome == transcript.Failed && strings.HasPrefix(l.Reason, turn.ErrGivenUp.Error()+": "):
 		s.Name = stateParked
 	case l.Spec.Role == transcript.Outside:
 		s.Name, s.Detail = stateOutside, ""
 	case l.Plan.Phase == protocol.PlanPending:
 		s.Name, s.Detail = stateWaiting, waitsForApproval
 	}
-	for _, said := range []string{agent.ErrStopped.Error() + " ", agent.ErrTimedOut.Error() + ": ", agent.ErrGivenUp.Error() + ": "} {
+	for _, said := range []string{turn.ErrStopped.Error() + " ", turn.ErrTimedOut.Error() + ": ", turn.ErrGivenUp.Error() + ": "} {
 		s.Detail = strings.TrimPrefix(s.Detail, said) // the state says so
 	}
 	return s

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -52,7 +52,7 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Errorf("%s", refusal), nil
 	}
 	left := leftBehind(s.h.c.Status(), spec.ID)
-	if err := s.h.c.Stop(ctx, spec.ID, agent.StoppedBy(DisplayName(s.h.t.Spec()))); err != nil {
+	if err := s.h.c.Stop(ctx, spec.ID, turn.StoppedBy(DisplayName(s.h.t.Spec()))); err != nil {
 		return tool.Errorf("%v", err), nil
 	}
 	return tool.Result{

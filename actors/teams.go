@@ -9,9 +9,9 @@ import (
 
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -141,7 +141,7 @@ func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript,
 
 // Dismiss ends an agent for good and lets others have its name.
 func (c *Coordinator) Dismiss(ctx context.Context, t *transcript.Transcript) error {
-	if err := c.Stop(ctx, t.ID(), agent.ErrKilled); err != nil {
+	if err := c.Stop(ctx, t.ID(), turn.ErrKilled); err != nil {
 		return err
 	}
 	c.release(t.Spec())
@@ -151,7 +151,7 @@ func (c *Coordinator) Dismiss(ctx context.Context, t *transcript.Transcript) err
 // IsFinal reports whether an agent has ended for good.
 func (c *Coordinator) IsFinal(t *transcript.Transcript) bool {
 	l := t.Life()
-	return l.Closed && l.Reason == agent.ErrKilled.Error()
+	return l.Closed && l.Reason == turn.ErrKilled.Error()
 }
 
 // restartsWithin is the time in which restarts are counted when nothing is said.

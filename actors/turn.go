@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
@@ -47,9 +47,9 @@ func (h *host) turn(ctx context.Context) ending {
 }
 
 // newTurn returns the next turn of the agent, which a watchdog may cut.
-func (h *host) newTurn(cut context.CancelCauseFunc) *agent.Turn {
+func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 	h.dog = newWatchdog(h.c.opts.Policy.Deadlines.of(h.t.Spec().Role), cut)
-	t := &agent.Turn{
+	t := &turn.Turn{
 		Log:      h.t,
 		Prepare:  h.prepare,
 		Permit:   h.permit,
@@ -79,7 +79,7 @@ func (h *host) breaks(err error) ending {
 }
 
 // run is the part of a turn that needs a place; a panic gives it back too.
-func (h *host) run(ctx context.Context, t *agent.Turn) (agent.End, error) {
+func (h *host) run(ctx context.Context, t *turn.Turn) (turn.End, error) {
 	defer h.place.leave()
 	defer h.dog.stop()
 	ctx, end := h.c.accounts.of(h.t.ID()).Within(ctx, overBudget)
@@ -89,7 +89,7 @@ func (h *host) run(ctx context.Context, t *agent.Turn) (agent.End, error) {
 }
 
 // prepare waits for a place among the running and sets the turn up.
-func (h *host) prepare(ctx context.Context, turn *agent.Turn) error {
+func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
 	if err := h.enter(ctx); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (h *host) streamed(e model.Event) {
 func (h *host) read(mail []mailbox.Envelope) {
 	me, spec := h.t.Address(), h.t.Spec()
 	for _, e := range mail {
-		if e.From.Agent == LeadID || e.From.Agent == agent.User || h.c.leads(e.From.Agent, spec) {
+		if e.From.Agent == LeadID || e.From.Agent == turn.User || h.c.leads(e.From.Agent, spec) {
 			h.asked.Store(true)
 		}
 		if h.c.opts.Receipt != nil {
@@ -283,7 +283,7 @@ func (h *host) waitFor(ctx context.Context, what string, wait func() error) erro
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 		return errors.Join(err, h.enter(ctx))
-	case errors.Is(cause, agent.ErrPreempted): // only the step ends
+	case errors.Is(cause, turn.ErrPreempted): // only the step ends
 		return errors.Join(err, h.enter(h.whole))
 	}
 	return err

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -98,12 +98,12 @@ func (c *Coordinator) wake(t *transcript.Transcript, r transcript.Role, w transc
 	name := DisplayName(life.Spec)
 	switch {
 	case life.Shutdown.Leaving():
-		return &FinalError{Name: name, Reason: agent.ShutDownBy(c.nameOf(life.Shutdown.By)).Error()}
+		return &FinalError{Name: name, Reason: turn.ShutDownBy(c.nameOf(life.Shutdown.By)).Error()}
 	case !life.Closed:
 		return nil
 	case !life.Spec.Role.Runs():
 		return &FinalError{Name: name, Reason: life.Reason}
-	case life.Reason == agent.ErrKilled.Error():
+	case life.Reason == turn.ErrKilled.Error():
 		return &FinalError{Name: name, Reason: life.Reason}
 	case life.Spec.OneShot:
 		return &FinalError{Name: name, Reason: life.Spec.Type + " agents answer once"}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -61,7 +61,7 @@ func ParseDeadline(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// TimeoutError is why the watchdog ended a turn. It is agent.ErrTimedOut, which
+// TimeoutError is why the watchdog ended a turn. It is turn.ErrTimedOut, which
 // its text leaves to the outcome it stands beside.
 type TimeoutError struct {
 	Deadline string        // start, gap, tool or run
@@ -84,8 +84,8 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("%s for %v; --%s-timeout sets the limit", what, e.After, e.Deadline)
 }
 
-// Unwrap returns agent.ErrTimedOut.
-func (e *TimeoutError) Unwrap() error { return agent.ErrTimedOut }
+// Unwrap returns turn.ErrTimedOut.
+func (e *TimeoutError) Unwrap() error { return turn.ErrTimedOut }
 
 const (
 	deadlineStart = "start"

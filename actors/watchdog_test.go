@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"pgregory.net/rapid"
 )
@@ -92,7 +92,7 @@ func TestADeadlineEndsWhatStandsStillAndNothingElse(t *testing.T) {
 			continue
 		}
 		var timeout *TimeoutError
-		if at != c.at || !errors.Is(err, agent.ErrTimedOut) || !errors.As(err, &timeout) || !strings.Contains(fmt.Sprint(err), c.want) {
+		if at != c.at || !errors.Is(err, turn.ErrTimedOut) || !errors.As(err, &timeout) || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: cut after %v, want %v: %v, want %q", c.name, at, c.at, err, c.want)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/protocol"
 )
@@ -42,7 +42,7 @@ func (c *Coordinator) hears(l transcript.Life) mailbox.AgentID {
 // from another process by somebody who is not on record here.
 func (c *Coordinator) employer(l transcript.Life, by mailbox.AgentID) mailbox.AgentID {
 	for _, candidate := range []mailbox.AgentID{by, l.Spec.Parent} {
-		if _, known := c.opts.Store.Get(candidate); known && candidate != agent.User && !c.isBelow(candidate, l.Spec.ID) {
+		if _, known := c.opts.Store.Get(candidate); known && candidate != turn.User && !c.isBelow(candidate, l.Spec.ID) {
 			if candidate == l.Spec.Parent {
 				return ""
 			}
@@ -124,7 +124,7 @@ func endsByItself(r transcript.Role) bool {
 // toEnd returns why an agent is to stop that does not know it yet, or nil.
 func (h *host) toEnd() error {
 	if s := h.t.Life().Shutdown; s.Phase == protocol.ShutdownEnding {
-		return agent.ShutDownBy(h.c.nameOf(s.By))
+		return turn.ShutDownBy(h.c.nameOf(s.By))
 	}
 	return h.orphaned()
 }
@@ -141,7 +141,7 @@ func (h *host) orphaned() error {
 		return nil
 	}
 	if above := up.Life(); above.Closed && above.Outcome != transcript.Completed {
-		return fmt.Errorf("%w with %s, for which it worked", agent.ErrStopped, DisplayName(above.Spec))
+		return fmt.Errorf("%w with %s, for which it worked", turn.ErrStopped, DisplayName(above.Spec))
 	}
 	return nil
 }

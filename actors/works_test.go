@@ -15,9 +15,9 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -267,7 +267,7 @@ func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 	if left := actors.Orphans(n.Status(), mid.ID()); len(left) != 1 || left[0].Link != transcript.Reparent {
 		t.Errorf("left behind are %v", left)
 	}
-	must(t, n.Stop(t.Context(), mid.ID(), agent.ErrStopped))
+	must(t, n.Stop(t.Context(), mid.ID(), turn.ErrStopped))
 	close(l.gate)
 	n.Settle(t)
 	heard := heardIn(t, n.Lead)

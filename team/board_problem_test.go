@@ -11,9 +11,9 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
@@ -57,7 +57,7 @@ func (r *race) next(ctx context.Context, name string, writes bool, req *model.Re
 		r.spare--
 		r.mu.Unlock()
 		id := mailbox.AgentID(name)
-		go func() { _ = r.n.Stop(context.WithoutCancel(ctx), id, agent.ErrKilled) }()
+		go func() { _ = r.n.Stop(context.WithoutCancel(ctx), id, turn.ErrKilled) }()
 		<-ctx.Done()
 		return nil
 	}

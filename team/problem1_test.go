@@ -10,9 +10,9 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
@@ -96,7 +96,7 @@ func numbered(t *testing.T, cold bool, loss journaltest.Loss) {
 		}
 		if crash < 3 {
 			<-lossAt(disk, 3+rng.IntN(5), loss, rng)
-			leave(agent.ErrShutdown)
+			leave(turn.ErrShutdown)
 			n.Abandon(t)
 			continue
 		}

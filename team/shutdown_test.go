@@ -18,9 +18,9 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/natsbox"
 	"github.com/actorswarm/swarm/model"
@@ -69,7 +69,7 @@ type crew struct {
 
 // End ends the node, and those who were hired with it.
 func (c *crew) End(t *testing.T) {
-	c.leave(agent.ErrShutdown)
+	c.leave(turn.ErrShutdown)
 	c.Node.End(t)
 }
 
@@ -78,9 +78,9 @@ func newCrew(t *testing.T, dir string, m model.Model, o actorstest.Options) *cre
 	o.MoreNames, o.MoreTools = team.ToolNames(), func(c *actors.Coordinator, a actors.Agent) []tool.Tool { return team.NewRoster(c).Tools(a) }
 	c := &crew{Node: actorstest.New(t, dir, m, o)}
 	var ok bool
-	if c.user, ok = c.Store.Get(agent.User); !ok {
+	if c.user, ok = c.Store.Get(turn.User); !ok {
 		var err error
-		c.user, _, err = c.Store.Create(transcript.Spec{ID: agent.User, Name: "user", Role: transcript.User, Born: time.Now()})
+		c.user, _, err = c.Store.Create(transcript.Spec{ID: turn.User, Name: "user", Role: transcript.User, Born: time.Now()})
 		must(t, err)
 	}
 	c.roster = team.NewRoster(c.Coordinator)
@@ -214,7 +214,7 @@ func cycle(t *testing.T, n *crew, begun <-chan struct{}) {
 		n.tell(t, name, text)
 	}
 	dead, _ := n.Find("dead")
-	must(t, n.Stop(t.Context(), dead.ID(), agent.ErrKilled))
+	must(t, n.Stop(t.Context(), dead.ID(), turn.ErrKilled))
 	for range 2 {
 		<-begun
 	}
@@ -390,7 +390,7 @@ func TestProblem32_StopStops(t *testing.T) {
 	sub := n.Bus.Subscribe()
 	defer sub.Close()
 	begin := time.Now()
-	ended, err := n.StopTree(t.Context(), root.ID(), agent.StoppedBy("the user"))
+	ended, err := n.StopTree(t.Context(), root.ID(), turn.StoppedBy("the user"))
 	must(t, err)
 	took := time.Since(begin)
 	t.Logf("forty stopped in %v", took)
@@ -480,7 +480,7 @@ func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
 				case 2:
 					_, err = n.ShutDown(t.Context(), n.user, target, actors.Dismissal{Grace: time.Duration(j) * time.Millisecond})
 				default:
-					_, err = n.StopTree(t.Context(), target.ID(), agent.ErrStopped)
+					_, err = n.StopTree(t.Context(), target.ID(), turn.ErrStopped)
 				}
 				if err != nil && !errors.As(err, new(*actors.FinalError)) {
 					t.Errorf("an ask of %s: %v", name, err)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
@@ -166,7 +166,7 @@ func TestAnAgentThatTheUserKilledStaysDead(t *testing.T) {
 	n.Begin(t)
 	n.Say(t, "go")
 	ann, _ := n.Find("ann")
-	if err := n.Stop(t.Context(), ann.ID(), agent.ErrKilled); err != nil {
+	if err := n.Stop(t.Context(), ann.ID(), turn.ErrKilled); err != nil {
 		t.Fatal(err)
 	}
 	_, err := team.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: "ann", Text: "rise"})

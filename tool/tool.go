@@ -14,7 +14,7 @@
 //   - A tool belongs to one agent. Calls marked Parallel in the Spec may
 //     overlap within one answer; all others run one after another, in the
 //     order the model gave them (TestParallelCallsOverlapAndKeepTheirOrder in
-//     internal/agent).
+//     internal/turn).
 //
 // Not promised: that a call runs once. A call cut by a crash is "in doubt" and
 // is told to the model; only a recorded result is never repeated.

@@ -55,10 +55,10 @@ var may = map[string][]string{
 	"internal/teamfile": {"internal/budget", "internal/price", "mailbox"},
 
 	// 2: what an agent does
-	"internal/agent": {"event", "internal/permission", "internal/transcript", "mailbox", "mailbox/message", "model", "tool"},
-	"internal/ask":   {"event"},
-	"tool/builtin":   {"internal/childenv", "tool"},
-	"internal/tui":   {"event", "internal/term", "mailbox", "model"},
+	"internal/turn": {"event", "internal/permission", "internal/transcript", "mailbox", "mailbox/message", "model", "tool"},
+	"internal/ask":  {"event"},
+	"tool/builtin":  {"internal/childenv", "tool"},
+	"internal/tui":  {"event", "internal/term", "mailbox", "model"},
 
 	// 3: where agents live
 	"actors/actorstest": {
@@ -66,7 +66,7 @@ var may = map[string][]string{
 		"internal/transcript", "mailbox", "model", "model/modeltest", "tool",
 	},
 	"actors": {
-		"actors/kernel", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/permission", "internal/price",
+		"actors/kernel", "defs", "event", "internal/turn", "internal/ask", "internal/budget", "internal/permission", "internal/price",
 		"internal/transcript",
 		"mailbox", "mailbox/message", "model", "team/protocol", "tool",
 	},
@@ -79,7 +79,7 @@ var may = map[string][]string{
 
 	// 5: composition
 	"": {
-		"actors", "defs", "event", "internal/agent", "internal/ask", "internal/budget", "internal/childenv", "internal/executor", "internal/hook", "internal/journal", "internal/natsd", "internal/object", "internal/object/bucket", "internal/permission",
+		"actors", "defs", "event", "internal/turn", "internal/ask", "internal/budget", "internal/childenv", "internal/executor", "internal/hook", "internal/journal", "internal/natsd", "internal/object", "internal/object/bucket", "internal/permission",
 		"internal/price", "internal/prompt", "internal/teamfile", "internal/transcript", "internal/worktree", "mailbox", "mailbox/message", "mailbox/natsbox", "model", "model/anthropic", "model/openai", "model/script",
 		"team", "team/board", "team/board/kvboard", "team/protocol", "tool", "tool/builtin",
 	},

@@ -1,4 +1,4 @@
-// Package agent is the turn loop: it takes what an agent has to work on from
+// Package turn is the turn loop: it takes what an agent has to work on from
 // its transcript, asks the model, runs the tools the model calls, and goes on
 // until there is nothing left to do. It knows no actors, no NATS and no
 // terminal.
@@ -43,4 +43,4 @@
 //   - The cause decides. A turn cancelled with ErrShutdown is left open and
 //     goes on after a restart; any other cause closes it with a note
 //     (TestShutdownLeavesTheTurnOpen, TestEveryOtherCauseClosesTheTurnWithANote).
-package agent
+package turn

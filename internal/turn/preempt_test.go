@@ -1,4 +1,4 @@
-package agent_test
+package turn_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package agent_test
+package turn_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"
@@ -32,7 +32,7 @@ func TestARequestThatIsNotAdmittedIsNotSent(t *testing.T) {
 	asked, answers, requested := 0, 0, 0
 	b.turn.Admit = func(_ context.Context, r *model.Request) (func(*model.Answer), error) {
 		if asked++; asked == 2 {
-			return nil, fmt.Errorf("%w: all is spent", agent.ErrOverBudget)
+			return nil, fmt.Errorf("%w: all is spent", turn.ErrOverBudget)
 		}
 		r.MaxTokens = 77
 		return func(a *model.Answer) {
@@ -99,7 +99,7 @@ func TestTheLimitOfStepsCountsOverACrash(t *testing.T) {
 		ctx, crash := context.WithCancelCause(t.Context())
 		look := unit{tool.Spec{Name: "Look", ReadOnly: true}, func(context.Context, tool.Call) (tool.Result, error) {
 			if n == 3*(run+1) {
-				crash(agent.ErrShutdown)
+				crash(turn.ErrShutdown)
 			}
 			return tool.Result{}, nil
 		}}

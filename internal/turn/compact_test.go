@@ -1,4 +1,4 @@
-package agent_test
+package turn_test
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/agent"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"
 	"github.com/actorswarm/swarm/tool"
@@ -292,7 +292,7 @@ func TestAConversationThatCannotBeMadeSmallerFailsWithTheReasonAndDoesNotLoop(t 
 	for i := range 20 {
 		b.mail(t, fmt.Sprint("message ", i, words(2000)))
 	}
-	var end agent.End
+	var end turn.End
 	var err error
 	for range 20 {
 		if end, err = b.turn.Run(t.Context()); end.Outcome == transcript.Failed {
@@ -371,7 +371,7 @@ func TestAStopEndsACompactionAtOnce(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
 	m := modeltest.Each(func(ctx context.Context, r *model.Request) (*model.Answer, error) {
-		stop(agent.ErrStopped)
+		stop(turn.ErrStopped)
 		return modeltest.Hang()(ctx, r)
 	})
 	b := newBench(t, t.TempDir(), m)
@@ -395,7 +395,7 @@ func TestASummaryThatIsRecordedIsNotPaidTwice(t *testing.T) {
 	b.turn.Window = n.window
 	b.turn.Emit = func(f event.Fact) {
 		if _, made := f.(event.Compacted); made {
-			kill(agent.ErrShutdown)
+			kill(turn.ErrShutdown)
 		}
 	}
 	b.long(t, 9_900)
@@ -420,7 +420,7 @@ func TestACompactionOnDemand(t *testing.T) {
 	n.say = func(*model.Request) (*model.Answer, error) { return modeltest.Answer(model.Text("noted")), nil }
 	b := newBench(t, t.TempDir(), n.model())
 	b.turn.Window = n.window
-	if err := b.turn.Compact(t.Context()); !errors.Is(err, agent.ErrNothing) {
+	if err := b.turn.Compact(t.Context()); !errors.Is(err, turn.ErrNothing) {
 		t.Errorf("an empty conversation gives %v", err)
 	}
 	b.long(t, 100_000)
@@ -470,7 +470,7 @@ func TestNoRequestIsAboveItsShareWhateverComes(t *testing.T) {
 		must(t, err)
 		b := &bench{store: s, log: log}
 		for range rapid.IntRange(1, 4).Draw(rt, "turns") {
-			b.turn = &agent.Turn{Log: log, Model: n.model(), Tools: tool.NewSet(read), Window: n.window, Base: model.Request{Model: "m"}}
+			b.turn = &turn.Turn{Log: log, Model: n.model(), Tools: tool.NewSet(read), Window: n.window, Base: model.Request{Model: "m"}}
 			must(t, log.Prompt("user", words(size.Draw(rt, "prompt"))+"."))
 			for range rapid.IntRange(0, 12).Draw(rt, "messages") {
 				b.mail(t, words(size.Draw(rt, "message")))
