@@ -260,9 +260,109 @@ func BenchmarkSpawn(b *testing.B) {
 			}()
 			<-started
 		}
-	})
+	}, protoSpawn(b, names, started))
 	b.ReportMetric(ns[0], "ns/op")
 	b.ReportMetric(ns[0]/ns[1], "x-goroutine")
+	b.ReportMetric(ns[0]/ns[2], "x-proto")
+}
+
+func protoSpawn(b *testing.B, names []string, started chan struct{}) func(n int) {
+	sys := quietProtoactor()
+	props := actor.PropsFromFunc(func(c actor.Context) {
+		if _, ok := c.Message().(*actor.Started); ok {
+			started <- struct{}{}
+		}
+	})
+	next := 0
+	return func(n int) {
+		for range n {
+			if _, err := sys.Root.SpawnNamed(props, names[next]); err != nil {
+				b.Fatal(err)
+			}
+			next++
+			<-started
+		}
+	}
+}
+
+// BenchmarkEnd measures a life: from the spawn of an actor, over the request to
+// stop it, until whoever waits for its end knows of it. An actor of ours is
+// waited for by Done; by protoactor's death watch besides; and the third is an
+// actor that is protoactor's altogether.
+func BenchmarkEnd(b *testing.B) {
+	s := newSystem(b, Options{})
+	plain := func() Behavior { return Func(func(*Context, any) {}) }
+	ours, both := protoactor().root.ActorSystem(), quietProtoactor()
+	props := actor.PropsFromFunc(func(actor.Context) {})
+	b.ResetTimer()
+	ns := duel(b.N, func(n int) {
+		for range n {
+			r := mustSpawn(b, s, plain)
+			r.Stop()
+			<-r.Done()
+		}
+	}, func(n int) {
+		for range n {
+			w := newDeathWatch(ours)
+			r := mustSpawn(b, s, w.behavior)
+			r.Stop()
+			<-w.ended
+			<-r.Done() // only now the name is free
+			w.leave(ours)
+		}
+	}, func(n int) {
+		for range n {
+			w := newDeathWatch(both)
+			pid := both.Root.Spawn(props)
+			p, _ := both.ProcessRegistry.Get(pid)
+			p.SendSystemMessage(pid, &actor.Watch{Watcher: w.pid})
+			both.Root.Stop(pid)
+			<-w.ended
+			w.leave(both)
+		}
+	})
+	b.ReportMetric(ns[0], "ns/op")
+	b.ReportMetric(ns[0]/ns[1], "x-watched")
+	b.ReportMetric(ns[0]/ns[2], "x-proto")
+}
+
+func mustSpawn(b *testing.B, s *System, produce func() Behavior) Ref {
+	r, err := s.Spawn("a@1", produce, SpawnOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// deathWatch is the least that protoactor tells of the end of an actor.
+type deathWatch struct {
+	pid   *actor.PID
+	ended chan struct{}
+}
+
+func newDeathWatch(sys *actor.ActorSystem) *deathWatch {
+	w := &deathWatch{ended: make(chan struct{})}
+	w.pid, _ = sys.ProcessRegistry.Add(w, sys.ProcessRegistry.NextId())
+	return w
+}
+
+func (w *deathWatch) leave(sys *actor.ActorSystem) { sys.ProcessRegistry.Remove(w.pid) }
+
+func (w *deathWatch) SendUserMessage(*actor.PID, any) {}
+func (w *deathWatch) Stop(*actor.PID)                 {}
+func (w *deathWatch) SendSystemMessage(_ *actor.PID, m any) {
+	if _, ok := m.(*actor.Terminated); ok {
+		close(w.ended)
+	}
+}
+
+// behavior has the actor of ours watched from its start.
+func (w *deathWatch) behavior() Behavior {
+	return Func(func(c *Context, m any) {
+		if _, ok := m.(Started); ok {
+			(*cell)(c).inv.InvokeSystemMessage(&actor.Watch{Watcher: w.pid})
+		}
+	})
 }
 
 func BenchmarkRestart(b *testing.B) {
@@ -343,6 +443,24 @@ func BenchmarkIdleActor(b *testing.B) {
 		}
 		b.ReportMetric(float64(time.Since(start).Nanoseconds())/n, "ns/stop")
 		runtime.KeepAlive(refs)
+		b.ReportMetric(protoIdle(names), "B/proto-actor")
+	}
+}
+
+// protoIdle returns the bytes that an idle actor of protoactor takes.
+func protoIdle(names []string) float64 {
+	sys := quietProtoactor()
+	props := actor.PropsFromFunc(func(actor.Context) {})
+	before, _ := heap()
+	for _, name := range names {
+		_, _ = sys.Root.SpawnNamed(props, name)
+	}
+	for {
+		after, grs := heap()
+		if grs < len(names)/100 {
+			runtime.KeepAlive(sys)
+			return float64(after-before) / float64(len(names))
+		}
 	}
 }
 
