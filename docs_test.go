@@ -15,14 +15,19 @@ func TestTheTeamFileOfTheDocsIsValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		found := 0
 		for _, block := range strings.Split(string(text), "```yaml\n")[1:] {
 			src, _, _ := strings.Cut(block, "```")
 			if !strings.Contains(src, "members:") {
 				continue
 			}
+			found++
 			if _, err := teamfile.Parse(path, []byte(src), nil); err != nil {
 				t.Error(err)
 			}
+		}
+		if found == 0 {
+			t.Errorf("%s shows no team file: no block in ```yaml has members", path)
 		}
 	}
 }

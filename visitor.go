@@ -16,26 +16,31 @@ var commandVerbs = slices.Concat(outsideVerbs, []string{
 	"letter", // of another session, which a command may have started
 })
 
-// visitor says what a process that comes through the socket may do: nil is
-// everything, which the user may. A command that an agent has started is of the
-// same user and is not the user: it must not answer what its agent asks, nor speak
-// in the user's name. Who it is is told by the marks that commands bear, and what
-// cannot be looked at is taken for one.
+// visitor returns what a process that connects to the socket may do; nil is
+// everything, which the user may.
 func (s *Session) visitor(pid int) *natsd.User {
 	marks, err := builtin.MarksOf(pid)
 	own, _ := builtin.MarksOf(os.Getpid()) // a session may itself be the command of an agent of another
+	return authorize(s.info.ID, marks, own, err)
+}
+
+// authorize decides by the marks that a process bears. A command that an agent has
+// started is of the same user and is not the user: it must not answer what its
+// agent asks, nor speak in the user's name. It fails closed: a process that cannot
+// be read, which is what err says, is taken for such a command.
+func authorize(session string, marks, own []builtin.Mark, err error) *natsd.User {
 	at := slices.IndexFunc(marks, func(m builtin.Mark) bool {
-		return m.Session == s.info.ID || !slices.ContainsFunc(own, func(o builtin.Mark) bool { return o.Session == m.Session })
+		return m.Session == session || !slices.ContainsFunc(own, func(o builtin.Mark) bool { return o.Session == m.Session })
 	})
 	if err == nil && at < 0 {
 		return nil
 	}
-	u := &natsd.User{Subscribe: []string{eventSubject(s.info.ID)}}
+	u := &natsd.User{Subscribe: []string{eventSubject(session)}}
 	if at >= 0 {
 		u.Name = first(marks[at].Agent, "a command")
 	}
 	for _, verb := range commandVerbs {
-		u.Publish = append(u.Publish, apiSubject(s.info.ID, verb))
+		u.Publish = append(u.Publish, apiSubject(session, verb))
 	}
 	return u
 }
