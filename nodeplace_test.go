@@ -108,7 +108,7 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 		}
 		actorstest.Eventually(t, name+" rests", func() bool { return a.Life().Result == "ok" && !a.Life().TurnOpen })
 		all[name] = a.Life()
-		if l := a.Life(); l.Spec.Where != actors.InProcess || !within(l.Spec.Dir, worktreeRoot(s.info.Path)) || !isDir(l.Spec.Dir) {
+		if l := a.Life(); l.Spec.Where != actors.InProcess || !strings.HasPrefix(l.Spec.Dir, filepath.Join(s.info.Path, "worktrees")+"/") || !isDir(l.Spec.Dir) {
 			t.Errorf("%s runs in %q at %s", name, l.Spec.Where, l.Spec.Dir)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -50,8 +51,11 @@ type Session struct {
 	allow  []permission.Rule
 	grants grants
 	kits   builtins
-	nodes  *nodes   // nil unless agents run in processes of their own
-	notes  []string // what is wrong, found when it was opened
+
+	isolated *isolation.Directories
+
+	nodes *nodes   // nil unless agents run in processes of their own
+	notes []string // what is wrong, found when it was opened
 
 	audit *audit
 
@@ -229,6 +233,7 @@ func (s *Session) start(ctx context.Context) error {
 		s.opts.Logger.Warn("processes of an earlier run could not be looked for", "error", err)
 	}
 	s.audit = newAudit(s)
+	s.openIsolation()
 	o := actors.Options{
 		Store: s.store, Policy: s.policy(), Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
@@ -325,7 +330,7 @@ func (s *Session) Problems() []string {
 	for _, p := range s.defs.Set().Problems {
 		all = append(all, p.String())
 	}
-	_, problems := s.hooks().load()
+	_, problems := s.opts.hooks()
 	for _, p := range problems {
 		all = append(all, p.Error())
 	}
@@ -487,7 +492,7 @@ func (s *Session) receipt(r mailbox.Receipt) {
 func (s *Session) permission(spec transcript.Spec) permission.Policy {
 	return permission.Policy{
 		Mode: permission.Mode(spec.Mode), Allow: slices.Concat(s.allow, s.grants.all()), Deny: s.deny,
-		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.info.Path, "outputs"), filepath.Join(s.info.Path, "objects")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: resolve, Enclosure: s.enclosure(spec),
+		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.info.Path, "outputs"), filepath.Join(s.info.Path, "objects")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: resolve, Enclosure: s.isolated.Boundary(s.scope, spec),
 	}
 }
 

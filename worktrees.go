@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/worktree"
 )
 
@@ -26,12 +26,6 @@ type Worktree struct {
 	Why     []string  `json:"why,omitempty"`     // what it is kept for
 }
 
-// worktreeRoot is where the git worktrees of a session are, madeRoot where it is
-// recorded what hooks made.
-func worktreeRoot(session string) string { return filepath.Join(session, "worktrees") }
-
-func madeRoot(session string) string { return filepath.Join(session, "made") }
-
 func (w *Worktree) fill(session string, e worktree.Entry) {
 	*w = Worktree{
 		Session: session, Agent: e.Agent, State: string(e.State), Path: e.Path, Branch: e.Branch,
@@ -42,11 +36,11 @@ func (w *Worktree) fill(session string, e worktree.Entry) {
 // Worktrees returns the worktrees of all sessions of dir, newest session first.
 func Worktrees(ctx context.Context, stateDir, dir string) ([]Worktree, error) {
 	var all []Worktree
-	err := eachRoot(ctx, stateDir, dir, func(r roots) error {
-		entries, err := r.list(ctx)
+	err := eachSession(ctx, stateDir, dir, func(id string, d *isolation.Directories, r *worktree.Repo) error {
+		entries, err := d.List(ctx, r)
 		for _, e := range entries {
 			var w Worktree
-			w.fill(r.session, e)
+			w.fill(id, e)
 			all = append(all, w)
 		}
 		return err
@@ -57,8 +51,8 @@ func Worktrees(ctx context.Context, stateDir, dir string) ([]Worktree, error) {
 // RescueWorktree commits everything in the worktree of an agent to its rescue
 // ref and returns the ref. The worktree stays as it is.
 func RescueWorktree(ctx context.Context, stateDir, dir, agent string) (ref string, err error) {
-	err = eachRoot(ctx, stateDir, dir, func(r roots) error {
-		got, err := r.rescue(ctx, agent)
+	err = eachSession(ctx, stateDir, dir, func(_ string, d *isolation.Directories, r *worktree.Repo) error {
+		got, err := d.Rescue(ctx, r, agent)
 		ref = first(got, ref)
 		return err
 	})
@@ -75,11 +69,11 @@ func RescueWorktree(ctx context.Context, stateDir, dir, agent string) (ref strin
 // its reasons.
 func PruneWorktrees(ctx context.Context, stateDir, dir string, rescue bool) ([]Worktree, error) {
 	var all []Worktree
-	err := eachRoot(ctx, stateDir, dir, func(r roots) error {
-		pruned, err := r.prune(ctx, rescue)
+	err := eachSession(ctx, stateDir, dir, func(id string, d *isolation.Directories, r *worktree.Repo) error {
+		pruned, err := d.Prune(ctx, r, rescue)
 		for _, p := range pruned {
 			var w Worktree
-			w.fill(r.session, p.Entry)
+			w.fill(id, p.Entry)
 			w.Removed, w.Rescue, w.Why = p.Removed, first(p.Ref, w.Rescue), p.Why
 			all = append(all, w)
 		}
@@ -88,52 +82,9 @@ func PruneWorktrees(ctx context.Context, stateDir, dir string, rescue bool) ([]W
 	return all, err
 }
 
-// roots are the places where isolated agents of one session live.
-type roots struct {
-	session string
-	git     string
-	repo    *worktree.Repo // nil if the session has no git worktrees
-	made    *worktree.Made
-}
-
-func (r roots) list(ctx context.Context) ([]worktree.Entry, error) {
-	made, err := r.made.List()
-	if err != nil || r.repo == nil {
-		return made, err
-	}
-	entries, err := r.repo.List(ctx, r.git)
-	return append(entries, made...), err
-}
-
-func (r roots) prune(ctx context.Context, rescue bool) ([]worktree.Pruned, error) {
-	made, err := r.made.Prune(ctx)
-	if err != nil || r.repo == nil {
-		return made, err
-	}
-	pruned, err := r.repo.Prune(ctx, worktree.PruneOptions{Root: r.git, Rescue: rescue})
-	return append(pruned, made...), err
-}
-
-// rescue returns "" if the session's agent has no worktree.
-func (r roots) rescue(ctx context.Context, agent string) (ref string, err error) {
-	made, err := r.made.List()
-	for _, e := range made {
-		if e.Agent == agent {
-			return "", fmt.Errorf("the directory %s of agent %s was made by a hook, so there is no ref to rescue it to; copy what you need", e.Path, agent)
-		}
-	}
-	if err != nil || r.repo == nil {
-		return "", err
-	}
-	done, err := r.repo.Rescue(ctx, r.git, agent, worktree.RescueOptions{})
-	if errors.Is(err, worktree.ErrNoLease) {
-		return "", nil
-	}
-	return done.Ref, err
-}
-
-// eachRoot calls see for every session of dir that has isolated agents.
-func eachRoot(ctx context.Context, stateDir, dir string, see func(roots) error) error {
+// eachSession calls see for every session of dir that has isolated agents, with the
+// repository of dir; nil if it is in none.
+func eachSession(ctx context.Context, stateDir, dir string, see func(id string, d *isolation.Directories, r *worktree.Repo) error) error {
 	sessions, err := Sessions(stateDir, dir)
 	if err != nil {
 		return err
@@ -144,21 +95,21 @@ func eachRoot(ctx context.Context, stateDir, dir string, see func(roots) error) 
 	}
 	repo, err := worktree.Open(ctx, dir, worktree.Options{})
 	none := errors.Is(err, worktree.ErrNoRepository)
-	if err != nil && !none {
+	switch {
+	case none:
+		repo = nil
+	case err != nil:
 		return err
 	}
 	for _, i := range sessions {
-		r := roots{session: i.ID, git: worktreeRoot(i.Path)}
-		if isDir(r.git) {
-			r.repo = repo
-		}
-		r.made = worktree.NewMade(madeRoot(i.Path), hookMaker{hooks: hooks{o, i.ID, i.Path}, dir: o.Dir}, worktree.Options{})
-		if isDir(madeRoot(i.Path)) {
+		d := o.isolation(i.ID, i.Path, i.Path, nil)
+		switch {
+		case d.HasHookDirs():
 			none = false
-		} else if r.repo == nil {
+		case repo == nil, !d.HasWorktrees():
 			continue
 		}
-		if err := see(r); err != nil {
+		if err := see(i.ID, d, repo); err != nil {
 			return err
 		}
 	}

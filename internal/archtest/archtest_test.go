@@ -72,6 +72,8 @@ var level = map[string]int{
 	"team": 7,
 
 	// 8: services of a session
+	"internal/isolation": 8,
+
 	// 9 and 10: the kinds of process
 	// 11: the public API
 	"": 11,

@@ -1,0 +1,86 @@
+package isolation
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/worktree"
+)
+
+// Boundary keeps the calls of an isolated agent, and of every agent below it, in
+// its directory. It returns nil for an agent that is not isolated. If it cannot be
+// found out what is off limits, everything is. The boundary asks git until ctx ends.
+func (d *Directories) Boundary(ctx context.Context, spec transcript.Spec) *permission.Enclosure {
+	for spec.Isolation == "" {
+		parent, ok := d.parentOf(spec)
+		if !ok {
+			return nil
+		}
+		spec = parent
+	}
+	off, err := d.offLimits(ctx, spec)
+	if err != nil {
+		d.o.Logger.Warn("what is off limits to an isolated agent could not be found out, so it may write to its own directory only", "agent", spec.ID, "error", err)
+		off = []string{"/"}
+	}
+	return &permission.Enclosure{
+		Tree: spec.Dir, Protected: off,
+		Linked: func(path string) (string, error) { return worktree.Linked(ctx, spec.Dir, off, path) },
+	}
+}
+
+// offLimits lists the directories that an isolated agent must not write to: the
+// checkouts and metadata of the session's repository and of every agent's above
+// it, and the directories where isolated agents live.
+func (d *Directories) offLimits(ctx context.Context, spec transcript.Spec) ([]string, error) {
+	off := []string{d.worktrees(), d.hookRecords()}
+	for _, dir := range d.dirsAbove(spec) {
+		repo, err := worktree.Open(ctx, dir, worktree.Options{})
+		switch {
+		case errors.Is(err, worktree.ErrNoRepository):
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, err
+		default:
+			off = append(off, repo.Own()...)
+		}
+		off = append(off, dir)
+	}
+	return realPaths(off)
+}
+
+// dirsAbove returns where the session works, and every agent above one.
+func (d *Directories) dirsAbove(spec transcript.Spec) []string {
+	dirs := []string{d.o.Dir}
+	if from := worktree.LeasedFrom(d.worktrees(), string(spec.ID)); from != "" {
+		dirs = append(dirs, from)
+	}
+	for parent, ok := d.parentOf(spec); ok; parent, ok = d.parentOf(parent) {
+		dirs = append(dirs, parent.Dir)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// realPaths follows links. What is not there stays as it is: it cannot be a link.
+func realPaths(paths []string) ([]string, error) {
+	var out []string
+	for _, p := range paths {
+		real, err := filepath.EvalSymlinks(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			real, err = p, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, real)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
