@@ -41,7 +41,7 @@ var errDropped = errors.New("newer messages of other sessions took its place")
 func (d *inboundDesk) start(m *team.Outsider) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, l := range m.Transcript().Life().Letters {
+	for _, l := range m.Transcript().Letters() {
 		if l.Decided() {
 			continue
 		}
@@ -69,7 +69,7 @@ func (d *inboundDesk) known(from mailbox.AgentID, id mailbox.ID) (letterReply, b
 	if !ok {
 		return letterReply{}, false
 	}
-	if l, held := t.Life().Letter(id); held {
+	if l, held := t.Letter(id); held {
 		return becameOf(l), true
 	}
 	return letterReply{State: letterTaken}, team.Said(t, string(id))
@@ -131,7 +131,7 @@ func (d *inboundDesk) makeRoom() error {
 	}
 	var all []waiting
 	for _, t := range d.s.store.All() {
-		for _, l := range t.Life().Letters {
+		for _, l := range t.Letters() {
 			if !l.Decided() {
 				all = append(all, waiting{t, l})
 			}
@@ -213,7 +213,7 @@ func (d *inboundDesk) about(m *team.Outsider, l transcript.Letter) event.Choice 
 func (d *inboundDesk) settle(m *team.Outsider, l transcript.Letter, s ask.Settlement) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if now, _ := m.Transcript().Life().Letter(l.ID); now.Decided() {
+	if now, _ := m.Transcript().Letter(l.ID); now.Decided() {
 		return transcript.ErrDecided
 	}
 	said := transcript.Consent{State: transcript.ConsentDenied, By: s.By, Note: first(s.Answer.Note, s.Answer.Text)}

@@ -27,12 +27,6 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// LeadID is the id of the agent that talks with the user.
-const LeadID mailbox.AgentID = "lead"
-
-// LeadName is the name under which others address the lead.
-const LeadName = "team-lead"
-
 // Options is what a Coordinator needs from the rest of the runtime. Every
 // field but Policy, Grant, Isolate, Receipt, Logger, Elsewhere and Owner is
 // required.

@@ -10,15 +10,6 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 )
 
-// Isolation is a directory that belongs to one incarnation of one agent.
-type Isolation struct {
-	Dir string
-	// Release ends it when the agent's last process has ended. What the agent
-	// changed is kept and returned; nil means that there was nothing, and that the
-	// directory is gone. It may be called again after a crash.
-	Release func(context.Context) (*transcript.Kept, error)
-}
-
 // isolate gives a new agent its directory before it is born: what cannot be
 // isolated does not start. done takes the directory back if the agent was not
 // born after all.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -196,22 +195,6 @@ func rank(x bearer, own string) int {
 		return 0
 	}
 	return 1
-}
-
-// Describe returns what events say of an agent.
-func Describe(s transcript.Spec) event.Agent {
-	return event.Agent{ID: s.ID, Name: DisplayName(s), Type: s.Type, Color: s.Color, Parent: s.Parent, Call: s.Call}
-}
-
-// DisplayName is how people and other agents see an agent.
-func DisplayName(s transcript.Spec) string {
-	switch {
-	case s.Role == transcript.Lead:
-		return LeadName
-	case s.Name != "":
-		return s.Name
-	}
-	return string(s.ID)
 }
 
 // NewID returns an id that no agent of the session has. It begins with name, as

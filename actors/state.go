@@ -194,7 +194,6 @@ func (c *Coordinator) Status() []Status {
 	var all []Status
 	for _, t := range c.opts.Store.All() {
 		s := Status{Life: t.Life(), Unread: len(t.Unread())}
-		s.Life.Letters = nil // they are on the desk
 		s.Cost = s.Life.Cost(c.opts.Prices)
 		s.Subtree = Use{s.Life.Usage, s.Cost}
 		s.State = c.atRest(s.Life)

@@ -48,7 +48,7 @@ func (h *host) turn(ctx context.Context) ending {
 
 // newTurn returns the next turn of the agent, which a watchdog may cut.
 func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
-	h.dog = newWatchdog(h.c.opts.Policy.Deadlines.of(h.t.Spec().Role), cut)
+	h.dog = newWatchdog(h.c.opts.Policy.Deadlines.For(h.t.Spec().Role), cut)
 	t := &turn.Turn{
 		Log:      h.t,
 		Prepare:  h.prepare,

@@ -28,7 +28,7 @@ func watched(t *testing.T, limits Deadlines, steps ...any) (at time.Duration, ca
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cut := context.WithCancelCause(t.Context())
-		w := newWatchdog(limits.of(transcript.Background), cut)
+		w := newWatchdog(limits.For(transcript.Background), cut)
 		defer w.stop()
 		begun := time.Now()
 		forget := context.AfterFunc(ctx, func() { at = time.Since(begun) })
@@ -103,10 +103,10 @@ func TestNoDeadlineIsNone(t *testing.T) {
 	if at, err := watched(t, off, "begin", event.Requested{}, kind(model.TextDelta), called("a", "Bash"), 1000*time.Hour); err != nil {
 		t.Errorf("cut after %v: %v", at, err)
 	}
-	if d := (Deadlines{}).of(transcript.Lead); d.Run > 0 || d.Start != 5*time.Minute {
+	if d := (Deadlines{}).For(transcript.Lead); d.Run > 0 || d.Start != 5*time.Minute {
 		t.Errorf("the lead has %+v", d)
 	}
-	if d := (Deadlines{Run: time.Minute}).of(transcript.Lead); d.Run != time.Minute {
+	if d := (Deadlines{Run: time.Minute}).For(transcript.Lead); d.Run != time.Minute {
 		t.Errorf("the lead has %+v although a limit is given", d)
 	}
 }

@@ -19,6 +19,7 @@ const module = "github.com/actorswarm/swarm"
 var level = map[string]int{
 	// 0: the vocabulary, and mechanisms that know nothing of agents
 	"actors/kernel":            0,
+	"budget":                   0,
 	"defs":                     0,
 	"internal/childenv":        0,
 	"internal/executor":        0,
@@ -51,7 +52,8 @@ var level = map[string]int{
 	"team/protocol":    1,
 	"tool/builtin":     1,
 
-	// 2: what is built of those
+	// 2: what an agent is, and what is built of the values below
+	"agent":                  2,
 	"internal/ask":           2,
 	"internal/budget":        2,
 	"internal/object/bucket": 2,

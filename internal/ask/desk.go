@@ -11,30 +11,12 @@ import (
 	"github.com/actorswarm/swarm/event"
 )
 
-// State says how a question was settled.
-type State string
-
-// The ends of a question.
-const (
-	Answered  State = "answered"
-	Expired   State = "expired"
-	Withdrawn State = "withdrawn" // its asker has left
-	Covered   State = "covered"   // a rule allows it now
-)
-
-// Settlement is the end of a question. Answer is set only if it was answered.
-type Settlement struct {
-	State  State
-	Answer Answer
-	By     string // who answered
-}
-
 // Request is what an asker puts on the desk.
 type Request struct {
 	Question event.Question
 	// Record puts an answer or an expiry on disk. Its error is what the person
 	// who answers gets.
-	Record func(Settlement) error
+	Record func(event.Settlement) error
 	// Grant adds the question's rules to the session; nil if it has none.
 	Grant func(rules []string) error
 	// Covered reports whether the question need not be asked any more; may be nil.
@@ -45,8 +27,8 @@ type Request struct {
 // The zero value is ready.
 type Desk struct {
 	mu      sync.Mutex
-	open    map[string]*Ticket // guarded by mu
-	settled map[string]State   // guarded by mu
+	open    map[string]*Ticket             // guarded by mu
+	settled map[string]event.QuestionState // guarded by mu
 }
 
 // Ticket is the asker's hold on a question.
@@ -54,10 +36,10 @@ type Ticket struct {
 	desk *Desk
 	req  Request
 
-	claim chan struct{} // holds one while somebody settles the question, and for ever after that
-	done  chan struct{} // closed once it is settled
-	left  bool          // the asker waits no longer; guarded by desk.mu
-	how   Settlement    // written before done is closed
+	claim chan struct{}    // holds one while somebody settles the question, and for ever after that
+	done  chan struct{}    // closed once it is settled
+	left  bool             // the asker waits no longer; guarded by desk.mu
+	how   event.Settlement // written before done is closed
 }
 
 // Open puts a question on the desk, where it can be answered at once. The asker
@@ -67,7 +49,7 @@ func (d *Desk) Open(r Request) *Ticket {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open == nil {
-		d.open, d.settled = map[string]*Ticket{}, map[string]State{}
+		d.open, d.settled = map[string]*Ticket{}, map[string]event.QuestionState{}
 	}
 	id := r.Question.ID
 	for n := 2; d.open[r.Question.ID] != nil; n++ {
@@ -85,7 +67,7 @@ func (t *Ticket) Question() event.Question { return t.req.Question }
 // Wait returns how the question was settled. When ctx ends it is withdrawn and
 // the error is the cause; at its Expires it expires. Another error is that of
 // recording the expiry.
-func (t *Ticket) Wait(ctx context.Context) (Settlement, error) {
+func (t *Ticket) Wait(ctx context.Context) (event.Settlement, error) {
 	expiry, stop := t.expiry()
 	defer stop()
 	select {
@@ -114,10 +96,10 @@ func (t *Ticket) expiry() (<-chan time.Time, func() bool) {
 }
 
 // expire settles the claimed question without an answer.
-func (t *Ticket) expire() (Settlement, error) {
-	s := Settlement{State: Expired}
+func (t *Ticket) expire() (event.Settlement, error) {
+	s := event.Settlement{State: event.QuestionExpired}
 	if err := t.req.Record(s); err != nil {
-		t.settle(Settlement{State: Withdrawn})
+		t.settle(event.Settlement{State: event.QuestionWithdrawn})
 		return t.how, err
 	}
 	t.settle(s)
@@ -125,26 +107,26 @@ func (t *Ticket) expire() (Settlement, error) {
 }
 
 // leave withdraws the question, unless an answer is just being recorded.
-func (t *Ticket) leave(ctx context.Context) (Settlement, error) {
+func (t *Ticket) leave(ctx context.Context) (event.Settlement, error) {
 	t.desk.mu.Lock()
 	t.left = true
 	select {
 	case t.claim <- struct{}{}:
-		t.settleLocked(Settlement{State: Withdrawn})
+		t.settleLocked(event.Settlement{State: event.QuestionWithdrawn})
 	default:
 	}
 	t.desk.mu.Unlock()
-	return Settlement{State: Withdrawn}, context.Cause(ctx)
+	return event.Settlement{State: event.QuestionWithdrawn}, context.Cause(ctx)
 }
 
 // settle ends the question, which the caller has claimed.
-func (t *Ticket) settle(s Settlement) {
+func (t *Ticket) settle(s event.Settlement) {
 	t.desk.mu.Lock()
 	defer t.desk.mu.Unlock()
 	t.settleLocked(s)
 }
 
-func (t *Ticket) settleLocked(s Settlement) {
+func (t *Ticket) settleLocked(s event.Settlement) {
 	t.how = s
 	delete(t.desk.open, t.req.Question.ID)
 	t.desk.settled[t.req.Question.ID] = s.State
@@ -156,7 +138,7 @@ func (t *Ticket) release() {
 	t.desk.mu.Lock()
 	defer t.desk.mu.Unlock()
 	if t.left {
-		t.settleLocked(Settlement{State: Withdrawn})
+		t.settleLocked(event.Settlement{State: event.QuestionWithdrawn})
 		return
 	}
 	<-t.claim
@@ -187,7 +169,7 @@ func (d *Desk) tickets() []*Ticket {
 // Answer settles a question by the word of a person. It returns when the answer
 // is on disk. Its errors are *UnknownError, *SettledError, *NotPermittedError,
 // or what kept the answer from being recorded.
-func (d *Desk) Answer(id, by string, a Answer) error {
+func (d *Desk) Answer(id, by string, a event.Answer) error {
 	t, err := d.take(id, a)
 	if err != nil {
 		return err
@@ -196,7 +178,7 @@ func (d *Desk) Answer(id, by string, a Answer) error {
 		t.release()
 		return err
 	}
-	t.settle(Settlement{State: Answered, Answer: a, By: by})
+	t.settle(event.Settlement{State: event.QuestionAnswered, Answer: a, By: by})
 	if a.Always {
 		d.cover()
 	}
@@ -204,15 +186,15 @@ func (d *Desk) Answer(id, by string, a Answer) error {
 }
 
 // take finds the question of an answer and claims it.
-func (d *Desk) take(id string, a Answer) (*Ticket, error) {
+func (d *Desk) take(id string, a event.Answer) (*Ticket, error) {
 	d.mu.Lock()
 	t, state := d.open[id], d.settled[id]
 	d.mu.Unlock()
 	switch {
 	case t == nil && state != "":
-		return nil, &SettledError{ID: id, State: state}
+		return nil, &event.SettledQuestionError{ID: id, State: state}
 	case t == nil:
-		return nil, &UnknownError{ID: id, Open: d.ids()}
+		return nil, &event.UnknownQuestionError{ID: id, Open: d.ids()}
 	}
 	if err := check(t.req.Question, a); err != nil {
 		return nil, err
@@ -221,7 +203,7 @@ func (d *Desk) take(id string, a Answer) (*Ticket, error) {
 	case t.claim <- struct{}{}:
 		return t, nil
 	default:
-		return nil, &SettledError{ID: id, State: Answered}
+		return nil, &event.SettledQuestionError{ID: id, State: event.QuestionAnswered}
 	}
 }
 
@@ -234,13 +216,13 @@ func (d *Desk) ids() []string {
 }
 
 // record grants before it records: an answer that is on disk holds whole.
-func (t *Ticket) record(a Answer, by string) error {
+func (t *Ticket) record(a event.Answer, by string) error {
 	if a.Always {
 		if err := t.req.Grant(t.req.Question.Rules); err != nil {
 			return err
 		}
 	}
-	return t.req.Record(Settlement{State: Answered, Answer: a, By: by})
+	return t.req.Record(event.Settlement{State: event.QuestionAnswered, Answer: a, By: by})
 }
 
 // cover settles what new rules allow.
@@ -251,7 +233,7 @@ func (d *Desk) cover() {
 		}
 		select {
 		case t.claim <- struct{}{}:
-			t.settle(Settlement{State: Covered})
+			t.settle(event.Settlement{State: event.QuestionCovered})
 		default: // somebody settles it just now
 		}
 	}

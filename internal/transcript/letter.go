@@ -32,7 +32,7 @@ type letterMeta struct {
 }
 
 // applyLetter folds the record. The letters are replaced, never changed in place.
-func (l *Life) applyLetter(m *letterMeta) {
+func (l *life) applyLetter(m *letterMeta) {
 	l.Active = m.Time
 	all := slices.DeleteFunc(slices.Clone(l.Letters), func(o Letter) bool { return o.ID == m.Letter.ID })
 	one := m.Letter
@@ -52,8 +52,22 @@ func (l *Life) applyLetter(m *letterMeta) {
 	l.Letters = append(all, one)
 }
 
+// Letters returns the letters of other sessions about which a person is or was
+// asked, in the order in which they came to be as they are.
+func (t *Transcript) Letters() []Letter {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.life.Letters)
+}
+
 // Letter returns what is known of a letter of another session.
-func (l Life) Letter(id mailbox.ID) (Letter, bool) {
+func (t *Transcript) Letter(id mailbox.ID) (Letter, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.life.letter(id)
+}
+
+func (l life) letter(id mailbox.ID) (Letter, bool) {
 	at := slices.IndexFunc(l.Letters, func(o Letter) bool { return o.ID == id })
 	if at < 0 {
 		return Letter{}, false
@@ -83,7 +97,7 @@ func (t *Transcript) Hold(l Letter) (Letter, error) {
 func (t *Transcript) hold(l Letter) (Letter, journal.Ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if known, ok := t.life.Letter(l.ID); ok {
+	if known, ok := t.life.letter(l.ID); ok {
 		return known, journal.Ticket{}, nil
 	}
 	ticket, err := t.add(kindLetter, &letterMeta{Time: l.Asked, Letter: l}, nil)
@@ -100,7 +114,7 @@ func (t *Transcript) DecideLetter(id mailbox.ID, d Consent) error {
 func (t *Transcript) decideLetter(id mailbox.ID, d Consent) (journal.Ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l, ok := t.life.Letter(id)
+	l, ok := t.life.letter(id)
 	if !ok || l.Decided() {
 		return journal.Ticket{}, ErrDecided
 	}

@@ -41,25 +41,25 @@ func TestALetterIsDecidedOnceAndFoldsAgain(t *testing.T) {
 	if err := a.DecideLetter("never", transcript.Consent{State: transcript.ConsentAllowed}); !errors.Is(err, transcript.ErrDecided) {
 		t.Errorf("about a letter that never came: %v", err)
 	}
-	before := a.Life().Letters
+	before := a.Letters()
 	if len(before) != 101 {
 		t.Errorf("%d letters are remembered", len(before))
 	}
-	if _, there := a.Life().Letter("n19"); there {
+	if _, there := a.Letter("n19"); there {
 		t.Error("the oldest that was decided is remembered")
 	}
-	if l, there := a.Life().Letter("n119"); !there || l.State != transcript.ConsentDenied || l.Note != "no" || l.Body != "" {
+	if l, there := a.Letter("n119"); !there || l.State != transcript.ConsentDenied || l.Note != "no" || l.Body != "" {
 		t.Errorf("the newest is %+v", l)
 	}
 	must(t, s.Close())
 	s = open(t, dir)
 	b, _ := s.Get("ann")
-	for i, l := range b.Life().Letters {
+	for i, l := range b.Letters() {
 		if was := before[i]; l.ID != was.ID || l.State != was.State || !l.Asked.Equal(was.Asked) || !l.Expires.Equal(was.Expires) || !reflect.DeepEqual(l.Ref, was.Ref) {
 			t.Errorf("after a restart %+v, before %+v", l, was)
 		}
 	}
-	l, _ := b.Life().Letter("m1")
+	l, _ := b.Letter("m1")
 	if body, err := s.LetterBody(l); err != nil || body != long {
 		t.Errorf("its body has %d bytes, %v", len(body), err)
 	}

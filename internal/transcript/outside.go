@@ -14,11 +14,11 @@ type readMeta struct {
 	Rejected string       `json:"rejected,omitempty"` // why nobody will ever read them
 }
 
-func (m readMeta) step() MailStep {
+func (m readMeta) step() mailbox.Step {
 	if m.Rejected != "" {
-		return MailStep{State: mailbox.StateRejected, Time: m.Time, Reason: m.Rejected}
+		return mailbox.Step{State: mailbox.StateRejected, Time: m.Time, Reason: m.Rejected}
 	}
-	return MailStep{State: mailbox.StateRead, Time: m.Time}
+	return mailbox.Step{State: mailbox.StateRead, Time: m.Time}
 }
 
 // Read records that a member outside has read some of its messages. It returns

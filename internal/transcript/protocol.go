@@ -18,7 +18,7 @@ type protocolMeta struct {
 	Tells    bool               `json:"tells,omitempty"`
 }
 
-func (l *Life) applyProtocol(m *protocolMeta) {
+func (l *life) applyProtocol(m *protocolMeta) {
 	l.Active = m.Time
 	if m.Shutdown != nil {
 		l.Shutdown = *m.Shutdown

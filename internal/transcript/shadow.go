@@ -42,25 +42,25 @@ func (t *Transcript) Launch() (uint32, error) {
 func (t *Transcript) Observe(l Life) (was, is Life, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	was = t.life
+	was = t.life.Record
 	if l.Launch != 0 && l.Launch < was.Launch {
 		return was, was, nil
 	}
 	l.Shutdown = protocol.Shutdown{} // that is recorded by itself
-	next := was
+	next := life{Record: was}
 	next.follow(l)
-	if reflect.DeepEqual(next, was) {
+	if reflect.DeepEqual(next.Record, was) {
 		return was, was, nil
 	}
 	_, err = t.add(kindObserved, &observedMeta{Time: time.Now(), Life: l}, nil)
-	return was, t.life, err
+	return was, t.life.Record, err
 }
 
 // follow takes everything from another look at the agent but what it is, for
 // whom it works and whether it is to end, which is decided here, and by how many it
 // was started. An end that was decided here stands until it is reopened here. With
 // the approval of its plan the agent gets the mode that it has there.
-func (l *Life) follow(o Life) {
+func (l *life) follow(o Life) {
 	if l.Closed && !o.Closed {
 		return
 	}
@@ -69,5 +69,5 @@ func (l *Life) follow(o Life) {
 		o.Spec.Mode = o.Plan.Mode
 	}
 	o.Active = o.Active.Round(0)
-	*l = o
+	l.Record = o
 }

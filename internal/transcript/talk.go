@@ -196,3 +196,12 @@ func standIn(all [][]byte, short []shortMeta, raw []byte) (rest []byte, err erro
 	}
 	return raw, nil
 }
+
+// CallState is a tool call of the newest answer and what is known of it.
+type CallState struct {
+	model.Call
+	Started bool
+	Done    bool
+	Consent Consent         // of a person
+	block   json.RawMessage // the tool_result, once done
+}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -25,7 +26,7 @@ type Transcript struct {
 	key   string // stream in the journal
 
 	mu     sync.Mutex
-	life   Life            // guarded by mu
+	life   life            // guarded by mu
 	ledger *mailbox.Ledger // guarded by mu
 	talk   *talk           // guarded by mu; nil until the conversation is needed
 	lines  lines           // guarded by mu
@@ -39,7 +40,7 @@ func (t *Transcript) ID() mailbox.AgentID { return mailbox.AgentID(t.key) }
 func (t *Transcript) Life() Life {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.life
+	return t.life.Record
 }
 
 // Spec returns what the agent is.
@@ -93,8 +94,17 @@ func (t *Transcript) add(kind byte, meta any, raw []byte) (journal.Ticket, error
 	return ticket, nil
 }
 
+// life is the part of a transcript that is always in memory and in every
+// checkpoint: everything but the conversation.
+type life struct {
+	agent.Record
+	// Letters are of the session it stands for, about which a person is or was
+	// asked; replaced, never changed in place.
+	Letters []Letter `json:"letters,omitempty"`
+}
+
 // apply folds the decoded meta data of a record into the life.
-func (l *Life) apply(kind byte, meta any) {
+func (l *life) apply(kind byte, meta any) {
 	switch m := meta.(type) {
 	case *Spec:
 		l.Spec, l.Active = *m, m.Born
@@ -167,7 +177,7 @@ func (l *Life) apply(kind byte, meta any) {
 	}
 }
 
-func (l *Life) open(now time.Time) {
+func (l *life) open(now time.Time) {
 	if !l.TurnOpen {
 		l.TurnOpen, l.TurnSteps = true, 0
 		l.Turns++
@@ -281,7 +291,7 @@ func (t *Transcript) checkpoint(snap func(stream string, data []byte)) error {
 }
 
 func (t *Transcript) restore(data []byte) error {
-	var l Life
+	var l life
 	raw, err := decode(data, &l)
 	if err != nil {
 		return err

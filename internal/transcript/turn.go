@@ -252,7 +252,7 @@ func (t *Transcript) Ending() Life {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ending = true
-	return t.life
+	return t.life.Record
 }
 
 // Reopen lets an agent that has ended work again, in a role. It changes nothing

@@ -5,13 +5,10 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
-
-// User is the address of the person a session belongs to. What comes from it
-// is the user's own word; everything else is data from an agent.
-const User mailbox.AgentID = "user"
 
 // ourTags are the frames that only the runtime may write.
 var ourTags = regexp.MustCompile(`(?i)<(/?)(teammate-message|task-notification|agent-message|system-reminder|fork-directive|user-message)`)
@@ -81,3 +78,6 @@ func indent(text string) string {
 var attrEscapes = strings.NewReplacer(`"`, "'", "<", "(", ">", ")", "\n", " ", "\r", " ")
 
 func attr(text string) string { return attrEscapes.Replace(text) }
+
+// User is agent.UserID.
+const User = agent.UserID

@@ -6,14 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/actorswarm/swarm/internal/price"
 )
 
 // Limits bound what an account and all below it may use together. A zero field
 // is no limit.
 type Limits struct {
-	Money    price.USD     `json:"money,omitempty"`    // in millionths of a millionth of a dollar
+	Money    USD           `json:"money,omitempty"`    // in millionths of a millionth of a dollar
 	Tokens   int64         `json:"tokens,omitempty"`   // input and output, cached or not
 	Requests int64         `json:"requests,omitempty"` // model requests
 	Time     time.Duration `json:"time,omitempty"`     // from the opening of the account, in nanoseconds
@@ -44,7 +42,7 @@ func (l Limits) String() string {
 
 // Amount is what was used.
 type Amount struct {
-	Money    price.USD
+	Money    USD
 	Tokens   int64
 	Requests int64
 }
@@ -75,7 +73,7 @@ type OverError struct {
 	Kind  Kind
 	Owner string // whose limit it is
 	// Used, Need and Limit are in tokens, requests, nanoseconds, or the unit of
-	// price.USD. Need is the least that the request would use.
+	// USD. Need is the least that the request would use.
 	Used, Need, Limit int64
 }
 
@@ -91,7 +89,7 @@ func (e *OverError) Error() string {
 func (e *OverError) Shown(n int64) float64 {
 	switch e.Kind {
 	case Money:
-		return price.USD(n).Dollars()
+		return USD(n).Dollars()
 	case Time:
 		return time.Duration(n).Seconds()
 	}
@@ -101,7 +99,7 @@ func (e *OverError) Shown(n int64) float64 {
 func (k Kind) show(n int64) string {
 	switch k {
 	case Money:
-		return price.USD(n).String()
+		return USD(n).String()
 	case Time:
 		return time.Duration(n).Round(time.Second).String()
 	}

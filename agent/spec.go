@@ -1,14 +1,11 @@
-package transcript
+package agent
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/mailbox"
-	"github.com/actorswarm/swarm/model"
-	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // Spec is what an agent is, fixed when it is born.
@@ -113,63 +110,6 @@ const (
 	TimedOut    Outcome = "timed_out"
 	OverBudget  Outcome = "over_budget"
 )
-
-// Life is the part of a transcript that is always in memory and in every
-// checkpoint: everything but the conversation.
-type Life struct {
-	Spec        Spec          `json:"spec"`
-	Incarnation uint32        `json:"inc"`            // starts of its host so far
-	TurnOpen    bool          `json:"open,omitempty"` // a turn has begun and not ended
-	Turns       int           `json:"turns,omitempty"`
-	Settled     int           `json:"settled,omitempty"`    // turns whose end was told when the agent ended
-	Steps       int           `json:"steps,omitempty"`      // model answers so far
-	TurnSteps   int           `json:"turn_steps,omitempty"` // those of the open or newest turn
-	Worked      time.Duration `json:"worked,omitempty"`     // in turns so far, without the time between two runs
-	Usage       model.Usage   `json:"usage"`
-	Models      []ModelUse    `json:"models,omitempty"`      // Usage by model; replaced, never changed in place
-	AnsweredBy  string        `json:"answered_by,omitempty"` // exact id of the model of the newest answer
-	ToolUses    int           `json:"tool_uses,omitempty"`
-	Compactions int           `json:"compactions,omitempty"`
-	Outcome     Outcome       `json:"outcome,omitempty"` // of the last ended turn
-	Reason      string        `json:"reason,omitempty"`
-	Result      string        `json:"result,omitempty"` // final text of the last ended turn
-	Closed      bool          `json:"closed,omitempty"` // will not run again by itself
-	Kept        *Kept         `json:"kept,omitempty"`   // what its own directory was kept for
-	Active      time.Time     `json:"active"`           // of the newest record
-	Woken       Waking        `json:"woken,omitzero"`   // how it was last woken after its end
-	Launch      uint32        `json:"launch,omitempty"` // of a shadow: starts of the agent's process so far
-	Below       budget.Amount `json:"below,omitzero"`   // of a shadow: what others in the agent's process have used
-
-	Shutdown protocol.Shutdown `json:"shutdown,omitzero"`
-	Plan     protocol.Plan     `json:"plan,omitzero"`
-	Told     bool              `json:"told,omitempty"` // of one of the two, in no request yet
-
-	Letters []Letter `json:"letters,omitempty"` // of the session it stands for, about which a person is or was asked; replaced, never changed in place
-}
-
-// Waking says how an agent that had ended came to work again.
-type Waking struct {
-	By     mailbox.AgentID `json:"by,omitempty"`     // for whom it works since; empty is its parent
-	Answer int             `json:"answer,omitempty"` // of By, with the call that asked for it, if one did
-	Call   string          `json:"call,omitempty"`
-	Time   time.Time       `json:"t"`
-}
-
-// Kept says where an isolated agent's work is that was not removed at its end.
-type Kept struct {
-	Path   string   `json:"path"`
-	Branch string   `json:"branch"` // "" if it was not git that made it
-	Why    []string `json:"why"`    // changed, untracked, not pushed, …
-}
-
-// CallState is a tool call of the newest answer and what is known of it.
-type CallState struct {
-	model.Call
-	Started bool
-	Done    bool
-	Consent Consent         // of a person
-	block   json.RawMessage // the tool_result, once done
-}
 
 // Is reports whether name, an id or a label in any case, means the team.
 func (m Membership) Is(name string) bool {

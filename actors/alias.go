@@ -1,0 +1,29 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/event"
+)
+
+// Names that stand in package agent.
+type (
+	Deadlines = agent.Deadlines
+	Isolation = agent.Isolation
+)
+
+// The lead.
+const (
+	LeadID   = agent.LeadID
+	LeadName = agent.LeadName
+)
+
+// Describe is agent.Describe.
+func Describe(s agent.Spec) event.Agent { return agent.Describe(s) }
+
+// DisplayName is agent.DisplayName.
+func DisplayName(s agent.Spec) string { return agent.DisplayName(s) }
+
+// ParseDeadline is agent.ParseDeadline.
+func ParseDeadline(text string) (time.Duration, error) { return agent.ParseDeadline(text) }
