@@ -124,7 +124,7 @@ func (s *Session) BackgroundForeground() []string {
 			moved = append(moved, actors.DisplayName(spec))
 		}
 	}
-	return append(moved, s.kits.detach(actors.LeadID)...)
+	return append(moved, s.kits.Detach(actors.LeadID)...)
 }
 
 // SetModel gives the lead another model from its next turn on: an alias, an id,

@@ -1,13 +1,11 @@
 package swarm
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/prompt"
 )
 
@@ -48,20 +46,7 @@ func (s *Session) readDefinitions() (err error) {
 // definitions returns the agent types as they are now, without those that a
 // rule such as Agent(type) denies.
 func (s *Session) definitions() *defs.Set {
-	if len(s.deny) == 0 {
-		return s.defs.Set()
-	}
-	return s.defs.Set().Without(s.deniesType)
-}
-
-// deniesType asks the rules what they would say of a call for a type.
-func (s *Session) deniesType(name string) bool {
-	input, err := json.Marshal(map[string]string{"subagent_type": name, "prompt": "x", "description": "x"})
-	if err != nil {
-		return true // a name that cannot be named cannot be called
-	}
-	d := permission.Decide(permission.Policy{Mode: permission.Bypass, Deny: s.deny}, permission.Request{Tool: "Agent", Input: input})
-	return d.Behavior == permission.Deny
+	return s.rules.Without(s.defs.Set())
 }
 
 // redefined tells of agents whose definition is no longer what they run with,

@@ -25,9 +25,7 @@ func (n *Node) learn(granted []string) error {
 	fresh := granted[min(len(n.session.info.Granted), len(granted)):]
 	n.session.info.Granted = granted
 	n.session.infoMu.Unlock()
-	rules, err := parseRules(fresh, grantSource)
-	n.session.grants.add(rules)
-	return err
+	return n.session.rules.Learn(fresh)
 }
 
 func (n *Node) meet(w nodeWelcome) error {

@@ -3,11 +3,9 @@ package swarm
 import (
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
-	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/turn"
 )
 
@@ -54,40 +52,7 @@ func (s *Session) Answer(id string, a Answer) error {
 
 var errNoAnswer = errors.New("the request holds no answer")
 
-// grantSource says in messages where such a rule comes from.
-const grantSource = "an answer of the user"
-
-// grants are the allow rules that answers for always have added.
-type grants struct {
-	mu    sync.Mutex
-	rules []permission.Rule // guarded by mu; never changed in place
-}
-
-func (g *grants) add(rules []permission.Rule) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.rules = slices.Concat(g.rules, rules)
-}
-
-func (g *grants) all() []permission.Rule {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.rules
-}
-
-// grant adds allow rules to the session. They are on disk before they count.
-func (s *Session) grant(texts []string) error {
-	rules, err := parseRules(texts, grantSource)
-	if err != nil {
-		return err
-	}
-	if err := s.keepGrants(texts); err != nil {
-		return err
-	}
-	s.grants.add(rules)
-	return nil
-}
-
+// keepGrants records allow rules that an answer for always has added.
 func (s *Session) keepGrants(texts []string) error {
 	s.infoMu.Lock()
 	defer s.infoMu.Unlock()

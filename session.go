@@ -16,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/prompt"
@@ -47,10 +48,8 @@ type Session struct {
 	models *models
 	prices *price.Table
 	wire   *wire
-	deny   []permission.Rule
-	allow  []permission.Rule
-	grants grants
-	kits   builtins
+	rules  *node.Rules
+	kits   node.Kits
 
 	isolated *isolation.Directories
 
@@ -170,17 +169,10 @@ func (o *Options) inherit(i *Info) {
 
 // read loads what the session is made of before anything is started.
 func (s *Session) read() (err error) {
-	if s.allow, err = parseRules(s.opts.Allow, "--allowedTools"); err != nil {
-		return err
-	}
-	if s.deny, err = parseRules(s.opts.Deny, "--disallowedTools"); err != nil {
-		return err
-	}
-	granted, err := parseRules(s.info.Granted, grantSource)
+	s.rules, err = node.NewRules(node.RulesOptions{Allow: s.opts.Allow, Deny: s.opts.Deny, Granted: s.info.Granted, Keep: s.keepGrants})
 	if err != nil {
-		return err
+		return &OptionError{err}
 	}
-	s.grants.add(granted)
 	if err := s.readDefinitions(); err != nil {
 		return err
 	}
@@ -191,19 +183,6 @@ func (s *Session) read() (err error) {
 	s.models = newModels(s.opts)
 	s.prices, err = readPrices(s.opts.StateDir)
 	return err
-}
-
-func parseRules(texts []string, source string) ([]permission.Rule, error) {
-	var rules []permission.Rule
-	for _, text := range texts {
-		r, err := permission.ParseRule(text)
-		if err != nil {
-			return nil, &OptionError{fmt.Errorf("%s: %w", source, err)}
-		}
-		r.Source = source
-		rules = append(rules, r)
-	}
-	return rules, nil
 }
 
 func (s *Session) openStore(ctx context.Context) error {
@@ -237,7 +216,7 @@ func (s *Session) start(ctx context.Context) error {
 	o := actors.Options{
 		Store: s.store, Policy: s.policy(), Definitions: s.definitions,
 		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
-		Permission: s.permission, Grant: s.grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Gone: s.gone, Audit: s.audit.note, Logger: s.opts.Logger,
+		Permission: s.permission, Grant: s.rules.Grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Gone: s.gone, Audit: s.audit.note, Logger: s.opts.Logger,
 		Budget: s.opts.Budget, Prices: s.prices,
 	}
 	s.settleNodes(&o)
@@ -423,7 +402,7 @@ func (s *Session) close() error {
 		if s.nodes != nil {
 			errs = append(errs, s.nodes.close(ctx))
 		}
-		errs = append(errs, s.kits.close())
+		errs = append(errs, s.kits.Close())
 		s.end(turn.ErrShutdown)
 		if s.nodes != nil {
 			s.nodes.work.Wait()
@@ -490,26 +469,20 @@ func (s *Session) receipt(r mailbox.Receipt) {
 
 // permission is what an agent's calls are judged by.
 func (s *Session) permission(spec transcript.Spec) permission.Policy {
-	return permission.Policy{
-		Mode: permission.Mode(spec.Mode), Allow: slices.Concat(s.allow, s.grants.all()), Deny: s.deny,
-		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.info.Path, "outputs"), filepath.Join(s.info.Path, "objects")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: resolve, Enclosure: s.isolated.Boundary(s.scope, spec),
-	}
+	return s.rules.Fill(permission.Policy{
+		Mode: permission.Mode(spec.Mode),
+		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.info.Path, "outputs"), filepath.Join(s.info.Path, "objects")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: node.Resolve, Enclosure: s.isolated.Boundary(s.scope, spec),
+	})
 }
 
 // toolNames returns the names of the tools that agents of this session can
 // have: a tool that is denied as a whole is not offered at all.
 func (s *Session) toolNames() []string {
-	return slices.DeleteFunc(toolNames(), s.denied)
+	return slices.DeleteFunc(node.ToolNames(), s.rules.Denies)
 }
 
 func (s *Session) leadTools() []string {
-	return slices.DeleteFunc(s.agents.ToolNames(), s.denied)
-}
-
-func (s *Session) denied(name string) bool {
-	return slices.ContainsFunc(s.deny, func(r permission.Rule) bool {
-		return (r.Specifier == "" || r.Specifier == "*") && (r.Tool == name || r.Tool == "*" || r.Tool == "Task" && name == "Agent")
-	})
+	return slices.DeleteFunc(s.agents.ToolNames(), s.rules.Denies)
 }
 
 // tools returns what an agent can be given.
@@ -521,7 +494,7 @@ func (s *Session) tools(a actors.Agent) actors.Toolbox {
 	})
 	return actors.Toolbox{
 		Tools: slices.Concat(set, s.roster.Tools(a), s.roster.TaskTools(a, s.boards, s.listOf)),
-		Close: s.kits.keep(a.Spec.ID, set),
+		Close: s.kits.Keep(a.Spec.ID, set),
 	}
 }
 

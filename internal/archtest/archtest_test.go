@@ -77,6 +77,8 @@ var level = map[string]int{
 	"internal/isolation": 8,
 
 	// 9 and 10: the kinds of process
+	"internal/node": 9,
+
 	// 11: the public API
 	"": 11,
 

@@ -1,4 +1,4 @@
-package swarm
+package node
 
 import (
 	"errors"
@@ -13,9 +13,10 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// builtins keeps the file and shell tools of all agents that have not ended, to
-// end what they left running when the session closes.
-type builtins struct {
+// Kits keeps the file and shell tools of all agents that have not ended, to end
+// what they left running when the session closes. The zero value is ready; its
+// methods may be called from any goroutine.
+type Kits struct {
 	mu   sync.Mutex
 	next int             // guarded by mu
 	sets map[int]toolset // guarded by mu
@@ -27,30 +28,30 @@ type toolset struct {
 	tools []tool.Tool
 }
 
-// keep returns the function that ends what the tools of set left running.
-func (b *builtins) keep(agent mailbox.AgentID, set []tool.Tool) func() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sets == nil {
-		b.sets = map[int]toolset{}
+// Keep returns the function that ends what the tools of set left running.
+func (k *Kits) Keep(agent mailbox.AgentID, set []tool.Tool) func() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.sets == nil {
+		k.sets = map[int]toolset{}
 	}
-	id := b.next
-	b.next++
-	b.sets[id] = toolset{agent, set}
+	id := k.next
+	k.next++
+	k.sets[id] = toolset{agent, set}
 	return func() error {
-		b.mu.Lock()
-		delete(b.sets, id)
-		b.mu.Unlock()
+		k.mu.Lock()
+		delete(k.sets, id)
+		k.mu.Unlock()
 		return builtin.Close(set)
 	}
 }
 
-// detach lets the commands that an agent waits for go on in the background, and
+// Detach lets the commands that an agent waits for go on in the background, and
 // returns what they are called there.
-func (b *builtins) detach(agent mailbox.AgentID) []string {
-	b.mu.Lock()
-	sets := slices.Collect(maps.Values(b.sets))
-	b.mu.Unlock()
+func (k *Kits) Detach(agent mailbox.AgentID) []string {
+	k.mu.Lock()
+	sets := slices.Collect(maps.Values(k.sets))
+	k.mu.Unlock()
 	var moved []string
 	for _, set := range sets {
 		if set.agent == agent {
@@ -60,11 +61,12 @@ func (b *builtins) detach(agent mailbox.AgentID) []string {
 	return moved
 }
 
-func (b *builtins) close() error {
-	b.mu.Lock()
-	sets := b.sets
-	b.sets = nil
-	b.mu.Unlock()
+// Close ends what the tools of all agents left running.
+func (k *Kits) Close() error {
+	k.mu.Lock()
+	sets := k.sets
+	k.sets = nil
+	k.mu.Unlock()
 	var errs []error
 	for _, set := range sets {
 		errs = append(errs, builtin.Close(set.tools))
@@ -72,9 +74,9 @@ func (b *builtins) close() error {
 	return errors.Join(errs...)
 }
 
-// toolNames returns the names of all tools an agent can have, besides those of
+// ToolNames returns the names of all tools an agent can have, besides those of
 // package actors, in the order in which a model sees them.
-func toolNames() []string {
+func ToolNames() []string {
 	var names []string
 	for _, t := range builtin.New(builtin.Env{}) {
 		names = append(names, t.Spec().Name)
@@ -82,8 +84,8 @@ func toolNames() []string {
 	return append(names, team.ToolNames()...)
 }
 
-// resolve follows symbolic links as far as the path exists.
-func resolve(path string) string {
+// Resolve follows symbolic links as far as the path exists.
+func Resolve(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
@@ -91,5 +93,5 @@ func resolve(path string) string {
 	if dir == path || base == "" {
 		return path
 	}
-	return filepath.Join(resolve(filepath.Clean(dir)), base)
+	return filepath.Join(Resolve(filepath.Clean(dir)), base)
 }

@@ -1,0 +1,129 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/permission"
+)
+
+// grantSource says in messages where a rule comes from that an answer has added.
+const grantSource = "an answer of the user"
+
+// Rules are the permission rules that all agents of a session are judged by: those
+// that it was started with, and those that answers for always have added since. Its
+// methods may be called from any goroutine.
+type Rules struct {
+	deny, allow []permission.Rule
+	keep        func(granted []string) error
+
+	mu      sync.Mutex
+	granted []permission.Rule // guarded by mu; never changed in place
+}
+
+// RulesOptions are the texts of rules, such as "Bash(git diff:*)".
+type RulesOptions struct {
+	Allow, Deny []string
+	Granted     []string // what answers for always have added before
+	// Keep records granted rules before they count; nil keeps none.
+	Keep func(granted []string) error
+}
+
+// NewRules parses the rules. The error names the rule that cannot be read.
+func NewRules(o RulesOptions) (*Rules, error) {
+	r := &Rules{keep: o.Keep}
+	for _, part := range []struct {
+		texts  []string
+		source string
+		into   *[]permission.Rule
+	}{
+		{o.Allow, "--allowedTools", &r.allow},
+		{o.Deny, "--disallowedTools", &r.deny},
+		{o.Granted, grantSource, &r.granted},
+	} {
+		rules, err := parseRules(part.texts, part.source)
+		if err != nil {
+			return nil, err
+		}
+		*part.into = rules
+	}
+	return r, nil
+}
+
+func parseRules(texts []string, source string) ([]permission.Rule, error) {
+	var rules []permission.Rule
+	for _, text := range texts {
+		r, err := permission.ParseRule(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", source, err)
+		}
+		r.Source = source
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// Fill adds the rules of now to a policy.
+func (r *Rules) Fill(p permission.Policy) permission.Policy {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.Allow, p.Deny = slices.Concat(r.allow, r.granted), r.deny
+	return p
+}
+
+// Grant adds allow rules to the session. They are recorded before they count.
+func (r *Rules) Grant(texts []string) error {
+	rules, err := parseRules(texts, grantSource)
+	if err != nil {
+		return err
+	}
+	if r.keep != nil {
+		if err := r.keep(texts); err != nil {
+			return err
+		}
+	}
+	r.add(rules)
+	return nil
+}
+
+// Learn adds allow rules that another process has recorded.
+func (r *Rules) Learn(texts []string) error {
+	rules, err := parseRules(texts, grantSource)
+	r.add(rules)
+	return err
+}
+
+func (r *Rules) add(rules []permission.Rule) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.granted = slices.Concat(r.granted, rules)
+}
+
+// Denies reports whether a rule denies a tool as a whole. Such a tool is not offered
+// at all.
+func (r *Rules) Denies(tool string) bool {
+	return slices.ContainsFunc(r.deny, func(d permission.Rule) bool {
+		return (d.Specifier == "" || d.Specifier == "*") && (d.Tool == tool || d.Tool == "*" || d.Tool == "Task" && tool == "Agent")
+	})
+}
+
+// Without returns the agent types of a set that no rule such as Agent(type) denies.
+func (r *Rules) Without(set *defs.Set) *defs.Set {
+	if len(r.deny) == 0 {
+		return set
+	}
+	return set.Without(r.deniesType)
+}
+
+// deniesType asks the rules what they would say of a call for a type.
+func (r *Rules) deniesType(name string) bool {
+	input, err := json.Marshal(map[string]string{"subagent_type": name, "prompt": "x", "description": "x"})
+	if err != nil {
+		return true // a name that cannot be named cannot be called
+	}
+	d := permission.Decide(permission.Policy{Mode: permission.Bypass, Deny: r.deny}, permission.Request{Tool: "Agent", Input: input})
+	return d.Behavior == permission.Deny
+}
