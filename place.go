@@ -1,7 +1,6 @@
 package swarm
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -67,14 +66,6 @@ func (i Info) Socket(stateDir string) string {
 	}
 	sum := sha256.Sum256([]byte(path))
 	return filepath.Join(os.TempDir(), fmt.Sprintf("swarm-%d", os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
-}
-
-func newSessionID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
 }
 
 // validID keeps a session's id fit for paths and subjects.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
@@ -122,7 +124,7 @@ func (o *Options) place() (Info, error) {
 	if err := o.checkCert(o.ListenCert); err != nil {
 		return Info{}, err
 	}
-	id := first(o.NewSession, newSessionID())
+	id := first(o.NewSession, uuid.NewString())
 	if err := validID(id); err != nil {
 		return Info{}, &OptionError{err}
 	}

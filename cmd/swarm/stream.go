@@ -5,6 +5,8 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/google/uuid"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
@@ -75,7 +77,7 @@ type line struct {
 }
 
 func (s *streamView) head(typ, subtype string) line {
-	return line{Type: typ, Subtype: subtype, UUID: newUUID(), Session: s.session}
+	return line{Type: typ, Subtype: subtype, UUID: uuid.NewString(), Session: s.session}
 }
 
 func (s *streamView) write(v any) {

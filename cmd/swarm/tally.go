@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
@@ -114,7 +116,7 @@ type modelUsage struct {
 
 func (t *tally) result(v verdict) resultLine {
 	r := resultLine{
-		Type: "result", Subtype: "success", Session: v.Session, UUID: newUUID(),
+		Type: "result", Subtype: "success", Session: v.Session, UUID: uuid.NewString(),
 		DurationMS: v.Took.Milliseconds(), APIMS: t.waited.Milliseconds(), Turns: v.Steps,
 		Usage: v.Usage, Cost: v.Cost, ModelUsage: map[string]modelUsage{}, Denials: t.denials,
 		Agents: t.agents(),
