@@ -42,7 +42,7 @@ const maxErrorBody = 1 << 20
 
 // Client is a model.Model.
 type Client struct {
-	sdk     sdk.Client
+	opts    []option.RequestOption
 	secrets []string
 	betas   []string
 	aliases map[string]string
@@ -57,8 +57,10 @@ func New(o Options) (*Client, error) {
 	if o.APIKey == "" && o.AuthToken == "" && o.BaseURL == "" {
 		return nil, errors.New("anthropic: no credentials; set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or ANTHROPIC_BASE_URL")
 	}
+	// What sdk.NewClient puts before others with WithoutEnvironmentDefaults is the
+	// first of these.
 	opts := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), option.WithoutOpenTelemetry(), option.WithMaxRetries(0),
+		option.WithEnvironmentProduction(), option.WithoutOpenTelemetry(), option.WithMaxRetries(0),
 		option.WithHTTPClient(boundedErrors{transport.Client(o.HTTPClient)}),
 	}
 	if o.BaseURL != "" {
@@ -74,7 +76,7 @@ func New(o Options) (*Client, error) {
 		opts = append(opts, option.WithAuthToken(o.AuthToken))
 	}
 	return &Client{
-		sdk: sdk.NewClient(opts...), secrets: []string{o.APIKey, o.AuthToken},
+		opts: opts, secrets: []string{o.APIKey, o.AuthToken},
 		betas: slices.Clone(o.Betas), aliases: o.aliases(),
 		idle: o.IdleTimeout, ping: o.PingTimeout,
 	}, nil
@@ -110,7 +112,11 @@ func (c *Client) send(ctx context.Context, r *model.Request) (*http.Response, er
 		opts = append(opts, option.WithHeader("anthropic-beta", strings.Join(betas, ",")))
 	}
 	var res *http.Response
-	err := c.sdk.Post(ctx, "v1/messages", q.AppendBody(nil), &res, opts...)
+	// Only Post is used, so no services are made, and the SDK's client is not a field
+	// of ours: either would make the linker keep every service and its types, which is
+	// a fifth of the program.
+	api := sdk.Client{Options: c.opts}
+	err := api.Post(ctx, "v1/messages", q.AppendBody(nil), &res, opts...)
 	if err != nil {
 		return nil, err
 	}
