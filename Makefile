@@ -6,7 +6,7 @@ RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test race check fmt lint cross bench fuzz build soak chaos
+.PHONY: help demo test race check fmt lint cross bench fuzz build sizes soak chaos
 
 help: ## list what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -14,8 +14,11 @@ help: ## list what make can do
 demo: ## run the main job offline on this repository
 	$(GO) run ./cmd/swarm demo
 
-build: ## build bin/swarm
-	$(GO) build -trimpath -o bin/swarm ./cmd/swarm
+build: ## build bin/swarm, without symbols for a debugger
+	$(GO) build -trimpath -ldflags "-s -w" -o bin/swarm ./cmd/swarm
+
+sizes: ## print what each module we require weighs in the program
+	$(GO) run ./internal/sizes
 
 test: ## run all tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "note: no C compiler, so the race detector is off"
