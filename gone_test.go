@@ -11,6 +11,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team/board"
@@ -58,7 +59,7 @@ func TestProblem10_NothingIsLeftOfThoseWhoAreGone(t *testing.T) {
 		cycles = 20
 	}
 	_, repo := checkout(t)
-	s := sessionIn(t, repo, leaving(), swarm.Options{Policy: actors.Policy{MaxAgents: -1, MaxSpawnRate: -1}})
+	s := sessionIn(t, repo, leaving(), swarm.Options{Policy: spawn.Policy{MaxAgents: -1, MaxSpawnRate: -1}})
 	for range cycles {
 		goneTogether(t, s)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -63,7 +64,7 @@ type Options struct {
 	// SWARM_CONTEXT_WINDOW, or what the table of models says (docs/models.md).
 	Window int
 	// Policy decides how children come to be.
-	Policy actors.Policy
+	Policy spawn.Policy
 
 	// Listen opens a TCP listener of the message bus, such as "127.0.0.1:4222",
 	// for the users of Session.AddBusUser; "" opens none. ListenWebSocket does the

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -38,7 +39,7 @@ func openRecord(ctx context.Context, info Info, dir string, o transcript.Options
 	}
 	k := &kept{store: store}
 	k.agents = actors.New(actors.Options{
-		Store: store, Policy: actors.Policy{Team: ownTeam(info.ID)}, Events: &k.bus, Prices: prices, Receipt: receipt,
+		Store: store, Policy: spawn.Policy{Team: ownTeam(info.ID)}, Events: &k.bus, Prices: prices, Receipt: receipt,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	return k, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
 )
@@ -65,7 +66,7 @@ func liveOn(state string, m model.Model, counts func(event.Fact) bool) error {
 	o := swarm.Options{
 		Dir: state, StateDir: state, Home: state, Mode: "bypassPermissions",
 		Models: func(name string) (model.Model, string, error) { return m, name, nil },
-		Policy: actors.Policy{MaxDepth: treeDepth},
+		Policy: spawn.Policy{MaxDepth: treeDepth},
 	}
 	if _, err := swarm.FindSession(state, state, crowdSession); err == nil {
 		o.Session = crowdSession

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
@@ -48,6 +49,6 @@ func (r *Rehearsal) Tools() []string { return r.session.agents.ToolNames() }
 
 // Plan returns what the session would make of a call of its lead, with the
 // reason for each choice, or the error that the lead would get.
-func (r *Rehearsal) Plan(c actors.SpawnCall) (actors.Plan, error) {
+func (r *Rehearsal) Plan(c spawn.Call) (spawn.Plan, error) {
 	return r.session.policy().Plan(r.session.definitions(), c, r.lead, r.Tools())
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/spawn"
 )
 
 func TestARehearsalPlansWithoutAModelAndLeavesNothing(t *testing.T) {
@@ -27,14 +27,14 @@ func TestARehearsalPlansWithoutAModelAndLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := r.Plan(actors.SpawnCall{Type: "scout", Prompt: "p"})
+	plan, err := r.Plan(spawn.Call{Type: "scout", Prompt: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s := plan.Spec; !slices.Equal(s.Tools, []string{"Read"}) || s.Mode != "plan" || s.Model != "sonnet" || s.Model != r.Lead().Model {
 		t.Errorf("planned %+v", s)
 	}
-	if _, err := r.Plan(actors.SpawnCall{Type: "scuot", Prompt: "p"}); err == nil || !strings.Contains(err.Error(), "scout") {
+	if _, err := r.Plan(spawn.Call{Type: "scuot", Prompt: "p"}); err == nil || !strings.Contains(err.Error(), "scout") {
 		t.Errorf("an unknown type gives %v", err)
 	}
 	if left, _ := os.ReadDir(home); len(left) != 0 {

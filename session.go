@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/isolation"
@@ -263,7 +264,7 @@ func (s *Session) watchStore() {
 
 // policy is what the options say about how agents come to be, with what the
 // session knows itself.
-func (s *Session) policy() actors.Policy {
+func (s *Session) policy() spawn.Policy {
 	p := s.opts.Policy
 	p.Team = first(p.Team, ownTeam(s.info.ID))
 	p.Dirs = slices.Concat(p.Dirs, s.opts.AddDirs)

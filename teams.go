@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/teamfile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -198,8 +199,8 @@ func (s *Session) join(ctx context.Context, in transcript.Membership, m TeamMemb
 	return t, err == nil, err
 }
 
-func callOf(m TeamMember) actors.SpawnCall {
-	c := actors.SpawnCall{
+func callOf(m TeamMember) spawn.Call {
+	c := spawn.Call{
 		Name: m.Name, Type: m.Type, Prompt: m.Prompt, Model: m.Model, Effort: m.Effort, Mode: m.Mode, Dir: m.Cwd, MaxTurns: m.MaxTurns,
 		Description: firstLine(m.Prompt, 80),
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -38,7 +39,7 @@ func written(state string) swarm.Options {
 		Dir: state, StateDir: state, Home: state, Mode: "default", Attended: true,
 		Getenv: func(string) string { return "" },
 		Models: func(name string) (model.Model, string, error) { return m, name, nil },
-		Policy: actors.Policy{MaxAgents: -1, MaxSpawnRate: -1, MaxConcurrent: 1000},
+		Policy: spawn.Policy{MaxAgents: -1, MaxSpawnRate: -1, MaxConcurrent: 1000},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/kernel"
-	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -24,10 +24,10 @@ import (
 )
 
 var (
-	by    = actorstest.By
-	say   = actorstest.Say
-	use   = actorstest.Use
-	spawn = actorstest.Spawn
+	by        = actorstest.By
+	say       = actorstest.Say
+	use       = actorstest.Use
+	agentCall = actorstest.Spawn
 )
 
 type answers = actorstest.Answers
@@ -53,7 +53,7 @@ func TestAForegroundChildsEndIsTheResultOfTheCall(t *testing.T) {
 	m := by(answers{
 		actors.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
 			if n == 0 {
-				return use(spawn("c1", map[string]any{"description": "d", "prompt": "look around"}))
+				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "look around"}))
 			}
 			seen = lastOf(r)
 			return say("thanks")
@@ -78,7 +78,7 @@ func TestABackgroundChildsEndReachesItsParentOnce(t *testing.T) {
 		actors.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
 			switch n {
 			case 0:
-				return use(spawn("c1", map[string]any{"description": "d", "prompt": "p", "run_in_background": true}))
+				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "run_in_background": true}))
 			case 1:
 				return say("waiting")
 			}
@@ -108,7 +108,7 @@ func TestOverTheLimitAgentsQueueAndNoneIsRefused(t *testing.T) {
 			}
 			var calls []model.Block
 			for i := range 50 {
-				calls = append(calls, spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprint("child ", i)}))
+				calls = append(calls, agentCall(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprint("child ", i)}))
 			}
 			return use(calls...)
 		},
@@ -120,7 +120,7 @@ func TestOverTheLimitAgentsQueueAndNoneIsRefused(t *testing.T) {
 			return say("echo " + lastOf(r))
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Policy: actors.Policy{MaxConcurrent: 5}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Policy: spawn.Policy{MaxConcurrent: 5}})
 	n.Begin(t)
 	n.Say(t, "go")
 	if most.Load() > 5 {
@@ -137,21 +137,21 @@ func TestAParentThatWaitsForItsChildHoldsNoPlace(t *testing.T) {
 	m := by(answers{
 		actors.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
-				return use(spawn("c1", map[string]any{"description": "d", "prompt": "outer", "subagent_type": "outer"}),
-					spawn("c2", map[string]any{"description": "d", "prompt": "outer", "subagent_type": "outer"}))
+				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "outer", "subagent_type": "outer"}),
+					agentCall("c2", map[string]any{"description": "d", "prompt": "outer", "subagent_type": "outer"}))
 			}
 			return say("done")
 		},
 		"outer": func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
-				return use(spawn("x1", map[string]any{"description": "d", "prompt": "inner", "subagent_type": "inner"}))
+				return use(agentCall("x1", map[string]any{"description": "d", "prompt": "inner", "subagent_type": "inner"}))
 			}
 			return say("outer done")
 		},
 		"inner": func(context.Context, int, *model.Request) *model.Answer { return say("inner done") },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{
-		Policy: actors.Policy{MaxConcurrent: 1},
+		Policy: spawn.Policy{MaxConcurrent: 1},
 		Agents: `{"outer":{"description":"o","prompt":"o"},"inner":{"description":"i","prompt":"i"}}`,
 	})
 	n.Begin(t)
@@ -171,8 +171,8 @@ func TestPromise4_AStopEndsThatAgentAndNoOther(t *testing.T) {
 	m := by(answers{
 		actors.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
-				return use(spawn("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}),
-					spawn("c2", map[string]any{"description": "d", "prompt": "p", "name": "ben"}))
+				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}),
+					agentCall("c2", map[string]any{"description": "d", "prompt": "p", "name": "ben"}))
 			}
 			return say("started them")
 		},
@@ -213,7 +213,7 @@ func TestAStopEndsATeammateThatRests(t *testing.T) {
 	m := by(answers{
 		actors.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
-				return use(spawn("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}))
+				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}))
 			}
 			return say("ok")
 		},
@@ -245,7 +245,7 @@ func TestATeammateHearsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
 	m := by(answers{
 		actors.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
-				return use(spawn("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}))
+				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}))
 			}
 			return say("ok")
 		},
@@ -280,7 +280,7 @@ func TestTheSameCallAfterACrashFindsItsAgent(t *testing.T) {
 	blocked := make(chan struct{}, 1)
 	crash := by(answers{
 		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer {
-			return use(spawn("c1", map[string]any{"description": "d", "prompt": "p"}), spawn("c2", map[string]any{"description": "d", "prompt": "q"}))
+			return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p"}), agentCall("c2", map[string]any{"description": "d", "prompt": "q"}))
 		},
 		"general-purpose": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
 			if strings.Contains(lastOf(r), `"p"`) {
@@ -339,7 +339,7 @@ func TestALongForegroundAgentGoesOnInTheBackgroundAndLosesNothing(t *testing.T) 
 		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch step {
 			case 0:
-				return use(spawn("c1", map[string]any{"description": "d", "prompt": "p"}))
+				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p"}))
 			case 1:
 				close(moved)
 			}
@@ -353,7 +353,7 @@ func TestALongForegroundAgentGoesOnInTheBackgroundAndLosesNothing(t *testing.T) 
 			return say("report: " + lastOf(r))
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{slow}, Policy: actors.Policy{AutoBackground: time.Millisecond}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{slow}, Policy: spawn.Policy{AutoBackground: time.Millisecond}})
 	n.Begin(t)
 	n.Say(t, "go")
 	if len(results) != 2 || !strings.Contains(results[0], "in the background") || !strings.Contains(results[1], "the tool went on") {
@@ -389,7 +389,7 @@ func TestPromise3_EveryIntentEndsInOneOutcome(t *testing.T) {
 			}
 			var calls []model.Block
 			for i := range 27 {
-				calls = append(calls, spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("I am %d.", i)}))
+				calls = append(calls, agentCall(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("I am %d.", i)}))
 			}
 			return use(calls...)
 		},
@@ -438,70 +438,14 @@ func TestPromise3_EveryIntentEndsInOneOutcome(t *testing.T) {
 	}
 }
 
-func TestPlan(t *testing.T) {
-	set, err := defs.Load(defs.Options{FlagJSON: `{
-		"bg":{"description":"d","prompt":"p","background":true},
-		"narrow":{"description":"d","prompt":"p","permissionMode":"plan","model":"haiku","maxTurns":7},
-		"wide":{"description":"d","prompt":"p","permissionMode":"bypassPermissions"},
-		"isolated":{"description":"d","prompt":"p","isolation":"worktree"}}`})
-	must(t, err)
-	yes, no := true, false
-	lead := transcript.Spec{ID: "lead", Role: transcript.Lead, Model: "claude-opus-4-1", Mode: "acceptEdits"}
-	deep := transcript.Spec{ID: "a1", Role: transcript.Foreground, Depth: 3, Model: "m", Mode: "default"}
-	tools := []string{"Read", "Bash", "Agent", "SendMessage"}
-	for name, c := range map[string]struct {
-		policy actors.Policy
-		parent transcript.Spec
-		call   actors.SpawnCall
-		role   transcript.Role
-		model  string
-		mode   string
-		err    string
-	}{
-		"plain":               {parent: lead, role: transcript.Foreground, model: "claude-opus-4-1", mode: "acceptEdits"},
-		"call asks":           {parent: lead, call: actors.SpawnCall{Background: &yes}, role: transcript.Background, model: "claude-opus-4-1", mode: "acceptEdits"},
-		"definition says":     {parent: lead, call: actors.SpawnCall{Type: "bg"}, role: transcript.Background, model: "claude-opus-4-1", mode: "acceptEdits"},
-		"policy default":      {policy: actors.Policy{BackgroundByDefault: true}, parent: lead, role: transcript.Background, model: "claude-opus-4-1", mode: "acceptEdits"},
-		"call against policy": {policy: actors.Policy{BackgroundByDefault: true}, parent: lead, call: actors.SpawnCall{Background: &no}, role: transcript.Foreground, model: "claude-opus-4-1", mode: "acceptEdits"},
-		"background is off":   {policy: actors.Policy{NoBackground: true}, parent: lead, call: actors.SpawnCall{Background: &yes}, role: transcript.Foreground, model: "claude-opus-4-1", mode: "acceptEdits"},
-		"named by the lead":   {parent: lead, call: actors.SpawnCall{Name: "ann"}, role: transcript.Teammate, model: "claude-opus-4-1", mode: "acceptEdits"},
-		"named by a child":    {parent: transcript.Spec{ID: "a1", Depth: 1, Role: transcript.Foreground, Model: "m", Mode: "default"}, call: actors.SpawnCall{Name: "ann"}, role: transcript.Foreground, model: "m", mode: "default"},
-		"own model and mode":  {parent: lead, call: actors.SpawnCall{Type: "Narrow"}, role: transcript.Foreground, model: "haiku", mode: "plan"},
-		"call's model wins":   {parent: lead, call: actors.SpawnCall{Type: "narrow", Model: "opus"}, role: transcript.Foreground, model: "claude-opus-4-1", mode: "plan"},
-		"never wider":         {parent: lead, call: actors.SpawnCall{Type: "wide"}, role: transcript.Foreground, model: "claude-opus-4-1", mode: "acceptEdits"},
-		"too deep":            {parent: deep, err: "nested 3 deep"},
-		"unknown type":        {parent: lead, call: actors.SpawnCall{Type: "nonesuch"}, err: `no agent type "nonesuch"; the types are: `},
-		"isolated":            {parent: lead, call: actors.SpawnCall{Type: "isolated"}, role: transcript.Foreground, model: "claude-opus-4-1", mode: "acceptEdits"},
-		"cannot be isolated":  {parent: lead, call: actors.SpawnCall{Isolation: "remote"}, err: "was not started"},
-		"no prompt":           {parent: lead, call: actors.SpawnCall{Prompt: " "}, err: "no prompt"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if c.call.Prompt == "" {
-				c.call.Prompt = "p"
-			}
-			plan, err := c.policy.Plan(set, c.call, c.parent, tools)
-			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Fatalf("error %v, want %q", err, c.err)
-				}
-				return
-			}
-			must(t, err)
-			if s := plan.Spec; s.Role != c.role || s.Model != c.model || s.Mode != c.mode {
-				t.Errorf("role %s model %s mode %s, want %s %s %s (%v)", s.Role, s.Model, s.Mode, c.role, c.model, c.mode, plan.Reasons)
-			}
-		})
-	}
-}
-
 func TestAPanicGivesThePlaceBack(t *testing.T) {
 	m := by(answers{
 		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
-				return use(spawn("c1", map[string]any{"description": "d", "prompt": "break"}))
+				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "break"}))
 			case 1:
-				return use(spawn("c2", map[string]any{"description": "d", "prompt": "work"}))
+				return use(agentCall("c2", map[string]any{"description": "d", "prompt": "work"}))
 			}
 			return say("done")
 		},
@@ -512,7 +456,7 @@ func TestAPanicGivesThePlaceBack(t *testing.T) {
 			return say("well")
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Policy: actors.Policy{MaxConcurrent: 1}, Restart: &kernel.RestartPolicy{Max: 1, Backoff: -1}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Policy: spawn.Policy{MaxConcurrent: 1}, Restart: &kernel.RestartPolicy{Max: 1, Backoff: -1}})
 	n.Begin(t)
 	if life := n.Say(t, "go"); life.Result != "done" {
 		t.Errorf("the lead ended with %+v", life)
@@ -543,7 +487,7 @@ func TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished(t *testing.T) {
 			must(t, n.Lead.Prompt("user", "go"))
 			_, _, err := n.Lead.Request(turn.Frame)
 			must(t, err)
-			must(t, n.Lead.Answer(use(spawn("c1", input))))
+			must(t, n.Lead.Answer(use(agentCall("c1", input))))
 			must(t, n.Lead.StartCall("c1", true))
 			spec := n.Lead.Spec()
 			spec.ID, spec.Name, spec.Type, spec.Parent, spec.Call, spec.Depth = "child", "", kind, actors.LeadID, "c1", 1
@@ -560,19 +504,6 @@ func TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished(t *testing.T) {
 				t.Errorf("the lead saw %s; %+v", report, n.Status())
 			}
 		})
-	}
-}
-
-func TestATeammateCanAlwaysWriteToOthers(t *testing.T) {
-	set, err := defs.Load(defs.Options{FlagJSON: `{"reader":{"description":"d","prompt":"p","tools":"Read","disallowedTools":"SendMessage"}}`})
-	must(t, err)
-	lead := transcript.Spec{ID: "lead", Role: transcript.Lead, Model: "m", Mode: "default"}
-	for name, want := range map[string][]string{"ann": {"Read", "SendMessage"}, "": {"Read"}} {
-		plan, err := actors.Policy{}.Plan(set, actors.SpawnCall{Prompt: "p", Type: "reader", Name: name}, lead, []string{"Read", "Bash", "SendMessage"})
-		must(t, err)
-		if !slices.Equal(plan.Spec.Tools, want) {
-			t.Errorf("named %q: tools %v, want %v", name, plan.Spec.Tools, want)
-		}
 	}
 }
 

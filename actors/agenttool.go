@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -51,7 +53,7 @@ func (a *agentTool) Spec() tool.Spec {
 // Run starts the agent, or finds the one that this very call started before a
 // crash, and waits for it if it is in the foreground.
 func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
-	var call SpawnCall
+	var call spawn.Call
 	if bad, ok := tool.Decode(c, &call); !ok {
 		return bad, nil
 	}
@@ -90,14 +92,14 @@ func (a *agentTool) launched(s transcript.Spec, prompt string) tool.Result {
 }
 
 // start makes the agent that a call asks for, or wakes the one that it names.
-func (a *agentTool) start(ctx context.Context, callID string, call SpawnCall) (mailbox.AgentID, error) {
+func (a *agentTool) start(ctx context.Context, callID string, call spawn.Call) (mailbox.AgentID, error) {
 	if call.Resume != "" {
 		return a.resume(ctx, callID, call)
 	}
 	return a.spawn(ctx, callID, call)
 }
 
-func (a *agentTool) spawn(ctx context.Context, callID string, call SpawnCall) (mailbox.AgentID, error) {
+func (a *agentTool) spawn(ctx context.Context, callID string, call spawn.Call) (mailbox.AgentID, error) {
 	c := a.h.c
 	spec, def, err := c.plan(ctx, a.h.t.Spec(), call)
 	if err != nil {
@@ -128,18 +130,18 @@ func (a *agentTool) spawn(ctx context.Context, callID string, call SpawnCall) (m
 
 // plan says what the agent is that a call of parent makes, and waits until it
 // may be made.
-func (c *Coordinator) plan(ctx context.Context, parent transcript.Spec, call SpawnCall) (transcript.Spec, defs.Definition, error) {
+func (c *Coordinator) plan(ctx context.Context, parent transcript.Spec, call spawn.Call) (transcript.Spec, defs.Definition, error) {
 	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), call, parent, c.ToolNames())
 	if err != nil {
 		return plan.Spec, plan.Definition, err
 	}
-	if err := c.checkDir(plan.Spec.Dir, parent.Dir); err != nil {
+	if err := c.opts.Policy.CheckDir(plan.Spec.Dir, parent.Dir); err != nil {
 		return plan.Spec, plan.Definition, err
 	}
 	if err := c.admitSpawn(ctx, plan.Spec); err != nil {
 		return plan.Spec, plan.Definition, err
 	}
-	plan.Spec.ID, plan.Spec.Born = c.NewID(first(plan.Spec.Name, plan.Spec.Type)), time.Now()
+	plan.Spec.ID, plan.Spec.Born = c.NewID(cmp.Or(plan.Spec.Name, plan.Spec.Type)), time.Now()
 	return plan.Spec, plan.Definition, nil
 }
 

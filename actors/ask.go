@@ -57,7 +57,7 @@ func (h *host) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.V
 			return verdictOf(consent), nil
 		case d.Behavior == permission.Allow:
 			return turn.Verdict{Decision: d}, nil
-		case !h.c.opts.Policy.asks():
+		case !h.c.opts.Policy.Asks():
 			return turn.Verdict{Decision: unasked(d)}, nil
 		}
 		// A decision is recorded; a rule that covers the call judges it. Either way

@@ -15,6 +15,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
@@ -72,7 +73,7 @@ func (g *gate) count() int {
 	return len(g.ran)
 }
 
-func (g *gate) options(p actors.Policy) nodeOptions {
+func (g *gate) options(p spawn.Policy) nodeOptions {
 	return nodeOptions{Policy: p, Tools: []tool.Tool{g.tool()}, Permission: g.policy, Grant: g.grant}
 }
 
@@ -108,17 +109,17 @@ func TestPermissionRequestsBubble(t *testing.T) {
 	g := &gate{}
 	m := by(answers{
 		actors.LeadName: lead(
-			spawn("c1", task(nil)),
-			spawn("c2", task(map[string]any{"run_in_background": true})),
-			spawn("c3", task(map[string]any{"name": "ann"})),
-			spawn("c4", task(map[string]any{"subagent_type": "fork"})),
+			agentCall("c1", task(nil)),
+			agentCall("c2", task(map[string]any{"run_in_background": true})),
+			agentCall("c3", task(map[string]any{"name": "ann"})),
+			agentCall("c4", task(map[string]any{"subagent_type": "fork"})),
 		),
 		"general-purpose": echo,
 		"fork": func(ctx context.Context, step int, r *model.Request) *model.Answer {
 			return echo(ctx, step-1, r) // the lead's answer counts
 		},
 	})
-	n := newNode(t, t.TempDir(), m, g.options(actors.Policy{Attended: true, MaxConcurrent: 1}))
+	n := newNode(t, t.TempDir(), m, g.options(spawn.Policy{Attended: true, MaxConcurrent: 1}))
 	n.Begin(t)
 	begin(t, n)
 	names := map[string]bool{}
@@ -152,7 +153,7 @@ func TestPermissionRequestsBubble(t *testing.T) {
 // An asker is shown as waiting, and the end of its turn withdraws the question.
 func TestAnInterruptWithdrawsTheQuestion(t *testing.T) {
 	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(actors.Policy{Attended: true}))
+	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
 	n.Begin(t)
 	begin(t, n)
 	q := asked(t, n, 1)[0]
@@ -172,7 +173,7 @@ func TestAnInterruptWithdrawsTheQuestion(t *testing.T) {
 // Nothing but an answer with the id of an open question lets a call run.
 func TestForgedLateAndDoubledAnswersAreErrors(t *testing.T) {
 	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(actors.Policy{Attended: true}))
+	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
 	n.Begin(t)
 	begin(t, n)
 	q := asked(t, n, 1)[0]
@@ -190,7 +191,7 @@ func TestForgedLateAndDoubledAnswersAreErrors(t *testing.T) {
 
 func TestUnattendedQuestionsAreRefusedAtOnce(t *testing.T) {
 	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(actors.Policy{}))
+	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{}))
 	n.Begin(t)
 	if l := n.Say(t, "go"); !strings.Contains(l.Result, "nobody can be asked here") || g.count() != 0 {
 		t.Errorf("the lead heard %s", l.Result)
@@ -202,10 +203,10 @@ func TestUnattendedQuestionsAreRefusedAtOnce(t *testing.T) {
 func TestAlwaysIsForTheSession(t *testing.T) {
 	g := &gate{}
 	m := by(answers{
-		actors.LeadName:   lead(spawn("c1", task(nil)), spawn("c2", task(nil)), spawn("c3", task(nil))),
+		actors.LeadName:   lead(agentCall("c1", task(nil)), agentCall("c2", task(nil)), agentCall("c3", task(nil))),
 		"general-purpose": echo,
 	})
-	n := newNode(t, t.TempDir(), m, g.options(actors.Policy{Attended: true}))
+	n := newNode(t, t.TempDir(), m, g.options(spawn.Policy{Attended: true}))
 	n.Begin(t)
 	begin(t, n)
 	q := asked(t, n, 3)[0]
@@ -228,10 +229,10 @@ func TestQuestionsSurviveACrash(t *testing.T) {
 		g := &gate{}
 		var calls []model.Block
 		for i := range children {
-			calls = append(calls, spawn(fmt.Sprint("c", i), task(map[string]any{"run_in_background": true})))
+			calls = append(calls, agentCall(fmt.Sprint("c", i), task(map[string]any{"run_in_background": true})))
 		}
 		m := by(answers{actors.LeadName: lead(calls...), "general-purpose": echo})
-		o := g.options(actors.Policy{AskTimeout: time.Hour})
+		o := g.options(spawn.Policy{AskTimeout: time.Hour})
 		disk, dir := journaltest.New(), t.TempDir()
 		o.Disk = disk
 		first := newNode(t, dir, m, o)
@@ -294,7 +295,7 @@ func TestAnAnswerSurvivesACrash(t *testing.T) {
 	g := &gate{}
 	disk, dir := journaltest.New(), t.TempDir()
 	stuck := make(chan struct{})
-	o := g.options(actors.Policy{Attended: true})
+	o := g.options(spawn.Policy{Attended: true})
 	o.Tools = append(o.Tools, actorstest.Unit{
 		Is: tool.Spec{Name: "Slow", ReadOnly: true, Parallel: true, Schema: json.RawMessage(`{"type":"object"}`)},
 		Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
@@ -347,15 +348,15 @@ func curious(_ context.Context, step int, r *model.Request) *model.Answer {
 
 func TestAQuestionOfTheAgentsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
-		policy actors.Policy
+		policy spawn.Policy
 		answer *ask.Answer
 		want   string
 	}{
-		"choice":     {actors.Policy{Attended: true}, &ask.Answer{Choices: [][]string{{"blue"}}}, `Which colour?\n  blue`},
-		"own words":  {actors.Policy{Attended: true}, &ask.Answer{Text: "green, if you can"}, "green, if you can"},
-		"declined":   {actors.Policy{Attended: true}, &ask.Answer{Note: "you choose"}, "declined by the user: you choose"},
-		"unattended": {actors.Policy{}, nil, "unattended: nobody can be asked here. Decide yourself"},
-		"expired":    {actors.Policy{AskTimeout: time.Nanosecond}, nil, "the question expired"},
+		"choice":     {spawn.Policy{Attended: true}, &ask.Answer{Choices: [][]string{{"blue"}}}, `Which colour?\n  blue`},
+		"own words":  {spawn.Policy{Attended: true}, &ask.Answer{Text: "green, if you can"}, "green, if you can"},
+		"declined":   {spawn.Policy{Attended: true}, &ask.Answer{Note: "you choose"}, "declined by the user: you choose"},
+		"unattended": {spawn.Policy{}, nil, "unattended: nobody can be asked here. Decide yourself"},
+		"expired":    {spawn.Policy{AskTimeout: time.Nanosecond}, nil, "the question expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t, t.TempDir(), by(answers{actors.LeadName: curious}), nodeOptions{Policy: c.policy})
@@ -378,7 +379,7 @@ func TestAQuestionOfTheAgentsOwn(t *testing.T) {
 // Whatever an agent writes to another, it is no consent.
 func TestAMessageIsNeverConsent(t *testing.T) {
 	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(actors.Policy{Attended: true}))
+	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
 	n.Begin(t)
 	begin(t, n)
 	q := asked(t, n, 1)[0]
@@ -402,11 +403,11 @@ func TestAPersonHasNoDeadlineOfTheWork(t *testing.T) {
 				if step == 0 {
 					return curious(ctx, 0, r)
 				}
-				return lead(spawn("c", task(map[string]any{"run_in_background": true})))(ctx, step-1, r)
+				return lead(agentCall("c", task(map[string]any{"run_in_background": true})))(ctx, step-1, r)
 			},
 			"general-purpose": echo,
 		})
-		o := g.options(actors.Policy{Attended: true, Deadlines: actors.Deadlines{Tool: time.Minute, Run: time.Hour}})
+		o := g.options(spawn.Policy{Attended: true, Deadlines: actors.Deadlines{Tool: time.Minute, Run: time.Hour}})
 		n := newNode(t, t.TempDir(), m, o)
 		n.Begin(t)
 		begin(t, n)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -21,7 +22,7 @@ import (
 func BenchmarkIdleAgents(b *testing.B) {
 	const agents = 100_000
 	for b.Loop() {
-		n := actorstest.New(b, b.TempDir(), actorstest.By(nil), actorstest.Options{Policy: actors.Policy{MaxAgents: -1}})
+		n := actorstest.New(b, b.TempDir(), actorstest.By(nil), actorstest.Options{Policy: spawn.Policy{MaxAgents: -1}})
 		n.Begin(b)
 		specs := make([]transcript.Spec, agents)
 		for i := range specs {
@@ -89,7 +90,7 @@ func spawn200(b *testing.B) time.Duration {
 			return actorstest.Say("report")
 		},
 	})
-	n := actorstest.New(b, b.TempDir(), m, actorstest.Options{Policy: actors.Policy{MaxConcurrent: 200}})
+	n := actorstest.New(b, b.TempDir(), m, actorstest.Options{Policy: spawn.Policy{MaxConcurrent: 200}})
 	n.Begin(b)
 	if err := n.Lead.Prompt("user", "go"); err != nil {
 		b.Fatal(err)

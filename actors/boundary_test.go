@@ -70,7 +70,7 @@ func counts(_ context.Context, step int, r *model.Request) *model.Answer {
 	case done == perLevel:
 		return say("all counted")
 	case done == perLevel/2 && level+1 < levels && !strings.Contains(story.String(), "Report of agent"):
-		return use(spawn(fmt.Sprint("call", step), task(map[string]any{"prompt": fmt.Sprint("level ", level+1)})))
+		return use(agentCall(fmt.Sprint("call", step), task(map[string]any{"prompt": fmt.Sprint("level ", level+1)})))
 	}
 	return call("Count")
 }

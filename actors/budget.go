@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -212,19 +211,6 @@ func sizeOfAll(msgs []model.Message) (n int) {
 		n += len(m.Raw())
 	}
 	return n
-}
-
-// LimitError reports a spawn over a limit of the policy.
-type LimitError struct {
-	What string // depth, agents
-	Max  int
-}
-
-func (e *LimitError) Error() string {
-	if e.What == "depth" {
-		return fmt.Sprintf("agents may be nested %d deep and this one is at the limit: do the work here", e.Max)
-	}
-	return fmt.Sprintf("this session has made %d agents, which is its limit: work with those it has", e.Max)
 }
 
 // admitSpawn refuses an agent whose requests would all be refused, and holds it

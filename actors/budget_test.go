@@ -14,6 +14,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/price"
@@ -98,7 +99,7 @@ func TestAnAgentThatAlwaysSpawnsFiveOfItselfIsHeld(t *testing.T) {
 			const limit = 200_000
 			node := actorstest.New(t, t.TempDir(), m.model(), actorstest.Options{
 				Agents: `{"hydra":{"description":"multiplies","prompt":"multiply"}}`,
-				Policy: actors.Policy{MaxDepth: 3, MaxConcurrent: 8, MaxAgents: 30, MaxSpawnRate: -1},
+				Policy: spawn.Policy{MaxDepth: 3, MaxConcurrent: 8, MaxAgents: 30, MaxSpawnRate: -1},
 				Budget: budget.Limits{Tokens: limit},
 			})
 			node.Begin(t)
@@ -170,7 +171,7 @@ func TestABudgetOfASubtreeEndsTheSubtreeOnly(t *testing.T) {
 	}
 	n := actorstest.New(t, t.TempDir(), m.model(), actorstest.Options{
 		Agents: `{"hydra":{"description":"multiplies","prompt":"multiply"}}`,
-		Policy: actors.Policy{ChildBudget: budget.Limits{Requests: 4}},
+		Policy: spawn.Policy{ChildBudget: budget.Limits{Requests: 4}},
 		Tools:  []tool.Tool{look()},
 	})
 	n.Begin(t)
@@ -199,7 +200,7 @@ func TestASpawnWithoutBudgetIsATypedRefusal(t *testing.T) {
 		want  string
 	}{
 		"requests": {actorstest.Options{Budget: budget.Limits{Requests: 1}}, "m", `{"status":"refused","reason":"over_budget","budget":"requests","owner":"the session","used":1,"limit":1}`},
-		"agents":   {actorstest.Options{Policy: actors.Policy{MaxAgents: 1}}, "m", `{"status":"refused","reason":"limit_agents","limit":1}`},
+		"agents":   {actorstest.Options{Policy: spawn.Policy{MaxAgents: 1}}, "m", `{"status":"refused","reason":"limit_agents","limit":1}`},
 		"price":    {actorstest.Options{Budget: budget.Limits{Money: price.Dollar}, Prices: list}, "claude-opus-5", `{"status":"refused","reason":"unpriced_model","budget":"money","owner":"the session"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -319,7 +320,7 @@ func TestSpawnsOverTheRateWaitInOrder(t *testing.T) {
 			},
 			"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("x") },
 		})
-		n := actorstest.New(t, t.TempDir(), m, actorstest.Options{Policy: actors.Policy{MaxSpawnRate: 2}})
+		n := actorstest.New(t, t.TempDir(), m, actorstest.Options{Policy: spawn.Policy{MaxSpawnRate: 2}})
 		n.Begin(t)
 		begun := time.Now()
 		n.Say(t, "go")

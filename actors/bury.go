@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"cmp"
+
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -28,7 +30,7 @@ func (c *Coordinator) Bury(t *transcript.Transcript) {
 	for _, e := range t.Unread() {
 		c.opts.Receipt(mailbox.Receipt{
 			From: t.Address(), To: e.From, State: mailbox.StateDead, Through: e.Seq, IDs: []mailbox.ID{e.ID},
-			Reason: cut(DisplayName(l.Spec)+" has ended for good: "+first(l.Reason, string(l.Outcome)), mailbox.MaxSummary),
+			Reason: cut(DisplayName(l.Spec)+" has ended for good: "+cmp.Or(l.Reason, string(l.Outcome)), mailbox.MaxSummary),
 		})
 	}
 }

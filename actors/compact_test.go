@@ -159,7 +159,7 @@ func TestThirtyLargeReportsAtOnceFitTheWindow(t *testing.T) {
 		}
 		var calls []model.Block
 		for i := range children {
-			calls = append(calls, spawn(fmt.Sprint("c", i), task(map[string]any{"prompt": fmt.Sprintf("part-%d-", i)})))
+			calls = append(calls, agentCall(fmt.Sprint("c", i), task(map[string]any{"prompt": fmt.Sprintf("part-%d-", i)})))
 		}
 		return use(calls...)
 	}

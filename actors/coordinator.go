@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
@@ -32,7 +34,7 @@ import (
 // required.
 type Options struct {
 	Store  *transcript.Store
-	Policy Policy
+	Policy spawn.Policy
 	// Definitions returns the agent types as they are at the moment of the call.
 	// An agent keeps the one it was started with.
 	Definitions func() *defs.Set
@@ -141,10 +143,11 @@ type Coordinator struct {
 // New returns a coordinator for the agents in o.Store. They can be found at
 // once; nothing runs before Start.
 func New(o Options) *Coordinator {
+	o.Policy = o.Policy.WithDefaults()
 	c := &Coordinator{
 		opts:    o,
-		places:  semaphore.NewWeighted(int64(o.Policy.maxConcurrent())),
-		spawns:  o.Policy.spawnLimiter(),
+		places:  semaphore.NewWeighted(int64(o.Policy.MaxConcurrent)),
+		spawns:  spawnLimiter(o.Policy.MaxSpawnRate),
 		hosts:   map[mailbox.AgentID]*host{},
 		names:   map[string][]bearer{},
 		calls:   map[callKey]mailbox.AgentID{},
@@ -159,6 +162,14 @@ func New(o Options) *Coordinator {
 	}
 	c.accounts = newAccounts(o.Budget, o.Prices, all)
 	return c
+}
+
+// spawnLimiter lets a second's worth of agents start at once.
+func spawnLimiter(perSecond float64) *rate.Limiter {
+	if perSecond < 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 }
 
 // Start brings the agents that the transcripts tell of back to life: a turn
@@ -185,7 +196,7 @@ func (c *Coordinator) Start(ctx context.Context) error {
 		h.ref.Tell(look{})
 	}
 	c.resumeProtocols()
-	if keep := c.opts.Policy.residency(); keep > 0 {
+	if keep := c.opts.Policy.Residency; keep > 0 {
 		c.work(func() { c.sweep(keep) })
 	}
 	return errors.Join(errs...)
@@ -357,7 +368,11 @@ func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Trans
 	if h == nil {
 		return t.Life(), nil
 	}
-	long := time.NewTimer(c.opts.Policy.autoBackground())
+	patience := c.opts.Policy.AutoBackground
+	if patience < 0 {
+		patience = math.MaxInt64
+	}
+	long := time.NewTimer(patience)
 	defer long.Stop()
 	select {
 	case <-h.ended:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/tool"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
@@ -28,7 +29,7 @@ func TestAToolThatIgnoresSIGTERMLeavesNoProcess(t *testing.T) {
 		MoreTools: func(_ *actors.Coordinator, a actors.Agent) []tool.Tool {
 			return builtin.New(builtin.Env{Dir: dir, OutputDir: dir, Tag: string(a.Spec.ID), Session: t.Name(), Getenv: os.Getenv})
 		},
-		Policy: actors.Policy{Deadlines: actors.Deadlines{Start: time.Second, Gap: time.Second, Tool: time.Second}},
+		Policy: spawn.Policy{Deadlines: actors.Deadlines{Start: time.Second, Gap: time.Second, Tool: time.Second}},
 	})
 	n.Begin(t)
 	sub := n.Bus.Subscribe()

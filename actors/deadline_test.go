@@ -13,6 +13,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -50,7 +51,7 @@ const ninesTypes = `{"silent":{"description":"s","prompt":"s"},"staller":{"descr
 func nine(background bool, hang model.Block, work func(ctx context.Context)) model.Model {
 	var calls []model.Block
 	for i, kind := range []string{"silent", "staller", "hanger", "", "", "", "", "", ""} {
-		calls = append(calls, spawn(fmt.Sprint("c", i), task(map[string]any{"subagent_type": kind, "run_in_background": background})))
+		calls = append(calls, agentCall(fmt.Sprint("c", i), task(map[string]any{"subagent_type": kind, "run_in_background": background})))
 	}
 	return halting{by(answers{
 		actors.LeadName: lead(calls...),
@@ -148,7 +149,7 @@ func TestOfNineChildrenThreeTimeOutAndSixAreHeardAtOnce(t *testing.T) {
 				}}
 				n := newNode(t, t.TempDir(), nine(background, model.ToolUse("h", "Bash", []byte(`{}`)), work), nodeOptions{
 					Agents: ninesTypes, Tools: []tool.Tool{hang},
-					Policy: actors.Policy{Deadlines: actors.Deadlines{Start: 30 * time.Second, Gap: 20 * time.Second, Tool: 40 * time.Second}},
+					Policy: spawn.Policy{Deadlines: actors.Deadlines{Start: 30 * time.Second, Gap: 20 * time.Second, Tool: 40 * time.Second}},
 				})
 				defer n.End(t)
 				n.Begin(t)
@@ -193,10 +194,10 @@ func TestOf27ChildrenThreeFailAndNoneWaitsForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []model.Block
 		for i := range 24 {
-			calls = append(calls, spawn(fmt.Sprint("c", i+1), task(map[string]any{"prompt": fmt.Sprint("wait ", i+1)})))
+			calls = append(calls, agentCall(fmt.Sprint("c", i+1), task(map[string]any{"prompt": fmt.Sprint("wait ", i+1)})))
 		}
 		for i, kind := range []string{"failing", "forbidden", "crashing"} {
-			calls = slices.Insert(calls, 8*i, spawn(kind, task(map[string]any{"subagent_type": kind})))
+			calls = slices.Insert(calls, 8*i, agentCall(kind, task(map[string]any{"subagent_type": kind})))
 		}
 		crashing := func(context.Context, int, *model.Request) *model.Answer { panic("the executor broke") }
 		m := failing{by(answers{actors.LeadName: lead(calls...), "general-purpose": after, "crashing": crashing})}
@@ -204,7 +205,7 @@ func TestOf27ChildrenThreeFailAndNoneWaitsForAnother(t *testing.T) {
 		must(t, err)
 		n := newNode(t, t.TempDir(), m, nodeOptions{
 			Agents: `{"failing":{"description":"f","prompt":"f"},"forbidden":{"description":"f","prompt":"f"},"crashing":{"description":"c","prompt":"c"}}`,
-			Policy: actors.Policy{MaxConcurrent: 27},
+			Policy: spawn.Policy{MaxConcurrent: 27},
 			Permission: func(transcript.Spec) permission.Policy {
 				return permission.Policy{Mode: permission.Bypass, Deny: []permission.Rule{deny}}
 			},
@@ -272,7 +273,7 @@ func stateOf(n *actorstest.Node, id mailbox.AgentID) actors.State {
 func TestWaitingForAPersonIsNoStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{}
-		n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(actors.Policy{
+		n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{
 			Attended: true, Deadlines: actors.Deadlines{Tool: time.Minute, Run: time.Hour},
 		}))
 		defer n.End(t)
@@ -295,17 +296,17 @@ func TestAnEndSaysByWhom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kinds := `{"outer":{"description":"o","prompt":"o"},"inner":{"description":"i","prompt":"i"}}`
 		m := by(answers{
-			actors.LeadName: lead(spawn("a", task(map[string]any{"subagent_type": "outer", "run_in_background": true}))),
+			actors.LeadName: lead(agentCall("a", task(map[string]any{"subagent_type": "outer", "run_in_background": true}))),
 			"outer": func(_ context.Context, step int, _ *model.Request) *model.Answer {
 				if step > 0 {
 					return say("ok")
 				}
 				time.Sleep(time.Minute)
-				return use(spawn("b", task(map[string]any{"subagent_type": "inner"})))
+				return use(agentCall("b", task(map[string]any{"subagent_type": "inner"})))
 			},
 			"inner": untilCut,
 		})
-		n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: actors.Policy{
+		n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: spawn.Policy{
 			AutoBackground: -1, Deadlines: actors.Deadlines{Start: -1, Run: time.Hour},
 		}})
 		defer n.End(t)
@@ -334,7 +335,7 @@ func TestAnEndSaysByWhom(t *testing.T) {
 func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := by(answers{
-			actors.LeadName: lead(spawn("a", task(map[string]any{"name": "ann"}))),
+			actors.LeadName: lead(agentCall("a", task(map[string]any{"name": "ann"}))),
 			"ann": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
 				if !strings.Contains(lastOf(r), "again") {
 					return untilCut(ctx, 0, r)
@@ -342,7 +343,7 @@ func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
 				return say("now it works")
 			},
 		})
-		n := newNode(t, t.TempDir(), m, nodeOptions{Policy: actors.Policy{Deadlines: actors.Deadlines{Start: time.Minute}}})
+		n := newNode(t, t.TempDir(), m, nodeOptions{Policy: spawn.Policy{Deadlines: actors.Deadlines{Start: time.Minute}}})
 		defer n.End(t)
 		n.Begin(t)
 		begin(t, n)

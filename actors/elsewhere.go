@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func (c *Coordinator) task(t *transcript.Transcript, prompt string) error {
 	e, durable, err := from.Send(mailbox.Envelope{
 		ID: mailbox.ID("p-" + string(spec.ID)), To: mailbox.Address{Agent: spec.ID},
 		FromName: DisplayName(from.Spec()), ToName: DisplayName(spec), Kind: mailbox.KindText,
-		Summary: cut(first(spec.Description, oneLine(prompt)), 180), Body: prompt,
+		Summary: cut(cmp.Or(spec.Description, oneLine(prompt)), 180), Body: prompt,
 	})
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func TestForksShareTheirParentsRequestUpToTheDirectiveAndCannotFork(t *testing.T
 			}
 			var calls []model.Block
 			for i := range 5 {
-				calls = append(calls, spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("part %d", i), "subagent_type": "fork"}))
+				calls = append(calls, agentCall(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("part %d", i), "subagent_type": "fork"}))
 			}
 			return use(calls...)
 		},
@@ -34,7 +34,7 @@ func TestForksShareTheirParentsRequestUpToTheDirectiveAndCannotFork(t *testing.T
 				mu.Lock()
 				bodies[task] = string(r.AppendBody(nil))
 				mu.Unlock()
-				return use(spawn("x", map[string]any{"description": "d", "prompt": "again", "subagent_type": "fork"}))
+				return use(agentCall("x", map[string]any{"description": "d", "prompt": "again", "subagent_type": "fork"}))
 			}
 			mu.Lock()
 			refusal = last

@@ -60,7 +60,7 @@ func family(r *model.Request) []model.Block {
 		}
 	}
 	start := func(id, kind, prompt string, background bool) model.Block {
-		return spawn(id, map[string]any{"description": "d", "prompt": prompt, "subagent_type": kind, "run_in_background": background})
+		return agentCall(id, map[string]any{"description": "d", "prompt": prompt, "subagent_type": kind, "run_in_background": background})
 	}
 	var calls []model.Block
 	switch {

@@ -100,7 +100,7 @@ func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
 // stopped stays so until somebody writes to it anew.
 func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 	m := by(answers{
-		actors.LeadName:   lead(spawn("c1", task(nil))),
+		actors.LeadName:   lead(agentCall("c1", task(nil))),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
@@ -125,7 +125,7 @@ func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 // The same over a crash between the arrival and the wake.
 func TestMailThatCameAfterTheEndIsReadAfterARestart(t *testing.T) {
 	m := by(answers{
-		actors.LeadName:   lead(spawn("c1", task(nil))),
+		actors.LeadName:   lead(agentCall("c1", task(nil))),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
 	})
 	dir := t.TempDir()
@@ -188,7 +188,7 @@ func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
 
 func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
 	m := by(answers{
-		actors.LeadName:   lead(spawn("c1", task(nil))),
+		actors.LeadName:   lead(agentCall("c1", task(nil))),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
@@ -217,7 +217,7 @@ func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
 func TestAnyEndOfTheScopeIsAShutdown(t *testing.T) {
 	asked := make(chan struct{}, 2)
 	m := by(answers{
-		actors.LeadName: lead(spawn("c1", task(nil))),
+		actors.LeadName: lead(agentCall("c1", task(nil))),
 		"general-purpose": func(ctx context.Context, _ int, _ *model.Request) *model.Answer {
 			asked <- struct{}{}
 			<-ctx.Done()
@@ -244,7 +244,7 @@ func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
 	var broken atomic.Bool
 	broken.Store(true)
 	m := by(answers{
-		actors.LeadName: lead(spawn("c1", task(map[string]any{"name": "ann"}))),
+		actors.LeadName: lead(agentCall("c1", task(map[string]any{"name": "ann"}))),
 		"ann": func(_ context.Context, _ int, r *model.Request) *model.Answer {
 			if broken.Load() {
 				panic("a bug of ours")
@@ -289,7 +289,7 @@ func wantParked(t *testing.T, n *actorstest.Node, name string) {
 
 func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
 	m := by(answers{
-		actors.LeadName:   lead(spawn("c1", task(nil))),
+		actors.LeadName:   lead(agentCall("c1", task(nil))),
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("done") },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
@@ -418,7 +418,7 @@ func TestACallIDThatIsUsedAgainMakesAnotherAgent(t *testing.T) {
 	m := by(answers{
 		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step < 3 {
-				return use(spawn("call_0", task(map[string]any{"prompt": fmt.Sprint("task ", step)})))
+				return use(agentCall("call_0", task(map[string]any{"prompt": fmt.Sprint("task ", step)})))
 			}
 			return say("ok")
 		},

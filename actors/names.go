@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -45,8 +47,8 @@ func (c *Coordinator) reserve(spec transcript.Spec) error {
 	if c.closed {
 		return ErrShutDown
 	}
-	if limit := c.opts.Policy.maxAgents(); limit > 0 && c.made >= limit && spec.Role != transcript.Lead {
-		return &LimitError{What: "agents", Max: limit}
+	if limit := c.opts.Policy.MaxAgents; limit > 0 && c.made >= limit && spec.Role != transcript.Lead {
+		return &spawn.LimitError{What: "agents", Max: limit}
 	}
 	for _, owner := range c.names[strings.ToLower(spec.Name)] {
 		isID := strings.EqualFold(string(owner.id), spec.Name)
@@ -105,7 +107,7 @@ func (c *Coordinator) namespace(s transcript.Spec) string {
 	if teams := c.Teams(s); len(teams) > 0 {
 		return teams[0].Team
 	}
-	return c.opts.Policy.team()
+	return c.opts.Policy.Team
 }
 
 // release lets others have the name of an agent that has ended for good.
@@ -172,7 +174,7 @@ func (c *Coordinator) Named(name string) []*transcript.Transcript {
 	} else if len(list) > 1 {
 		list = list[len(list)-1:] // who had it last
 	}
-	own := c.opts.Policy.team()
+	own := c.opts.Policy.Team
 	slices.SortStableFunc(list, func(a, b bearer) int { return rank(a, own) - rank(b, own) })
 	var all []*transcript.Transcript
 	for _, x := range list {
@@ -223,5 +225,5 @@ func newID(name string) mailbox.AgentID {
 		return -1
 	}, strings.ToLower(name))
 	token = strings.Trim(token[:min(len(token), 24)], "-")
-	return mailbox.AgentID(first(token, "agent") + "-" + hex.EncodeToString(b[:]))
+	return mailbox.AgentID(cmp.Or(token, "agent") + "-" + hex.EncodeToString(b[:]))
 }

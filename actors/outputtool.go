@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -67,7 +68,7 @@ func (o *outputTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) 
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
-	name := first(in.Task, in.Agent, in.Shell)
+	name := cmp.Or(in.Task, in.Agent, in.Shell)
 	wait, cancel := context.WithTimeout(ctx, in.wait())
 	defer cancel()
 	for _, t := range o.h.kit.tools.All() {

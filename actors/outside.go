@@ -63,7 +63,7 @@ type Inquiry struct {
 // that nobody can guess. record puts how it was settled on disk. The caller must
 // Wait. Where nobody can be asked it is ErrUnattended.
 func (c *Coordinator) Inquire(t *transcript.Transcript, choices []event.Choice, record func(id string, s ask.Settlement) error) (*Inquiry, error) {
-	if !c.opts.Policy.asks() {
+	if !c.opts.Policy.Asks() {
 		return nil, ErrUnattended
 	}
 	q := event.Question{ID: string(c.NewID("q")), Choices: choices, Asked: time.Now()}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -164,22 +165,17 @@ func (c *Coordinator) modeAfterPlan(s transcript.Spec, asked permission.Mode) (p
 		if l.Plan.Gates() {
 			bound = permission.Narrower(bound, permission.Plan)
 		}
-	} else if !planning(s.Mode) {
+	} else if !spawn.Planning(s.Mode) {
 		bound = permission.Mode(s.Mode)
 	}
 	mode := bound
-	if !planning(s.Mode) {
+	if !spawn.Planning(s.Mode) {
 		mode = permission.Narrower(permission.Mode(s.Mode), bound)
 	}
 	if asked != "" {
 		mode = permission.Narrower(mode, asked)
 	}
 	return mode, nil
-}
-
-// planning reports a mode in which nothing but reading is free.
-func planning(mode string) bool {
-	return permission.Narrower(permission.Mode(mode), permission.Plan) == permission.Mode(mode)
 }
 
 func (c *Coordinator) tellPlan(t *transcript.Transcript, p protocol.Plan) {
@@ -192,7 +188,7 @@ func (c *Coordinator) tellPlan(t *transcript.Transcript, p protocol.Plan) {
 func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 	p := t.Life().Plan
 	user, ok := c.opts.Store.Get(turn.User)
-	if !ok || p.Phase != protocol.PlanPending || !c.opts.Policy.asks() {
+	if !ok || p.Phase != protocol.PlanPending || !c.opts.Policy.Asks() {
 		return
 	}
 	c.change(func() {
@@ -206,7 +202,7 @@ func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 	c.work(func() {
 		ticket := c.desk.Open(ask.Request{
 			Question: event.Question{
-				ID: p.ID, Agent: Describe(t.Spec()), Kind: event.AsksPermission, Tool: exitPlanName, Asked: p.Asked,
+				ID: p.ID, Agent: Describe(t.Spec()), Kind: event.AsksPermission, Tool: spawn.ExitPlanMode, Asked: p.Asked,
 				Summary: "the plan: " + cut(oneLine(p.Text), 200), Input: detail(map[string]any{"plan": p.Text}),
 				Reason: "nothing is changed before the plan is approved",
 			},

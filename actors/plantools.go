@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -21,7 +22,7 @@ import (
 
 const (
 	enterPlanName = "EnterPlanMode"
-	exitPlanName  = "ExitPlanMode"
+	exitPlanName  = spawn.ExitPlanMode
 )
 
 // maxPlan is the most that a plan may be, in bytes: it is kept with the state of
@@ -42,7 +43,7 @@ func (e *enterPlan) Spec() tool.Spec {
 }
 
 func (e *enterPlan) Run(context.Context, tool.Call) (tool.Result, error) {
-	if _, byLead := e.h.c.planLead(e.h.t.Spec()); !byLead && !e.h.c.opts.Policy.asks() {
+	if _, byLead := e.h.c.planLead(e.h.t.Spec()); !byLead && !e.h.c.opts.Policy.Asks() {
 		return tool.Errorf("unattended: nobody can approve a plan here. Say in your answer what you are going to do, and go on."), nil
 	}
 	p, _, err := e.h.t.PlanNext(protocol.Enter{}, nil)
@@ -82,7 +83,7 @@ func (e *exitPlan) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	case len(in.Plan) > maxPlan:
 		return tool.Errorf("the plan is %d bytes and at most %d can be shown: write it shorter", len(in.Plan), maxPlan), nil
 	}
-	if l := e.h.t.Life(); !l.Plan.Gates() && !planning(l.Spec.Mode) && !e.decided(c) {
+	if l := e.h.t.Life(); !l.Plan.Gates() && !spawn.Planning(l.Spec.Mode) && !e.decided(c) {
 		return tool.Errorf("not shown: %v", protocol.ErrNotPlanning), nil
 	}
 	if lead, ok := e.h.c.planLead(e.h.t.Spec()); ok {
@@ -155,7 +156,7 @@ func (e *exitPlan) post(lead *transcript.Transcript, p protocol.Plan, plan strin
 
 // showUser asks the user and waits, like for a permission.
 func (e *exitPlan) showUser(ctx context.Context, c tool.Call, plan string) (tool.Result, error) {
-	if !e.h.c.opts.Policy.asks() {
+	if !e.h.c.opts.Policy.Asks() {
 		return tool.Errorf("unattended: nobody can approve the plan here. End your turn with the plan as your answer."), nil
 	}
 	if _, err := e.submit(c, "", plan); err != nil {

@@ -20,7 +20,7 @@ func TestAControlMessageLeavesTheChildThatIsWaitedFor(t *testing.T) {
 		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch step {
 			case 0:
-				return use(spawn("c1", map[string]any{"description": "d", "prompt": "look"}))
+				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "look"}))
 			case 1:
 				cut = lastOf(r)
 				close(free)

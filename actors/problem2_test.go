@@ -12,6 +12,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
@@ -145,7 +146,7 @@ func (h *harvest) lead(ctx context.Context, step int, r *model.Request) *model.A
 	}
 	var calls []model.Block
 	for i := range harvested {
-		calls = append(calls, spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("Place %d.", i), "run_in_background": true}))
+		calls = append(calls, agentCall(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": fmt.Sprintf("Place %d.", i), "run_in_background": true}))
 	}
 	return use(calls...)
 }
@@ -161,7 +162,7 @@ func (h *harvest) open(t *testing.T) {
 		return tool.Result{Text: "was busy"}, nil
 	}}
 	h.Node = newNode(t, h.dir, h.model, nodeOptions{
-		Disk: h.disk, Tools: []tool.Tool{busy}, Policy: actors.Policy{MaxConcurrent: harvested, AutoBackground: -1},
+		Disk: h.disk, Tools: []tool.Tool{busy}, Policy: spawn.Policy{MaxConcurrent: harvested, AutoBackground: -1},
 	})
 }
 

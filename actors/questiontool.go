@@ -57,7 +57,7 @@ func (q *questionTool) Run(ctx context.Context, c tool.Call) (tool.Result, error
 	switch {
 	case err != nil:
 		return tool.Result{}, err
-	case !consent.Decided() && !q.h.c.opts.Policy.asks():
+	case !consent.Decided() && !q.h.c.opts.Policy.Asks():
 		return tool.Errorf("unattended: nobody can be asked here. Decide yourself what fits the task best, go on, and say in your answer what you assumed."), nil
 	case !consent.Decided():
 		if err := q.ask(ctx, call, in.Questions); err != nil {

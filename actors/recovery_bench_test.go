@@ -12,6 +12,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -58,7 +59,7 @@ func killedTree(b *testing.B, dir string) {
 		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer {
 			var calls []model.Block
 			for i := range treeChildren {
-				calls = append(calls, spawn(fmt.Sprint("c", i), task(nil)))
+				calls = append(calls, agentCall(fmt.Sprint("c", i), task(nil)))
 			}
 			return use(calls...)
 		},
@@ -67,7 +68,7 @@ func killedTree(b *testing.B, dir string) {
 		},
 	})
 	living := b.TempDir()
-	n := actorstest.New(b, living, m, nodeOptions{Tools: []tool.Tool{work}, Policy: actors.Policy{MaxConcurrent: treeChildren, MaxSpawnRate: -1}})
+	n := actorstest.New(b, living, m, nodeOptions{Tools: []tool.Tool{work}, Policy: spawn.Policy{MaxConcurrent: treeChildren, MaxSpawnRate: -1}})
 	n.Begin(b)
 	must(b, n.Lead.Prompt("user", "go"))
 	n.Look(actors.LeadID)
@@ -96,7 +97,7 @@ func recoverTree(b *testing.B, dir string) time.Duration {
 	})
 	work := actorstest.Unit{Is: tool.Spec{Name: "Work"}}
 	begun := time.Now()
-	n := actorstest.New(b, dir, m, nodeOptions{Tools: []tool.Tool{work}, Policy: actors.Policy{MaxConcurrent: treeChildren}})
+	n := actorstest.New(b, dir, m, nodeOptions{Tools: []tool.Tool{work}, Policy: spawn.Policy{MaxConcurrent: treeChildren}})
 	n.Begin(b)
 	<-all
 	took := time.Since(begun)
@@ -124,7 +125,7 @@ func (reader) Stream(context.Context, *model.Request) iter.Seq2[model.Event, err
 func BenchmarkResidency(b *testing.B) {
 	const mates = 1000
 	for b.Loop() {
-		n := actorstest.New(b, b.TempDir(), reader{}, nodeOptions{Policy: actors.Policy{MaxAgents: -1, MaxConcurrent: 8, Residency: time.Hour}})
+		n := actorstest.New(b, b.TempDir(), reader{}, nodeOptions{Policy: spawn.Policy{MaxAgents: -1, MaxConcurrent: 8, Residency: time.Hour}})
 		n.Begin(b)
 		before := inUse()
 		var all []*transcript.Transcript

@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -23,7 +24,7 @@ func refused(err error) tool.Result {
 	r := tool.Errorf("%v", err)
 	var over *budget.OverError
 	var unpriced *budget.UnpricedError
-	var limit *LimitError
+	var limit *spawn.LimitError
 	switch {
 	case errors.As(err, &over):
 		r.Detail = detail(refusal{"refused", "over_budget", string(over.Kind), over.Owner, over.Shown(over.Used), over.Shown(over.Limit)})

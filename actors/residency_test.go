@@ -16,6 +16,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
@@ -62,13 +63,13 @@ func TestAnIdleAgentLeavesMemoryAndComesBackWithTheSameBytes(t *testing.T) {
 func livesAndRests(t *testing.T, keep time.Duration, forgets bool) {
 	var bodies []string
 	m := by(answers{
-		actors.LeadName: lead(spawn("c1", task(map[string]any{"name": "ann"}))),
+		actors.LeadName: lead(agentCall("c1", task(map[string]any{"name": "ann"}))),
 		"ann": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			bodies = append(bodies, bytesOf(r))
 			return say(fmt.Sprint("answer ", step))
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Disk: journaltest.New(), Policy: actors.Policy{Residency: keep}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Disk: journaltest.New(), Policy: spawn.Policy{Residency: keep}})
 	n.Begin(t)
 	n.Say(t, "go")
 	ann, _ := n.Find("ann")
@@ -110,7 +111,7 @@ func TestAnAgentInATurnStaysInMemory(t *testing.T) {
 			}
 			return say(lastOf(r))
 		}}), nodeOptions{
-			Disk: journaltest.New(), Tools: []tool.Tool{slow}, Policy: actors.Policy{Deadlines: actors.Deadlines{Tool: -1}},
+			Disk: journaltest.New(), Tools: []tool.Tool{slow}, Policy: spawn.Policy{Deadlines: actors.Deadlines{Tool: -1}},
 		})
 		n.Begin(t)
 		must(t, n.Lead.Prompt("user", "go"))
@@ -137,7 +138,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			var calls []model.Block
 			for i := range forks {
-				calls = append(calls, spawn(fmt.Sprint("c", i), task(map[string]any{"subagent_type": "fork"})))
+				calls = append(calls, agentCall(fmt.Sprint("c", i), task(map[string]any{"subagent_type": "fork"})))
 			}
 			if step == 0 {
 				return use(calls...)
@@ -156,7 +157,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 			return say("report")
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Disk: journaltest.New(), Policy: actors.Policy{MaxConcurrent: forks}})
+	n := newNode(t, t.TempDir(), m, nodeOptions{Disk: journaltest.New(), Policy: spawn.Policy{MaxConcurrent: forks}})
 	n.Begin(t)
 	n.Say(t, strings.Repeat("a long story. ", history/14+1))
 	ids := slices.Collect(maps.Keys(asked))

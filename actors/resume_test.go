@@ -13,6 +13,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -21,7 +22,7 @@ import (
 )
 
 func again(id, who, prompt string, background bool) model.Block {
-	return spawn(id, map[string]any{"description": "d", "prompt": prompt, "resume": who, "run_in_background": background})
+	return agentCall(id, map[string]any{"description": "d", "prompt": prompt, "resume": who, "run_in_background": background})
 }
 
 // repeat says what it was asked, and how many answers it had given before.
@@ -38,7 +39,7 @@ func TestACallGoesOnWithAnAgentThatHasEnded(t *testing.T) {
 				actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 					switch step {
 					case 0:
-						return use(spawn("c1", task(nil)))
+						return use(agentCall("c1", task(nil)))
 					case 1:
 						id = string(childOf(t, n, actors.LeadID).ID())
 						return use(again("c2", strings.ToUpper(id), "more", background))
@@ -140,7 +141,7 @@ func TestACallGoesOnWithAnAgentAsItWas(t *testing.T) {
 	ask := func(id string, more map[string]any) model.Block {
 		call := map[string]any{"description": "d", "prompt": "p", "resume": "ended"}
 		maps.Copy(call, more)
-		return spawn(id, call)
+		return agentCall(id, call)
 	}
 	m := by(answers{
 		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
@@ -168,47 +169,6 @@ func TestACallGoesOnWithAnAgentAsItWas(t *testing.T) {
 	}
 }
 
-func TestPlanChecksModeTeamEffortAndDirectory(t *testing.T) {
-	set, err := defs.Load(defs.Options{FlagJSON: `{"narrow":{"description":"d","prompt":"p","permissionMode":"plan"}}`})
-	must(t, err)
-	lead := transcript.Spec{ID: "lead", Role: transcript.Lead, Model: "m", Mode: "acceptEdits", Dir: "/home/p"}
-	p := actors.Policy{Team: "blue", Dirs: []string{"/more"}}
-	for name, c := range map[string]struct {
-		call           actors.SpawnCall
-		mode, dir, err string
-	}{
-		"narrower mode":    {call: actors.SpawnCall{Mode: "default"}, mode: "default", dir: "/home/p"},
-		"wider mode":       {call: actors.SpawnCall{Mode: "bypassPermissions"}, mode: "acceptEdits", dir: "/home/p"},
-		"of three":         {call: actors.SpawnCall{Mode: "default", Type: "NARROW"}, mode: "plan", dir: "/home/p"},
-		"of a fork":        {call: actors.SpawnCall{Mode: "plan", Type: "Fork"}, mode: "plan", dir: "/home/p"},
-		"unknown mode":     {call: actors.SpawnCall{Mode: "yolo"}, err: "unknown permission mode"},
-		"own team":         {call: actors.SpawnCall{Team: "Blue"}, mode: "acceptEdits", dir: "/home/p"},
-		"other team":       {call: actors.SpawnCall{Team: "red"}, err: `there is no team "red"`},
-		"effort":           {call: actors.SpawnCall{Effort: "12"}, mode: "acceptEdits", dir: "/home/p"},
-		"unknown effort":   {call: actors.SpawnCall{Effort: "huge"}, err: "effort is"},
-		"directory below":  {call: actors.SpawnCall{Dir: "sub/x"}, mode: "acceptEdits", dir: "/home/p/sub/x"},
-		"directory added":  {call: actors.SpawnCall{Dir: "/more/x"}, mode: "acceptEdits", dir: "/more/x"},
-		"directory beside": {call: actors.SpawnCall{Dir: "/home/pp"}, err: "not a directory in which you work"},
-		"directory above":  {call: actors.SpawnCall{Dir: "sub/../.."}, err: "not a directory in which you work"},
-		"two directories":  {call: actors.SpawnCall{Dir: "sub", Isolation: "worktree"}, err: "leave out cwd or isolation"},
-		"unknown link":     {call: actors.SpawnCall{OnParentEnd: "cry"}, err: "on_parent_end"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.call.Prompt = "p"
-			plan, err := p.Plan(set, c.call, lead, []string{"Read"})
-			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Errorf("the error is %v, want %q", err, c.err)
-				}
-				return
-			}
-			if err != nil || plan.Spec.Mode != c.mode || plan.Spec.Dir != c.dir {
-				t.Errorf("mode %s, directory %s, %v; want %s, %s", plan.Spec.Mode, plan.Spec.Dir, err, c.mode, c.dir)
-			}
-		})
-	}
-}
-
 // A link below the parent's directory that leads out of it gives no more power.
 func TestADirectoryIsWhereItsLinksLead(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
@@ -218,7 +178,7 @@ func TestADirectoryIsWhereItsLinksLead(t *testing.T) {
 	m := by(answers{
 		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
-				return use(spawn("c1", task(map[string]any{"cwd": "out"})), spawn("c2", task(map[string]any{"cwd": "none"})), spawn("c3", task(map[string]any{"cwd": "in"})))
+				return use(agentCall("c1", task(map[string]any{"cwd": "out"})), agentCall("c2", task(map[string]any{"cwd": "none"})), agentCall("c3", task(map[string]any{"cwd": "in"})))
 			}
 			results = r.Messages[len(r.Messages)-1].Blocks()
 			return say("ok")
@@ -332,7 +292,7 @@ func taskID(r *model.Request) string {
 // A one-shot agent cannot be gone on with, so its report says nothing of that.
 func TestTheReportOfAOneShotAgentHasNoTrailer(t *testing.T) {
 	m := by(answers{
-		actors.LeadName: lead(spawn("c1", task(map[string]any{"subagent_type": "explore"})), spawn("c2", task(nil))),
+		actors.LeadName: lead(agentCall("c1", task(map[string]any{"subagent_type": "explore"})), agentCall("c2", task(nil))),
 		"Explore":       repeat, "general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("") },
 	})
 	read := actorstest.Unit{Is: tool.Spec{Name: "Read"}}
@@ -350,18 +310,18 @@ func TestTheReportOfAOneShotAgentHasNoTrailer(t *testing.T) {
 func TestErrorsOfACallHaveTypes(t *testing.T) {
 	set, err := defs.Load(defs.Options{})
 	must(t, err)
-	_, err = actors.Policy{}.Plan(set, actors.SpawnCall{Prompt: "p", Team: "x"}, transcript.Spec{}, nil)
-	if e := (&actors.UnknownTeamError{}); !errors.As(err, &e) || e.Own != "session" {
+	_, err = spawn.Policy{}.Plan(set, spawn.Call{Prompt: "p", Team: "x"}, transcript.Spec{}, nil)
+	if e := (&spawn.UnknownTeamError{}); !errors.As(err, &e) || e.Own != "session" {
 		t.Errorf("the error is %v", err)
 	}
 	for _, name := range []string{"#(touch x)", "a;b", "a b", "a/b", "*", "user", "\x1b]52;c;eA==\a", strings.Repeat("n", 65)} {
-		_, err = actors.Policy{}.Plan(set, actors.SpawnCall{Prompt: "p", Name: name}, transcript.Spec{}, nil)
-		if !errors.As(err, new(*actors.BadNameError)) {
+		_, err = spawn.Policy{}.Plan(set, spawn.Call{Prompt: "p", Name: name}, transcript.Spec{}, nil)
+		if !errors.As(err, new(*spawn.BadNameError)) {
 			t.Errorf("an agent may be named %q: %v", name, err)
 		}
 	}
-	_, err = actors.Policy{}.Plan(set, actors.SpawnCall{Prompt: "p", Dir: "/x"}, transcript.Spec{Dir: "/y"}, nil)
-	if !errors.As(err, new(*actors.OutsideError)) {
+	_, err = spawn.Policy{}.Plan(set, spawn.Call{Prompt: "p", Dir: "/x"}, transcript.Spec{Dir: "/y"}, nil)
+	if !errors.As(err, new(*spawn.OutsideError)) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,7 +37,7 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
-	name := first(in.Task, in.Shell)
+	name := cmp.Or(in.Task, in.Shell)
 	if s.stopCommand(name) {
 		return tool.Result{
 			Text:   fmt.Sprintf("The background command %s is stopped.", name),

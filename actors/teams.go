@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,46 +9,13 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
-
-// Teams returns the teams that an agent is in or leads, the one it works in
-// first. An agent that nobody put in one is, by its role, in the session's.
-func (p Policy) Teams(s transcript.Spec) []transcript.Membership {
-	switch {
-	case s.Teams != nil:
-		return s.Teams
-	case s.Role == transcript.Lead, s.Role == transcript.Teammate, !s.Role.Runs():
-		return []transcript.Membership{p.ownTeam()}
-	}
-	return nil
-}
-
-func (p Policy) ownTeam() transcript.Membership {
-	return transcript.Membership{Team: p.team(), Name: p.team(), Lead: LeadID}
-}
-
-// calledTeam returns the team that a new teammate of parent is to be in: the one
-// that the call names among those that parent leads, or the one that it leads
-// first; a teammate that leads none founds one.
-func (p Policy) calledTeam(name string, parent transcript.Spec) (transcript.Membership, error) {
-	var known []string
-	for _, m := range p.Teams(parent) {
-		if m.Lead == parent.ID && (name == "" || m.Is(name)) {
-			m.Seeded = false
-			return m, nil
-		}
-		known = append(known, m.Name)
-	}
-	if name != "" && !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) && !strings.EqualFold(name, p.team()) {
-		return transcript.Membership{}, &UnknownTeamError{Team: name, Own: first(strings.Join(known, ", "), p.team())}
-	}
-	return transcript.Membership{Team: "team-" + string(parent.ID), Name: DisplayName(parent), Lead: parent.ID}, nil
-}
 
 // Teams returns the teams of an agent as Policy.Teams does.
 func (c *Coordinator) Teams(s transcript.Spec) []transcript.Membership {
@@ -63,7 +31,7 @@ func (c *Coordinator) Home(s transcript.Spec) transcript.Membership {
 		}
 		above, ok := c.opts.Store.Get(s.Parent)
 		if !ok {
-			return c.opts.Policy.ownTeam()
+			return c.opts.Policy.SessionTeam()
 		}
 		s = above.Spec()
 	}
@@ -72,7 +40,7 @@ func (c *Coordinator) Home(s transcript.Spec) transcript.Membership {
 // answersTo returns who hears of a teammate's turns: the lead of its team or, if
 // that has ended, the one to whom that answers.
 func (c *Coordinator) answersTo(s transcript.Spec) mailbox.AgentID {
-	for range c.opts.Policy.maxDepth() + 1 {
+	for range c.opts.Policy.MaxDepth + 1 {
 		up := c.Home(s).Lead
 		t, ok := c.opts.Store.Get(up)
 		switch {
@@ -94,8 +62,8 @@ func (c *Coordinator) leads(id mailbox.AgentID, s transcript.Spec) bool {
 // Hire is a teammate to be made for a team.
 type Hire struct {
 	Team    transcript.Membership
-	Call    SpawnCall // of the lead of the team; without a prompt it waits for its first message
-	Color   string    // "" is that of its type
+	Call    spawn.Call // of the lead of the team; without a prompt it waits for its first message
+	Color   string     // "" is that of its type
 	Budget  budget.Limits
 	Restart transcript.Restart
 }
@@ -103,12 +71,12 @@ type Hire struct {
 // Plan returns the teammate that Hire would make of a lead, or why it would not,
 // as far as that is known beforehand.
 func (c *Coordinator) Plan(lead transcript.Spec, h Hire) (transcript.Spec, error) {
-	h.Call.member = &h.Team
+	h.Call.Member = &h.Team
 	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), h.Call, lead, c.ToolNames())
 	if err != nil {
 		return plan.Spec, err
 	}
-	return plan.Spec, c.checkDir(plan.Spec.Dir, lead.Dir)
+	return plan.Spec, c.opts.Policy.CheckDir(plan.Spec.Dir, lead.Dir)
 }
 
 // Hire makes a teammate of the team's lead, with the checks and limits of a call
@@ -118,12 +86,12 @@ func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript,
 	if !ok {
 		return nil, fmt.Errorf("team %s has no lead any more: there is no agent %s", h.Team.Name, h.Team.Lead)
 	}
-	h.Call.member = &h.Team
+	h.Call.Member = &h.Team
 	spec, def, err := c.plan(ctx, lead.Spec(), h.Call)
 	if err != nil {
 		return nil, err
 	}
-	spec.Budget, spec.Restart, spec.Color = h.Budget.Or(spec.Budget), h.Restart, first(h.Color, spec.Color)
+	spec.Budget, spec.Restart, spec.Color = h.Budget.Or(spec.Budget), h.Restart, cmp.Or(h.Color, spec.Color)
 	if spec.Isolation != "" {
 		done, err := c.isolate(&spec)
 		if err != nil {
@@ -164,7 +132,7 @@ func (h *host) restarts(l transcript.Life) (bool, error) {
 	if r.Max == 0 || l.Outcome != transcript.Failed || h.stopped != nil {
 		return false, nil
 	}
-	within := first(r.Within, restartsWithin)
+	within := cmp.Or(r.Within, restartsWithin)
 	h.failed = slices.DeleteFunc(h.failed, func(t time.Time) bool { return time.Since(t) > within })
 	if len(h.failed) >= r.Max {
 		return false, nil
@@ -182,7 +150,7 @@ func (c *Coordinator) restartPolicy(s transcript.Spec) *kernel.RestartPolicy {
 	if s.Restart.Max == 0 {
 		return c.opts.Restart
 	}
-	return &kernel.RestartPolicy{Max: s.Restart.Max, Within: first(s.Restart.Within, restartsWithin)}
+	return &kernel.RestartPolicy{Max: s.Restart.Max, Within: cmp.Or(s.Restart.Within, restartsWithin)}
 }
 
 // AmbiguousNameError reports a name that several agents have.

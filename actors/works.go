@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +14,7 @@ import (
 
 // worksFor returns the agent that another works for: who woke it, or its parent.
 // Over all agents this is a forest below the lead: employer sees to it.
-func worksFor(l transcript.Life) mailbox.AgentID { return first(l.Woken.By, l.Spec.Parent) }
+func worksFor(l transcript.Life) mailbox.AgentID { return cmp.Or(l.Woken.By, l.Spec.Parent) }
 
 // hears returns who is told of a background agent's end: whom it works for or,
 // as its link says, the nearest above that has not ended.
@@ -176,7 +177,7 @@ func Orphans(all []Status, id mailbox.AgentID) []Orphan {
 		case apart:
 			left = append(left, Orphan{DisplayName(l.Spec), transcript.StopWith})
 		case l.Spec.Role == transcript.Background && l.Turns > l.Settled:
-			left = append(left, Orphan{DisplayName(l.Spec), first(l.Spec.Link, transcript.Reparent)})
+			left = append(left, Orphan{DisplayName(l.Spec), cmp.Or(l.Spec.Link, transcript.Reparent)})
 		}
 	}
 	return left

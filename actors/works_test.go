@@ -14,6 +14,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -57,7 +58,7 @@ func parent(result string, reports []string, calls ...model.Block) func(context.
 }
 
 func behind(id, kind string) model.Block {
-	return spawn(id, map[string]any{"description": "d", "prompt": "p", "subagent_type": kind, "run_in_background": true})
+	return agentCall(id, map[string]any{"description": "d", "prompt": "p", "subagent_type": kind, "run_in_background": true})
 }
 
 const kinds = `{"mid":{"description":"d","prompt":"p"},"leaf":{"description":"d","prompt":"p"},"other":{"description":"d","prompt":"p"}}`
@@ -109,7 +110,7 @@ func TestAnAgentWaitsForItsOwnBackgroundChildren(t *testing.T) {
 		t.Run(fmt.Sprint("background ", background), func(t *testing.T) {
 			l := newLeaf()
 			m := by(answers{
-				actors.LeadName: lead(spawn("c1", map[string]any{"description": "d", "prompt": "p", "subagent_type": "mid", "run_in_background": background})),
+				actors.LeadName: lead(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "subagent_type": "mid", "run_in_background": background})),
 				"mid":           parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
 				"leaf":          l.answer,
 			})
@@ -134,7 +135,7 @@ func TestAnAgentWaitsForItsOwnBackgroundChildren(t *testing.T) {
 func TestAnAgentThatWaitsForItsChildrenGoesOnInTheBackground(t *testing.T) {
 	l := newLeaf()
 	m := by(answers{
-		actors.LeadName: lead(spawn("c1", map[string]any{"description": "d", "prompt": "p", "subagent_type": "mid"})),
+		actors.LeadName: lead(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "subagent_type": "mid"})),
 		"mid":           parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
 		"leaf":          l.answer,
 	})
@@ -182,7 +183,7 @@ func TestALinkSaysWhatAnEndMeansForThoseBelow(t *testing.T) {
 			// The one between fails only when its child is at work.
 			held := m
 			m = gateModel{held, "mid", 1, l.begun}
-			n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: actors.Policy{OnParentEnd: link}})
+			n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: spawn.Policy{OnParentEnd: link}})
 			n.Begin(t)
 			must(t, n.Lead.Prompt("user", "go"))
 			n.Look(actors.LeadID)
@@ -340,7 +341,7 @@ func TestPromise3_ATreeOfAgentsTellsEachSpawnerOnce(t *testing.T) {
 		},
 	})
 	for round := range crashes + 1 {
-		n := newNode(t, dir, m, nodeOptions{Disk: disk, Wire: mailbox.NewMemory(), Policy: actors.Policy{MaxDepth: depth, MaxConcurrent: 1 + rng.IntN(20)}})
+		n := newNode(t, dir, m, nodeOptions{Disk: disk, Wire: mailbox.NewMemory(), Policy: spawn.Policy{MaxDepth: depth, MaxConcurrent: 1 + rng.IntN(20)}})
 		crashed := make(<-chan struct{})
 		if round < crashes {
 			crashed = crashAt(disk, 3+rng.IntN(60), rng)
@@ -390,7 +391,7 @@ func node(at string, depth, width, step int, r *model.Request) *model.Answer {
 	missing := false
 	for i := range width {
 		kid := fmt.Sprintf("%s.%d", at, i)
-		calls = append(calls, spawn("c"+kid, map[string]any{"description": "d", "prompt": "Place " + kid + ".", "run_in_background": true}))
+		calls = append(calls, agentCall("c"+kid, map[string]any{"description": "d", "prompt": "Place " + kid + ".", "run_in_background": true}))
 		missing = missing || !strings.Contains(userText(r.Messages), "Report of "+kid+";")
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
@@ -64,7 +65,7 @@ func scribbler(_ context.Context, step int, r *model.Request) *model.Answer {
 	return actorstest.Say("ok")
 }
 
-func planCrew(t *testing.T, dir string, used *atomic.Int32, lead func(context.Context, int, *model.Request) *model.Answer, policy actors.Policy) *crew {
+func planCrew(t *testing.T, dir string, used *atomic.Int32, lead func(context.Context, int, *model.Request) *model.Answer, policy spawn.Policy) *crew {
 	t.Helper()
 	m := actorstest.By(answers{actors.LeadName: lead, "ann": planner, "general-purpose": scribbler})
 	return newCrew(t, dir, m, actorstest.Options{Tools: []tool.Tool{pen{used}}, Policy: policy})
@@ -78,7 +79,7 @@ func quietLead(context.Context, int, *model.Request) *model.Answer { return acto
 // with the right id, which the asker hears wherever it was, also after a restart.
 func TestProblem41_PlanGateHolds(t *testing.T) {
 	dir, used := t.TempDir(), &atomic.Int32{}
-	n := planCrew(t, dir, used, quietLead, actors.Policy{})
+	n := planCrew(t, dir, used, quietLead, spawn.Policy{})
 	n.Begin(t)
 	n.hire(t, required, "ann")
 	n.hire(t, nil, "ben")
@@ -131,7 +132,7 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 	}
 	n.End(t)
 
-	again := planCrew(t, dir, used, quietLead, actors.Policy{})
+	again := planCrew(t, dir, used, quietLead, spawn.Policy{})
 	again.Begin(t)
 	ann, _ = again.Find("ann")
 	again.Settle(t)
@@ -220,7 +221,7 @@ func TestTheUserOrTheLeadDecidesAboutAPlan(t *testing.T) {
 		}
 		return actorstest.Say("ok")
 	}
-	n := planCrew(t, t.TempDir(), used, lead, actors.Policy{Attended: true})
+	n := planCrew(t, t.TempDir(), used, lead, spawn.Policy{Attended: true})
 	n.Begin(t)
 	n.hire(t, required, "ann")
 	ann, _ := n.Find("ann")
@@ -264,7 +265,7 @@ func TestTheLeadPlansWithTheUser(t *testing.T) {
 			}
 			return actorstest.Say("done")
 		}
-		n := planCrew(t, t.TempDir(), used, lead, actors.Policy{Attended: attended})
+		n := planCrew(t, t.TempDir(), used, lead, spawn.Policy{Attended: attended})
 		n.Begin(t)
 		must(t, n.Lead.Prompt("user", "go"))
 		n.Look(actors.LeadID)
@@ -298,7 +299,7 @@ func TestATeammateOfAPlanningLeadPlansFirst(t *testing.T) {
 		n := newCrew(t, t.TempDir(), actorstest.By(answers{actors.LeadName: quietLead}), actorstest.Options{})
 		lead := n.Lead.Spec()
 		lead.Mode = string(mode)
-		plan, err := actors.Policy{}.Plan(definitions(t), actors.SpawnCall{Name: "ann", Prompt: "p"}, lead, n.ToolNames())
+		plan, err := spawn.Policy{}.Plan(definitions(t), spawn.Call{Name: "ann", Prompt: "p"}, lead, n.ToolNames())
 		must(t, err)
 		if plan.Spec.PlanRequired != want {
 			t.Errorf("with a lead in mode %s: %+v", mode, plan.Spec)

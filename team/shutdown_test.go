@@ -17,6 +17,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -177,7 +178,7 @@ func TestProblem10_ShutdownHandshakeCompletes(t *testing.T) {
 			},
 		})
 		n := newCrew(t, t.TempDir(), tooLong{m}, actorstest.Options{
-			Tools: []tool.Tool{slow{"Slow", nil, running, begun}}, Policy: actors.Policy{MaxAgents: -1, MaxSpawnRate: -1},
+			Tools: []tool.Tool{slow{"Slow", nil, running, begun}}, Policy: spawn.Policy{MaxAgents: -1, MaxSpawnRate: -1},
 		})
 		n.Begin(t)
 		for range cycles {
@@ -378,7 +379,7 @@ func TestProblem32_StopStops(t *testing.T) {
 	})
 	n := newCrew(t, t.TempDir(), m, actorstest.Options{
 		Tools:  []tool.Tool{slow{"WebFetch", release, running, begun}},
-		Policy: actors.Policy{MaxDepth: 5, MaxConcurrent: 100},
+		Policy: spawn.Policy{MaxDepth: 5, MaxConcurrent: 100},
 	})
 	n.Begin(t)
 	n.hire(t, nil, "root")
@@ -459,7 +460,7 @@ func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
 		<-ctx.Done()
 		return nil
 	}})
-	n := newCrew(t, t.TempDir(), block, actorstest.Options{Wire: wire, Policy: actors.Policy{MaxAgents: -1, MaxSpawnRate: -1, MaxConcurrent: 1000}})
+	n := newCrew(t, t.TempDir(), block, actorstest.Options{Wire: wire, Policy: spawn.Policy{MaxAgents: -1, MaxSpawnRate: -1, MaxConcurrent: 1000}})
 	n.Begin(t)
 	var resolved atomic.Int32
 	var group sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -22,7 +23,7 @@ func done(text string) func(context.Context, int, *model.Request) *model.Answer 
 // hire puts an agent without a task into a team.
 func hire(t *testing.T, n *actorstest.Node, in transcript.Membership, name string) *transcript.Transcript {
 	t.Helper()
-	a, err := n.Hire(t.Context(), actors.Hire{Team: in, Call: actors.SpawnCall{Name: name}})
+	a, err := n.Hire(t.Context(), actors.Hire{Team: in, Call: spawn.Call{Name: name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestANameMeansSomebodyOfTheSendersTeamFirst(t *testing.T) {
 			t.Errorf("%s is %v, want %s", name, err, want)
 		}
 	}
-	if _, err := n.Hire(t.Context(), actors.Hire{Team: red, Call: actors.SpawnCall{Name: "ANN"}}); !errors.As(err, new(*actors.NameTakenError)) {
+	if _, err := n.Hire(t.Context(), actors.Hire{Team: red, Call: spawn.Call{Name: "ANN"}}); !errors.As(err, new(*actors.NameTakenError)) {
 		t.Errorf("a second ann in red: %v", err)
 	}
 	posted, err := r.Send(redBen, team.Letter{To: team.Everyone, Text: "x"})
@@ -145,7 +146,7 @@ func TestAFailedTurnIsBegunAnewAsOftenAsTheMemberAllows(t *testing.T) {
 		n.Begin(t)
 		own := transcript.Membership{Team: "red-1", Name: "red", Lead: actors.LeadID}
 		ann, err := n.Hire(t.Context(), actors.Hire{
-			Team: own, Call: actors.SpawnCall{Name: "ann", Prompt: "go"}, Restart: transcript.Restart{Max: limit},
+			Team: own, Call: spawn.Call{Name: "ann", Prompt: "go"}, Restart: transcript.Restart{Max: limit},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/budget"
@@ -25,7 +26,7 @@ import (
 // Options adjust a Node. The zero value is a node with no tools but those of
 // package actors.
 type Options struct {
-	Policy actors.Policy
+	Policy spawn.Policy
 	Tools  []tool.Tool
 	// MoreTools are made for each agent, as those of package team; their names
 	// are in MoreNames.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/spf13/cobra"
@@ -131,8 +131,8 @@ func (a *app) explain(flags *explainFlags, name string) error {
 
 // parseCall reads the input of an Agent call; what it leaves out is filled in so
 // that it is about the agent.
-func parseCall(text string, set *defs.Set, name string) (actors.SpawnCall, error) {
-	call := actors.SpawnCall{Prompt: "(explained)"}
+func parseCall(text string, set *defs.Set, name string) (spawn.Call, error) {
+	call := spawn.Call{Prompt: "(explained)"}
 	if text != "" {
 		dec := json.NewDecoder(strings.NewReader(text))
 		dec.DisallowUnknownFields()
@@ -146,7 +146,7 @@ func parseCall(text string, set *defs.Set, name string) (actors.SpawnCall, error
 	if call.Type == "" {
 		call.Type = name
 	}
-	if actors.IsFork(call.Type) && call.Type == name {
+	if spawn.IsFork(call.Type) && call.Type == name {
 		return call, nil
 	}
 	if d, ok := set.Lookup(call.Type); !ok || d.Name != name {
@@ -157,7 +157,7 @@ func parseCall(text string, set *defs.Set, name string) (actors.SpawnCall, error
 
 // explained is what there is to say of a type without a call for it.
 func (c *catalog) explained(name string) (explanation, error) {
-	if actors.IsFork(name) {
+	if spawn.IsFork(name) {
 		return explanation{
 			Name: name, Source: "its caller over again, without a definition",
 			Replaces: []string{}, Fields: []fieldRow{}, Warnings: []string{}, Unknown: []string{},
@@ -191,7 +191,7 @@ func (c *catalog) explanation(e defs.Entry) explanation {
 	return x
 }
 
-func outline(p actors.Plan) *planOutline {
+func outline(p spawn.Plan) *planOutline {
 	s := p.Spec
 	o := &planOutline{
 		Role: string(s.Role), Model: s.Model, Mode: s.Mode, Tools: s.Tools, MaxTurns: s.MaxTurns, Effort: s.Effort, Dir: s.Dir,

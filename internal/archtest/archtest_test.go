@@ -68,7 +68,8 @@ var level = map[string]int{
 	"internal/turn": 4,
 
 	// 5 and 6: where agents live
-	"actors": 6,
+	"actors/spawn": 5,
+	"actors":       6,
 
 	// 7: how they work together
 	"team": 7,

@@ -1,4 +1,4 @@
-package actors
+package spawn
 
 import (
 	"errors"
@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/permission"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// SpawnCall is the input of the Agent tool (agent-system spec §2.1).
-type SpawnCall struct {
+// Call is the input of the Agent tool (agent-system spec §2.1).
+type Call struct {
 	Description string `json:"description"`
 	Prompt      string `json:"prompt"`
 	Type        string `json:"subagent_type"`
@@ -30,7 +30,8 @@ type SpawnCall struct {
 	Resume      string `json:"resume"`
 	OnParentEnd string `json:"on_parent_end"`
 
-	member *transcript.Membership // the agent is to be a teammate in it; nil is a call of an agent
+	// Member makes the agent a teammate in a team; nil is a call of an agent.
+	Member *agent.Membership `json:"-"`
 }
 
 var (
@@ -69,8 +70,21 @@ func (e *BadNameError) Error() string {
 	return fmt.Sprintf("the name %.80q %s", e.Name, e.Why)
 }
 
+// LimitError reports a spawn over a limit of the policy.
+type LimitError struct {
+	What string // depth, agents
+	Max  int
+}
+
+func (e *LimitError) Error() string {
+	if e.What == "depth" {
+		return fmt.Sprintf("agents may be nested %d deep and this one is at the limit: do the work here", e.Max)
+	}
+	return fmt.Sprintf("this session has made %d agents, which is its limit: work with those it has", e.Max)
+}
+
 // checkName refuses a name that nobody can have; none is right for most agents.
-func (c SpawnCall) checkName() error {
+func (c Call) checkName() error {
 	if why := mailbox.BadName(c.Name); why != "" && c.Name != "" {
 		return &BadNameError{Name: c.Name, Why: why}
 	}
@@ -78,9 +92,9 @@ func (c SpawnCall) checkName() error {
 }
 
 // check refuses what no agent can be made of.
-func (c SpawnCall) check(p Policy, parent transcript.Spec) error {
+func (c Call) check(p Policy, parent agent.Spec) error {
 	switch {
-	case strings.TrimSpace(c.Prompt) == "" && c.member == nil:
+	case strings.TrimSpace(c.Prompt) == "" && c.Member == nil:
 		return errNoPrompt
 	case c.Resume != "":
 		return fmt.Errorf("resume goes on with an agent as it is: nothing is planned for it")
@@ -106,7 +120,7 @@ var efforts = [...]string{"low", "medium", "high", "xhigh", "max"}
 
 // dir returns where the agent is to work: below its parent's directory or one of
 // those that the session was given, so that it has no more power than its parent.
-func (c SpawnCall) dir(parent transcript.Spec, more []string) (string, error) {
+func (c Call) dir(parent agent.Spec, more []string) (string, error) {
 	if c.Dir == "" {
 		return parent.Dir, nil
 	}

@@ -1,18 +1,17 @@
-package actors
+package spawn
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/defs"
-	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/permission"
-	"github.com/actorswarm/swarm/internal/transcript"
-	"golang.org/x/time/rate"
 )
 
 // Policy holds every choice about how agents come to be where the sources
@@ -44,7 +43,7 @@ type Policy struct {
 	// work. 0 = 2 min, negative = it stays.
 	Residency time.Duration
 	// Deadlines are for how long an agent's work may stand still.
-	Deadlines Deadlines
+	Deadlines agent.Deadlines
 	// ForkMode makes a call that names no type a fork, and every child
 	// asynchronous (CLAUDE_CODE_FORK_SUBAGENT).
 	ForkMode bool
@@ -56,61 +55,42 @@ type Policy struct {
 	AskTimeout time.Duration
 	// OnParentEnd is what becomes of a background agent when the one it works for
 	// is stopped, fails or runs out of something first; empty is
-	// transcript.Reparent. A call can say otherwise.
-	OnParentEnd transcript.Link
+	// agent.Reparent. A call can say otherwise.
+	OnParentEnd agent.Link
 	// Team is the name of the session's team; empty is "session".
 	Team string
 	// Where says where the hosts of teammates run; empty is in this process.
-	Where transcript.Place
+	Where agent.Place
 	// Dirs are the directories, absolute, in which a call may put an agent besides
 	// those below its parent's.
 	Dirs []string
 }
 
-func (p Policy) team() string { return first(p.Team, "session") }
-
-func (p Policy) maxConcurrent() int { return orDefault(p.MaxConcurrent, 20) }
-func (p Policy) maxDepth() int      { return orDefault(p.MaxDepth, 3) }
-func (p Policy) maxAgents() int     { return orDefault(p.MaxAgents, 1000) }
-
-// spawnLimiter lets a second's worth of agents start at once.
-func (p Policy) spawnLimiter() *rate.Limiter {
-	perSecond := first(p.MaxSpawnRate, 250)
-	if perSecond < 0 {
-		return rate.NewLimiter(rate.Inf, 0)
+// WithDefaults returns p with the defaults in place of zeros. What has no limit
+// stays negative.
+func (p Policy) WithDefaults() Policy {
+	p.MaxConcurrent = cmp.Or(p.MaxConcurrent, 20)
+	p.MaxDepth = cmp.Or(p.MaxDepth, 3)
+	p.MaxAgents = cmp.Or(p.MaxAgents, 1000)
+	p.MaxSpawnRate = cmp.Or(p.MaxSpawnRate, 250)
+	p.AutoBackground = cmp.Or(p.AutoBackground, 120*time.Second)
+	if p.NoBackground {
+		p.AutoBackground = -1
 	}
-	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
+	p.Residency = cmp.Or(p.Residency, 2*time.Minute)
+	p.OnParentEnd = cmp.Or(p.OnParentEnd, agent.Reparent)
+	p.Team = cmp.Or(p.Team, "session")
+	return p
 }
 
-func (p Policy) autoBackground() time.Duration {
-	switch {
-	case p.NoBackground, p.AutoBackground < 0:
-		return math.MaxInt64
-	case p.AutoBackground == 0:
-		return 120 * time.Second
-	}
-	return p.AutoBackground
-}
-
-func (p Policy) residency() time.Duration {
-	return time.Duration(orDefault(int(p.Residency), int(2*time.Minute)))
-}
-
-// asks reports whether questions are put to a person.
-func (p Policy) asks() bool { return p.Attended || p.AskTimeout != 0 }
-
-func orDefault(n, d int) int {
-	if n == 0 {
-		return d
-	}
-	return n
-}
+// Asks reports whether questions are put to a person.
+func (p Policy) Asks() bool { return p.Attended || p.AskTimeout != 0 }
 
 // Plan is what the policy makes of a call: the agent to be, and the reason for
 // each choice, in order.
 type Plan struct {
 	Definition defs.Definition
-	Spec       transcript.Spec // without id
+	Spec       agent.Spec // without id
 	Reasons    []string
 }
 
@@ -126,7 +106,8 @@ func (e *UnknownTypeError) Error() string {
 
 // Plan decides about a call of parent, who may hand on the tools named. It is
 // pure: the same arguments give the same plan.
-func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools []string) (Plan, error) {
+func (p Policy) Plan(set *defs.Set, c Call, parent agent.Spec, tools []string) (Plan, error) {
+	p = p.WithDefaults()
 	plan := Plan{}
 	if err := p.admits(c, parent); err != nil {
 		return plan, err
@@ -151,10 +132,10 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 		return plan, err
 	}
 	plan.Definition = def
-	plan.Spec = transcript.Spec{
+	plan.Spec = agent.Spec{
 		Isolation: plan.Spec.Isolation, Name: c.Name, Type: def.Name, Description: c.Description, Color: def.ShownColor(),
 		Parent: parent.ID, Depth: parent.Depth + 1, Dir: dir, OneShot: def.OneShot,
-		MaxTurns: first(max(c.MaxTurns, 0), def.MaxTurns), Budget: p.ChildBudget, Effort: first(c.Effort, def.Effort, parent.Effort),
+		MaxTurns: cmp.Or(max(c.MaxTurns, 0), def.MaxTurns), Budget: p.ChildBudget, Effort: cmp.Or(c.Effort, def.Effort, parent.Effort),
 	}
 	p.planRole(&plan, c, parent)
 	p.planModel(&plan, c, parent)
@@ -163,11 +144,11 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 	plan.turnsFrom(c.MaxTurns, "the definition's")
 	plan.link(link, c)
 	plan.Spec.Tools, err = defs.ResolveTools(def, tools, defs.ToolOptions{
-		Background: plan.Spec.Role == transcript.Background,
-		DepthLimit: plan.Spec.Depth >= p.maxDepth(),
-		Teammate:   plan.Spec.Role == transcript.Teammate,
+		Background: plan.Spec.Role == agent.Background,
+		DepthLimit: plan.Spec.Depth >= p.MaxDepth,
+		Teammate:   plan.Spec.Role == agent.Teammate,
 	})
-	if plan.Spec.Role == transcript.Teammate {
+	if plan.Spec.Role == agent.Teammate {
 		plan.joinTeam(tools)
 		plan.planFirst()
 		p.planPlace(&plan)
@@ -177,7 +158,7 @@ func (p Policy) Plan(set *defs.Set, c SpawnCall, parent transcript.Spec, tools [
 }
 
 // typeOf returns the type of a call, which may name none.
-func (p Policy) typeOf(plan *Plan, c SpawnCall) string {
+func (p Policy) typeOf(plan *Plan, c Call) string {
 	switch {
 	case c.Type != "":
 		return c.Type
@@ -192,7 +173,7 @@ func (p Policy) typeOf(plan *Plan, c SpawnCall) string {
 // isolate plans a directory of the agent's own. What cannot be isolated does not
 // start.
 func (p *Plan) isolate(call, def, agent string) error {
-	kind := first(call, def)
+	kind := cmp.Or(call, def)
 	switch {
 	case kind == "":
 		return nil
@@ -265,7 +246,7 @@ func IsFork(name string) bool { return strings.EqualFold(name, forkType) }
 
 // planFork plans an agent that is its parent over again: system, tools and model
 // are the parent's, whatever the call says.
-func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, error) {
+func (p Policy) planFork(plan Plan, c Call, parent agent.Spec) (Plan, error) {
 	if err := plan.isolate(c.Isolation, "", forkType); err != nil {
 		return plan, err
 	}
@@ -273,11 +254,11 @@ func (p Policy) planFork(plan Plan, c SpawnCall, parent transcript.Spec) (Plan, 
 		return plan, fmt.Errorf("a fork works where its parent does: leave out cwd")
 	}
 	plan.Definition = defs.Definition{Name: forkType}
-	plan.Spec = transcript.Spec{
+	plan.Spec = agent.Spec{
 		Isolation: plan.Spec.Isolation,
 		Name:      c.Name, Type: forkType, Description: c.Description, Parent: parent.ID, Depth: parent.Depth + 1, Fork: true,
 		Dir: parent.Dir, Model: parent.Model, Mode: parent.Mode, Effort: parent.Effort, Tools: parent.Tools,
-		MaxTurns: first(max(c.MaxTurns, 0), forkMaxTurns), Budget: p.ChildBudget,
+		MaxTurns: cmp.Or(max(c.MaxTurns, 0), forkMaxTurns), Budget: p.ChildBudget,
 	}
 	plan.because("model %s and tools: the parent's, since it is a fork", parent.Model)
 	planMode(&plan, c, parent)
@@ -297,75 +278,75 @@ func (p Policy) limits(plan *Plan) {
 		plan.because("budget %v: the policy's, for each child and all below it", p.ChildBudget)
 	}
 	all := "any number"
-	if n := p.maxAgents(); n > 0 {
+	if n := p.MaxAgents; n > 0 {
 		all = strconv.Itoa(n)
 	}
-	plan.because("limits: depth %d of %d, %d at work at once, %s in all", plan.Spec.Depth, p.maxDepth(), p.maxConcurrent(), all)
+	plan.because("limits: depth %d of %d, %d at work at once, %s in all", plan.Spec.Depth, p.MaxDepth, p.MaxConcurrent, all)
 }
 
 // forkMaxTurns bounds a fork for which the call names no limit.
 const forkMaxTurns = 200
 
-func (p Policy) admits(c SpawnCall, parent transcript.Spec) error {
+func (p Policy) admits(c Call, parent agent.Spec) error {
 	switch {
 	case parent.Fork:
 		return errForkStarts
-	case parent.Depth >= p.maxDepth():
-		return &LimitError{What: "depth", Max: p.maxDepth()}
+	case parent.Depth >= p.MaxDepth:
+		return &LimitError{What: "depth", Max: p.MaxDepth}
 	}
 	return c.check(p, parent)
 }
 
-func (p Policy) planRole(plan *Plan, c SpawnCall, parent transcript.Spec) {
+func (p Policy) planRole(plan *Plan, c Call, parent agent.Spec) {
 	asks := c.Background != nil && *c.Background
 	switch {
-	case c.member != nil:
-		plan.Spec.Role, plan.Spec.Teams = transcript.Teammate, []transcript.Membership{*c.member}
-		plan.because("teammate: a member of the team %s", c.member.Name)
-	case c.Name != "" && parent.Role == transcript.Lead && !p.NoTeammates:
-		plan.Spec.Role = transcript.Teammate
-		if team, err := p.calledTeam(c.Team, parent); err == nil && team != p.ownTeam() {
-			plan.Spec.Teams = []transcript.Membership{team}
+	case c.Member != nil:
+		plan.Spec.Role, plan.Spec.Teams = agent.Teammate, []agent.Membership{*c.Member}
+		plan.because("teammate: a member of the team %s", c.Member.Name)
+	case c.Name != "" && parent.Role == agent.Lead && !p.NoTeammates:
+		plan.Spec.Role = agent.Teammate
+		if team, err := p.calledTeam(c.Team, parent); err == nil && team != p.SessionTeam() {
+			plan.Spec.Teams = []agent.Membership{team}
 		}
 		plan.because("teammate: the lead named it %q", c.Name)
-	case c.Name != "" && parent.Role == transcript.Teammate && !p.NoTeammates:
+	case c.Name != "" && parent.Role == agent.Teammate && !p.NoTeammates:
 		team, _ := p.calledTeam(c.Team, parent) // checked
-		plan.Spec.Role, plan.Spec.Teams = transcript.Teammate, []transcript.Membership{team}
-		plan.because("teammate in the team of %s: a teammate named it %q", DisplayName(parent), c.Name)
+		plan.Spec.Role, plan.Spec.Teams = agent.Teammate, []agent.Membership{team}
+		plan.because("teammate in the team of %s: a teammate named it %q", agent.DisplayName(parent), c.Name)
 	case p.NoBackground:
-		plan.Spec.Role = transcript.Foreground
+		plan.Spec.Role = agent.Foreground
 		plan.because("foreground: background tasks are switched off")
 	case asks:
-		plan.Spec.Role = transcript.Background
+		plan.Spec.Role = agent.Background
 		plan.because("background: the call asks for it")
 	case plan.Definition.Background:
-		plan.Spec.Role = transcript.Background
+		plan.Spec.Role = agent.Background
 		plan.because("background: the definition says so")
 	case p.ForkMode:
-		plan.Spec.Role = transcript.Background
+		plan.Spec.Role = agent.Background
 		plan.because("background: fork mode is on")
 	case p.BackgroundByDefault && c.Background == nil:
-		plan.Spec.Role = transcript.Background
+		plan.Spec.Role = agent.Background
 		plan.because("background: the policy's default")
 	default:
-		plan.Spec.Role = transcript.Foreground
+		plan.Spec.Role = agent.Foreground
 		plan.because("foreground: nothing asks for background")
 	}
 }
 
 // link returns what the end of the parent is to mean for an agent.
-func (p Policy) link(c SpawnCall) (transcript.Link, error) {
-	switch l := transcript.Link(first(c.OnParentEnd, string(p.OnParentEnd), string(transcript.Reparent))); l {
-	case transcript.Reparent, transcript.Continue, transcript.StopWith:
+func (p Policy) link(c Call) (agent.Link, error) {
+	switch l := agent.Link(cmp.Or(c.OnParentEnd, string(p.OnParentEnd))); l {
+	case agent.Reparent, agent.Continue, agent.StopWith:
 		return l, nil
 	default:
-		return "", fmt.Errorf("on_parent_end is %q; use %s, %s or %s", l, transcript.Reparent, transcript.Continue, transcript.StopWith)
+		return "", fmt.Errorf("on_parent_end is %q; use %s, %s or %s", l, agent.Reparent, agent.Continue, agent.StopWith)
 	}
 }
 
 // link gives the agent its link. A teammate has none: it answers to its lead.
-func (p *Plan) link(l transcript.Link, c SpawnCall) {
-	if p.Spec.Role == transcript.Teammate {
+func (p *Plan) link(l agent.Link, c Call) {
+	if p.Spec.Role == agent.Teammate {
 		return
 	}
 	p.Spec.Link = l
@@ -376,7 +357,7 @@ func (p *Plan) link(l transcript.Link, c SpawnCall) {
 	p.because("link %s: the policy's", l)
 }
 
-func (p Policy) planModel(plan *Plan, c SpawnCall, parent transcript.Spec) {
+func (p Policy) planModel(plan *Plan, c Call, parent agent.Spec) {
 	id, from := p.ModelOrder.Resolve(c.Model, plan.Definition.Model, p.SubagentModel, parent.Model)
 	plan.Spec.Model = id
 	plan.because("model %s: from the %s", id, from)
@@ -384,7 +365,7 @@ func (p Policy) planModel(plan *Plan, c SpawnCall, parent transcript.Spec) {
 
 // planMode takes the narrowest of the parent's mode, the definition's and the
 // call's: a child never has more power than its parent.
-func planMode(plan *Plan, c SpawnCall, parent transcript.Spec) {
+func planMode(plan *Plan, c Call, parent agent.Spec) {
 	plan.Spec.Mode = parent.Mode
 	for _, m := range []struct{ of, mode string }{{"definition's", plan.Definition.PermissionMode}, {"call's", c.Mode}} {
 		if m.mode == "" {
@@ -402,20 +383,17 @@ func planMode(plan *Plan, c SpawnCall, parent transcript.Spec) {
 // planFirst makes a teammate plan that may do nothing but read: it shows its plan
 // to the lead and has the lead's mode when that is approved.
 func (p *Plan) planFirst() {
-	if !planning(p.Spec.Mode) {
+	if !Planning(p.Spec.Mode) {
 		return
 	}
 	p.Spec.PlanRequired = true
-	p.because("plans first: its mode is %s; it shows its plan to the lead with %s", p.Spec.Mode, exitPlanName)
+	p.because("plans first: its mode is %s; it shows its plan to the lead with %s", p.Spec.Mode, ExitPlanMode)
 }
 
-// first returns the first value that is not zero.
-func first[T comparable](values ...T) T {
-	var zero T
-	for _, v := range values {
-		if v != zero {
-			return v
-		}
-	}
-	return zero
+// ExitPlanMode is the tool with which an agent shows its plan.
+const ExitPlanMode = "ExitPlanMode"
+
+// Planning reports a mode in which nothing but reading is free.
+func Planning(mode string) bool {
+	return permission.Narrower(permission.Mode(mode), permission.Plan) == permission.Mode(mode)
 }
