@@ -124,7 +124,7 @@ func (s *Session) takeLetter(from mailbox.AgentID, in *sessionLetter) (letterRep
 	if err := in.check(); err != nil {
 		return letterReply{State: letterRefused, Reason: err.Error()}, nil
 	}
-	lead, err := s.lead()
+	lead, err := s.lead.Get()
 	if err != nil {
 		return letterReply{}, err
 	}

@@ -19,7 +19,7 @@ import (
 // Run and Resume do it by themselves. The error is a NoModelError when nothing
 // says which model the lead is to have.
 func (s *Session) Begin() error {
-	if _, err := s.lead(); err != nil {
+	if _, err := s.lead.Get(); err != nil {
 		return err
 	}
 	return s.Wake()
@@ -35,11 +35,11 @@ func (s *Session) Say(text string) error {
 	if err := s.Begin(); err != nil {
 		return err
 	}
-	lead, err := s.lead()
+	lead, err := s.lead.Get()
 	if err != nil {
 		return err
 	}
-	if err := s.reopen(lead); err != nil {
+	if err := s.lead.Reopen(lead); err != nil {
 		return err
 	}
 	if err := s.notePrompt(text); err != nil {
@@ -59,16 +59,6 @@ func (s *Session) Say(text string) error {
 	s.bus.Publish(actors.Describe(lead.Spec()), event.Prompted{Text: text})
 	s.agents.Look(actors.LeadID)
 	return nil
-}
-
-// reopen lets a lead that was stopped work again, as mail does.
-func (s *Session) reopen(lead *transcript.Transcript) error {
-	err := s.agents.Wake(lead, turn.User)
-	var final *actors.FinalError
-	if errors.As(err, &final) {
-		return fmt.Errorf("the lead has ended for good (%s); write to other agents by name, or begin another session", final.Reason)
-	}
-	return err
 }
 
 var errEmptyPrompt = errors.New("the prompt is empty; say what is to be done")
@@ -133,15 +123,7 @@ func (s *Session) SetModel(name string) error {
 	if _, _, err := s.models.find(name); err != nil {
 		return fmt.Errorf("the model %s cannot be used: %w", name, err)
 	}
-	lead, err := s.lead()
-	if err != nil {
-		return err
-	}
-	if err := s.affords(name); err != nil {
-		return err
-	}
-	spec := lead.Spec()
-	if err := lead.Amend(name, spec.Mode, spec.MaxTurns); err != nil {
+	if err := s.lead.SetModel(name); err != nil {
 		return err
 	}
 	s.infoMu.Lock()

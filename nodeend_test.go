@@ -130,7 +130,7 @@ func TestWhatADeadProcessHasAcceptedArrives(t *testing.T) {
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
-	lead, err := s.lead()
+	lead, err := s.lead.Get()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
 
@@ -32,10 +33,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
 		return nil, err
 	}
-	return &Rehearsal{session: s, lead: transcript.Spec{
-		ID: actors.LeadID, Name: actors.LeadName, Type: "lead", Role: transcript.Lead, Model: id,
-		Mode: o.Mode, MaxTurns: o.MaxTurns, Dir: o.Dir, Tools: s.leadTools(),
-	}}, nil
+	return &Rehearsal{session: s, lead: node.LeadSpec(id, o.Mode, o.Dir, o.MaxTurns, s.leadTools())}, nil
 }
 
 // Definitions returns the agent types that the session would have.

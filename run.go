@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
-	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // Result is what a run of the lead came to.
@@ -39,11 +37,11 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 	if strings.TrimSpace(prompt) == "" {
 		return Result{}, errEmptyPrompt
 	}
-	lead, err := s.lead()
+	lead, err := s.lead.Get()
 	if err != nil {
 		return Result{}, err
 	}
-	if err := s.reopen(lead); err != nil {
+	if err := s.lead.Reopen(lead); err != nil {
 		return Result{}, err
 	}
 	before := lead.Life()
@@ -59,7 +57,7 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 // Resume goes on with everything that a crash or a shutdown cut, and returns
 // when the swarm has come to rest.
 func (s *Session) Resume(ctx context.Context) (Result, error) {
-	lead, err := s.lead()
+	lead, err := s.lead.Get()
 	if err != nil {
 		return Result{}, err
 	}
@@ -138,52 +136,6 @@ func (s *Session) result(lead *transcript.Transcript, before transcript.Life, to
 	r.Tree, r.Cost = byModel(all, s.prices)
 	r.Agents = len(all) - 1 // the user is none
 	return r
-}
-
-// lead returns the lead's transcript; a new session gets one.
-func (s *Session) lead() (*transcript.Transcript, error) {
-	if err := context.Cause(s.scope); err != nil {
-		return nil, err
-	}
-	s.leading.Lock()
-	defer s.leading.Unlock()
-	if t, ok := s.store.Get(actors.LeadID); ok {
-		if err := s.amend(t); err != nil {
-			return nil, err
-		}
-		return t, s.affords(t.Spec().Model)
-	}
-	id, err := s.models.settle(s.opts.Model)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.affords(id); err != nil {
-		return nil, err
-	}
-	t, wait, err := s.store.Create(transcript.Spec{
-		ID: actors.LeadID, Name: actors.LeadName, Type: "lead", Role: transcript.Lead, Model: id,
-		Mode: s.opts.Mode, MaxTurns: s.opts.MaxTurns, Dir: s.opts.Dir, Tools: s.leadTools(), Born: time.Now(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.amended = true
-	return t, wait()
-}
-
-// amend makes what was given when the session was opened again count from here
-// on, once: what is chosen later is newer. leading is held.
-func (s *Session) amend(lead *transcript.Transcript) error {
-	if s.amended {
-		return nil
-	}
-	mode := s.opts.Mode
-	if life := lead.Life(); mode == string(permission.Plan) && life.Plan.Phase == protocol.PlanApproved {
-		mode = life.Spec.Mode // the plan for which the session was begun is approved
-	}
-	err := lead.Amend(first(s.opts.Model, lead.Spec().Model), mode, s.opts.MaxTurns)
-	s.amended = err == nil
-	return err
 }
 
 func firstLine(text string, n int) string {

@@ -53,6 +53,7 @@ type Session struct {
 	wire   *wire
 	rules  *node.Rules
 	kits   node.Kits
+	lead   *node.Lead
 
 	isolated *isolation.Directories
 
@@ -69,9 +70,6 @@ type Session struct {
 	scope context.Context
 	end   context.CancelCauseFunc
 	watch sync.WaitGroup
-
-	leading sync.Mutex // one at a time makes or amends the lead
-	amended bool       // the options count for the lead; guarded by leading
 
 	quitting chan struct{} // closed when somebody asked for the end
 	quit     sync.Once
@@ -225,6 +223,10 @@ func (s *Session) start(ctx context.Context) error {
 	s.settleNodes(&o)
 	s.agents = actors.New(o)
 	s.roster = team.NewRoster(s.agents)
+	s.lead = node.NewLead(node.LeadOptions{
+		Scope: s.scope, Store: s.store, Agents: s.agents, Resolve: s.models.settle, Affords: s.affords, Tools: s.leadTools,
+		Model: s.opts.Model, Mode: s.opts.Mode, Dir: s.opts.Dir, MaxTurns: s.opts.MaxTurns,
+	})
 	switch {
 	case s.nodes != nil:
 		s.roster.ConnectApart(s.nodes)

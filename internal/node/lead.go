@@ -1,0 +1,127 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/team/protocol"
+)
+
+// Lead is the agent that the user talks with. It is made when it is first asked
+// for. Its methods may be called from any goroutine.
+type Lead struct {
+	o LeadOptions
+
+	mu      sync.Mutex // one at a time makes or amends the lead
+	amended bool       // the options count for the lead; guarded by mu
+}
+
+// LeadOptions say where the lead lives and what a new one is. All but MaxTurns and
+// Model are required.
+type LeadOptions struct {
+	Scope  context.Context // of the session: there is no lead after its end
+	Store  *transcript.Store
+	Agents *actors.Coordinator
+	// Resolve returns the name of the lead's model, or says how to give one.
+	Resolve func(name string) (string, error)
+	// Affords reports why the session's budget cannot be kept with a model.
+	Affords func(model string) error
+	// Tools returns the names of the tools that the lead is offered.
+	Tools func() []string
+
+	Model, Mode, Dir string
+	MaxTurns         int
+}
+
+// NewLead returns the lead of a session; it makes and reads nothing yet.
+func NewLead(o LeadOptions) *Lead { return &Lead{o: o} }
+
+// Get returns the lead's transcript; a new session gets one. The first call for a
+// lead that is kept gives it the model, the mode and the limit of the options.
+func (l *Lead) Get() (*transcript.Transcript, error) {
+	if err := context.Cause(l.o.Scope); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t, ok := l.o.Store.Get(actors.LeadID); ok {
+		if err := l.amend(t); err != nil {
+			return nil, err
+		}
+		return t, l.o.Affords(t.Spec().Model)
+	}
+	return l.create()
+}
+
+// create makes the lead. l.mu is held.
+func (l *Lead) create() (*transcript.Transcript, error) {
+	id, err := l.o.Resolve(l.o.Model)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.o.Affords(id); err != nil {
+		return nil, err
+	}
+	spec := LeadSpec(id, l.o.Mode, l.o.Dir, l.o.MaxTurns, l.o.Tools())
+	spec.Born = time.Now()
+	t, wait, err := l.o.Store.Create(spec)
+	if err != nil {
+		return nil, err
+	}
+	l.amended = true
+	return t, wait()
+}
+
+// LeadSpec returns what a lead is.
+func LeadSpec(model, mode, dir string, maxTurns int, tools []string) transcript.Spec {
+	return transcript.Spec{
+		ID: actors.LeadID, Name: actors.LeadName, Type: "lead", Role: transcript.Lead, Model: model,
+		Mode: mode, MaxTurns: maxTurns, Dir: dir, Tools: tools,
+	}
+}
+
+// amend makes what was given when the session was opened again count from here
+// on, once: what is chosen later is newer. l.mu is held.
+func (l *Lead) amend(lead *transcript.Transcript) error {
+	if l.amended {
+		return nil
+	}
+	mode := l.o.Mode
+	if life := lead.Life(); mode == string(permission.Plan) && life.Plan.Phase == protocol.PlanApproved {
+		mode = life.Spec.Mode // the plan for which the session was begun is approved
+	}
+	err := lead.Amend(cmp.Or(l.o.Model, lead.Spec().Model), mode, l.o.MaxTurns)
+	l.amended = err == nil
+	return err
+}
+
+// Reopen lets a lead that was stopped work again, as mail does.
+func (l *Lead) Reopen(lead *transcript.Transcript) error {
+	err := l.o.Agents.Wake(lead, turn.User)
+	var final *actors.FinalError
+	if errors.As(err, &final) {
+		return fmt.Errorf("the lead has ended for good (%s); write to other agents by name, or begin another session", final.Reason)
+	}
+	return err
+}
+
+// SetModel gives the lead another model from its next turn on.
+func (l *Lead) SetModel(name string) error {
+	lead, err := l.Get()
+	if err != nil {
+		return err
+	}
+	if err := l.o.Affords(name); err != nil {
+		return err
+	}
+	spec := lead.Spec()
+	return lead.Amend(name, spec.Mode, spec.MaxTurns)
+}
