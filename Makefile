@@ -20,9 +20,9 @@ build: ## build bin/swarm, without symbols for a debugger
 sizes: ## print what each module we require weighs in the program
 	$(GO) run ./internal/sizes
 
-test: ## run all tests, with the race detector where there is a C compiler
+test: ## run all tests, with the race detector where there is a C compiler; lists the skipped ones with reasons
 	@[ -n "$(RACE)" ] || echo "note: no C compiler, so the race detector is off"
-	$(GO) test $(RACE) -timeout 20m ./...
+	$(GO) tool gotestsum --format standard-quiet -- $(RACE) -timeout 20m ./...
 
 race: test ## the same as test
 

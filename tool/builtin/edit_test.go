@@ -209,7 +209,7 @@ func FuzzEdit(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text, old, fresh string, all, dos bool) {
 		if old == "" || old == fresh || !utf8.ValidString(text+old+fresh) || strings.ContainsAny(text+old+fresh, "\x00\r") {
-			t.Skip()
+			t.Skip("not an edit of text")
 		}
 		want := text
 		if n := strings.Count(text, old); n == 1 || n > 1 && all {

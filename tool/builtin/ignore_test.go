@@ -154,7 +154,7 @@ func FuzzIgnore(f *testing.F) {
 		clean := filepath.ToSlash(filepath.Clean(path))
 		if clean != path || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "..") || path == "." ||
 			strings.Contains(path, ".git") || strings.ContainsAny(rules+path, "\x00") || len(path) > 200 || len(rules) > 4096 {
-			t.Skip()
+			t.Skip("no path or rules of a repository")
 		}
 		compareWithGit(t, repo, rules, []string{path})
 	})
