@@ -98,6 +98,7 @@ var level = map[string]int{
 	"actors/actorstest":            kits,
 	"internal/archtest":            kits,
 	"internal/chaos":               kits,
+	"internal/mutate":              kits,
 	"internal/journal/journaltest": kits,
 	"internal/natsd/natsdtest":     kits,
 	"internal/sizes":               kits,
