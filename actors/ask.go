@@ -133,8 +133,8 @@ func (h *host) ask(ctx context.Context, what string, q event.Question, r ask.Req
 	q.Asked, q.Expires = consent.Asked, consent.Expires
 	r.Question = q
 	ticket := h.c.desk.Open(r)
-	h.dog.ask()
-	defer h.dog.answered()
+	h.watchdog.Pause()
+	defer h.watchdog.Resume()
 	return h.waitFor(ctx, what, func() error {
 		h.c.publish(h.t, event.Asked{Question: ticket.Question()})
 		s, err := ticket.Wait(ctx)

@@ -99,6 +99,6 @@ func (h *host) compactNow(ctx context.Context) error {
 	defer cut(nil)
 	run := h.newTurn(cut)
 	defer h.place.leave()
-	defer h.dog.stop()
+	defer h.watchdog.Stop()
 	return run.Compact(watched)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/actors/watchdog"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -65,14 +66,14 @@ type host struct {
 
 	current atomic.Pointer[turn.Turn] // the turn that runs
 
-	whole context.Context // of the turn; only the turn, which sets it before it runs
-	dog   *watchdog       // of the turn; only the turn, which sets it before it runs
-	meter meter           // of progress
-	woken bool            // the present incarnation is recorded; only the turn goroutine
-	kit   *kit            // what every turn needs; only the turn goroutine
-	own   *Isolation      // the agent's own directory, if it has one; only the turn goroutine
-	place place           // of the turn, among the running
-	asked atomic.Bool     // the turn works for the lead or the user
+	whole    context.Context    // of the turn; only the turn, which sets it before it runs
+	watchdog *watchdog.Watchdog // of the turn; only the turn, which sets it before it runs
+	meter    meter              // of progress
+	woken    bool               // the present incarnation is recorded; only the turn goroutine
+	kit      *kit               // what every turn needs; only the turn goroutine
+	own      *Isolation         // the agent's own directory, if it has one; only the turn goroutine
+	place    place              // of the turn, among the running
+	asked    atomic.Bool        // the turn works for the lead or the user
 	// failed is when turns were begun anew; only the turn goroutine.
 	failed []time.Time
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/actorswarm/swarm/actors/watchdog"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -48,7 +49,7 @@ func (h *host) turn(ctx context.Context) ending {
 
 // newTurn returns the next turn of the agent, which a watchdog may cut.
 func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
-	h.dog = newWatchdog(h.c.opts.Policy.Deadlines.For(h.t.Spec().Role), cut)
+	h.watchdog = watchdog.New(h.c.opts.Policy.Deadlines.For(h.t.Spec().Role), cut)
 	t := &turn.Turn{
 		Log:      h.t,
 		Prepare:  h.prepare,
@@ -81,7 +82,7 @@ func (h *host) breaks(err error) ending {
 // run is the part of a turn that needs a place; a panic gives it back too.
 func (h *host) run(ctx context.Context, t *turn.Turn) (turn.End, error) {
 	defer h.place.leave()
-	defer h.dog.stop()
+	defer h.watchdog.Stop()
 	ctx, end := h.c.accounts.of(h.t.ID()).Within(ctx, overBudget)
 	defer end()
 	h.whole = ctx
@@ -93,7 +94,7 @@ func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
 	if err := h.enter(ctx); err != nil {
 		return err
 	}
-	h.dog.begin()
+	h.watchdog.Begin()
 	if h.kit == nil {
 		h.moveTo(stateStarting, "")
 	}
@@ -204,8 +205,8 @@ func (c *Coordinator) ToolNames() []string {
 // emit tells observers what the turn does and follows the agent's state.
 func (h *host) emit(f event.Fact) {
 	h.follow(f)
-	if h.dog != nil {
-		h.dog.see(f, h.waitsForOthers(f))
+	if h.watchdog != nil {
+		h.watchdog.Observe(f, h.waitsForOthers(f))
 	}
 	h.c.publish(h.t, f)
 	h.progress(f)
@@ -227,7 +228,7 @@ func (h *host) waitsForOthers(f event.Fact) bool {
 
 // streamed follows what nobody but the runtime is told of.
 func (h *host) streamed(e model.Event) {
-	h.dog.stream(e)
+	h.watchdog.Stream(e)
 	switch e.Kind {
 	case model.Sent:
 		if h.now().Name == stateCompacting {

@@ -69,8 +69,9 @@ var level = map[string]int{
 	"internal/turn": 4,
 
 	// 5 and 6: where agents live
-	"actors/spawn": 5,
-	"actors":       6,
+	"actors/spawn":    5,
+	"actors/watchdog": 5,
+	"actors":          6,
 
 	// 7: how they work together
 	"team": 7,

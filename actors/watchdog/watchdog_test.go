@@ -1,4 +1,4 @@
-package actors
+package watchdog
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"pgregory.net/rapid"
@@ -24,22 +24,22 @@ func backedOff(attempt, status int) model.Event {
 }
 
 // watched plays a case and returns when the turn was cut and why.
-func watched(t *testing.T, limits Deadlines, steps ...any) (at time.Duration, cause error) {
+func watched(t *testing.T, limits agent.Deadlines, steps ...any) (at time.Duration, cause error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cut := context.WithCancelCause(t.Context())
-		w := newWatchdog(limits.For(transcript.Background), cut)
-		defer w.stop()
+		w := New(limits.For(agent.Background), cut)
+		defer w.Stop()
 		begun := time.Now()
 		forget := context.AfterFunc(ctx, func() { at = time.Since(begun) })
 		for _, s := range steps {
 			switch s := s.(type) {
 			case string:
-				w.begin()
+				w.Begin()
 			case event.Fact:
-				w.see(s, false)
+				w.Observe(s, false)
 			case model.Event:
-				w.stream(s)
+				w.Stream(s)
 			case time.Duration:
 				time.Sleep(s)
 			}
@@ -47,7 +47,7 @@ func watched(t *testing.T, limits Deadlines, steps ...any) (at time.Duration, ca
 		synctest.Wait()
 		forget()
 		cause = context.Cause(ctx)
-		w.stop()
+		w.Stop()
 		time.Sleep(24 * time.Hour) // nothing rings any more
 		if late := context.Cause(ctx); !errors.Is(late, cause) {
 			t.Errorf("cut after its end: %v", late)
@@ -83,7 +83,7 @@ func TestADeadlineEndsWhatStandsStillAndNothingElse(t *testing.T) {
 		{"each call has its own time", []any{called("a", "Read"), 15 * s, called("b", "Grep"), 4 * s, answered("a"), time.Hour}, 35 * s, "the tool Grep"},
 		{"a whole turn", []any{"begin", asked, 9 * s, token, kind(model.Finished), called("a", "B"), 19 * s, answered("a"), asked, backedOff(1, 429), time.Hour}, 60 * s, "the turn had no end for 1m0s"},
 	} {
-		limits := Deadlines{Start: 10 * s, Gap: 5 * s, Tool: 20 * s, Run: time.Minute}
+		limits := agent.Deadlines{Start: 10 * s, Gap: 5 * s, Tool: 20 * s, Run: time.Minute}
 		at, err := watched(t, limits, c.steps...)
 		if c.at == 0 {
 			if err != nil {
@@ -99,14 +99,14 @@ func TestADeadlineEndsWhatStandsStillAndNothingElse(t *testing.T) {
 }
 
 func TestNoDeadlineIsNone(t *testing.T) {
-	off := Deadlines{Start: -1, Gap: -1, Tool: -1, Run: -1}
+	off := agent.Deadlines{Start: -1, Gap: -1, Tool: -1, Run: -1}
 	if at, err := watched(t, off, "begin", event.Requested{}, kind(model.TextDelta), called("a", "Bash"), 1000*time.Hour); err != nil {
 		t.Errorf("cut after %v: %v", at, err)
 	}
-	if d := (Deadlines{}).For(transcript.Lead); d.Run > 0 || d.Start != 5*time.Minute {
+	if d := (agent.Deadlines{}).For(agent.Lead); d.Run > 0 || d.Start != 5*time.Minute {
 		t.Errorf("the lead has %+v", d)
 	}
-	if d := (Deadlines{Run: time.Minute}).For(transcript.Lead); d.Run != time.Minute {
+	if d := (agent.Deadlines{Run: time.Minute}).For(agent.Lead); d.Run != time.Minute {
 		t.Errorf("the lead has %+v although a limit is given", d)
 	}
 }
@@ -140,9 +140,15 @@ func TestAClockCountsTheTimeItRuns(t *testing.T) {
 				steps, running = append(steps, backedOff(0, 500)), false
 			}
 		}
-		at, err := watched(t, Deadlines{Start: limit}, steps...)
+		at, err := watched(t, agent.Deadlines{Start: limit}, steps...)
 		if (err != nil) != (cut > 0) || at != cut {
 			r.Fatalf("cut after %v (%v), want %v", at, err, cut)
 		}
 	})
 }
+
+func called(id, name string) event.CallStarted {
+	return event.CallStarted{Call: model.Call{ID: id, Name: name}}
+}
+
+func answered(id string) event.CallFinished { return event.CallFinished{Call: model.Call{ID: id}} }
