@@ -24,12 +24,12 @@ const (
 	InboundRefuse Inbound = "refuse"
 )
 
-func (i Inbound) settle() error {
+func (i Inbound) validate() error {
 	switch i {
 	case "", InboundAccept, InboundHold, InboundRefuse:
 		return nil
 	}
-	return &OptionError{fmt.Errorf("--inbound is %q; give accept, hold or refuse", i)}
+	return fmt.Errorf("is %q; use accept, hold or refuse", string(i))
 }
 
 // inbound returns what becomes of a message of a session that says it is in a

@@ -54,7 +54,7 @@ func (b *bridge) handle(m *nats.Msg) {
 	from := m.Subject[len(bridgeSubject(b.s.info.ID, "")):]
 	if validID(from) != nil || !strings.HasPrefix(m.Reply, answerPrefix(from, b.s.info.ID)) && !strings.HasPrefix(m.Reply, fromAccount) {
 		// The answer would go out with this session's rights, to where the sender may not speak.
-		b.s.audit.note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", m.Reply)})
+		b.s.audit.Note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", m.Reply)})
 		return
 	}
 	b.serve(m, bridgeReply{Error: errBusy.Error()}, func() any { return b.answer(from, m) })
@@ -67,7 +67,7 @@ func (b *bridge) answer(from string, m *nats.Msg) bridgeReply {
 	}
 	in, err := parseLetter(from, m.Data)
 	if errors.As(err, new(*forbiddenError)) {
-		b.s.audit.note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: err.Error()})
+		b.s.audit.Note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: err.Error()})
 	}
 	if err != nil {
 		return bridgeReply{letterReply: letterReply{State: letterRefused, Reason: err.Error()}}

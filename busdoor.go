@@ -120,7 +120,7 @@ func asked(subject string) (name, verb string) {
 }
 
 func (o *busDoor) refuse(name, subject, why string) {
-	o.s.audit.note(event.Audit{By: name, Subject: subject, Reason: why})
+	o.s.audit.Note(event.Audit{By: name, Subject: subject, Reason: why})
 }
 
 func (o *busDoor) answer(name, verb string, m *nats.Msg) busReply {

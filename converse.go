@@ -120,7 +120,7 @@ func (s *Session) BackgroundForeground() []string {
 // SetModel gives the lead another model from its next turn on: an alias, an id,
 // "openai:ID" or "script:FILE". A name that no provider knows changes nothing.
 func (s *Session) SetModel(name string) error {
-	if _, _, err := s.models.find(name); err != nil {
+	if _, _, err := s.models.Find(name); err != nil {
 		return fmt.Errorf("the model %s cannot be used: %w", name, err)
 	}
 	if err := s.lead.SetModel(name); err != nil {

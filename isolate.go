@@ -7,6 +7,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/isolation"
+	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
 
@@ -15,7 +16,7 @@ import (
 func (o Options) isolation(session, root, path string, agents isolation.Agents) *isolation.Directories {
 	return isolation.New(isolation.Options{
 		Session: session, Root: root, Dir: o.Dir, Agents: agents, Transcripts: filepath.Join(path, "transcripts"),
-		Hooks:  func() *hook.Set { set, _ := o.hooks(); return set }, // Problems tells what is wrong
+		Hooks:  func() *hook.Set { set, _ := settings.Hooks(o.sources()); return set }, // Problems tells what is wrong
 		Getenv: o.Getenv, Logger: o.Logger,
 	})
 }

@@ -280,7 +280,7 @@ func (n *nodes) retell(id mailbox.AgentID, raw []byte) {
 		return // it was told when the task was sent
 	}
 	if a, refused := e.Fact.(event.Audit); refused {
-		n.s.audit.note(a)
+		n.s.audit.Note(a)
 		return
 	}
 	n.s.bus.Publish(e.Agent, e.Fact)

@@ -139,7 +139,10 @@ func (o *Options) settle() error {
 	if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
-	if err := errors.Join(o.NATS.settle(), o.Inbound.settle(), o.settleListen(), o.settleCert()); err != nil {
+	if err := o.Inbound.validate(); err != nil {
+		return &OptionError{fmt.Errorf("--inbound %w", err)}
+	}
+	if err := errors.Join(o.NATS.settle(), o.settleListen(), o.settleCert()); err != nil {
 		return err
 	}
 	return o.settlePolicy()
@@ -157,6 +160,9 @@ func absolute(dirs []string, option string) ([]string, error) {
 	}
 	return all, nil
 }
+
+// NoModelError reports that nothing says which model is to be used.
+type NoModelError = model.NoModelError
 
 // OptionError reports a value that an option cannot have. It is the caller's
 // mistake: nothing was started.

@@ -29,7 +29,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 		return nil, err
 	}
 	s.agents = actors.New(actors.Options{Store: new(transcript.Store), Policy: s.policy(), ToolNames: s.toolNames()})
-	id, err := s.models.settle(o.Model)
+	id, err := s.models.Default(o.Model)
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/audit"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/natsd"
@@ -23,6 +24,8 @@ import (
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/prompt"
+	"github.com/actorswarm/swarm/internal/provider"
+	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -48,7 +51,7 @@ type Session struct {
 	abroad    *abroad
 
 	bus    event.Bus
-	models *models
+	models *provider.Models
 	prices *price.Table
 	wire   *wire
 	rules  *node.Rules
@@ -60,7 +63,7 @@ type Session struct {
 	nodes *nodes   // nil unless agents run in processes of their own
 	notes []string // what is wrong, found when it was opened
 
-	audit *audit
+	audit *audit.Log
 
 	busMu        sync.Mutex
 	busServer    *natsd.Server // guarded by busMu; nil until it runs
@@ -177,11 +180,11 @@ func (s *Session) read() (err error) {
 	if err := s.readDefinitions(); err != nil {
 		return err
 	}
-	if err := s.settleTeammates(); err != nil {
+	if err := s.readTeammateMode(); err != nil {
 		return err
 	}
-	s.settleInbound()
-	s.models = newModels(s.opts)
+	s.readInbound()
+	s.models = provider.New(provider.Options{Getenv: s.opts.Getenv, Find: s.opts.Models})
 	s.prices, err = readPrices(s.opts.StateDir)
 	return err
 }
@@ -212,19 +215,30 @@ func (s *Session) start(ctx context.Context) error {
 	if _, err := builtin.Reap(s.info.ID); err != nil {
 		s.opts.Logger.Warn("processes of an earlier run could not be looked for", "error", err)
 	}
-	s.audit = newAudit(s)
+	s.audit = s.newAudit()
 	s.openIsolation()
 	o := actors.Options{
 		Store: s.store, Policy: s.policy(), Definitions: s.definitions,
-		Model: s.models.find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
-		Permission: s.permission, Grant: s.rules.Grant, Isolate: s.isolate, Events: &s.bus, Window: s.window, Facts: s.facts, Spill: s.spill, Receipt: s.receipt, Gone: s.gone, Audit: s.audit.note, Logger: s.opts.Logger,
-		Budget: s.opts.Budget, Prices: s.prices,
+		Model: s.models.Find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
+		Permission: s.permission,
+		Grant:      s.rules.Grant,
+		Isolate:    s.isolate,
+		Events:     &s.bus,
+		Window:     s.window,
+		Facts:      s.facts,
+		Spill:      s.spill,
+		Receipt:    s.receipt,
+		Gone:       s.gone,
+		Audit:      s.audit.Note,
+		Logger:     s.opts.Logger,
+		Budget:     s.opts.Budget,
+		Prices:     s.prices,
 	}
 	s.settleNodes(&o)
 	s.agents = actors.New(o)
 	s.roster = team.NewRoster(s.agents)
 	s.lead = node.NewLead(node.LeadOptions{
-		Scope: s.scope, Store: s.store, Agents: s.agents, Resolve: s.models.settle, Affords: s.affords, Tools: s.leadTools,
+		Scope: s.scope, Store: s.store, Agents: s.agents, Resolve: s.models.Default, Affords: s.affords, Tools: s.leadTools,
 		Model: s.opts.Model, Mode: s.opts.Mode, Dir: s.opts.Dir, MaxTurns: s.opts.MaxTurns,
 	})
 	switch {
@@ -250,7 +264,7 @@ func (s *Session) start(ctx context.Context) error {
 	s.defs.Start(s.scope)
 	s.watch.Go(s.watchStore)
 	s.watch.Go(func() { s.wire.run(s.scope) })
-	s.watch.Go(func() { s.audit.run(s.scope) })
+	s.watch.Go(func() { s.audit.Run(s.scope) })
 	return nil
 }
 
@@ -314,7 +328,7 @@ func (s *Session) Problems() []string {
 	for _, p := range s.defs.Set().Problems {
 		all = append(all, p.String())
 	}
-	_, problems := s.opts.hooks()
+	_, problems := settings.Hooks(s.opts.sources())
 	for _, p := range problems {
 		all = append(all, p.Error())
 	}
@@ -426,6 +440,22 @@ func (s *Session) close() error {
 	}
 	s.bus.Close()
 	return errors.Join(append(errs, s.store.Close())...)
+}
+
+// newAudit returns the audit of the session. What an agent in a process of its own is
+// refused comes to the owner's audit as an event: the process keeps no file.
+func (s *Session) newAudit() *audit.Log {
+	o := audit.Options{Logger: s.opts.Logger, Publish: func(e event.Audit) {
+		about := event.Agent{ID: actors.LeadID, Name: actors.LeadName}
+		if t, ok := s.agents.Find(e.By); ok {
+			about = actors.Describe(t.Spec())
+		}
+		s.bus.Publish(about, e)
+	}}
+	if s.opts.node == nil {
+		o.Path = filepath.Join(s.info.Path, audit.File)
+	}
+	return audit.New(o)
 }
 
 func (s *Session) settled(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {

@@ -4,72 +4,53 @@ import (
 	"fmt"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/settings"
 )
 
-// teammateModeSetting is the key of the settings files.
-const teammateModeSetting = "teammateMode"
-
 // placeOf returns where a teammate mode lets teammates run.
-func placeOf(mode string, getenv func(string) string) (p actors.Place, ok bool) {
+func placeOf(mode string, getenv func(string) string) (actors.Place, error) {
 	switch mode {
 	case "", "in-process":
-		return "", true
+		return "", nil
 	case "tmux":
-		return actors.InTmux, true
+		return actors.InTmux, nil
 	case "process":
-		return actors.InProcess, true
+		return actors.InProcess, nil
 	case "auto":
 		if getenv("TMUX") != "" {
-			return actors.InTmux, true
+			return actors.InTmux, nil
 		}
-		return "", true
+		return "", nil
 	}
-	return "", false
+	return "", fmt.Errorf("is %q; use in-process, tmux, process or auto", mode)
 }
 
-// settleTeammates says where teammates run: as Policy.Where, the option or
-// SWARM_TEAMMATE_MODE says, and else the strongest settings file that says it. What
-// a file says wrong is a note: the rest of the file counts.
-func (s *Session) settleTeammates() error {
+// readTeammateMode decides where teammates run: as Policy.Where, the option or
+// SWARM_TEAMMATE_MODE says, and else the strongest settings file that says it. A wrong
+// value in a file is a note.
+func (s *Session) readTeammateMode() (err error) {
 	o := &s.opts
 	mode := first(o.TeammateMode, o.Getenv("SWARM_TEAMMATE_MODE"))
 	if o.node != nil || o.Policy.Where != "" {
 		return nil
 	}
 	if mode == "" {
-		o.Policy.Where = s.teammatesBySettings()
-		return nil
+		mode = s.teammateModeOfSettings()
 	}
-	place, ok := placeOf(mode, o.Getenv)
-	if !ok {
-		return &OptionError{fmt.Errorf("unknown teammate mode %q; use in-process, tmux, process or auto", mode)}
+	if o.Policy.Where, err = placeOf(mode, o.Getenv); err != nil {
+		return &OptionError{fmt.Errorf("the teammate mode %w", err)}
 	}
-	o.Policy.Where = place
 	return nil
 }
 
-func (s *Session) teammatesBySettings() (where actors.Place) {
-	files, _, err := defs.ReadSettings(s.opts.sources())
-	if err != nil {
-		return "" // told where the definitions are read
+func (s *Session) teammateModeOfSettings() (mode string) {
+	all, notes := settings.Values(s.opts.sources(), settings.TeammateMode, func(mode string) error {
+		_, err := placeOf(mode, s.opts.Getenv)
+		return err
+	})
+	s.notes = append(s.notes, notes...)
+	for _, m := range all {
+		mode = first(m, mode)
 	}
-	for _, f := range files {
-		mode := ""
-		if f.Untrusted {
-			continue
-		}
-		if err := setting(f, teammateModeSetting, &mode); err != nil {
-			s.notes = append(s.notes, err.Error())
-			continue
-		}
-		place, ok := placeOf(mode, s.opts.Getenv)
-		switch {
-		case !ok:
-			s.notes = append(s.notes, fmt.Sprintf("%s: %s is %q; use in-process, tmux, process or auto", f.Path, teammateModeSetting, mode))
-		case mode != "":
-			where = place
-		}
-	}
-	return where
+	return mode
 }

@@ -165,7 +165,7 @@ func (w *wire) serve(ctx context.Context) (err error) {
 		Certificate: cert,
 		StoreDir:    filepath.Join(s.info.Path, "jetstream"), Listen: listens(s.opts.Listen), WebSocket: listens(s.opts.ListenWebSocket), Logger: s.opts.Logger,
 		Users: serverUsers(s.info.ID, users), Visitor: s.visitor, Refused: func(r natsd.Refusal) {
-			s.audit.note(event.Audit{By: r.User, From: r.From, Reason: r.What})
+			s.audit.Note(event.Audit{By: r.User, From: r.From, Reason: r.What})
 		},
 	})
 	if err != nil {

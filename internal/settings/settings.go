@@ -1,0 +1,92 @@
+// Package settings reads the keys of the settings files that the runtime itself obeys;
+// package defs finds the files and knows those about agents.
+//
+//	modes, notes := settings.Values(sources, settings.TeammateMode, validMode)
+//	hooks, problems := settings.Hooks(sources)
+//
+// The laws:
+//
+//   - A file that is not trusted says nothing (TestValuesOfUntrustedFilesDoNotCount).
+//   - A value that is wrong costs itself and no other: there is a note of its file and
+//     key, and the rest counts (TestAWrongValueIsANote).
+//   - Each call reads the files as they are now (TestHooksAreReadAnew).
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/hook"
+)
+
+// Keys of the settings files.
+const (
+	TeammateMode        = "teammateMode"        // where teammates run
+	CrossSessionInbound = "crossSessionInbound" // what becomes of messages of other sessions
+)
+
+// Values returns what the trusted files say for a key, the weakest first, and a note
+// for each value that is not a T or that check refuses: its error goes on after the
+// name of the key, as in "is 7; use 1 to 5".
+func Values[T any](from defs.Options, key string, check func(T) error) (values []T, notes []string) {
+	files, _, err := defs.ReadSettings(from)
+	if err != nil {
+		return nil, nil // reported where the definitions are read
+	}
+	for _, f := range files {
+		if f.Untrusted {
+			continue
+		}
+		var v T
+		found, err := value(f, key, &v)
+		if err == nil && found {
+			err = check(v)
+			if err != nil {
+				err = fmt.Errorf("%s: %s %w", f.Path, key, err)
+			}
+		}
+		switch {
+		case err != nil:
+			notes = append(notes, err.Error())
+		case found:
+			values = append(values, v)
+		}
+	}
+	return values, notes
+}
+
+// value reads one key of a file, if the file has it.
+func value(f defs.SettingsFile, key string, into any) (found bool, err error) {
+	raw, err := f.Value(key)
+	if err != nil || raw == nil {
+		return false, err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return false, fmt.Errorf("%s: %s: %w", f.Path, key, err)
+	}
+	return true, nil
+}
+
+// Hooks reads the hooks, and what is wrong with them.
+func Hooks(from defs.Options) (*hook.Set, []error) {
+	read, _, err := defs.ReadSettings(from)
+	problems := []error{err}
+	var files []hook.File
+	for _, f := range read {
+		file := hook.File{Path: f.Path, Managed: f.Source == defs.Managed, Untrusted: f.Untrusted}
+		file.Hooks, err = f.Value("hooks")
+		_, disabled := value(f, "disableAllHooks", &file.DisableAll)
+		_, managed := value(f, "allowManagedHooksOnly", &file.ManagedOnly)
+		problems = append(problems, err, disabled, managed)
+		files = append(files, file)
+	}
+	set, wrong := hook.Parse(files)
+	var all []error
+	for _, err := range append(problems, wrong...) {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	return set, all
+}

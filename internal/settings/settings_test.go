@@ -1,0 +1,88 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/actorswarm/swarm/defs"
+)
+
+// write puts a settings file below dir and returns its path.
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, ".claude", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// places returns where settings are read in a test: a home and a directory in it.
+func places(t *testing.T) (home, dir string, from defs.Options) {
+	t.Helper()
+	home, dir = t.TempDir(), t.TempDir()
+	return home, dir, defs.Options{Home: home, Cwd: dir}
+}
+
+func small(n int) error {
+	if n > 5 {
+		return fmt.Errorf("is %d; use 1 to 5", n)
+	}
+	return nil
+}
+
+func TestAWrongValueIsANote(t *testing.T) {
+	home, dir, from := places(t)
+	write(t, home, "settings.json", `{"n": 1}`)
+	project := write(t, dir, "settings.json", `{"n": 7}`)
+	local := write(t, dir, "settings.local.json", `{"n": "many"}`)
+	values, notes := Values(from, "n", small)
+	if !slices.Equal(values, []int{1}) {
+		t.Errorf("the values are %v, want the one that is right", values)
+	}
+	if len(notes) != 2 || notes[0] != project+": n is 7; use 1 to 5" || !strings.HasPrefix(notes[1], local+": n: ") {
+		t.Errorf("the notes are %q", notes)
+	}
+}
+
+func TestValuesComeFromTheWeakestFileFirst(t *testing.T) {
+	home, dir, from := places(t)
+	write(t, dir, "settings.local.json", `{"n": 3}`)
+	write(t, home, "settings.json", `{"n": 1}`)
+	write(t, dir, "settings.json", `{"other": 2}`)
+	if values, notes := Values(from, "n", small); !slices.Equal(values, []int{1, 3}) || len(notes) > 0 {
+		t.Errorf("the values are %v, %q", values, notes)
+	}
+}
+
+func TestValuesOfUntrustedFilesDoNotCount(t *testing.T) {
+	home, dir, from := places(t)
+	write(t, home, "settings.json", `{"n": 1}`)
+	write(t, dir, "settings.json", `{"n": 2}`)
+	from.Trusted = func(string) bool { return false }
+	if values, notes := Values(from, "n", small); !slices.Equal(values, []int{1}) || len(notes) > 0 {
+		t.Errorf("the values are %v, %q", values, notes)
+	}
+}
+
+func TestHooksAreReadAnew(t *testing.T) {
+	_, dir, from := places(t)
+	if set, problems := Hooks(from); set.Has("WorktreeCreate", "") || len(problems) > 0 {
+		t.Fatalf("without files there are hooks, or problems: %v", problems)
+	}
+	write(t, dir, "settings.json", `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "true"}]}]}}`)
+	if set, problems := Hooks(from); !set.Has("WorktreeCreate", "") || len(problems) > 0 {
+		t.Fatalf("the hook of a new file is not there: %v", problems)
+	}
+	write(t, dir, "settings.local.json", `{"disableAllHooks": "yes"}`)
+	if set, problems := Hooks(from); !set.Has("WorktreeCreate", "") || len(problems) != 1 || !strings.Contains(problems[0].Error(), "disableAllHooks") {
+		t.Errorf("a wrong value costs more than itself, or there is no note of it: %v", problems)
+	}
+}
