@@ -23,6 +23,7 @@ var level = map[string]int{
 	"defs":                     0,
 	"internal/childenv":        0,
 	"internal/executor":        0,
+	"internal/gitignore":       0,
 	"internal/hook":            0,
 	"internal/journal":         0,
 	"internal/natsd":           0,

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/gitignore"
 )
 
 // patternError reports a regular expression an engine does not take.
@@ -114,7 +116,7 @@ func combine(before string, parts []string, after string) []string {
 
 // selects applies the globs and the type of a query to a file.
 func (q *query) selects(rel string) bool {
-	if len(q.types) > 0 && !slices.ContainsFunc(q.types, func(p string) bool { return globRule(p).matches(rel, false) }) {
+	if len(q.types) > 0 && !slices.ContainsFunc(q.types, func(p string) bool { return globRule(p).Match(rel, false) }) {
 		return false
 	}
 	verdict := !slices.ContainsFunc(q.globs, func(g string) bool { return !strings.HasPrefix(g, "!") })
@@ -122,7 +124,7 @@ func (q *query) selects(rel string) bool {
 		for _, p := range expandBraces(strings.TrimPrefix(g, "!")) {
 			if strings.HasPrefix(g, "!") {
 				verdict = verdict && !covers(globRule(p), rel)
-			} else if globRule(p).matches(rel, false) {
+			} else if globRule(p).Match(rel, false) {
 				verdict = true
 			}
 		}
@@ -130,19 +132,19 @@ func (q *query) selects(rel string) bool {
 	return verdict
 }
 
-func globRule(pattern string) ignoreRule {
-	r, _ := parseRule(pattern, "")
+func globRule(pattern string) gitignore.Rule {
+	r, _ := gitignore.ParseRule(pattern, "")
 	return r
 }
 
 // covers reports whether the rule names a file or a folder it lies in.
-func covers(r ignoreRule, rel string) bool {
+func covers(r gitignore.Rule, rel string) bool {
 	for i := range rel {
-		if rel[i] == '/' && r.matches(rel[:i], true) {
+		if rel[i] == '/' && r.Match(rel[:i], true) {
 			return true
 		}
 	}
-	return r.matches(rel, false)
+	return r.Match(rel, false)
 }
 
 // ofType sets the patterns of a named language.

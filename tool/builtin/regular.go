@@ -3,6 +3,7 @@ package builtin
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -70,4 +71,14 @@ func kindOf(m fs.FileMode) string {
 		return "device"
 	}
 	return "special file (" + strings.TrimRight(m.Type().String(), "-") + ")"
+}
+
+// readSmall reads at most limit bytes of a regular file.
+func readSmall(path string, limit int64) ([]byte, error) {
+	f, _, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, limit))
+	return text, errors.Join(err, f.Close())
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/gitignore"
 )
 
 // safeGit keeps a repository's own settings from running programs.
@@ -122,7 +124,7 @@ func runGit(ctx context.Context, dir string, env []string, args ...string) ([]by
 
 // walkFiles is for folders that git does not know.
 func walkFiles(ctx context.Context, root string) ([]string, error) {
-	stack := map[string]ignores{"": ignores(nil).with(root, "")}
+	stack := map[string]gitignore.Rules{"": ignoreFile(root, "")}
 	files := []string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -135,11 +137,11 @@ func walkFiles(ctx context.Context, root string) ([]string, error) {
 		parent := rel[:max(strings.LastIndexByte(rel, '/'), 0)]
 		dir := d.IsDir()
 		switch {
-		case err != nil && dir, dir && versionControl(d.Name()), dir && stack[parent].skip(rel, true):
+		case err != nil && dir, dir && versionControl(d.Name()), dir && stack[parent].Ignore(rel, true):
 			return fs.SkipDir
 		case dir:
-			stack[rel] = stack[parent].with(path, rel)
-		case err == nil && d.Type().IsRegular() && !versionControl(d.Name()) && !stack[parent].skip(rel, false):
+			stack[rel] = slices.Concat(stack[parent], ignoreFile(path, rel))
+		case err == nil && d.Type().IsRegular() && !versionControl(d.Name()) && !stack[parent].Ignore(rel, false):
 			files = append(files, rel)
 		}
 		return nil
@@ -148,4 +150,17 @@ func walkFiles(ctx context.Context, root string) ([]string, error) {
 		return nil, fmt.Errorf("there is no folder %s", root)
 	}
 	return files, err
+}
+
+// maxIgnoreFile bounds a .gitignore; a larger one is something else.
+const maxIgnoreFile = 1 << 20
+
+// ignoreFile reads the .gitignore of a folder; base is the folder relative to the
+// root. A file that cannot be read has no rules.
+func ignoreFile(folder, base string) gitignore.Rules {
+	text, err := readSmall(filepath.Join(folder, ".gitignore"), maxIgnoreFile)
+	if err != nil {
+		return nil
+	}
+	return gitignore.Parse(string(text), base)
 }
