@@ -44,6 +44,7 @@ func (s *Session) openBoards() {
 		}
 		return kvboard.Open(ctx, conn, taskBucket(s.info.ID, list), kvboard.Options{Replicas: s.opts.NATS.Replicas})
 	}, board.Options{})
+	s.teams = team.NewManager(s.agents, s.roster, s.boards, team.ManagerOptions{Team: s.policy().Team, List: s.listOf})
 	s.watch.Go(func() {
 		s.boards.Run(s.scope, s.exportTasks, func(err error) {
 			s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
@@ -85,22 +86,16 @@ const tasksFile = "tasks.json"
 
 // exportTasks writes the copies of the lists that were used.
 func (s *Session) exportTasks() error {
-	var errs []error
-	for _, list := range s.boards.Names() {
-		b, ok := s.boards.Open(list)
-		if !ok {
-			continue
-		}
-		raw, err := json.MarshalIndent(b.List(), "", "  ")
+	return s.boards.Export(func(list string, tasks []board.Task) error {
+		raw, err := json.MarshalIndent(tasks, "", "  ")
 		if err != nil {
 			return fmt.Errorf("encode the task list: %w", err)
 		}
 		if list == s.taskList() {
 			list = ""
 		}
-		errs = append(errs, writeFile(taskCopy(s.Info(), list), raw))
-	}
-	return errors.Join(errs...)
+		return writeFile(taskCopy(s.Info(), list), raw)
+	})
 }
 
 // taskCopy is where the copy of a list is; "" is the session's own.

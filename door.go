@@ -65,8 +65,8 @@ type reply struct {
 	Cut     bool     `json:"cut,omitempty"`
 	Welcome *Welcome `json:"welcome,omitempty"`
 
-	Team  *TeamStatus `json:"team,omitempty"`
-	Teams []team.Team `json:"teams,omitempty"`
+	Team  *team.Status `json:"team,omitempty"`
+	Teams []team.Team  `json:"teams,omitempty"`
 
 	Outside *outsideReply `json:"outside,omitempty"`
 	Letter  *letterReply  `json:"letter,omitempty"`

@@ -16,7 +16,7 @@ var errNoTeam = errors.New("the request names no team or member to make")
 
 // doTeam answers the requests about teams; verb is what follows "team".
 func (d *door) doTeam(ctx context.Context, verb string, in request) (reply, error) {
-	status := func(t TeamStatus, err error) (reply, error) { return reply{Team: &t}, err }
+	status := func(t team.Status, err error) (reply, error) { return reply{Team: &t}, err }
 	switch verb {
 	case "s":
 		return reply{Teams: d.s.Teams()}, nil
@@ -47,17 +47,17 @@ func (r *Remote) Teams(ctx context.Context) ([]team.Team, error) {
 }
 
 // Team is Session.Team.
-func (r *Remote) Team(ctx context.Context, name string) (TeamStatus, error) {
+func (r *Remote) Team(ctx context.Context, name string) (team.Status, error) {
 	return r.askTeam(ctx, "team", request{Name: name})
 }
 
 // TeamUp is Session.TeamUp.
-func (r *Remote) TeamUp(ctx context.Context, f TeamFile) (TeamStatus, error) {
+func (r *Remote) TeamUp(ctx context.Context, f TeamFile) (team.Status, error) {
 	return r.askTeam(ctx, "team-up", request{Team: &f})
 }
 
 // TeamAdd is Session.TeamAdd.
-func (r *Remote) TeamAdd(ctx context.Context, name string, m TeamMember) (TeamStatus, error) {
+func (r *Remote) TeamAdd(ctx context.Context, name string, m TeamMember) (team.Status, error) {
 	return r.askTeam(ctx, "team-add", request{Name: name, Member: &m})
 }
 
@@ -73,10 +73,10 @@ func (r *Remote) TeamDown(ctx context.Context, name string) error {
 	return err
 }
 
-func (r *Remote) askTeam(ctx context.Context, verb string, in request) (TeamStatus, error) {
+func (r *Remote) askTeam(ctx context.Context, verb string, in request) (team.Status, error) {
 	out, err := r.ask(ctx, verb, in)
 	if err != nil || out.Team == nil {
-		return TeamStatus{}, err
+		return team.Status{}, err
 	}
 	return *out.Team, nil
 }

@@ -45,6 +45,7 @@ type Session struct {
 	agents *actors.Coordinator
 	roster *team.Roster
 	boards *team.Boards
+	teams  *team.Manager
 
 	outsiders *team.Outsiders
 	inquiries inquiries
@@ -76,8 +77,6 @@ type Session struct {
 
 	quitting chan struct{} // closed when somebody asked for the end
 	quit     sync.Once
-
-	teaming sync.Mutex // one at a time changes teams
 
 	waking  sync.Once
 	woken   error

@@ -106,6 +106,17 @@ func (b *Boards) Run(ctx context.Context, export func() error, trouble func(erro
 	}
 }
 
+// Export gives every list that somebody has used to write, with its tasks.
+func (b *Boards) Export(write func(list string, tasks []board.Task) error) error {
+	var errs []error
+	for _, name := range b.Names() {
+		if list, ok := b.Open(name); ok {
+			errs = append(errs, write(name, list.List()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // offer offers again, until ctx ends, what is held by nobody who lives.
 func (b *Boards) offer(ctx context.Context, trouble func(error)) {
 	due := time.NewTimer(b.options.Lease / 4)

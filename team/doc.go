@@ -1,5 +1,12 @@
 // Package team is how the agents of a session know and write to each other:
-// the roster of names, and the tools for messages.
+// the roster of names and teams, the tools for messages, the task lists, and the
+// manager that makes teams of files and takes them down.
+//
+//	roster := team.NewRoster(agents)
+//	boards := team.NewBoards(agents, openStore, board.Options{})
+//	teams := team.NewManager(agents, roster, boards, team.ManagerOptions{Team: own, List: listOf})
+//	tools := slices.Concat(roster.Tools(agent), roster.TaskTools(agent, boards, listOf))
+//	status, err := teams.Up(ctx, file)
 //
 // Laws:
 //
@@ -16,6 +23,11 @@
 //     sender's own team first, and never one of several. Each team has its list
 //     (TestANameMeansSomebodyOfTheSendersTeamFirst,
 //     TestAnAgentInSeveralTeamsIsFoundInEach).
+//   - A team file that is brought up again changes nothing, and one of which a member
+//     cannot be made makes nobody (TestATeamThatIsUpStaysAsItIs,
+//     TestATeamThatCannotBeMadeMakesNobody). A member that leaves ends for good unless
+//     it is in another team, and what it had taken is offered again
+//     (TestAMemberOfTwoTeamsStaysInTheOther, TestWhatAMemberHadTakenIsOfferedAgain).
 //   - Only the user, the lead and who started an agent may cut its work with a
 //     control message (TestProblem14_OnlyTheUserTheLeadAndAParentMayCutWork).
 //   - A sender whose messages nobody reads is told so and held up a little, and

@@ -88,7 +88,7 @@ func (r *Roster) entrust(ctx context.Context, b *board.Board, lead *transcript.T
 		return err
 	}
 	_, err = r.Send(lead, Letter{
-		To: string(to.ID()), Text: body, Kind: m.Kind(), Summary: firstLine(fmt.Sprintf("task assigned %s: %s", t.ID, t.Subject)),
+		To: string(to.ID()), Text: body, Kind: m.Kind(), Summary: firstLine(fmt.Sprintf("task assigned %s: %s", t.ID, t.Subject), summaryLength),
 		Key: "seed-" + string(t.ID),
 	})
 	if err != nil {

@@ -337,7 +337,7 @@ func (d *taskDesk) tell(about board.Task, to string, m message.Message) error {
 	if err != nil {
 		return err
 	}
-	summary := firstLine(fmt.Sprintf("%s %s: %s", strings.ReplaceAll(string(m.Kind()), "_", " "), about.ID, about.Subject))
+	summary := firstLine(fmt.Sprintf("%s %s: %s", strings.ReplaceAll(string(m.Kind()), "_", " "), about.ID, about.Subject), summaryLength)
 	_, err = d.roster.Send(d.self.Transcript, Letter{To: to, Text: body, Kind: m.Kind(), Summary: summary})
 	return err
 }

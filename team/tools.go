@@ -126,7 +126,7 @@ func (s *sendTool) send(in sendInput, call string) ([]Posted, error) {
 		return nil, err
 	}
 	return s.roster.record(s.self.Transcript, Letter{
-		To: in.To, Text: text, Summary: cmp.Or(in.Summary, firstLine(text)), Class: in.Class, ReplyTo: in.ReplyTo, Key: call,
+		To: in.To, Text: text, Summary: cmp.Or(in.Summary, firstLine(text, summaryLength)), Class: in.Class, ReplyTo: in.ReplyTo, Key: call,
 	})
 }
 
@@ -164,11 +164,14 @@ func sendDetail(posted []Posted, failed int) json.RawMessage {
 	return raw
 }
 
-// firstLine is the preview of a message that names none.
-func firstLine(text string) string {
+// summaryLength is how many characters a summary has at most that nobody wrote.
+const summaryLength = 200
+
+// firstLine returns at most n characters of the first line of a text.
+func firstLine(text string, n int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if runes := []rune(line); len(runes) > 200 {
-		return string(runes[:199]) + "…"
+	if runes := []rune(line); len(runes) > n {
+		return string(runes[:n-1]) + "…"
 	}
 	return line
 }

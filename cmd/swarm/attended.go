@@ -30,7 +30,7 @@ type talker interface {
 	Agents() []actors.Status
 	Types() []swarm.AgentType
 	Teams() []team.Team
-	Team(ctx context.Context, name string) (swarm.TeamStatus, error)
+	Team(ctx context.Context, name string) (team.Status, error)
 	Questions() []swarm.Question
 	Answer(id string, a swarm.Answer) error
 }

@@ -250,7 +250,7 @@ func (l *link) Teams() (all []team.Team) {
 	return all
 }
 
-func (l *link) Team(_ context.Context, name string) (status swarm.TeamStatus, err error) {
+func (l *link) Team(_ context.Context, name string) (status team.Status, err error) {
 	err = l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
 		status, err = r.Team(ctx, name)
 		return err

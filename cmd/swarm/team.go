@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 )
 
@@ -94,7 +95,7 @@ func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
 	if err != nil {
 		return err
 	}
-	var status swarm.TeamStatus
+	var status team.Status
 	if info.ID != "" {
 		return a.remotely(info, func(r *swarm.Remote) (err error) {
 			if status, err = r.TeamUp(ctx, f); err != nil {
@@ -145,11 +146,11 @@ func (a *app) runningFor(dir string, o swarm.Options) (swarm.Info, error) {
 	}
 }
 
-func (a *app) showUp(t swarm.TeamStatus) error {
+func (a *app) showUp(t team.Status) error {
 	if len(t.New) > 0 {
 		a.say("new in team %s: %s", t.Name, strings.Join(t.New, ", "))
 	}
-	return a.showTeams([]swarm.TeamStatus{t}, false)
+	return a.showTeams([]team.Status{t}, false)
 }
 
 // remotely does something in the process of a session.
@@ -249,7 +250,7 @@ func (of *teamOf) add() *cobra.Command {
 	return c
 }
 
-func (of *teamOf) added(t swarm.TeamStatus, err error) error {
+func (of *teamOf) added(t team.Status, err error) error {
 	if err != nil {
 		return err
 	}
@@ -319,15 +320,15 @@ func (of *teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Re
 }
 
 // teams returns the team of a name, or every team of a session.
-func (a *app) teams(ctx context.Context, info swarm.Info, name string) ([]swarm.TeamStatus, error) {
+func (a *app) teams(ctx context.Context, info swarm.Info, name string) ([]team.Status, error) {
 	r, err := a.dial(info)
 	look, all := teamLook{
 		teams: func() ([]string, error) {
 			all, err := swarm.PeekTeams(ctx, info)
 			return teamIDs(all), err
 		},
-		team: func(name string) (swarm.TeamStatus, error) { return swarm.PeekTeam(ctx, info, name) },
-	}, []swarm.TeamStatus(nil)
+		team: func(name string) (team.Status, error) { return swarm.PeekTeam(ctx, info, name) },
+	}, []team.Status(nil)
 	switch {
 	case err == nil:
 		defer r.Close()
@@ -335,7 +336,7 @@ func (a *app) teams(ctx context.Context, info swarm.Info, name string) ([]swarm.
 			all, err := r.Teams(ctx)
 			return teamIDs(all), err
 		}
-		look.team = func(name string) (swarm.TeamStatus, error) { return r.Team(ctx, name) }
+		look.team = func(name string) (team.Status, error) { return r.Team(ctx, name) }
 	case !notRunning(err):
 		return nil, err
 	}
@@ -358,5 +359,5 @@ func (a *app) teams(ctx context.Context, info swarm.Info, name string) ([]swarm.
 // teamLook is how the teams of a session are seen, whether it runs or not.
 type teamLook struct {
 	teams func() ([]string, error)
-	team  func(name string) (swarm.TeamStatus, error)
+	team  func(name string) (team.Status, error)
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
@@ -26,7 +25,7 @@ type teamMember struct {
 	Dir  string `json:"cwd"`
 }
 
-func teamRowOf(t swarm.TeamStatus) teamRow {
+func teamRowOf(t team.Status) teamRow {
 	row := teamRow{ID: t.ID, Name: t.Name, Lead: t.Lead, Members: []teamMember{}, Tasks: append([]board.Task{}, t.Tasks...)}
 	for _, s := range t.Agents {
 		row.Members = append(row.Members, teamMember{psAgent: agentRow(s), Mode: s.Life.Spec.Mode, Dir: s.Life.Spec.Dir})
@@ -34,7 +33,7 @@ func teamRowOf(t swarm.TeamStatus) teamRow {
 	return row
 }
 
-func (a *app) showTeams(all []swarm.TeamStatus, asJSON bool) error {
+func (a *app) showTeams(all []team.Status, asJSON bool) error {
 	rows := make([]teamRow, len(all))
 	for i, t := range all {
 		rows[i] = teamRowOf(t)

@@ -1,0 +1,46 @@
+package team
+
+import (
+	"context"
+	"slices"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/team/board"
+)
+
+// Status is how a team is.
+type Status struct {
+	Team
+	Agents []actors.Status `json:"agents"` // the lead, then the members
+	Tasks  []board.Task    `json:"tasks"`
+	New    []string        `json:"new,omitempty"` // who came by this call
+}
+
+// Status returns how a team is, by name or id; "" is the session's own.
+func (m *Manager) Status(ctx context.Context, name string) (Status, error) {
+	t, err := m.roster.Team(name)
+	if err != nil {
+		return Status{}, err
+	}
+	status := StatusOf(t, m.agents.Status())
+	b, err := m.boards.Get(ctx, m.o.List(t.ID))
+	if err != nil {
+		return status, err
+	}
+	status.Tasks = b.List()
+	return status, nil
+}
+
+// StatusOf returns how a team is as far as its agents say, of whom all has the states.
+func StatusOf(t Team, all []actors.Status) Status {
+	status := Status{Team: t}
+	for _, a := range all {
+		switch id := a.Life.Spec.ID; {
+		case id == t.Lead:
+			status.Agents = slices.Insert(status.Agents, 0, a)
+		case t.Has(id):
+			status.Agents = append(status.Agents, a)
+		}
+	}
+	return status
+}
