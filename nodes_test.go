@@ -117,6 +117,9 @@ func TestProblem21_RunningMeansASignOfLife(t *testing.T) {
 		dir := t.TempDir()
 		for _, name := range []string{"sleep", "sh", "bash", "git"} {
 			path, err := exec.LookPath(name)
+			if err != nil && name == "bash" {
+				continue // it is looked for in other places, too
+			}
 			if err == nil {
 				err = os.Symlink(path, filepath.Join(dir, name))
 			}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -179,6 +180,9 @@ type orphans struct {
 
 func newOrphans(t *testing.T, agents int, named bool) (*orphans, string) {
 	t.Helper()
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("setsid is not here")
+	}
 	l := newLab(t, map[string]string{"s.yaml": detaching(agents, named)})
 	l.env = append(l.env, "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS=50")
 	f, err := os.OpenFile(l.fifo("up"), os.O_RDWR, 0)

@@ -15,7 +15,7 @@ const keeper = `rules:
       calls:
         - {tool: Agent, input: {name: ann, description: look, prompt: look}}
         - {tool: TaskCreate, input: {subject: look, description: look}}
-        - {tool: Bash, input: {command: "env; seq 1 100000"}}
+        - {tool: Bash, input: {command: "env; awk 'BEGIN{while(i++<100000)print i}'"}}
         - {tool: Write, input: {file_path: made.txt, content: "x"}}
   - when: {agent: ann, step: 0}
     say: {calls: [{tool: Bash, input: {command: env}}]}
