@@ -70,10 +70,12 @@ func (e *exitPlan) Spec() tool.Spec {
 	}
 }
 
+type exitPlanInput struct {
+	Plan string `json:"plan"`
+}
+
 func (e *exitPlan) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
-	var in struct {
-		Plan string `json:"plan"`
-	}
+	var in exitPlanInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}

@@ -41,11 +41,13 @@ func (q *questionTool) Spec() tool.Spec {
 	}
 }
 
+type questionInput struct {
+	Questions []event.Choice `json:"questions"`
+}
+
 // Run asks, unless the answer is recorded already.
 func (q *questionTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
-	var in struct {
-		Questions []event.Choice `json:"questions"`
-	}
+	var in questionInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}

@@ -29,11 +29,13 @@ func (s *stopTool) Spec() tool.Spec {
 	}
 }
 
+type stopInput struct {
+	Task  string `json:"task_id"`
+	Shell string `json:"shell_id"` // as in KillShell
+}
+
 func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
-	var in struct {
-		Task  string `json:"task_id"`
-		Shell string `json:"shell_id"`
-	}
+	var in stopInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}

@@ -94,13 +94,18 @@ func (d *taskDesk) board(ctx context.Context, team string) (*board.Board, board.
 	return b, me, err
 }
 
+type createInput struct {
+	Team        string         `json:"team"`
+	Subject     string         `json:"subject"`
+	Description string         `json:"description"`
+	ActiveForm  string         `json:"activeForm"`
+	Writes      bool           `json:"writes"`
+	BlockedBy   []board.ID     `json:"blockedBy"`
+	Metadata    map[string]any `json:"metadata"`
+}
+
 func (d *taskDesk) create(ctx context.Context, c tool.Call) (tool.Result, error) {
-	var in struct {
-		Team, Subject, Description, ActiveForm string
-		Writes                                 bool
-		BlockedBy                              []board.ID
-		Metadata                               map[string]any
-	}
+	var in createInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
@@ -121,11 +126,13 @@ func (d *taskDesk) create(ctx context.Context, c tool.Call) (tool.Result, error)
 	}, nil
 }
 
+type getInput struct {
+	TaskID board.ID `json:"taskId"`
+	Team   string   `json:"team"`
+}
+
 func (d *taskDesk) get(ctx context.Context, c tool.Call) (tool.Result, error) {
-	var in struct {
-		TaskID board.ID `json:"taskId"`
-		Team   string   `json:"team"`
-	}
+	var in getInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
@@ -147,10 +154,12 @@ func (d *taskDesk) get(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{Text: text, Detail: detail(map[string]any{"task": t})}, nil
 }
 
+type listInput struct {
+	Team string `json:"team"`
+}
+
 func (d *taskDesk) show(ctx context.Context, c tool.Call) (tool.Result, error) {
-	var in struct {
-		Team string `json:"team"`
-	}
+	var in listInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}

@@ -61,9 +61,10 @@ type bashTool struct {
 }
 
 type bashInput struct {
-	Command    string `json:"command"`
-	Timeout    int64  `json:"timeout"`
-	Background bool   `json:"run_in_background"`
+	Command     string `json:"command"`
+	Timeout     int64  `json:"timeout"`
+	Background  bool   `json:"run_in_background"`
+	Description string `json:"description"` // for those who watch; the tool does not use it
 }
 
 func newBash(e Env) *bashTool {
