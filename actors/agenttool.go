@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -64,7 +65,7 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 			if ctx.Err() != nil {
 				return tool.Errorf("not started: %v", context.Cause(ctx)), nil
 			}
-			return refused(err), nil
+			return report.Refused(err), nil
 		}
 	}
 	t, ok := a.h.c.opts.Store.Get(id)
@@ -78,7 +79,7 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	switch spec := t.Spec(); spec.Role {
 	case transcript.Teammate:
-		return spawned(spec, a.h.c.Home(spec).Name), nil
+		return report.Spawned(spec, a.h.c.Home(spec).Name), nil
 	case transcript.Background:
 		return a.launched(spec, call.Prompt), nil
 	}
@@ -88,7 +89,7 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 func (a *agentTool) launched(s transcript.Spec, prompt string) tool.Result {
 	tools := a.h.t.Spec().Tools
 	canRead := slices.Contains(tools, "Read") || slices.Contains(tools, "Bash")
-	return launched(s, prompt, a.h.c.opts.Store.TranscriptPath(s.ID), canRead)
+	return report.Launched(s, prompt, a.h.c.opts.Store.TranscriptPath(s.ID), canRead)
 }
 
 // start makes the agent that a call asks for, or wakes the one that it names.
@@ -160,7 +161,7 @@ func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, pro
 	case errors.Is(err, errMoved):
 		return a.launched(child.Spec(), prompt), nil
 	case err == nil:
-		return completed(life, prompt), nil
+		return report.Completed(life, prompt), nil
 	}
 	cause := context.Cause(ctx)
 	if cause == nil {
@@ -177,7 +178,7 @@ func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, pro
 	if err := c.Stop(wait, child.ID(), turn.StoppedWith(DisplayName(a.h.t.Spec()), cause)); err != nil {
 		return tool.Errorf("the agent %s did not stop in time: %v", child.ID(), err), nil
 	}
-	return completed(child.Life(), prompt), nil
+	return report.Completed(child.Life(), prompt), nil
 }
 
 // leave lets a child that was waited for go on in the background.
@@ -185,7 +186,7 @@ func (a *agentTool) leave(child *transcript.Transcript, prompt string) (tool.Res
 	switch err := child.MoveTo(transcript.Background); {
 	case errors.Is(err, transcript.ErrTurnEnded):
 		life, err := a.h.c.Await(a.h.whole, child.ID()) // it was faster
-		return completed(life, prompt), err
+		return report.Completed(life, prompt), err
 	case err != nil:
 		return tool.Result{}, err
 	}

@@ -1,17 +1,16 @@
 package actors
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -152,14 +151,14 @@ func (h *host) decide(c model.Call, state transcript.ConsentState, s ask.Settlem
 		d.State = transcript.ConsentExpired
 	}
 	if s.Answer.Answers() {
-		d.Answer = detail(s.Answer)
+		d.Answer = report.Detail(s.Answer)
 	}
 	return h.t.Decide(c.ID, d)
 }
 
 func (h *host) question(kind event.QuestionKind, c model.Call) event.Question {
 	return event.Question{
-		ID: h.questionID(c), Agent: Describe(h.t.Spec()), Kind: kind, Tool: c.Name, Summary: summaryOf(c), Input: c.Input,
+		ID: h.questionID(c), Agent: Describe(h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
 	}
 }
 
@@ -174,24 +173,3 @@ func (h *host) questionID(c model.Call) string {
 	}
 	return questionIDs.EncodeToString(sum.Sum(nil)[:5])
 }
-
-// summaryOf says in one line what a call does.
-func summaryOf(c model.Call) string {
-	var in map[string]json.RawMessage
-	if json.Unmarshal(c.Input, &in) != nil {
-		return c.Name
-	}
-	for _, key := range []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "prompt"} {
-		var text string
-		if json.Unmarshal(in[key], &text) == nil && text != "" {
-			return c.Name + " " + cut(oneLine(text), 200)
-		}
-	}
-	var flat bytes.Buffer
-	if json.Compact(&flat, c.Input) != nil || flat.String() == "{}" {
-		return c.Name
-	}
-	return c.Name + " " + cut(flat.String(), 200)
-}
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -3,6 +3,7 @@ package actors
 import (
 	"cmp"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -30,7 +31,7 @@ func (c *Coordinator) Bury(t *transcript.Transcript) {
 	for _, e := range t.Unread() {
 		c.opts.Receipt(mailbox.Receipt{
 			From: t.Address(), To: e.From, State: mailbox.StateDead, Through: e.Seq, IDs: []mailbox.ID{e.ID},
-			Reason: cut(DisplayName(l.Spec)+" has ended for good: "+cmp.Or(l.Reason, string(l.Outcome)), mailbox.MaxSummary),
+			Reason: report.Cut(DisplayName(l.Spec)+" has ended for good: "+cmp.Or(l.Reason, string(l.Outcome)), mailbox.MaxSummary),
 		})
 	}
 }

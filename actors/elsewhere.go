@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -141,7 +142,7 @@ func (c *Coordinator) task(t *transcript.Transcript, prompt string) error {
 	e, durable, err := from.Send(mailbox.Envelope{
 		ID: mailbox.ID("p-" + string(spec.ID)), To: mailbox.Address{Agent: spec.ID},
 		FromName: DisplayName(from.Spec()), ToName: DisplayName(spec), Kind: mailbox.KindText,
-		Summary: cut(cmp.Or(spec.Description, oneLine(prompt)), 180), Body: prompt,
+		Summary: report.Cut(cmp.Or(spec.Description, report.OneLine(prompt)), 180), Body: prompt,
 	})
 	if err != nil {
 		return err
@@ -197,7 +198,7 @@ func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
 	}
 	if _, _, err := c.outbox(t, lead).Send(mailbox.Envelope{
 		To: mailbox.Address{Agent: lead.ID()}, FromName: DisplayName(l.Spec), ToName: DisplayName(lead.Spec()), Kind: mailbox.KindAgentReport,
-		Summary: reportSummary(l), Body: "It cannot go on: " + why.Error() + "\nA message to it starts it again.",
+		Summary: report.Summary(l), Body: "It cannot go on: " + why.Error() + "\nA message to it starts it again.",
 	}); err != nil {
 		c.publish(t, event.Warning{Text: err.Error()})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
 
@@ -86,7 +87,7 @@ func (h *host) factOf(s Status) string {
 	if spec.Parent == h.t.ID() {
 		line += ", started by you"
 		if spec.Description != "" {
-			line += " for: " + cut(spec.Description, 80)
+			line += " for: " + report.Cut(spec.Description, 80)
 		}
 	}
 	if teams := h.c.Teams(spec); len(teams) > 0 && teams[0].Team != h.c.Home(h.t.Spec()).Team {
@@ -94,7 +95,7 @@ func (h *host) factOf(s Status) string {
 	}
 	line += "): " + s.State.Name
 	if s.State.Detail != "" {
-		line += " (" + cut(s.State.Detail, 80) + ")"
+		line += " (" + report.Cut(s.State.Detail, 80) + ")"
 	}
 	if s.Unread > 0 {
 		line += fmt.Sprintf(", %d unread", s.Unread)

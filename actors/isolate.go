@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -103,23 +102,4 @@ func (h *host) takeOver(ctx context.Context) error {
 		return err
 	}
 	return h.isolate(ctx, incarnation)
-}
-
-// keptText tells a parent where the work of an isolated agent is.
-func keptText(k *transcript.Kept) string {
-	if k == nil {
-		return ""
-	}
-	where := k.Path
-	if k.Branch != "" {
-		where += " on branch " + k.Branch
-	}
-	return fmt.Sprintf("\nIts work is kept in the worktree %s (%s).", where, strings.Join(k.Why, ", "))
-}
-
-func keptOr(k *transcript.Kept) transcript.Kept {
-	if k == nil {
-		return transcript.Kept{}
-	}
-	return *k
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -80,7 +81,7 @@ func (c *Coordinator) Pose(t *transcript.Transcript, q event.Question, record fu
 		return nil, errors.New("the question is empty; write what the user is to decide")
 	}
 	q.Agent, q.Kind, q.Tool = Describe(t.Spec()), event.AsksAnswer, questionToolName
-	q.Summary = cut(oneLine(q.Choices[0].Question), 200)
+	q.Summary = report.Cut(report.OneLine(q.Choices[0].Question), 200)
 	ticket := c.desk.Open(ask.Request{Question: q, Record: record})
 	c.publish(t, event.Asked{Question: ticket.Question()})
 	return &Inquiry{c, t, ticket}, nil

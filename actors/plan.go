@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
@@ -203,7 +204,7 @@ func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 		ticket := c.desk.Open(ask.Request{
 			Question: event.Question{
 				ID: p.ID, Agent: Describe(t.Spec()), Kind: event.AsksPermission, Tool: spawn.ExitPlanMode, Asked: p.Asked,
-				Summary: "the plan: " + cut(oneLine(p.Text), 200), Input: detail(map[string]any{"plan": p.Text}),
+				Summary: "the plan: " + report.Cut(report.OneLine(p.Text), 200), Input: report.Detail(map[string]any{"plan": p.Text}),
 				Reason: "nothing is changed before the plan is approved",
 			},
 			Record: func(s ask.Settlement) error {

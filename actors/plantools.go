@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
@@ -132,7 +133,7 @@ func (e *exitPlan) showLead(lead *transcript.Transcript, c tool.Call, plan strin
 	e.h.c.awaitPlan(e.h.t)
 	return tool.Result{
 		Text:   fmt.Sprintf("Your plan lies before %s (request %s). Your turn ends here; the decision begins the next one.", DisplayName(lead.Spec()), p.ID),
-		Detail: detail(map[string]any{"plan": plan, "isAgent": true, "awaitingLeaderApproval": true, "requestId": p.ID}),
+		Detail: report.Detail(map[string]any{"plan": plan, "isAgent": true, "awaitingLeaderApproval": true, "requestId": p.ID}),
 	}, nil
 }
 
@@ -180,7 +181,7 @@ func (e *exitPlan) showUser(ctx context.Context, c tool.Call, plan string) (tool
 func (e *exitPlan) ask(ctx context.Context, c tool.Call, plan string) error {
 	call := model.Call{ID: c.ID, Name: c.Name, Input: c.Input}
 	q := e.h.question(event.AsksPermission, call)
-	q.Summary, q.Reason = "the plan: "+cut(oneLine(plan), 200), "nothing is changed before the plan is approved"
+	q.Summary, q.Reason = "the plan: "+report.Cut(report.OneLine(plan), 200), "nothing is changed before the plan is approved"
 	return e.h.ask(ctx, waitsForApproval, q, ask.Request{Record: func(s ask.Settlement) error {
 		state := transcript.ConsentDenied
 		if s.Answer.Allow {

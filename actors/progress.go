@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
@@ -50,7 +51,7 @@ func (h *host) progress(f event.Fact) {
 	l := h.t.Life()
 	u := l.Usage
 	h.c.publish(h.t, event.Progress{
-		ToolUses: l.ToolUses, LastTool: tool, Took: now.Sub(latest(l.Spec.Born, l.Woken.Time)),
+		ToolUses: l.ToolUses, LastTool: tool, Took: now.Sub(report.Began(l)),
 		Tokens: u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -81,7 +82,7 @@ func (q *questionTool) ask(ctx context.Context, c model.Call, choices []event.Ch
 		return q.h.decide(c, state, s)
 	}}
 	question := q.h.question(event.AsksAnswer, c)
-	question.Choices, question.Summary = choices, cut(oneLine(choices[0].Question), 200)
+	question.Choices, question.Summary = choices, report.Cut(report.OneLine(choices[0].Question), 200)
 	return q.h.ask(ctx, waitsForAnswer, question, ask, c)
 }
 
@@ -128,7 +129,7 @@ func answerResult(asked []event.Choice, c transcript.Consent) tool.Result {
 	}
 	return tool.Result{
 		Text:   "The user answered:\n" + strings.Join(lines, "\n"),
-		Detail: detail(map[string]any{"questions": asked, "answers": answers, "response": a.Text}),
+		Detail: report.Detail(map[string]any{"questions": asked, "answers": answers, "response": a.Text}),
 	}
 }
 

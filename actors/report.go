@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/protocol"
 )
-
-// maxReport is the most of a result that travels in a message, in bytes; the
-// whole of it is in the transcript.
-const maxReport = 48 << 10
 
 // settle tells the end of the last turn to whom it concerns and, for an agent
 // that has only one turn or is to stop, ends the agent. Everything in it may be
@@ -111,8 +108,8 @@ func (h *host) report(l transcript.Life) error {
 	e := mailbox.Envelope{
 		ID:       mailbox.ID("r-" + string(l.Spec.ID) + "-" + strconv.Itoa(l.Turns)),
 		FromName: DisplayName(l.Spec),
-		Body:     reportBody(l),
-		Summary:  reportSummary(l),
+		Body:     report.Body(l),
+		Summary:  report.Summary(l),
 	}
 	switch {
 	case l.Turns == 0:
@@ -159,42 +156,6 @@ func (h *host) tells(l transcript.Life) bool {
 		return false // who asked is told, and who decides has the plan
 	}
 	return h.asked.Load() || l.Turns == 1 || l.Outcome != transcript.Completed
-}
-
-func reportSummary(l transcript.Life) string {
-	what := l.Spec.Description
-	if what == "" {
-		what = DisplayName(l.Spec)
-	}
-	text := fmt.Sprintf("%s: %s", what, l.Outcome)
-	if l.Reason != "" {
-		text += " (" + l.Reason + ")"
-	}
-	return cut(text, 180)
-}
-
-func reportBody(l transcript.Life) string {
-	text := l.Result
-	if text == "" {
-		text = "(the agent ended without a text)"
-	}
-	isCut := len(text) > maxReport
-	if isCut {
-		text = cut(text, maxReport) + fmt.Sprintf("\n(cut: %d of %d bytes; TaskOutput with task_id %s and offset %d gives the rest, swarm result %s all of it)",
-			maxReport, len(l.Result), l.Spec.ID, maxReport, l.Spec.ID)
-	}
-	return text + verdictNote(l, isCut)
-}
-
-// cut shortens text to at most n bytes at a rune boundary.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && text[n]&0xC0 == 0x80 {
-		n--
-	}
-	return text[:n]
 }
 
 // fail records that the agent's host was given up, and tells it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -43,7 +44,7 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if s.stopCommand(name) {
 		return tool.Result{
 			Text:   fmt.Sprintf("The background command %s is stopped.", name),
-			Detail: detail(map[string]any{"message": "stopped", "task_id": name, "task_type": "local_bash"}),
+			Detail: report.Detail(map[string]any{"message": "stopped", "task_id": name, "task_type": "local_bash"}),
 		}, nil
 	}
 	t, ok := s.h.c.Find(name)
@@ -60,7 +61,7 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	return tool.Result{
 		Text:   fmt.Sprintf("%s is stopped.%s", DisplayName(spec), left),
-		Detail: detail(map[string]any{"message": "stopped", "task_id": spec.ID, "task_type": "agent"}),
+		Detail: report.Detail(map[string]any{"message": "stopped", "task_id": spec.ID, "task_type": "agent"}),
 	}, nil
 }
 

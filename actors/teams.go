@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/budget"
@@ -142,7 +143,7 @@ func (h *host) restarts(l transcript.Life) (bool, error) {
 		h.asked.Store(true) // who gave it its first task still waits
 	}
 	h.emit(event.Warning{Text: fmt.Sprintf("the turn failed and is begun anew (%d of %d): %s", len(h.failed), r.Max, l.Reason)})
-	return true, h.t.Prompt("recovery", fmt.Sprintf("Your last turn failed: %s. See how far you came, and go on.", cut(l.Reason, 500)))
+	return true, h.t.Prompt("recovery", fmt.Sprintf("Your last turn failed: %s. See how far you came, and go on.", report.Cut(l.Reason, 500)))
 }
 
 // restartPolicy says how often the host of an agent is restarted after a panic.

@@ -73,7 +73,8 @@ var level = map[string]int{
 	"internal/turn": 4,
 
 	// 5 and 6: where agents live
-	"actors/spawn":    5,
+	"actors/spawn":    4,
+	"actors/report":   5,
 	"actors/watchdog": 5,
 	"actors":          6,
 

@@ -1,4 +1,4 @@
-package actors
+package report
 
 import (
 	"errors"
@@ -19,19 +19,19 @@ type refusal struct {
 	Limit float64 `json:"limit,omitempty"`
 }
 
-// refused is what the asker sees of a spawn that was not made.
-func refused(err error) tool.Result {
+// Refused is what the asker sees of a spawn that was not made.
+func Refused(err error) tool.Result {
 	r := tool.Errorf("%v", err)
 	var over *budget.OverError
 	var unpriced *budget.UnpricedError
 	var limit *spawn.LimitError
 	switch {
 	case errors.As(err, &over):
-		r.Detail = detail(refusal{"refused", "over_budget", string(over.Kind), over.Owner, over.Shown(over.Used), over.Shown(over.Limit)})
+		r.Detail = Detail(refusal{"refused", "over_budget", string(over.Kind), over.Owner, over.Shown(over.Used), over.Shown(over.Limit)})
 	case errors.As(err, &unpriced):
-		r.Detail = detail(refusal{Status: "refused", Reason: "unpriced_model", Kind: string(budget.Money), Owner: unpriced.Owner})
+		r.Detail = Detail(refusal{Status: "refused", Reason: "unpriced_model", Kind: string(budget.Money), Owner: unpriced.Owner})
 	case errors.As(err, &limit):
-		r.Detail = detail(refusal{Status: "refused", Reason: "limit_" + limit.What, Limit: float64(limit.Max)})
+		r.Detail = Detail(refusal{Status: "refused", Reason: "limit_" + limit.What, Limit: float64(limit.Max)})
 	}
 	return r
 }

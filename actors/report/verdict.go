@@ -1,8 +1,8 @@
-package actors
+package report
 
 import (
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
-	"github.com/actorswarm/swarm/internal/transcript"
 )
 
 // verifierType is the type whose reports end in a verdict.
@@ -10,8 +10,8 @@ const verifierType = "verification"
 
 // verdict returns what a verification found; ok is false for other agents and
 // for one that did not come to its end.
-func verdict(l transcript.Life) (v defs.Verdict, ok bool) {
-	if l.Spec.Type != verifierType || l.Outcome != transcript.Completed {
+func verdict(l agent.Record) (v defs.Verdict, ok bool) {
+	if l.Spec.Type != verifierType || l.Outcome != agent.Completed {
 		return defs.NoVerdict, false
 	}
 	return defs.ParseVerdict(l.Result), true
@@ -19,7 +19,7 @@ func verdict(l transcript.Life) (v defs.Verdict, ok bool) {
 
 // verdictNote says what the last line of a verification's report does not: that
 // there is no verdict in it, or what it was if the report is cut.
-func verdictNote(l transcript.Life, isCut bool) string {
+func verdictNote(l agent.Record, isCut bool) string {
 	v, ok := verdict(l)
 	switch {
 	case !ok:

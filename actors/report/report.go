@@ -1,0 +1,36 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/actorswarm/swarm/agent"
+)
+
+// MaxBytes is the most of a result that travels in a message, in bytes; the
+// whole of it is in the transcript.
+const MaxBytes = 48 << 10
+
+func Summary(l agent.Record) string {
+	what := l.Spec.Description
+	if what == "" {
+		what = agent.DisplayName(l.Spec)
+	}
+	text := fmt.Sprintf("%s: %s", what, l.Outcome)
+	if l.Reason != "" {
+		text += " (" + l.Reason + ")"
+	}
+	return Cut(text, 180)
+}
+
+func Body(l agent.Record) string {
+	text := l.Result
+	if text == "" {
+		text = "(the agent ended without a text)"
+	}
+	isCut := len(text) > MaxBytes
+	if isCut {
+		text = Cut(text, MaxBytes) + fmt.Sprintf("\n(cut: %d of %d bytes; TaskOutput with task_id %s and offset %d gives the rest, swarm result %s all of it)",
+			MaxBytes, len(l.Result), l.Spec.ID, MaxBytes, l.Spec.ID)
+	}
+	return text + verdictNote(l, isCut)
+}
