@@ -9,7 +9,9 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 )
@@ -50,7 +52,7 @@ func (f *agentsFlags) add(c *cobra.Command) {
 }
 
 func (f *agentsFlags) options(a *app) swarm.Options {
-	return swarm.Options{Dir: f.dir, Agents: f.agents, AddDirs: f.addDirs, PluginDirs: f.pluginDirs, Getenv: a.env}
+	return swarm.Options{Dir: f.dir, Agents: f.agents, AddDirs: f.addDirs, PluginDirs: f.pluginDirs, Getenv: a.Getenv}
 }
 
 // catalog is everything that was found, as one session would find it.
@@ -158,7 +160,7 @@ func warnings(e defs.Entry) []string {
 // oneName takes the only argument of a command.
 func oneName(args []string, use string) (string, error) {
 	if len(args) != 1 || args[0] == "" {
-		return "", usagef("name one agent: %s", use)
+		return "", cli.Usagef("name one agent: %s", use)
 	}
 	return args[0], nil
 }
@@ -168,13 +170,13 @@ func (a *app) completeDefinition(c *cobra.Command, args []string, _ string) ([]s
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, err := a.catalog(swarm.Options{Dir: flagValue(c, "dir"), Agents: flagValue(c, "agents"), Getenv: a.env})
+	all, err := a.catalog(swarm.Options{Dir: cli.FlagValue(c, "dir"), Agents: cli.FlagValue(c, "agents"), Getenv: a.Getenv})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	var offers []string
 	for _, d := range all.Definitions().Active {
-		offers = append(offers, cobra.CompletionWithDesc(clean(d.Name), clean(firstLine(d.Description))))
+		offers = append(offers, cobra.CompletionWithDesc(term.Clean(d.Name), term.Clean(firstLine(d.Description))))
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp
 }
@@ -187,9 +189,9 @@ func findings(all []defedit.Finding, short func(string) string) string {
 		if f.Line > 0 {
 			place += fmt.Sprintf(":%d", f.Line)
 		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", clean(place), f.Severity, clean(f.Text))
+		fmt.Fprintf(&b, "%s: %s: %s\n", term.Clean(place), f.Severity, term.Clean(f.Text))
 		if f.Corrected != "" {
-			b.WriteString(indent(cleanLines(f.Corrected)))
+			b.WriteString(indent(term.CleanLines(f.Corrected)))
 		}
 	}
 	return b.String()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/spf13/cobra"
 )
@@ -16,7 +17,7 @@ func newAgentsCheck(a *app) *cobra.Command {
 of the directory. Each complaint has its file and line, and each repair the line
 as it should be. The exit status is 1 if a definition cannot be loaded.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			return a.checkAgents(flags, args, format == "json")
@@ -33,14 +34,14 @@ func (a *app) checkAgents(flags *agentsFlags, paths []string, asJSON bool) error
 		return err
 	}
 	if asJSON {
-		err = writeJSON(a.out, report)
+		err = a.PrintJSON(report)
 	} else {
-		err = fprint(a.out, findings(report.Findings, short))
-		a.say("%s, %s: %s, %s, %s", plural(report.Files, "file"), plural(report.Agents, "agent"),
+		err = a.Print(findings(report.Findings, short))
+		a.Notef("%s, %s: %s, %s, %s", plural(report.Files, "file"), plural(report.Agents, "agent"),
 			plural(report.Errors, "error"), plural(report.Warnings, "warning"), fmt.Sprintf("%d repaired", report.Repaired))
 	}
 	if err == nil && report.Errors > 0 {
-		return &exitError{code: exitFailed}
+		return &cli.ExitError{Code: cli.ExitFailed}
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/spf13/cobra"
 )
@@ -49,7 +50,7 @@ func (a *app) editAgent(ctx context.Context, all *catalog, name string) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], e.Path)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Out, a.Err
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("the editor %q failed, and %s is as it left it; set VISUAL or EDITOR to another: %w", strings.Join(argv, " "), all.short(e.Path), err)
 	}
@@ -59,33 +60,33 @@ func (a *app) editAgent(ctx context.Context, all *catalog, name string) error {
 	}
 	a.tellFindings(report, all)
 	if report.Errors > 0 {
-		return &exitError{code: exitFailed}
+		return &cli.ExitError{Code: cli.ExitFailed}
 	}
 	return nil
 }
 
 func (a *app) tellFindings(r defedit.Report, all *catalog) {
 	for line := range strings.Lines(findings(r.Findings, all.short)) {
-		a.say("%s", strings.TrimRight(line, "\n"))
+		a.Notef("%s", strings.TrimRight(line, "\n"))
 	}
 }
 
 // editor returns the command of the person's editor.
 func (a *app) editor() ([]string, error) {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
-		if a.env(name) == "" {
+		if a.Getenv(name) == "" {
 			continue
 		}
-		argv, err := splitWords(a.env(name))
+		argv, err := splitWords(a.Getenv(name))
 		if err != nil {
-			return nil, fmt.Errorf("%s is %q, which %w; correct it", name, a.env(name), err)
+			return nil, fmt.Errorf("%s is %q, which %w; correct it", name, a.Getenv(name), err)
 		}
 		if len(argv) > 0 {
 			return argv, nil
 		}
 	}
-	if _, terminal := columns(a.in); !terminal {
-		return nil, usagef("there is no terminal to edit on; set EDITOR to a program that needs none")
+	if _, terminal := cli.Columns(a.In); !terminal {
+		return nil, cli.Usagef("there is no terminal to edit on; set EDITOR to a program that needs none")
 	}
 	for _, name := range []string{"sensible-editor", "nano", "vi"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -11,7 +11,9 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -20,7 +22,7 @@ type explainFlags struct {
 	agentsFlags
 	format, call, model, mode string
 	deny                      []string
-	budget                    budgetFlags
+	budget                    cli.BudgetFlags
 }
 
 func newAgentsExplain(a *app) *cobra.Command {
@@ -37,7 +39,7 @@ and no model is asked.`,
   swarm agents explain reviewer --call '{"model": "opus", "run_in_background": true}'`,
 		ValidArgsFunction: a.completeDefinition,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(flags.format); err != nil {
+			if err := cli.CheckFormat(flags.format); err != nil {
 				return err
 			}
 			name, err := oneName(args, "swarm agents explain NAME")
@@ -54,7 +56,7 @@ and no model is asked.`,
 	fs.StringVar(&flags.model, "model", "", "the lead's model")
 	fs.StringVar(&flags.mode, "permission-mode", "", "the lead's permission mode")
 	fs.StringArrayVar(&flags.deny, "disallowedTools", nil, "tools and rules that are refused")
-	flags.budget.addChild(fs)
+	flags.budget.AddChild(fs)
 	return c
 }
 
@@ -99,7 +101,7 @@ type planOutline struct {
 
 func (a *app) explain(flags *explainFlags, name string) error {
 	o := flags.options(a)
-	o.Model, o.Mode, o.Deny, o.Policy.ChildBudget = flags.model, flags.mode, splitRules(flags.deny), flags.budget.child
+	o.Model, o.Mode, o.Deny, o.Policy.ChildBudget = flags.model, flags.mode, cli.SplitRules(flags.deny), flags.budget.Child
 	all, err := a.catalog(o)
 	if err != nil {
 		return err
@@ -119,9 +121,9 @@ func (a *app) explain(flags *explainFlags, name string) error {
 		x.Plan = outline(plan)
 	}
 	if flags.format == "json" {
-		err = writeJSON(a.out, x)
+		err = a.PrintJSON(x)
 	} else {
-		err = fprint(a.out, a.explanationText(all, x))
+		err = a.Print(a.explanationText(all, x))
 	}
 	if err == nil && x.Error != "" {
 		return fmt.Errorf("the call is refused: %s", x.Error)
@@ -137,10 +139,10 @@ func parseCall(text string, set *defs.Set, name string) (spawn.Call, error) {
 		dec := json.NewDecoder(strings.NewReader(text))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&call); err != nil {
-			return call, usagef(`--call is not the input of an Agent call: %s; write it like {"prompt": "look", "model": "opus"}`, strings.TrimPrefix(err.Error(), "json: "))
+			return call, cli.Usagef(`--call is not the input of an Agent call: %s; write it like {"prompt": "look", "model": "opus"}`, strings.TrimPrefix(err.Error(), "json: "))
 		}
 		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-			return call, usagef("--call holds more than one JSON object; give one")
+			return call, cli.Usagef("--call holds more than one JSON object; give one")
 		}
 	}
 	if call.Type == "" {
@@ -150,7 +152,7 @@ func parseCall(text string, set *defs.Set, name string) (spawn.Call, error) {
 		return call, nil
 	}
 	if d, ok := set.Lookup(call.Type); !ok || d.Name != name {
-		return call, usagef("--call asks for subagent_type %q; explain that one, or leave the type out", call.Type)
+		return call, cli.Usagef("--call asks for subagent_type %q; explain that one, or leave the type out", call.Type)
 	}
 	return call, nil
 }
@@ -205,20 +207,20 @@ func outline(p spawn.Plan) *planOutline {
 
 func (a *app) explanationText(all *catalog, x explanation) string {
 	var b strings.Builder
-	scr := newScreen(a.out, a.env)
-	fmt.Fprintf(&b, "%s  %s\n", scr.paint(clean(x.Name), x.color), x.Source+clean(all.origin(x.Path)))
+	scr := a.Screen()
+	fmt.Fprintf(&b, "%s  %s\n", scr.Paint(term.Clean(x.Name), x.color), x.Source+term.Clean(all.origin(x.Path)))
 	for _, r := range x.Replaces {
-		fmt.Fprintf(&b, "replaces  %s\n", clean(r))
+		fmt.Fprintf(&b, "replaces  %s\n", term.Clean(r))
 	}
 	b.WriteString("\n")
 	for _, f := range x.Fields {
-		b.WriteString(all.fieldText(f, scr.width()))
+		b.WriteString(all.fieldText(f, scr.Width()))
 	}
 	for _, u := range x.Unknown {
-		fmt.Fprintf(&b, "warning: tools names %s, which no tool here has\n", clean(u))
+		fmt.Fprintf(&b, "warning: tools names %s, which no tool here has\n", term.Clean(u))
 	}
 	for _, w := range x.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", clean(strings.Replace(w, x.Path, all.short(x.Path), 1)))
+		fmt.Fprintf(&b, "warning: %s\n", term.Clean(strings.Replace(w, x.Path, all.short(x.Path), 1)))
 	}
 	if x.Plan != nil {
 		b.WriteString(planText(x.Plan))
@@ -254,8 +256,8 @@ func (c *catalog) fieldText(f fieldRow, width int) string {
 			value += " (not in force yet: " + f.Note + ")"
 		}
 	}
-	head := fmt.Sprintf("%-22s  %-28s  ", clean(f.Name), clean(from))
-	return head + cut(clean(value), max(30, width-widthOf(head))) + "\n"
+	head := fmt.Sprintf("%-22s  %-28s  ", term.Clean(f.Name), term.Clean(from))
+	return head + term.Cut(term.Clean(value), max(30, width-term.Width(head))) + "\n"
 }
 
 func planText(p *planOutline) string {
@@ -274,12 +276,12 @@ func planText(p *planOutline) string {
 		{"tools", firstOf(strings.Join(p.Tools, ", "), "none")},
 	} {
 		if row[1] != "" {
-			fmt.Fprintf(&b, "  %-9s  %s\n", row[0], clean(row[1]))
+			fmt.Fprintf(&b, "  %-9s  %s\n", row[0], term.Clean(row[1]))
 		}
 	}
 	b.WriteString("because\n")
 	for _, r := range p.Reasons {
-		fmt.Fprintf(&b, "  %s\n", clean(r))
+		fmt.Fprintf(&b, "  %s\n", term.Clean(r))
 	}
 	return b.String()
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -72,18 +74,18 @@ func (a *app) formatAgents(files []source, check bool) error {
 		done, err := format(f, check)
 		if err != nil {
 			failed++
-			a.say("swarm: %s", oneLine(err.Error()))
+			a.Notef("swarm: %s", cli.OneLine(err.Error()))
 			continue
 		}
 		if done {
 			changed++
-			if err := fprint(a.out, clean(f.path)+"\n"); err != nil {
+			if err := a.Print(term.Clean(f.path) + "\n"); err != nil {
 				return err
 			}
 		}
 	}
 	if failed > 0 || check && changed > 0 {
-		return &exitError{code: exitFailed}
+		return &cli.ExitError{Code: cli.ExitFailed}
 	}
 	return nil
 }

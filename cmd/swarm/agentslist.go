@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -19,10 +21,10 @@ first: the active ones, those that another of the same name replaces, and those
 that could not be loaded, with the reason.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := noMore(args, 0, "swarm agents list"); err != nil {
+			if err := cli.NoMoreArgs(args, 0, "swarm agents list"); err != nil {
 				return err
 			}
 			only, err := parseSource(source)
@@ -39,7 +41,7 @@ that could not be loaded, with the reason.`,
 	flags.add(c)
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	c.Flags().StringVar(&source, "source", "", "only this source: "+strings.Join(sourceNames(), ", "))
-	offer(c, "source", cobra.FixedCompletions(sourceNames(), cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteFlag(c, "source", cobra.FixedCompletions(sourceNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -66,7 +68,7 @@ func parseSource(name string) ([]defs.Source, error) {
 			return []defs.Source{s}, nil
 		}
 	}
-	return nil, usagef("unknown --source %q; use %s", name, strings.Join(sourceNames(), ", "))
+	return nil, cli.Usagef("unknown --source %q; use %s", name, strings.Join(sourceNames(), ", "))
 }
 
 // agentRecord is a definition as list and show give it to programs.
@@ -106,7 +108,7 @@ func (a *app) listAgents(all *catalog, only []defs.Source, asJSON bool) error {
 	slices.SortStableFunc(entries, bySource)
 	for _, p := range all.loose() {
 		if slices.Contains(only, p.Source) {
-			a.say("%s", strings.Replace(p.String(), p.Path, all.short(p.Path), 1))
+			a.Notef("%s", strings.Replace(p.String(), p.Path, all.short(p.Path), 1))
 		}
 	}
 	if asJSON {
@@ -114,13 +116,13 @@ func (a *app) listAgents(all *catalog, only []defs.Source, asJSON bool) error {
 		for _, e := range entries {
 			records = append(records, recordOf(e))
 		}
-		return writeJSON(a.out, records)
+		return a.PrintJSON(records)
 	}
 	if len(entries) == 0 {
-		a.say("no agent is defined there; make one with: swarm agents new")
+		a.Notef("no agent is defined there; make one with: swarm agents new")
 		return nil
 	}
-	return fprint(a.out, a.agentTable(all, entries))
+	return a.Print(a.agentTable(all, entries))
 }
 
 // loose are the complaints about places where no definition is, such as a
@@ -138,23 +140,23 @@ func (c *catalog) loose() []defs.Problem {
 // agentTable writes one line per definition below the name of its source.
 func (a *app) agentTable(all *catalog, entries []defs.Entry) string {
 	var b strings.Builder
-	scr := newScreen(a.out, a.env)
+	scr := a.Screen()
 	wide := 12
 	for _, e := range entries {
-		wide = min(max(wide, widthOf(heading(e))), 32)
+		wide = min(max(wide, term.Width(heading(e))), 32)
 	}
 	for i, e := range entries {
 		if i == 0 || entries[i-1].Source != e.Source {
 			fmt.Fprintf(&b, "%s%s\n", strings.Repeat("\n", min(i, 1)), e.Source)
 		}
-		name := cut(clean(heading(e)), wide)
-		pad := strings.Repeat(" ", wide-widthOf(name)+2)
+		name := term.Cut(term.Clean(heading(e)), wide)
+		pad := strings.Repeat(" ", wide-term.Width(name)+2)
 		if e.Status == defs.StatusActive {
-			name = scr.paint(name, e.ShownColor())
+			name = scr.Paint(name, e.ShownColor())
 		}
-		about := clean(all.about(e))
+		about := term.Clean(all.about(e))
 		if e.Status != defs.StatusFailed { // a reason cut short is none
-			about = cut(about, max(40, scr.width()-wide-4))
+			about = term.Cut(about, max(40, scr.Width()-wide-4))
 		}
 		fmt.Fprintf(&b, "  %s%s%s\n", name, pad, about)
 	}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -37,15 +39,15 @@ and --description nothing is asked. A file that exists is replaced only with
   swarm agents new --name reviewer --description "Use after each change." --tools "Read, Grep" --prompt-file reviewer.txt`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := noMore(args, 0, "swarm agents new"); err != nil {
+			if err := cli.NoMoreArgs(args, 0, "swarm agents new"); err != nil {
 				return err
 			}
 			return a.newAgent(c.Context(), flags, c.Flags().Changed("prompt"))
 		},
 	}
 	flags.add(c)
-	offer(c, "color", cobra.FixedCompletions(defs.Colors(), cobra.ShellCompDirectiveNoFileComp))
-	offer(c, "location", cobra.FixedCompletions([]string{"project", "user"}, cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteFlag(c, "color", cobra.FixedCompletions(defs.Colors(), cobra.ShellCompDirectiveNoFileComp))
+	cli.CompleteFlag(c, "location", cobra.FixedCompletions([]string{"project", "user"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -65,12 +67,12 @@ func (f *newFlags) add(c *cobra.Command) {
 
 func (a *app) newAgent(ctx context.Context, f *newFlags, promptGiven bool) error {
 	if f.location != "" && f.location != "project" && f.location != "user" {
-		return usagef("unknown --location %q; use project or user", f.location)
+		return cli.Usagef("unknown --location %q; use project or user", f.location)
 	}
 	if promptGiven && f.promptFile != "" {
-		return usagef("--prompt and --prompt-file exclude each other; give one of them")
+		return cli.Usagef("--prompt and --prompt-file exclude each other; give one of them")
 	}
-	all, err := a.catalog(swarm.Options{Dir: f.dir, Getenv: a.env})
+	all, err := a.catalog(swarm.Options{Dir: f.dir, Getenv: a.Getenv})
 	if err != nil {
 		return err
 	}
@@ -89,27 +91,27 @@ func (a *app) newAgent(ctx context.Context, f *newFlags, promptGiven bool) error
 
 // askForAgent fills in the rest on the terminal, if there is one.
 func (a *app) askForAgent(ctx context.Context, all *catalog, f *newFlags) error {
-	_, in := columns(a.in)
-	_, out := columns(a.out)
+	_, in := cli.Columns(a.In)
+	_, out := cli.Columns(a.Out)
 	if !in || !out {
-		return usagef("there is no terminal to ask on; give at least --name and --description")
+		return cli.Usagef("there is no terminal to ask on; give at least --name and --description")
 	}
 	return a.wizard(ctx, all, f)
 }
 
 func (a *app) readPrompt(path string) (string, error) {
-	in := a.in
+	in := a.In
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return "", usagef("--prompt-file cannot be read: %w", err)
+			return "", cli.Usagef("--prompt-file cannot be read: %w", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, defs.MaxFileSize+1))
 	if err == nil && len(raw) > defs.MaxFileSize {
-		return "", usagef("--prompt-file holds more than %d MB; shorten it", defs.MaxFileSize>>20)
+		return "", cli.Usagef("--prompt-file holds more than %d MB; shorten it", defs.MaxFileSize>>20)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the prompt: %w", err)
@@ -120,9 +122,9 @@ func (a *app) readPrompt(path string) (string, error) {
 func (a *app) writeAgent(all *catalog, f *newFlags) error {
 	src, err := f.draft.Render()
 	if err != nil {
-		return &exitError{code: exitUsage, err: err}
+		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
 	}
-	path, err := all.place(a.env, f)
+	path, err := all.place(a.Getenv, f)
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (a *app) writeAgent(all *catalog, f *newFlags) error {
 		return err
 	}
 	a.tellNew(all, f, path)
-	return fprint(a.out, clean(path)+"\n")
+	return a.Print(term.Clean(path) + "\n")
 }
 
 // place returns the file for a new agent. One of the same source that has the
@@ -168,7 +170,7 @@ func (c *catalog) userDir(env func(string) string) string {
 // tellNew says what may surprise about the new agent.
 func (a *app) tellNew(all *catalog, f *newFlags, path string) {
 	for _, entry := range defedit.UnknownTools(f.draft.Tools, all.Tools()) {
-		a.say("warning: no tool here is called %s; the tools are: %s", entry, strings.Join(all.Tools(), ", "))
+		a.Notef("warning: no tool here is called %s; the tools are: %s", entry, strings.Join(all.Tools(), ", "))
 	}
 	from := defs.Project
 	if f.location == "user" {
@@ -178,8 +180,8 @@ func (a *app) tellNew(all *catalog, f *newFlags, path string) {
 	switch {
 	case !ok || d.Name != strings.TrimSpace(f.draft.Name) || d.Path == path:
 	case d.Source > from:
-		a.say("warning: the %s agent of that name (%s) is used instead", d.Source, all.short(d.Path))
+		a.Notef("warning: the %s agent of that name (%s) is used instead", d.Source, all.short(d.Path))
 	default:
-		a.say("it takes the place of the %s agent of that name (%s)", d.Source, all.short(d.Path))
+		a.Notef("it takes the place of the %s agent of that name (%s)", d.Source, all.short(d.Path))
 	}
 }

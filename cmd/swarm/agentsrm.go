@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -59,11 +61,11 @@ func (a *app) removeAgent(all *catalog, name string, yes bool) error {
 	if err := os.Remove(e.Path); err != nil {
 		return fmt.Errorf("%s cannot be removed; make its folder writable: %w", e.Path, unwrapped(err))
 	}
-	if err := fprint(a.out, "removed "+clean(e.Path)+"\n"); err != nil {
+	if err := a.Print("removed " + term.Clean(e.Path) + "\n"); err != nil {
 		return err
 	}
 	if next, ok := all.next(e); ok {
-		a.say("%s is from now on the %s one (%s)", e.Name, next.Source, all.short(next.Path))
+		a.Notef("%s is from now on the %s one (%s)", e.Name, next.Source, all.short(next.Path))
 	}
 	return nil
 }
@@ -80,13 +82,13 @@ func (c *catalog) next(gone defs.Entry) (next defs.Entry, ok bool) {
 
 // confirm asks on the terminal. Without one there is nobody to ask.
 func (a *app) confirm(question string) (bool, error) {
-	if _, terminal := columns(a.in); !terminal {
-		return false, usagef("there is no terminal to ask on; to go ahead without being asked, add --yes")
+	if _, terminal := cli.Columns(a.In); !terminal {
+		return false, cli.Usagef("there is no terminal to ask on; to go ahead without being asked, add --yes")
 	}
-	if err := fprint(a.err, clean(question)+" [y/N] "); err != nil {
+	if err := cli.Fprint(a.Err, term.Clean(question)+" [y/N] "); err != nil {
 		return false, err
 	}
-	answer, err := bufio.NewReader(a.in).ReadString('\n')
+	answer, err := bufio.NewReader(a.In).ReadString('\n')
 	if err != nil && answer == "" {
 		return false, nil // the terminal was closed: no answer is a no
 	}

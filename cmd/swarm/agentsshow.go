@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +17,7 @@ func newAgentsShow(a *app) *cobra.Command {
 		Short:             "Show one agent definition with its prompt",
 		ValidArgsFunction: a.completeDefinition,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			name, err := oneName(args, "swarm agents show NAME")
@@ -42,20 +44,20 @@ func (a *app) showAgent(all *catalog, e defs.Entry, asJSON bool) error {
 	if asJSON {
 		r := recordOf(e)
 		r.Prompt = e.Prompt()
-		return writeJSON(a.out, r)
+		return a.PrintJSON(r)
 	}
 	var b strings.Builder
-	scr := newScreen(a.out, a.env)
-	fmt.Fprintf(&b, "%s  %s, %s\n\n", scr.paint(clean(e.Name), e.ShownColor()), e.Source, clean(all.short(e.Path)))
+	scr := a.Screen()
+	fmt.Fprintf(&b, "%s  %s, %s\n\n", scr.Paint(term.Clean(e.Name), e.ShownColor()), e.Source, term.Clean(all.short(e.Path)))
 	for _, f := range e.Explain() {
 		if f.Value == "" || f.Name == "name" || f.Name == "body" {
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", f.Name, strings.TrimSpace(strings.TrimPrefix(indent(cleanLines(f.Value)), "    ")))
+		fmt.Fprintf(&b, "%s: %s\n", f.Name, strings.TrimSpace(strings.TrimPrefix(indent(term.CleanLines(f.Value)), "    ")))
 	}
 	for _, w := range warnings(e) {
-		fmt.Fprintf(&b, "warning: %s\n", clean(strings.Replace(w, e.Path, all.short(e.Path), 1)))
+		fmt.Fprintf(&b, "warning: %s\n", term.Clean(strings.Replace(w, e.Path, all.short(e.Path), 1)))
 	}
-	fmt.Fprintf(&b, "\n%s\n", cleanLines(e.Prompt()))
-	return fprint(a.out, b.String())
+	fmt.Fprintf(&b, "\n%s\n", term.CleanLines(e.Prompt()))
+	return a.Print(b.String())
 }

@@ -10,14 +10,16 @@ import (
 
 	"charm.land/huh/v2"
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/internal/term"
 )
 
 // wizard asks for the seven parts of a definition, one page each. What flags
 // said is filled in already.
 func (a *app) wizard(ctx context.Context, all *catalog, f *newFlags) error {
 	w := newAnswers(f)
-	plain := a.env("TERM") == "dumb" || a.env("ACCESSIBLE") != ""
+	plain := a.Getenv("TERM") == "dumb" || a.Getenv("ACCESSIBLE") != ""
 	form := huh.NewForm(
 		huh.NewGroup(w.name()),
 		huh.NewGroup(w.description()),
@@ -26,14 +28,14 @@ func (a *app) wizard(ctx context.Context, all *catalog, f *newFlags) error {
 		huh.NewGroup(w.model()),
 		huh.NewGroup(w.color(a)),
 		huh.NewGroup(w.chooseLocation(a, all)),
-	).WithInput(a.in).WithOutput(a.out).WithAccessible(plain)
+	).WithInput(a.In).WithOutput(a.Out).WithAccessible(plain)
 	err := form.RunWithContext(ctx)
 	switch {
 	case errors.Is(err, huh.ErrUserAborted):
-		return &exitError{code: exitInterrupted, err: errors.New("nothing was written")}
+		return &cli.ExitError{Code: cli.ExitInterrupted, Err: errors.New("nothing was written")}
 	case err == nil && !plain && form.State != huh.StateCompleted:
 		// A form that SIGTERM ends reports no error.
-		return &exitError{code: exitTerminated, err: errors.New("nothing was written")}
+		return &cli.ExitError{Code: cli.ExitTerminated, Err: errors.New("nothing was written")}
 	case err != nil:
 		return fmt.Errorf("the form failed and nothing was written; give the answers as flags, see swarm agents new --help: %w", err)
 	}
@@ -121,10 +123,10 @@ func (w *answers) model() huh.Field {
 }
 
 func (w *answers) color(a *app) huh.Field {
-	scr := newScreen(a.out, a.env)
+	scr := a.Screen()
 	options := []huh.Option[string]{huh.NewOption("one that its name gives", "")}
 	for _, c := range defs.Colors() {
-		options = append(options, huh.NewOption(scr.paint("●", c)+" "+c, c))
+		options = append(options, huh.NewOption(scr.Paint("●", c)+" "+c, c))
 	}
 	return huh.NewSelect[string]().Title("6/7 Color").
 		Options(options...).Height(12).Value(&w.draft.Color)
@@ -133,13 +135,13 @@ func (w *answers) color(a *app) huh.Field {
 func (w *answers) chooseLocation(a *app, all *catalog) huh.Field {
 	return huh.NewSelect[string]().Title("7/7 Location").
 		Options(
-			huh.NewOption("project  "+clean(filepath.Join(all.dir, ".claude", "agents")), "project"),
-			huh.NewOption("user  "+clean(all.userDir(a.env)), "user"),
+			huh.NewOption("project  "+term.Clean(filepath.Join(all.dir, ".claude", "agents")), "project"),
+			huh.NewOption("user  "+term.Clean(all.userDir(a.Getenv)), "user"),
 		).Value(&w.location).
 		Validate(func(location string) error {
 			at := *w.newFlags
 			at.location = location
-			_, err := all.place(a.env, &at)
+			_, err := all.place(a.Getenv, &at)
 			return err
 		})
 }

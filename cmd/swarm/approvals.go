@@ -12,6 +12,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -32,7 +33,7 @@ Questions survive a crash of the session and are asked again under the same id.`
   swarm approvals allow k3vq7x2m --note "but only in this directory"
   swarm approvals answer 7c0e2hq9 blue`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			return a.approvals(c.Context(), at, format == "json")
@@ -98,9 +99,9 @@ answer in your own words.`,
 func answerOf(q swarm.Question, words []string) (swarm.Answer, error) {
 	switch {
 	case q.Kind != event.AsksAnswer:
-		return swarm.Answer{}, usagef("%s asks for a permission; use: swarm approvals allow %s, or deny", q.ID, q.ID)
+		return swarm.Answer{}, cli.Usagef("%s asks for a permission; use: swarm approvals allow %s, or deny", q.ID, q.ID)
 	case strings.TrimSpace(strings.Join(words, "")) == "":
-		return swarm.Answer{}, usagef("the answer is empty; write it after the id: swarm approvals answer %s TEXT", q.ID)
+		return swarm.Answer{}, cli.Usagef("the answer is empty; write it after the id: swarm approvals answer %s TEXT", q.ID)
 	case len(words) != len(q.Choices):
 		return swarm.Answer{Allow: true, Text: strings.Join(words, " ")}, nil
 	}
@@ -203,47 +204,47 @@ func (a *app) approvals(ctx context.Context, at where, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		return writeJSON(a.out, rows)
+		return a.PrintJSON(rows)
 	case len(all) == 0:
-		a.say("no session runs here; the questions of one that was cut come back with: swarm resume")
+		a.Notef("no session runs here; the questions of one that was cut come back with: swarm resume")
 		return nil
 	case len(rows) == 0:
-		a.say("nobody asks anything")
+		a.Notef("nobody asks anything")
 		return nil
 	}
 	var b strings.Builder
-	scr, now := newScreen(a.out, a.env), time.Now()
+	scr, now := a.Screen(), time.Now()
 	for _, r := range rows {
 		session := ""
 		if len(all) > 1 {
 			session = " in " + r.Session
 		}
-		scr.question(&b, r.Question, session, now)
+		writeQuestion(&b, scr, r.Question, session, now)
 	}
-	return fprint(a.out, b.String())
+	return a.Print(b.String())
 }
 
 // mostLines bounds what is shown of a question.
 const mostLines = 12
 
-// question writes what one agent asks, the id first.
-func (s screen) question(b *strings.Builder, q swarm.Question, session string, now time.Time) {
-	line := func(text string) { fmt.Fprintln(b, cut(clean(text), s.width())) }
+// writeQuestion writes what one agent asks, the id first.
+func writeQuestion(b *strings.Builder, s cli.Screen, q swarm.Question, session string, now time.Time) {
+	line := func(text string) { fmt.Fprintln(b, term.Cut(term.Clean(text), s.Width())) }
 	head := fmt.Sprintf("%-8s  %s%s  ", q.ID, label(q.Agent), session)
 	line(head + q.Summary)
 	const inset = "          "
-	if text := inFull(q, s.width()-widthOf(clean(head))); text != "" {
-		for _, part := range term.Fold(cleanLines(text), max(20, s.width()-len(inset))) {
+	if text := inFull(q, s.Width()-term.Width(term.Clean(head))); text != "" {
+		for _, part := range term.Fold(term.CleanLines(text), max(20, s.Width()-len(inset))) {
 			fmt.Fprintln(b, strings.TrimRight(inset+part, " "))
 		}
 	}
 	broken := func(text string) {
-		for _, part := range wrap(clean(text), max(20, s.width()-len(inset)), mostLines) {
+		for _, part := range term.Wrap(term.Clean(text), max(20, s.Width()-len(inset)), mostLines) {
 			line(inset + part)
 		}
 	}
 	for i, c := range q.Choices {
-		if len(q.Choices) > 1 || c.Question != q.Summary || widthOf(clean(head+q.Summary)) > s.width() {
+		if len(q.Choices) > 1 || c.Question != q.Summary || term.Width(term.Clean(head+q.Summary)) > s.Width() {
 			broken(c.Question)
 		}
 		for n, o := range c.Options {
@@ -278,7 +279,7 @@ func inFull(q swarm.Question, columns int) string {
 		return ""
 	}
 	if text := strings.TrimSpace(firstOf(in.Plan, in.Command)); text != "" {
-		if strings.HasSuffix(q.Summary, " "+text) && widthOf(q.Summary) <= columns {
+		if strings.HasSuffix(q.Summary, " "+text) && term.Width(q.Summary) <= columns {
 			return ""
 		}
 		return text
@@ -297,10 +298,10 @@ func lines(mark, text string) string {
 // settle answers the question that args name.
 func (a *app) settle(c *cobra.Command, at where, args []string, answer func(swarm.Question) (swarm.Answer, error)) error {
 	if len(args) != 1 {
-		return usagef("name one question: %s; the questions are listed by: swarm approvals", c.UseLine())
+		return cli.Usagef("name one question: %s; the questions are listed by: swarm approvals", c.UseLine())
 	}
-	if name := a.env("SWARM_AGENT"); name != "" {
-		return fmt.Errorf("this was started by the agent %s; only a person answers questions", clean(name))
+	if name := a.Getenv("SWARM_AGENT"); name != "" {
+		return fmt.Errorf("this was started by the agent %s; only a person answers questions", term.Clean(name))
 	}
 	all, err := a.askers(c.Context(), at)
 	defer hangUp(all)
@@ -318,7 +319,7 @@ func (a *app) settle(c *cobra.Command, at where, args []string, answer func(swar
 	if err := s.remote.Answer(c.Context(), args[0], said); err != nil {
 		return err
 	}
-	return fprint(a.out, clean(fmt.Sprintf("%s: %s · %s", label(q.Agent), q.Summary, told(said)))+"\n")
+	return a.Print(term.Clean(fmt.Sprintf("%s: %s · %s", label(q.Agent), q.Summary, told(said))) + "\n")
 }
 
 func told(a swarm.Answer) string {
@@ -347,7 +348,7 @@ func findQuestion(all []asking, id string) (asking, swarm.Question, error) {
 	case len(found) == 1:
 		return found[0], q, nil
 	case len(found) > 1:
-		return asking{}, q, usagef("%d sessions ask %s; name one with --session", len(found), id)
+		return asking{}, q, cli.Usagef("%d sessions ask %s; name one with --session", len(found), id)
 	case len(all) == 1:
 		return all[0], swarm.Question{ID: id, Kind: event.AsksAnswer}, nil
 	case len(all) == 0:
@@ -359,7 +360,7 @@ func findQuestion(all []asking, id string) (asking, swarm.Question, error) {
 // completeQuestion offers the open questions, and after one what it offers.
 func (a *app) completeQuestion(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const nothingElse = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	all, err := a.askers(c.Context(), where{dir: flagValue(c, "dir"), session: flagValue(c, "session")})
+	all, err := a.askers(c.Context(), where{dir: cli.FlagValue(c, "dir"), session: cli.FlagValue(c, "session")})
 	defer hangUp(all)
 	if err != nil {
 		return nil, nothingElse
@@ -369,10 +370,10 @@ func (a *app) completeQuestion(c *cobra.Command, args []string, _ string) ([]str
 		for _, q := range s.questions {
 			switch {
 			case len(args) == 0:
-				offers = append(offers, cobra.CompletionWithDesc(q.ID, clean(label(q.Agent)+": "+q.Summary)))
+				offers = append(offers, cobra.CompletionWithDesc(q.ID, term.Clean(label(q.Agent)+": "+q.Summary)))
 			case q.ID == args[0] && len(args) <= len(q.Choices):
 				for _, o := range q.Choices[len(args)-1].Options {
-					offers = append(offers, cobra.CompletionWithDesc(clean(o.Label), clean(o.Description)))
+					offers = append(offers, cobra.CompletionWithDesc(term.Clean(o.Label), term.Clean(o.Description)))
 				}
 			}
 		}

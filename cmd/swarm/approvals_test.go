@@ -9,6 +9,8 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 )
 
 // askingScript is a lead that runs a command nobody allowed and then has a question.
@@ -118,7 +120,7 @@ func TestWhatIsConsentedToIsShownWhole(t *testing.T) {
 		"edit":      {ask("Edit", "Edit /r/a.go", "old_string", "one\ntwo"), []string{"Edit /r/a.go", "\n          - one\n          - two\n"}, 4},
 	} {
 		var b strings.Builder
-		screen{out: &b}.question(&b, c.q, "", c.q.Asked)
+		writeQuestion(&b, cli.Screen{Out: &b}, c.q, "", c.q.Asked)
 		got := b.String()
 		rest := got
 		for _, want := range c.want {
@@ -132,8 +134,8 @@ func TestWhatIsConsentedToIsShownWhole(t *testing.T) {
 			t.Errorf("%s: %d lines, want %d:\n%s", name, n, c.n, got)
 		}
 		for line := range strings.SplitSeq(got, "\n") {
-			if widthOf(line) > plainWidth {
-				t.Errorf("%s: %d columns: %s", name, widthOf(line), line)
+			if term.Width(line) > cli.PlainWidth {
+				t.Errorf("%s: %d columns: %s", name, term.Width(line), line)
 			}
 		}
 	}

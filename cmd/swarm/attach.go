@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/internal/tui"
 	"github.com/spf13/cobra"
 )
@@ -27,8 +29,8 @@ terminal starts another that goes on with it (swarm serve).`,
 			if err := of.take(args, "swarm attach [ID]"); err != nil {
 				return err
 			}
-			if name := a.env("SWARM_AGENT"); name != "" {
-				return fmt.Errorf("this was started by the agent %s; only a person attaches to a session", clean(name))
+			if name := a.Getenv("SWARM_AGENT"); name != "" {
+				return fmt.Errorf("this was started by the agent %s; only a person attaches to a session", term.Clean(name))
 			}
 			info, err := of.choose(a)
 			if err != nil {
@@ -42,17 +44,17 @@ terminal starts another that goes on with it (swarm serve).`,
 }
 
 func (a *app) attach(ctx context.Context, info swarm.Info) error {
-	in, out, err := a.files()
+	in, out, err := a.Files()
 	if err != nil {
 		return err
 	}
-	ctl := takeControl(ctx, a.exit)
-	defer ctl.release()
-	r, w, err := a.join(ctl.session, info)
+	ctl := cli.CatchSignals(ctx, a.exit)
+	defer ctl.Release()
+	r, w, err := a.join(ctl.Session, info)
 	if err != nil {
 		return err
 	}
-	l := newLink(ctl.session, r, w.Types, func(ctx context.Context) (*swarm.Remote, error) { return a.takeOver(ctx, info) })
+	l := newLink(ctl.Session, r, w.Types, func(ctx context.Context) (*swarm.Remote, error) { return a.takeOver(ctx, info) })
 	talkErr := a.converse(ctl, l, visit{
 		info: w.Info, last: w.Last, again: true, in: in, out: out, leave: "the session goes on",
 	})
@@ -61,20 +63,20 @@ func (a *app) attach(ctx context.Context, info swarm.Info) error {
 }
 
 // parted says what becomes of a session that a terminal is no longer attached to.
-func (a *app) parted(ctl *control, l *link, info swarm.Info, talkErr error) error {
-	code := ctl.code()
+func (a *app) parted(ctl *cli.Signals, l *link, info swarm.Info, talkErr error) error {
+	code := ctl.ExitCode()
 	switch err := l.Err(); {
 	case talkErr != nil && !errors.Is(talkErr, tui.ErrDetached):
 		return talkErr
 	case code == 0 && errors.Is(err, swarm.ErrEnded) && !errors.Is(err, swarm.ErrOwnerGone):
-		a.say("session %s has ended; go on with: swarm resume %s", info.ID, info.ID)
+		a.Notef("session %s has ended; go on with: swarm resume %s", info.ID, info.ID)
 		return nil
 	case code == 0 && err != nil && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w; go on with: swarm resume %s", err, info.ID)
 	}
-	a.say("session %s goes on; come back with: swarm attach %s; end it with: swarm quit %s", info.ID, info.ID, info.ID)
+	a.Notef("session %s goes on; come back with: swarm attach %s; end it with: swarm quit %s", info.ID, info.ID, info.ID)
 	if code != 0 {
-		return &exitError{code: code}
+		return &cli.ExitError{Code: code}
 	}
 	return nil
 }
@@ -172,9 +174,9 @@ func (a *app) quit(ctx context.Context, info swarm.Info) error {
 		return err
 	}
 	if _, err := os.Stat(info.Path); err != nil {
-		return fprint(a.out, fmt.Sprintf("session %s has ended; nothing was said in it, and nothing is kept\n", info.ID))
+		return a.Print(fmt.Sprintf("session %s has ended; nothing was said in it, and nothing is kept\n", info.ID))
 	}
-	return fprint(a.out, fmt.Sprintf("session %s has ended; go on with: swarm resume %s\n", info.ID, info.ID))
+	return a.Print(fmt.Sprintf("session %s has ended; go on with: swarm resume %s\n", info.ID, info.ID))
 }
 
 // reapWithin is how long a process that has let go of its session may stay in the

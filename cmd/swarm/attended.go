@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/internal/tui"
 	"github.com/actorswarm/swarm/team"
 )
@@ -66,7 +67,7 @@ func (t attended) Send(to, text string) ([]string, error) {
 			err = errors.Join(err, p.Err)
 			continue
 		}
-		names = append(names, leadOr(clean(p.Name)))
+		names = append(names, leadOr(term.Clean(p.Name)))
 	}
 	t.own.end(text, len(names))
 	return names, err

@@ -1,6 +1,8 @@
 package main
 
-import "testing"
+import (
+	"testing"
+)
 
 // The facts of a text may come before it is known how many there are.
 func TestOwnTextsAreKnownWheneverTheirFactsCome(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -29,10 +31,10 @@ func newBridgeList(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "Show what was said about sessions elsewhere",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := noMore(args, 0, "swarm bridge list"); err != nil {
+			if err := cli.NoMoreArgs(args, 0, "swarm bridge list"); err != nil {
 				return err
 			}
 			info, err := f.choose(a)
@@ -40,7 +42,7 @@ func newBridgeList(a *app) *cobra.Command {
 				return err
 			}
 			if format == "json" {
-				return writeJSON(a.out, append([]swarm.Bridge{}, info.Bridges...))
+				return a.PrintJSON(append([]swarm.Bridge{}, info.Bridges...))
 			}
 			return a.showBridges(info)
 		},
@@ -52,7 +54,7 @@ func newBridgeList(a *app) *cobra.Command {
 
 func (a *app) showBridges(info swarm.Info) error {
 	if len(info.Bridges) == 0 {
-		a.say("nothing has been said yet about sessions elsewhere in session %s; what it asks is shown by: swarm approvals", info.ID)
+		a.Notef("nothing has been said yet about sessions elsewhere in session %s; what it asks is shown by: swarm approvals", info.ID)
 		return nil
 	}
 	var b strings.Builder
@@ -61,9 +63,9 @@ func (a *app) showBridges(info swarm.Info) error {
 		if one.Allowed {
 			said = "allowed"
 		}
-		fmt.Fprintf(&b, "%s  %s  since %s\n", clean(one.Session), said, one.Time.Local().Format("2006-01-02 15:04"))
+		fmt.Fprintf(&b, "%s  %s  since %s\n", term.Clean(one.Session), said, one.Time.Local().Format("2006-01-02 15:04"))
 	}
-	return fprint(a.out, b.String())
+	return a.Print(b.String())
 }
 
 func newBridgeAllow(a *app) *cobra.Command {
@@ -102,10 +104,10 @@ func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *
 		Short: short,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one session elsewhere: swarm bridge %s SESSION", verb)
+				return cli.Usagef("name one session elsewhere: swarm bridge %s SESSION", verb)
 			}
-			if name := a.env("SWARM_AGENT"); name != "" {
-				return fmt.Errorf("this was started by the agent %s; only a person says where messages may go", clean(name))
+			if name := a.Getenv("SWARM_AGENT"); name != "" {
+				return fmt.Errorf("this was started by the agent %s; only a person says where messages may go", term.Clean(name))
 			}
 			info, err := f.choose(a)
 			if err != nil {
@@ -123,7 +125,7 @@ func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *
 			if err := do(c.Context(), r, info, args[0]); err != nil {
 				return err
 			}
-			return fprint(a.out, fmt.Sprintf(done, clean(args[0])))
+			return a.Print(fmt.Sprintf(done, term.Clean(args[0])))
 		},
 	}
 	f.add(c, runningOrNewest)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -47,7 +49,7 @@ kept nowhere and cannot be shown again, with the commands to send, read and
 claim. A name that is a user already gets a new key, and the old one opens
 nothing more.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			info, name, err := f.named(a, args, "add")
@@ -59,10 +61,10 @@ nothing more.`,
 				return err
 			}
 			if format == "json" {
-				return writeJSON(a.out, made)
+				return a.PrintJSON(made)
 			}
 			if info.NATS.URL != "" {
-				a.say("put this among the users of the NATS server, which alone keeps them apart: { nkey: %s, permissions: { publish: %q, subscribe: [%q, %q] } }",
+				a.Notef("put this among the users of the NATS server, which alone keeps them apart: { nkey: %s, permissions: { publish: %q, subscribe: [%q, %q] } }",
 					made.Key, made.Subject("*"), made.Inbox()+".>", made.Mail())
 			}
 			return a.showCredentials(info, made)
@@ -75,7 +77,7 @@ nothing more.`,
 
 func (f *sessionFlags) named(a *app, args []string, verb string) (swarm.Info, string, error) {
 	if len(args) != 1 {
-		return swarm.Info{}, "", usagef("name one user: swarm bus user %s NAME", verb)
+		return swarm.Info{}, "", cli.Usagef("name one user: swarm bus user %s NAME", verb)
 	}
 	info, err := f.choose(a)
 	return info, args[0], err
@@ -90,7 +92,7 @@ func (a *app) addBusUser(ctx context.Context, info swarm.Info, name string) (swa
 	case notRunning(err):
 		made, err := swarm.AddBusUser(ctx, info, name)
 		if err == nil {
-			a.say("session %s does not run now; its bus answers while it does, as by: swarm serve --detach --resume %s", info.ID, info.ID)
+			a.Notef("session %s does not run now; its bus answers while it does, as by: swarm serve --detach --resume %s", info.ID, info.ID)
 		}
 		return made, err
 	}
@@ -104,7 +106,7 @@ func (a *app) showCredentials(info swarm.Info, c swarm.BusCredentials) error {
 		ca = " --tlsca " + shellWord(c.CA)
 	}
 	if c.Untrusted {
-		a.say("nothing on this machine vouches for the certificate of session %s: add --tlsca FILE to each command, with the certificate of its authority", c.Session)
+		a.Notef("nothing on this machine vouches for the certificate of session %s: add --tlsca FILE to each command, with the certificate of its authority", c.Session)
 	}
 	nats := fmt.Sprintf("nats --server %s%s --nkey %s --inbox-prefix %s req ", a.busServer(info, c), ca, file, c.Inbox())
 	var b strings.Builder
@@ -112,7 +114,7 @@ func (a *app) showCredentials(info swarm.Info, c swarm.BusCredentials) error {
 	fmt.Fprintf(&b, "send    %s%s '{\"to\":\"lead\",\"text\":\"hello\"}'\n", nats, c.Subject("send"))
 	fmt.Fprintf(&b, "read    %s%s '{}'\n", nats, c.Subject("read"))
 	fmt.Fprintf(&b, "claim   %s%s '{\"task\":\"1\"}'\n", nats, c.Subject("claim"))
-	return fprint(a.out, b.String())
+	return a.Print(b.String())
 }
 
 // busServer returns where the commands reach the session, or what stands for that
@@ -124,10 +126,10 @@ func (a *app) busServer(info swarm.Info, c swarm.BusCredentials) string {
 	case c.WebSocket != "":
 		return c.WebSocket
 	case info.TakesAnyPort():
-		a.say("session %s listens on a free port, which is known when it runs: put what swarm bus user list --session %s says then in the place of URL", c.Session, c.Session)
+		a.Notef("session %s listens on a free port, which is known when it runs: put what swarm bus user list --session %s says then in the place of URL", c.Session, c.Session)
 		return "URL"
 	}
-	a.say("session %s does not listen; start it with --listen 127.0.0.1:4222", c.Session)
+	a.Notef("session %s does not listen; start it with --listen 127.0.0.1:4222", c.Session)
 	return "nats://127.0.0.1:4222"
 }
 
@@ -138,10 +140,10 @@ func newBusList(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "Show who may use the bus",
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := noMore(args, 0, "swarm bus user list"); err != nil {
+			if err := cli.NoMoreArgs(args, 0, "swarm bus user list"); err != nil {
 				return err
 			}
 			info, err := f.choose(a)
@@ -153,7 +155,7 @@ func newBusList(a *app) *cobra.Command {
 				return err
 			}
 			if format == "json" {
-				return writeJSON(a.out, append([]swarm.BusUser{}, bus.Users...))
+				return a.PrintJSON(append([]swarm.BusUser{}, bus.Users...))
 			}
 			return a.showBusUsers(info, bus)
 		},
@@ -179,19 +181,19 @@ func (a *app) bus(ctx context.Context, info swarm.Info) (swarm.BusState, error) 
 func (a *app) showBusUsers(info swarm.Info, bus swarm.BusState) error {
 	for _, url := range []string{bus.URL, bus.WebSocket} {
 		if url != "" {
-			a.say("the bus of session %s is at %s", info.ID, url)
+			a.Notef("the bus of session %s is at %s", info.ID, url)
 		}
 	}
 	users := bus.Users
 	if len(users) == 0 {
-		a.say("the bus of session %s has no users; add one: swarm bus user add NAME", info.ID)
+		a.Notef("the bus of session %s has no users; add one: swarm bus user add NAME", info.ID)
 		return nil
 	}
 	var b strings.Builder
 	for _, u := range users {
-		fmt.Fprintf(&b, "%-16s %s  since %s\n", clean(u.Name), clean(u.Key), u.Added.Local().Format("2006-01-02 15:04"))
+		fmt.Fprintf(&b, "%-16s %s  since %s\n", term.Clean(u.Name), term.Clean(u.Key), u.Added.Local().Format("2006-01-02 15:04"))
 	}
-	return fprint(a.out, b.String())
+	return a.Print(b.String())
 }
 
 func newBusRemove(a *app) *cobra.Command {
@@ -207,7 +209,7 @@ func newBusRemove(a *app) *cobra.Command {
 			if err := a.removeBusUser(c.Context(), info, name); err != nil {
 				return err
 			}
-			return fprint(a.out, fmt.Sprintf("%s may not use the bus any more\n", clean(name)))
+			return a.Print(fmt.Sprintf("%s may not use the bus any more\n", term.Clean(name)))
 		},
 	}
 	f.add(c, runningOrNewest)

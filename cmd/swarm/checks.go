@@ -113,10 +113,10 @@ func (a *app) checkModel(context.Context, string) []finding {
 		{"OPENAI_BASE_URL", "OPENAI_BASE_URL", "an OpenAI-compatible endpoint"},
 		{"OPENAI_API_KEY", "OPENAI_BASE_URL", "an OpenAI-compatible endpoint"},
 	} {
-		if a.env(p.key) == "" {
+		if a.Getenv(p.key) == "" {
 			continue
 		}
-		where, err := endpoint(a.env(p.base))
+		where, err := endpoint(a.Getenv(p.base))
 		if err != nil {
 			return []finding{findingf(bad, "model", "%s is not an address; correct it", p.base)}
 		}
@@ -138,7 +138,7 @@ func endpoint(base string) (string, error) {
 }
 
 func (a *app) checkDefinitions(_ context.Context, dir string) []finding {
-	sources, err := swarm.Options{Dir: dir, Getenv: a.env}.Sources()
+	sources, err := swarm.Options{Dir: dir, Getenv: a.Getenv}.Sources()
 	if err != nil {
 		return []finding{findingf(bad, "agents", "%v", err)}
 	}

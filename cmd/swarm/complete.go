@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -14,22 +16,12 @@ func (a *app) completeFlags(c *cobra.Command) {
 		"permission-mode":    {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
 		"model":              {"sonnet", "opus", "haiku"},
 	} {
-		offer(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		cli.CompleteFlag(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	for _, name := range []string{"resume", "session"} {
-		offer(c, name, func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		cli.CompleteFlag(c, name, func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return a.completeSession(c, nil, "")
 		})
-	}
-}
-
-func offer(c *cobra.Command, name string, values cobra.CompletionFunc) {
-	if c.Flags().Lookup(name) == nil {
-		return
-	}
-	// It fails only for a flag that is not there or is completed twice.
-	if err := c.RegisterFlagCompletionFunc(name, values); err != nil {
-		panic(err)
 	}
 }
 
@@ -39,13 +31,13 @@ func (a *app) completeSession(c *cobra.Command, args []string, _ string) ([]stri
 	if len(args) > 0 {
 		return nil, nothingElse
 	}
-	all, err := a.sessions(flagValue(c, "dir"))
+	all, err := a.sessions(cli.FlagValue(c, "dir"))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	var offers []string
 	for _, info := range all {
-		offers = append(offers, cobra.CompletionWithDesc(info.ID, clean(info.Prompt)))
+		offers = append(offers, cobra.CompletionWithDesc(info.ID, term.Clean(info.Prompt)))
 	}
 	return offers, nothingElse
 }
@@ -55,7 +47,7 @@ func (a *app) completeAgent(c *cobra.Command, args []string, _ string) ([]string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	info, err := a.choose(flagValue(c, "dir"), flagValue(c, "session"))
+	info, err := a.choose(cli.FlagValue(c, "dir"), cli.FlagValue(c, "session"))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -69,18 +61,11 @@ func (a *app) completeAgent(c *cobra.Command, args []string, _ string) ([]string
 func names(rows []psAgent) []string {
 	var all []string
 	for _, r := range rows {
-		name := clean(r.Name)
+		name := term.Clean(r.Name)
 		if r.Role != "teammate" && r.Role != "lead" {
 			name = string(r.ID) // the others are written to by their ids
 		}
 		all = append(all, cobra.CompletionWithDesc(name, r.State))
 	}
 	return all
-}
-
-func flagValue(c *cobra.Command, name string) string {
-	if f := c.Flags().Lookup(name); f != nil {
-		return f.Value.String()
-	}
-	return ""
 }

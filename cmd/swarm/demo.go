@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/actorswarm/swarm/examples/review"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +25,7 @@ the repository. Without --model a script answers in the model's place, so it
 needs neither a key nor a network; with --model sonnet the same team thinks for
 itself.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := noMore(args, 0, "swarm demo"); err != nil {
+			if err := cli.NoMoreArgs(args, 0, "swarm demo"); err != nil {
 				return err
 			}
 			if err := show.check(); err != nil {
@@ -50,7 +51,7 @@ func inRepository(ctx context.Context, dir string) error {
 		return nil // said better by whoever opens it
 	}
 	if exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--git-dir").Run() != nil {
-		return usagef("%s is not in a git repository; name one with --dir", dir)
+		return cli.Usagef("%s is not in a git repository; name one with --dir", dir)
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func (a *app) demo(ctx context.Context, dir, model string, keep bool, show showF
 	if err := inRepository(ctx, opts.Dir); err != nil {
 		return err
 	}
-	opts.Getenv = a.env
+	opts.Getenv = a.Getenv
 	if opts.Model = model; model == "" {
 		state, err := a.stateDir()
 		if err != nil {
@@ -83,9 +84,9 @@ func (a *app) demo(ctx context.Context, dir, model string, keep bool, show showF
 	if _, err := os.Stat(report); err != nil {
 		return fmt.Errorf("the team left no report: %w; look at the session with: swarm ps %s", err, info.ID)
 	}
-	a.say("the report is in %s", report)
+	a.Notef("the report is in %s", report)
 	if keep {
-		a.say("the session is kept; look at it with: swarm ps %s; talk with it: swarm resume %s", info.ID, info.ID)
+		a.Notef("the session is kept; look at it with: swarm ps %s; talk with it: swarm resume %s", info.ID, info.ID)
 		return nil
 	}
 	return os.RemoveAll(info.Path)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -17,7 +19,7 @@ func newDoctor(a *app) *cobra.Command {
 keys themselves), the agent definitions and the kept sessions of the directory.
 It starts nothing and asks no model. The exit status is 1 if something fails.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := noMore(args, 0, "swarm doctor"); err != nil {
+			if err := cli.NoMoreArgs(args, 0, "swarm doctor"); err != nil {
 				return err
 			}
 			return a.doctor(c.Context(), dir)
@@ -53,9 +55,9 @@ func findingf(g grade, about, format string, args ...any) finding {
 // line for each finding.
 func (a *app) findingText(f finding) string {
 	head := fmt.Sprintf("%-4s  %-11s ", f.grade, f.about)
-	text := clean(oneLine(f.text))
-	if n, terminal := columns(a.out); terminal && n > 0 {
-		text = strings.Join(wrap(text, max(20, n-len(head)), maxLines), "\n"+strings.Repeat(" ", len(head)))
+	text := term.Clean(cli.OneLine(f.text))
+	if n, terminal := cli.Columns(a.Out); terminal && n > 0 {
+		text = strings.Join(term.Wrap(text, max(20, n-len(head)), maxLines), "\n"+strings.Repeat(" ", len(head)))
 	}
 	return head + text + "\n"
 }
@@ -70,7 +72,7 @@ func (a *app) doctor(ctx context.Context, dir string) error {
 			if f.grade == bad {
 				failed++
 			}
-			if err := fprint(a.out, a.findingText(f)); err != nil {
+			if err := a.Print(a.findingText(f)); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -29,10 +31,10 @@ for those that are gone already.`,
 		ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return usagef("name the agents that are to end, or say --all: swarm down NAME…")
+				return cli.Usagef("name the agents that are to end, or say --all: swarm down NAME…")
 			}
 			if grace < 0 {
-				return usagef("--grace is %v; give a time such as 5s, or 0s to end them at once", grace)
+				return cli.Usagef("--grace is %v; give a time such as 5s, or 0s to end them at once", grace)
 			}
 			info, err := of.choose(a)
 			if err != nil {
@@ -44,7 +46,7 @@ for those that are gone already.`,
 			}
 			defer r.Close()
 			gone, err := r.Down(c.Context(), args, grace)
-			if printed := printDepartures(a.out, gone); printed != nil {
+			if printed := printDepartures(a.Out, gone); printed != nil {
 				return printed
 			}
 			return err
@@ -61,15 +63,15 @@ for those that are gone already.`,
 func printDepartures(w io.Writer, all []swarm.Departure) error {
 	for _, d := range all {
 		if d.Objection != "" {
-			if err := fprint(w, fmt.Sprintf("%s objects: %s\n", clean(d.Name), clean(d.Objection))); err != nil {
+			if err := cli.Fprint(w, fmt.Sprintf("%s objects: %s\n", term.Clean(d.Name), term.Clean(d.Objection))); err != nil {
 				return err
 			}
 		}
 		line := "goes on"
 		if d.Gone {
-			line = "has ended: " + clean(d.Why)
+			line = "has ended: " + term.Clean(d.Why)
 		}
-		if err := fprint(w, fmt.Sprintf("%s %s\n", clean(d.Name), line)); err != nil {
+		if err := cli.Fprint(w, fmt.Sprintf("%s %s\n", term.Clean(d.Name), line)); err != nil {
 			return err
 		}
 		if len(d.Ended) > 1 {
@@ -83,7 +85,7 @@ func printDepartures(w io.Writer, all []swarm.Departure) error {
 
 func printEnded(w io.Writer, all []swarm.Ended) error {
 	for _, e := range all {
-		if err := fprint(w, "  "+clean(e.String())+"\n"); err != nil {
+		if err := cli.Fprint(w, "  "+term.Clean(e.String())+"\n"); err != nil {
 			return err
 		}
 	}

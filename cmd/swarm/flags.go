@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -18,10 +19,10 @@ type runFlags struct {
 	addDirs, pluginDirs    []string
 	allow, deny            []string
 	maxTurns               int
-	deadlines              deadlineFlags
+	deadlines              cli.DeadlineFlags
 	prompts                string
 	askTimeout             time.Duration
-	budget                 budgetFlags
+	budget                 cli.BudgetFlags
 	resume, sessionID      string
 	dir, listen, webSocket string
 	cert, key              string
@@ -110,8 +111,8 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 	fs.DurationVar(&f.askTimeout, "ask-timeout", 0, "wait so `long` for swarm approvals, then refuse, such as 10m")
 	fs.IntVar(&f.maxTurns, "max-turns", 0, "at most this `number` of model requests of the lead (0: no limit)")
 	fs.StringVar(&f.teammates, "teammate-mode", "", "where teammates run: in-process, tmux (a `pane` each), process or auto (tmux if swarm runs in it)")
-	f.deadlines.add(fs)
-	f.budget.add(fs)
+	f.deadlines.Add(fs)
+	f.budget.Add(fs)
 	fs.StringVar(&f.dir, "dir", "", "the `directory` to work in (default: the working directory)")
 	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a further `directory` that agents may work in, with its .claude/agents")
 	fs.StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a `plugin` to load that no settings enable")
@@ -129,22 +130,22 @@ func (f *showFlags) check() error {
 	case "text", "json", "stream-json":
 		return nil
 	}
-	return usagef("unknown --output-format %q; use text, json or stream-json", f.format)
+	return cli.Usagef("unknown --output-format %q; use text, json or stream-json", f.format)
 }
 
 // check finds what is wrong with the flags before anything is started.
 func (f *runFlags) check(c *cobra.Command) error {
 	switch {
 	case f.input != "text" && f.input != "":
-		return usagef("unknown --input-format %q; the only one is text", f.input)
+		return cli.Usagef("unknown --input-format %q; the only one is text", f.input)
 	case c.Flags().Changed("max-turns") && f.maxTurns < 1:
-		return usagef("--max-turns is %d; give a whole number from 1 up", f.maxTurns)
+		return cli.Usagef("--max-turns is %d; give a whole number from 1 up", f.maxTurns)
 	case f.continued && f.resume != "":
-		return usagef("--continue and --resume exclude each other; give one of them")
+		return cli.Usagef("--continue and --resume exclude each other; give one of them")
 	case f.sessionID != "" && (f.continued || f.resume != ""):
-		return usagef("--session-id names a new session; leave it out to go on with one")
+		return cli.Usagef("--session-id names a new session; leave it out to go on with one")
 	case c.Flags().Changed("resume") && f.resume == "":
-		return usagef("--resume needs a session's id; the sessions are listed by: swarm ps")
+		return cli.Usagef("--resume needs a session's id; the sessions are listed by: swarm ps")
 	}
 	if err := f.checkPrompts(c); err != nil {
 		return err
@@ -156,11 +157,11 @@ func (f *runFlags) checkPrompts(c *cobra.Command) error {
 	timed := c.Flags().Changed("ask-timeout")
 	switch {
 	case f.prompts != "" && f.prompts != "none" && f.prompts != "wait":
-		return usagef("unknown --permission-prompts %q; use none or wait", f.prompts)
+		return cli.Usagef("unknown --permission-prompts %q; use none or wait", f.prompts)
 	case timed && f.askTimeout <= 0:
-		return usagef("--ask-timeout is %v; give a time such as 10m, or --permission-prompts wait to wait as long as it takes", f.askTimeout)
+		return cli.Usagef("--ask-timeout is %v; give a time such as 10m, or --permission-prompts wait to wait as long as it takes", f.askTimeout)
 	case timed && f.prompts == "none":
-		return usagef("--ask-timeout waits and --permission-prompts none does not; give one of them")
+		return cli.Usagef("--ask-timeout waits and --permission-prompts none does not; give one of them")
 	}
 	if f.prompts == "wait" && !timed {
 		f.askTimeout = -1 // as long as it takes
@@ -173,11 +174,11 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
-		Allow: splitRules(f.allow), Deny: splitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, ListenCert: f.cert, ListenKey: f.key, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), InboundExpiry: f.inboundExpiry, Getenv: a.env,
+		Allow: cli.SplitRules(f.allow), Deny: cli.SplitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, ListenCert: f.cert, ListenKey: f.key, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), InboundExpiry: f.inboundExpiry, Getenv: a.Getenv,
 	}
 	o.TeammateMode = f.teammates
 	o.Policy.Deadlines = f.deadlines.Deadlines
-	o.Budget, o.Policy.ChildBudget = f.budget.all, f.budget.child
+	o.Budget, o.Policy.ChildBudget = f.budget.All, f.budget.Child
 	if file, ok := strings.CutPrefix(o.Model, "script:"); ok {
 		// The session keeps the name and may be resumed from elsewhere.
 		path, err := filepath.Abs(file)
@@ -207,22 +208,4 @@ func (a *app) find(dir, id string) (swarm.Info, error) {
 		return swarm.Info{}, err
 	}
 	return swarm.FindSession(state, dir, id)
-}
-
-// splitRules takes lists apart at commas and spaces outside parentheses.
-func splitRules(lists []string) []string {
-	var rules []string
-	for _, list := range lists {
-		depth := 0
-		rules = append(rules, strings.FieldsFunc(list, func(r rune) bool {
-			switch r {
-			case '(':
-				depth++
-			case ')':
-				depth = max(0, depth-1)
-			}
-			return depth == 0 && (r == ',' || r == ' ' || r == '\t' || r == '\n')
-		})...)
-	}
-	return rules
 }

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
 // Every command that has others refuses what is none of them, and names the nearest
 // and all.
 func TestAGroupOfCommandsRefusesWhatItHasNot(t *testing.T) {
-	app := &app{out: io.Discard, err: io.Discard, env: func(string) string { return "" }}
+	app := &app{Console: cli.Console{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}}
 	groups := 0
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
@@ -27,9 +29,9 @@ func TestAGroupOfCommandsRefusesWhatItHasNot(t *testing.T) {
 			root := newRoot(app)
 			root.SetArgs(words)
 			err := root.Execute()
-			var exit *exitError
-			if !errors.As(err, &exit) || exit.code != exitUsage ||
-				!strings.Contains(err.Error(), strings.Join(subcommands(sub), ", ")+"; did you mean "+sub.CommandPath()+" "+name+"?") {
+			var exit *cli.ExitError
+			if !errors.As(err, &exit) || exit.Code != cli.ExitUsage ||
+				!strings.Contains(err.Error(), strings.Join(cli.Subcommands(sub), ", ")+"; did you mean "+sub.CommandPath()+" "+name+"?") {
 				t.Errorf("swarm %s: %v", strings.Join(words, " "), err)
 			}
 			visit(sub)
@@ -43,7 +45,7 @@ func TestAGroupOfCommandsRefusesWhatItHasNot(t *testing.T) {
 
 func TestHelpFitsIntoATerminal(t *testing.T) {
 	var b bytes.Buffer
-	root := newRoot(&app{out: &b, env: func(string) string { return "" }})
+	root := newRoot(&app{Console: cli.Console{Out: &b, Getenv: func(string) string { return "" }}})
 	root.SetOut(&b)
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
@@ -52,8 +54,8 @@ func TestHelpFitsIntoATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(b.String(), "\n") {
-			if widthOf(line) > plainWidth {
-				t.Errorf("%s: %d columns: %s", c.CommandPath(), widthOf(line), line)
+			if term.Width(line) > cli.PlainWidth {
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), term.Width(line), line)
 			}
 		}
 		for _, sub := range c.Commands() {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/spf13/cobra"
 )
@@ -22,17 +24,17 @@ last that it has read: when each was sent, how far it has come, from whom. The
 session may run or not.`,
 		ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := noMore(args, 1, "swarm inbox [NAME]"); err != nil {
+			if err := cli.NoMoreArgs(args, 1, "swarm inbox [NAME]"); err != nil {
 				return err
 			}
 			info, err := of.choose(a)
 			if err != nil {
 				return err
 			}
-			name := at(args, 0)
+			name := cli.Arg(args, 0)
 			if name == "" {
 				name = "lead"
 			}
@@ -65,14 +67,14 @@ func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
 		if all == nil {
 			all = []swarm.Trace{}
 		}
-		return writeJSON(a.out, all)
+		return a.PrintJSON(all)
 	}
 	if len(all) == 0 {
-		a.say("%s has no messages", clean(name))
+		a.Notef("%s has no messages", term.Clean(name))
 		return nil
 	}
 	var b strings.Builder
-	width := newScreen(a.out, a.env).width()
+	width := a.Screen().Width()
 	for _, m := range all {
 		e := m.Envelope
 		text := e.Summary
@@ -88,9 +90,9 @@ func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
 			size = fmt.Sprintf(" (%d bytes)", e.Ref.Size())
 		}
 		line := fmt.Sprintf("%s  %-7s  %s  %s from %s%s: %s", clock(e.Sent), state, e.ID, e.Kind, shortName(e.From.Agent, e.FromName), size, strings.Join(strings.Fields(text), " "))
-		b.WriteString(cut(clean(line), width) + "\n")
+		b.WriteString(term.Cut(term.Clean(line), width) + "\n")
 	}
-	return fprint(a.out, b.String())
+	return a.Print(b.String())
 }
 
 func newMessage(a *app) *cobra.Command {
@@ -103,11 +105,11 @@ func newMessage(a *app) *cobra.Command {
 delivered, read, answered, or why it never will be. Of several it counts the
 states too, which is the receipt of a message to everybody.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			if len(args) == 0 {
-				return usagef("name a message: swarm message ID")
+				return cli.Usagef("name a message: swarm message ID")
 			}
 			info, err := of.choose(a)
 			if err != nil {
@@ -134,7 +136,7 @@ func (a *app) messages(ctx context.Context, info swarm.Info, ids []string, asJSO
 		all = append(all, m)
 	}
 	if asJSON {
-		return writeJSON(a.out, all)
+		return a.PrintJSON(all)
 	}
 	var b strings.Builder
 	count := map[mailbox.State]int{}
@@ -149,7 +151,7 @@ func (a *app) messages(ctx context.Context, info swarm.Info, ids []string, asJSO
 			}
 		}
 	}
-	return fprint(a.out, b.String())
+	return a.Print(b.String())
 }
 
 func (a *app) message(ctx context.Context, info swarm.Info, id mailbox.ID) (swarm.Trace, error) {
@@ -175,11 +177,11 @@ func clock(t time.Time) string {
 func messageText(info swarm.Info, m swarm.Trace) string {
 	e := m.Envelope
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s (%s) from %s to %s\n", e.ID, e.Kind, e.ClassOf(), clean(shortName(e.From.Agent, e.FromName)), clean(shortName(e.To.Agent, e.ToName)))
+	fmt.Fprintf(&b, "%s  %s (%s) from %s to %s\n", e.ID, e.Kind, e.ClassOf(), term.Clean(shortName(e.From.Agent, e.FromName)), term.Clean(shortName(e.To.Agent, e.ToName)))
 	for _, s := range m.Steps {
 		line := fmt.Sprintf("  %s  %s", clock(s.Time), s.State)
 		if s.Reason != "" {
-			line += "  " + clean(s.Reason)
+			line += "  " + term.Clean(s.Reason)
 		}
 		b.WriteString(line + "\n")
 	}
@@ -187,7 +189,7 @@ func messageText(info swarm.Info, m swarm.Trace) string {
 		fmt.Fprintf(&b, "  kept apart: %s, on the session's server as %s\n", e.Ref, swarm.ObjectName(info.ID, e.Ref))
 	}
 	for line := range strings.Lines(strings.TrimSuffix(e.Body, "\n") + "\n") {
-		b.WriteString("    " + clean(strings.TrimSuffix(line, "\n")) + "\n")
+		b.WriteString("    " + term.Clean(strings.TrimSuffix(line, "\n")) + "\n")
 	}
 	return b.String()
 }

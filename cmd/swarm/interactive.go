@@ -14,36 +14,30 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/internal/tui"
 )
 
-// onTerminal reports whether a person sits before both standard input and
-// standard output.
-func (a *app) onTerminal() bool {
-	_, in := columns(a.in)
-	_, out := columns(a.out)
-	return in && out
-}
-
 // talk runs a session that a person talks with until they leave.
 func (a *app) talk(ctx context.Context, opts swarm.Options) error {
-	in, out, err := a.files()
+	in, out, err := a.Files()
 	if err != nil {
 		return err
 	}
 	opts.Attended = true
-	ctl := takeControl(ctx, a.exit)
-	defer ctl.release()
-	s, err := swarm.Open(ctl.session, opts)
+	ctl := cli.CatchSignals(ctx, a.exit)
+	defer ctl.Release()
+	s, err := swarm.Open(ctl.Session, opts)
 	if err != nil {
 		return a.notOpened(opts, err)
 	}
-	a.opened(s)
+	a.warnOfProblems(s)
 	last, err := s.LastExchange()
 	if err != nil {
-		a.say("warning: what was said last cannot be shown: %v", err)
+		a.Notef("warning: what was said last cannot be shown: %v", err)
 	}
-	ctl.endWhen(s.Quitting())
+	ctl.EndWhen(s.Quitting())
 	talkErr := a.converse(ctl, s, visit{
 		info: s.Info(), last: last, again: opts.Session != "", in: in, out: out, leave: "agents go on at the next swarm resume",
 	})
@@ -51,7 +45,7 @@ func (a *app) talk(ctx context.Context, opts swarm.Options) error {
 }
 
 // left closes a session that its person has left, and says how to go on.
-func (a *app) left(ctx context.Context, ctl *control, s *swarm.Session, fresh bool, talkErr error) error {
+func (a *app) left(ctx context.Context, ctl *cli.Signals, s *swarm.Session, fresh bool, talkErr error) error {
 	detach := errors.Is(talkErr, tui.ErrDetached)
 	if detach {
 		talkErr = nil
@@ -67,9 +61,9 @@ func (a *app) left(ctx context.Context, ctl *control, s *swarm.Session, fresh bo
 	if detach {
 		return a.handOver(ctx, info)
 	}
-	a.say("go on with: swarm resume %s", info.ID)
-	if code := ctl.code(); code != 0 {
-		return &exitError{code: code}
+	a.Notef("go on with: swarm resume %s", info.ID)
+	if code := ctl.ExitCode(); code != 0 {
+		return &cli.ExitError{Code: code}
 	}
 	return nil
 }
@@ -90,17 +84,8 @@ func (a *app) handOver(ctx context.Context, info swarm.Info) error {
 	if err := a.serveApart(ctx, info); err != nil {
 		return fmt.Errorf("session %s could not go on by itself: %w; go on with: swarm resume %s", info.ID, err, info.ID)
 	}
-	a.say("session %s goes on without a terminal; come back with: swarm attach %s; end it with: swarm quit %s", info.ID, info.ID, info.ID)
+	a.Notef("session %s goes on without a terminal; come back with: swarm attach %s; end it with: swarm quit %s", info.ID, info.ID, info.ID)
 	return nil
-}
-
-func (a *app) files() (in, out *os.File, err error) {
-	in, isIn := a.in.(*os.File)
-	out, isOut := a.out.(*os.File)
-	if !isIn || !isOut {
-		return nil, nil, usagef("there is no terminal to talk at; give a prompt: swarm run PROMPT")
-	}
-	return in, out, nil
 }
 
 // visit is how a person sits before a session.
@@ -113,17 +98,17 @@ type visit struct {
 }
 
 // converse shows the session to the person and passes on what they say.
-func (a *app) converse(ctl *control, s talker, v visit) error {
-	interrupts, giveBack := ctl.divert()
+func (a *app) converse(ctl *cli.Signals, s talker, v visit) error {
+	interrupts, giveBack := ctl.Divert()
 	defer giveBack()
-	scr := newScreen(v.out, a.env)
-	term := a.env("TERM")
+	scr := cli.NewScreen(v.out, a.Getenv)
+	kind := a.Getenv("TERM")
 	mine := newOwn()
-	return tui.Run(ctl.session, attended{s, mine}, tui.Options{
-		Getenv:  a.env,
+	return tui.Run(ctl.Session, attended{s, mine}, tui.Options{
+		Getenv:  a.Getenv,
 		Session: v.info.ID, In: v.in, Out: v.out, Interrupts: interrupts,
-		Plain: term == "dumb" || term == "" || !a.onTerminal(),
-		Paint: scr.paint, Lines: a.lines(v.info.Dir, v.out, mine), Views: a.views(ctl.session, s),
+		Plain: kind == "dumb" || kind == "" || !a.OnTerminal(),
+		Paint: scr.Paint, Lines: a.lines(v.info.Dir, v.out, mine), Views: a.views(ctl.Session, s),
 		Hello: hello(v), Mode: v.info.Mode, Leave: v.leave,
 		History: filepath.Join(filepath.Dir(v.info.Path), "history"),
 	})
@@ -133,9 +118,9 @@ func (a *app) converse(ctl *control, s talker, v visit) error {
 // gone on with, what was said last.
 func hello(v visit) string {
 	if !v.again {
-		return fmt.Sprintf("swarm %s · session %s\n%s\nWrite to the lead; /help shows what else you can do.", version(), v.info.ID, v.info.Dir)
+		return fmt.Sprintf("swarm %s · session %s\n%s\nWrite to the lead; /help shows what else you can do.", cli.Version(), v.info.ID, v.info.Dir)
 	}
-	text := fmt.Sprintf("swarm %s · session %s goes on\n%s", version(), v.info.ID, v.info.Dir)
+	text := fmt.Sprintf("swarm %s · session %s goes on\n%s", cli.Version(), v.info.ID, v.info.Dir)
 	if v.last.Prompt != "" {
 		text += "\n\n› " + strings.ReplaceAll(v.last.Prompt, "\n", "\n  ")
 	}
@@ -149,7 +134,7 @@ func hello(v visit) string {
 // terminals.
 func (a *app) lines(dir string, out *os.File, mine *own) func(event.Event) string {
 	b := &paper{like: out}
-	p := newProgress(newScreen(b, a.env), dir, false)
+	p := newProgress(cli.NewScreen(b, a.Getenv), dir, false)
 	return func(e event.Event) string {
 		switch f := e.Fact.(type) {
 		case event.Asked:
@@ -162,7 +147,7 @@ func (a *app) lines(dir string, out *os.File, mine *own) func(event.Event) strin
 			if mine.has(f.Text) {
 				return ""
 			}
-			return "› " + strings.ReplaceAll(cleanLines(f.Text), "\n", "\n  ")
+			return "› " + strings.ReplaceAll(term.CleanLines(f.Text), "\n", "\n  ")
 		}
 		p.See(e)
 		defer b.Reset()
@@ -192,7 +177,7 @@ func (a *app) teamView(ctx context.Context, s talker) string {
 	for _, t := range s.Teams() {
 		status, err := s.Team(ctx, t.ID)
 		if err != nil {
-			return b.String() + "! " + clean(err.Error()) // it may have gone meanwhile
+			return b.String() + "! " + term.Clean(err.Error()) // it may have gone meanwhile
 		}
 		b.WriteString(a.teamText(teamRowOf(status)))
 	}
@@ -201,11 +186,11 @@ func (a *app) teamView(ctx context.Context, s talker) string {
 
 func (a *app) types(s talker) string {
 	var b strings.Builder
-	scr := newScreen(a.out, a.env)
+	scr := a.Screen()
 	for _, d := range s.Types() {
-		name := clean(d.Name)
-		pad := strings.Repeat(" ", max(0, 20-widthOf(name))+2)
-		fmt.Fprintf(&b, "%s%s%s\n", scr.paint(name, d.Color), pad, cut(clean(firstLine(d.Description)), max(10, scr.width()-widthOf(name)-len(pad))))
+		name := term.Clean(d.Name)
+		pad := strings.Repeat(" ", max(0, 20-term.Width(name))+2)
+		fmt.Fprintf(&b, "%s%s%s\n", scr.Paint(name, d.Color), pad, term.Cut(term.Clean(firstLine(d.Description)), max(10, scr.Width()-term.Width(name)-len(pad))))
 	}
 	return b.String()
 }

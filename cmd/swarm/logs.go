@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/model"
 	"github.com/spf13/cobra"
 )
@@ -25,9 +27,9 @@ json it prints the lines of the transcript file as they are.`,
 		ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one agent: swarm logs NAME")
+				return cli.Usagef("name one agent: swarm logs NAME")
 			}
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			info, err := of.choose(a)
@@ -65,7 +67,7 @@ func (a *app) logs(path string, raw bool) error {
 			text = readable(lines.Bytes())
 		}
 		if text != "" {
-			err = fprint(a.out, text+"\n")
+			err = a.Print(text + "\n")
 		}
 	}
 	return errors.Join(err, lines.Err(), f.Close())
@@ -92,5 +94,5 @@ func readable(raw []byte) string {
 			text += fmt.Sprintf("result: %s\n", b.Content)
 		}
 	}
-	return strings.TrimRight(cleanLines(text), "\n")
+	return strings.TrimRight(term.CleanLines(text), "\n")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/mcpserve"
 	"github.com/spf13/cobra"
 )
@@ -25,10 +26,10 @@ it while it is away.
 Write the command into the program's list of MCP servers.`,
 		Example: `  swarm mcp --name reviewer
   swarm mcp --name reviewer --session 4f1c0de2`,
-		Args: alone,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if name == "" {
-				return usagef("give the program a name: swarm mcp --name NAME")
+				return cli.Usagef("give the program a name: swarm mcp --name NAME")
 			}
 			info, err := of.choose(a)
 			if err != nil {
@@ -55,7 +56,7 @@ func (a *app) serveMCP(ctx context.Context, info swarm.Info, name string) error 
 	if err != nil {
 		return err
 	}
-	served := mcpserve.Serve(ctx, member, a.in, a.out, mcpserve.Options{Name: name, Session: info.ID, Version: versionLine()})
+	served := mcpserve.Serve(ctx, member, a.In, a.Out, mcpserve.Options{Name: name, Session: info.ID, Version: cli.VersionLine()})
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	defer cancel()
 	if served != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/cli"
 )
 
 // sessions returns the sessions of a directory, newest first.
@@ -81,7 +82,7 @@ func (a *app) choose(dir, id string) (swarm.Info, error) {
 	case len(running) == 1:
 		return running[0], nil
 	case len(running) > 1:
-		return swarm.Info{}, usagef("%d sessions run here; name one of: %s", len(running), strings.Join(ids(running), ", "))
+		return swarm.Info{}, cli.Usagef("%d sessions run here; name one of: %s", len(running), strings.Join(ids(running), ", "))
 	}
 	return a.find(dir, "")
 }
@@ -103,34 +104,4 @@ func ids(all []swarm.Info) []string {
 		out = append(out, info.ID)
 	}
 	return out
-}
-
-// checkFormat is for commands that show a list.
-func checkFormat(format string) error {
-	if format != "text" && format != "json" {
-		return usagef("unknown --format %q; use text or json", format)
-	}
-	return nil
-}
-
-// noMore refuses arguments beyond the n that a command takes.
-func noMore(args []string, n int, use string) error {
-	if len(args) > n {
-		return usagef("there is nothing to do with %q; usage: %s", args[n], use)
-	}
-	return nil
-}
-
-func at(args []string, i int) string {
-	if i < len(args) {
-		return args[i]
-	}
-	return ""
-}
-
-func fprint(w interface{ Write([]byte) (int, error) }, text string) error {
-	if _, err := fmt.Fprint(w, text); err != nil {
-		return fmt.Errorf("write the output: %w", err)
-	}
-	return nil
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -13,7 +15,7 @@ import (
 // progress writes what agents do, one line per step and agent; only what went
 // wrong may take more. It is used by one goroutine.
 type progress struct {
-	screen
+	cli.Screen
 	dir     string // paths below it are shortened
 	verbose bool
 
@@ -29,9 +31,9 @@ type step struct {
 	done []string
 }
 
-func newProgress(s screen, dir string, verbose bool) *progress {
+func newProgress(s cli.Screen, dir string, verbose bool) *progress {
 	return &progress{
-		screen: s, dir: dir, verbose: verbose,
+		Screen: s, dir: dir, verbose: verbose,
 		steps: map[mailbox.AgentID]*step{}, denied: map[string]bool{}, sent: map[mailbox.ID]string{},
 		labels: map[mailbox.AgentID]string{},
 	}
@@ -58,7 +60,7 @@ func (p *progress) See(e event.Event) {
 		p.finished(e.Agent, f)
 	case event.Denied:
 		p.denied[f.Call.ID] = true
-		p.lines(e.Agent, cut(clean(describeCall(f.Call, p.dir)), maxCall)+" · denied: "+f.Reason)
+		p.lines(e.Agent, term.Cut(term.Clean(describeCall(f.Call, p.dir)), maxCall)+" · denied: "+f.Reason)
 	case event.Asked:
 		p.lines(e.Agent, askedLine(f.Question))
 	case event.BackingOff:
@@ -105,7 +107,7 @@ func askedLine(q event.Question) string {
 	case q.Tool == "ExitPlanMode":
 		what = "asks to approve " + q.Summary
 	}
-	return cut(clean(what), maxCall) + " · swarm approvals " + verb + " " + q.ID
+	return term.Cut(term.Clean(what), maxCall) + " · swarm approvals " + verb + " " + q.ID
 }
 
 func backingOff(b model.Backoff) string {
@@ -220,15 +222,15 @@ func (p *progress) line(a event.Agent, text string) { p.write(a, text, 1) }
 func (p *progress) lines(a event.Agent, text string) { p.write(a, text, maxLines) }
 
 func (p *progress) write(a event.Agent, text string, most int) {
-	name := clean(label(a))
-	pad := strings.Repeat(" ", max(0, nameWidth-widthOf(name))+2)
-	room := max(10, p.width()-widthOf(name)-len(pad))
-	shown := []string{cut(clean(text), room)}
+	name := term.Clean(label(a))
+	pad := strings.Repeat(" ", max(0, nameWidth-term.Width(name))+2)
+	room := max(10, p.Width()-term.Width(name)-len(pad))
+	shown := []string{term.Cut(term.Clean(text), room)}
 	if most > 1 {
-		shown = wrap(clean(text), room, most)
+		shown = term.Wrap(term.Clean(text), room, most)
 	}
-	indent := "\n" + strings.Repeat(" ", widthOf(name)+len(pad))
-	fmt.Fprintf(p.out, "%s%s%s\n", p.paint(name, a.Color), pad, strings.Join(shown, indent))
+	indent := "\n" + strings.Repeat(" ", term.Width(name)+len(pad))
+	fmt.Fprintf(p.Out, "%s%s%s\n", p.Paint(name, a.Color), pad, strings.Join(shown, indent))
 }
 
 // nameWidth is the column that short names are filled up to.
@@ -245,13 +247,13 @@ const (
 const maxText = 40
 
 func (p *progress) text(text string) {
-	lines := strings.Split(strings.Trim(strings.TrimRight(cleanLines(text), " \n"), "\n"), "\n")
+	lines := strings.Split(strings.Trim(strings.TrimRight(term.CleanLines(text), " \n"), "\n"), "\n")
 	for i, line := range lines {
 		if i == maxText {
-			fmt.Fprintf(p.out, "    … %s more\n", plural(len(lines)-i, "line"))
+			fmt.Fprintf(p.Out, "    … %s more\n", plural(len(lines)-i, "line"))
 			return
 		}
-		fmt.Fprintf(p.out, "    %s\n", line)
+		fmt.Fprintf(p.Out, "    %s\n", line)
 	}
 }
 

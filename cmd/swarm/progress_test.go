@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/google/go-cmp/cmp"
@@ -98,7 +100,7 @@ func timed(all ...event.Event) []event.Event {
 
 func shown(verbose, color bool, events []event.Event) string {
 	var b strings.Builder
-	p := newProgress(screen{out: &b, color: color}, "/repo", verbose)
+	p := newProgress(cli.Screen{Out: &b, Color: color}, "/repo", verbose)
 	for _, e := range events {
 		p.See(e)
 	}
@@ -109,8 +111,8 @@ func TestProgressIsOneQuietLinePerStep(t *testing.T) {
 	got := shown(false, false, story())
 	golden(t, "quiet.txt", got)
 	for line := range strings.SplitSeq(got, "\n") {
-		if widthOf(line) > plainWidth {
-			t.Errorf("%d columns: %s", widthOf(line), line)
+		if term.Width(line) > cli.PlainWidth {
+			t.Errorf("%d columns: %s", term.Width(line), line)
 		}
 	}
 }
@@ -127,8 +129,8 @@ func TestWhatGoesWrongIsShownWhole(t *testing.T) {
 		t.Errorf("%d of 4 reasons are whole", n)
 	}
 	for line := range strings.SplitSeq(got, "\n") {
-		if widthOf(line) > plainWidth {
-			t.Errorf("%d columns: %s", widthOf(line), line)
+		if term.Width(line) > cli.PlainWidth {
+			t.Errorf("%d columns: %s", term.Width(line), line)
 		}
 	}
 	if strings.Contains(got, "model: ") {
@@ -145,12 +147,12 @@ func TestVerboseKeepsTheColumnsOfAText(t *testing.T) {
 }
 
 func TestTreeKeepsToTheWidthUnderASession(t *testing.T) {
-	a := &app{out: &strings.Builder{}, env: func(string) string { return "" }}
+	a := &app{Console: cli.Console{Out: &strings.Builder{}, Getenv: func(string) string { return "" }}}
 	row := psAgent{ID: "x", Name: "general-purpose-0123456789abcdef", Type: "general-purpose", State: "stopped", Detail: "stopped"}
 	table := a.sessionTable([]psSession{{ID: "0123456789", Running: true, Agents: []psAgent{row}}})
 	for line := range strings.SplitSeq(table, "\n") {
-		if widthOf(line) > plainWidth {
-			t.Errorf("%d columns: %s", widthOf(line), line)
+		if term.Width(line) > cli.PlainWidth {
+			t.Errorf("%d columns: %s", term.Width(line), line)
 		}
 	}
 	if strings.Contains(table, "stopped stopped") {
@@ -228,7 +230,7 @@ func TestSpansAndTokensAreShort(t *testing.T) {
 }
 
 func TestRulesAreSplitOutsideParentheses(t *testing.T) {
-	got := splitRules([]string{"Read, Bash(git log:*, --oneline) Edit", "Bash(a b)", ""})
+	got := cli.SplitRules([]string{"Read, Bash(git log:*, --oneline) Edit", "Bash(a b)", ""})
 	want := []string{"Read", "Bash(git log:*, --oneline)", "Edit", "Bash(a b)"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +26,7 @@ tokens and the money it has used; behind a slash stands what it and all agents
 below it have used together. $? is money that nobody knows: see docs/models.md.`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			if err := of.take(args, "swarm ps [ID]"); err != nil {
@@ -67,15 +69,15 @@ func (a *app) ps(ctx context.Context, dir, id string, asJSON bool) error {
 	case err != nil:
 		return err
 	case asJSON:
-		return writeJSON(a.out, list)
+		return a.PrintJSON(list)
 	case len(list) == 0:
 		if _, err := os.Stat(dir); dir != "" && err != nil {
-			return usagef("--dir: %v", err)
+			return cli.Usagef("--dir: %v", err)
 		}
-		a.say("no session has been started here yet; start one with: swarm run PROMPT")
+		a.Notef("no session has been started here yet; start one with: swarm run PROMPT")
 		return nil
 	}
-	return fprint(a.out, a.sessionTable(list))
+	return a.Print(a.sessionTable(list))
 }
 
 func (a *app) psOne(ctx context.Context, info swarm.Info, asJSON bool) error {
@@ -86,9 +88,9 @@ func (a *app) psOne(ctx context.Context, info swarm.Info, asJSON bool) error {
 	s := sessionRow(info, running)
 	s.Agents = agentRows(agents)
 	if asJSON {
-		return writeJSON(a.out, s)
+		return a.PrintJSON(s)
 	}
-	return fprint(a.out, a.tree(s.Agents, time.Now(), 0))
+	return a.Print(a.tree(s.Agents, time.Now(), 0))
 }
 
 // psList returns the sessions; the only one that runs comes with its agents.
@@ -126,7 +128,7 @@ func sessionRow(info swarm.Info, running bool) psSession {
 // its agents.
 func (a *app) sessionTable(list []psSession) string {
 	var b strings.Builder
-	scr := newScreen(a.out, a.env)
+	scr := a.Screen()
 	short, now := shortIDs(list), time.Now()
 	for i, s := range list {
 		state := "stopped"
@@ -137,7 +139,7 @@ func (a *app) sessionTable(list []psSession) string {
 			state = "starting"
 		}
 		head := fmt.Sprintf("%-10s  %-8s %-6s  ", short[i], state, span(now.Sub(s.Created)))
-		fmt.Fprintln(&b, head+cut(clean(firstOf(s.Prompt, "(no prompt yet)")), max(10, scr.width()-len(head))))
+		fmt.Fprintln(&b, head+term.Cut(term.Clean(firstOf(s.Prompt, "(no prompt yet)")), max(10, scr.Width()-len(head))))
 		if len(s.Agents) > 0 {
 			b.WriteString(indent(a.tree(s.Agents, now, inset)))
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -21,7 +23,7 @@ turn did not complete.`,
 		ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one agent: swarm result NAME")
+				return cli.Usagef("name one agent: swarm result NAME")
 			}
 			info, err := of.choose(a)
 			if err != nil {
@@ -31,11 +33,11 @@ turn did not complete.`,
 			if err != nil {
 				return err
 			}
-			if err := fprint(a.out, asRead(a.out, strings.TrimSuffix(s.Life.Result, "\n"))+"\n"); err != nil {
+			if err := a.Print(asRead(a.Out, strings.TrimSuffix(s.Life.Result, "\n")) + "\n"); err != nil {
 				return err
 			}
 			if o := s.Life.Outcome; o != "completed" {
-				return fmt.Errorf("the last turn of %s is not a completed one: %s", clean(args[0]), outcomeOf(s, running, info.ID))
+				return fmt.Errorf("the last turn of %s is not a completed one: %s", term.Clean(args[0]), outcomeOf(s, running, info.ID))
 			}
 			return nil
 		},

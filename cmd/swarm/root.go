@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -40,15 +41,15 @@ func newRoot(a *app) *cobra.Command {
 			return a.bare(c, flags, args)
 		},
 	}
-	root.Version = versionLine()
+	root.Version = cli.VersionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", plainWidth)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", cli.PlainWidth)))
 	flags.add(root)
 	// The others belong to run; here they only serve swarm -p.
 	root.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !talkFlag(f.Name) })
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the first half says it all
-		return usagef("%s; see: %s --help", text, c.CommandPath())
+		return cli.Usagef("%s; see: %s --help", text, c.CommandPath())
 	})
 	root.AddCommand(
 		newRun(a), newResume(a), newPs(a), newTasks(a), newTeam(a), newSend(a), newInbox(a), newMessage(a), newApprovals(a), newTail(a), newServe(a), newAttach(a), newTeammate(a), newQuit(a), newInterrupt(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
@@ -59,7 +60,7 @@ func newRoot(a *app) *cobra.Command {
 	for _, c := range root.Commands() {
 		a.completeFlags(c)
 	}
-	strict(root)
+	cli.RefuseUnknownCommands(root)
 	return root
 }
 
@@ -68,26 +69,26 @@ func (a *app) bare(c *cobra.Command, flags *runFlags, args []string) error {
 	if flags.print {
 		return a.runPrompt(c, flags, args)
 	}
-	if len(args) == 0 && a.onTerminal() {
+	if len(args) == 0 && a.OnTerminal() {
 		return a.talkBare(c, flags)
 	}
 	if len(args) == 0 && c.Flags().NFlag() > 0 {
-		return usagef("there is no terminal to talk in; give a prompt: swarm run PROMPT, or go on with a session: swarm resume ID")
+		return cli.Usagef("there is no terminal to talk in; give a prompt: swarm run PROMPT, or go on with a session: swarm resume ID")
 	}
 	if len(args) == 0 {
 		return a.helpUnlessPiped(c)
 	}
-	return usagef("there is no command %q; to give a prompt: swarm run %q%s", args[0], strings.Join(args, " "), suggestion(c, args[0]))
+	return cli.Usagef("there is no command %q; to give a prompt: swarm run %q%s", args[0], strings.Join(args, " "), suggestion(c, args[0]))
 }
 
 // helpUnlessPiped does not let go unread what somebody has piped in.
 func (a *app) helpUnlessPiped(c *cobra.Command) error {
-	text, err := a.readInput()
+	text, err := a.ReadInput()
 	switch {
 	case err != nil:
 		return err
 	case text != "":
-		return usagef("what comes from standard input is a prompt for swarm run; give it there: … | swarm run")
+		return cli.Usagef("what comes from standard input is a prompt for swarm run; give it there: … | swarm run")
 	}
 	return c.Help()
 }
@@ -98,7 +99,7 @@ func (a *app) talkBare(c *cobra.Command, flags *runFlags) error {
 		return err
 	}
 	if flags.show.format != "text" {
-		return usagef("--output-format %s is for one prompt: swarm -p PROMPT", flags.show.format)
+		return cli.Usagef("--output-format %s is for one prompt: swarm -p PROMPT", flags.show.format)
 	}
 	opts, err := flags.options(a)
 	if err != nil {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -25,12 +28,12 @@ func (a *app) runPrompt(c *cobra.Command, flags *runFlags, args []string) error 
 	if err := flags.check(c); err != nil {
 		return err
 	}
-	prompt, err := a.prompt(args)
+	prompt, err := a.Prompt(args)
 	if err != nil {
 		return err
 	}
 	if prompt == "" && flags.resume == "" && !flags.continued {
-		return &exitError{code: exitUsage, err: errNoPrompt}
+		return &cli.ExitError{Code: cli.ExitUsage, Err: errNoPrompt}
 	}
 	opts, err := flags.options(a)
 	if err != nil {
@@ -39,3 +42,5 @@ func (a *app) runPrompt(c *cobra.Command, flags *runFlags, args []string) error 
 	_, err = a.work(c.Context(), job{opts: opts, prompt: prompt, show: flags.show})
 	return err
 }
+
+var errNoPrompt = errors.New(`the prompt is empty; say what is to be done: swarm run "find the largest functions"`)

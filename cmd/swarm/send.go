@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
@@ -26,10 +28,10 @@ kept and read when the session goes on. The text may come from standard input.`,
 		ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("name the agent to write to: swarm send TO TEXT")
+				return cli.Usagef("name the agent to write to: swarm send TO TEXT")
 			}
 			if !mailbox.Class(class).Valid() {
-				return usagef("unknown --class %q; use steer, mail or control", class)
+				return cli.Usagef("unknown --class %q; use steer, mail or control", class)
 			}
 			text, err := a.letter(args[1:])
 			if err != nil {
@@ -52,12 +54,12 @@ func (a *app) letter(words []string) (string, error) {
 	text := strings.TrimSpace(strings.Join(words, " "))
 	if text == "" {
 		var err error
-		if text, err = a.readInput(); err != nil {
+		if text, err = a.ReadInput(); err != nil {
 			return "", err
 		}
 	}
 	if text == "" {
-		return "", usagef("the message is empty; write it after the name: swarm send TO TEXT")
+		return "", cli.Usagef("the message is empty; write it after the name: swarm send TO TEXT")
 	}
 	return text, nil
 }
@@ -68,14 +70,14 @@ func (a *app) send(ctx context.Context, info swarm.Info, to, text string, class 
 	for _, p := range posted {
 		if p.Err != nil {
 			failed++
-			a.say("not sent to %s: %v", p.Name, p.Err)
+			a.Notef("not sent to %s: %v", p.Name, p.Err)
 			continue
 		}
 		name := p.Name
 		if name == "team-lead" {
 			name = "lead"
 		}
-		if err := fprint(a.out, fmt.Sprintf("queued for %s, id=%s\n", clean(name), p.ID)); err != nil {
+		if err := a.Print(fmt.Sprintf("queued for %s, id=%s\n", term.Clean(name), p.ID)); err != nil {
 			return err
 		}
 	}
@@ -83,9 +85,9 @@ func (a *app) send(ctx context.Context, info swarm.Info, to, text string, class 
 	case err != nil:
 		return err
 	case failed > 0:
-		return &exitError{code: exitFailed}
+		return &cli.ExitError{Code: cli.ExitFailed}
 	case !running:
-		a.say("session %s does not run; the message is read when it goes on: swarm resume %s", info.ID, info.ID)
+		a.Notef("session %s does not run; the message is read when it goes on: swarm resume %s", info.ID, info.ID)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -53,7 +54,7 @@ directory, and returns with the session's id once it answers.`,
 			if flags.detach {
 				return a.detach(c.Context())
 			}
-			prompt, err := a.prompt(args)
+			prompt, err := a.Prompt(args)
 			if err != nil {
 				return err
 			}
@@ -80,14 +81,14 @@ directory, and returns with the session's id once it answers.`,
 // serve runs a session until it is told to end.
 func (a *app) serve(ctx context.Context, opts swarm.Options, prompt string, apart bool) error {
 	opts.Attended = true
-	opts.Logger = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	ctl := takeControl(ctx, a.exit)
-	defer ctl.release()
-	s, err := swarm.Open(ctl.session, opts)
+	opts.Logger = slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ctl := cli.CatchSignals(ctx, a.exit)
+	defer ctl.Release()
+	s, err := swarm.Open(ctl.Session, opts)
 	if err != nil {
 		return a.notOpened(opts, err)
 	}
-	ctl.endWhen(s.Quitting())
+	ctl.EndWhen(s.Quitting())
 	serveErr := a.keep(ctl, s, prompt, apart)
 	closeErr := s.Close()
 	info := s.Info()
@@ -97,35 +98,35 @@ func (a *app) serve(ctx context.Context, opts swarm.Options, prompt string, apar
 	if err := errors.Join(serveErr, closeErr); err != nil {
 		return fmt.Errorf("%w; go on with: swarm serve --resume %s", err, info.ID)
 	}
-	a.say("%s; go on with: swarm serve --resume %s", ctl.why(), info.ID)
-	if errors.Is(ctl.cause(), errQuit) {
+	a.Notef("%s; go on with: swarm serve --resume %s", ctl.Reason(), info.ID)
+	if errors.Is(ctl.Cause(), cli.ErrQuit) {
 		return nil
 	}
-	return &exitError{code: ctl.code()}
+	return &cli.ExitError{Code: ctl.ExitCode()}
 }
 
 // keep brings a session to life, says that it can be reached, and waits for its
 // end.
-func (a *app) keep(ctl *control, s *swarm.Session, prompt string, apart bool) error {
-	a.opened(s)
+func (a *app) keep(ctl *cli.Signals, s *swarm.Session, prompt string, apart bool) error {
+	a.warnOfProblems(s)
 	watched := closed()
 	if !apart {
-		watched = follow(context.WithoutCancel(ctl.session), s.Events(), quietly{newProgress(newScreen(a.err, a.env), s.Info().Dir, false)})
+		watched = follow(context.WithoutCancel(ctl.Session), s.Events(), quietly{newProgress(a.ErrScreen(), s.Info().Dir, false)})
 	}
 	if err := a.wake(ctl, s, prompt); err != nil {
 		return err
 	}
-	if err := fprint(a.out, s.ID()+"\n"); err != nil && !apart {
+	if err := a.Print(s.ID() + "\n"); err != nil && !apart {
 		return err
 	}
 	if apart {
-		if err := toLog(filepath.Join(s.Info().Path, logFile)); err != nil {
+		if err := cli.LogTo(filepath.Join(s.Info().Path, logFile)); err != nil {
 			return err
 		}
 	}
-	a.say("session %s runs; join it with: swarm attach %s; end it with: swarm quit %s", s.ID(), s.ID(), s.ID())
-	err := s.Wait(ctl.run)
-	if ctl.run.Err() != nil {
+	a.Notef("session %s runs; join it with: swarm attach %s; end it with: swarm quit %s", s.ID(), s.ID(), s.ID())
+	err := s.Wait(ctl.Run)
+	if ctl.Run.Err() != nil {
 		err = nil // it was told to end
 	}
 	if closeErr := s.Close(); closeErr != nil {
@@ -135,7 +136,7 @@ func (a *app) keep(ctl *control, s *swarm.Session, prompt string, apart bool) er
 	return err
 }
 
-func (a *app) wake(ctl *control, s *swarm.Session, prompt string) error {
+func (a *app) wake(ctl *cli.Signals, s *swarm.Session, prompt string) error {
 	if err := s.Begin(); err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (a *app) wake(ctl *control, s *swarm.Session, prompt string) error {
 			return err
 		}
 	}
-	return s.Ready(ctl.run)
+	return s.Ready(ctl.Run)
 }
 
 // quietly shows events and no end.
@@ -160,7 +161,7 @@ func closed() <-chan struct{} {
 
 // detach starts this command again, without the terminal.
 func (a *app) detach(ctx context.Context) error {
-	more, err := a.readInput()
+	more, err := a.ReadInput()
 	if err != nil {
 		return err
 	}
@@ -175,19 +176,19 @@ func (a *app) detach(ctx context.Context) error {
 	if more != "" {
 		input = strings.NewReader(more)
 	}
-	id, err := a.startApart(ctx, args, input, a.err)
+	id, err := a.startApart(ctx, args, input, a.Err)
 	if err != nil {
 		return err
 	}
-	a.say("session %s runs; join it with: swarm attach %s; end it with: swarm quit %s", id, id, id)
-	return fprint(a.out, id+"\n")
+	a.Notef("session %s runs; join it with: swarm attach %s; end it with: swarm quit %s", id, id, id)
+	return a.Print(id + "\n")
 }
 
 // serveApart starts a process that goes on with a session.
 func (a *app) serveApart(ctx context.Context, info swarm.Info) error {
 	var said strings.Builder
 	_, err := a.startApart(ctx, []string{"serve", "--" + apartFlag, "--resume", info.ID}, nil, &said)
-	if text := oneLine(said.String()); err != nil && text != "" {
+	if text := cli.OneLine(said.String()); err != nil && text != "" {
 		return errors.New(strings.TrimPrefix(text, "swarm: "))
 	}
 	return err
@@ -229,7 +230,7 @@ func (a *app) startApart(ctx context.Context, args []string, in io.Reader, errOu
 func failed(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return &exitError{code: exit.ExitCode()}
+		return &cli.ExitError{Code: exit.ExitCode()}
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -22,13 +23,13 @@ func (f *sessionFlags) add(c *cobra.Command, without string) {
 
 // take lets the only argument of a command name the session, as --session does.
 func (f *sessionFlags) take(args []string, use string) error {
-	if err := noMore(args, 1, use); err != nil {
+	if err := cli.NoMoreArgs(args, 1, use); err != nil {
 		return err
 	}
 	if len(args) > 0 && f.session != "" {
-		return usagef("%s and --session %s name a session each; give one of them", args[0], f.session)
+		return cli.Usagef("%s and --session %s name a session each; give one of them", args[0], f.session)
 	}
-	f.session = firstOf(f.session, at(args, 0))
+	f.session = firstOf(f.session, cli.Arg(args, 0))
 	return nil
 }
 

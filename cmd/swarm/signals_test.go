@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/cli"
 )
 
 // waiting is a lead in a command that ends by itself only in five minutes. It
@@ -46,7 +48,7 @@ func TestCtrlCOnceStopsTheLeadsTurnAndPrintsHowToGoOn(t *testing.T) {
 	l, p := startWaiting(t)
 	p.signal(os.Interrupt)
 	end := p.wait()
-	if end.code != exitInterrupted || !strings.Contains(end.err, "interrupted; go on with: swarm resume one\n") {
+	if end.code != cli.ExitInterrupted || !strings.Contains(end.err, "interrupted; go on with: swarm resume one\n") {
 		t.Errorf("exit %d, standard error:\n%s", end.code, end.err)
 	}
 	noneLeftOf(t, l)
@@ -81,7 +83,7 @@ func TestCtrlCTwiceQuitsWithin2sAndLeavesNoProcess(t *testing.T) {
 	if took := time.Since(begun); took > limit {
 		t.Errorf("it took %v", took)
 	}
-	if end.code != exitInterrupted || !strings.Contains(end.err, "swarm resume one\n") {
+	if end.code != cli.ExitInterrupted || !strings.Contains(end.err, "swarm resume one\n") {
 		t.Errorf("exit %d, standard error:\n%s", end.code, end.err)
 	}
 	noneLeftOf(t, l)
@@ -106,7 +108,7 @@ func TestCtrlCWithoutAReaderSaysHowToGoOn(t *testing.T) {
 	}
 	p.signal(os.Interrupt)
 	end := p.wait()
-	if end.code != exitInterrupted || !strings.HasSuffix(end.err, "interrupted; go on with: swarm resume one\n") || strings.Contains(end.err, "broken pipe") {
+	if end.code != cli.ExitInterrupted || !strings.HasSuffix(end.err, "interrupted; go on with: swarm resume one\n") || strings.Contains(end.err, "broken pipe") {
 		t.Errorf("exit %d, standard error:\n%s", end.code, end.err)
 	}
 }
@@ -115,7 +117,7 @@ func TestSIGTERMLeavesTheTurnOpen(t *testing.T) {
 	for _, s := range []struct {
 		signal syscall.Signal
 		code   int
-	}{{syscall.SIGTERM, exitTerminated}, {syscall.SIGHUP, exitHungUp}} {
+	}{{syscall.SIGTERM, cli.ExitTerminated}, {syscall.SIGHUP, cli.ExitHungUp}} {
 		l, p := startWaiting(t)
 		p.signal(s.signal)
 		end := p.wait()
@@ -203,7 +205,7 @@ func TestAReaderThatLeavesEndsTheRunOrderly(t *testing.T) {
 		t.Errorf("%+v", sent)
 	}
 	end := p.wait()
-	if end.code != exitFailed || !strings.Contains(end.err, "swarm resume one") {
+	if end.code != cli.ExitFailed || !strings.Contains(end.err, "swarm resume one") {
 		t.Errorf("exit %d, standard error:\n%s", end.code, end.err)
 	}
 	noneLeftOf(t, l)

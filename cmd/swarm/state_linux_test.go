@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/actorswarm/swarm/internal/cli"
 )
 
 func TestAFullDiskOrAReadOnlyOneIsRefusedAtTheStart(t *testing.T) {
@@ -32,7 +34,7 @@ func TestAFullDiskOrAReadOnlyOneIsRefusedAtTheStart(t *testing.T) {
 			})
 			l.env = append(l.env, "SWARM_HOME="+disk)
 			end := l.run("run", "--model", "script:s.yaml", "go")
-			if end.code != exitFailed || end.out != "" || !strings.Contains(end.err, c.want) || strings.Count(end.err, "\n") != 1 {
+			if end.code != cli.ExitFailed || end.out != "" || !strings.Contains(end.err, c.want) || strings.Count(end.err, "\n") != 1 {
 				t.Errorf("%+v", end)
 			}
 		})

@@ -7,6 +7,8 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +42,7 @@ agent with the next message that it gets.`,
 		do: func(r *swarm.Remote, ctx context.Context, name string) error {
 			cut, err := r.Interrupt(ctx, name)
 			if err == nil && !cut {
-				err = fmt.Errorf("%s is in no turn", clean(name))
+				err = fmt.Errorf("%s is in no turn", term.Clean(name))
 			}
 			return err
 		},
@@ -86,7 +88,7 @@ func (a *app) verb(v verb) *cobra.Command {
 		ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one agent to %s: swarm %s NAME", v.use, v.use)
+				return cli.Usagef("name one agent to %s: swarm %s NAME", v.use, v.use)
 			}
 			info, err := of.choose(a)
 			if err != nil {
@@ -109,7 +111,7 @@ func (a *app) verb(v verb) *cobra.Command {
 			if err := v.do(r, c.Context(), args[0]); err != nil {
 				return err
 			}
-			return fprint(a.out, fmt.Sprintf("%s %s\n%s", clean(args[0]), v.done, left))
+			return a.Print(fmt.Sprintf("%s %s\n%s", term.Clean(args[0]), v.done, left))
 		},
 	}
 	if v.tree != nil {
@@ -123,14 +125,14 @@ func (a *app) verb(v verb) *cobra.Command {
 func (a *app) endTree(r *swarm.Remote, ctx context.Context, v verb, name string) error {
 	ended, err := v.tree(r, ctx, name)
 	if len(ended) > 0 {
-		head := fmt.Sprintf("%s %s, %d agents in all\n", clean(name), v.done, len(ended))
+		head := fmt.Sprintf("%s %s, %d agents in all\n", term.Clean(name), v.done, len(ended))
 		if err != nil {
-			head = fmt.Sprintf("%s: %d agents in all\n", clean(name), len(ended))
+			head = fmt.Sprintf("%s: %d agents in all\n", term.Clean(name), len(ended))
 		}
-		if printed := fprint(a.out, head); printed != nil {
+		if printed := a.Print(head); printed != nil {
 			return printed
 		}
-		if printed := printEnded(a.out, ended); printed != nil {
+		if printed := printEnded(a.Out, ended); printed != nil {
 			return printed
 		}
 	}
@@ -150,7 +152,7 @@ func leftBehind(ctx context.Context, r *swarm.Remote, name string) (string, erro
 			continue
 		}
 		for _, o := range actors.Orphans(all, s.Life.Spec.ID) {
-			text.WriteString(clean(o.String()) + "\n")
+			text.WriteString(term.Clean(o.String()) + "\n")
 		}
 	}
 	return text.String(), nil

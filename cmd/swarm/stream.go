@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -40,7 +41,7 @@ type setup struct {
 
 func (a *app) newStreamView(s *swarm.Session, forward bool, unread func()) *streamView {
 	return &streamView{
-		out: a.out, session: s.ID(), forward: forward, unread: unread, setup: func() setup { return setupOf(s, a.env) },
+		out: a.Out, session: s.ID(), forward: forward, unread: unread, setup: func() setup { return setupOf(s, a.Getenv) },
 		transcripts: filepath.Join(s.Info().Path, "transcripts"),
 		tally:       newTally(), tasks: map[mailbox.AgentID]*task{}, mail: map[mailbox.ID]mailLine{},
 	}
@@ -84,7 +85,7 @@ func (s *streamView) write(v any) {
 	if s.err != nil {
 		return
 	}
-	if s.err = writeJSON(s.out, v); s.err != nil && s.unread != nil {
+	if s.err = cli.WriteJSON(s.out, v); s.err != nil && s.unread != nil {
 		s.unread()
 	}
 }
@@ -121,7 +122,7 @@ func (s *streamView) begin() {
 	none := []string{}
 	s.write(initLine{
 		line: s.head("system", "init"), Cwd: at.Dir, Tools: tools, MCPServers: none, Model: at.Model,
-		Mode: at.Mode, Commands: none, KeySource: at.KeySource, Version: version(), Style: "default",
+		Mode: at.Mode, Commands: none, KeySource: at.KeySource, Version: cli.Version(), Style: "default",
 		Agents: append(none, at.Agents...), Skills: none, Plugins: none,
 	})
 }

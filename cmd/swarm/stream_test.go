@@ -12,6 +12,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -19,7 +20,7 @@ import (
 var uuids = regexp.MustCompile(`"uuid":"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`)
 
 func normal(text string) string {
-	return strings.ReplaceAll(uuids.ReplaceAllString(text, `"uuid":"UUID"`), version(), "VERSION")
+	return strings.ReplaceAll(uuids.ReplaceAllString(text, `"uuid":"UUID"`), cli.Version(), "VERSION")
 }
 
 func testStream(out *bytes.Buffer, forward bool) *streamView {
@@ -172,7 +173,7 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	if err := j.Finish(goodEnd()); err == nil {
 		t.Error("json: no error")
 	}
-	x := &textView{progress: newProgress(screen{out: io.Discard}, "", false), answer: fullDisk{}}
+	x := &textView{progress: newProgress(cli.Screen{Out: io.Discard}, "", false), answer: fullDisk{}}
 	if err := x.Finish(goodEnd()); err == nil {
 		t.Error("text: no error")
 	}

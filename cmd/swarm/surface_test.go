@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -54,7 +55,7 @@ func runHere(args ...string) (code int, out, errOut string) {
 // command, a flag or a default cannot change unseen.
 func TestHelpOfEveryCommand(t *testing.T) {
 	var b strings.Builder
-	everyCommand(newRoot(&app{env: noEnv}), func(c *cobra.Command) {
+	everyCommand(newRoot(&app{Console: cli.Console{Getenv: noEnv}}), func(c *cobra.Command) {
 		words := strings.Fields(c.CommandPath())[1:]
 		code, out, errOut := runHere(append(words, "--help")...)
 		if code != 0 || errOut != "" {
@@ -123,12 +124,12 @@ func useWrongly(t *testing.T, b *strings.Builder) {
 		if code == 0 || out != "" || strings.Count(errOut, "\n") != 1 {
 			t.Errorf("swarm %s: exit status %d, %q, %q", line, code, out, errOut)
 		}
-		c, _, err := newRoot(&app{env: noEnv}).Find(args)
+		c, _, err := newRoot(&app{Console: cli.Console{Getenv: noEnv}}).Find(args)
 		if err == nil {
 			tried[c.CommandPath()] = true
 		}
 	}
-	everyCommand(newRoot(&app{env: noEnv}), func(c *cobra.Command) {
+	everyCommand(newRoot(&app{Console: cli.Console{Getenv: noEnv}}), func(c *cobra.Command) {
 		if !tried[c.CommandPath()] {
 			t.Errorf("no wrong use of %s is tried", c.CommandPath())
 		}

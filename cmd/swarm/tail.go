@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -19,7 +20,7 @@ func newTail(a *app) *cobra.Command {
 session ends. With --format json it writes every event as a line of JSON.`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			if err := of.take(args, "swarm tail [ID]"); err != nil {
@@ -50,18 +51,18 @@ func (a *app) tail(ctx context.Context, info swarm.Info, see func([]byte) error)
 	defer r.Close()
 	err = r.Events(ctx, see)
 	if errors.Is(err, swarm.ErrEnded) {
-		a.say("session %s has ended", info.ID)
+		a.Notef("session %s has ended", info.ID)
 		return nil
 	}
 	return err
 }
 
 func (a *app) rawEvents() func([]byte) error {
-	return func(raw []byte) error { return fprint(a.out, string(raw)+"\n") }
+	return func(raw []byte) error { return a.Print(string(raw) + "\n") }
 }
 
 func (a *app) readableEvents(info swarm.Info, verbose bool) func([]byte) error {
-	show := newProgress(newScreen(a.out, a.env), info.Dir, verbose)
+	show := newProgress(a.Screen(), info.Dir, verbose)
 	return func(raw []byte) error {
 		e, ok, err := decodeEvent(raw)
 		if err == nil && ok {

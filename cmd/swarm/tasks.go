@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/spf13/cobra"
@@ -22,7 +24,7 @@ the list as it was when the session ended. A team that was brought up from a
 file has a list of its own: name it with --team.`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			if err := of.take(args, "swarm tasks [ID]"); err != nil {
@@ -79,16 +81,16 @@ func (a *app) showTasks(all []board.Task, asJSON bool) error {
 		if all == nil {
 			all = []board.Task{}
 		}
-		return writeJSON(a.out, all)
+		return a.PrintJSON(all)
 	}
 	if len(all) == 0 {
-		a.say("the task list is empty")
+		a.Notef("the task list is empty")
 		return nil
 	}
 	var b strings.Builder
-	width := newScreen(a.out, a.env).width()
+	width := a.Screen().Width()
 	for _, t := range all {
-		b.WriteString(cut(clean(team.TaskLine(t)), width) + "\n")
+		b.WriteString(term.Cut(term.Clean(team.TaskLine(t)), width) + "\n")
 	}
-	return fprint(a.out, b.String())
+	return a.Print(b.String())
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 )
@@ -48,14 +49,14 @@ there already stays as it is: doing it again changes nothing.`,
 		ValidArgsFunction: a.completeTeamFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one team, or the path of its file: swarm team up FILE|NAME")
+				return cli.Usagef("name one team, or the path of its file: swarm team up FILE|NAME")
 			}
 			if err := flags.check(c); err != nil {
 				return err
 			}
 			if session != "" {
 				if flags.resume != "" || flags.continued || flags.sessionID != "" {
-					return usagef("--session names the session already; leave out --resume, --continue and --session-id")
+					return cli.Usagef("--session names the session already; leave out --resume, --continue and --session-id")
 				}
 				flags.resume = session
 			}
@@ -71,11 +72,11 @@ there already stays as it is: doing it again changes nothing.`,
 }
 
 func (a *app) completeTeamFile(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	_, dir, err := a.places(flagValue(c, "dir"))
+	_, dir, err := a.places(cli.FlagValue(c, "dir"))
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return swarm.TeamNames(dir, a.env("HOME")), cobra.ShellCompDirectiveDefault
+	return swarm.TeamNames(dir, a.Getenv("HOME")), cobra.ShellCompDirectiveDefault
 }
 
 func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
@@ -83,9 +84,9 @@ func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
 	if err != nil {
 		return err
 	}
-	f, err := swarm.LoadTeam(dir, a.env("HOME"), name)
+	f, err := swarm.LoadTeam(dir, a.Getenv("HOME"), name)
 	if err != nil {
-		return &exitError{code: exitUsage, err: err}
+		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
 	}
 	opts, err := flags.options(a)
 	if err != nil {
@@ -142,13 +143,13 @@ func (a *app) runningFor(dir string, o swarm.Options) (swarm.Info, error) {
 	case 1:
 		return running[0], nil
 	default:
-		return swarm.Info{}, usagef("%d sessions run here; name one with --session: %s", len(running), strings.Join(ids(running), ", "))
+		return swarm.Info{}, cli.Usagef("%d sessions run here; name one with --session: %s", len(running), strings.Join(ids(running), ", "))
 	}
 }
 
 func (a *app) showUp(t team.Status) error {
 	if len(t.New) > 0 {
-		a.say("new in team %s: %s", t.Name, strings.Join(t.New, ", "))
+		a.Notef("new in team %s: %s", t.Name, strings.Join(t.New, ", "))
 	}
 	return a.showTeams([]team.Status{t}, false)
 }
@@ -165,26 +166,26 @@ func (a *app) remotely(info swarm.Info, do func(*swarm.Remote) error) error {
 
 // inSession opens a session in this process for as long as do takes.
 func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do func(context.Context, *swarm.Session) error) (swarm.Info, error) {
-	ctl := takeControl(ctx, a.exit)
-	defer ctl.release()
-	s, err := swarm.Open(ctl.session, o)
+	ctl := cli.CatchSignals(ctx, a.exit)
+	defer ctl.Release()
+	s, err := swarm.Open(ctl.Session, o)
 	if err != nil {
 		return swarm.Info{}, a.notOpened(o, err)
 	}
-	a.opened(s)
-	watch := follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.unread))
-	err = do(ctl.run, s)
+	a.warnOfProblems(s)
+	watch := follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.Unread))
+	err = do(ctl.Run, s)
 	closeErr := s.Close()
 	<-watch
 	if o.Session == "" && unused(s) {
 		return s.Info(), errors.Join(err, closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to go on with
 	}
-	if code := ctl.code(); code != 0 {
-		a.say("%s; go on with: swarm resume %s", ctl.why(), s.ID())
-		return s.Info(), &exitError{code: code}
+	if code := ctl.ExitCode(); code != 0 {
+		a.Notef("%s; go on with: swarm resume %s", ctl.Reason(), s.ID())
+		return s.Info(), &cli.ExitError{Code: code}
 	}
 	if err == nil {
-		a.say("session %s is kept; talk with its lead: swarm resume %s", s.ID(), s.ID())
+		a.Notef("session %s is kept; talk with its lead: swarm resume %s", s.ID(), s.ID())
 	}
 	return s.Info(), errors.Join(err, closeErr)
 }
@@ -200,17 +201,17 @@ func (of *teamOf) status() *cobra.Command {
 	c := &cobra.Command{
 		Use: "status [TEAM]", Short: "Show teams: who is in them and does what, and their tasks",
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := noMore(args, 1, "swarm team status [TEAM]"); err != nil {
+			if err := cli.NoMoreArgs(args, 1, "swarm team status [TEAM]"); err != nil {
 				return err
 			}
 			info, err := of.session.choose(of.a)
 			if err != nil {
 				return err
 			}
-			all, err := of.a.teams(c.Context(), info, at(args, 0))
+			all, err := of.a.teams(c.Context(), info, cli.Arg(args, 0))
 			if err != nil {
 				return err
 			}
@@ -229,7 +230,7 @@ func (of *teamOf) add() *cobra.Command {
   swarm team add review --agent security`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 || (m.Name == "") == (m.Agent == "") {
-				return usagef("name the team and the member: swarm team add TEAM --name NAME, or --agent NAME for one that is there already")
+				return cli.Usagef("name the team and the member: swarm team add TEAM --name NAME, or --agent NAME for one that is there already")
 			}
 			if m.Agent != "" {
 				m.Name = m.Agent
@@ -265,7 +266,7 @@ leads, unless it is in another team too. What it had taken of the team's list is
 offered again.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usagef("name the team and the member: swarm team remove TEAM MEMBER")
+				return cli.Usagef("name the team and the member: swarm team remove TEAM MEMBER")
 			}
 			return of.do(c.Context(),
 				func(ctx context.Context, r *swarm.Remote) error {
@@ -283,7 +284,7 @@ func (of *teamOf) down() *cobra.Command {
 		Use: "down TEAM", Short: "End all members of a team; the session stays",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name the team: swarm team down TEAM")
+				return cli.Usagef("name the team: swarm team down TEAM")
 			}
 			return of.do(c.Context(),
 				func(ctx context.Context, r *swarm.Remote) error { return of.removed(args, r.TeamDown(ctx, args[0])) },
@@ -298,10 +299,10 @@ func (of *teamOf) removed(args []string, err error) error {
 		return err
 	}
 	if len(args) == 1 {
-		of.a.say("team %s is down", args[0])
+		of.a.Notef("team %s is down", args[0])
 		return nil
 	}
-	of.a.say("%s is out of team %s", args[1], args[0])
+	of.a.Notef("%s is out of team %s", args[1], args[0])
 	return nil
 }
 
@@ -315,7 +316,7 @@ func (of *teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Re
 	if !notRunning(err) {
 		return err
 	}
-	_, err = of.a.inSession(ctx, swarm.Options{Dir: info.Dir, Session: info.ID, Getenv: of.a.env}, showFlags{format: "text"}, here)
+	_, err = of.a.inSession(ctx, swarm.Options{Dir: info.Dir, Session: info.ID, Getenv: of.a.Getenv}, showFlags{format: "text"}, here)
 	return err
 }
 

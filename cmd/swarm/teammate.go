@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -30,7 +32,7 @@ or process. It shows what the teammate does. Ctrl-C ends the teammate's turn,
 not the teammate; that is done by: swarm stop NAME`,
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := noMore(args, 0, "swarm teammate --agent-id ID --parent-session-id ID"); err != nil {
+			if err := cli.NoMoreArgs(args, 0, "swarm teammate --agent-id ID --parent-session-id ID"); err != nil {
 				return err
 			}
 			return a.teammate(c.Context(), f)
@@ -51,7 +53,7 @@ not the teammate; that is done by: swarm stop NAME`,
 
 func (a *app) teammate(ctx context.Context, f *teammateFlags) error {
 	if f.id == "" || f.session == "" {
-		return usagef("swarm teammate needs --agent-id and --parent-session-id; sessions start it by themselves")
+		return cli.Usagef("swarm teammate needs --agent-id and --parent-session-id; sessions start it by themselves")
 	}
 	if f.stateDir == "" {
 		dir, err := a.stateDir()
@@ -62,15 +64,15 @@ func (a *app) teammate(ctx context.Context, f *teammateFlags) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	fmt.Fprintf(a.err, "%s of session %s\n", clean(f.name), f.session)
+	fmt.Fprintf(a.Err, "%s of session %s\n", term.Clean(f.name), f.session)
 	n, err := swarm.OpenNode(ctx, swarm.NodeOptions{
-		Session: f.session, StateDir: f.stateDir, Agent: f.id, Launch: f.launch, PlanRequired: f.plan, Getenv: a.env,
+		Session: f.session, StateDir: f.stateDir, Agent: f.id, Launch: f.launch, PlanRequired: f.plan, Getenv: a.Getenv,
 	})
 	if err != nil {
 		return err
 	}
 	s := n.Session()
-	watch := follow(context.WithoutCancel(ctx), s.Events(), &textView{progress: newProgress(newScreen(a.err, a.env), s.Info().Dir, false), answer: a.out})
+	watch := follow(context.WithoutCancel(ctx), s.Events(), &textView{progress: newProgress(a.ErrScreen(), s.Info().Dir, false), answer: a.Out})
 	release := a.interrupts(n)
 	err = n.Run(ctx)
 	release()

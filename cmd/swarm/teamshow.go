@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
@@ -39,13 +40,13 @@ func (a *app) showTeams(all []team.Status, asJSON bool) error {
 		rows[i] = teamRowOf(t)
 	}
 	if asJSON {
-		return writeJSON(a.out, rows)
+		return a.PrintJSON(rows)
 	}
 	var b strings.Builder
 	for _, r := range rows {
 		b.WriteString(a.teamText(r))
 	}
-	return fprint(a.out, b.String())
+	return a.Print(b.String())
 }
 
 func (a *app) teamText(r teamRow) string {
@@ -54,7 +55,7 @@ func (a *app) teamText(r teamRow) string {
 	if r.ID != r.Name {
 		head += " (" + r.ID + ")"
 	}
-	b.WriteString(clean(head) + "\n")
+	b.WriteString(term.Clean(head) + "\n")
 	agents := make([]psAgent, len(r.Members))
 	for i, m := range r.Members {
 		agents[i] = m.psAgent
@@ -65,9 +66,9 @@ func (a *app) teamText(r teamRow) string {
 		}
 	}
 	b.WriteString(indent(a.tree(agents, time.Now(), inset)))
-	width := newScreen(a.out, a.env).width()
+	width := a.Screen().Width()
 	for _, t := range r.Tasks {
-		b.WriteString(cut(clean("  "+team.TaskLine(t)), width) + "\n")
+		b.WriteString(term.Cut(term.Clean("  "+team.TaskLine(t)), width) + "\n")
 	}
 	return b.String()
 }

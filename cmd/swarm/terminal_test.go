@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/creack/pty"
 )
 
@@ -57,8 +58,8 @@ func TestOnATerminalNamesHaveTheirColourAndLinesTheWidth(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(out, "\n") {
 		plain := strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line)
-		if strings.HasPrefix(plain, "security") && widthOf(plain) > 40 {
-			t.Errorf("%d columns: %q", widthOf(plain), plain)
+		if strings.HasPrefix(plain, "security") && term.Width(plain) > 40 {
+			t.Errorf("%d columns: %q", term.Width(plain), plain)
 		}
 	}
 	if strings.Contains(out, "\x1b[2J") {
@@ -80,8 +81,8 @@ func TestWithoutColourNothingIsPainted(t *testing.T) {
 		t.Errorf("a file does not get the answer as it is: %q", piped.out)
 	}
 	for line := range strings.SplitSeq(piped.err, "\n") {
-		if widthOf(line) > 80 {
-			t.Errorf("%d columns: %q", widthOf(line), line)
+		if term.Width(line) > 80 {
+			t.Errorf("%d columns: %q", term.Width(line), line)
 		}
 	}
 }
@@ -90,8 +91,8 @@ func TestDoctorBreaksItsLinesOnATerminal(t *testing.T) {
 	l := terminalLab(t)
 	out := commandOnTerminal(l, l.command("doctor"), 60, "ANTHROPIC_API_KEY=", "ANTHROPIC_AUTH_TOKEN=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
 	for line := range strings.SplitSeq(out, "\n") {
-		if widthOf(line) > 60 {
-			t.Errorf("%d columns: %s", widthOf(line), line)
+		if term.Width(line) > 60 {
+			t.Errorf("%d columns: %s", term.Width(line), line)
 		}
 	}
 	if one := l.run("doctor"); strings.Contains(one.out, "\n ") {

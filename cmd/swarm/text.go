@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -20,11 +22,11 @@ type textView struct {
 func (a *app) newView(s *swarm.Session, show showFlags, unread func()) view {
 	switch show.format {
 	case "json":
-		return &jsonView{out: a.out, tally: newTally()}
+		return &jsonView{out: a.Out, tally: newTally()}
 	case "stream-json":
 		return a.newStreamView(s, show.forward, unread)
 	}
-	return &textView{progress: newProgress(newScreen(a.err, a.env), s.Info().Dir, show.verbose), answer: a.out}
+	return &textView{progress: newProgress(a.ErrScreen(), s.Info().Dir, show.verbose), answer: a.Out}
 }
 
 // sum tells what the session has used so far.
@@ -36,7 +38,7 @@ func (t *textView) sum(v verdict) {
 	if all == (model.Usage{}) {
 		return
 	}
-	fmt.Fprintf(t.out, "in all    %s · %s tokens %v · %s\n", plural(v.Agents, "agent"), tokens(all), v.Cost, span(v.Took))
+	fmt.Fprintf(t.Out, "in all    %s · %s tokens %v · %s\n", plural(v.Agents, "agent"), tokens(all), v.Cost, span(v.Took))
 }
 
 // Finish prints the answer.
@@ -46,14 +48,14 @@ func (t *textView) Finish(v verdict) error {
 	if text == "" {
 		return nil
 	}
-	return fprint(t.answer, asRead(t.answer, text)+"\n")
+	return cli.Fprint(t.answer, asRead(t.answer, text)+"\n")
 }
 
 // asRead is what an agent said, for out: a terminal gets it cleaned of what could
 // act on it, a file as it is.
 func asRead(out io.Writer, text string) string {
-	if _, terminal := columns(out); terminal {
-		return cleanLines(text)
+	if _, terminal := cli.Columns(out); terminal {
+		return term.CleanLines(text)
 	}
 	return text
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -55,7 +57,7 @@ func (a *app) tree(all []psAgent, now time.Time, inset int) string {
 	if len(all) == 0 {
 		return "no agent has been started yet\n"
 	}
-	t := treeWriter{screen: newScreen(a.out, a.env), now: now, inset: inset, column: 20, children: map[mailbox.AgentID][]psAgent{}}
+	t := treeWriter{Screen: a.Screen(), now: now, inset: inset, column: 20, children: map[mailbox.AgentID][]psAgent{}}
 	known := map[mailbox.AgentID]bool{}
 	for _, p := range all {
 		known[p.ID] = true
@@ -78,7 +80,7 @@ func (a *app) tree(all []psAgent, now time.Time, inset int) string {
 }
 
 type treeWriter struct {
-	screen
+	cli.Screen
 	b        strings.Builder
 	now      time.Time
 	inset    int
@@ -92,7 +94,7 @@ const widest = 32
 // measure makes room for the name of p, behind a branch of so many columns, and
 // for those below it.
 func (t *treeWriter) measure(p psAgent, branch int) {
-	if n := branch + widthOf(clean(p.Name)); n <= widest {
+	if n := branch + term.Width(term.Clean(p.Name)); n <= widest {
 		t.column = max(t.column, n)
 	}
 	for _, kid := range t.children[p.ID] {
@@ -102,10 +104,10 @@ func (t *treeWriter) measure(p psAgent, branch int) {
 
 // write draws p after branch, and what p has started after stem.
 func (t *treeWriter) write(p psAgent, branch, stem string) {
-	name := clean(p.Name)
-	pad := strings.Repeat(" ", max(0, t.column-widthOf(branch+name))+2)
-	room := max(10, t.width()-t.inset-widthOf(branch+name+pad))
-	fmt.Fprintf(&t.b, "%s%s%s%s\n", branch, t.paint(name, p.Color), pad, cut(clean(t.about(p)), room))
+	name := term.Clean(p.Name)
+	pad := strings.Repeat(" ", max(0, t.column-term.Width(branch+name))+2)
+	room := max(10, t.Width()-t.inset-term.Width(branch+name+pad))
+	fmt.Fprintf(&t.b, "%s%s%s%s\n", branch, t.Paint(name, p.Color), pad, term.Cut(term.Clean(t.about(p)), room))
 	kids := t.children[p.ID]
 	for i, kid := range kids {
 		if i == len(kids)-1 {

@@ -9,6 +9,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli"
 )
 
 // job is one run of a session.
@@ -33,17 +34,17 @@ type verdict struct {
 
 // work runs a session from its opening to its end.
 func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
-	ctl := takeControl(ctx, a.exit)
-	defer ctl.release()
-	s, err := swarm.Open(ctl.session, j.opts)
+	ctl := cli.CatchSignals(ctx, a.exit)
+	defer ctl.Release()
+	s, err := swarm.Open(ctl.Session, j.opts)
 	if err != nil {
 		return swarm.Info{}, a.notOpened(j.opts, err)
 	}
-	a.opened(s)
-	v := a.newView(s, j.show, ctl.unread)
+	a.warnOfProblems(s)
+	v := a.newView(s, j.show, ctl.Unread)
 	watch := follow(context.WithoutCancel(ctx), s.Events(), v)
-	ctl.endWhen(s.Quitting())
-	result, runErr := a.goOn(ctl.run, s, j.prompt)
+	ctl.EndWhen(s.Quitting())
+	result, runErr := a.goOn(ctl.Run, s, j.prompt)
 	closeErr := s.Close()
 	<-watch
 	result.Session = s.ID()
@@ -103,7 +104,7 @@ func (a *app) goOn(ctx context.Context, s *swarm.Session, prompt string) (swarm.
 	case lead.Life.TurnOpen, lead.Unread > 0, lead.Life.Turns == 0, lead.Life.Outcome == "completed":
 		return s.Resume(ctx)
 	}
-	a.say("the lead's last turn ended early (%s); it is told to go on", lead.Life.Outcome)
+	a.Notef("the lead's last turn ended early (%s); it is told to go on", lead.Life.Outcome)
 	return s.Run(ctx, goOnPrompt)
 }
 
@@ -117,15 +118,15 @@ func leadOf(agents []actors.Status) (actors.Status, bool) {
 }
 
 // conclude shows how the run ended and returns the exit status as an error.
-func (a *app) conclude(v view, ctl *control, r verdict) error {
+func (a *app) conclude(v view, ctl *cli.Signals, r verdict) error {
 	err := v.Finish(r)
-	code := ctl.code()
-	if err != nil && (code == 0 || code == exitFailed) {
+	code := ctl.ExitCode()
+	if err != nil && (code == 0 || code == cli.ExitFailed) {
 		return fmt.Errorf("write the result: %w; everything is kept, go on with: swarm resume %s", err, r.Session)
 	}
 	if code != 0 { // a signal says enough: it ends a pipeline's readers as well
-		a.say("%s; go on with: swarm resume %s", ctl.why(), r.Session)
-		return &exitError{code: code}
+		a.Notef("%s; go on with: swarm resume %s", ctl.Reason(), r.Session)
+		return &cli.ExitError{Code: code}
 	}
 	switch {
 	case r.Err != nil:

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -22,9 +24,9 @@ is removed at its end; one that holds something stays until you have looked.`,
 	}
 	c.PersistentFlags().StringVar(&dir, "dir", "", "the `directory` whose sessions are meant (default: the working directory)")
 	list := &cobra.Command{
-		Use: "list", Short: "List the worktrees of this directory's sessions", Args: alone,
+		Use: "list", Short: "List the worktrees of this directory's sessions", Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			state, dir, err := a.places(dir)
@@ -43,7 +45,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 		Use: "rescue AGENT", Short: "Commit all that is in a worktree to refs/swarm/rescue/AGENT",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one agent, as swarm worktrees list shows it: swarm worktrees rescue AGENT")
+				return cli.Usagef("name one agent, as swarm worktrees list shows it: swarm worktrees rescue AGENT")
 			}
 			state, dir, err := a.places(dir)
 			if err != nil {
@@ -53,7 +55,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 			if err != nil {
 				return err
 			}
-			return fprint(a.out, fmt.Sprintf("everything is in %s; see it with: git show --stat %s\n", ref, ref))
+			return a.Print(fmt.Sprintf("everything is in %s; see it with: git show --stat %s\n", ref, ref))
 		},
 	}
 	c.AddCommand(list, rescue, newPrune(a, &dir))
@@ -63,7 +65,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 func newPrune(a *app, dir *string) *cobra.Command {
 	var withRescue bool
 	prune := &cobra.Command{
-		Use: "prune", Short: "Remove worktrees that hold nothing of their own", Args: alone,
+		Use: "prune", Short: "Remove worktrees that hold nothing of their own", Args: cli.NoArgs,
 		Long: `Prune removes the worktrees that no running session holds and that are
 untouched. With --rescue it first commits what is in the others to
 refs/swarm/rescue/AGENT and
@@ -99,13 +101,13 @@ func (a *app) showWorktrees(all []swarm.Worktree, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		return fprint(a.out, string(raw)+"\n")
+		return a.Print(string(raw) + "\n")
 	}
 	if len(all) == 0 {
-		return fprint(a.out, "no agent of this directory has a worktree\n")
+		return a.Print("no agent of this directory has a worktree\n")
 	}
 	for _, w := range all {
-		if err := fprint(a.out, worktreeLines(w)+"\n"); err != nil {
+		if err := a.Print(worktreeLines(w) + "\n"); err != nil {
 			return err
 		}
 	}
@@ -135,7 +137,7 @@ func worktreeLines(w swarm.Worktree) string {
 		parts = append(parts, w.Problem)
 	}
 	for i := range parts {
-		parts[i] = clean(parts[i])
+		parts[i] = term.Clean(parts[i])
 	}
 	return strings.Join(parts, "\n  ")
 }

@@ -90,7 +90,7 @@ var level = map[string]int{
 	// 11: the public API
 	"": 11,
 
-	// 12 and 13: programs
+	// 12 and up: programs
 	"examples/bus":        12,
 	"examples/buspeer":    12,
 	"examples/debate":     12,
@@ -98,7 +98,8 @@ var level = map[string]int{
 	"examples/embed-team": 12,
 	"examples/review":     12,
 	"internal/mcpserve":   12,
-	"cmd/swarm":           13,
+	"internal/cli":        12,
+	"cmd/swarm":           15,
 
 	// test kits, above what they test; product code never imports them
 	"actors/actorstest":            kits,
@@ -125,7 +126,7 @@ var owner = map[string][]string{
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
 	"github.com/nats-io/nats.go":             {"", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/patient", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
-	"github.com/spf13/cobra":                 {"cmd/swarm"},
+	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},
 	"github.com/muesli/cancelreader":         {"internal/tui"},
 	"go.yaml.in/yaml":                        {"defs", "internal/price", "internal/teamfile", "model/script"},

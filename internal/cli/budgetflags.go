@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,22 +10,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// budgetFlags are the limits of what a session, or each child with all below it,
+// BudgetFlags are the limits of what a session, or each child with all below it,
 // may use.
-type budgetFlags struct{ all, child swarm.Limits }
+type BudgetFlags struct{ All, Child swarm.Limits }
 
-func (f *budgetFlags) add(fs *pflag.FlagSet) {
-	fs.Var((*moneyFlag)(&f.all.Money), "max-budget-usd", "at most so much `money`, in dollars, of all agents together; what would cost more is not sent")
-	fs.Var((*countFlag)(&f.all.Tokens), "max-tokens-total", "at most this `number` of tokens of all agents together, such as 200k or 2M")
-	fs.Var((*countFlag)(&f.all.Requests), "max-requests", "at most this `number` of model requests of all agents together")
-	fs.Var((*timeFlag)(&f.all.Time), "max-time", "at most this `time` of work, such as 30m")
-	f.addChild(fs)
+func (f *BudgetFlags) Add(fs *pflag.FlagSet) {
+	fs.Var((*moneyFlag)(&f.All.Money), "max-budget-usd", "at most so much `money`, in dollars, of all agents together; what would cost more is not sent")
+	fs.Var((*countFlag)(&f.All.Tokens), "max-tokens-total", "at most this `number` of tokens of all agents together, such as 200k or 2M")
+	fs.Var((*countFlag)(&f.All.Requests), "max-requests", "at most this `number` of model requests of all agents together")
+	fs.Var((*timeFlag)(&f.All.Time), "max-time", "at most this `time` of work, such as 30m")
+	f.AddChild(fs)
 }
 
-// addChild adds the limits of each child alone.
-func (f *budgetFlags) addChild(fs *pflag.FlagSet) {
-	fs.Var((*moneyFlag)(&f.child.Money), "max-child-budget-usd", "at most so much `money`, in dollars, of each child and all below it")
-	fs.Var((*countFlag)(&f.child.Tokens), "max-child-tokens", "at most this `number` of tokens of each child and all below it")
+// AddChild adds the limits of each child alone.
+func (f *BudgetFlags) AddChild(fs *pflag.FlagSet) {
+	fs.Var((*moneyFlag)(&f.Child.Money), "max-child-budget-usd", "at most so much `money`, in dollars, of each child and all below it")
+	fs.Var((*countFlag)(&f.Child.Tokens), "max-child-tokens", "at most this `number` of tokens of each child and all below it")
 }
 
 type moneyFlag swarm.USD

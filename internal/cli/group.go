@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"strings"
@@ -9,18 +9,18 @@ import (
 
 // strict makes every command below root that has commands of its own refuse words
 // that are none of them; alone it does what it did, or shows its help.
-func strict(root *cobra.Command) {
+func RefuseUnknownCommands(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "help" {
 			c.RunE = showHelp
 		}
-		refuseOthers(c)
+		refuseUnknown(c)
 	}
 }
 
-func refuseOthers(c *cobra.Command) {
+func refuseUnknown(c *cobra.Command) {
 	if !c.HasSubCommands() {
 		return
 	}
@@ -36,21 +36,21 @@ func refuseOthers(c *cobra.Command) {
 		return c.Help()
 	}
 	for _, sub := range c.Commands() {
-		refuseOthers(sub)
+		refuseUnknown(sub)
 	}
 }
 
 // noCommand says what may have been meant by a word that is no command of c.
 func noCommand(c *cobra.Command, typed string) error {
-	names := subcommands(c)
+	names := Subcommands(c)
 	text := strings.Join(names, ", ")
 	if near := team.Near(typed, names); len(near) > 0 {
 		text += "; did you mean " + c.CommandPath() + " " + near[0] + "?"
 	}
-	return usagef("there is no command %q; the commands are: %s", typed, text)
+	return Usagef("there is no command %q; the commands are: %s", typed, text)
 }
 
-func subcommands(c *cobra.Command) []string {
+func Subcommands(c *cobra.Command) []string {
 	var names []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
@@ -74,4 +74,4 @@ func showHelp(c *cobra.Command, args []string) error {
 }
 
 // alone is the arguments of a command that takes none.
-func alone(c *cobra.Command, args []string) error { return noMore(args, 0, c.CommandPath()) }
+func NoArgs(c *cobra.Command, args []string) error { return NoMoreArgs(args, 0, c.CommandPath()) }

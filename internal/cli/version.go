@@ -1,33 +1,19 @@
-package main
+package cli
 
 import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
 )
 
-func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := noMore(args, 0, "swarm version"); err != nil {
-				return err
-			}
-			return fprint(a.out, versionLine()+"\n")
-		},
-	}
+// VersionLine names the program, its version and what it was built with.
+func VersionLine() string {
+	return fmt.Sprintf("swarm %s (%s, %s/%s)", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-func versionLine() string {
-	return fmt.Sprintf("swarm %s (%s, %s/%s)", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// version is the module's version, or for a build from a working tree the
+// Version is the module's version, or for a build from a working tree the
 // commit, with + when the tree had changes.
-func version() string {
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

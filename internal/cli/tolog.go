@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 // toLog makes a file the standard output and error of this process. Who waits
 // for them hears that nothing more comes.
-func toLog(path string) error {
+func LogTo(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the log of the session: %w", err)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -17,18 +17,18 @@ func TestTheSecondCtrlCEndsTheProcessIfNothingElseDoes(t *testing.T) {
 		begun := time.Now()
 		c.signals <- os.Interrupt
 		synctest.Wait()
-		if c.run.Err() == nil || c.session.Err() != nil {
+		if c.Run.Err() == nil || c.Session.Err() != nil {
 			t.Fatal("the first Ctrl-C ends the run and not the session")
 		}
 		c.signals <- os.Interrupt
-		if code := <-left; code != exitInterrupted || time.Since(begun) > 2*time.Second {
+		if code := <-left; code != ExitInterrupted || time.Since(begun) > 2*time.Second {
 			t.Errorf("status %d after %v", code, time.Since(begun))
 		}
-		if c.session.Err() == nil {
+		if c.Session.Err() == nil {
 			t.Error("the session was not ended first")
 		}
-		c.release()
-		c.release()
+		c.Release()
+		c.Release()
 	})
 }
 
@@ -39,10 +39,10 @@ func TestTheFirstSignalDecidesTheExitStatus(t *testing.T) {
 		cause   error
 	}{
 		{nil, 0, nil},
-		{[]os.Signal{os.Interrupt}, exitInterrupted, errInterrupt},
-		{[]os.Signal{syscall.SIGTERM}, exitTerminated, errTerminate},
-		{[]os.Signal{syscall.SIGHUP, syscall.SIGTERM}, exitHungUp, errHangUp},
-		{[]os.Signal{os.Interrupt, syscall.SIGTERM}, exitInterrupted, errInterrupt},
+		{[]os.Signal{os.Interrupt}, ExitInterrupted, errInterrupt},
+		{[]os.Signal{syscall.SIGTERM}, ExitTerminated, errTerminate},
+		{[]os.Signal{syscall.SIGHUP, syscall.SIGTERM}, ExitHungUp, errHangUp},
+		{[]os.Signal{os.Interrupt, syscall.SIGTERM}, ExitInterrupted, errInterrupt},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctl := newControl(t.Context(), func(int) { t.Error("it left") })
@@ -50,10 +50,10 @@ func TestTheFirstSignalDecidesTheExitStatus(t *testing.T) {
 				ctl.signals <- s
 			}
 			synctest.Wait()
-			if ctl.code() != c.code || !errors.Is(context.Cause(ctl.run), c.cause) {
-				t.Errorf("%v: status %d, cause %v", c.signals, ctl.code(), context.Cause(ctl.run))
+			if ctl.ExitCode() != c.code || !errors.Is(context.Cause(ctl.Run), c.cause) {
+				t.Errorf("%v: status %d, cause %v", c.signals, ctl.ExitCode(), context.Cause(ctl.Run))
 			}
-			ctl.release()
+			ctl.Release()
 		})
 	}
 }

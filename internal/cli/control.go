@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -17,7 +17,7 @@ var (
 	errAgain     = errors.New("interrupted twice")
 	errTerminate = errors.New("terminated")
 	errHangUp    = errors.New("the terminal has gone")
-	errQuit      = errors.New("ended by swarm quit")
+	ErrQuit      = errors.New("ended by swarm quit")
 	errNoReader  = errors.New("nobody reads standard output any more")
 )
 
@@ -27,8 +27,8 @@ const quitWithin = 1900 * time.Millisecond
 // control turns signals into the ends of two scopes: the first Ctrl-C ends run,
 // which stops the lead's turn; the second, and every other signal, ends session,
 // which leaves turns open. It owns a goroutine until release.
-type control struct {
-	run, session context.Context
+type Signals struct {
+	Run, Session context.Context
 	endRun, end  context.CancelCauseFunc
 
 	signals  chan os.Signal
@@ -40,7 +40,7 @@ type control struct {
 	exit     func(int)
 }
 
-func takeControl(ctx context.Context, exit func(int)) *control {
+func CatchSignals(ctx context.Context, exit func(int)) *Signals {
 	c := newControl(ctx, exit)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // by nohup, or a shell for what it runs behind
@@ -59,15 +59,15 @@ func takeControl(ctx context.Context, exit func(int)) *control {
 	return c
 }
 
-func newControl(ctx context.Context, exit func(int)) *control {
-	c := &control{signals: make(chan os.Signal, 4), over: make(chan struct{}), exit: exit}
-	c.session, c.end = context.WithCancelCause(ctx)
-	c.run, c.endRun = context.WithCancelCause(c.session)
+func newControl(ctx context.Context, exit func(int)) *Signals {
+	c := &Signals{signals: make(chan os.Signal, 4), over: make(chan struct{}), exit: exit}
+	c.Session, c.end = context.WithCancelCause(ctx)
+	c.Run, c.endRun = context.WithCancelCause(c.Session)
 	c.done.Go(c.listen)
 	return c
 }
 
-func (c *control) listen() {
+func (c *Signals) listen() {
 	for s := range c.signals {
 		switch {
 		case s == syscall.SIGTERM:
@@ -75,24 +75,24 @@ func (c *control) listen() {
 		case s == syscall.SIGHUP:
 			c.end(errHangUp)
 		case c.passOn(s):
-		case c.run.Err() == nil:
+		case c.Run.Err() == nil:
 			c.endRun(errInterrupt)
 		default:
 			c.end(errAgain)
 			// Not stopped: an orderly end has ended the process before.
-			time.AfterFunc(quitWithin, func() { c.exit(exitInterrupted) })
+			time.AfterFunc(quitWithin, func() { c.exit(ExitInterrupted) })
 		}
 	}
 }
 
-// divert hands every Ctrl-C to somebody else until giveBack is called.
-func (c *control) divert() (interrupts <-chan os.Signal, giveBack func()) {
+// Divert hands every Ctrl-C to somebody else until giveBack is called.
+func (c *Signals) Divert() (interrupts <-chan os.Signal, giveBack func()) {
 	to := make(chan os.Signal, 4)
 	c.diverted.Store(&to)
 	return to, func() { c.diverted.Store(nil) }
 }
 
-func (c *control) passOn(s os.Signal) bool {
+func (c *Signals) passOn(s os.Signal) bool {
 	to := c.diverted.Load()
 	if to == nil {
 		return false
@@ -104,22 +104,22 @@ func (c *control) passOn(s os.Signal) bool {
 	return true
 }
 
-// unread ends the session because what it writes goes nowhere.
-func (c *control) unread() { c.end(errNoReader) }
+// Unread ends the session because what it writes goes nowhere.
+func (c *Signals) Unread() { c.end(errNoReader) }
 
-// endWhen ends the session once quit is closed.
-func (c *control) endWhen(quit <-chan struct{}) {
+// EndWhen ends the session once quit is closed.
+func (c *Signals) EndWhen(quit <-chan struct{}) {
 	c.done.Go(func() {
 		select {
 		case <-quit:
-			c.end(errQuit)
+			c.end(ErrQuit)
 		case <-c.over:
 		}
 	})
 }
 
-// release gives the signals back. It may be called more than once.
-func (c *control) release() {
+// Release gives the signals back. It may be called more than once.
+func (c *Signals) Release() {
 	c.once.Do(func() {
 		if c.giveBack != nil {
 			c.giveBack()
@@ -131,22 +131,22 @@ func (c *control) release() {
 	})
 }
 
-// cause is the signal that ended the run, if one did.
-func (c *control) cause() error { return context.Cause(c.run) }
+// Cause is the signal that ended the run, if one did.
+func (c *Signals) Cause() error { return context.Cause(c.Run) }
 
 // code is the exit status that goes with the signal, 0 without one.
-func (c *control) code() int {
+func (c *Signals) ExitCode() int {
 	switch {
-	case errors.Is(c.cause(), errTerminate), errors.Is(c.cause(), errQuit):
-		return exitTerminated
-	case errors.Is(c.cause(), errHangUp):
-		return exitHungUp
-	case errors.Is(c.cause(), errInterrupt):
-		return exitInterrupted
-	case errors.Is(c.cause(), errNoReader):
-		return exitFailed
+	case errors.Is(c.Cause(), errTerminate), errors.Is(c.Cause(), ErrQuit):
+		return ExitTerminated
+	case errors.Is(c.Cause(), errHangUp):
+		return ExitHungUp
+	case errors.Is(c.Cause(), errInterrupt):
+		return ExitInterrupted
+	case errors.Is(c.Cause(), errNoReader):
+		return ExitFailed
 	}
 	return 0
 }
 
-func (c *control) why() string { return c.cause().Error() }
+func (c *Signals) Reason() string { return c.Cause().Error() }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// deadlineFlags are for how long an agent's work may stand still.
-type deadlineFlags struct{ actors.Deadlines }
+// DeadlineFlags are for how long an agent's work may stand still.
+type DeadlineFlags struct{ actors.Deadlines }
 
-func (f *deadlineFlags) add(fs *pflag.FlagSet) {
+func (f *DeadlineFlags) Add(fs *pflag.FlagSet) {
 	for _, d := range []struct {
 		name, usage string
 		into        *time.Duration

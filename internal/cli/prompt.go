@@ -1,7 +1,6 @@
-package main
+package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,13 +13,13 @@ const maxInput = 10 << 20
 
 // patience is how long standard input may stay silent before the person is
 // told that it is being waited for.
-const patience = 3 * time.Second
+const inputPatience = 3 * time.Second
 
-// prompt joins what the command line and standard input say. It is empty when
+// Prompt joins what the command line and standard input say. It is empty when
 // neither says anything.
-func (a *app) prompt(args []string) (string, error) {
+func (c *Console) Prompt(args []string) (string, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
-	more, err := a.readInput()
+	more, err := c.ReadInput()
 	if err != nil {
 		return "", err
 	}
@@ -33,21 +32,21 @@ func (a *app) prompt(args []string) (string, error) {
 	return text + "\n\n" + more, nil
 }
 
-// readInput returns all of standard input if somebody has piped something in.
-func (a *app) readInput() (string, error) {
-	if !piped(a.in) {
+// ReadInput returns all of standard input if somebody has piped something in.
+func (c *Console) ReadInput() (string, error) {
+	if !piped(c.In) {
 		return "", nil
 	}
-	hint := time.AfterFunc(patience, func() {
-		a.say("swarm: still reading the prompt from standard input; end it, or start swarm with </dev/null")
+	hint := time.AfterFunc(inputPatience, func() {
+		c.Notef("swarm: still reading the prompt from standard input; end it, or start swarm with </dev/null")
 	})
 	defer hint.Stop()
-	raw, err := io.ReadAll(io.LimitReader(a.in, maxInput+1))
+	raw, err := io.ReadAll(io.LimitReader(c.In, maxInput+1))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("read standard input: %w", err)
 	case len(raw) > maxInput:
-		return "", usagef("standard input holds more than %d MB; write it to a file and name the file in the prompt", maxInput>>20)
+		return "", Usagef("standard input holds more than %d MB; write it to a file and name the file in the prompt", maxInput>>20)
 	}
 	return strings.TrimSpace(string(raw)), nil
 }
@@ -61,5 +60,3 @@ func piped(in io.Reader) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice == 0
 }
-
-var errNoPrompt = errors.New(`the prompt is empty; say what is to be done: swarm run "find the largest functions"`)

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// CheckFormat is for commands that show a list.
+func CheckFormat(format string) error {
+	if format != "text" && format != "json" {
+		return Usagef("unknown --format %q; use text or json", format)
+	}
+	return nil
+}
+
+// noMore refuses arguments beyond the n that a command takes.
+func NoMoreArgs(args []string, n int, use string) error {
+	if len(args) > n {
+		return Usagef("there is nothing to do with %q; usage: %s", args[n], use)
+	}
+	return nil
+}
+
+// at returns the argument at i, if there is one.
+func Arg(args []string, i int) string {
+	if i < len(args) {
+		return args[i]
+	}
+	return ""
+}
+
+// SplitRules takes lists apart at commas and spaces outside parentheses.
+func SplitRules(lists []string) []string {
+	var rules []string
+	for _, list := range lists {
+		depth := 0
+		rules = append(rules, strings.FieldsFunc(list, func(r rune) bool {
+			switch r {
+			case '(':
+				depth++
+			case ')':
+				depth = max(0, depth-1)
+			}
+			return depth == 0 && (r == ',' || r == ' ' || r == '\t' || r == '\n')
+		})...)
+	}
+	return rules
+}
+
+// offer completes a flag, if the command has it.
+func CompleteFlag(c *cobra.Command, name string, values cobra.CompletionFunc) {
+	if c.Flags().Lookup(name) == nil {
+		return
+	}
+	// It fails only for a flag that is not there or is completed twice.
+	if err := c.RegisterFlagCompletionFunc(name, values); err != nil {
+		panic(err)
+	}
+}
+
+// FlagValue returns the value of a flag, if the command has it.
+func FlagValue(c *cobra.Command, name string) string {
+	if f := c.Flags().Lookup(name); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}

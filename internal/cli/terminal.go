@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"hash/fnv"
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// Screen says what lines may look like.
+type Screen struct {
+	Out   io.Writer
+	Color bool
+}
+
+// PlainWidth is the width where nobody knows one.
+const PlainWidth = 80
+
+func NewScreen(out io.Writer, env func(string) string) Screen {
+	_, terminal := Columns(out)
+	return Screen{Out: out, Color: terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"}
+}
+
+// Width is asked for each line, since people drag windows.
+func (s Screen) Width() int {
+	if n, ok := Columns(s.Out); ok && n > 0 {
+		return n
+	}
+	return PlainWidth
+}
+
+// columns returns the width of the terminal behind out, if there is one.
+func Columns(out any) (n int, terminal bool) {
+	f, ok := out.(interface{ Fd() uintptr })
+	if !ok {
+		return 0, false
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0, false
+	}
+	return int(size.Col), true
+}
+
+// The colours that definitions can name, and a few that people use besides.
+var (
+	colorCodes = map[string]string{
+		"red": "31", "green": "32", "yellow": "33", "blue": "34", "purple": "35", "magenta": "35", "cyan": "36",
+		"orange": "38;5;208", "pink": "38;5;205", "gray": "90", "gold": "38;5;220", "indigo": "38;5;62",
+	}
+	palette = [...]string{"36", "32", "35", "33", "34", "38;5;208", "38;5;205", "38;5;109", "38;5;143", "38;5;139"}
+)
+
+// Paint colours an agent's name with its own colour, or else with one that it
+// keeps from run to run.
+func (s Screen) Paint(name, color string) string {
+	if !s.Color {
+		return name
+	}
+	code, ok := colorCodes[color]
+	if !ok {
+		h := fnv.New32a()
+		io.WriteString(h, name) // a hash takes everything
+		code = palette[h.Sum32()%uint32(len(palette))]
+	}
+	return "\x1b[" + code + "m" + name + "\x1b[0m"
+}
