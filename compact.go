@@ -19,7 +19,7 @@ func (s *Session) Compact(ctx context.Context, name string) error {
 	defer cancel()
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.askBelow(ctx, name, "compact-below", err)
+		_, err = s.nodes.askBelow(ctx, name, doCompactBelow, err)
 		return err
 	}
 	return s.agents.Compact(ctx, t.ID())

@@ -90,7 +90,7 @@ func (s *Session) Interrupt() bool {
 func (s *Session) InterruptAgent(name string) (bool, error) {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		a, err := s.nodes.askBelow(s.scope, name, "interrupt-below", err)
+		a, err := s.nodes.askBelow(s.scope, name, doInterruptBelow, err)
 		return a.Running, err
 	}
 	if !s.runs(t.ID()) {

@@ -15,6 +15,7 @@ import (
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/nats-io/nats.go"
 )
@@ -48,7 +49,7 @@ type Node struct {
 	lock    *executor.Lock
 	conn    *nats.Conn
 	session *Session
-	sub     *nats.Subscription
+	server  *rpc.Server // that the owner asks; nil until it is opened
 
 	dirty chan struct{} // something is to be reported
 	leave chan string   // why the node is to end
@@ -149,9 +150,8 @@ func (n *Node) begin(w nodeWelcome) (err error) {
 		return err
 	}
 	n.work.Go(n.tell)
-	n.sub, err = n.conn.Subscribe(nodeSubject(n.info.ID, n.o.Agent, "do", "*"), n.handle)
-	if err != nil {
-		return fmt.Errorf("listen to the session's owner: %w", err)
+	if err := n.serve(); err != nil {
+		return err
 	}
 	if err := n.session.Wake(); err != nil {
 		return err
@@ -215,6 +215,9 @@ func (n *Node) Close() error {
 	var errs []error
 	if n.session != nil {
 		errs = append(errs, n.session.Close())
+	}
+	if n.server != nil {
+		errs = append(errs, n.server.Close())
 	}
 	n.work.Wait()
 	if n.conn != nil {

@@ -25,7 +25,7 @@ func (o others) Find(name string, _ error) (transcript.Life, error) {
 
 // All implements team.Apart.
 func (o others) All() ([]actors.Status, error) {
-	out, err := o.n.request("others", nodeCall{})
+	out, err := askOwner(o.n.session.scope, o.n, upOthers, launchIn{o.n.o.Launch})
 	if err != nil || out.Sight == nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error
 	if err := fitsAbroad(l); err != nil {
 		return nil, err
 	}
-	all, err := x.n.met("abroad", nodeCall{Name: to, Kind: l.Kind, Class: l.Class})
+	all, err := x.n.met(askOwner(x.n.session.scope, x.n, upSession, sessionIn{Name: to, Launch: x.n.o.Launch, Kind: l.Kind, Class: l.Class}))
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error
 
 // Near implements team.Sessions.
 func (x sessions) Near(most int) []team.Neighbour {
-	out, err := x.n.request("near", nodeCall{Most: most})
+	out, err := askOwner(x.n.session.scope, x.n, upNear, nearIn{Launch: x.n.o.Launch, Most: most})
 	if err != nil {
 		x.n.session.opts.Logger.Warn("the other sessions could not be listed", "error", err)
 	}

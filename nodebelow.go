@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -151,7 +152,7 @@ func (n *nodes) wakeBelow(to transcript.Life, by mailbox.AgentID, spec *transcri
 	if n.known(host) != nil {
 		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
 		defer cancel()
-		_, err = n.ask(ctx, host, "wake-below", nodeCall{Name: string(id), By: by, Spec: spec})
+		_, err = askWorker(ctx, n, host, doWakeBelow, wakeIn{Name: string(id), By: by, Spec: spec})
 		if errors.Is(err, context.DeadlineExceeded) && !to.Closed {
 			return nil // it reads the message when its process goes on, or that is answered for
 		}
@@ -169,7 +170,7 @@ func (n *nodes) wakeBelow(to transcript.Life, by mailbox.AgentID, spec *transcri
 
 // askBelow puts a request about an agent to the process that it lives in. unknown is
 // the error if there is no such agent.
-func (n *nodes) askBelow(ctx context.Context, name, verb string, unknown error) (actors.Status, error) {
+func (n *nodes) askBelow(ctx context.Context, name string, method rpc.Method[nameIn, rpc.None], unknown error) (actors.Status, error) {
 	if n == nil {
 		return actors.Status{}, unknown
 	}
@@ -180,16 +181,16 @@ func (n *nodes) askBelow(ctx context.Context, name, verb string, unknown error) 
 	if n.known(host) == nil {
 		return a, n.noProcess(a.Life, host)
 	}
-	_, err = n.ask(ctx, host, verb, nodeCall{Name: string(a.Life.Spec.ID)})
+	_, err = askWorker(ctx, n, host, method, nameIn{Name: string(a.Life.Spec.ID)})
 	return a, err
 }
 
 // noProcess is why nothing can be done about an agent now.
 func (n *nodes) noProcess(l transcript.Life, host mailbox.AgentID) error {
-	return &NoProcessError{Name: actors.DisplayName(l.Spec), Host: nameIn(n.s.store, host)}
+	return &NoProcessError{Name: actors.DisplayName(l.Spec), Host: displayNameIn(n.s.store, host)}
 }
 
-func nameIn(store *transcript.Store, id mailbox.AgentID) string {
+func displayNameIn(store *transcript.Store, id mailbox.AgentID) string {
 	if t, ok := store.Get(id); ok {
 		return actors.DisplayName(t.Spec())
 	}
@@ -235,7 +236,7 @@ func (k keptApart) Wake(to transcript.Life, _ mailbox.AgentID) error {
 		return err
 	}
 	if t, ok := k.store.Get(host); !ok || t.Life().Closed || to.Closed {
-		return &NoProcessError{Name: actors.DisplayName(to.Spec), Host: nameIn(k.store, host)}
+		return &NoProcessError{Name: actors.DisplayName(to.Spec), Host: displayNameIn(k.store, host)}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const reserveWithin = askNodeWithin / 2
 // reserve lets a request of a node out when the budgets allow it that its agent
 // counts in. The same key again is the same request. It is in flight until a report
 // has what it used, or its process has ended.
-func (n *nodes) reserve(id mailbox.AgentID, c nodeCall) (nodeReply, error) {
+func (n *nodes) reserve(id mailbox.AgentID, c reserveIn) (reserveOut, error) {
 	if out, held := n.held(id, c); held {
 		return out, nil
 	}
@@ -27,32 +27,32 @@ func (n *nodes) reserve(id mailbox.AgentID, c nodeCall) (nodeReply, error) {
 	r, err := n.s.agents.Reserve(ctx, id, *c.Ask)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nodeReply{Wait: true}, nil
+		return reserveOut{Wait: true}, nil
 	case err != nil:
-		return nodeReply{}, err
+		return reserveOut{}, err
 	}
 	return n.hold(id, c, r)
 }
 
-func (n *nodes) held(id mailbox.AgentID, c nodeCall) (nodeReply, bool) {
+func (n *nodes) held(id mailbox.AgentID, c reserveIn) (reserveOut, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.seats[id]
 	if s == nil || s.holds[c.Key] == nil {
-		return nodeReply{}, false
+		return reserveOut{}, false
 	}
-	return nodeReply{Output: s.holds[c.Key].Output}, true
+	return reserveOut{Output: s.holds[c.Key].Output}, true
 }
 
 // hold notes a reservation for the process that has asked for it, if it is still
 // the one of its agent.
-func (n *nodes) hold(id mailbox.AgentID, c nodeCall, r *budget.Reservation) (nodeReply, error) {
+func (n *nodes) hold(id mailbox.AgentID, c reserveIn, r *budget.Reservation) (reserveOut, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.seats[id]
 	if s == nil || s.launch != c.Launch {
 		r.Settle(budget.Amount{})
-		return nodeReply{}, &OldLaunchError{Agent: id, Launch: c.Launch}
+		return reserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
 	}
 	if s.holds == nil {
 		s.holds = map[string]*budget.Reservation{}
@@ -62,7 +62,7 @@ func (n *nodes) hold(id mailbox.AgentID, c nodeCall, r *budget.Reservation) (nod
 		r = first
 	}
 	s.holds[c.Key] = r
-	return nodeReply{Output: r.Output}, nil
+	return reserveOut{Output: r.Output}, nil
 }
 
 // land ends the flight of requests that are charged.
@@ -97,14 +97,13 @@ func (n *Node) Reserve(ctx context.Context, k budget.Ask) (int64, func(), error)
 	key := rand.Text()
 	landed := func() { n.land(key) }
 	for {
-		var out nodeReply
-		err := n.ask(ctx, "reserve", nodeCall{Launch: n.o.Launch, Key: key, Ask: &k}, &out)
+		out, err := askOwner(ctx, n, upReserve, reserveIn{Launch: n.o.Launch, Key: key, Ask: &k})
 		switch {
 		case ctx.Err() != nil:
 			landed() // it may be held
 			return 0, nil, context.Cause(ctx)
-		case err == nil && out.Error != "":
-			return 0, nil, out.err()
+		case err != nil && !errors.As(err, new(*NoOwnerError)):
+			return 0, nil, err
 		case err == nil && !out.Wait:
 			return out.Output, landed, nil
 		}

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,56 +10,58 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/nats-io/nats.go"
 )
 
-// handle answers a node. Events are told in their order; the rest may wait for
-// the disk and must not hold up the others.
-func (n *nodes) handle(m *nats.Msg) {
-	part := strings.Split(m.Subject, ".")
-	id, verb := mailbox.AgentID(part[3]), part[5]
-	if verb == "event" {
-		n.retell(id, m.Data)
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed && verb != "report" {
-		return
-	}
-	n.work.Go(func() {
-		raw, err := json.Marshal(n.answer(id, verb, m.Data))
-		if err == nil {
-			err = respondInParts(n.s.wire.local, m, raw)
-		}
-		if err != nil {
-			n.s.opts.Logger.Warn("a node could not be answered", "subject", m.Subject, "error", err)
-		}
+// workerHandlers answer what the processes of agents ask.
+type workerHandlers struct{ *nodes }
+
+// serve answers the processes of agents. Events are told in their order.
+func (n *nodes) serve(conn *nats.Conn) error {
+	h := workerHandlers{n}
+	s := rpc.NewServer(n.s.scope, rpc.ServerOptions{Log: n.s.opts.Logger, Errors: workerErrors(), Accept: h.accepts, Check: h.check})
+	rpc.Handle(s, upReport, func(_ context.Context, c rpc.Caller, in nodeReport) (nodeWelcome, error) {
+		return n.report(mailbox.AgentID(c.Name), in), nil
 	})
+	rpc.HandleOneWay(s, upEvent, func(c rpc.Caller, in nodeEvent) { n.retell(mailbox.AgentID(c.Name), in) })
+	h.handleRequests(s)
+	h.handleAbout(s)
+	n.server = s
+	if err := s.Open(conn, ownerSubject(n.s.info.ID)); err != nil {
+		return fmt.Errorf("listen to the processes of agents: %w", err)
+	}
+	return nil
 }
 
-func (n *nodes) answer(id mailbox.AgentID, verb string, raw []byte) any {
-	if verb == "report" {
-		var r nodeReport
-		if err := json.Unmarshal(raw, &r); err != nil {
-			return nodeWelcome{Leave: err.Error()}
-		}
-		return n.report(id, r)
+// accepts takes reports also while the session ends: who reports is told so.
+func (h workerHandlers) accepts(c rpc.Caller) bool {
+	if c.Method == upReport.Name || c.Method == upEvent.Name {
+		return true
 	}
-	var c nodeCall
-	if err := json.Unmarshal(raw, &c); err != nil {
-		return nodeReply{Error: err.Error()}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.closed
+}
+
+// check refuses requests of a process that is not the newest of its agent.
+func (h workerHandlers) check(c rpc.Caller, data []byte) error {
+	if c.Method == upReport.Name || c.Method == upEvent.Name {
+		return nil // the answer says so, or there is none
 	}
-	if err := n.current(id, c.Launch); err != nil {
-		n.s.agents.Refused(id, "the request "+verb+" of its process", err)
-		return nodeReply{Error: err.Error()}
+	var in launchIn
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
 	}
-	out, err := n.do(id, verb, c)
-	out.refuse(err)
-	return out
+	id := mailbox.AgentID(c.Name)
+	err := h.current(id, in.Launch)
+	if err != nil {
+		h.s.agents.Refused(id, "the request "+c.Method+" of its process", err)
+	}
+	return err
 }
 
 // OldLaunchError reports a request of a process of an agent that has a later one.
@@ -86,42 +89,127 @@ func (n *nodes) current(id mailbox.AgentID, launch uint32) error {
 	return nil
 }
 
-// do does what the node of an agent asks for, in that agent's name.
-func (n *nodes) do(id mailbox.AgentID, verb string, c nodeCall) (nodeReply, error) {
-	me, ok := n.s.store.Get(id)
-	if !ok {
-		return nodeReply{}, &actors.UnknownAgentError{Name: string(id)}
-	}
-	switch verb {
-	case "reserve":
-		if c.Ask == nil {
-			return nodeReply{}, errNoAnswer
+// handleRequests answers what an agent in another process asks that is not about
+// another agent.
+func (h workerHandlers) handleRequests(s *rpc.Server) {
+	rpc.Handle(s, upReserve, func(_ context.Context, c rpc.Caller, in reserveIn) (reserveOut, error) {
+		if in.Ask == nil {
+			return reserveOut{}, errNoAnswer
 		}
-		return n.reserve(id, c)
-	case "answer-shutdown":
-		if c.Shutdown == nil {
-			return nodeReply{}, errNoAnswer
+		return h.reserve(mailbox.AgentID(c.Name), in)
+	})
+	rpc.Handle(s, upAnswerShutdown, func(_ context.Context, c rpc.Caller, in answerShutdownIn) (rpc.None, error) {
+		me, err := h.asking(c)
+		switch {
+		case err != nil:
+			return rpc.None{}, err
+		case in.Shutdown == nil:
+			return rpc.None{}, errNoAnswer
 		}
-		return nodeReply{}, n.s.agents.AnswerShutdown(me, *c.Shutdown, c.Key)
-	case "find":
-		found, err := n.named(c.Name)
-		return nodeReply{Found: found}, err
-	case "abroad":
-		t, err := n.s.abroad.Reach(c.Name, team.Letter{To: c.Name, Kind: c.Kind, Class: c.Class})
+		return rpc.None{}, h.s.agents.AnswerShutdown(me, *in.Shutdown, in.Key)
+	})
+	rpc.Handle(s, upFind, func(_ context.Context, _ rpc.Caller, in nameIn) (foundOut, error) {
+		found, err := h.named(in.Name)
+		return foundOut{found}, err
+	})
+	rpc.Handle(s, upSession, func(_ context.Context, _ rpc.Caller, in sessionIn) (foundOut, error) {
+		t, err := h.s.abroad.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
 		if err != nil {
-			return nodeReply{}, err
+			return foundOut{}, err
 		}
-		return nodeReply{Found: []transcript.Spec{t.Spec()}}, nil
-	case "near":
-		return nodeReply{Near: n.s.abroad.Near(c.Most)}, nil
-	case "others":
-		return nodeReply{Sight: &nodeSight{Staff: n.others(id)}}, nil
-	}
-	t, ok := n.s.agents.Find(c.Name)
+		return foundOut{[]transcript.Spec{t.Spec()}}, nil
+	})
+	rpc.Handle(s, upNear, func(_ context.Context, _ rpc.Caller, in nearIn) (nearOut, error) {
+		return nearOut{h.s.abroad.Near(in.Most)}, nil
+	})
+	rpc.Handle(s, upOthers, func(_ context.Context, c rpc.Caller, _ launchIn) (recordOut, error) {
+		return recordOut{&nodeSight{Staff: h.others(mailbox.AgentID(c.Name))}}, nil
+	})
+}
+
+// handleAbout answers what an agent in another process asks about a third one, which
+// may live in the process of a fourth.
+func (h workerHandlers) handleAbout(s *rpc.Server) {
+	rpc.Handle(s, upLife, func(_ context.Context, _ rpc.Caller, in nameIn) (lifeOut, error) {
+		if t, ok := h.s.agents.Find(in.Name); ok {
+			life := t.Life()
+			return lifeOut{&life}, nil
+		}
+		a, err := h.nested(in.Name)
+		if err != nil {
+			return lifeOut{}, err
+		}
+		return lifeOut{&a.Life}, nil
+	})
+	rpc.Handle(s, upWake, func(_ context.Context, _ rpc.Caller, in wakeIn) (rpc.None, error) { return rpc.None{}, h.wake(in) })
+	rpc.Handle(s, upPlan, func(_ context.Context, c rpc.Caller, in planIn) (rpc.None, error) {
+		me, t, err := h.pair(c, in.Name)
+		switch {
+		case err != nil:
+			return rpc.None{}, err
+		case in.Plan == nil:
+			return rpc.None{}, errNoAnswer
+		}
+		return rpc.None{}, h.s.agents.DecidePlan(me, t, *in.Plan, in.Key)
+	})
+	rpc.Handle(s, upDismiss, func(_ context.Context, c rpc.Caller, in dismissIn) (endingOut, error) {
+		me, t, err := h.pair(c, in.Name)
+		switch {
+		case err != nil:
+			return endingOut{}, err
+		case in.Dismiss == nil:
+			return endingOut{}, errNoAnswer
+		}
+		ending, err := h.s.agents.RequestShutdown(me, t, *in.Dismiss)
+		return endingOut{&ending}, err
+	})
+}
+
+// asking returns the agent in whose name a process asks.
+func (h workerHandlers) asking(c rpc.Caller) (*transcript.Transcript, error) {
+	t, ok := h.s.store.Get(mailbox.AgentID(c.Name))
 	if !ok {
-		return n.aboutBelow(verb, c)
+		return nil, &actors.UnknownAgentError{Name: c.Name}
 	}
-	return n.about(me, t, verb, c)
+	return t, nil
+}
+
+// pair returns the agent in whose name a process asks, and the one of a name, which
+// must be on record here.
+func (h workerHandlers) pair(c rpc.Caller, name string) (me, t *transcript.Transcript, err error) {
+	if me, err = h.asking(c); err != nil {
+		return nil, nil, err
+	}
+	if t, ok := h.s.agents.Find(name); ok {
+		return me, t, nil
+	}
+	a, err := h.nested(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, nil, &team.FarError{Name: actors.DisplayName(a.Life.Spec), With: a.Life.Spec.Parent}
+}
+
+// nested returns an agent that lives in the process of another one.
+func (h workerHandlers) nested(name string) (actors.Status, error) {
+	a, _, err := h.below().find(name, &actors.UnknownAgentError{Name: name})
+	return a, err
+}
+
+func (h workerHandlers) wake(in wakeIn) error {
+	t, ok := h.s.agents.Find(in.Name)
+	if !ok {
+		a, err := h.nested(in.Name)
+		if err != nil {
+			return err
+		}
+		return h.wakeBelow(a.Life, in.By, in.Spec)
+	}
+	if err := h.s.agents.Wake(t, in.By); err != nil {
+		return err
+	}
+	h.s.agents.Rouse(t.ID())
+	return nil
 }
 
 // named returns the agents that a name, an id or team/name means, those in other
@@ -145,41 +233,6 @@ func (n *nodes) named(name string) (found []transcript.Spec, err error) {
 func (n *nodes) others(id mailbox.AgentID) []actors.Status {
 	all := slices.DeleteFunc(n.s.agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
 	return append(all, unkilled(n.staff(append(n.final(), id)...))...)
-}
-
-// aboutBelow is about for an agent that is not on record here.
-func (n *nodes) aboutBelow(verb string, c nodeCall) (nodeReply, error) {
-	a, _, err := n.below().find(c.Name, &actors.UnknownAgentError{Name: c.Name})
-	switch {
-	case err != nil:
-		return nodeReply{}, err
-	case verb == "life":
-		return nodeReply{Life: &a.Life}, nil
-	case verb == "wake":
-		return nodeReply{}, n.wakeBelow(a.Life, c.By, c.Spec)
-	}
-	return nodeReply{}, &team.FarError{Name: actors.DisplayName(a.Life.Spec), With: a.Life.Spec.Parent}
-}
-
-// about does what an agent in another process asks for about another agent.
-func (n *nodes) about(me, t *transcript.Transcript, verb string, c nodeCall) (nodeReply, error) {
-	switch {
-	case verb == "life":
-		life := t.Life()
-		return nodeReply{Life: &life}, nil
-	case verb == "plan" && c.Plan != nil:
-		return nodeReply{}, n.s.agents.DecidePlan(me, t, *c.Plan, c.Key)
-	case verb == "dismiss" && c.Dismiss != nil:
-		ending, err := n.s.agents.RequestShutdown(me, t, *c.Dismiss)
-		return nodeReply{Ending: &ending}, err
-	case verb == "wake":
-		if err := n.s.agents.Wake(t, c.By); err != nil {
-			return nodeReply{}, err
-		}
-		n.s.agents.Rouse(t.ID())
-		return nodeReply{}, nil
-	}
-	return nodeReply{}, fmt.Errorf("there is no request %q of a node", verb)
 }
 
 // report takes a node's sign of life. A node that an earlier owner has started
@@ -266,12 +319,7 @@ func (n *nodes) environment() map[string]string {
 
 // retell publishes an event of a node here. Its mail facts come too: what
 // arrives there does not arrive here.
-func (n *nodes) retell(id mailbox.AgentID, raw []byte) {
-	var told nodeEvent
-	if err := json.Unmarshal(raw, &told); err != nil {
-		n.s.opts.Logger.Warn("an event of a node cannot be read", "agent", id, "error", err)
-		return
-	}
+func (n *nodes) retell(id mailbox.AgentID, told nodeEvent) {
 	if n.current(id, told.Launch) != nil {
 		return
 	}

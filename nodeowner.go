@@ -2,33 +2,28 @@ package swarm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// ask puts a request to the owner of the session.
-func (n *Node) ask(ctx context.Context, verb string, in, out any) error {
-	raw, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
+// askOwner puts a request to the owner of the session.
+func askOwner[In, Out any](ctx context.Context, n *Node, m rpc.Method[In, Out], in In) (Out, error) {
 	ctx, cancel := context.WithTimeout(ctx, askNodeWithin)
 	defer cancel()
-	answer, err := askInParts(ctx, n.conn, nodeSubject(n.info.ID, n.o.Agent, "up", verb), raw)
-	if err != nil {
-		return &NoOwnerError{Asked: verb, Err: err}
-	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("read the answer of the session's owner: %w", err)
-	}
-	return nil
+	return rpc.Call(ctx, n.owner(), m, in)
+}
+
+func (n *Node) owner() *rpc.Client {
+	return rpc.NewClient(n.conn, ownerSubject(n.info.ID).From(n.o.Agent), rpc.ClientOptions{
+		Errors: workerErrors(), Failed: func(method string, err error) error { return &NoOwnerError{Asked: method, Err: err} },
+	})
 }
 
 // NoOwnerError reports that the process which owns the session did not answer a
@@ -54,12 +49,11 @@ func (n *Node) Find(name string) []*transcript.Transcript {
 }
 
 func (n *Node) find(name string) ([]*transcript.Transcript, error) {
-	return n.met("find", nodeCall{Name: name})
+	return n.met(askOwner(n.session.scope, n, upFind, nameIn{Name: name, Launch: n.o.Launch}))
 }
 
 // met makes the agents known here that the owner names in its answer.
-func (n *Node) met(verb string, c nodeCall) (all []*transcript.Transcript, err error) {
-	out, err := n.request(verb, c)
+func (n *Node) met(out foundOut, err error) (all []*transcript.Transcript, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +70,12 @@ func (n *Node) met(verb string, c nodeCall) (all []*transcript.Transcript, err e
 // Wake implements actors.Owner. Without an owner the message is accepted all the
 // same and waits in the outbox.
 func (n *Node) Wake(id, by mailbox.AgentID) error {
-	c := nodeCall{Name: string(id), By: by}
+	c := wakeIn{Name: string(id), By: by, Launch: n.o.Launch}
 	if t, ok := n.session.store.Get(by); ok && by != n.id && !t.IsShadow() {
 		spec := t.Spec()
 		c.Spec = &spec
 	}
-	_, err := n.request("wake", c)
+	_, err := askOwner(n.session.scope, n, upWake, c)
 	if silent := (*NoOwnerError)(nil); errors.As(err, &silent) {
 		n.session.opts.Logger.Warn("the session's owner does not answer", "to wake", id, "error", err)
 		return nil
@@ -94,7 +88,7 @@ func (n *Node) Self() mailbox.AgentID { return n.id }
 
 // Life implements actors.Owner.
 func (n *Node) Life(id mailbox.AgentID) (transcript.Life, error) {
-	out, err := n.request("life", nodeCall{Name: string(id)})
+	out, err := askOwner(n.session.scope, n, upLife, nameIn{Name: string(id), Launch: n.o.Launch})
 	if err != nil || out.Life == nil {
 		return transcript.Life{}, err
 	}
@@ -103,13 +97,13 @@ func (n *Node) Life(id mailbox.AgentID) (transcript.Life, error) {
 
 // DecidePlan implements actors.Owner.
 func (n *Node) DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
-	_, err := n.request("plan", nodeCall{Name: string(id), Plan: &r, Key: key})
+	_, err := askOwner(n.session.scope, n, upPlan, planIn{Name: string(id), Launch: n.o.Launch, Plan: &r, Key: key})
 	return err
 }
 
 // RequestShutdown implements actors.Owner.
 func (n *Node) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error) {
-	out, err := n.request("dismiss", nodeCall{Name: string(id), Dismiss: &d})
+	out, err := askOwner(n.session.scope, n, upDismiss, dismissIn{Name: string(id), Launch: n.o.Launch, Dismiss: &d})
 	if err != nil || out.Ending == nil {
 		return protocol.Shutdown{}, err
 	}
@@ -118,16 +112,6 @@ func (n *Node) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol
 
 // AnswerShutdown implements actors.Owner.
 func (n *Node) AnswerShutdown(r message.ShutdownResponse, key string) error {
-	_, err := n.request("answer-shutdown", nodeCall{Shutdown: &r, Key: key})
+	_, err := askOwner(n.session.scope, n, upAnswerShutdown, answerShutdownIn{Launch: n.o.Launch, Shutdown: &r, Key: key})
 	return err
-}
-
-// request puts something to the owner that only it can decide.
-func (n *Node) request(verb string, c nodeCall) (nodeReply, error) {
-	var out nodeReply
-	c.Launch = n.o.Launch
-	if err := n.ask(n.session.scope, verb, c, &out); err != nil {
-		return out, err
-	}
-	return out, out.err()
 }

@@ -121,7 +121,7 @@ func (n *nodes) look(ctx context.Context, id mailbox.AgentID, what, name string)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	out, err := n.ask(ctx, id, what, nodeCall{Name: name})
+	out, err := askWorker(ctx, n, id, doQuery(what), nameIn{Name: name})
 	if err != nil || out.Sight == nil {
 		return nodeSight{}, err
 	}

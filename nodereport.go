@@ -2,12 +2,12 @@ package swarm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"slices"
 
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/rpc"
 )
 
 // reportKnown reports and makes known here who is new in the session.
@@ -42,9 +42,8 @@ func (n *Node) meet(w nodeWelcome) error {
 
 // report says that the node lives and how its agent is.
 func (n *Node) report(ctx context.Context) (nodeWelcome, error) {
-	var w nodeWelcome
 	sight := n.sight()
-	err := n.ask(ctx, "report", sight, &w)
+	w, err := askOwner(ctx, n, upReport, sight)
 	if err == nil && w.Leave != "" {
 		err = &LeaveError{Why: w.Leave}
 	}
@@ -82,11 +81,7 @@ func (n *Node) tell() {
 		if err != nil {
 			return
 		}
-		raw, err := json.Marshal(nodeEvent{Launch: n.o.Launch, Event: e})
-		if err == nil {
-			err = n.conn.Publish(nodeSubject(n.info.ID, n.o.Agent, "up", "event"), raw)
-		}
-		if err != nil {
+		if err := rpc.Send(n.owner(), upEvent, nodeEvent{Launch: n.o.Launch, Event: e}); err != nil {
 			n.session.opts.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
 		}
 		if _, small := e.Fact.(event.Delta); !small {

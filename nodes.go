@@ -15,6 +15,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool/builtin"
@@ -33,12 +34,12 @@ const (
 // nodes are the processes in which agents of this session run: the
 // actors.Elsewhere of the process that owns the session.
 type nodes struct {
-	s     *Session
-	exec  executor.Executor
-	argv  []string // begins the command line of a node
-	first time.Duration
-	quiet time.Duration      // silence
-	sub   *nats.Subscription // guarded by mu
+	s      *Session
+	exec   executor.Executor
+	argv   []string // begins the command line of a node
+	first  time.Duration
+	quiet  time.Duration // silence
+	server *rpc.Server   // that processes ask; nil until it is opened; guarded by mu
 
 	work sync.WaitGroup
 	told sync.Once // how the panes are seen
@@ -131,11 +132,7 @@ func (n *nodes) open(conn *nats.Conn) (err error) {
 	if n.closed {
 		return nil // nobody is there to answer
 	}
-	n.sub, err = conn.Subscribe(nodeSubject(n.s.info.ID, "*", "up", "*"), n.handle)
-	if err != nil {
-		return fmt.Errorf("listen to the processes of agents: %w", err)
-	}
-	return nil
+	return n.serve(conn)
 }
 
 func (n *nodes) known(id mailbox.AgentID) *seat {
@@ -152,7 +149,6 @@ func (n *nodes) lock(id mailbox.AgentID) string { return filepath.Join(n.dir(id)
 func (n *nodes) close(ctx context.Context) error {
 	n.mu.Lock()
 	n.closed = true
-	sub := n.sub
 	var all []*seat
 	for _, s := range n.seats {
 		s.leaving = true
@@ -175,12 +171,20 @@ func (n *nodes) close(ctx context.Context) error {
 		errs = append(errs, t.Close(ctx))
 	}
 	errs = append(errs, strayed...)
-	if sub != nil {
-		if err := sub.Unsubscribe(); !errors.Is(err, nats.ErrConnectionClosed) {
-			errs = append(errs, err)
-		}
-	}
 	return errors.Join(errs...)
+}
+
+// wait returns when nothing of this is under way. It is called once the session's scope
+// has ended.
+func (n *nodes) wait() (err error) {
+	n.mu.Lock()
+	server := n.server
+	n.mu.Unlock()
+	if server != nil {
+		err = server.Close()
+	}
+	n.work.Wait()
+	return err
 }
 
 // strays returns the locks of processes that an earlier owner has started and
@@ -229,7 +233,7 @@ func (n *nodes) dismiss(ctx context.Context, s *seat) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
-	if _, err := n.ask(wait, s.spec.ID, "quit", nodeCall{}); err == nil {
+	if _, err := askWorker(wait, n, s.spec.ID, doQuit, launchIn{}); err == nil {
 		select {
 		case <-s.process.Gone():
 			return nil

@@ -21,6 +21,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -283,8 +284,8 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 		t.Error("a report of the old launch was taken")
 	}
 	for _, verb := range []string{"find", "wake"} {
-		if out := s.nodes.answer(ben.ID(), verb, []byte(`{"launch":1,"name":"lead"}`)).(nodeReply); !strings.Contains(out.Error, "superseded") {
-			t.Errorf("%s of the old launch: %+v", verb, out)
+		if err := (workerHandlers{s.nodes}).check(rpc.Caller{Name: string(ben.ID()), Method: verb}, []byte(`{"launch":1,"name":"lead"}`)); !errors.As(err, new(*OldLaunchError)) {
+			t.Errorf("%s of the old launch: %v", verb, err)
 		}
 	}
 	if _, err := s.roster.Send(lead, team.Letter{To: "ben@1", Text: "a word of the past"}); !errors.As(err, new(*team.PastError)) {
@@ -521,9 +522,10 @@ func TestAProcessIsHeardBeforeItHasReported(t *testing.T) {
 	}
 	fresh := newNodes(s) // as a new owner's, that nobody has reported to
 	for launch, refused := range map[uint32]bool{0: true, 1: false, 2: true} {
-		out := fresh.answer(ben.ID(), "find", fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch)).(nodeReply)
-		if (out.Error != "") != refused || !refused && len(out.Found) == 0 {
-			t.Errorf("launch %d: %+v", launch, out)
+		err := (workerHandlers{fresh}).check(rpc.Caller{Name: string(ben.ID()), Method: upFind.Name}, fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch))
+		found, _ := fresh.named("lead")
+		if (err != nil) != refused || !refused && len(found) == 0 {
+			t.Errorf("launch %d: %v, %v", launch, err, found)
 		}
 	}
 }

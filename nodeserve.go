@@ -1,44 +1,90 @@
 package swarm
 
 import (
-	"encoding/json"
-	"errors"
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/protocol"
-	"github.com/nats-io/nats.go"
 )
 
-// handle answers the owner, each request in a goroutine of its own.
-func (n *Node) handle(m *nats.Msg) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed {
-		return
+// serve answers the owner.
+func (n *Node) serve() error {
+	s := rpc.NewServer(n.session.scope, rpc.ServerOptions{
+		Log: n.session.opts.Logger, Errors: workerErrors(), Accept: func(rpc.Caller) bool { return !n.isClosed() },
+	})
+	n.handleOwn(s)
+	n.handleBelow(s)
+	n.server = s
+	if err := s.Open(n.conn, workerSubject(n.info.ID).From(n.o.Agent)); err != nil {
+		return fmt.Errorf("listen to the session's owner: %w", err)
 	}
-	n.work.Go(func() {
-		verb := m.Subject[len(nodeSubject(n.info.ID, n.o.Agent, "do", "")):]
-		var c nodeCall
-		out, err := nodeReply{}, json.Unmarshal(m.Data, &c)
-		if err == nil {
-			out, err = n.do(verb, c)
+	return nil
+}
+
+// handleOwn answers what the owner asks about the agent of the process.
+func (n *Node) handleOwn(s *rpc.Server) {
+	agents := n.session.agents
+	rpc.Handle(s, doStop, n.stop)
+	rpc.Handle(s, doKill, n.stop)
+	rpc.Handle(s, doQuit, func(_ context.Context, c rpc.Caller, _ launchIn) (rpc.None, error) {
+		c.After(func() { n.end(c.Method) })
+		return rpc.None{}, nil
+	})
+	rpc.Handle(s, doPlan, n.decidePlan)
+	rpc.Handle(s, doInterrupt, func(context.Context, rpc.Caller, launchIn) (rpc.None, error) {
+		n.Interrupt()
+		return rpc.None{}, nil
+	})
+	rpc.Handle(s, doCompact, func(ctx context.Context, _ rpc.Caller, _ launchIn) (rpc.None, error) {
+		return rpc.None{}, agents.Compact(ctx, n.id)
+	})
+	rpc.Handle(s, doAnswer, func(_ context.Context, _ rpc.Caller, in answerIn) (rpc.None, error) {
+		if in.Answer == nil {
+			return rpc.None{}, errNoAnswer
 		}
-		out.refuse(err)
-		raw, err := json.Marshal(out)
-		if err == nil {
-			err = errors.Join(respondInParts(n.conn, m, raw), n.conn.FlushTimeout(askNodeWithin))
+		return rpc.None{}, agents.Answer(in.Name, *in.Answer)
+	})
+	rpc.Handle(s, doQuiet, func(context.Context, rpc.Caller, launchIn) (out quietOut, _ error) {
+		out.Quiet, out.Moves = agents.IsQuiet()
+		return out, nil
+	})
+	for _, what := range []string{lookStaff, lookInbox, lookMail} {
+		rpc.Handle(s, doQuery(what), func(_ context.Context, _ rpc.Caller, in nameIn) (recordOut, error) {
+			sight, err := record{n.session.store, agents}.look(n.id, what, in.Name)
+			return recordOut{&sight}, err
+		})
+	}
+}
+
+// handleBelow answers what the owner asks about the other agents in the process.
+func (n *Node) handleBelow(s *rpc.Server) {
+	agents := n.session.agents
+	end := func(ctx context.Context, c rpc.Caller, in endIn) (endedOut, error) {
+		ended, err := agents.StopTree(ctx, mailbox.AgentID(in.Name), causeOf(c.Method, in.Cause))
+		return endedOut{ended}, err
+	}
+	rpc.Handle(s, doStopBelow, end)
+	rpc.Handle(s, doKillBelow, end)
+	rpc.Handle(s, doWakeBelow, func(_ context.Context, _ rpc.Caller, in wakeIn) (rpc.None, error) {
+		return rpc.None{}, n.wakeBelow(in)
+	})
+	rpc.Handle(s, doInterruptBelow, func(_ context.Context, _ rpc.Caller, in nameIn) (rpc.None, error) {
+		if id := mailbox.AgentID(in.Name); n.session.runs(id) {
+			agents.Interrupt(id)
 		}
-		if err != nil {
-			n.session.opts.Logger.Warn("the session's owner could not be answered", "verb", verb, "error", err)
-		}
-		if verb == "stop" || verb == "kill" || verb == "quit" {
-			n.end(verb)
-		}
+		return rpc.None{}, nil
+	})
+	rpc.Handle(s, doBgBelow, func(_ context.Context, _ rpc.Caller, in nameIn) (rpc.None, error) {
+		return rpc.None{}, agents.Background(mailbox.AgentID(in.Name))
+	})
+	rpc.Handle(s, doCompactBelow, func(ctx context.Context, _ rpc.Caller, in nameIn) (rpc.None, error) {
+		return rpc.None{}, agents.Compact(ctx, mailbox.AgentID(in.Name))
 	})
 }
 
@@ -49,55 +95,15 @@ func (n *Node) end(why string) {
 	}
 }
 
-func (n *Node) do(verb string, c nodeCall) (nodeReply, error) {
-	ctx := n.session.scope
-	switch verb {
-	case "stop", "kill":
-		return n.stop(c.Ending, causeOf(verb, c))
-	case "stop-below", "kill-below":
-		ended, err := n.session.agents.StopTree(ctx, mailbox.AgentID(c.Name), causeOf(verb, c))
-		return nodeReply{Ended: ended}, err
-	case "wake-below":
-		return nodeReply{}, n.wakeBelow(c)
-	case "interrupt-below":
-		if id := mailbox.AgentID(c.Name); n.session.runs(id) {
-			n.session.agents.Interrupt(id)
-		}
-		return nodeReply{}, nil
-	case "bg-below":
-		return nodeReply{}, n.session.agents.Background(mailbox.AgentID(c.Name))
-	case "compact-below":
-		return nodeReply{}, n.session.agents.Compact(ctx, mailbox.AgentID(c.Name))
-	case "plan":
-		if c.Plan == nil {
-			return nodeReply{}, errNoAnswer
-		}
-		return n.decidePlan(c)
-	case "interrupt":
-		n.Interrupt()
-		return nodeReply{}, nil
-	case "compact":
-		return nodeReply{}, n.session.agents.Compact(ctx, n.id)
-	case "answer":
-		if c.Answer == nil {
-			return nodeReply{}, errNoAnswer
-		}
-		return nodeReply{}, n.session.agents.Answer(c.Name, *c.Answer)
-	case lookStaff, lookInbox, lookMail:
-		sight, err := record{n.session.store, n.session.agents}.look(n.id, verb, c.Name)
-		return nodeReply{Sight: &sight}, err
-	case "quiet":
-		quiet, moves := n.session.agents.IsQuiet()
-		return nodeReply{Quiet: quiet, Moves: moves}, nil
-	case "quit":
-		return nodeReply{}, nil
-	}
-	return nodeReply{}, fmt.Errorf("there is no request %q to a node", verb)
+func (n *Node) isClosed() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.closed
 }
 
 // wakeBelow wakes an agent below the node's. Who does it is made known here, so that
 // it can be told of the end.
-func (n *Node) wakeBelow(c nodeCall) error {
+func (n *Node) wakeBelow(c wakeIn) error {
 	t, ok := n.session.store.Get(mailbox.AgentID(c.Name))
 	if !ok {
 		return &actors.UnknownAgentError{Name: c.Name}
@@ -112,37 +118,41 @@ func (n *Node) wakeBelow(c nodeCall) error {
 
 // stop ends the agent of the node, and all others that live in this process, which
 // ends with it.
-func (n *Node) stop(by *protocol.Shutdown, cause error) (nodeReply, error) {
-	if err := n.leaveBy(by); err != nil {
-		return nodeReply{}, err
+func (n *Node) stop(ctx context.Context, c rpc.Caller, in endIn) (lifeOut, error) {
+	c.After(func() { n.end(c.Method) })
+	if err := n.leaveBy(in.Ending); err != nil {
+		return lifeOut{}, err
 	}
-	if err := (record{n.session.store, n.session.agents}).end(n.session.scope, n.id, cause); err != nil {
-		return nodeReply{}, err
+	if err := (record{n.session.store, n.session.agents}).end(ctx, n.id, causeOf(c.Method, in.Cause)); err != nil {
+		return lifeOut{}, err
 	}
-	return nodeReply{Life: n.sight().Life}, nil
+	return lifeOut{n.sight().Life}, nil
 }
 
 // causeOf is why an agent is ended: the owner's words, as if they had been given here.
-func causeOf(verb string, c nodeCall) error {
-	if strings.HasPrefix(verb, "kill") {
+func causeOf(method, said string) error {
+	if strings.HasPrefix(method, "kill") {
 		return turn.ErrKilled
 	}
-	return &saidError{text: c.Cause, is: turn.ErrStopped}
+	return &rpc.RemoteError{Text: said, Is: turn.ErrStopped}
 }
 
 // decidePlan takes a decision about the agent's plan that somebody has made with
 // the session's owner, which answers for who it was.
-func (n *Node) decidePlan(c nodeCall) (nodeReply, error) {
+func (n *Node) decidePlan(_ context.Context, _ rpc.Caller, in planIn) (lifeOut, error) {
+	if in.Plan == nil {
+		return lifeOut{}, errNoAnswer
+	}
 	me, ok := n.session.store.Get(n.id)
 	if !ok {
-		return nodeReply{}, &actors.UnknownAgentError{Name: n.o.Agent}
+		return lifeOut{}, &actors.UnknownAgentError{Name: n.o.Agent}
 	}
-	by, ok := n.session.agents.Find(string(c.By))
+	by, ok := n.session.agents.Find(string(in.By))
 	if !ok {
-		return nodeReply{}, &actors.UnknownAgentError{Name: string(c.By)}
+		return lifeOut{}, &actors.UnknownAgentError{Name: string(in.By)}
 	}
-	err := n.session.agents.DecidePlan(by, me, *c.Plan, c.Key)
-	return nodeReply{Life: n.sight().Life}, err
+	err := n.session.agents.DecidePlan(by, me, *in.Plan, in.Key)
+	return lifeOut{n.sight().Life}, err
 }
 
 // leaveBy records that the agent ends by a shutdown, if it does: who asked for
@@ -155,13 +165,3 @@ func (n *Node) leaveBy(s *protocol.Shutdown) error {
 	_, _, err := me.ShutdownNext(protocol.Ask{ID: s.ID, By: s.By, Reason: s.Reason, Now: time.Now()}, nil)
 	return err
 }
-
-// saidError is an error of another process.
-type saidError struct {
-	text string
-	is   error
-}
-
-func (e *saidError) Error() string { return e.text }
-
-func (e *saidError) Unwrap() error { return e.is }

@@ -2,26 +2,21 @@ package swarm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// ask puts a request to the process of an agent.
-func (n *nodes) ask(ctx context.Context, id mailbox.AgentID, verb string, c nodeCall) (nodeReply, error) {
-	var out nodeReply
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return out, err
-	}
+// askWorker puts a request to the process of an agent.
+func askWorker[In, Out any](ctx context.Context, n *nodes, id mailbox.AgentID, m rpc.Method[In, Out], in In) (out Out, err error) {
 	select {
 	case <-n.s.wire.open: // also while the session ends
 	default:
@@ -29,14 +24,13 @@ func (n *nodes) ask(ctx context.Context, id mailbox.AgentID, verb string, c node
 			return out, err
 		}
 	}
-	answer, err := askInParts(ctx, n.s.wire.local, nodeSubject(n.s.info.ID, string(id), "do", verb), raw)
-	if err != nil {
-		return out, fmt.Errorf("ask the process of %s to %s: %w", id, verb, err)
-	}
-	if err := json.Unmarshal(answer, &out); err != nil {
-		return out, fmt.Errorf("read the answer of the process of %s: %w", id, err)
-	}
-	return out, out.err()
+	client := rpc.NewClient(n.s.wire.local, workerSubject(n.s.info.ID).From(string(id)), rpc.ClientOptions{
+		Errors: workerErrors(),
+		Failed: func(method string, err error) error {
+			return fmt.Errorf("ask the process of %s to %s: %w", id, method, err)
+		},
+	})
+	return rpc.Call(ctx, client, m, in)
 }
 
 // Stop implements actors.Elsewhere. A process that does not end its agents in
@@ -74,11 +68,11 @@ func (n *nodes) askToEnd(ctx context.Context, s *seat, cause error, ending *prot
 	n.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
-	verb := "stop"
+	method := doStop
 	if errors.Is(cause, turn.ErrKilled) {
-		verb = "kill"
+		method = doKill
 	}
-	out, err := n.ask(ctx, s.spec.ID, verb, nodeCall{Cause: cause.Error(), Ending: ending})
+	out, err := askWorker(ctx, n, s.spec.ID, method, endIn{Cause: cause.Error(), Ending: ending})
 	if err != nil {
 		return err
 	}
@@ -105,11 +99,11 @@ func (n *nodes) endBelow(ctx context.Context, name string, cause, err error) ([]
 	if n.known(host) == nil {
 		return nil, n.noProcess(a.Life, host)
 	}
-	verb := "stop-below"
+	method := doStopBelow
 	if errors.Is(cause, turn.ErrKilled) {
-		verb = "kill-below"
+		method = doKillBelow
 	}
-	out, err := n.ask(ctx, host, verb, nodeCall{Name: string(a.Life.Spec.ID), Cause: cause.Error()})
+	out, err := askWorker(ctx, n, host, method, endIn{Name: string(a.Life.Spec.ID), Cause: cause.Error()})
 	return out.Ended, err
 }
 
@@ -126,7 +120,7 @@ func (n *nodes) endingOf(id mailbox.AgentID) *protocol.Shutdown {
 }
 
 // follow takes over what a process has said of its agent in an answer.
-func (n *nodes) follow(id mailbox.AgentID, r nodeReply) error {
+func (n *nodes) follow(id mailbox.AgentID, r lifeOut) error {
 	t, ok := n.s.store.Get(id)
 	if !ok || r.Life == nil {
 		return nil
@@ -138,7 +132,7 @@ func (n *nodes) follow(id mailbox.AgentID, r nodeReply) error {
 func (n *nodes) DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()
-	out, err := n.ask(ctx, id, "plan", nodeCall{By: by, Plan: &r, Key: key})
+	out, err := askWorker(ctx, n, id, doPlan, planIn{By: by, Plan: &r, Key: key})
 	if err != nil {
 		return err
 	}
@@ -152,7 +146,7 @@ func (n *nodes) Rests(ctx context.Context, id mailbox.AgentID) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askNodeWithin)
 	defer cancel()
-	r, err := n.ask(ctx, id, "quiet", nodeCall{})
+	r, err := askWorker(ctx, n, id, doQuiet, launchIn{})
 	return err == nil && r.Quiet
 }
 
@@ -161,7 +155,7 @@ func (n *nodes) Interrupt(id mailbox.AgentID) {
 	n.begun(func() {
 		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
 		defer cancel()
-		if _, err := n.ask(ctx, id, "interrupt", nodeCall{}); err != nil {
+		if _, err := askWorker(ctx, n, id, doInterrupt, launchIn{}); err != nil {
 			n.s.opts.Logger.Warn("an agent could not be interrupted", "agent", id, "error", err)
 		}
 	})
@@ -169,7 +163,7 @@ func (n *nodes) Interrupt(id mailbox.AgentID) {
 
 // Compact implements actors.Elsewhere.
 func (n *nodes) Compact(ctx context.Context, id mailbox.AgentID) error {
-	_, err := n.ask(ctx, id, "compact", nodeCall{})
+	_, err := askWorker(ctx, n, id, doCompact, launchIn{})
 	return err
 }
 
@@ -213,7 +207,7 @@ func (n *nodes) still(ctx context.Context) (moves []uint64, quiet bool) {
 	n.mu.Unlock()
 	slices.Sort(ids)
 	for _, id := range ids {
-		r, err := n.ask(ctx, id, "quiet", nodeCall{})
+		r, err := askWorker(ctx, n, id, doQuiet, launchIn{})
 		if err != nil || !r.Quiet {
 			return nil, false
 		}
@@ -249,6 +243,6 @@ func (n *nodes) asker(id string) (mailbox.AgentID, bool) {
 func (n *nodes) settle(id mailbox.AgentID, question string, a Answer) error {
 	ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
 	defer cancel()
-	_, err := n.ask(ctx, id, "answer", nodeCall{Name: question, Answer: &a})
+	_, err := askWorker(ctx, n, id, doAnswer, answerIn{Name: question, Answer: &a})
 	return err
 }

@@ -391,7 +391,7 @@ func (s *Session) Kill(ctx context.Context, name string) error {
 func (s *Session) Background(name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.askBelow(s.scope, name, "bg-below", err)
+		_, err = s.nodes.askBelow(s.scope, name, doBgBelow, err)
 		return err
 	}
 	return s.agents.Background(t.ID())
@@ -423,7 +423,7 @@ func (s *Session) close() error {
 		errs = append(errs, s.kits.Close())
 		s.end(turn.ErrShutdown)
 		if s.nodes != nil {
-			s.nodes.work.Wait()
+			errs = append(errs, s.nodes.wait())
 		}
 		if s.abroad != nil {
 			s.abroad.stop()

@@ -100,7 +100,7 @@ var varying = []struct {
 	as string
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "TIME"},
-	{regexp.MustCompile(`"(pid|turns|steps|turn_steps|worked|settled|tool_uses|moves|\w+_tokens|inc)":\d+`), `"$1":0`},
+	{regexp.MustCompile(`"(pid|count|turns|steps|turn_steps|worked|settled|tool_uses|moves|\w+_tokens|inc)":\d+`), `"$1":0`},
 	{regexp.MustCompile(`"SU[A-Z0-9]{50,}"`), `"SEED"`},
 	{regexp.MustCompile(`"U[A-Z0-9]{50,}"`), `"KEY"`},
 	{regexp.MustCompile(`\bcall_\d+_[0-9a-f]+_\d+`), "CALL"},
