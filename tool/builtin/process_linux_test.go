@@ -305,6 +305,7 @@ func actRuntime(session string) {
 // A runtime that is killed leaves no shell behind, and the next one finds what
 // its shells had started.
 func TestReapEndsWhatAKilledRuntimeLeft(t *testing.T) {
+	needs(t, "setsid")
 	dir, session := t.TempDir(), "reap-"+rand.Text()
 	runtime := exec.Command(os.Args[0])
 	runtime.Env = append(os.Environ(), actAsRuntime+"="+session, "SWARM_TEST_DIR="+dir)
