@@ -162,7 +162,7 @@ func (a *abroad) find(to string) (mailbox.AgentID, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case info.ID == a.s.info.ID:
+	case info.ID == a.s.Info().ID:
 		return "", team.ErrSelf
 	case !info.Open():
 		return "", &NotRunningError{ID: info.ID}
@@ -204,7 +204,7 @@ func (a *abroad) Near(most int) []team.Neighbour {
 		}
 	}
 	for _, info := range all {
-		if info.ID == a.s.info.ID || !info.Open() {
+		if info.ID == a.s.Info().ID || !info.Open() {
 			continue
 		}
 		if len(near) == most {

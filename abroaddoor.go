@@ -2,7 +2,6 @@ package swarm
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -10,27 +9,9 @@ import (
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 )
-
-// Inbound says what becomes of messages of other sessions.
-type Inbound string
-
-// What Inbound can be. The zero value is hold where one of the two sessions bypasses
-// permissions and the other does not, and accept otherwise.
-const (
-	InboundAccept Inbound = "accept" // the lead reads them
-	InboundHold   Inbound = "hold"   // the user is asked about each
-	InboundRefuse Inbound = "refuse"
-)
-
-func (i Inbound) validate() error {
-	switch i {
-	case "", InboundAccept, InboundHold, InboundRefuse:
-		return nil
-	}
-	return fmt.Errorf("is %q; use accept, hold or refuse", string(i))
-}
 
 // inbound returns what becomes of a message of a session that says it is in a
 // permission mode, and why. Through a NATS server nobody proves what it says: there
@@ -68,7 +49,7 @@ type sessionLetter struct {
 
 func (l sessionLetter) check() error {
 	switch {
-	case validID(l.Session) != nil:
+	case session.CheckID(l.Session) != nil:
 		return errors.New("the letter does not say of which session it is")
 	case !l.ID.Valid():
 		return errors.New("the letter has no valid id")

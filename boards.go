@@ -12,6 +12,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/team/board/kvboard"
@@ -20,7 +21,7 @@ import (
 // taskList is the name of the list that an agent works on: the session's, or one
 // that CLAUDE_CODE_TASK_LIST_ID names.
 func (s *Session) taskList() string {
-	return first(s.opts.Getenv("CLAUDE_CODE_TASK_LIST_ID"), s.info.ID)
+	return first(s.opts.Getenv("CLAUDE_CODE_TASK_LIST_ID"), s.Info().ID)
 }
 
 // ownTeam is the id, and the name, of the team that a session has by itself.
@@ -42,7 +43,7 @@ func (s *Session) openBoards() {
 		if err != nil {
 			return nil, err
 		}
-		return kvboard.Open(ctx, conn, taskBucket(s.info.ID, list), kvboard.Options{Replicas: s.opts.NATS.Replicas})
+		return kvboard.Open(ctx, conn, taskBucket(s.Info().ID, list), kvboard.Options{Replicas: s.opts.NATS.Replicas})
 	}, board.Options{})
 	s.teams = team.NewManager(s.agents, s.roster, s.boards, team.ManagerOptions{Team: s.policy().Team, List: s.listOf})
 	s.watch.Go(func() {
@@ -94,7 +95,7 @@ func (s *Session) exportTasks() error {
 		if list == s.taskList() {
 			list = ""
 		}
-		return writeFile(taskCopy(s.Info(), list), raw)
+		return statefile.Write(taskCopy(s.Info(), list), raw)
 	})
 }
 

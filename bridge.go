@@ -11,6 +11,7 @@ import (
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/nats-io/nats.go"
 )
@@ -34,7 +35,7 @@ type bridge struct {
 
 func openBridge(s *Session, conn *nats.Conn) (*bridge, error) {
 	b := &bridge{s: s, counter: newBusyCounter(s)}
-	if err := b.open(conn, bridgeSubject(s.info.ID, "*"), b.handle); err != nil {
+	if err := b.open(conn, bridgeSubject(s.Info().ID, "*"), b.handle); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
 	// Whoever is told that the session is open finds it open.
@@ -51,8 +52,8 @@ type bridgeReply struct {
 }
 
 func (b *bridge) handle(m *nats.Msg) {
-	from := m.Subject[len(bridgeSubject(b.s.info.ID, "")):]
-	if validID(from) != nil || !strings.HasPrefix(m.Reply, answerPrefix(from, b.s.info.ID)) && !strings.HasPrefix(m.Reply, fromAccount) {
+	from := m.Subject[len(bridgeSubject(b.s.Info().ID, "")):]
+	if session.CheckID(from) != nil || !strings.HasPrefix(m.Reply, answerPrefix(from, b.s.Info().ID)) && !strings.HasPrefix(m.Reply, fromAccount) {
 		// The answer would go out with this session's rights, to where the sender may not speak.
 		b.s.audit.Note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", m.Reply)})
 		return
@@ -112,12 +113,12 @@ func (w *wire) askBridge(ctx context.Context, session string, data []byte) (out 
 	if err != nil {
 		return out, err
 	}
-	answers, err := conn.SubscribeSync(answerPrefix(w.s.info.ID, session) + rand.Text())
+	answers, err := conn.SubscribeSync(answerPrefix(w.s.Info().ID, session) + rand.Text())
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, answers.Unsubscribe()) }()
-	if err := conn.PublishRequest(bridgeSubject(session, w.s.info.ID), answers.Subject, data); err != nil {
+	if err := conn.PublishRequest(bridgeSubject(session, w.s.Info().ID), answers.Subject, data); err != nil {
 		return out, err
 	}
 	m, err := answers.NextMsgWithContext(ctx)
@@ -142,25 +143,25 @@ const (
 
 // bridgeable says why no letter can go to a session elsewhere. One that only does
 // not answer may be cut off: the letter waits for it.
-func (a *abroad) bridgeable(to, session string) error {
+func (a *abroad) bridgeable(to, id string) error {
 	switch {
 	case a.s.opts.NATS.URL == "":
-		return &team.AbroadError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", a.s.info.ID)}
-	case validID(session) != nil:
-		return &team.AbroadError{To: to, Why: validID(session).Error()}
-	case !mailbox.OfBridge(session).Valid():
+		return &team.AbroadError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", a.s.Info().ID)}
+	case session.CheckID(id) != nil:
+		return &team.AbroadError{To: to, Why: session.CheckID(id).Error()}
+	case !mailbox.OfBridge(id).Valid():
 		return &team.AbroadError{To: to, Why: "the id is too long"}
-	case session == a.s.info.ID:
+	case id == a.s.Info().ID:
 		return team.ErrSelf
 	}
-	b, known := a.s.Info().bridge(session)
+	b, known := a.s.Info().Bridge(id)
 	switch {
 	case !known:
 		return nil // the user is asked first
 	case !b.Allowed:
-		return &team.AbroadError{To: to, Why: b.verdict().Reason}
+		return &team.AbroadError{To: to, Why: verdict(b).Reason}
 	}
-	if a.s.wire.isNobody(a.ctx, session) {
+	if a.s.wire.isNobody(a.ctx, id) {
 		return &team.AbroadError{To: to, Why: fmt.Sprintf("no session of this id has answered at the NATS server for %v, and nothing was sent; once it is open with --nats, write again", thereWithin)}
 	}
 	return nil

@@ -96,7 +96,7 @@ func (e *forbiddenError) Error() string { return e.what }
 
 func openBusDoor(s *Session, conn *nats.Conn) (*busDoor, error) {
 	o := &busDoor{s: s, counter: newBusyCounter(s), bell: make(chan struct{}, 1)}
-	if err := o.open(conn, insideSubject(s.info.ID, "*", "*"), o.handle); err != nil {
+	if err := o.open(conn, insideSubject(s.Info().ID, "*", "*"), o.handle); err != nil {
 		return nil, fmt.Errorf("open the session to programs outside: %w", err)
 	}
 	o.work.Go(o.tell)
@@ -186,7 +186,7 @@ func (o *busDoor) member(name string) (*transcript.Transcript, error) {
 	t, ok := o.s.store.Get(mailbox.AgentID(name))
 	if !ok || t.Spec().Role != transcript.Outside || t.Life().Closed ||
 		!slices.ContainsFunc(users, func(u BusUser) bool { return u.Name == name }) {
-		return nil, &forbiddenError{fmt.Sprintf("%q is not a user of the bus of session %s", name, o.s.info.ID)}
+		return nil, &forbiddenError{fmt.Sprintf("%q is not a user of the bus of session %s", name, o.s.Info().ID)}
 	}
 	return t, nil
 }
@@ -402,7 +402,7 @@ func (o *busDoor) tell() {
 		for _, e := range news {
 			raw, err := json.Marshal(o.s.mailOf(e))
 			if err == nil {
-				err = o.conn.Publish(mailSubject(o.s.info.ID, string(e.To.Agent)), raw)
+				err = o.conn.Publish(mailSubject(o.s.Info().ID, string(e.To.Agent)), raw)
 			}
 			if err != nil {
 				o.s.opts.Logger.Warn("a program outside could not be told of mail", "name", e.To.Agent, "error", err)

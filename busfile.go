@@ -1,13 +1,7 @@
 package swarm
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,55 +10,6 @@ import (
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
-
-// BusUser is a program outside that may use a session's bus. Of its key only the
-// public half is known here.
-type BusUser struct {
-	Name  string    `json:"name"`
-	Key   string    `json:"key"`
-	Added time.Time `json:"added"`
-}
-
-// busFile is where the users of a session's bus are kept.
-func (i Info) busFile() string { return filepath.Join(i.Path, "bus", "users.json") }
-
-// BusUsers returns who may use the bus of a session, running or not, by name.
-func BusUsers(i Info) ([]BusUser, error) {
-	raw, err := os.ReadFile(i.busFile())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read the users of the bus of session %s: %w", i.ID, err)
-	}
-	var all []BusUser
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, fmt.Errorf("the users of the bus in %s are damaged: %w", i.busFile(), err)
-	}
-	return all, nil
-}
-
-// keepBusUser puts a user in the file, in the place of one of its name, or with
-// an empty key takes it out.
-func (i Info) keepBusUser(u BusUser) ([]BusUser, error) {
-	all, err := BusUsers(i)
-	if err != nil {
-		return nil, err
-	}
-	all = slices.DeleteFunc(all, func(old BusUser) bool { return old.Name == u.Name })
-	if u.Key != "" {
-		all = append(all, u)
-	}
-	slices.SortFunc(all, func(a, b BusUser) int { return cmp.Compare(a.Name, b.Name) })
-	raw, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode the users of the bus: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(i.busFile()), 0o700); err != nil {
-		return nil, stateError(i.Path, err)
-	}
-	return all, writeFile(i.busFile(), append(raw, '\n'))
-}
 
 // BusCredentials are what a program outside needs to use a session's bus. The
 // seed is the secret: it is kept nowhere and cannot be shown again.
@@ -85,7 +30,7 @@ func (c *BusCredentials) believe(i Info) {
 	if i.NATS.URL != "" {
 		return // that server has a certificate of its own
 	}
-	switch asItIs, byItself := trust(i.chain()); {
+	switch asItIs, byItself := trust(chain(i)); {
 	case asItIs:
 	case byItself:
 		c.CA = i.ListenCert

@@ -30,7 +30,7 @@ func (s *Session) Bus() (BusState, error) {
 // far as that is known.
 func KeptBus(info Info) (BusState, error) {
 	users, err := BusUsers(info)
-	return BusState{URL: cmp.Or(info.NATS.URL, info.listensAt("nats", info.Listen)), WebSocket: info.listensAt("ws", info.ListenWebSocket), Users: users}, err
+	return BusState{URL: cmp.Or(info.NATS.URL, listensAt(info, "nats", info.Listen)), WebSocket: listensAt(info, "ws", info.ListenWebSocket), Users: users}, err
 }
 
 // AddBusUser makes a program outside a member of the session and lets it in, with
@@ -64,7 +64,7 @@ func (s *Session) RemoveBusUser(name string) error {
 func (s *Session) dropKey(name string) error {
 	s.busMu.Lock()
 	defer s.busMu.Unlock()
-	all, err := s.Info().keepBusUser(BusUser{Name: name})
+	all, err := s.Info().PutBusUser(BusUser{Name: name})
 	if err == nil {
 		s.admit(all)
 	}
@@ -74,7 +74,7 @@ func (s *Session) dropKey(name string) error {
 // admit tells the server who may come in. busMu is held.
 func (s *Session) admit(all []BusUser) {
 	if s.busServer != nil {
-		s.busServer.SetUsers(serverUsers(s.info.ID, all))
+		s.busServer.SetUsers(serverUsers(s.Info().ID, all))
 	}
 }
 
@@ -86,7 +86,7 @@ func AddBusUser(ctx context.Context, info Info, name string) (c BusCredentials, 
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
 	c, _, err = addBusUser(info, k.agents, name)
-	c.URL, c.WebSocket = cmp.Or(info.NATS.URL, info.listensAt("nats", info.Listen)), info.listensAt("ws", info.ListenWebSocket)
+	c.URL, c.WebSocket = cmp.Or(info.NATS.URL, listensAt(info, "nats", info.Listen)), listensAt(info, "ws", info.ListenWebSocket)
 	c.believe(info)
 	return c, err
 }
@@ -116,7 +116,7 @@ func addBusUser(info Info, agents *actors.Coordinator, name string) (BusCredenti
 	if _, err := agents.Enlist(name); err != nil {
 		return BusCredentials{}, nil, err
 	}
-	all, err := info.keepBusUser(u)
+	all, err := info.PutBusUser(u)
 	return BusCredentials{BusUser: u, Session: info.ID, Seed: seed}, all, err
 }
 
@@ -125,7 +125,7 @@ func removeBusUser(info Info, agents *actors.Coordinator, name string) ([]BusUse
 	if !ok || t.Spec().Role != transcript.Outside {
 		return nil, fmt.Errorf("the bus of session %s has no user named %q; its users are listed by: swarm bus user list --session %s", info.ID, name, info.ID)
 	}
-	all, err := info.keepBusUser(BusUser{Name: string(t.ID())}) // first the key, then the mailbox
+	all, err := info.PutBusUser(BusUser{Name: string(t.ID())}) // first the key, then the mailbox
 	if err != nil {
 		return nil, err
 	}

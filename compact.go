@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/board"
 )
@@ -42,8 +43,8 @@ func (s *Session) window(id string) int64 {
 // spill keeps a text of which an agent was given a part among the outputs, which
 // every agent may read.
 func (s *Session) spill(a mailbox.AgentID, id, text string) (string, error) {
-	path := filepath.Join(s.info.Path, "outputs", fileName(string(a)+"-"+id)+".txt")
-	return path, writeFile(path, []byte(text))
+	path := filepath.Join(s.Info().Path, "outputs", fileName(string(a)+"-"+id)+".txt")
+	return path, statefile.Write(path, []byte(text))
 }
 
 // fileName makes an id fit to be the name of a file.

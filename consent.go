@@ -4,59 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/session"
 )
-
-// Bridge is what the user has said about writing to a session elsewhere.
-type Bridge struct {
-	Session string    `json:"session"`
-	Allowed bool      `json:"allowed"`
-	Time    time.Time `json:"time"`
-}
-
-// bridge returns what is known of a session elsewhere.
-func (i Info) bridge(session string) (Bridge, bool) {
-	at := slices.IndexFunc(i.Bridges, func(b Bridge) bool { return b.Session == session })
-	if at < 0 {
-		return Bridge{}, false
-	}
-	return i.Bridges[at], true
-}
-
-// without returns the bridges but one. The slice of i stays as it is.
-func (i Info) without(session string) []Bridge {
-	return slices.DeleteFunc(slices.Clone(i.Bridges), func(b Bridge) bool { return b.Session == session })
-}
-
-// decide returns i with what the user has said of a session.
-func (i Info) decide(session string, allowed bool) (Info, error) {
-	if err := validID(session); err != nil {
-		return i, err
-	}
-	i.Bridges = append(i.without(session), Bridge{Session: session, Allowed: allowed, Time: time.Now().UTC().Truncate(time.Second)})
-	return i, nil
-}
-
-// forget returns i as if the user had never been asked about a session.
-func (i Info) forget(session string) (Info, error) {
-	if _, known := i.bridge(session); !known {
-		return i, fmt.Errorf("nothing was said about session %q; what was is listed by: swarm bridge list", session)
-	}
-	i.Bridges = i.without(session)
-	return i, nil
-}
 
 // SetBridge keeps whether messages may go to a session elsewhere. It returns when
 // that is on disk.
 func (s *Session) SetBridge(session string, allowed bool) error {
-	err := s.changeInfo(func(i Info) (Info, error) { return i.decide(session, allowed) })
+	err := s.record.Update(func(i *Info) error { return i.SetBridge(session, allowed) })
 	if err == nil {
 		s.abroad.poke()
 	}
@@ -66,49 +26,32 @@ func (s *Session) SetBridge(session string, allowed bool) error {
 // WithdrawBridge forgets what was said about a session elsewhere: the user is
 // asked again before the next message goes there.
 func (s *Session) WithdrawBridge(session string) error {
-	return s.changeInfo(func(i Info) (Info, error) { return i.forget(session) })
-}
-
-func (s *Session) changeInfo(change func(Info) (Info, error)) error {
-	s.infoMu.Lock()
-	defer s.infoMu.Unlock()
-	next, err := change(s.info)
-	if err != nil {
-		return err
-	}
-	if err := next.write(); err != nil {
-		return err
-	}
-	s.info.Bridges = next.Bridges
-	return nil
+	return s.record.Update(func(i *Info) error { return i.WithdrawBridge(session) })
 }
 
 // SetBridge is Session.SetBridge for a session that does not run.
 func SetBridge(ctx context.Context, info Info, session string, allowed bool) error {
-	return changeKept(ctx, info, func(i Info) (Info, error) { return i.decide(session, allowed) })
+	return changeKept(ctx, info, func(i *Info) error { return i.SetBridge(session, allowed) })
 }
 
 // WithdrawBridge is Session.WithdrawBridge for a session that does not run.
 func WithdrawBridge(ctx context.Context, info Info, session string) error {
-	return changeKept(ctx, info, func(i Info) (Info, error) { return i.forget(session) })
+	return changeKept(ctx, info, func(i *Info) error { return i.WithdrawBridge(session) })
 }
 
 // changeKept writes the file of a session that nobody runs, and keeps others from
 // running it meanwhile.
-func changeKept(ctx context.Context, info Info, change func(Info) (Info, error)) (err error) {
+func changeKept(ctx context.Context, info Info, change func(*Info) error) (err error) {
 	k, err := openKept(ctx, info, transcript.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	now, err := readInfo(filepath.Join(info.Path, infoFile)) // it may have run since
+	now, err := session.Read(info.Path) // it may have run since
 	if err != nil {
 		return err
 	}
-	if now, err = change(now); err != nil {
-		return err
-	}
-	return now.write()
+	return session.NewFile(now).Update(change)
 }
 
 // consents ask the user before the first message leaves for a session elsewhere.
@@ -122,8 +65,8 @@ type consents struct {
 // of says whether the letters of a forwarder may leave: taken is yes, held that the
 // user is asked. What was said is kept with the session.
 func (c *consents) of(f *forwarder) letterReply {
-	if b, known := c.s.Info().bridge(f.session); known {
-		return b.verdict()
+	if b, known := c.s.Info().Bridge(f.session); known {
+		return verdict(b)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +79,7 @@ func (c *consents) of(f *forwarder) letterReply {
 	return c.inquire(f)
 }
 
-func (b Bridge) verdict() letterReply {
+func verdict(b Bridge) letterReply {
 	if b.Allowed {
 		return letterReply{State: letterTaken}
 	}

@@ -126,10 +126,7 @@ func (s *Session) SetModel(name string) error {
 	if err := s.lead.SetModel(name); err != nil {
 		return err
 	}
-	s.infoMu.Lock()
-	defer s.infoMu.Unlock()
-	s.info.Model = name
-	return s.info.write()
+	return s.record.Update(func(i *Info) error { i.Model = name; return nil })
 }
 
 // Exchange is what the user said last and what the lead answered. Answer is

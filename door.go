@@ -83,7 +83,7 @@ func eventSubject(session string) string     { return "sw." + session + ".ev" }
 
 func openDoor(s *Session, conn *nats.Conn) (*door, error) {
 	d := &door{s: s, counter: counter{log: s.opts.Logger}}
-	if err := d.open(conn, apiSubject(s.info.ID, "*"), d.handle); err != nil {
+	if err := d.open(conn, apiSubject(s.Info().ID, "*"), d.handle); err != nil {
 		return nil, fmt.Errorf("open the session's door: %w", err)
 	}
 	// Whoever finds the socket finds the door open.
@@ -102,7 +102,7 @@ func (d *door) answer(m *nats.Msg) reply {
 			return reply{Error: fmt.Sprintf("the request is not valid: %v", err)}
 		}
 	}
-	out, err := d.do(m.Subject[len(apiSubject(d.s.info.ID, "")):], in)
+	out, err := d.do(m.Subject[len(apiSubject(d.s.Info().ID, "")):], in)
 	if err != nil {
 		out.Error = err.Error()
 	}
@@ -142,7 +142,7 @@ func (d *door) tell(sub *event.Subscription) {
 func (d *door) publish(e event.Event) {
 	raw, err := json.Marshal(e)
 	if err == nil {
-		err = d.conn.Publish(eventSubject(d.s.info.ID), raw)
+		err = d.conn.Publish(eventSubject(d.s.Info().ID), raw)
 	}
 	if err != nil {
 		d.s.opts.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
@@ -160,7 +160,7 @@ func (d *door) sayEnd() error {
 	if err != nil {
 		return err
 	}
-	if err := d.conn.PublishRequest(eventSubject(d.s.info.ID), inbox, nil); err != nil {
+	if err := d.conn.PublishRequest(eventSubject(d.s.Info().ID), inbox, nil); err != nil {
 		return err
 	}
 	limit := time.Now().Add(endWithin)

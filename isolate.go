@@ -24,11 +24,11 @@ func (o Options) isolation(session, root, path string, agents isolation.Agents) 
 // openIsolation makes it possible to isolate agents. Their directories are below the
 // session, also in the process of one of its agents.
 func (s *Session) openIsolation() {
-	root := s.info.Path
+	root := s.Info().Path
 	if n := s.opts.node; n != nil {
 		root = n.info.Path
 	}
-	s.isolated = s.opts.isolation(s.info.ID, root, s.info.Path, s.store)
+	s.isolated = s.opts.isolation(s.Info().ID, root, s.Info().Path, s.store)
 }
 
 // isolate is actors.Options.Isolate.

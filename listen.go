@@ -7,52 +7,32 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/actorswarm/swarm/session"
 )
-
-// Off is Options.Listen and ListenWebSocket for a session that has listened before
-// and is not to.
-const Off = "off"
-
-// listens is where a listener is opened, "" for none.
-func listens(address string) string {
-	if address == Off {
-		return ""
-	}
-	return address
-}
 
 // listensAt is how a listener of a session that does not run will be reached, "" where
 // that is not known.
-func (i Info) listensAt(scheme, address string) string {
-	host, port, err := net.SplitHostPort(listens(address))
+func listensAt(i Info, scheme, address string) string {
+	host, port, err := net.SplitHostPort(session.Listens(address))
 	if err != nil || port == "0" {
 		return ""
 	}
-	return busAddress(scheme, host, port, i.chain())
+	return busAddress(scheme, host, port, chain(i))
 }
 
 // reached is how a listener that is open at a URL is reached.
-func (i Info) reached(scheme, at string) string {
+func reached(i Info, scheme, at string) string {
 	u, err := url.Parse(at)
 	if err != nil || at == "" {
 		return at
 	}
-	return busAddress(scheme, u.Hostname(), u.Port(), i.chain())
-}
-
-// TakesAnyPort reports that where the session listens is known only while it runs.
-func (i Info) TakesAnyPort() bool {
-	for _, address := range []string{i.Listen, i.ListenWebSocket} {
-		if _, port, err := net.SplitHostPort(listens(address)); err == nil && port == "0" {
-			return true
-		}
-	}
-	return false
+	return busAddress(scheme, u.Hostname(), u.Port(), chain(i))
 }
 
 func (o *Options) settleListen() error {
 	for _, l := range []struct{ flag, address string }{{"--listen", o.Listen}, {"--listen-websocket", o.ListenWebSocket}} {
-		if listens(l.address) == "" {
+		if session.Listens(l.address) == "" {
 			continue
 		}
 		_, digits, err := net.SplitHostPort(l.address)

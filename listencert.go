@@ -13,12 +13,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/actorswarm/swarm/session"
 )
 
 // settleCert makes the paths absolute. Whether the files fit is seen when the
 // session is opened.
 func (o *Options) settleCert() error {
-	if o.ListenCert == Off {
+	if o.ListenCert == session.Off {
 		return nil
 	}
 	if (o.ListenCert == "") != (o.ListenKey == "") {
@@ -42,7 +44,7 @@ func (o *Options) inheritCert(i *Info) {
 	switch o.ListenCert {
 	case "":
 		o.ListenCert, o.ListenKey = i.ListenCert, i.ListenKey
-	case Off:
+	case session.Off:
 		o.ListenCert, o.ListenKey = "", ""
 	}
 	i.ListenCert, i.ListenKey = o.ListenCert, o.ListenKey
@@ -51,7 +53,7 @@ func (o *Options) inheritCert(i *Info) {
 // checkCert says why the session cannot listen with its certificate; named is that of
 // the options.
 func (o *Options) checkCert(named string) error {
-	if named != "" && named != Off && listens(o.Listen) == "" && listens(o.ListenWebSocket) == "" {
+	if named != "" && named != session.Off && session.Listens(o.Listen) == "" && session.Listens(o.ListenWebSocket) == "" {
 		return &OptionError{errors.New("--listen-cert is for a session that listens; say where with --listen or --listen-websocket")}
 	}
 	_, err := o.certificate()
@@ -60,7 +62,7 @@ func (o *Options) checkCert(named string) error {
 
 // certificate reads what the session listens with; nil is no TLS.
 func (o *Options) certificate() (*tls.Certificate, error) {
-	if o.ListenCert == "" || o.ListenCert == Off || listens(o.Listen) == "" && listens(o.ListenWebSocket) == "" {
+	if o.ListenCert == "" || o.ListenCert == session.Off || session.Listens(o.Listen) == "" && session.Listens(o.ListenWebSocket) == "" {
 		return nil, nil
 	}
 	refuse := func(format string, args ...any) error {
@@ -130,7 +132,7 @@ func hostIn(cert *x509.Certificate, host string) string {
 }
 
 // chain returns the certificates that the session listens with, none without TLS.
-func (i Info) chain() []*x509.Certificate {
+func chain(i Info) []*x509.Certificate {
 	if i.ListenCert == "" {
 		return nil
 	}

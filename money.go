@@ -8,6 +8,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
 )
@@ -43,7 +44,7 @@ func readPrices(stateDir string) (*price.Table, error) {
 	t, err := price.Load(filepath.Join(stateDir, modelsFile))
 	switch {
 	case errors.As(err, new(*fs.PathError)):
-		return nil, stateError(stateDir, err)
+		return nil, statefile.Error(stateDir, err)
 	case err != nil:
 		return nil, &OptionError{err}
 	}

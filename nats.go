@@ -6,11 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
@@ -19,53 +15,15 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// NATS is a server or cluster that a session uses instead of its own. It needs
-// JetStream. Whoever may publish below sw.<session> there can speak as any agent
-// of the session: the permissions of that server are what keeps them apart.
-type NATS struct {
-	URL      string `json:"url,omitempty"`      // nats://host:port, several with commas between
-	Creds    string `json:"creds,omitempty"`    // path of a .creds file, or of an nkey seed
-	Replicas int    `json:"replicas,omitempty"` // of the streams, in a cluster; 0 is 1
-}
-
-// settle checks what can be checked without connecting.
-func (n *NATS) settle() (err error) {
-	if n.URL == "" {
-		if n.Creds != "" || n.Replicas != 0 {
-			return &OptionError{errors.New("credentials and replicas are for a NATS server of others; name it with --nats")}
-		}
-		return nil
-	}
-	for _, one := range strings.Split(n.URL, ",") {
-		u, err := url.Parse(strings.TrimSpace(one))
-		switch {
-		case err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
-			return &OptionError{errors.New("the URL of the NATS server is not valid; write nats://host:port, or tls://, ws:// or wss://")}
-		case u.User != nil:
-			return &OptionError{fmt.Errorf("the URL of the NATS server %s holds a password or token, which would be kept with the session; put credentials in a file and give it with --nats-creds", u.Host)}
-		}
-	}
-	if n.Replicas < 0 || n.Replicas > 5 {
-		return &OptionError{fmt.Errorf("%d replicas of a stream cannot be had; give 1 to 5", n.Replicas)}
-	}
-	if n.Creds == "" {
-		return nil
-	}
-	if n.Creds, err = filepath.Abs(n.Creds); err != nil {
-		return fmt.Errorf("find the credentials of the NATS server: %w", err)
-	}
-	return nil
-}
-
-func (n NATS) connect(s *Session) (*nats.Conn, error) {
+func connectNATS(n NATS, s *Session) (*nats.Conn, error) {
 	options := []nats.Option{
-		nats.Name("swarm session " + s.info.ID), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
-		nats.CustomInboxPrefix(inboxPrefix(string(mailbox.OfSession(s.info.ID)))), // which nobody else need be let listen to
+		nats.Name("swarm session " + s.Info().ID), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
+		nats.CustomInboxPrefix(inboxPrefix(string(mailbox.OfSession(s.Info().ID)))), // which nobody else need be let listen to
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: "the NATS server: " + err.Error()})
 		}),
 	}
-	creds, err := n.credentials()
+	creds, err := natsCredentials(n)
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +32,13 @@ func (n NATS) connect(s *Session) (*nats.Conn, error) {
 	}
 	conn, err := nats.Connect(n.URL, options...)
 	if err != nil {
-		return nil, n.unreached(err)
+		return nil, natsUnreached(n, err)
 	}
 	return conn, nil
 }
 
 // unreached says what to do about a server that cannot be used.
-func (n NATS) unreached(err error) error {
+func natsUnreached(n NATS, err error) error {
 	because := func(format string, args ...any) error {
 		return fmt.Errorf("the NATS server %s "+format+": %w", append(append([]any{n.URL}, args...), err)...)
 	}
@@ -104,7 +62,7 @@ func (n NATS) unreached(err error) error {
 }
 
 // credentials reads the file as what it is.
-func (n NATS) credentials() (nats.Option, error) {
+func natsCredentials(n NATS) (nats.Option, error) {
 	if n.Creds == "" {
 		return nil, nil
 	}

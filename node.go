@@ -16,7 +16,9 @@ import (
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/nats-io/nats.go"
 )
 
@@ -94,7 +96,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 	}
 	dir := nodeDir(n.info.Path, n.id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return stateError(dir, err)
+		return statefile.Error(dir, err)
 	}
 	if n.lock, err = executor.Acquire(filepath.Join(dir, "lock")); err != nil {
 		return err
@@ -130,11 +132,11 @@ func (n *Node) host(ctx context.Context, dir string, w nodeWelcome) error {
 	o.Budget = budget.Limits{}           // the owner keeps it, for all processes
 	n.bounded.Store(w.Bounded)
 	info.Path = dir
-	s := &Session{opts: o, info: info}
+	s := &Session{opts: o, record: session.NewFile(info)}
 	if err := s.read(); err != nil {
 		return err
 	}
-	if err := info.makeDirs(); err != nil {
+	if err := info.MakeDirs(); err != nil {
 		return err
 	}
 	if err := s.openStore(ctx); err != nil {

@@ -31,7 +31,7 @@ func (n *nodes) serve(conn *nats.Conn) error {
 	h.handleRequests(s)
 	h.handleAbout(s)
 	n.server = s
-	if err := s.Open(conn, ownerSubject(n.s.info.ID)); err != nil {
+	if err := s.Open(conn, ownerSubject(n.s.Info().ID)); err != nil {
 		return fmt.Errorf("listen to the processes of agents: %w", err)
 	}
 	return nil
@@ -288,9 +288,7 @@ func (n *nodes) welcome(s *seat, r nodeReport) nodeWelcome {
 	if r.Life == nil {
 		w.Env = n.environment()
 	}
-	n.s.infoMu.Lock()
-	w.Granted = n.s.info.Granted
-	n.s.infoMu.Unlock()
+	w.Granted = n.s.Info().Granted
 	all := n.s.store.All()
 	if w.Count = len(all); w.Count != r.Known {
 		for _, t := range all {

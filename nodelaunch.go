@@ -13,6 +13,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool/builtin"
@@ -86,7 +87,7 @@ func (n *nodes) evict(ctx context.Context, lock string) error {
 // they end with it.
 func (n *nodes) kill(ctx context.Context, p *executor.Process) error {
 	err := p.Kill(ctx)
-	if _, reaped := builtin.Reap(n.s.info.ID); reaped != nil && !errors.Is(reaped, errors.ErrUnsupported) {
+	if _, reaped := builtin.Reap(n.s.Info().ID); reaped != nil && !errors.Is(reaped, errors.ErrUnsupported) {
 		err = errors.Join(err, reaped)
 	}
 	return err
@@ -94,7 +95,7 @@ func (n *nodes) kill(ctx context.Context, p *executor.Process) error {
 
 func (n *nodes) begin(ctx context.Context, s *seat) error {
 	if err := os.MkdirAll(n.dir(s.spec.ID), 0o700); err != nil {
-		return stateError(n.s.info.Path, err)
+		return statefile.Error(n.s.Info().Path, err)
 	}
 	args, err := n.command(s)
 	if err != nil {
@@ -119,7 +120,7 @@ func (n *nodes) workDir(spec transcript.Spec) string {
 	if spec.Isolation == "" && isDir(spec.Dir) {
 		return spec.Dir
 	}
-	return n.s.info.Dir
+	return n.s.Info().Dir
 }
 
 func (n *nodes) log(id mailbox.AgentID) string { return filepath.Join(n.dir(id), "log") }
@@ -135,7 +136,7 @@ func (n *nodes) command(s *seat) ([]string, error) {
 	}
 	args := slices.Concat(argv, []string{
 		"--agent-id", string(s.spec.ID), "--agent-name", actors.DisplayName(s.spec), "--team-name", n.s.policy().Team,
-		"--agent-color", s.spec.Color, "--agent-type", s.spec.Type, "--parent-session-id", n.s.info.ID,
+		"--agent-color", s.spec.Color, "--agent-type", s.spec.Type, "--parent-session-id", n.s.Info().ID,
 		"--launch", strconv.Itoa(int(s.launch)), "--state-dir", n.s.opts.StateDir,
 	})
 	if s.spec.PlanRequired {

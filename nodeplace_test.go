@@ -108,7 +108,7 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 		}
 		actorstest.Eventually(t, name+" rests", func() bool { return a.Life().Result == "ok" && !a.Life().TurnOpen })
 		all[name] = a.Life()
-		if l := a.Life(); l.Spec.Where != actors.InProcess || !strings.HasPrefix(l.Spec.Dir, filepath.Join(s.info.Path, "worktrees")+"/") || !isDir(l.Spec.Dir) {
+		if l := a.Life(); l.Spec.Where != actors.InProcess || !strings.HasPrefix(l.Spec.Dir, filepath.Join(s.Info().Path, "worktrees")+"/") || !isDir(l.Spec.Dir) {
 			t.Errorf("%s runs in %q at %s", name, l.Spec.Where, l.Spec.Dir)
 		}
 	}
@@ -131,7 +131,7 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(all["ann"].Spec.Dir, "new.txt")); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(filepath.Join(s.info.Dir, "new.txt")); err == nil {
+	if _, err := os.Stat(filepath.Join(s.Info().Dir, "new.txt")); err == nil {
 		t.Error("it wrote into the session's directory")
 	}
 	if left := processes(t, s.opts.StateDir); len(left) > 0 {

@@ -82,7 +82,7 @@ func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 	wrong("twice", decide(lead, second, false, "6"), protocol.ErrLate)
 	actorstest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") && !ben.Life().TurnOpen })
 	for name, written := range map[string]bool{"before": false, "between": false, "after": true} {
-		if _, err := os.Stat(filepath.Join(s.info.Dir, name)); (err == nil) != written {
+		if _, err := os.Stat(filepath.Join(s.Info().Dir, name)); (err == nil) != written {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
 	actorstest.Eventually(t, "the lead heard", func() bool {
 		return strings.Contains(lead.Life().Result, "ok") || strings.Contains(lead.Life().Result, "said")
 	})
-	if _, err := os.Stat(filepath.Join(s.info.Dir, "after")); err != nil {
+	if _, err := os.Stat(filepath.Join(s.Info().Dir, "after")); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,10 +21,10 @@ func (n *Node) reportKnown(ctx context.Context) (nodeWelcome, error) {
 
 // learn takes over rules that answers for always have added.
 func (n *Node) learn(granted []string) error {
-	n.session.infoMu.Lock()
-	fresh := granted[min(len(n.session.info.Granted), len(granted)):]
-	n.session.info.Granted = granted
-	n.session.infoMu.Unlock()
+	fresh := granted[min(len(n.session.Info().Granted), len(granted)):]
+	if err := n.session.record.Update(func(i *Info) error { i.Granted = granted; return nil }); err != nil {
+		return err
+	}
 	return n.session.rules.Learn(fresh)
 }
 

@@ -86,7 +86,7 @@ func (n *nodes) chooseExecutor() executor.Executor {
 	if n.s.opts.Policy.Where != transcript.InTmux {
 		return executor.Plain{}
 	}
-	t, err := executor.NewTmux(n.s.info.ID, n.s.opts.Getenv)
+	t, err := executor.NewTmux(n.s.Info().ID, n.s.opts.Getenv)
 	if err != nil {
 		n.s.notes = append(n.s.notes, fmt.Sprintf("teammates run without panes: %v", err))
 		return executor.Plain{}
@@ -141,7 +141,7 @@ func (n *nodes) known(id mailbox.AgentID) *seat {
 	return n.seats[id]
 }
 
-func (n *nodes) dir(id mailbox.AgentID) string { return nodeDir(n.s.info.Path, id) }
+func (n *nodes) dir(id mailbox.AgentID) string { return nodeDir(n.s.Info().Path, id) }
 
 func (n *nodes) lock(id mailbox.AgentID) string { return filepath.Join(n.dir(id), "lock") }
 
@@ -252,7 +252,7 @@ func (n *nodes) reapRest() {
 	tick := time.NewTicker(beat / 20)
 	defer tick.Stop()
 	for range 3 {
-		if _, err := builtin.Reap(n.s.info.ID); err != nil {
+		if _, err := builtin.Reap(n.s.Info().ID); err != nil {
 			return // what cannot be found has ended with its process
 		}
 		<-tick.C

@@ -233,7 +233,7 @@ func (spawns) onlyTheGood(t *testing.T, s *Session, good int) {
 			}
 		}
 	}
-	dirs, err := filepath.Glob(filepath.Join(s.info.Path, "nodes", "*"))
+	dirs, err := filepath.Glob(filepath.Join(s.Info().Path, "nodes", "*"))
 	if err != nil || len(live) != good || len(dirs) != good || len(processes(t, s.opts.StateDir)) != good {
 		t.Errorf("agents %v, directories %v, processes %v, %v", live, dirs, processes(t, s.opts.StateDir), err)
 	}

@@ -24,7 +24,7 @@ func askWorker[In, Out any](ctx context.Context, n *nodes, id mailbox.AgentID, m
 			return out, err
 		}
 	}
-	client := rpc.NewClient(n.s.wire.local, workerSubject(n.s.info.ID).From(string(id)), rpc.ClientOptions{
+	client := rpc.NewClient(n.s.wire.local, workerSubject(n.s.Info().ID).From(string(id)), rpc.ClientOptions{
 		Errors: workerErrors(),
 		Failed: func(method string, err error) error {
 			return fmt.Errorf("ask the process of %s to %s: %w", id, method, err)

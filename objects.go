@@ -40,7 +40,7 @@ type objectBox struct {
 }
 
 func (w *wire) carryObjects(conn *nats.Conn, box mailbox.Transport, trouble func(error)) (*objectBox, error) {
-	b, err := bucket.New(conn, objectBucket(w.s.info.ID), bucket.Options{Replicas: w.s.opts.NATS.Replicas})
+	b, err := bucket.New(conn, objectBucket(w.s.Info().ID), bucket.Options{Replicas: w.s.opts.NATS.Replicas})
 	return &objectBox{Transport: box, scope: w.s.scope, store: w.s.store, bucket: b, trouble: trouble}, err
 }
 

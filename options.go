@@ -139,10 +139,18 @@ func (o *Options) settle() error {
 	if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
-	if err := o.Inbound.validate(); err != nil {
+	if err := o.Inbound.Validate(); err != nil {
 		return &OptionError{fmt.Errorf("--inbound %w", err)}
 	}
-	if err := errors.Join(o.NATS.settle(), o.settleListen(), o.settleCert()); err != nil {
+	if err := o.NATS.Validate(); err != nil {
+		return &OptionError{err}
+	}
+	if o.NATS.Creds != "" {
+		if o.NATS.Creds, err = filepath.Abs(o.NATS.Creds); err != nil {
+			return fmt.Errorf("find the credentials of the NATS server: %w", err)
+		}
+	}
+	if err := errors.Join(o.settleListen(), o.settleCert()); err != nil {
 		return err
 	}
 	return o.settlePolicy()

@@ -63,7 +63,7 @@ func (s *Session) mailOf(e mailbox.Envelope) Mail {
 		Text: e.Body, ReplyTo: e.InReplyTo, Ref: e.Ref, Sent: e.Sent,
 	}
 	if e.Ref != "" {
-		m.Object = ObjectName(s.info.ID, e.Ref)
+		m.Object = ObjectName(s.Info().ID, e.Ref)
 	}
 	return m
 }

@@ -29,7 +29,7 @@ func openKept(ctx context.Context, info Info, o transcript.Options) (*kept, erro
 // openRecord is openKept for one of the journals of a session, in dir. What becomes of
 // mail there is told to receipt, which may be nil.
 func openRecord(ctx context.Context, info Info, dir string, o transcript.Options, receipt func(mailbox.Receipt)) (*kept, error) {
-	prices, err := readPrices(info.stateDir())
+	prices, err := readPrices(info.StateDir())
 	if err != nil {
 		return nil, err
 	}

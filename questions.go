@@ -54,17 +54,12 @@ var errNoAnswer = errors.New("the request holds no answer")
 
 // keepGrants records allow rules that an answer for always has added.
 func (s *Session) keepGrants(texts []string) error {
-	s.infoMu.Lock()
-	defer s.infoMu.Unlock()
-	before := s.info.Granted
-	for _, text := range texts {
-		if !slices.Contains(s.info.Granted, text) {
-			s.info.Granted = append(slices.Clip(s.info.Granted), text)
+	return s.record.Update(func(i *Info) error {
+		for _, text := range texts {
+			if !slices.Contains(i.Granted, text) {
+				i.Granted = append(slices.Clip(i.Granted), text)
+			}
 		}
-	}
-	err := s.info.write()
-	if err != nil {
-		s.info.Granted = before
-	}
-	return err
+		return nil
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/session"
 )
 
 // Rehearsal says what a session with some options would make of its agent
@@ -24,7 +25,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 	if err := o.settle(); err != nil {
 		return nil, err
 	}
-	s := &Session{opts: o}
+	s := &Session{opts: o, record: session.NewFile(Info{})}
 	if err := s.read(); err != nil {
 		return nil, err
 	}

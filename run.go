@@ -129,7 +129,7 @@ func (s *Session) interrupt() error {
 func (s *Session) result(lead *transcript.Transcript, before transcript.Life, took time.Duration) Result {
 	now := lead.Life()
 	r := Result{
-		Session: s.info.ID, Text: now.Result, Outcome: now.Outcome, Reason: now.Reason,
+		Session: s.Info().ID, Text: now.Result, Outcome: now.Outcome, Reason: now.Reason,
 		Steps: now.Steps - before.Steps, Took: took, Usage: minus(now, before),
 	}
 	all := s.agents.Status()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/mailbox"
@@ -40,10 +39,6 @@ func (s *Session) Wait(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 }
-
-// Open reports whether some process has the session open, also while it does
-// not answer yet or any more.
-func (i Info) Open() bool { return journal.Held(filepath.Join(i.Path, "journal")) }
 
 // Quitting is closed when another process has asked for the end of the session.
 // Its owner then closes it.

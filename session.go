@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
@@ -29,16 +27,17 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool/builtin"
+	"github.com/google/uuid"
 )
 
 // Session is one swarm on one directory: a lead, its children and teammates,
 // and the node that keeps them. Its methods may be called from any goroutine.
 type Session struct {
 	opts   Options
-	infoMu sync.Mutex
-	info   Info // its Prompt and Granted are guarded by infoMu; the rest never changes
+	record *session.File
 	defs   *defs.Watcher
 	shared *prompt.Sources
 	store  *transcript.Store
@@ -92,11 +91,11 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{opts: o, info: info, quitting: make(chan struct{})}
+	s := &Session{opts: o, record: session.NewFile(info), quitting: make(chan struct{})}
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	if err := info.makeDirs(); err != nil {
+	if err := info.MakeDirs(); err != nil {
 		return nil, err
 	}
 	if err := s.openStore(ctx); err != nil {
@@ -126,17 +125,17 @@ func (o *Options) place() (Info, error) {
 		return Info{}, err
 	}
 	id := first(o.NewSession, uuid.NewString())
-	if err := validID(id); err != nil {
+	if err := session.CheckID(id); err != nil {
 		return Info{}, &OptionError{err}
 	}
 	info := Info{
-		ID: id, Dir: o.Dir, Path: filepath.Join(projectDir(o.StateDir, o.Dir), id), Created: time.Now(),
+		ID: id, Dir: o.Dir, Path: filepath.Join(session.Dir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
 		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
 		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound, InboundExpiry: o.InboundExpiry, Listen: o.Listen, ListenWebSocket: o.ListenWebSocket,
 	}
 	o.inheritCert(&info)
-	if _, err := readInfo(filepath.Join(info.Path, infoFile)); err == nil {
+	if _, err := session.Read(info.Path); err == nil {
 		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
 	}
 	return info, nil
@@ -172,7 +171,7 @@ func (o *Options) inherit(i *Info) {
 
 // read loads what the session is made of before anything is started.
 func (s *Session) read() (err error) {
-	s.rules, err = node.NewRules(node.RulesOptions{Allow: s.opts.Allow, Deny: s.opts.Deny, Granted: s.info.Granted, Keep: s.keepGrants})
+	s.rules, err = node.NewRules(node.RulesOptions{Allow: s.opts.Allow, Deny: s.opts.Deny, Granted: s.Info().Granted, Keep: s.keepGrants})
 	if err != nil {
 		return &OptionError{err}
 	}
@@ -190,7 +189,7 @@ func (s *Session) read() (err error) {
 
 func (s *Session) openStore(ctx context.Context) error {
 	open := func() (err error) {
-		s.store, err = transcript.Open(ctx, s.info.Path, s.info.ID, transcript.Options{
+		s.store, err = transcript.Open(ctx, s.Info().Path, s.Info().ID, transcript.Options{
 			Journal: journal.Options{FS: s.opts.disk},
 			Prices:  s.prices,
 			Settled: s.settled,
@@ -208,10 +207,10 @@ func (s *Session) openStore(ctx context.Context) error {
 func (s *Session) start(ctx context.Context) error {
 	s.scope, s.end = context.WithCancelCause(ctx)
 	s.shared.Start(s.scope) // git answers while the rest is opened
-	if err := s.info.write(); err != nil {
+	if err := s.record.Save(); err != nil {
 		return err
 	}
-	if _, err := builtin.Reap(s.info.ID); err != nil {
+	if _, err := builtin.Reap(s.Info().ID); err != nil {
 		s.opts.Logger.Warn("processes of an earlier run could not be looked for", "error", err)
 	}
 	s.audit = s.newAudit()
@@ -272,7 +271,7 @@ func (s *Session) start(ctx context.Context) error {
 func (s *Session) watchStore() {
 	select {
 	case <-s.store.Failed():
-		s.end(fmt.Errorf("the journal of session %s failed and the session was stopped; what was accepted is safe: %w", s.info.ID, s.store.Err()))
+		s.end(fmt.Errorf("the journal of session %s failed and the session was stopped; what was accepted is safe: %w", s.Info().ID, s.store.Err()))
 	case <-s.scope.Done():
 	}
 }
@@ -281,7 +280,7 @@ func (s *Session) watchStore() {
 // session knows itself.
 func (s *Session) policy() spawn.Policy {
 	p := s.opts.Policy
-	p.Team = first(p.Team, ownTeam(s.info.ID))
+	p.Team = first(p.Team, ownTeam(s.Info().ID))
 	p.Dirs = slices.Concat(p.Dirs, s.opts.AddDirs)
 	return p
 }
@@ -300,24 +299,19 @@ func (s *Session) seedUser() error {
 }
 
 // ID returns the session's id.
-func (s *Session) ID() string { return s.info.ID }
+func (s *Session) ID() string { return s.Info().ID }
 
 // Info returns what the session was started with and where it is kept.
 func (s *Session) Info() Info {
-	s.infoMu.Lock()
-	defer s.infoMu.Unlock()
-	return s.info
+	return s.record.Get()
 }
 
 // notePrompt keeps the first line of the first prompt, for lists of sessions.
 func (s *Session) notePrompt(prompt string) error {
-	s.infoMu.Lock()
-	defer s.infoMu.Unlock()
-	if s.info.Prompt != "" {
+	return s.record.Update(func(i *Info) error {
+		i.Prompt = first(i.Prompt, firstLine(prompt, 120))
 		return nil
-	}
-	s.info.Prompt = firstLine(prompt, 120)
-	return s.info.write()
+	})
 }
 
 // Problems returns what is wrong with agent definitions and CLAUDE.md files, one
@@ -452,7 +446,7 @@ func (s *Session) newAudit() *audit.Log {
 		s.bus.Publish(about, e)
 	}}
 	if s.opts.node == nil {
-		o.Path = filepath.Join(s.info.Path, audit.File)
+		o.Path = filepath.Join(s.Info().Path, audit.File)
 	}
 	return audit.New(o)
 }
@@ -505,7 +499,7 @@ func (s *Session) receipt(r mailbox.Receipt) {
 func (s *Session) permission(spec transcript.Spec) permission.Policy {
 	return s.rules.Fill(permission.Policy{
 		Mode: permission.Mode(spec.Mode),
-		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.info.Path, "outputs"), filepath.Join(s.info.Path, "objects")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: node.Resolve, Enclosure: s.isolated.Boundary(s.scope, spec),
+		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.Info().Path, "outputs"), filepath.Join(s.Info().Path, "objects")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: node.Resolve, Enclosure: s.isolated.Boundary(s.scope, spec),
 	})
 }
 
@@ -522,8 +516,8 @@ func (s *Session) leadTools() []string {
 // tools returns what an agent can be given.
 func (s *Session) tools(a actors.Agent) actors.Toolbox {
 	set := builtin.New(builtin.Env{
-		Dir: a.Spec.Dir, OutputDir: filepath.Join(s.info.Path, "outputs"),
-		Tag: string(a.Spec.ID), Session: s.info.ID, Getenv: s.opts.Getenv, Scope: s.scope,
+		Dir: a.Spec.Dir, OutputDir: filepath.Join(s.Info().Path, "outputs"),
+		Tag: string(a.Spec.ID), Session: s.Info().ID, Getenv: s.opts.Getenv, Scope: s.scope,
 		OnTask: func(t builtin.Task) { s.commandEnded(a, t) },
 	})
 	return actors.Toolbox{

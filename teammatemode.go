@@ -54,3 +54,15 @@ func (s *Session) teammateModeOfSettings() (mode string) {
 	}
 	return mode
 }
+
+// readInbound takes the strictest of what the option and the settings files say of
+// messages of other sessions. A wrong value in a file is a note.
+func (s *Session) readInbound() {
+	all, notes := settings.Values(s.opts.sources(), settings.CrossSessionInbound, Inbound.Validate)
+	s.notes = append(s.notes, notes...)
+	for _, i := range all {
+		if i.Stricter(s.opts.Inbound) {
+			s.opts.Inbound = i
+		}
+	}
+}

@@ -21,7 +21,7 @@ var commandVerbs = slices.Concat(outsideVerbs, []string{
 func (s *Session) visitor(pid int) *natsd.User {
 	marks, err := builtin.MarksOf(pid)
 	own, _ := builtin.MarksOf(os.Getpid()) // a session may itself be the command of an agent of another
-	return authorize(s.info.ID, marks, own, err)
+	return authorize(s.Info().ID, marks, own, err)
 }
 
 // authorize decides by the marks that a process bears. A command that an agent has

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
@@ -62,7 +63,7 @@ func TestAProcessThatIsGoneIsNotTheUser(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux shows the environment of a process")
 	}
-	s := &Session{info: Info{ID: "s"}}
+	s := &Session{record: session.NewFile(Info{ID: "s"})}
 	if s.visitor(1<<30) == nil {
 		t.Error("a process that does not exist is taken for the user")
 	}

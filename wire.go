@@ -12,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/natsbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/nats-io/nats.go"
 )
 
@@ -50,7 +51,7 @@ func (w *wire) connection(ctx context.Context) (*nats.Conn, error) {
 // whose messages go nowhere must not look alive.
 func (w *wire) run(ctx context.Context) {
 	if err := w.start(ctx); err != nil && ctx.Err() == nil {
-		w.s.end(fmt.Errorf("the message bus of session %s did not start: %w", w.s.info.ID, err))
+		w.s.end(fmt.Errorf("the message bus of session %s did not start: %w", w.s.Info().ID, err))
 	}
 }
 
@@ -103,13 +104,13 @@ func (w *wire) openDoors() (err error) {
 // with Options.NATS over one to that of others.
 func (w *wire) join(ctx context.Context, conn *nats.Conn) (err error) {
 	if w.s.opts.NATS.URL != "" {
-		if conn, err = w.s.opts.NATS.connect(w.s); err != nil {
+		if conn, err = connectNATS(w.s.opts.NATS, w.s); err != nil {
 			return err
 		}
 	}
 	w.conn = conn
 	close(w.up)
-	box := natsbox.New(conn, natsbox.Options{Space: w.s.info.ID, Sole: w.s.nodes == nil && w.s.opts.node == nil, Replicas: w.s.opts.NATS.Replicas})
+	box := natsbox.New(conn, natsbox.Options{Space: w.s.Info().ID, Sole: w.s.nodes == nil && w.s.opts.node == nil, Replicas: w.s.opts.NATS.Replicas})
 	trouble := func(err error) {
 		w.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
 	}
@@ -163,8 +164,8 @@ func (w *wire) serve(ctx context.Context) (err error) {
 	}
 	w.server, err = natsd.Start(ctx, natsd.Options{
 		Certificate: cert,
-		StoreDir:    filepath.Join(s.info.Path, "jetstream"), Listen: listens(s.opts.Listen), WebSocket: listens(s.opts.ListenWebSocket), Logger: s.opts.Logger,
-		Users: serverUsers(s.info.ID, users), Visitor: s.visitor, Refused: func(r natsd.Refusal) {
+		StoreDir:    filepath.Join(s.Info().Path, "jetstream"), Listen: session.Listens(s.opts.Listen), WebSocket: session.Listens(s.opts.ListenWebSocket), Logger: s.opts.Logger,
+		Users: serverUsers(s.Info().ID, users), Visitor: s.visitor, Refused: func(r natsd.Refusal) {
 			s.audit.Note(event.Audit{By: r.User, From: r.From, Reason: r.What})
 		},
 	})
@@ -172,7 +173,7 @@ func (w *wire) serve(ctx context.Context) (err error) {
 		return s.opts.cannotListen(err)
 	}
 	info := s.Info()
-	s.busServer, s.busURL, s.busWebSocket = w.server, info.reached("nats", w.server.ClientURL()), info.reached("ws", w.server.WebSocketURL())
+	s.busServer, s.busURL, s.busWebSocket = w.server, reached(info, "nats", w.server.ClientURL()), reached(info, "ws", w.server.WebSocketURL())
 	if s.opts.NATS.URL != "" {
 		s.busURL = s.opts.NATS.URL
 	}

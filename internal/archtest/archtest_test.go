@@ -30,6 +30,7 @@ var level = map[string]int{
 	"internal/patient":         0,
 	"internal/permission":      0,
 	"internal/rpc":             0,
+	"internal/statefile":       0,
 	"internal/term":            0,
 	"internal/worktree":        0,
 	"mailbox":                  0,
@@ -68,6 +69,7 @@ var level = map[string]int{
 	// 3: one agent's life
 	"internal/teamfile":   3,
 	"internal/transcript": 3,
+	"session":             3,
 
 	// 4: what an agent does
 	"internal/turn": 4,

@@ -1,0 +1,51 @@
+package session
+
+import (
+	"reflect"
+	"sync"
+)
+
+// File is the record of a session that this process runs. Its methods may be called
+// from any goroutine.
+type File struct {
+	mu   sync.Mutex
+	info Info // guarded by mu
+}
+
+// NewFile returns the record of a session. It is written with the first Update or Save.
+func NewFile(i Info) *File { return &File{info: i} }
+
+// Get returns the record as it is now. Its slices are not to be changed.
+func (f *File) Get() Info {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.info
+}
+
+// Save writes the record.
+func (f *File) Save() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.info.Write()
+}
+
+// Update changes the record: it is on disk when Update returns, and only then does Get
+// return it. With an error, of change or of the disk, nothing has changed. What change
+// leaves as it is, is not written. change replaces slices and does not write into them; it
+// must not call methods of f.
+func (f *File) Update(change func(*Info) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := f.info
+	if err := change(&next); err != nil {
+		return err
+	}
+	if reflect.DeepEqual(next, f.info) {
+		return nil
+	}
+	if err := next.Write(); err != nil {
+		return err
+	}
+	f.info = next
+	return nil
+}
