@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -18,7 +19,7 @@ func (o others) Find(name string, _ error) (transcript.Life, error) {
 	case err != nil:
 		return transcript.Life{}, err
 	case len(all) == 0:
-		return transcript.Life{}, &actors.UnknownAgentError{Name: name}
+		return transcript.Life{}, &agent.UnknownError{Name: name}
 	}
 	return all[0].Life(), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -94,12 +95,12 @@ func (b below) find(name string, unknown error) (found actors.Status, host mailb
 
 // withKnown adds names to those that an error says are known.
 func withKnown(err error, names []string) error {
-	var unknown *actors.UnknownAgentError
+	var unknown *agent.UnknownError
 	if !errors.As(err, &unknown) || len(names) == 0 {
 		return err
 	}
 	known := slices.Sorted(slices.Values(slices.Concat(unknown.Known, names)))
-	return &actors.UnknownAgentError{Name: unknown.Name, Known: known, Near: actors.Near(unknown.Name, known)}
+	return &agent.UnknownError{Name: unknown.Name, Known: known, Near: agent.Near(unknown.Name, known)}
 }
 
 func (b below) means(name string, s transcript.Spec) bool {
@@ -145,7 +146,7 @@ func (n *nodes) Wake(to transcript.Life, by mailbox.AgentID) error { return n.wa
 // spec says who it is.
 func (n *nodes) wakeBelow(to transcript.Life, by mailbox.AgentID, spec *transcript.Spec) error {
 	id := to.Spec.ID
-	_, host, err := n.below().find(string(id), &actors.UnknownAgentError{Name: string(id)})
+	_, host, err := n.below().find(string(id), &agent.UnknownError{Name: string(id)})
 	if err != nil {
 		return err
 	}
@@ -231,7 +232,7 @@ func (k keptApart) All() ([]actors.Status, error) { return unkilled(k.all()), ni
 // Wake implements team.Apart. What keeps its own record goes on by itself when the
 // session does, unless it has ended.
 func (k keptApart) Wake(to transcript.Life, _ mailbox.AgentID) error {
-	_, host, err := k.find(string(to.Spec.ID), &actors.UnknownAgentError{Name: string(to.Spec.ID)})
+	_, host, err := k.find(string(to.Spec.ID), &agent.UnknownError{Name: string(to.Spec.ID)})
 	if err != nil {
 		return err
 	}
@@ -285,5 +286,5 @@ func statusIn(all []actors.Status, id mailbox.AgentID) (actors.Status, error) {
 			return a, nil
 		}
 	}
-	return actors.Status{}, &actors.UnknownAgentError{Name: string(id)}
+	return actors.Status{}, &agent.UnknownError{Name: string(id)}
 }

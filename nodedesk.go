@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -169,7 +170,7 @@ func (h workerHandlers) handleAbout(s *rpc.Server) {
 func (h workerHandlers) asking(c rpc.Caller) (*transcript.Transcript, error) {
 	t, ok := h.s.store.Get(mailbox.AgentID(c.Name))
 	if !ok {
-		return nil, &actors.UnknownAgentError{Name: c.Name}
+		return nil, &agent.UnknownError{Name: c.Name}
 	}
 	return t, nil
 }
@@ -192,7 +193,7 @@ func (h workerHandlers) pair(c rpc.Caller, name string) (me, t *transcript.Trans
 
 // nested returns an agent that lives in the process of another one.
 func (h workerHandlers) nested(name string) (actors.Status, error) {
-	a, _, err := h.below().find(name, &actors.UnknownAgentError{Name: name})
+	a, _, err := h.below().find(name, &agent.UnknownError{Name: name})
 	return a, err
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -106,7 +106,7 @@ func (n *Node) isClosed() bool {
 func (n *Node) wakeBelow(c wakeIn) error {
 	t, ok := n.session.store.Get(mailbox.AgentID(c.Name))
 	if !ok {
-		return &actors.UnknownAgentError{Name: c.Name}
+		return &agent.UnknownError{Name: c.Name}
 	}
 	if c.Spec != nil {
 		if _, err := n.session.agents.Meet(*c.Spec); err != nil {
@@ -145,11 +145,11 @@ func (n *Node) decidePlan(_ context.Context, _ rpc.Caller, in planIn) (lifeOut, 
 	}
 	me, ok := n.session.store.Get(n.id)
 	if !ok {
-		return lifeOut{}, &actors.UnknownAgentError{Name: n.o.Agent}
+		return lifeOut{}, &agent.UnknownError{Name: n.o.Agent}
 	}
 	by, ok := n.session.agents.Find(string(in.By))
 	if !ok {
-		return lifeOut{}, &actors.UnknownAgentError{Name: string(in.By)}
+		return lifeOut{}, &agent.UnknownError{Name: string(in.By)}
 	}
 	err := n.session.agents.DecidePlan(by, me, *in.Plan, in.Key)
 	return lifeOut{n.sight().Life}, err

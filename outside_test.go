@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -239,7 +240,7 @@ func TestNamesOfOutsideMembersAreTheirs(t *testing.T) {
 			t.Errorf("%q was taken", name)
 		}
 	}
-	if _, err := s.Join("ann"); !errors.As(err, new(*actors.NameTakenError)) {
+	if _, err := s.Join("ann"); !errors.As(err, new(*agent.NameTakenError)) {
 		t.Errorf("the name of an agent was taken: %v", err)
 	}
 	ctx := soon(t)

@@ -121,7 +121,7 @@ func (a *agentTool) spawn(ctx context.Context, callID string, call spawn.Call) (
 		if spec.Where != "" {
 			scope = ctx // nothing here lives in it; who asks may give up the wait
 		}
-		c.bear(spec.ID, def)
+		c.planned.put(spec.ID, def)
 		if _, err = c.Spawn(scope, spec, call.Prompt); err != nil {
 			c.definition(spec) // nobody else will ask for it
 		}

@@ -4,25 +4,12 @@ import (
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/mailbox"
 )
-
-// bear keeps the definition that an agent was planned with until its first
-// turn records what it makes of it: the file may change while the agent waits
-// for a place.
-func (c *Coordinator) bear(id mailbox.AgentID, d defs.Definition) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.born[id] = d
-}
 
 // definition returns what an agent was planned with, or after a restart what
 // its type is now. A lead has none.
 func (c *Coordinator) definition(spec transcript.Spec) defs.Definition {
-	c.mu.Lock()
-	d, ok := c.born[spec.ID]
-	delete(c.born, spec.ID)
-	c.mu.Unlock()
+	d, ok := c.planned.take(spec.ID)
 	if !ok && c.opts.Definitions != nil {
 		d, _ = c.opts.Definitions().Lookup(spec.Type)
 	}

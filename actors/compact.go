@@ -18,7 +18,7 @@ func (c *Coordinator) Compact(ctx context.Context, id mailbox.AgentID) error {
 	if _, ok := c.elsewhere(id); ok {
 		return c.opts.Elsewhere.Compact(ctx, id)
 	}
-	h := c.lookup(id)
+	h := c.hosts.get(id)
 	if h == nil {
 		return fmt.Errorf("%s does not live: there is nothing to compact", id)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/internal/registry"
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
@@ -112,6 +113,9 @@ type Coordinator struct {
 	desk   ask.Desk            // questions to a person
 	spawns *rate.Limiter       // agents started by others
 
+	registry *registry.Registry
+	hosts    hosts
+	planned  definitions // of agents before their first turn
 	accounts *accounts
 
 	scope context.Context // of the session
@@ -129,15 +133,9 @@ type Coordinator struct {
 	launching sync.Map // *sync.Mutex by agent: one process of it is started again at a time
 
 	mu      sync.Mutex
-	hosts   map[mailbox.AgentID]*host                        // guarded by mu
-	names   map[string][]bearer                              // guarded by mu; lower case, ids too
-	calls   map[callKey]mailbox.AgentID                      // guarded by mu; which agent a tool call made or woke
-	staff   map[mailbox.AgentID]map[mailbox.AgentID]struct{} // by whom they work or worked for; guarded by mu
-	born    map[mailbox.AgentID]defs.Definition              // of agents before their first turn; guarded by mu
-	made    int                                              // agents so far; guarded by mu
-	leaving map[mailbox.AgentID]struct{}                     // whose shutdown is seen to; guarded by mu
-	closed  bool                                             // guarded by mu
-	changed chan struct{}                                    // closed and replaced when an agent may have gone quiet; guarded by mu
+	leaving map[mailbox.AgentID]struct{} // whose shutdown is seen to; guarded by mu
+	closed  bool                         // guarded by mu
+	changed chan struct{}                // closed and replaced when an agent may have gone quiet; guarded by mu
 }
 
 // New returns a coordinator for the agents in o.Store. They can be found at
@@ -145,21 +143,14 @@ type Coordinator struct {
 func New(o Options) *Coordinator {
 	o.Policy = o.Policy.WithDefaults()
 	c := &Coordinator{
-		opts:    o,
-		places:  semaphore.NewWeighted(int64(o.Policy.MaxConcurrent)),
-		spawns:  spawnLimiter(o.Policy.MaxSpawnRate),
-		hosts:   map[mailbox.AgentID]*host{},
-		names:   map[string][]bearer{},
-		calls:   map[callKey]mailbox.AgentID{},
-		staff:   map[mailbox.AgentID]map[mailbox.AgentID]struct{}{},
-		born:    map[mailbox.AgentID]defs.Definition{},
-		leaving: map[mailbox.AgentID]struct{}{},
-		changed: make(chan struct{}),
+		opts:     o,
+		places:   semaphore.NewWeighted(int64(o.Policy.MaxConcurrent)),
+		spawns:   spawnLimiter(o.Policy.MaxSpawnRate),
+		registry: registry.New(o.Store, o.Policy),
+		leaving:  map[mailbox.AgentID]struct{}{},
+		changed:  make(chan struct{}),
 	}
 	all := o.Store.All()
-	for _, t := range all {
-		c.index(t.Life())
-	}
 	c.accounts = newAccounts(o.Budget, o.Prices, all)
 	return c
 }
@@ -192,7 +183,7 @@ func (c *Coordinator) Start(ctx context.Context) error {
 	c.expireShutdowns()
 	// Only now that every agent can be found may one of them look for another.
 	c.live.Store(true)
-	for _, h := range c.all() {
+	for _, h := range c.hosts.all() {
 		h.ref.Tell(look{})
 	}
 	c.resumeProtocols()
@@ -213,14 +204,10 @@ func (c *Coordinator) work(f func()) bool {
 	return true
 }
 
-func (c *Coordinator) all() []*host {
+func (c *Coordinator) isClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	hosts := make([]*host, 0, len(c.hosts))
-	for _, h := range c.hosts {
-		hosts = append(hosts, h)
-	}
-	return hosts
+	return c.closed
 }
 
 // Spawn makes the agent that spec describes, gives it its prompt and starts it
@@ -283,7 +270,7 @@ var ErrShutDown = errors.New("the session is shutting down")
 // may be called any number of times. An agent that has no host gets one if it
 // has work.
 func (c *Coordinator) Look(id mailbox.AgentID) {
-	if h := c.lookup(id); h != nil {
+	if h := c.hosts.get(id); h != nil {
 		h.ref.Tell(look{})
 	} else if t, ok := c.opts.Store.Get(id); ok {
 		c.bury(t)
@@ -295,7 +282,7 @@ func (c *Coordinator) Look(id mailbox.AgentID) {
 func (c *Coordinator) Interrupt(id mailbox.AgentID) {
 	if _, ok := c.elsewhere(id); ok {
 		c.opts.Elsewhere.Interrupt(id)
-	} else if h := c.lookup(id); h != nil {
+	} else if h := c.hosts.get(id); h != nil {
 		h.ref.Tell(cancel{cause: turn.ErrInterrupted})
 	}
 }
@@ -304,7 +291,7 @@ func (c *Coordinator) Interrupt(id mailbox.AgentID) {
 // again by itself; after turn.ErrKilled no message wakes it either. Stop
 // returns when nothing of it is left running.
 func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
-	if h := c.lookup(id); h != nil {
+	if h := c.hosts.get(id); h != nil {
 		h.ref.Tell(cancel{cause: cause, final: true})
 		select {
 		case <-h.ended:
@@ -349,7 +336,7 @@ func (c *Coordinator) Await(ctx context.Context, id mailbox.AgentID) (transcript
 	if !ok {
 		return transcript.Life{}, fmt.Errorf("there is no agent %s", id)
 	}
-	if h := c.lookup(id); h != nil {
+	if h := c.hosts.get(id); h != nil {
 		select {
 		case <-h.ended:
 		case <-ctx.Done():
@@ -364,7 +351,7 @@ var errMoved = errors.New("the agent goes on in the background")
 // awaitInForeground is Await that ends with errMoved when the agent is moved to
 // the background, by somebody or because it has run for long.
 func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Transcript) (transcript.Life, error) {
-	h := c.lookup(t.ID())
+	h := c.hosts.get(t.ID())
 	if h == nil {
 		return t.Life(), nil
 	}
@@ -394,18 +381,12 @@ func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Trans
 // Background lets a running foreground agent go on in the background: its
 // parent's call returns, and its end will be told by message.
 func (c *Coordinator) Background(id mailbox.AgentID) error {
-	h := c.lookup(id)
+	h := c.hosts.get(id)
 	if h == nil || h.t.Spec().Role != transcript.Foreground {
 		return fmt.Errorf("%s does not run in the foreground: nobody waits for it, so there is nothing to let go on", id)
 	}
 	h.moving.Do(func() { close(h.moved) })
 	return nil
-}
-
-func (c *Coordinator) lookup(id mailbox.AgentID) *host {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.hosts[id]
 }
 
 // Shutdown ends every turn and leaves it open, to go on at the next start. It
@@ -449,7 +430,7 @@ func (c *Coordinator) anyBusy() bool { return c.changing.Load() > 0 || c.AtWork(
 
 // AtWork reports whether an agent here has work of its own. A swarm that is not
 // quiet may have none: a plan waits for a decision.
-func (c *Coordinator) AtWork() bool { return slices.ContainsFunc(c.all(), (*host).busy) }
+func (c *Coordinator) AtWork() bool { return slices.ContainsFunc(c.hosts.all(), (*host).busy) }
 
 // whenChanged returns a channel that is closed at the next Stir.
 func (c *Coordinator) whenChanged() <-chan struct{} {

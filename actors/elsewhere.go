@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -113,22 +111,6 @@ func (c *Coordinator) settleIn(ctx context.Context, spec transcript.Spec) (*tran
 	}
 	_, err = t.Launch()
 	return t, func() error { return nil }, err
-}
-
-// unreserve gives back what reserve took.
-func (c *Coordinator) unreserve(spec transcript.Spec) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.made--
-	for _, name := range []string{string(spec.ID), strings.ToLower(spec.Name)} {
-		left := slices.DeleteFunc(c.names[name], func(b bearer) bool { return b.id == spec.ID })
-		if c.names[name] = left; len(left) == 0 {
-			delete(c.names, name)
-		}
-	}
-	delete(c.staff[spec.Parent], spec.ID)
-	delete(c.calls, callKey{spec.Parent, spec.Answer, spec.Call})
-	delete(c.born, spec.ID)
 }
 
 // task sends the first task to an agent that lives elsewhere, as mail of its
@@ -297,7 +279,7 @@ func (c *Coordinator) Meet(spec transcript.Spec) (*transcript.Transcript, error)
 		}
 		return nil, err
 	}
-	c.index(t.Life())
+	c.registry.Add(t.Life())
 	return t, nil
 }
 

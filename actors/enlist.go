@@ -17,7 +17,7 @@ func (c *Coordinator) Enlist(name string) (*transcript.Transcript, error) {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	if t, ok := c.Find(name); ok && isOutside(t) {
-		c.retake(t.Spec())
+		c.registry.Retake(t.Spec())
 		return t, t.Reopen(transcript.Outside, transcript.Waking{})
 	}
 	spec := transcript.Spec{ID: mailbox.AgentID(name), Name: name, Type: "outside", Role: transcript.Outside, Born: time.Now()}

@@ -95,9 +95,7 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 		return nil, fmt.Errorf("start the host of %s: %w", name, err)
 	}
 	h.ref = ref
-	c.mu.Lock()
-	c.hosts[t.ID()] = h
-	c.mu.Unlock()
+	c.hosts.put(h)
 	if h.isOver() {
 		c.drop(h) // it was faster than we were
 	}
@@ -106,14 +104,8 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 
 // drop lets go of what an ended agent had. Another host may have taken over.
 func (c *Coordinator) drop(h *host) {
-	c.mu.Lock()
-	is := c.hosts[h.t.ID()] == h
-	if is {
-		delete(c.hosts, h.t.ID())
-		delete(c.born, h.t.ID())
-	}
-	c.mu.Unlock()
-	if is {
+	if c.hosts.remove(h) {
+		c.planned.take(h.t.ID())
 		h.t.Forget() // the journal has it
 	}
 }

@@ -79,9 +79,9 @@ func (o *outputTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) 
 	}
 	t, ok := o.h.c.Find(name)
 	if !ok {
-		return tool.Errorf("%v", o.h.c.unknownAgent(name)), nil
+		return tool.Errorf("%v", o.h.c.registry.Unknown(name)), nil
 	}
-	if me := o.h.t.Spec(); me.Role != transcript.Lead && !o.h.c.isBelow(t.ID(), me.ID) || t.ID() == me.ID {
+	if me := o.h.t.Spec(); me.Role != transcript.Lead && !o.h.c.registry.IsBelow(t.ID(), me.ID) || t.ID() == me.ID {
 		return tool.Errorf("%s is not an agent of yours: only who started it can read its result", DisplayName(t.Spec())), nil
 	}
 	if in.wait() > 0 && o.h.c.atWork(t) {
@@ -119,6 +119,6 @@ func (c *Coordinator) whenDone(ctx context.Context, t *transcript.Transcript) er
 // atWork reports whether an agent has something to do or waits for one that works
 // for it.
 func (c *Coordinator) atWork(t *transcript.Transcript) bool {
-	h := c.lookup(t.ID())
+	h := c.hosts.get(t.ID())
 	return t.HasWork() || h != nil && (h.busy() || isResting(t.Life()))
 }

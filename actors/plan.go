@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/actors/internal/registry"
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
@@ -34,7 +35,7 @@ func (h *host) gatedBy() (transcript.Life, bool) {
 		if l.Plan.Gates() {
 			return l, true
 		}
-		up, ok := h.c.opts.Store.Get(worksFor(l))
+		up, ok := h.c.opts.Store.Get(registry.WorksFor(l))
 		if !endsByItself(l.Spec.Role) || !ok {
 			return l, false
 		}
@@ -71,7 +72,7 @@ func (c *Coordinator) planLead(s transcript.Spec) (*transcript.Transcript, bool)
 	if s.Role != transcript.Teammate {
 		return nil, false
 	}
-	return c.opts.Store.Get(c.answersTo(s))
+	return c.opts.Store.Get(c.registry.LeadOf(s))
 }
 
 // DecidePlan is a decision about the plan that an agent has shown. It returns

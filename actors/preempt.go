@@ -3,23 +3,9 @@ package actors
 import (
 	"slices"
 
-	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/protocol"
 )
-
-// MayControl reports whether from may send control messages to an agent: the
-// user, the lead, the lead of a team it is in, who made it, and who woke it.
-func (c *Coordinator) MayControl(from mailbox.AgentID, l transcript.Life) bool {
-	switch from {
-	case "":
-		return false
-	case turn.User, LeadID, l.Spec.Parent, l.Woken.By:
-		return true
-	}
-	return c.leads(from, l.Spec)
-}
 
 // preempt cuts the step that runs if a control message waits, or a request to end
 // that did not come by mail. Whether its sender may send one is asked here too:

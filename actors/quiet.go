@@ -57,7 +57,7 @@ func (c *Coordinator) isQuiet() bool {
 func (c *Coordinator) Rest(ctx context.Context, id mailbox.AgentID) error {
 	for {
 		changed := c.whenChanged()
-		if h := c.lookup(id); h == nil || !h.running.Load() {
+		if h := c.hosts.get(id); h == nil || !h.running.Load() {
 			return nil
 		}
 		select {

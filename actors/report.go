@@ -115,9 +115,9 @@ func (h *host) report(l transcript.Life) error {
 	case l.Turns == 0:
 		return nil // it was stopped before it had anything to do
 	case l.Spec.Role == transcript.Background:
-		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.hears(l)}
+		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.registry.ReportsTo(l)}
 	case l.Spec.Role == transcript.Teammate && h.tells(l):
-		e.Kind, e.To, e.Key = mailbox.KindIdle, mailbox.Address{Agent: h.c.answersTo(l.Spec)}, staleBy(l)
+		e.Kind, e.To, e.Key = mailbox.KindIdle, mailbox.Address{Agent: h.c.registry.LeadOf(l.Spec)}, staleBy(l)
 		e.Class = classOf(l)
 	default:
 		return nil

@@ -14,7 +14,7 @@ func (c *Coordinator) sweep(keep time.Duration) {
 	for {
 		select {
 		case <-tick.C:
-			for _, h := range c.all() {
+			for _, h := range c.hosts.all() {
 				if h.isIdle(keep) {
 					h.ref.Tell(rest{})
 				}

@@ -27,10 +27,10 @@ func (a *agentTool) resume(ctx context.Context, callID string, call spawn.Call) 
 	}
 	t, ok := c.Find(call.Resume)
 	if !ok || !t.Spec().Role.Runs() {
-		return "", c.unknownAgent(call.Resume)
+		return "", c.registry.Unknown(call.Resume)
 	}
 	spec := t.Spec()
-	if c.isBelow(me.ID(), spec.ID) {
+	if c.registry.IsBelow(me.ID(), spec.ID) {
 		return "", fmt.Errorf("%s is not an agent that you can go on with: end your turn instead", DisplayName(spec))
 	}
 	role, err := c.opts.Policy.Resume(c.opts.Definitions(), call, spec)

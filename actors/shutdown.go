@@ -47,7 +47,7 @@ func (c *Coordinator) MayEnd(by mailbox.AgentID, target transcript.Spec) error {
 	switch {
 	case target.Role == transcript.Lead, target.Role == transcript.User, target.ID == by:
 		return fmt.Errorf("%s cannot be ended this way", DisplayName(target))
-	case by == LeadID, by == turn.User, c.isBelow(target.ID, by), c.leads(by, target):
+	case by == LeadID, by == turn.User, c.registry.IsBelow(target.ID, by), c.registry.Leads(by, target):
 		return nil
 	}
 	return fmt.Errorf("%s is not an agent of yours: %w", DisplayName(target), protocol.ErrUnauthorized)
@@ -100,7 +100,7 @@ func (c *Coordinator) ShutDown(ctx context.Context, by, t *transcript.Transcript
 		switch s.Phase {
 		case protocol.ShutdownGone:
 			var err error
-			out.Ended, err = c.receipt(c.tree(t.ID()), nil)
+			out.Ended, err = c.receipt(c.registry.Tree(t.ID()), nil)
 			return out, err
 		case protocol.ShutdownObjected:
 			return out, nil
@@ -232,7 +232,7 @@ func (c *Coordinator) occupied(t *transcript.Transcript) bool {
 	if t.HasWork() || c.expects(t) {
 		return true
 	}
-	h := c.lookup(t.ID())
+	h := c.hosts.get(t.ID())
 	return h != nil && h.busy()
 }
 
@@ -284,7 +284,7 @@ func (c *Coordinator) carryOut(t *transcript.Transcript) {
 	}
 	err = errors.Join(err, c.seen(t, func() error { return t.Seal(cause.Error()) }))
 	c.bury(t)
-	c.release(t.Spec())
+	c.registry.Release(t.Spec())
 	if c.opts.Gone != nil {
 		for _, e := range tree {
 			err = errors.Join(err, c.opts.Gone(ctx, e.ID))

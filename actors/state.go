@@ -197,7 +197,7 @@ func (c *Coordinator) Status() []Status {
 		s.Cost = s.Life.Cost(c.opts.Prices)
 		s.Subtree = Use{s.Life.Usage, s.Cost}
 		s.State = c.atRest(s.Life)
-		if h := c.lookup(t.ID()); h != nil {
+		if h := c.hosts.get(t.ID()); h != nil {
 			if s.Running = h.running.Load(); s.Running {
 				s.State = h.now()
 			}
@@ -212,7 +212,7 @@ func (c *Coordinator) Status() []Status {
 // atRest is the state of an agent that does not run.
 func (c *Coordinator) atRest(l transcript.Life) State {
 	s := resting(l)
-	if s.Name == statePaused && c.lookup(l.Spec.ID) != nil {
+	if s.Name == statePaused && c.hosts.get(l.Spec.ID) != nil {
 		s.Name, s.Detail = stateResolving, ""
 	}
 	return s

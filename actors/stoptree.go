@@ -36,14 +36,14 @@ func (c *Coordinator) StopTree(ctx context.Context, id mailbox.AgentID, cause er
 	failed, known := map[mailbox.AgentID]error{}, map[mailbox.AgentID]bool{}
 	for { // one that was just being started is found the next time
 		var fresh []*transcript.Transcript
-		for _, t := range c.tree(id) {
+		for _, t := range c.registry.Tree(id) {
 			if !known[t.ID()] {
 				known[t.ID()] = true
 				fresh = append(fresh, t)
 			}
 		}
 		if len(fresh) == 0 {
-			return c.receipt(c.tree(id), failed)
+			return c.receipt(c.registry.Tree(id), failed)
 		}
 		c.stopAll(ctx, fresh, id, cause, failed)
 	}
@@ -53,12 +53,12 @@ func (c *Coordinator) StopTree(ctx context.Context, id mailbox.AgentID, cause er
 // has ended stays as it ended, but for top.
 func (c *Coordinator) stopAll(ctx context.Context, all []*transcript.Transcript, top mailbox.AgentID, cause error, failed map[mailbox.AgentID]error) {
 	for _, t := range all {
-		if h := c.lookup(t.ID()); h != nil {
+		if h := c.hosts.get(t.ID()); h != nil {
 			h.ref.Tell(cancel{cause: cause, final: true})
 		}
 	}
 	for _, t := range all {
-		if t.ID() != top && t.Life().Closed && c.lookup(t.ID()) == nil {
+		if t.ID() != top && t.Life().Closed && c.hosts.get(t.ID()) == nil {
 			continue
 		}
 		if err := c.Stop(ctx, t.ID(), cause); err != nil {
@@ -89,23 +89,4 @@ func (c *Coordinator) receipt(tree []*transcript.Transcript, failed map[mailbox.
 
 func endOf(l transcript.Life) Ended {
 	return Ended{ID: l.Spec.ID, Name: DisplayName(l.Spec), State: cmp.Or(string(l.Outcome), stateIdle)}
-}
-
-// tree returns an agent and all that work for it, each after the one that it
-// works for.
-func (c *Coordinator) tree(id mailbox.AgentID) []*transcript.Transcript {
-	top, ok := c.opts.Store.Get(id)
-	if !ok {
-		return nil
-	}
-	all, seen := []*transcript.Transcript{top}, map[mailbox.AgentID]bool{id: true}
-	for i := 0; i < len(all); i++ {
-		for _, kid := range c.workers(all[i].ID()) {
-			if !seen[kid.ID()] {
-				seen[kid.ID()] = true
-				all = append(all, kid)
-			}
-		}
-	}
-	return all
 }

@@ -15,49 +15,11 @@ import (
 	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
-	"github.com/actorswarm/swarm/mailbox"
 )
 
 // Teams returns the teams of an agent as Policy.Teams does.
 func (c *Coordinator) Teams(s transcript.Spec) []transcript.Membership {
 	return c.opts.Policy.Teams(s)
-}
-
-// Home returns the team in which an agent works: its first, or that of the
-// nearest above it that has one.
-func (c *Coordinator) Home(s transcript.Spec) transcript.Membership {
-	for {
-		if teams := c.Teams(s); len(teams) > 0 {
-			return teams[0]
-		}
-		above, ok := c.opts.Store.Get(s.Parent)
-		if !ok {
-			return c.opts.Policy.SessionTeam()
-		}
-		s = above.Spec()
-	}
-}
-
-// answersTo returns who hears of a teammate's turns: the lead of its team or, if
-// that has ended, the one to whom that answers.
-func (c *Coordinator) answersTo(s transcript.Spec) mailbox.AgentID {
-	for range c.opts.Policy.MaxDepth + 1 {
-		up := c.Home(s).Lead
-		t, ok := c.opts.Store.Get(up)
-		switch {
-		case !ok, up == s.ID:
-			return LeadID
-		case !t.Life().Closed:
-			return up
-		}
-		s = t.Spec()
-	}
-	return LeadID
-}
-
-// leads reports whether an agent leads a team that another is in.
-func (c *Coordinator) leads(id mailbox.AgentID, s transcript.Spec) bool {
-	return slices.ContainsFunc(c.Teams(s), func(m transcript.Membership) bool { return m.Lead == id })
 }
 
 // Hire is a teammate to be made for a team.
@@ -100,7 +62,7 @@ func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript,
 		}
 		defer done()
 	}
-	c.bear(spec.ID, def)
+	c.planned.put(spec.ID, def)
 	t, err := c.Spawn(c.scope, spec, h.Call.Prompt)
 	if err != nil {
 		c.definition(spec) // nobody else will ask for it
@@ -113,7 +75,7 @@ func (c *Coordinator) Dismiss(ctx context.Context, t *transcript.Transcript) err
 	if err := c.Stop(ctx, t.ID(), turn.ErrKilled); err != nil {
 		return err
 	}
-	c.release(t.Spec())
+	c.registry.Release(t.Spec())
 	return nil
 }
 

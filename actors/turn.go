@@ -245,7 +245,7 @@ func (h *host) streamed(e model.Event) {
 func (h *host) read(mail []mailbox.Envelope) {
 	me, spec := h.t.Address(), h.t.Spec()
 	for _, e := range mail {
-		if e.From.Agent == LeadID || e.From.Agent == turn.User || h.c.leads(e.From.Agent, spec) {
+		if e.From.Agent == LeadID || e.From.Agent == turn.User || h.c.registry.Leads(e.From.Agent, spec) {
 			h.asked.Store(true)
 		}
 		if h.c.opts.Receipt != nil {

@@ -14,9 +14,9 @@ import (
 // reviving is held.
 func (c *Coordinator) revive(t *transcript.Transcript) error {
 	life := t.Life()
-	c.index(life)
+	c.registry.Add(life)
 	switch {
-	case !life.Spec.Role.Runs(), c.lookup(t.ID()) != nil:
+	case !life.Spec.Role.Runs(), c.hosts.get(t.ID()) != nil:
 		return nil
 	case life.Spec.Where != "":
 		c.relaunch(t)
@@ -24,7 +24,7 @@ func (c *Coordinator) revive(t *transcript.Transcript) error {
 	case life.Closed && !c.missed(t):
 		return nil
 	}
-	if err := c.reopen(t, wakeRole(life), transcript.Waking{By: c.employer(life, writer(t.Unread()))}); err != nil {
+	if err := c.reopen(t, wakeRole(life), transcript.Waking{By: c.registry.Employer(life, writer(t.Unread()))}); err != nil {
 		return err
 	}
 	_, err := c.host(c.scope, t, life.Incarnation+1)
@@ -59,7 +59,7 @@ func (c *Coordinator) rouse(t *transcript.Transcript) {
 		if err := c.revive(t); err != nil {
 			c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", DisplayName(t.Spec()), err)})
 		}
-		if h := c.lookup(t.ID()); h != nil {
+		if h := c.hosts.get(t.ID()); h != nil {
 			h.ref.Tell(look{}) // it may have looked before the work was there
 		}
 	})
@@ -89,7 +89,7 @@ func (c *Coordinator) Wake(t *transcript.Transcript, by mailbox.AgentID) error {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	life := t.Life()
-	return c.wake(t, wakeRole(life), transcript.Waking{By: c.employer(life, by)})
+	return c.wake(t, wakeRole(life), transcript.Waking{By: c.registry.Employer(life, by)})
 }
 
 // wake is Wake in a role and for a tool call, if there is one. reviving is held.
@@ -128,9 +128,7 @@ func (c *Coordinator) reopen(t *transcript.Transcript, r transcript.Role, w tran
 	if err := t.Reopen(r, w); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.employLocked(w, t.ID())
+	c.registry.Employ(t.ID(), w)
 	return nil
 }
 

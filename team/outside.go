@@ -49,7 +49,7 @@ func (e *SupersededError) Error() string {
 
 // Join makes a program the member of a name. A member that is there already gets
 // a new incarnation, and what an older one says from then on is refused. The
-// error is an *actors.NameTakenError when an agent has the name.
+// error is an *agent.NameTakenError when an agent has the name.
 func (o *Outsiders) Join(name string) (*Outsider, error) {
 	if err := reserved(name); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
@@ -67,7 +68,7 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 	if len(bob.Unread()) != 0 || bob.Life().TurnOpen {
 		t.Errorf("after a restart bob has %v and %+v", bob.Unread(), bob.Life())
 	}
-	taken := (*actors.NameTakenError)(nil)
+	taken := (*agent.NameTakenError)(nil)
 	if _, err := n.Enlist("lead"); !errors.As(err, &taken) {
 		t.Errorf("the name of the lead: %v", err)
 	}

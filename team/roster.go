@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
 
@@ -22,7 +23,7 @@ type Roster struct {
 func NewRoster(c *actors.Coordinator) *Roster { return &Roster{agents: c} }
 
 // UnknownAgentError reports a message to a name that nobody has.
-type UnknownAgentError = actors.UnknownAgentError
+type UnknownAgentError = agent.UnknownError
 
 // Find returns the one agent that a name means when the user says it, as Reach
 // does. It may have ended.
@@ -93,4 +94,4 @@ func (r *Roster) all() ([]actors.Status, error) {
 }
 
 // Near returns at most three of the known names that name may have meant.
-func Near(name string, known []string) []string { return actors.Near(name, known) }
+func Near(name string, known []string) []string { return agent.Near(name, known) }

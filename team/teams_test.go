@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -94,7 +95,7 @@ func TestANameMeansSomebodyOfTheSendersTeamFirst(t *testing.T) {
 			t.Errorf("%s is %v, want %s", name, err, want)
 		}
 	}
-	if _, err := n.Hire(t.Context(), actors.Hire{Team: red, Call: spawn.Call{Name: "ANN"}}); !errors.As(err, new(*actors.NameTakenError)) {
+	if _, err := n.Hire(t.Context(), actors.Hire{Team: red, Call: spawn.Call{Name: "ANN"}}); !errors.As(err, new(*agent.NameTakenError)) {
 		t.Errorf("a second ann in red: %v", err)
 	}
 	posted, err := r.Send(redBen, team.Letter{To: team.Everyone, Text: "x"})

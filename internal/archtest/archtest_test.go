@@ -75,10 +75,11 @@ var level = map[string]int{
 	"internal/turn": 4,
 
 	// 5 and 6: where agents live
-	"actors/spawn":    4,
-	"actors/report":   5,
-	"actors/watchdog": 5,
-	"actors":          6,
+	"actors/spawn":             4,
+	"actors/internal/registry": 5,
+	"actors/report":            5,
+	"actors/watchdog":          5,
+	"actors":                   6,
 
 	// 7: how they work together
 	"team": 7,

@@ -1,4 +1,4 @@
-package actors
+package agent
 
 import (
 	"cmp"
@@ -6,17 +6,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
-// UnknownAgentError reports a name that nobody has.
-type UnknownAgentError struct {
+// UnknownError reports a name that nobody has.
+type UnknownError struct {
 	Name  string
 	Near  []string // names that come near, best first
 	Known []string // every name that can be written to, sorted
 }
 
-func (e *UnknownAgentError) Error() string {
+func (e *UnknownError) Error() string {
 	text := fmt.Sprintf("there is no agent named %q", e.Name)
 	if len(e.Near) > 0 {
 		text += "; did you mean " + strings.Join(e.Near, " or ") + "?"
@@ -73,16 +73,12 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// unknownAgent names the agents that a caller may have meant.
-func (c *Coordinator) unknownAgent(name string) error {
-	e := &UnknownAgentError{Name: name}
-	for _, t := range c.opts.Store.All() {
-		if s := t.Spec(); s.Role.Runs() && s.Role != transcript.Lead {
-			e.Known = append(e.Known, DisplayName(s))
-		}
-	}
-	slices.Sort(e.Known)
-	e.Near = Near(name, e.Known)
-	e.Known = e.Known[:min(len(e.Known), 20)]
-	return e
+// NameTakenError reports a spawn under a name that another agent has.
+type NameTakenError struct {
+	Name  string
+	Owner mailbox.AgentID
+}
+
+func (e *NameTakenError) Error() string {
+	return fmt.Sprintf("the name %q belongs to agent %s: choose another, or send it a message", e.Name, e.Owner)
 }

@@ -1,0 +1,217 @@
+package registry
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// callKey identifies a tool call. Some providers use the ids of calls again in
+// later answers, so the answer is part of it.
+type callKey struct {
+	parent mailbox.AgentID
+	answer int // which of the parent's it is in; 0 = not recorded, as by older versions
+	call   string
+}
+
+// bearer is an agent that has a name.
+type bearer struct {
+	id   mailbox.AgentID
+	team string // in which it has the name: its first at birth
+	free bool   // it has ended for good and another may have the name
+}
+
+// Registry is safe for concurrent use.
+type Registry struct {
+	store  *transcript.Store
+	policy spawn.Policy
+
+	mu      sync.Mutex
+	names   map[string][]bearer                              // lower case, ids too; guarded by mu
+	calls   map[callKey]mailbox.AgentID                      // which agent a tool call made or woke; guarded by mu
+	workers map[mailbox.AgentID]map[mailbox.AgentID]struct{} // by whom they work or worked for; guarded by mu
+	made    int                                              // agents so far; guarded by mu
+}
+
+// New returns a registry of the agents in a store. The policy has its defaults.
+func New(store *transcript.Store, policy spawn.Policy) *Registry {
+	r := &Registry{
+		store: store, policy: policy,
+		names: map[string][]bearer{}, calls: map[callKey]mailbox.AgentID{},
+		workers: map[mailbox.AgentID]map[mailbox.AgentID]struct{}{},
+	}
+	for _, t := range store.All() {
+		r.Add(t.Life())
+	}
+	return r
+}
+
+// Reserve takes the name of an agent that is to be made, and its place among the
+// session's agents. The error is a *agent.NameTakenError or a *spawn.LimitError.
+func (r *Registry) Reserve(spec agent.Spec) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if limit := r.policy.MaxAgents; limit > 0 && r.made >= limit && spec.Role != agent.Lead {
+		return &spawn.LimitError{What: "agents", Max: limit}
+	}
+	for _, owner := range r.names[strings.ToLower(spec.Name)] {
+		isID := strings.EqualFold(string(owner.id), spec.Name)
+		if isID || owner.team == r.namespace(spec) && !owner.free {
+			return &agent.NameTakenError{Name: spec.Name, Owner: owner.id}
+		}
+	}
+	r.add(spec)
+	return nil
+}
+
+// Add makes an agent known that is in the store, and for whom it works.
+func (r *Registry) Add(l agent.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.add(l.Spec)
+	r.employ(l.Woken, l.Spec.ID)
+	if l.Shutdown.Leaving() || l.Closed && l.Reason == turn.ErrKilled.Error() && len(l.Spec.Teams) == 0 && l.Spec.Teams != nil {
+		r.release(l.Spec)
+	}
+}
+
+// Employ notes that an agent works for another, by a tool call if there is one.
+func (r *Registry) Employ(id mailbox.AgentID, w agent.Waking) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.employ(w, id)
+}
+
+// employ notes that an agent works for another, by a tool call if there is
+// one. mu is held.
+func (r *Registry) employ(w agent.Waking, id mailbox.AgentID) {
+	if w.By != "" {
+		if r.workers[w.By] == nil {
+			r.workers[w.By] = map[mailbox.AgentID]struct{}{}
+		}
+		r.workers[w.By][id] = struct{}{}
+	}
+	if w.Call != "" {
+		r.calls[callKey{w.By, w.Answer, w.Call}] = id
+	}
+}
+
+func (r *Registry) add(spec agent.Spec) {
+	if _, known := r.names[string(spec.ID)]; !known {
+		r.made++
+		r.name(string(spec.ID), spec)
+		if name := strings.ToLower(spec.Name); name != "" && name != string(spec.ID) {
+			r.name(name, spec)
+		}
+	}
+	r.employ(agent.Waking{By: spec.Parent, Answer: spec.Answer, Call: spec.Call}, spec.ID)
+}
+
+func (r *Registry) name(name string, s agent.Spec) {
+	r.names[name] = append(r.names[name], bearer{id: s.ID, team: r.namespace(s)})
+}
+
+// namespace is the team in which an agent has its name: two teams may each have
+// somebody of a name.
+func (r *Registry) namespace(s agent.Spec) string {
+	if teams := r.policy.Teams(s); len(teams) > 0 {
+		return teams[0].Team
+	}
+	return r.policy.Team
+}
+
+// Unreserve undoes Reserve for an agent that was not made.
+func (r *Registry) Unreserve(spec agent.Spec) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made--
+	for _, name := range []string{string(spec.ID), strings.ToLower(spec.Name)} {
+		left := slices.DeleteFunc(r.names[name], func(b bearer) bool { return b.id == spec.ID })
+		if r.names[name] = left; len(left) == 0 {
+			delete(r.names, name)
+		}
+	}
+	delete(r.workers[spec.Parent], spec.ID)
+	delete(r.calls, callKey{spec.Parent, spec.Answer, spec.Call})
+}
+
+// Release lets others have the name of an agent that has ended for good.
+func (r *Registry) Release(s agent.Spec) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.release(s)
+}
+
+func (r *Registry) release(s agent.Spec) {
+	all := r.names[strings.ToLower(s.Name)]
+	for i := range all {
+		all[i].free = all[i].free || all[i].id == s.ID
+	}
+}
+
+// Retake gives an agent its name back.
+func (r *Registry) Retake(s agent.Spec) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.names[strings.ToLower(s.Name)]
+	for i := range all {
+		all[i].free = all[i].free && all[i].id != s.ID
+	}
+}
+
+// Dismissed reports whether an agent has ended for good and given up its name.
+func (r *Registry) Dismissed(s agent.Spec) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.names[strings.ToLower(s.Name)], func(x bearer) bool { return x.id == s.ID && x.free })
+}
+
+// MadeBy returns the agent that a tool call of parent has made or woken, if it has. answer
+// counts the parent's answers up to the one with the call.
+func (r *Registry) MadeBy(parent mailbox.AgentID, answer int, call string) (mailbox.AgentID, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id, ok := r.calls[callKey{parent, answer, call}]
+	if !ok {
+		id, ok = r.calls[callKey{parent, 0, call}]
+	}
+	return id, ok
+}
+
+// NewID returns an id that no agent of the session has. It begins with name, as
+// far as an id can, so that people can tell agents apart and type their ids.
+func (r *Registry) NewID(name string) mailbox.AgentID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for { // eight digits are few enough to type and too few to be sure of
+		id := newID(name)
+		if _, taken := r.names[string(id)]; !taken {
+			return id
+		}
+	}
+}
+
+func newID(name string) mailbox.AgentID {
+	var b [4]byte
+	rand.Read(b[:]) // never fails
+	token := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r == '-', r == '_', r == ' ', r == '.', r == ':':
+			return '-'
+		}
+		return -1
+	}, strings.ToLower(name))
+	token = strings.Trim(token[:min(len(token), 24)], "-")
+	return mailbox.AgentID(cmp.Or(token, "agent") + "-" + hex.EncodeToString(b[:]))
+}

@@ -1,0 +1,149 @@
+package registry
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// ReportsTo returns who is told of a background agent's end: whom it works for or,
+// as its link says, the nearest above that has not ended.
+func (r *Registry) ReportsTo(l agent.Record) mailbox.AgentID {
+	up := WorksFor(l)
+	if l.Spec.Link == agent.Continue {
+		return up
+	}
+	for up != agent.LeadID {
+		t, ok := r.store.Get(up)
+		if !ok {
+			return agent.LeadID
+		}
+		above := t.Life()
+		if !above.Closed {
+			return up
+		}
+		up = WorksFor(above)
+	}
+	return up
+}
+
+// Employer returns for whom an agent is to work that by wakes. Nobody comes to
+// work for itself, however many stand between: an agent that is woken by one
+// that works for it goes on for whom it worked before, and so does one that is woken
+// from another process by somebody who is not on record here.
+func (r *Registry) Employer(l agent.Record, by mailbox.AgentID) mailbox.AgentID {
+	for _, candidate := range []mailbox.AgentID{by, l.Spec.Parent} {
+		if _, known := r.store.Get(candidate); known && candidate != agent.UserID && !r.IsBelow(candidate, l.Spec.ID) {
+			if candidate == l.Spec.Parent {
+				return ""
+			}
+			return candidate
+		}
+	}
+	return agent.LeadID
+}
+
+// IsBelow reports whether an agent is another or works for it, directly or not.
+func (r *Registry) IsBelow(id, top mailbox.AgentID) bool {
+	for id != "" && id != agent.LeadID {
+		if id == top {
+			return true
+		}
+		t, ok := r.store.Get(id)
+		if !ok {
+			return false
+		}
+		id = WorksFor(t.Life())
+	}
+	return id == top
+}
+
+// Workers returns the agents that work for another, ended ones included.
+func (r *Registry) Workers(id mailbox.AgentID) []*transcript.Transcript {
+	r.mu.Lock()
+	ids := slices.Sorted(maps.Keys(r.workers[id]))
+	r.mu.Unlock()
+	var all []*transcript.Transcript
+	for _, kid := range ids {
+		if t, ok := r.store.Get(kid); ok && WorksFor(t.Life()) == id {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// WorksFor returns the agent that another works for: who woke it, or its parent.
+// Over all agents this is a forest below the lead: Employer sees to it.
+func WorksFor(l agent.Record) mailbox.AgentID { return cmp.Or(l.Woken.By, l.Spec.Parent) }
+
+// Home returns the team in which an agent works: its first, or that of the
+// nearest above it that has one.
+func (r *Registry) Home(s agent.Spec) agent.Membership {
+	for {
+		if teams := r.policy.Teams(s); len(teams) > 0 {
+			return teams[0]
+		}
+		above, ok := r.store.Get(s.Parent)
+		if !ok {
+			return r.policy.SessionTeam()
+		}
+		s = above.Spec()
+	}
+}
+
+// LeadOf returns who hears of a teammate's turns: the lead of its team or, if
+// that has ended, the one to whom that answers.
+func (r *Registry) LeadOf(s agent.Spec) mailbox.AgentID {
+	for range r.policy.MaxDepth + 1 {
+		up := r.Home(s).Lead
+		t, ok := r.store.Get(up)
+		switch {
+		case !ok, up == s.ID:
+			return agent.LeadID
+		case !t.Life().Closed:
+			return up
+		}
+		s = t.Spec()
+	}
+	return agent.LeadID
+}
+
+// Leads reports whether an agent leads a team that another is in.
+func (r *Registry) Leads(id mailbox.AgentID, s agent.Spec) bool {
+	return slices.ContainsFunc(r.policy.Teams(s), func(m agent.Membership) bool { return m.Lead == id })
+}
+
+// Tree returns an agent and all that work for it, each after the one that it
+// works for.
+func (r *Registry) Tree(id mailbox.AgentID) []*transcript.Transcript {
+	top, ok := r.store.Get(id)
+	if !ok {
+		return nil
+	}
+	all, seen := []*transcript.Transcript{top}, map[mailbox.AgentID]bool{id: true}
+	for i := 0; i < len(all); i++ {
+		for _, kid := range r.Workers(all[i].ID()) {
+			if !seen[kid.ID()] {
+				seen[kid.ID()] = true
+				all = append(all, kid)
+			}
+		}
+	}
+	return all
+}
+
+// MayControl reports whether from may send control messages to an agent: the
+// user, the lead, the lead of a team it is in, who made it, and who woke it.
+func (r *Registry) MayControl(from mailbox.AgentID, l agent.Record) bool {
+	switch from {
+	case "":
+		return false
+	case agent.UserID, agent.LeadID, l.Spec.Parent, l.Woken.By:
+		return true
+	}
+	return r.Leads(from, l.Spec)
+}
