@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/actorswarm/swarm/internal/teamfile"
+	"github.com/actorswarm/swarm/team/teamfile"
 )
 
 // The file that docs/teams.md shows is one.

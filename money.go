@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -15,7 +15,7 @@ import (
 
 // Limits bound what agents may use together; a zero field is no limit. Money is
 // a multiple of Dollar.
-type Limits = budget.Limits
+type Limits = account.Limits
 
 // USD is an amount of money.
 type USD = price.USD

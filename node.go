@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
@@ -129,7 +129,7 @@ func (n *Node) host(ctx context.Context, dir string, w nodeWelcome) error {
 	}
 	o.inherit(&info)
 	o.Listen, o.ListenWebSocket = "", "" // the owner does
-	o.Budget = budget.Limits{}           // the owner keeps it, for all processes
+	o.Budget = account.Limits{}          // the owner keeps it, for all processes
 	n.bounded.Store(w.Bounded)
 	info.Path = dir
 	s := &Session{opts: o, record: session.NewFile(info)}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -46,19 +46,19 @@ func (n *nodes) held(id mailbox.AgentID, c reserveIn) (reserveOut, bool) {
 
 // hold notes a reservation for the process that has asked for it, if it is still
 // the one of its agent.
-func (n *nodes) hold(id mailbox.AgentID, c reserveIn, r *budget.Reservation) (reserveOut, error) {
+func (n *nodes) hold(id mailbox.AgentID, c reserveIn, r *account.Reservation) (reserveOut, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.seats[id]
 	if s == nil || s.launch != c.Launch {
-		r.Settle(budget.Amount{})
+		r.Settle(account.Amount{})
 		return reserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
 	}
 	if s.holds == nil {
-		s.holds = map[string]*budget.Reservation{}
+		s.holds = map[string]*account.Reservation{}
 	}
 	if first := s.holds[c.Key]; first != nil {
-		r.Settle(budget.Amount{})
+		r.Settle(account.Amount{})
 		r = first
 	}
 	s.holds[c.Key] = r
@@ -71,7 +71,7 @@ func (n *nodes) land(s *seat, keys []string) {
 	defer n.mu.Unlock()
 	for _, key := range keys {
 		if r := s.holds[key]; r != nil {
-			r.Settle(budget.Amount{})
+			r.Settle(account.Amount{})
 			delete(s.holds, key)
 		}
 	}
@@ -80,7 +80,7 @@ func (n *nodes) land(s *seat, keys []string) {
 // landLocked ends the flight of all that a process had in flight. nodes.mu is held.
 func (s *seat) landLocked() {
 	for _, r := range s.holds {
-		r.Settle(budget.Amount{})
+		r.Settle(account.Amount{})
 	}
 	s.holds = nil
 }
@@ -90,7 +90,7 @@ const askAgain = 200 * time.Millisecond
 
 // Reserve implements actors.Owner. Under a limit a request waits for an owner: what
 // is left of the budget only the owner knows.
-func (n *Node) Reserve(ctx context.Context, k budget.Ask) (int64, func(), error) {
+func (n *Node) Reserve(ctx context.Context, k account.Ask) (int64, func(), error) {
 	if !n.bounded.Load() {
 		return k.Output, func() {}, nil
 	}

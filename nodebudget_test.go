@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
 
@@ -23,7 +23,7 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
   - when: {agent: ben, step: 0}
     say: {calls: [{tool: Agent, input: {description: dig, prompt: dig, run_in_background: true}}]}
   - say: {calls: [{tool: Glob, input: {pattern: '*.yaml'}}]}
-`, func(o *Options) { o.Budget = budget.Limits{Requests: limit} })
+`, func(o *Options) { o.Budget = account.Limits{Requests: limit} })
 	if _, err := s.Run(t.Context(), "go"); err != nil && !strings.Contains(err.Error(), "budget") {
 		t.Fatal(err)
 	}
@@ -62,9 +62,9 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 
 // TestAReservationEndsWithItsProcess, and a report that comes again changes nothing.
 func TestAReservationEndsWithItsProcess(t *testing.T) {
-	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = budget.Limits{Tokens: 1_000_000} })
+	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = account.Limits{Tokens: 1_000_000} })
 	seat := s.nodes.known(ben.ID())
-	ask := reserveIn{Launch: seat.launch, Key: "k", Ask: &budget.Ask{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
+	ask := reserveIn{Launch: seat.launch, Key: "k", Ask: &account.Ask{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
 	first, err := s.nodes.reserve(ben.ID(), ask)
 	if err != nil || first.Output != 600_000 {
 		t.Fatalf("%+v, %v", first, err)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -85,9 +85,9 @@ type (
 		Most   int    `json:"most,omitempty"`
 	}
 	reserveIn struct {
-		Launch uint32      `json:"launch"`
-		Key    string      `json:"key,omitempty"`
-		Ask    *budget.Ask `json:"ask,omitempty"`
+		Launch uint32       `json:"launch"`
+		Key    string       `json:"key,omitempty"`
+		Ask    *account.Ask `json:"ask,omitempty"`
 	}
 
 	foundOut struct {
@@ -182,7 +182,7 @@ func workerErrors() rpc.Errors {
 		rpc.Value("protocol.late", 3, protocol.ErrLate), rpc.Value("protocol.not_refusable", 4, protocol.ErrNotRefusable),
 		rpc.Value("protocol.unauthorized", 5, protocol.ErrUnauthorized), rpc.Value("protocol.not_planning", 6, protocol.ErrNotPlanning),
 		rpc.Value("team.no_session", 7, team.ErrNoSession),
-		rpc.Type[*SettledQuestionError]("settled"), rpc.Type[*budget.OverError]("over"), rpc.Type[*budget.UnpricedError]("unpriced"),
+		rpc.Type[*SettledQuestionError]("settled"), rpc.Type[*account.OverError]("over"), rpc.Type[*account.UnpricedError]("unpriced"),
 	}
 }
 

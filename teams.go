@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/actorswarm/swarm/internal/teamfile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/team/teamfile"
 )
 
 // TeamFile is a team as a file says it; docs/teams.md describes the form.

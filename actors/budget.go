@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -24,20 +24,20 @@ const (
 // accounts holds what the agents of a session may use. An agent without limits
 // of its own uses the account of the nearest above that has one.
 type accounts struct {
-	top    *budget.Account
+	top    *account.Account
 	prices *price.Table
 
 	mu  sync.Mutex
-	own map[mailbox.AgentID]*budget.Account // guarded by mu
-	up  map[mailbox.AgentID]mailbox.AgentID // parents; guarded by mu
+	own map[mailbox.AgentID]*account.Account // guarded by mu
+	up  map[mailbox.AgentID]mailbox.AgentID  // parents; guarded by mu
 }
 
 // newAccounts charges what the agents have used before.
-func newAccounts(l budget.Limits, prices *price.Table, all []*transcript.Transcript) *accounts {
+func newAccounts(l account.Limits, prices *price.Table, all []*transcript.Transcript) *accounts {
 	now, worked := time.Now(), workedBelow(all)
 	a := &accounts{
-		top: budget.New("the session", l, now.Add(-worked[""])), prices: prices,
-		own: map[mailbox.AgentID]*budget.Account{}, up: map[mailbox.AgentID]mailbox.AgentID{},
+		top: account.New("the session", l, now.Add(-worked[""])), prices: prices,
+		own: map[mailbox.AgentID]*account.Account{}, up: map[mailbox.AgentID]mailbox.AgentID{},
 	}
 	for _, t := range all {
 		l := t.Life()
@@ -49,20 +49,20 @@ func newAccounts(l budget.Limits, prices *price.Table, all []*transcript.Transcr
 
 // usedBy is what an agent has used, with those that live in its process if that
 // is another.
-func (a *accounts) usedBy(l transcript.Life) budget.Amount {
-	own := budget.Amount{Money: l.Cost(a.prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions)}
+func (a *accounts) usedBy(l transcript.Life) account.Amount {
+	own := account.Amount{Money: l.Cost(a.prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions)}
 	return own.Plus(l.Below)
 }
 
 // Below is what this process has charged beside the requests of one agent.
-func (c *Coordinator) Below(l transcript.Life) budget.Amount {
-	l.Below = budget.Amount{}
+func (c *Coordinator) Below(l transcript.Life) account.Amount {
+	l.Below = account.Amount{}
 	return c.accounts.top.Used().Minus(c.accounts.usedBy(l))
 }
 
 // Reserve reserves a request of an agent that lives elsewhere in the accounts that
 // it counts in here.
-func (c *Coordinator) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Ask) (*budget.Reservation, error) {
+func (c *Coordinator) Reserve(ctx context.Context, id mailbox.AgentID, k account.Ask) (*account.Reservation, error) {
 	return c.accounts.of(id).Reserve(ctx, k)
 }
 
@@ -89,13 +89,13 @@ func (a *accounts) open(s transcript.Spec, since time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.up[s.ID] = s.Parent
-	if s.Budget != (budget.Limits{}) && a.own[s.ID] == nil {
+	if s.Budget != (account.Limits{}) && a.own[s.ID] == nil {
 		a.own[s.ID] = above.Open(DisplayName(s), s.Budget, since)
 	}
 }
 
 // of returns the account that an agent uses.
-func (a *accounts) of(id mailbox.AgentID) *budget.Account {
+func (a *accounts) of(id mailbox.AgentID) *account.Account {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for ; id != ""; id = a.up[id] {
@@ -107,8 +107,8 @@ func (a *accounts) of(id mailbox.AgentID) *budget.Account {
 }
 
 // ask is what a request to a model may use.
-func (a *accounts) ask(id string, input int64, output int) budget.Ask {
-	k := budget.Ask{Model: id, Input: input, Output: int64(output), Floor: floorTokens, Enough: enoughTokens}
+func (a *accounts) ask(id string, input int64, output int) account.Ask {
+	k := account.Ask{Model: id, Input: input, Output: int64(output), Floor: floorTokens, Enough: enoughTokens}
 	p, ok := a.prices.Of(id)
 	k.Unpriced = !ok
 	k.InputCost, k.TokenCost = p.AtMost(input)
@@ -122,7 +122,7 @@ func (a *accounts) unpriced(all []*transcript.Transcript) error {
 		l := t.Life()
 		for _, u := range l.Models {
 			if u.Cost(a.prices).Unknown {
-				if err := a.of(l.Spec.ID).Afford(budget.Ask{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {
+				if err := a.of(l.Spec.ID).Afford(account.Ask{Model: u.Model, Unpriced: true}); errors.As(err, new(*account.UnpricedError)) {
 					return err
 				}
 			}
@@ -147,7 +147,7 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 	ask.Output = r.Output
 	if o := h.c.opts.Owner; o != nil {
 		if ask.Output, landed, err = o.Reserve(ctx, ask); err != nil {
-			r.Settle(budget.Amount{})
+			r.Settle(account.Amount{})
 			return nil, overBudget(err)
 		}
 	}
@@ -155,10 +155,10 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 	return func(a *model.Answer) {
 		defer landed()
 		if a == nil {
-			r.Settle(budget.Amount{}) // nobody says what it has cost
+			r.Settle(account.Amount{}) // nobody says what it has cost
 			return
 		}
-		r.Settle(budget.Amount{
+		r.Settle(account.Amount{
 			Money: h.c.opts.Prices.Cost(a.Usage, req.Model, a.Model).USD, Tokens: a.Usage.Total(), Requests: 1,
 		})
 	}, nil
@@ -166,7 +166,7 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 
 // overBudget makes a refusal the outcome of the turn.
 func overBudget(err error) error {
-	if errors.As(err, new(*budget.OverError)) || errors.As(err, new(*budget.UnpricedError)) {
+	if errors.As(err, new(*account.OverError)) || errors.As(err, new(*account.UnpricedError)) {
 		return overBudgetError{err}
 	}
 	return err
@@ -223,19 +223,19 @@ func (c *Coordinator) admitSpawn(ctx context.Context, spec transcript.Spec) erro
 }
 
 // Priced says whether the limits of money that an agent counts in can be kept
-// with a model, after what was used before. The error is a *budget.UnpricedError.
+// with a model, after what was used before. The error is a *account.UnpricedError.
 func (c *Coordinator) Priced(name string, id mailbox.AgentID) error {
 	if err := c.accounts.unpriced(c.opts.Store.All()); err != nil {
 		return err
 	}
-	if err := c.Afford(name, id); errors.As(err, new(*budget.UnpricedError)) {
+	if err := c.Afford(name, id); errors.As(err, new(*account.UnpricedError)) {
 		return err
 	}
 	return nil
 }
 
 // Afford says whether the budgets that an agent counts in allow a request to a
-// model. The error is a *budget.OverError or a *budget.UnpricedError.
+// model. The error is a *account.OverError or a *account.UnpricedError.
 func (c *Coordinator) Afford(name string, id mailbox.AgentID) error {
 	_, exact, err := c.opts.Model(name)
 	if err != nil {

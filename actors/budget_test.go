@@ -16,7 +16,7 @@ import (
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
@@ -100,7 +100,7 @@ func TestAnAgentThatAlwaysSpawnsFiveOfItselfIsHeld(t *testing.T) {
 			node := actorstest.New(t, t.TempDir(), m.model(), actorstest.Options{
 				Agents: `{"hydra":{"description":"multiplies","prompt":"multiply"}}`,
 				Policy: spawn.Policy{MaxDepth: 3, MaxConcurrent: 8, MaxAgents: 30, MaxSpawnRate: -1},
-				Budget: budget.Limits{Tokens: limit},
+				Budget: account.Limits{Tokens: limit},
 			})
 			node.Begin(t)
 			lead := node.Say(t, "go")
@@ -132,7 +132,7 @@ func TestAnAgentThatAlwaysSpawnsFiveOfItselfIsHeld(t *testing.T) {
 func TestABudgetCountsWhatWasUsedBeforeARestart(t *testing.T) {
 	m := &meter{say: func(*model.Request) []model.Block { return []model.Block{model.Text("done")} }}
 	dir := t.TempDir()
-	o := actorstest.Options{Budget: budget.Limits{Requests: 3}}
+	o := actorstest.Options{Budget: account.Limits{Requests: 3}}
 	for run := range 3 {
 		n := actorstest.New(t, dir, m.model(), o)
 		n.Begin(t)
@@ -171,7 +171,7 @@ func TestABudgetOfASubtreeEndsTheSubtreeOnly(t *testing.T) {
 	}
 	n := actorstest.New(t, t.TempDir(), m.model(), actorstest.Options{
 		Agents: `{"hydra":{"description":"multiplies","prompt":"multiply"}}`,
-		Policy: spawn.Policy{ChildBudget: budget.Limits{Requests: 4}},
+		Policy: spawn.Policy{ChildBudget: account.Limits{Requests: 4}},
 		Tools:  []tool.Tool{look()},
 	})
 	n.Begin(t)
@@ -199,9 +199,9 @@ func TestASpawnWithoutBudgetIsATypedRefusal(t *testing.T) {
 		model string
 		want  string
 	}{
-		"requests": {actorstest.Options{Budget: budget.Limits{Requests: 1}}, "m", `{"status":"refused","reason":"over_budget","budget":"requests","owner":"the session","used":1,"limit":1}`},
+		"requests": {actorstest.Options{Budget: account.Limits{Requests: 1}}, "m", `{"status":"refused","reason":"over_budget","budget":"requests","owner":"the session","used":1,"limit":1}`},
 		"agents":   {actorstest.Options{Policy: spawn.Policy{MaxAgents: 1}}, "m", `{"status":"refused","reason":"limit_agents","limit":1}`},
-		"price":    {actorstest.Options{Budget: budget.Limits{Money: price.Dollar}, Prices: list}, "claude-opus-5", `{"status":"refused","reason":"unpriced_model","budget":"money","owner":"the session"}`},
+		"price":    {actorstest.Options{Budget: account.Limits{Money: price.Dollar}, Prices: list}, "claude-opus-5", `{"status":"refused","reason":"unpriced_model","budget":"money","owner":"the session"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := modeltest.Each(func(_ context.Context, r *model.Request) (*model.Answer, error) {
@@ -242,7 +242,7 @@ func TestMoneyIsALimitAndUnknownPricesAreRefused(t *testing.T) {
 		a.Model = "claude-opus-5-20260724"
 		return a, nil
 	})
-	o := actorstest.Options{Budget: budget.Limits{Money: price.Dollar}, Prices: price.List(), Tools: []tool.Tool{look()}}
+	o := actorstest.Options{Budget: account.Limits{Money: price.Dollar}, Prices: price.List(), Tools: []tool.Tool{look()}}
 	n := actorstest.New(t, t.TempDir(), m, o)
 	if err := n.Lead.Amend("claude-opus-5", "default", 0); err != nil {
 		t.Fatal(err)
@@ -278,7 +278,7 @@ func TestUnknownCostsOfThePastRefuseALimitOfMoney(t *testing.T) {
 	n.Begin(t)
 	n.Say(t, "go")
 	n.End(t)
-	n = actorstest.New(t, dir, m, actorstest.Options{Prices: price.List(), Budget: budget.Limits{Money: price.Dollar}})
+	n = actorstest.New(t, dir, m, actorstest.Options{Prices: price.List(), Budget: account.Limits{Money: price.Dollar}})
 	err := n.Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), `the price of the model "fake" is not known`) || !strings.Contains(err.Error(), "models.yaml") {
 		t.Errorf("it began: %v", err)
@@ -295,7 +295,7 @@ func TestTheTimeOfABudgetEndsATurnInItsTool(t *testing.T) {
 		m := actorstest.By(actorstest.Answers{actors.LeadName: func(context.Context, int, *model.Request) *model.Answer {
 			return modeltest.Answer(model.Text("at it"), actorstest.Call("c1", "Look", nil))
 		}})
-		n := actorstest.New(t, t.TempDir(), m, actorstest.Options{Budget: budget.Limits{Time: 50 * time.Second}, Tools: []tool.Tool{wait}})
+		n := actorstest.New(t, t.TempDir(), m, actorstest.Options{Budget: account.Limits{Time: 50 * time.Second}, Tools: []tool.Tool{wait}})
 		n.Begin(t)
 		lead := n.Say(t, "go")
 		if took := time.Since(begun); took != 50*time.Second || lead.Outcome != transcript.OverBudget || lead.Result != "at it" {

@@ -17,8 +17,8 @@ import (
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/ask"
-	"github.com/actorswarm/swarm/internal/budget"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -58,7 +58,7 @@ type Options struct {
 	Events *event.Bus
 	// Budget bounds all agents of the session together, its time from New on.
 	// What they have used before counts.
-	Budget budget.Limits
+	Budget account.Limits
 	// Prices say what models cost, also for Store; nil knows nothing.
 	Prices *price.Table
 	// Isolate gives an agent a directory of its own, a copy of spec.Dir at first

@@ -10,7 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -75,8 +75,8 @@ type Owner interface {
 	// Reserve asks for the budgets that the node's agent counts in there, if any has
 	// a limit. It returns how many tokens the answer may have, and what is to be
 	// called when the request has been charged here. The errors are those of
-	// budget.Account.Reserve.
-	Reserve(ctx context.Context, k budget.Ask) (output int64, landed func(), err error)
+	// account.Account.Reserve.
+	Reserve(ctx context.Context, k account.Ask) (output int64, landed func(), err error)
 }
 
 // LaunchError reports an agent whose process gave no sign of life. Nothing of it

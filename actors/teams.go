@@ -12,7 +12,7 @@ import (
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 )
@@ -27,7 +27,7 @@ type Hire struct {
 	Team    transcript.Membership
 	Call    spawn.Call // of the lead of the team; without a prompt it waits for its first message
 	Color   string     // "" is that of its type
-	Budget  budget.Limits
+	Budget  account.Limits
 	Restart transcript.Restart
 }
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/internal/teamfile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team/teamfile"
 )
 
 // ManagerOptions say whose teams a Manager makes. Both are required.

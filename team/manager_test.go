@@ -9,9 +9,9 @@ import (
 
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/internal/teamfile"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
+	"github.com/actorswarm/swarm/team/teamfile"
 	"github.com/google/go-cmp/cmp"
 )
 

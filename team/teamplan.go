@@ -9,9 +9,9 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/internal/teamfile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/team/board"
+	"github.com/actorswarm/swarm/team/teamfile"
 )
 
 // check says what stands against a team that lead is to lead, so that a part of

@@ -13,7 +13,7 @@ import (
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
@@ -44,7 +44,7 @@ type Options struct {
 	// Window is that of every model, in tokens; 0 is more than any test fills.
 	Window int64
 	Spill  func(a mailbox.AgentID, id, text string) (string, error)
-	Budget budget.Limits
+	Budget account.Limits
 	Prices *price.Table
 }
 

@@ -60,14 +60,14 @@ var level = map[string]int{
 	"agent":                  2,
 	"internal/ask":           2,
 	"internal/audit":         2,
-	"internal/budget":        2,
+	"internal/account":       2,
 	"internal/object/bucket": 2,
 	"internal/provider":      2,
 	"internal/tui":           2,
 	"team/board/kvboard":     2,
 
 	// 3: one agent's life
-	"internal/teamfile":   3,
+	"team/teamfile":       3,
 	"internal/transcript": 3,
 	"session":             3,
 
@@ -132,7 +132,7 @@ var owner = map[string][]string{
 	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},
 	"github.com/muesli/cancelreader":         {"internal/tui"},
-	"go.yaml.in/yaml":                        {"defs", "internal/price", "internal/teamfile", "model/script"},
+	"go.yaml.in/yaml":                        {"defs", "internal/price", "team/teamfile", "model/script"},
 	"charm.land":                             {"cmd/swarm", "internal/tui"},
 	"github.com/charmbracelet/x/ansi":        {"internal/term"},
 	"mvdan.cc/sh":                            {"internal/permission"},

@@ -1,4 +1,4 @@
-// Package budget keeps what agents may use: accounts in a tree, each with
+// Package account keeps what agents may use: accounts in a tree, each with
 // limits, where what is charged to one is charged to all above it.
 //
 // Laws:
@@ -16,4 +16,4 @@
 //
 // The package knows no agents and no models. It keeps nothing: after a restart
 // its owner charges what was used before.
-package budget
+package account

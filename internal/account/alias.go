@@ -1,4 +1,4 @@
-package budget
+package account
 
 import "github.com/actorswarm/swarm/budget"
 

@@ -1,4 +1,4 @@
-package budget_test
+package account_test
 
 import (
 	"context"
@@ -8,25 +8,25 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/price"
 	"pgregory.net/rapid"
 )
 
 // machine is a tree of accounts beside a plain copy of its sums.
 type machine struct {
-	accounts []*budget.Account
-	limits   []budget.Limits
+	accounts []*account.Account
+	limits   []account.Limits
 	above    []int
-	used     []budget.Amount
-	held     []budget.Amount
+	used     []account.Amount
+	held     []account.Amount
 	flights  []flight
 }
 
 type flight struct {
-	r       *budget.Reservation
+	r       *account.Reservation
 	account int
-	ask     budget.Ask
+	ask     account.Ask
 }
 
 func (m *machine) chain(i int, see func(i int)) {
@@ -36,7 +36,7 @@ func (m *machine) chain(i int, see func(i int)) {
 }
 
 func (m *machine) open(t *rapid.T) {
-	l := budget.Limits{
+	l := account.Limits{
 		Tokens:   rapid.Int64Range(0, 5000).Draw(t, "tokens"),
 		Requests: rapid.Int64Range(0, 12).Draw(t, "requests"),
 		Money:    price.USD(rapid.Int64Range(0, 9000).Draw(t, "money")),
@@ -44,34 +44,34 @@ func (m *machine) open(t *rapid.T) {
 	name := fmt.Sprint("account ", len(m.accounts))
 	up := -1
 	if len(m.accounts) == 0 {
-		m.accounts = append(m.accounts, budget.New(name, l, time.Now()))
+		m.accounts = append(m.accounts, account.New(name, l, time.Now()))
 	} else {
 		up = rapid.IntRange(0, len(m.accounts)-1).Draw(t, "above")
 		m.accounts = append(m.accounts, m.accounts[up].Open(name, l, time.Now()))
 	}
 	m.limits, m.above = append(m.limits, l), append(m.above, up)
-	m.used, m.held = append(m.used, budget.Amount{}), append(m.held, budget.Amount{})
+	m.used, m.held = append(m.used, account.Amount{}), append(m.held, account.Amount{})
 }
 
-func amount(k budget.Ask, out int64) budget.Amount {
-	return budget.Amount{Money: k.InputCost + price.USD(out)*k.TokenCost, Tokens: k.Input + out, Requests: 1}
+func amount(k account.Ask, out int64) account.Amount {
+	return account.Amount{Money: k.InputCost + price.USD(out)*k.TokenCost, Tokens: k.Input + out, Requests: 1}
 }
 
-func plus(a, b budget.Amount) budget.Amount {
-	return budget.Amount{Money: a.Money + b.Money, Tokens: a.Tokens + b.Tokens, Requests: a.Requests + b.Requests}
+func plus(a, b account.Amount) account.Amount {
+	return account.Amount{Money: a.Money + b.Money, Tokens: a.Tokens + b.Tokens, Requests: a.Requests + b.Requests}
 }
 
-func minus(a, b budget.Amount) budget.Amount {
-	return budget.Amount{Money: a.Money - b.Money, Tokens: a.Tokens - b.Tokens, Requests: a.Requests - b.Requests}
+func minus(a, b account.Amount) account.Amount {
+	return account.Amount{Money: a.Money - b.Money, Tokens: a.Tokens - b.Tokens, Requests: a.Requests - b.Requests}
 }
 
-func within(n budget.Amount, l budget.Limits) bool {
+func within(n account.Amount, l account.Limits) bool {
 	return (l.Tokens == 0 || n.Tokens <= l.Tokens) && (l.Requests == 0 || n.Requests <= l.Requests) && (l.Money == 0 || n.Money <= l.Money)
 }
 
 // fits says whether an answer of out tokens fits into an account and all above,
 // alone or beside what is in flight.
-func (m *machine) fits(i int, k budget.Ask, out int64, alone bool) bool {
+func (m *machine) fits(i int, k account.Ask, out int64, alone bool) bool {
 	ok := true
 	m.chain(i, func(i int) {
 		n := plus(m.used[i], amount(k, out))
@@ -85,7 +85,7 @@ func (m *machine) fits(i int, k budget.Ask, out int64, alone bool) bool {
 
 func (m *machine) reserve(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.accounts)-1).Draw(t, "account")
-	k := budget.Ask{
+	k := account.Ask{
 		Input: rapid.Int64Range(0, 900).Draw(t, "input"), InputCost: price.USD(rapid.Int64Range(0, 900).Draw(t, "cost")),
 		TokenCost: price.USD(rapid.Int64Range(0, 3).Draw(t, "price")), Output: rapid.Int64Range(1, 900).Draw(t, "output"),
 		Floor: rapid.Int64Range(1, 100).Draw(t, "floor"), Enough: rapid.Int64Range(1, 400).Draw(t, "enough"),
@@ -94,7 +94,7 @@ func (m *machine) reserve(t *rapid.T) {
 	noWait, cancel := context.WithCancel(t.Context())
 	cancel()
 	r, err := m.accounts[i].Reserve(noWait, k)
-	switch over := new(budget.OverError); {
+	switch over := new(account.OverError); {
 	case errors.As(err, &over):
 		if m.fits(i, k, floor, true) {
 			t.Fatalf("refused although it fits: %v", err)
@@ -122,7 +122,7 @@ func (m *machine) settle(t *rapid.T) {
 	n := rapid.IntRange(0, len(m.flights)-1).Draw(t, "flight")
 	f := m.flights[n]
 	m.flights = append(m.flights[:n], m.flights[n+1:]...)
-	used := budget.Amount{} // no answer came
+	used := account.Amount{} // no answer came
 	if rapid.Bool().Draw(t, "answered") {
 		used = amount(f.ask, rapid.Int64Range(0, f.r.Output).Draw(t, "used"))
 	}
@@ -152,19 +152,19 @@ func TestNoAccountIsEverOverItsLimits(t *testing.T) {
 	})
 }
 
-func ask(in, out int64) budget.Ask {
-	return budget.Ask{Input: in, Output: out, Floor: 10, Enough: 50}
+func ask(in, out int64) account.Ask {
+	return account.Ask{Input: in, Output: out, Floor: 10, Enough: 50}
 }
 
 func TestARequestWaitsForThoseInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := budget.New("the session", budget.Limits{Tokens: 300}, time.Now())
-		child := a.Open("child", budget.Limits{}, time.Now())
+		a := account.New("the session", account.Limits{Tokens: 300}, time.Now())
+		child := a.Open("child", account.Limits{}, time.Now())
 		first, err := child.Reserve(t.Context(), ask(100, 150))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := make(chan *budget.Reservation)
+		got := make(chan *account.Reservation)
 		go func() {
 			r, err := a.Reserve(t.Context(), ask(100, 150))
 			if err != nil {
@@ -178,7 +178,7 @@ func TestARequestWaitsForThoseInFlight(t *testing.T) {
 			t.Fatal("it did not wait: 250 of 300 were in flight")
 		default:
 		}
-		first.Settle(budget.Amount{Tokens: 40})
+		first.Settle(account.Amount{Tokens: 40})
 		if r := <-got; r.Output != 150 {
 			t.Errorf("it got %d tokens", r.Output)
 		}
@@ -187,7 +187,7 @@ func TestARequestWaitsForThoseInFlight(t *testing.T) {
 
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := budget.New("the session", budget.Limits{Requests: 1}, time.Now())
+		a := account.New("the session", account.Limits{Requests: 1}, time.Now())
 		if _, err := a.Reserve(t.Context(), ask(1, 50)); err != nil {
 			t.Fatal(err)
 		}
@@ -201,19 +201,19 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 }
 
 func TestAnAnswerGetsWhatIsLeft(t *testing.T) {
-	a := budget.New("the session", budget.Limits{Tokens: 300}, time.Now())
-	a.Charge(budget.Amount{Tokens: 180})
+	a := account.New("the session", account.Limits{Tokens: 300}, time.Now())
+	a.Charge(account.Amount{Tokens: 180})
 	r, err := a.Reserve(t.Context(), ask(100, 32_000))
 	if err != nil || r.Output != 20 {
 		t.Fatalf("%+v, %v; want the 20 tokens that are left", r, err)
 	}
-	r.Settle(budget.Amount{Tokens: 111})
+	r.Settle(account.Amount{Tokens: 111})
 	_, err = a.Reserve(t.Context(), ask(0, 32_000))
-	over := new(budget.OverError)
-	if !errors.As(err, &over) || *over != (budget.OverError{Kind: budget.Tokens, Owner: "the session", Used: 291, Need: 10, Limit: 300}) {
+	over := new(account.OverError)
+	if !errors.As(err, &over) || *over != (account.OverError{Kind: account.Tokens, Owner: "the session", Used: 291, Need: 10, Limit: 300}) {
 		t.Fatalf("9 tokens are left, which is no answer: %+v", err)
 	}
-	if err := a.Afford(budget.Ask{Floor: 10}); !errors.As(err, &over) {
+	if err := a.Afford(account.Ask{Floor: 10}); !errors.As(err, &over) {
 		t.Errorf("a request can be afforded: %v", err)
 	}
 	want := "the budget of the session is used up: 291 tokens of 300 tokens, and the next request may need 10 tokens; it goes on when the limit is raised"
@@ -223,12 +223,12 @@ func TestAnAnswerGetsWhatIsLeft(t *testing.T) {
 }
 
 func TestAChargeCountsInAllAccountsAbove(t *testing.T) {
-	top := budget.New("top", budget.Limits{}, time.Now())
-	mid := top.Open("mid", budget.Limits{}, time.Now())
-	leaf, other := mid.Open("leaf", budget.Limits{Tokens: 5}, time.Now()), mid.Open("other", budget.Limits{}, time.Now())
-	leaf.Charge(budget.Amount{Tokens: 3, Requests: 1})
-	other.Charge(budget.Amount{Tokens: 4})
-	for a, want := range map[*budget.Account]int64{top: 7, mid: 7, leaf: 3, other: 4} {
+	top := account.New("top", account.Limits{}, time.Now())
+	mid := top.Open("mid", account.Limits{}, time.Now())
+	leaf, other := mid.Open("leaf", account.Limits{Tokens: 5}, time.Now()), mid.Open("other", account.Limits{}, time.Now())
+	leaf.Charge(account.Amount{Tokens: 3, Requests: 1})
+	other.Charge(account.Amount{Tokens: 4})
+	for a, want := range map[*account.Account]int64{top: 7, mid: 7, leaf: 3, other: 4} {
 		if got := a.Used().Tokens; got != want {
 			t.Errorf("%d tokens are charged, want %d", got, want)
 		}
@@ -236,32 +236,32 @@ func TestAChargeCountsInAllAccountsAbove(t *testing.T) {
 }
 
 func TestMoneyWithoutAPriceIsRefused(t *testing.T) {
-	free := budget.New("the session", budget.Limits{Tokens: 1000}, time.Now())
-	k := budget.Ask{Model: "llama", Unpriced: true, Output: 10, Floor: 1}
+	free := account.New("the session", account.Limits{Tokens: 1000}, time.Now())
+	k := account.Ask{Model: "llama", Unpriced: true, Output: 10, Floor: 1}
 	if _, err := free.Reserve(t.Context(), k); err != nil {
 		t.Errorf("no money is limited: %v", err)
 	}
-	bound := free.Open("child", budget.Limits{Money: price.Dollar}, time.Now())
+	bound := free.Open("child", account.Limits{Money: price.Dollar}, time.Now())
 	_, err := bound.Reserve(t.Context(), k)
-	if !errors.As(err, new(*budget.UnpricedError)) || !errors.As(bound.Afford(k), new(*budget.UnpricedError)) {
+	if !errors.As(err, new(*account.UnpricedError)) || !errors.As(bound.Afford(k), new(*account.UnpricedError)) {
 		t.Errorf("a limit of money let out what nobody can price: %v", err)
 	}
 }
 
 func TestTimeIsALimitLikeTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := budget.New("the session", budget.Limits{Time: time.Hour}, time.Now().Add(-20*time.Minute)) // used before
-		child := a.Open("child", budget.Limits{Time: 2 * time.Hour}, time.Now())
+		a := account.New("the session", account.Limits{Time: time.Hour}, time.Now().Add(-20*time.Minute)) // used before
+		child := a.Open("child", account.Limits{Time: 2 * time.Hour}, time.Now())
 		mine := errors.New("mine")
 		ctx, end := child.Within(t.Context(), func(err error) error { return errors.Join(mine, err) })
 		defer end()
 		begun := time.Now()
 		<-ctx.Done()
-		over := new(budget.OverError)
+		over := new(account.OverError)
 		if took := time.Since(begun); took != 40*time.Minute || !errors.As(context.Cause(ctx), &over) || over.Owner != "the session" || !errors.Is(context.Cause(ctx), mine) {
 			t.Errorf("ended after %v: %v", took, context.Cause(ctx))
 		}
-		if _, err := child.Reserve(t.Context(), ask(1, 50)); !errors.As(err, &over) || over.Kind != budget.Time {
+		if _, err := child.Reserve(t.Context(), ask(1, 50)); !errors.As(err, &over) || over.Kind != account.Time {
 			t.Errorf("after its time: %v", err)
 		}
 	})

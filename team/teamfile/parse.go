@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/actorswarm/swarm/internal/budget"
+	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -283,7 +283,7 @@ func (r *reader) restart(n *yaml.Node, m *Member) {
 // is said.
 const defaultRestarts = 3
 
-func (r *reader) budget(n *yaml.Node) (l budget.Limits) {
+func (r *reader) budget(n *yaml.Node) (l account.Limits) {
 	r.fields(n, "a budget", map[string]field{
 		"usd": func(n *yaml.Node) {
 			var err error
