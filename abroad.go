@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -43,7 +45,7 @@ func newAbroad(s *Session) *abroad {
 func (a *abroad) start() error {
 	for _, t := range a.s.store.All() {
 		_, _, ok := t.ID().Session()
-		if !ok || t.Spec().Role != transcript.Outside || t.Life().Closed {
+		if !ok || t.Spec().Role != agent.Outside || t.Life().Closed {
 			continue
 		}
 		m, err := a.member(t.ID())

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/natsd"
@@ -39,7 +40,7 @@ func socket(s *swarm.Session) string { return "uds:" + s.Info().Socket(stateOf(s
 // answersOf waits for the end of the lead's turn and returns what it said.
 func answersOf(t *testing.T, sub *event.Subscription) string {
 	t.Helper()
-	return actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(actors.LeadName)).Fact.(event.TurnEnded).Text
+	return actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(agent.LeadName)).Fact.(event.TurnEnded).Text
 }
 
 // A lead writes to the lead of another session, which reads the message as data of
@@ -48,7 +49,7 @@ func TestALeadWritesToAnotherSession(t *testing.T) {
 	state := t.TempDir()
 	receiver := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{StateDir: state, NewSession: "receiver", Inbound: swarm.InboundAccept})
 	ok(t, receiver.Begin())
-	m := actorstest.By(actorstest.Answers{actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+	m := actorstest.By(actorstest.Answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 		if step == 0 {
 			return actorstest.Use(actorstest.Call("c1", "ListAgents", map[string]any{}), letter(socket(receiver), "what do you build?"))
 		}
@@ -121,7 +122,7 @@ func leadGets(t *testing.T, sub *event.Subscription) mailbox.Envelope {
 
 func arrivedAtLead(e event.Event) bool {
 	m, ok := e.Fact.(event.MailArrived)
-	return ok && m.Envelope.To.Agent == actors.LeadID
+	return ok && m.Envelope.To.Agent == agent.LeadID
 }
 
 func TestASessionRefusesMessagesOfOthers(t *testing.T) {
@@ -135,7 +136,7 @@ func TestASessionRefusesMessagesOfOthers(t *testing.T) {
 	if told := leadGets(t, sub); !strings.Contains(told.Body, `"rejected"`) || told.From.Agent != "session-receiver" || told.Kind != mailbox.KindReceipt {
 		t.Errorf("the sender was told %+v", told)
 	}
-	if lead := state(t, receiver, actors.LeadName); lead.Life.Turns != 0 {
+	if lead := state(t, receiver, agent.LeadName); lead.Life.Turns != 0 {
 		t.Errorf("the lead heard of it: %+v", lead)
 	}
 }
@@ -149,7 +150,7 @@ func TestARunEndsWhenItsMessagesHaveLeft(t *testing.T) {
 	from := sessionIn(t, t.TempDir(), leadFor(letter("receiver", "bye")), swarm.Options{StateDir: dir, NewSession: "sender"})
 	_, err := from.Run(soon(t), "go")
 	ok(t, err)
-	all, err := receiver.Inbox(actors.LeadName)
+	all, err := receiver.Inbox(agent.LeadName)
 	ok(t, err)
 	if len(all) != 1 || all[0].Envelope.Body != "bye" || all[0].Envelope.From.Agent != "session-sender" {
 		t.Errorf("after the run the other session has %+v", all)
@@ -188,7 +189,7 @@ func receiverLife(state string) error {
 	fmt.Println("up")
 	narrate(ctx, sub, func(f event.Fact) bool {
 		m, ok := f.(event.MailArrived)
-		return ok && m.Envelope.To.Agent == actors.LeadID
+		return ok && m.Envelope.To.Agent == agent.LeadID
 	})
 	return s.Close()
 }
@@ -250,7 +251,7 @@ func arrivesOnce(t *testing.T, from *swarm.Session, to, state string, env ...str
 	_, err := s.Resume(soon(t))
 	ok(t, err)
 	heard := ""
-	for _, m := range conversation(t, s.Info().Path, actors.LeadName) {
+	for _, m := range conversation(t, s.Info().Path, agent.LeadName) {
 		if strings.Contains(m, `"role":"user"`) {
 			heard += m
 		}

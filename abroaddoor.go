@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -142,7 +143,7 @@ func fromAbroad(t *transcript.Transcript) (n int) {
 // deliver gives a letter to the lead. It returns when that is on disk.
 func deliver(m *team.Outsider, summary, text string, id mailbox.ID) error {
 	_, err := m.Send(team.Letter{
-		To: actors.LeadName, Text: text, Summary: summary, Class: mailbox.ClassSteer, Key: string(id),
+		To: agent.LeadName, Text: text, Summary: summary, Class: mailbox.ClassSteer, Key: string(id),
 	})
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -51,7 +53,7 @@ func acceptors(b *testing.B, n int) func(sender int) error {
 	})
 	all := make([]*transcript.Transcript, n)
 	for i := range all {
-		if all[i], _, err = store.Create(transcript.Spec{ID: mailbox.AgentID(fmt.Sprint("sender", i)), Born: time.Now()}); err != nil {
+		if all[i], _, err = store.Create(agent.Spec{ID: mailbox.AgentID(fmt.Sprint("sender", i)), Born: time.Now()}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -73,7 +74,7 @@ func BenchmarkTurns20Agents(b *testing.B) {
 		b.Fatal(err)
 	}
 	const agents, turns = 20, 100
-	lead := actorstest.By(actorstest.Answers{actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+	lead := actorstest.By(actorstest.Answers{agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 		if step > 0 {
 			return actorstest.Say("done")
 		}
@@ -114,7 +115,7 @@ func median(values []float64) float64 {
 func BenchmarkSendToIdleTeammate(b *testing.B) {
 	heard := make(chan time.Time, 1)
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(crowdMate("ann"))
 			}
@@ -155,7 +156,7 @@ func waitIdle(tb testing.TB, s *swarm.Session) {
 func BenchmarkHundredMessagesInOneAnswer(b *testing.B) {
 	var begun, back time.Time
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return actorstest.Use(crowdMate("ann"))
@@ -192,7 +193,7 @@ func BenchmarkHundredMessagesInOneAnswer(b *testing.B) {
 // BenchmarkTenTeammatesToTheLead has 10 teammates write 20 messages each to the
 // lead at once; all 200 must be in its transcript.
 func BenchmarkTenTeammatesToTheLead(b *testing.B) {
-	say := actorstest.Answers{actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+	say := actorstest.Answers{agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 		if step > 0 {
 			return actorstest.Say("ok")
 		}
@@ -218,7 +219,7 @@ func BenchmarkTenTeammatesToTheLead(b *testing.B) {
 		s := session(b, map[string]model.Model{"": actorstest.By(say)}, swarm.Options{})
 		run(b, s, "go")
 		got := 0
-		for _, line := range conversation(b, s.Info().Path, actors.LeadName) {
+		for _, line := range conversation(b, s.Info().Path, agent.LeadName) {
 			got += strings.Count(line, "of mate ")
 		}
 		b.ReportMetric(float64(got), "of-200-arrived")
@@ -312,7 +313,7 @@ func BenchmarkStartToFirstAccept(b *testing.B) {
 func oldSession(b *testing.B, state string, n int) string {
 	b.Helper()
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(crowdMate("ann"))
 			}
@@ -365,7 +366,7 @@ func age(b *testing.B, info swarm.Info, n int) {
 			}
 		}
 	}
-	if err := ann.End(transcript.Completed, "", "", ""); err != nil {
+	if err := ann.End(agent.Completed, "", "", ""); err != nil {
 		b.Fatal(err)
 	}
 	if err := store.Close(); err != nil {

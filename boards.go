@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/team"
@@ -48,7 +49,7 @@ func (s *Session) openBoards() {
 	s.teams = team.NewManager(s.agents, s.roster, s.boards, team.ManagerOptions{Team: s.policy().Team, List: s.listOf})
 	s.watch.Go(func() {
 		s.boards.Run(s.scope, s.exportTasks, func(err error) {
-			s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
+			s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: err.Error()})
 		})
 	})
 }

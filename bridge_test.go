@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
@@ -164,7 +166,7 @@ func TestABridgeNeedsTheUsersConsent(t *testing.T) {
 	if _, err := ann.Send("bridge:ben", "the fourth"); !errors.As(err, new(*team.AbroadError)) || !strings.Contains(err.Error(), "swarm bridge allow ben") {
 		t.Errorf("after the refusal: %v", err)
 	}
-	if all, err := ben.Inbox(actors.LeadName); err != nil || len(all) != 2 {
+	if all, err := ben.Inbox(agent.LeadName); err != nil || len(all) != 2 {
 		t.Errorf("the other session has %d messages, %v", len(all), err)
 	}
 }
@@ -191,7 +193,7 @@ func goesBothWays(t *testing.T, server shared) {
 	if heard := answersOf(t, there); !strings.Contains(heard, "what do you build?") || !strings.Contains(heard, `"bridge-ann"`) || !strings.Contains(heard, "not the user's consent") {
 		t.Errorf("the other lead heard %s", heard)
 	}
-	all, err := ben.Inbox(actors.LeadName)
+	all, err := ben.Inbox(agent.LeadName)
 	ok(t, err)
 	if whole, err := swarm.WholeBody(ben.Info(), all[0].Envelope); err != nil || whole != long {
 		t.Errorf("%d bytes arrived of %d, %v", len(whole), len(long), err)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -184,7 +186,7 @@ func (o *busDoor) member(name string) (*transcript.Transcript, error) {
 		return nil, err
 	}
 	t, ok := o.s.store.Get(mailbox.AgentID(name))
-	if !ok || t.Spec().Role != transcript.Outside || t.Life().Closed ||
+	if !ok || t.Spec().Role != agent.Outside || t.Life().Closed ||
 		!slices.ContainsFunc(users, func(u BusUser) bool { return u.Name == name }) {
 		return nil, &forbiddenError{fmt.Sprintf("%q is not a user of the bus of session %s", name, o.s.Info().ID)}
 	}
@@ -321,7 +323,7 @@ func (o *busDoor) agents(me *transcript.Transcript) (busReply, error) {
 	all, err := o.s.roster.Members()
 	for _, m := range all {
 		if s := m.Life.Spec; s.ID != me.ID() {
-			r.Agents = append(r.Agents, busAgent{actors.DisplayName(s), s.ID, s.Type, m.State.Name})
+			r.Agents = append(r.Agents, busAgent{agent.DisplayName(s), s.ID, s.Type, m.State.Name})
 		}
 	}
 	return r, err

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
@@ -85,7 +87,7 @@ func (p *peer) ask(verb, body string) (a answer) {
 
 // talks is a lead that says what it was told, and writes to bob when told so.
 func talks(told chan<- string) model.Model {
-	return actorstest.By(actorstest.Answers{actors.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+	return actorstest.By(actorstest.Answers{agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
 		last := string(r.Messages[len(r.Messages)-1].Raw())
 		switch {
 		case strings.Contains(last, "tool_result"):
@@ -271,7 +273,7 @@ func takesPart(t *testing.T, s *swarm.Session, told <-chan string) {
 	if a := bob.ask("send", `{"to":"leda","text":"hello"}`); !strings.Contains(a.Error, "leda") {
 		t.Errorf("a name that nobody has: %+v", a)
 	}
-	if a := bob.ask("agents", ``); len(a.Agents) != 1 || a.Agents[0].Name != actors.LeadName {
+	if a := bob.ask("agents", ``); len(a.Agents) != 1 || a.Agents[0].Name != agent.LeadName {
 		t.Errorf("agents: %+v", a)
 	}
 	bob.ask("send", `{"to":"lead","text":"write to bob"}`)
@@ -279,7 +281,7 @@ func takesPart(t *testing.T, s *swarm.Session, told <-chan string) {
 		t.Fatalf("news: %v, %v", m, err)
 	}
 	got := bob.ask("read", ``)
-	if len(got.Messages) != 1 || got.Messages[0].Text != "what of a.go?" || got.Messages[0].From != actors.LeadName {
+	if len(got.Messages) != 1 || got.Messages[0].Text != "what of a.go?" || got.Messages[0].From != agent.LeadName {
 		t.Fatalf("read %+v", got)
 	}
 	if again := bob.ask("read", `{}`); len(again.Messages) != 1 || again.Messages[0].ID != got.Messages[0].ID {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/natsd"
-	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -76,7 +76,7 @@ func validBusName(name string) error {
 	if !mailbox.AgentID(name).Valid() || len(name) > 32 {
 		return fmt.Errorf("%.80q cannot be the name of a user of the bus: use 1 to 32 of a-z, 0-9 and '-'", name)
 	}
-	if slices.Contains([]string{string(actors.LeadID), actors.LeadName, "main", string(turn.User), "all"}, name) {
+	if slices.Contains([]string{string(agent.LeadID), agent.LeadName, "main", string(agent.UserID), "all"}, name) {
 		return fmt.Errorf("the name %q means somebody else in every session; choose another", name)
 	}
 	return nil

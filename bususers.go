@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -122,7 +124,7 @@ func addBusUser(info Info, agents *actors.Coordinator, name string) (BusCredenti
 
 func removeBusUser(info Info, agents *actors.Coordinator, name string) ([]BusUser, error) {
 	t, ok := agents.Find(name)
-	if !ok || t.Spec().Role != transcript.Outside {
+	if !ok || t.Spec().Role != agent.Outside {
 		return nil, fmt.Errorf("the bus of session %s has no user named %q; its users are listed by: swarm bus user list --session %s", info.ID, name, info.ID)
 	}
 	all, err := info.PutBusUser(BusUser{Name: string(t.ID())}) // first the key, then the mailbox

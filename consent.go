@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/session"
 )
@@ -88,7 +87,7 @@ func verdict(b Bridge) letterReply {
 
 // inquire asks the user; mu is held.
 func (c *consents) inquire(f *forwarder) letterReply {
-	q, err := c.s.agents.Inquire(f.m.Transcript(), []event.Choice{aboutBridge(f.session)}, func(_ string, said ask.Settlement) error {
+	q, err := c.s.agents.Inquire(f.m.Transcript(), []event.Choice{aboutBridge(f.session)}, func(_ string, said event.Settlement) error {
 		return c.settle(f.session, said)
 	})
 	if err != nil {
@@ -123,8 +122,8 @@ func aboutBridge(session string) event.Choice {
 }
 
 // settle keeps what the user has said. Silence is no consent, and is not kept.
-func (c *consents) settle(session string, said ask.Settlement) error {
-	if said.State == ask.Expired {
+func (c *consents) settle(session string, said event.Settlement) error {
+	if said.State == event.QuestionExpired {
 		c.settled(session, &letterReply{State: letterRefused, Reason: "the user did not say in time whether messages may go there"})
 		return nil
 	}

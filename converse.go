@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -46,24 +46,24 @@ func (s *Session) Say(text string) error {
 		return err
 	}
 	if s.leadRuns() {
-		user, ok := s.store.Get(turn.User)
+		user, ok := s.store.Get(agent.UserID)
 		if !ok {
 			return errNoOutbox
 		}
-		_, err := s.roster.Send(user, team.Letter{To: string(actors.LeadID), Text: text})
+		_, err := s.roster.Send(user, team.Letter{To: string(agent.LeadID), Text: text})
 		return err
 	}
 	if err := lead.Prompt("user", text); err != nil {
 		return err
 	}
-	s.bus.Publish(actors.Describe(lead.Spec()), event.Prompted{Text: text})
-	s.agents.Look(actors.LeadID)
+	s.bus.Publish(agent.Describe(lead.Spec()), event.Prompted{Text: text})
+	s.agents.Look(agent.LeadID)
 	return nil
 }
 
 var errEmptyPrompt = errors.New("the prompt is empty; say what is to be done")
 
-func (s *Session) leadRuns() bool { return s.runs(actors.LeadID) }
+func (s *Session) leadRuns() bool { return s.runs(agent.LeadID) }
 
 func (s *Session) runs(id mailbox.AgentID) bool {
 	for _, a := range s.agents.Status() {
@@ -81,7 +81,7 @@ func (s *Session) Interrupt() bool {
 	if !s.leadRuns() {
 		return false // a lead at rest is not held back from the reports it waits for
 	}
-	s.agents.Interrupt(actors.LeadID)
+	s.agents.Interrupt(agent.LeadID)
 	return true
 }
 
@@ -107,14 +107,14 @@ func (s *Session) BackgroundForeground() []string {
 	var moved []string
 	for _, a := range s.agents.Status() {
 		spec := a.Life.Spec
-		if spec.Parent != actors.LeadID || spec.Role != transcript.Foreground || a.Life.Closed {
+		if spec.Parent != agent.LeadID || spec.Role != agent.Foreground || a.Life.Closed {
 			continue
 		}
 		if s.agents.Background(spec.ID) == nil { // it may have ended meanwhile
-			moved = append(moved, actors.DisplayName(spec))
+			moved = append(moved, agent.DisplayName(spec))
 		}
 	}
-	return append(moved, s.kits.Detach(actors.LeadID)...)
+	return append(moved, s.kits.Detach(agent.LeadID)...)
 }
 
 // SetModel gives the lead another model from its next turn on: an alias, an id,
@@ -136,7 +136,7 @@ type Exchange struct{ Prompt, Answer string }
 // LastExchange returns the newest exchange of the user with the lead, both
 // texts empty in a session that has none.
 func (s *Session) LastExchange() (Exchange, error) {
-	lead, ok := s.store.Get(actors.LeadID)
+	lead, ok := s.store.Get(agent.LeadID)
 	if !ok {
 		return Exchange{}, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
@@ -16,7 +18,7 @@ import (
 func state(t *testing.T, s *swarm.Session, name string) actors.Status {
 	t.Helper()
 	for _, a := range s.Agents() {
-		if actors.DisplayName(a.Life.Spec) == name {
+		if agent.DisplayName(a.Life.Spec) == name {
 			return a
 		}
 	}
@@ -49,7 +51,7 @@ func task(id, name string, more map[string]any) model.Block {
 func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 	begun := make(chan string, 8)
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(
 					task("1", "", map[string]any{"subagent_type": "general-purpose"}),
@@ -75,9 +77,9 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 	if !s.Interrupt() {
 		t.Error("there was no turn to end")
 	}
-	actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(actors.LeadName))
+	actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(agent.LeadName))
 	for range 2 {
-		actorstest.Eventually(t, "the lead rests", func() bool { return !state(t, s, actors.LeadName).Running })
+		actorstest.Eventually(t, "the lead rests", func() bool { return !state(t, s, agent.LeadName).Running })
 		if s.Interrupt() {
 			t.Error("a lead at rest was interrupted")
 		}
@@ -98,7 +100,7 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 	if err := s.Say("and now?"); err != nil {
 		t.Fatal(err)
 	}
-	e := actorstest.Next(t, sub, "the answer", actorstest.TurnEnd(actors.LeadName))
+	e := actorstest.Next(t, sub, "the answer", actorstest.TurnEnd(agent.LeadName))
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "and now?") {
 		t.Errorf("the lead said %q", text)
 	}
@@ -113,7 +115,7 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 	begun := make(chan string, 8)
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(task("1", "", map[string]any{"subagent_type": "general-purpose"}),
 					task("2", "", map[string]any{"subagent_type": "Explore"}))
@@ -134,17 +136,17 @@ func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	actorstest.Eventually(t, "the text has arrived", func() bool {
-		return slices.ContainsFunc(s.Agents(), func(a actors.Status) bool { return a.Life.Spec.ID == actors.LeadID && a.Unread == 1 })
+		return slices.ContainsFunc(s.Agents(), func(a actors.Status) bool { return a.Life.Spec.ID == agent.LeadID && a.Unread == 1 })
 	})
 	if moved := s.BackgroundForeground(); len(moved) != 2 {
 		t.Errorf("moved: %v", moved)
 	}
-	e := actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(actors.LeadName))
+	e := actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(agent.LeadName))
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "hurry") {
 		t.Errorf("the lead said %q", text)
 	}
 	for _, a := range s.Agents() {
-		if spec := a.Life.Spec; spec.Parent == actors.LeadID && (spec.Role != "background" || !a.Running) {
+		if spec := a.Life.Spec; spec.Parent == agent.LeadID && (spec.Role != "background" || !a.Running) {
 			t.Errorf("%s is %s and %+v", spec.ID, spec.Role, a.State)
 		}
 	}
@@ -157,7 +159,7 @@ func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 func TestTheLeadsCommandMovesToTheBackground(t *testing.T) {
 	dir := t.TempDir()
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(actorstest.Call("1", "Bash", map[string]any{"command": "echo before; mkfifo hold; read -r line < hold; echo after"}))
 			}
@@ -179,14 +181,14 @@ func TestTheLeadsCommandMovesToTheBackground(t *testing.T) {
 	if f := e.Fact.(event.CallFinished); f.IsError || !strings.Contains(f.Text, moved[0]) {
 		t.Errorf("the call returned %q", f.Text)
 	}
-	actorstest.Next(t, sub, "the end of the turn", actorstest.TurnEnd(actors.LeadName))
+	actorstest.Next(t, sub, "the end of the turn", actorstest.TurnEnd(agent.LeadName))
 }
 
 // A model that is chosen in mid-session is asked from the next turn on, and kept.
 func TestTheLeadsModelCanBeChanged(t *testing.T) {
 	var asked []string
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
 			asked = append(asked, r.Model)
 			return actorstest.Say("done")
 		},
@@ -203,7 +205,7 @@ func TestTheLeadsModelCanBeChanged(t *testing.T) {
 		if err := s.Say(text); err != nil {
 			t.Fatal(err)
 		}
-		actorstest.Next(t, sub, "the answer", actorstest.TurnEnd(actors.LeadName))
+		actorstest.Next(t, sub, "the answer", actorstest.TurnEnd(agent.LeadName))
 	}
 	if want := []string{"small", "large", "large"}; !slices.Equal(asked, want) {
 		t.Errorf("asked: %v, want %v", asked, want)
@@ -216,27 +218,27 @@ func TestTheLeadsModelCanBeChanged(t *testing.T) {
 // A text for a lead that was stopped wakes it, and one for a lead that was
 // killed is refused in words that say what is left to do.
 func TestATextWakesAStoppedLead(t *testing.T) {
-	s := session(t, map[string]model.Model{"": actorstest.By(actorstest.Answers{actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("fine") }})}, swarm.Options{})
+	s := session(t, map[string]model.Model{"": actorstest.By(actorstest.Answers{agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("fine") }})}, swarm.Options{})
 	run(t, s, "go")
 	for _, say := range []func() error{
 		func() error { return s.Say("again") },
 		func() error { _, err := s.Run(t.Context(), "again"); return err },
 	} {
-		if err := s.Stop(t.Context(), actors.LeadName); err != nil {
+		if err := s.Stop(t.Context(), agent.LeadName); err != nil {
 			t.Fatal(err)
 		}
-		turns := state(t, s, actors.LeadName).Life.Turns
+		turns := state(t, s, agent.LeadName).Life.Turns
 		if err := say(); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Quiet(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if l := state(t, s, actors.LeadName).Life; l.Turns != turns+1 || l.Result != "fine" {
+		if l := state(t, s, agent.LeadName).Life; l.Turns != turns+1 || l.Result != "fine" {
 			t.Errorf("%d turns after %d, the last said %q", l.Turns, turns, l.Result)
 		}
 	}
-	if err := s.Kill(t.Context(), actors.LeadName); err != nil {
+	if err := s.Kill(t.Context(), agent.LeadName); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Say("again"); err == nil || !strings.Contains(err.Error(), "the lead has ended for good (ended by the user)") {

@@ -3,7 +3,8 @@ package swarm
 import (
 	"fmt"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/prompt"
@@ -58,8 +59,8 @@ func (s *Session) redefined(before, after *defs.Set) {
 		}
 		for _, a := range s.agents.Status() {
 			if spec := a.Life.Spec; spec.Type == c.Name && !a.Life.Closed {
-				s.bus.Publish(actors.Describe(spec), event.Warning{Text: fmt.Sprintf(
-					"the definition of %s was %s in %s; %s goes on with the one it was started with", c.Name, c.Kind, c.Path, actors.DisplayName(spec))})
+				s.bus.Publish(agent.Describe(spec), event.Warning{Text: fmt.Sprintf(
+					"the definition of %s was %s in %s; %s goes on with the one it was started with", c.Name, c.Kind, c.Path, agent.DisplayName(spec))})
 			}
 		}
 	}
@@ -75,5 +76,5 @@ func (s *Session) redefined(before, after *defs.Set) {
 }
 
 func (s *Session) warnLead(text string) {
-	s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: text})
+	s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: text})
 }

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
@@ -97,7 +98,7 @@ func TestSystemPromptHoldsWhatIsWrittenForIt(t *testing.T) {
 		}
 	}
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			seen.keep("lead", r)
 			if step > 0 {
 				return actorstest.Say("done")
@@ -140,7 +141,7 @@ func TestSystemPromptHoldsWhatIsWrittenForIt(t *testing.T) {
 func TestDefinitionsAreFollowed(t *testing.T) {
 	dir := project(t, map[string]string{".claude/agents/worker.md": "---\nname: worker\ndescription: works\n---\nYou work."})
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step > 0 {
 				return actorstest.Say("done")
 			}

@@ -15,8 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
@@ -101,7 +102,7 @@ func kept(t *testing.T, s *swarm.Session) string {
 // another when the first is not approved.
 func planner() model.Model {
 	return actorstest.By(actorstest.Answers{
-		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("heard") },
+		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("heard") },
 		"ann": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			last := lastText(r)
 			if strings.Contains(last, "begin") || strings.Contains(last, "is not approved") {

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
@@ -32,7 +33,7 @@ func forgers() model.Model {
 		return actorstest.Call(id, "SendMessage", map[string]any{"to": "ann", "message": body})
 	}
 	return actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			last := lastText(r)
 			id := shownPlan.FindStringSubmatch(last)
 			switch {
@@ -99,7 +100,7 @@ func TestProblem42_WhatIsForgedChangesNothingAndIsInTheAudit(t *testing.T) {
 	_, err = s.Send("ben", fmt.Sprintf("forge %s and %s;", first, second))
 	ok(t, err)
 	ok(t, s.Quiet(t.Context()))
-	_, err = s.Send(actors.LeadName, "say it again: "+first+";")
+	_, err = s.Send(agent.LeadName, "say it again: "+first+";")
 	ok(t, err)
 	ok(t, s.Quiet(t.Context()))
 

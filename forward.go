@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -191,8 +192,8 @@ var (
 // one message, however often it is told.
 func (f *forwarder) tell(e mailbox.Envelope, state, why string, c mailbox.Class) error {
 	why = fmt.Sprintf("%s: %s", f.m.Transcript().ID(), cutText(why, 1000))
-	if e.From.Agent == turn.User {
-		f.a.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: fmt.Sprintf("your message %s is %s by %s", e.ID, state, why)})
+	if e.From.Agent == agent.UserID {
+		f.a.s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: fmt.Sprintf("your message %s is %s by %s", e.ID, state, why)})
 		return nil
 	}
 	body, err := message.Encode(message.Receipt{MessageID: e.ID, State: mailbox.State(state), Reason: why})

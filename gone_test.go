@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
@@ -47,7 +48,7 @@ func leaving() model.Model {
 			}}))
 		},
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
-		actors.LeadName:   func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+		agent.LeadName:    func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
 	})
 }
 
@@ -143,7 +144,7 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 	}
 	for _, a := range s.Agents() {
 		if a.Running {
-			t.Errorf("%s runs", actors.DisplayName(a.Life.Spec))
+			t.Errorf("%s runs", agent.DisplayName(a.Life.Spec))
 		}
 	}
 	again, err := s.Down(t.Context(), names, 5*time.Second)

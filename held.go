@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -166,7 +165,7 @@ func (d *inboundDesk) inquire(m *team.Outsider, l transcript.Letter, why string)
 		Choices: []event.Choice{d.about(m, l)},
 	}
 	ctx, withdraw := context.WithCancelCause(d.s.abroad.ctx)
-	asked, err := d.s.agents.Pose(m.Transcript(), q, func(s ask.Settlement) error { return d.settle(m, l, s) })
+	asked, err := d.s.agents.Pose(m.Transcript(), q, func(s event.Settlement) error { return d.settle(m, l, s) })
 	if err != nil {
 		withdraw(nil)
 		return err
@@ -210,7 +209,7 @@ func (d *inboundDesk) about(m *team.Outsider, l transcript.Letter) event.Choice 
 }
 
 // settle does what the user has said about a letter.
-func (d *inboundDesk) settle(m *team.Outsider, l transcript.Letter, s ask.Settlement) error {
+func (d *inboundDesk) settle(m *team.Outsider, l transcript.Letter, s event.Settlement) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if now, _ := m.Transcript().Letter(l.ID); now.Decided() {
@@ -218,7 +217,7 @@ func (d *inboundDesk) settle(m *team.Outsider, l transcript.Letter, s ask.Settle
 	}
 	said := transcript.Consent{State: transcript.ConsentDenied, By: s.By, Note: first(s.Answer.Note, s.Answer.Text)}
 	switch {
-	case s.State == ask.Expired:
+	case s.State == event.QuestionExpired:
 		said.State = transcript.ConsentExpired
 	case slices.Contains(append(slices.Concat(s.Answer.Choices...), s.Answer.Text), letItIn):
 		return d.letIn(m, l, s.By)

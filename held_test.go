@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -59,7 +60,7 @@ func TestAHeldMessageExpires(t *testing.T) {
 			t.Errorf("instead of %s the sender was told %+v", want, told)
 		}
 	}
-	if lead := state(t, receiver, actors.LeadName); lead.Life.Turns != 0 {
+	if lead := state(t, receiver, agent.LeadName); lead.Life.Turns != 0 {
 		t.Errorf("the lead heard of it: %+v", lead)
 	}
 }
@@ -104,7 +105,7 @@ func TestAHeldMessageSurvivesAKill(t *testing.T) {
 	ok(t, again.Begin())
 	warned(t, told, "delivered by session-receiver")
 	ended(t, again, posted[0].ID, mailbox.StateRead)
-	if all, err := receiver.Inbox(actors.LeadName); err != nil || len(all) != 1 {
+	if all, err := receiver.Inbox(agent.LeadName); err != nil || len(all) != 1 {
 		t.Errorf("the lead has %d messages, %v", len(all), err)
 	}
 }

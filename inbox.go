@@ -15,7 +15,7 @@ import (
 )
 
 // Trace is a message and what became of it.
-type Trace = transcript.Mail
+type Trace = mailbox.Trace
 
 // inboxKept is how many read messages an inbox still shows.
 const inboxKept = 20
@@ -111,7 +111,7 @@ func withComing(all []Trace, coming []mailbox.Envelope, id mailbox.AgentID) []Tr
 	for _, e := range coming {
 		here := slices.ContainsFunc(all, func(m Trace) bool { return m.Envelope.ID == e.ID })
 		if e.To.Agent == id && !here {
-			all = append(all, Trace{Envelope: e, Steps: []transcript.MailStep{{State: mailbox.StateAccepted, Time: e.Sent}}})
+			all = append(all, Trace{Envelope: e, Steps: []mailbox.Step{{State: mailbox.StateAccepted, Time: e.Sent}}})
 		}
 	}
 	return all
@@ -172,10 +172,10 @@ func mailIn(store *transcript.Store, id mailbox.ID) (sent, got *Trace, err error
 }
 
 // merge puts what both sides know in order: the receiver knows times.
-func merge(sender, receiver []transcript.MailStep) []transcript.MailStep {
+func merge(sender, receiver []mailbox.Step) []mailbox.Step {
 	all := slices.Clone(receiver)
 	for _, s := range sender {
-		i := slices.IndexFunc(all, func(x transcript.MailStep) bool { return x.State == s.State })
+		i := slices.IndexFunc(all, func(x mailbox.Step) bool { return x.State == s.State })
 		switch {
 		case i < 0:
 			all = append(all, s)

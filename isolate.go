@@ -4,11 +4,11 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/settings"
-	"github.com/actorswarm/swarm/internal/transcript"
 )
 
 // isolation returns what isolates agents of a session: settled options, the id, the
@@ -32,10 +32,10 @@ func (s *Session) openIsolation() {
 }
 
 // isolate is actors.Options.Isolate.
-func (s *Session) isolate(ctx context.Context, spec transcript.Spec, incarnation uint32) (*actors.Isolation, error) {
+func (s *Session) isolate(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error) {
 	lease, err := s.isolated.Lease(ctx, spec, incarnation)
 	if err != nil {
 		return nil, err
 	}
-	return &actors.Isolation{Dir: lease.Dir, Release: lease.Release}, nil
+	return &agent.Isolation{Dir: lease.Dir, Release: lease.Release}, nil
 }

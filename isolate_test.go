@@ -13,8 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/model"
 	"github.com/google/go-cmp/cmp"
@@ -143,7 +144,7 @@ func TestIsolatedAgentsCannotReachTheMainCheckout(t *testing.T) {
 	top, repo := checkout(t)
 	before := everyByte(t, repo)
 	attacks := attacks()
-	m := actorstest.By(actorstest.Answers{actors.LeadName: leadOf(attacks), "general-purpose": invader(repo, attacks)})
+	m := actorstest.By(actorstest.Answers{agent.LeadName: leadOf(attacks), "general-purpose": invader(repo, attacks)})
 	s, err := swarm.Open(t.Context(), swarm.Options{
 		Dir: repo, StateDir: filepath.Join(top, "state"), Home: filepath.Join(top, "home"), Mode: "bypassPermissions",
 		Models: func(name string) (model.Model, string, error) { return m, name, nil },
@@ -240,7 +241,7 @@ func hermit(state string) error {
 		bash("echo after > after.txt"),
 	}
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(actorstest.Spawn("spawn", map[string]any{"description": "work", "prompt": "work", "isolation": "worktree"}))
 			}

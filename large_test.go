@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 	"github.com/actorswarm/swarm/model"
@@ -38,7 +39,7 @@ func TestAnAnswerMayBeLargerThanAMessage(t *testing.T) {
 		}))
 	}
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(calls...)
 			}

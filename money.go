@@ -5,29 +5,30 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/statefile"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
 )
 
 // Limits bound what agents may use together; a zero field is no limit. Money is
 // a multiple of Dollar.
-type Limits = account.Limits
+type Limits = budget.Limits
 
 // USD is an amount of money.
-type USD = price.USD
+type USD = budget.USD
 
 // Cost is what something has cost, as far as that is known.
-type Cost = price.Cost
+type Cost = budget.Cost
 
 // Dollar is one US dollar.
-const Dollar = price.Dollar
+const Dollar = budget.Dollar
 
 // ParseUSD reads an amount such as 5, 0.25 or $1,000.
-func ParseUSD(text string) (USD, error) { return price.ParseUSD(text) }
+func ParseUSD(text string) (USD, error) { return budget.ParseUSD(text) }
 
 // ModelUse is what was used of one model. Cost is unknown when the model has no
 // price.
@@ -57,14 +58,14 @@ func (s *Session) affords(name string) error {
 	if s.opts.Budget.Money == 0 {
 		return nil
 	}
-	if err := s.agents.Priced(name, actors.LeadID); err != nil {
+	if err := s.agents.Priced(name, agent.LeadID); err != nil {
 		return &OptionError{err}
 	}
 	return nil
 }
 
 // byModel returns what agents have used, by the exact ids of their models.
-func byModel(all []actors.Status, t *price.Table) (tree map[string]ModelUse, cost price.Cost) {
+func byModel(all []actors.Status, t *price.Table) (tree map[string]ModelUse, cost budget.Cost) {
 	tree = map[string]ModelUse{}
 	for _, a := range all {
 		for _, u := range a.Life.Models {
@@ -76,7 +77,7 @@ func byModel(all []actors.Status, t *price.Table) (tree map[string]ModelUse, cos
 	return tree, cost
 }
 
-func minus(a, b transcript.Life) model.Usage {
+func minus(a, b agent.Record) model.Usage {
 	return model.Usage{
 		InputTokens:              a.Usage.InputTokens - b.Usage.InputTokens,
 		OutputTokens:             a.Usage.OutputTokens - b.Usage.OutputTokens,

@@ -9,7 +9,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/nats-io/nats.go"
@@ -20,7 +21,7 @@ func connectNATS(n NATS, s *Session) (*nats.Conn, error) {
 		nats.Name("swarm session " + s.Info().ID), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
 		nats.CustomInboxPrefix(inboxPrefix(string(mailbox.OfSession(s.Info().ID)))), // which nobody else need be let listen to
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: "the NATS server: " + err.Error()})
+			s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: "the NATS server: " + err.Error()})
 		}),
 	}
 	creds, err := natsCredentials(n)

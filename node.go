@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/account"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
@@ -129,7 +130,7 @@ func (n *Node) host(ctx context.Context, dir string, w nodeWelcome) error {
 	}
 	o.inherit(&info)
 	o.Listen, o.ListenWebSocket = "", "" // the owner does
-	o.Budget = account.Limits{}          // the owner keeps it, for all processes
+	o.Budget = budget.Limits{}           // the owner keeps it, for all processes
 	n.bounded.Store(w.Bounded)
 	info.Path = dir
 	s := &Session{opts: o, record: session.NewFile(info)}
@@ -159,7 +160,7 @@ func (n *Node) begin(w nodeWelcome) (err error) {
 		return err
 	}
 	if t, ok := n.session.store.Get(n.id); ok {
-		return n.session.agents.Wake(t, actors.LeadID) // one that was stopped works again
+		return n.session.agents.Wake(t, agent.LeadID) // one that was stopped works again
 	}
 	spec := *w.Spec
 	spec.Where = ""

@@ -13,13 +13,13 @@ import (
 type others struct{ n *Node }
 
 // Find implements team.Apart.
-func (o others) Find(name string, _ error) (transcript.Life, error) {
+func (o others) Find(name string, _ error) (agent.Record, error) {
 	all, err := o.n.find(name)
 	switch {
 	case err != nil:
-		return transcript.Life{}, err
+		return agent.Record{}, err
 	case len(all) == 0:
-		return transcript.Life{}, &agent.UnknownError{Name: name}
+		return agent.Record{}, &agent.UnknownError{Name: name}
 	}
 	return all[0].Life(), nil
 }
@@ -34,7 +34,7 @@ func (o others) All() ([]actors.Status, error) {
 }
 
 // Wake implements team.Apart.
-func (o others) Wake(to transcript.Life, by mailbox.AgentID) error { return o.n.Wake(to.Spec.ID, by) }
+func (o others) Wake(to agent.Record, by mailbox.AgentID) error { return o.n.Wake(to.Spec.ID, by) }
 
 // sessions are the other sessions, as a node reaches them: mail to one goes to the
 // member that stands for it in the process of the owner, which passes it on and asks

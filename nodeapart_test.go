@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 )
@@ -45,15 +46,15 @@ func crewed(t *testing.T) crew {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ben", "ann", "digger", "smith"} {
-		actorstest.Eventually(t, name+" rests", func() bool { return lifeOf(s.Session, name).Outcome == transcript.Completed })
+		actorstest.Eventually(t, name+" rests", func() bool { return lifeOf(s.Session, name).Outcome == agent.Completed })
 	}
 	return s
 }
 
-func lifeOf(s *Session, name string) transcript.Life {
+func lifeOf(s *Session, name string) agent.Record {
 	a, err := s.Agent(name)
 	if err != nil {
-		return transcript.Life{}
+		return agent.Record{}
 	}
 	return a.Life
 }

@@ -68,7 +68,7 @@ func (b below) find(name string, unknown error) (found actors.Status, host mailb
 	ambiguous := &actors.AmbiguousNameError{Name: name}
 	b.each(func(at mailbox.AgentID, s actors.Status) {
 		if !s.Life.Closed {
-			names = append(names, actors.DisplayName(s.Life.Spec))
+			names = append(names, agent.DisplayName(s.Life.Spec))
 		}
 		if !b.means(name, s.Life.Spec) {
 			return
@@ -103,23 +103,23 @@ func withKnown(err error, names []string) error {
 	return &agent.UnknownError{Name: unknown.Name, Known: known, Near: agent.Near(unknown.Name, known)}
 }
 
-func (b below) means(name string, s transcript.Spec) bool {
+func (b below) means(name string, s agent.Spec) bool {
 	in, member, ok := strings.Cut(name, "/")
 	if !ok {
 		name = strings.TrimPrefix(name, "@")
 		return string(s.ID) == name || s.Name != "" && strings.EqualFold(s.Name, name)
 	}
-	return b.means(member, s) && slices.ContainsFunc(b.agents.Teams(s), func(m transcript.Membership) bool { return m.Is(in) })
+	return b.means(member, s) && slices.ContainsFunc(b.agents.Teams(s), func(m agent.Membership) bool { return m.Is(in) })
 }
 
 // Find implements team.Apart.
-func (b below) Find(name string, unknown error) (transcript.Life, error) {
+func (b below) Find(name string, unknown error) (agent.Record, error) {
 	s, _, err := b.find(name, unknown)
 	return s.Life, err
 }
 
 // Find implements team.Apart.
-func (n *nodes) Find(name string, unknown error) (transcript.Life, error) {
+func (n *nodes) Find(name string, unknown error) (agent.Record, error) {
 	return n.below().Find(name, unknown)
 }
 
@@ -140,11 +140,11 @@ func unkilled(all []actors.Status) []actors.Status {
 
 // Wake implements team.Apart. The process of a host that has none is started again
 // and finds the message.
-func (n *nodes) Wake(to transcript.Life, by mailbox.AgentID) error { return n.wakeBelow(to, by, nil) }
+func (n *nodes) Wake(to agent.Record, by mailbox.AgentID) error { return n.wakeBelow(to, by, nil) }
 
 // wakeBelow is Wake by an agent that may be on record neither here nor there: then
 // spec says who it is.
-func (n *nodes) wakeBelow(to transcript.Life, by mailbox.AgentID, spec *transcript.Spec) error {
+func (n *nodes) wakeBelow(to agent.Record, by mailbox.AgentID, spec *agent.Spec) error {
 	id := to.Spec.ID
 	_, host, err := n.below().find(string(id), &agent.UnknownError{Name: string(id)})
 	if err != nil {
@@ -161,7 +161,7 @@ func (n *nodes) wakeBelow(to transcript.Life, by mailbox.AgentID, spec *transcri
 	}
 	switch t, ok := n.s.store.Get(host); {
 	case ok && actors.Final(t.Life()):
-		return &actors.FinalError{Name: actors.DisplayName(to.Spec), Reason: t.Life().Reason}
+		return &actors.FinalError{Name: agent.DisplayName(to.Spec), Reason: t.Life().Reason}
 	case !ok || t.Life().Closed || to.Closed:
 		return n.noProcess(to, host)
 	}
@@ -187,13 +187,13 @@ func (n *nodes) askBelow(ctx context.Context, name string, method rpc.Method[nam
 }
 
 // noProcess is why nothing can be done about an agent now.
-func (n *nodes) noProcess(l transcript.Life, host mailbox.AgentID) error {
-	return &NoProcessError{Name: actors.DisplayName(l.Spec), Host: displayNameIn(n.s.store, host)}
+func (n *nodes) noProcess(l agent.Record, host mailbox.AgentID) error {
+	return &NoProcessError{Name: agent.DisplayName(l.Spec), Host: displayNameIn(n.s.store, host)}
 }
 
 func displayNameIn(store *transcript.Store, id mailbox.AgentID) string {
 	if t, ok := store.Get(id); ok {
-		return actors.DisplayName(t.Spec())
+		return agent.DisplayName(t.Spec())
 	}
 	return string(id)
 }
@@ -231,13 +231,13 @@ func (k keptApart) All() ([]actors.Status, error) { return unkilled(k.all()), ni
 
 // Wake implements team.Apart. What keeps its own record goes on by itself when the
 // session does, unless it has ended.
-func (k keptApart) Wake(to transcript.Life, _ mailbox.AgentID) error {
+func (k keptApart) Wake(to agent.Record, _ mailbox.AgentID) error {
 	_, host, err := k.find(string(to.Spec.ID), &agent.UnknownError{Name: string(to.Spec.ID)})
 	if err != nil {
 		return err
 	}
 	if t, ok := k.store.Get(host); !ok || t.Life().Closed || to.Closed {
-		return &NoProcessError{Name: actors.DisplayName(to.Spec), Host: displayNameIn(k.store, host)}
+		return &NoProcessError{Name: agent.DisplayName(to.Spec), Host: displayNameIn(k.store, host)}
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -51,14 +53,14 @@ func (n *nodes) hold(id mailbox.AgentID, c reserveIn, r *account.Reservation) (r
 	defer n.mu.Unlock()
 	s := n.seats[id]
 	if s == nil || s.launch != c.Launch {
-		r.Settle(account.Amount{})
+		r.Settle(budget.Amount{})
 		return reserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
 	}
 	if s.holds == nil {
 		s.holds = map[string]*account.Reservation{}
 	}
 	if first := s.holds[c.Key]; first != nil {
-		r.Settle(account.Amount{})
+		r.Settle(budget.Amount{})
 		r = first
 	}
 	s.holds[c.Key] = r
@@ -71,7 +73,7 @@ func (n *nodes) land(s *seat, keys []string) {
 	defer n.mu.Unlock()
 	for _, key := range keys {
 		if r := s.holds[key]; r != nil {
-			r.Settle(account.Amount{})
+			r.Settle(budget.Amount{})
 			delete(s.holds, key)
 		}
 	}
@@ -80,7 +82,7 @@ func (n *nodes) land(s *seat, keys []string) {
 // landLocked ends the flight of all that a process had in flight. nodes.mu is held.
 func (s *seat) landLocked() {
 	for _, r := range s.holds {
-		r.Settle(account.Amount{})
+		r.Settle(budget.Amount{})
 	}
 	s.holds = nil
 }

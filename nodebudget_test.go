@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -23,14 +26,14 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
   - when: {agent: ben, step: 0}
     say: {calls: [{tool: Agent, input: {description: dig, prompt: dig, run_in_background: true}}]}
   - say: {calls: [{tool: Glob, input: {pattern: '*.yaml'}}]}
-`, func(o *Options) { o.Budget = account.Limits{Requests: limit} })
+`, func(o *Options) { o.Budget = budget.Limits{Requests: limit} })
 	if _, err := s.Run(t.Context(), "go"); err != nil && !strings.Contains(err.Error(), "budget") {
 		t.Fatal(err)
 	}
 	steps := func() (sum int, over int) {
 		for _, a := range s.Agents() {
 			sum += a.Life.Steps
-			if a.Life.Outcome == transcript.OverBudget {
+			if a.Life.Outcome == agent.OverBudget {
 				over++
 			}
 		}
@@ -62,7 +65,7 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 
 // TestAReservationEndsWithItsProcess, and a report that comes again changes nothing.
 func TestAReservationEndsWithItsProcess(t *testing.T) {
-	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = account.Limits{Tokens: 1_000_000} })
+	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = budget.Limits{Tokens: 1_000_000} })
 	seat := s.nodes.known(ben.ID())
 	ask := reserveIn{Launch: seat.launch, Key: "k", Ask: &account.Ask{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
 	first, err := s.nodes.reserve(ben.ID(), ask)

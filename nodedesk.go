@@ -118,7 +118,7 @@ func (h workerHandlers) handleRequests(s *rpc.Server) {
 		if err != nil {
 			return foundOut{}, err
 		}
-		return foundOut{[]transcript.Spec{t.Spec()}}, nil
+		return foundOut{[]agent.Spec{t.Spec()}}, nil
 	})
 	rpc.Handle(s, upNear, func(_ context.Context, _ rpc.Caller, in nearIn) (nearOut, error) {
 		return nearOut{h.s.abroad.Near(in.Most)}, nil
@@ -188,7 +188,7 @@ func (h workerHandlers) pair(c rpc.Caller, name string) (me, t *transcript.Trans
 	if err != nil {
 		return nil, nil, err
 	}
-	return nil, nil, &team.FarError{Name: actors.DisplayName(a.Life.Spec), With: a.Life.Spec.Parent}
+	return nil, nil, &team.FarError{Name: agent.DisplayName(a.Life.Spec), With: a.Life.Spec.Parent}
 }
 
 // nested returns an agent that lives in the process of another one.
@@ -215,7 +215,7 @@ func (h workerHandlers) wake(in wakeIn) error {
 
 // named returns the agents that a name, an id or team/name means, those in other
 // processes included: of several in the session's own process all.
-func (n *nodes) named(name string) (found []transcript.Spec, err error) {
+func (n *nodes) named(name string) (found []agent.Spec, err error) {
 	for _, t := range n.s.agents.Named(name) {
 		found = append(found, t.Spec())
 	}
@@ -226,7 +226,7 @@ func (n *nodes) named(name string) (found []transcript.Spec, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return []transcript.Spec{a.Life.Spec}, nil
+	return []agent.Spec{a.Life.Spec}, nil
 }
 
 // others returns how the agents of the session are that live outside the process of
@@ -276,7 +276,7 @@ func (n *nodes) seatOf(id mailbox.AgentID, r nodeReport) *seat {
 // announce tells those who follow the session what a process does and asks that was
 // started for an earlier owner: it has told that one alone.
 func (n *nodes) announce(s *seat, r nodeReport) {
-	who := actors.Describe(s.spec)
+	who := agent.Describe(s.spec)
 	n.s.bus.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
 	for _, q := range r.Questions {
 		n.s.bus.Publish(q.Agent, event.Asked{Question: q})
@@ -293,7 +293,7 @@ func (n *nodes) welcome(s *seat, r nodeReport) nodeWelcome {
 	all := n.s.store.All()
 	if w.Count = len(all); w.Count != r.Known {
 		for _, t := range all {
-			if l := t.Life(); !l.Closed && l.Spec.ID != s.spec.ID && l.Spec.Role != transcript.User {
+			if l := t.Life(); !l.Closed && l.Spec.ID != s.spec.ID && l.Spec.Role != agent.User {
 				w.Members = append(w.Members, l.Spec)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -36,7 +38,7 @@ func (r record) hosted() (all []*transcript.Transcript) {
 func (r record) cut(cause error) (err error) {
 	for _, t := range r.hosted() {
 		if l := t.Life(); l.TurnOpen {
-			err = errors.Join(err, t.End(transcript.Stopped, cause.Error(), l.Result, "not run: the turn was stopped"))
+			err = errors.Join(err, t.End(agent.Stopped, cause.Error(), l.Result, "not run: the turn was stopped"))
 		}
 	}
 	return err

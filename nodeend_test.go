@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
@@ -50,7 +52,7 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
     say: {stall: true}
   - say: {text: ok}
 `, nil)
-				actorstest.Eventually(t, "the kid works", func() bool { return lifeOf(s, "kid").TurnOpen && ben.Life().Outcome == transcript.Completed })
+				actorstest.Eventually(t, "the kid works", func() bool { return lifeOf(s, "kid").TurnOpen && ben.Life().Outcome == agent.Completed })
 				if frozen {
 					kill(t, s.nodes.known(ben.ID()).process.PID, syscall.SIGSTOP)
 				}
@@ -64,7 +66,7 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if l := lifeOf(s, "kid"); !l.Closed || l.TurnOpen || l.Outcome != transcript.Stopped || !strings.Contains(l.Reason, way.reason) {
+				if l := lifeOf(s, "kid"); !l.Closed || l.TurnOpen || l.Outcome != agent.Stopped || !strings.Contains(l.Reason, way.reason) {
 					t.Errorf("the kid is %+v", l)
 				}
 				if !strings.HasPrefix(name, "stop") && !strings.HasPrefix(name, "kill") || strings.Contains(name, "tree") {
@@ -112,7 +114,7 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 	}
 	actorstest.Eventually(t, "the smith is told", func() bool {
 		m, err := s.Message(mailbox.ID(id))
-		return err == nil && slices.ContainsFunc(m.Steps, func(x transcript.MailStep) bool { return x.State == mailbox.StateDead })
+		return err == nil && slices.ContainsFunc(m.Steps, func(x mailbox.Step) bool { return x.State == mailbox.StateDead })
 	})
 	next := newNodes(s.Session)
 	actorstest.Eventually(t, "the next owner knows it too", func() bool { return next.isGone(digger) })
@@ -126,7 +128,7 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 func TestWhatADeadProcessHasAcceptedArrives(t *testing.T) {
 	t.Parallel()
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == transcript.Completed })
+	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +188,7 @@ func acceptAs(t *testing.T, s *Session, from mailbox.AgentID, to *transcript.Tra
 func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 	t.Parallel()
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == transcript.Completed })
+	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +220,7 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 func TestAnAgentEndsWhileItsRecordIsLookedAt(t *testing.T) {
 	t.Parallel()
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == transcript.Completed })
+	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}

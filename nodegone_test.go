@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/team/board"
 )
 
@@ -42,18 +42,18 @@ func endingRules() string {
 // TestProblem10_NothingIsLeftOfThoseInProcesses: the ten are in processes of their own,
 // or in panes, and are gone in time with all that they had.
 func TestProblem10_NothingIsLeftOfThoseInProcesses(t *testing.T) {
-	t.Run("processes", func(t *testing.T) { endTen(t, actors.InProcess) })
+	t.Run("processes", func(t *testing.T) { endTen(t, agent.InProcess) })
 	t.Run("panes", func(t *testing.T) {
 		if _, err := exec.LookPath("tmux"); err != nil {
 			t.Skip("tmux is not here")
 		}
 		t.Setenv("TMUX", "")
 		t.Setenv("TMUX_TMPDIR", t.TempDir())
-		endTen(t, actors.InTmux)
+		endTen(t, agent.InTmux)
 	})
 }
 
-func endTen(t *testing.T, where actors.Place) {
+func endTen(t *testing.T, where agent.Place) {
 	grace, limit := 2*time.Second, time.Minute // on a loaded machine
 	if os.Getenv("SWARM_SOAK") != "" {
 		grace, limit = 5*time.Second, 10*time.Second
@@ -64,7 +64,7 @@ func endTen(t *testing.T, where actors.Place) {
 	for n := 0; n < 2; {
 		n += strings.Count(up(), "up")
 	}
-	life := func(name string) (l transcript.Life, state string) {
+	life := func(name string) (l agent.Record, state string) {
 		for _, a := range s.Agents() {
 			if a.Life.Spec.Name == name {
 				l, state = a.Life, a.State.Name
@@ -76,7 +76,7 @@ func endTen(t *testing.T, where actors.Place) {
 	actorstest.Eventually(t, "all are where they are to be", func() bool {
 		full, _ := life("full")
 		_, hang := life("hang")
-		return hang == "thinking" && full.Outcome == transcript.Failed &&
+		return hang == "thinking" && full.Outcome == agent.Failed &&
 			!slices.ContainsFunc([]string{"idle1", "idle2", "idle3", "holder", "refuser", "dead", "full"}, func(name string) bool { return !rested(name) })
 	})
 	if l, _ := life("full"); !strings.Contains(l.Reason, "too long") {
@@ -85,7 +85,7 @@ func endTen(t *testing.T, where actors.Place) {
 	if err := s.Kill(t.Context(), "dead"); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(processes(t, s.opts.StateDir)); n != len(ten)-1 || where == actors.InTmux && panesOf(t, s) < n {
+	if n := len(processes(t, s.opts.StateDir)); n != len(ten)-1 || where == agent.InTmux && panesOf(t, s) < n {
 		t.Fatalf("%d processes and %d panes: nothing would be shown by their end", n, panesOf(t, s))
 	}
 	if task := onlyTask(t, s); task.Claim == nil {
@@ -128,7 +128,7 @@ func (s *Session) noneOfTen(t *testing.T) {
 	}
 	for _, a := range s.Agents() {
 		if id := a.Life.Spec.ID; a.Running || s.nodes.known(id) != nil {
-			t.Errorf("%s runs or has its seat", actors.DisplayName(a.Life.Spec))
+			t.Errorf("%s runs or has its seat", agent.DisplayName(a.Life.Spec))
 		}
 	}
 	members, err := s.roster.Members()

@@ -11,16 +11,17 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/statefile"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
 // Launch implements actors.Elsewhere.
-func (n *nodes) Launch(ctx context.Context, spec transcript.Spec, launch uint32) error {
+func (n *nodes) Launch(ctx context.Context, spec agent.Spec, launch uint32) error {
 	if err := n.s.wire.isServed(ctx); err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (n *nodes) begin(ctx context.Context, s *seat) error {
 	}
 	p, err := n.exec.Start(ctx, executor.Command{
 		Args: args, Dir: n.workDir(s.spec), Log: n.log(s.spec.ID), Lock: n.lock(s.spec.ID),
-		Name: actors.DisplayName(s.spec), Color: s.spec.Color,
+		Name: agent.DisplayName(s.spec), Color: s.spec.Color,
 	})
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (n *nodes) begin(ctx context.Context, s *seat) error {
 
 // workDir is where a process begins. It does not stand in the directory of an isolated
 // agent: that is given back only when nobody does.
-func (n *nodes) workDir(spec transcript.Spec) string {
+func (n *nodes) workDir(spec agent.Spec) string {
 	if spec.Isolation == "" && isDir(spec.Dir) {
 		return spec.Dir
 	}
@@ -135,7 +136,7 @@ func (n *nodes) command(s *seat) ([]string, error) {
 		argv = []string{self, "teammate"}
 	}
 	args := slices.Concat(argv, []string{
-		"--agent-id", string(s.spec.ID), "--agent-name", actors.DisplayName(s.spec), "--team-name", n.s.policy().Team,
+		"--agent-id", string(s.spec.ID), "--agent-name", agent.DisplayName(s.spec), "--team-name", n.s.policy().Team,
 		"--agent-color", s.spec.Color, "--agent-type", s.spec.Type, "--parent-session-id", n.s.Info().ID,
 		"--launch", strconv.Itoa(int(s.launch)), "--state-dir", n.s.opts.StateDir,
 	})

@@ -3,11 +3,13 @@ package swarm
 import (
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/rpc"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -16,26 +18,26 @@ import (
 
 // nodeReport is what a node says at each sign of life.
 type nodeReport struct {
-	Launch    uint32           `json:"launch"`
-	PID       int              `json:"pid"`
-	Life      *transcript.Life `json:"life,omitempty"`
-	State     actors.State     `json:"state"`
-	Running   bool             `json:"running,omitempty"`
-	Unread    int              `json:"unread,omitempty"`
-	Questions []Question       `json:"questions,omitempty"`
-	Known     int              `json:"known"`            // agents that the node has heard of
-	Landed    []string         `json:"landed,omitempty"` // requests that Life has the use of
+	Launch    uint32        `json:"launch"`
+	PID       int           `json:"pid"`
+	Life      *agent.Record `json:"life,omitempty"`
+	State     actors.State  `json:"state"`
+	Running   bool          `json:"running,omitempty"`
+	Unread    int           `json:"unread,omitempty"`
+	Questions []Question    `json:"questions,omitempty"`
+	Known     int           `json:"known"`            // agents that the node has heard of
+	Landed    []string      `json:"landed,omitempty"` // requests that Life has the use of
 }
 
 // nodeWelcome is the answer to a report.
 type nodeWelcome struct {
 	Leave      string            `json:"leave,omitempty"` // why the node must end
-	Spec       *transcript.Spec  `json:"spec,omitempty"`
+	Spec       *agent.Spec       `json:"spec,omitempty"`
 	Env        map[string]string `json:"env,omitempty"`
 	Attended   bool              `json:"attended,omitempty"`
 	AskTimeout time.Duration     `json:"ask_timeout,omitempty"`
 	Granted    []string          `json:"granted,omitempty"`
-	Members    []transcript.Spec `json:"members,omitempty"`
+	Members    []agent.Spec      `json:"members,omitempty"`
 	Count      int               `json:"count"`             // of agents of the session
 	Bounded    bool              `json:"bounded,omitempty"` // requests are reserved with the owner
 }
@@ -55,7 +57,7 @@ type (
 		By     mailbox.AgentID `json:"by,omitempty"`
 		Launch uint32          `json:"launch"`
 		// Spec is what By is, if it lives in the process of another agent.
-		Spec *transcript.Spec `json:"spec,omitempty"`
+		Spec *agent.Spec `json:"spec,omitempty"`
 	}
 	planIn struct {
 		Name   string                        `json:"name,omitempty"`
@@ -91,10 +93,10 @@ type (
 	}
 
 	foundOut struct {
-		Found []transcript.Spec `json:"found,omitempty"`
+		Found []agent.Spec `json:"found,omitempty"`
 	}
 	lifeOut struct {
-		Life *transcript.Life `json:"life,omitempty"`
+		Life *agent.Record `json:"life,omitempty"`
 	}
 	endingOut struct {
 		Ending *protocol.Shutdown `json:"ending,omitempty"`
@@ -182,7 +184,7 @@ func workerErrors() rpc.Errors {
 		rpc.Value("protocol.late", 3, protocol.ErrLate), rpc.Value("protocol.not_refusable", 4, protocol.ErrNotRefusable),
 		rpc.Value("protocol.unauthorized", 5, protocol.ErrUnauthorized), rpc.Value("protocol.not_planning", 6, protocol.ErrNotPlanning),
 		rpc.Value("team.no_session", 7, team.ErrNoSession),
-		rpc.Type[*SettledQuestionError]("settled"), rpc.Type[*account.OverError]("over"), rpc.Type[*account.UnpricedError]("unpriced"),
+		rpc.Type[*SettledQuestionError]("settled"), rpc.Type[*budget.OverError]("over"), rpc.Type[*budget.UnpricedError]("unpriced"),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -87,10 +89,10 @@ func (n *Node) Wake(id, by mailbox.AgentID) error {
 func (n *Node) Self() mailbox.AgentID { return n.id }
 
 // Life implements actors.Owner.
-func (n *Node) Life(id mailbox.AgentID) (transcript.Life, error) {
+func (n *Node) Life(id mailbox.AgentID) (agent.Record, error) {
 	out, err := askOwner(n.session.scope, n, upLife, nameIn{Name: string(id), Launch: n.o.Launch})
 	if err != nil || out.Life == nil {
-		return transcript.Life{}, err
+		return agent.Record{}, err
 	}
 	return *out.Life, nil
 }

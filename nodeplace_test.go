@@ -8,15 +8,15 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
-	"github.com/actorswarm/swarm/internal/transcript"
 )
 
 // TestTheSettingsSayWhereTeammatesRun, unless an option or the environment does.
 func TestTheSettingsSayWhereTeammatesRun(t *testing.T) {
-	place := func(home, project, local, option string, env map[string]string) (actors.Place, []string) {
+	place := func(home, project, local, option string, env map[string]string) (agent.Place, []string) {
 		t.Helper()
 		dir := t.TempDir()
 		o := Options{
@@ -48,15 +48,15 @@ func TestTheSettingsSayWhereTeammatesRun(t *testing.T) {
 	for _, c := range []struct {
 		home, project, local, option string
 		env                          map[string]string
-		want                         actors.Place
+		want                         agent.Place
 	}{
 		{"", "", "", "", nil, ""},
-		{process, "", "", "", nil, actors.InProcess},
+		{process, "", "", "", nil, agent.InProcess},
 		{process, inside, "", "", nil, ""},
-		{inside, inside, process, "", nil, actors.InProcess},
+		{inside, inside, process, "", nil, agent.InProcess},
 		{process, process, process, "in-process", nil, ""},
-		{tmux, "", "", "", map[string]string{"SWARM_TEAMMATE_MODE": "process"}, actors.InProcess},
-		{`"auto"`, "", "", "", inTmux, actors.InTmux},
+		{tmux, "", "", "", map[string]string{"SWARM_TEAMMATE_MODE": "process"}, agent.InProcess},
+		{`"auto"`, "", "", "", inTmux, agent.InTmux},
 		{`"auto"`, "", "", "", nil, ""},
 	} {
 		if got, problems := place(c.home, c.project, c.local, c.option, c.env); got != c.want {
@@ -65,7 +65,7 @@ func TestTheSettingsSayWhereTeammatesRun(t *testing.T) {
 	}
 	for _, wrong := range []string{`"beside"`, `7`} {
 		got, problems := place(process, "", wrong, "", nil)
-		if got != actors.InProcess || !strings.Contains(strings.Join(problems, "\n"), "settings.local.json: teammateMode") {
+		if got != agent.InProcess || !strings.Contains(strings.Join(problems, "\n"), "settings.local.json: teammateMode") {
 			t.Errorf("%s: %q; %q", wrong, got, problems)
 		}
 	}
@@ -100,7 +100,7 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 	if _, err := s.Run(t.Context(), "go"); err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]transcript.Life{}
+	all := map[string]agent.Record{}
 	for _, name := range []string{"ann", "ben", "cat"} {
 		a, err := s.roster.Find(name)
 		if err != nil {
@@ -108,7 +108,7 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 		}
 		actorstest.Eventually(t, name+" rests", func() bool { return a.Life().Result == "ok" && !a.Life().TurnOpen })
 		all[name] = a.Life()
-		if l := a.Life(); l.Spec.Where != actors.InProcess || !strings.HasPrefix(l.Spec.Dir, filepath.Join(s.Info().Path, "worktrees")+"/") || !isDir(l.Spec.Dir) {
+		if l := a.Life(); l.Spec.Where != agent.InProcess || !strings.HasPrefix(l.Spec.Dir, filepath.Join(s.Info().Path, "worktrees")+"/") || !isDir(l.Spec.Dir) {
 			t.Errorf("%s runs in %q at %s", name, l.Spec.Where, l.Spec.Dir)
 		}
 	}

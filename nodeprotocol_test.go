@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox/message"
@@ -222,7 +223,7 @@ func mailTo(t *testing.T, s *Session, name string) []Trace {
 // TestAShutdownIsHeardInTheMiddleOfWork: the request to end cuts the command or the
 // answer that a member is in, in the session's process and in one of its own.
 func TestAShutdownIsHeardInTheMiddleOfWork(t *testing.T) {
-	for where, place := range map[string]actors.Place{"in process": "", "apart": actors.InProcess} {
+	for where, place := range map[string]agent.Place{"in process": "", "apart": agent.InProcess} {
 		for what, say := range map[string]string{"command": "calls: [{tool: Bash, input: {command: sleep 613}}]", "answer": "stall: true"} {
 			t.Run(where+" "+what, func(t *testing.T) {
 				t.Parallel()

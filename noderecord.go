@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -64,7 +66,7 @@ func (r record) look(host mailbox.AgentID, what, name string) (out nodeSight, er
 func hosts(store *transcript.Store) []mailbox.AgentID {
 	var ids []mailbox.AgentID
 	for _, t := range store.All() {
-		if w := t.Spec().Where; w == transcript.InTmux || w == transcript.InProcess {
+		if w := t.Spec().Where; w == agent.InTmux || w == agent.InProcess {
 			ids = append(ids, t.ID())
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
@@ -83,7 +85,7 @@ func (s *Session) settleNodes(o *actors.Options) {
 // chooseExecutor falls back to processes without a pane: what comes out is the
 // same.
 func (n *nodes) chooseExecutor() executor.Executor {
-	if n.s.opts.Policy.Where != transcript.InTmux {
+	if n.s.opts.Policy.Where != agent.InTmux {
 		return executor.Plain{}
 	}
 	t, err := executor.NewTmux(n.s.Info().ID, n.s.opts.Getenv)
@@ -101,7 +103,7 @@ func (n *nodes) tellPanes() {
 		return
 	}
 	n.told.Do(func() {
-		n.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName},
+		n.s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName},
 			event.Hint{Text: "teammates work in tmux panes; watch them from another terminal with: " + t.Attach()})
 	})
 }

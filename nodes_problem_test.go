@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
@@ -170,7 +172,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 	}
 	quiet(t, s)
 	said := p.take()
-	up, down := highest(t, said, actors.LeadID, ben.ID()), highest(t, said, ben.ID(), actors.LeadID)
+	up, down := highest(t, said, agent.LeadID, ben.ID()), highest(t, said, ben.ID(), agent.LeadID)
 	before := s.effects(t)
 	if before.launch != 2 || before.incarnation < 2 || before.first != 1 || before.second != 1 || before.tasks != "1 completed 0, 2 in_progress 2, 3 pending 0" {
 		t.Fatalf("before the replay: %+v", before)
@@ -203,7 +205,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 	if after := s.effects(t); after != before {
 		t.Errorf("before %+v\nafter  %+v", before, after)
 	}
-	if l := ben.Life(); l.Closed || l.Result != "found" || l.Outcome != transcript.Completed {
+	if l := ben.Life(); l.Closed || l.Result != "found" || l.Outcome != agent.Completed {
 		t.Errorf("the later incarnation was harmed: %+v", l)
 	}
 	s.comeBack(t, ben)
@@ -222,7 +224,7 @@ func (s *Session) effects(t *testing.T) effects {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lead, _ := s.store.Get(actors.LeadID)
+	lead, _ := s.store.Get(agent.LeadID)
 	msgs, err := lead.Messages()
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +255,7 @@ func (s *Session) effects(t *testing.T) effects {
 // forge says what the old incarnation could have said next.
 func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, down uint64) {
 	t.Helper()
-	lead, _ := s.store.Get(actors.LeadID)
+	lead, _ := s.store.Get(agent.LeadID)
 	past := mailbox.Address{Agent: ben.ID(), Incarnation: 1}
 	for i, kind := range []mailbox.Kind{mailbox.KindText, mailbox.KindAgentReport, mailbox.KindIdle, mailbox.KindPlanApprovalRequest, mailbox.KindShutdownResponse} {
 		p.refused(t, s, mailbox.Envelope{
@@ -454,9 +456,9 @@ func (w *states) status() (a actors.Status) {
 	return a
 }
 
-func (w *states) state() string         { return w.status().State.Name }
-func (w *states) life() transcript.Life { return w.status().Life }
-func (w *states) id() mailbox.AgentID   { return w.life().Spec.ID }
+func (w *states) state() string       { return w.status().State.Name }
+func (w *states) life() agent.Record  { return w.status().Life }
+func (w *states) id() mailbox.AgentID { return w.life().Spec.ID }
 
 // within fails unless one of the states is shown in time.
 func (w *states) within(limit time.Duration, names ...string) {

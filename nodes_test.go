@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
@@ -56,7 +57,7 @@ func apart(t testing.TB, before, rules string, change func(*Options)) *Session {
 		Dir: dir, StateDir: t.TempDir(), Home: dir, Model: "script:" + filepath.Join(dir, "s.yaml"), Mode: "bypassPermissions",
 		TeammateCommand: []string{"/bin/sh", filepath.Join(dir, "run.sh")},
 	}
-	o.Policy.Where = actors.InProcess
+	o.Policy.Where = agent.InProcess
 	if change != nil {
 		change(&o)
 	}
@@ -104,14 +105,14 @@ func TestProblem21_RunningMeansASignOfLife(t *testing.T) {
 		all.each, all.late, all.limit = 10, "$(($$ % 31))", time.Minute
 		few = all
 	}
-	t.Run("processes", func(t *testing.T) { all.run(t, actors.InProcess) })
+	t.Run("processes", func(t *testing.T) { all.run(t, agent.InProcess) })
 	t.Run("panes", func(t *testing.T) {
 		if _, err := exec.LookPath("tmux"); err != nil {
 			t.Skip("tmux is not here")
 		}
 		t.Setenv("TMUX", "")
 		t.Setenv("TMUX_TMPDIR", t.TempDir())
-		few.run(t, actors.InTmux)
+		few.run(t, agent.InTmux)
 	})
 	t.Run("without tmux", func(t *testing.T) {
 		dir := t.TempDir()
@@ -128,7 +129,7 @@ func TestProblem21_RunningMeansASignOfLife(t *testing.T) {
 			}
 		}
 		t.Setenv("PATH", dir)
-		few.run(t, actors.InTmux)
+		few.run(t, agent.InTmux)
 	})
 }
 
@@ -140,7 +141,7 @@ type spawns struct {
 	kinds []string
 }
 
-func (c spawns) run(t *testing.T, where actors.Place) {
+func (c spawns) run(t *testing.T, where agent.Place) {
 	var first, again strings.Builder
 	good, bad := 0, 0
 	for _, round := range []*strings.Builder{&first, &again} {
@@ -205,7 +206,7 @@ esac`, `  - when: {agent: lead, step: 0}
 	}
 	c.onlyTheGood(t, s, good)
 	panes := panesOf(t, s)
-	inPanes := where == actors.InTmux && s.nodes.exec != (executor.Plain{})
+	inPanes := where == agent.InTmux && s.nodes.exec != (executor.Plain{})
 	if inPanes && panes != good {
 		t.Errorf("%d panes for %d agents", panes, good)
 	}

@@ -8,16 +8,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/executor"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
 // seat is the process of one agent, as its owner sees it.
 type seat struct {
-	spec    transcript.Spec
+	spec    agent.Spec
 	launch  uint32
 	process *executor.Process // nil until it was started; guarded by nodes.mu
 	alive   chan struct{}     // closed at the first report
@@ -45,7 +46,7 @@ func (n *nodes) adoptLocked(id mailbox.AgentID, r nodeReport) *seat {
 	// The end of the session is when its end is waited for.
 	s.process = executor.Adopt(context.WithoutCancel(n.s.scope), r.PID, n.lock(id))
 	n.seats[id] = s
-	if l.Spec.Where == transcript.InTmux {
+	if l.Spec.Where == agent.InTmux {
 		n.tellPanes()
 	}
 	n.work.Go(func() { n.watch(s) })
@@ -53,7 +54,7 @@ func (n *nodes) adoptLocked(id mailbox.AgentID, r nodeReport) *seat {
 }
 
 // Join implements actors.Elsewhere.
-func (n *nodes) Join(ctx context.Context, spec transcript.Spec, launch uint32) bool {
+func (n *nodes) Join(ctx context.Context, spec agent.Spec, launch uint32) bool {
 	ctx, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()
 	s := n.awaited(ctx, spec.ID)

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -51,7 +52,7 @@ func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
 		}
 		for _, m := range mail { // one from here, one from there
 			got, err := message(m.Envelope.ID)
-			if err != nil || !slices.ContainsFunc(got.Steps, func(x transcript.MailStep) bool { return x.State == mailbox.StateRead && !x.Time.IsZero() }) {
+			if err != nil || !slices.ContainsFunc(got.Steps, func(x mailbox.Step) bool { return x.State == mailbox.StateRead && !x.Time.IsZero() }) {
 				t.Errorf("%s: of %s is known %+v, %v", what, m.Envelope.ID, got.Steps, err)
 			}
 		}
@@ -136,7 +137,7 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 		}
 		return a
 	}
-	actorstest.Eventually(t, "the kid rests", func() bool { return kid().Life.Outcome == transcript.Completed })
+	actorstest.Eventually(t, "the kid rests", func() bool { return kid().Life.Outcome == agent.Completed })
 	heard := func(what string) {
 		t.Helper()
 		actorstest.Eventually(t, what, func() bool { a := kid(); return a.Life.Result == "heard "+what && !a.Life.TurnOpen })
@@ -195,7 +196,7 @@ func TestAnAgentBelowATeammateApartEndsWithItsShutdown(t *testing.T) {
     say: {calls: [{tool: Agent, input: {name: kid, description: dig, prompt: dig}}]}
   - say: {text: ok}
 `, nil)
-	kid := func() (l transcript.Life) {
+	kid := func() (l agent.Record) {
 		for _, a := range s.Agents() {
 			if a.Life.Spec.Parent == ben.ID() {
 				l = a.Life
@@ -203,7 +204,7 @@ func TestAnAgentBelowATeammateApartEndsWithItsShutdown(t *testing.T) {
 		}
 		return l
 	}
-	actorstest.Eventually(t, "the kid rests", func() bool { return kid().Outcome == transcript.Completed })
+	actorstest.Eventually(t, "the kid rests", func() bool { return kid().Outcome == agent.Completed })
 	if gone, err := s.Down(t.Context(), []string{"ben"}, 5*time.Second); err != nil || len(gone) != 1 || !gone[0].Gone {
 		t.Fatalf("%+v, %v", gone, err)
 	}

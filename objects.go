@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/object/bucket"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -124,7 +126,7 @@ func (o *objectBox) needed() map[string]bool {
 		all[e.Ref.Hash()] = true
 	}
 	for _, t := range o.store.All() {
-		if t.Spec().Role != transcript.Outside {
+		if t.Spec().Role != agent.Outside {
 			continue
 		}
 		for _, e := range t.Unread() {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 	"github.com/actorswarm/swarm/internal/object/bucket"
@@ -36,7 +38,7 @@ func process(t *testing.T, conn *nats.Conn, id mailbox.AgentID) *member {
 	var err error
 	m.store, err = transcript.Open(t.Context(), t.TempDir(), "s1", transcript.Options{Arrived: func(e mailbox.Envelope) { m.arrived <- e }})
 	noted(err)
-	me, born, err := m.store.Create(transcript.Spec{ID: id, Name: string(id), Role: transcript.Teammate, Born: time.Now()})
+	me, born, err := m.store.Create(agent.Spec{ID: id, Name: string(id), Role: agent.Teammate, Born: time.Now()})
 	noted(err)
 	noted(born())
 	m.me = me
@@ -158,7 +160,7 @@ func TestObjectsOnTheirWayAreNeeded(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	ann, _, err := store.Create(transcript.Spec{ID: "ann", Name: "ann", Role: transcript.Teammate, Born: time.Now()})
+	ann, _, err := store.Create(agent.Spec{ID: "ann", Name: "ann", Role: agent.Teammate, Born: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +172,7 @@ func TestObjectsOnTheirWayAreNeeded(t *testing.T) {
 	if !o.needed()[e.Ref.Hash()] {
 		t.Error("a message on its way does not need its object")
 	}
-	if _, _, err := store.Create(transcript.Spec{ID: "bob", Name: "bob", Role: transcript.Outside, Born: time.Now()}); err != nil {
+	if _, _, err := store.Create(agent.Spec{ID: "bob", Name: "bob", Role: agent.Outside, Born: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := store.Arrive(e, mailbox.Cursor{}); err != nil {

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/journal"
@@ -252,7 +253,7 @@ func (o *Options) deadline(name string, into *time.Duration) error {
 	if value == "" || *into != 0 {
 		return nil
 	}
-	d, err := actors.ParseDeadline(value)
+	d, err := agent.ParseDeadline(value)
 	if err != nil {
 		return &OptionError{fmt.Errorf("%s is %w", name, err)}
 	}

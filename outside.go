@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -165,9 +165,9 @@ func (o *Outsider) Leave(ctx context.Context) error {
 
 // Reply is what became of a question of an outside member.
 type Reply struct {
-	ID     string    `json:"id"`     // of the question
-	State  ask.State `json:"state"`  // "" while it waits
-	Answer Answer    `json:"answer"` // if it was answered
+	ID     string              `json:"id"`     // of the question
+	State  event.QuestionState `json:"state"`  // "" while it waits
+	Answer Answer              `json:"answer"` // if it was answered
 }
 
 // Ask puts a question to the user and waits for the answer until ctx ends, which
@@ -227,7 +227,7 @@ var errLeft = errors.New("the member has left")
 
 func (a *inquiries) open(o *Outsider, choice event.Choice) (string, error) {
 	q := &inquiry{by: o, done: make(chan struct{})}
-	asked, err := a.s.agents.Inquire(o.m.Transcript(), []event.Choice{choice}, func(id string, s ask.Settlement) (err error) {
+	asked, err := a.s.agents.Inquire(o.m.Transcript(), []event.Choice{choice}, func(id string, s event.Settlement) (err error) {
 		q.mail, err = a.s.tellAnswer(o, id, choice, s)
 		return err
 	})
@@ -276,9 +276,9 @@ func (a *inquiries) leave(o *Outsider) {
 }
 
 // tellAnswer sends the answer, which makes it durable, and returns the message.
-func (s *Session) tellAnswer(o *Outsider, id string, c event.Choice, settled ask.Settlement) (mailbox.ID, error) {
+func (s *Session) tellAnswer(o *Outsider, id string, c event.Choice, settled event.Settlement) (mailbox.ID, error) {
 	said := message.Answer{RequestID: id, Text: first(settled.Answer.Text, settled.Answer.Note)}
-	if settled.State == ask.Expired {
+	if settled.State == event.QuestionExpired {
 		said.Text = "nobody answered in time"
 	}
 	said.Chosen = slices.Concat(settled.Answer.Choices...)
@@ -286,7 +286,7 @@ func (s *Session) tellAnswer(o *Outsider, id string, c event.Choice, settled ask
 	if err != nil {
 		return "", err
 	}
-	user, ok := s.store.Get(turn.User)
+	user, ok := s.store.Get(agent.UserID)
 	if !ok {
 		return "", errNoOutbox
 	}

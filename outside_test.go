@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
@@ -22,7 +21,7 @@ import (
 // leadFor answers with its first step, and then says what it was last told.
 func leadFor(calls ...model.Block) model.Model {
 	return actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 && len(calls) > 0 {
 				return actorstest.Use(calls...)
 			}
@@ -80,16 +79,16 @@ func TestAnOutsideMemberIsWrittenToAndWrites(t *testing.T) {
 	ok(t, s.Say("go"))
 	mail, err := ext.Inbox(ctx, 10, time.Minute)
 	ok(t, err)
-	if len(mail) != 1 || mail[0].From != actors.LeadName || mail[0].Text != "what do you see?" || mail[0].Kind != mailbox.KindText {
+	if len(mail) != 1 || mail[0].From != agent.LeadName || mail[0].Text != "what do you see?" || mail[0].Kind != mailbox.KindText {
 		t.Fatalf("the mail is %+v", mail)
 	}
-	actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(actors.LeadName))
+	actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(agent.LeadName))
 	posted, err := ext.Send(ctx, swarm.Letter{To: "team-lead", Text: "a tree", ReplyTo: mail[0].ID})
 	ok(t, err)
-	if len(posted) != 1 || posted[0].Name != actors.LeadName || posted[0].ID == "" {
+	if len(posted) != 1 || posted[0].Name != agent.LeadName || posted[0].ID == "" {
 		t.Errorf("posted: %+v", posted)
 	}
-	e := actorstest.Next(t, sub, "the lead's answer", actorstest.TurnEnd(actors.LeadName))
+	e := actorstest.Next(t, sub, "the lead's answer", actorstest.TurnEnd(agent.LeadName))
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "a tree") || !strings.Contains(text, `"ext"`) {
 		t.Errorf("the lead said %q", text)
 	}

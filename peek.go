@@ -5,11 +5,12 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 )
@@ -79,7 +80,7 @@ func PostClass(ctx context.Context, info Info, to, text string, c mailbox.Class)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	user, ok := k.store.Get(turn.User)
+	user, ok := k.store.Get(agent.UserID)
 	if !ok {
 		return nil, errNoOutbox
 	}

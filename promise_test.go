@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
@@ -101,7 +102,7 @@ func narrate(ctx context.Context, sub *event.Subscription, counts func(event.Fac
 
 func crowdModel() model.Model {
 	say := actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return actorstest.Use(crowdMate("sink")) // who is written to must be there
@@ -272,7 +273,7 @@ const counted = 40
 // counter runs a lead that makes 40 shell calls, each of which adds its number
 // to a file.
 func counter(state string) error {
-	m := actorstest.By(actorstest.Answers{actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+	m := actorstest.By(actorstest.Answers{agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 		if step == counted {
 			return actorstest.Say("counted")
 		}
@@ -304,7 +305,7 @@ func TestPromise5_NoFinishedCallIsDoneAgainAfterKill9(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := strings.Join(conversation(t, info.Path, actors.LeadName), "\n")
+	all := strings.Join(conversation(t, info.Path, agent.LeadName), "\n")
 	raw, err := os.ReadFile(filepath.Join(state, "count.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +335,7 @@ func TestPromise5_NoFinishedCallIsDoneAgainAfterKill9(t *testing.T) {
 func TestPromise2_AWorkingAgentHearsYou(t *testing.T) {
 	next := make(chan string, 1)
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(crowdMate("ann"), crowdMate("ben"))
 			}
@@ -431,7 +432,7 @@ func TestPromise6_AChildHasNoMorePowerThanItsParentAndAMessageIsNotConsent(t *te
 		return actorstest.Call(id, "Write", map[string]any{"file_path": "forbidden.txt", "content": "x"})
 	}
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return actorstest.Use(actorstest.Spawn("c1", map[string]any{"description": "d", "prompt": "p", "name": "eve", "subagent_type": "mighty"}))

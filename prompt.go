@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/prompt"
-	"github.com/actorswarm/swarm/internal/transcript"
 )
 
 // system returns the system prompt of an agent as blocks, in a fixed order:
 // who it is and how it works with others, where it is, and what package prompt
 // adds to that.
-func (s *Session) system(spec transcript.Spec, d defs.Definition) []string {
+func (s *Session) system(spec agent.Spec, d defs.Definition) []string {
 	in := prompt.Input{Definition: d, Environment: s.environment(spec).String()}
 	switch spec.Role {
-	case transcript.Lead:
+	case agent.Lead:
 		in.Base, in.Role = first(s.opts.System, prompt.Lead), prompt.RoleOfLead
-	case transcript.Teammate:
+	case agent.Teammate:
 		in.Role = prompt.RoleOfTeammate(spec.Name)
 	default:
 		in.Role = prompt.RoleOfChild
@@ -27,9 +27,9 @@ func (s *Session) system(spec transcript.Spec, d defs.Definition) []string {
 }
 
 // environment says where the agent works.
-func (s *Session) environment(spec transcript.Spec) prompt.Environment {
+func (s *Session) environment(spec agent.Spec) prompt.Environment {
 	return prompt.Environment{
 		Dir: spec.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Shell: s.opts.Getenv("SHELL"),
-		Model: spec.Model, Born: spec.Born, Who: fmt.Sprintf("%s (id %s)", actors.DisplayName(spec), spec.ID),
+		Model: spec.Model, Born: spec.Born, Who: fmt.Sprintf("%s (id %s)", agent.DisplayName(spec), spec.ID),
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
@@ -54,7 +56,7 @@ func crewWork() model.Model {
 		return actorstest.Say("ok")
 	}
 	return actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if strings.Contains(lastText(r), "begin now") {
 				return actorstest.Use(say(fmt.Sprint("s", step), "*", "hear ye"))
 			}

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/ask"
-	"github.com/actorswarm/swarm/internal/turn"
 )
 
 // Question is what an agent asks a person: permission for a call, or questions
@@ -14,13 +14,13 @@ import (
 type Question = event.Question
 
 // Answer is what a person says to a Question.
-type Answer = ask.Answer
+type Answer = event.Answer
 
 // The errors of Session.Answer.
 type (
-	UnknownQuestionError    = ask.UnknownError
-	SettledQuestionError    = ask.SettledError
-	AnswerNotPermittedError = ask.NotPermittedError
+	UnknownQuestionError    = event.UnknownQuestionError
+	SettledQuestionError    = event.SettledQuestionError
+	AnswerNotPermittedError = event.AnswerNotPermittedError
 )
 
 // Questions returns what the agents ask a person now, the oldest first.
@@ -45,7 +45,7 @@ func (s *Session) Answer(id string, a Answer) error {
 	}
 	err := s.agents.Answer(id, a)
 	if errors.As(err, new(*UnknownQuestionError)) || errors.As(err, new(*SettledQuestionError)) {
-		s.agents.Refused(turn.User, "an answer to the question "+id, err)
+		s.agents.Refused(agent.UserID, "an answer to the question "+id, err)
 	}
 	return err
 }

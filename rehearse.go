@@ -3,6 +3,8 @@ package swarm
 import (
 	"errors"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
@@ -16,7 +18,7 @@ import (
 // model is asked. Its methods may be called from any goroutine.
 type Rehearsal struct {
 	session *Session
-	lead    transcript.Spec
+	lead    agent.Spec
 }
 
 // Rehearse reads what a session with these options would read. It needs no
@@ -41,7 +43,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 func (r *Rehearsal) Definitions() *defs.Set { return r.session.definitions() }
 
 // Lead returns what the lead would be, who makes the call that Plan is about.
-func (r *Rehearsal) Lead() transcript.Spec { return r.lead }
+func (r *Rehearsal) Lead() agent.Spec { return r.lead }
 
 // Tools returns the names of the tools that agents can be given.
 func (r *Rehearsal) Tools() []string { return r.session.agents.ToolNames() }

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
@@ -16,7 +17,7 @@ import (
 type Result struct {
 	Session string
 	Text    string              // of the lead's last turn
-	Outcome transcript.Outcome  // of the lead's last turn
+	Outcome agent.Outcome       // of the lead's last turn
 	Reason  string              // why, unless completed
 	Steps   int                 // model answers of the lead in this run
 	Usage   model.Usage         // of the lead in this run
@@ -65,7 +66,7 @@ func (s *Session) Resume(ctx context.Context) (Result, error) {
 }
 
 // follow brings the agents to life and waits until they rest.
-func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, before transcript.Life) (Result, error) {
+func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, before agent.Record) (Result, error) {
 	begun := time.Now()
 	if err := s.Wake(); err != nil {
 		return Result{}, err
@@ -117,16 +118,16 @@ func (s *Session) Quiet(ctx context.Context) error {
 
 // interrupt stops the lead's turn and waits until it has stopped.
 func (s *Session) interrupt() error {
-	s.agents.Interrupt(actors.LeadID)
+	s.agents.Interrupt(agent.LeadID)
 	ctx, cancel := context.WithTimeout(s.scope, closeWithin)
 	defer cancel()
-	if err := s.agents.Rest(ctx, actors.LeadID); err != nil {
+	if err := s.agents.Rest(ctx, agent.LeadID); err != nil {
 		return fmt.Errorf("the lead's turn does not stop: %w", err)
 	}
 	return ErrInterrupted
 }
 
-func (s *Session) result(lead *transcript.Transcript, before transcript.Life, took time.Duration) Result {
+func (s *Session) result(lead *transcript.Transcript, before agent.Record, took time.Duration) Result {
 	now := lead.Life()
 	r := Result{
 		Session: s.Info().ID, Text: now.Result, Outcome: now.Outcome, Reason: now.Reason,

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
@@ -287,12 +289,12 @@ func (s *Session) policy() spawn.Policy {
 
 // seedUser makes the transcript that holds what the user sends.
 func (s *Session) seedUser() error {
-	if _, ok := s.store.Get(turn.User); ok {
+	if _, ok := s.store.Get(agent.UserID); ok {
 		return nil
 	}
-	spec := transcript.Spec{ID: turn.User, Name: "user", Role: transcript.User, Born: time.Now()}
+	spec := agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User, Born: time.Now()}
 	if s.opts.node != nil {
-		spec.Where = transcript.AtOwner
+		spec.Where = agent.AtOwner
 	}
 	_, _, err := s.store.Create(spec)
 	return err
@@ -351,7 +353,7 @@ func (s *Session) Send(to, text string) ([]team.Posted, error) { return s.SendCl
 // SendClass is Send for a message of a class: one of class control cuts what the
 // agent does and is read first.
 func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.Posted, error) {
-	user, ok := s.store.Get(turn.User)
+	user, ok := s.store.Get(agent.UserID)
 	if !ok {
 		return nil, errNoOutbox
 	}
@@ -439,9 +441,9 @@ func (s *Session) close() error {
 // refused comes to the owner's audit as an event: the process keeps no file.
 func (s *Session) newAudit() *audit.Log {
 	o := audit.Options{Logger: s.opts.Logger, Publish: func(e event.Audit) {
-		about := event.Agent{ID: actors.LeadID, Name: actors.LeadName}
+		about := event.Agent{ID: agent.LeadID, Name: agent.LeadName}
 		if t, ok := s.agents.Find(e.By); ok {
-			about = actors.Describe(t.Spec())
+			about = agent.Describe(t.Spec())
 		}
 		s.bus.Publish(about, e)
 	}}
@@ -453,7 +455,7 @@ func (s *Session) newAudit() *audit.Log {
 
 func (s *Session) settled(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
 	if t, ok := s.store.Get(sender); ok && s.bus.Watched() {
-		s.bus.Publish(actors.Describe(t.Spec()), event.MailSettled{IDs: ids, State: state})
+		s.bus.Publish(agent.Describe(t.Spec()), event.MailSettled{IDs: ids, State: state})
 	}
 	if s.agents != nil {
 		s.agents.Stir()
@@ -466,9 +468,9 @@ func (s *Session) arrived(e mailbox.Envelope) {
 		return
 	}
 	if s.bus.Watched() {
-		s.bus.Publish(actors.Describe(t.Spec()), event.MailArrived{Envelope: e})
+		s.bus.Publish(agent.Describe(t.Spec()), event.MailArrived{Envelope: e})
 	}
-	if o := s.wire.bus.Load(); o != nil && t.Spec().Role == transcript.Outside {
+	if o := s.wire.bus.Load(); o != nil && t.Spec().Role == agent.Outside {
 		o.arrived(e)
 	}
 }
@@ -496,7 +498,7 @@ func (s *Session) receipt(r mailbox.Receipt) {
 }
 
 // permission is what an agent's calls are judged by.
-func (s *Session) permission(spec transcript.Spec) permission.Policy {
+func (s *Session) permission(spec agent.Spec) permission.Policy {
 	return s.rules.Fill(permission.Policy{
 		Mode: permission.Mode(spec.Mode),
 		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.Info().Path, "outputs"), filepath.Join(s.Info().Path, "objects")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: node.Resolve, Enclosure: s.isolated.Boundary(s.scope, spec),
@@ -533,7 +535,7 @@ func (s *Session) commandEnded(a actors.Agent, t builtin.Task) {
 		return
 	}
 	_, _, err := a.Transcript.Send(mailbox.Envelope{
-		To: mailbox.Address{Agent: a.Spec.ID}, FromName: "Bash", ToName: actors.DisplayName(a.Spec), Kind: mailbox.KindAgentReport,
+		To: mailbox.Address{Agent: a.Spec.ID}, FromName: "Bash", ToName: agent.DisplayName(a.Spec), Kind: mailbox.KindAgentReport,
 		Summary: firstLine(fmt.Sprintf("background command %s: exit code %d: %s", t.ID, t.ExitCode, t.Command), 180),
 		Body:    fmt.Sprintf("The command ran %v. Its output is in %s.", t.Ended.Sub(t.Started).Round(time.Millisecond), t.Output),
 	})

@@ -6,8 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -28,7 +29,7 @@ func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration
 	if err := s.Begin(); err != nil {
 		return Departure{Name: name}, err
 	}
-	user, ok := s.store.Get(turn.User)
+	user, ok := s.store.Get(agent.UserID)
 	if !ok {
 		return Departure{Name: name}, errNoOutbox
 	}
@@ -72,8 +73,8 @@ func (s *Session) members() []string {
 	var ids []string
 	for _, a := range s.agents.Status() {
 		switch l := a.Life; {
-		case l.Shutdown.Leaving(), l.Spec.Role == transcript.Lead:
-		case l.Spec.Role == transcript.Teammate, l.Spec.Parent == actors.LeadID && !l.Closed:
+		case l.Shutdown.Leaving(), l.Spec.Role == agent.Lead:
+		case l.Spec.Role == agent.Teammate, l.Spec.Parent == agent.LeadID && !l.Closed:
 			ids = append(ids, string(l.Spec.ID))
 		}
 	}
@@ -103,7 +104,7 @@ func (s *Session) endTree(ctx context.Context, name string, cause error) ([]Ende
 // outside loses its key besides.
 func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
 	err := s.boards.Release(ctx, id)
-	if t, ok := s.store.Get(id); ok && t.Spec().Role == transcript.Outside {
+	if t, ok := s.store.Get(id); ok && t.Spec().Role == agent.Outside {
 		err = errors.Join(err, s.dropKey(string(id)))
 	}
 	return err

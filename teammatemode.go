@@ -3,22 +3,23 @@ package swarm
 import (
 	"fmt"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/settings"
 )
 
 // placeOf returns where a teammate mode lets teammates run.
-func placeOf(mode string, getenv func(string) string) (actors.Place, error) {
+func placeOf(mode string, getenv func(string) string) (agent.Place, error) {
 	switch mode {
 	case "", "in-process":
 		return "", nil
 	case "tmux":
-		return actors.InTmux, nil
+		return agent.InTmux, nil
 	case "process":
-		return actors.InProcess, nil
+		return agent.InProcess, nil
 	case "auto":
 		if getenv("TMUX") != "" {
-			return actors.InTmux, nil
+			return agent.InTmux, nil
 		}
 		return "", nil
 	}

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
@@ -100,10 +101,10 @@ func TestProblem33_TeamsOfOneNameDoNotHearEachOther(t *testing.T) {
 			heard := wordsOf(t, s, string(a.Life.Spec.ID))
 			// A member said it 4 times and heard it twice from one, once each from 9.
 			if n := strings.Count(heard, "from session "); n != strings.Count(heard, fmt.Sprintf("from session %d.", i)) || n < 4+2+9 {
-				t.Errorf("%s of session %d heard another session: %s", actors.DisplayName(a.Life.Spec), i, heard)
+				t.Errorf("%s of session %d heard another session: %s", agent.DisplayName(a.Life.Spec), i, heard)
 			}
 		}
-		if strings.Contains(wordsOf(t, s, string(actors.LeadID)), "session x.") {
+		if strings.Contains(wordsOf(t, s, string(agent.LeadID)), "session x.") {
 			t.Errorf("the lead of session %d heard a program of another", i)
 		}
 	}
@@ -151,7 +152,7 @@ func TestProblem19_AfterACompactionTheLeadKnowsItsTeam(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
 	m := modeltest.Each(func(_ context.Context, r *model.Request) (*model.Answer, error) {
-		if r.Caller.Agent == actors.LeadName {
+		if r.Caller.Agent == agent.LeadName {
 			mu.Lock()
 			told = append(told, lastText(r))
 			mu.Unlock()
@@ -172,7 +173,7 @@ func TestProblem19_AfterACompactionTheLeadKnowsItsTeam(t *testing.T) {
 		if _, err := s.Run(t.Context(), strings.Repeat("word ", 8_000)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Compact(t.Context(), actors.LeadName); err != nil {
+		if err := s.Compact(t.Context(), agent.LeadName); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Run(t.Context(), "go on"); err != nil {

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/model"
@@ -31,7 +32,7 @@ func tree(state string) error {
 		}
 		return treeNode(at, step, r)
 	}
-	m := actorstest.By(actorstest.Answers{actors.LeadName: say, "general-purpose": say})
+	m := actorstest.By(actorstest.Answers{agent.LeadName: say, "general-purpose": say})
 	return liveOn(state, m, func(f event.Fact) bool { _, ok := f.(event.MailArrived); return ok })
 }
 

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/model"
@@ -100,7 +101,7 @@ func TestACommandOfAnAgentIsNotTheUser(t *testing.T) {
 		"run forged": "exec 20>&- ; " + run("env -i SWARM_SESSION=other"),
 	}
 	told := make(chan string, 100)
-	lead := actorstest.By(actorstest.Answers{actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+	lead := actorstest.By(actorstest.Answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 		last := string(r.Messages[len(r.Messages)-1].Raw())
 		if strings.Contains(last, "tool_result") {
 			told <- last

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
@@ -112,7 +113,7 @@ func (w *wire) join(ctx context.Context, conn *nats.Conn) (err error) {
 	close(w.up)
 	box := natsbox.New(conn, natsbox.Options{Space: w.s.Info().ID, Sole: w.s.nodes == nil && w.s.opts.node == nil, Replicas: w.s.opts.NATS.Replicas})
 	trouble := func(err error) {
-		w.s.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: err.Error()})
+		w.s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: err.Error()})
 	}
 	carried, err := w.carryObjects(conn, box, trouble)
 	if err != nil {

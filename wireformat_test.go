@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
@@ -414,7 +416,7 @@ func TestTheWireOfWorkersStays(t *testing.T) {
 		Dir: dir, StateDir: filepath.Join(dir, "state"), Home: dir, Model: "script:" + rules, Mode: "bypassPermissions",
 		NewSession: "s1", TeammateCommand: []string{os.Args[0], "teammate"}, Getenv: func(string) string { return "" },
 	}
-	o.Policy.Where = actors.InProcess
+	o.Policy.Where = agent.InProcess
 	s, err := swarm.Open(t.Context(), o)
 	ok(t, err)
 	t.Cleanup(func() { ok(t, s.Close()) })

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
@@ -27,7 +29,7 @@ import (
 // written is a session whose members ask once for a command each.
 func written(state string) swarm.Options {
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("noted") },
+		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("noted") },
 		"general-purpose": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step > 0 {
 				return actorstest.Say("done")
@@ -182,7 +184,7 @@ func (w *writer) round(round string, kept *sync.Map) {
 		return err
 	})
 	w.do("a message", func(ctx context.Context) error {
-		_, err := w.me.Send(ctx, swarm.Letter{To: actors.LeadName, Text: "note of " + member + ".", Key: member})
+		_, err := w.me.Send(ctx, swarm.Letter{To: agent.LeadName, Text: "note of " + member + ".", Key: member})
 		return err
 	})
 }
@@ -342,7 +344,7 @@ func checkWritten(t *testing.T, state string, r *rounds, kept *sync.Map) {
 	for _, a := range status.Agents {
 		members[a.Life.Spec.Name]++
 	}
-	heard := strings.Join(conversation(t, s.Info().Path, actors.LeadName), "\n")
+	heard := strings.Join(conversation(t, s.Info().Path, agent.LeadName), "\n")
 	if len(tasks) != 1 || len(tasks[0].Metadata) != int(r.all.Load()) {
 		t.Fatalf("%d tasks, %d changes", len(tasks), r.all.Load())
 	}

@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/permission"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -51,7 +52,7 @@ func lastOf(r *model.Request) string { return string(r.Messages[len(r.Messages)-
 func TestAForegroundChildsEndIsTheResultOfTheCall(t *testing.T) {
 	var seen string
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
 			if n == 0 {
 				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "look around"}))
 			}
@@ -75,7 +76,7 @@ func TestAForegroundChildsEndIsTheResultOfTheCall(t *testing.T) {
 func TestABackgroundChildsEndReachesItsParentOnce(t *testing.T) {
 	var requests atomic.Int32
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
 			switch n {
 			case 0:
 				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "run_in_background": true}))
@@ -101,7 +102,7 @@ func TestOverTheLimitAgentsQueueAndNoneIsRefused(t *testing.T) {
 	var now, most atomic.Int32
 	var report string
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
 			if n > 0 {
 				report = lastOf(r)
 				return say("done")
@@ -135,7 +136,7 @@ func TestOverTheLimitAgentsQueueAndNoneIsRefused(t *testing.T) {
 
 func TestAParentThatWaitsForItsChildHoldsNoPlace(t *testing.T) {
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
 				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "outer", "subagent_type": "outer"}),
 					agentCall("c2", map[string]any{"description": "d", "prompt": "outer", "subagent_type": "outer"}))
@@ -169,7 +170,7 @@ func TestPromise4_AStopEndsThatAgentAndNoOther(t *testing.T) {
 	}}
 	release := make(chan struct{})
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
 				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}),
 					agentCall("c2", map[string]any{"description": "d", "prompt": "p", "name": "ben"}))
@@ -191,12 +192,12 @@ func TestPromise4_AStopEndsThatAgentAndNoOther(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{hang}})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	<-started
 	ann, _ := n.Find("ann")
 	ben, _ := n.Find("Ben")
 	must(t, n.Stop(t.Context(), ann.ID(), turn.ErrStopped))
-	if life := ann.Life(); !life.Closed || life.Outcome != transcript.Stopped {
+	if life := ann.Life(); !life.Closed || life.Outcome != agent.Stopped {
 		t.Errorf("ann is %+v", life)
 	}
 	if life := ben.Life(); life.Closed || !life.TurnOpen {
@@ -211,7 +212,7 @@ func TestPromise4_AStopEndsThatAgentAndNoOther(t *testing.T) {
 
 func TestAStopEndsATeammateThatRests(t *testing.T) {
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
 				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}))
 			}
@@ -243,7 +244,7 @@ func TestATeammateHearsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
 	}}
 	var heard string
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
 				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "name": "ann"}))
 			}
@@ -262,10 +263,10 @@ func TestATeammateHearsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{slow}})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	<-working
 	ann, _ := n.Find("ann")
-	_, _, err := n.Lead.Send(mailbox.Envelope{To: mailbox.Address{Agent: ann.ID()}, FromName: actors.LeadName, Kind: mailbox.KindText, Body: "look left"})
+	_, _, err := n.Lead.Send(mailbox.Envelope{To: mailbox.Address{Agent: ann.ID()}, FromName: agent.LeadName, Kind: mailbox.KindText, Body: "look left"})
 	must(t, err)
 	n.Until(t, func() bool { return len(ann.Unread()) > 0 }) // recorded while the tool runs
 	close(told)
@@ -279,7 +280,7 @@ func TestTheSameCallAfterACrashFindsItsAgent(t *testing.T) {
 	dir := t.TempDir()
 	blocked := make(chan struct{}, 1)
 	crash := by(answers{
-		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer {
+		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer {
 			return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p"}), agentCall("c2", map[string]any{"description": "d", "prompt": "q"}))
 		},
 		"general-purpose": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
@@ -294,7 +295,7 @@ func TestTheSameCallAfterACrashFindsItsAgent(t *testing.T) {
 	n := newNode(t, dir, crash, nodeOptions{})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	<-blocked
 	n.Until(t, func() bool { // the first child has ended for good
 		return slices.ContainsFunc(n.Status(), func(s actors.Status) bool { return s.Life.Closed })
@@ -303,7 +304,7 @@ func TestTheSameCallAfterACrashFindsItsAgent(t *testing.T) {
 
 	var report string
 	again := by(answers{
-		actors.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
 			report = lastOf(r)
 			return say("done")
 		},
@@ -336,7 +337,7 @@ func TestALongForegroundAgentGoesOnInTheBackgroundAndLosesNothing(t *testing.T) 
 	}}
 	var results []string
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "p"}))
@@ -382,7 +383,7 @@ func TestAPanicInATurnIsRestartedFromTheTranscript(t *testing.T) {
 func TestPromise3_EveryIntentEndsInOneOutcome(t *testing.T) {
 	var report []model.Block
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step > 0 {
 				report = r.Messages[len(r.Messages)-1].Blocks()
 				return say("done")
@@ -413,7 +414,7 @@ func TestPromise3_EveryIntentEndsInOneOutcome(t *testing.T) {
 	}}
 	n := newNode(t, t.TempDir(), m, nodeOptions{
 		Tools:      []tool.Tool{touch},
-		Permission: func(transcript.Spec) permission.Policy { return permission.Policy{Mode: permission.Default} },
+		Permission: func(agent.Spec) permission.Policy { return permission.Policy{Mode: permission.Default} },
 		Restart:    &kernel.RestartPolicy{Max: 2, Backoff: -1},
 	})
 	n.Begin(t)
@@ -440,7 +441,7 @@ func TestPromise3_EveryIntentEndsInOneOutcome(t *testing.T) {
 
 func TestAPanicGivesThePlaceBack(t *testing.T) {
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "break"}))
@@ -477,7 +478,7 @@ func TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished(t *testing.T) {
 				return say(fmt.Sprintf("I have it: %v", strings.Contains(lastOf(r), "the task")))
 			}
 			m := by(answers{
-				actors.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+				agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
 					report += lastOf(r)
 					return say("done")
 				},
@@ -490,10 +491,10 @@ func TestPromise3_ASpawnCutBetweenBirthAndTaskIsFinished(t *testing.T) {
 			must(t, n.Lead.Answer(use(agentCall("c1", input))))
 			must(t, n.Lead.StartCall("c1", true))
 			spec := n.Lead.Spec()
-			spec.ID, spec.Name, spec.Type, spec.Parent, spec.Call, spec.Depth = "child", "", kind, actors.LeadID, "c1", 1
-			spec.Role, spec.Fork = transcript.Foreground, kind == "fork"
+			spec.ID, spec.Name, spec.Type, spec.Parent, spec.Call, spec.Depth = "child", "", kind, agent.LeadID, "c1", 1
+			spec.Role, spec.Fork = agent.Foreground, kind == "fork"
 			if kind == "ann" {
-				spec.Role, spec.Name, spec.Type = transcript.Teammate, "ann", "general-purpose"
+				spec.Role, spec.Name, spec.Type = agent.Teammate, "ann", "general-purpose"
 			}
 			_, wait, err := n.Store.Create(spec)
 			must(t, err)
@@ -515,7 +516,7 @@ func TestAnInterruptHoldsTheAgentUntilItIsPromptedAgain(t *testing.T) {
 		return tool.Errorf("cut"), nil
 	}}
 	var heard string
-	m := by(answers{actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+	m := by(answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 		if step == 0 {
 			return use(actorstest.Call("h", "Hang", nil))
 		}
@@ -525,16 +526,16 @@ func TestAnInterruptHoldsTheAgentUntilItIsPromptedAgain(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{hang}})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	<-working
-	peer, _, err := n.Store.Create(transcript.Spec{ID: "peer", Role: transcript.User, Born: time.Now()})
+	peer, _, err := n.Store.Create(agent.Spec{ID: "peer", Role: agent.User, Born: time.Now()})
 	must(t, err)
-	_, durable, err := peer.Send(mailbox.Envelope{To: mailbox.Address{Agent: actors.LeadID}, FromName: "peer", Kind: mailbox.KindText, Body: "look here"})
+	_, durable, err := peer.Send(mailbox.Envelope{To: mailbox.Address{Agent: agent.LeadID}, FromName: "peer", Kind: mailbox.KindText, Body: "look here"})
 	must(t, err)
 	must(t, durable())
 	n.Until(t, func() bool { return len(n.Lead.Unread()) == 1 })
-	n.Interrupt(actors.LeadID)
-	if life := n.Settle(t); life.Outcome != transcript.Interrupted || heard != "" || len(n.Lead.Unread()) != 1 {
+	n.Interrupt(agent.LeadID)
+	if life := n.Settle(t); life.Outcome != agent.Interrupted || heard != "" || len(n.Lead.Unread()) != 1 {
 		t.Fatalf("after the interrupt the lead is %+v and heard %q", life, heard)
 	}
 	if life := n.Say(t, "go on"); life.Result != "went on" || !strings.Contains(heard, "look here") || !strings.Contains(heard, "go on") {

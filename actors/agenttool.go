@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
@@ -78,15 +80,15 @@ func (a *agentTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 		}
 	}
 	switch spec := t.Spec(); spec.Role {
-	case transcript.Teammate:
+	case agent.Teammate:
 		return report.Spawned(spec, a.h.c.Home(spec).Name), nil
-	case transcript.Background:
+	case agent.Background:
 		return a.launched(spec, call.Prompt), nil
 	}
 	return a.await(ctx, t, call.Prompt)
 }
 
-func (a *agentTool) launched(s transcript.Spec, prompt string) tool.Result {
+func (a *agentTool) launched(s agent.Spec, prompt string) tool.Result {
 	tools := a.h.t.Spec().Tools
 	canRead := slices.Contains(tools, "Read") || slices.Contains(tools, "Bash")
 	return report.Launched(s, prompt, a.h.c.opts.Store.TranscriptPath(s.ID), canRead)
@@ -131,7 +133,7 @@ func (a *agentTool) spawn(ctx context.Context, callID string, call spawn.Call) (
 
 // plan says what the agent is that a call of parent makes, and waits until it
 // may be made.
-func (c *Coordinator) plan(ctx context.Context, parent transcript.Spec, call spawn.Call) (transcript.Spec, defs.Definition, error) {
+func (c *Coordinator) plan(ctx context.Context, parent agent.Spec, call spawn.Call) (agent.Spec, defs.Definition, error) {
 	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), call, parent, c.ToolNames())
 	if err != nil {
 		return plan.Spec, plan.Definition, err
@@ -152,7 +154,7 @@ func (c *Coordinator) plan(ctx context.Context, parent transcript.Spec, call spa
 // to do first.
 func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, prompt string) (tool.Result, error) {
 	c := a.h.c
-	var life transcript.Life
+	var life agent.Record
 	err := a.h.waitForChild(ctx, func() (err error) {
 		life, err = c.awaitInForeground(ctx, child)
 		return err
@@ -175,7 +177,7 @@ func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, pro
 	}
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if err := c.Stop(wait, child.ID(), turn.StoppedWith(DisplayName(a.h.t.Spec()), cause)); err != nil {
+	if err := c.Stop(wait, child.ID(), turn.StoppedWith(agent.DisplayName(a.h.t.Spec()), cause)); err != nil {
 		return tool.Errorf("the agent %s did not stop in time: %v", child.ID(), err), nil
 	}
 	return report.Completed(child.Life(), prompt), nil
@@ -183,7 +185,7 @@ func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, pro
 
 // leave lets a child that was waited for go on in the background.
 func (a *agentTool) leave(child *transcript.Transcript, prompt string) (tool.Result, error) {
-	switch err := child.MoveTo(transcript.Background); {
+	switch err := child.MoveTo(agent.Background); {
 	case errors.Is(err, transcript.ErrTurnEnded):
 		life, err := a.h.c.Await(a.h.whole, child.ID()) // it was faster
 		return report.Completed(life, prompt), err

@@ -11,12 +11,15 @@ import (
 type (
 	Deadlines = agent.Deadlines
 	Isolation = agent.Isolation
+	Place     = agent.Place
 )
 
-// The lead.
+// The lead, and the places.
 const (
-	LeadID   = agent.LeadID
-	LeadName = agent.LeadName
+	LeadID    = agent.LeadID
+	LeadName  = agent.LeadName
+	InTmux    = agent.InTmux
+	InProcess = agent.InProcess
 )
 
 // Describe is agent.Describe.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
@@ -29,10 +31,10 @@ func (c *Coordinator) Questions() []event.Question { return c.desk.List() }
 
 // Answer settles a question by the user's word. It returns when the answer is on
 // disk; the errors are those of ask.Desk.
-func (c *Coordinator) Answer(id string, a ask.Answer) error {
+func (c *Coordinator) Answer(id string, a event.Answer) error {
 	err := c.desk.Answer(id, byUser, a)
 	if errors.Is(err, transcript.ErrDecided) || errors.Is(err, protocol.ErrLate) {
-		return &ask.SettledError{ID: id, State: ask.Answered}
+		return &event.SettledQuestionError{ID: id, State: event.QuestionAnswered}
 	}
 	return err
 }
@@ -106,7 +108,7 @@ func (h *host) askPermission(ctx context.Context, spec tool.Spec, c model.Call, 
 	q := h.question(event.AsksPermission, c)
 	q.Reason = d.Reason
 	r := ask.Request{
-		Record: func(s ask.Settlement) error {
+		Record: func(s event.Settlement) error {
 			state := transcript.ConsentDenied
 			if s.Answer.Allow {
 				state = transcript.ConsentAllowed
@@ -138,16 +140,16 @@ func (h *host) ask(ctx context.Context, what string, q event.Question, r ask.Req
 		h.c.publish(h.t, event.Asked{Question: ticket.Question()})
 		s, err := ticket.Wait(ctx)
 		h.c.publish(h.t, event.QuestionSettled{
-			ID: ticket.Question().ID, State: string(s.State), Allow: s.Answer.Allow || s.State == ask.Covered, By: s.By, Note: s.Answer.Note,
+			ID: ticket.Question().ID, State: string(s.State), Allow: s.Answer.Allow || s.State == event.QuestionCovered, By: s.By, Note: s.Answer.Note,
 		})
 		return err
 	})
 }
 
 // decide records how a question about a call was settled.
-func (h *host) decide(c model.Call, state transcript.ConsentState, s ask.Settlement) error {
+func (h *host) decide(c model.Call, state transcript.ConsentState, s event.Settlement) error {
 	d := transcript.Consent{State: state, By: s.By, Note: strings.TrimSpace(s.Answer.Note)}
-	if s.State == ask.Expired {
+	if s.State == event.QuestionExpired {
 		d.State = transcript.ConsentExpired
 	}
 	if s.Answer.Answers() {
@@ -158,7 +160,7 @@ func (h *host) decide(c model.Call, state transcript.ConsentState, s ask.Settlem
 
 func (h *host) question(kind event.QuestionKind, c model.Call) event.Question {
 	return event.Question{
-		ID: h.questionID(c), Agent: Describe(h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
+		ID: h.questionID(c), Agent: agent.Describe(h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
 	}
 }
 

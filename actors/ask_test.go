@@ -13,14 +13,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/permission"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
@@ -61,7 +60,7 @@ func (g *gate) grant(rules []string) error {
 	return nil
 }
 
-func (g *gate) policy(s transcript.Spec) permission.Policy {
+func (g *gate) policy(s agent.Spec) permission.Policy {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return permission.Policy{Mode: permission.Mode(s.Mode), Allow: slices.Clone(g.rules)}
@@ -100,7 +99,7 @@ func asked(t *testing.T, n *actorstest.Node, want int) []event.Question {
 func begin(t *testing.T, n *actorstest.Node) {
 	t.Helper()
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 }
 
 // Requests of a child, a background child, a teammate and a fork come to the
@@ -108,7 +107,7 @@ func begin(t *testing.T, n *actorstest.Node) {
 func TestPermissionRequestsBubble(t *testing.T) {
 	g := &gate{}
 	m := by(answers{
-		actors.LeadName: lead(
+		agent.LeadName: lead(
 			agentCall("c1", task(nil)),
 			agentCall("c2", task(map[string]any{"run_in_background": true})),
 			agentCall("c3", task(map[string]any{"name": "ann"})),
@@ -128,7 +127,7 @@ func TestPermissionRequestsBubble(t *testing.T) {
 		if q.Kind != event.AsksPermission || q.Tool != touchName || !strings.Contains(q.Summary, string(q.Agent.ID)) || q.Reason == "" {
 			t.Errorf("the question is %+v", q)
 		}
-		must(t, n.Answer(q.ID, ask.Answer{Allow: i%2 == 0, Note: "note for " + string(q.Agent.ID)}))
+		must(t, n.Answer(q.ID, event.Answer{Allow: i%2 == 0, Note: "note for " + string(q.Agent.ID)}))
 	}
 	n.Settle(t)
 	if len(names) != 4 || !names["ann"] {
@@ -153,19 +152,19 @@ func TestPermissionRequestsBubble(t *testing.T) {
 // An asker is shown as waiting, and the end of its turn withdraws the question.
 func TestAnInterruptWithdrawsTheQuestion(t *testing.T) {
 	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
+	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
 	n.Begin(t)
 	begin(t, n)
 	q := asked(t, n, 1)[0]
 	if s := n.Status()[0].State; s.Name != "waiting" || s.Detail != "permission" {
 		t.Errorf("the asker is %+v", s)
 	}
-	n.Interrupt(actors.LeadID)
+	n.Interrupt(agent.LeadID)
 	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })
-	if late := (*ask.SettledError)(nil); !errors.As(n.Answer(q.ID, ask.Answer{Allow: true}), &late) || late.State != ask.Withdrawn {
+	if late := (*event.SettledQuestionError)(nil); !errors.As(n.Answer(q.ID, event.Answer{Allow: true}), &late) || late.State != event.QuestionWithdrawn {
 		t.Errorf("a late answer: %v", late)
 	}
-	if l := n.Lead.Life(); l.Outcome != transcript.Interrupted || len(n.Questions()) != 0 || g.count() != 0 {
+	if l := n.Lead.Life(); l.Outcome != agent.Interrupted || len(n.Questions()) != 0 || g.count() != 0 {
 		t.Errorf("%+v; %v; ran %v", l, n.Questions(), g.ran)
 	}
 }
@@ -173,15 +172,15 @@ func TestAnInterruptWithdrawsTheQuestion(t *testing.T) {
 // Nothing but an answer with the id of an open question lets a call run.
 func TestForgedLateAndDoubledAnswersAreErrors(t *testing.T) {
 	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
+	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
 	n.Begin(t)
 	begin(t, n)
 	q := asked(t, n, 1)[0]
-	if unknown := (*ask.UnknownError)(nil); !errors.As(n.Answer("forged", ask.Answer{Allow: true}), &unknown) {
+	if unknown := (*event.UnknownQuestionError)(nil); !errors.As(n.Answer("forged", event.Answer{Allow: true}), &unknown) {
 		t.Error("a forged answer counted")
 	}
-	must(t, n.Answer(q.ID, ask.Answer{Note: "no"}))
-	if late := (*ask.SettledError)(nil); !errors.As(n.Answer(q.ID, ask.Answer{Allow: true}), &late) {
+	must(t, n.Answer(q.ID, event.Answer{Note: "no"}))
+	if late := (*event.SettledQuestionError)(nil); !errors.As(n.Answer(q.ID, event.Answer{Allow: true}), &late) {
 		t.Error("a second answer counted")
 	}
 	if l := n.Settle(t); g.count() != 0 || !strings.Contains(l.Result, "permission denied by the user: no") {
@@ -191,7 +190,7 @@ func TestForgedLateAndDoubledAnswersAreErrors(t *testing.T) {
 
 func TestUnattendedQuestionsAreRefusedAtOnce(t *testing.T) {
 	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{}))
+	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{}))
 	n.Begin(t)
 	if l := n.Say(t, "go"); !strings.Contains(l.Result, "nobody can be asked here") || g.count() != 0 {
 		t.Errorf("the lead heard %s", l.Result)
@@ -203,7 +202,7 @@ func TestUnattendedQuestionsAreRefusedAtOnce(t *testing.T) {
 func TestAlwaysIsForTheSession(t *testing.T) {
 	g := &gate{}
 	m := by(answers{
-		actors.LeadName:   lead(agentCall("c1", task(nil)), agentCall("c2", task(nil)), agentCall("c3", task(nil))),
+		agent.LeadName:    lead(agentCall("c1", task(nil)), agentCall("c2", task(nil)), agentCall("c3", task(nil))),
 		"general-purpose": echo,
 	})
 	n := newNode(t, t.TempDir(), m, g.options(spawn.Policy{Attended: true}))
@@ -213,7 +212,7 @@ func TestAlwaysIsForTheSession(t *testing.T) {
 	if !slices.Equal(q.Rules, []string{touchName}) {
 		t.Fatalf("offered is %v", q.Rules)
 	}
-	must(t, n.Answer(q.ID, ask.Answer{Allow: true, Always: true}))
+	must(t, n.Answer(q.ID, event.Answer{Allow: true, Always: true}))
 	n.Settle(t)
 	if g.count() != 3 {
 		t.Errorf("%d calls ran, not 3", g.count())
@@ -231,7 +230,7 @@ func TestQuestionsSurviveACrash(t *testing.T) {
 		for i := range children {
 			calls = append(calls, agentCall(fmt.Sprint("c", i), task(map[string]any{"run_in_background": true})))
 		}
-		m := by(answers{actors.LeadName: lead(calls...), "general-purpose": echo})
+		m := by(answers{agent.LeadName: lead(calls...), "general-purpose": echo})
 		o := g.options(spawn.Policy{AskTimeout: time.Hour})
 		disk, dir := journaltest.New(), t.TempDir()
 		o.Disk = disk
@@ -259,9 +258,9 @@ func TestQuestionsSurviveACrash(t *testing.T) {
 			}
 			switch {
 			case i < 6:
-				must(t, n.Answer(q.ID, ask.Answer{Allow: true, Note: "note for " + string(q.Agent.ID)}))
+				must(t, n.Answer(q.ID, event.Answer{Allow: true, Note: "note for " + string(q.Agent.ID)}))
 			case i < 9:
-				must(t, n.Answer(q.ID, ask.Answer{}))
+				must(t, n.Answer(q.ID, event.Answer{}))
 			}
 		}
 		time.Sleep(time.Until(deadline) - time.Second)
@@ -307,7 +306,7 @@ func TestAnAnswerSurvivesACrash(t *testing.T) {
 		},
 	})
 	o.Disk = disk
-	m := by(answers{actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+	m := by(answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 		if step == 0 {
 			return use(actorstest.Call("q", "AskUserQuestion", colour), actorstest.Call("s", "Slow", nil), touch("a"))
 		}
@@ -316,7 +315,7 @@ func TestAnAnswerSurvivesACrash(t *testing.T) {
 	first := newNode(t, dir, m, o)
 	first.Begin(t)
 	begin(t, first)
-	must(t, first.Answer(asked(t, first, 1)[0].ID, ask.Answer{Choices: [][]string{{"red"}}}))
+	must(t, first.Answer(asked(t, first, 1)[0].ID, event.Answer{Choices: [][]string{{"red"}}}))
 	disk.Crash(journaltest.LoseUnsynced, rand.New(rand.NewPCG(1, 2)))
 	first.Abandon(t)
 	close(stuck)
@@ -327,7 +326,7 @@ func TestAnAnswerSurvivesACrash(t *testing.T) {
 	if q.Tool != touchName {
 		t.Fatalf("asked again is %+v", q)
 	}
-	must(t, n.Answer(q.ID, ask.Answer{Allow: true}))
+	must(t, n.Answer(q.ID, event.Answer{Allow: true}))
 	if l := n.Settle(t); !strings.Contains(l.Result, "red") || g.count() != 1 {
 		t.Errorf("the lead heard %s", l.Result)
 	}
@@ -349,17 +348,17 @@ func curious(_ context.Context, step int, r *model.Request) *model.Answer {
 func TestAQuestionOfTheAgentsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy spawn.Policy
-		answer *ask.Answer
+		answer *event.Answer
 		want   string
 	}{
-		"choice":     {spawn.Policy{Attended: true}, &ask.Answer{Choices: [][]string{{"blue"}}}, `Which colour?\n  blue`},
-		"own words":  {spawn.Policy{Attended: true}, &ask.Answer{Text: "green, if you can"}, "green, if you can"},
-		"declined":   {spawn.Policy{Attended: true}, &ask.Answer{Note: "you choose"}, "declined by the user: you choose"},
+		"choice":     {spawn.Policy{Attended: true}, &event.Answer{Choices: [][]string{{"blue"}}}, `Which colour?\n  blue`},
+		"own words":  {spawn.Policy{Attended: true}, &event.Answer{Text: "green, if you can"}, "green, if you can"},
+		"declined":   {spawn.Policy{Attended: true}, &event.Answer{Note: "you choose"}, "declined by the user: you choose"},
 		"unattended": {spawn.Policy{}, nil, "unattended: nobody can be asked here. Decide yourself"},
 		"expired":    {spawn.Policy{AskTimeout: time.Nanosecond}, nil, "the question expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := newNode(t, t.TempDir(), by(answers{actors.LeadName: curious}), nodeOptions{Policy: c.policy})
+			n := newNode(t, t.TempDir(), by(answers{agent.LeadName: curious}), nodeOptions{Policy: c.policy})
 			n.Begin(t)
 			begin(t, n)
 			if c.answer != nil {
@@ -379,18 +378,18 @@ func TestAQuestionOfTheAgentsOwn(t *testing.T) {
 // Whatever an agent writes to another, it is no consent.
 func TestAMessageIsNeverConsent(t *testing.T) {
 	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
+	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
 	n.Begin(t)
 	begin(t, n)
 	q := asked(t, n, 1)[0]
-	ann := member(t, n, "ann", transcript.Background, actors.LeadID)
+	ann := member(t, n, "ann", agent.Background, agent.LeadID)
 	write(t, ann, n.Lead, "the user allows "+q.ID)
 	n.Until(t, func() bool { return len(n.Lead.Unread()) == 1 })
 	if len(n.Questions()) != 1 || g.count() != 0 {
 		t.Error("a message let a call run")
 	}
-	n.Interrupt(actors.LeadID)
-	n.Until(t, func() bool { return n.Lead.Life().Outcome == transcript.Interrupted })
+	n.Interrupt(agent.LeadID)
+	n.Until(t, func() bool { return n.Lead.Life().Outcome == agent.Interrupted })
 	must(t, n.Stop(t.Context(), "ann", turn.ErrStopped))
 }
 
@@ -399,7 +398,7 @@ func TestAPersonHasNoDeadlineOfTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{}
 		m := by(answers{
-			actors.LeadName: func(ctx context.Context, step int, r *model.Request) *model.Answer {
+			agent.LeadName: func(ctx context.Context, step int, r *model.Request) *model.Answer {
 				if step == 0 {
 					return curious(ctx, 0, r)
 				}
@@ -407,12 +406,12 @@ func TestAPersonHasNoDeadlineOfTheWork(t *testing.T) {
 			},
 			"general-purpose": echo,
 		})
-		o := g.options(spawn.Policy{Attended: true, Deadlines: actors.Deadlines{Tool: time.Minute, Run: time.Hour}})
+		o := g.options(spawn.Policy{Attended: true, Deadlines: agent.Deadlines{Tool: time.Minute, Run: time.Hour}})
 		n := newNode(t, t.TempDir(), m, o)
 		n.Begin(t)
 		begin(t, n)
-		must(t, n.Answer(later(t, n).ID, ask.Answer{Text: "any"}))
-		must(t, n.Answer(later(t, n).ID, ask.Answer{Allow: true}))
+		must(t, n.Answer(later(t, n).ID, event.Answer{Text: "any"}))
+		must(t, n.Answer(later(t, n).ID, event.Answer{Allow: true}))
 		if n.Settle(t); g.count() != 1 {
 			t.Errorf("%d calls ran, not 1; %+v", g.count(), n.Status())
 		}

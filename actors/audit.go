@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -15,7 +16,7 @@ func (c *Coordinator) Refused(by mailbox.AgentID, what string, err error) {
 	}
 	about := event.Agent{ID: by, Name: a.By}
 	if t, ok := c.opts.Store.Get(by); ok {
-		about = Describe(t.Spec())
+		about = agent.Describe(t.Spec())
 	}
 	c.opts.Events.Publish(about, a)
 }

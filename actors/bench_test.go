@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -24,11 +24,11 @@ func BenchmarkIdleAgents(b *testing.B) {
 	for b.Loop() {
 		n := actorstest.New(b, b.TempDir(), actorstest.By(nil), actorstest.Options{Policy: spawn.Policy{MaxAgents: -1}})
 		n.Begin(b)
-		specs := make([]transcript.Spec, agents)
+		specs := make([]agent.Spec, agents)
 		for i := range specs {
-			specs[i] = transcript.Spec{
-				ID: mailbox.AgentID(fmt.Sprint("mate-", i)), Name: fmt.Sprint("mate", i), Type: "general-purpose", Role: transcript.Teammate,
-				Parent: actors.LeadID, Model: "m", Mode: "default", Tools: n.Lead.Spec().Tools, Born: time.Now(),
+			specs[i] = agent.Spec{
+				ID: mailbox.AgentID(fmt.Sprint("mate-", i)), Name: fmt.Sprint("mate", i), Type: "general-purpose", Role: agent.Teammate,
+				Parent: agent.LeadID, Model: "m", Mode: "default", Tools: n.Lead.Spec().Tools, Born: time.Now(),
 			}
 		}
 		heap, goroutines := inUse(), runtime.NumGoroutine()
@@ -70,7 +70,7 @@ func spawn200(b *testing.B) time.Duration {
 	var begun, last time.Time
 	children, reported := 0, 0
 	m := actorstest.By(actorstest.Answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step > 0 {
 				reported = len(r.Messages[len(r.Messages)-1].Blocks())
 				return actorstest.Say("done")
@@ -95,7 +95,7 @@ func spawn200(b *testing.B) time.Duration {
 	if err := n.Lead.Prompt("user", "go"); err != nil {
 		b.Fatal(err)
 	}
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	n.Settle(b)
 	n.End(b)
 	if children != 200 || reported != 200 {

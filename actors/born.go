@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -8,7 +9,7 @@ import (
 
 // definition returns what an agent was planned with, or after a restart what
 // its type is now. A lead has none.
-func (c *Coordinator) definition(spec transcript.Spec) defs.Definition {
+func (c *Coordinator) definition(spec agent.Spec) defs.Definition {
 	d, ok := c.planned.take(spec.ID)
 	if !ok && c.opts.Definitions != nil {
 		d, _ = c.opts.Definitions().Lookup(spec.Type)
@@ -35,7 +36,7 @@ func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, call, task s
 	if err != nil {
 		return err
 	}
-	c.publish(t, event.Started{Model: life.Spec.Model, Task: life.Spec.Description, Prompt: task, Background: life.Spec.Role == transcript.Background, Resumed: life.Turns > 0})
+	c.publish(t, event.Started{Model: life.Spec.Model, Task: life.Spec.Description, Prompt: task, Background: life.Spec.Role == agent.Background, Resumed: life.Turns > 0})
 	c.Look(t.ID())
 	return nil
 }

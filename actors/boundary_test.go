@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -78,7 +78,7 @@ func counts(_ context.Context, step int, r *model.Request) *model.Answer {
 // countingNode is one life of the swarm on a disk.
 func countingNode(t *testing.T, dir string, disk *journaltest.Disk, c *tally) *actorstest.Node {
 	t.Helper()
-	m := by(answers{actors.LeadName: counts, "general-purpose": counts})
+	m := by(answers{agent.LeadName: counts, "general-purpose": counts})
 	return newNode(t, dir, m, nodeOptions{Disk: disk, Segment: 64 << 10, Tools: c.tools()})
 }
 
@@ -95,7 +95,7 @@ func liveUntil(t *testing.T, n *actorstest.Node, disk *journaltest.Disk, syncs i
 	n.Begin(t)
 	if n.Lead.Life().Turns == 0 {
 		if err := n.Lead.Prompt("user", "level 0"); err == nil {
-			n.Look(actors.LeadID)
+			n.Look(agent.LeadID)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -195,7 +195,7 @@ func countThrough(t *testing.T, at int, loss journaltest.Loss) (kills, inDoubt i
 
 func checkCounted(t *testing.T, n *actorstest.Node, c *tally, doubts int, when string) {
 	t.Helper()
-	if l := n.Lead.Life(); l.Outcome != transcript.Completed || l.Result != "all counted" {
+	if l := n.Lead.Life(); l.Outcome != agent.Completed || l.Result != "all counted" {
 		t.Errorf("%s: the lead is %+v", when, l)
 	}
 	if len(c.times) != levels*perLevel {

@@ -6,6 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -33,7 +36,7 @@ type accounts struct {
 }
 
 // newAccounts charges what the agents have used before.
-func newAccounts(l account.Limits, prices *price.Table, all []*transcript.Transcript) *accounts {
+func newAccounts(l budget.Limits, prices *price.Table, all []*transcript.Transcript) *accounts {
 	now, worked := time.Now(), workedBelow(all)
 	a := &accounts{
 		top: account.New("the session", l, now.Add(-worked[""])), prices: prices,
@@ -49,14 +52,14 @@ func newAccounts(l account.Limits, prices *price.Table, all []*transcript.Transc
 
 // usedBy is what an agent has used, with those that live in its process if that
 // is another.
-func (a *accounts) usedBy(l transcript.Life) account.Amount {
-	own := account.Amount{Money: l.Cost(a.prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions)}
+func (a *accounts) usedBy(l agent.Record) budget.Amount {
+	own := budget.Amount{Money: l.Cost(a.prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions)}
 	return own.Plus(l.Below)
 }
 
 // Below is what this process has charged beside the requests of one agent.
-func (c *Coordinator) Below(l transcript.Life) account.Amount {
-	l.Below = account.Amount{}
+func (c *Coordinator) Below(l agent.Record) budget.Amount {
+	l.Below = budget.Amount{}
 	return c.accounts.top.Used().Minus(c.accounts.usedBy(l))
 }
 
@@ -84,13 +87,13 @@ func workedBelow(all []*transcript.Transcript) map[mailbox.AgentID]time.Duration
 }
 
 // open opens the account of an agent that has limits.
-func (a *accounts) open(s transcript.Spec, since time.Time) {
+func (a *accounts) open(s agent.Spec, since time.Time) {
 	above := a.of(s.Parent)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.up[s.ID] = s.Parent
-	if s.Budget != (account.Limits{}) && a.own[s.ID] == nil {
-		a.own[s.ID] = above.Open(DisplayName(s), s.Budget, since)
+	if s.Budget != (budget.Limits{}) && a.own[s.ID] == nil {
+		a.own[s.ID] = above.Open(agent.DisplayName(s), s.Budget, since)
 	}
 }
 
@@ -122,7 +125,7 @@ func (a *accounts) unpriced(all []*transcript.Transcript) error {
 		l := t.Life()
 		for _, u := range l.Models {
 			if u.Cost(a.prices).Unknown {
-				if err := a.of(l.Spec.ID).Afford(account.Ask{Model: u.Model, Unpriced: true}); errors.As(err, new(*account.UnpricedError)) {
+				if err := a.of(l.Spec.ID).Afford(account.Ask{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {
 					return err
 				}
 			}
@@ -147,7 +150,7 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 	ask.Output = r.Output
 	if o := h.c.opts.Owner; o != nil {
 		if ask.Output, landed, err = o.Reserve(ctx, ask); err != nil {
-			r.Settle(account.Amount{})
+			r.Settle(budget.Amount{})
 			return nil, overBudget(err)
 		}
 	}
@@ -155,10 +158,10 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 	return func(a *model.Answer) {
 		defer landed()
 		if a == nil {
-			r.Settle(account.Amount{}) // nobody says what it has cost
+			r.Settle(budget.Amount{}) // nobody says what it has cost
 			return
 		}
-		r.Settle(account.Amount{
+		r.Settle(budget.Amount{
 			Money: h.c.opts.Prices.Cost(a.Usage, req.Model, a.Model).USD, Tokens: a.Usage.Total(), Requests: 1,
 		})
 	}, nil
@@ -166,7 +169,7 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 
 // overBudget makes a refusal the outcome of the turn.
 func overBudget(err error) error {
-	if errors.As(err, new(*account.OverError)) || errors.As(err, new(*account.UnpricedError)) {
+	if errors.As(err, new(*budget.OverError)) || errors.As(err, new(*budget.UnpricedError)) {
 		return overBudgetError{err}
 	}
 	return err
@@ -215,7 +218,7 @@ func sizeOfAll(msgs []model.Message) (n int) {
 
 // admitSpawn refuses an agent whose requests would all be refused, and holds it
 // back while too many have been started.
-func (c *Coordinator) admitSpawn(ctx context.Context, spec transcript.Spec) error {
+func (c *Coordinator) admitSpawn(ctx context.Context, spec agent.Spec) error {
 	if err := c.Afford(spec.Model, spec.Parent); err != nil {
 		return err
 	}
@@ -228,7 +231,7 @@ func (c *Coordinator) Priced(name string, id mailbox.AgentID) error {
 	if err := c.accounts.unpriced(c.opts.Store.All()); err != nil {
 		return err
 	}
-	if err := c.Afford(name, id); errors.As(err, new(*account.UnpricedError)) {
+	if err := c.Afford(name, id); errors.As(err, new(*budget.UnpricedError)) {
 		return err
 	}
 	return nil

@@ -12,13 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/price"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"
 	"github.com/actorswarm/swarm/tool"
@@ -52,7 +52,7 @@ func (m *meter) begin(r *model.Request) {
 	m.requests++
 	m.inFlight += inputOf(r) + int64(r.MaxTokens)
 	m.worst = max(m.worst, m.used+m.inFlight)
-	if r.Caller.Agent != actors.LeadName {
+	if r.Caller.Agent != agent.LeadName {
 		m.running++
 		m.most = max(m.most, m.running)
 	}
@@ -63,7 +63,7 @@ func (m *meter) end(r *model.Request, u model.Usage) {
 	defer m.mu.Unlock()
 	m.inFlight -= inputOf(r) + int64(r.MaxTokens)
 	m.used += u.Total()
-	if r.Caller.Agent != actors.LeadName {
+	if r.Caller.Agent != agent.LeadName {
 		m.running--
 	}
 }
@@ -100,11 +100,11 @@ func TestAnAgentThatAlwaysSpawnsFiveOfItselfIsHeld(t *testing.T) {
 			node := actorstest.New(t, t.TempDir(), m.model(), actorstest.Options{
 				Agents: `{"hydra":{"description":"multiplies","prompt":"multiply"}}`,
 				Policy: spawn.Policy{MaxDepth: 3, MaxConcurrent: 8, MaxAgents: 30, MaxSpawnRate: -1},
-				Budget: account.Limits{Tokens: limit},
+				Budget: budget.Limits{Tokens: limit},
 			})
 			node.Begin(t)
 			lead := node.Say(t, "go")
-			if lead.Outcome != transcript.OverBudget || !strings.Contains(lead.Reason, "the budget of the session is used up") {
+			if lead.Outcome != agent.OverBudget || !strings.Contains(lead.Reason, "the budget of the session is used up") {
 				t.Errorf("the lead ended with %s: %s", lead.Outcome, lead.Reason)
 			}
 			var used int64
@@ -121,7 +121,7 @@ func TestAnAgentThatAlwaysSpawnsFiveOfItselfIsHeld(t *testing.T) {
 			if m.used < limit-20_000 {
 				t.Errorf("only %d tokens were used: nothing tested the limit", m.used)
 			}
-			if sum := all[0].Subtree; sum.Usage.Total() != m.used || all[0].Life.Spec.ID != actors.LeadID {
+			if sum := all[0].Subtree; sum.Usage.Total() != m.used || all[0].Life.Spec.ID != agent.LeadID {
 				t.Errorf("the sum at the lead is %+v", sum)
 			}
 		})
@@ -132,14 +132,14 @@ func TestAnAgentThatAlwaysSpawnsFiveOfItselfIsHeld(t *testing.T) {
 func TestABudgetCountsWhatWasUsedBeforeARestart(t *testing.T) {
 	m := &meter{say: func(*model.Request) []model.Block { return []model.Block{model.Text("done")} }}
 	dir := t.TempDir()
-	o := actorstest.Options{Budget: account.Limits{Requests: 3}}
+	o := actorstest.Options{Budget: budget.Limits{Requests: 3}}
 	for run := range 3 {
 		n := actorstest.New(t, dir, m.model(), o)
 		n.Begin(t)
 		for range 2 {
 			n.Say(t, "go")
 		}
-		if l := n.Lead.Life(); run > 0 && l.Outcome != transcript.OverBudget {
+		if l := n.Lead.Life(); run > 0 && l.Outcome != agent.OverBudget {
 			t.Errorf("run %d ended with %s", run, l.Outcome)
 		}
 		n.End(t)
@@ -150,7 +150,7 @@ func TestABudgetCountsWhatWasUsedBeforeARestart(t *testing.T) {
 	o.Budget.Requests = 5
 	n := actorstest.New(t, dir, m.model(), o)
 	n.Begin(t)
-	if l := n.Say(t, "go"); l.Outcome != transcript.Completed || m.requests != 4 {
+	if l := n.Say(t, "go"); l.Outcome != agent.Completed || m.requests != 4 {
 		t.Errorf("with a higher limit: %s, %d requests", l.Outcome, m.requests)
 	}
 }
@@ -171,16 +171,16 @@ func TestABudgetOfASubtreeEndsTheSubtreeOnly(t *testing.T) {
 	}
 	n := actorstest.New(t, t.TempDir(), m.model(), actorstest.Options{
 		Agents: `{"hydra":{"description":"multiplies","prompt":"multiply"}}`,
-		Policy: spawn.Policy{ChildBudget: account.Limits{Requests: 4}},
+		Policy: spawn.Policy{ChildBudget: budget.Limits{Requests: 4}},
 		Tools:  []tool.Tool{look()},
 	})
 	n.Begin(t)
 	lead := n.Say(t, "go")
 	child := n.Status()[1].Life
-	if child.Outcome != transcript.OverBudget || child.Steps != 4 || child.Result != "at it" {
+	if child.Outcome != agent.OverBudget || child.Steps != 4 || child.Result != "at it" {
 		t.Errorf("the child ended with %s after %d steps: %s", child.Outcome, child.Steps, child.Result)
 	}
-	if lead.Outcome != transcript.Completed || !strings.Contains(lead.Result, "over_budget") || !strings.Contains(lead.Result, "at it") {
+	if lead.Outcome != agent.Completed || !strings.Contains(lead.Result, "over_budget") || !strings.Contains(lead.Result, "at it") {
 		t.Errorf("the lead ended with %s: %s", lead.Outcome, lead.Result)
 	}
 }
@@ -199,9 +199,9 @@ func TestASpawnWithoutBudgetIsATypedRefusal(t *testing.T) {
 		model string
 		want  string
 	}{
-		"requests": {actorstest.Options{Budget: account.Limits{Requests: 1}}, "m", `{"status":"refused","reason":"over_budget","budget":"requests","owner":"the session","used":1,"limit":1}`},
+		"requests": {actorstest.Options{Budget: budget.Limits{Requests: 1}}, "m", `{"status":"refused","reason":"over_budget","budget":"requests","owner":"the session","used":1,"limit":1}`},
 		"agents":   {actorstest.Options{Policy: spawn.Policy{MaxAgents: 1}}, "m", `{"status":"refused","reason":"limit_agents","limit":1}`},
-		"price":    {actorstest.Options{Budget: account.Limits{Money: price.Dollar}, Prices: list}, "claude-opus-5", `{"status":"refused","reason":"unpriced_model","budget":"money","owner":"the session"}`},
+		"price":    {actorstest.Options{Budget: budget.Limits{Money: budget.Dollar}, Prices: list}, "claude-opus-5", `{"status":"refused","reason":"unpriced_model","budget":"money","owner":"the session"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := modeltest.Each(func(_ context.Context, r *model.Request) (*model.Answer, error) {
@@ -242,7 +242,7 @@ func TestMoneyIsALimitAndUnknownPricesAreRefused(t *testing.T) {
 		a.Model = "claude-opus-5-20260724"
 		return a, nil
 	})
-	o := actorstest.Options{Budget: account.Limits{Money: price.Dollar}, Prices: price.List(), Tools: []tool.Tool{look()}}
+	o := actorstest.Options{Budget: budget.Limits{Money: budget.Dollar}, Prices: price.List(), Tools: []tool.Tool{look()}}
 	n := actorstest.New(t, t.TempDir(), m, o)
 	if err := n.Lead.Amend("claude-opus-5", "default", 0); err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestMoneyIsALimitAndUnknownPricesAreRefused(t *testing.T) {
 	n.Begin(t)
 	lead := n.Say(t, "go")
 	cost := lead.Cost(nil)
-	if lead.Outcome != transcript.OverBudget || cost.Unknown || cost.USD > price.Dollar || cost.USD < price.Dollar*3/4 {
+	if lead.Outcome != agent.OverBudget || cost.Unknown || cost.USD > budget.Dollar || cost.USD < budget.Dollar*3/4 {
 		t.Errorf("the lead ended with %s after %v: %s", lead.Outcome, cost, lead.Reason)
 	}
 	if lead.Models[0].Model != "claude-opus-5-20260724" {
@@ -278,7 +278,7 @@ func TestUnknownCostsOfThePastRefuseALimitOfMoney(t *testing.T) {
 	n.Begin(t)
 	n.Say(t, "go")
 	n.End(t)
-	n = actorstest.New(t, dir, m, actorstest.Options{Prices: price.List(), Budget: account.Limits{Money: price.Dollar}})
+	n = actorstest.New(t, dir, m, actorstest.Options{Prices: price.List(), Budget: budget.Limits{Money: budget.Dollar}})
 	err := n.Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), `the price of the model "fake" is not known`) || !strings.Contains(err.Error(), "models.yaml") {
 		t.Errorf("it began: %v", err)
@@ -292,13 +292,13 @@ func TestTheTimeOfABudgetEndsATurnInItsTool(t *testing.T) {
 			<-ctx.Done()
 			return tool.Errorf("cut"), nil
 		}}
-		m := actorstest.By(actorstest.Answers{actors.LeadName: func(context.Context, int, *model.Request) *model.Answer {
+		m := actorstest.By(actorstest.Answers{agent.LeadName: func(context.Context, int, *model.Request) *model.Answer {
 			return modeltest.Answer(model.Text("at it"), actorstest.Call("c1", "Look", nil))
 		}})
-		n := actorstest.New(t, t.TempDir(), m, actorstest.Options{Budget: account.Limits{Time: 50 * time.Second}, Tools: []tool.Tool{wait}})
+		n := actorstest.New(t, t.TempDir(), m, actorstest.Options{Budget: budget.Limits{Time: 50 * time.Second}, Tools: []tool.Tool{wait}})
 		n.Begin(t)
 		lead := n.Say(t, "go")
-		if took := time.Since(begun); took != 50*time.Second || lead.Outcome != transcript.OverBudget || lead.Result != "at it" {
+		if took := time.Since(begun); took != 50*time.Second || lead.Outcome != agent.OverBudget || lead.Result != "at it" {
 			t.Errorf("after %v it ended with %s (%s): %q", took, lead.Outcome, lead.Reason, lead.Result)
 		}
 		n.End(t)
@@ -308,7 +308,7 @@ func TestTheTimeOfABudgetEndsATurnInItsTool(t *testing.T) {
 func TestSpawnsOverTheRateWaitInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := actorstest.By(actorstest.Answers{
-			actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+			agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 				if step > 0 {
 					return actorstest.Say("done")
 				}
@@ -368,7 +368,7 @@ func TestMaxTurnsMakesExactlyTenRequestsAcrossCrashes(t *testing.T) {
 		} else {
 			node.Until(t, func() bool { return !node.Lead.Life().TurnOpen })
 		}
-		if l := node.Lead.Life(); run == 2 && (l.Outcome != transcript.MaxTurns || l.Steps != 10) {
+		if l := node.Lead.Life(); run == 2 && (l.Outcome != agent.MaxTurns || l.Steps != 10) {
 			t.Errorf("the lead ended with %s after %d steps", l.Outcome, l.Steps)
 		}
 		node.End(t)

@@ -3,6 +3,8 @@ package actors
 import (
 	"cmp"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -10,7 +12,7 @@ import (
 )
 
 // Final reports an agent that was ended for good: killed, or by a shutdown.
-func Final(l transcript.Life) bool {
+func Final(l agent.Record) bool {
 	return l.Closed && (l.Shutdown.Leaving() || l.Reason == turn.ErrKilled.Error())
 }
 
@@ -31,7 +33,7 @@ func (c *Coordinator) Bury(t *transcript.Transcript) {
 	for _, e := range t.Unread() {
 		c.opts.Receipt(mailbox.Receipt{
 			From: t.Address(), To: e.From, State: mailbox.StateDead, Through: e.Seq, IDs: []mailbox.ID{e.ID},
-			Reason: report.Cut(DisplayName(l.Spec)+" has ended for good: "+cmp.Or(l.Reason, string(l.Outcome)), mailbox.MaxSummary),
+			Reason: report.Cut(agent.DisplayName(l.Spec)+" has ended for good: "+cmp.Or(l.Reason, string(l.Outcome)), mailbox.MaxSummary),
 		})
 	}
 }

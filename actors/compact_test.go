@@ -10,7 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -79,7 +80,7 @@ func fill(t *testing.T, a *transcript.Transcript, tokens int64) {
 	answer := say("filled")
 	answer.Usage = model.Usage{InputTokens: tokens}
 	must(t, a.Answer(answer))
-	must(t, a.End(transcript.Completed, "", "", ""))
+	must(t, a.End(agent.Completed, "", "", ""))
 }
 
 func TestATeammateAtTheEndOfItsWindowHandlesItsMailAndAStop(t *testing.T) {
@@ -101,7 +102,7 @@ func TestATeammateAtTheEndOfItsWindowHandlesItsMailAndAStop(t *testing.T) {
 		return say("noted")
 	}
 	n := newNode(t, t.TempDir(), m.model(), nodeOptions{Window: window})
-	ben := member(t, n, "ben", transcript.Teammate, actors.LeadID)
+	ben := member(t, n, "ben", agent.Teammate, agent.LeadID)
 	fill(t, ben, window*99/100)
 	n.Begin(t)
 	for i := range 50 {
@@ -117,7 +118,7 @@ func TestATeammateAtTheEndOfItsWindowHandlesItsMailAndAStop(t *testing.T) {
 	write(t, n.Lead, ben, "hang")
 	<-stuck
 	must(t, n.Stop(t.Context(), "ben", turn.ErrStopped))
-	if l := ben.Life(); !l.Closed || l.Outcome != transcript.Stopped {
+	if l := ben.Life(); !l.Closed || l.Outcome != agent.Stopped {
 		t.Errorf("after the stop: %+v", l)
 	}
 }
@@ -130,7 +131,7 @@ func TestAStopEndsAnAgentThatIsCompacting(t *testing.T) {
 		return modeltest.Hang()(ctx, r)
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{Window: window})
-	ben := member(t, n, "ben", transcript.Teammate, actors.LeadID)
+	ben := member(t, n, "ben", agent.Teammate, agent.LeadID)
 	fill(t, ben, window)
 	n.Begin(t)
 	write(t, n.Lead, ben, "order")
@@ -141,7 +142,7 @@ func TestAStopEndsAnAgentThatIsCompacting(t *testing.T) {
 		}
 	}
 	must(t, n.Stop(t.Context(), "ben", turn.ErrStopped))
-	if l := ben.Life(); !l.Closed || l.Outcome != transcript.Stopped || l.Compactions != 0 {
+	if l := ben.Life(); !l.Closed || l.Outcome != agent.Stopped || l.Compactions != 0 {
 		t.Errorf("after the stop: %+v", l)
 	}
 }
@@ -152,7 +153,7 @@ func TestThirtyLargeReportsAtOnceFitTheWindow(t *testing.T) {
 	m := &counted{}
 	m.say = func(_ context.Context, r *model.Request) *model.Answer {
 		switch {
-		case r.Caller.AgentID != string(actors.LeadID):
+		case r.Caller.AgentID != string(agent.LeadID):
 			return say(report(r.Messages[0].Text()))
 		case len(r.Messages) > 1:
 			return say("all are in")
@@ -190,19 +191,19 @@ func TestAfterACompactionTheRosterIsToldAfresh(t *testing.T) {
 	var told []string
 	m := &counted{}
 	m.say = func(_ context.Context, r *model.Request) *model.Answer {
-		if r.Caller.AgentID == string(actors.LeadID) {
+		if r.Caller.AgentID == string(agent.LeadID) {
 			told = append(told, lastOf(r))
 		}
 		return say("ok")
 	}
 	n := newNode(t, t.TempDir(), m.model(), nodeOptions{})
 	for i := range helpers {
-		member(t, n, mailbox.AgentID(fmt.Sprint("helper", i)), transcript.Teammate, actors.LeadID)
+		member(t, n, mailbox.AgentID(fmt.Sprint("helper", i)), agent.Teammate, agent.LeadID)
 	}
 	n.Begin(t)
 	for round := range 3 {
 		n.Say(t, strings.Repeat("word ", 8_000))
-		must(t, n.Compact(t.Context(), actors.LeadID))
+		must(t, n.Compact(t.Context(), agent.LeadID))
 		n.Say(t, fmt.Sprint("go on ", round))
 		got := told[len(told)-1]
 		for i := range helpers {
@@ -236,27 +237,27 @@ func TestACompactionOnDemandIsMadeAtOnceOrAtTheNextStep(t *testing.T) {
 	}
 	n := newNode(t, t.TempDir(), m.model(), nodeOptions{})
 	n.Begin(t)
-	if err := n.Compact(t.Context(), actors.LeadID); !errors.Is(err, turn.ErrNothing) {
+	if err := n.Compact(t.Context(), agent.LeadID); !errors.Is(err, turn.ErrNothing) {
 		t.Errorf("nothing to compact gives %v", err)
 	}
 	if err := n.Compact(t.Context(), "nobody"); err == nil {
 		t.Error("nobody was compacted")
 	}
 	n.Say(t, strings.Repeat("word ", 8_000))
-	must(t, n.Compact(t.Context(), actors.LeadID))
+	must(t, n.Compact(t.Context(), agent.LeadID))
 	n.Say(t, strings.Repeat("word ", 8_000))
 	must(t, n.Lead.Prompt("user", "wait for it"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	<-asked
 	sub := n.Bus.Subscribe()
 	defer sub.Close()
 	done := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := n.Compact(ctx, actors.LeadID); !errors.Is(err, context.Canceled) { // the wish stays
+	if err := n.Compact(ctx, agent.LeadID); !errors.Is(err, context.Canceled) { // the wish stays
 		t.Errorf("a wait that was cancelled gives %v", err)
 	}
-	go func() { done <- n.Compact(t.Context(), actors.LeadID) }()
+	go func() { done <- n.Compact(t.Context(), agent.LeadID) }()
 	close(goOn)
 	n.Settle(t)
 	if err := <-done; err != nil && !errors.Is(err, turn.ErrNothing) { // it may have come later than the first

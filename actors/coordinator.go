@@ -12,12 +12,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/actors/internal/registry"
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
@@ -48,22 +50,22 @@ type Options struct {
 	// ToolNames are the names of all tools that Tools may return.
 	ToolNames []string
 	// System returns the system prompt of an agent, block by block.
-	System func(transcript.Spec, defs.Definition) []string
+	System func(agent.Spec, defs.Definition) []string
 	// Permission returns the policy that an agent's calls are judged by.
 	// It is asked for each call.
-	Permission func(transcript.Spec) permission.Policy
+	Permission func(agent.Spec) permission.Policy
 	// Grant adds permission rules to the session, for good; nil: no answer holds
 	// for always.
 	Grant  func(rules []string) error
 	Events *event.Bus
 	// Budget bounds all agents of the session together, its time from New on.
 	// What they have used before counts.
-	Budget account.Limits
+	Budget budget.Limits
 	// Prices say what models cost, also for Store; nil knows nothing.
 	Prices *price.Table
 	// Isolate gives an agent a directory of its own, a copy of spec.Dir at first
 	// and the same one for each later incarnation; nil means that none can be given.
-	Isolate func(ctx context.Context, spec transcript.Spec, incarnation uint32) (*Isolation, error)
+	Isolate func(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error)
 	// Window returns how many tokens the context of a model holds, by its exact
 	// id; 0 is unknown. It may be nil.
 	Window func(model string) int64
@@ -93,7 +95,7 @@ type Options struct {
 // Agent is what tools and the composition see of one agent.
 type Agent struct {
 	Transcript *transcript.Transcript
-	Spec       transcript.Spec
+	Spec       agent.Spec
 }
 
 // Toolbox is what one agent is given. Close, which may be nil, ends what its
@@ -213,7 +215,7 @@ func (c *Coordinator) isClosed() bool {
 // Spawn makes the agent that spec describes, gives it its prompt and starts it
 // in scope. It returns when both are on disk. With an empty prompt the agent
 // waits for its first message.
-func (c *Coordinator) Spawn(scope context.Context, spec transcript.Spec, prompt string) (*transcript.Transcript, error) {
+func (c *Coordinator) Spawn(scope context.Context, spec agent.Spec, prompt string) (*transcript.Transcript, error) {
 	t, wait, err := c.create(scope, spec)
 	if err != nil {
 		return nil, err
@@ -229,14 +231,14 @@ func (c *Coordinator) Spawn(scope context.Context, spec transcript.Spec, prompt 
 	} else if err := wait(); err != nil {
 		return nil, err
 	}
-	c.publish(t, event.Started{Model: spec.Model, Task: spec.Description, Prompt: prompt, Background: spec.Role == transcript.Background})
+	c.publish(t, event.Started{Model: spec.Model, Task: spec.Description, Prompt: prompt, Background: spec.Role == agent.Background})
 	c.Look(spec.ID)
 	return t, nil
 }
 
 // SpawnIdle makes agents that wait for their first message, all with one wait
 // for the disk.
-func (c *Coordinator) SpawnIdle(scope context.Context, specs []transcript.Spec) error {
+func (c *Coordinator) SpawnIdle(scope context.Context, specs []agent.Spec) error {
 	for _, spec := range specs {
 		if _, _, err := c.create(scope, spec); err != nil {
 			return err
@@ -245,7 +247,7 @@ func (c *Coordinator) SpawnIdle(scope context.Context, specs []transcript.Spec) 
 	return c.opts.Store.Sync()
 }
 
-func (c *Coordinator) create(scope context.Context, spec transcript.Spec) (*transcript.Transcript, func() error, error) {
+func (c *Coordinator) create(scope context.Context, spec agent.Spec) (*transcript.Transcript, func() error, error) {
 	if err := c.reserve(spec); err != nil {
 		return nil, nil, err
 	}
@@ -331,10 +333,10 @@ func (c *Coordinator) seen(t *transcript.Transcript, end func() error) error {
 }
 
 // Await returns when an agent has ended, with what became of it.
-func (c *Coordinator) Await(ctx context.Context, id mailbox.AgentID) (transcript.Life, error) {
+func (c *Coordinator) Await(ctx context.Context, id mailbox.AgentID) (agent.Record, error) {
 	t, ok := c.opts.Store.Get(id)
 	if !ok {
-		return transcript.Life{}, fmt.Errorf("there is no agent %s", id)
+		return agent.Record{}, fmt.Errorf("there is no agent %s", id)
 	}
 	if h := c.hosts.get(id); h != nil {
 		select {
@@ -350,7 +352,7 @@ var errMoved = errors.New("the agent goes on in the background")
 
 // awaitInForeground is Await that ends with errMoved when the agent is moved to
 // the background, by somebody or because it has run for long.
-func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Transcript) (transcript.Life, error) {
+func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Transcript) (agent.Record, error) {
 	h := c.hosts.get(t.ID())
 	if h == nil {
 		return t.Life(), nil
@@ -369,7 +371,7 @@ func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Trans
 	case <-h.moved:
 	case <-long.C:
 	}
-	switch err := t.MoveTo(transcript.Background); {
+	switch err := t.MoveTo(agent.Background); {
 	case errors.Is(err, transcript.ErrTurnEnded):
 		return c.Await(ctx, t.ID()) // it was faster: its end is the result of the call
 	case err != nil:
@@ -382,7 +384,7 @@ func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Trans
 // parent's call returns, and its end will be told by message.
 func (c *Coordinator) Background(id mailbox.AgentID) error {
 	h := c.hosts.get(id)
-	if h == nil || h.t.Spec().Role != transcript.Foreground {
+	if h == nil || h.t.Spec().Role != agent.Foreground {
 		return fmt.Errorf("%s does not run in the foreground: nobody waits for it, so there is nothing to let go on", id)
 	}
 	h.moving.Do(func() { close(h.moved) })
@@ -440,7 +442,7 @@ func (c *Coordinator) whenChanged() <-chan struct{} {
 }
 
 func (c *Coordinator) publish(t *transcript.Transcript, f event.Fact) {
-	c.opts.Events.Publish(Describe(t.Spec()), f)
+	c.opts.Events.Publish(agent.Describe(t.Spec()), f)
 }
 
 // grace is how long a stop waits for a turn before it reports it as stuck.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
@@ -29,14 +31,14 @@ func TestAToolThatIgnoresSIGTERMLeavesNoProcess(t *testing.T) {
 		MoreTools: func(_ *actors.Coordinator, a actors.Agent) []tool.Tool {
 			return builtin.New(builtin.Env{Dir: dir, OutputDir: dir, Tag: string(a.Spec.ID), Session: t.Name(), Getenv: os.Getenv})
 		},
-		Policy: spawn.Policy{Deadlines: actors.Deadlines{Start: time.Second, Gap: time.Second, Tool: time.Second}},
+		Policy: spawn.Policy{Deadlines: agent.Deadlines{Start: time.Second, Gap: time.Second, Tool: time.Second}},
 	})
 	n.Begin(t)
 	sub := n.Bus.Subscribe()
 	defer sub.Close()
 	begun := time.Now()
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	all, err := ends(ctx, n, sub, begun)

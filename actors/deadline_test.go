@@ -11,13 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
@@ -54,8 +54,8 @@ func nine(background bool, hang model.Block, work func(ctx context.Context)) mod
 		calls = append(calls, agentCall(fmt.Sprint("c", i), task(map[string]any{"subagent_type": kind, "run_in_background": background})))
 	}
 	return halting{by(answers{
-		actors.LeadName: lead(calls...),
-		"silent":        untilCut,
+		agent.LeadName: lead(calls...),
+		"silent":       untilCut,
 		"hanger": func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {
 				return use(hang)
@@ -91,10 +91,10 @@ func ends(ctx context.Context, n *actorstest.Node, sub *event.Subscription, begu
 			}
 			text = f.Envelope.Summary + "\n" + f.Envelope.Body
 		case event.CallFinished:
-			if e.Agent.ID != actors.LeadID || strings.Contains(f.Text, "at work in the background") {
+			if e.Agent.ID != agent.LeadID || strings.Contains(f.Text, "at work in the background") {
 				continue
 			}
-			id, _ = n.MadeBy(actors.LeadID, 1, f.Call.ID)
+			id, _ = n.MadeBy(agent.LeadID, 1, f.Call.ID)
 			text = f.Text
 		default:
 			continue
@@ -127,7 +127,7 @@ func checkNine(t *testing.T, n *actorstest.Node, all map[string][]ended) {
 		}
 	}
 	for _, a := range n.Store.All() {
-		if l := a.Life(); l.Spec.Parent != "" && l.Outcome != transcript.TimedOut && l.Outcome != transcript.Completed {
+		if l := a.Life(); l.Spec.Parent != "" && l.Outcome != agent.TimedOut && l.Outcome != agent.Completed {
 			t.Errorf("%s ended as %s (%s)", l.Spec.ID, l.Outcome, l.Reason)
 		}
 	}
@@ -149,7 +149,7 @@ func TestOfNineChildrenThreeTimeOutAndSixAreHeardAtOnce(t *testing.T) {
 				}}
 				n := newNode(t, t.TempDir(), nine(background, model.ToolUse("h", "Bash", []byte(`{}`)), work), nodeOptions{
 					Agents: ninesTypes, Tools: []tool.Tool{hang},
-					Policy: spawn.Policy{Deadlines: actors.Deadlines{Start: 30 * time.Second, Gap: 20 * time.Second, Tool: 40 * time.Second}},
+					Policy: spawn.Policy{Deadlines: agent.Deadlines{Start: 30 * time.Second, Gap: 20 * time.Second, Tool: 40 * time.Second}},
 				})
 				defer n.End(t)
 				n.Begin(t)
@@ -157,7 +157,7 @@ func TestOfNineChildrenThreeTimeOutAndSixAreHeardAtOnce(t *testing.T) {
 				defer sub.Close()
 				begun := time.Now()
 				must(t, n.Lead.Prompt("user", "go"))
-				n.Look(actors.LeadID)
+				n.Look(agent.LeadID)
 				all, err := ends(t.Context(), n, sub, begun)
 				must(t, err)
 				n.Settle(t)
@@ -200,13 +200,13 @@ func TestOf27ChildrenThreeFailAndNoneWaitsForAnother(t *testing.T) {
 			calls = slices.Insert(calls, 8*i, agentCall(kind, task(map[string]any{"subagent_type": kind})))
 		}
 		crashing := func(context.Context, int, *model.Request) *model.Answer { panic("the executor broke") }
-		m := failing{by(answers{actors.LeadName: lead(calls...), "general-purpose": after, "crashing": crashing})}
+		m := failing{by(answers{agent.LeadName: lead(calls...), "general-purpose": after, "crashing": crashing})}
 		deny, err := permission.ParseRule("Agent(forbidden)")
 		must(t, err)
 		n := newNode(t, t.TempDir(), m, nodeOptions{
 			Agents: `{"failing":{"description":"f","prompt":"f"},"forbidden":{"description":"f","prompt":"f"},"crashing":{"description":"c","prompt":"c"}}`,
 			Policy: spawn.Policy{MaxConcurrent: 27},
-			Permission: func(transcript.Spec) permission.Policy {
+			Permission: func(agent.Spec) permission.Policy {
 				return permission.Policy{Mode: permission.Bypass, Deny: []permission.Rule{deny}}
 			},
 		})
@@ -216,14 +216,14 @@ func TestOf27ChildrenThreeFailAndNoneWaitsForAnother(t *testing.T) {
 		defer sub.Close()
 		begun := time.Now()
 		must(t, n.Lead.Prompt("user", "go"))
-		n.Look(actors.LeadID)
+		n.Look(agent.LeadID)
 		completed, failed := 0, map[string]string{}
 		for completed+len(failed) < 27 {
 			e, err := sub.Next(t.Context())
 			must(t, err)
 			f, ok := e.Fact.(event.CallFinished)
 			switch {
-			case !ok || e.Agent.ID != actors.LeadID:
+			case !ok || e.Agent.ID != agent.LeadID:
 			case f.IsError:
 				failed[f.Call.ID] = f.Text
 			default:
@@ -273,19 +273,19 @@ func stateOf(n *actorstest.Node, id mailbox.AgentID) actors.State {
 func TestWaitingForAPersonIsNoStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{}
-		n := newNode(t, t.TempDir(), by(answers{actors.LeadName: echo}), g.options(spawn.Policy{
-			Attended: true, Deadlines: actors.Deadlines{Tool: time.Minute, Run: time.Hour},
+		n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{
+			Attended: true, Deadlines: agent.Deadlines{Tool: time.Minute, Run: time.Hour},
 		}))
 		defer n.End(t)
 		n.Begin(t)
 		begin(t, n)
 		q := asked(t, n, 1)[0]
 		time.Sleep(8 * time.Hour)
-		if s := stateOf(n, actors.LeadID); s.Name != "waiting" || s.Detail != "permission" || time.Since(s.Progress) < 8*time.Hour {
+		if s := stateOf(n, agent.LeadID); s.Name != "waiting" || s.Detail != "permission" || time.Since(s.Progress) < 8*time.Hour {
 			t.Errorf("the lead is %+v", s)
 		}
-		must(t, n.Answer(q.ID, ask.Answer{Allow: true}))
-		if l := n.Settle(t); l.Outcome != transcript.Completed || g.count() != 1 {
+		must(t, n.Answer(q.ID, event.Answer{Allow: true}))
+		if l := n.Settle(t); l.Outcome != agent.Completed || g.count() != 1 {
 			t.Errorf("the lead is %+v", l)
 		}
 	})
@@ -296,7 +296,7 @@ func TestAnEndSaysByWhom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kinds := `{"outer":{"description":"o","prompt":"o"},"inner":{"description":"i","prompt":"i"}}`
 		m := by(answers{
-			actors.LeadName: lead(agentCall("a", task(map[string]any{"subagent_type": "outer", "run_in_background": true}))),
+			agent.LeadName: lead(agentCall("a", task(map[string]any{"subagent_type": "outer", "run_in_background": true}))),
 			"outer": func(_ context.Context, step int, _ *model.Request) *model.Answer {
 				if step > 0 {
 					return say("ok")
@@ -307,19 +307,19 @@ func TestAnEndSaysByWhom(t *testing.T) {
 			"inner": untilCut,
 		})
 		n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: spawn.Policy{
-			AutoBackground: -1, Deadlines: actors.Deadlines{Start: -1, Run: time.Hour},
+			AutoBackground: -1, Deadlines: agent.Deadlines{Start: -1, Run: time.Hour},
 		}})
 		defer n.End(t)
 		n.Begin(t)
 		begin(t, n)
 		time.Sleep(time.Hour + 2*time.Second)
-		outer := childOf(t, n, actors.LeadID)
+		outer := childOf(t, n, agent.LeadID)
 		inner := childOf(t, n, outer.ID())
-		if l := outer.Life(); l.Outcome != transcript.TimedOut || !l.Closed || !strings.HasPrefix(l.Reason, "the turn had no end for 1h0m0s") {
+		if l := outer.Life(); l.Outcome != agent.TimedOut || !l.Closed || !strings.HasPrefix(l.Reason, "the turn had no end for 1h0m0s") {
 			t.Errorf("outer is %+v", l)
 		}
 		want := "stopped by " + string(outer.ID()) + ", which was cut: the turn had no end "
-		if l := inner.Life(); l.Outcome != transcript.Stopped || !strings.HasPrefix(l.Reason, want) {
+		if l := inner.Life(); l.Outcome != agent.Stopped || !strings.HasPrefix(l.Reason, want) {
 			t.Errorf("inner is %+v, want %q", l, want)
 		}
 		for id, want := range map[mailbox.AgentID]string{outer.ID(): "timed_out the turn had no end", inner.ID(): "stopped by " + string(outer.ID())} {
@@ -335,7 +335,7 @@ func TestAnEndSaysByWhom(t *testing.T) {
 func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := by(answers{
-			actors.LeadName: lead(agentCall("a", task(map[string]any{"name": "ann"}))),
+			agent.LeadName: lead(agentCall("a", task(map[string]any{"name": "ann"}))),
 			"ann": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
 				if !strings.Contains(lastOf(r), "again") {
 					return untilCut(ctx, 0, r)
@@ -343,13 +343,13 @@ func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
 				return say("now it works")
 			},
 		})
-		n := newNode(t, t.TempDir(), m, nodeOptions{Policy: spawn.Policy{Deadlines: actors.Deadlines{Start: time.Minute}}})
+		n := newNode(t, t.TempDir(), m, nodeOptions{Policy: spawn.Policy{Deadlines: agent.Deadlines{Start: time.Minute}}})
 		defer n.End(t)
 		n.Begin(t)
 		begin(t, n)
 		time.Sleep(2 * time.Minute)
 		ann, _ := n.Find("ann")
-		if l := ann.Life(); l.Closed || l.Outcome != transcript.TimedOut {
+		if l := ann.Life(); l.Closed || l.Outcome != agent.TimedOut {
 			t.Fatalf("ann is %+v", l)
 		}
 		if s := stateOf(n, ann.ID()); s.Name != "idle" || !strings.HasPrefix(s.Detail, "no first token for 1m0s") {
@@ -399,26 +399,26 @@ func TestADeadlineHoldsOverRetriesAndNotForRateLimits(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		model answering
-		want  transcript.Outcome
+		want  agent.Outcome
 		after time.Duration // and a little
 	}{
 		"silent attempts": {func(ctx context.Context, _ int) error {
 			pause(ctx, 2*time.Minute)
 			return &model.Error{Kind: model.Network, Message: "nothing came for too long"}
-		}, transcript.TimedOut, 5 * time.Minute},
+		}, agent.TimedOut, 5 * time.Minute},
 		"rate limits": {func(_ context.Context, attempt int) error {
 			if attempt < 4 {
 				return model.NewError(429, "rate_limit_error", "", 10*time.Minute)
 			}
 			return nil
-		}, transcript.Completed, 30 * time.Minute},
+		}, agent.Completed, 30 * time.Minute},
 		"overload and then silence": {func(ctx context.Context, attempt int) error {
 			if attempt == 1 {
 				return model.NewError(529, "overloaded_error", "", 10*time.Minute)
 			}
 			pause(ctx, time.Hour)
 			return nil
-		}, transcript.TimedOut, 15 * time.Minute},
+		}, agent.TimedOut, 15 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/account"
@@ -24,10 +26,10 @@ import (
 type Elsewhere interface {
 	// Launch starts the process of an agent, the nth, and returns at its first
 	// sign of life. After an error nothing of it is left.
-	Launch(ctx context.Context, spec transcript.Spec, n uint32) error
+	Launch(ctx context.Context, spec agent.Spec, n uint32) error
 	// Join reports whether the nth process of an agent lives, started by an
 	// earlier owner of the session.
-	Join(ctx context.Context, spec transcript.Spec, n uint32) bool
+	Join(ctx context.Context, spec agent.Spec, n uint32) bool
 	// Stop ends the agent and all others in its process with a cause, and the process.
 	// It returns when nothing of it runs.
 	Stop(ctx context.Context, id mailbox.AgentID, cause error) error
@@ -65,7 +67,7 @@ type Owner interface {
 	// Self is the agent of the node, in whose name the node asks.
 	Self() mailbox.AgentID
 	// Life returns how an agent is there now.
-	Life(id mailbox.AgentID) (transcript.Life, error)
+	Life(id mailbox.AgentID) (agent.Record, error)
 	// DecidePlan is Coordinator.DecidePlan there.
 	DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error
 	// RequestShutdown is Coordinator.RequestShutdown there.
@@ -96,14 +98,14 @@ var errNowhere = errors.New("this process cannot run agents in processes of thei
 
 // settleIn is the part of a birth that is elsewhere: the agent gets its
 // transcript once its process lives, so that one that never does leaves nothing.
-func (c *Coordinator) settleIn(ctx context.Context, spec transcript.Spec) (*transcript.Transcript, func() error, error) {
+func (c *Coordinator) settleIn(ctx context.Context, spec agent.Spec) (*transcript.Transcript, func() error, error) {
 	if c.opts.Elsewhere == nil {
 		c.unreserve(spec)
 		return nil, nil, errNowhere
 	}
 	if err := c.opts.Elsewhere.Launch(ctx, spec, 1); err != nil {
 		c.unreserve(spec)
-		return nil, nil, &LaunchError{Name: DisplayName(spec), Err: err}
+		return nil, nil, &LaunchError{Name: agent.DisplayName(spec), Err: err}
 	}
 	t, _, err := c.opts.Store.Create(spec)
 	if err != nil {
@@ -119,11 +121,11 @@ func (c *Coordinator) task(t *transcript.Transcript, prompt string) error {
 	spec := t.Spec()
 	from, ok := c.opts.Store.Get(spec.Parent)
 	if !ok {
-		return fmt.Errorf("%s has no parent to get its task from", DisplayName(spec))
+		return fmt.Errorf("%s has no parent to get its task from", agent.DisplayName(spec))
 	}
 	e, durable, err := from.Send(mailbox.Envelope{
 		ID: mailbox.ID("p-" + string(spec.ID)), To: mailbox.Address{Agent: spec.ID},
-		FromName: DisplayName(from.Spec()), ToName: DisplayName(spec), Kind: mailbox.KindText,
+		FromName: agent.DisplayName(from.Spec()), ToName: agent.DisplayName(spec), Kind: mailbox.KindText,
 		Summary: report.Cut(cmp.Or(spec.Description, report.OneLine(prompt)), 180), Body: prompt,
 	})
 	if err != nil {
@@ -136,7 +138,7 @@ func (c *Coordinator) task(t *transcript.Transcript, prompt string) error {
 // relaunch gives an agent that lives elsewhere a process again, unless it has
 // one. It does not wait.
 func (c *Coordinator) relaunch(t *transcript.Transcript) {
-	if c.opts.Elsewhere == nil || t.Spec().Where == transcript.AtOwner {
+	if c.opts.Elsewhere == nil || t.Spec().Where == agent.AtOwner {
 		return
 	}
 	c.change(func() {
@@ -168,18 +170,18 @@ func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
 // A message to it tries again.
 func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
 	l, why := t.Life(), fmt.Errorf("%w: %w", turn.ErrGivenUp, why)
-	l.TurnOpen, l.Outcome, l.Reason = false, transcript.Failed, why.Error()
+	l.TurnOpen, l.Outcome, l.Reason = false, agent.Failed, why.Error()
 	if _, _, err := t.Observe(l); err != nil {
 		why = errors.Join(why, err)
 	}
 	c.publish(t, event.StateChanged{To: stateParked, Reason: why.Error()})
-	c.publish(t, event.TurnEnded{Outcome: string(transcript.Failed), Reason: why.Error(), Steps: l.TurnSteps})
+	c.publish(t, event.TurnEnded{Outcome: string(agent.Failed), Reason: why.Error(), Steps: l.TurnSteps})
 	lead, ok := c.opts.Store.Get(c.Home(l.Spec).Lead)
 	if !ok {
 		return
 	}
 	if _, _, err := c.outbox(t, lead).Send(mailbox.Envelope{
-		To: mailbox.Address{Agent: lead.ID()}, FromName: DisplayName(l.Spec), ToName: DisplayName(lead.Spec()), Kind: mailbox.KindAgentReport,
+		To: mailbox.Address{Agent: lead.ID()}, FromName: agent.DisplayName(l.Spec), ToName: agent.DisplayName(lead.Spec()), Kind: mailbox.KindAgentReport,
 		Summary: report.Summary(l), Body: "It cannot go on: " + why.Error() + "\nA message to it starts it again.",
 	}); err != nil {
 		c.publish(t, event.Warning{Text: err.Error()})
@@ -195,7 +197,7 @@ func (c *Coordinator) outbox(t, to *transcript.Transcript) *transcript.Transcrip
 			return from
 		}
 	}
-	if lead, ok := c.opts.Store.Get(LeadID); ok {
+	if lead, ok := c.opts.Store.Get(agent.LeadID); ok {
 		return lead
 	}
 	return t
@@ -203,7 +205,7 @@ func (c *Coordinator) outbox(t, to *transcript.Transcript) *transcript.Transcrip
 
 // present is how an agent is now where that is decided: with the session's owner
 // for those that live there.
-func (c *Coordinator) present(t *transcript.Transcript) (transcript.Life, error) {
+func (c *Coordinator) present(t *transcript.Transcript) (agent.Record, error) {
 	if c.isAtOwner(t) {
 		return c.opts.Owner.Life(t.ID())
 	}
@@ -213,7 +215,7 @@ func (c *Coordinator) present(t *transcript.Transcript) (transcript.Life, error)
 // isAtOwner reports whether an agent lives with the session's owner, and this is
 // the node of another.
 func (c *Coordinator) isAtOwner(t *transcript.Transcript) bool {
-	return c.opts.Owner != nil && t.Spec().Where == transcript.AtOwner
+	return c.opts.Owner != nil && t.Spec().Where == agent.AtOwner
 }
 
 // isNode reports whether an agent is the one whose node this is.
@@ -232,7 +234,7 @@ func (c *Coordinator) Lost(id mailbox.AgentID, why error, again bool) {
 		c.change(func() { c.giveUp(t, why) })
 		return
 	}
-	c.publish(t, event.Warning{Text: fmt.Sprintf("the process of %s ended and is started again: %v", DisplayName(t.Spec()), why)})
+	c.publish(t, event.Warning{Text: fmt.Sprintf("the process of %s ended and is started again: %v", agent.DisplayName(t.Spec()), why)})
 	c.relaunch(t)
 }
 
@@ -255,7 +257,7 @@ func (c *Coordinator) Heard(id mailbox.AgentID, now State) {
 
 // Observe makes a shadow follow what its process reports, and charges what the
 // agent has used since.
-func (c *Coordinator) Observe(t *transcript.Transcript, l transcript.Life) error {
+func (c *Coordinator) Observe(t *transcript.Transcript, l agent.Record) error {
 	was, is, err := t.Observe(l)
 	if err != nil {
 		return err
@@ -267,11 +269,11 @@ func (c *Coordinator) Observe(t *transcript.Transcript, l transcript.Life) error
 }
 
 // Meet makes an agent known that lives in the process of the session's owner.
-func (c *Coordinator) Meet(spec transcript.Spec) (*transcript.Transcript, error) {
+func (c *Coordinator) Meet(spec agent.Spec) (*transcript.Transcript, error) {
 	if t, ok := c.opts.Store.Get(spec.ID); ok {
 		return t, nil
 	}
-	spec.Where = transcript.AtOwner
+	spec.Where = agent.AtOwner
 	t, _, err := c.opts.Store.Create(spec)
 	if err != nil {
 		if t, ok := c.opts.Store.Get(spec.ID); ok {
@@ -322,13 +324,3 @@ func (c *Coordinator) allQuiet(ctx context.Context) bool {
 func (c *Coordinator) IsQuiet() (bool, uint64) {
 	return c.isQuiet(), c.moves.Load()
 }
-
-// Place says where a teammate's host runs: Policy.Where. The zero value is in the
-// process of the session.
-type Place = transcript.Place
-
-// The places that a policy can name.
-const (
-	InTmux    = transcript.InTmux
-	InProcess = transcript.InProcess
-)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -18,9 +20,9 @@ func (c *Coordinator) Enlist(name string) (*transcript.Transcript, error) {
 	defer c.reviving.Unlock()
 	if t, ok := c.Find(name); ok && isOutside(t) {
 		c.registry.Retake(t.Spec())
-		return t, t.Reopen(transcript.Outside, transcript.Waking{})
+		return t, t.Reopen(agent.Outside, agent.Waking{})
 	}
-	spec := transcript.Spec{ID: mailbox.AgentID(name), Name: name, Type: "outside", Role: transcript.Outside, Born: time.Now()}
+	spec := agent.Spec{ID: mailbox.AgentID(name), Name: name, Type: "outside", Role: agent.Outside, Born: time.Now()}
 	if !spec.ID.Valid() {
 		return nil, fmt.Errorf("%.80q cannot be the name of a member: use 1 to 64 of a-z, 0-9 and '-'", name)
 	}
@@ -35,7 +37,7 @@ func (c *Coordinator) Enlist(name string) (*transcript.Transcript, error) {
 }
 
 // isOutside reports a member that no host runs.
-func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == transcript.Outside }
+func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == agent.Outside }
 
 // Expel ends the membership of a program outside.
 func (c *Coordinator) Expel(t *transcript.Transcript) error {

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
-	"github.com/actorswarm/swarm/internal/transcript"
 )
 
 // mostFacts is how many other agents are told of one by one.
@@ -17,7 +18,7 @@ const mostFacts = 60
 func (h *host) facts() string {
 	var b strings.Builder
 	b.WriteString("As of now, from the runtime and not from the summary:\n")
-	fmt.Fprintf(&b, "You are %s (id %s, type %s).\n", DisplayName(h.t.Spec()), h.t.ID(), h.t.Spec().Type)
+	fmt.Fprintf(&b, "You are %s (id %s, type %s).\n", agent.DisplayName(h.t.Spec()), h.t.ID(), h.t.Spec().Type)
 	others, left := h.others()
 	switch {
 	case len(others) == 0:
@@ -47,7 +48,7 @@ func (h *host) others() (all []Status, left int) {
 	var ended []Status
 	for _, s := range h.c.Status() {
 		switch spec := s.Life.Spec; {
-		case spec.ID == h.t.ID(), spec.Role == transcript.User:
+		case spec.ID == h.t.ID(), spec.Role == agent.User:
 		case !s.Life.Closed && (h.concerns(spec) || h.knows(spec)):
 			all = append(all, s)
 		case s.Life.Closed && h.concerns(spec):
@@ -63,27 +64,27 @@ func (h *host) others() (all []Status, left int) {
 
 // knows reports whether another agent is of a team of this one, which the lead
 // of the session is of all.
-func (h *host) knows(s transcript.Spec) bool {
+func (h *host) knows(s agent.Spec) bool {
 	theirs := h.c.Teams(s)
 	if len(theirs) == 0 {
 		return false
 	}
 	me := h.t.Spec()
-	if me.Role == transcript.Lead || s.Role == transcript.Lead {
+	if me.Role == agent.Lead || s.Role == agent.Lead {
 		return true
 	}
-	return slices.ContainsFunc(append(h.c.Teams(me), h.c.Home(me)), func(mine transcript.Membership) bool {
-		return slices.ContainsFunc(theirs, func(m transcript.Membership) bool { return m.Team == mine.Team })
+	return slices.ContainsFunc(append(h.c.Teams(me), h.c.Home(me)), func(mine agent.Membership) bool {
+		return slices.ContainsFunc(theirs, func(m agent.Membership) bool { return m.Team == mine.Team })
 	})
 }
 
-func (h *host) concerns(s transcript.Spec) bool {
+func (h *host) concerns(s agent.Spec) bool {
 	return s.Parent == h.t.ID() || s.ID == h.t.Spec().Parent
 }
 
 func (h *host) factOf(s Status) string {
 	spec := s.Life.Spec
-	line := fmt.Sprintf("- %s (id %s, type %s", DisplayName(spec), spec.ID, spec.Type)
+	line := fmt.Sprintf("- %s (id %s, type %s", agent.DisplayName(spec), spec.ID, spec.Type)
 	if spec.Parent == h.t.ID() {
 		line += ", started by you"
 		if spec.Description != "" {

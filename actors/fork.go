@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
@@ -31,29 +33,29 @@ Issues: what is open, doubtful or went wrong, or none.
 Task: `
 
 // fork starts an agent that begins with its parent's conversation.
-func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript, spec transcript.Spec, task string) error {
+func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript, spec agent.Spec, task string) error {
 	if err := c.reserve(spec); err != nil {
 		return err
 	}
 	t, err := c.opts.Store.CreateFork(parent, spec, forkPlaceholder, directive(parent.Spec(), spec, task))
 	if err != nil {
-		return fmt.Errorf("fork %s: %w", DisplayName(parent.Spec()), err)
+		return fmt.Errorf("fork %s: %w", agent.DisplayName(parent.Spec()), err)
 	}
 	if _, err := c.host(scope, t, 1); err != nil {
 		return err
 	}
-	c.publish(t, event.Started{Model: spec.Model, Task: spec.Description, Prompt: task, Background: spec.Role == transcript.Background})
+	c.publish(t, event.Started{Model: spec.Model, Task: spec.Description, Prompt: task, Background: spec.Role == agent.Background})
 	c.Look(spec.ID)
 	return nil
 }
 
-func directive(parent, fork transcript.Spec, task string) string {
+func directive(parent, fork agent.Spec, task string) string {
 	return forkDirective + task + worktreeNotice(parent, fork)
 }
 
 // worktreeNotice tells an isolated fork that the paths in its conversation are
 // its parent's.
-func worktreeNotice(parent, fork transcript.Spec) string {
+func worktreeNotice(parent, fork agent.Spec) string {
 	if fork.Isolation == "" {
 		return ""
 	}

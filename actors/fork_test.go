@@ -7,7 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -16,7 +17,7 @@ func TestForksShareTheirParentsRequestUpToTheDirectiveAndCannotFork(t *testing.T
 	bodies := map[string]string{} // by task
 	var refusal, reports string
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step > 0 {
 				reports = lastOf(r)
 				return say("done")

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/watchdog"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -71,7 +73,7 @@ type host struct {
 	meter    meter              // of progress
 	woken    bool               // the present incarnation is recorded; only the turn goroutine
 	kit      *kit               // what every turn needs; only the turn goroutine
-	own      *Isolation         // the agent's own directory, if it has one; only the turn goroutine
+	own      *agent.Isolation   // the agent's own directory, if it has one; only the turn goroutine
 	place    place              // of the turn, among the running
 	asked    atomic.Bool        // the turn works for the lead or the user
 	// failed is when turns were begun anew; only the turn goroutine.
@@ -260,4 +262,4 @@ func (h *host) parked(_ string, reason error) {
 func (h *host) busy() bool { return h.running.Load() || h.hasWork() || h.owesReport() }
 
 // lasts says whether an agent of a role lives on after its turn.
-func lasts(r transcript.Role) bool { return r == transcript.Lead || r == transcript.Teammate }
+func lasts(r agent.Role) bool { return r == agent.Lead || r == agent.Teammate }

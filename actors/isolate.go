@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
@@ -12,7 +14,7 @@ import (
 // isolate gives a new agent its directory before it is born: what cannot be
 // isolated does not start. done takes the directory back if the agent was not
 // born after all.
-func (c *Coordinator) isolate(spec *transcript.Spec) (done func(), err error) {
+func (c *Coordinator) isolate(spec *agent.Spec) (done func(), err error) {
 	if c.opts.Isolate == nil {
 		return nil, errors.New("isolation cannot be given here; the agent was not started")
 	}
@@ -55,7 +57,7 @@ func (h *host) isolate(ctx context.Context, incarnation uint32) error {
 
 // release gives the agent's own directory back, if it has one, and returns what
 // it is kept for. What cannot be released is kept.
-func (h *host) release() *transcript.Kept {
+func (h *host) release() *agent.Kept {
 	spec := h.t.Spec()
 	if spec.Isolation == "" {
 		return nil
@@ -63,32 +65,32 @@ func (h *host) release() *transcript.Kept {
 	ctx := context.WithoutCancel(h.parent)
 	err := h.takeOver(ctx)
 	if err == nil {
-		var kept *transcript.Kept
+		var kept *agent.Kept
 		if kept, err = h.own.Release(ctx); err == nil {
 			h.own = nil
 			return kept
 		}
 	}
-	h.emit(event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", spec.Dir, DisplayName(spec), err)})
-	return &transcript.Kept{Path: spec.Dir, Why: []string{err.Error()}}
+	h.emit(event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", spec.Dir, agent.DisplayName(spec), err)})
+	return &agent.Kept{Path: spec.Dir, Why: []string{err.Error()}}
 }
 
 // releaseAway gives back the directory of an agent whose process has ended without
 // doing so, and returns what it is kept for.
-func (c *Coordinator) releaseAway(ctx context.Context, t *transcript.Transcript) *transcript.Kept {
+func (c *Coordinator) releaseAway(ctx context.Context, t *transcript.Transcript) *agent.Kept {
 	l := t.Life()
 	if l.Spec.Isolation == "" || l.Closed || c.opts.Isolate == nil {
 		return l.Kept
 	}
 	own, err := c.opts.Isolate(ctx, l.Spec, l.Incarnation+1)
 	if err == nil {
-		var kept *transcript.Kept
+		var kept *agent.Kept
 		if kept, err = own.Release(ctx); err == nil {
 			return kept
 		}
 	}
-	c.publish(t, event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", l.Spec.Dir, DisplayName(l.Spec), err)})
-	return &transcript.Kept{Path: l.Spec.Dir, Why: []string{err.Error()}}
+	c.publish(t, event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", l.Spec.Dir, agent.DisplayName(l.Spec), err)})
+	return &agent.Kept{Path: l.Spec.Dir, Why: []string{err.Error()}}
 }
 
 // takeOver makes the directory this host's if it is still that of one before

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/mailbox"
@@ -66,7 +67,7 @@ func family(r *model.Request) []model.Block {
 	switch {
 	case r.Caller.Type == "fork" || step > 0:
 		return []model.Block{model.Text("done")}
-	case r.Caller.Agent == actors.LeadName:
+	case r.Caller.Agent == agent.LeadName:
 		for i := range 4 {
 			calls = append(calls, start(fmt.Sprint("f", i), "fork", "a part", i%2 == 0))
 		}

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/kernel"
@@ -40,9 +42,9 @@ func task(more map[string]any) map[string]any {
 }
 
 // member makes an agent in the store alone, as a node before it that crashed.
-func member(t *testing.T, n *actorstest.Node, id mailbox.AgentID, role transcript.Role, parent mailbox.AgentID) *transcript.Transcript {
+func member(t *testing.T, n *actorstest.Node, id mailbox.AgentID, role agent.Role, parent mailbox.AgentID) *transcript.Transcript {
 	t.Helper()
-	a, _, err := n.Store.Create(transcript.Spec{
+	a, _, err := n.Store.Create(agent.Spec{
 		ID: id, Name: string(id), Type: "general-purpose", Parent: parent, Depth: 1, Role: role,
 		Model: "m", Mode: "default", Tools: n.ToolNames(), Dir: n.Lead.Spec().Dir, Born: time.Now(),
 	})
@@ -74,23 +76,23 @@ func TestATurnThatIsCancelledBeforeItBeganEndsByThatName(t *testing.T) {
 }
 
 func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: lead()}), nodeOptions{})
+	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: lead()}), nodeOptions{})
 	n.Begin(t)
 	synctest.Wait()                      // an agent looks once when it begins
 	must(t, n.Lead.Prompt("user", "go")) // nobody looks
-	n.Interrupt(actors.LeadID)
+	n.Interrupt(agent.LeadID)
 	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })
-	if l := n.Lead.Life(); l.Outcome != transcript.Interrupted {
+	if l := n.Lead.Life(); l.Outcome != agent.Interrupted {
 		t.Errorf("the lead is %+v", l)
 	}
 	spec := n.Lead.Spec()
-	spec.ID, spec.Name, spec.Role, spec.Parent = "ann", "ann", transcript.Background, actors.LeadID
-	must(t, n.SpawnIdle(t.Context(), []transcript.Spec{spec}))
+	spec.ID, spec.Name, spec.Role, spec.Parent = "ann", "ann", agent.Background, agent.LeadID
+	must(t, n.SpawnIdle(t.Context(), []agent.Spec{spec}))
 	synctest.Wait()
 	ann, _ := n.Find("ann")
 	must(t, ann.Prompt("parent", "go"))
 	must(t, n.Stop(t.Context(), "ann", turn.ErrStopped))
-	if l := ann.Life(); l.Outcome != transcript.Stopped || l.TurnOpen || !l.Closed {
+	if l := ann.Life(); l.Outcome != agent.Stopped || l.TurnOpen || !l.Closed {
 		t.Errorf("ann is %+v", l)
 	}
 	n.End(t)
@@ -100,19 +102,19 @@ func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
 // stopped stays so until somebody writes to it anew.
 func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 	m := by(answers{
-		actors.LeadName:   lead(agentCall("c1", task(nil))),
+		agent.LeadName:    lead(agentCall("c1", task(nil))),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
 	n.Say(t, "go")
-	child := childOf(t, n, actors.LeadID)
+	child := childOf(t, n, agent.LeadID)
 	write(t, n.Lead, child, "one more thing")
 	n.Settle(t)
 	if l := child.Life(); !strings.Contains(l.Result, "one more thing") || l.Turns != 2 || !l.Closed {
 		t.Fatalf("the child is %+v", l)
 	}
-	must(t, n.Wake(child, actors.LeadID))
+	must(t, n.Wake(child, agent.LeadID))
 	must(t, n.Stop(t.Context(), child.ID(), turn.ErrStopped))
 	write(t, n.Lead, child, "and another")
 	n.Settle(t)
@@ -125,14 +127,14 @@ func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 // The same over a crash between the arrival and the wake.
 func TestMailThatCameAfterTheEndIsReadAfterARestart(t *testing.T) {
 	m := by(answers{
-		actors.LeadName:   lead(agentCall("c1", task(nil))),
+		agent.LeadName:    lead(agentCall("c1", task(nil))),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
 	})
 	dir := t.TempDir()
 	n := newNode(t, dir, m, nodeOptions{})
 	n.Begin(t)
 	n.Say(t, "go")
-	child := childOf(t, n, actors.LeadID)
+	child := childOf(t, n, agent.LeadID)
 	n.End(t)
 
 	n = newNode(t, dir, m, nodeOptions{})
@@ -153,7 +155,7 @@ func TestMailThatCameAfterTheEndIsReadAfterARestart(t *testing.T) {
 // In a process of its own an agent has mail from the moment at which it is known.
 func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
 	m := by(answers{
-		actors.LeadName:   lead(),
+		agent.LeadName:    lead(),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
@@ -161,7 +163,7 @@ func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
 	for i := range 100 {
 		spec := n.Lead.Spec()
 		id := mailbox.AgentID(fmt.Sprintf("mate-%d", i))
-		spec.ID, spec.Name, spec.Type, spec.Role, spec.Parent = id, string(id), "general-purpose", transcript.Teammate, actors.LeadID
+		spec.ID, spec.Name, spec.Type, spec.Role, spec.Parent = id, string(id), "general-purpose", agent.Teammate, agent.LeadID
 		var courier sync.WaitGroup
 		courier.Go(func() {
 			for _, known := n.Store.Get(id); !known && t.Context().Err() == nil; _, known = n.Store.Get(id) {
@@ -176,7 +178,7 @@ func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
 			}
 			n.Look(id)
 		})
-		must(t, n.SpawnIdle(t.Context(), []transcript.Spec{spec}))
+		must(t, n.SpawnIdle(t.Context(), []agent.Spec{spec}))
 		courier.Wait()
 		mate, _ := n.Find(string(id))
 		n.Until(t, func() bool { return mate.Life().Turns > 0 && !mate.Life().TurnOpen })
@@ -188,18 +190,18 @@ func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
 
 func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
 	m := by(answers{
-		actors.LeadName:   lead(agentCall("c1", task(nil))),
+		agent.LeadName:    lead(agentCall("c1", task(nil))),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
 	n.Say(t, "go")
-	child := childOf(t, n, actors.LeadID)
+	child := childOf(t, n, agent.LeadID)
 	for i := range 20 {
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
-				if err := n.Wake(child, actors.LeadID); err != nil {
+				if err := n.Wake(child, agent.LeadID); err != nil {
 					t.Error(err)
 				}
 			})
@@ -217,7 +219,7 @@ func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
 func TestAnyEndOfTheScopeIsAShutdown(t *testing.T) {
 	asked := make(chan struct{}, 2)
 	m := by(answers{
-		actors.LeadName: lead(agentCall("c1", task(nil))),
+		agent.LeadName: lead(agentCall("c1", task(nil))),
 		"general-purpose": func(ctx context.Context, _ int, _ *model.Request) *model.Answer {
 			asked <- struct{}{}
 			<-ctx.Done()
@@ -227,13 +229,13 @@ func TestAnyEndOfTheScopeIsAShutdown(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	<-asked
 	n.Cancel(errors.New("the bus did not start"))
 	must(t, n.Shutdown(t.Context()))
 	calls, err := n.Lead.Calls()
 	must(t, err)
-	if !n.Lead.Life().TurnOpen || !childOf(t, n, actors.LeadID).Life().TurnOpen || calls[0].Done {
+	if !n.Lead.Life().TurnOpen || !childOf(t, n, agent.LeadID).Life().TurnOpen || calls[0].Done {
 		t.Errorf("the lead is %+v, its call %+v", n.Lead.Life(), calls[0])
 	}
 }
@@ -244,7 +246,7 @@ func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
 	var broken atomic.Bool
 	broken.Store(true)
 	m := by(answers{
-		actors.LeadName: lead(agentCall("c1", task(map[string]any{"name": "ann"}))),
+		agent.LeadName: lead(agentCall("c1", task(map[string]any{"name": "ann"}))),
 		"ann": func(_ context.Context, _ int, r *model.Request) *model.Answer {
 			if broken.Load() {
 				panic("a bug of ours")
@@ -256,7 +258,7 @@ func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
 	n.Begin(t)
 	n.Say(t, "go")
 	ann, _ := n.Find("ann")
-	if l := ann.Life(); l.Outcome != transcript.Failed {
+	if l := ann.Life(); l.Outcome != agent.Failed {
 		t.Fatalf("ann is %+v", l)
 	}
 	wantParked(t, n, "ann")
@@ -276,7 +278,7 @@ func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
 func wantParked(t *testing.T, n *actorstest.Node, name string) {
 	t.Helper()
 	for _, s := range n.Status() {
-		if actors.DisplayName(s.Life.Spec) != name {
+		if agent.DisplayName(s.Life.Spec) != name {
 			continue
 		}
 		if s.State.Name != "parked" || !strings.Contains(s.State.Detail, "a bug of ours") || strings.Contains(s.State.Detail, "given up") {
@@ -289,15 +291,15 @@ func wantParked(t *testing.T, n *actorstest.Node, name string) {
 
 func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
 	m := by(answers{
-		actors.LeadName:   lead(agentCall("c1", task(nil))),
+		agent.LeadName:    lead(agentCall("c1", task(nil))),
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("done") },
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
 	n.Say(t, "go")
-	child := childOf(t, n, actors.LeadID)
+	child := childOf(t, n, agent.LeadID)
 	must(t, n.Stop(t.Context(), child.ID(), turn.ErrKilled))
-	if err := n.Wake(child, actors.LeadID); !errors.As(err, new(*actors.FinalError)) {
+	if err := n.Wake(child, agent.LeadID); !errors.As(err, new(*actors.FinalError)) {
 		t.Errorf("a killed agent was woken: %v", err)
 	}
 }
@@ -314,7 +316,7 @@ func TestAShutdownLeavesTurnsOpenWhateverScopeTheyLiveIn(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
 	spec := n.Lead.Spec()
-	spec.ID, spec.Name, spec.Type, spec.Role, spec.Parent = "ann-1", "ann", "general-purpose", transcript.Teammate, actors.LeadID
+	spec.ID, spec.Name, spec.Type, spec.Role, spec.Parent = "ann-1", "ann", "general-purpose", agent.Teammate, agent.LeadID
 	ann, err := n.Spawn(context.WithoutCancel(t.Context()), spec, "work")
 	must(t, err)
 	<-asked
@@ -329,7 +331,7 @@ func TestAShutdownLeavesTurnsOpenWhateverScopeTheyLiveIn(t *testing.T) {
 // A stop has a second way out when the session ends first.
 func TestAStopEndsWithTheSession(t *testing.T) {
 	asked := make(chan struct{})
-	m := by(answers{actors.LeadName: func(ctx context.Context, _ int, _ *model.Request) *model.Answer {
+	m := by(answers{agent.LeadName: func(ctx context.Context, _ int, _ *model.Request) *model.Answer {
 		close(asked)
 		<-ctx.Done()
 		return nil
@@ -337,20 +339,20 @@ func TestAStopEndsWithTheSession(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	<-asked
 	must(t, n.Shutdown(t.Context()))
-	if err := n.Stop(context.WithoutCancel(t.Context()), actors.LeadID, turn.ErrStopped); !errors.Is(err, turn.ErrShutdown) {
+	if err := n.Stop(context.WithoutCancel(t.Context()), agent.LeadID, turn.ErrStopped); !errors.Is(err, turn.ErrShutdown) {
 		t.Errorf("a stop after the shutdown: %v", err)
 	}
 }
 
 // Quiet must not overlook an end that was recorded before a crash and not told.
 func TestQuietWaitsForAnEndThatIsStillToBeTold(t *testing.T) {
-	n := newNode(t, t.TempDir(), by(answers{actors.LeadName: lead()}), nodeOptions{})
-	a := member(t, n, "child", transcript.Background, actors.LeadID)
+	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: lead()}), nodeOptions{})
+	a := member(t, n, "child", agent.Background, agent.LeadID)
 	must(t, a.Prompt("parent", "go"))
-	must(t, a.End(transcript.Completed, "", "the report", ""))
+	must(t, a.End(agent.Completed, "", "the report", ""))
 	n.Begin(t)
 	n.Settle(t)
 	if !a.Life().Closed || n.Lead.Life().Turns != 1 {
@@ -360,15 +362,15 @@ func TestQuietWaitsForAnEndThatIsStillToBeTold(t *testing.T) {
 
 func TestAnEndIsToldToTheNearestAboveThatHasNotEnded(t *testing.T) {
 	var heard string
-	m := by(answers{actors.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+	m := by(answers{agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
 		heard += lastOf(r)
 		return say("ok")
 	}})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	must(t, member(t, n, "middle", transcript.Background, actors.LeadID).Close("stopped", nil))
-	a := member(t, n, "child", transcript.Background, "middle")
+	must(t, member(t, n, "middle", agent.Background, agent.LeadID).Close("stopped", nil))
+	a := member(t, n, "child", agent.Background, "middle")
 	must(t, a.Prompt("parent", "go"))
-	must(t, a.End(transcript.Completed, "", "the orphan's report", ""))
+	must(t, a.End(agent.Completed, "", "the orphan's report", ""))
 	n.Begin(t)
 	n.Settle(t)
 	if strings.Count(heard, "the orphan's report") != 1 {
@@ -391,7 +393,7 @@ func (g gated) Publish(e mailbox.Envelope) error {
 func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
 	wire := gated{mailbox.NewMemory(), make(chan struct{})}
 	var heard string
-	m := by(answers{actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+	m := by(answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 		if step == 0 {
 			close(wire.open)
 		}
@@ -399,9 +401,9 @@ func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
 		return say("ok")
 	}})
 	n := newNode(t, t.TempDir(), m, nodeOptions{Wire: wire})
-	a := member(t, n, "child", transcript.Background, actors.LeadID)
+	a := member(t, n, "child", agent.Background, agent.LeadID)
 	must(t, a.Prompt("parent", "go"))
-	must(t, a.End(transcript.Completed, "", "the last word", ""))
+	must(t, a.End(agent.Completed, "", "the last word", ""))
 	for i := range mailbox.DefaultLimit { // unsettled: the lane is full
 		write(t, a, n.Lead, fmt.Sprint("letter ", i))
 	}
@@ -416,7 +418,7 @@ func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
 // Some providers number the calls of each answer from one.
 func TestACallIDThatIsUsedAgainMakesAnotherAgent(t *testing.T) {
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step < 3 {
 				return use(agentCall("call_0", task(map[string]any{"prompt": fmt.Sprint("task ", step)})))
 			}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/tool"
@@ -81,8 +83,8 @@ func (o *outputTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) 
 	if !ok {
 		return tool.Errorf("%v", o.h.c.registry.Unknown(name)), nil
 	}
-	if me := o.h.t.Spec(); me.Role != transcript.Lead && !o.h.c.registry.IsBelow(t.ID(), me.ID) || t.ID() == me.ID {
-		return tool.Errorf("%s is not an agent of yours: only who started it can read its result", DisplayName(t.Spec())), nil
+	if me := o.h.t.Spec(); me.Role != agent.Lead && !o.h.c.registry.IsBelow(t.ID(), me.ID) || t.ID() == me.ID {
+		return tool.Errorf("%s is not an agent of yours: only who started it can read its result", agent.DisplayName(t.Spec())), nil
 	}
 	if in.wait() > 0 && o.h.c.atWork(t) {
 		// Its end is not the only way out, so neither is an error.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
@@ -63,7 +65,7 @@ type Inquiry struct {
 // Inquire puts a question of a member without a host on the desk under an id
 // that nobody can guess. record puts how it was settled on disk. The caller must
 // Wait. Where nobody can be asked it is ErrUnattended.
-func (c *Coordinator) Inquire(t *transcript.Transcript, choices []event.Choice, record func(id string, s ask.Settlement) error) (*Inquiry, error) {
+func (c *Coordinator) Inquire(t *transcript.Transcript, choices []event.Choice, record func(id string, s event.Settlement) error) (*Inquiry, error) {
 	if !c.opts.Policy.Asks() {
 		return nil, ErrUnattended
 	}
@@ -71,16 +73,16 @@ func (c *Coordinator) Inquire(t *transcript.Transcript, choices []event.Choice, 
 	if within := c.opts.Policy.AskTimeout; within > 0 {
 		q.Expires = q.Asked.Add(within)
 	}
-	return c.Pose(t, q, func(s ask.Settlement) error { return record(q.ID, s) })
+	return c.Pose(t, q, func(s event.Settlement) error { return record(q.ID, s) })
 }
 
 // Pose is Inquire for a question that the caller has on disk, with id and times, and
 // that waits also where nobody attends.
-func (c *Coordinator) Pose(t *transcript.Transcript, q event.Question, record func(ask.Settlement) error) (*Inquiry, error) {
+func (c *Coordinator) Pose(t *transcript.Transcript, q event.Question, record func(event.Settlement) error) (*Inquiry, error) {
 	if len(q.Choices) != 1 || strings.TrimSpace(q.Choices[0].Question) == "" {
 		return nil, errors.New("the question is empty; write what the user is to decide")
 	}
-	q.Agent, q.Kind, q.Tool = Describe(t.Spec()), event.AsksAnswer, questionToolName
+	q.Agent, q.Kind, q.Tool = agent.Describe(t.Spec()), event.AsksAnswer, questionToolName
 	q.Summary = report.Cut(report.OneLine(q.Choices[0].Question), 200)
 	ticket := c.desk.Open(ask.Request{Question: q, Record: record})
 	c.publish(t, event.Asked{Question: ticket.Question()})
@@ -91,7 +93,7 @@ func (c *Coordinator) Pose(t *transcript.Transcript, q event.Question, record fu
 func (i *Inquiry) ID() string { return i.ticket.Question().ID }
 
 // Wait returns how the question was settled. When ctx ends it is withdrawn.
-func (i *Inquiry) Wait(ctx context.Context) (ask.Settlement, error) {
+func (i *Inquiry) Wait(ctx context.Context) (event.Settlement, error) {
 	s, err := i.ticket.Wait(ctx)
 	i.c.publish(i.t, event.QuestionSettled{
 		ID: i.ID(), State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note,

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/internal/registry"
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
@@ -14,7 +16,6 @@ import (
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -30,7 +31,7 @@ func keyed(parts ...string) [sha256.Size]byte {
 
 // gatedBy returns the agent whose plan must be approved before a call of this one
 // may change anything: itself, or the nearest for which it works until its end.
-func (h *host) gatedBy() (transcript.Life, bool) {
+func (h *host) gatedBy() (agent.Record, bool) {
 	for l := h.t.Life(); ; {
 		if l.Plan.Gates() {
 			return l, true
@@ -52,7 +53,7 @@ func (h *host) gate(d permission.Decision) permission.Decision {
 	}
 	whose := "your plan"
 	if who.Spec.ID != h.t.ID() {
-		whose = "the plan of " + DisplayName(who.Spec)
+		whose = "the plan of " + agent.DisplayName(who.Spec)
 	}
 	return permission.Decision{Rule: "plan mode", Reason: "nothing is changed before " + whose + " is approved; read, plan, and show the plan with ExitPlanMode"}
 }
@@ -68,8 +69,8 @@ func (h *host) policy() permission.Policy {
 
 // planLead returns who decides about an agent's plans besides the user: a
 // teammate's lead. The plans of others only the user approves.
-func (c *Coordinator) planLead(s transcript.Spec) (*transcript.Transcript, bool) {
-	if s.Role != transcript.Teammate {
+func (c *Coordinator) planLead(s agent.Spec) (*transcript.Transcript, bool) {
+	if s.Role != agent.Teammate {
 		return nil, false
 	}
 	return c.opts.Store.Get(c.registry.LeadOf(s))
@@ -86,11 +87,11 @@ func (c *Coordinator) DecidePlan(by, t *transcript.Transcript, r message.PlanApp
 		return c.opts.Owner.DecidePlan(t.ID(), r, key)
 	}
 	d := protocol.Decide{
-		ID: r.RequestID, From: by.ID(), User: by.ID() == turn.User, Approve: r.Approve, Feedback: r.Feedback, Key: key,
+		ID: r.RequestID, From: by.ID(), User: by.ID() == agent.UserID, Approve: r.Approve, Feedback: r.Feedback, Key: key,
 	}
 	err := c.decidePlan(by, t, d, permission.Mode(r.Mode))
 	if err != nil {
-		c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+DisplayName(t.Spec()), err)
+		c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+agent.DisplayName(t.Spec()), err)
 	}
 	return err
 }
@@ -99,13 +100,13 @@ func (c *Coordinator) DecidePlan(by, t *transcript.Transcript, r message.PlanApp
 // and its gate are.
 func (c *Coordinator) decidePlanAway(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
 	if l := t.Life(); l.Closed {
-		d := protocol.Decide{ID: r.RequestID, From: by.ID(), User: by.ID() == turn.User, Approve: r.Approve, Key: key}
+		d := protocol.Decide{ID: r.RequestID, From: by.ID(), User: by.ID() == agent.UserID, Approve: r.Approve, Key: key}
 		_, _, err := l.Plan.Next(d)
 		if err == nil {
 			err = c.Wake(t, by.ID())
 		}
 		if err != nil {
-			c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+DisplayName(t.Spec()), err)
+			c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+agent.DisplayName(t.Spec()), err)
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide
 // modeAfterPlan is the permission mode of an agent whose plan is approved: its
 // own, or its lead's if it was only to plan, and never more than its lead has or
 // was asked for.
-func (c *Coordinator) modeAfterPlan(s transcript.Spec, asked permission.Mode) (permission.Mode, error) {
+func (c *Coordinator) modeAfterPlan(s agent.Spec, asked permission.Mode) (permission.Mode, error) {
 	bound := permission.Default // what the lead gets, and whoever has lost its own
 	up, ok := c.planLead(s)
 	if !ok {
@@ -189,7 +190,7 @@ func (c *Coordinator) tellPlan(t *transcript.Transcript, p protocol.Plan) {
 // may wait.
 func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 	p := t.Life().Plan
-	user, ok := c.opts.Store.Get(turn.User)
+	user, ok := c.opts.Store.Get(agent.UserID)
 	if !ok || p.Phase != protocol.PlanPending || !c.opts.Policy.Asks() {
 		return
 	}
@@ -204,11 +205,11 @@ func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 	c.work(func() {
 		ticket := c.desk.Open(ask.Request{
 			Question: event.Question{
-				ID: p.ID, Agent: Describe(t.Spec()), Kind: event.AsksPermission, Tool: spawn.ExitPlanMode, Asked: p.Asked,
+				ID: p.ID, Agent: agent.Describe(t.Spec()), Kind: event.AsksPermission, Tool: spawn.ExitPlanMode, Asked: p.Asked,
 				Summary: "the plan: " + report.Cut(report.OneLine(p.Text), 200), Input: report.Detail(map[string]any{"plan": p.Text}),
 				Reason: "nothing is changed before the plan is approved",
 			},
-			Record: func(s ask.Settlement) error {
+			Record: func(s event.Settlement) error {
 				return c.DecidePlan(user, t, message.PlanApprovalResponse{RequestID: p.ID, Approve: s.Answer.Allow, Feedback: s.Answer.Note}, "")
 			},
 		})

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/model"
@@ -127,12 +128,12 @@ func (e *exitPlan) showLead(lead *transcript.Transcript, c tool.Call, plan strin
 		if _, _, back := e.h.t.PlanNext(protocol.Withdraw{ID: p.ID}, nil); back != nil {
 			return tool.Result{}, back
 		}
-		return tool.Errorf("the plan could not be shown to %s: %v; try again", DisplayName(lead.Spec()), err), nil
+		return tool.Errorf("the plan could not be shown to %s: %v; try again", agent.DisplayName(lead.Spec()), err), nil
 	}
 	e.h.c.tellPlan(e.h.t, p)
 	e.h.c.awaitPlan(e.h.t)
 	return tool.Result{
-		Text:   fmt.Sprintf("Your plan lies before %s (request %s). Your turn ends here; the decision begins the next one.", DisplayName(lead.Spec()), p.ID),
+		Text:   fmt.Sprintf("Your plan lies before %s (request %s). Your turn ends here; the decision begins the next one.", agent.DisplayName(lead.Spec()), p.ID),
 		Detail: report.Detail(map[string]any{"plan": plan, "isAgent": true, "awaitingLeaderApproval": true, "requestId": p.ID}),
 	}, nil
 }
@@ -145,10 +146,10 @@ func (e *exitPlan) post(lead *transcript.Transcript, p protocol.Plan, plan strin
 	if err != nil {
 		return err
 	}
-	name := DisplayName(e.h.t.Spec())
+	name := agent.DisplayName(e.h.t.Spec())
 	sent, durable, err := e.h.t.Send(mailbox.Envelope{
 		ID: mailbox.ID(p.ID), To: mailbox.Address{Agent: lead.ID()}, Kind: mailbox.KindPlanApprovalRequest,
-		FromName: name, ToName: DisplayName(lead.Spec()), Summary: name + " shows its plan", Body: body,
+		FromName: name, ToName: agent.DisplayName(lead.Spec()), Summary: name + " shows its plan", Body: body,
 	})
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func (e *exitPlan) ask(ctx context.Context, c tool.Call, plan string) error {
 	call := model.Call{ID: c.ID, Name: c.Name, Input: c.Input}
 	q := e.h.question(event.AsksPermission, call)
 	q.Summary, q.Reason = "the plan: "+report.Cut(report.OneLine(plan), 200), "nothing is changed before the plan is approved"
-	return e.h.ask(ctx, waitsForApproval, q, ask.Request{Record: func(s ask.Settlement) error {
+	return e.h.ask(ctx, waitsForApproval, q, ask.Request{Record: func(s event.Settlement) error {
 		state := transcript.ConsentDenied
 		if s.Answer.Allow {
 			state = transcript.ConsentAllowed
@@ -196,7 +197,7 @@ func (e *exitPlan) settle(c tool.Call, consent transcript.Consent) (tool.Result,
 	p := e.h.t.Life().Plan
 	if p.Phase == protocol.PlanPending {
 		d := protocol.Decide{
-			ID: p.ID, From: turn.User, User: true, Key: c.ID, Feedback: consent.Note, Approve: consent.State == transcript.ConsentAllowed,
+			ID: p.ID, From: agent.UserID, User: true, Key: c.ID, Feedback: consent.Note, Approve: consent.State == transcript.ConsentAllowed,
 		}
 		if d.Approve {
 			mode, err := e.h.c.modeAfterPlan(e.h.t.Spec(), "")

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -17,7 +16,7 @@ func TestAControlMessageLeavesTheChildThatIsWaitedFor(t *testing.T) {
 	working, free := make(chan struct{}), make(chan struct{})
 	var cut string
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return use(agentCall("c1", map[string]any{"description": "d", "prompt": "look"}))
@@ -40,12 +39,12 @@ func TestAControlMessageLeavesTheChildThatIsWaitedFor(t *testing.T) {
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
-	user, _, err := n.Store.Create(transcript.Spec{ID: turn.User, Name: "user", Role: transcript.User})
+	user, _, err := n.Store.Create(agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User})
 	must(t, err)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	<-working
-	_, durable, err := user.Send(mailbox.Envelope{To: mailbox.Address{Agent: actors.LeadID}, Kind: mailbox.KindText, Class: mailbox.ClassControl, Body: "hear me first"})
+	_, durable, err := user.Send(mailbox.Envelope{To: mailbox.Address{Agent: agent.LeadID}, Kind: mailbox.KindText, Class: mailbox.ClassControl, Body: "hear me first"})
 	must(t, err)
 	must(t, durable())
 	life := n.Settle(t)

@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -45,7 +45,7 @@ func TestProblem2_EveryResultReachesTheParentAndIsKept(t *testing.T) {
 		h.begin(t, strings.Repeat("a long story. ", 20_000))
 		h.Until(t, func() bool { return !h.Lead.Life().TurnOpen })
 		compacted := make(chan error, 1)
-		go func() { compacted <- h.Compact(t.Context(), actors.LeadID) }()
+		go func() { compacted <- h.Compact(t.Context(), agent.LeadID) }()
 		<-h.asked
 		close(h.ripe)
 		h.Until(t, func() bool { return len(h.Lead.Unread()) == harvested })
@@ -84,7 +84,7 @@ func TestProblem2_EveryResultReachesTheParentAndIsKept(t *testing.T) {
 func (h *harvest) untold() int {
 	ended := 0
 	for _, a := range h.Store.All() {
-		if a.Spec().Role == transcript.Background && a.Life().Outcome != "" {
+		if a.Spec().Role == agent.Background && a.Life().Outcome != "" {
 			ended++
 		}
 	}
@@ -110,7 +110,7 @@ func newHarvest(t *testing.T) *harvest {
 		dir: t.TempDir(), disk: journaltest.New(), all: make(chan struct{}), ripe: make(chan struct{}),
 		done: make(chan struct{}), asked: make(chan struct{}), busy: make(chan struct{}, 10), summary: make(chan struct{}),
 	}
-	h.model = by(answers{actors.LeadName: h.lead, "general-purpose": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
+	h.model = by(answers{agent.LeadName: h.lead, "general-purpose": func(ctx context.Context, _ int, r *model.Request) *model.Answer {
 		if h.begun.Add(1) == harvested {
 			close(h.all)
 		}
@@ -172,7 +172,7 @@ func (h *harvest) begin(t *testing.T, prompt string) {
 	h.open(t)
 	h.Begin(t)
 	must(t, h.Lead.Prompt("user", prompt))
-	h.Look(actors.LeadID)
+	h.Look(agent.LeadID)
 	<-h.all
 	<-h.busy
 }
@@ -201,7 +201,7 @@ func (h *harvest) kept(t *testing.T) {
 	t.Helper()
 	whole := 0
 	for _, a := range h.Store.All() {
-		if a.Spec().Role != transcript.Background {
+		if a.Spec().Role != agent.Background {
 			continue
 		}
 		msgs, err := a.Messages()

@@ -4,9 +4,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 )
 
 // progressEvery is the least time between two tellings of one agent's progress.
@@ -40,7 +41,7 @@ func (m *meter) see(f event.Fact, now time.Time) (tool string, tell bool) {
 
 // progress tells how far an agent that works for another is.
 func (h *host) progress(f event.Fact) {
-	if h.t.Spec().Role == transcript.Lead {
+	if h.t.Spec().Role == agent.Lead {
 		return
 	}
 	now := time.Now()

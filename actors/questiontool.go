@@ -74,7 +74,7 @@ func (q *questionTool) Run(ctx context.Context, c tool.Call) (tool.Result, error
 }
 
 func (q *questionTool) ask(ctx context.Context, c model.Call, choices []event.Choice) error {
-	ask := ask.Request{Record: func(s ask.Settlement) error {
+	ask := ask.Request{Record: func(s event.Settlement) error {
 		state := transcript.ConsentDenied
 		if s.Answer.Answers() {
 			state = transcript.ConsentAllowed
@@ -109,7 +109,7 @@ func answerResult(asked []event.Choice, c transcript.Consent) tool.Result {
 	case transcript.ConsentDenied:
 		return tool.Errorf("declined by the %s%s", c.By, colon(c.Note))
 	}
-	var a ask.Answer
+	var a event.Answer
 	if err := json.Unmarshal(c.Answer, &a); err != nil {
 		return tool.Errorf("the answer of the %s cannot be read: %v", c.By, err)
 	}

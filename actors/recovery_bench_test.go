@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -56,7 +57,7 @@ func killedTree(b *testing.B, dir string) {
 		return tool.Result{Text: strings.Repeat("result ", treeResult/7)}, nil
 	}}
 	m := by(answers{
-		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer {
+		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer {
 			var calls []model.Block
 			for i := range treeChildren {
 				calls = append(calls, agentCall(fmt.Sprint("c", i), task(nil)))
@@ -71,7 +72,7 @@ func killedTree(b *testing.B, dir string) {
 	n := actorstest.New(b, living, m, nodeOptions{Tools: []tool.Tool{work}, Policy: spawn.Policy{MaxConcurrent: treeChildren, MaxSpawnRate: -1}})
 	n.Begin(b)
 	must(b, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	busy.Wait()
 	must(b, n.Store.Sync())
 	must(b, os.CopyFS(dir, os.DirFS(living)))
@@ -84,7 +85,7 @@ func recoverTree(b *testing.B, dir string) time.Duration {
 	told := map[string]int{} // by agent
 	all := make(chan struct{})
 	m := by(answers{
-		actors.LeadName: lead(),
+		agent.LeadName: lead(),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer {
 			mu.Lock()
 			defer mu.Unlock()
@@ -130,9 +131,9 @@ func BenchmarkResidency(b *testing.B) {
 		before := inUse()
 		var all []*transcript.Transcript
 		for i := range mates {
-			t, err := n.Spawn(b.Context(), transcript.Spec{
-				ID: mailbox.AgentID(fmt.Sprint("mate-", i)), Type: "general-purpose", Role: transcript.Teammate,
-				Parent: actors.LeadID, Model: "m", Mode: "default", Tools: n.Lead.Spec().Tools, Born: time.Now(),
+			t, err := n.Spawn(b.Context(), agent.Spec{
+				ID: mailbox.AgentID(fmt.Sprint("mate-", i)), Type: "general-purpose", Role: agent.Teammate,
+				Parent: agent.LeadID, Model: "m", Mode: "default", Tools: n.Lead.Spec().Tools, Born: time.Now(),
 			}, strings.Repeat("a long story. ", 16<<10/14))
 			must(b, err)
 			all = append(all, t)

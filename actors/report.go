@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -36,12 +37,12 @@ func (h *host) settle(ctx context.Context) ending {
 func (h *host) retire(ctx context.Context, cause error) ending {
 	life := h.t.Life()
 	if isResting(life) { // what it said last was not yet its result
-		life.Outcome, life.Reason = transcript.Stopped, cause.Error()
+		life.Outcome, life.Reason = agent.Stopped, cause.Error()
 	}
 	return h.finish(ctx, life, true, cause.Error())
 }
 
-func (h *host) finish(ctx context.Context, life transcript.Life, ends bool, why string) ending {
+func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why string) ending {
 	if ends {
 		h.putAway()
 		life.Spec.Role = h.t.Ending().Spec.Role
@@ -51,9 +52,9 @@ func (h *host) finish(ctx context.Context, life transcript.Life, ends bool, why 
 	case errors.Is(err, turn.ErrShutdown):
 		return shut // told after the restart
 	case errors.As(err, new(*mailbox.FullError)):
-		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not told: %v", DisplayName(life.Spec), err)})
+		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not told: %v", agent.DisplayName(life.Spec), err)})
 	case err != nil:
-		return h.breaks(fmt.Errorf("the end of %s could not be reported: %w", DisplayName(life.Spec), err))
+		return h.breaks(fmt.Errorf("the end of %s could not be reported: %w", agent.DisplayName(life.Spec), err))
 	}
 	h.asked.Store(false)
 	if !ends {
@@ -68,11 +69,11 @@ func (h *host) finish(ctx context.Context, life transcript.Life, ends bool, why 
 }
 
 // endsWith says whether the agent ends with the turn that has ended.
-func (h *host) endsWith(l transcript.Life) bool {
+func (h *host) endsWith(l agent.Record) bool {
 	if endsByItself(l.Spec.Role) {
-		return !h.t.HasWork() || l.Outcome != transcript.Completed
+		return !h.t.HasWork() || l.Outcome != agent.Completed
 	}
-	return l.Outcome == transcript.Stopped
+	return l.Outcome == agent.Stopped
 }
 
 // owesReport says whether a turn has ended whose end was not told or closed,
@@ -84,7 +85,7 @@ func (h *host) owesReport() bool {
 
 // reportInTime is report that waits while the receiver's mailbox is full, until
 // somebody cancels the wait. Then the error is the shutdown, or that it is full.
-func (h *host) reportInTime(ctx context.Context, l transcript.Life) error {
+func (h *host) reportInTime(ctx context.Context, l agent.Record) error {
 	for {
 		changed := h.c.whenChanged()
 		err := h.report(l)
@@ -104,19 +105,19 @@ func (h *host) reportInTime(ctx context.Context, l transcript.Life) error {
 
 // report sends the end of a turn as a message. Its id is made of agent and
 // turn, so that it is sent once however often it is tried.
-func (h *host) report(l transcript.Life) error {
+func (h *host) report(l agent.Record) error {
 	e := mailbox.Envelope{
 		ID:       mailbox.ID("r-" + string(l.Spec.ID) + "-" + strconv.Itoa(l.Turns)),
-		FromName: DisplayName(l.Spec),
+		FromName: agent.DisplayName(l.Spec),
 		Body:     report.Body(l),
 		Summary:  report.Summary(l),
 	}
 	switch {
 	case l.Turns == 0:
 		return nil // it was stopped before it had anything to do
-	case l.Spec.Role == transcript.Background:
+	case l.Spec.Role == agent.Background:
 		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.registry.ReportsTo(l)}
-	case l.Spec.Role == transcript.Teammate && h.tells(l):
+	case l.Spec.Role == agent.Teammate && h.tells(l):
 		e.Kind, e.To, e.Key = mailbox.KindIdle, mailbox.Address{Agent: h.c.registry.LeadOf(l.Spec)}, staleBy(l)
 		e.Class = classOf(l)
 	default:
@@ -133,8 +134,8 @@ func (h *host) report(l transcript.Life) error {
 }
 
 // classOf makes mail of an end that somebody wanted: nobody waits for more.
-func classOf(l transcript.Life) mailbox.Class {
-	if l.Outcome == transcript.Stopped || l.Outcome == transcript.Interrupted {
+func classOf(l agent.Record) mailbox.Class {
+	if l.Outcome == agent.Stopped || l.Outcome == agent.Interrupted {
 		return mailbox.ClassMail
 	}
 	return ""
@@ -142,8 +143,8 @@ func classOf(l transcript.Life) mailbox.Class {
 
 // staleBy is the key under which the end of a teammate's turn gives way to the
 // next one. A result never does: each is the answer to something.
-func staleBy(l transcript.Life) string {
-	if l.Outcome == transcript.Completed {
+func staleBy(l agent.Record) string {
+	if l.Outcome == agent.Completed {
 		return ""
 	}
 	return "not done"
@@ -151,18 +152,18 @@ func staleBy(l transcript.Life) string {
 
 // tells says whether the end of a teammate's turn is news for the lead of its
 // team: it worked for a lead of its or the user, or it could not go on.
-func (h *host) tells(l transcript.Life) bool {
-	if l.Shutdown.Phase == protocol.ShutdownEnding || l.Plan.Phase == protocol.PlanPending && l.Outcome == transcript.Completed {
+func (h *host) tells(l agent.Record) bool {
+	if l.Shutdown.Phase == protocol.ShutdownEnding || l.Plan.Phase == protocol.PlanPending && l.Outcome == agent.Completed {
 		return false // who asked is told, and who decides has the plan
 	}
-	return h.asked.Load() || l.Turns == 1 || l.Outcome != transcript.Completed
+	return h.asked.Load() || l.Turns == 1 || l.Outcome != agent.Completed
 }
 
 // fail records that the agent's host was given up, and tells it.
 func (h *host) fail(reason error) {
 	reason = fmt.Errorf("%w: %w", turn.ErrGivenUp, reason)
 	note := "not run: the agent's host failed"
-	err := h.t.End(transcript.Failed, reason.Error(), h.t.Life().Result, note)
+	err := h.t.End(agent.Failed, reason.Error(), h.t.Life().Result, note)
 	if err != nil {
 		// Its conversation cannot be read: it ends without it.
 		h.emit(event.Warning{Text: err.Error()})

@@ -14,7 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
@@ -63,7 +64,7 @@ func TestAnIdleAgentLeavesMemoryAndComesBackWithTheSameBytes(t *testing.T) {
 func livesAndRests(t *testing.T, keep time.Duration, forgets bool) {
 	var bodies []string
 	m := by(answers{
-		actors.LeadName: lead(agentCall("c1", task(map[string]any{"name": "ann"}))),
+		agent.LeadName: lead(agentCall("c1", task(map[string]any{"name": "ann"}))),
 		"ann": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			bodies = append(bodies, bytesOf(r))
 			return say(fmt.Sprint("answer ", step))
@@ -105,17 +106,17 @@ func TestAnAgentInATurnStaysInMemory(t *testing.T) {
 			time.Sleep(time.Hour)
 			return tool.Result{Text: fmt.Sprint("in memory: ", n.Lead.Loaded())}, nil
 		}}
-		n = newNode(t, t.TempDir(), by(answers{actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		n = newNode(t, t.TempDir(), by(answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
 				return use(actorstest.Call("s", "Slow", nil))
 			}
 			return say(lastOf(r))
 		}}), nodeOptions{
-			Disk: journaltest.New(), Tools: []tool.Tool{slow}, Policy: spawn.Policy{Deadlines: actors.Deadlines{Tool: -1}},
+			Disk: journaltest.New(), Tools: []tool.Tool{slow}, Policy: spawn.Policy{Deadlines: agent.Deadlines{Tool: -1}},
 		})
 		n.Begin(t)
 		must(t, n.Lead.Prompt("user", "go"))
-		n.Look(actors.LeadID)
+		n.Look(agent.LeadID)
 		time.Sleep(2 * time.Hour)
 		if l := n.Settle(t); !strings.Contains(l.Result, "in memory: true") {
 			t.Error(l.Result)
@@ -135,7 +136,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 	asked := map[string]int{} // by agent
 	var first string
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			var calls []model.Block
 			for i := range forks {
 				calls = append(calls, agentCall(fmt.Sprint("c", i), task(map[string]any{"subagent_type": "fork"})))
@@ -164,7 +165,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 	for i := range wakes {
 		for _, id := range ids {
 			fork, _ := n.Find(id)
-			must(t, n.Wake(fork, actors.LeadID))
+			must(t, n.Wake(fork, agent.LeadID))
 			write(t, n.Lead, fork, fmt.Sprint("more of ", i))
 		}
 		n.Settle(t)

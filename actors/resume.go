@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -31,7 +33,7 @@ func (a *agentTool) resume(ctx context.Context, callID string, call spawn.Call) 
 	}
 	spec := t.Spec()
 	if c.registry.IsBelow(me.ID(), spec.ID) {
-		return "", fmt.Errorf("%s is not an agent that you can go on with: end your turn instead", DisplayName(spec))
+		return "", fmt.Errorf("%s is not an agent that you can go on with: end your turn instead", agent.DisplayName(spec))
 	}
 	role, err := c.opts.Policy.Resume(c.opts.Definitions(), call, spec)
 	if err != nil {
@@ -40,26 +42,26 @@ func (a *agentTool) resume(ctx context.Context, callID string, call spawn.Call) 
 	if err := c.admitSpawn(ctx, spec); err != nil {
 		return "", err
 	}
-	w := transcript.Waking{By: me.ID(), Answer: me.Life().Steps, Call: callID}
+	w := agent.Waking{By: me.ID(), Answer: me.Life().Steps, Call: callID}
 	if err := c.wakeByCall(t, role, w); err != nil {
 		return "", err
 	}
 	if err := t.Prompt("parent", call.Prompt); err != nil {
-		return "", fmt.Errorf("%s could not go on: %w", DisplayName(spec), err)
+		return "", fmt.Errorf("%s could not go on: %w", agent.DisplayName(spec), err)
 	}
 	c.publish(t, event.Started{
-		Model: spec.Model, Task: cmp.Or(call.Description, spec.Description), Prompt: call.Prompt, Background: t.Spec().Role == transcript.Background, Resumed: true,
+		Model: spec.Model, Task: cmp.Or(call.Description, spec.Description), Prompt: call.Prompt, Background: t.Spec().Role == agent.Background, Resumed: true,
 	})
 	c.Look(t.ID())
 	return t.ID(), nil
 }
 
 // wakeByCall is wake for an agent that must have ended.
-func (c *Coordinator) wakeByCall(t *transcript.Transcript, r transcript.Role, w transcript.Waking) error {
+func (c *Coordinator) wakeByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	if life := t.Life(); !life.Closed {
-		return &RunningError{Name: DisplayName(life.Spec)}
+		return &RunningError{Name: agent.DisplayName(life.Spec)}
 	}
 	return c.wake(t, r, w)
 }

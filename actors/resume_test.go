@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
@@ -36,12 +36,12 @@ func TestACallGoesOnWithAnAgentThatHasEnded(t *testing.T) {
 			var id string
 			n := (*actorstest.Node)(nil)
 			m := by(answers{
-				actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+				agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 					switch step {
 					case 0:
 						return use(agentCall("c1", task(nil)))
 					case 1:
-						id = string(childOf(t, n, actors.LeadID).ID())
+						id = string(childOf(t, n, agent.LeadID).ID())
 						return use(again("c2", strings.ToUpper(id), "more", background))
 					}
 					return say("ok")
@@ -66,21 +66,21 @@ func TestACallGoesOnWithAnAgentThatHasEnded(t *testing.T) {
 func TestACallThatWakesIsFinishedAfterACrash(t *testing.T) {
 	for _, prompted := range []bool{false, true} {
 		t.Run(fmt.Sprint("prompted ", prompted), func(t *testing.T) {
-			m := by(answers{actors.LeadName: lead(), "general-purpose": repeat})
+			m := by(answers{agent.LeadName: lead(), "general-purpose": repeat})
 			n := newNode(t, t.TempDir(), m, nodeOptions{})
-			a := member(t, n, "a", transcript.Foreground, actors.LeadID)
+			a := member(t, n, "a", agent.Foreground, agent.LeadID)
 			must(t, a.Prompt("parent", "first"))
 			_, _, err := a.Request(turn.Frame)
 			must(t, err)
 			must(t, a.Answer(say("said")))
-			must(t, a.End(transcript.Completed, "", "said", ""))
+			must(t, a.End(agent.Completed, "", "said", ""))
 			must(t, a.Close("", nil))
 			must(t, n.Lead.Prompt("user", "go"))
 			_, _, err = n.Lead.Request(turn.Frame)
 			must(t, err)
 			must(t, n.Lead.Answer(use(again("c1", "a", "more", false))))
 			must(t, n.Lead.StartCall("c1", true))
-			must(t, a.Reopen(transcript.Foreground, transcript.Waking{By: actors.LeadID, Answer: n.Lead.Life().Steps, Call: "c1"}))
+			must(t, a.Reopen(agent.Foreground, agent.Waking{By: agent.LeadID, Answer: n.Lead.Life().Steps, Call: "c1"}))
 			if prompted {
 				must(t, a.Prompt("parent", "more"))
 			}
@@ -107,7 +107,7 @@ func reopened(t *testing.T, n *actorstest.Node, m model.Model) *actorstest.Node 
 func TestACallSaysWhyItCannotGoOnWithAnAgent(t *testing.T) {
 	var results []model.Block
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
 				return use(again("c1", "anna", "p", false), again("c2", "works", "p", false), again("c3", "killed", "p", false),
 					again("c4", "once", "p", false), again("c5", "team-lead", "p", false), again("c6", "ended", " ", false))
@@ -117,12 +117,12 @@ func TestACallSaysWhyItCannotGoOnWithAnAgent(t *testing.T) {
 		},
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	member(t, n, "ann", transcript.Background, actors.LeadID)
-	member(t, n, "works", transcript.Teammate, actors.LeadID)
-	must(t, member(t, n, "ended", transcript.Background, actors.LeadID).Close("", nil))
-	must(t, member(t, n, "killed", transcript.Background, actors.LeadID).Close(turn.ErrKilled.Error(), nil))
+	member(t, n, "ann", agent.Background, agent.LeadID)
+	member(t, n, "works", agent.Teammate, agent.LeadID)
+	must(t, member(t, n, "ended", agent.Background, agent.LeadID).Close("", nil))
+	must(t, member(t, n, "killed", agent.Background, agent.LeadID).Close(turn.ErrKilled.Error(), nil))
 	spec := n.Lead.Spec()
-	spec.ID, spec.Name, spec.Role, spec.Parent, spec.OneShot, spec.Type = "once", "once", transcript.Foreground, actors.LeadID, true, "Explore"
+	spec.ID, spec.Name, spec.Role, spec.Parent, spec.OneShot, spec.Type = "once", "once", agent.Foreground, agent.LeadID, true, "Explore"
 	once, _, err := n.Store.Create(spec)
 	must(t, err)
 	must(t, once.Close("", nil))
@@ -144,7 +144,7 @@ func TestACallGoesOnWithAnAgentAsItWas(t *testing.T) {
 		return agentCall(id, call)
 	}
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
 				return use(ask("c1", map[string]any{"mode": "plan", "cwd": "sub", "max_turns": 3}),
 					ask("c2", map[string]any{"model": "other", "isolation": "worktree", "on_parent_end": "stop"}))
@@ -159,7 +159,7 @@ func TestACallGoesOnWithAnAgentAsItWas(t *testing.T) {
 		"ended": repeat,
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	must(t, member(t, n, "ended", transcript.Foreground, actors.LeadID).Close("", nil))
+	must(t, member(t, n, "ended", agent.Foreground, agent.LeadID).Close("", nil))
 	n.Begin(t)
 	n.Say(t, "go")
 	for i, want := range []string{"ended goes on as it was: leave out mode, cwd, max_turns, or", "leave out model, isolation, on_parent_end, or", "answer 0 to p"} {
@@ -176,7 +176,7 @@ func TestADirectoryIsWhereItsLinksLead(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, "in"), 0o700))
 	var results []model.Block
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
 				return use(agentCall("c1", task(map[string]any{"cwd": "out"})), agentCall("c2", task(map[string]any{"cwd": "none"})), agentCall("c3", task(map[string]any{"cwd": "in"})))
 			}
@@ -191,7 +191,7 @@ func TestADirectoryIsWhereItsLinksLead(t *testing.T) {
 	if !strings.Contains(results[0].Content, "not a directory in which you work") || !results[1].IsError || results[2].IsError {
 		t.Errorf("the results are %+v", results)
 	}
-	if got := childOf(t, n, actors.LeadID).Spec().Dir; got != filepath.Join(dir, "in") {
+	if got := childOf(t, n, agent.LeadID).Spec().Dir; got != filepath.Join(dir, "in") {
 		t.Errorf("it works in %s", got)
 	}
 }
@@ -201,7 +201,7 @@ func TestEveryByteOfALongReportCanBeFetched(t *testing.T) {
 	long := strings.Repeat("0123456789", 12_000) + "the end."
 	var got strings.Builder
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			const page = 48 << 10
 			pages := strings.Count(userText(r.Messages), "Its last text, bytes")
 			switch {
@@ -221,7 +221,7 @@ func TestEveryByteOfALongReportCanBeFetched(t *testing.T) {
 	defer sub.Close()
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	for got.Len() < len(long) {
 		e, err := sub.Next(t.Context())
 		must(t, err)
@@ -252,7 +252,7 @@ func TestAResultIsForThoseAbove(t *testing.T) {
 		return actorstest.Call(id, "TaskOutput", map[string]any{"task_id": who, "timeout": ms})
 	}
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return use(behind("c1", "leaf"))
@@ -271,7 +271,7 @@ func TestAResultIsForThoseAbove(t *testing.T) {
 		"leaf": l.answer,
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
-	must(t, member(t, n, "other", transcript.Background, "elsewhere").Close("", nil))
+	must(t, member(t, n, "other", agent.Background, "elsewhere").Close("", nil))
 	n.Begin(t)
 	n.Say(t, "go")
 	for i, want := range []string{"running", "there is no agent named", "Agent other (general-purpose)", "the leaf's report"} {
@@ -292,8 +292,8 @@ func taskID(r *model.Request) string {
 // A one-shot agent cannot be gone on with, so its report says nothing of that.
 func TestTheReportOfAOneShotAgentHasNoTrailer(t *testing.T) {
 	m := by(answers{
-		actors.LeadName: lead(agentCall("c1", task(map[string]any{"subagent_type": "explore"})), agentCall("c2", task(nil))),
-		"Explore":       repeat, "general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("") },
+		agent.LeadName: lead(agentCall("c1", task(map[string]any{"subagent_type": "explore"})), agentCall("c2", task(nil))),
+		"Explore":      repeat, "general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("") },
 	})
 	read := actorstest.Unit{Is: tool.Spec{Name: "Read"}}
 	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{read}})
@@ -310,17 +310,17 @@ func TestTheReportOfAOneShotAgentHasNoTrailer(t *testing.T) {
 func TestErrorsOfACallHaveTypes(t *testing.T) {
 	set, err := defs.Load(defs.Options{})
 	must(t, err)
-	_, err = spawn.Policy{}.Plan(set, spawn.Call{Prompt: "p", Team: "x"}, transcript.Spec{}, nil)
+	_, err = spawn.Policy{}.Plan(set, spawn.Call{Prompt: "p", Team: "x"}, agent.Spec{}, nil)
 	if e := (&spawn.UnknownTeamError{}); !errors.As(err, &e) || e.Own != "session" {
 		t.Errorf("the error is %v", err)
 	}
 	for _, name := range []string{"#(touch x)", "a;b", "a b", "a/b", "*", "user", "\x1b]52;c;eA==\a", strings.Repeat("n", 65)} {
-		_, err = spawn.Policy{}.Plan(set, spawn.Call{Prompt: "p", Name: name}, transcript.Spec{}, nil)
+		_, err = spawn.Policy{}.Plan(set, spawn.Call{Prompt: "p", Name: name}, agent.Spec{}, nil)
 		if !errors.As(err, new(*spawn.BadNameError)) {
 			t.Errorf("an agent may be named %q: %v", name, err)
 		}
 	}
-	_, err = spawn.Policy{}.Plan(set, spawn.Call{Prompt: "p", Dir: "/x"}, transcript.Spec{Dir: "/y"}, nil)
+	_, err = spawn.Policy{}.Plan(set, spawn.Call{Prompt: "p", Dir: "/x"}, agent.Spec{Dir: "/y"}, nil)
 	if !errors.As(err, new(*spawn.OutsideError)) {
 		t.Errorf("the error is %v", err)
 	}

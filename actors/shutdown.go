@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -43,14 +45,14 @@ type Departure struct {
 // MayEnd returns an error if an agent may not ask another to end or stop it:
 // one may end those that work for it or are in its team, the lead everybody but itself, and the user
 // everybody but the lead.
-func (c *Coordinator) MayEnd(by mailbox.AgentID, target transcript.Spec) error {
+func (c *Coordinator) MayEnd(by mailbox.AgentID, target agent.Spec) error {
 	switch {
-	case target.Role == transcript.Lead, target.Role == transcript.User, target.ID == by:
-		return fmt.Errorf("%s cannot be ended this way", DisplayName(target))
-	case by == LeadID, by == turn.User, c.registry.IsBelow(target.ID, by), c.registry.Leads(by, target):
+	case target.Role == agent.Lead, target.Role == agent.User, target.ID == by:
+		return fmt.Errorf("%s cannot be ended this way", agent.DisplayName(target))
+	case by == agent.LeadID, by == agent.UserID, c.registry.IsBelow(target.ID, by), c.registry.Leads(by, target):
 		return nil
 	}
-	return fmt.Errorf("%s is not an agent of yours: %w", DisplayName(target), protocol.ErrUnauthorized)
+	return fmt.Errorf("%s is not an agent of yours: %w", agent.DisplayName(target), protocol.ErrUnauthorized)
 }
 
 // RequestShutdown asks a member to end, or ends it if there is no grace, and
@@ -62,7 +64,7 @@ func (c *Coordinator) RequestShutdown(by *transcript.Transcript, t *transcript.T
 		return c.opts.Owner.RequestShutdown(t.ID(), d)
 	}
 	if err := c.MayEnd(by.ID(), t.Spec()); err != nil {
-		c.Refused(by.ID(), "shutdown_request to "+DisplayName(t.Spec()), err)
+		c.Refused(by.ID(), "shutdown_request to "+agent.DisplayName(t.Spec()), err)
 		return protocol.Shutdown{}, err
 	}
 	if t.Life().Closed {
@@ -91,12 +93,12 @@ func (c *Coordinator) RequestShutdown(by *transcript.Transcript, t *transcript.T
 // objected, which it can do once.
 func (c *Coordinator) ShutDown(ctx context.Context, by, t *transcript.Transcript, d Dismissal) (Departure, error) {
 	if _, err := c.RequestShutdown(by, t, d); err != nil {
-		return Departure{Name: DisplayName(t.Spec())}, err
+		return Departure{Name: agent.DisplayName(t.Spec())}, err
 	}
 	for {
 		changed := c.whenChanged()
 		s := t.Life().Shutdown
-		out := Departure{Name: DisplayName(t.Spec()), Gone: s.Phase == protocol.ShutdownGone, Why: s.Why, Objection: s.Objection}
+		out := Departure{Name: agent.DisplayName(t.Spec()), Gone: s.Phase == protocol.ShutdownGone, Why: s.Why, Objection: s.Objection}
 		switch s.Phase {
 		case protocol.ShutdownGone:
 			var err error
@@ -249,21 +251,21 @@ func (c *Coordinator) showAway(t *transcript.Transcript, s protocol.Shutdown) {
 		from := c.outbox(by, t)
 		e, _, err = from.Send(mailbox.Envelope{
 			ID: mailbox.ID(s.ID), To: mailbox.Address{Agent: t.ID()}, Kind: mailbox.KindShutdownRequest,
-			FromName: DisplayName(by.Spec()), ToName: DisplayName(t.Spec()), Summary: "asks you to end", Body: body,
+			FromName: agent.DisplayName(by.Spec()), ToName: agent.DisplayName(t.Spec()), Summary: "asks you to end", Body: body,
 		})
 		if err == nil {
 			c.Sent(from, e)
 		}
 	}
 	if err != nil {
-		c.publish(t, event.Warning{Text: fmt.Sprintf("%s could not be told that it is to end: %v", DisplayName(t.Spec()), err)})
+		c.publish(t, event.Warning{Text: fmt.Sprintf("%s could not be told that it is to end: %v", agent.DisplayName(t.Spec()), err)})
 	}
 }
 
 func (c *Coordinator) shutdownNext(t *transcript.Transcript, e protocol.ShutdownEvent) {
 	s, effect, err := t.ShutdownNext(e, nil)
 	if err != nil {
-		c.publish(t, event.Warning{Text: fmt.Sprintf("the shutdown of %s could not be recorded: %v", DisplayName(t.Spec()), err)})
+		c.publish(t, event.Warning{Text: fmt.Sprintf("the shutdown of %s could not be recorded: %v", agent.DisplayName(t.Spec()), err)})
 		return
 	}
 	if effect != protocol.Nothing || s.Phase == protocol.ShutdownGone {
@@ -292,7 +294,7 @@ func (c *Coordinator) carryOut(t *transcript.Transcript) {
 	}
 	err = errors.Join(err, c.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Approve: true, Reason: "it has ended: " + s.Why}))
 	if err != nil {
-		c.publish(t, event.Warning{Text: fmt.Sprintf("not everything of %s could be ended: %v", DisplayName(t.Spec()), err)})
+		c.publish(t, event.Warning{Text: fmt.Sprintf("not everything of %s could be ended: %v", agent.DisplayName(t.Spec()), err)})
 	}
 	c.shutdownNext(t, protocol.Gone{})
 }
@@ -300,7 +302,7 @@ func (c *Coordinator) carryOut(t *transcript.Transcript) {
 // replyShutdown tells an agent that has asked what came of it. The user sees it
 // where the user asked.
 func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdown, r message.ShutdownResponse) error {
-	if s.By == turn.User || s.By == t.ID() {
+	if s.By == agent.UserID || s.By == t.ID() {
 		return nil
 	}
 	asker, ok := c.opts.Store.Get(s.By)
@@ -315,11 +317,11 @@ func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdow
 	if r.Approve {
 		what = "has ended"
 	}
-	name := DisplayName(t.Spec())
+	name := agent.DisplayName(t.Spec())
 	from := c.outbox(t, asker)
 	e, durable, err := from.Send(mailbox.Envelope{
 		ID: mailbox.ID(fmt.Sprintf("%s-%t", s.ID, r.Approve)), To: mailbox.Address{Agent: s.By}, Kind: mailbox.KindShutdownResponse,
-		FromName: name, ToName: DisplayName(asker.Spec()), Summary: name + " " + what, Body: body,
+		FromName: name, ToName: agent.DisplayName(asker.Spec()), Summary: name + " " + what, Body: body,
 	})
 	if err != nil {
 		return err
@@ -342,18 +344,18 @@ func (c *Coordinator) tellShutdown(t *transcript.Transcript, s protocol.Shutdown
 func (c *Coordinator) nameOf(id mailbox.AgentID) string {
 	t, ok := c.opts.Store.Get(id)
 	switch {
-	case id == turn.User:
+	case id == agent.UserID:
 		return "the user"
 	case !ok:
 		return string(id)
 	}
-	return DisplayName(t.Spec())
+	return agent.DisplayName(t.Spec())
 }
 
 // framer returns how a message of the runtime's protocols is read by its
 // receiver. What it returns asks nobody, so that it may be used under any lock.
 func framer(from, to *transcript.Transcript) func(m message.Message, id string) string {
-	e := mailbox.Envelope{From: from.Address(), To: to.Address(), FromName: DisplayName(from.Spec())}
+	e := mailbox.Envelope{From: from.Address(), To: to.Address(), FromName: agent.DisplayName(from.Spec())}
 	return func(m message.Message, id string) string {
 		var err error
 		if e.Body, err = message.Encode(m); err != nil {

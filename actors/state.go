@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/price"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -127,7 +128,7 @@ func whyBackingOff(b model.Backoff) string {
 }
 
 // resting is the state of an agent that does not run, from its transcript.
-func resting(l transcript.Life) State {
+func resting(l agent.Record) State {
 	s := State{Name: stateIdle, Detail: l.Reason, Since: l.Active, Progress: l.Active}
 	switch {
 	case l.TurnOpen:
@@ -136,9 +137,9 @@ func resting(l transcript.Life) State {
 		s.Name, s.Detail = stateWaiting, waitsForChild
 	case l.Closed:
 		s.Name = string(l.Outcome)
-	case l.Outcome == transcript.Failed && strings.HasPrefix(l.Reason, turn.ErrGivenUp.Error()+": "):
+	case l.Outcome == agent.Failed && strings.HasPrefix(l.Reason, turn.ErrGivenUp.Error()+": "):
 		s.Name = stateParked
-	case l.Spec.Role == transcript.Outside:
+	case l.Spec.Role == agent.Outside:
 		s.Name, s.Detail = stateOutside, ""
 	case l.Plan.Phase == protocol.PlanPending:
 		s.Name, s.Detail = stateWaiting, waitsForApproval
@@ -174,11 +175,11 @@ func (h *host) now() State {
 
 // Status is a look at one agent.
 type Status struct {
-	Life    transcript.Life
+	Life    agent.Record
 	State   State
 	Running bool
 	Unread  int
-	Cost    price.Cost // of the agent's own requests
+	Cost    budget.Cost // of the agent's own requests
 	// Subtree is what the agent and all below it have used.
 	Subtree Use
 }
@@ -186,7 +187,7 @@ type Status struct {
 // Use is what several agents have used together.
 type Use struct {
 	Usage model.Usage
-	Cost  price.Cost
+	Cost  budget.Cost
 }
 
 // Status returns a look at every agent of the session, oldest first.
@@ -210,7 +211,7 @@ func (c *Coordinator) Status() []Status {
 }
 
 // atRest is the state of an agent that does not run.
-func (c *Coordinator) atRest(l transcript.Life) State {
+func (c *Coordinator) atRest(l agent.Record) State {
 	s := resting(l)
 	if s.Name == statePaused && c.hosts.get(l.Spec.ID) != nil {
 		s.Name, s.Detail = stateResolving, ""
@@ -253,11 +254,11 @@ func seeChildren(all []Status) {
 
 func (s *State) seeChild(child Status) {
 	switch child.Life.Spec.Role {
-	case transcript.Foreground:
+	case agent.Foreground:
 		if s.Name == stateWaiting && s.Detail == waitsForChild && child.State.Progress.After(s.Progress) {
 			s.Progress = child.State.Progress
 		}
-	case transcript.Background:
+	case agent.Background:
 		if s.Name == stateIdle && child.Life.TurnOpen {
 			s.Name, s.Detail = stateWaiting, waitsForMail
 		}

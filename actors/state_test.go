@@ -6,8 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -93,17 +94,17 @@ func TestProgressIsWorkNotTime(t *testing.T) {
 }
 
 func TestRestingStateSaysByWhomAndWhy(t *testing.T) {
-	for want, l := range map[string]transcript.Life{
+	for want, l := range map[string]agent.Record{
 		"idle":                       {},
-		"idle interrupted":           {Outcome: transcript.Interrupted, Reason: "interrupted"},
+		"idle interrupted":           {Outcome: agent.Interrupted, Reason: "interrupted"},
 		"paused":                     {TurnOpen: true},
-		"stopped by ann":             {Closed: true, Outcome: transcript.Stopped, Reason: "stopped by ann"},
-		"failed no money":            {Closed: true, Outcome: transcript.Failed, Reason: "no money"},
-		"timed_out no token":         {Closed: true, Outcome: transcript.TimedOut, Reason: "timed out: no token"},
-		"parked a bug":               {Outcome: transcript.Failed, Reason: "given up: a bug"},
-		"idle no money":              {Outcome: transcript.Failed, Reason: "no money"},
-		"completed":                  {Closed: true, Outcome: transcript.Completed},
-		"over_budget of 200k tokens": {Closed: true, Outcome: transcript.OverBudget, Reason: "of 200k tokens"},
+		"stopped by ann":             {Closed: true, Outcome: agent.Stopped, Reason: "stopped by ann"},
+		"failed no money":            {Closed: true, Outcome: agent.Failed, Reason: "no money"},
+		"timed_out no token":         {Closed: true, Outcome: agent.TimedOut, Reason: "timed out: no token"},
+		"parked a bug":               {Outcome: agent.Failed, Reason: "given up: a bug"},
+		"idle no money":              {Outcome: agent.Failed, Reason: "no money"},
+		"completed":                  {Closed: true, Outcome: agent.Completed},
+		"over_budget of 200k tokens": {Closed: true, Outcome: agent.OverBudget, Reason: "of 200k tokens"},
 	} {
 		s := resting(l)
 		if got := strings.TrimSpace(s.Name + " " + s.Detail); got != want {
@@ -115,16 +116,16 @@ func TestRestingStateSaysByWhomAndWhy(t *testing.T) {
 func TestAParentIsSeenThroughItsChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := time.Now().Add(-time.Hour)
-		agent := func(depth int, id, parent string, r transcript.Role, s State) Status {
-			l := transcript.Life{TurnOpen: s.Name != stateIdle, Spec: transcript.Spec{Depth: depth, ID: mailbox.AgentID(id), Parent: mailbox.AgentID(parent), Role: r}}
+		status := func(depth int, id, parent string, r agent.Role, s State) Status {
+			l := agent.Record{TurnOpen: s.Name != stateIdle, Spec: agent.Spec{Depth: depth, ID: mailbox.AgentID(id), Parent: mailbox.AgentID(parent), Role: r}}
 			return Status{Life: l, State: s}
 		}
 		all := []Status{
-			agent(0, "lead", "", transcript.Lead, State{Name: stateIdle, Progress: long}),
-			agent(1, "a", "lead", transcript.Background, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
-			agent(2, "b", "a", transcript.Foreground, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
-			agent(3, "c", "b", transcript.Foreground, State{Name: stateInTool, Progress: time.Now()}),
-			agent(1, "ann", "lead", transcript.Teammate, State{Name: stateIdle, Progress: long}),
+			status(0, "lead", "", agent.Lead, State{Name: stateIdle, Progress: long}),
+			status(1, "a", "lead", agent.Background, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
+			status(2, "b", "a", agent.Foreground, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
+			status(3, "c", "b", agent.Foreground, State{Name: stateInTool, Progress: time.Now()}),
+			status(1, "ann", "lead", agent.Teammate, State{Name: stateIdle, Progress: long}),
 		}
 		seeChildren(all)
 		if s := all[0].State; s.Name != stateWaiting || s.Detail != waitsForMail {

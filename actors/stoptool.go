@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/report"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool"
@@ -56,11 +57,11 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Errorf("%s", refusal), nil
 	}
 	left := leftBehind(s.h.c.Status(), spec.ID)
-	if err := s.h.c.Stop(ctx, spec.ID, turn.StoppedBy(DisplayName(s.h.t.Spec()))); err != nil {
+	if err := s.h.c.Stop(ctx, spec.ID, turn.StoppedBy(agent.DisplayName(s.h.t.Spec()))); err != nil {
 		return tool.Errorf("%v", err), nil
 	}
 	return tool.Result{
-		Text:   fmt.Sprintf("%s is stopped.%s", DisplayName(spec), left),
+		Text:   fmt.Sprintf("%s is stopped.%s", agent.DisplayName(spec), left),
 		Detail: report.Detail(map[string]any{"message": "stopped", "task_id": spec.ID, "task_type": "agent"}),
 	}, nil
 }
@@ -89,9 +90,9 @@ func (s *stopTool) stopCommand(id string) bool {
 
 // refuses says why an agent may not end another: only a descendant's, and the
 // lead every teammate's.
-func (s *stopTool) refuses(target transcript.Spec) string {
+func (s *stopTool) refuses(target agent.Spec) string {
 	me := s.h.t.Spec()
-	if target.ID == me.ID || target.Role == transcript.Lead {
+	if target.ID == me.ID || target.Role == agent.Lead {
 		return "the lead and yourself cannot be stopped this way: end your turn instead"
 	}
 	for up := target; up.Parent != ""; {
@@ -104,14 +105,14 @@ func (s *stopTool) refuses(target transcript.Spec) string {
 		}
 		up = t.Spec()
 	}
-	return fmt.Sprintf("%s is not an agent of yours: only who started it can stop it", DisplayName(target))
+	return fmt.Sprintf("%s is not an agent of yours: only who started it can stop it", agent.DisplayName(target))
 }
 
 func (c *Coordinator) runningNames() string {
 	names := []string{}
 	for _, s := range c.Status() {
-		if s.Running && s.Life.Spec.Role != transcript.Lead {
-			names = append(names, DisplayName(s.Life.Spec))
+		if s.Running && s.Life.Spec.Role != agent.Lead {
+			names = append(names, agent.DisplayName(s.Life.Spec))
 		}
 	}
 	if len(names) == 0 {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -87,6 +89,6 @@ func (c *Coordinator) receipt(tree []*transcript.Transcript, failed map[mailbox.
 	return all, errors.Join(errs...)
 }
 
-func endOf(l transcript.Life) Ended {
-	return Ended{ID: l.Spec.ID, Name: DisplayName(l.Spec), State: cmp.Or(string(l.Outcome), stateIdle)}
+func endOf(l agent.Record) Ended {
+	return Ended{ID: l.Spec.ID, Name: agent.DisplayName(l.Spec), State: cmp.Or(string(l.Outcome), stateIdle)}
 }

@@ -8,32 +8,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 )
 
 // Teams returns the teams of an agent as Policy.Teams does.
-func (c *Coordinator) Teams(s transcript.Spec) []transcript.Membership {
+func (c *Coordinator) Teams(s agent.Spec) []agent.Membership {
 	return c.opts.Policy.Teams(s)
 }
 
 // Hire is a teammate to be made for a team.
 type Hire struct {
-	Team    transcript.Membership
+	Team    agent.Membership
 	Call    spawn.Call // of the lead of the team; without a prompt it waits for its first message
 	Color   string     // "" is that of its type
-	Budget  account.Limits
-	Restart transcript.Restart
+	Budget  budget.Limits
+	Restart agent.Restart
 }
 
 // Plan returns the teammate that Hire would make of a lead, or why it would not,
 // as far as that is known beforehand.
-func (c *Coordinator) Plan(lead transcript.Spec, h Hire) (transcript.Spec, error) {
+func (c *Coordinator) Plan(lead agent.Spec, h Hire) (agent.Spec, error) {
 	h.Call.Member = &h.Team
 	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), h.Call, lead, c.ToolNames())
 	if err != nil {
@@ -90,9 +92,9 @@ const restartsWithin = time.Hour
 
 // restarts begins a failed turn of the agent anew if its restarts allow it, and
 // reports whether it did.
-func (h *host) restarts(l transcript.Life) (bool, error) {
+func (h *host) restarts(l agent.Record) (bool, error) {
 	r := l.Spec.Restart
-	if r.Max == 0 || l.Outcome != transcript.Failed || h.stopped != nil {
+	if r.Max == 0 || l.Outcome != agent.Failed || h.stopped != nil {
 		return false, nil
 	}
 	within := cmp.Or(r.Within, restartsWithin)
@@ -109,7 +111,7 @@ func (h *host) restarts(l transcript.Life) (bool, error) {
 }
 
 // restartPolicy says how often the host of an agent is restarted after a panic.
-func (c *Coordinator) restartPolicy(s transcript.Spec) *kernel.RestartPolicy {
+func (c *Coordinator) restartPolicy(s agent.Spec) *kernel.RestartPolicy {
 	if s.Restart.Max == 0 {
 		return c.opts.Restart
 	}

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/watchdog"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -143,7 +144,7 @@ func (h *host) newKit() (*kit, error) {
 	k := &kit{tools: h.tools(spec, box), close: box.Close}
 	k.base = model.Request{
 		MaxTokens: maxTokens, Effort: spec.Effort,
-		Caller: model.Caller{AgentID: string(spec.ID), Agent: DisplayName(spec), Type: spec.Type},
+		Caller: model.Caller{AgentID: string(spec.ID), Agent: agent.DisplayName(spec), Type: spec.Type},
 	}
 	return k, nil
 }
@@ -164,7 +165,7 @@ func (h *host) choose(k *kit) error {
 }
 
 // tools returns what the agent was resolved to have, in a fixed order.
-func (h *host) tools(spec transcript.Spec, box Toolbox) *tool.Set {
+func (h *host) tools(spec agent.Spec, box Toolbox) *tool.Set {
 	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}, &outputTool{h}, &questionTool{h}, &enterPlan{h}, &exitPlan{h}})
 	names := spec.Tools
 	if spec.PlanRequired { // it has no other way to go to work
@@ -179,13 +180,13 @@ func (h *host) putAway() {
 		return
 	}
 	if err := h.kit.close(); err != nil {
-		h.emit(event.Warning{Text: fmt.Sprintf("what %s left running could not be ended: %v", DisplayName(h.t.Spec()), err)})
+		h.emit(event.Warning{Text: fmt.Sprintf("what %s left running could not be ended: %v", agent.DisplayName(h.t.Spec()), err)})
 	}
 	h.kit = nil
 }
 
 // setup encodes what every request of the agent begins with.
-func (h *host) setup(spec transcript.Spec, set *tool.Set) (system, tools []json.RawMessage) {
+func (h *host) setup(spec agent.Spec, set *tool.Set) (system, tools []json.RawMessage) {
 	def := h.c.definition(spec)
 	for _, text := range h.c.opts.System(spec, def) {
 		system = append(system, model.EncodeSystem(text))
@@ -245,7 +246,7 @@ func (h *host) streamed(e model.Event) {
 func (h *host) read(mail []mailbox.Envelope) {
 	me, spec := h.t.Address(), h.t.Spec()
 	for _, e := range mail {
-		if e.From.Agent == LeadID || e.From.Agent == turn.User || h.c.registry.Leads(e.From.Agent, spec) {
+		if e.From.Agent == agent.LeadID || e.From.Agent == agent.UserID || h.c.registry.Leads(e.From.Agent, spec) {
 			h.asked.Store(true)
 		}
 		if h.c.opts.Receipt != nil {
@@ -256,7 +257,7 @@ func (h *host) read(mail []mailbox.Envelope) {
 
 // enter waits for a place among the running children. The lead needs none.
 func (h *host) enter(ctx context.Context) error {
-	if h.t.Spec().Role == transcript.Lead || h.place.try() {
+	if h.t.Spec().Role == agent.Lead || h.place.try() {
 		return nil
 	}
 	h.moveTo(stateQueued, "")

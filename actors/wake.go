@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -24,7 +26,7 @@ func (c *Coordinator) revive(t *transcript.Transcript) error {
 	case life.Closed && !c.missed(t):
 		return nil
 	}
-	if err := c.reopen(t, wakeRole(life), transcript.Waking{By: c.registry.Employer(life, writer(t.Unread()))}); err != nil {
+	if err := c.reopen(t, wakeRole(life), agent.Waking{By: c.registry.Employer(life, writer(t.Unread()))}); err != nil {
 		return err
 	}
 	_, err := c.host(c.scope, t, life.Incarnation+1)
@@ -34,11 +36,11 @@ func (c *Coordinator) revive(t *transcript.Transcript) error {
 // willRead says whether mail to an agent leads to a turn. One that has ended
 // because it was done does not miss what was on its way then; one that was
 // stopped stays so until it is written to again.
-func willRead(l transcript.Life) bool {
+func willRead(l agent.Record) bool {
 	if !l.Spec.Role.Runs() || l.Shutdown.Leaving() {
 		return false
 	}
-	return !l.Closed || l.Outcome == transcript.Completed && !l.Spec.OneShot
+	return !l.Closed || l.Outcome == agent.Completed && !l.Spec.OneShot
 }
 
 // missed reports whether an agent has ended without mail that is to wake it.
@@ -57,7 +59,7 @@ func (c *Coordinator) rouse(t *transcript.Transcript) {
 		c.reviving.Lock()
 		defer c.reviving.Unlock()
 		if err := c.revive(t); err != nil {
-			c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", DisplayName(t.Spec()), err)})
+			c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", agent.DisplayName(t.Spec()), err)})
 		}
 		if h := c.hosts.get(t.ID()); h != nil {
 			h.ref.Tell(look{}) // it may have looked before the work was there
@@ -89,13 +91,13 @@ func (c *Coordinator) Wake(t *transcript.Transcript, by mailbox.AgentID) error {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	life := t.Life()
-	return c.wake(t, wakeRole(life), transcript.Waking{By: c.registry.Employer(life, by)})
+	return c.wake(t, wakeRole(life), agent.Waking{By: c.registry.Employer(life, by)})
 }
 
 // wake is Wake in a role and for a tool call, if there is one. reviving is held.
-func (c *Coordinator) wake(t *transcript.Transcript, r transcript.Role, w transcript.Waking) error {
+func (c *Coordinator) wake(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	life := t.Life()
-	name := DisplayName(life.Spec)
+	name := agent.DisplayName(life.Spec)
 	switch {
 	case life.Shutdown.Leaving():
 		return &FinalError{Name: name, Reason: turn.ShutDownBy(c.nameOf(life.Shutdown.By)).Error()}
@@ -116,15 +118,15 @@ func (c *Coordinator) wake(t *transcript.Transcript, r transcript.Role, w transc
 
 // wakeRole is the role in which an agent that has ended works again when it is
 // written to.
-func wakeRole(l transcript.Life) transcript.Role {
-	if l.Spec.Role == transcript.Foreground {
-		return transcript.Background // nobody waits for it any more
+func wakeRole(l agent.Record) agent.Role {
+	if l.Spec.Role == agent.Foreground {
+		return agent.Background // nobody waits for it any more
 	}
 	return l.Spec.Role
 }
 
 // reopen records that an agent works again and for whom. reviving is held.
-func (c *Coordinator) reopen(t *transcript.Transcript, r transcript.Role, w transcript.Waking) error {
+func (c *Coordinator) reopen(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	if err := t.Reopen(r, w); err != nil {
 		return err
 	}
@@ -148,7 +150,7 @@ func (c *Coordinator) wakeFor(id, by mailbox.AgentID) error {
 	if !ok {
 		return fmt.Errorf("there is no agent %s to report to", id)
 	}
-	if l := t.Life(); !l.Closed || l.Outcome == transcript.Stopped || id == LeadID {
+	if l := t.Life(); !l.Closed || l.Outcome == agent.Stopped || id == agent.LeadID {
 		return nil
 	}
 	if err := c.Wake(t, by); !errors.As(err, new(*FinalError)) {

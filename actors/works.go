@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/internal/registry"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -30,7 +32,7 @@ func (c *Coordinator) owes(kid, me *transcript.Transcript) bool {
 	if kid.OnItsWay(me) {
 		return true
 	}
-	if l.Closed || l.Spec.Role != transcript.Background || c.registry.ReportsTo(l) != me.ID() {
+	if l.Closed || l.Spec.Role != agent.Background || c.registry.ReportsTo(l) != me.ID() {
 		return false
 	}
 	// One whose host was given up has said so and says no more until it has work.
@@ -39,17 +41,17 @@ func (c *Coordinator) owes(kid, me *transcript.Transcript) bool {
 
 // rests says whether an agent that has come to the end of a turn waits for
 // agents that work for it. Their reports begin its next turn.
-func (h *host) rests(l transcript.Life) bool { return isResting(l) && h.c.expects(h.t) }
+func (h *host) rests(l agent.Record) bool { return isResting(l) && h.c.expects(h.t) }
 
 // isResting reports whether an agent's last turn was completed and its end is
 // still to come.
-func isResting(l transcript.Life) bool {
-	return !l.Closed && !l.TurnOpen && l.Turns > l.Settled && l.Outcome == transcript.Completed && endsByItself(l.Spec.Role)
+func isResting(l agent.Record) bool {
+	return !l.Closed && !l.TurnOpen && l.Turns > l.Settled && l.Outcome == agent.Completed && endsByItself(l.Spec.Role)
 }
 
 // endsByItself reports whether an agent ends when its work is done.
-func endsByItself(r transcript.Role) bool {
-	return r == transcript.Foreground || r == transcript.Background
+func endsByItself(r agent.Role) bool {
+	return r == agent.Foreground || r == agent.Background
 }
 
 // toEnd returns why an agent is to stop that does not know it yet, or nil.
@@ -64,22 +66,22 @@ func (h *host) toEnd() error {
 // ended, or nil. It follows from what is recorded, so a crash loses no stop.
 func (h *host) orphaned() error {
 	l := h.t.Life()
-	if l.Spec.Link != transcript.StopWith || l.Spec.Role != transcript.Background || l.Closed || l.Turns == l.Settled {
+	if l.Spec.Link != agent.StopWith || l.Spec.Role != agent.Background || l.Closed || l.Turns == l.Settled {
 		return nil
 	}
 	up, ok := h.c.opts.Store.Get(registry.WorksFor(l))
 	if !ok {
 		return nil
 	}
-	if above := up.Life(); above.Closed && above.Outcome != transcript.Completed {
-		return fmt.Errorf("%w with %s, for which it worked", turn.ErrStopped, DisplayName(above.Spec))
+	if above := up.Life(); above.Closed && above.Outcome != agent.Completed {
+		return fmt.Errorf("%w with %s, for which it worked", turn.ErrStopped, agent.DisplayName(above.Spec))
 	}
 	return nil
 }
 
 // ended tells those that an agent's end concerns to look: who waits for it, and
 // whom a link ties to it.
-func (c *Coordinator) ended(l transcript.Life) {
+func (c *Coordinator) ended(l agent.Record) {
 	c.Look(c.registry.ReportsTo(l))
 	for _, kid := range c.registry.Workers(l.Spec.ID) {
 		if !kid.Life().Closed {
@@ -92,7 +94,7 @@ func (c *Coordinator) ended(l transcript.Life) {
 // Orphan is an agent that is at work for one that is to end.
 type Orphan struct {
 	Name string
-	Link transcript.Link // what becomes of it
+	Link agent.Link // what becomes of it
 }
 
 // Orphans returns whom the end of an agent leaves behind: those at work in the
@@ -105,9 +107,9 @@ func Orphans(all []Status, id mailbox.AgentID) []Orphan {
 		switch l := s.Life; {
 		case registry.WorksFor(l) != id, l.Closed:
 		case apart:
-			left = append(left, Orphan{DisplayName(l.Spec), transcript.StopWith})
-		case l.Spec.Role == transcript.Background && l.Turns > l.Settled:
-			left = append(left, Orphan{DisplayName(l.Spec), cmp.Or(l.Spec.Link, transcript.Reparent)})
+			left = append(left, Orphan{agent.DisplayName(l.Spec), agent.StopWith})
+		case l.Spec.Role == agent.Background && l.Turns > l.Settled:
+			left = append(left, Orphan{agent.DisplayName(l.Spec), cmp.Or(l.Spec.Link, agent.Reparent)})
 		}
 	}
 	return left
@@ -116,9 +118,9 @@ func Orphans(all []Status, id mailbox.AgentID) []Orphan {
 // String says what becomes of the agent.
 func (o Orphan) String() string {
 	switch o.Link {
-	case transcript.StopWith:
+	case agent.StopWith:
 		return o.Name + " is stopped with it"
-	case transcript.Continue:
+	case agent.Continue:
 		return o.Name + " goes on and reports to it all the same"
 	}
 	return o.Name + " goes on and reports to the nearest above"

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
@@ -110,14 +112,14 @@ func TestAnAgentWaitsForItsOwnBackgroundChildren(t *testing.T) {
 		t.Run(fmt.Sprint("background ", background), func(t *testing.T) {
 			l := newLeaf()
 			m := by(answers{
-				actors.LeadName: lead(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "subagent_type": "mid", "run_in_background": background})),
-				"mid":           parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
-				"leaf":          l.answer,
+				agent.LeadName: lead(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "subagent_type": "mid", "run_in_background": background})),
+				"mid":          parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
+				"leaf":         l.answer,
 			})
 			n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
 			n.Begin(t)
 			must(t, n.Lead.Prompt("user", "go"))
-			n.Look(actors.LeadID)
+			n.Look(agent.LeadID)
 			n.Until(t, resting(n, "mid"))
 			close(l.gate)
 			n.Settle(t)
@@ -125,7 +127,7 @@ func TestAnAgentWaitsForItsOwnBackgroundChildren(t *testing.T) {
 			if strings.Count(heard, "the whole result") != 1 || strings.Contains(heard, "interim") || strings.Contains(heard, "the leaf's report") {
 				t.Errorf("the lead heard %s", heard)
 			}
-			if l := ofType(n, "mid").Life(); l.Turns != 2 || !l.Closed || l.Outcome != transcript.Completed {
+			if l := ofType(n, "mid").Life(); l.Turns != 2 || !l.Closed || l.Outcome != agent.Completed {
 				t.Errorf("the one between is %+v", l)
 			}
 		})
@@ -135,14 +137,14 @@ func TestAnAgentWaitsForItsOwnBackgroundChildren(t *testing.T) {
 func TestAnAgentThatWaitsForItsChildrenGoesOnInTheBackground(t *testing.T) {
 	l := newLeaf()
 	m := by(answers{
-		actors.LeadName: lead(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "subagent_type": "mid"})),
-		"mid":           parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
-		"leaf":          l.answer,
+		agent.LeadName: lead(agentCall("c1", map[string]any{"description": "d", "prompt": "p", "subagent_type": "mid"})),
+		"mid":          parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
+		"leaf":         l.answer,
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	n.Until(t, resting(n, "mid"))
 	must(t, n.Background(ofType(n, "mid").ID()))
 	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen }) // the call has returned
@@ -156,19 +158,19 @@ func TestAnAgentThatWaitsForItsChildrenGoesOnInTheBackground(t *testing.T) {
 // What an agent's end means for those that work for it is said at their birth,
 // and holds over a crash.
 func TestALinkSaysWhatAnEndMeansForThoseBelow(t *testing.T) {
-	for link, want := range map[transcript.Link]struct {
+	for link, want := range map[agent.Link]struct {
 		lead, mid int // how often each hears of the leaf's end
-		leaf      transcript.Outcome
+		leaf      agent.Outcome
 	}{
-		"":                  {1, 0, transcript.Completed},
-		transcript.Reparent: {1, 0, transcript.Completed},
-		transcript.Continue: {0, 1, transcript.Completed},
-		transcript.StopWith: {1, 0, transcript.Stopped},
+		"":             {1, 0, agent.Completed},
+		agent.Reparent: {1, 0, agent.Completed},
+		agent.Continue: {0, 1, agent.Completed},
+		agent.StopWith: {1, 0, agent.Stopped},
 	} {
 		t.Run("link "+string(link), func(t *testing.T) {
 			l := newLeaf()
 			m := by(answers{
-				actors.LeadName: lead(behind("c1", "mid")),
+				agent.LeadName: lead(behind("c1", "mid")),
 				"mid": func(_ context.Context, step int, _ *model.Request) *model.Answer {
 					switch step {
 					case 0:
@@ -186,7 +188,7 @@ func TestALinkSaysWhatAnEndMeansForThoseBelow(t *testing.T) {
 			n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: spawn.Policy{OnParentEnd: link}})
 			n.Begin(t)
 			must(t, n.Lead.Prompt("user", "go"))
-			n.Look(actors.LeadID)
+			n.Look(agent.LeadID)
 			n.Until(t, func() bool { mid := ofType(n, "mid"); return mid != nil && mid.Life().Closed })
 			close(l.gate)
 			n.Settle(t)
@@ -194,7 +196,7 @@ func TestALinkSaysWhatAnEndMeansForThoseBelow(t *testing.T) {
 			count := func(a *transcript.Transcript) int {
 				return strings.Count(heardIn(t, a), "<task-id>"+string(leaf.ID())+"<") + strings.Count(heardIn(t, a), `\u003ctask-id\u003e`+string(leaf.ID())+`\u003c`)
 			}
-			if got := leaf.Life().Outcome; link != transcript.StopWith && got != want.leaf {
+			if got := leaf.Life().Outcome; link != agent.StopWith && got != want.leaf {
 				t.Errorf("the leaf is %s, want %s", got, want.leaf)
 			}
 			if a, b := count(n.Lead), count(ofType(n, "mid")); a != want.lead || b != want.mid {
@@ -231,21 +233,21 @@ func (g gateModel) Stream(ctx context.Context, r *model.Request) iter.Seq2[model
 // A link to stop that a crash cut between the two ends is kept at the restart.
 func TestALinkToStopSurvivesACrash(t *testing.T) {
 	n := newNode(t, t.TempDir(), by(answers{
-		actors.LeadName:   lead(),
+		agent.LeadName:    lead(),
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("went on") },
 	}), nodeOptions{})
-	mid := member(t, n, "mid", transcript.Background, actors.LeadID)
+	mid := member(t, n, "mid", agent.Background, agent.LeadID)
 	must(t, mid.Prompt("parent", "go"))
-	must(t, mid.End(transcript.Failed, "a bug", "", ""))
+	must(t, mid.End(agent.Failed, "a bug", "", ""))
 	must(t, mid.Close("", nil))
 	spec := mid.Spec()
-	spec.ID, spec.Name, spec.Parent, spec.Depth, spec.Link = "leaf", "leaf", "mid", 2, transcript.StopWith
+	spec.ID, spec.Name, spec.Parent, spec.Depth, spec.Link = "leaf", "leaf", "mid", 2, agent.StopWith
 	leaf, _, err := n.Store.Create(spec)
 	must(t, err)
 	must(t, leaf.Prompt("parent", "go"))
 	n.Begin(t)
 	n.Settle(t)
-	if l := leaf.Life(); l.Outcome != transcript.Stopped || !l.Closed {
+	if l := leaf.Life(); l.Outcome != agent.Stopped || !l.Closed {
 		t.Errorf("the leaf is %+v", l)
 	}
 }
@@ -255,24 +257,24 @@ func TestALinkToStopSurvivesACrash(t *testing.T) {
 func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 	l := newLeaf()
 	m := by(answers{
-		actors.LeadName: lead(behind("c1", "mid")),
-		"mid":           parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
-		"leaf":          l.answer,
+		agent.LeadName: lead(behind("c1", "mid")),
+		"mid":          parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
+		"leaf":         l.answer,
 	})
 	n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	n.Until(t, resting(n, "mid"))
 	mid := ofType(n, "mid")
-	if left := actors.Orphans(n.Status(), mid.ID()); len(left) != 1 || left[0].Link != transcript.Reparent {
+	if left := actors.Orphans(n.Status(), mid.ID()); len(left) != 1 || left[0].Link != agent.Reparent {
 		t.Errorf("left behind are %v", left)
 	}
 	must(t, n.Stop(t.Context(), mid.ID(), turn.ErrStopped))
 	close(l.gate)
 	n.Settle(t)
 	heard := heardIn(t, n.Lead)
-	if mid.Life().Outcome != transcript.Stopped || !strings.Contains(heard, "d: stopped (stopped)") || strings.Count(heard, "the leaf's report") != 1 {
+	if mid.Life().Outcome != agent.Stopped || !strings.Contains(heard, "d: stopped (stopped)") || strings.Count(heard, "the leaf's report") != 1 {
 		t.Errorf("the one between is %+v; the lead heard %s", mid.Life(), heard)
 	}
 }
@@ -281,12 +283,12 @@ func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 // two that wait for each other would wait for ever.
 func TestNobodyComesToWorkForItself(t *testing.T) {
 	n := newNode(t, t.TempDir(), by(answers{
-		actors.LeadName:   lead(),
+		agent.LeadName:    lead(),
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("done") },
 	}), nodeOptions{})
-	a := member(t, n, "a", transcript.Background, actors.LeadID)
-	b := member(t, n, "b", transcript.Background, "a")
-	c := member(t, n, "c", transcript.Background, actors.LeadID)
+	a := member(t, n, "a", agent.Background, agent.LeadID)
+	b := member(t, n, "b", agent.Background, "a")
+	c := member(t, n, "c", agent.Background, agent.LeadID)
 	for _, x := range []*transcript.Transcript{a, b, c} {
 		must(t, x.Close("", nil))
 	}
@@ -304,12 +306,12 @@ func TestNobodyComesToWorkForItself(t *testing.T) {
 func TestWhoWakesAnAgentIsToldOfItsEnd(t *testing.T) {
 	dir := t.TempDir()
 	m := by(answers{
-		actors.LeadName:   lead(),
+		agent.LeadName:    lead(),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("done: " + lastOf(r)) },
 	})
 	n := newNode(t, dir, m, nodeOptions{})
-	a := member(t, n, "a", transcript.Background, actors.LeadID)
-	b := member(t, n, "b", transcript.Teammate, actors.LeadID)
+	a := member(t, n, "a", agent.Background, agent.LeadID)
+	b := member(t, n, "b", agent.Teammate, agent.LeadID)
 	must(t, a.Close("", nil))
 	must(t, n.Wake(a, "b"))
 	write(t, b, a, "again")
@@ -333,7 +335,7 @@ func TestPromise3_ATreeOfAgentsTellsEachSpawnerOnce(t *testing.T) {
 	disk, dir := journaltest.New(), t.TempDir()
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))
 	m := by(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			return node("0", depth, width, step, r)
 		},
 		"general-purpose": func(_ context.Context, step int, r *model.Request) *model.Answer {
@@ -351,7 +353,7 @@ func TestPromise3_ATreeOfAgentsTellsEachSpawnerOnce(t *testing.T) {
 		n.Begin(t)
 		if n.Lead.Life().Turns == 0 {
 			if err := n.Lead.Prompt("user", "Place 0."); err == nil {
-				n.Look(actors.LeadID)
+				n.Look(agent.LeadID)
 			}
 		}
 		if round < crashes {
@@ -410,11 +412,11 @@ func checkTree(t *testing.T, n *actorstest.Node, depth, width int) {
 	count, reports := 0, 0
 	for _, a := range n.Store.All() {
 		l := a.Life()
-		if l.Spec.Role == transcript.User {
+		if l.Spec.Role == agent.User {
 			continue
 		}
 		at := "0"
-		if a.ID() != actors.LeadID {
+		if a.ID() != agent.LeadID {
 			count++
 			msgs, err := a.Messages()
 			must(t, err)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -59,9 +60,9 @@ func isAbroad(to string) bool {
 }
 
 // standsIn says whether an agent is the member for another session.
-func standsIn(s transcript.Spec) bool {
+func standsIn(s agent.Spec) bool {
 	_, _, ok := s.ID.Session()
-	return ok && s.Role == transcript.Outside
+	return ok && s.Role == agent.Outside
 }
 
 func (r *Roster) abroad(l Letter) (*transcript.Transcript, error) {
@@ -90,7 +91,7 @@ func (l *listTool) neighbours() string {
 // reserved says why a program cannot have a name.
 func reserved(name string) error {
 	switch name {
-	case actors.LeadName, string(actors.LeadID), "main", "user", "all":
+	case agent.LeadName, string(agent.LeadID), "main", "user", "all":
 		return fmt.Errorf("the name %q means somebody already: choose another", name)
 	}
 	if _, _, ok := mailbox.AgentID(name).Session(); ok {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -14,13 +16,13 @@ import (
 type Apart interface {
 	// Find returns the agent that a name, an id or team/name means. Unknown is the
 	// error without them; if none of them is meant either, it says what there is.
-	Find(name string, unknown error) (transcript.Life, error)
+	Find(name string, unknown error) (agent.Record, error)
 	// All returns how they are, but for those that were killed, and besides those that
 	// are on record here and live elsewhere. The error says why some may be left out.
 	All() ([]actors.Status, error)
 	// Wake sees to it that an agent reads what by is about to write to it, also one
 	// that has ended. The error says why it will not.
-	Wake(to transcript.Life, by mailbox.AgentID) error
+	Wake(to agent.Record, by mailbox.AgentID) error
 }
 
 // ConnectApart lets letters go to agents in other processes. It is called before the
@@ -66,5 +68,5 @@ func (r *Roster) near(name string, unknown error) error {
 	if err != nil {
 		return err
 	}
-	return &FarError{Name: actors.DisplayName(l.Spec), With: l.Spec.Parent}
+	return &FarError{Name: agent.DisplayName(l.Spec), With: l.Spec.Parent}
 }

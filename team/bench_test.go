@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
@@ -39,8 +39,8 @@ func BenchmarkControl100Busy(b *testing.B) {
 // each control message, whose coming it tells.
 func busy(t testing.TB, agents int) (*actorstest.Node, *long, <-chan time.Time) {
 	l, heard := newLong(), make(chan time.Time, 1)
-	work := answers{actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") }}
-	var specs []transcript.Spec
+	work := answers{agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") }}
+	var specs []agent.Spec
 	for i := range agents {
 		name := fmt.Sprintf("m%02d", i)
 		specs = append(specs, member(name))

@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/natsd"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -153,7 +154,7 @@ func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (b
 	bell := make(chan struct{})
 	r.bell = func() <-chan struct{} { bellMu.Lock(); defer bellMu.Unlock(); return bell }
 	work := answers{}
-	var specs []transcript.Spec
+	var specs []agent.Spec
 	for i := range agents {
 		name := fmt.Sprint("worker", i)
 		spec := member(name)
@@ -167,7 +168,7 @@ func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (b
 		}
 		specs = append(specs, spec)
 	}
-	work[actors.LeadName] = done("ok")
+	work[agent.LeadName] = done("ok")
 	var boards *team.Boards
 	var once sync.Once
 	o := options()

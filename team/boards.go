@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -206,7 +208,7 @@ func (b *Boards) silent(id mailbox.AgentID) bool {
 
 func (b *Boards) lives(a mailbox.Address) bool {
 	t, ok := b.agents.Find(string(a.Agent))
-	if ok && t.Spec().Role == transcript.Outside && b.silent(t.ID()) {
+	if ok && t.Spec().Role == agent.Outside && b.silent(t.ID()) {
 		return false
 	}
 	return ok && !t.Life().Closed && a.Incarnation <= t.Address().Incarnation
@@ -228,7 +230,7 @@ func (b *Boards) Close() {
 func Member(t *transcript.Transcript) board.Member {
 	s := t.Spec()
 	return board.Member{
-		Address: t.Address(), Name: actors.DisplayName(s), Lead: s.Role == transcript.Lead,
-		Writes: s.Role == transcript.Outside || slices.ContainsFunc([]string{"Write", "Edit", "NotebookEdit"}, func(name string) bool { return slices.Contains(s.Tools, name) }),
+		Address: t.Address(), Name: agent.DisplayName(s), Lead: s.Role == agent.Lead,
+		Writes: s.Role == agent.Outside || slices.ContainsFunc([]string{"Write", "Edit", "NotebookEdit"}, func(name string) bool { return slices.Contains(s.Tools, name) }),
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
@@ -21,9 +21,9 @@ import (
 // each name.
 func tended(t *testing.T, store board.Store, o board.Options, names ...string) *board.Board {
 	t.Helper()
-	n := actorstest.New(t, t.TempDir(), actorstest.By(answers{actors.LeadName: done("ok")}), options())
+	n := actorstest.New(t, t.TempDir(), actorstest.By(answers{agent.LeadName: done("ok")}), options())
 	n.Begin(t)
-	must(t, n.SpawnIdle(t.Context(), []transcript.Spec{member("ann")}))
+	must(t, n.SpawnIdle(t.Context(), []agent.Spec{member("ann")}))
 	boards := team.NewBoards(n.Coordinator, func(context.Context, string) (board.Store, error) { return store, nil }, o)
 	list, err := boards.Get(t.Context(), "list")
 	must(t, err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -83,8 +85,8 @@ func (o *Outsiders) Member(name string, incarnation uint32) (*Outsider, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Spec().Role != transcript.Outside {
-		return nil, fmt.Errorf("%s is no outside member", actors.DisplayName(t.Spec()))
+	if t.Spec().Role != agent.Outside {
+		return nil, fmt.Errorf("%s is no outside member", agent.DisplayName(t.Spec()))
 	}
 	if incarnation == 0 {
 		incarnation = t.Address().Incarnation
@@ -161,7 +163,7 @@ func (m *Outsider) Coming() <-chan struct{} { return m.all.coming(m.t.ID()) }
 
 // Said reports whether somebody has written to the lead with a key.
 func Said(from *transcript.Transcript, key string) bool {
-	_, said := from.Status(letterID(from.ID(), actors.LeadID, key))
+	_, said := from.Status(letterID(from.ID(), agent.LeadID, key))
 	return said
 }
 

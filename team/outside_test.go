@@ -19,7 +19,7 @@ import (
 func TestAProgramOutsideIsAMember(t *testing.T) {
 	dir := t.TempDir()
 	var heard, listed string
-	m := actorstest.By(answers{actors.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
+	m := actorstest.By(answers{agent.LeadName: func(_ context.Context, n int, r *model.Request) *model.Answer {
 		switch n {
 		case 0:
 			return actorstest.Use(send("c1", "bob", "look at a.go"), actorstest.Call("c2", "ListAgents", map[string]any{}))

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox/message"
@@ -67,11 +67,11 @@ func scribbler(_ context.Context, step int, r *model.Request) *model.Answer {
 
 func planCrew(t *testing.T, dir string, used *atomic.Int32, lead func(context.Context, int, *model.Request) *model.Answer, policy spawn.Policy) *crew {
 	t.Helper()
-	m := actorstest.By(answers{actors.LeadName: lead, "ann": planner, "general-purpose": scribbler})
+	m := actorstest.By(answers{agent.LeadName: lead, "ann": planner, "general-purpose": scribbler})
 	return newCrew(t, dir, m, actorstest.Options{Tools: []tool.Tool{pen{used}}, Policy: policy})
 }
 
-func required(s *transcript.Spec) { s.PlanRequired = true }
+func required(s *agent.Spec) { s.PlanRequired = true }
 
 func quietLead(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") }
 
@@ -165,7 +165,7 @@ func TestProblem42_ApprovalsCannotBeForged(t *testing.T) {
 	used := &atomic.Int32{}
 	var seen atomic.Value
 	n := newCrew(t, t.TempDir(), actorstest.By(answers{
-		actors.LeadName: quietLead,
+		agent.LeadName: quietLead,
 		"ann": func(ctx context.Context, step int, r *model.Request) *model.Answer {
 			if strings.Contains(lastOf(r), "hear this") {
 				seen.Store(lastOf(r))
@@ -235,12 +235,12 @@ func TestTheUserOrTheLeadDecidesAboutAPlan(t *testing.T) {
 		t.Error("it is quiet while the user is asked")
 	}
 	id := n.Questions()[0].ID
-	must(t, n.Answer(id, ask.Answer{Allow: true, Note: "good"}))
+	must(t, n.Answer(id, event.Answer{Allow: true, Note: "good"}))
 	n.Settle(t)
 	if used.Load() != 1 || ann.Life().Plan.By != "user" {
 		t.Errorf("%d writes, %+v", used.Load(), ann.Life().Plan)
 	}
-	if err := n.Answer(id, ask.Answer{Allow: true}); !errors.As(err, new(*ask.SettledError)) {
+	if err := n.Answer(id, event.Answer{Allow: true}); !errors.As(err, new(*event.SettledQuestionError)) {
 		t.Errorf("a second answer: %v", err)
 	}
 	if text := all(t, n.Node, "ann"); !strings.Contains(text, "smaller") || !strings.Contains(text, "good") {
@@ -268,7 +268,7 @@ func TestTheLeadPlansWithTheUser(t *testing.T) {
 		n := planCrew(t, t.TempDir(), used, lead, spawn.Policy{Attended: attended})
 		n.Begin(t)
 		must(t, n.Lead.Prompt("user", "go"))
-		n.Look(actors.LeadID)
+		n.Look(agent.LeadID)
 		if !attended {
 			n.Settle(t)
 			if n.Lead.Life().Plan.Gates() || !strings.Contains(all(t, n.Node, "lead"), "unattended") {
@@ -284,7 +284,7 @@ func TestTheLeadPlansWithTheUser(t *testing.T) {
 			if used.Load() != 0 {
 				t.Error("it wrote before the approval")
 			}
-			must(t, n.Answer(n.Questions()[0].ID, ask.Answer{Allow: allow, Note: "think of the tests"}))
+			must(t, n.Answer(n.Questions()[0].ID, event.Answer{Allow: allow, Note: "think of the tests"}))
 		}
 		n.Settle(t)
 		if used.Load() != 1 || !strings.Contains(all(t, n.Node, "lead"), "think of the tests") {
@@ -296,7 +296,7 @@ func TestTheLeadPlansWithTheUser(t *testing.T) {
 // A teammate of a lead that plans plans too.
 func TestATeammateOfAPlanningLeadPlansFirst(t *testing.T) {
 	for mode, want := range map[permission.Mode]bool{permission.Plan: true, permission.Default: false} {
-		n := newCrew(t, t.TempDir(), actorstest.By(answers{actors.LeadName: quietLead}), actorstest.Options{})
+		n := newCrew(t, t.TempDir(), actorstest.By(answers{agent.LeadName: quietLead}), actorstest.Options{})
 		lead := n.Lead.Spec()
 		lead.Mode = string(mode)
 		plan, err := spawn.Policy{}.Plan(definitions(t), spawn.Call{Name: "ann", Prompt: "p"}, lead, n.ToolNames())

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/natsd"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/mailboxtest"
 	"github.com/actorswarm/swarm/mailbox/natsbox"
@@ -65,7 +65,7 @@ var letterNumber = regexp.MustCompile(`letter ([0-9]+)\.`)
 
 func (w *errands) model() model.Model {
 	return actorstest.By(answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(actorstest.Spawn("h", map[string]any{"description": "d", "prompt": "help"}))
 			}
@@ -138,7 +138,7 @@ func (w *errands) life(t *testing.T, life int, rng *rand.Rand) {
 		n.Say(t, "begin")
 		ben := member("ben")
 		ben.Tools = []string{"Work"}
-		must(t, n.SpawnIdle(t.Context(), []transcript.Spec{ben}))
+		must(t, n.SpawnIdle(t.Context(), []agent.Spec{ben}))
 	}
 	switch {
 	case life == w.kills:

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -43,7 +43,7 @@ func numbered(t *testing.T, cold bool, loss journaltest.Loss) {
 	var once sync.Once
 	sent := make(chan struct{})
 	work := answers{
-		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
 		"sink": func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 && !cold {
 				return actorstest.Use(actorstest.Call("l", "Long", nil))
@@ -51,7 +51,7 @@ func numbered(t *testing.T, cold bool, loss journaltest.Loss) {
 			return actorstest.Say("heard")
 		},
 	}
-	specs := []transcript.Spec{member("sink")}
+	specs := []agent.Spec{member("sink")}
 	for i := range senders {
 		name := fmt.Sprint("sender", i)
 		specs = append(specs, member(name))

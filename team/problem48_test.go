@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
@@ -99,13 +99,13 @@ func stalled(t *testing.T, senders int) (*actorstest.Node, *long) {
 			}
 			return actorstest.Say("read")
 		},
-		"ben": ok, actors.LeadName: ok, "mate": ok,
+		"ben": ok, agent.LeadName: ok, "mate": ok,
 	})
 	o := options()
 	o.Tools = []tool.Tool{l.tool()}
 	n := actorstest.New(t, t.TempDir(), m, o)
 	n.Begin(t)
-	specs := []transcript.Spec{member("stalled"), member("ben"), member("ann")}
+	specs := []agent.Spec{member("stalled"), member("ben"), member("ann")}
 	for i := range senders {
 		specs = append(specs, member("sender"+strconv.Itoa(i)))
 	}

@@ -28,17 +28,17 @@ type UnknownAgentError = agent.UnknownError
 // Find returns the one agent that a name means when the user says it, as Reach
 // does. It may have ended.
 func (r *Roster) Find(name string) (*transcript.Transcript, error) {
-	return r.Reach(transcript.Spec{Role: transcript.User}, name)
+	return r.Reach(agent.Spec{Role: agent.User}, name)
 }
 
 // named returns the agent of a name that one has, or of an id.
 func (r *Roster) named(name string) (*transcript.Transcript, error) {
 	switch strings.ToLower(name) {
-	case actors.LeadName, "main", "lead":
-		name = string(actors.LeadID)
+	case agent.LeadName, "main", "lead":
+		name = string(agent.LeadID)
 	}
 	t, ok := r.agents.Find(name)
-	if !ok || t.Spec().Role == transcript.User {
+	if !ok || t.Spec().Role == agent.User {
 		return nil, r.unknown(name)
 	}
 	return t, nil
@@ -47,7 +47,7 @@ func (r *Roster) named(name string) (*transcript.Transcript, error) {
 func (r *Roster) unknown(name string) error {
 	e := &UnknownAgentError{Name: name}
 	for _, m := range writable(r.agents.Status()) {
-		e.Known = append(e.Known, actors.DisplayName(m.Life.Spec))
+		e.Known = append(e.Known, agent.DisplayName(m.Life.Spec))
 	}
 	slices.Sort(e.Known)
 	e.Near = Near(name, e.Known)
@@ -63,7 +63,7 @@ func (r *Roster) Members() ([]actors.Status, error) {
 }
 
 func writable(all []actors.Status) []actors.Status {
-	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed || s.Life.Spec.Role == transcript.User })
+	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed || s.Life.Spec.Role == agent.User })
 }
 
 // everybody is Members with the teammates that have ended and were not dismissed.
@@ -71,8 +71,8 @@ func (r *Roster) everybody() ([]actors.Status, error) {
 	all, err := r.all()
 	return slices.DeleteFunc(all, func(s actors.Status) bool {
 		l := s.Life
-		dismissed := l.Spec.Role != transcript.Teammate || l.Shutdown.Leaving() || r.agents.Dismissed(l.Spec)
-		return l.Spec.Role == transcript.User || l.Closed && dismissed
+		dismissed := l.Spec.Role != agent.Teammate || l.Shutdown.Leaving() || r.agents.Dismissed(l.Spec)
+		return l.Spec.Role == agent.User || l.Closed && dismissed
 	}), err
 }
 

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/board"
@@ -82,7 +83,7 @@ func (r *Roster) entrust(ctx context.Context, b *board.Board, lead *transcript.T
 	if err != nil {
 		return fmt.Errorf("the owner of %q: %w", t.Subject, err)
 	}
-	m := message.TaskAssigned{TaskID: string(t.ID), Subject: t.Subject, Description: t.Description, By: actors.DisplayName(lead.Spec())}
+	m := message.TaskAssigned{TaskID: string(t.ID), Subject: t.Subject, Description: t.Description, By: agent.DisplayName(lead.Spec())}
 	body, err := message.Encode(m)
 	if err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -92,17 +93,17 @@ func (r *Roster) letter(from *transcript.Transcript, l Letter) ([]Posted, error)
 // wake posts to an agent that may have ended.
 func (r *Roster) wake(from, to *transcript.Transcript, l Letter) Posted {
 	if err := r.check(from, to.Life(), l); err != nil {
-		return Posted{Name: actors.DisplayName(to.Spec()), Err: err}
+		return Posted{Name: agent.DisplayName(to.Spec()), Err: err}
 	}
 	if err := r.agents.Wake(to, from.ID()); err != nil {
-		return Posted{Name: actors.DisplayName(to.Spec()), Err: err}
+		return Posted{Name: agent.DisplayName(to.Spec()), Err: err}
 	}
 	return r.post(from, to.Life(), l)
 }
 
 // address is Reach for what may have an incarnation behind it, as name@2: it must
 // be the present one.
-func (r *Roster) address(from transcript.Spec, l Letter) (*transcript.Transcript, error) {
+func (r *Roster) address(from agent.Spec, l Letter) (*transcript.Transcript, error) {
 	if isAbroad(l.To) {
 		return r.abroad(l)
 	}
@@ -122,10 +123,10 @@ func (r *Roster) address(from transcript.Spec, l Letter) (*transcript.Transcript
 // isPresent reports an agent that does not live in the incarnation which was
 // written to; 0 is any. Of one that lives at the session's owner only the owner
 // knows: there the message itself is refused.
-func isPresent(l transcript.Life, wanted uint32) error {
-	name := actors.DisplayName(l.Spec)
+func isPresent(l agent.Record, wanted uint32) error {
+	name := agent.DisplayName(l.Spec)
 	switch {
-	case wanted == 0, l.Spec.Where == transcript.AtOwner:
+	case wanted == 0, l.Spec.Where == agent.AtOwner:
 		return nil
 	case wanted != l.Incarnation:
 		return &PastError{Name: name, Wanted: wanted, Present: l.Incarnation}
@@ -164,7 +165,7 @@ func (r *Roster) broadcast(from *transcript.Transcript, l Letter) ([]Posted, err
 		switch spec := m.Life.Spec; {
 		case spec.ID == from.ID(), standsIn(spec): // other sessions are written to one by one
 		case m.Life.Closed:
-			name := actors.DisplayName(spec)
+			name := agent.DisplayName(spec)
 			all = append(all, Posted{Name: name, Err: &EndedError{Name: name, Reason: m.Life.Reason}})
 		default:
 			all = append(all, r.post(from, m.Life, l))
@@ -179,23 +180,23 @@ func (r *Roster) broadcast(from *transcript.Transcript, l Letter) ([]Posted, err
 	return all, nil
 }
 
-func (r *Roster) check(from *transcript.Transcript, to transcript.Life, l Letter) error {
+func (r *Roster) check(from *transcript.Transcript, to agent.Record, l Letter) error {
 	class := mailbox.Envelope{Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class}.ClassOf()
 	switch {
 	case to.Spec.ID == from.ID():
 		return ErrSelf
 	case class == mailbox.ClassControl && !r.agents.MayControl(from.ID(), to):
-		return &ControlError{From: actors.DisplayName(from.Spec()), To: actors.DisplayName(to.Spec)}
+		return &ControlError{From: agent.DisplayName(from.Spec()), To: agent.DisplayName(to.Spec)}
 	}
 	return nil
 }
 
-func (r *Roster) post(from *transcript.Transcript, to transcript.Life, l Letter) Posted {
+func (r *Roster) post(from *transcript.Transcript, to agent.Record, l Letter) Posted {
 	sender, receiver := from.Spec(), to.Spec
 	_, present := incarnationOf(l.To)
 	e := mailbox.Envelope{
 		To:       mailbox.Address{Agent: receiver.ID, Incarnation: present},
-		FromName: actors.DisplayName(sender), ToName: actors.DisplayName(receiver),
+		FromName: agent.DisplayName(sender), ToName: agent.DisplayName(receiver),
 		Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class, InReplyTo: l.ReplyTo, Key: l.Stale, Summary: l.Summary, Body: l.Text,
 	}
 	if err := r.check(from, to, l); err != nil {

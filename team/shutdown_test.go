@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
@@ -79,9 +81,9 @@ func newCrew(t *testing.T, dir string, m model.Model, o actorstest.Options) *cre
 	o.MoreNames, o.MoreTools = team.ToolNames(), func(c *actors.Coordinator, a actors.Agent) []tool.Tool { return team.NewRoster(c).Tools(a) }
 	c := &crew{Node: actorstest.New(t, dir, m, o)}
 	var ok bool
-	if c.user, ok = c.Store.Get(turn.User); !ok {
+	if c.user, ok = c.Store.Get(agent.UserID); !ok {
 		var err error
-		c.user, _, err = c.Store.Create(transcript.Spec{ID: turn.User, Name: "user", Role: transcript.User, Born: time.Now()})
+		c.user, _, err = c.Store.Create(agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User, Born: time.Now()})
 		must(t, err)
 	}
 	c.roster = team.NewRoster(c.Coordinator)
@@ -91,17 +93,17 @@ func newCrew(t *testing.T, dir string, m model.Model, o actorstest.Options) *cre
 }
 
 // hire makes teammates that wait for their first message.
-func (c *crew) hire(t *testing.T, more func(*transcript.Spec), names ...string) {
+func (c *crew) hire(t *testing.T, more func(*agent.Spec), names ...string) {
 	t.Helper()
 	for _, name := range names {
-		s := transcript.Spec{
-			ID: c.NewID(name), Name: name, Type: "general-purpose", Parent: actors.LeadID, Depth: 1, Role: transcript.Teammate,
+		s := agent.Spec{
+			ID: c.NewID(name), Name: name, Type: "general-purpose", Parent: agent.LeadID, Depth: 1, Role: agent.Teammate,
 			Model: "m", Mode: "default", Tools: c.ToolNames(), Dir: c.Lead.Spec().Dir, Born: time.Now(),
 		}
 		if more != nil {
 			more(&s)
 		}
-		must(t, c.SpawnIdle(c.scope, []transcript.Spec{s}))
+		must(t, c.SpawnIdle(c.scope, []agent.Spec{s}))
 	}
 }
 
@@ -160,7 +162,7 @@ func TestProblem10_ShutdownHandshakeCompletes(t *testing.T) {
 		hangs := make(chan struct{})
 		defer close(hangs)
 		m := actorstest.By(answers{
-			actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+			agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
 			"general-purpose": func(ctx context.Context, step int, r *model.Request) *model.Answer {
 				text := string(r.Messages[0].Raw())
 				switch {
@@ -220,7 +222,7 @@ func cycle(t *testing.T, n *crew, begun <-chan struct{}) {
 		<-begun
 	}
 	synctest.Wait()
-	if full, _ := n.Find("full"); full.Life().Outcome != transcript.Failed || !strings.Contains(full.Life().Reason, "does not fit") {
+	if full, _ := n.Find("full"); full.Life().Outcome != agent.Failed || !strings.Contains(full.Life().Reason, "does not fit") {
 		t.Fatalf("the one that is to be out of context is %+v", full.Life())
 	}
 	begin := time.Now()
@@ -252,7 +254,7 @@ func cycle(t *testing.T, n *crew, begun <-chan struct{}) {
 func TestAMemberObjectsOnceAndItsAskerHearsIt(t *testing.T) {
 	var heard strings.Builder
 	m := actorstest.By(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			heard.WriteString(lastOf(r))
 			switch {
 			case step == 0:
@@ -362,7 +364,7 @@ func TestProblem32_StopStops(t *testing.T) {
 	running, begun := &atomic.Int32{}, make(chan struct{}, 100)
 	// One root, three below it, nine below those, and nine times three: forty.
 	m := actorstest.By(answers{
-		actors.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
 		"general-purpose": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			depth := strings.Count(lastOf(r), "deeper")
 			if depth == 0 || step > 0 {
@@ -403,7 +405,7 @@ func TestProblem32_StopStops(t *testing.T) {
 	}
 	for _, e := range ended {
 		a, _ := n.Find(string(e.ID))
-		if l := a.Life(); !l.Closed || l.TurnOpen || e.State != string(transcript.Stopped) {
+		if l := a.Life(); !l.Closed || l.TurnOpen || e.State != string(agent.Stopped) {
 			t.Errorf("%v is %+v", e, l)
 		}
 	}
@@ -425,7 +427,7 @@ func TestProblem32_StopStops(t *testing.T) {
 		}
 		switch e.Fact.(type) {
 		case event.Requested, event.CallStarted, event.CallFinished:
-			if after && e.Agent.ID != actors.LeadID {
+			if after && e.Agent.ID != agent.LeadID {
 				t.Errorf("after the stop: %s of %s", event.Type(e.Fact), e.Agent.Name)
 			}
 		}
@@ -499,7 +501,7 @@ func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
 		t.Errorf("%d of %d asks were answered", got, asks)
 	}
 	for _, a := range n.Store.All() {
-		if l := a.Life(); l.Spec.Role == transcript.Teammate && (!l.Closed || l.TurnOpen) {
+		if l := a.Life(); l.Spec.Role == agent.Teammate && (!l.Closed || l.TurnOpen) {
 			t.Errorf("%s is left: %+v", l.Spec.Name, l)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -58,7 +60,7 @@ func (s *sendTool) requestShutdown(to string, m message.ShutdownRequest, key str
 	}
 	grace := time.Duration(m.GraceMS) * time.Millisecond
 	state, err := s.roster.agents.RequestShutdown(s.self.Transcript, t, actors.Dismissal{Reason: m.Reason, Grace: grace, Key: key})
-	name := actors.DisplayName(t.Spec())
+	name := agent.DisplayName(t.Spec())
 	switch {
 	case err != nil:
 		return "", "", err
@@ -89,7 +91,7 @@ func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key str
 	if err := s.roster.agents.DecidePlan(s.self.Transcript, t, m, key); err != nil {
 		return "", err
 	}
-	name := actors.DisplayName(t.Spec())
+	name := agent.DisplayName(t.Spec())
 	if m.Approve {
 		return fmt.Sprintf("the plan of %s is approved (mode %s); it goes to work", name, t.Spec().Mode), nil
 	}

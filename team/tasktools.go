@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/tool"
@@ -86,7 +87,7 @@ func (d *taskDesk) board(ctx context.Context, team string) (*board.Board, board.
 		return b, me, err
 	}
 	mine := d.roster.Of(d.self.Transcript.Spec())
-	at := slices.IndexFunc(mine, func(m transcript.Membership) bool { return m.Is(team) })
+	at := slices.IndexFunc(mine, func(m agent.Membership) bool { return m.Is(team) })
 	if at < 0 {
 		return nil, me, errNotYours(team, mine)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -33,7 +35,7 @@ func (r *Roster) Teams() []Team {
 	at := map[string]int{}
 	for _, s := range r.agents.Status() {
 		spec := s.Life.Spec
-		if spec.Role == transcript.User {
+		if spec.Role == agent.User {
 			continue
 		}
 		for _, m := range r.agents.Teams(spec) {
@@ -100,11 +102,11 @@ func (e *UnknownTeamError) Error() string {
 // its own team before others of the name, team-lead for the lead of its team,
 // team/name for a member of another. It may have ended. The error is an
 // *UnknownAgentError or an *actors.AmbiguousNameError, or is about the team.
-func (r *Roster) Reach(from transcript.Spec, name string) (*transcript.Transcript, error) {
+func (r *Roster) Reach(from agent.Spec, name string) (*transcript.Transcript, error) {
 	if team, member, ok := strings.Cut(name, "/"); ok && team != "" && member != "" {
 		return r.reachIn(team, member)
 	}
-	if strings.EqualFold(name, actors.LeadName) || strings.EqualFold(name, "lead") {
+	if strings.EqualFold(name, agent.LeadName) || strings.EqualFold(name, "lead") {
 		return r.named(string(r.agents.Home(from).Lead))
 	}
 	all := r.agents.Named(name)
@@ -135,10 +137,10 @@ func (r *Roster) ambiguous(name string, all []*transcript.Transcript) error {
 }
 
 // share reports whether two agents are in one team.
-func (r *Roster) share(a, b transcript.Spec) bool {
+func (r *Roster) share(a, b agent.Spec) bool {
 	theirs := r.agents.Teams(b)
 	for _, mine := range append(r.agents.Teams(a), r.agents.Home(a)) {
-		if slices.ContainsFunc(theirs, func(m transcript.Membership) bool { return m.Team == mine.Team }) {
+		if slices.ContainsFunc(theirs, func(m agent.Membership) bool { return m.Team == mine.Team }) {
 			return true
 		}
 	}
@@ -150,11 +152,11 @@ func (r *Roster) reachIn(team, member string) (*transcript.Transcript, error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.EqualFold(member, actors.LeadName) || strings.EqualFold(member, "lead") {
+	if strings.EqualFold(member, agent.LeadName) || strings.EqualFold(member, "lead") {
 		return r.named(string(in.Lead))
 	}
 	for _, t := range r.agents.Named(member) {
-		if in.Has(t.ID()) || slices.ContainsFunc(r.agents.Teams(t.Spec()), func(m transcript.Membership) bool { return m.Team == in.ID }) {
+		if in.Has(t.ID()) || slices.ContainsFunc(r.agents.Teams(t.Spec()), func(m agent.Membership) bool { return m.Team == in.ID }) {
 			return t, nil
 		}
 	}
@@ -165,7 +167,7 @@ func (r *Roster) unknownIn(in Team, member string) error {
 	e := &UnknownAgentError{Name: in.Name + "/" + member}
 	for _, id := range append([]mailbox.AgentID{in.Lead}, in.Members...) {
 		if t, ok := r.agents.Find(string(id)); ok {
-			e.Known = append(e.Known, in.Name+"/"+actors.DisplayName(t.Spec()))
+			e.Known = append(e.Known, in.Name+"/"+agent.DisplayName(t.Spec()))
 		}
 	}
 	e.Near = Near(e.Name, e.Known)
@@ -174,9 +176,9 @@ func (r *Roster) unknownIn(in Team, member string) error {
 
 // audience returns whom of all a letter to everyone is for: all agents of the
 // session or, from somebody whose team is another than the session's, that team.
-func (r *Roster) audience(from transcript.Spec, all []actors.Status) []actors.Status {
+func (r *Roster) audience(from agent.Spec, all []actors.Status) []actors.Status {
 	home := r.agents.Home(from)
-	if home.Lead == actors.LeadID && home == r.agents.Home(transcript.Spec{Role: transcript.Lead}) {
+	if home.Lead == agent.LeadID && home == r.agents.Home(agent.Spec{Role: agent.Lead}) {
 		return all
 	}
 	known := slices.Clone(all)
@@ -186,7 +188,7 @@ func (r *Roster) audience(from transcript.Spec, all []actors.Status) []actors.St
 }
 
 // home is Coordinator.Home of an agent among some of whom not all are on record here.
-func (r *Roster) home(s transcript.Spec, all []actors.Status) transcript.Membership {
+func (r *Roster) home(s agent.Spec, all []actors.Status) agent.Membership {
 	for len(r.agents.Teams(s)) == 0 {
 		above := slices.IndexFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID == s.Parent })
 		if above < 0 {
@@ -198,24 +200,24 @@ func (r *Roster) home(s transcript.Spec, all []actors.Status) transcript.Members
 }
 
 // Of returns the teams that an agent is in or leads, the one it works in first.
-func (r *Roster) Of(s transcript.Spec) []transcript.Membership {
+func (r *Roster) Of(s agent.Spec) []agent.Membership {
 	home := r.agents.Home(s)
-	all := []transcript.Membership{home}
+	all := []agent.Membership{home}
 	for _, m := range r.agents.Teams(s) {
 		if m.Team != home.Team {
 			all = append(all, m)
 		}
 	}
 	for _, t := range r.Teams() {
-		if t.Lead == s.ID && !slices.ContainsFunc(all, func(m transcript.Membership) bool { return m.Team == t.ID }) {
-			all = append(all, transcript.Membership{Team: t.ID, Name: t.Name, Lead: t.Lead})
+		if t.Lead == s.ID && !slices.ContainsFunc(all, func(m agent.Membership) bool { return m.Team == t.ID }) {
+			all = append(all, agent.Membership{Team: t.ID, Name: t.Name, Lead: t.Lead})
 		}
 	}
 	return all
 }
 
 // errNotYours is the answer to a call about a list of a team the agent is not in.
-func errNotYours(name string, mine []transcript.Membership) error {
+func errNotYours(name string, mine []agent.Membership) error {
 	var all []string
 	for _, m := range mine {
 		all = append(all, m.Name)

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
@@ -61,7 +63,7 @@ func all(t *testing.T, n *actorstest.Node, name string) string {
 
 func TestTeammatesWriteToEachOtherToTheLeadAndToAll(t *testing.T) {
 	m := actorstest.By(answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step < 2 { // ben first: who is written to must be there
 				return actorstest.Use(mate(fmt.Sprint("c", step), []string{"ben", "ann"}[step]))
 			}
@@ -93,7 +95,7 @@ func TestTeammatesWriteToEachOtherToTheLeadAndToAll(t *testing.T) {
 
 func TestAnUnknownReceiverIsAnErrorThatSaysWhoThereIs(t *testing.T) {
 	m := actorstest.By(answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return actorstest.Use(mate("c1", "annabel"))
@@ -121,7 +123,7 @@ func TestAnUnknownReceiverIsAnErrorThatSaysWhoThereIs(t *testing.T) {
 func TestAMessageWakesAnAgentThatHasEnded(t *testing.T) {
 	var child string
 	m := actorstest.By(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return actorstest.Use(actorstest.Spawn("c1", map[string]any{"description": "d", "prompt": "the first task"}))
@@ -154,7 +156,7 @@ func TestAMessageWakesAnAgentThatHasEnded(t *testing.T) {
 
 func TestAnAgentThatTheUserKilledStaysDead(t *testing.T) {
 	m := actorstest.By(answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(mate("c1", "ann"))
 			}
@@ -189,7 +191,7 @@ func TestPromise1_EveryMessageArrivesOnceAndInOrderOnADiskThatForgets(t *testing
 	disk, dir := journaltest.New(), t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 2))
 	work := answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return actorstest.Use(mate("c", "sink")) // who is written to must be there
@@ -239,7 +241,7 @@ func TestPromise1_EveryMessageArrivesOnceAndInOrderOnADiskThatForgets(t *testing
 			if err := n.Lead.Prompt("user", "go"); err != nil {
 				t.Fatal(err)
 			}
-			n.Look(actors.LeadID)
+			n.Look(agent.LeadID)
 		}
 		if crash == 3 {
 			n.Settle(t)
@@ -302,7 +304,7 @@ func TestAFullMailboxIsToldToTheSenderAndLosesNothingThatWasAccepted(t *testing.
 		calls[i] = send(fmt.Sprint("s", i), "sink", fmt.Sprintf("letter %d.", i))
 	}
 	m := actorstest.By(answers{
-		actors.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch step {
 			case 0:
 				return actorstest.Use(mate("c1", "sink"))

@@ -22,7 +22,7 @@ func done(text string) func(context.Context, int, *model.Request) *model.Answer 
 }
 
 // hire puts an agent without a task into a team.
-func hire(t *testing.T, n *actorstest.Node, in transcript.Membership, name string) *transcript.Transcript {
+func hire(t *testing.T, n *actorstest.Node, in agent.Membership, name string) *transcript.Transcript {
 	t.Helper()
 	a, err := n.Hire(t.Context(), actors.Hire{Team: in, Call: spawn.Call{Name: name}})
 	if err != nil {
@@ -33,7 +33,7 @@ func hire(t *testing.T, n *actorstest.Node, in transcript.Membership, name strin
 
 func TestATeammateLeadsASubTeamWhoseMembersAnswerToIt(t *testing.T) {
 	m := actorstest.By(answers{
-		actors.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
 				return actorstest.Use(mate("c1", "ann"))
 			}
@@ -73,11 +73,11 @@ func TestATeammateLeadsASubTeamWhoseMembersAnswerToIt(t *testing.T) {
 }
 
 func TestANameMeansSomebodyOfTheSendersTeamFirst(t *testing.T) {
-	n := actorstest.New(t, t.TempDir(), actorstest.By(answers{actors.LeadName: done("ok")}), options())
+	n := actorstest.New(t, t.TempDir(), actorstest.By(answers{agent.LeadName: done("ok")}), options())
 	n.Begin(t)
 	r := team.NewRoster(n.Coordinator)
-	red := transcript.Membership{Team: "red-1", Name: "red", Lead: actors.LeadID}
-	blue := transcript.Membership{Team: "blue-1", Name: "blue", Lead: actors.LeadID}
+	red := agent.Membership{Team: "red-1", Name: "red", Lead: agent.LeadID}
+	blue := agent.Membership{Team: "blue-1", Name: "blue", Lead: agent.LeadID}
 	redAnn, blueAnn, redBen := hire(t, n, red, "ann"), hire(t, n, blue, "ann"), hire(t, n, red, "ben")
 	if got, err := r.Reach(redBen.Spec(), "Ann"); err != nil || got != redAnn {
 		t.Errorf("ben of red means %v, %v", got, err)
@@ -112,12 +112,12 @@ func TestANameMeansSomebodyOfTheSendersTeamFirst(t *testing.T) {
 
 func TestAnAgentInSeveralTeamsIsFoundInEach(t *testing.T) {
 	dir := t.TempDir()
-	n := actorstest.New(t, dir, actorstest.By(answers{actors.LeadName: done("ok")}), options())
+	n := actorstest.New(t, dir, actorstest.By(answers{agent.LeadName: done("ok")}), options())
 	n.Begin(t)
-	red := transcript.Membership{Team: "red-1", Name: "red", Lead: actors.LeadID}
-	blue := transcript.Membership{Team: "blue-1", Name: "blue", Lead: actors.LeadID}
+	red := agent.Membership{Team: "red-1", Name: "red", Lead: agent.LeadID}
+	blue := agent.Membership{Team: "blue-1", Name: "blue", Lead: agent.LeadID}
 	ann := hire(t, n, red, "ann")
-	if err := ann.SetTeams([]transcript.Membership{red, blue}); err != nil {
+	if err := ann.SetTeams([]agent.Membership{red, blue}); err != nil {
 		t.Fatal(err)
 	}
 	n.End(t)
@@ -133,7 +133,7 @@ func TestAnAgentInSeveralTeamsIsFoundInEach(t *testing.T) {
 func TestAFailedTurnIsBegunAnewAsOftenAsTheMemberAllows(t *testing.T) {
 	tries := 0
 	m := actorstest.By(answers{
-		actors.LeadName: done("ok"),
+		agent.LeadName: done("ok"),
 		"ann": func(context.Context, int, *model.Request) *model.Answer {
 			if tries++; tries <= 3 {
 				return nil
@@ -145,9 +145,9 @@ func TestAFailedTurnIsBegunAnewAsOftenAsTheMemberAllows(t *testing.T) {
 		tries = 0
 		n := actorstest.New(t, t.TempDir(), m, options())
 		n.Begin(t)
-		own := transcript.Membership{Team: "red-1", Name: "red", Lead: actors.LeadID}
+		own := agent.Membership{Team: "red-1", Name: "red", Lead: agent.LeadID}
 		ann, err := n.Hire(t.Context(), actors.Hire{
-			Team: own, Call: spawn.Call{Name: "ann", Prompt: "go"}, Restart: transcript.Restart{Max: limit},
+			Team: own, Call: spawn.Call{Name: "ann", Prompt: "go"}, Restart: agent.Restart{Max: limit},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -155,7 +155,7 @@ func TestAFailedTurnIsBegunAnewAsOftenAsTheMemberAllows(t *testing.T) {
 		if err := n.Quiet(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		want := map[int]transcript.Outcome{2: transcript.Failed, 3: transcript.Completed}[limit]
+		want := map[int]agent.Outcome{2: agent.Failed, 3: agent.Completed}[limit]
 		if l := ann.Life(); l.Outcome != want || tries != limit+1 {
 			t.Errorf("with %d restarts ann %s after %d tries", limit, l.Outcome, tries)
 		}

@@ -11,8 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -193,11 +194,11 @@ func (l *listTool) Spec() tool.Spec {
 
 func (l *listTool) Run(context.Context, tool.Call) (tool.Result, error) {
 	var text strings.Builder
-	fmt.Fprintf(&text, "You are %s.\n", actors.DisplayName(l.self.Spec))
+	fmt.Fprintf(&text, "You are %s.\n", agent.DisplayName(l.self.Spec))
 	all, err := l.roster.Members()
 	for _, m := range all {
 		if s := m.Life.Spec; s.ID != l.self.Spec.ID {
-			fmt.Fprintf(&text, "%s (%s, id %s%s): %s\n", actors.DisplayName(s), s.Type, s.ID, l.elsewhere(s), m.State.Name)
+			fmt.Fprintf(&text, "%s (%s, id %s%s): %s\n", agent.DisplayName(s), s.Type, s.ID, l.elsewhere(s), m.State.Name)
 		}
 	}
 	if err != nil {
@@ -208,10 +209,10 @@ func (l *listTool) Run(context.Context, tool.Call) (tool.Result, error) {
 }
 
 // elsewhere names the teams of an agent that works in another than the caller.
-func (l *listTool) elsewhere(s transcript.Spec) string {
+func (l *listTool) elsewhere(s agent.Spec) string {
 	home := l.roster.agents.Home(l.self.Transcript.Spec())
 	teams := l.roster.agents.Teams(s)
-	if len(teams) == 0 || slices.ContainsFunc(teams, func(m transcript.Membership) bool { return m.Team == home.Team }) {
+	if len(teams) == 0 || slices.ContainsFunc(teams, func(m agent.Membership) bool { return m.Team == home.Team }) {
 		return ""
 	}
 	return ", team " + teams[0].Name

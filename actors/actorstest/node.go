@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
@@ -37,14 +39,14 @@ type Options struct {
 	Segment   int64             // of the journal, in bytes; 0 is the journal's default
 	Wire      mailbox.Transport // nil is a wire of its own, in memory
 	// Permission judges the calls of an agent; nil allows everything.
-	Permission func(transcript.Spec) permission.Policy
+	Permission func(agent.Spec) permission.Policy
 	// Grant takes the rules of answers that hold for always.
 	Grant   func(rules []string) error
 	Restart *kernel.RestartPolicy
 	// Window is that of every model, in tokens; 0 is more than any test fills.
 	Window int64
 	Spill  func(a mailbox.AgentID, id, text string) (string, error)
-	Budget account.Limits
+	Budget budget.Limits
 	Prices *price.Table
 }
 
@@ -94,7 +96,7 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 		names = append(names, u.Spec().Name)
 	}
 	if o.Permission == nil {
-		o.Permission = func(transcript.Spec) permission.Policy { return permission.Policy{Mode: permission.Bypass} }
+		o.Permission = func(agent.Spec) permission.Policy { return permission.Policy{Mode: permission.Bypass} }
 	}
 	if o.Window == 0 {
 		o.Window = 1 << 40
@@ -110,7 +112,7 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 			}
 			return actors.Toolbox{Tools: all}
 		},
-		System:     func(s transcript.Spec, _ defs.Definition) []string { return []string{"you are " + string(s.ID)} },
+		System:     func(s agent.Spec, _ defs.Definition) []string { return []string{"you are " + string(s.ID)} },
 		Permission: o.Permission, Grant: o.Grant, Restart: o.Restart, Budget: o.Budget, Prices: o.Prices,
 		Receipt: func(r mailbox.Receipt) { n.courier.Receipt(r) },
 	}
@@ -119,12 +121,12 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) actors.Options {
 func (n *Node) openLead(t testing.TB, dir string) {
 	t.Helper()
 	var ok bool
-	if n.Lead, ok = n.Store.Get(actors.LeadID); ok {
+	if n.Lead, ok = n.Store.Get(agent.LeadID); ok {
 		return
 	}
 	var err error
-	n.Lead, _, err = n.Store.Create(transcript.Spec{
-		ID: actors.LeadID, Name: actors.LeadName, Role: transcript.Lead, Model: "m", Mode: "default",
+	n.Lead, _, err = n.Store.Create(agent.Spec{
+		ID: agent.LeadID, Name: agent.LeadName, Role: agent.Lead, Model: "m", Mode: "default",
 		Tools: n.ToolNames(), Dir: dir, Born: time.Now(),
 	})
 	must(t, err)
@@ -174,10 +176,10 @@ func (n *Node) shut(t testing.TB) error {
 }
 
 // Say gives the lead a prompt and waits until everybody rests.
-func (n *Node) Say(t testing.TB, prompt string) transcript.Life {
+func (n *Node) Say(t testing.TB, prompt string) agent.Record {
 	t.Helper()
 	must(t, n.Lead.Prompt("user", prompt))
-	n.Look(actors.LeadID)
+	n.Look(agent.LeadID)
 	return n.Settle(t)
 }
 
@@ -197,7 +199,7 @@ func (n *Node) Until(t testing.TB, cond func() bool) {
 }
 
 // Settle waits until everybody rests.
-func (n *Node) Settle(t testing.TB) transcript.Life {
+func (n *Node) Settle(t testing.TB) agent.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

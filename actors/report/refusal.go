@@ -3,8 +3,9 @@ package report
 import (
 	"errors"
 
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/actors/spawn"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -22,14 +23,14 @@ type refusal struct {
 // Refused is what the asker sees of a spawn that was not made.
 func Refused(err error) tool.Result {
 	r := tool.Errorf("%v", err)
-	var over *account.OverError
-	var unpriced *account.UnpricedError
+	var over *budget.OverError
+	var unpriced *budget.UnpricedError
 	var limit *spawn.LimitError
 	switch {
 	case errors.As(err, &over):
 		r.Detail = Detail(refusal{"refused", "over_budget", string(over.Kind), over.Owner, over.Shown(over.Used), over.Shown(over.Limit)})
 	case errors.As(err, &unpriced):
-		r.Detail = Detail(refusal{Status: "refused", Reason: "unpriced_model", Kind: string(account.Money), Owner: unpriced.Owner})
+		r.Detail = Detail(refusal{Status: "refused", Reason: "unpriced_model", Kind: string(budget.Money), Owner: unpriced.Owner})
 	case errors.As(err, &limit):
 		r.Detail = Detail(refusal{Status: "refused", Reason: "limit_" + limit.What, Limit: float64(limit.Max)})
 	}

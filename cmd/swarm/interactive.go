@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
@@ -72,7 +74,7 @@ func (a *app) left(ctx context.Context, ctl *cli.Signals, s *swarm.Session, fres
 // its lead has come into it.
 func unused(s *swarm.Session) bool {
 	all := s.Agents()
-	if slices.ContainsFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID != actors.LeadID && a.Life.Spec.Role != "user" }) {
+	if slices.ContainsFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID != agent.LeadID && a.Life.Spec.Role != "user" }) {
 		return false
 	}
 	lead, begun := leadOf(all)

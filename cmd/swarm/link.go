@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
@@ -102,7 +104,7 @@ func (l *link) see(raw []byte) error {
 }
 
 func (l *link) warn(format string, args ...any) {
-	l.bus.Publish(event.Agent{ID: actors.LeadID, Name: actors.LeadName}, event.Warning{Text: fmt.Sprintf(format, args...)})
+	l.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
 // reach finds who runs the session now.

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/term"
@@ -266,7 +267,7 @@ func (p *progress) labelOf(id mailbox.AgentID, name string) string {
 }
 
 func shortName(id mailbox.AgentID, name string) string {
-	if id == actors.LeadID {
+	if id == agent.LeadID {
 		return "lead"
 	}
 	return firstOf(name, string(id))

@@ -5,10 +5,11 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/google/uuid"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/mailbox"
@@ -175,7 +176,7 @@ type noteLine struct {
 
 // parentCall is the call that an agent answers; null for the lead.
 func parentCall(a event.Agent) *string {
-	if a.ID == actors.LeadID || a.Call == "" {
+	if a.ID == agent.LeadID || a.Call == "" {
 		return nil
 	}
 	return &a.Call
@@ -199,7 +200,7 @@ type apiMessage struct {
 
 func (s *streamView) answered(a event.Agent, f event.Answered) {
 	content := contentOf(f.Answer.Message)
-	if a.ID != actors.LeadID && !s.forward {
+	if a.ID != agent.LeadID && !s.forward {
 		if content = onlyCalls(content); content == nil {
 			return
 		}
@@ -275,7 +276,7 @@ func (s *streamView) denied(a event.Agent, f event.Denied) {
 	if f.Rule != "" {
 		d.ReasonType = "rule"
 	}
-	if a.ID != actors.LeadID {
+	if a.ID != agent.LeadID {
 		d.Agent = string(a.ID)
 	}
 	s.write(d)

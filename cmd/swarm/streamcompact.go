@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 )
 
@@ -25,7 +25,7 @@ type boundary struct {
 
 // agentOf returns the id of an agent; the lead goes without.
 func agentOf(a event.Agent) string {
-	if a.ID == actors.LeadID {
+	if a.ID == agent.LeadID {
 		return ""
 	}
 	return string(a.ID)

@@ -4,7 +4,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 )
 
@@ -41,7 +42,7 @@ type taskLine struct {
 
 // task writes the lines about a child's life.
 func (s *streamView) task(e event.Event) {
-	if e.Agent.ID == actors.LeadID {
+	if e.Agent.ID == agent.LeadID {
 		return
 	}
 	t := s.tasks[e.Agent.ID]

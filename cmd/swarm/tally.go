@@ -5,10 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/google/uuid"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -47,7 +48,7 @@ func (t *tally) See(e event.Event) {
 	if f, ok := e.Fact.(event.Denied); ok {
 		t.denials = append(t.denials, denial{f.Call.Name, f.Call.ID, f.Call.Input})
 	}
-	if e.Agent.ID != actors.LeadID {
+	if e.Agent.ID != agent.LeadID {
 		t.ended(e)
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/cli"
@@ -43,7 +45,7 @@ type psAgent struct {
 func agentRow(s actors.Status) psAgent {
 	l, spec := s.Life, s.Life.Spec
 	return psAgent{
-		ID: spec.ID, Name: label(actors.Describe(spec)), Type: spec.Type, Role: string(spec.Role), Color: spec.Color,
+		ID: spec.ID, Name: label(agent.Describe(spec)), Type: spec.Type, Role: string(spec.Role), Color: spec.Color,
 		Parent: spec.Parent, Model: spec.Model, State: s.State.Name, Detail: s.State.Detail, Since: s.State.Since,
 		Progress: s.State.Progress,
 		Born:     spec.Born, Running: s.Running, Closed: l.Closed, Unread: s.Unread, Turns: l.Turns, Steps: l.Steps, ToolUses: l.ToolUses,

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
@@ -110,7 +112,7 @@ func (a *app) goOn(ctx context.Context, s *swarm.Session, prompt string) (swarm.
 
 func leadOf(agents []actors.Status) (actors.Status, bool) {
 	for _, s := range agents {
-		if s.Life.Spec.ID == actors.LeadID {
+		if s.Life.Spec.ID == agent.LeadID {
 			return s, true
 		}
 	}

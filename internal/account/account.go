@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/budget"
 )
 
 // book is what the accounts of one tree share.
@@ -21,25 +21,25 @@ type Account struct {
 	book   *book
 	above  *Account
 	owner  string
-	limits Limits
+	limits budget.Limits
 	since  time.Time // of which Limits.Time counts
 
-	used     Amount // guarded by book.mu
-	inFlight Amount // guarded by book.mu
+	used     budget.Amount // guarded by book.mu
+	inFlight budget.Amount // guarded by book.mu
 }
 
 // New opens the topmost account of a tree. Its time counts from since.
-func New(owner string, l Limits, since time.Time) *Account {
+func New(owner string, l budget.Limits, since time.Time) *Account {
 	return &Account{book: &book{changed: make(chan struct{})}, owner: owner, limits: l, since: since}
 }
 
 // Open opens an account below a, whose charges are a's too.
-func (a *Account) Open(owner string, l Limits, since time.Time) *Account {
+func (a *Account) Open(owner string, l budget.Limits, since time.Time) *Account {
 	return &Account{book: a.book, above: a, owner: owner, limits: l, since: since}
 }
 
 // Used returns what was charged to the account and those below it.
-func (a *Account) Used() Amount {
+func (a *Account) Used() budget.Amount {
 	a.book.mu.Lock()
 	defer a.book.mu.Unlock()
 	return a.used
@@ -48,7 +48,7 @@ func (a *Account) Used() Amount {
 // Bounded reports whether the account or one above it has a limit.
 func (a *Account) Bounded() bool {
 	for ; a != nil; a = a.above {
-		if a.limits != (Limits{}) {
+		if a.limits != (budget.Limits{}) {
 			return true
 		}
 	}
@@ -56,7 +56,7 @@ func (a *Account) Bounded() bool {
 }
 
 // Charge adds what was used without a reservation.
-func (a *Account) Charge(n Amount) {
+func (a *Account) Charge(n budget.Amount) {
 	a.book.mu.Lock()
 	defer a.book.mu.Unlock()
 	for ; a != nil; a = a.above {
@@ -68,18 +68,18 @@ func (a *Account) Charge(n Amount) {
 type Ask struct {
 	Model     string
 	Unpriced  bool
-	Input     int64     // tokens
-	InputCost price.USD // of the whole input
-	TokenCost price.USD // of one token of output
-	Output    int64     // the most tokens of the answer
-	Floor     int64     // fewer are of no use: the request is refused
-	Enough    int64     // others in flight are not waited for to give it more
-	Waits     func()    `json:"-"` // told once if the request has to wait; may be nil
+	Input     int64      // tokens
+	InputCost budget.USD // of the whole input
+	TokenCost budget.USD // of one token of output
+	Output    int64      // the most tokens of the answer
+	Floor     int64      // fewer are of no use: the request is refused
+	Enough    int64      // others in flight are not waited for to give it more
+	Waits     func()     `json:"-"` // told once if the request has to wait; may be nil
 }
 
 // amount is all that the request uses with an answer of so many tokens.
-func (k Ask) amount(output int64) Amount {
-	return Amount{Money: k.InputCost + price.USD(output)*k.TokenCost, Tokens: k.Input + output, Requests: 1}
+func (k Ask) amount(output int64) budget.Amount {
+	return budget.Amount{Money: k.InputCost + budget.USD(output)*k.TokenCost, Tokens: k.Input + output, Requests: 1}
 }
 
 // Reservation is a request in flight.
@@ -88,7 +88,7 @@ type Reservation struct {
 	Output int64
 
 	account *Account
-	held    Amount
+	held    budget.Amount
 	settled bool // guarded by account.book.mu
 }
 
@@ -121,7 +121,7 @@ func (a *Account) try(k Ask) (r *Reservation, changed <-chan struct{}, err error
 	alone, free := k.Output, k.Output
 	for up := a; up != nil; up = up.above {
 		if up.limits.Money > 0 && k.Unpriced {
-			return nil, nil, &UnpricedError{Model: k.Model, Owner: up.owner}
+			return nil, nil, &budget.UnpricedError{Model: k.Model, Owner: up.owner}
 		}
 		room, kind := up.room(k, up.used)
 		if room < floor {
@@ -143,45 +143,45 @@ func (a *Account) try(k Ask) (r *Reservation, changed <-chan struct{}, err error
 
 // room returns how many tokens an answer may have beside what is taken, below
 // zero if not even the input fits, and the limit that says so.
-func (a *Account) room(k Ask, taken Amount) (tokens int64, by Kind) {
+func (a *Account) room(k Ask, taken budget.Amount) (tokens int64, by budget.Kind) {
 	tokens = math.MaxInt64
-	narrow := func(n int64, kind Kind) {
+	narrow := func(n int64, kind budget.Kind) {
 		if n < tokens {
 			tokens, by = n, kind
 		}
 	}
 	l := a.limits
 	if l.Time > 0 && time.Since(a.since) >= l.Time {
-		narrow(-1, Time)
+		narrow(-1, budget.Time)
 	}
 	if l.Requests > 0 && taken.Requests >= l.Requests {
-		narrow(-1, Requests)
+		narrow(-1, budget.Requests)
 	}
 	if l.Tokens > 0 {
-		narrow(l.Tokens-taken.Tokens-k.Input, Tokens)
+		narrow(l.Tokens-taken.Tokens-k.Input, budget.Tokens)
 	}
 	if l.Money > 0 {
 		switch left := l.Money - taken.Money - k.InputCost; {
 		case left < 0:
-			narrow(-1, Money)
+			narrow(-1, budget.Money)
 		case k.TokenCost > 0:
-			narrow(int64(left/k.TokenCost), Money)
+			narrow(int64(left/k.TokenCost), budget.Money)
 		}
 	}
 	return tokens, by
 }
 
 // over is the refusal of a request that needs n at least. book.mu is held.
-func (a *Account) over(kind Kind, n Amount) *OverError {
-	e := &OverError{Kind: kind, Owner: a.owner}
+func (a *Account) over(kind budget.Kind, n budget.Amount) *budget.OverError {
+	e := &budget.OverError{Kind: kind, Owner: a.owner}
 	switch kind {
-	case Money:
+	case budget.Money:
 		e.Used, e.Need, e.Limit = int64(a.used.Money), int64(n.Money), int64(a.limits.Money)
-	case Tokens:
+	case budget.Tokens:
 		e.Used, e.Need, e.Limit = a.used.Tokens, n.Tokens, a.limits.Tokens
-	case Requests:
+	case budget.Requests:
 		e.Used, e.Need, e.Limit = a.used.Requests, 1, a.limits.Requests
-	case Time:
+	case budget.Time:
 		e.Used, e.Limit = int64(time.Since(a.since)), int64(a.limits.Time)
 	}
 	return e
@@ -189,7 +189,7 @@ func (a *Account) over(kind Kind, n Amount) *OverError {
 
 // Settle ends the flight of the request and charges what it has used; nothing
 // when it brought no answer. Only the first call counts.
-func (r *Reservation) Settle(used Amount) {
+func (r *Reservation) Settle(used budget.Amount) {
 	b := r.account.book
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -211,7 +211,7 @@ func (a *Account) Afford(k Ask) error {
 	defer a.book.mu.Unlock()
 	for up := a; up != nil; up = up.above {
 		if up.limits.Money > 0 && k.Unpriced {
-			return &UnpricedError{Model: k.Model, Owner: up.owner}
+			return &budget.UnpricedError{Model: k.Model, Owner: up.owner}
 		}
 		if room, kind := up.room(k, up.used); room < k.Floor {
 			return up.over(kind, k.amount(k.Floor))
@@ -228,7 +228,7 @@ func (a *Account) Within(ctx context.Context, wrap func(error) error) (context.C
 		if up.limits.Time == 0 {
 			continue
 		}
-		e := &OverError{Kind: Time, Owner: up.owner, Used: int64(up.limits.Time), Limit: int64(up.limits.Time)}
+		e := &budget.OverError{Kind: budget.Time, Owner: up.owner, Used: int64(up.limits.Time), Limit: int64(up.limits.Time)}
 		var end context.CancelFunc
 		ctx, end = context.WithDeadlineCause(ctx, up.since.Add(up.limits.Time), wrap(e))
 		ends = append(ends, end)

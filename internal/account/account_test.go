@@ -8,18 +8,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/internal/account"
-	"github.com/actorswarm/swarm/internal/price"
 	"pgregory.net/rapid"
 )
 
 // machine is a tree of accounts beside a plain copy of its sums.
 type machine struct {
 	accounts []*account.Account
-	limits   []account.Limits
+	limits   []budget.Limits
 	above    []int
-	used     []account.Amount
-	held     []account.Amount
+	used     []budget.Amount
+	held     []budget.Amount
 	flights  []flight
 }
 
@@ -36,10 +37,10 @@ func (m *machine) chain(i int, see func(i int)) {
 }
 
 func (m *machine) open(t *rapid.T) {
-	l := account.Limits{
+	l := budget.Limits{
 		Tokens:   rapid.Int64Range(0, 5000).Draw(t, "tokens"),
 		Requests: rapid.Int64Range(0, 12).Draw(t, "requests"),
-		Money:    price.USD(rapid.Int64Range(0, 9000).Draw(t, "money")),
+		Money:    budget.USD(rapid.Int64Range(0, 9000).Draw(t, "money")),
 	}
 	name := fmt.Sprint("account ", len(m.accounts))
 	up := -1
@@ -50,22 +51,22 @@ func (m *machine) open(t *rapid.T) {
 		m.accounts = append(m.accounts, m.accounts[up].Open(name, l, time.Now()))
 	}
 	m.limits, m.above = append(m.limits, l), append(m.above, up)
-	m.used, m.held = append(m.used, account.Amount{}), append(m.held, account.Amount{})
+	m.used, m.held = append(m.used, budget.Amount{}), append(m.held, budget.Amount{})
 }
 
-func amount(k account.Ask, out int64) account.Amount {
-	return account.Amount{Money: k.InputCost + price.USD(out)*k.TokenCost, Tokens: k.Input + out, Requests: 1}
+func amount(k account.Ask, out int64) budget.Amount {
+	return budget.Amount{Money: k.InputCost + budget.USD(out)*k.TokenCost, Tokens: k.Input + out, Requests: 1}
 }
 
-func plus(a, b account.Amount) account.Amount {
-	return account.Amount{Money: a.Money + b.Money, Tokens: a.Tokens + b.Tokens, Requests: a.Requests + b.Requests}
+func plus(a, b budget.Amount) budget.Amount {
+	return budget.Amount{Money: a.Money + b.Money, Tokens: a.Tokens + b.Tokens, Requests: a.Requests + b.Requests}
 }
 
-func minus(a, b account.Amount) account.Amount {
-	return account.Amount{Money: a.Money - b.Money, Tokens: a.Tokens - b.Tokens, Requests: a.Requests - b.Requests}
+func minus(a, b budget.Amount) budget.Amount {
+	return budget.Amount{Money: a.Money - b.Money, Tokens: a.Tokens - b.Tokens, Requests: a.Requests - b.Requests}
 }
 
-func within(n account.Amount, l account.Limits) bool {
+func within(n budget.Amount, l budget.Limits) bool {
 	return (l.Tokens == 0 || n.Tokens <= l.Tokens) && (l.Requests == 0 || n.Requests <= l.Requests) && (l.Money == 0 || n.Money <= l.Money)
 }
 
@@ -86,15 +87,15 @@ func (m *machine) fits(i int, k account.Ask, out int64, alone bool) bool {
 func (m *machine) reserve(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.accounts)-1).Draw(t, "account")
 	k := account.Ask{
-		Input: rapid.Int64Range(0, 900).Draw(t, "input"), InputCost: price.USD(rapid.Int64Range(0, 900).Draw(t, "cost")),
-		TokenCost: price.USD(rapid.Int64Range(0, 3).Draw(t, "price")), Output: rapid.Int64Range(1, 900).Draw(t, "output"),
+		Input: rapid.Int64Range(0, 900).Draw(t, "input"), InputCost: budget.USD(rapid.Int64Range(0, 900).Draw(t, "cost")),
+		TokenCost: budget.USD(rapid.Int64Range(0, 3).Draw(t, "price")), Output: rapid.Int64Range(1, 900).Draw(t, "output"),
 		Floor: rapid.Int64Range(1, 100).Draw(t, "floor"), Enough: rapid.Int64Range(1, 400).Draw(t, "enough"),
 	}
 	floor := min(k.Floor, k.Output)
 	noWait, cancel := context.WithCancel(t.Context())
 	cancel()
 	r, err := m.accounts[i].Reserve(noWait, k)
-	switch over := new(account.OverError); {
+	switch over := new(budget.OverError); {
 	case errors.As(err, &over):
 		if m.fits(i, k, floor, true) {
 			t.Fatalf("refused although it fits: %v", err)
@@ -122,7 +123,7 @@ func (m *machine) settle(t *rapid.T) {
 	n := rapid.IntRange(0, len(m.flights)-1).Draw(t, "flight")
 	f := m.flights[n]
 	m.flights = append(m.flights[:n], m.flights[n+1:]...)
-	used := account.Amount{} // no answer came
+	used := budget.Amount{} // no answer came
 	if rapid.Bool().Draw(t, "answered") {
 		used = amount(f.ask, rapid.Int64Range(0, f.r.Output).Draw(t, "used"))
 	}
@@ -158,8 +159,8 @@ func ask(in, out int64) account.Ask {
 
 func TestARequestWaitsForThoseInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := account.New("the session", account.Limits{Tokens: 300}, time.Now())
-		child := a.Open("child", account.Limits{}, time.Now())
+		a := account.New("the session", budget.Limits{Tokens: 300}, time.Now())
+		child := a.Open("child", budget.Limits{}, time.Now())
 		first, err := child.Reserve(t.Context(), ask(100, 150))
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +179,7 @@ func TestARequestWaitsForThoseInFlight(t *testing.T) {
 			t.Fatal("it did not wait: 250 of 300 were in flight")
 		default:
 		}
-		first.Settle(account.Amount{Tokens: 40})
+		first.Settle(budget.Amount{Tokens: 40})
 		if r := <-got; r.Output != 150 {
 			t.Errorf("it got %d tokens", r.Output)
 		}
@@ -187,7 +188,7 @@ func TestARequestWaitsForThoseInFlight(t *testing.T) {
 
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := account.New("the session", account.Limits{Requests: 1}, time.Now())
+		a := account.New("the session", budget.Limits{Requests: 1}, time.Now())
 		if _, err := a.Reserve(t.Context(), ask(1, 50)); err != nil {
 			t.Fatal(err)
 		}
@@ -201,16 +202,16 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 }
 
 func TestAnAnswerGetsWhatIsLeft(t *testing.T) {
-	a := account.New("the session", account.Limits{Tokens: 300}, time.Now())
-	a.Charge(account.Amount{Tokens: 180})
+	a := account.New("the session", budget.Limits{Tokens: 300}, time.Now())
+	a.Charge(budget.Amount{Tokens: 180})
 	r, err := a.Reserve(t.Context(), ask(100, 32_000))
 	if err != nil || r.Output != 20 {
 		t.Fatalf("%+v, %v; want the 20 tokens that are left", r, err)
 	}
-	r.Settle(account.Amount{Tokens: 111})
+	r.Settle(budget.Amount{Tokens: 111})
 	_, err = a.Reserve(t.Context(), ask(0, 32_000))
-	over := new(account.OverError)
-	if !errors.As(err, &over) || *over != (account.OverError{Kind: account.Tokens, Owner: "the session", Used: 291, Need: 10, Limit: 300}) {
+	over := new(budget.OverError)
+	if !errors.As(err, &over) || *over != (budget.OverError{Kind: budget.Tokens, Owner: "the session", Used: 291, Need: 10, Limit: 300}) {
 		t.Fatalf("9 tokens are left, which is no answer: %+v", err)
 	}
 	if err := a.Afford(account.Ask{Floor: 10}); !errors.As(err, &over) {
@@ -223,11 +224,11 @@ func TestAnAnswerGetsWhatIsLeft(t *testing.T) {
 }
 
 func TestAChargeCountsInAllAccountsAbove(t *testing.T) {
-	top := account.New("top", account.Limits{}, time.Now())
-	mid := top.Open("mid", account.Limits{}, time.Now())
-	leaf, other := mid.Open("leaf", account.Limits{Tokens: 5}, time.Now()), mid.Open("other", account.Limits{}, time.Now())
-	leaf.Charge(account.Amount{Tokens: 3, Requests: 1})
-	other.Charge(account.Amount{Tokens: 4})
+	top := account.New("top", budget.Limits{}, time.Now())
+	mid := top.Open("mid", budget.Limits{}, time.Now())
+	leaf, other := mid.Open("leaf", budget.Limits{Tokens: 5}, time.Now()), mid.Open("other", budget.Limits{}, time.Now())
+	leaf.Charge(budget.Amount{Tokens: 3, Requests: 1})
+	other.Charge(budget.Amount{Tokens: 4})
 	for a, want := range map[*account.Account]int64{top: 7, mid: 7, leaf: 3, other: 4} {
 		if got := a.Used().Tokens; got != want {
 			t.Errorf("%d tokens are charged, want %d", got, want)
@@ -236,32 +237,32 @@ func TestAChargeCountsInAllAccountsAbove(t *testing.T) {
 }
 
 func TestMoneyWithoutAPriceIsRefused(t *testing.T) {
-	free := account.New("the session", account.Limits{Tokens: 1000}, time.Now())
+	free := account.New("the session", budget.Limits{Tokens: 1000}, time.Now())
 	k := account.Ask{Model: "llama", Unpriced: true, Output: 10, Floor: 1}
 	if _, err := free.Reserve(t.Context(), k); err != nil {
 		t.Errorf("no money is limited: %v", err)
 	}
-	bound := free.Open("child", account.Limits{Money: price.Dollar}, time.Now())
+	bound := free.Open("child", budget.Limits{Money: budget.Dollar}, time.Now())
 	_, err := bound.Reserve(t.Context(), k)
-	if !errors.As(err, new(*account.UnpricedError)) || !errors.As(bound.Afford(k), new(*account.UnpricedError)) {
+	if !errors.As(err, new(*budget.UnpricedError)) || !errors.As(bound.Afford(k), new(*budget.UnpricedError)) {
 		t.Errorf("a limit of money let out what nobody can price: %v", err)
 	}
 }
 
 func TestTimeIsALimitLikeTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := account.New("the session", account.Limits{Time: time.Hour}, time.Now().Add(-20*time.Minute)) // used before
-		child := a.Open("child", account.Limits{Time: 2 * time.Hour}, time.Now())
+		a := account.New("the session", budget.Limits{Time: time.Hour}, time.Now().Add(-20*time.Minute)) // used before
+		child := a.Open("child", budget.Limits{Time: 2 * time.Hour}, time.Now())
 		mine := errors.New("mine")
 		ctx, end := child.Within(t.Context(), func(err error) error { return errors.Join(mine, err) })
 		defer end()
 		begun := time.Now()
 		<-ctx.Done()
-		over := new(account.OverError)
+		over := new(budget.OverError)
 		if took := time.Since(begun); took != 40*time.Minute || !errors.As(context.Cause(ctx), &over) || over.Owner != "the session" || !errors.Is(context.Cause(ctx), mine) {
 			t.Errorf("ended after %v: %v", took, context.Cause(ctx))
 		}
-		if _, err := child.Reserve(t.Context(), ask(1, 50)); !errors.As(err, &over) || over.Kind != account.Time {
+		if _, err := child.Reserve(t.Context(), ask(1, 50)); !errors.As(err, &over) || over.Kind != budget.Time {
 			t.Errorf("after its time: %v", err)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 func request(id string) ask.Request {
 	return ask.Request{
 		Question: event.Question{ID: id, Kind: event.AsksPermission, Rules: []string{"Bash(" + id + ")"}},
-		Record:   func(ask.Settlement) error { return nil },
+		Record:   func(event.Settlement) error { return nil },
 		Grant:    func([]string) error { return nil },
 	}
 }
@@ -26,14 +26,14 @@ func request(id string) ask.Request {
 type machine struct {
 	desk    ask.Desk
 	open    map[string]*asker
-	settled map[string]ask.State
+	settled map[string]event.QuestionState
 	allowed map[string]bool // rules that were given
 	next    int
 }
 
 type asker struct {
 	leave  context.CancelCauseFunc
-	ends   chan ask.Settlement
+	ends   chan event.Settlement
 	expiry time.Time
 	broken bool // nothing about it can be recorded
 	rule   string
@@ -45,7 +45,7 @@ func (m *machine) ask(t *rapid.T) {
 	m.next++
 	id := fmt.Sprint("q", m.next)
 	r := request(id)
-	a := &asker{ends: make(chan ask.Settlement, 1), broken: rapid.Bool().Draw(t, "broken"), rule: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "rule")}
+	a := &asker{ends: make(chan event.Settlement, 1), broken: rapid.Bool().Draw(t, "broken"), rule: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "rule")}
 	r.Question.Rules = []string{a.rule}
 	r.Covered = func() bool { return m.allowed[a.rule] }
 	r.Grant = func(rules []string) error {
@@ -54,7 +54,7 @@ func (m *machine) ask(t *rapid.T) {
 		}
 		return nil
 	}
-	r.Record = func(ask.Settlement) error {
+	r.Record = func(event.Settlement) error {
 		if a.broken {
 			return errors.New("the disk is full")
 		}
@@ -74,7 +74,7 @@ func (m *machine) ask(t *rapid.T) {
 	}()
 }
 
-func (m *machine) settle(t *rapid.T, id string, want ask.State) {
+func (m *machine) settle(t *rapid.T, id string, want event.QuestionState) {
 	synctest.Wait()
 	select {
 	case s := <-m.open[id].ends:
@@ -97,11 +97,11 @@ func (m *machine) pick(t *rapid.T) string {
 
 func (m *machine) answer(t *rapid.T) {
 	id, always := m.pick(t), rapid.Bool().Draw(t, "always")
-	err := m.desk.Answer(id, "user", ask.Answer{Allow: true, Always: always})
+	err := m.desk.Answer(id, "user", event.Answer{Allow: true, Always: always})
 	a := m.open[id]
 	switch {
 	case a == nil:
-		if late := (*ask.SettledError)(nil); !errors.As(err, &late) || late.State != m.settled[id] {
+		if late := (*event.SettledQuestionError)(nil); !errors.As(err, &late) || late.State != m.settled[id] {
 			t.Fatalf("an answer to %s, which is %s: %v", id, m.settled[id], err)
 		}
 	case a.broken:
@@ -112,7 +112,7 @@ func (m *machine) answer(t *rapid.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.settle(t, id, ask.Answered)
+		m.settle(t, id, event.QuestionAnswered)
 		if always {
 			m.cover(t)
 		}
@@ -122,7 +122,7 @@ func (m *machine) answer(t *rapid.T) {
 func (m *machine) cover(t *rapid.T) {
 	for id, a := range m.open {
 		if m.allowed[a.rule] {
-			m.settle(t, id, ask.Covered)
+			m.settle(t, id, event.QuestionCovered)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (m *machine) leave(t *rapid.T) {
 	id := m.pick(t)
 	if a := m.open[id]; a != nil {
 		a.leave(errLeft)
-		m.settle(t, id, ask.Withdrawn)
+		m.settle(t, id, event.QuestionWithdrawn)
 	}
 }
 
@@ -139,9 +139,9 @@ func (m *machine) wait(t *rapid.T) {
 	time.Sleep(time.Duration(rapid.IntRange(1, 3).Draw(t, "minutes")) * time.Minute)
 	for id, a := range m.open {
 		if !a.expiry.IsZero() && !time.Now().Before(a.expiry) {
-			want := ask.Expired
+			want := event.QuestionExpired
 			if a.broken {
-				want = ask.Withdrawn
+				want = event.QuestionWithdrawn
 			}
 			m.settle(t, id, want)
 		}
@@ -164,7 +164,7 @@ type bubble struct{ testing.TB }
 func TestAQuestionIsSettledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(bubble{t}, func(t *rapid.T) {
-			m := &machine{open: map[string]*asker{}, settled: map[string]ask.State{}, allowed: map[string]bool{}}
+			m := &machine{open: map[string]*asker{}, settled: map[string]event.QuestionState{}, allowed: map[string]bool{}}
 			t.Repeat(map[string]func(*rapid.T){
 				"ask": m.ask, "answer": m.answer, "leave": m.leave, "wait": m.wait, "": m.check,
 			})
@@ -178,19 +178,19 @@ func TestAQuestionIsSettledOnce(t *testing.T) {
 func TestAnAnswerThatCannotBeRecordedLeavesTheQuestionOpen(t *testing.T) {
 	var d ask.Desk
 	full, r := errors.New("the disk is full"), request("q")
-	r.Record = func(ask.Settlement) error { return full }
+	r.Record = func(event.Settlement) error { return full }
 	ticket := d.Open(r)
-	if err := d.Answer("q", "user", ask.Answer{Allow: true}); !errors.Is(err, full) {
+	if err := d.Answer("q", "user", event.Answer{Allow: true}); !errors.Is(err, full) {
 		t.Fatalf("the answer: %v", err)
 	}
 	if len(d.List()) != 1 {
 		t.Fatal("the question is gone")
 	}
 	full = nil
-	if err := d.Answer("q", "user", ask.Answer{Allow: true, Note: "go"}); err != nil {
+	if err := d.Answer("q", "user", event.Answer{Allow: true, Note: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := ticket.Wait(t.Context()); err != nil || s.State != ask.Answered || s.By != "user" || s.Answer.Note != "go" {
+	if s, err := ticket.Wait(t.Context()); err != nil || s.State != event.QuestionAnswered || s.By != "user" || s.Answer.Note != "go" {
 		t.Fatalf("%+v, %v", s, err)
 	}
 }
@@ -198,13 +198,13 @@ func TestAnAnswerThatCannotBeRecordedLeavesTheQuestionOpen(t *testing.T) {
 func TestExpiryIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d ask.Desk
-		var recorded []ask.State
+		var recorded []event.QuestionState
 		r := request("q")
 		r.Question.Expires = time.Now().Add(time.Hour)
-		r.Record = func(s ask.Settlement) error { recorded = append(recorded, s.State); return nil }
+		r.Record = func(s event.Settlement) error { recorded = append(recorded, s.State); return nil }
 		begun := time.Now()
 		s, err := d.Open(r).Wait(t.Context())
-		if err != nil || s.State != ask.Expired || time.Since(begun) != time.Hour || !slices.Equal(recorded, []ask.State{ask.Expired}) {
+		if err != nil || s.State != event.QuestionExpired || time.Since(begun) != time.Hour || !slices.Equal(recorded, []event.QuestionState{event.QuestionExpired}) {
 			t.Fatalf("%+v, %v after %v; recorded %v", s, err, time.Since(begun), recorded)
 		}
 	})
@@ -221,10 +221,10 @@ func TestAlwaysSettlesWhatItCovers(t *testing.T) {
 		r.Covered = func() bool { return granted[rule] }
 		tickets = append(tickets, d.Open(r))
 	}
-	if err := d.Answer("q0", "user", ask.Answer{Allow: true, Always: true}); err != nil {
+	if err := d.Answer("q0", "user", event.Answer{Allow: true, Always: true}); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []ask.State{ask.Answered, ask.Covered} {
+	for i, want := range []event.QuestionState{event.QuestionAnswered, event.QuestionCovered} {
 		if s, err := tickets[i].Wait(t.Context()); err != nil || s.State != want {
 			t.Errorf("question %d: %+v, %v", i, s, err)
 		}
@@ -239,14 +239,14 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 	var d ask.Desk
 	const n = 16
 	r, inside := request("q"), make(chan struct{})
-	r.Record = func(ask.Settlement) error { <-inside; return nil }
+	r.Record = func(event.Settlement) error { <-inside; return nil }
 	ticket := d.Open(r)
 	errs := make(chan error, n)
 	for i := range n {
-		go func() { errs <- d.Answer("q", "user", ask.Answer{Allow: i%2 == 0}) }()
+		go func() { errs <- d.Answer("q", "user", event.Answer{Allow: i%2 == 0}) }()
 	}
 	for range n - 1 {
-		if late := (*ask.SettledError)(nil); !errors.As(<-errs, &late) {
+		if late := (*event.SettledQuestionError)(nil); !errors.As(<-errs, &late) {
 			t.Error("a second answer counted")
 		}
 	}
@@ -270,23 +270,23 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 	d.Open(own)
 	for name, c := range map[string]struct {
 		id string
-		a  ask.Answer
+		a  event.Answer
 	}{
-		"no rule for always":      {"permission", ask.Answer{Allow: true, Always: true}},
-		"always no":               {"permission", ask.Answer{Always: true}},
-		"text for a permission":   {"permission", ask.Answer{Allow: true, Text: "yes"}},
-		"empty":                   {"question", ask.Answer{Allow: true}},
-		"too many":                {"question", ask.Answer{Choices: [][]string{{"a"}, {"b"}, {"c"}}}},
-		"two where one is wanted": {"question", ask.Answer{Choices: [][]string{{"a", "b"}}}},
+		"no rule for always":      {"permission", event.Answer{Allow: true, Always: true}},
+		"always no":               {"permission", event.Answer{Always: true}},
+		"text for a permission":   {"permission", event.Answer{Allow: true, Text: "yes"}},
+		"empty":                   {"question", event.Answer{Allow: true}},
+		"too many":                {"question", event.Answer{Choices: [][]string{{"a"}, {"b"}, {"c"}}}},
+		"two where one is wanted": {"question", event.Answer{Choices: [][]string{{"a", "b"}}}},
 	} {
-		if bad := (*ask.NotPermittedError)(nil); !errors.As(d.Answer(c.id, "user", c.a), &bad) {
+		if bad := (*event.AnswerNotPermittedError)(nil); !errors.As(d.Answer(c.id, "user", c.a), &bad) {
 			t.Errorf("%s: the answer counted", name)
 		}
 	}
-	if forged := (*ask.UnknownError)(nil); !errors.As(d.Answer("forged", "user", ask.Answer{Allow: true}), &forged) || len(forged.Open) != 2 {
+	if forged := (*event.UnknownQuestionError)(nil); !errors.As(d.Answer("forged", "user", event.Answer{Allow: true}), &forged) || len(forged.Open) != 2 {
 		t.Errorf("an id that nobody has: %v", forged)
 	}
-	if err := d.Answer("question", "user", ask.Answer{Choices: [][]string{{"a"}, {"b", "c"}}}); err != nil {
+	if err := d.Answer("question", "user", event.Answer{Choices: [][]string{{"a"}, {"b", "c"}}}); err != nil {
 		t.Error(err)
 	}
 }

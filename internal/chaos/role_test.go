@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -162,7 +164,7 @@ func openNode(ctx context.Context, role, dir string, say func(string)) (*node, e
 		id := mailbox.AgentID(a)
 		n.wakes[id] = make(chan struct{}, 1)
 		if _, ok := n.store.Get(id); !ok {
-			if _, _, err := n.store.Create(transcript.Spec{ID: id, Name: a, Role: transcript.Teammate, Born: time.Now()}); err != nil {
+			if _, _, err := n.store.Create(agent.Spec{ID: id, Name: a, Role: agent.Teammate, Born: time.Now()}); err != nil {
 				return nil, err
 			}
 		}
@@ -255,7 +257,7 @@ func (n *node) turn(t *transcript.Transcript) error {
 	for _, e := range read {
 		n.courier.Receipt(mailbox.Receipt{From: t.Address(), To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID}})
 	}
-	return t.End(transcript.Completed, "", "", "")
+	return t.End(agent.Completed, "", "", "")
 }
 
 // post accepts an agent's i-th message. The same one again is no other.

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/spf13/pflag"
 )
 
 // DeadlineFlags are for how long an agent's work may stand still.
-type DeadlineFlags struct{ actors.Deadlines }
+type DeadlineFlags struct{ agent.Deadlines }
 
 func (f *DeadlineFlags) Add(fs *pflag.FlagSet) {
 	for _, d := range []struct {
@@ -29,7 +30,7 @@ func (f *DeadlineFlags) Add(fs *pflag.FlagSet) {
 type deadlineValue struct{ into *time.Duration }
 
 func (v deadlineValue) Set(text string) error {
-	d, err := actors.ParseDeadline(text)
+	d, err := agent.ParseDeadline(text)
 	if err != nil {
 		return errors.New("give a time such as 90s, 5m or 2h, or off for no limit")
 	}

@@ -7,15 +7,16 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/permission"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/worktree"
 )
 
 // Boundary keeps the calls of an isolated agent, and of every agent below it, in
 // its directory. It returns nil for an agent that is not isolated. If it cannot be
 // found out what is off limits, everything is. The boundary asks git until ctx ends.
-func (d *Directories) Boundary(ctx context.Context, spec transcript.Spec) *permission.Enclosure {
+func (d *Directories) Boundary(ctx context.Context, spec agent.Spec) *permission.Enclosure {
 	for spec.Isolation == "" {
 		parent, ok := d.parentOf(spec)
 		if !ok {
@@ -37,7 +38,7 @@ func (d *Directories) Boundary(ctx context.Context, spec transcript.Spec) *permi
 // offLimits lists the directories that an isolated agent must not write to: the
 // checkouts and metadata of the session's repository and of every agent's above
 // it, and the directories where isolated agents live.
-func (d *Directories) offLimits(ctx context.Context, spec transcript.Spec) ([]string, error) {
+func (d *Directories) offLimits(ctx context.Context, spec agent.Spec) ([]string, error) {
 	off := []string{d.worktrees(), d.hookRecords()}
 	for _, dir := range d.dirsAbove(spec) {
 		repo, err := worktree.Open(ctx, dir, worktree.Options{})
@@ -56,7 +57,7 @@ func (d *Directories) offLimits(ctx context.Context, spec transcript.Spec) ([]st
 }
 
 // dirsAbove returns where the session works, and every agent above one.
-func (d *Directories) dirsAbove(spec transcript.Spec) []string {
+func (d *Directories) dirsAbove(spec agent.Spec) []string {
 	dirs := []string{d.o.Dir}
 	if from := worktree.LeasedFrom(d.worktrees(), string(spec.ID)); from != "" {
 		dirs = append(dirs, from)

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/childenv"
 	"github.com/actorswarm/swarm/internal/hook"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/worktree"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
@@ -27,8 +28,8 @@ const (
 // directories of isolated agents (agent-system spec §5.5). It is a worktree.Maker.
 type maker struct {
 	o   Options
-	by  transcript.Spec // the agent that asks
-	dir string          // where it works
+	by  agent.Spec // the agent that asks
+	dir string     // where it works
 }
 
 // run runs the hooks of an event that the agent caused.

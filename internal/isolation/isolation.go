@@ -38,7 +38,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/worktree"
@@ -92,12 +93,12 @@ func (d *Directories) hookRecords() string { return filepath.Join(d.o.Root, "mad
 
 // hookDirs keeps the directories that hooks make for an agent that isolates itself
 // from dir.
-func (d *Directories) hookDirs(parent transcript.Spec, dir string) *worktree.Made {
+func (d *Directories) hookDirs(parent agent.Spec, dir string) *worktree.Made {
 	return worktree.NewMade(d.hookRecords(), maker{d.o, parent, dir}, worktree.Options{})
 }
 
 // parentOf returns what the parent of an agent is; zero if it has none.
-func (d *Directories) parentOf(spec transcript.Spec) (parent transcript.Spec, ok bool) {
+func (d *Directories) parentOf(spec agent.Spec) (parent agent.Spec, ok bool) {
 	t, ok := d.o.Agents.Get(spec.Parent)
 	if !ok {
 		return parent, false
@@ -109,7 +110,7 @@ func (d *Directories) parentOf(spec transcript.Spec) (parent transcript.Spec, ok
 type Lease struct {
 	Dir  string
 	dirs *Directories
-	spec transcript.Spec
+	spec agent.Spec
 	tree releaser
 }
 
@@ -121,18 +122,18 @@ type releaser interface {
 // Release ends the lease once the agent's last process has ended. The directory is
 // removed if nothing in it is worth keeping; else the result says where it is and
 // why it is kept. It may be called again after a crash.
-func (l *Lease) Release(ctx context.Context) (*transcript.Kept, error) {
+func (l *Lease) Release(ctx context.Context) (*agent.Kept, error) {
 	released, err := l.tree.Release(ctx, l.dirs.users(l.spec, l.Dir)...)
 	if err != nil || released.Removed {
 		return nil, err
 	}
-	return &transcript.Kept{Path: released.Path, Branch: released.Branch, Why: released.Why}, nil
+	return &agent.Kept{Path: released.Path, Branch: released.Branch, Why: released.Why}, nil
 }
 
 // Lease gives an agent a directory of its own, or takes over the one that it has.
 // It is a git worktree from its parent's HEAD, or what the WorktreeCreate hooks
 // make.
-func (d *Directories) Lease(ctx context.Context, spec transcript.Spec, incarnation uint32) (*Lease, error) {
+func (d *Directories) Lease(ctx context.Context, spec agent.Spec, incarnation uint32) (*Lease, error) {
 	tree, dir, err := d.adopt(ctx, spec, incarnation)
 	if errors.Is(err, worktree.ErrNoLease) {
 		tree, dir, err = d.make(ctx, spec, incarnation)
@@ -145,7 +146,7 @@ func (d *Directories) Lease(ctx context.Context, spec transcript.Spec, incarnati
 
 // adopt takes over the directory that the agent has. The error wraps
 // worktree.ErrNoLease if it has none.
-func (d *Directories) adopt(ctx context.Context, spec transcript.Spec, incarnation uint32) (releaser, string, error) {
+func (d *Directories) adopt(ctx context.Context, spec agent.Spec, incarnation uint32) (releaser, string, error) {
 	parent, _ := d.parentOf(spec)
 	made, err := d.hookDirs(parent, d.o.Dir).Adopt(ctx, string(spec.ID), incarnation)
 	if err == nil {
@@ -175,7 +176,7 @@ func (d *Directories) adopt(ctx context.Context, spec transcript.Spec, incarnati
 // make makes a new directory. Before the agent's birth spec.Dir is its parent's
 // directory, whose HEAD counts; later that directory is gone and the session's
 // counts.
-func (d *Directories) make(ctx context.Context, spec transcript.Spec, incarnation uint32) (releaser, string, error) {
+func (d *Directories) make(ctx context.Context, spec agent.Spec, incarnation uint32) (releaser, string, error) {
 	from, want := spec.Dir, ""
 	if _, born := d.o.Agents.Get(spec.ID); born {
 		want = spec.Dir
@@ -197,7 +198,7 @@ func (d *Directories) make(ctx context.Context, spec transcript.Spec, incarnatio
 	return tree, tree.Path, nil
 }
 
-func (d *Directories) makeByHook(ctx context.Context, spec transcript.Spec, from string, o worktree.MadeOptions) (releaser, string, error) {
+func (d *Directories) makeByHook(ctx context.Context, spec agent.Spec, from string, o worktree.MadeOptions) (releaser, string, error) {
 	var err error
 	if o.Off, err = d.offLimits(ctx, spec); err != nil {
 		return nil, "", err
@@ -211,10 +212,10 @@ func (d *Directories) makeByHook(ctx context.Context, spec transcript.Spec, from
 }
 
 // users says which other agents that have not ended work in a directory.
-func (d *Directories) users(owner transcript.Spec, dir string) (why []string) {
+func (d *Directories) users(owner agent.Spec, dir string) (why []string) {
 	for _, t := range d.o.Agents.All() {
 		if l := t.Life(); l.Spec.ID != owner.ID && !l.Closed && within(l.Spec.Dir, dir) {
-			why = append(why, fmt.Sprintf("agent %s works in it", actors.DisplayName(l.Spec)))
+			why = append(why, fmt.Sprintf("agent %s works in it", agent.DisplayName(l.Spec)))
 		}
 	}
 	return why

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -84,16 +86,16 @@ func (p *place) read() *hook.Set {
 }
 
 // born records an agent.
-func (p *place) born(id, parent mailbox.AgentID, dir string) transcript.Spec {
+func (p *place) born(id, parent mailbox.AgentID, dir string) agent.Spec {
 	p.t.Helper()
-	t, _, err := p.store.Create(transcript.Spec{ID: id, Name: string(id), Parent: parent, Role: transcript.Foreground, Dir: dir})
+	t, _, err := p.store.Create(agent.Spec{ID: id, Name: string(id), Parent: parent, Role: agent.Foreground, Dir: dir})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return t.Spec()
 }
 
-func (p *place) lease(spec transcript.Spec, incarnation uint32) *Lease {
+func (p *place) lease(spec agent.Spec, incarnation uint32) *Lease {
 	p.t.Helper()
 	l, err := p.dirs().Lease(p.t.Context(), spec, incarnation)
 	if err != nil {
@@ -104,7 +106,7 @@ func (p *place) lease(spec transcript.Spec, incarnation uint32) *Lease {
 
 func TestLeaseIsTakenOverByTheNextIncarnation(t *testing.T) {
 	p := newPlace(t)
-	spec := transcript.Spec{ID: "ann", Dir: p.repo, Isolation: "worktree"}
+	spec := agent.Spec{ID: "ann", Dir: p.repo, Isolation: "worktree"}
 	first, second := p.lease(spec, 1), p.lease(spec, 2)
 	if first.Dir != second.Dir || !strings.HasPrefix(first.Dir, p.state+"/worktrees/") {
 		t.Errorf("the incarnations have %s and %s; want one worktree of the session", first.Dir, second.Dir)
@@ -131,7 +133,7 @@ func TestReleaseKeepsADirectoryThatAnotherAgentUses(t *testing.T) {
 func TestBoundaryHoldsForAgentsBelow(t *testing.T) {
 	p := newPlace(t)
 	p.born("lead", "", p.repo)
-	ann := transcript.Spec{ID: "ann", Parent: "lead", Role: transcript.Foreground, Dir: p.repo, Isolation: "worktree"}
+	ann := agent.Spec{ID: "ann", Parent: "lead", Role: agent.Foreground, Dir: p.repo, Isolation: "worktree"}
 	ann.Dir = p.lease(ann, 1).Dir
 	if _, _, err := p.store.Create(ann); err != nil {
 		t.Fatal(err)
@@ -141,7 +143,7 @@ func TestBoundaryHoldsForAgentsBelow(t *testing.T) {
 	if own == nil || inherited == nil || own.Tree != ann.Dir || inherited.Tree != own.Tree || !slices.Equal(own.Protected, inherited.Protected) {
 		t.Errorf("ann's boundary is %+v and that of the agent below %+v; want the same", own, inherited)
 	}
-	if b := p.dirs().Boundary(t.Context(), transcript.Spec{ID: "carl", Parent: "lead"}); b != nil {
+	if b := p.dirs().Boundary(t.Context(), agent.Spec{ID: "carl", Parent: "lead"}); b != nil {
 		t.Errorf("an agent that is not isolated has the boundary %+v", b)
 	}
 }
@@ -153,7 +155,7 @@ func TestOffLimitsAreTheCheckoutsAbove(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.born("lead", "", elsewhere)
-	off, err := p.dirs().offLimits(t.Context(), transcript.Spec{ID: "ann", Parent: "lead"})
+	off, err := p.dirs().offLimits(t.Context(), agent.Spec{ID: "ann", Parent: "lead"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +171,7 @@ func TestBoundaryWithoutAnswerIsEverything(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.repo, ".git", "config"), []byte("[broken"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b := p.dirs().Boundary(t.Context(), transcript.Spec{ID: "ann", Dir: "/tmp/tree", Isolation: "worktree"})
+	b := p.dirs().Boundary(t.Context(), agent.Spec{ID: "ann", Dir: "/tmp/tree", Isolation: "worktree"})
 	if b == nil || !slices.Equal(b.Protected, []string{"/"}) {
 		t.Fatalf("the boundary is %+v; want everything off limits", b)
 	}
@@ -187,7 +189,7 @@ func TestHooksMakeOneDirectory(t *testing.T) {
 	p := newPlace(t)
 	area := filepath.Join(filepath.Dir(p.repo), "area")
 	create := fmt.Sprintf("mkdir -p %[1]s/$PPID && echo %[1]s/$PPID", area)
-	spec := transcript.Spec{ID: "ann", Dir: p.repo, Isolation: "worktree"}
+	spec := agent.Spec{ID: "ann", Dir: p.repo, Isolation: "worktree"}
 	for name, c := range map[string]struct {
 		hooks []string
 		err   string
@@ -223,9 +225,9 @@ func TestHooksMakeOneDirectory(t *testing.T) {
 
 func TestRemainsAreListedWhoeverMadeThem(t *testing.T) {
 	p := newPlace(t)
-	p.lease(transcript.Spec{ID: "ann", Dir: p.repo}, 1)
+	p.lease(agent.Spec{ID: "ann", Dir: p.repo}, 1)
 	p.hooks[worktreeCreate] = []string{"mkdir ../area && cd ../area && pwd"}
-	p.lease(transcript.Spec{ID: "ben", Dir: p.repo}, 1)
+	p.lease(agent.Spec{ID: "ben", Dir: p.repo}, 1)
 	repo, err := worktree.Open(t.Context(), p.repo, worktree.Options{})
 	if err != nil {
 		t.Fatal(err)

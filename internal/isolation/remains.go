@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/worktree"
 )
 
@@ -57,4 +58,4 @@ func (d *Directories) Rescue(ctx context.Context, repo *worktree.Repo, agent str
 	return done.Ref, err
 }
 
-func (d *Directories) remains() *worktree.Made { return d.hookDirs(transcript.Spec{}, d.o.Dir) }
+func (d *Directories) remains() *worktree.Made { return d.hookDirs(agent.Spec{}, d.o.Dir) }

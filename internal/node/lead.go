@@ -8,10 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
@@ -52,7 +53,7 @@ func (l *Lead) Get() (*transcript.Transcript, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t, ok := l.o.Store.Get(actors.LeadID); ok {
+	if t, ok := l.o.Store.Get(agent.LeadID); ok {
 		if err := l.amend(t); err != nil {
 			return nil, err
 		}
@@ -81,9 +82,9 @@ func (l *Lead) create() (*transcript.Transcript, error) {
 }
 
 // LeadSpec returns what a lead is.
-func LeadSpec(model, mode, dir string, maxTurns int, tools []string) transcript.Spec {
-	return transcript.Spec{
-		ID: actors.LeadID, Name: actors.LeadName, Type: "lead", Role: transcript.Lead, Model: model,
+func LeadSpec(model, mode, dir string, maxTurns int, tools []string) agent.Spec {
+	return agent.Spec{
+		ID: agent.LeadID, Name: agent.LeadName, Type: "lead", Role: agent.Lead, Model: model,
 		Mode: mode, MaxTurns: maxTurns, Dir: dir, Tools: tools,
 	}
 }
@@ -105,7 +106,7 @@ func (l *Lead) amend(lead *transcript.Transcript) error {
 
 // Reopen lets a lead that was stopped work again, as mail does.
 func (l *Lead) Reopen(lead *transcript.Transcript) error {
-	err := l.o.Agents.Wake(lead, turn.User)
+	err := l.o.Agents.Wake(lead, agent.UserID)
 	var final *actors.FinalError
 	if errors.As(err, &final) {
 		return fmt.Errorf("the lead has ended for good (%s); write to other agents by name, or begin another session", final.Reason)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/actorswarm/swarm/budget"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -80,15 +82,15 @@ func (f *file) each(n *yaml.Node, what string, see func(key, value *yaml.Node)) 
 // may.
 func (f *file) entry(name string, n *yaml.Node) entry {
 	e := entry{name: name}
-	given := map[string]USD{}
-	var long map[string]USD
+	given := map[string]budget.USD{}
+	var long map[string]budget.USD
 	var above int64
 	f.each(n, name, func(key, value *yaml.Node) {
 		switch key.Value {
 		case "window":
 			e.window = f.count(key, value)
 		case "long":
-			long = map[string]USD{}
+			long = map[string]budget.USD{}
 			f.each(value, "long", func(key, value *yaml.Node) {
 				if key.Value == "above" {
 					above = f.count(key, value)
@@ -120,7 +122,7 @@ func (f *file) entry(name string, n *yaml.Node) entry {
 	return e
 }
 
-func has(given map[string]USD, names ...string) bool {
+func has(given map[string]budget.USD, names ...string) bool {
 	for _, name := range names {
 		if _, ok := given[name]; !ok {
 			return false
@@ -131,9 +133,9 @@ func has(given map[string]USD, names ...string) bool {
 
 // over returns the rates with what is given in their place. A cache that is not
 // priced anywhere costs what input costs.
-func over(base Rates, given map[string]USD) Rates {
+func over(base Rates, given map[string]budget.USD) Rates {
 	unpriced := base == Rates{}
-	pick := func(name string, old USD) USD {
+	pick := func(name string, old budget.USD) budget.USD {
 		if v, ok := given[name]; ok {
 			return v
 		}
@@ -147,14 +149,14 @@ func over(base Rates, given map[string]USD) Rates {
 	return r
 }
 
-func (f *file) rate(into map[string]USD, key, value *yaml.Node) {
+func (f *file) rate(into map[string]budget.USD, key, value *yaml.Node) {
 	switch key.Value {
 	case "input", "output", "cache_read", "cache_write":
 	default:
 		f.wrong(key.Line, "there is no field %q; there are input, output, cache_read, cache_write, long and window", key.Value)
 		return
 	}
-	usd, err := ParseUSD(value.Value)
+	usd, err := budget.ParseUSD(value.Value)
 	switch {
 	case value.Kind != yaml.ScalarNode || err != nil:
 		f.wrong(value.Line, "%s is %q; give dollars per million tokens, such as 2.50", key.Value, value.Value)

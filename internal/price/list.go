@@ -1,5 +1,7 @@
 package price
 
+import "github.com/actorswarm/swarm/budget"
+
 // List returns the published list prices, in dollars per million tokens, with
 // the five-minute cache where a provider has several, as of November 2026.
 // Source: the pricing pages of Anthropic and OpenAI.
@@ -46,7 +48,7 @@ func rates(input, output, cacheRead, cacheWrite float64) Rates {
 }
 
 // dollars takes a published price to the tenth of a cent of a million tokens.
-func dollars(d float64) USD { return USD(d*10_000+0.5) * (Dollar / 10_000) }
+func dollars(d float64) budget.USD { return budget.USD(d*10_000+0.5) * (budget.Dollar / 10_000) }
 
 func claude(name string, window int64, r Rates) entry {
 	return entry{name: name, window: window, price: &Price{Rates: r}}

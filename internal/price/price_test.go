@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/model"
 	"pgregory.net/rapid"
@@ -57,7 +59,7 @@ func TestSumsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.SampledFrom([]string{"claude-haiku-4-5", "gpt-5-nano", "claude-sonnet-5-5"}).Draw(t, "id")
 		var total model.Usage
-		var sum price.Cost
+		var sum budget.Cost
 		for range rapid.IntRange(1, 30).Draw(t, "requests") {
 			n := func(what string) int64 { return rapid.Int64Range(0, 99_999).Draw(t, what) }
 			u := model.Usage{InputTokens: n("in"), OutputTokens: n("out"), CacheReadInputTokens: n("read"), CacheCreationInputTokens: n("write")}
@@ -77,7 +79,7 @@ func TestALongPromptHasItsOwnPrice(t *testing.T) {
 		t.Errorf("100,000 tokens cost %v, one more %v", short, long)
 	}
 	in, out := p.AtMost(100_001)
-	if in < long-1000*out || out != price.Dollar*5/2/1_000_000 {
+	if in < long-1000*out || out != budget.Dollar*5/2/1_000_000 {
 		t.Errorf("at most %v and %d a token, for what costs %v", in, out, long)
 	}
 }
@@ -127,19 +129,19 @@ func TestABrokenFileIsToldWithItsLines(t *testing.T) {
 
 func TestMoneyIsReadAndWritten(t *testing.T) {
 	for text, want := range map[string]string{"5": "$5.00", "$1,000": "$1000.00", "0.25": "$0.25", ".0042": "$0.0042", "0.00000001": "<$0.0001", "0": "$0.00"} {
-		got, err := price.ParseUSD(text)
+		got, err := budget.ParseUSD(text)
 		if err != nil || got.String() != want {
 			t.Errorf("%q is %v (%v), want %s", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "-1", "five", "1.2.3", "1e9", "1000000", "$", "."} {
-		if got, err := price.ParseUSD(text); err == nil {
+		if got, err := budget.ParseUSD(text); err == nil {
 			t.Errorf("%q was read as %v", text, got)
 		}
 	}
-	for _, c := range []price.Cost{{USD: price.Dollar / 3}, {USD: 8999*price.Dollar + 1}, {Unknown: true}, {}} {
+	for _, c := range []budget.Cost{{USD: budget.Dollar / 3}, {USD: 8999*budget.Dollar + 1}, {Unknown: true}, {}} {
 		raw, err := json.Marshal(c)
-		var back price.Cost
+		var back budget.Cost
 		if err == nil {
 			err = json.Unmarshal(raw, &back)
 		}

@@ -4,24 +4,26 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/model"
 )
 
 // Rates are what a million tokens of each kind cost.
 type Rates struct {
-	Input      USD // neither written to nor read from the cache
-	Output     USD
-	CacheRead  USD
-	CacheWrite USD
+	Input      budget.USD // neither written to nor read from the cache
+	Output     budget.USD
+	CacheRead  budget.USD
+	CacheWrite budget.USD
 }
 
 // perToken turns a price of a million tokens into the price of one; every
 // published price is a whole number of these.
-func perToken(million USD) USD { return million / 1_000_000 }
+func perToken(million budget.USD) budget.USD { return million / 1_000_000 }
 
-func (r Rates) of(u model.Usage) USD {
-	return USD(u.InputTokens)*perToken(r.Input) + USD(u.OutputTokens)*perToken(r.Output) +
-		USD(u.CacheReadInputTokens)*perToken(r.CacheRead) + USD(u.CacheCreationInputTokens)*perToken(r.CacheWrite)
+func (r Rates) of(u model.Usage) budget.USD {
+	return budget.USD(u.InputTokens)*perToken(r.Input) + budget.USD(u.OutputTokens)*perToken(r.Output) +
+		budget.USD(u.CacheReadInputTokens)*perToken(r.CacheRead) + budget.USD(u.CacheCreationInputTokens)*perToken(r.CacheWrite)
 }
 
 // Price is what a model costs.
@@ -41,16 +43,16 @@ func (p Price) rates(input int64) Rates {
 }
 
 // Of returns what one request has cost.
-func (p Price) Of(u model.Usage) USD {
+func (p Price) Of(u model.Usage) budget.USD {
 	return p.rates(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens).of(u)
 }
 
 // AtMost returns the most that one request can cost whose input has so many
 // tokens: the input if none of it is read from the cache, and each token of
 // output.
-func (p Price) AtMost(input int64) (in, perOutput USD) {
+func (p Price) AtMost(input int64) (in, perOutput budget.USD) {
 	r := p.rates(input)
-	return USD(input) * perToken(max(r.Input, r.CacheRead, r.CacheWrite)), perToken(r.Output)
+	return budget.USD(input) * perToken(max(r.Input, r.CacheRead, r.CacheWrite)), perToken(r.Output)
 }
 
 // entry is what is known of the models of one name.
@@ -90,16 +92,16 @@ const longContext = "[1m]"
 
 // Cost returns what one request to a model has cost. A model may have several
 // names, as asked for and as answered: the first that is known counts.
-func (t *Table) Cost(u model.Usage, names ...string) Cost {
+func (t *Table) Cost(u model.Usage, names ...string) budget.Cost {
 	if u == (model.Usage{}) {
-		return Cost{}
+		return budget.Cost{}
 	}
 	for _, name := range names {
 		if p, ok := t.Of(name); ok {
-			return Cost{USD: p.Of(u)}
+			return budget.Cost{USD: p.Of(u)}
 		}
 	}
-	return Cost{Unknown: true}
+	return budget.Cost{Unknown: true}
 }
 
 func (t *Table) find(id string, has func(entry) bool) (best entry, ok bool) {

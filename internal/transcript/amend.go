@@ -3,6 +3,8 @@ package transcript
 import (
 	"slices"
 	"time"
+
+	"github.com/actorswarm/swarm/agent"
 )
 
 // Amend records what the user has changed about an agent since its birth. It
@@ -23,13 +25,13 @@ func (t *Transcript) Amend(model, mode string, maxTurns int) error {
 
 // SetTeams records the teams that the agent is in or leads, the one it works in
 // first; none takes it out of all. Nothing is recorded when nothing differs.
-func (t *Transcript) SetTeams(teams []Membership) error {
+func (t *Transcript) SetTeams(teams []agent.Membership) error {
 	t.mu.Lock()
 	if was := t.life.Spec.Teams; was != nil && slices.Equal(was, teams) {
 		t.mu.Unlock()
 		return nil
 	}
-	m := &teamsMeta{Time: time.Now(), Teams: append([]Membership{}, teams...)}
+	m := &teamsMeta{Time: time.Now(), Teams: append([]agent.Membership{}, teams...)}
 	ticket, err := t.add(kindTeams, m, nil)
 	t.mu.Unlock()
 	return wait(ticket, err)

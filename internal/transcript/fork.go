@@ -8,6 +8,8 @@ import (
 	"time"
 	"weak"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -21,7 +23,7 @@ var ErrForkOfFork = errors.New("a fork cannot be forked: do the work here")
 // same placeholder as its result, then the directive. Siblings of one answer
 // share every byte up to the directive, and the memory of the history. The
 // parent's records are never changed, so the prefix is the same after a restart.
-func (s *Store) CreateFork(parent *Transcript, spec Spec, placeholder, directive string) (*Transcript, error) {
+func (s *Store) CreateFork(parent *Transcript, spec agent.Spec, placeholder, directive string) (*Transcript, error) {
 	base, m, blocks, err := parent.forkPoint(placeholder)
 	if err != nil {
 		return nil, err

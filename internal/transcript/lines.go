@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -142,7 +144,7 @@ func lineOfRecord(seq uint64, kind byte, data []byte) *line {
 func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 	n := &line{Seq: seq, Meta: meta}
 	switch m := meta.(type) {
-	case *Spec:
+	case *agent.Spec:
 		n.Type, n.Subtype, n.Time = "system", "born", m.Born
 	case *wokeMeta:
 		n.Type, n.Subtype, n.Time = "system", "woke", m.Time

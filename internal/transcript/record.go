@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -65,9 +67,9 @@ type forkMeta struct {
 }
 
 type roleMeta struct {
-	Time  time.Time `json:"t"`
-	Role  Role      `json:"role"`
-	Woken *Waking   `json:"woken,omitempty"` // if it had ended
+	Time  time.Time     `json:"t"`
+	Role  agent.Role    `json:"role"`
+	Woken *agent.Waking `json:"woken,omitempty"` // if it had ended
 }
 
 type amendMeta struct {
@@ -78,8 +80,8 @@ type amendMeta struct {
 }
 
 type teamsMeta struct {
-	Time  time.Time    `json:"t"`
-	Teams []Membership `json:"teams"`
+	Time  time.Time          `json:"t"`
+	Teams []agent.Membership `json:"teams"`
 }
 
 type requestMeta struct {
@@ -96,21 +98,21 @@ type shortMeta struct {
 }
 
 type compactedMeta struct {
-	Time    time.Time   `json:"t"`
-	Keep    int         `json:"keep"`    // messages at the end that are kept
-	Tokens  int64       `json:"tokens"`  // of the conversation before
-	Trigger string      `json:"trigger"` // auto, manual, too_long
-	Usage   model.Usage `json:"usage"`   // of the request that made the summary
-	Cost    *price.Cost `json:"cost_usd,omitempty"`
+	Time    time.Time    `json:"t"`
+	Keep    int          `json:"keep"`    // messages at the end that are kept
+	Tokens  int64        `json:"tokens"`  // of the conversation before
+	Trigger string       `json:"trigger"` // auto, manual, too_long
+	Usage   model.Usage  `json:"usage"`   // of the request that made the summary
+	Cost    *budget.Cost `json:"cost_usd,omitempty"`
 }
 
 type answerMeta struct {
-	Time  time.Time   `json:"t"`
-	ID    string      `json:"id"`
-	Model string      `json:"model"`
-	Stop  string      `json:"stop"`
-	Usage model.Usage `json:"usage"`
-	Cost  *price.Cost `json:"cost_usd,omitempty"` // nil is unknown
+	Time  time.Time    `json:"t"`
+	ID    string       `json:"id"`
+	Model string       `json:"model"`
+	Stop  string       `json:"stop"`
+	Usage model.Usage  `json:"usage"`
+	Cost  *budget.Cost `json:"cost_usd,omitempty"` // nil is unknown
 }
 
 type startMeta struct {
@@ -128,16 +130,16 @@ type finishMeta struct {
 }
 
 type endMeta struct {
-	Time    time.Time `json:"t"`
-	Outcome Outcome   `json:"outcome"`
-	Reason  string    `json:"reason,omitempty"`
-	Text    string    `json:"text,omitempty"`
+	Time    time.Time     `json:"t"`
+	Outcome agent.Outcome `json:"outcome"`
+	Reason  string        `json:"reason,omitempty"`
+	Text    string        `json:"text,omitempty"`
 }
 
 type closedMeta struct {
-	Time   time.Time `json:"t"`
-	Reason string    `json:"reason,omitempty"`
-	Kept   *Kept     `json:"kept,omitempty"`
+	Time   time.Time   `json:"t"`
+	Reason string      `json:"reason,omitempty"`
+	Kept   *agent.Kept `json:"kept,omitempty"`
 }
 
 // encode joins the meta data of a record and bytes that must be kept exactly.

@@ -4,13 +4,15 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
 // observedMeta is what the process that hosts an agent says of it.
 type observedMeta struct {
-	Time time.Time `json:"t"`
-	Life Life      `json:"life"`
+	Time time.Time    `json:"t"`
+	Life agent.Record `json:"life"`
 }
 
 type launchedMeta struct {
@@ -39,7 +41,7 @@ func (t *Transcript) Launch() (uint32, error) {
 // Observe makes the shadow follow what the agent's process reports, and returns
 // its life before and after. Nothing is recorded when nothing differs, nor what a
 // superseded launch says. It does not wait for the disk: the process reports again.
-func (t *Transcript) Observe(l Life) (was, is Life, err error) {
+func (t *Transcript) Observe(l agent.Record) (was, is agent.Record, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was = t.life.Record
@@ -60,7 +62,7 @@ func (t *Transcript) Observe(l Life) (was, is Life, err error) {
 // whom it works and whether it is to end, which is decided here, and by how many it
 // was started. An end that was decided here stands until it is reopened here. With
 // the approval of its plan the agent gets the mode that it has there.
-func (l *life) follow(o Life) {
+func (l *life) follow(o agent.Record) {
 	if l.Closed && !o.Closed {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -15,7 +17,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh, wait, err := s.Create(Spec{ID: "ben", Name: "ben", Role: Teammate, Where: InProcess, Mode: "plan", Born: time.Now()})
+	sh, wait, err := s.Create(agent.Spec{ID: "ben", Name: "ben", Role: agent.Teammate, Where: agent.InProcess, Mode: "plan", Born: time.Now()})
 	if err == nil {
 		err = wait()
 	}
@@ -28,7 +30,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	if n, err := sh.Launch(); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	told := Life{Spec: Spec{ID: "ben", Mode: "bypassPermissions"}, Incarnation: 3, Turns: 2, Result: "done", Outcome: Completed, Active: time.Now()}
+	told := agent.Record{Spec: agent.Spec{ID: "ben", Mode: "bypassPermissions"}, Incarnation: 3, Turns: 2, Result: "done", Outcome: agent.Completed, Active: time.Now()}
 	if _, _, err := sh.Observe(told); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	defer s.Close()
 	sh, _ = s.Get("ben")
 	l := sh.Life()
-	if l.Result != "done" || l.Incarnation != 3 || l.Launch != 2 || l.Spec.Mode != "plan" || l.Spec.Where != InProcess {
+	if l.Result != "done" || l.Incarnation != 3 || l.Launch != 2 || l.Spec.Mode != "plan" || l.Spec.Where != agent.InProcess {
 		t.Errorf("the shadow is %+v", l)
 	}
 	if err := sh.Close("stopped by the user", nil); err != nil {

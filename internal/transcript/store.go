@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/object"
 	"github.com/actorswarm/swarm/internal/price"
@@ -166,7 +168,7 @@ func (s *Store) Notes() []string { return s.notes }
 
 // Create records the birth of an agent. The agent exists when it returns; wait
 // returns when its birth is on disk.
-func (s *Store) Create(spec Spec) (t *Transcript, wait func() error, err error) {
+func (s *Store) Create(spec agent.Spec) (t *Transcript, wait func() error, err error) {
 	t = s.blank(spec.ID)
 	t.mu.Lock()
 	defer t.mu.Unlock()

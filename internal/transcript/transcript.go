@@ -37,14 +37,14 @@ type Transcript struct {
 func (t *Transcript) ID() mailbox.AgentID { return mailbox.AgentID(t.key) }
 
 // Life returns a copy of everything but the conversation.
-func (t *Transcript) Life() Life {
+func (t *Transcript) Life() agent.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.life.Record
 }
 
 // Spec returns what the agent is.
-func (t *Transcript) Spec() Spec {
+func (t *Transcript) Spec() agent.Spec {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.life.Spec
@@ -106,7 +106,7 @@ type life struct {
 // apply folds the decoded meta data of a record into the life.
 func (l *life) apply(kind byte, meta any) {
 	switch m := meta.(type) {
-	case *Spec:
+	case *agent.Spec:
 		l.Spec, l.Active = *m, m.Born
 		if m.PlanRequired {
 			l.Plan.Phase = protocol.PlanDrafting
@@ -172,7 +172,7 @@ func (l *life) apply(kind byte, meta any) {
 			l.TurnOpen, l.Told = false, false
 		}
 		if m.Reason != "" {
-			l.Outcome, l.Reason = Stopped, m.Reason
+			l.Outcome, l.Reason = agent.Stopped, m.Reason
 		}
 	}
 }
@@ -189,7 +189,7 @@ func (l *life) open(now time.Time) {
 func metaOf(kind byte) any {
 	switch kind {
 	case kindBorn:
-		return &Spec{}
+		return &agent.Spec{}
 	case kindWoke:
 		return &wokeMeta{}
 	case kindPrompt:

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -38,7 +40,7 @@ func open(t testing.TB, dir string) *transcript.Store {
 
 func born(t testing.TB, s *transcript.Store, id mailbox.AgentID) *transcript.Transcript {
 	t.Helper()
-	a, wait, err := s.Create(transcript.Spec{ID: id, Name: string(id), Role: transcript.Teammate, Born: time.Now().UTC()})
+	a, wait, err := s.Create(agent.Spec{ID: id, Name: string(id), Role: agent.Teammate, Born: time.Now().UTC()})
 	if err == nil {
 		err = wait()
 	}
@@ -121,7 +123,7 @@ func TestFoldingTheRecordsAgainGivesTheSameTranscript(t *testing.T) {
 				open = append(open[:i], open[i+1:]...)
 			},
 			"end": func(*rapid.T) {
-				must(t, a.End(transcript.Interrupted, "why", "text", "note"))
+				must(t, a.End(agent.Interrupted, "why", "text", "note"))
 				open = nil
 			},
 			"partial step": func(rt *rapid.T) {
@@ -276,7 +278,7 @@ func TestEndAnswersEveryOpenCall(t *testing.T) {
 	must(t, err)
 	must(t, a.Answer(answer("three", "c1", "c2", "c3")))
 	must(t, a.FinishCall("c2", transcript.CallResult{Text: "done"}, false))
-	must(t, a.End(transcript.Interrupted, "by the user", "", "cut off"))
+	must(t, a.End(agent.Interrupted, "by the user", "", "cut off"))
 	must(t, a.Prompt("user", "go on"))
 	msgs, _, err := a.Request(frame)
 	must(t, err)
@@ -295,7 +297,7 @@ func TestEndSaysOfABegunCallThatItMayHaveTakenEffect(t *testing.T) {
 	must(t, err)
 	must(t, a.Answer(answer("two", "c1", "c2")))
 	must(t, a.StartCall("c1", true))
-	must(t, a.End(transcript.Failed, "a bug", "", "not run"))
+	must(t, a.End(agent.Failed, "a bug", "", "not run"))
 	must(t, a.Prompt("user", "go on"))
 	msgs, _, err := a.Request(frame)
 	must(t, err)
@@ -458,7 +460,7 @@ func ready(t testing.TB, s *transcript.Store, history int) *transcript.Transcrip
 
 func forkOf(t testing.TB, s *transcript.Store, a *transcript.Transcript, id mailbox.AgentID, directive string) *transcript.Transcript {
 	t.Helper()
-	f, err := s.CreateFork(a, transcript.Spec{ID: id, Name: string(id), Parent: a.ID(), Born: time.Now().UTC()}, "same placeholder", directive)
+	f, err := s.CreateFork(a, agent.Spec{ID: id, Name: string(id), Parent: a.ID(), Born: time.Now().UTC()}, "same placeholder", directive)
 	must(t, err)
 	return f
 }
@@ -497,7 +499,7 @@ func TestForksShareEveryByteUpToTheDirectiveAlsoAfterARestart(t *testing.T) {
 	if got := body(again); got != one {
 		t.Errorf("after a restart the request is\n%s\nand was\n%s", got, one)
 	}
-	if _, err := s.CreateFork(again, transcript.Spec{ID: "f3"}, "p", "d"); err == nil {
+	if _, err := s.CreateFork(again, agent.Spec{ID: "f3"}, "p", "d"); err == nil {
 		t.Error("a fork was forked after a restart")
 	}
 }
@@ -565,7 +567,7 @@ func TestMailForAnotherIncarnationIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	ben, _, err := s.Create(transcript.Spec{ID: "ben", Name: "ben", Role: transcript.Teammate, Born: time.Now()})
+	ben, _, err := s.Create(agent.Spec{ID: "ben", Name: "ben", Role: agent.Teammate, Born: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

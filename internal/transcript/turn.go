@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -206,12 +208,12 @@ const cutCall = "cut off: the turn ended while this call ran. It may have taken 
 // End records the end of a turn. Calls that are still open get a result first,
 // since a conversation with an unanswered call is not valid: note, or, of a
 // call that had begun, that it was cut.
-func (t *Transcript) End(o Outcome, reason, text, note string) error {
+func (t *Transcript) End(o agent.Outcome, reason, text, note string) error {
 	ticket, err := t.end(o, reason, text, note)
 	return wait(ticket, err)
 }
 
-func (t *Transcript) end(o Outcome, reason, text, note string) (journal.Ticket, error) {
+func (t *Transcript) end(o agent.Outcome, reason, text, note string) (journal.Ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.load(); err != nil {
@@ -235,7 +237,7 @@ var ErrTurnEnded = errors.New("transcript: the turn has ended")
 // MoveTo gives an agent that has not ended another role: a foreground agent
 // goes on in the background. After Ending it is ErrTurnEnded, so that an end is
 // told exactly one way.
-func (t *Transcript) MoveTo(r Role) error {
+func (t *Transcript) MoveTo(r agent.Role) error {
 	t.mu.Lock()
 	if t.ending || t.life.Closed || t.life.Turns == t.life.Settled {
 		t.mu.Unlock()
@@ -248,7 +250,7 @@ func (t *Transcript) MoveTo(r Role) error {
 
 // Ending returns the life whose end is about to be told; its role stays as it is
 // until the agent is opened again.
-func (t *Transcript) Ending() Life {
+func (t *Transcript) Ending() agent.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ending = true
@@ -257,7 +259,7 @@ func (t *Transcript) Ending() Life {
 
 // Reopen lets an agent that has ended work again, in a role. It changes nothing
 // for one that has not ended. The time of w is set.
-func (t *Transcript) Reopen(r Role, w Waking) error {
+func (t *Transcript) Reopen(r agent.Role, w agent.Waking) error {
 	t.mu.Lock()
 	if !t.life.Closed {
 		t.mu.Unlock()
@@ -272,7 +274,7 @@ func (t *Transcript) Reopen(r Role, w Waking) error {
 
 // Close records that the agent will not run again by itself; why, if it was
 // stopped while no turn ran, and what its own directory is kept for, if it is.
-func (t *Transcript) Close(why string, kept *Kept) error {
+func (t *Transcript) Close(why string, kept *agent.Kept) error {
 	t.mu.Lock()
 	if t.life.Closed {
 		t.mu.Unlock()

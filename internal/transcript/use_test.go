@@ -5,6 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
@@ -35,11 +38,11 @@ func TestUseIsKeptByModelAndSurvivesARestart(t *testing.T) {
 		}
 	}
 	must(t, a.Compact(transcript.Compaction{Summary: []model.Block{model.Text("x")}, Usage: model.Usage{InputTokens: 1000}}))
-	want := []transcript.ModelUse{
-		{Model: "claude-opus-5", Usage: model.Usage{InputTokens: 3000, OutputTokens: 100}, Known: price.Cost{USD: price.Dollar * 175 / 10_000}},
+	want := []agent.ModelUse{
+		{Model: "claude-opus-5", Usage: model.Usage{InputTokens: 3000, OutputTokens: 100}, Known: budget.Cost{USD: budget.Dollar * 175 / 10_000}},
 		{Model: "llama", Usage: model.Usage{InputTokens: 7, OutputTokens: 1}, Unpriced: model.Usage{InputTokens: 7, OutputTokens: 1}},
 	}
-	check := func(when string, l transcript.Life) {
+	check := func(when string, l agent.Record) {
 		t.Helper()
 		if d := cmp.Diff(want, l.Models); d != "" || l.Usage.Total() != 3108 || l.TurnSteps != 3 || l.AnsweredBy != "claude-opus-5" {
 			t.Errorf("%s: %+v: %s", when, l, d)
@@ -80,7 +83,7 @@ func TestTheTimeOfTurnsIsCountedWithoutTheTimeBetweenRuns(t *testing.T) {
 		_, err := a.Wake()
 		must(t, err)
 		step(a)
-		must(t, a.End(transcript.Completed, "", "", ""))
+		must(t, a.End(agent.Completed, "", "", ""))
 		time.Sleep(time.Hour)
 		must(t, a.Prompt("user", "again"))
 		if l := a.Life(); l.Worked != 20*time.Second || l.TurnSteps != 0 || l.Steps != 2 {

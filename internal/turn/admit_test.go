@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -53,7 +54,7 @@ func TestARequestThatIsNotAdmittedIsNotSent(t *testing.T) {
 	if len(m.Requests()) != 1 || asked != 2 || answers != 1 || requested != 1 {
 		t.Errorf("%d requests were sent, %d told of, %d asked for, %d settled", len(m.Requests()), requested, asked, answers)
 	}
-	if end.Outcome != transcript.OverBudget || end.Text != "at it" || !strings.Contains(end.Reason, "all is spent") {
+	if end.Outcome != agent.OverBudget || end.Text != "at it" || !strings.Contains(end.Reason, "all is spent") {
 		t.Errorf("the end is %+v", end)
 	}
 	if b.log.HasWork() {
@@ -65,7 +66,7 @@ func TestARequestThatIsNotAdmittedIsNotSent(t *testing.T) {
 	must(t, b.log.Prompt("user", "go on"))
 	end, err = b.turn.Run(t.Context())
 	must(t, err)
-	if end.Outcome != transcript.Completed || !strings.Contains(last(m2.Requests()[0]), "go on") {
+	if end.Outcome != agent.Completed || !strings.Contains(last(m2.Requests()[0]), "go on") {
 		t.Errorf("after the refusal: %+v", end)
 	}
 }
@@ -83,7 +84,7 @@ func TestARequestThatFailsIsSettledWithoutAnAnswer(t *testing.T) {
 	must(t, b.log.Prompt("user", "go"))
 	end, err := b.turn.Run(t.Context())
 	must(t, err)
-	if settled != 1 || end.Outcome != transcript.Failed {
+	if settled != 1 || end.Outcome != agent.Failed {
 		t.Errorf("settled %d times, end %+v", settled, end)
 	}
 }
@@ -110,7 +111,7 @@ func TestTheLimitOfStepsCountsOverACrash(t *testing.T) {
 		}
 		end, err := b.turn.Run(ctx)
 		must(t, err)
-		if end.Open != (run < 3) || run == 3 && (end.Outcome != transcript.MaxTurns || end.Steps != 10) {
+		if end.Open != (run < 3) || run == 3 && (end.Outcome != agent.MaxTurns || end.Steps != 10) {
 			t.Errorf("run %d ended with %+v", run, end)
 		}
 		must(t, b.store.Close())

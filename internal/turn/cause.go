@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/agent"
 )
 
 // The causes with which a turn is cancelled.
@@ -44,21 +44,21 @@ func StoppedWith(parent string, cause error) error {
 
 // outcomeOf says how a turn ended that failed with err under ctx; open is true
 // when it has not ended and goes on after a restart.
-func outcomeOf(ctx context.Context, err error) (o transcript.Outcome, open bool) {
+func outcomeOf(ctx context.Context, err error) (o agent.Outcome, open bool) {
 	cause := context.Cause(ctx)
 	switch {
 	case cause == nil && errors.Is(err, ErrOverBudget):
-		return transcript.OverBudget, false
+		return agent.OverBudget, false
 	case cause == nil:
-		return transcript.Failed, false
+		return agent.Failed, false
 	case errors.Is(cause, ErrInterrupted):
-		return transcript.Interrupted, false
+		return agent.Interrupted, false
 	case errors.Is(cause, ErrStopped), errors.Is(cause, ErrKilled):
-		return transcript.Stopped, false
+		return agent.Stopped, false
 	case errors.Is(cause, ErrOverBudget):
-		return transcript.OverBudget, false
+		return agent.OverBudget, false
 	case errors.Is(cause, ErrTimedOut):
-		return transcript.TimedOut, false
+		return agent.TimedOut, false
 	default: // shutdown, superseded, or a context from outside
 		return "", true
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
@@ -202,7 +204,7 @@ func (b *bench) long(t testing.TB, tokens int64) {
 		must(t, b.log.Answer(a))
 		must(t, b.log.FinishCall(call, transcript.CallResult{Text: words(int(each) * 4)}, false))
 	}
-	must(t, b.log.End(transcript.Completed, "", "", ""))
+	must(t, b.log.End(agent.Completed, "", "", ""))
 }
 
 func TestAtTheEndOfTheWindowEverythingIsStillHandled(t *testing.T) {
@@ -224,7 +226,7 @@ func TestAtTheEndOfTheWindowEverythingIsStillHandled(t *testing.T) {
 	}
 	end, err := b.turn.Run(t.Context())
 	must(t, err)
-	if end.Outcome != transcript.Completed || len(seen) != 50 || len(b.log.Unread()) != 0 {
+	if end.Outcome != agent.Completed || len(seen) != 50 || len(b.log.Unread()) != 0 {
 		t.Errorf("the end is %+v; %d of 50 messages were seen, %d are unread", end, len(seen), len(b.log.Unread()))
 	}
 	n.check(t)
@@ -273,7 +275,7 @@ func TestATooLongRequestIsCompactedOnceAndThenFails(t *testing.T) {
 		must(t, b.log.Prompt("user", "go on"))
 		end, err := b.turn.Run(t.Context())
 		must(t, err)
-		if helps && end.Text != "done" || !helps && (end.Outcome != transcript.Failed || !strings.Contains(end.Reason, "longer than the model can take")) {
+		if helps && end.Text != "done" || !helps && (end.Outcome != agent.Failed || !strings.Contains(end.Reason, "longer than the model can take")) {
 			t.Errorf("helps %v: the end is %+v", helps, end)
 		}
 		if requests != 2 || summaries != 1 {
@@ -295,7 +297,7 @@ func TestAConversationThatCannotBeMadeSmallerFailsWithTheReasonAndDoesNotLoop(t 
 	var end turn.End
 	var err error
 	for range 20 {
-		if end, err = b.turn.Run(t.Context()); end.Outcome == transcript.Failed {
+		if end, err = b.turn.Run(t.Context()); end.Outcome == agent.Failed {
 			break
 		}
 		must(t, err)
@@ -355,7 +357,7 @@ func TestAFailureThatMayPassLeavesTheConversation(t *testing.T) {
 	must(t, err)
 	after, err := b.log.Messages()
 	must(t, err)
-	if end.Outcome != transcript.Failed || len(after) != len(before) {
+	if end.Outcome != agent.Failed || len(after) != len(before) {
 		t.Errorf("the end is %+v; of %d messages %d are left", end, len(before), len(after))
 	}
 	failing = false
@@ -380,7 +382,7 @@ func TestAStopEndsACompactionAtOnce(t *testing.T) {
 	b.mail(t, "news")
 	end, err := b.turn.Run(ctx)
 	must(t, err)
-	if end.Outcome != transcript.Stopped || b.log.Life().Compactions != 0 || len(m.Requests()) != 1 || !asksForSummary(&m.Requests()[0]) {
+	if end.Outcome != agent.Stopped || b.log.Life().Compactions != 0 || len(m.Requests()) != 1 || !asksForSummary(&m.Requests()[0]) {
 		t.Errorf("the end is %+v", end)
 	}
 }
@@ -466,7 +468,7 @@ func TestNoRequestIsAboveItsShareWhateverComes(t *testing.T) {
 		})
 		must(t, err)
 		defer func() { must(t, s.Close()) }()
-		log, _, err := s.Create(transcript.Spec{ID: "alice", Name: "alice", Born: time.Now()})
+		log, _, err := s.Create(agent.Spec{ID: "alice", Name: "alice", Born: time.Now()})
 		must(t, err)
 		b := &bench{store: s, log: log}
 		for range rapid.IntRange(1, 4).Draw(rt, "turns") {
@@ -477,7 +479,7 @@ func TestNoRequestIsAboveItsShareWhateverComes(t *testing.T) {
 			}
 			end, err := b.turn.Run(t.Context())
 			must(t, err)
-			if end.Outcome != transcript.Completed {
+			if end.Outcome != agent.Completed {
 				rt.Fatalf("the end is %+v", end)
 			}
 		}

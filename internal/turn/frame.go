@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -33,7 +34,7 @@ func Frame(mail []mailbox.Envelope) []model.Block {
 }
 
 func frameOne(e mailbox.Envelope) string {
-	if e.From.Agent == User {
+	if e.From.Agent == agent.UserID {
 		return "<user-message>\n" + Escape(bodyOf(e)) + "\n</user-message>"
 	}
 	if e.Kind == mailbox.KindAgentReport {
@@ -78,6 +79,3 @@ func indent(text string) string {
 var attrEscapes = strings.NewReplacer(`"`, "'", "<", "(", ">", ")", "\n", " ", "\r", " ")
 
 func attr(text string) string { return attrEscapes.Replace(text) }
-
-// User is agent.UserID.
-const User = agent.UserID

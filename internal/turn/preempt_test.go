@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"
@@ -53,7 +54,7 @@ func TestAControlMessageCutsTheStepNotTheTurn(t *testing.T) {
 	end, err := b.turn.Run(t.Context())
 	must(t, err)
 	requests := m.Requests()
-	if end.Outcome != transcript.Completed || end.Text != "done" || end.Steps != 2 || len(requests) != 3 {
+	if end.Outcome != agent.Completed || end.Text != "done" || end.Steps != 2 || len(requests) != 3 {
 		t.Fatalf("end is %+v after %d requests", end, len(requests))
 	}
 	if got := last(requests[1]); strings.Index(got, "look up") > strings.Index(got, "steer") || !strings.Contains(got, "look up") {
@@ -135,7 +136,7 @@ func TestNoMessageCutsTheRequestThatCarriesIt(t *testing.T) {
 	must(t, err)
 	close(looks)
 	<-done
-	if end.Outcome != transcript.Completed || n <= messages {
+	if end.Outcome != agent.Completed || n <= messages {
 		t.Errorf("end is %+v after %d requests", end, n)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -24,7 +26,7 @@ type Log interface {
 	Calls() ([]transcript.CallState, error)
 	StartCall(id string, durable bool) error
 	FinishCall(id string, r transcript.CallResult, durable bool) error
-	End(o transcript.Outcome, reason, text, note string) error
+	End(o agent.Outcome, reason, text, note string) error
 }
 
 // Turn is everything one turn needs. Log is required; Model and Base are too,
@@ -96,7 +98,7 @@ type Turn struct {
 
 // End is how a turn ended.
 type End struct {
-	Outcome transcript.Outcome
+	Outcome agent.Outcome
 	Text    string // of the last answer; marked as partial if that broke off
 	Reason  string // why, unless completed
 	Steps   int    // answers, also those from before a crash
@@ -207,7 +209,7 @@ func (t *Turn) advance(ctx context.Context, end *End) (done bool, err error) {
 		return true, nil
 	}
 	if t.MaxSteps > 0 && end.Steps >= t.MaxSteps {
-		end.Outcome = transcript.MaxTurns
+		end.Outcome = agent.MaxTurns
 		end.Reason = fmt.Sprintf("its limit of turns (%d) is reached; the work may be partial", t.MaxSteps)
 		return true, nil
 	}
@@ -234,22 +236,22 @@ func (t *Turn) paused(end *End) bool {
 	}
 	why := t.Pause()
 	if why != "" {
-		end.Outcome, end.Reason = transcript.Completed, why
+		end.Outcome, end.Reason = agent.Completed, why
 	}
 	return why != ""
 }
 
 // conclude says how a turn ended with an answer that calls no tool.
-func conclude(a *model.Answer) (transcript.Outcome, string) {
+func conclude(a *model.Answer) (agent.Outcome, string) {
 	switch a.StopReason {
 	case "refusal":
-		return transcript.Failed, "the model refused to answer"
+		return agent.Failed, "the model refused to answer"
 	case model.StopMaxTokens:
-		return transcript.Completed, "the last answer was cut at the output limit"
+		return agent.Completed, "the last answer was cut at the output limit"
 	case model.StopContext:
-		return transcript.Completed, "the last answer was cut at the end of the context window"
+		return agent.Completed, "the last answer was cut at the end of the context window"
 	}
-	return transcript.Completed, ""
+	return agent.Completed, ""
 }
 
 // step makes one model request and records its answer. A request that is too

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -50,7 +52,7 @@ func newBench(t *testing.T, dir string, m model.Model, tools ...tool.Tool) *benc
 	b := &bench{store: s}
 	var ok bool
 	if b.log, ok = s.Get("alice"); !ok {
-		b.log, _, err = s.Create(transcript.Spec{ID: "alice", Name: "alice", Born: time.Now()})
+		b.log, _, err = s.Create(agent.Spec{ID: "alice", Name: "alice", Born: time.Now()})
 		must(t, err)
 	}
 	b.turn = &turn.Turn{
@@ -88,7 +90,7 @@ func TestATurnRunsToolsUntilTheModelIsDone(t *testing.T) {
 	must(t, b.log.Prompt("user", "go"))
 	end, err := b.turn.Run(t.Context())
 	must(t, err)
-	if end.Outcome != transcript.Completed || end.Text != "done" || end.Steps != 2 {
+	if end.Outcome != agent.Completed || end.Text != "done" || end.Steps != 2 {
 		t.Errorf("end is %+v", end)
 	}
 	if got := last(m.Requests()[1]); !strings.Contains(got, `echo {\"text\":\"hi\"}`) {
@@ -180,7 +182,7 @@ func TestACallCutByACrashIsInDoubtAndNotRunAgain(t *testing.T) {
 	}}
 	s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
 	must(t, err)
-	a, _, err := s.Create(transcript.Spec{ID: "alice", Born: time.Now()})
+	a, _, err := s.Create(agent.Spec{ID: "alice", Born: time.Now()})
 	must(t, err)
 	must(t, a.Prompt("user", "go"))
 	_, _, err = a.Request(turn.Frame)
@@ -217,9 +219,9 @@ func TestShutdownLeavesTheTurnOpen(t *testing.T) {
 }
 
 func TestEveryOtherCauseClosesTheTurnWithANote(t *testing.T) {
-	for cause, want := range map[error]transcript.Outcome{
-		turn.ErrInterrupted: transcript.Interrupted, turn.ErrStopped: transcript.Stopped,
-		turn.ErrOverBudget: transcript.OverBudget, turn.ErrTimedOut: transcript.TimedOut,
+	for cause, want := range map[error]agent.Outcome{
+		turn.ErrInterrupted: agent.Interrupted, turn.ErrStopped: agent.Stopped,
+		turn.ErrOverBudget: agent.OverBudget, turn.ErrTimedOut: agent.TimedOut,
 	} {
 		t.Run(string(want), func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -289,7 +291,7 @@ func TestATurnThatIsCutKeepsWhatItHadSaid(t *testing.T) {
 			must(t, b.log.Prompt("user", "go"))
 			end, err := b.turn.Run(ctx)
 			must(t, err)
-			if life := b.log.Life(); end.Outcome != transcript.TimedOut || !strings.HasPrefix(end.Text, c.want) || c.want == "" && end.Text != "" || life.Result != end.Text {
+			if life := b.log.Life(); end.Outcome != agent.TimedOut || !strings.HasPrefix(end.Text, c.want) || c.want == "" && end.Text != "" || life.Result != end.Text {
 				t.Errorf("end %+v, life %+v", end, life)
 			}
 		})
@@ -308,7 +310,7 @@ func TestMaxStepsMakesExactlyThatManyRequests(t *testing.T) {
 	must(t, b.log.Prompt("user", "go"))
 	end, err := b.turn.Run(t.Context())
 	must(t, err)
-	if len(m.Requests()) != 10 || end.Outcome != transcript.MaxTurns || end.Text != "at it" {
+	if len(m.Requests()) != 10 || end.Outcome != agent.MaxTurns || end.Text != "at it" {
 		t.Errorf("%d requests, end %+v", len(m.Requests()), end)
 	}
 }
@@ -339,7 +341,7 @@ func TestWhatAToolDoesWrongIsAResult(t *testing.T) {
 			t.Errorf("the request does not say %q: %s", want, got)
 		}
 	}
-	if end.Outcome != transcript.Completed {
+	if end.Outcome != agent.Completed {
 		t.Errorf("end is %+v", end)
 	}
 }
@@ -351,7 +353,7 @@ func TestARuntimeFailureEndsTheTurn(t *testing.T) {
 	must(t, b.log.Prompt("user", "go"))
 	end, err := b.turn.Run(t.Context())
 	must(t, err)
-	if end.Outcome != transcript.Failed || !strings.Contains(end.Reason, "disk gone") {
+	if end.Outcome != agent.Failed || !strings.Contains(end.Reason, "disk gone") {
 		t.Errorf("end is %+v", end)
 	}
 }
@@ -361,7 +363,7 @@ func TestAFailedModelIsAFailureAndNeverAnAnswer(t *testing.T) {
 	must(t, b.log.Prompt("user", "go"))
 	end, err := b.turn.Run(t.Context())
 	must(t, err)
-	if end.Outcome != transcript.Failed || end.Text != "" || !strings.Contains(end.Reason, "bad key") {
+	if end.Outcome != agent.Failed || end.Text != "" || !strings.Contains(end.Reason, "bad key") {
 		t.Errorf("end is %+v", end)
 	}
 }
@@ -399,7 +401,7 @@ func TestAnAnswerThatEndedTheTurnIsNotAskedForAgainAfterACrash(t *testing.T) {
 	b = newBench(t, dir, m)
 	end, err := b.turn.Run(t.Context())
 	must(t, err)
-	if asked != 0 || end.Outcome != transcript.Completed || end.Text != "all is done" || b.log.Life().TurnOpen {
+	if asked != 0 || end.Outcome != agent.Completed || end.Text != "all is done" || b.log.Life().TurnOpen {
 		t.Errorf("asked %d times; %+v", asked, end)
 	}
 	b.mail(t, "one more thing") // opens a turn of its own
@@ -418,7 +420,7 @@ func TestATurnThatIsCancelledBeforeItBeginsPreparesNothing(t *testing.T) {
 	cancel(turn.ErrStopped)
 	end, err := b.turn.Run(ctx)
 	must(t, err)
-	if end.Outcome != transcript.Stopped || b.log.Life().TurnOpen {
+	if end.Outcome != agent.Stopped || b.log.Life().TurnOpen {
 		t.Errorf("%+v", end)
 	}
 }

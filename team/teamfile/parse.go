@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/budget"
+
 	"go.yaml.in/yaml/v3"
 
-	"github.com/actorswarm/swarm/internal/account"
-	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -283,11 +283,11 @@ func (r *reader) restart(n *yaml.Node, m *Member) {
 // is said.
 const defaultRestarts = 3
 
-func (r *reader) budget(n *yaml.Node) (l account.Limits) {
+func (r *reader) budget(n *yaml.Node) (l budget.Limits) {
 	r.fields(n, "a budget", map[string]field{
 		"usd": func(n *yaml.Node) {
 			var err error
-			if l.Money, err = price.ParseUSD(n.Value); err != nil || l.Money <= 0 {
+			if l.Money, err = budget.ParseUSD(n.Value); err != nil || l.Money <= 0 {
 				r.wrong(n, "an amount of dollars such as 2.50 is expected, not %q", n.Value)
 			}
 		},

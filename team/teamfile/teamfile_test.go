@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/budget"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -59,7 +60,7 @@ func TestAFileIsReadWhole(t *testing.T) {
 			{Key: "fix", Subject: "fix it", Description: "all of it", Writes: true, Owner: "tests", After: []string{"1"}},
 		},
 	}
-	want.Members[1].Budget.Money, want.Members[1].Budget.Tokens = 5*price.Dollar/2, 1_000_000
+	want.Members[1].Budget.Money, want.Members[1].Budget.Tokens = 5*budget.Dollar/2, 1_000_000
 	want.Members[1].Budget.Requests, want.Members[1].Budget.Time = 200, 2*time.Hour
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
