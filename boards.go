@@ -10,11 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/actorswarm/swarm/agent"
-
-	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/statefile"
-	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/team/board/kvboard"
 )
@@ -28,29 +24,19 @@ func (s *Session) taskList() string {
 // ownTeam is the id, and the name, of the team that a session has by itself.
 func ownTeam(session string) string { return "session-" + session[:min(len(session), 8)] }
 
-// listOf returns the name of the task list of a team.
-func (s *Session) listOf(teamID string) string {
-	if teamID == "" || teamID == s.policy().Team {
-		return s.taskList()
+// openBoard opens the bucket of a list of tasks, on the session's bus.
+func (s *Session) openBoard(ctx context.Context, list string) (board.Store, error) {
+	conn, err := s.wire.connection(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return teamID
+	return kvboard.Open(ctx, conn, taskBucket(s.Info().ID, list), kvboard.Options{Replicas: s.opts.NATS.Replicas})
 }
 
-// openBoards prepares the task lists. Their buckets are on the session's bus, so
-// nothing is opened before somebody uses one.
-func (s *Session) openBoards() {
-	s.boards = team.NewBoards(s.agents, func(ctx context.Context, list string) (board.Store, error) {
-		conn, err := s.wire.connection(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return kvboard.Open(ctx, conn, taskBucket(s.Info().ID, list), kvboard.Options{Replicas: s.opts.NATS.Replicas})
-	}, board.Options{})
-	s.teams = team.NewManager(s.agents, s.roster, s.boards, team.ManagerOptions{Team: s.policy().Team, List: s.listOf})
+// followBoards exports the task lists when they have changed.
+func (s *Session) followBoards() {
 	s.watch.Go(func() {
-		s.boards.Run(s.scope, s.exportTasks, func(err error) {
-			s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: err.Error()})
-		})
+		s.boards.Run(s.scope, s.exportTasks, func(err error) { s.node.Warn(err.Error()) })
 	})
 }
 

@@ -355,7 +355,7 @@ func (o *busDoor) move(ctx context.Context, me *transcript.Transcript, id board.
 	if err != nil {
 		return busReply{}, err
 	}
-	for _, t := range o.s.roster.TaskTools(self, o.s.boards, o.s.listOf) {
+	for _, t := range o.s.roster.TaskTools(self, o.s.boards, o.s.node.ListOf) {
 		if t.Spec().Name != "TaskUpdate" {
 			continue
 		}

@@ -19,7 +19,7 @@ import (
 // Run and Resume do it by themselves. The error is a NoModelError when nothing
 // says which model the lead is to have.
 func (s *Session) Begin() error {
-	if _, err := s.lead.Get(); err != nil {
+	if _, err := s.getLead(); err != nil {
 		return err
 	}
 	return s.Wake()
@@ -35,7 +35,7 @@ func (s *Session) Say(text string) error {
 	if err := s.Begin(); err != nil {
 		return err
 	}
-	lead, err := s.lead.Get()
+	lead, err := s.getLead()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Session) BackgroundForeground() []string {
 			moved = append(moved, agent.DisplayName(spec))
 		}
 	}
-	return append(moved, s.kits.Detach(agent.LeadID)...)
+	return append(moved, s.node.Kits.Detach(agent.LeadID)...)
 }
 
 // SetModel gives the lead another model from its next turn on: an alias, an id,
@@ -124,7 +124,7 @@ func (s *Session) SetModel(name string) error {
 		return fmt.Errorf("the model %s cannot be used: %w", name, err)
 	}
 	if err := s.lead.SetModel(name); err != nil {
-		return err
+		return misuse(err)
 	}
 	return s.record.Update(func(i *Info) error { i.Model = name; return nil })
 }

@@ -110,7 +110,7 @@ func (f *forwarder) pass(ctx context.Context, e mailbox.Envelope) (settled, held
 	}
 	switch got.State {
 	case letterRefused:
-		err = errors.Join(f.tell(e, first(string(got.End), "rejected"), got.Reason, mailbox.ClassSteer), f.m.Reject(e.ID, cutText(got.Reason, 1000)))
+		err = errors.Join(f.tell(e, first(string(got.End), "rejected"), got.Reason, mailbox.ClassSteer), f.m.Reject(e.ID, mailbox.Cut(got.Reason, 1000)))
 	case letterTaken:
 		if got.End != "" { // its sender was told that it is held
 			err = f.tell(e, string(got.End), got.Reason, mailbox.ClassMail)
@@ -191,7 +191,7 @@ var (
 // tell sends a receipt to the sender of a letter. The state in the key makes it
 // one message, however often it is told.
 func (f *forwarder) tell(e mailbox.Envelope, state, why string, c mailbox.Class) error {
-	why = fmt.Sprintf("%s: %s", f.m.Transcript().ID(), cutText(why, 1000))
+	why = fmt.Sprintf("%s: %s", f.m.Transcript().ID(), mailbox.Cut(why, 1000))
 	if e.From.Agent == agent.UserID {
 		f.a.s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: fmt.Sprintf("your message %s is %s by %s", e.ID, state, why)})
 		return nil

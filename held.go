@@ -203,7 +203,7 @@ func (d *inboundDesk) about(m *team.Outsider, l transcript.Letter) event.Choice 
 	return event.Choice{
 		Header: "Message",
 		Question: fmt.Sprintf("%s of session %s (%s) writes: %s - may the lead read it?",
-			first(firstLine(l.From, 100), "an agent"), session, where, strconv.Quote(firstLine(l.Body, 500))),
+			first(mailbox.FirstLine(l.From, 100), "an agent"), session, where, strconv.Quote(mailbox.FirstLine(l.Body, 500))),
 		Options: []event.Option{{Label: letItIn, Description: "the lead reads it as data of another session"}, {Label: keepItUp, Description: "the sender is told that it was refused"}},
 	}
 }

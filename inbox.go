@@ -91,7 +91,7 @@ func inbox(store *transcript.Store, roster *team.Roster, name string) ([]Trace, 
 				continue
 			}
 		}
-		m.Envelope.Body = cutText(m.Envelope.Body, inboxBody)
+		m.Envelope.Body = mailbox.Cut(m.Envelope.Body, inboxBody)
 		kept = append(kept, m)
 	}
 	slices.Reverse(kept)
@@ -115,17 +115,6 @@ func withComing(all []Trace, coming []mailbox.Envelope, id mailbox.AgentID) []Tr
 		}
 	}
 	return all
-}
-
-// cutText returns at most n bytes of a text, cut at a rune.
-func cutText(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && text[n]&0xC0 == 0x80 {
-		n--
-	}
-	return text[:n]
 }
 
 // trace joins what the sender and the receiver have recorded, here or in the

@@ -52,18 +52,6 @@ func readPrices(stateDir string) (*price.Table, error) {
 	return t, nil
 }
 
-// affords says whether the session's limit of money can be kept at all: with the
-// lead's model, and after what was used before.
-func (s *Session) affords(name string) error {
-	if s.opts.Budget.Money == 0 {
-		return nil
-	}
-	if err := s.agents.Priced(name, agent.LeadID); err != nil {
-		return &OptionError{err}
-	}
-	return nil
-}
-
 // byModel returns what agents have used, by the exact ids of their models.
 func byModel(all []actors.Status, t *price.Table) (tree map[string]ModelUse, cost budget.Cost) {
 	tree = map[string]ModelUse{}

@@ -140,7 +140,7 @@ func (n *Node) host(ctx context.Context, dir string, w nodeWelcome) error {
 	if err := info.MakeDirs(); err != nil {
 		return err
 	}
-	if err := s.openStore(ctx); err != nil {
+	if err := s.openNode(ctx); err != nil {
 		return err
 	}
 	n.session = s

@@ -53,7 +53,7 @@ func (n *nodes) conclude(ctx context.Context, id mailbox.AgentID, cause error, f
 	}
 	var k *kept
 	err = whenNobodyLooks(ctx, func() (err error) {
-		k, err = openRecord(ctx, n.s.Info(), dir, transcript.Options{}, n.s.receipt)
+		k, err = openRecord(ctx, n.s.Info(), dir, transcript.Options{}, n.s.sendReceipt)
 		return err
 	})
 	if err != nil {

@@ -173,7 +173,7 @@ func (n *nodes) lastWords(id mailbox.AgentID) string {
 	if i := bytes.LastIndexByte(raw, '\n'); i >= 0 {
 		raw = raw[i+1:]
 	}
-	return firstLine(string(raw), 300)
+	return mailbox.FirstLine(string(raw), 300)
 }
 
 // clear takes back a launch that came to nothing: the process, its pane, its

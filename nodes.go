@@ -67,19 +67,13 @@ func newNodes(s *Session) *nodes {
 	return n
 }
 
-// settleNodes says where agents may run: in the process that owns the session,
-// as the options or the agents that there are want it.
-func (s *Session) settleNodes(o *actors.Options) {
-	if n := s.opts.node; n != nil {
-		o.Owner, o.Grant, o.Policy.Where = n, nil, ""
-		return
-	}
+// openNodes lets agents run in processes of their own, in the process that owns the
+// session, as the options or the agents that there are want it.
+func (s *Session) openNodes() {
 	lives := slices.ContainsFunc(s.store.All(), (*transcript.Transcript).IsShadow)
-	if s.opts.Policy.Where == "" && !lives {
-		return
+	if s.opts.node == nil && (s.opts.Policy.Where != "" || lives) {
+		s.nodes = newNodes(s)
 	}
-	s.nodes = newNodes(s)
-	o.Elsewhere = s.nodes
 }
 
 // chooseExecutor falls back to processes without a pane: what comes out is the

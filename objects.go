@@ -172,7 +172,7 @@ func cutPart(text string, offset int) (TextPart, error) {
 	if offset < 0 || offset > len(text) || offset < len(text) && !utf8.RuneStart(text[offset]) {
 		return TextPart{}, fmt.Errorf("no part of the text begins at %d; begin with 0 and go on with what next says", offset)
 	}
-	p := TextPart{Text: cutText(text[offset:], mostText), Size: len(text)}
+	p := TextPart{Text: mailbox.Cut(text[offset:], mostText), Size: len(text)}
 	if end := offset + len(p.Text); end < len(text) {
 		p.Next = end
 	}

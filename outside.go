@@ -291,7 +291,7 @@ func (s *Session) tellAnswer(o *Outsider, id string, c event.Choice, settled eve
 		return "", errNoOutbox
 	}
 	posted, err := s.roster.Send(user, team.Letter{
-		To: string(o.m.Transcript().ID()), Text: body, Kind: mailbox.KindAnswer, Summary: "answer: " + firstLine(c.Question, 100), Key: id,
+		To: string(o.m.Transcript().ID()), Text: body, Kind: mailbox.KindAnswer, Summary: "answer: " + mailbox.FirstLine(c.Question, 100), Key: id,
 	})
 	if err != nil || len(posted) != 1 {
 		return "", err

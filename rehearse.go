@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/actorswarm/swarm/agent"
 
@@ -31,16 +32,16 @@ func Rehearse(o Options) (*Rehearsal, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	s.agents = actors.New(actors.Options{Store: new(transcript.Store), Policy: s.policy(), ToolNames: s.toolNames()})
+	s.agents = actors.New(actors.Options{Store: new(transcript.Store), Policy: s.policy(), ToolNames: node.Offered(s.rules)})
 	id, err := s.models.Default(o.Model)
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
 		return nil, err
 	}
-	return &Rehearsal{session: s, lead: node.LeadSpec(id, o.Mode, o.Dir, o.MaxTurns, s.leadTools())}, nil
+	return &Rehearsal{session: s, lead: node.LeadSpec(id, o.Mode, o.Dir, o.MaxTurns, slices.DeleteFunc(s.agents.ToolNames(), s.rules.Denies))}, nil
 }
 
 // Definitions returns the agent types that the session would have.
-func (r *Rehearsal) Definitions() *defs.Set { return r.session.definitions() }
+func (r *Rehearsal) Definitions() *defs.Set { return r.session.defs.Set() }
 
 // Lead returns what the lead would be, who makes the call that Plan is about.
 func (r *Rehearsal) Lead() agent.Spec { return r.lead }
@@ -51,5 +52,5 @@ func (r *Rehearsal) Tools() []string { return r.session.agents.ToolNames() }
 // Plan returns what the session would make of a call of its lead, with the
 // reason for each choice, or the error that the lead would get.
 func (r *Rehearsal) Plan(c spawn.Call) (spawn.Plan, error) {
-	return r.session.policy().Plan(r.session.definitions(), c, r.lead, r.Tools())
+	return r.session.policy().Plan(r.session.defs.Set(), c, r.lead, r.Tools())
 }

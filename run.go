@@ -2,12 +2,13 @@ package swarm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
-
+	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
@@ -38,7 +39,7 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 	if strings.TrimSpace(prompt) == "" {
 		return Result{}, errEmptyPrompt
 	}
-	lead, err := s.lead.Get()
+	lead, err := s.getLead()
 	if err != nil {
 		return Result{}, err
 	}
@@ -58,7 +59,7 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 // Resume goes on with everything that a crash or a shutdown cut, and returns
 // when the swarm has come to rest.
 func (s *Session) Resume(ctx context.Context) (Result, error) {
-	lead, err := s.lead.Get()
+	lead, err := s.getLead()
 	if err != nil {
 		return Result{}, err
 	}
@@ -80,13 +81,6 @@ func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, befor
 	return s.result(lead, before, time.Since(begun)), err
 }
 
-// joined returns a context that ends with either of two.
-func joined(a, b context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(a)
-	stop := context.AfterFunc(b, func() { cancel(context.Cause(b)) })
-	return ctx, func() { stop(); cancel(nil) }
-}
-
 // Wake brings the session's agents to life: what was cut goes on. Run and
 // Resume do so by themselves.
 func (s *Session) Wake() error {
@@ -97,7 +91,7 @@ func (s *Session) Wake() error {
 			_, s.woken = s.wire.connection(s.scope)
 		}
 		if s.woken == nil {
-			s.woken = s.agents.Start(s.scope)
+			s.woken = s.node.Wake()
 		}
 	})
 	return s.woken
@@ -105,16 +99,7 @@ func (s *Session) Wake() error {
 
 // Quiet returns when the swarm has come to rest: no turn runs, no message is
 // unread or on its way.
-func (s *Session) Quiet(ctx context.Context) error {
-	ctx, cancel := joined(ctx, s.scope)
-	defer cancel()
-	err := s.agents.Quiet(ctx)
-	if err == nil && s.store.Err() != nil {
-		<-s.scope.Done() // what looks like rest is a journal that records no more
-		err = context.Cause(s.scope)
-	}
-	return err
-}
+func (s *Session) Quiet(ctx context.Context) error { return s.node.Quiet(ctx) }
 
 // interrupt stops the lead's turn and waits until it has stopped.
 func (s *Session) interrupt() error {
@@ -127,6 +112,19 @@ func (s *Session) interrupt() error {
 	return ErrInterrupted
 }
 
+// getLead returns the lead. A budget that cannot be kept is the caller's mistake.
+func (s *Session) getLead() (*transcript.Transcript, error) {
+	t, err := s.lead.Get()
+	return t, misuse(err)
+}
+
+func misuse(err error) error {
+	if errors.As(err, new(*budget.UnpricedError)) {
+		return &OptionError{err}
+	}
+	return err
+}
+
 func (s *Session) result(lead *transcript.Transcript, before agent.Record, took time.Duration) Result {
 	now := lead.Life()
 	r := Result{
@@ -137,12 +135,4 @@ func (s *Session) result(lead *transcript.Transcript, before agent.Record, took 
 	r.Tree, r.Cost = byModel(all, s.prices)
 	r.Agents = len(all) - 1 // the user is none
 	return r
-}
-
-func firstLine(text string, n int) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if runes := []rune(line); len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return line
 }

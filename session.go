@@ -21,9 +21,7 @@ import (
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/node"
-	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
-	"github.com/actorswarm/swarm/internal/prompt"
 	"github.com/actorswarm/swarm/internal/provider"
 	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -31,7 +29,6 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
-	"github.com/actorswarm/swarm/tool/builtin"
 	"github.com/google/uuid"
 )
 
@@ -40,8 +37,8 @@ import (
 type Session struct {
 	opts   Options
 	record *session.File
-	defs   *defs.Watcher
-	shared *prompt.Sources
+	node   *node.Node
+	defs   *node.Definitions
 	store  *transcript.Store
 	agents *actors.Coordinator
 	roster *team.Roster
@@ -52,12 +49,11 @@ type Session struct {
 	inquiries inquiries
 	abroad    *abroad
 
-	bus    event.Bus
+	bus    *event.Bus
 	models *provider.Models
 	prices *price.Table
 	wire   *wire
 	rules  *node.Rules
-	kits   node.Kits
 	lead   *node.Lead
 
 	isolated *isolation.Directories
@@ -100,7 +96,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err := info.MakeDirs(); err != nil {
 		return nil, err
 	}
-	if err := s.openStore(ctx); err != nil {
+	if err := s.openNode(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.start(ctx); err != nil {
@@ -189,58 +185,49 @@ func (s *Session) read() (err error) {
 	return err
 }
 
-func (s *Session) openStore(ctx context.Context) error {
+// openNode opens the journal.
+func (s *Session) openNode(ctx context.Context) error {
 	open := func() (err error) {
-		s.store, err = transcript.Open(ctx, s.Info().Path, s.Info().ID, transcript.Options{
-			Journal: journal.Options{FS: s.opts.disk},
-			Prices:  s.prices,
-			Settled: s.settled,
-			Arrived: s.arrived,
-			Gone:    s.isGone,
-		})
+		s.node, err = node.Open(ctx, s.nodeOptions())
 		return err
 	}
+	wait := func(_ context.Context, open func() error) error { return open() }
 	if s.opts.node != nil {
-		return whenNobodyLooks(ctx, open)
+		wait = whenNobodyLooks
 	}
-	return open()
+	if err := wait(ctx, open); err != nil {
+		return err
+	}
+	s.store, s.bus = s.node.Store, s.node.Events
+	return nil
+}
+
+func (s *Session) nodeOptions() node.Options {
+	o := node.Options{
+		Session: s.Info().ID, Path: s.Info().Path, Dir: s.opts.Dir, AddDirs: s.opts.AddDirs, Home: s.opts.Home,
+		Getenv: s.opts.Getenv, Logger: s.opts.Logger, Rules: s.rules, Definitions: s.defs, Models: s.models, Prices: s.prices,
+		Policy: s.policy(), Budget: s.opts.Budget, Window: s.opts.Window, CompactWindow: s.opts.compactWindow,
+		Model: s.opts.Model, Mode: s.opts.Mode, MaxTurns: s.opts.MaxTurns, TaskList: s.taskList(),
+		Journal: journal.Options{FS: s.opts.disk},
+	}
+	if s.opts.node != nil {
+		o.UserPlace = agent.AtOwner
+	}
+	return o
 }
 
 func (s *Session) start(ctx context.Context) error {
 	s.scope, s.end = context.WithCancelCause(ctx)
-	s.shared.Start(s.scope) // git answers while the rest is opened
+	s.node.Prepare(s.scope)
 	if err := s.record.Save(); err != nil {
 		return err
 	}
-	if _, err := builtin.Reap(s.Info().ID); err != nil {
-		s.opts.Logger.Warn("processes of an earlier run could not be looked for", "error", err)
-	}
 	s.audit = s.newAudit()
 	s.openIsolation()
-	o := actors.Options{
-		Store: s.store, Policy: s.policy(), Definitions: s.definitions,
-		Model: s.models.Find, Tools: s.tools, ToolNames: s.toolNames(), System: s.system,
-		Permission: s.permission,
-		Grant:      s.rules.Grant,
-		Isolate:    s.isolate,
-		Events:     &s.bus,
-		Window:     s.window,
-		Facts:      s.facts,
-		Spill:      s.spill,
-		Receipt:    s.receipt,
-		Gone:       s.gone,
-		Audit:      s.audit.Note,
-		Logger:     s.opts.Logger,
-		Budget:     s.opts.Budget,
-		Prices:     s.prices,
+	if err := s.node.Start(s.scope, s.services(), s.end); err != nil {
+		return err
 	}
-	s.settleNodes(&o)
-	s.agents = actors.New(o)
-	s.roster = team.NewRoster(s.agents)
-	s.lead = node.NewLead(node.LeadOptions{
-		Scope: s.scope, Store: s.store, Agents: s.agents, Resolve: s.models.Default, Affords: s.affords, Tools: s.leadTools,
-		Model: s.opts.Model, Mode: s.opts.Mode, Dir: s.opts.Dir, MaxTurns: s.opts.MaxTurns,
-	})
+	s.agents, s.roster, s.lead, s.boards, s.teams = s.node.Agents, s.node.Roster, s.node.Lead, s.node.Boards, s.node.Teams
 	switch {
 	case s.nodes != nil:
 		s.roster.ConnectApart(s.nodes)
@@ -248,12 +235,9 @@ func (s *Session) start(ctx context.Context) error {
 		s.roster.ConnectApart(others{s.opts.node})
 		s.roster.Connect(sessions{s.opts.node})
 	}
-	if err := s.seedUser(); err != nil {
-		return err
-	}
 	s.wire = newWire(s)
-	s.openBoards()
-	s.outsiders, s.inquiries.s = team.NewOutsiders(s.agents, s.roster, s.boards, s.listOf), s
+	s.followBoards()
+	s.outsiders, s.inquiries.s = team.NewOutsiders(s.agents, s.roster, s.boards, s.node.ListOf), s
 	s.abroad = newAbroad(s)
 	if s.opts.node == nil {
 		s.roster.Connect(s.abroad)
@@ -261,21 +245,25 @@ func (s *Session) start(ctx context.Context) error {
 			return err
 		}
 	}
-	s.defs.Start(s.scope)
-	s.watch.Go(s.watchStore)
 	s.watch.Go(func() { s.wire.run(s.scope) })
 	s.watch.Go(func() { s.audit.Run(s.scope) })
 	return nil
 }
 
-// watchStore ends the session loudly when its journal fails: what cannot be
-// recorded is not done.
-func (s *Session) watchStore() {
-	select {
-	case <-s.store.Failed():
-		s.end(fmt.Errorf("the journal of session %s failed and the session was stopped; what was accepted is safe: %w", s.Info().ID, s.store.Err()))
-	case <-s.scope.Done():
+// services are what the node needs of this process.
+func (s *Session) services() node.Services {
+	services := node.Services{
+		Isolate: s.isolate, Boundary: s.isolated.Boundary, OpenBoard: s.openBoard, Receipt: s.receipt, Arrived: s.arrived,
+		Gone: s.gone, Audit: s.audit.Note, Spill: s.spill,
+		IsGone: func(id mailbox.AgentID) bool { return s.nodes != nil && s.nodes.isGone(id) },
 	}
+	if s.openNodes(); s.nodes != nil {
+		services.Remote = s.nodes
+	}
+	if s.opts.node != nil {
+		services.Owner = s.opts.node
+	}
+	return services
 }
 
 // policy is what the options say about how agents come to be, with what the
@@ -285,19 +273,6 @@ func (s *Session) policy() spawn.Policy {
 	p.Team = first(p.Team, ownTeam(s.Info().ID))
 	p.Dirs = slices.Concat(p.Dirs, s.opts.AddDirs)
 	return p
-}
-
-// seedUser makes the transcript that holds what the user sends.
-func (s *Session) seedUser() error {
-	if _, ok := s.store.Get(agent.UserID); ok {
-		return nil
-	}
-	spec := agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User, Born: time.Now()}
-	if s.opts.node != nil {
-		spec.Where = agent.AtOwner
-	}
-	_, _, err := s.store.Create(spec)
-	return err
 }
 
 // ID returns the session's id.
@@ -311,7 +286,7 @@ func (s *Session) Info() Info {
 // notePrompt keeps the first line of the first prompt, for lists of sessions.
 func (s *Session) notePrompt(prompt string) error {
 	return s.record.Update(func(i *Info) error {
-		i.Prompt = first(i.Prompt, firstLine(prompt, 120))
+		i.Prompt = first(i.Prompt, mailbox.FirstLine(prompt, 120))
 		return nil
 	})
 }
@@ -320,19 +295,19 @@ func (s *Session) notePrompt(prompt string) error {
 // per line, and what was found out of order in the session's files.
 func (s *Session) Problems() []string {
 	var all []string
-	for _, p := range s.defs.Set().Problems {
+	for _, p := range s.defs.Problems() {
 		all = append(all, p.String())
 	}
 	_, problems := settings.Hooks(s.opts.sources())
 	for _, p := range problems {
 		all = append(all, p.Error())
 	}
-	return slices.Concat(all, s.opts.exposed(), s.shared.Notes(), s.store.Notes(), s.notes)
+	return slices.Concat(all, s.opts.exposed(), s.defs.Notes(), s.store.Notes(), s.notes)
 }
 
 // Definitions returns the agent types of the session as they are now, without
 // those that a rule denies.
-func (s *Session) Definitions() *defs.Set { return s.definitions() }
+func (s *Session) Definitions() *defs.Set { return s.defs.Set() }
 
 // Events returns a subscription to everything that happens from now on.
 func (s *Session) Events() *event.Subscription { return s.bus.Subscribe() }
@@ -406,17 +381,13 @@ const closeWithin = 2 * time.Second
 func (s *Session) close() error {
 	var errs []error
 	if s.end != nil {
-		s.defs.Stop()
-		s.shared.Stop()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.scope), closeWithin)
 		defer cancel()
-		if s.agents != nil {
-			errs = append(errs, s.agents.Shutdown(ctx))
-		}
+		errs = append(errs, s.node.Shutdown(ctx))
 		if s.nodes != nil {
 			errs = append(errs, s.nodes.close(ctx))
 		}
-		errs = append(errs, s.kits.Close())
+		errs = append(errs, s.node.Kits.Close())
 		s.end(turn.ErrShutdown)
 		if s.nodes != nil {
 			errs = append(errs, s.nodes.wait())
@@ -433,8 +404,7 @@ func (s *Session) close() error {
 		}
 		s.watch.Wait()
 	}
-	s.bus.Close()
-	return errors.Join(append(errs, s.store.Close())...)
+	return errors.Join(append(errs, s.node.Close())...)
 }
 
 // newAudit returns the audit of the session. What an agent in a process of its own is
@@ -453,93 +423,26 @@ func (s *Session) newAudit() *audit.Log {
 	return audit.New(o)
 }
 
-func (s *Session) settled(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
-	if t, ok := s.store.Get(sender); ok && s.bus.Watched() {
-		s.bus.Publish(agent.Describe(t.Spec()), event.MailSettled{IDs: ids, State: state})
-	}
-	if s.agents != nil {
-		s.agents.Stir()
-	}
-}
-
-func (s *Session) arrived(e mailbox.Envelope) {
-	t, ok := s.store.Get(e.To.Agent)
-	if !ok {
-		return
-	}
-	if s.bus.Watched() {
-		s.bus.Publish(agent.Describe(t.Spec()), event.MailArrived{Envelope: e})
-	}
-	if o := s.wire.bus.Load(); o != nil && t.Spec().Role == agent.Outside {
+// arrived passes what has arrived for a program outside on to it.
+func (s *Session) arrived(to agent.Spec, e mailbox.Envelope) {
+	if o := s.wire.bus.Load(); o != nil && to.Role == agent.Outside {
 		o.arrived(e)
 	}
 }
 
-// isGone reports an agent of another process that has ended for good: there is nobody
-// left there to say so.
-func (s *Session) isGone(id mailbox.AgentID) bool {
-	if s.opts.node != nil {
-		return false // the owner says it
+// receipt sends a receipt through the wire, once that is up.
+func (s *Session) receipt(r mailbox.Receipt) bool {
+	c := s.wire.courier.Load()
+	if c == nil {
+		return false
 	}
-	if t, ok := s.store.Get(id); ok {
-		return actors.Final(t.Life())
-	}
-	return s.nodes != nil && s.nodes.isGone(id)
+	c.Receipt(r)
+	return true
 }
 
-// receipt passes a receipt on. All agents of a session are of one node, so
-// before the wire is up the transcripts can be told at once.
-func (s *Session) receipt(r mailbox.Receipt) {
-	if c := s.wire.courier.Load(); c != nil {
-		c.Receipt(r)
-		return
-	}
-	s.store.Settle(r)
-}
-
-// permission is what an agent's calls are judged by.
-func (s *Session) permission(spec agent.Spec) permission.Policy {
-	return s.rules.Fill(permission.Policy{
-		Mode: permission.Mode(spec.Mode),
-		Dirs: slices.Concat([]string{spec.Dir, filepath.Join(s.Info().Path, "outputs"), filepath.Join(s.Info().Path, "objects")}, s.opts.AddDirs), Home: s.opts.Home, Resolve: node.Resolve, Enclosure: s.isolated.Boundary(s.scope, spec),
-	})
-}
-
-// toolNames returns the names of the tools that agents of this session can
-// have: a tool that is denied as a whole is not offered at all.
-func (s *Session) toolNames() []string {
-	return slices.DeleteFunc(node.ToolNames(), s.rules.Denies)
-}
-
-func (s *Session) leadTools() []string {
-	return slices.DeleteFunc(s.agents.ToolNames(), s.rules.Denies)
-}
-
-// tools returns what an agent can be given.
-func (s *Session) tools(a actors.Agent) actors.Toolbox {
-	set := builtin.New(builtin.Env{
-		Dir: a.Spec.Dir, OutputDir: filepath.Join(s.Info().Path, "outputs"),
-		Tag: string(a.Spec.ID), Session: s.Info().ID, Getenv: s.opts.Getenv, Scope: s.scope,
-		OnTask: func(t builtin.Task) { s.commandEnded(a, t) },
-	})
-	return actors.Toolbox{
-		Tools: slices.Concat(set, s.roster.Tools(a), s.roster.TaskTools(a, s.boards, s.listOf)),
-		Close: s.kits.Keep(a.Spec.ID, set),
-	}
-}
-
-// commandEnded tells an agent by message that a background command of its has
-// ended by itself.
-func (s *Session) commandEnded(a actors.Agent, t builtin.Task) {
-	if t.State != builtin.TaskExited || s.scope.Err() != nil {
-		return
-	}
-	_, _, err := a.Transcript.Send(mailbox.Envelope{
-		To: mailbox.Address{Agent: a.Spec.ID}, FromName: "Bash", ToName: agent.DisplayName(a.Spec), Kind: mailbox.KindAgentReport,
-		Summary: firstLine(fmt.Sprintf("background command %s: exit code %d: %s", t.ID, t.ExitCode, t.Command), 180),
-		Body:    fmt.Sprintf("The command ran %v. Its output is in %s.", t.Ended.Sub(t.Started).Round(time.Millisecond), t.Output),
-	})
-	if err != nil {
-		s.opts.Logger.Warn("the end of a background command could not be told", "agent", a.Spec.ID, "task", t.ID, "error", err)
+// sendReceipt is receipt for the record of an agent in a process of its own.
+func (s *Session) sendReceipt(r mailbox.Receipt) {
+	if !s.receipt(r) {
+		s.store.Settle(r)
 	}
 }

@@ -83,7 +83,7 @@ func (l *listTool) neighbours() string {
 			fmt.Fprintf(&text, "session %s (%s), a session elsewhere that the user lets you write to\n", n.ID, n.Address)
 			continue
 		}
-		fmt.Fprintf(&text, "session %s (%s), another session of the user in %s: %s\n", n.ID, n.Address, n.Dir, firstLine(n.Prompt, summaryLength))
+		fmt.Fprintf(&text, "session %s (%s), another session of the user in %s: %s\n", n.ID, n.Address, n.Dir, mailbox.FirstLine(n.Prompt, summaryLength))
 	}
 	return text.String()
 }

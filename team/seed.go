@@ -7,6 +7,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/board"
 )
@@ -89,7 +90,7 @@ func (r *Roster) entrust(ctx context.Context, b *board.Board, lead *transcript.T
 		return err
 	}
 	_, err = r.Send(lead, Letter{
-		To: string(to.ID()), Text: body, Kind: m.Kind(), Summary: firstLine(fmt.Sprintf("task assigned %s: %s", t.ID, t.Subject), summaryLength),
+		To: string(to.ID()), Text: body, Kind: m.Kind(), Summary: mailbox.FirstLine(fmt.Sprintf("task assigned %s: %s", t.ID, t.Subject), summaryLength),
 		Key: "seed-" + string(t.ID),
 	})
 	if err != nil {

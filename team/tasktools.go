@@ -12,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/tool"
@@ -347,7 +348,7 @@ func (d *taskDesk) tell(about board.Task, to string, m message.Message) error {
 	if err != nil {
 		return err
 	}
-	summary := firstLine(fmt.Sprintf("%s %s: %s", strings.ReplaceAll(string(m.Kind()), "_", " "), about.ID, about.Subject), summaryLength)
+	summary := mailbox.FirstLine(fmt.Sprintf("%s %s: %s", strings.ReplaceAll(string(m.Kind()), "_", " "), about.ID, about.Subject), summaryLength)
 	_, err = d.roster.Send(d.self.Transcript, Letter{To: to, Text: body, Kind: m.Kind(), Summary: summary})
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/team/teamfile"
 )
@@ -61,7 +62,7 @@ func (m *Manager) checkMember(name string, lead agent.Spec, member teamfile.Memb
 func callOf(member teamfile.Member) spawn.Call {
 	c := spawn.Call{
 		Name: member.Name, Type: member.Type, Prompt: member.Prompt, Model: member.Model, Effort: member.Effort, Mode: member.Mode, Dir: member.Cwd, MaxTurns: member.MaxTurns,
-		Description: firstLine(member.Prompt, 80),
+		Description: mailbox.FirstLine(member.Prompt, 80),
 	}
 	if member.Worktree {
 		c.Isolation = "worktree"

@@ -127,7 +127,7 @@ func (s *sendTool) send(in sendInput, call string) ([]Posted, error) {
 		return nil, err
 	}
 	return s.roster.record(s.self.Transcript, Letter{
-		To: in.To, Text: text, Summary: cmp.Or(in.Summary, firstLine(text, summaryLength)), Class: in.Class, ReplyTo: in.ReplyTo, Key: call,
+		To: in.To, Text: text, Summary: cmp.Or(in.Summary, mailbox.FirstLine(text, summaryLength)), Class: in.Class, ReplyTo: in.ReplyTo, Key: call,
 	})
 }
 
@@ -167,15 +167,6 @@ func sendDetail(posted []Posted, failed int) json.RawMessage {
 
 // summaryLength is how many characters a summary has at most that nobody wrote.
 const summaryLength = 200
-
-// firstLine returns at most n characters of the first line of a text.
-func firstLine(text string, n int) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if runes := []rune(line); len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return line
-}
 
 type listTool struct {
 	roster *Roster

@@ -1,9 +1,17 @@
-// Package node is what every process of a session has: the permission rules that
-// its agents are judged by, and the tools that they are given.
+// Package node is what every process of a session has, whether it owns the session or
+// runs one teammate: the journal, the agents that live here, their definitions, rules,
+// tools and prompts, and the lead if it lives here.
 //
 //	rules, err := node.NewRules(node.RulesOptions{Deny: []string{"Bash(rm:*)"}})
-//	policy := rules.Fill(permission.Policy{Mode: permission.Default, Dirs: dirs})
-//	offered := slices.DeleteFunc(node.ToolNames(), rules.Denies)
+//	types, err := node.LoadDefinitions(node.DefinitionsOptions{Sources: sources, Rules: rules})
+//	n, err := node.Open(ctx, node.Options{Session: id, Path: path, Rules: rules, Definitions: types, …})
+//	err = n.Start(scope, node.Services{Isolate: …, Receipt: …}, fail)
+//	err = n.Wake() // what was cut goes on
+//	…
+//	err = errors.Join(n.Shutdown(ctx), n.Kits.Close()); end(cause); err = n.Close()
+//
+// What a node needs of the process around it comes as Services, so that it does not
+// know which kind of process that is.
 //
 // Laws:
 //

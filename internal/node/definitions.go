@@ -1,0 +1,96 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/prompt"
+)
+
+// Definitions are the agent types of a session, without those that a rule denies,
+// and the texts that agents are given besides. Both are followed from Start on. Its
+// methods may be called from any goroutine.
+type Definitions struct {
+	o       DefinitionsOptions
+	watcher *defs.Watcher
+	shared  *prompt.Sources
+
+	changed func(before, after *defs.Set) // set before the watcher runs
+	failed  func(error)                   // likewise
+}
+
+// DefinitionsOptions say where definitions and texts come from.
+type DefinitionsOptions struct {
+	Sources        defs.Options
+	Rules          *Rules // required
+	NoInstructions bool   // leave the CLAUDE.md files out
+	LeadPrompt     string // replaces the lead's own; "" is ours
+	Shell          string // that the user works with
+}
+
+// LoadDefinitions reads the agent types. What is wrong in a file is a problem of the
+// set, not an error.
+func LoadDefinitions(o DefinitionsOptions) (*Definitions, error) {
+	d := &Definitions{o: o, shared: prompt.NewSources(prompt.Options{
+		Cwd: o.Sources.Cwd, Home: o.Sources.Home, ConfigDir: o.Sources.ConfigDir, ManagedDir: o.Sources.ManagedDir,
+		NoInstructions: o.Sources.Simple || o.NoInstructions,
+	})}
+	var err error
+	d.watcher, err = defs.Watch(o.Sources, defs.WatchOptions{
+		Changed: func(before, after *defs.Set) { d.changed(before, after) },
+		Failed:  func(err error) { d.failed(err) },
+	})
+	return d, err
+}
+
+// prepare begins to collect the texts beside what the caller does.
+func (d *Definitions) prepare(ctx context.Context) { d.shared.Start(ctx) }
+
+// follow tells of changes from now on, until ctx ends or Stop.
+func (d *Definitions) follow(ctx context.Context, changed func(before, after *defs.Set), failed func(error)) {
+	d.changed, d.failed = changed, failed
+	d.watcher.Start(ctx)
+}
+
+// Stop ends what Node.Start has begun. It may be called more than once, and before.
+func (d *Definitions) Stop() {
+	d.watcher.Stop()
+	d.shared.Stop()
+}
+
+// Set returns the agent types as they are now, without those that a rule such as
+// Agent(type) denies.
+func (d *Definitions) Set() *defs.Set { return d.o.Rules.Without(d.watcher.Set()) }
+
+// Problems returns what is wrong in definition files.
+func (d *Definitions) Problems() []defs.Problem { return d.watcher.Set().Problems }
+
+// Notes returns what is to be said of the texts, one line each.
+func (d *Definitions) Notes() []string { return d.shared.Notes() }
+
+// System returns the system prompt of an agent as blocks, in a fixed order: who it
+// is and how it works with others, where it is, and what package prompt adds.
+func (d *Definitions) System(spec agent.Spec, def defs.Definition) []string {
+	in := prompt.Input{Definition: def, Environment: d.environment(spec).String()}
+	switch spec.Role {
+	case agent.Lead:
+		in.Base, in.Role = cmp.Or(d.o.LeadPrompt, prompt.Lead), prompt.RoleOfLead
+	case agent.Teammate:
+		in.Role = prompt.RoleOfTeammate(spec.Name)
+	default:
+		in.Role = prompt.RoleOfChild
+	}
+	return prompt.Blocks(prompt.Build(d.shared.Fill(in)))
+}
+
+// environment says where the agent works.
+func (d *Definitions) environment(spec agent.Spec) prompt.Environment {
+	return prompt.Environment{
+		Dir: spec.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Shell: d.o.Shell,
+		Model: spec.Model, Born: spec.Born, Who: fmt.Sprintf("%s (id %s)", agent.DisplayName(spec), spec.ID),
+	}
+}

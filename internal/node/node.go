@@ -1,0 +1,305 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/team/board"
+	"github.com/actorswarm/swarm/tool/builtin"
+)
+
+// Options say what a node is made of. All but the budget, the windows, Model,
+// MaxTurns, UserPlace and Journal are required.
+type Options struct {
+	Session string // its id
+	Path    string // the directory of the files that this process writes
+	Dir     string // where the agents work
+	AddDirs []string
+	Home    string
+	Getenv  func(string) string
+	Logger  *slog.Logger
+
+	Rules       *Rules
+	Definitions *Definitions
+	Models      Models
+	Prices      *price.Table
+	Policy      spawn.Policy // with the session's own team
+	Budget      budget.Limits
+	// Window is how many tokens the context of the models holds; 0: as the table of
+	// prices says. CompactWindow bounds it; 0 does not.
+	Window, CompactWindow int
+
+	Model, Mode string // of the lead
+	MaxTurns    int    // likewise
+
+	TaskList  string      // the name of the session's own list of tasks
+	UserPlace agent.Place // where the user's mail is; "" is here
+	Journal   journal.Options
+}
+
+// Models finds models by their names.
+type Models interface {
+	Find(name string) (m model.Model, id string, err error)
+	// Default returns the name of the lead's model, or says how to give one.
+	Default(name string) (string, error)
+}
+
+// Services are what a node needs of the process around it. Remote and Owner are nil
+// where no agent lives in another process; everything else is required.
+type Services struct {
+	Isolate  func(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error)
+	Boundary func(ctx context.Context, spec agent.Spec) *permission.Enclosure
+	// OpenBoard opens the store of a list of tasks.
+	OpenBoard func(ctx context.Context, list string) (board.Store, error)
+	// Receipt sends a receipt to another process. It reports false while it cannot:
+	// then the receipt is for an agent of this one.
+	Receipt func(mailbox.Receipt) bool
+	// Arrived is told of each message that is on disk.
+	Arrived func(to agent.Spec, e mailbox.Envelope)
+	Gone    func(ctx context.Context, id mailbox.AgentID) error // actors.Options.Gone
+	Audit   func(event.Audit)                                   // actors.Options.Audit
+	Spill   func(a mailbox.AgentID, id, text string) (path string, err error)
+	// IsGone reports an agent that has ended for good and that this node has no record of.
+	IsGone func(mailbox.AgentID) bool
+
+	Remote actors.Elsewhere
+	Owner  actors.Owner
+}
+
+// Node is what every process of a session has. Its fields are set by Open and Start
+// and do not change; its methods may be called from any goroutine.
+type Node struct {
+	Store  *transcript.Store
+	Events *event.Bus
+
+	Agents *actors.Coordinator
+	Roster *team.Roster
+	Boards *team.Boards
+	Teams  *team.Manager
+	Lead   *Lead
+	Kits   Kits
+
+	o        Options
+	services Services
+	scope    context.Context
+	watch    sync.WaitGroup
+
+	waking sync.Once
+	woken  error
+}
+
+// Open opens the journal of a node. No agent works before Start and Wake.
+func Open(ctx context.Context, o Options) (*Node, error) {
+	n := &Node{o: o, Events: new(event.Bus)}
+	var err error
+	n.Store, err = transcript.Open(ctx, o.Path, o.Session, transcript.Options{
+		Journal: o.Journal, Prices: o.Prices, Settled: n.acknowledged, Arrived: n.arrived, Gone: n.isGone,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// Prepare begins what can go on beside the rest of the start.
+func (n *Node) Prepare(scope context.Context) { n.o.Definitions.prepare(scope) }
+
+// Start makes the agents known, which live until scope ends; Wake lets them work. fail
+// is called when the journal can record no more.
+func (n *Node) Start(scope context.Context, s Services, fail func(error)) error {
+	n.scope, n.services = scope, s
+	if _, err := builtin.Reap(n.o.Session); err != nil {
+		n.o.Logger.Warn("processes of an earlier run could not be searched for", "error", err)
+	}
+	n.Agents = actors.New(n.actorOptions())
+	n.Roster = team.NewRoster(n.Agents)
+	n.Lead = NewLead(LeadOptions{
+		Scope: scope, Store: n.Store, Agents: n.Agents, Resolve: n.o.Models.Default, Affords: n.Affords, Tools: n.leadTools,
+		Model: n.o.Model, Mode: n.o.Mode, Dir: n.o.Dir, MaxTurns: n.o.MaxTurns,
+	})
+	if err := n.seedUser(); err != nil {
+		return err
+	}
+	n.Boards = team.NewBoards(n.Agents, s.OpenBoard, board.Options{})
+	n.Teams = team.NewManager(n.Agents, n.Roster, n.Boards, team.ManagerOptions{Team: n.o.Policy.Team, List: n.ListOf})
+	n.o.Definitions.follow(scope, n.redefined, func(err error) {
+		n.Warn(err.Error() + "; the definitions stay as they were")
+	})
+	n.watch.Go(func() { n.watchStore(fail) })
+	return nil
+}
+
+func (n *Node) actorOptions() actors.Options {
+	o := actors.Options{
+		Store: n.Store, Policy: n.o.Policy, Definitions: n.o.Definitions.Set, Events: n.Events, Logger: n.o.Logger,
+		Model: n.o.Models.Find, System: n.o.Definitions.System, Window: n.window, Budget: n.o.Budget, Prices: n.o.Prices,
+		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.o.Rules.Grant,
+		Isolate: n.services.Isolate, Facts: n.facts, Spill: n.services.Spill, Receipt: n.receipt,
+		Gone: n.services.Gone, Audit: n.services.Audit, Elsewhere: n.services.Remote, Owner: n.services.Owner,
+	}
+	if o.Owner != nil {
+		o.Grant, o.Policy.Where = nil, "" // rules and processes are the owner's
+	}
+	return o
+}
+
+// watchStore ends everything loudly when the journal fails: what cannot be recorded is
+// not done.
+func (n *Node) watchStore(fail func(error)) {
+	select {
+	case <-n.Store.Failed():
+		fail(fmt.Errorf("the journal of session %s failed and the session was stopped; what was accepted is safe: %w", n.o.Session, n.Store.Err()))
+	case <-n.scope.Done():
+	}
+}
+
+// Wake brings the agents to life: what was cut goes on.
+func (n *Node) Wake() error {
+	n.waking.Do(func() { n.woken = n.Agents.Start(n.scope) })
+	return n.woken
+}
+
+// Quiet returns when the agents have come to rest: no turn runs, no message is unread
+// or on its way.
+func (n *Node) Quiet(ctx context.Context) error {
+	ctx, cancel := Joined(ctx, n.scope)
+	defer cancel()
+	err := n.Agents.Quiet(ctx)
+	if err == nil && n.Store.Err() != nil {
+		<-n.scope.Done() // what looks like rest is a journal that records no more
+		err = context.Cause(n.scope)
+	}
+	return err
+}
+
+// Joined returns a context that ends with either of two.
+func Joined(a, b context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(a)
+	stop := context.AfterFunc(b, func() { cancel(context.Cause(b)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// Shutdown ends the agents, with their turns left open. It returns when ctx ends at the
+// latest. What their tools left running ends with Kits.
+func (n *Node) Shutdown(ctx context.Context) error {
+	n.o.Definitions.Stop()
+	if n.Agents == nil {
+		return nil
+	}
+	return n.Agents.Shutdown(ctx)
+}
+
+// Close closes the journal and ends the events. The scope has ended before.
+func (n *Node) Close() error {
+	n.watch.Wait()
+	n.Events.Close()
+	return n.Store.Close()
+}
+
+// seedUser makes the transcript that holds what the user sends.
+func (n *Node) seedUser() error {
+	if _, ok := n.Store.Get(agent.UserID); ok {
+		return nil
+	}
+	spec := agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User, Born: time.Now(), Where: n.o.UserPlace}
+	_, _, err := n.Store.Create(spec)
+	return err
+}
+
+// acknowledged is told of messages of a sender that have a new state.
+func (n *Node) acknowledged(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
+	if t, ok := n.Store.Get(sender); ok && n.Events.Watched() {
+		n.Events.Publish(agent.Describe(t.Spec()), event.MailSettled{IDs: ids, State: state})
+	}
+	if n.Agents != nil {
+		n.Agents.Stir()
+	}
+}
+
+func (n *Node) arrived(e mailbox.Envelope) {
+	t, ok := n.Store.Get(e.To.Agent)
+	if !ok {
+		return
+	}
+	if n.Events.Watched() {
+		n.Events.Publish(agent.Describe(t.Spec()), event.MailArrived{Envelope: e})
+	}
+	if n.services.Arrived != nil {
+		n.services.Arrived(t.Spec(), e)
+	}
+}
+
+// isGone reports an agent that has ended for good: there is nobody left to say so.
+func (n *Node) isGone(id mailbox.AgentID) bool {
+	if n.services.Owner != nil || n.services.IsGone == nil {
+		return false // the owner says it
+	}
+	if t, ok := n.Store.Get(id); ok {
+		return actors.Final(t.Life())
+	}
+	return n.services.IsGone(id)
+}
+
+// receipt passes a receipt on. Until there is a way to other processes, every agent
+// is of this one, and its transcript takes the receipt at once.
+func (n *Node) receipt(r mailbox.Receipt) {
+	if !n.services.Receipt(r) {
+		n.Store.Settle(r)
+	}
+}
+
+// permission is what an agent's calls are judged by.
+func (n *Node) permission(spec agent.Spec) permission.Policy {
+	return n.o.Rules.Fill(permission.Policy{
+		Mode: permission.Mode(spec.Mode), Home: n.o.Home, Resolve: Resolve, Enclosure: n.services.Boundary(n.scope, spec),
+		Dirs: slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.o.Path, "objects")}, n.o.AddDirs),
+	})
+}
+
+func (n *Node) outputs() string { return filepath.Join(n.o.Path, "outputs") }
+
+// ListOf returns the name of the list of tasks of a team, by its id.
+func (n *Node) ListOf(teamID string) string {
+	if teamID == "" || teamID == n.o.Policy.Team {
+		return n.o.TaskList
+	}
+	return teamID
+}
+
+// Affords reports why the session's limit of money cannot be kept: with the lead's
+// model, and after what was used before.
+func (n *Node) Affords(name string) error {
+	if n.o.Budget.Money == 0 {
+		return nil
+	}
+	return n.Agents.Priced(name, agent.LeadID)
+}
+
+// window returns how many tokens the context of a model holds, 0 if nobody knows.
+func (n *Node) window(id string) int64 {
+	w := int64(n.o.Window)
+	if w == 0 {
+		w = n.o.Prices.Window(id)
+	}
+	if limit := int64(n.o.CompactWindow); limit > 0 && (w == 0 || limit < w) {
+		w = limit
+	}
+	return w
+}

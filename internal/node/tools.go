@@ -1,0 +1,55 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/tool/builtin"
+)
+
+// toolNames returns the names of the tools that agents of this session can have: a
+// tool that is denied as a whole is not offered at all.
+func (n *Node) toolNames() []string { return Offered(n.o.Rules) }
+
+// Offered returns the names of the tools that agents of a session with some rules
+// can have, besides those of package actors.
+func Offered(r *Rules) []string { return slices.DeleteFunc(ToolNames(), r.Denies) }
+
+func (n *Node) leadTools() []string {
+	return slices.DeleteFunc(n.Agents.ToolNames(), n.o.Rules.Denies)
+}
+
+// tools returns what an agent can be given.
+func (n *Node) tools(a actors.Agent) actors.Toolbox {
+	set := builtin.New(builtin.Env{
+		Dir: a.Spec.Dir, OutputDir: n.outputs(),
+		Tag: string(a.Spec.ID), Session: n.o.Session, Getenv: n.o.Getenv, Scope: n.scope,
+		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
+	})
+	return actors.Toolbox{
+		Tools: slices.Concat(set, n.Roster.Tools(a), n.Roster.TaskTools(a, n.Boards, n.ListOf)),
+		Close: n.Kits.Keep(a.Spec.ID, set),
+	}
+}
+
+// commandEnded notifies an agent by message that a background command of its own has
+// ended by itself.
+func (n *Node) commandEnded(a *transcript.Transcript, t builtin.Task) {
+	if t.State != builtin.TaskExited || n.scope.Err() != nil {
+		return
+	}
+	spec := a.Spec()
+	_, _, err := a.Send(mailbox.Envelope{
+		To: mailbox.Address{Agent: spec.ID}, FromName: "Bash", ToName: agent.DisplayName(spec), Kind: mailbox.KindAgentReport,
+		Summary: mailbox.FirstLine(fmt.Sprintf("background command %s: exit code %d: %s", t.ID, t.ExitCode, t.Command), 180),
+		Body:    fmt.Sprintf("The command ran %v. Its output is in %s.", t.Ended.Sub(t.Started).Round(time.Millisecond), t.Output),
+	})
+	if err != nil {
+		n.o.Logger.Warn("the agent could not be notified that its background command has ended", "agent", spec.ID, "task", t.ID, "error", err)
+	}
+}
