@@ -10,6 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -176,7 +177,7 @@ func (a *abroad) postAtDoor(ctx context.Context, session string, in sessionLette
 		return letterReply{}, err
 	}
 	defer r.Close()
-	out, err := r.ask(ctx, "letter", request{Letter: &in})
+	out, err := rpc.Call(ctx, r.client, apiLetter, letterIn{&in})
 	if err != nil || out.Letter == nil {
 		return letterReply{}, errors.Join(err, errNoVerdict)
 	}

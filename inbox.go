@@ -206,24 +206,3 @@ func PeekMessage(ctx context.Context, info Info, id mailbox.ID) (m Trace, err er
 	others := lookAll(hosts(k.store), func(host mailbox.AgentID) (nodeSight, error) { return lookInto(ctx, info, host, lookMail, string(id)) })
 	return trace(k.store, id, others)
 }
-
-// Inbox is Session.Inbox.
-func (r *Remote) Inbox(ctx context.Context, name string) ([]Trace, error) {
-	out, err := r.ask(ctx, "mailbox", request{Name: name})
-	return out.Traces, err
-}
-
-// Message is Session.Message.
-func (r *Remote) Message(ctx context.Context, id mailbox.ID) (Trace, error) {
-	out, err := r.ask(ctx, "message", request{Name: string(id)})
-	if err != nil || len(out.Traces) == 0 {
-		return Trace{}, err
-	}
-	return out.Traces[0], nil
-}
-
-// SendClass is Send for a message of a class; "" is the usual one.
-func (r *Remote) SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.Posted, error) {
-	out, err := r.ask(ctx, "send", request{To: to, Text: text, Class: c})
-	return unpost(out.Posted), err
-}

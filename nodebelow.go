@@ -270,15 +270,6 @@ func PeekAgent(ctx context.Context, info Info, name string) (a actors.Status, er
 	return a, err
 }
 
-// Agent is Session.Agent.
-func (r *Remote) Agent(ctx context.Context, name string) (actors.Status, error) {
-	out, err := r.ask(ctx, "agent", request{Name: name})
-	if err != nil {
-		return actors.Status{}, err
-	}
-	return statusIn(out.Agents, "")
-}
-
 // statusIn returns the agent of an id, "" for the first.
 func statusIn(all []actors.Status, id mailbox.AgentID) (actors.Status, error) {
 	for _, a := range all {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -163,7 +164,7 @@ func (o *RemoteOutsider) Incarnation() uint32 { return o.incarnation }
 
 func (o *RemoteOutsider) ask(ctx context.Context, verb string, in outsideRequest) (outsideReply, error) {
 	in.Name, in.Incarnation = o.name, o.incarnation
-	out, err := o.r.ask(ctx, verb, request{Outside: &in})
+	out, err := rpc.Call(ctx, o.r.client, apiMember(verb), memberIn{&in})
 	if out.Outside == nil {
 		out.Outside = &outsideReply{}
 	}

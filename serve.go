@@ -3,13 +3,11 @@ package swarm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
-	"github.com/nats-io/nats.go"
 )
 
 // ErrOpen is the cause when a session is open in another process already: a
@@ -104,58 +102,4 @@ func unpost(all []post) []team.Posted {
 		out = append(out, p)
 	}
 	return out
-}
-
-// Hello returns what a process that joins the session wants to know first.
-func (r *Remote) Hello(ctx context.Context) (Welcome, error) {
-	out, err := r.ask(ctx, "hello", request{})
-	if err != nil {
-		return Welcome{}, err
-	}
-	if out.Welcome == nil {
-		return Welcome{}, fmt.Errorf("session %s is run by another version of swarm, which cannot be joined; join it with that one, or end it and go on with this: swarm quit %s, swarm resume %s", r.info.ID, r.info.ID, r.info.ID)
-	}
-	out.Welcome.Info.Path = r.info.Path
-	return *out.Welcome, nil
-}
-
-// Say gives the lead a text of the user. See Session.Say.
-func (r *Remote) Say(ctx context.Context, text string) error {
-	_, err := r.ask(ctx, "say", request{Text: text})
-	return err
-}
-
-// Interrupt ends the turn of an agent, by name or id, "" for the lead, and
-// reports whether there was one. See Session.InterruptAgent.
-func (r *Remote) Interrupt(ctx context.Context, name string) (bool, error) {
-	out, err := r.ask(ctx, "interrupt", request{Name: name})
-	return out.Cut, err
-}
-
-// BackgroundForeground lets what the lead waits for go on in the background.
-// See Session.BackgroundForeground.
-func (r *Remote) BackgroundForeground(ctx context.Context) ([]string, error) {
-	out, err := r.ask(ctx, "bgall", request{})
-	return out.Moved, err
-}
-
-// SetModel gives the lead another model. See Session.SetModel.
-func (r *Remote) SetModel(ctx context.Context, name string) error {
-	_, err := r.ask(ctx, "model", request{Name: name})
-	return err
-}
-
-// Quit asks the owner of the session to end it, with its turns left open, and
-// returns when it answers no more.
-func (r *Remote) Quit(ctx context.Context) error {
-	// It may be gone before its answer is.
-	if _, err := r.ask(ctx, "quit", request{}); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		return err
-	}
-	select {
-	case <-r.gone:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("session %s does not end: %w", r.info.ID, context.Cause(ctx))
-	}
 }

@@ -5,16 +5,9 @@ import (
 	"slices"
 
 	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
-
-// commandVerbs are what a command of an agent may ask of a session: to look, and
-// to be a member. Everything else is the user's: a verb that is not here is closed
-// to commands.
-var commandVerbs = slices.Concat(outsideVerbs, []string{
-	"ps", "tasks", "mailbox", "message", "questions", "bus", "hello", "tail", "untail", "team", "teams",
-	"letter", // of another session, which a command may have started
-})
 
 // visitor returns what a process that connects to the socket may do; nil is
 // everything, which the user may.
@@ -39,8 +32,8 @@ func authorize(session string, marks, own []builtin.Mark, err error) *natsd.User
 	if at >= 0 {
 		u.Name = first(marks[at].Agent, "a command")
 	}
-	for _, verb := range commandVerbs {
-		u.Publish = append(u.Publish, apiSubject(session, verb))
+	for _, method := range newAPI(&Session{}).Methods(rpc.Observe, rpc.Participate) {
+		u.Publish = append(u.Publish, apiSubject(session).To(method))
 	}
 	return u
 }

@@ -46,11 +46,11 @@ func TestAnUnreadableProcessIsNotTheUser(t *testing.T) {
 			if u.Name != c.as {
 				t.Errorf("its name is %q, want %q", u.Name, c.as)
 			}
-			if !slices.Contains(u.Publish, apiSubject("s", "ps")) {
+			if !slices.Contains(u.Publish, apiSubject("s").To("ps")) {
 				t.Errorf("it may publish %v, which lacks looking", u.Publish)
 			}
 			for _, verb := range []string{"answer", "kill", "say", "send", "bus-add", "team-down"} {
-				if slices.Contains(u.Publish, apiSubject("s", verb)) {
+				if slices.Contains(u.Publish, apiSubject("s").To(verb)) {
 					t.Errorf("it may %s", verb)
 				}
 			}

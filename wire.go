@@ -23,7 +23,7 @@ type wire struct {
 	s       *Session
 	server  *natsd.Server
 	courier atomic.Pointer[mailbox.Courier]
-	door    *door
+	api     *api
 	bus     atomic.Pointer[busDoor]
 	bridge  *bridge       // nil without a server of others
 	conn    *nats.Conn    // for mail; once up is closed
@@ -82,7 +82,7 @@ func (w *wire) start(ctx context.Context) (err error) {
 // openDoors answers everybody outside this process. Programs outside and other
 // sessions ask where mail travels, the user's processes at the session's own server.
 func (w *wire) openDoors() (err error) {
-	if w.door, err = openDoor(w.s, w.local); err != nil {
+	if w.api, err = openAPI(w.s, w.local); err != nil {
 		return err
 	}
 	bus, err := openBusDoor(w.s, w.conn)
@@ -188,8 +188,8 @@ func (w *wire) stop() error {
 	if c := w.courier.Load(); c != nil {
 		errs = append(errs, c.Stop())
 	}
-	if w.door != nil {
-		errs = append(errs, w.door.close())
+	if w.api != nil {
+		errs = append(errs, w.api.close())
 	}
 	if o := w.bus.Load(); o != nil {
 		errs = append(errs, o.close())

@@ -1,0 +1,456 @@
+package swarm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/team/board"
+	"github.com/nats-io/nats.go"
+)
+
+// The requests that a running session answers to other processes of its user. What
+// commands of agents may ask follows from the class.
+var (
+	apiHello = rpc.Method[rpc.None, helloOut]{Name: "hello", Class: rpc.Observe}
+	apiTail  = rpc.Method[rpc.None, rpc.None]{Name: "tail", Class: rpc.Observe}
+	// apiUntail ends what tail has begun.
+	apiUntail = rpc.Method[rpc.None, rpc.None]{Name: "untail", Class: rpc.Observe}
+	apiQuit   = rpc.Method[rpc.None, rpc.None]{Name: "quit"}
+
+	apiAgents     = rpc.Method[rpc.None, agentsOut]{Name: "ps", Class: rpc.Observe}
+	apiAgent      = rpc.Method[agentIn, agentsOut]{Name: "agent"} // commands have ps
+	apiStop       = rpc.Method[agentIn, rpc.None]{Name: "stop", Within: closeWithin}
+	apiKill       = rpc.Method[agentIn, rpc.None]{Name: "kill", Within: closeWithin}
+	apiStopTree   = rpc.Method[agentIn, treeOut]{Name: "stoptree", Within: treeWithin}
+	apiKillTree   = rpc.Method[agentIn, treeOut]{Name: "killtree", Within: treeWithin}
+	apiDown       = rpc.Method[downIn, downOut]{Name: "down"}
+	apiBackground = rpc.Method[agentIn, rpc.None]{Name: "bg"}
+	apiForeground = rpc.Method[rpc.None, movedOut]{Name: "bgall"}
+	apiInterrupt  = rpc.Method[agentIn, cutOut]{Name: "interrupt"}
+	apiCompact    = rpc.Method[agentIn, rpc.None]{Name: "compact", Within: compactWithin}
+	apiModel      = rpc.Method[agentIn, rpc.None]{Name: "model"}
+
+	apiSend      = rpc.Method[sendIn, postedOut]{Name: "send"}
+	apiSay       = rpc.Method[sayIn, rpc.None]{Name: "say"}
+	apiInbox     = rpc.Method[agentIn, tracesOut]{Name: "mailbox", Class: rpc.Observe}
+	apiMessage   = rpc.Method[agentIn, tracesOut]{Name: "message", Class: rpc.Observe}
+	apiLetter    = rpc.Method[letterIn, letterOut]{Name: "letter", Class: rpc.Participate} // of another session, which a command may have started
+	apiQuestions = rpc.Method[rpc.None, questionsOut]{Name: "questions", Class: rpc.Observe}
+	apiAnswer    = rpc.Method[questionIn, rpc.None]{Name: "answer"}
+
+	apiBridge         = rpc.Method[bridgeIn, rpc.None]{Name: "bridge"}
+	apiBridgeWithdraw = rpc.Method[bridgeIn, rpc.None]{Name: "bridge-withdraw"}
+	apiBus            = rpc.Method[rpc.None, busOut]{Name: "bus", Class: rpc.Observe}
+	apiBusAdd         = rpc.Method[agentIn, credentialsOut]{Name: "bus-add"}
+	apiBusRemove      = rpc.Method[agentIn, rpc.None]{Name: "bus-remove"}
+
+	apiTasks      = rpc.Method[rpc.None, tasksOut]{Name: "tasks", Within: closeWithin, Class: rpc.Observe}
+	apiTeams      = rpc.Method[rpc.None, teamsOut]{Name: "teams", Within: teamWithin, Class: rpc.Observe}
+	apiTeam       = rpc.Method[agentIn, teamOut]{Name: "team", Within: teamWithin, Class: rpc.Observe}
+	apiTeamUp     = rpc.Method[teamUpIn, teamOut]{Name: "team-up", Within: teamWithin}
+	apiTeamAdd    = rpc.Method[teamAddIn, teamOut]{Name: "team-add", Within: teamWithin}
+	apiTeamRemove = rpc.Method[teamRemoveIn, rpc.None]{Name: "team-remove", Within: teamWithin}
+	apiTeamDown   = rpc.Method[agentIn, rpc.None]{Name: "team-down", Within: teamWithin}
+)
+
+// apiMember is a request of a program that is a member.
+func apiMember(name string) rpc.Method[memberIn, memberOut] {
+	return rpc.Method[memberIn, memberOut]{Name: name, Class: rpc.Participate}
+}
+
+var memberMethods = []string{"join", "leave", "post", "inbox", "text", "read", "respond", "task", "ask"}
+
+// How long a request may take.
+const (
+	treeWithin    = 10 * time.Second // the end of an agent with all that work for it
+	teamWithin    = time.Minute      // members come to life, or end, which each may take its time for
+	compactWithin = 15 * time.Minute // the agent may be in a long call first
+)
+
+// What requests take.
+type (
+	agentIn struct { // or what else has a name: a message, a team, a user of the bus
+		Name string `json:"name,omitempty"`
+	}
+	downIn struct {
+		Names []string      `json:"names,omitempty"`
+		Grace time.Duration `json:"grace,omitempty"`
+	}
+	sendIn struct {
+		To    string        `json:"to,omitempty"`
+		Text  string        `json:"text,omitempty"`
+		Class mailbox.Class `json:"class,omitempty"`
+	}
+	sayIn struct {
+		Text string `json:"text,omitempty"`
+	}
+	letterIn struct {
+		Letter *sessionLetter `json:"letter,omitempty"`
+	}
+	questionIn struct {
+		Name   string  `json:"name,omitempty"` // its id
+		Answer *Answer `json:"answer,omitempty"`
+	}
+	bridgeIn struct {
+		Name  string `json:"name,omitempty"` // the session
+		Allow bool   `json:"allow,omitempty"`
+	}
+	teamUpIn struct {
+		Team *TeamFile `json:"team,omitempty"`
+	}
+	teamAddIn struct {
+		Name   string      `json:"name,omitempty"`
+		Member *TeamMember `json:"member,omitempty"`
+	}
+	teamRemoveIn struct {
+		Member string `json:"to,omitempty"`
+		Name   string `json:"name,omitempty"`
+	}
+	memberIn struct {
+		Outside *outsideRequest `json:"outside,omitempty"`
+	}
+)
+
+// What they answer.
+type (
+	helloOut struct {
+		Welcome *Welcome `json:"welcome,omitempty"`
+	}
+	agentsOut struct {
+		Agents []actors.Status `json:"agents,omitempty"`
+		Info   *Info           `json:"info,omitempty"`
+	}
+	treeOut struct {
+		Ended []Ended `json:"ended,omitempty"`
+	}
+	downOut struct {
+		Gone []Departure `json:"gone,omitempty"`
+	}
+	movedOut struct {
+		Moved []string `json:"moved,omitempty"`
+	}
+	cutOut struct {
+		Cut bool `json:"cut,omitempty"`
+	}
+	postedOut struct {
+		Posted []post `json:"posted,omitempty"`
+	}
+	tracesOut struct {
+		Traces []Trace `json:"traces,omitempty"`
+	}
+	letterOut struct {
+		Letter *letterReply `json:"letter,omitempty"`
+	}
+	questionsOut struct {
+		Questions []Question `json:"questions,omitempty"`
+	}
+	busOut struct {
+		Bus *BusState `json:"bus,omitempty"`
+	}
+	credentialsOut struct {
+		Credentials *BusCredentials `json:"credentials,omitempty"`
+	}
+	tasksOut struct {
+		Tasks []board.Task `json:"tasks,omitempty"`
+	}
+	teamsOut struct {
+		Teams []team.Team `json:"teams,omitempty"`
+	}
+	teamOut struct {
+		Team *team.Status `json:"team,omitempty"`
+	}
+	memberOut struct {
+		Outside *outsideReply `json:"outside,omitempty"`
+	}
+)
+
+var errNoTeam = errors.New("the request names no team or member to make")
+
+// apiErrors are the errors that are the same for a session and a Remote.
+func apiErrors() rpc.Errors {
+	return rpc.Errors{rpc.Type[*SupersededError]("superseded"), rpc.Value("unattended", 0, ErrUnattended), rpc.Value("team.no_session", 0, team.ErrNoSession)}
+}
+
+func apiSubject(session string) rpc.Subject {
+	return rpc.Subject("sw." + session + ".api.{method}")
+}
+
+func eventSubject(session string) string { return "sw." + session + ".ev" }
+
+// api answers other processes of the user on the session's own server, and tells
+// them what happens.
+type api struct {
+	*rpc.Server
+	s    *Session
+	conn *nats.Conn
+	work sync.WaitGroup
+
+	publishing sync.Once    // once somebody has asked for events
+	readers    atomic.Int32 // who has asked for them and has not left
+}
+
+// newAPI returns the API of a session with all its methods.
+func newAPI(s *Session) *api {
+	a := &api{s: s, Server: rpc.NewServer(s.scope, rpc.ServerOptions{Log: s.opts.Logger, Errors: apiErrors()})}
+	a.handleSession()
+	a.handleAgents()
+	a.handleMail()
+	a.handleTeams()
+	a.handleBus()
+	for _, name := range memberMethods {
+		rpc.Handle(a.Server, apiMember(name), func(ctx context.Context, _ rpc.Caller, in memberIn) (memberOut, error) {
+			out, err := s.serveOutside(ctx, name, in.Outside)
+			return memberOut{out}, err
+		})
+	}
+	return a
+}
+
+func openAPI(s *Session, conn *nats.Conn) (*api, error) {
+	a := newAPI(s)
+	a.conn = conn
+	err := a.Open(conn, apiSubject(s.Info().ID))
+	if err == nil {
+		err = conn.FlushTimeout(closeWithin) // whoever finds the socket is answered
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the session to other processes: %w", err)
+	}
+	return a, nil
+}
+
+// close waits for what is being answered and told. It is called once the session's
+// scope has ended.
+func (a *api) close() error {
+	err := a.Close()
+	a.work.Wait()
+	return err
+}
+
+// plain handles a method that takes nothing.
+func plain[Out any](s *rpc.Server, m rpc.Method[rpc.None, Out], f func(context.Context) (Out, error)) {
+	rpc.Handle(s, m, func(ctx context.Context, _ rpc.Caller, _ rpc.None) (Out, error) { return f(ctx) })
+}
+
+// named handles a method that takes a name.
+func named[Out any](s *rpc.Server, m rpc.Method[agentIn, Out], f func(ctx context.Context, name string) (Out, error)) {
+	rpc.Handle(s, m, func(ctx context.Context, _ rpc.Caller, in agentIn) (Out, error) { return f(ctx, in.Name) })
+}
+
+// acted is named for a method that returns nothing.
+func acted(s *rpc.Server, m rpc.Method[agentIn, rpc.None], f func(ctx context.Context, name string) error) {
+	named(s, m, func(ctx context.Context, name string) (rpc.None, error) { return rpc.None{}, f(ctx, name) })
+}
+
+func (a *api) handleSession() {
+	s := a.s
+	plain(a.Server, apiHello, func(context.Context) (helloOut, error) {
+		w, err := s.welcome()
+		return helloOut{&w}, err
+	})
+	plain(a.Server, apiQuit, func(context.Context) (rpc.None, error) {
+		s.askToQuit()
+		return rpc.None{}, nil
+	})
+	plain(a.Server, apiTail, func(context.Context) (rpc.None, error) {
+		a.tail()
+		return rpc.None{}, nil
+	})
+	plain(a.Server, apiUntail, func(context.Context) (rpc.None, error) {
+		a.readers.Add(-1)
+		return rpc.None{}, nil
+	})
+}
+
+func (a *api) handleAgents() {
+	s := a.s
+	plain(a.Server, apiAgents, func(context.Context) (agentsOut, error) {
+		info := s.Info()
+		return agentsOut{s.Agents(), &info}, nil
+	})
+	named(a.Server, apiAgent, func(_ context.Context, name string) (agentsOut, error) {
+		status, err := s.Agent(name)
+		return agentsOut{Agents: []actors.Status{status}}, err
+	})
+	acted(a.Server, apiStop, func(ctx context.Context, name string) error { return s.Stop(ctx, name) })
+	acted(a.Server, apiKill, func(ctx context.Context, name string) error { return s.Kill(ctx, name) })
+	named(a.Server, apiStopTree, func(ctx context.Context, name string) (treeOut, error) {
+		ended, err := s.StopTree(ctx, name)
+		return treeOut{ended}, err
+	})
+	named(a.Server, apiKillTree, func(ctx context.Context, name string) (treeOut, error) {
+		ended, err := s.KillTree(ctx, name)
+		return treeOut{ended}, err
+	})
+	rpc.Handle(a.Server, apiDown, func(ctx context.Context, _ rpc.Caller, in downIn) (downOut, error) {
+		ctx, cancel := context.WithTimeout(ctx, in.Grace+treeWithin)
+		defer cancel()
+		gone, err := s.Down(ctx, in.Names, in.Grace)
+		return downOut{gone}, err
+	})
+	acted(a.Server, apiBackground, func(_ context.Context, name string) error { return s.Background(name) })
+	plain(a.Server, apiForeground, func(context.Context) (movedOut, error) { return movedOut{s.BackgroundForeground()}, nil })
+	named(a.Server, apiInterrupt, func(_ context.Context, name string) (out cutOut, err error) {
+		if name == "" {
+			return cutOut{s.Interrupt()}, nil
+		}
+		out.Cut, err = s.InterruptAgent(name)
+		return out, err
+	})
+	acted(a.Server, apiCompact, func(ctx context.Context, name string) error { return s.Compact(ctx, name) })
+	acted(a.Server, apiModel, func(_ context.Context, name string) error { return s.SetModel(name) })
+}
+
+func (a *api) handleMail() {
+	s := a.s
+	rpc.Handle(a.Server, apiSend, func(_ context.Context, _ rpc.Caller, in sendIn) (postedOut, error) {
+		posted, err := s.SendClass(in.To, in.Text, in.Class)
+		return postedOut{posts(posted)}, err
+	})
+	rpc.Handle(a.Server, apiSay, func(_ context.Context, _ rpc.Caller, in sayIn) (rpc.None, error) {
+		return rpc.None{}, s.Say(in.Text)
+	})
+	named(a.Server, apiInbox, func(_ context.Context, name string) (tracesOut, error) {
+		all, err := s.Inbox(name)
+		return tracesOut{all}, err
+	})
+	named(a.Server, apiMessage, func(_ context.Context, id string) (tracesOut, error) {
+		m, err := s.Message(mailbox.ID(id))
+		return tracesOut{[]Trace{m}}, err
+	})
+	rpc.Handle(a.Server, apiLetter, func(_ context.Context, _ rpc.Caller, in letterIn) (letterOut, error) {
+		if in.Letter == nil {
+			return letterOut{}, errNoLetter
+		}
+		out, err := s.takeLetter(mailbox.OfSession(in.Letter.Session), in.Letter)
+		return letterOut{&out}, err
+	})
+	plain(a.Server, apiQuestions, func(context.Context) (questionsOut, error) { return questionsOut{s.Questions()}, nil })
+	rpc.Handle(a.Server, apiAnswer, func(_ context.Context, _ rpc.Caller, in questionIn) (rpc.None, error) {
+		if in.Answer == nil {
+			return rpc.None{}, errNoAnswer
+		}
+		return rpc.None{}, s.Answer(in.Name, *in.Answer)
+	})
+}
+
+func (a *api) handleTeams() {
+	s := a.s
+	plain(a.Server, apiTasks, func(ctx context.Context) (tasksOut, error) {
+		tasks, err := s.Tasks(ctx)
+		return tasksOut{tasks}, err
+	})
+	plain(a.Server, apiTeams, func(context.Context) (teamsOut, error) { return teamsOut{s.Teams()}, nil })
+	named(a.Server, apiTeam, func(ctx context.Context, name string) (teamOut, error) {
+		status, err := s.Team(ctx, name)
+		return teamOut{&status}, err
+	})
+	rpc.Handle(a.Server, apiTeamUp, func(ctx context.Context, _ rpc.Caller, in teamUpIn) (teamOut, error) {
+		if in.Team == nil {
+			return teamOut{}, errNoTeam
+		}
+		status, err := s.TeamUp(ctx, *in.Team)
+		return teamOut{&status}, err
+	})
+	rpc.Handle(a.Server, apiTeamAdd, func(ctx context.Context, _ rpc.Caller, in teamAddIn) (teamOut, error) {
+		if in.Member == nil {
+			return teamOut{}, errNoTeam
+		}
+		status, err := s.TeamAdd(ctx, in.Name, *in.Member)
+		return teamOut{&status}, err
+	})
+	rpc.Handle(a.Server, apiTeamRemove, func(ctx context.Context, _ rpc.Caller, in teamRemoveIn) (rpc.None, error) {
+		return rpc.None{}, s.TeamRemove(ctx, in.Name, in.Member)
+	})
+	acted(a.Server, apiTeamDown, func(ctx context.Context, name string) error { return s.TeamDown(ctx, name) })
+}
+
+func (a *api) handleBus() {
+	s := a.s
+	plain(a.Server, apiBus, func(context.Context) (busOut, error) {
+		bus, err := s.Bus()
+		return busOut{&bus}, err
+	})
+	named(a.Server, apiBusAdd, func(_ context.Context, name string) (credentialsOut, error) {
+		made, err := s.AddBusUser(name)
+		return credentialsOut{&made}, err
+	})
+	acted(a.Server, apiBusRemove, func(_ context.Context, name string) error { return s.RemoveBusUser(name) })
+	rpc.Handle(a.Server, apiBridge, func(_ context.Context, _ rpc.Caller, in bridgeIn) (rpc.None, error) {
+		return rpc.None{}, s.SetBridge(in.Name, in.Allow)
+	})
+	rpc.Handle(a.Server, apiBridgeWithdraw, func(_ context.Context, _ rpc.Caller, in bridgeIn) (rpc.None, error) {
+		return rpc.None{}, s.WithdrawBridge(in.Name)
+	})
+}
+
+// tail publishes the session's facts for one more reader.
+func (a *api) tail() {
+	a.readers.Add(1)
+	a.publishing.Do(func() {
+		sub := a.s.bus.Subscribe()
+		a.work.Go(func() { a.publishAll(sub) })
+	})
+}
+
+// publishAll publishes every fact until the session ends, and then that it has ended.
+func (a *api) publishAll(sub *event.Subscription) {
+	defer sub.Close()
+	// The end of the scope may overtake what was published before it: what is left is
+	// read in a second round.
+	for range 2 {
+		for {
+			e, err := sub.Next(a.s.scope)
+			if err != nil {
+				break
+			}
+			a.publish(e)
+		}
+	}
+	if err := a.publishEnd(); err != nil {
+		a.s.opts.Logger.Warn("not everybody who follows the session heard its end", "error", err)
+	}
+}
+
+func (a *api) publish(e event.Event) {
+	raw, err := json.Marshal(e)
+	if err == nil {
+		err = a.conn.Publish(eventSubject(a.s.Info().ID), raw)
+	}
+	if err != nil {
+		a.s.opts.Logger.Warn("an event could not be published", "type", event.Type(e.Fact), "error", err)
+	}
+}
+
+// endWithin is how long the end of a session waits for those who follow it.
+const endWithin = 250 * time.Millisecond
+
+// publishEnd tells those who follow the session that nothing more comes, and waits
+// until they have read all of it: the server closes after that.
+func (a *api) publishEnd() error {
+	inbox := a.conn.NewRespInbox()
+	acks, err := a.conn.SubscribeSync(inbox)
+	if err != nil {
+		return err
+	}
+	if err := a.conn.PublishRequest(eventSubject(a.s.Info().ID), inbox, nil); err != nil {
+		return err
+	}
+	limit := time.Now().Add(endWithin)
+	for range a.readers.Load() {
+		if _, err := acks.NextMsg(time.Until(limit)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
