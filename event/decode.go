@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -94,4 +95,14 @@ func Decode(name string, raw []byte) (Fact, error) {
 		return nil, fmt.Errorf("decode the fact %s: %w", name, err)
 	}
 	return into.Elem().Interface().(Fact), nil
+}
+
+// Parse reads an event that another process has encoded. known is false for a fact of a
+// type that this version does not know.
+func Parse(raw []byte) (e Event, known bool, err error) {
+	err = json.Unmarshal(raw, &e)
+	if errors.As(err, new(*UnknownTypeError)) {
+		return e, false, nil
+	}
+	return e, err == nil, err
 }

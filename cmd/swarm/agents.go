@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/team"
@@ -77,7 +78,7 @@ func (a *app) catalog(o swarm.Options) (*catalog, error) {
 
 // short is a path as people write it.
 func (c *catalog) short(path string) string {
-	if rel := relative(path, c.dir); rel != path {
+	if rel := view.RelativePath(path, c.dir); rel != path {
 		return rel
 	}
 	if rel, ok := strings.CutPrefix(path, c.home+string(filepath.Separator)); ok {
@@ -176,7 +177,7 @@ func (a *app) completeDefinition(c *cobra.Command, args []string, _ string) ([]s
 	}
 	var offers []string
 	for _, d := range all.Definitions().Active {
-		offers = append(offers, cobra.CompletionWithDesc(term.Clean(d.Name), term.Clean(firstLine(d.Description))))
+		offers = append(offers, cobra.CompletionWithDesc(term.Clean(d.Name), term.Clean(view.FirstLine(d.Description))))
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp
 }
@@ -191,7 +192,7 @@ func findings(all []defedit.Finding, short func(string) string) string {
 		}
 		fmt.Fprintf(&b, "%s: %s: %s\n", term.Clean(place), f.Severity, term.Clean(f.Text))
 		if f.Corrected != "" {
-			b.WriteString(indent(term.CleanLines(f.Corrected)))
+			b.WriteString(view.Indent(term.CleanLines(f.Corrected)))
 		}
 	}
 	return b.String()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/spf13/cobra"
 )
@@ -37,8 +38,8 @@ func (a *app) checkAgents(flags *agentsFlags, paths []string, asJSON bool) error
 		err = a.PrintJSON(report)
 	} else {
 		err = a.Print(findings(report.Findings, short))
-		a.Notef("%s, %s: %s, %s, %s", plural(report.Files, "file"), plural(report.Agents, "agent"),
-			plural(report.Errors, "error"), plural(report.Warnings, "warning"), fmt.Sprintf("%d repaired", report.Repaired))
+		a.Notef("%s, %s: %s, %s, %s", view.Plural(report.Files, "file"), view.Plural(report.Agents, "agent"),
+			view.Plural(report.Errors, "error"), view.Plural(report.Warnings, "warning"), fmt.Sprintf("%d repaired", report.Repaired))
 	}
 	if err == nil && report.Errors > 0 {
 		return &cli.ExitError{Code: cli.ExitFailed}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
@@ -242,7 +244,7 @@ func (c *catalog) fieldText(f fieldRow, width int) string {
 	from, value := "not given", f.Note
 	if f.Given {
 		from = fmt.Sprintf("%s:%d", c.short(f.Path), f.Line)
-		value = firstLine(f.Value)
+		value = view.FirstLine(f.Value)
 		if value != strings.TrimSpace(f.Value) {
 			value += " …"
 		}
@@ -273,7 +275,7 @@ func planText(p *planOutline) string {
 		{"link", p.Link},
 		{"turns", strings.TrimPrefix(strconv.Itoa(p.MaxTurns), "0")},
 		{"budget", budgetText(p.Budget)},
-		{"tools", firstOf(strings.Join(p.Tools, ", "), "none")},
+		{"tools", cmp.Or(strings.Join(p.Tools, ", "), "none")},
 	} {
 		if row[1] != "" {
 			fmt.Fprintf(&b, "  %-9s  %s\n", row[0], term.Clean(row[1]))

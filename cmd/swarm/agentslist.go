@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -164,7 +166,7 @@ func (a *app) agentTable(all *catalog, entries []defs.Entry) string {
 }
 
 // heading is the name, or for a file that gives none the file's.
-func heading(e defs.Entry) string { return firstOf(e.Name, stem(e.Path)) }
+func heading(e defs.Entry) string { return cmp.Or(e.Name, stem(e.Path)) }
 
 func (c *catalog) about(e defs.Entry) string {
 	switch e.Status {
@@ -173,9 +175,9 @@ func (c *catalog) about(e defs.Entry) string {
 	case defs.StatusShadowed:
 		return fmt.Sprintf("shadowed by %s · %s", c.short(e.By), c.short(e.Path))
 	}
-	parts := []string{firstLine(strings.ReplaceAll(e.Description, `\n`, "\n"))}
+	parts := []string{view.FirstLine(strings.ReplaceAll(e.Description, `\n`, "\n"))}
 	if n := len(warnings(e)); n > 0 {
-		parts = slices.Insert(parts, 0, plural(n, "warning"))
+		parts = slices.Insert(parts, 0, view.Plural(n, "warning"))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -53,7 +54,7 @@ func (a *app) showAgent(all *catalog, e defs.Entry, asJSON bool) error {
 		if f.Value == "" || f.Name == "name" || f.Name == "body" {
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", f.Name, strings.TrimSpace(strings.TrimPrefix(indent(term.CleanLines(f.Value)), "    ")))
+		fmt.Fprintf(&b, "%s: %s\n", f.Name, strings.TrimSpace(strings.TrimPrefix(view.Indent(term.CleanLines(f.Value)), "    ")))
 	}
 	for _, w := range warnings(e) {
 		fmt.Fprintf(&b, "warning: %s\n", term.Clean(strings.Replace(w, e.Path, all.short(e.Path), 1)))

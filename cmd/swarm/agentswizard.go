@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func newAnswers(f *newFlags) *answers {
 	if strings.TrimSpace(f.draft.Tools) == "" {
 		w.tools = []string{everyTool}
 	}
-	w.location = firstOf(w.location, "project")
+	w.location = cmp.Or(w.location, "project")
 	return w
 }
 

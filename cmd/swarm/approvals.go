@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -219,80 +219,9 @@ func (a *app) approvals(ctx context.Context, at where, asJSON bool) error {
 		if len(all) > 1 {
 			session = " in " + r.Session
 		}
-		writeQuestion(&b, scr, r.Question, session, now)
+		view.WriteQuestion(&b, scr, r.Question, session, now)
 	}
 	return a.Print(b.String())
-}
-
-// mostLines bounds what is shown of a question.
-const mostLines = 12
-
-// writeQuestion writes what one agent asks, the id first.
-func writeQuestion(b *strings.Builder, s cli.Screen, q swarm.Question, session string, now time.Time) {
-	line := func(text string) { fmt.Fprintln(b, term.Cut(term.Clean(text), s.Width())) }
-	head := fmt.Sprintf("%-8s  %s%s  ", q.ID, label(q.Agent), session)
-	line(head + q.Summary)
-	const inset = "          "
-	if text := inFull(q, s.Width()-term.Width(term.Clean(head))); text != "" {
-		for _, part := range term.Fold(term.CleanLines(text), max(20, s.Width()-len(inset))) {
-			fmt.Fprintln(b, strings.TrimRight(inset+part, " "))
-		}
-	}
-	broken := func(text string) {
-		for _, part := range term.Wrap(term.Clean(text), max(20, s.Width()-len(inset)), mostLines) {
-			line(inset + part)
-		}
-	}
-	for i, c := range q.Choices {
-		if len(q.Choices) > 1 || c.Question != q.Summary || term.Width(term.Clean(head+q.Summary)) > s.Width() {
-			broken(c.Question)
-		}
-		for n, o := range c.Options {
-			line(fmt.Sprintf("%s%d %s  %s", inset, n+1, o.Label, o.Description))
-		}
-		if q.Choices[i].MultiSelect {
-			line(inset + "several may be chosen")
-		}
-	}
-	broken(q.Reason)
-	if len(q.Rules) > 0 {
-		line(inset + "always: " + strings.Join(q.Rules, ", "))
-	}
-	age := "asked " + span(now.Sub(q.Asked)) + " ago"
-	if !q.Expires.IsZero() {
-		age += ", expires in " + span(q.Expires.Sub(now))
-	}
-	line(inset + age)
-}
-
-// inFull is the plan, the command or the change of a file that a person consents to,
-// where its summary in so many columns is not all of it.
-func inFull(q swarm.Question, columns int) string {
-	var in struct {
-		Plan    string `json:"plan"`
-		Command string `json:"command"`
-		Content string `json:"content"`
-		Old     string `json:"old_string"`
-		New     string `json:"new_string"`
-	}
-	if q.Kind != event.AsksPermission || json.Unmarshal(q.Input, &in) != nil {
-		return ""
-	}
-	if text := strings.TrimSpace(firstOf(in.Plan, in.Command)); text != "" {
-		if strings.HasSuffix(q.Summary, " "+text) && term.Width(q.Summary) <= columns {
-			return ""
-		}
-		return text
-	}
-	return strings.TrimSuffix(lines("- ", in.Old)+lines("+ ", in.New)+lines("+ ", in.Content), "\n")
-}
-
-// lines is the text with a mark before each line.
-func lines(mark, text string) string {
-	if text == "" {
-		return ""
-	}
-	return mark + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+mark) + "\n"
 }
 
 // settle answers the question that args name.
@@ -319,7 +248,7 @@ func (a *app) settle(c *cobra.Command, at where, args []string, answer func(swar
 	if err := s.remote.Answer(c.Context(), args[0], said); err != nil {
 		return err
 	}
-	return a.Print(term.Clean(fmt.Sprintf("%s: %s · %s", label(q.Agent), q.Summary, told(said))) + "\n")
+	return a.Print(term.Clean(fmt.Sprintf("%s: %s · %s", view.AgentLabel(q.Agent), q.Summary, told(said))) + "\n")
 }
 
 func told(a swarm.Answer) string {
@@ -370,7 +299,7 @@ func (a *app) completeQuestion(c *cobra.Command, args []string, _ string) ([]str
 		for _, q := range s.questions {
 			switch {
 			case len(args) == 0:
-				offers = append(offers, cobra.CompletionWithDesc(q.ID, term.Clean(label(q.Agent)+": "+q.Summary)))
+				offers = append(offers, cobra.CompletionWithDesc(q.ID, term.Clean(view.AgentLabel(q.Agent)+": "+q.Summary)))
 			case q.ID == args[0] && len(args) <= len(q.Choices):
 				for _, o := range q.Choices[len(args)-1].Options {
 					offers = append(offers, cobra.CompletionWithDesc(term.Clean(o.Label), term.Clean(o.Description)))

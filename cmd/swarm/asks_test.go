@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
 // waitingFor returns what the agents of a session ask, once so many do.
@@ -99,7 +100,7 @@ func TestProblem8_QuestionsWaitForAPersonAcrossKill9(t *testing.T) {
 			t.Errorf("%v: %+v", args, end)
 		}
 	}
-	l.untilSeen("all have had their answer", func(all map[string]psAgent) bool {
+	l.untilSeen("all have had their answer", func(all map[string]view.AgentRow) bool {
 		return !slices.ContainsFunc(others(all), func(name string) bool { return all[name].Running || all[name].Turns == 0 })
 	})
 	for i := range all {
@@ -137,7 +138,7 @@ func (l *lab) allWaiting(n int) (shown, unseen time.Time) {
 }
 
 // isWaiting counts those who are shown to wait for a permission.
-func isWaiting(all map[string]psAgent) (n int) {
+func isWaiting(all map[string]view.AgentRow) (n int) {
 	for _, a := range all {
 		if a.State == "waiting" && strings.Contains(a.Detail, "permission") {
 			n++
@@ -204,7 +205,7 @@ func TestProblem38_AgentsAtEveryDepthAskAndHearTheirOwnAnswer(t *testing.T) {
 	after := l.waitingFor(5)
 	agents := l.seen()
 	depth := func(name string) int {
-		n, byID := 0, map[string]psAgent{}
+		n, byID := 0, map[string]view.AgentRow{}
 		for _, a := range agents {
 			byID[string(a.ID)] = a
 		}
@@ -235,7 +236,7 @@ func TestProblem38_AgentsAtEveryDepthAskAndHearTheirOwnAnswer(t *testing.T) {
 			t.Errorf("%s: %+v", name, end)
 		}
 	}
-	l.untilSeen("those who asked are done", func(all map[string]psAgent) bool {
+	l.untilSeen("those who asked are done", func(all map[string]view.AgentRow) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return all[name].Running || all[name].State == "waiting" })
 	})
 	for _, name := range names {
@@ -244,7 +245,7 @@ func TestProblem38_AgentsAtEveryDepthAskAndHearTheirOwnAnswer(t *testing.T) {
 			t.Errorf("%s heard %+v", name, heard)
 		}
 	}
-	l.untilSeen("the worker works on", func(all map[string]psAgent) bool {
+	l.untilSeen("the worker works on", func(all map[string]view.AgentRow) bool {
 		return len(l.lines(filepath.Join(l.dir, "ticks"))) > ticked
 	})
 	if err := os.WriteFile(filepath.Join(l.dir, "end"), nil, 0o600); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/internal/tui"
 	"github.com/actorswarm/swarm/team"
@@ -116,22 +117,13 @@ func leadOr(name string) string {
 
 func (t attended) Agents() []tui.Row {
 	var rows []tui.Row
-	for _, p := range agentRows(t.talker.Agents()) {
+	for _, p := range view.AgentRows(t.talker.Agents()) {
 		rows = append(rows, tui.Row{
-			ID: p.ID, Name: p.Name, Color: p.Color, Model: p.Model, State: p.state(), Since: p.Since, Extra: p.extra(),
+			ID: p.ID, Name: p.Name, Color: p.Color, Model: p.Model, State: p.StateText(), Since: p.Since, Extra: p.EffortText(),
 			Working: p.Running, Ended: p.Closed,
 		})
 	}
 	return rows
-}
-
-// extra is what a line says of an agent besides its state.
-func (p psAgent) extra() string {
-	parts := []string{plural(p.Steps, "step"), tokens(p.Usage) + " tokens"}
-	if p.Role == "background" {
-		parts = append(parts, p.Role)
-	}
-	return strings.Join(parts, " · ")
 }
 
 func (t attended) Questions() []tui.Question {
@@ -149,7 +141,7 @@ const shownColumns = 200
 // answered by a text as a whole.
 func asked(q swarm.Question) tui.Question {
 	out := tui.Question{
-		ID: q.ID, Agent: label(q.Agent), Color: q.Agent.Color, Text: q.Summary, Whole: inFull(q, shownColumns), Reason: q.Reason,
+		ID: q.ID, Agent: view.AgentLabel(q.Agent), Color: q.Agent.Color, Text: q.Summary, Whole: view.FullText(q, shownColumns), Reason: q.Reason,
 		Consent: q.Kind == event.AsksPermission, Always: strings.Join(q.Rules, " "),
 	}
 	if out.Consent {
@@ -160,7 +152,7 @@ func asked(q swarm.Question) tui.Question {
 	for _, c := range q.Choices {
 		parts = append(parts, c.Question)
 		for _, o := range c.Options {
-			choice := join(o.Label, o.Description)
+			choice := view.Join(o.Label, o.Description)
 			if len(q.Choices) > 1 {
 				parts = append(parts, "- "+choice)
 			} else {
@@ -188,7 +180,7 @@ func (t attended) labels(id string, picked []string) []string {
 			continue
 		}
 		for _, o := range q.Choices[0].Options {
-			if slices.Contains(picked, join(o.Label, o.Description)) {
+			if slices.Contains(picked, view.Join(o.Label, o.Description)) {
 				labels = append(labels, o.Label)
 			}
 		}

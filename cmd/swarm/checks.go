@@ -12,6 +12,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"golang.org/x/sys/unix"
 )
 
@@ -35,7 +36,7 @@ func program(ctx context.Context, without grade, name, consequence string) findi
 	if err != nil {
 		return findingf(without, name, "%s does not run: %v", path, err)
 	}
-	return findingf(fine, name, "%s (%s)", path, firstLine(string(out)))
+	return findingf(fine, name, "%s (%s)", path, view.FirstLine(string(out)))
 }
 
 // The least free space, in bytes, below which a session is in danger.

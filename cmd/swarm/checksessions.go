@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
 // manySessions is how many sessions doctor opens, newest first.
@@ -34,7 +35,7 @@ func (a *app) checkSessions(ctx context.Context, dir string) []finding {
 	if len(found) > 0 {
 		return found
 	}
-	return []finding{findingf(fine, "sessions", "%s of %d here whole, %d running", plural(len(looked), "session"), len(all), running)}
+	return []finding{findingf(fine, "sessions", "%s of %d here whole, %d running", view.Plural(len(looked), "session"), len(all), running)}
 }
 
 func (a *app) checkSession(ctx context.Context, info swarm.Info) []finding {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -55,10 +56,10 @@ func (a *app) completeAgent(c *cobra.Command, args []string, _ string) ([]string
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return names(agentRows(agents)), cobra.ShellCompDirectiveNoFileComp
+	return names(view.AgentRows(agents)), cobra.ShellCompDirectiveNoFileComp
 }
 
-func names(rows []psAgent) []string {
+func names(rows []view.AgentRow) []string {
 	var all []string
 	for _, r := range rows {
 		name := term.Clean(r.Name)

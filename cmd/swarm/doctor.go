@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -57,7 +58,7 @@ func (a *app) findingText(f finding) string {
 	head := fmt.Sprintf("%-4s  %-11s ", f.grade, f.about)
 	text := term.Clean(cli.OneLine(f.text))
 	if n, terminal := cli.Columns(a.Out); terminal && n > 0 {
-		text = strings.Join(term.Wrap(text, max(20, n-len(head)), maxLines), "\n"+strings.Repeat(" ", len(head)))
+		text = strings.Join(term.Wrap(text, max(20, n-len(head)), view.MaxLines), "\n"+strings.Repeat(" ", len(head)))
 	}
 	return head + text + "\n"
 }
@@ -78,7 +79,7 @@ func (a *app) doctor(ctx context.Context, dir string) error {
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s failed", plural(failed, "check"))
+		return fmt.Errorf("%s failed", view.Plural(failed, "check"))
 	}
 	return nil
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
-	"time"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/spf13/cobra"
@@ -73,26 +71,7 @@ func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
 		a.Notef("%s has no messages", term.Clean(name))
 		return nil
 	}
-	var b strings.Builder
-	width := a.Screen().Width()
-	for _, m := range all {
-		e := m.Envelope
-		text := e.Summary
-		if text == "" {
-			text = e.Body
-		}
-		state := string(m.State())
-		if m.Unread() {
-			state = "unread"
-		}
-		size := ""
-		if e.Ref != "" {
-			size = fmt.Sprintf(" (%d bytes)", e.Ref.Size())
-		}
-		line := fmt.Sprintf("%s  %-7s  %s  %s from %s%s: %s", clock(e.Sent), state, e.ID, e.Kind, shortName(e.From.Agent, e.FromName), size, strings.Join(strings.Fields(text), " "))
-		b.WriteString(term.Cut(term.Clean(line), width) + "\n")
-	}
-	return a.Print(b.String())
+	return a.Print(view.Inbox(a.Screen(), all))
 }
 
 func newMessage(a *app) *cobra.Command {
@@ -138,20 +117,7 @@ func (a *app) messages(ctx context.Context, info swarm.Info, ids []string, asJSO
 	if asJSON {
 		return a.PrintJSON(all)
 	}
-	var b strings.Builder
-	count := map[mailbox.State]int{}
-	for _, m := range all {
-		count[m.State()]++
-		b.WriteString(messageText(info, m))
-	}
-	if len(all) > 1 {
-		for _, s := range []mailbox.State{mailbox.StateAccepted, mailbox.StateDelivered, mailbox.StateRead, mailbox.StateAnswered, mailbox.StateRejected, mailbox.StateExpired, mailbox.StateDead} {
-			if count[s] > 0 {
-				fmt.Fprintf(&b, "%d %s\n", count[s], s)
-			}
-		}
-	}
-	return a.Print(b.String())
+	return a.Print(view.History(info, all))
 }
 
 func (a *app) message(ctx context.Context, info swarm.Info, id mailbox.ID) (swarm.Trace, error) {
@@ -164,32 +130,4 @@ func (a *app) message(ctx context.Context, info swarm.Info, id mailbox.ID) (swar
 		return swarm.PeekMessage(ctx, info, id)
 	}
 	return swarm.Trace{}, err
-}
-
-// clock writes the time of day, or as many blanks for a time that was not noted.
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return "        "
-	}
-	return t.Local().Format(time.TimeOnly)
-}
-
-func messageText(info swarm.Info, m swarm.Trace) string {
-	e := m.Envelope
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s (%s) from %s to %s\n", e.ID, e.Kind, e.ClassOf(), term.Clean(shortName(e.From.Agent, e.FromName)), term.Clean(shortName(e.To.Agent, e.ToName)))
-	for _, s := range m.Steps {
-		line := fmt.Sprintf("  %s  %s", clock(s.Time), s.State)
-		if s.Reason != "" {
-			line += "  " + term.Clean(s.Reason)
-		}
-		b.WriteString(line + "\n")
-	}
-	if e.Ref != "" {
-		fmt.Fprintf(&b, "  kept apart: %s, on the session's server as %s\n", e.Ref, swarm.ObjectName(info.ID, e.Ref))
-	}
-	for line := range strings.Lines(strings.TrimSuffix(e.Body, "\n") + "\n") {
-		b.WriteString("    " + term.Clean(strings.TrimSuffix(line, "\n")) + "\n")
-	}
-	return b.String()
 }

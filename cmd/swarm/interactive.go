@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/internal/tui"
 )
@@ -136,7 +137,7 @@ func hello(v visit) string {
 // terminals.
 func (a *app) lines(dir string, out *os.File, mine *own) func(event.Event) string {
 	b := &paper{like: out}
-	p := newProgress(cli.NewScreen(b, a.Getenv), dir, false)
+	p := view.NewProgress(cli.NewScreen(b, a.Getenv), dir, false)
 	return func(e event.Event) string {
 		switch f := e.Fact.(type) {
 		case event.Asked:
@@ -168,8 +169,8 @@ func (p *paper) Fd() uintptr { return p.like.Fd() }
 // views are the commands that only show something.
 func (a *app) views(ctx context.Context, s talker) []tui.View {
 	return []tui.View{
-		{Name: "agents", Help: "the types of agents that can be started", Show: func() string { return a.types(s) }},
-		{Name: "ps", Help: "who works on what", Show: func() string { return a.tree(agentRows(s.Agents()), time.Now(), 0) }},
+		{Name: "agents", Help: "the types of agents that can be started", Show: func() string { return view.AgentTypes(a.Screen(), s.Types()) }},
+		{Name: "ps", Help: "who works on what", Show: func() string { return view.Tree(a.Screen(), view.AgentRows(s.Agents()), time.Now(), 0) }},
 		{Name: "team", Help: "who is in which team, and the tasks", Show: func() string { return a.teamView(ctx, s) }},
 	}
 }
@@ -181,18 +182,7 @@ func (a *app) teamView(ctx context.Context, s talker) string {
 		if err != nil {
 			return b.String() + "! " + term.Clean(err.Error()) // it may have gone meanwhile
 		}
-		b.WriteString(a.teamText(teamRowOf(status)))
+		b.WriteString(view.Team(a.Screen(), view.NewTeamRow(status), time.Now()))
 	}
-	return firstOf(b.String(), "no agent has been started yet")
-}
-
-func (a *app) types(s talker) string {
-	var b strings.Builder
-	scr := a.Screen()
-	for _, d := range s.Types() {
-		name := term.Clean(d.Name)
-		pad := strings.Repeat(" ", max(0, 20-term.Width(name))+2)
-		fmt.Fprintf(&b, "%s%s%s\n", scr.Paint(name, d.Color), pad, term.Cut(term.Clean(firstLine(d.Description)), max(10, scr.Width()-term.Width(name)-len(pad))))
-	}
-	return b.String()
+	return cmp.Or(b.String(), "no agent has been started yet")
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
 // conversation has a lead that starts agents who never end by themselves.
@@ -116,7 +118,7 @@ func (p *window) leave() {
 func working(l *lab) int {
 	l.Helper()
 	end := l.run("ps", "one", "--format", "json")
-	var s struct{ Agents []psAgent }
+	var s struct{ Agents []view.AgentRow }
 	if err := json.Unmarshal([]byte(end.out), &s); err != nil {
 		l.Fatalf("%v: %+v", err, end)
 	}

@@ -7,10 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/team"
 )
@@ -96,7 +95,7 @@ func (l *link) listen(feed *swarm.Feed) error {
 }
 
 func (l *link) see(raw []byte) error {
-	e, ok, err := decodeEvent(raw)
+	e, ok, err := event.Parse(raw)
 	if err == nil && ok {
 		l.bus.Publish(e.Agent, e.Fact)
 	}

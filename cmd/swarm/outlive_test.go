@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
 // labouring has five agents in the background whose commands end when the file
@@ -67,7 +69,7 @@ func TestProblem15_EscAndCtrlCAreAddressedToOneAgent(t *testing.T) {
 	if end := l.run("send", a, "go on"); end.code != 0 {
 		t.Errorf("%+v", end)
 	}
-	all := l.untilSeen("the stopped one has gone on", func(all map[string]psAgent) bool { return !all[a].Running && all[a].Steps > 1 })
+	all := l.untilSeen("the stopped one has gone on", func(all map[string]view.AgentRow) bool { return !all[a].Running && all[a].Steps > 1 })
 	if end := l.run("result", a); !strings.Contains(end.out, "my command: ") {
 		t.Errorf("it has forgotten its command: %+v; %+v", end, all[a])
 	}
@@ -97,7 +99,7 @@ func (l *lab) progress(n int) {
 		return all
 	}
 	before := ticks()
-	l.untilSeen("they make progress", func(map[string]psAgent) bool {
+	l.untilSeen("they make progress", func(map[string]view.AgentRow) bool {
 		more := 0
 		for f, now := range ticks() {
 			if now > before[f] {
@@ -108,11 +110,11 @@ func (l *lab) progress(n int) {
 	})
 }
 
-func inCommands(n int) func(map[string]psAgent) bool {
-	return func(all map[string]psAgent) bool {
+func inCommands(n int) func(map[string]view.AgentRow) bool {
+	return func(all map[string]view.AgentRow) bool {
 		in := 0
 		for _, a := range all {
-			if a.Running && strings.Contains(a.state(), "Bash") {
+			if a.Running && strings.Contains(a.StateText(), "Bash") {
 				in++
 			}
 		}
@@ -120,7 +122,7 @@ func inCommands(n int) func(map[string]psAgent) bool {
 	}
 }
 
-func others(all map[string]psAgent) []string {
+func others(all map[string]view.AgentRow) []string {
 	var names []string
 	for name := range all {
 		if name != "lead" {
@@ -200,7 +202,7 @@ func TestProblem9_EverythingSurvivesTheDeathOfTheProcess(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, map[string]string{"s.yaml": everyState})
 	l.served("--allowedTools", "Bash(sleep:*)", "make them")
-	states := func(all map[string]psAgent) string {
+	states := func(all map[string]view.AgentRow) string {
 		var b strings.Builder
 		for _, name := range []string{"thinker", "asker", "idler", "waiter", "parker"} {
 			a := all[name]
@@ -208,18 +210,18 @@ func TestProblem9_EverythingSurvivesTheDeathOfTheProcess(t *testing.T) {
 		}
 		return b.String()
 	}
-	settled := func(all map[string]psAgent) bool {
+	settled := func(all map[string]view.AgentRow) bool {
 		stalled := 0
 		for name, a := range all {
 			if a.Running && a.State == "thinking" && (strings.HasPrefix(name, "explore-") || strings.HasPrefix(name, "plan-")) {
 				stalled++
 			}
 		}
-		return len(all) == 11 && stalled == 4 && all["thinker"].State == "thinking" && strings.Contains(all["asker"].state(), "permission") &&
+		return len(all) == 11 && stalled == 4 && all["thinker"].State == "thinking" && strings.Contains(all["asker"].StateText(), "permission") &&
 			all["idler"].State == "idle" && all["waiter"].Running && !all["lead"].Running && !all["parker"].Running
 	}
-	before := l.untilSeen("each is in its state", func(all map[string]psAgent) bool {
-		return settled(all) && strings.Contains(all["runner"].state(), "Bash")
+	before := l.untilSeen("each is in its state", func(all map[string]view.AgentRow) bool {
+		return settled(all) && strings.Contains(all["runner"].StateText(), "Bash")
 	})
 	asked := l.run("approvals", "--format", "json").out
 	if end := l.run("send", "thinker", "a word for the thinker"); end.code != 0 {
@@ -230,7 +232,7 @@ func TestProblem9_EverythingSurvivesTheDeathOfTheProcess(t *testing.T) {
 	if again.code != 0 {
 		t.Fatalf("%+v", again)
 	}
-	after := l.untilSeen("all are back", func(all map[string]psAgent) bool { return settled(all) && !all["runner"].Running })
+	after := l.untilSeen("all are back", func(all map[string]view.AgentRow) bool { return settled(all) && !all["runner"].Running })
 	for name, was := range before {
 		if is := after[name]; is.ID != was.ID || is.Role != was.Role || is.Type != was.Type {
 			t.Errorf("%s was %+v and is %+v", name, was, is)
@@ -245,7 +247,7 @@ func TestProblem9_EverythingSurvivesTheDeathOfTheProcess(t *testing.T) {
 	if end := l.run("result", "runner"); end.out != "my command is in doubt\n" {
 		t.Errorf("the cut command: %+v", end)
 	}
-	l.untilSeen("the message is there once", func(all map[string]psAgent) bool {
+	l.untilSeen("the message is there once", func(all map[string]view.AgentRow) bool {
 		return all["thinker"].Unread+strings.Count(l.run("logs", "thinker").out, "a word for the thinker") == 1
 	})
 
@@ -294,7 +296,7 @@ func TestDetachHandsTheSessionOver(t *testing.T) {
 	q.until("session one goes on; come back", "exit=0")
 }
 
-func fourRun(all map[string]psAgent) bool {
+func fourRun(all map[string]view.AgentRow) bool {
 	n := 0
 	for _, a := range all {
 		if a.Running {

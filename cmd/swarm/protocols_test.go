@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
 // protocols has a member in each protocol: ann shows a plan, cat asks for a
@@ -129,8 +131,8 @@ func comesToOneDecision(t *testing.T, mode string) {
 	l.does("team", "up", "crew")
 	l.does("send", "lead", "ask me")
 	before := l.questions(3)
-	l.untilSeen("ben and eve work", func(all map[string]psAgent) bool {
-		return strings.Contains(all["ben"].state(), "Bash") && strings.Contains(all["eve"].state(), "Bash")
+	l.untilSeen("ben and eve work", func(all map[string]view.AgentRow) bool {
+		return strings.Contains(all["ben"].StateText(), "Bash") && strings.Contains(all["eve"].StateText(), "Bash")
 	})
 	ben, eve := l.start("down", "ben", "--grace", "1s"), l.start("down", "eve", "--grace", "5m")
 	l.journalled(`"phase":"asked"`, 2)
@@ -159,7 +161,7 @@ func comesToOneDecision(t *testing.T, mode string) {
 	l.does("approvals", "allow", before["ann"].ID)
 	l.does("approvals", "allow", before["cat"].ID)
 	l.does("approvals", "answer", before["team-lead"].ID, "blue")
-	idle := func(all map[string]psAgent) bool {
+	idle := func(all map[string]view.AgentRow) bool {
 		return !slices.ContainsFunc([]string{"ann", "cat", "lead"}, func(n string) bool { return all[n].Running || all[n].Steps < 2 })
 	}
 	l.untilSeen("all have gone on", idle)

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/cli"
-	"github.com/actorswarm/swarm/internal/term"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/spf13/cobra"
 )
 
@@ -40,18 +37,6 @@ below it have used together. $? is money that nobody knows: see docs/models.md.`
 	return c
 }
 
-// psSession is a session as ps shows it.
-type psSession struct {
-	ID      string `json:"id"`
-	Running bool   `json:"running"`
-	// Starting: a process has it, but does not answer yet or any more.
-	Starting bool      `json:"starting,omitempty"`
-	Dir      string    `json:"dir"`
-	Created  time.Time `json:"created"`
-	Prompt   string    `json:"prompt,omitempty"`
-	Agents   []psAgent `json:"agents,omitempty"`
-}
-
 func (a *app) ps(ctx context.Context, dir, id string, asJSON bool) error {
 	if id != "" {
 		info, err := a.find(dir, id)
@@ -77,7 +62,7 @@ func (a *app) ps(ctx context.Context, dir, id string, asJSON bool) error {
 		a.Notef("no session has been started here yet; start one with: swarm run PROMPT")
 		return nil
 	}
-	return a.Print(a.sessionTable(list))
+	return a.Print(view.SessionTable(a.Screen(), list, time.Now()))
 }
 
 func (a *app) psOne(ctx context.Context, info swarm.Info, asJSON bool) error {
@@ -85,26 +70,26 @@ func (a *app) psOne(ctx context.Context, info swarm.Info, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	s := sessionRow(info, running)
-	s.Agents = agentRows(agents)
+	s := view.NewSessionRow(info, running)
+	s.Agents = view.AgentRows(agents)
 	if asJSON {
 		return a.PrintJSON(s)
 	}
-	return a.Print(a.tree(s.Agents, time.Now(), 0))
+	return a.Print(view.Tree(a.Screen(), s.Agents, time.Now(), 0))
 }
 
 // psList returns the sessions; the only one that runs comes with its agents.
-func (a *app) psList(ctx context.Context, all []swarm.Info) ([]psSession, error) {
+func (a *app) psList(ctx context.Context, all []swarm.Info) ([]view.SessionRow, error) {
 	running := a.running(all)
-	list := make([]psSession, 0, len(all))
+	list := make([]view.SessionRow, 0, len(all))
 	for _, info := range all {
-		s := sessionRow(info, contains(running, info.ID))
+		s := view.NewSessionRow(info, contains(running, info.ID))
 		if s.Running && len(running) == 1 {
 			agents, _, err := a.agents(ctx, info)
 			if err != nil {
 				return nil, err
 			}
-			s.Agents = agentRows(agents)
+			s.Agents = view.AgentRows(agents)
 		}
 		list = append(list, s)
 	}
@@ -118,70 +103,4 @@ func contains(all []swarm.Info, id string) bool {
 		}
 	}
 	return false
-}
-
-func sessionRow(info swarm.Info, running bool) psSession {
-	return psSession{ID: info.ID, Running: running, Starting: !running && info.Open(), Dir: info.Dir, Created: info.Created, Prompt: info.Prompt}
-}
-
-// sessionTable writes one line per session, and under the only one that runs
-// its agents.
-func (a *app) sessionTable(list []psSession) string {
-	var b strings.Builder
-	scr := a.Screen()
-	short, now := shortIDs(list), time.Now()
-	for i, s := range list {
-		state := "stopped"
-		switch {
-		case s.Running:
-			state = "running"
-		case s.Starting:
-			state = "starting"
-		}
-		head := fmt.Sprintf("%-10s  %-8s %-6s  ", short[i], state, span(now.Sub(s.Created)))
-		fmt.Fprintln(&b, head+term.Cut(term.Clean(firstOf(s.Prompt, "(no prompt yet)")), max(10, scr.Width()-len(head))))
-		if len(s.Agents) > 0 {
-			b.WriteString(indent(a.tree(s.Agents, now, inset)))
-		}
-	}
-	return b.String()
-}
-
-// shortIDs returns the shortest beginnings, from 8 characters up, that tell the
-// sessions apart; every command takes them for the whole.
-func shortIDs(list []psSession) []string {
-	n := 8
-	for ; n < 64; n++ {
-		seen := map[string]bool{}
-		for _, s := range list {
-			seen[s.ID[:min(n, len(s.ID))]] = true
-		}
-		if len(seen) == len(list) {
-			break
-		}
-	}
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = s.ID[:min(n, len(s.ID))]
-	}
-	return out
-}
-
-// inset is how far the agents stand to the right of their session.
-const inset = 4
-
-func indent(text string) string {
-	by := strings.Repeat(" ", inset)
-	return by + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+by) + "\n"
-}
-
-// agentRows leaves out the user, who is no agent.
-func agentRows(all []actors.Status) []psAgent {
-	var rows []psAgent
-	for _, s := range all {
-		if s.Life.Spec.Role != "user" {
-			rows = append(rows, agentRow(s))
-		}
-	}
-	return rows
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -33,7 +34,7 @@ turn did not complete.`,
 			if err != nil {
 				return err
 			}
-			if err := a.Print(asRead(a.Out, strings.TrimSuffix(s.Life.Result, "\n")) + "\n"); err != nil {
+			if err := a.Print(view.Printable(a.Out, strings.TrimSuffix(s.Life.Result, "\n")) + "\n"); err != nil {
 				return err
 			}
 			if o := s.Life.Outcome; o != "completed" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/spf13/cobra"
 )
 
@@ -111,7 +112,7 @@ func (a *app) keep(ctl *cli.Signals, s *swarm.Session, prompt string, apart bool
 	a.warnOfProblems(s)
 	watched := closed()
 	if !apart {
-		watched = follow(context.WithoutCancel(ctl.Session), s.Events(), quietly{newProgress(a.ErrScreen(), s.Info().Dir, false)})
+		watched = view.Follow(context.WithoutCancel(ctl.Session), s.Events(), view.NewProgress(a.ErrScreen(), s.Info().Dir, false).See)
 	}
 	if err := a.wake(ctl, s, prompt); err != nil {
 		return err
@@ -147,11 +148,6 @@ func (a *app) wake(ctl *cli.Signals, s *swarm.Session, prompt string) error {
 	}
 	return s.Ready(ctl.Run)
 }
-
-// quietly shows events and no end.
-type quietly struct{ *progress }
-
-func (quietly) Finish(verdict) error { return nil }
 
 func closed() <-chan struct{} {
 	c := make(chan struct{})

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
 // served starts a session that runs apart, and ends it after the test.
@@ -76,14 +78,14 @@ func (l *lab) kill() {
 }
 
 // seen is the session as another process sees it.
-func (l *lab) seen() map[string]psAgent {
+func (l *lab) seen() map[string]view.AgentRow {
 	l.Helper()
 	end := l.run("ps", "one", "--format", "json")
-	var s struct{ Agents []psAgent }
+	var s struct{ Agents []view.AgentRow }
 	if err := json.Unmarshal([]byte(end.out), &s); err != nil {
 		l.Fatalf("%v: %+v", err, end)
 	}
-	all := map[string]psAgent{}
+	all := map[string]view.AgentRow{}
 	for _, a := range s.Agents {
 		all[a.Name] = a
 	}
@@ -92,7 +94,7 @@ func (l *lab) seen() map[string]psAgent {
 
 // untilSeen waits for a state of the session. It asks at intervals: there is
 // nothing to wait on while the session changes hands.
-func (l *lab) untilSeen(what string, is func(map[string]psAgent) bool) map[string]psAgent {
+func (l *lab) untilSeen(what string, is func(map[string]view.AgentRow) bool) map[string]view.AgentRow {
 	l.Helper()
 	deadline, again := time.After(30*time.Second), time.NewTicker(50*time.Millisecond)
 	defer again.Stop()
@@ -130,7 +132,7 @@ func TestTwoTerminalsSeeEverythingAndOnesExitChangesNothing(t *testing.T) {
 	}
 	q.types("/team")
 	q.until("team session-one\n    lead ")
-	before := l.untilSeen("bob rests", func(all map[string]psAgent) bool {
+	before := l.untilSeen("bob rests", func(all map[string]view.AgentRow) bool {
 		return !all["bob"].Running && all["bob"].State == "idle" && all["lead"].Running
 	})
 	q.keys("C-c")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/spf13/cobra"
@@ -29,7 +31,7 @@ func (f *sessionFlags) take(args []string, use string) error {
 	if len(args) > 0 && f.session != "" {
 		return cli.Usagef("%s and --session %s name a session each; give one of them", args[0], f.session)
 	}
-	f.session = firstOf(f.session, cli.Arg(args, 0))
+	f.session = cmp.Or(f.session, cli.Arg(args, 0))
 	return nil
 }
 

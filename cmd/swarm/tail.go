@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/spf13/cobra"
 )
 
@@ -62,9 +64,9 @@ func (a *app) rawEvents() func([]byte) error {
 }
 
 func (a *app) readableEvents(info swarm.Info, verbose bool) func([]byte) error {
-	show := newProgress(a.Screen(), info.Dir, verbose)
+	show := view.NewProgress(a.Screen(), info.Dir, verbose)
 	return func(raw []byte) error {
-		e, ok, err := decodeEvent(raw)
+		e, ok, err := event.Parse(raw)
 		if err == nil && ok {
 			show.See(e)
 		}

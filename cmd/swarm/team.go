@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 )
@@ -173,7 +175,7 @@ func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do
 		return swarm.Info{}, a.notOpened(o, err)
 	}
 	a.warnOfProblems(s)
-	watch := follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.Unread))
+	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.Unread).See)
 	err = do(ctl.Run, s)
 	closeErr := s.Close()
 	<-watch
@@ -361,4 +363,27 @@ func (a *app) teams(ctx context.Context, info swarm.Info, name string) ([]team.S
 type teamLook struct {
 	teams func() ([]string, error)
 	team  func(name string) (team.Status, error)
+}
+
+func (a *app) showTeams(all []team.Status, asJSON bool) error {
+	rows := make([]view.TeamRow, len(all))
+	for i, t := range all {
+		rows[i] = view.NewTeamRow(t)
+	}
+	if asJSON {
+		return a.PrintJSON(rows)
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		b.WriteString(view.Team(a.Screen(), r, time.Now()))
+	}
+	return a.Print(b.String())
+}
+
+func teamIDs(all []team.Team) []string {
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = t.ID
+	}
+	return names
 }

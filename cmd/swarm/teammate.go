@@ -10,6 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -72,7 +73,7 @@ func (a *app) teammate(ctx context.Context, f *teammateFlags) error {
 		return err
 	}
 	s := n.Session()
-	watch := follow(context.WithoutCancel(ctx), s.Events(), &textView{progress: newProgress(a.ErrScreen(), s.Info().Dir, false), answer: a.Out})
+	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), view.NewText(a.ErrScreen(), s.Info().Dir, false, a.Out).See)
 	release := a.interrupts(n)
 	err = n.Run(ctx)
 	release()

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"github.com/actorswarm/swarm/agent"
+	"path/filepath"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/stream"
+	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
 // job is one run of a session.
@@ -19,19 +20,6 @@ type job struct {
 	opts   swarm.Options
 	prompt string // empty: go on with what was cut
 	show   showFlags
-}
-
-// view shows a run. See is called for one event after another, Finish once
-// when no more will come.
-type view interface {
-	See(event.Event)
-	Finish(verdict) error
-}
-
-// verdict is what a run came to. Err is of the run itself, not of the lead.
-type verdict struct {
-	swarm.Result
-	Err error
 }
 
 // work runs a session from its opening to its end.
@@ -44,7 +32,7 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	}
 	a.warnOfProblems(s)
 	v := a.newView(s, j.show, ctl.Unread)
-	watch := follow(context.WithoutCancel(ctx), s.Events(), v)
+	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), v.See)
 	ctl.EndWhen(s.Quitting())
 	result, runErr := a.goOn(ctl.Run, s, j.prompt)
 	closeErr := s.Close()
@@ -53,7 +41,7 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	if _, begun := leadOf(s.Agents()); !begun && j.opts.Session == "" {
 		closeErr = errors.Join(closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to go on with
 	}
-	return s.Info(), errors.Join(a.conclude(v, ctl, verdict{Result: result, Err: runErr}), closeErr)
+	return s.Info(), errors.Join(a.conclude(v, ctl, view.Verdict{Result: result, Err: runErr}), closeErr)
 }
 
 // notOpened says of a session that another process runs what can be done with it.
@@ -71,24 +59,6 @@ func (a *app) notOpened(o swarm.Options, err error) error {
 	}
 	r.Close()
 	return fmt.Errorf("session %s runs in another process; join it: swarm attach %s; write to it: swarm send --session %s lead TEXT; follow it: swarm tail %s", info.ID, info.ID, info.ID, info.ID)
-}
-
-// follow shows events until the session has closed. The channel is closed when
-// all of them have been shown.
-func follow(ctx context.Context, sub *event.Subscription, v view) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer sub.Close()
-		for {
-			e, err := sub.Next(ctx)
-			if err != nil {
-				return
-			}
-			v.See(e)
-		}
-	}()
-	return done
 }
 
 const goOnPrompt = "Go on from where you were stopped."
@@ -120,7 +90,7 @@ func leadOf(agents []actors.Status) (actors.Status, bool) {
 }
 
 // conclude shows how the run ended and returns the exit status as an error.
-func (a *app) conclude(v view, ctl *cli.Signals, r verdict) error {
+func (a *app) conclude(v view.View, ctl *cli.Signals, r view.Verdict) error {
 	err := v.Finish(r)
 	code := ctl.ExitCode()
 	if err != nil && (code == 0 || code == cli.ExitFailed) {
@@ -140,5 +110,43 @@ func (a *app) conclude(v view, ctl *cli.Signals, r verdict) error {
 	if r.Outcome == "over_budget" {
 		higher = " and a higher --max-budget-usd, --max-tokens-total, --max-requests or --max-time"
 	}
-	return fmt.Errorf("the lead's turn ended early (%s): %s; go on with: swarm resume %s%s", r.Outcome, reasonOf(r.Reason), r.Session, higher)
+	return fmt.Errorf("the lead's turn ended early (%s): %s; go on with: swarm resume %s%s", r.Outcome, view.TrimPackage(r.Reason), r.Session, higher)
 }
+
+// newView returns the view that the flags ask for. A view that follows the run
+// on standard output calls unread when nobody reads it any more.
+func (a *app) newView(s *swarm.Session, show showFlags, unread func()) view.View {
+	switch show.format {
+	case "json":
+		return stream.NewResultWriter(a.Out)
+	case "stream-json":
+		return stream.New(a.Out, stream.Options{
+			Session: s.ID(), Transcripts: filepath.Join(s.Info().Path, "transcripts"), Forward: show.forward,
+			Setup: func() stream.Setup { return setupOf(s, a.Getenv) }, Unread: unread,
+		})
+	}
+	return view.NewText(a.ErrScreen(), s.Info().Dir, show.verbose, a.Out)
+}
+
+// setupOf is what a session was started with.
+func setupOf(s *swarm.Session, env func(string) string) stream.Setup {
+	info := s.Info()
+	out := stream.Setup{Dir: info.Dir, Model: info.Model, Mode: info.Mode, KeySource: "none"}
+	for _, name := range keyNames {
+		if env(name) != "" {
+			out.KeySource = name
+			break
+		}
+	}
+	if lead, ok := leadOf(s.Agents()); ok {
+		spec := lead.Life.Spec
+		out.Model, out.Mode, out.Tools = spec.Model, spec.Mode, spec.Tools
+	}
+	for _, d := range s.Definitions().Active {
+		out.Agents = append(out.Agents, d.Name)
+	}
+	return out
+}
+
+// keyNames are the variables that hold credentials of models.
+var keyNames = [...]string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"}

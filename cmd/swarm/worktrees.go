@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
-	"github.com/actorswarm/swarm/internal/term"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/spf13/cobra"
 )
 
@@ -107,37 +104,9 @@ func (a *app) showWorktrees(all []swarm.Worktree, asJSON bool) error {
 		return a.Print("no agent of this directory has a worktree\n")
 	}
 	for _, w := range all {
-		if err := a.Print(worktreeLines(w) + "\n"); err != nil {
+		if err := a.Print(view.Worktree(w) + "\n"); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// worktreeLines begins with the agent; what else is known is indented below.
-func worktreeLines(w swarm.Worktree) string {
-	state := w.State
-	switch {
-	case w.Removed:
-		state = "removed"
-	case w.Live:
-		state = "in use"
-	}
-	parts := []string{fmt.Sprintf("%-24s %-8s %6s", w.Agent, state, span(time.Since(w.Since))), "in " + cmp.Or(w.Path, "a place that is not known yet"), "made by a hook"}
-	if w.Branch != "" {
-		parts[2] = "on branch " + w.Branch
-	}
-	for _, why := range w.Why {
-		parts = append(parts, "kept for "+why)
-	}
-	if w.Rescue != "" {
-		parts = append(parts, "rescued in "+w.Rescue)
-	}
-	if w.Problem != "" {
-		parts = append(parts, w.Problem)
-	}
-	for i := range parts {
-		parts[i] = term.Clean(parts[i])
-	}
-	return strings.Join(parts, "\n  ")
 }

@@ -102,11 +102,14 @@ var level = map[string]int{
 	"examples/review":     12,
 	"internal/mcpserve":   12,
 	"internal/cli":        12,
+	"internal/cli/view":   13,
+	"internal/cli/stream": 14,
 	"cmd/swarm":           15,
 
 	// test kits, above what they test; product code never imports them
 	"actors/actorstest":            kits,
 	"internal/archtest":            kits,
+	"internal/cli/clitest":         kits,
 	"internal/chaos":               kits,
 	"internal/mutate":              kits,
 	"internal/journal/journaltest": kits,

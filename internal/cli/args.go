@@ -14,7 +14,7 @@ func CheckFormat(format string) error {
 	return nil
 }
 
-// noMore refuses arguments beyond the n that a command takes.
+// NoMoreArgs refuses arguments beyond the n that a command takes.
 func NoMoreArgs(args []string, n int, use string) error {
 	if len(args) > n {
 		return Usagef("there is nothing to do with %q; usage: %s", args[n], use)
@@ -22,7 +22,7 @@ func NoMoreArgs(args []string, n int, use string) error {
 	return nil
 }
 
-// at returns the argument at i, if there is one.
+// Arg returns the argument at i, if there is one.
 func Arg(args []string, i int) string {
 	if i < len(args) {
 		return args[i]
@@ -48,7 +48,7 @@ func SplitRules(lists []string) []string {
 	return rules
 }
 
-// offer completes a flag, if the command has it.
+// CompleteFlag completes a flag, if the command has it.
 func CompleteFlag(c *cobra.Command, name string, values cobra.CompletionFunc) {
 	if c.Flags().Lookup(name) == nil {
 		return

@@ -24,7 +24,7 @@ var (
 // quitWithin is how long a run may take to end after the second Ctrl-C.
 const quitWithin = 1900 * time.Millisecond
 
-// control turns signals into the ends of two scopes: the first Ctrl-C ends run,
+// Signals turns signals into the ends of two scopes: the first Ctrl-C ends run,
 // which stops the lead's turn; the second, and every other signal, ends session,
 // which leaves turns open. It owns a goroutine until release.
 type Signals struct {
@@ -134,7 +134,7 @@ func (c *Signals) Release() {
 // Cause is the signal that ended the run, if one did.
 func (c *Signals) Cause() error { return context.Cause(c.Run) }
 
-// code is the exit status that goes with the signal, 0 without one.
+// ExitCode is the exit status that goes with the signal, 0 without one.
 func (c *Signals) ExitCode() int {
 	switch {
 	case errors.Is(c.Cause(), errTerminate), errors.Is(c.Cause(), ErrQuit):

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// strict makes every command below root that has commands of its own refuse words
+// RefuseUnknownCommands makes every command below root that has commands of its own refuse words
 // that are none of them; alone it does what it did, or shows its help.
 func RefuseUnknownCommands(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
@@ -73,5 +73,5 @@ func showHelp(c *cobra.Command, args []string) error {
 	return about.Help()
 }
 
-// alone is the arguments of a command that takes none.
+// NoArgs is the arguments of a command that takes none.
 func NoArgs(c *cobra.Command, args []string) error { return NoMoreArgs(args, 0, c.CommandPath()) }

@@ -11,7 +11,7 @@ import (
 // maxInput is the most that is read from standard input, in bytes.
 const maxInput = 10 << 20
 
-// patience is how long standard input may stay silent before the person is
+// inputPatience is how long standard input may stay silent before the person is
 // told that it is being waited for.
 const inputPatience = 3 * time.Second
 

@@ -29,7 +29,7 @@ func (s Screen) Width() int {
 	return PlainWidth
 }
 
-// columns returns the width of the terminal behind out, if there is one.
+// Columns returns the width of the terminal behind out, if there is one.
 func Columns(out any) (n int, terminal bool) {
 	f, ok := out.(interface{ Fd() uintptr })
 	if !ok {

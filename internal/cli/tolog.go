@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// toLog makes a file the standard output and error of this process. Who waits
+// LogTo makes a file the standard output and error of this process. Who waits
 // for them hears that nothing more comes.
 func LogTo(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

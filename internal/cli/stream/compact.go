@@ -1,4 +1,4 @@
-package main
+package stream
 
 import (
 	"github.com/actorswarm/swarm/agent"
@@ -33,7 +33,7 @@ func agentOf(a event.Agent) string {
 
 // compacted ends the status and, unless it was given up, marks the place from
 // which on the model knows a summary only.
-func (s *streamView) compacted(a event.Agent, f event.Compacted) {
+func (s *Writer) compacted(a event.Agent, f event.Compacted) {
 	s.write(statusLine{s.head("system", "status"), nil, agentOf(a)})
 	if f.Failed != "" {
 		s.write(noteLine{s.head("system", "informational"), "the conversation was not compacted: " + f.Failed})

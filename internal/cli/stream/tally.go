@@ -1,18 +1,18 @@
-package main
+package stream
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
-	"github.com/google/uuid"
-
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
+	"github.com/google/uuid"
 )
 
 // tally gathers from events what the result object tells.
@@ -115,7 +115,7 @@ type modelUsage struct {
 	Cost       swarm.Cost `json:"costUSD"`
 }
 
-func (t *tally) result(v verdict) resultLine {
+func (t *tally) result(v view.Verdict) resultLine {
 	r := resultLine{
 		Type: "result", Subtype: "success", Session: v.Session, UUID: uuid.NewString(),
 		DurationMS: v.Took.Milliseconds(), APIMS: t.waited.Milliseconds(), Turns: v.Steps,
@@ -155,9 +155,9 @@ func (t *tally) aborted() string {
 	return "aborted_streaming"
 }
 
-func reasons(v verdict) []string {
+func reasons(v view.Verdict) []string {
 	if v.Err != nil {
 		return []string{v.Err.Error()}
 	}
-	return []string{firstOf(v.Reason, string(v.Outcome), "the lead did not answer")}
+	return []string{cmp.Or(v.Reason, string(v.Outcome), "the lead did not answer")}
 }

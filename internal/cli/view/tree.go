@@ -1,22 +1,21 @@
-package main
+package view
 
 import (
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
 
-// psAgent is an agent as ps shows it.
-type psAgent struct {
+// AgentRow is an agent as ps shows it.
+type AgentRow struct {
 	ID       mailbox.AgentID `json:"id"`
 	Name     string          `json:"name"`
 	Type     string          `json:"type"`
@@ -42,10 +41,10 @@ type psAgent struct {
 	SubtreeCost   swarm.Cost `json:"subtree_cost_usd"`
 }
 
-func agentRow(s actors.Status) psAgent {
+func newAgentRow(s actors.Status) AgentRow {
 	l, spec := s.Life, s.Life.Spec
-	return psAgent{
-		ID: spec.ID, Name: label(agent.Describe(spec)), Type: spec.Type, Role: string(spec.Role), Color: spec.Color,
+	return AgentRow{
+		ID: spec.ID, Name: AgentLabel(agent.Describe(spec)), Type: spec.Type, Role: string(spec.Role), Color: spec.Color,
 		Parent: spec.Parent, Model: spec.Model, State: s.State.Name, Detail: s.State.Detail, Since: s.State.Since,
 		Progress: s.State.Progress,
 		Born:     spec.Born, Running: s.Running, Closed: l.Closed, Unread: s.Unread, Turns: l.Turns, Steps: l.Steps, ToolUses: l.ToolUses,
@@ -53,18 +52,18 @@ func agentRow(s actors.Status) psAgent {
 	}
 }
 
-// tree draws agents under those that started them, oldest first. inset is how
+// Tree draws agents under those that started them, oldest first. inset is how
 // many columns the lines will be moved to the right.
-func (a *app) tree(all []psAgent, now time.Time, inset int) string {
+func Tree(s cli.Screen, all []AgentRow, now time.Time, inset int) string {
 	if len(all) == 0 {
 		return "no agent has been started yet\n"
 	}
-	t := treeWriter{Screen: a.Screen(), now: now, inset: inset, column: 20, children: map[mailbox.AgentID][]psAgent{}}
+	t := treeWriter{Screen: s, now: now, inset: inset, column: 20, children: map[mailbox.AgentID][]AgentRow{}}
 	known := map[mailbox.AgentID]bool{}
 	for _, p := range all {
 		known[p.ID] = true
 	}
-	var roots []psAgent
+	var roots []AgentRow
 	for _, p := range all {
 		if known[p.Parent] && p.Parent != p.ID {
 			t.children[p.Parent] = append(t.children[p.Parent], p)
@@ -87,7 +86,7 @@ type treeWriter struct {
 	now      time.Time
 	inset    int
 	column   int // that names are filled up to
-	children map[mailbox.AgentID][]psAgent
+	children map[mailbox.AgentID][]AgentRow
 }
 
 // widest is the most columns that names may take before they are out of line.
@@ -95,7 +94,7 @@ const widest = 32
 
 // measure makes room for the name of p, behind a branch of so many columns, and
 // for those below it.
-func (t *treeWriter) measure(p psAgent, branch int) {
+func (t *treeWriter) measure(p AgentRow, branch int) {
 	if n := branch + term.Width(term.Clean(p.Name)); n <= widest {
 		t.column = max(t.column, n)
 	}
@@ -105,7 +104,7 @@ func (t *treeWriter) measure(p psAgent, branch int) {
 }
 
 // write draws p after branch, and what p has started after stem.
-func (t *treeWriter) write(p psAgent, branch, stem string) {
+func (t *treeWriter) write(p AgentRow, branch, stem string) {
 	name := term.Clean(p.Name)
 	pad := strings.Repeat(" ", max(0, t.column-term.Width(branch+name))+2)
 	room := max(10, t.Width()-t.inset-term.Width(branch+name+pad))
@@ -120,8 +119,8 @@ func (t *treeWriter) write(p psAgent, branch, stem string) {
 	}
 }
 
-// state says in words where an agent is in its life.
-func (p psAgent) state() string {
+// StateText says in words where an agent is in its life.
+func (p AgentRow) StateText() string {
 	state := strings.ReplaceAll(p.State, "_", " ")
 	if p.State == "waiting" {
 		state += " for"
@@ -132,9 +131,9 @@ func (p psAgent) state() string {
 	return state
 }
 
-func (t *treeWriter) about(p psAgent) string {
-	parts := []string{p.state() + " " + span(t.now.Sub(p.Since)), plural(p.Steps, "step"), p.used()}
-	if age := t.now.Sub(p.Progress); p.moves() && age >= quietFor {
+func (t *treeWriter) about(p AgentRow) string {
+	parts := []string{p.StateText() + " " + span(t.now.Sub(p.Since)), Plural(p.Steps, "step"), p.usageText()}
+	if age := t.now.Sub(p.Progress); p.isWorking() && age >= quietFor {
 		parts = append(parts, "no progress for "+span(age))
 	}
 	if p.Unread > 0 {
@@ -146,9 +145,9 @@ func (t *treeWriter) about(p psAgent) string {
 	return strings.Join(parts, " · ")
 }
 
-// used tells the tokens and the money of the agent, and behind a slash those of
+// usageText tells the tokens and the money of the agent, and behind a slash those of
 // it and all below it.
-func (p psAgent) used() string {
+func (p AgentRow) usageText() string {
 	own, cost := tokens(p.Usage), p.Cost.String()
 	if p.SubtreeTokens == 0 {
 		return own + " tokens"
@@ -165,8 +164,8 @@ func (p psAgent) used() string {
 // quietFor is how old the last progress of an agent at work is when it is told.
 const quietFor = time.Minute
 
-// moves says whether the agent's work is to move on by itself now.
-func (p psAgent) moves() bool {
+// isWorking reports whether the agent's work is to move on by itself now.
+func (p AgentRow) isWorking() bool {
 	switch p.State {
 	case "starting", "thinking", "in_tool", "compacting":
 		return p.Running
@@ -174,4 +173,24 @@ func (p psAgent) moves() bool {
 		return p.Running && p.Detail == "child"
 	}
 	return false
+}
+
+// AgentRows leaves out the user, who is no agent.
+func AgentRows(all []actors.Status) []AgentRow {
+	var rows []AgentRow
+	for _, s := range all {
+		if s.Life.Spec.Role != "user" {
+			rows = append(rows, newAgentRow(s))
+		}
+	}
+	return rows
+}
+
+// EffortText is what a line says of an agent besides its state.
+func (p AgentRow) EffortText() string {
+	parts := []string{Plural(p.Steps, "step"), tokens(p.Usage) + " tokens"}
+	if p.Role == "background" {
+		parts = append(parts, p.Role)
+	}
+	return strings.Join(parts, " · ")
 }

@@ -1,7 +1,8 @@
-package main
+package view
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -42,11 +43,11 @@ func describeCall(c model.Call, dir string) string {
 	case "Glob":
 		subject = in.Pattern + within(in.Path, dir)
 	case "Read", "Write", "Edit":
-		subject = relative(in.File, dir)
+		subject = RelativePath(in.File, dir)
 	case "Bash":
-		subject = firstLine(in.Command)
+		subject = FirstLine(in.Command)
 	case "Agent", "Task":
-		subject = firstOf(in.Name, in.Type, "general-purpose") + ": " + in.What
+		subject = cmp.Or(in.Name, in.Type, "general-purpose") + ": " + in.What
 	case "SendMessage":
 		subject = "to " + in.To
 	case "TaskStop":
@@ -56,7 +57,7 @@ func describeCall(c model.Call, dir string) string {
 			if i > 0 {
 				subject += " · "
 			}
-			subject += firstLine(q.Text)
+			subject += FirstLine(q.Text)
 		}
 	default:
 		subject = compact(c.Input)
@@ -65,14 +66,14 @@ func describeCall(c model.Call, dir string) string {
 }
 
 func within(path, dir string) string {
-	if path = relative(path, dir); path == "" || path == "." {
+	if path = RelativePath(path, dir); path == "" || path == "." {
 		return ""
 	}
 	return " in " + path
 }
 
-// relative shortens a path of dir; others stay as they are.
-func relative(path, dir string) string {
+// RelativePath shortens a path of dir; others stay as they are.
+func RelativePath(path, dir string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
 		return rel
 	}
@@ -92,13 +93,13 @@ func describeResult(f event.CallFinished) string {
 	text := strings.TrimSpace(f.Text)
 	switch {
 	case f.IsError:
-		return "failed: " + firstLine(text)
+		return "failed: " + FirstLine(text)
 	case f.Call.Name == "Write", f.Call.Name == "Edit", f.Call.Name == "TaskStop":
 		return "done" + slow(f.Took)
 	case text == "" || text == "(no output)":
 		return "no output" + slow(f.Took)
 	}
-	return plural(strings.Count(text, "\n")+1, "line") + slow(f.Took)
+	return Plural(strings.Count(text, "\n")+1, "line") + slow(f.Took)
 }
 
 // slow mentions a time that a person would have noticed.
@@ -109,7 +110,7 @@ func slow(d time.Duration) string {
 	return ", " + span(d)
 }
 
-func plural(n int, what string) string {
+func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -147,16 +148,7 @@ func number(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-func firstLine(text string) string {
+func FirstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(line)
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

@@ -1,11 +1,11 @@
-package main
+package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/term"
@@ -32,7 +32,7 @@ type step struct {
 	done []string
 }
 
-func newProgress(s cli.Screen, dir string, verbose bool) *progress {
+func NewProgress(s cli.Screen, dir string, verbose bool) *progress {
 	return &progress{
 		Screen: s, dir: dir, verbose: verbose,
 		steps: map[mailbox.AgentID]*step{}, denied: map[string]bool{}, sent: map[mailbox.ID]string{},
@@ -42,13 +42,13 @@ func newProgress(s cli.Screen, dir string, verbose bool) *progress {
 
 // See writes the lines that belong to e, if any.
 func (p *progress) See(e event.Event) {
-	p.labels[e.Agent.ID] = label(e.Agent)
+	p.labels[e.Agent.ID] = AgentLabel(e.Agent)
 	switch f := e.Fact.(type) {
 	case event.Started:
 		p.line(e.Agent, started(e.Agent, f))
 	case event.StateChanged:
 		if f.To == "queued" || f.To == "parked" || f.To == "stuck" {
-			p.line(e.Agent, join(f.To, f.Reason))
+			p.line(e.Agent, Join(f.To, f.Reason))
 		}
 	case event.Answered:
 		p.answered(e.Agent, f)
@@ -63,7 +63,7 @@ func (p *progress) See(e event.Event) {
 		p.denied[f.Call.ID] = true
 		p.lines(e.Agent, term.Cut(term.Clean(describeCall(f.Call, p.dir)), maxCall)+" · denied: "+f.Reason)
 	case event.Asked:
-		p.lines(e.Agent, askedLine(f.Question))
+		p.lines(e.Agent, AskedLine(f.Question))
 	case event.BackingOff:
 		p.lines(e.Agent, backingOff(f.Backoff))
 	case event.Preempted:
@@ -83,7 +83,7 @@ func (p *progress) See(e event.Event) {
 
 func compacted(f event.Compacted) string {
 	if f.Failed != "" {
-		return "its conversation was not compacted: " + reasonOf(f.Failed)
+		return "its conversation was not compacted: " + TrimPackage(f.Failed)
 	}
 	return fmt.Sprintf("compacted its conversation of %s tokens in %s", number(f.Tokens), span(f.Took))
 }
@@ -93,14 +93,14 @@ func started(a event.Agent, f event.Started) string {
 	if f.Resumed {
 		what = "goes on"
 	}
-	if name := strings.ToLower(label(a)); name != strings.ToLower(a.Type) && !strings.HasPrefix(name, strings.ToLower(a.Type)+"-") {
+	if name := strings.ToLower(AgentLabel(a)); name != strings.ToLower(a.Type) && !strings.HasPrefix(name, strings.ToLower(a.Type)+"-") {
 		what += " as " + a.Type
 	}
-	return join(what, firstOf(f.Task, firstLine(f.Prompt)))
+	return Join(what, cmp.Or(f.Task, FirstLine(f.Prompt)))
 }
 
-// askedLine says what an agent waits for, and how to answer from elsewhere.
-func askedLine(q event.Question) string {
+// AskedLine says what an agent waits for, and how to answer from elsewhere.
+func AskedLine(q event.Question) string {
 	verb, what := "allow", "asks to run "+q.Summary
 	switch {
 	case q.Kind == event.AsksAnswer:
@@ -116,11 +116,11 @@ func backingOff(b model.Backoff) string {
 	if b.Attempt > 0 && b.MaxAttempts > 0 {
 		text += fmt.Sprintf(" (attempt %d of %d)", b.Attempt, b.MaxAttempts)
 	}
-	return text + ": " + reasonOf(b.Reason)
+	return text + ": " + TrimPackage(b.Reason)
 }
 
-// reasonOf leaves out the package that an error comes from.
-func reasonOf(text string) string { return strings.TrimPrefix(text, "model: ") }
+// TrimPackage leaves out the package that an error comes from.
+func TrimPackage(text string) string { return strings.TrimPrefix(text, "model: ") }
 
 func (p *progress) answered(a event.Agent, f event.Answered) {
 	p.flush(a) // an answer that was cut by a crash may have left calls open
@@ -178,7 +178,7 @@ func (p *progress) mail(a event.Agent, f event.Fact) {
 		e := f.Envelope
 		to := p.labelOf(e.To.Agent, e.ToName)
 		p.sent[e.ID] = to
-		p.line(a, "→ "+to+": "+firstOf(e.Summary, firstLine(e.Body)))
+		p.line(a, "→ "+to+": "+cmp.Or(e.Summary, FirstLine(e.Body)))
 	case event.MailArrived:
 		if e := f.Envelope; p.verbose {
 			p.line(a, "← "+p.labelOf(e.From.Agent, e.FromName))
@@ -194,7 +194,7 @@ func (p *progress) mail(a event.Agent, f event.Fact) {
 func (p *progress) settled(a event.Agent, id mailbox.ID, state mailbox.State) {
 	if state.Final() {
 		if state != mailbox.StateAnswered {
-			p.lines(a, fmt.Sprintf("warning: the message %s to %s was not read: %s", id, firstOf(p.sent[id], "another agent"), state))
+			p.lines(a, fmt.Sprintf("warning: the message %s to %s was not read: %s", id, cmp.Or(p.sent[id], "another agent"), state))
 		}
 		delete(p.sent, id)
 	}
@@ -209,9 +209,9 @@ func (p *progress) ended(a event.Agent, f event.TurnEnded) {
 	case f.Outcome != "completed":
 		what = strings.ReplaceAll(f.Outcome, "_", " ")
 	}
-	text := what + " · " + plural(f.Steps, "step") + " · " + tokens(f.Usage) + " tokens"
+	text := what + " · " + Plural(f.Steps, "step") + " · " + tokens(f.Usage) + " tokens"
 	if f.Reason != "" {
-		text += " · " + strings.TrimPrefix(reasonOf(f.Reason), what+": ")
+		text += " · " + strings.TrimPrefix(TrimPackage(f.Reason), what+": ")
 	}
 	p.lines(a, text)
 }
@@ -220,10 +220,10 @@ func (p *progress) ended(a event.Agent, f event.TurnEnded) {
 func (p *progress) line(a event.Agent, text string) { p.write(a, text, 1) }
 
 // lines writes what a person has to know whole.
-func (p *progress) lines(a event.Agent, text string) { p.write(a, text, maxLines) }
+func (p *progress) lines(a event.Agent, text string) { p.write(a, text, MaxLines) }
 
 func (p *progress) write(a event.Agent, text string, most int) {
-	name := term.Clean(label(a))
+	name := term.Clean(AgentLabel(a))
 	pad := strings.Repeat(" ", max(0, nameWidth-term.Width(name))+2)
 	room := max(10, p.Width()-term.Width(name)-len(pad))
 	shown := []string{term.Cut(term.Clean(text), room)}
@@ -240,7 +240,7 @@ const nameWidth = 8
 // maxLines is how many lines a reason may take, and maxCall how many columns
 // the call that it is about.
 const (
-	maxLines = 8
+	MaxLines = 8
 	maxCall  = 60
 )
 
@@ -251,29 +251,29 @@ func (p *progress) text(text string) {
 	lines := strings.Split(strings.Trim(strings.TrimRight(term.CleanLines(text), " \n"), "\n"), "\n")
 	for i, line := range lines {
 		if i == maxText {
-			fmt.Fprintf(p.Out, "    … %s more\n", plural(len(lines)-i, "line"))
+			fmt.Fprintf(p.Out, "    … %s more\n", Plural(len(lines)-i, "line"))
 			return
 		}
 		fmt.Fprintf(p.Out, "    %s\n", line)
 	}
 }
 
-// label is how an agent is called on the screen.
-func label(a event.Agent) string { return shortName(a.ID, a.Name) }
+// AgentLabel is how an agent is called on the screen.
+func AgentLabel(a event.Agent) string { return AgentName(a.ID, a.Name) }
 
 // labelOf is the label of an agent that a message names.
 func (p *progress) labelOf(id mailbox.AgentID, name string) string {
-	return firstOf(p.labels[id], shortName(id, name))
+	return cmp.Or(p.labels[id], AgentName(id, name))
 }
 
-func shortName(id mailbox.AgentID, name string) string {
+func AgentName(id mailbox.AgentID, name string) string {
 	if id == agent.LeadID {
 		return "lead"
 	}
-	return firstOf(name, string(id))
+	return cmp.Or(name, string(id))
 }
 
-func join(what, detail string) string {
+func Join(what, detail string) string {
 	if detail == "" {
 		return what
 	}

@@ -1,29 +1,26 @@
-package main
+package stream
 
 import (
 	"encoding/json"
 	"io"
-	"path/filepath"
 
 	"github.com/actorswarm/swarm/agent"
-
-	"github.com/google/uuid"
-
-	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
+	"github.com/google/uuid"
 )
 
-// streamView writes what happens as one JSON object per line. The first line is
+// Writer writes what happens as one JSON object per line. The first line is
 // system/init, the last is the result.
-type streamView struct {
+type Writer struct {
 	out     io.Writer
 	err     error  // the first of a write; nothing is written after it
 	unread  func() // told of it
 	session string
-	setup   func() setup
+	setup   func() Setup
 	forward bool // what children say is shown too
 	// transcripts is the folder with a file for each agent.
 	transcripts string
@@ -34,41 +31,28 @@ type streamView struct {
 	mail  map[mailbox.ID]mailLine
 }
 
-// setup is what a session was started with.
-type setup struct {
+// Setup is what a session was started with.
+type Setup struct {
 	Dir, Model, Mode, KeySource string
 	Tools, Agents               []string
 }
 
-func (a *app) newStreamView(s *swarm.Session, forward bool, unread func()) *streamView {
-	return &streamView{
-		out: a.Out, session: s.ID(), forward: forward, unread: unread, setup: func() setup { return setupOf(s, a.Getenv) },
-		transcripts: filepath.Join(s.Info().Path, "transcripts"),
-		tally:       newTally(), tasks: map[mailbox.AgentID]*task{}, mail: map[mailbox.ID]mailLine{},
-	}
+// Options of newStream; what is left out is not told.
+type Options struct {
+	Session     string
+	Transcripts string       // the folder with a file for each agent
+	Forward     bool         // what children say is shown too
+	Setup       func() Setup // asked when the first line is written
+	Unread      func()       // called when a line cannot be written
 }
 
-func setupOf(s *swarm.Session, env func(string) string) setup {
-	info := s.Info()
-	out := setup{Dir: info.Dir, Model: info.Model, Mode: info.Mode, KeySource: "none"}
-	for _, name := range keyNames {
-		if env(name) != "" {
-			out.KeySource = name
-			break
-		}
+// New returns a view that writes to out.
+func New(out io.Writer, o Options) *Writer {
+	return &Writer{
+		out: out, session: o.Session, forward: o.Forward, unread: o.Unread, setup: o.Setup, transcripts: o.Transcripts,
+		tally: newTally(), tasks: map[mailbox.AgentID]*task{}, mail: map[mailbox.ID]mailLine{},
 	}
-	if lead, ok := leadOf(s.Agents()); ok {
-		spec := lead.Life.Spec
-		out.Model, out.Mode, out.Tools = spec.Model, spec.Mode, spec.Tools
-	}
-	for _, d := range s.Definitions().Active {
-		out.Agents = append(out.Agents, d.Name)
-	}
-	return out
 }
-
-// keyNames are the variables that hold credentials of models.
-var keyNames = [...]string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"}
 
 // line is what every line has.
 type line struct {
@@ -78,11 +62,11 @@ type line struct {
 	Session string `json:"session_id"`
 }
 
-func (s *streamView) head(typ, subtype string) line {
+func (s *Writer) head(typ, subtype string) line {
 	return line{Type: typ, Subtype: subtype, UUID: uuid.NewString(), Session: s.session}
 }
 
-func (s *streamView) write(v any) {
+func (s *Writer) write(v any) {
 	if s.err != nil {
 		return
 	}
@@ -107,7 +91,7 @@ type initLine struct {
 	Plugins    []string `json:"plugins"`
 }
 
-func (s *streamView) begin() {
+func (s *Writer) begin() {
 	if s.begun {
 		return
 	}
@@ -129,12 +113,12 @@ func (s *streamView) begin() {
 }
 
 // See writes the lines that belong to e, if any.
-func (s *streamView) See(e event.Event) {
+func (s *Writer) See(e event.Event) {
 	s.tally.See(e)
 	switch f := e.Fact.(type) {
 	case event.Asked:
 		s.begin()
-		s.write(noteLine{s.head("system", "informational"), label(e.Agent) + " " + askedLine(f.Question)})
+		s.write(noteLine{s.head("system", "informational"), view.AgentLabel(e.Agent) + " " + view.AskedLine(f.Question)})
 	case event.Delta, event.StateChanged, event.Requested:
 		return // not part of this format
 	case event.Answered:
@@ -198,7 +182,7 @@ type apiMessage struct {
 	Usage      *model.Usage    `json:"usage,omitempty"`
 }
 
-func (s *streamView) answered(a event.Agent, f event.Answered) {
+func (s *Writer) answered(a event.Agent, f event.Answered) {
 	content := contentOf(f.Answer.Message)
 	if a.ID != agent.LeadID && !s.forward {
 		if content = onlyCalls(content); content == nil {
@@ -247,7 +231,7 @@ type userLine struct {
 	Result  any        `json:"tool_use_result,omitempty"`
 }
 
-func (s *streamView) finished(a event.Agent, f event.CallFinished) {
+func (s *Writer) finished(a event.Agent, f event.CallFinished) {
 	content := append([]byte{'['}, model.ToolResult(f.Call.ID, f.Text, f.IsError).AppendJSON(nil)...)
 	u := userLine{
 		line: s.head("user", ""), Parent: parentCall(a), Result: f.Text,
@@ -268,7 +252,7 @@ type deniedLine struct {
 	Message    string `json:"message"`
 }
 
-func (s *streamView) denied(a event.Agent, f event.Denied) {
+func (s *Writer) denied(a event.Agent, f event.Denied) {
 	d := deniedLine{
 		line: s.head("system", "permission_denied"), Tool: f.Call.Name, ID: f.Call.ID,
 		ReasonType: "mode", Message: f.Reason,
@@ -291,7 +275,7 @@ type retryLine struct {
 	Error   string `json:"error"`
 }
 
-func (s *streamView) retry(b model.Backoff) {
+func (s *Writer) retry(b model.Backoff) {
 	r := retryLine{
 		line: s.head("system", "api_retry"), Attempt: b.Attempt, Max: b.MaxAttempts,
 		DelayMS: b.Delay.Milliseconds(), Error: b.Reason,
@@ -303,7 +287,7 @@ func (s *streamView) retry(b model.Backoff) {
 }
 
 // Finish writes the result.
-func (s *streamView) Finish(v verdict) error {
+func (s *Writer) Finish(v view.Verdict) error {
 	s.begin()
 	s.write(s.tally.result(v))
 	return s.err

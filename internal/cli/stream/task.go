@@ -1,12 +1,13 @@
-package main
+package stream
 
 import (
+	"cmp"
 	"path/filepath"
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
 // task is what the stream tells of a child.
@@ -41,7 +42,7 @@ type taskLine struct {
 }
 
 // task writes the lines about a child's life.
-func (s *streamView) task(e event.Event) {
+func (s *Writer) task(e event.Event) {
 	if e.Agent.ID == agent.LeadID {
 		return
 	}
@@ -72,8 +73,8 @@ func (s *streamView) task(e event.Event) {
 	}
 }
 
-func (s *streamView) taskStarted(e event.Event, f event.Started) {
-	t := &task{what: firstOf(f.Task, firstLine(f.Prompt)), begun: e.Time}
+func (s *Writer) taskStarted(e event.Event, f event.Started) {
+	t := &task{what: cmp.Or(f.Task, view.FirstLine(f.Prompt)), begun: e.Time}
 	s.tasks[e.Agent.ID] = t
 	l := s.taskLine("task_started", e, t)
 	background := f.Background
@@ -87,7 +88,7 @@ func (s *streamView) taskStarted(e event.Event, f event.Started) {
 	s.write(l)
 }
 
-func (s *streamView) taskEnded(e event.Event, f event.TurnEnded) {
+func (s *Writer) taskEnded(e event.Event, f event.TurnEnded) {
 	t := s.tasks[e.Agent.ID]
 	if t == nil { // it was started before a restart of the session
 		t = &task{begun: e.Time.Add(-f.Took)}
@@ -110,7 +111,7 @@ func taskStatus(outcome string) string {
 	return "failed"
 }
 
-func (s *streamView) taskLine(subtype string, e event.Event, t *task) taskLine {
+func (s *Writer) taskLine(subtype string, e event.Event, t *task) taskLine {
 	return taskLine{
 		line: s.head("system", subtype), Task: string(e.Agent.ID), Call: e.Agent.Call, Description: t.what,
 		Usage: &taskUsage{Tokens: t.total, ToolUses: t.tools, DurationMS: e.Time.Sub(t.begun).Milliseconds()},

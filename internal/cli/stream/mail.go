@@ -1,7 +1,8 @@
-package main
+package stream
 
 import (
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -16,7 +17,7 @@ type mailLine struct {
 	Summary string        `json:"summary,omitempty"`
 }
 
-func (s *streamView) post(f event.Fact) {
+func (s *Writer) post(f event.Fact) {
 	switch f := f.(type) {
 	case event.MailSent:
 		s.tell(f.Envelope, mailbox.StateAccepted)
@@ -29,17 +30,17 @@ func (s *streamView) post(f event.Fact) {
 	}
 }
 
-func (s *streamView) tell(e mailbox.Envelope, state mailbox.State) {
+func (s *Writer) tell(e mailbox.Envelope, state mailbox.State) {
 	m := mailLine{
-		line: s.head("system", "mail"), ID: e.ID, From: shortName(e.From.Agent, e.FromName),
-		To: shortName(e.To.Agent, e.ToName), Kind: e.Kind, State: state, Summary: e.Summary,
+		line: s.head("system", "mail"), ID: e.ID, From: view.AgentName(e.From.Agent, e.FromName),
+		To: view.AgentName(e.To.Agent, e.ToName), Kind: e.Kind, State: state, Summary: e.Summary,
 	}
 	s.mail[e.ID] = m
 	s.write(m)
 }
 
 // settled passes receipts on. That of a delivery repeats what the arrival said.
-func (s *streamView) settled(id mailbox.ID, state mailbox.State) {
+func (s *Writer) settled(id mailbox.ID, state mailbox.State) {
 	m, known := s.mail[id]
 	if !known || state == m.State {
 		return

@@ -1,0 +1,19 @@
+// Package stream writes a run for programs: as one JSON object for each step
+// (stream-json), or as one object at its end (json). The shapes are those that readers
+// of the claude command know.
+//
+//	w := stream.New(os.Stdout, stream.Options{Session: id, Setup: setup})
+//	shown := view.Follow(ctx, session.Events(), w.See)
+//	// … the session runs and is closed …
+//	<-shown
+//	err := w.Finish(view.Verdict{Result: result})
+//
+// Laws:
+//
+//   - The first line is system/init, the last the result, and each has an id of its own
+//     (TestStreamShapes, TestStreamOfARealRun).
+//   - The result says how the run ended, and what an interrupt has cut
+//     (TestResultShapes, TestAnInterruptSaysWhatItHasCut).
+//   - After a write that failed nothing is written, and the caller is notified once
+//     (TestOutputThatCannotBeWrittenIsAnError).
+package stream

@@ -1,0 +1,53 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/term"
+	"github.com/actorswarm/swarm/model"
+)
+
+// Text shows progress on standard error and the answer on standard output.
+type Text struct {
+	*progress
+	answer io.Writer
+}
+
+// sum tells what the session has used so far.
+func (t *Text) sum(v Verdict) {
+	var all model.Usage
+	for _, u := range v.Tree {
+		all = all.Add(u.Usage)
+	}
+	if all == (model.Usage{}) {
+		return
+	}
+	fmt.Fprintf(t.Out, "in all    %s · %s tokens %v · %s\n", Plural(v.Agents, "agent"), tokens(all), v.Cost, span(v.Took))
+}
+
+// Finish prints the answer.
+func (t *Text) Finish(v Verdict) error {
+	t.sum(v)
+	text := strings.TrimRight(v.Text, "\n")
+	if text == "" {
+		return nil
+	}
+	return cli.Fprint(t.answer, Printable(t.answer, text)+"\n")
+}
+
+// Printable is what an agent said, for out: a terminal gets it cleaned of what could
+// act on it, a file as it is.
+func Printable(out io.Writer, text string) string {
+	if _, terminal := cli.Columns(out); terminal {
+		return term.CleanLines(text)
+	}
+	return text
+}
+
+// NewText returns a view that shows progress on a screen and writes the answer to out.
+func NewText(s cli.Screen, dir string, verbose bool, out io.Writer) *Text {
+	return &Text{progress: NewProgress(s, dir, verbose), answer: out}
+}
