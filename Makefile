@@ -50,7 +50,8 @@ fuzz: ## run every fuzz target for FUZZTIME each
 
 soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m ./internal/worktree
-	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'EveryBoundary|KeepEveryByte' ./actors
+	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'EveryBoundary|KeepEveryByte|EveryResult' ./actors
+	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run AboveItsShare ./internal/turn
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run Problem ./team .
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'NoEndOfARun|NoTeammatesProcess|Problem8_|Within2s' ./cmd/swarm
 

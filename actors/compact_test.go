@@ -149,7 +149,7 @@ func TestAStopEndsAnAgentThatIsCompacting(t *testing.T) {
 
 func TestThirtyLargeReportsAtOnceFitTheWindow(t *testing.T) {
 	const children, window = 30, 200_000
-	report := func(task string) string { return task + ": " + strings.Repeat("found ", 40_000) } // 60,000 tokens
+	report := func(task string) string { return task + ": " + strings.Repeat("found ", 10_000) } // 15,000 tokens: together more than two windows
 	m := &counted{}
 	m.say = func(_ context.Context, r *model.Request) *model.Answer {
 		switch {

@@ -33,7 +33,7 @@ import (
 // publications it has seen. Every message asks for one piece of work.
 func TestProblem16_NothingIsReadTwiceAndNoWorkIsDoneTwice(t *testing.T) {
 	w := &errands{
-		letters: soak(1000, 10_000), kills: soak(4, 12), disk: journaltest.New(), dir: t.TempDir(), store: t.TempDir(),
+		letters: soak(500, 10_000), kills: soak(4, 12), disk: journaltest.New(), dir: t.TempDir(), store: t.TempDir(),
 		ann: mailboxtest.NewStore("ann"),
 	}
 	w.done = make([]atomic.Int32, w.letters)

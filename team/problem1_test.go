@@ -32,7 +32,8 @@ func TestProblem1_WhatWasReportedSentIsSeenByTheModel(t *testing.T) {
 }
 
 func numbered(t *testing.T, cold bool, loss journaltest.Loss) {
-	const senders, each, perStep = 5, 200, 20
+	const senders, perStep = 5, 20
+	each := soak(100, 200)
 	sleeping := 0
 	if cold {
 		sleeping = 1
