@@ -3,10 +3,10 @@ package swarm
 import (
 	"time"
 
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
-
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/rpc"
@@ -21,7 +21,7 @@ type nodeReport struct {
 	Launch    uint32        `json:"launch"`
 	PID       int           `json:"pid"`
 	Life      *agent.Record `json:"life,omitempty"`
-	State     actors.State  `json:"state"`
+	State     state.State   `json:"state"`
 	Running   bool          `json:"running,omitempty"`
 	Unread    int           `json:"unread,omitempty"`
 	Questions []Question    `json:"questions,omitempty"`

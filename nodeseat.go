@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
-
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/mailbox"
@@ -23,10 +22,10 @@ type seat struct {
 	process *executor.Process // nil until it was started; guarded by nodes.mu
 	alive   chan struct{}     // closed at the first report
 	once    sync.Once
-	said    nodeReport   // guarded by nodes.mu
-	heard   time.Time    // guarded by nodes.mu
-	stuck   actors.State // while it says nothing; guarded by nodes.mu
-	leaving bool         // it was asked to end; guarded by nodes.mu
+	said    nodeReport  // guarded by nodes.mu
+	heard   time.Time   // guarded by nodes.mu
+	stuck   state.State // while it says nothing; guarded by nodes.mu
+	leaving bool        // it was asked to end; guarded by nodes.mu
 	// holds are its requests in flight; guarded by nodes.mu.
 	holds map[string]*account.Reservation
 }
@@ -118,7 +117,7 @@ func (n *nodes) isSilent(s *seat) bool {
 func (n *nodes) hearLocked(s *seat, r nodeReport) {
 	s.said, s.heard = r, time.Now()
 	if s.stuck.Name != "" {
-		s.stuck = actors.State{}
+		s.stuck = state.State{}
 		n.s.agents.Heard(s.spec.ID, r.State)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors/report"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -121,7 +121,7 @@ func (h *host) askPermission(ctx context.Context, spec tool.Spec, c model.Call, 
 		r.Grant = h.c.opts.Grant
 		q.Rules = permission.Suggest(h.policy(), h.permissionRequest(spec, c))
 	}
-	return h.ask(ctx, waitsForPermission, q, r, c)
+	return h.ask(ctx, state.WaitsForPermission, q, r, c)
 }
 
 // ask puts a question on the desk and returns when it is settled. The agent

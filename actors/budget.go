@@ -3,136 +3,31 @@ package actors
 import (
 	"context"
 	"errors"
-	"sync"
-	"time"
 
+	"github.com/actorswarm/swarm/actors/internal/accounts"
+	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
-
 	"github.com/actorswarm/swarm/internal/account"
-	"github.com/actorswarm/swarm/internal/price"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
 
-// An answer below floorTokens is of no use, so that the request is refused;
-// a request does not wait for others to get more than enoughTokens.
-const (
-	floorTokens  = 1_000
-	enoughTokens = 8_000
-)
-
-// accounts holds what the agents of a session may use. An agent without limits
-// of its own uses the account of the nearest above that has one.
-type accounts struct {
-	top    *account.Account
-	prices *price.Table
-
-	mu  sync.Mutex
-	own map[mailbox.AgentID]*account.Account // guarded by mu
-	up  map[mailbox.AgentID]mailbox.AgentID  // parents; guarded by mu
-}
-
-// newAccounts charges what the agents have used before.
-func newAccounts(l budget.Limits, prices *price.Table, all []*transcript.Transcript) *accounts {
-	now, worked := time.Now(), workedBelow(all)
-	a := &accounts{
-		top: account.New("the session", l, now.Add(-worked[""])), prices: prices,
-		own: map[mailbox.AgentID]*account.Account{}, up: map[mailbox.AgentID]mailbox.AgentID{},
-	}
-	for _, t := range all {
-		l := t.Life()
-		a.open(l.Spec, now.Add(-worked[l.Spec.ID]))
-		a.of(l.Spec.ID).Charge(a.usedBy(l))
-	}
-	return a
-}
-
-// usedBy is what an agent has used, with those that live in its process if that
-// is another.
-func (a *accounts) usedBy(l agent.Record) budget.Amount {
-	own := budget.Amount{Money: l.Cost(a.prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions)}
-	return own.Plus(l.Below)
-}
-
 // Below is what this process has charged beside the requests of one agent.
 func (c *Coordinator) Below(l agent.Record) budget.Amount {
 	l.Below = budget.Amount{}
-	return c.accounts.top.Used().Minus(c.accounts.usedBy(l))
+	return c.accounts.Used().Minus(c.accounts.UsedBy(l))
 }
 
 // Reserve reserves a request of an agent that lives elsewhere in the accounts that
 // it counts in here.
 func (c *Coordinator) Reserve(ctx context.Context, id mailbox.AgentID, k account.Ask) (*account.Reservation, error) {
-	return c.accounts.of(id).Reserve(ctx, k)
+	return c.accounts.Of(id).Reserve(ctx, k)
 }
 
 // Bounded reports whether an agent counts in a budget with a limit.
-func (c *Coordinator) Bounded(id mailbox.AgentID) bool { return c.accounts.of(id).Bounded() }
-
-// workedBelow returns for each agent how long it or one below it has worked, the
-// longest; under "" that of all. Agents stand behind their parents.
-func workedBelow(all []*transcript.Transcript) map[mailbox.AgentID]time.Duration {
-	worked := map[mailbox.AgentID]time.Duration{}
-	for i := len(all) - 1; i >= 0; i-- {
-		l := all[i].Life()
-		mine := max(worked[l.Spec.ID], l.Worked)
-		worked[l.Spec.ID] = mine
-		worked[l.Spec.Parent] = max(worked[l.Spec.Parent], mine)
-		worked[""] = max(worked[""], mine)
-	}
-	return worked
-}
-
-// open opens the account of an agent that has limits.
-func (a *accounts) open(s agent.Spec, since time.Time) {
-	above := a.of(s.Parent)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.up[s.ID] = s.Parent
-	if s.Budget != (budget.Limits{}) && a.own[s.ID] == nil {
-		a.own[s.ID] = above.Open(agent.DisplayName(s), s.Budget, since)
-	}
-}
-
-// of returns the account that an agent uses.
-func (a *accounts) of(id mailbox.AgentID) *account.Account {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for ; id != ""; id = a.up[id] {
-		if own := a.own[id]; own != nil {
-			return own
-		}
-	}
-	return a.top
-}
-
-// ask is what a request to a model may use.
-func (a *accounts) ask(id string, input int64, output int) account.Ask {
-	k := account.Ask{Model: id, Input: input, Output: int64(output), Floor: floorTokens, Enough: enoughTokens}
-	p, ok := a.prices.Of(id)
-	k.Unpriced = !ok
-	k.InputCost, k.TokenCost = p.AtMost(input)
-	return k
-}
-
-// unpriced says that somebody has used a model that has no price, under a limit
-// of money: what is left of it is not known.
-func (a *accounts) unpriced(all []*transcript.Transcript) error {
-	for _, t := range all {
-		l := t.Life()
-		for _, u := range l.Models {
-			if u.Cost(a.prices).Unknown {
-				if err := a.of(l.Spec.ID).Afford(account.Ask{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
+func (c *Coordinator) Bounded(id mailbox.AgentID) bool { return c.accounts.Of(id).Bounded() }
 
 // admit lets a request of the agent out when the budgets it counts in allow it.
 func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answer), error) {
@@ -140,9 +35,9 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 	if err != nil {
 		return nil, err
 	}
-	ask := h.c.accounts.ask(req.Model, input, req.MaxTokens)
-	ask.Waits = func() { h.moveTo(stateWaiting, waitsForBudget) }
-	r, err := h.c.accounts.of(h.t.ID()).Reserve(ctx, ask)
+	ask := h.c.accounts.Ask(req.Model, input, req.MaxTokens)
+	ask.Waits = func() { h.moveTo(state.Waiting, state.WaitsForBudget) }
+	r, err := h.c.accounts.Of(h.t.ID()).Reserve(ctx, ask)
 	if err != nil {
 		return nil, overBudget(err)
 	}
@@ -228,7 +123,7 @@ func (c *Coordinator) admitSpawn(ctx context.Context, spec agent.Spec) error {
 // Priced says whether the limits of money that an agent counts in can be kept
 // with a model, after what was used before. The error is a *account.UnpricedError.
 func (c *Coordinator) Priced(name string, id mailbox.AgentID) error {
-	if err := c.accounts.unpriced(c.opts.Store.All()); err != nil {
+	if err := c.accounts.Unpriced(c.opts.Store.All()); err != nil {
 		return err
 	}
 	if err := c.Afford(name, id); errors.As(err, new(*budget.UnpricedError)) {
@@ -244,5 +139,5 @@ func (c *Coordinator) Afford(name string, id mailbox.AgentID) error {
 	if err != nil {
 		return nil // what is wrong with the model is told when it is asked
 	}
-	return c.accounts.of(id).Afford(c.accounts.ask(exact, 0, floorTokens))
+	return c.accounts.Of(id).Afford(c.accounts.Ask(exact, 0, accounts.FloorTokens))
 }

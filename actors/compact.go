@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -84,7 +85,7 @@ func (h *host) compact(ctx context.Context) ending {
 	err := errCut
 	defer func() { tell(err) }()
 	err = h.compactNow(ctx)
-	h.moveTo(stateIdle, "")
+	h.moveTo(state.Idle, "")
 	switch {
 	case errors.Is(context.Cause(ctx), turn.ErrShutdown):
 		return shut
@@ -98,7 +99,7 @@ func (h *host) compactNow(ctx context.Context) error {
 	watched, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	run := h.newTurn(cut)
-	defer h.place.leave()
+	defer h.place.Leave()
 	defer h.watchdog.Stop()
 	return run.Compact(watched)
 }

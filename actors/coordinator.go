@@ -12,12 +12,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/budget"
-
+	"github.com/actorswarm/swarm/actors/internal/accounts"
 	"github.com/actorswarm/swarm/actors/internal/registry"
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
@@ -118,7 +119,7 @@ type Coordinator struct {
 	registry *registry.Registry
 	hosts    hosts
 	planned  definitions // of agents before their first turn
-	accounts *accounts
+	accounts *accounts.Tree
 
 	scope context.Context // of the session
 	end   context.CancelCauseFunc
@@ -153,7 +154,7 @@ func New(o Options) *Coordinator {
 		changed:  make(chan struct{}),
 	}
 	all := o.Store.All()
-	c.accounts = newAccounts(o.Budget, o.Prices, all)
+	c.accounts = accounts.New(o.Budget, o.Prices, all)
 	return c
 }
 
@@ -171,7 +172,7 @@ func spawnLimiter(perSecond float64) *rate.Limiter {
 func (c *Coordinator) Start(ctx context.Context) error {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
-	if err := c.accounts.unpriced(c.opts.Store.All()); err != nil {
+	if err := c.accounts.Unpriced(c.opts.Store.All()); err != nil {
 		return err
 	}
 	// Whatever ends ctx is a shutdown to the agents: their turns stay open.
@@ -324,9 +325,9 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 
 // seen tells of the state that an agent without a host comes into by its end.
 func (c *Coordinator) seen(t *transcript.Transcript, end func() error) error {
-	was := resting(t.Life())
+	was := state.Resting(t.Life())
 	err := end()
-	if is := resting(t.Life()); is.Name != was.Name {
+	if is := state.Resting(t.Life()); is.Name != was.Name {
 		c.publish(t, event.StateChanged{From: was.Name, To: is.Name, Reason: is.Detail})
 	}
 	return err

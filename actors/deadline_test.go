@@ -11,11 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/mailbox"
@@ -260,13 +259,13 @@ func (f failing) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.E
 	}
 }
 
-func stateOf(n *actorstest.Node, id mailbox.AgentID) actors.State {
+func stateOf(n *actorstest.Node, id mailbox.AgentID) state.State {
 	for _, s := range n.Status() {
 		if s.Life.Spec.ID == id {
 			return s.State
 		}
 	}
-	return actors.State{}
+	return state.State{}
 }
 
 // A person who is away costs an agent no time.

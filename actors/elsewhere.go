@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors/report"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -51,7 +51,7 @@ type Elsewhere interface {
 
 // Sighting is what the process of an agent says of it.
 type Sighting struct {
-	State   State
+	State   state.State
 	Running bool
 	Unread  int
 }
@@ -174,7 +174,7 @@ func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
 	if _, _, err := t.Observe(l); err != nil {
 		why = errors.Join(why, err)
 	}
-	c.publish(t, event.StateChanged{To: stateParked, Reason: why.Error()})
+	c.publish(t, event.StateChanged{To: state.Parked, Reason: why.Error()})
 	c.publish(t, event.TurnEnded{Outcome: string(agent.Failed), Reason: why.Error(), Steps: l.TurnSteps})
 	lead, ok := c.opts.Store.Get(c.Home(l.Spec).Lead)
 	if !ok {
@@ -240,8 +240,8 @@ func (c *Coordinator) Lost(id mailbox.AgentID, why error, again bool) {
 
 // Silent is told that the process of an agent has said nothing since then. It
 // returns the state that the agent is in until Heard.
-func (c *Coordinator) Silent(id mailbox.AgentID, since time.Time) State {
-	s := State{Name: stateStuck, Detail: "its process has said nothing since " + since.Format(time.TimeOnly), Since: time.Now(), Progress: since}
+func (c *Coordinator) Silent(id mailbox.AgentID, since time.Time) state.State {
+	s := state.State{Name: state.Stuck, Detail: "its process has said nothing since " + since.Format(time.TimeOnly), Since: time.Now(), Progress: since}
 	if t, ok := c.opts.Store.Get(id); ok {
 		c.publish(t, event.StateChanged{To: s.Name, Reason: s.Detail})
 	}
@@ -249,9 +249,9 @@ func (c *Coordinator) Silent(id mailbox.AgentID, since time.Time) State {
 }
 
 // Heard is told that a process which was silent goes on, in a state.
-func (c *Coordinator) Heard(id mailbox.AgentID, now State) {
+func (c *Coordinator) Heard(id mailbox.AgentID, now state.State) {
 	if t, ok := c.opts.Store.Get(id); ok {
-		c.publish(t, event.StateChanged{From: stateStuck, To: now.Name, Reason: now.Detail})
+		c.publish(t, event.StateChanged{From: state.Stuck, To: now.Name, Reason: now.Detail})
 	}
 }
 
@@ -262,7 +262,7 @@ func (c *Coordinator) Observe(t *transcript.Transcript, l agent.Record) error {
 	if err != nil {
 		return err
 	}
-	c.accounts.of(t.ID()).Charge(c.accounts.usedBy(is).Minus(c.accounts.usedBy(was)))
+	c.accounts.Of(t.ID()).Charge(c.accounts.UsedBy(is).Minus(c.accounts.UsedBy(was)))
 	c.moves.Add(1)
 	c.Stir()
 	return nil

@@ -8,10 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
+	"github.com/actorswarm/swarm/actors/internal/place"
 	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/actors/watchdog"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -64,7 +65,7 @@ type host struct {
 
 	lasts   bool // it lives on after a turn; never changes
 	stating sync.Mutex
-	state   State // guarded by stating
+	state   state.State // guarded by stating
 
 	current atomic.Pointer[turn.Turn] // the turn that runs
 
@@ -74,7 +75,7 @@ type host struct {
 	woken    bool               // the present incarnation is recorded; only the turn goroutine
 	kit      *kit               // what every turn needs; only the turn goroutine
 	own      *agent.Isolation   // the agent's own directory, if it has one; only the turn goroutine
-	place    place              // of the turn, among the running
+	place    *place.Place       // of the turn, among the running
 	asked    atomic.Bool        // the turn works for the lead or the user
 	// failed is when turns were begun anew; only the turn goroutine.
 	failed []time.Time
@@ -84,8 +85,8 @@ type host struct {
 func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, incarnation uint32) (*host, error) {
 	now := time.Now()
 	h := &host{
-		c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), place: place{free: c.places},
-		lasts: lasts(t.Spec().Role), state: State{Name: stateResolving, Since: now, Progress: now},
+		c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), place: place.New(c.places),
+		lasts: lasts(t.Spec().Role), state: state.State{Name: state.Resolving, Since: now, Progress: now},
 	}
 	// An incarnation that never ran may still be giving its name back: the count
 	// makes every host's its own.

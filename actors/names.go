@@ -18,7 +18,7 @@ func (c *Coordinator) reserve(spec agent.Spec) error {
 	if err := c.registry.Reserve(spec); err != nil {
 		return err
 	}
-	c.accounts.open(spec, time.Now())
+	c.accounts.Open(spec, time.Now())
 	return nil
 }
 

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors/report"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -122,5 +122,5 @@ func (c *Coordinator) whenDone(ctx context.Context, t *transcript.Transcript) er
 // for it.
 func (c *Coordinator) atWork(t *transcript.Transcript) bool {
 	h := c.hosts.get(t.ID())
-	return t.HasWork() || h != nil && (h.busy() || isResting(t.Life()))
+	return t.HasWork() || h != nil && (h.busy() || state.IsResting(t.Life()))
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -183,7 +183,7 @@ func (e *exitPlan) ask(ctx context.Context, c tool.Call, plan string) error {
 	call := model.Call{ID: c.ID, Name: c.Name, Input: c.Input}
 	q := e.h.question(event.AsksPermission, call)
 	q.Summary, q.Reason = "the plan: "+report.Cut(report.OneLine(plan), 200), "nothing is changed before the plan is approved"
-	return e.h.ask(ctx, waitsForApproval, q, ask.Request{Record: func(s event.Settlement) error {
+	return e.h.ask(ctx, state.WaitsForApproval, q, ask.Request{Record: func(s event.Settlement) error {
 		state := transcript.ConsentDenied
 		if s.Answer.Allow {
 			state = transcript.ConsentAllowed

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/actors/report"
+	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -83,7 +84,7 @@ func (q *questionTool) ask(ctx context.Context, c model.Call, choices []event.Ch
 	}}
 	question := q.h.question(event.AsksAnswer, c)
 	question.Choices, question.Summary = choices, report.Cut(report.OneLine(choices[0].Question), 200)
-	return q.h.ask(ctx, waitsForAnswer, question, ask, c)
+	return q.h.ask(ctx, state.WaitsForAnswer, question, ask, c)
 }
 
 func checkChoices(all []event.Choice) error {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors/report"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -21,7 +21,7 @@ import (
 func (h *host) settle(ctx context.Context) ending {
 	life := h.t.Life()
 	if h.rests(life) {
-		h.moveTo(stateWaiting, waitsForChild)
+		h.moveTo(state.Waiting, state.WaitsForChild)
 		return goOn
 	}
 	switch again, err := h.restarts(life); {
@@ -36,7 +36,7 @@ func (h *host) settle(ctx context.Context) ending {
 // retire ends an agent that is to stop and runs no turn.
 func (h *host) retire(ctx context.Context, cause error) ending {
 	life := h.t.Life()
-	if isResting(life) { // what it said last was not yet its result
+	if state.IsResting(life) { // what it said last was not yet its result
 		life.Outcome, life.Reason = agent.Stopped, cause.Error()
 	}
 	return h.finish(ctx, life, true, cause.Error())
@@ -63,7 +63,7 @@ func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why str
 	if err := h.t.Close(why, life.Kept); err != nil {
 		return h.breaks(err)
 	}
-	is := resting(h.t.Life())
+	is := state.Resting(h.t.Life())
 	h.moveTo(is.Name, is.Detail)
 	return over
 }
@@ -173,7 +173,7 @@ func (h *host) fail(reason error) {
 		h.emit(event.Warning{Text: err.Error()})
 		return
 	}
-	h.moveTo(stateParked, reason.Error())
+	h.moveTo(state.Parked, reason.Error())
 	h.asked.Store(true)
 	if err := h.report(h.t.Life()); err != nil {
 		h.emit(event.Warning{Text: err.Error()})

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -90,5 +90,5 @@ func (c *Coordinator) receipt(tree []*transcript.Transcript, failed map[mailbox.
 }
 
 func endOf(l agent.Record) Ended {
-	return Ended{ID: l.Spec.ID, Name: agent.DisplayName(l.Spec), State: cmp.Or(string(l.Outcome), stateIdle)}
+	return Ended{ID: l.Spec.ID, Name: agent.DisplayName(l.Spec), State: cmp.Or(string(l.Outcome), state.Idle)}
 }

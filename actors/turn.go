@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/actorswarm/swarm/agent"
-
+	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/actors/watchdog"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -82,9 +82,9 @@ func (h *host) breaks(err error) ending {
 
 // run is the part of a turn that needs a place; a panic gives it back too.
 func (h *host) run(ctx context.Context, t *turn.Turn) (turn.End, error) {
-	defer h.place.leave()
+	defer h.place.Leave()
 	defer h.watchdog.Stop()
-	ctx, end := h.c.accounts.of(h.t.ID()).Within(ctx, overBudget)
+	ctx, end := h.c.accounts.Of(h.t.ID()).Within(ctx, overBudget)
 	defer end()
 	h.whole = ctx
 	return t.Run(ctx)
@@ -97,7 +97,7 @@ func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
 	}
 	h.watchdog.Begin()
 	if h.kit == nil {
-		h.moveTo(stateStarting, "")
+		h.moveTo(state.Starting, "")
 	}
 	if !h.woken {
 		incarnation, err := h.t.Wake()
@@ -232,11 +232,11 @@ func (h *host) streamed(e model.Event) {
 	h.watchdog.Stream(e)
 	switch e.Kind {
 	case model.Sent:
-		if h.now().Name == stateCompacting {
+		if h.now().Name == state.Compacting {
 			h.follow(event.Delta{})
 			break
 		}
-		h.moveTo(stateThinking, "")
+		h.moveTo(state.Thinking, "")
 	case model.Growing, model.CallStarted:
 		h.follow(event.Delta{})
 	}
@@ -257,29 +257,29 @@ func (h *host) read(mail []mailbox.Envelope) {
 
 // enter waits for a place among the running children. The lead needs none.
 func (h *host) enter(ctx context.Context) error {
-	if h.t.Spec().Role == agent.Lead || h.place.try() {
+	if h.t.Spec().Role == agent.Lead || h.place.Try() {
 		return nil
 	}
-	h.moveTo(stateQueued, "")
-	if err := h.place.enter(ctx); err != nil {
+	h.moveTo(state.Queued, "")
+	if err := h.place.Enter(ctx); err != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}
-	h.moveTo(stateStarting, "")
+	h.moveTo(state.Starting, "")
 	return nil
 }
 
 // waitForChild runs wait while the agent holds no place: its child may need it.
 func (h *host) waitForChild(ctx context.Context, wait func() error) error {
-	return h.waitFor(ctx, waitsForChild, wait)
+	return h.waitFor(ctx, state.WaitsForChild, wait)
 }
 
 // waitFor runs wait while the agent, which holds no place meanwhile, is shown as
 // waiting for what.
 func (h *host) waitFor(ctx context.Context, what string, wait func() error) error {
-	h.place.lend()
-	h.moveTo(stateWaiting, what)
+	h.place.Lend()
+	h.moveTo(state.Waiting, what)
 	err := wait()
-	if !h.place.done() {
+	if !h.place.Done() {
 		return err
 	}
 	switch cause := context.Cause(ctx); {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors/internal/registry"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -41,13 +41,7 @@ func (c *Coordinator) owes(kid, me *transcript.Transcript) bool {
 
 // rests says whether an agent that has come to the end of a turn waits for
 // agents that work for it. Their reports begin its next turn.
-func (h *host) rests(l agent.Record) bool { return isResting(l) && h.c.expects(h.t) }
-
-// isResting reports whether an agent's last turn was completed and its end is
-// still to come.
-func isResting(l agent.Record) bool {
-	return !l.Closed && !l.TurnOpen && l.Turns > l.Settled && l.Outcome == agent.Completed && endsByItself(l.Spec.Role)
-}
+func (h *host) rests(l agent.Record) bool { return state.IsResting(l) && h.c.expects(h.t) }
 
 // endsByItself reports whether an agent ends when its work is done.
 func endsByItself(r agent.Role) bool {

@@ -1,15 +1,12 @@
-package actors
+package state
 
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -71,9 +68,9 @@ func TestStateFollowsFromTheFacts(t *testing.T) {
 			called("a", "Bash"), event.TurnEnded{}, event.Requested{}, called("b", "Read"), answered("b"),
 		}, true, "thinking"},
 	} {
-		s := State{Name: stateResolving}
+		s := State{Name: Resolving}
 		for _, f := range c.facts {
-			s = s.next(f, c.lasts, time.Unix(1, 0))
+			s = s.Next(f, c.lasts, time.Unix(1, 0))
 		}
 		if got := strings.TrimSpace(s.Name + " " + s.Detail); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -83,11 +80,11 @@ func TestStateFollowsFromTheFacts(t *testing.T) {
 
 func TestProgressIsWorkNotTime(t *testing.T) {
 	at := func(n int64) time.Time { return time.Unix(n, 0) }
-	s := State{Name: stateResolving}.next(event.Requested{}, false, at(1)).next(event.Delta{}, false, at(5))
+	s := State{Name: Resolving}.Next(event.Requested{}, false, at(1)).Next(event.Delta{}, false, at(5))
 	if !s.Since.Equal(at(1)) || !s.Progress.Equal(at(5)) {
 		t.Errorf("an answer that grows: %+v", s)
 	}
-	s = s.next(event.MailArrived{}, false, at(6)).next(waited(429, ""), false, at(7)).next(waited(429, ""), false, at(8))
+	s = s.Next(event.MailArrived{}, false, at(6)).Next(waited(429, ""), false, at(7)).Next(waited(429, ""), false, at(8))
 	if !s.Since.Equal(at(7)) || !s.Progress.Equal(at(5)) {
 		t.Errorf("a wait is no progress: %+v", s)
 	}
@@ -106,40 +103,11 @@ func TestRestingStateSaysByWhomAndWhy(t *testing.T) {
 		"completed":                  {Closed: true, Outcome: agent.Completed},
 		"over_budget of 200k tokens": {Closed: true, Outcome: agent.OverBudget, Reason: "of 200k tokens"},
 	} {
-		s := resting(l)
+		s := Resting(l)
 		if got := strings.TrimSpace(s.Name + " " + s.Detail); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-}
-
-func TestAParentIsSeenThroughItsChildren(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		long := time.Now().Add(-time.Hour)
-		status := func(depth int, id, parent string, r agent.Role, s State) Status {
-			l := agent.Record{TurnOpen: s.Name != stateIdle, Spec: agent.Spec{Depth: depth, ID: mailbox.AgentID(id), Parent: mailbox.AgentID(parent), Role: r}}
-			return Status{Life: l, State: s}
-		}
-		all := []Status{
-			status(0, "lead", "", agent.Lead, State{Name: stateIdle, Progress: long}),
-			status(1, "a", "lead", agent.Background, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
-			status(2, "b", "a", agent.Foreground, State{Name: stateWaiting, Detail: waitsForChild, Progress: long}),
-			status(3, "c", "b", agent.Foreground, State{Name: stateInTool, Progress: time.Now()}),
-			status(1, "ann", "lead", agent.Teammate, State{Name: stateIdle, Progress: long}),
-		}
-		seeChildren(all)
-		if s := all[0].State; s.Name != stateWaiting || s.Detail != waitsForMail {
-			t.Errorf("the lead is %+v", s)
-		}
-		for _, s := range all[1:3] {
-			if !s.State.Progress.Equal(time.Now()) {
-				t.Errorf("%s waits for one that works: %+v", s.Life.Spec.ID, s.State)
-			}
-		}
-		if s := all[4].State; s.Name != stateIdle {
-			t.Errorf("ann is %+v", s)
-		}
-	})
 }
 
 // Calls of one answer begin in any order; what the agent waits for must not be
@@ -149,13 +117,13 @@ func TestAParentWaitsForItsChildWhateverElseBeginsAndEnds(t *testing.T) {
 	var s State
 	for _, f := range []event.Fact{
 		event.CallStarted{Call: front},
-		event.StateChanged{To: stateWaiting, Reason: waitsForChild},
+		event.StateChanged{To: Waiting, Reason: WaitsForChild},
 		event.CallStarted{Call: back},
 		event.CallFinished{Call: back},
 	} {
-		s = s.next(f, true, time.Now())
+		s = s.Next(f, true, time.Now())
 	}
-	if s.Name != stateWaiting || s.Detail != waitsForChild {
+	if s.Name != Waiting || s.Detail != WaitsForChild {
 		t.Errorf("it is %s %s", s.Name, s.Detail)
 	}
 }

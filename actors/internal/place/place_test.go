@@ -1,4 +1,4 @@
-package actors
+package place
 
 import (
 	"testing"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-func placeOf(n int64) (*semaphore.Weighted, *place) {
+func placeOf(n int64) (*semaphore.Weighted, *Place) {
 	free := semaphore.NewWeighted(n)
-	return free, &place{free: free}
+	return free, New(free)
 }
 
 func isFree(t *testing.T, free *semaphore.Weighted, n int64) {
@@ -24,32 +24,32 @@ func isFree(t *testing.T, free *semaphore.Weighted, n int64) {
 func TestAParentThatWaitsForItsChildHoldsNoPlaceWhileAnotherCallComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free, p := placeOf(1)
-		if !p.try() {
+		if !p.Try() {
 			t.Fatal("no place")
 		}
-		p.lend() // the first call waits
+		p.Lend() // the first call waits
 		if !free.TryAcquire(1) {
 			t.Fatal("the parent held on")
 		}
-		if !p.done() {
+		if !p.Done() {
 			t.Fatal("not the last")
 		}
 		back := make(chan error, 1)
-		go func() { back <- p.enter(t.Context()) }() // queues: its child's sibling has the place
+		go func() { back <- p.Enter(t.Context()) }() // queues: its child's sibling has the place
 		synctest.Wait()
-		p.lend() // the second call begins to wait meanwhile
+		p.Lend() // the second call begins to wait meanwhile
 		free.Release(1)
 		if err := <-back; err != nil {
 			t.Fatal(err)
 		}
 		isFree(t, free, 1)
-		if !p.done() {
+		if !p.Done() {
 			t.Fatal("not the last")
 		}
-		if err := p.enter(t.Context()); err != nil {
+		if err := p.Enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p.leave()
+		p.Leave()
 		isFree(t, free, 1)
 	})
 }
@@ -57,13 +57,13 @@ func TestAParentThatWaitsForItsChildHoldsNoPlaceWhileAnotherCallComesBack(t *tes
 func TestATurnHasOnePlaceHoweverManyCallsComeBack(t *testing.T) {
 	free, p := placeOf(3)
 	for range 3 {
-		if !p.try() {
+		if !p.Try() {
 			t.Fatal("no place")
 		}
 	}
 	isFree(t, free, 2)
-	p.leave()
-	p.leave()
+	p.Leave()
+	p.Leave()
 	isFree(t, free, 3)
 }
 
@@ -75,7 +75,7 @@ func TestCallsThatComeBackTogetherDoNotWaitForEachOther(t *testing.T) {
 	}
 	back := make(chan error, 2)
 	for range 2 {
-		go func() { back <- p.enter(t.Context()) }()
+		go func() { back <- p.Enter(t.Context()) }()
 	}
 	free.Release(1)
 	for range 2 {
@@ -83,6 +83,6 @@ func TestCallsThatComeBackTogetherDoNotWaitForEachOther(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.leave()
+	p.Leave()
 	isFree(t, free, 1)
 }

@@ -1,0 +1,127 @@
+// Package accounts keeps what the agents of a session have used, and what they
+// may still use.
+//
+//	tree := accounts.New(limits, prices, store.All())
+//	tree.Open(spec, time.Now()) // when an agent is made
+//	r, err := tree.Of(id).Reserve(ctx, tree.Ask(model, input, output))
+//
+// The accounts are made of the transcripts, so that a restart loses nothing.
+package accounts
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/account"
+	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// An answer below FloorTokens is of no use, so that the request is refused;
+// a request does not wait for others to get more than enoughTokens.
+const (
+	FloorTokens  = 1_000
+	enoughTokens = 8_000
+)
+
+// Tree holds what the agents of a session may use. An agent without limits
+// of its own uses the account of the nearest above that has one.
+type Tree struct {
+	top    *account.Account
+	prices *price.Table
+
+	mu  sync.Mutex
+	own map[mailbox.AgentID]*account.Account // guarded by mu
+	up  map[mailbox.AgentID]mailbox.AgentID  // parents; guarded by mu
+}
+
+// New makes the accounts of the agents on record, and charges what the agents have used before.
+func New(l budget.Limits, prices *price.Table, all []*transcript.Transcript) *Tree {
+	now, worked := time.Now(), workedBelow(all)
+	a := &Tree{
+		top: account.New("the session", l, now.Add(-worked[""])), prices: prices,
+		own: map[mailbox.AgentID]*account.Account{}, up: map[mailbox.AgentID]mailbox.AgentID{},
+	}
+	for _, t := range all {
+		l := t.Life()
+		a.Open(l.Spec, now.Add(-worked[l.Spec.ID]))
+		a.Of(l.Spec.ID).Charge(a.UsedBy(l))
+	}
+	return a
+}
+
+// UsedBy is what an agent has used, with those that live in its process if that
+// is another.
+func (a *Tree) UsedBy(l agent.Record) budget.Amount {
+	own := budget.Amount{Money: l.Cost(a.prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions)}
+	return own.Plus(l.Below)
+}
+
+// workedBelow returns for each agent how long it or one below it has worked, the
+// longest; under "" that of all. Agents stand behind their parents.
+func workedBelow(all []*transcript.Transcript) map[mailbox.AgentID]time.Duration {
+	worked := map[mailbox.AgentID]time.Duration{}
+	for i := len(all) - 1; i >= 0; i-- {
+		l := all[i].Life()
+		mine := max(worked[l.Spec.ID], l.Worked)
+		worked[l.Spec.ID] = mine
+		worked[l.Spec.Parent] = max(worked[l.Spec.Parent], mine)
+		worked[""] = max(worked[""], mine)
+	}
+	return worked
+}
+
+// Open opens the account of an agent that has limits.
+func (a *Tree) Open(s agent.Spec, since time.Time) {
+	above := a.Of(s.Parent)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.up[s.ID] = s.Parent
+	if s.Budget != (budget.Limits{}) && a.own[s.ID] == nil {
+		a.own[s.ID] = above.Open(agent.DisplayName(s), s.Budget, since)
+	}
+}
+
+// Of returns the account that an agent uses.
+func (a *Tree) Of(id mailbox.AgentID) *account.Account {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for ; id != ""; id = a.up[id] {
+		if own := a.own[id]; own != nil {
+			return own
+		}
+	}
+	return a.top
+}
+
+// Ask is what a request to a model may use.
+func (a *Tree) Ask(id string, input int64, output int) account.Ask {
+	k := account.Ask{Model: id, Input: input, Output: int64(output), Floor: FloorTokens, Enough: enoughTokens}
+	p, ok := a.prices.Of(id)
+	k.Unpriced = !ok
+	k.InputCost, k.TokenCost = p.AtMost(input)
+	return k
+}
+
+// Unpriced says that somebody has used a model that has no price, under a limit
+// of money: what is left of it is not known.
+func (a *Tree) Unpriced(all []*transcript.Transcript) error {
+	for _, t := range all {
+		l := t.Life()
+		for _, u := range l.Models {
+			if u.Cost(a.prices).Unknown {
+				if err := a.Of(l.Spec.ID).Afford(account.Ask{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Used is what all agents have used.
+func (a *Tree) Used() budget.Amount { return a.top.Used() }
