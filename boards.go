@@ -15,14 +15,8 @@ import (
 	"github.com/actorswarm/swarm/team/board/kvboard"
 )
 
-// taskList is the name of the list that an agent works on: the session's, or one
-// that CLAUDE_CODE_TASK_LIST_ID names.
-func (s *Session) taskList() string {
-	return first(s.opts.Getenv("CLAUDE_CODE_TASK_LIST_ID"), s.Info().ID)
-}
-
-// ownTeam is the id, and the name, of the team that a session has by itself.
-func ownTeam(session string) string { return "session-" + session[:min(len(session), 8)] }
+// taskList is the name of the session's own list.
+func (s *Session) taskList() string { return s.opts.config().TaskList(s.Info().ID) }
 
 // openBoard opens the bucket of a list of tasks, on the session's bus.
 func (s *Session) openBoard(ctx context.Context, list string) (board.Store, error) {

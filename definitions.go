@@ -14,22 +14,21 @@ func (o Options) Sources() (defs.Options, error) {
 	return o.sources(), nil
 }
 
-func (o Options) sources() defs.Options {
-	return defs.Options{
-		Cwd: o.Dir, Home: o.Home, AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, FlagJSON: o.Agents,
-		ManagedDir: first(o.Getenv("SWARM_MANAGED_DIR"), defs.DefaultManagedDir()),
-		Trusted:    defs.TrustedUnlessRefused(o.Home),
-	}.WithEnv(o.Getenv)
+func (o Options) sources() defs.Options { return o.config().Sources() }
+
+// config returns what the options say of the agents.
+func (o Options) config() node.Config {
+	return node.Config{
+		Dir: o.Dir, StateDir: o.StateDir, Home: o.Home, AddDirs: o.AddDirs, PluginDirs: o.PluginDirs,
+		Getenv: o.Getenv, Logger: o.Logger, Model: o.Model, Mode: o.Mode, MaxTurns: o.MaxTurns, System: o.System, Agents: o.Agents,
+		Allow: o.Allow, Deny: o.Deny, Budget: o.Budget, Policy: o.Policy, Window: o.Window, CompactWindow: o.compactWindow,
+		FindModel: o.Models,
+	}
 }
 
-// readDefinitions loads the agent types.
-func (s *Session) readDefinitions() (err error) {
-	s.defs, err = node.LoadDefinitions(node.DefinitionsOptions{
-		Sources: s.opts.sources(), Rules: s.rules, LeadPrompt: s.opts.System, Shell: s.opts.Getenv("SHELL"),
-		NoInstructions: s.opts.Getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS") == "1",
-	})
-	if err != nil {
-		return &OptionError{err}
-	}
-	return nil
+// take is the other way round.
+func (o *Options) take(c node.Config) {
+	o.Dir, o.AddDirs, o.PluginDirs = c.Dir, c.AddDirs, c.PluginDirs
+	o.Model, o.Mode, o.MaxTurns, o.System, o.Agents = c.Model, c.Mode, c.MaxTurns, c.System, c.Agents
+	o.Allow, o.Deny, o.Budget, o.Policy, o.Window, o.compactWindow = c.Allow, c.Deny, c.Budget, c.Policy, c.Window, c.CompactWindow
 }

@@ -37,7 +37,7 @@ func (o *Options) settleListen() error {
 		}
 		_, digits, err := net.SplitHostPort(l.address)
 		if port, bad := strconv.ParseUint(digits, 10, 16); err != nil || bad != nil || port > 1<<16-1 {
-			return &OptionError{fmt.Errorf("%s is %q; give a host and a port, such as 127.0.0.1:4222 (port 0: any that is free)", l.flag, l.address)}
+			return &OptionError{Err: fmt.Errorf("%s is %q; give a host and a port, such as 127.0.0.1:4222 (port 0: any that is free)", l.flag, l.address)}
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func (o *Options) settleCert() error {
 		return nil
 	}
 	if (o.ListenCert == "") != (o.ListenKey == "") {
-		return &OptionError{errors.New("--listen-cert and --listen-key go together; give both, or off as the certificate for none")}
+		return &OptionError{Err: errors.New("--listen-cert and --listen-key go together; give both, or off as the certificate for none")}
 	}
 	for _, path := range []*string{&o.ListenCert, &o.ListenKey} {
 		if *path == "" {
@@ -54,7 +54,7 @@ func (o *Options) inheritCert(i *Info) {
 // the options.
 func (o *Options) checkCert(named string) error {
 	if named != "" && named != session.Off && session.Listens(o.Listen) == "" && session.Listens(o.ListenWebSocket) == "" {
-		return &OptionError{errors.New("--listen-cert is for a session that listens; say where with --listen or --listen-websocket")}
+		return &OptionError{Err: errors.New("--listen-cert is for a session that listens; say where with --listen or --listen-websocket")}
 	}
 	_, err := o.certificate()
 	return err
@@ -66,7 +66,7 @@ func (o *Options) certificate() (*tls.Certificate, error) {
 		return nil, nil
 	}
 	refuse := func(format string, args ...any) error {
-		return &OptionError{fmt.Errorf(format+"; name other files with --listen-cert and --listen-key, or listen without TLS with --listen-cert off", args...)}
+		return &OptionError{Err: fmt.Errorf(format+"; name other files with --listen-cert and --listen-key, or listen without TLS with --listen-cert off", args...)}
 	}
 	cert, err := os.ReadFile(o.ListenCert)
 	if err != nil {

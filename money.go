@@ -1,16 +1,11 @@
 package swarm
 
 import (
-	"errors"
-	"io/fs"
-	"path/filepath"
-
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/price"
-	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -35,21 +30,6 @@ func ParseUSD(text string) (USD, error) { return budget.ParseUSD(text) }
 type ModelUse struct {
 	model.Usage
 	Cost Cost
-}
-
-// modelsFile is the user's table of prices and windows, in the state directory.
-const modelsFile = "models.yaml"
-
-// readPrices reads the table; a wrong entry is the user's mistake.
-func readPrices(stateDir string) (*price.Table, error) {
-	t, err := price.Load(filepath.Join(stateDir, modelsFile))
-	switch {
-	case errors.As(err, new(*fs.PathError)):
-		return nil, statefile.Error(stateDir, err)
-	case err != nil:
-		return nil, &OptionError{err}
-	}
-	return t, nil
 }
 
 // byModel returns what agents have used, by the exact ids of their models.

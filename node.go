@@ -90,7 +90,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 
 func (n *Node) open(ctx context.Context) (err error) {
 	if !n.id.Valid() {
-		return &OptionError{fmt.Errorf("%q cannot be the id of an agent", n.o.Agent)}
+		return &OptionError{Err: fmt.Errorf("%q cannot be the id of an agent", n.o.Agent)}
 	}
 	if n.info, err = FindSession(n.o.StateDir, "", n.o.Session); err != nil {
 		return err

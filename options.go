@@ -1,21 +1,19 @@
 package swarm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
-
-	"github.com/actorswarm/swarm/agent"
 
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/journal"
-	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/session"
 )
 
 // Options say what a session is. The zero value is a new session in the
@@ -120,7 +118,7 @@ func (o *Options) settle() error {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
 	if o.Dir = dir; !isDir(dir) {
-		return &OptionError{fmt.Errorf("%s is not a directory; name one with --dir", dir)}
+		return &OptionError{Err: fmt.Errorf("%s is not a directory; name one with --dir", dir)}
 	}
 	if o.AddDirs, err = absolute(o.AddDirs, "--add-dir"); err != nil {
 		return err
@@ -141,10 +139,10 @@ func (o *Options) settle() error {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
 	if err := o.Inbound.Validate(); err != nil {
-		return &OptionError{fmt.Errorf("--inbound %w", err)}
+		return &OptionError{Err: fmt.Errorf("--inbound %w", err)}
 	}
 	if err := o.NATS.Validate(); err != nil {
-		return &OptionError{err}
+		return &OptionError{Err: err}
 	}
 	if o.NATS.Creds != "" {
 		if o.NATS.Creds, err = filepath.Abs(o.NATS.Creds); err != nil {
@@ -163,7 +161,7 @@ func absolute(dirs []string, option string) ([]string, error) {
 	for i, d := range dirs {
 		abs, err := filepath.Abs(d)
 		if err != nil || !isDir(abs) {
-			return nil, &OptionError{fmt.Errorf("%s %s is not a directory", option, d)}
+			return nil, &OptionError{Err: fmt.Errorf("%s %s is not a directory", option, d)}
 		}
 		all[i] = abs
 	}
@@ -175,10 +173,7 @@ type NoModelError = model.NoModelError
 
 // OptionError reports a value that an option cannot have. It is the caller's
 // mistake: nothing was started.
-type OptionError struct{ Err error }
-
-func (e *OptionError) Error() string { return e.Err.Error() }
-func (e *OptionError) Unwrap() error { return e.Err }
+type OptionError = session.OptionError
 
 // StateDir returns where sessions are kept when Options.StateDir does not say:
 // SWARM_HOME, or .swarm in the home directory. A nil getenv is os.Getenv.
@@ -208,57 +203,12 @@ func stateDir(getenv func(string) string, home string) string {
 
 // settlePolicy takes what the environment says about children.
 func (o *Options) settlePolicy() error {
-	mode, err := permission.ParseMode(first(o.Mode, "default"))
-	if err != nil {
-		return &OptionError{err}
-	}
-	o.Mode = string(mode)
 	o.Policy.Attended = o.Policy.Attended || o.Attended
-	if o.Policy.AskTimeout == 0 {
-		o.Policy.AskTimeout = o.AskTimeout
-	}
-	if o.Policy.SubagentModel == "" {
-		o.Policy.SubagentModel = o.Getenv("CLAUDE_CODE_SUBAGENT_MODEL")
-	}
-	o.Policy.NoBackground = o.Policy.NoBackground || o.Getenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1"
-	o.Policy.ForkMode = o.Policy.ForkMode || o.Getenv("CLAUDE_CODE_FORK_SUBAGENT") == "1"
-	return errors.Join(
-		o.positive("SWARM_CONTEXT_WINDOW", &o.Window),
-		o.positive("CLAUDE_CODE_AUTO_COMPACT_WINDOW", &o.compactWindow),
-		o.positive("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", &o.Policy.MaxConcurrent),
-		o.positive("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", &o.Policy.MaxDepth),
-		o.deadline("SWARM_START_TIMEOUT", &o.Policy.Deadlines.Start),
-		o.deadline("SWARM_GAP_TIMEOUT", &o.Policy.Deadlines.Gap),
-		o.deadline("SWARM_TOOL_TIMEOUT", &o.Policy.Deadlines.Tool),
-		o.deadline("SWARM_RUN_TIMEOUT", &o.Policy.Deadlines.Run),
-	)
-}
-
-func (o *Options) positive(name string, into *int) error {
-	value := o.Getenv(name)
-	if value == "" || *into != 0 {
-		return nil
-	}
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 {
-		return &OptionError{fmt.Errorf("%s is %q; give a whole number from 1 up, or unset it", name, value)}
-	}
-	*into = n
-	return nil
-}
-
-// deadline reads a variable that holds a deadline unless one is given already.
-func (o *Options) deadline(name string, into *time.Duration) error {
-	value := o.Getenv(name)
-	if value == "" || *into != 0 {
-		return nil
-	}
-	d, err := agent.ParseDeadline(value)
-	if err != nil {
-		return &OptionError{fmt.Errorf("%s is %w", name, err)}
-	}
-	*into = d
-	return nil
+	o.Policy.AskTimeout = cmp.Or(o.Policy.AskTimeout, o.AskTimeout)
+	c := o.config()
+	err := c.ReadEnvironment()
+	o.take(c)
+	return err
 }
 
 func isDir(path string) bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -30,7 +31,7 @@ func openKept(ctx context.Context, info Info, o transcript.Options) (*kept, erro
 // openRecord is openKept for one of the journals of a session, in dir. What becomes of
 // mail there is told to receipt, which may be nil.
 func openRecord(ctx context.Context, info Info, dir string, o transcript.Options, receipt func(mailbox.Receipt)) (*kept, error) {
-	prices, err := readPrices(info.StateDir())
+	prices, err := node.ReadPrices(info.StateDir())
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func openRecord(ctx context.Context, info Info, dir string, o transcript.Options
 	}
 	k := &kept{store: store}
 	k.agents = actors.New(actors.Options{
-		Store: store, Policy: spawn.Policy{Team: ownTeam(info.ID)}, Events: &k.bus, Prices: prices, Receipt: receipt,
+		Store: store, Policy: spawn.Policy{Team: node.OwnTeam(info.ID)}, Events: &k.bus, Prices: prices, Receipt: receipt,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	return k, nil

@@ -120,7 +120,7 @@ func (s *Session) getLead() (*transcript.Transcript, error) {
 
 func misuse(err error) error {
 	if errors.As(err, new(*budget.UnpricedError)) {
-		return &OptionError{err}
+		return &OptionError{Err: err}
 	}
 	return err
 }

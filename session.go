@@ -124,7 +124,7 @@ func (o *Options) place() (Info, error) {
 	}
 	id := first(o.NewSession, uuid.NewString())
 	if err := session.CheckID(id); err != nil {
-		return Info{}, &OptionError{err}
+		return Info{}, &OptionError{Err: err}
 	}
 	info := Info{
 		ID: id, Dir: o.Dir, Path: filepath.Join(session.Dir(o.StateDir, o.Dir), id), Created: time.Now(),
@@ -134,55 +134,39 @@ func (o *Options) place() (Info, error) {
 	}
 	o.inheritCert(&info)
 	if _, err := session.Read(info.Path); err == nil {
-		return info, &OptionError{fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
+		return info, &OptionError{Err: fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
 	}
 	return info, nil
 }
 
 // inherit takes from a kept session what the options leave open.
 func (o *Options) inherit(i *Info) {
-	o.Dir = i.Dir
-	o.Model, o.Agents, o.System = first(o.Model, i.Model), first(o.Agents, i.Agents), first(o.System, i.System)
-	if o.Mode == "default" {
-		o.Mode = i.Mode
-	}
-	o.Allow, o.Deny = append(o.Allow, i.Allow...), append(o.Deny, i.Deny...)
-	o.AddDirs, o.PluginDirs = append(o.AddDirs, i.AddDirs...), append(o.PluginDirs, i.PluginDirs...)
-	if o.MaxTurns == 0 {
-		o.MaxTurns = i.MaxTurns
-	}
-	o.Budget, o.Policy.ChildBudget = o.Budget.Or(i.Budget), o.Policy.ChildBudget.Or(i.PerChild)
-	o.Policy.Deadlines = o.Policy.Deadlines.Or(i.Deadlines)
+	c := o.config()
+	c.Inherit(i)
+	o.take(c)
 	// Kept for the next time.
-	i.Model, i.Mode, i.MaxTurns, i.Deadlines = o.Model, o.Mode, o.MaxTurns, o.Policy.Deadlines
 	if o.NATS.URL == "" {
 		o.NATS = i.NATS
 	}
 	i.NATS = o.NATS
 	o.inheritListen(i)
 	o.inheritCert(i)
-	o.Inbound = Inbound(first(string(o.Inbound), string(i.Inbound)))
-	o.InboundExpiry = cmp.Or(o.InboundExpiry, i.InboundExpiry)
+	o.Inbound, o.InboundExpiry = cmp.Or(o.Inbound, i.Inbound), cmp.Or(o.InboundExpiry, i.InboundExpiry)
 	i.Inbound, i.InboundExpiry = o.Inbound, o.InboundExpiry
-	i.Budget, i.PerChild = o.Budget, o.Policy.ChildBudget
 }
 
 // read loads what the session is made of before anything is started.
 func (s *Session) read() (err error) {
-	s.rules, err = node.NewRules(node.RulesOptions{Allow: s.opts.Allow, Deny: s.opts.Deny, Granted: s.Info().Granted, Keep: s.keepGrants})
+	parts, err := s.opts.config().Load(s.Info().Granted, s.keepGrants)
 	if err != nil {
-		return &OptionError{err}
-	}
-	if err := s.readDefinitions(); err != nil {
 		return err
 	}
+	s.rules, s.defs, s.models, s.prices = parts.Rules, parts.Definitions, parts.Models, parts.Prices
 	if err := s.readTeammateMode(); err != nil {
 		return err
 	}
 	s.readInbound()
-	s.models = provider.New(provider.Options{Getenv: s.opts.Getenv, Find: s.opts.Models})
-	s.prices, err = readPrices(s.opts.StateDir)
-	return err
+	return nil
 }
 
 // openNode opens the journal.
@@ -204,11 +188,8 @@ func (s *Session) openNode(ctx context.Context) error {
 
 func (s *Session) nodeOptions() node.Options {
 	o := node.Options{
-		Session: s.Info().ID, Path: s.Info().Path, Dir: s.opts.Dir, AddDirs: s.opts.AddDirs, Home: s.opts.Home,
-		Getenv: s.opts.Getenv, Logger: s.opts.Logger, Rules: s.rules, Definitions: s.defs, Models: s.models, Prices: s.prices,
-		Policy: s.policy(), Budget: s.opts.Budget, Window: s.opts.Window, CompactWindow: s.opts.compactWindow,
-		Model: s.opts.Model, Mode: s.opts.Mode, MaxTurns: s.opts.MaxTurns, TaskList: s.taskList(),
-		Journal: journal.Options{FS: s.opts.disk},
+		Config: s.opts.config(), Parts: node.Parts{Rules: s.rules, Definitions: s.defs, Models: s.models, Prices: s.prices},
+		Session: s.Info().ID, Path: s.Info().Path, Journal: journal.Options{FS: s.opts.disk},
 	}
 	if s.opts.node != nil {
 		o.UserPlace = agent.AtOwner
@@ -268,12 +249,7 @@ func (s *Session) services() node.Services {
 
 // policy is what the options say about how agents come to be, with what the
 // session knows itself.
-func (s *Session) policy() spawn.Policy {
-	p := s.opts.Policy
-	p.Team = first(p.Team, ownTeam(s.Info().ID))
-	p.Dirs = slices.Concat(p.Dirs, s.opts.AddDirs)
-	return p
-}
+func (s *Session) policy() spawn.Policy { return s.opts.config().PolicyOf(s.Info().ID) }
 
 // ID returns the session's id.
 func (s *Session) ID() string { return s.Info().ID }

@@ -39,7 +39,7 @@ func (s *Session) readTeammateMode() (err error) {
 		mode = s.teammateModeOfSettings()
 	}
 	if o.Policy.Where, err = placeOf(mode, o.Getenv); err != nil {
-		return &OptionError{fmt.Errorf("the teammate mode %w", err)}
+		return &OptionError{Err: fmt.Errorf("the teammate mode %w", err)}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/teamfile"
@@ -91,7 +92,7 @@ func PeekTeam(ctx context.Context, info Info, name string) (status team.Status, 
 	}
 	status = team.StatusOf(t, k.agents.Status())
 	list := ""
-	if t.ID != ownTeam(info.ID) {
+	if t.ID != node.OwnTeam(info.ID) {
 		list = t.ID
 	}
 	status.Tasks, err = keptTasks(info, list)

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -12,53 +11,25 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
-	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
-	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// Options say what a node is made of. All but the budget, the windows, Model,
-// MaxTurns, UserPlace and Journal are required.
+// Options say what a node is made of. UserPlace and Journal may be left out.
 type Options struct {
+	Config
+	Parts
 	Session string // its id
 	Path    string // the directory of the files that this process writes
-	Dir     string // where the agents work
-	AddDirs []string
-	Home    string
-	Getenv  func(string) string
-	Logger  *slog.Logger
 
-	Rules       *Rules
-	Definitions *Definitions
-	Models      Models
-	Prices      *price.Table
-	Policy      spawn.Policy // with the session's own team
-	Budget      budget.Limits
-	// Window is how many tokens the context of the models holds; 0: as the table of
-	// prices says. CompactWindow bounds it; 0 does not.
-	Window, CompactWindow int
-
-	Model, Mode string // of the lead
-	MaxTurns    int    // likewise
-
-	TaskList  string      // the name of the session's own list of tasks
 	UserPlace agent.Place // where the user's mail is; "" is here
 	Journal   journal.Options
-}
-
-// Models finds models by their names.
-type Models interface {
-	Find(name string) (m model.Model, id string, err error)
-	// Default returns the name of the lead's model, or says how to give one.
-	Default(name string) (string, error)
 }
 
 // Services are what a node needs of the process around it. Remote and Owner are nil
@@ -97,6 +68,7 @@ type Node struct {
 	Kits   Kits
 
 	o        Options
+	policy   spawn.Policy
 	services Services
 	scope    context.Context
 	watch    sync.WaitGroup
@@ -107,7 +79,7 @@ type Node struct {
 
 // Open opens the journal of a node. No agent works before Start and Wake.
 func Open(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{o: o, Events: new(event.Bus)}
+	n := &Node{o: o, policy: o.PolicyOf(o.Session), Events: new(event.Bus)}
 	var err error
 	n.Store, err = transcript.Open(ctx, o.Path, o.Session, transcript.Options{
 		Journal: o.Journal, Prices: o.Prices, Settled: n.acknowledged, Arrived: n.arrived, Gone: n.isGone,
@@ -138,7 +110,7 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 		return err
 	}
 	n.Boards = team.NewBoards(n.Agents, s.OpenBoard, board.Options{})
-	n.Teams = team.NewManager(n.Agents, n.Roster, n.Boards, team.ManagerOptions{Team: n.o.Policy.Team, List: n.ListOf})
+	n.Teams = team.NewManager(n.Agents, n.Roster, n.Boards, team.ManagerOptions{Team: n.policy.Team, List: n.ListOf})
 	n.o.Definitions.follow(scope, n.redefined, func(err error) {
 		n.Warn(err.Error() + "; the definitions stay as they were")
 	})
@@ -148,7 +120,7 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 
 func (n *Node) actorOptions() actors.Options {
 	o := actors.Options{
-		Store: n.Store, Policy: n.o.Policy, Definitions: n.o.Definitions.Set, Events: n.Events, Logger: n.o.Logger,
+		Store: n.Store, Policy: n.policy, Definitions: n.o.Definitions.Set, Events: n.Events, Logger: n.o.Logger,
 		Model: n.o.Models.Find, System: n.o.Definitions.System, Window: n.window, Budget: n.o.Budget, Prices: n.o.Prices,
 		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.o.Rules.Grant,
 		Isolate: n.services.Isolate, Facts: n.facts, Spill: n.services.Spill, Receipt: n.receipt,
@@ -277,8 +249,8 @@ func (n *Node) outputs() string { return filepath.Join(n.o.Path, "outputs") }
 
 // ListOf returns the name of the list of tasks of a team, by its id.
 func (n *Node) ListOf(teamID string) string {
-	if teamID == "" || teamID == n.o.Policy.Team {
-		return n.o.TaskList
+	if teamID == "" || teamID == n.policy.Team {
+		return n.o.TaskList(n.o.Session)
 	}
 	return teamID
 }

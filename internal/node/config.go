@@ -1,0 +1,187 @@
+package node
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/provider"
+	"github.com/actorswarm/swarm/internal/statefile"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/session"
+)
+
+// Config is what the options of a session, its record and the environment say of its
+// agents, in every process of the session alike.
+type Config struct {
+	Dir                 string // where the agents work; absolute, like all directories here
+	StateDir            string // where sessions are kept
+	Home                string // of the user; "" is none
+	AddDirs, PluginDirs []string
+
+	Getenv func(string) string
+	Logger *slog.Logger
+
+	Model, Mode string // of the lead
+	MaxTurns    int    // likewise
+	System      string // replaces the lead's system prompt
+	Agents      string // the value of --agents
+	Allow, Deny []string
+
+	Budget budget.Limits // of all agents together
+	Policy spawn.Policy
+	// Window is how many tokens the context of the models holds; 0: as the table of
+	// prices says. CompactWindow bounds it; 0 does not.
+	Window, CompactWindow int
+	// FindModel, if set, answers for every model name instead of the providers.
+	FindModel func(name string) (m model.Model, id string, err error)
+}
+
+// ReadEnvironment fills in what was left out and the environment says. Its errors are
+// *session.OptionError.
+func (c *Config) ReadEnvironment() error {
+	mode, err := permission.ParseMode(cmp.Or(c.Mode, "default"))
+	if err != nil {
+		return &session.OptionError{Err: err}
+	}
+	c.Mode = string(mode)
+	p := &c.Policy
+	p.SubagentModel = cmp.Or(p.SubagentModel, c.Getenv("CLAUDE_CODE_SUBAGENT_MODEL"))
+	p.NoBackground = p.NoBackground || c.Getenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1"
+	p.ForkMode = p.ForkMode || c.Getenv("CLAUDE_CODE_FORK_SUBAGENT") == "1"
+	return errors.Join(
+		c.positive("SWARM_CONTEXT_WINDOW", &c.Window),
+		c.positive("CLAUDE_CODE_AUTO_COMPACT_WINDOW", &c.CompactWindow),
+		c.positive("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", &p.MaxConcurrent),
+		c.positive("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", &p.MaxDepth),
+		c.deadline("SWARM_START_TIMEOUT", &p.Deadlines.Start),
+		c.deadline("SWARM_GAP_TIMEOUT", &p.Deadlines.Gap),
+		c.deadline("SWARM_TOOL_TIMEOUT", &p.Deadlines.Tool),
+		c.deadline("SWARM_RUN_TIMEOUT", &p.Deadlines.Run),
+	)
+}
+
+func (c *Config) positive(name string, into *int) error {
+	value := c.Getenv(name)
+	if value == "" || *into != 0 {
+		return nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		return &session.OptionError{Err: fmt.Errorf("%s is %q; give a whole number from 1 up, or unset it", name, value)}
+	}
+	*into = n
+	return nil
+}
+
+// deadline reads a variable that holds a deadline unless one is given already.
+func (c *Config) deadline(name string, into *time.Duration) error {
+	value := c.Getenv(name)
+	if value == "" || *into != 0 {
+		return nil
+	}
+	d, err := agent.ParseDeadline(value)
+	if err != nil {
+		return &session.OptionError{Err: fmt.Errorf("%s is %w", name, err)}
+	}
+	*into = d
+	return nil
+}
+
+// Inherit takes from the record of a session what the options leave open, and writes
+// into the record what is to be kept for the next time.
+func (c *Config) Inherit(i *session.Info) {
+	c.Dir = i.Dir
+	c.Model, c.Agents, c.System = cmp.Or(c.Model, i.Model), cmp.Or(c.Agents, i.Agents), cmp.Or(c.System, i.System)
+	if c.Mode == "default" {
+		c.Mode = i.Mode
+	}
+	c.Allow, c.Deny = slices.Concat(c.Allow, i.Allow), slices.Concat(c.Deny, i.Deny)
+	c.AddDirs, c.PluginDirs = slices.Concat(c.AddDirs, i.AddDirs), slices.Concat(c.PluginDirs, i.PluginDirs)
+	c.MaxTurns = cmp.Or(c.MaxTurns, i.MaxTurns)
+	c.Budget, c.Policy.ChildBudget = c.Budget.Or(i.Budget), c.Policy.ChildBudget.Or(i.PerChild)
+	c.Policy.Deadlines = c.Policy.Deadlines.Or(i.Deadlines)
+	i.Model, i.Mode, i.MaxTurns, i.Deadlines = c.Model, c.Mode, c.MaxTurns, c.Policy.Deadlines
+	i.Budget, i.PerChild = c.Budget, c.Policy.ChildBudget
+}
+
+// Sources returns where agent definitions and settings come from.
+func (c Config) Sources() defs.Options {
+	return defs.Options{
+		Cwd: c.Dir, Home: c.Home, AddDirs: c.AddDirs, PluginDirs: c.PluginDirs, FlagJSON: c.Agents,
+		ManagedDir: cmp.Or(c.Getenv("SWARM_MANAGED_DIR"), defs.DefaultManagedDir()),
+		Trusted:    defs.TrustedUnlessRefused(c.Home),
+	}.WithEnv(c.Getenv)
+}
+
+// PolicyOf returns the policy for the agents of a session: with the session's own team,
+// and the directories that may be written.
+func (c Config) PolicyOf(id string) spawn.Policy {
+	p := c.Policy
+	p.Team = cmp.Or(p.Team, OwnTeam(id))
+	p.Dirs = slices.Concat(p.Dirs, c.AddDirs)
+	return p
+}
+
+// OwnTeam is the id, and the name, of the team that a session has by itself.
+func OwnTeam(id string) string { return "session-" + id[:min(len(id), 8)] }
+
+// TaskList is the name of the list of tasks that the agents of a session share: the
+// session's, or the one that CLAUDE_CODE_TASK_LIST_ID names.
+func (c Config) TaskList(id string) string {
+	return cmp.Or(c.Getenv("CLAUDE_CODE_TASK_LIST_ID"), id)
+}
+
+// Parts are what a Config names, read.
+type Parts struct {
+	Rules       *Rules
+	Definitions *Definitions
+	Models      *provider.Models
+	Prices      *price.Table
+}
+
+// Load reads the rules, the definitions and the table of prices. Nothing is started.
+// What is the user's mistake is a *session.OptionError.
+func (c Config) Load(granted []string, keep func(granted []string) error) (p Parts, err error) {
+	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Keep: keep})
+	if err != nil {
+		return p, &session.OptionError{Err: err}
+	}
+	p.Definitions, err = LoadDefinitions(DefinitionsOptions{
+		Sources: c.Sources(), Rules: p.Rules, LeadPrompt: c.System, Shell: c.Getenv("SHELL"),
+		NoInstructions: c.Getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS") == "1",
+	})
+	if err != nil {
+		return p, &session.OptionError{Err: err}
+	}
+	p.Models = provider.New(provider.Options{Getenv: c.Getenv, Find: c.FindModel})
+	p.Prices, err = ReadPrices(c.StateDir)
+	return p, err
+}
+
+// pricesFile is the user's table of prices and windows, in the state directory.
+const pricesFile = "models.yaml"
+
+// ReadPrices reads the table of prices; a wrong entry is a *session.OptionError.
+func ReadPrices(stateDir string) (*price.Table, error) {
+	t, err := price.Load(filepath.Join(stateDir, pricesFile))
+	switch {
+	case errors.As(err, new(*fs.PathError)):
+		return nil, statefile.Error(stateDir, err)
+	case err != nil:
+		return nil, &session.OptionError{Err: err}
+	}
+	return t, nil
+}
