@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
@@ -29,13 +30,18 @@ const fromAccount = "_R_."
 
 // bridge takes letters that come through a server of others.
 type bridge struct {
-	counter
+	*rpc.Server
 	s *Session
 }
 
+// bridgeLetter is all that is asked there, and so the subject does not name it.
+var bridgeLetter = rpc.Method[rpc.Raw, bridgeReply]{Class: rpc.Participate}
+
 func openBridge(s *Session, conn *nats.Conn) (*bridge, error) {
-	b := &bridge{s: s, counter: newBusyCounter(s)}
-	if err := b.open(conn, bridgeSubject(s.Info().ID, "*"), b.handle); err != nil {
+	b := &bridge{s: s}
+	b.Server = rpc.NewServer(s.scope, rpc.ServerOptions{Log: s.opts.Logger, AtOnce: busAtOnce, OneMessage: true, Accept: b.accepts})
+	rpc.Handle(b.Server, bridgeLetter, b.take)
+	if err := b.Open(conn, rpc.Subject(bridgeSubject(s.Info().ID, "{caller}"))); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
 	// Whoever is told that the session is open finds it open.
@@ -51,33 +57,34 @@ type bridgeReply struct {
 	Error string `json:"error,omitempty"`
 }
 
-func (b *bridge) handle(m *nats.Msg) {
-	from := m.Subject[len(bridgeSubject(b.s.Info().ID, "")):]
-	if session.CheckID(from) != nil || !strings.HasPrefix(m.Reply, answerPrefix(from, b.s.Info().ID)) && !strings.HasPrefix(m.Reply, fromAccount) {
-		// The answer would go out with this session's rights, to where the sender may not speak.
-		b.s.audit.Note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", m.Reply)})
-		return
+// accepts refuses what wants its answer elsewhere: that would go out with this
+// session's rights, to where the sender may not publish.
+func (b *bridge) accepts(c rpc.Caller) bool {
+	if session.CheckID(c.Name) == nil && (strings.HasPrefix(c.Reply, answerPrefix(c.Name, b.s.Info().ID)) || strings.HasPrefix(c.Reply, fromAccount)) {
+		return true
 	}
-	b.serve(m, bridgeReply{Error: errBusy.Error()}, func() any { return b.answer(from, m) })
+	b.s.audit.Note(event.Audit{By: string(mailbox.OfBridge(c.Name)), Subject: c.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", c.Reply)})
+	return false
 }
 
-// answer takes a letter. That nothing is in it asks only whether somebody is here.
-func (b *bridge) answer(from string, m *nats.Msg) bridgeReply {
-	if len(m.Data) == 0 {
-		return bridgeReply{}
+// take takes a letter. That nothing is in it asks only whether somebody is here.
+func (b *bridge) take(_ context.Context, c rpc.Caller, data rpc.Raw) (bridgeReply, error) {
+	if len(data) == 0 {
+		return bridgeReply{}, nil
 	}
-	in, err := parseLetter(from, m.Data)
+	from := mailbox.OfBridge(c.Name)
+	in, err := parseLetter(c.Name, data)
 	if errors.As(err, new(*forbiddenError)) {
-		b.s.audit.Note(event.Audit{By: string(mailbox.OfBridge(from)), Subject: m.Subject, Reason: err.Error()})
+		b.s.audit.Note(event.Audit{By: string(from), Subject: c.Subject, Reason: err.Error()})
 	}
 	if err != nil {
-		return bridgeReply{letterReply: letterReply{State: letterRefused, Reason: err.Error()}}
+		return bridgeReply{letterReply: letterReply{State: letterRefused, Reason: err.Error()}}, nil
 	}
-	r, err := b.s.takeLetter(mailbox.OfBridge(from), &in)
+	r, err := b.s.takeLetter(from, &in)
 	if err != nil {
-		return bridgeReply{Error: err.Error()}
+		return bridgeReply{Error: err.Error()}, nil
 	}
-	return bridgeReply{letterReply: r}
+	return bridgeReply{letterReply: r}, nil
 }
 
 func parseLetter(from string, data []byte) (in sessionLetter, err error) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -36,16 +37,18 @@ const (
 // sw.<session>.in.<name>.<verb>, where <name> is who the server has let in, and
 // what they say is in the journal before they are answered.
 type busDoor struct {
-	counter
-	s *Session
+	*rpc.Server
+	s    *Session
+	conn *nats.Conn
+	work sync.WaitGroup
 
 	newsMu sync.Mutex
 	news   []mailbox.Envelope // arrived and not yet told; guarded by newsMu
 	bell   chan struct{}      // one pending signal
 }
 
-// busRequest is what programs outside ask with. A field that a verb has no
-// use for is refused, so that nobody believes that it did something.
+// busRequest has all that programs outside ask with. A field that is not in it is
+// refused, so that nobody believes that it did something.
 type busRequest struct {
 	From    string       `json:"from"` // may be given, and must be true
 	Kind    mailbox.Kind `json:"kind"` // may be given, and must be text
@@ -65,18 +68,50 @@ type busRequest struct {
 	Reason    string `json:"reason"`
 }
 
-type busReply struct {
-	Error    string        `json:"error,omitempty"`
-	Posted   []busPosted   `json:"posted,omitempty"`
-	Messages []Mail        `json:"messages,omitzero"`
-	Left     int           `json:"left,omitempty"` // unread messages beyond these
-	Task     *board.Task   `json:"task,omitempty"`
-	Tasks    []board.Task  `json:"tasks,omitzero"`
-	Agents   []busAgent    `json:"agents,omitzero"`
-	State    mailbox.State `json:"state,omitempty"`
-	Reason   string        `json:"reason,omitempty"`
-	Part     *TextPart     `json:"part,omitempty"`
+// The requests of programs outside.
+var (
+	busSend     = busMethod[busPostedOut]("send")
+	busRead     = busMethod[busMailOut]("read")
+	busText     = busMethod[busPartOut]("text")
+	busRespond  = busMethod[rpc.None]("respond")
+	busStateOf  = busMethod[busStateOut]("state")
+	busAgents   = busMethod[busAgentsOut]("agents")
+	busTasks    = busMethod[busTasksOut]("tasks")
+	busClaim    = busMethod[busTaskOut]("claim")
+	busComplete = busMethod[busTaskOut]("complete")
+	busDrop     = busMethod[busTaskOut]("drop")
+)
+
+func busMethod[Out any](name string) rpc.Method[busRequest, Out] {
+	return rpc.Method[busRequest, Out]{Name: name, Within: busWithin, Class: rpc.Participate}
 }
+
+// What they answer.
+type (
+	busPostedOut struct {
+		Posted []busPosted `json:"posted,omitempty"`
+	}
+	busMailOut struct {
+		Messages []Mail `json:"messages,omitzero"`
+		Left     int    `json:"left,omitempty"` // unread messages beyond these
+	}
+	busPartOut struct {
+		Part *TextPart `json:"part,omitempty"`
+	}
+	busTaskOut struct {
+		Task *board.Task `json:"task,omitempty"`
+	}
+	busTasksOut struct {
+		Tasks []board.Task `json:"tasks,omitzero"`
+	}
+	busAgentsOut struct {
+		Agents []busAgent `json:"agents,omitzero"`
+	}
+	busStateOut struct {
+		State  mailbox.State `json:"state,omitempty"`
+		Reason string        `json:"reason,omitempty"`
+	}
+)
 
 type busPosted struct {
 	To    string     `json:"to"`
@@ -97,85 +132,91 @@ type forbiddenError struct{ what string }
 func (e *forbiddenError) Error() string { return e.what }
 
 func openBusDoor(s *Session, conn *nats.Conn) (*busDoor, error) {
-	o := &busDoor{s: s, counter: newBusyCounter(s), bell: make(chan struct{}, 1)}
-	if err := o.open(conn, insideSubject(s.Info().ID, "*", "*"), o.handle); err != nil {
+	o := &busDoor{s: s, conn: conn, bell: make(chan struct{}, 1)}
+	o.Server = rpc.NewServer(s.scope, rpc.ServerOptions{Log: s.opts.Logger, AtOnce: busAtOnce, OneMessage: true, Accept: o.accepts, Check: o.check})
+	o.handleMail()
+	o.handleTasks()
+	if err := o.Open(conn, rpc.Subject(insideSubject(s.Info().ID, "{caller}", "{method}"))); err != nil {
 		return nil, fmt.Errorf("open the session to programs outside: %w", err)
 	}
 	o.work.Go(o.tell)
 	return o, nil
 }
 
-func (o *busDoor) handle(m *nats.Msg) {
-	name, verb := asked(m.Subject)
-	if m.Reply != "" && !strings.HasPrefix(m.Reply, inboxPrefix(name)+".") {
-		// The answer would go out with the node's rights, to where the user may not speak.
-		o.refuse(name, m.Subject, fmt.Sprintf("asked for the answer to go to %q, which is not below %s", m.Reply, inboxPrefix(name)))
-		return
-	}
-	o.serve(m, busReply{Error: errBusy.Error()}, func() any { return o.answer(name, verb, m) })
+func (o *busDoor) close() error {
+	err := o.Close()
+	o.work.Wait()
+	return err
 }
 
-// asked takes name and verb out of a subject that the subscription matches.
-func asked(subject string) (name, verb string) {
-	parts := strings.Split(subject, ".")
-	return parts[len(parts)-2], parts[len(parts)-1]
+// handleAs handles a method in the name of the member that asks.
+func handleAs[Out any](o *busDoor, m rpc.Method[busRequest, Out], f func(context.Context, *transcript.Transcript, busRequest) (Out, error)) {
+	rpc.Handle(o.Server, m, func(ctx context.Context, c rpc.Caller, in busRequest) (Out, error) {
+		me, err := o.member(c.Name)
+		if err != nil {
+			var none Out
+			return none, err
+		}
+		return f(ctx, me, in)
+	})
 }
 
-func (o *busDoor) refuse(name, subject, why string) {
-	o.s.audit.Note(event.Audit{By: name, Subject: subject, Reason: why})
-}
-
-func (o *busDoor) answer(name, verb string, m *nats.Msg) busReply {
-	r, err := o.do(name, verb, m.Data)
-	if errors.As(err, new(*forbiddenError)) {
-		o.refuse(name, m.Subject, err.Error())
-	}
-	if err != nil {
-		r.Error = err.Error()
-	}
-	return r
-}
-
-func (o *busDoor) do(name, verb string, data []byte) (busReply, error) {
-	me, err := o.member(name)
-	if err != nil {
-		return busReply{}, err
-	}
-	in, err := parseBus(name, data)
-	if err != nil {
-		return busReply{}, err
-	}
-	o.s.boards.Heard(me.ID())
-	ctx, cancel := context.WithTimeout(o.s.scope, busWithin)
-	defer cancel()
-	switch verb {
-	case "send":
-		return o.send(me, in)
-	case "read":
-		return o.read(me, in)
-	case "text":
+func (o *busDoor) handleMail() {
+	handleAs(o, busSend, o.send)
+	handleAs(o, busRead, o.read)
+	handleAs(o, busText, func(_ context.Context, me *transcript.Transcript, in busRequest) (busPartOut, error) {
 		part, err := o.s.partOf(me, in.ID, in.Offset)
 		if err != nil {
-			return busReply{}, err
+			return busPartOut{}, err
 		}
-		return busReply{Part: &part}, nil
-	case "state":
-		return o.state(me, in)
-	case "agents":
-		return o.agents(me)
-	case "tasks":
+		return busPartOut{&part}, nil
+	})
+	handleAs(o, busRespond, o.respondTo)
+	handleAs(o, busStateOf, o.state)
+	handleAs(o, busAgents, o.agents)
+}
+
+func (o *busDoor) handleTasks() {
+	handleAs(o, busTasks, func(ctx context.Context, _ *transcript.Transcript, _ busRequest) (busTasksOut, error) {
 		tasks, err := o.s.Tasks(ctx)
-		return busReply{Tasks: append([]board.Task{}, tasks...)}, err
-	case "respond":
-		return busReply{}, o.respondTo(me, in)
-	case "claim":
-		return o.claim(ctx, me, in.Task)
-	case "complete":
+		return busTasksOut{append([]board.Task{}, tasks...)}, err
+	})
+	handleAs(o, busClaim, o.claim)
+	handleAs(o, busComplete, func(ctx context.Context, me *transcript.Transcript, in busRequest) (busTaskOut, error) {
 		return o.move(ctx, me, in.Task, board.Completed)
-	case "drop":
+	})
+	handleAs(o, busDrop, func(ctx context.Context, me *transcript.Transcript, in busRequest) (busTaskOut, error) {
 		return o.move(ctx, me, in.Task, board.Pending)
+	})
+}
+
+// accepts refuses what wants its answer elsewhere: that would go out with the
+// session's rights, to where the user may not publish.
+func (o *busDoor) accepts(c rpc.Caller) bool {
+	if c.Reply == "" || strings.HasPrefix(c.Reply, inboxPrefix(c.Name)+".") {
+		return true
 	}
-	return busReply{}, fmt.Errorf("there is no request %q; there are send, read, text, respond, state, agents, tasks, claim, complete and drop", verb)
+	o.refuse(c, fmt.Sprintf("asked for the answer to go to %q, which is not below %s", c.Reply, inboxPrefix(c.Name)))
+	return false
+}
+
+// check refuses who is no user, and what a user may not say.
+func (o *busDoor) check(c rpc.Caller, data []byte) error {
+	me, err := o.member(c.Name)
+	if err == nil {
+		err = parseBus(c.Name, data)
+	}
+	if errors.As(err, new(*forbiddenError)) {
+		o.refuse(c, err.Error())
+	}
+	if err == nil {
+		o.s.boards.Heard(me.ID())
+	}
+	return err
+}
+
+func (o *busDoor) refuse(c rpc.Caller, why string) {
+	o.s.audit.Note(event.Audit{By: c.Name, Subject: c.Subject, Reason: why})
 }
 
 // member returns who asks. The server has checked the key; the name must still be
@@ -193,28 +234,29 @@ func (o *busDoor) member(name string) (*transcript.Transcript, error) {
 	return t, nil
 }
 
-func parseBus(name string, data []byte) (in busRequest, err error) {
+func parseBus(name string, data []byte) error {
+	var in busRequest
 	if len(data) > busBytes {
-		return in, fmt.Errorf("the request has %d bytes and may have %d", len(data), busBytes)
+		return fmt.Errorf("the request has %d bytes and may have %d", len(data), busBytes)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return in, nil
+		return nil
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&in); err != nil {
-		return in, fmt.Errorf("the request is not valid: %w", err)
+		return fmt.Errorf("the request is not valid: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return in, errors.New("the request is not valid: something follows the JSON object")
+		return errors.New("the request is not valid: something follows the JSON object")
 	}
 	switch {
 	case in.From != "" && in.From != name:
-		return in, &forbiddenError{fmt.Sprintf("%s cannot send as %q", name, in.From)}
+		return &forbiddenError{fmt.Sprintf("%s cannot send as %q", name, in.From)}
 	case in.Kind != "" && in.Kind != mailbox.KindText:
-		return in, &forbiddenError{fmt.Sprintf("a program outside sends texts and no %.40q", in.Kind)}
+		return &forbiddenError{fmt.Sprintf("a program outside sends texts and no %.40q", in.Kind)}
 	}
-	return in, plainWords(in.Text, in.Summary)
+	return plainWords(in.Text, in.Summary)
 }
 
 // plainWords refuses what a program outside, or another session, may not write.
@@ -246,12 +288,12 @@ func structured(k mailbox.Kind) bool {
 	return k.Valid() && k != mailbox.KindText && k != mailbox.KindBroadcast
 }
 
-func (o *busDoor) send(me *transcript.Transcript, in busRequest) (busReply, error) {
+func (o *busDoor) send(_ context.Context, me *transcript.Transcript, in busRequest) (busPostedOut, error) {
 	if strings.TrimSpace(in.Text) == "" || in.To == "" {
-		return busReply{}, errors.New(`say to whom and what: {"to":"lead","text":"…"}`)
+		return busPostedOut{}, errors.New(`say to whom and what: {"to":"lead","text":"…"}`)
 	}
 	posted, err := o.s.roster.Send(me, team.Letter{To: in.To, Text: in.Text, Summary: in.Summary, ReplyTo: in.ReplyTo, Key: in.Key})
-	var r busReply
+	var r busPostedOut
 	for _, p := range posted {
 		one := busPosted{To: p.Name, ID: p.ID}
 		if p.Err != nil {
@@ -263,19 +305,19 @@ func (o *busDoor) send(me *transcript.Transcript, in busRequest) (busReply, erro
 }
 
 // respondTo is a member's answer to the request that it end.
-func (o *busDoor) respondTo(me *transcript.Transcript, in busRequest) error {
+func (o *busDoor) respondTo(_ context.Context, me *transcript.Transcript, in busRequest) (rpc.None, error) {
 	if in.RequestID == "" || in.Approve == nil {
-		return errors.New(`say which request it is the answer to, and yes or no: {"request_id":"…","approve":false,"reason":"…"}`)
+		return rpc.None{}, errors.New(`say which request it is the answer to, and yes or no: {"request_id":"…","approve":false,"reason":"…"}`)
 	}
-	return o.s.answerShutdown(me, in.RequestID, *in.Approve, in.Reason)
+	return rpc.None{}, o.s.answerShutdown(me, in.RequestID, *in.Approve, in.Reason)
 }
 
 // read takes everything up to in.Last for read and returns what follows. Who does
 // not say what it has read gets the same again.
-func (o *busDoor) read(me *transcript.Transcript, in busRequest) (busReply, error) {
+func (o *busDoor) read(_ context.Context, me *transcript.Transcript, in busRequest) (busMailOut, error) {
 	if in.Last != "" {
 		if err := o.ack(me, in.Last); err != nil {
-			return busReply{}, err
+			return busMailOut{}, err
 		}
 	}
 	unread := me.Unread()
@@ -286,10 +328,10 @@ func (o *busDoor) read(me *transcript.Transcript, in busRequest) (busReply, erro
 	n := fitting(unread[:min(limit, len(unread))])
 	if n > 0 {
 		if err := o.s.store.Sync(); err != nil { // what is shown has been delivered
-			return busReply{}, err
+			return busMailOut{}, err
 		}
 	}
-	r := busReply{Messages: make([]Mail, n), Left: len(unread) - n}
+	r := busMailOut{Messages: make([]Mail, n), Left: len(unread) - n}
 	for i, e := range unread[:n] {
 		r.Messages[i] = o.s.mailOf(e)
 	}
@@ -310,16 +352,16 @@ func (o *busDoor) ack(me *transcript.Transcript, last mailbox.ID) error {
 	return o.s.agents.Read(me, ids...)
 }
 
-func (o *busDoor) state(me *transcript.Transcript, in busRequest) (busReply, error) {
+func (o *busDoor) state(_ context.Context, me *transcript.Transcript, in busRequest) (busStateOut, error) {
 	st, ok := me.Status(in.ID)
 	if !ok {
-		return busReply{}, fmt.Errorf("%s has sent no message %.64q that is still known", me.ID(), in.ID)
+		return busStateOut{}, fmt.Errorf("%s has sent no message %.64q that is still known", me.ID(), in.ID)
 	}
-	return busReply{State: st.State, Reason: st.Reason}, nil
+	return busStateOut{State: st.State, Reason: st.Reason}, nil
 }
 
-func (o *busDoor) agents(me *transcript.Transcript) (busReply, error) {
-	r := busReply{Agents: []busAgent{}}
+func (o *busDoor) agents(_ context.Context, me *transcript.Transcript, _ busRequest) (busAgentsOut, error) {
+	r := busAgentsOut{Agents: []busAgent{}}
 	all, err := o.s.roster.Members()
 	for _, m := range all {
 		if s := m.Life.Spec; s.ID != me.ID() {
@@ -330,30 +372,30 @@ func (o *busDoor) agents(me *transcript.Transcript) (busReply, error) {
 }
 
 // claim takes a task, or with no id the next one that is free.
-func (o *busDoor) claim(ctx context.Context, me *transcript.Transcript, id board.ID) (busReply, error) {
+func (o *busDoor) claim(ctx context.Context, me *transcript.Transcript, in busRequest) (busTaskOut, error) {
 	b, err := o.s.boards.Get(ctx, o.s.taskList())
 	if err != nil {
-		return busReply{}, err
+		return busTaskOut{}, err
 	}
 	var t board.Task
-	if id == "" {
+	if in.Task == "" {
 		t, err = b.Next(ctx, team.Member(me))
 	} else {
-		t, err = b.Claim(ctx, team.Member(me), id)
+		t, err = b.Claim(ctx, team.Member(me), in.Task)
 	}
 	if err != nil {
-		return busReply{}, err
+		return busTaskOut{}, err
 	}
-	return busReply{Task: &t}, nil
+	return busTaskOut{Task: &t}, nil
 }
 
 // move changes the status of a task as the tool of an agent does, with all that
 // follows from it.
-func (o *busDoor) move(ctx context.Context, me *transcript.Transcript, id board.ID, to board.Status) (busReply, error) {
+func (o *busDoor) move(ctx context.Context, me *transcript.Transcript, id board.ID, to board.Status) (busTaskOut, error) {
 	self := actors.Agent{Transcript: me, Spec: me.Spec()}
 	input, err := json.Marshal(map[string]string{"taskId": string(id), "status": string(to)})
 	if err != nil {
-		return busReply{}, err
+		return busTaskOut{}, err
 	}
 	for _, t := range o.s.roster.TaskTools(self, o.s.boards, o.s.node.ListOf) {
 		if t.Spec().Name != "TaskUpdate" {
@@ -361,17 +403,17 @@ func (o *busDoor) move(ctx context.Context, me *transcript.Transcript, id board.
 		}
 		switch r, err := t.Run(ctx, tool.Call{Name: "TaskUpdate", Input: input}); {
 		case err != nil:
-			return busReply{}, err
+			return busTaskOut{}, err
 		case r.IsError:
-			return busReply{}, errors.New(r.Text)
+			return busTaskOut{}, errors.New(r.Text)
 		}
 	}
 	b, err := o.s.boards.Get(ctx, o.s.taskList())
 	if err != nil {
-		return busReply{}, err
+		return busTaskOut{}, err
 	}
 	t, err := b.Get(id)
-	return busReply{Task: &t}, err
+	return busTaskOut{Task: &t}, err
 }
 
 // arrived notes mail to a program outside, to be told once it is on disk.

@@ -195,7 +195,7 @@ func (w *wire) stop() error {
 		errs = append(errs, o.close())
 	}
 	if w.bridge != nil {
-		errs = append(errs, w.bridge.close())
+		errs = append(errs, w.bridge.Close())
 	}
 	if w.s.opts.NATS.URL != "" && w.conn != nil {
 		w.conn.Close()

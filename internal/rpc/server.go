@@ -41,7 +41,8 @@ type ServerOptions struct {
 	OneMessage bool
 	// Accept says whether a request is taken at all. One that is not gets no reply.
 	Accept func(Caller) bool
-	// Check is called before a request is decoded. With an error no handler is called.
+	// Check is called before a request is decoded, also one that has no handler. With an
+	// error no handler is called.
 	Check func(c Caller, data []byte) error
 }
 
@@ -63,7 +64,7 @@ type method struct {
 	class  Class
 	within time.Duration
 	oneWay bool
-	handle func(ctx context.Context, c Caller, data []byte, check func(Caller, []byte) error) (any, error)
+	handle func(ctx context.Context, c Caller, data []byte) (any, error)
 }
 
 // NewServer returns a server whose handlers run until ctx ends.
@@ -80,13 +81,10 @@ func NewServer(ctx context.Context, o ServerOptions) *Server {
 
 // Handle lets f answer a method. It is called before Open.
 func Handle[In, Out any](s *Server, m Method[In, Out], f func(context.Context, Caller, In) (Out, error)) {
-	s.methods[m.Name] = method{class: m.Class, within: m.Within, handle: func(ctx context.Context, c Caller, data []byte, check func(Caller, []byte) error) (any, error) {
+	s.methods[m.Name] = method{class: m.Class, within: m.Within, handle: func(ctx context.Context, c Caller, data []byte) (any, error) {
 		var in In
-		var none Out
-		if err := check(c, data); err != nil {
-			return none, err
-		}
 		if err := decode(data, &in); err != nil {
+			var none Out
 			return none, err
 		}
 		return f(ctx, c, in)
@@ -188,13 +186,14 @@ func (s *Server) answer(m *nats.Msg, c Caller) {
 const flushWithin = 3 * time.Second
 
 func (s *Server) do(c Caller, data []byte) (any, error) {
+	if s.o.Check != nil {
+		if err := s.o.Check(c, data); err != nil {
+			return nil, err
+		}
+	}
 	m, known := s.methods[c.Method]
 	if !known {
 		return nil, fmt.Errorf("there is no request %q; there are %s", c.Method, strings.Join(slices.Sorted(maps.Keys(s.methods)), ", "))
-	}
-	check := s.o.Check
-	if check == nil {
-		check = func(Caller, []byte) error { return nil }
 	}
 	ctx := s.ctx
 	if m.within > 0 {
@@ -202,7 +201,7 @@ func (s *Server) do(c Caller, data []byte) (any, error) {
 		ctx, cancel = context.WithTimeout(ctx, m.within)
 		defer cancel()
 	}
-	return m.handle(ctx, c, data, check)
+	return m.handle(ctx, c, data)
 }
 
 func (s *Server) respond(m *nats.Msg, out any, err error) {
