@@ -349,7 +349,7 @@ func (o *busDoor) ack(me *transcript.Transcript, last mailbox.ID) error {
 	for i, e := range unread[:at+1] {
 		ids[i] = e.ID
 	}
-	return o.s.agents.Read(me, ids...)
+	return o.s.agents.Read(me.ID(), ids...)
 }
 
 func (o *busDoor) state(_ context.Context, me *transcript.Transcript, in busRequest) (busStateOut, error) {

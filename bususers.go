@@ -131,5 +131,5 @@ func removeBusUser(info Info, agents *actors.Coordinator, name string) ([]BusUse
 	if err != nil {
 		return nil, err
 	}
-	return all, agents.Expel(t)
+	return all, agents.Expel(t.ID())
 }

@@ -87,7 +87,7 @@ func verdict(b Bridge) letterReply {
 
 // inquire asks the user; mu is held.
 func (c *consents) inquire(f *forwarder) letterReply {
-	q, err := c.s.agents.Inquire(f.m.Transcript(), []event.Choice{aboutBridge(f.session)}, func(_ string, said event.Settlement) error {
+	q, err := c.s.agents.Inquire(f.m.Transcript().ID(), []event.Choice{aboutBridge(f.session)}, func(_ string, said event.Settlement) error {
 		return c.settle(f.session, said)
 	})
 	if err != nil {

@@ -165,7 +165,7 @@ func (d *inboundDesk) inquire(m *team.Outsider, l transcript.Letter, why string)
 		Choices: []event.Choice{d.about(m, l)},
 	}
 	ctx, withdraw := context.WithCancelCause(d.s.abroad.ctx)
-	asked, err := d.s.agents.Pose(m.Transcript(), q, func(s event.Settlement) error { return d.settle(m, l, s) })
+	asked, err := d.s.agents.Pose(m.Transcript().ID(), q, func(s event.Settlement) error { return d.settle(m, l, s) })
 	if err != nil {
 		withdraw(nil)
 		return err

@@ -160,7 +160,7 @@ func (n *Node) begin(w nodeWelcome) (err error) {
 		return err
 	}
 	if t, ok := n.session.store.Get(n.id); ok {
-		return n.session.agents.Wake(t, agent.LeadID) // one that was stopped works again
+		return n.session.agents.Wake(t.ID(), agent.LeadID) // one that was stopped works again
 	}
 	spec := *w.Spec
 	spec.Where = ""

@@ -107,7 +107,7 @@ func (h workerHandlers) handleRequests(s *rpc.Server) {
 		case in.Shutdown == nil:
 			return rpc.None{}, errNoAnswer
 		}
-		return rpc.None{}, h.s.agents.AnswerShutdown(me, *in.Shutdown, in.Key)
+		return rpc.None{}, h.s.agents.AnswerShutdown(me.ID(), *in.Shutdown, in.Key)
 	})
 	rpc.Handle(s, upFind, func(_ context.Context, _ rpc.Caller, in nameIn) (foundOut, error) {
 		found, err := h.named(in.Name)
@@ -151,7 +151,7 @@ func (h workerHandlers) handleAbout(s *rpc.Server) {
 		case in.Plan == nil:
 			return rpc.None{}, errNoAnswer
 		}
-		return rpc.None{}, h.s.agents.DecidePlan(me, t, *in.Plan, in.Key)
+		return rpc.None{}, h.s.agents.DecidePlan(me.ID(), t.ID(), *in.Plan, in.Key)
 	})
 	rpc.Handle(s, upDismiss, func(_ context.Context, c rpc.Caller, in dismissIn) (endingOut, error) {
 		me, t, err := h.pair(c, in.Name)
@@ -161,7 +161,7 @@ func (h workerHandlers) handleAbout(s *rpc.Server) {
 		case in.Dismiss == nil:
 			return endingOut{}, errNoAnswer
 		}
-		ending, err := h.s.agents.RequestShutdown(me, t, *in.Dismiss)
+		ending, err := h.s.agents.RequestShutdown(me.ID(), t.ID(), *in.Dismiss)
 		return endingOut{&ending}, err
 	})
 }
@@ -206,7 +206,7 @@ func (h workerHandlers) wake(in wakeIn) error {
 		}
 		return h.wakeBelow(a.Life, in.By, in.Spec)
 	}
-	if err := h.s.agents.Wake(t, in.By); err != nil {
+	if err := h.s.agents.Wake(t.ID(), in.By); err != nil {
 		return err
 	}
 	h.s.agents.Rouse(t.ID())
@@ -245,7 +245,7 @@ func (n *nodes) report(id mailbox.AgentID, r nodeReport) nodeWelcome {
 	}
 	if t, ok := n.s.store.Get(id); ok && r.Life != nil {
 		r.Life.Launch = r.Launch
-		if err := n.s.agents.Observe(t, *r.Life); err != nil {
+		if err := n.s.agents.Observe(t.ID(), *r.Life); err != nil {
 			n.s.opts.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
 		}
 	}

@@ -75,7 +75,7 @@ func (n *nodes) conclude(ctx context.Context, id mailbox.AgentID, cause error, f
 	if final {
 		for _, t := range r.hosted() {
 			n.buried[t.ID()] = true
-			k.agents.Bury(t)
+			k.agents.Bury(t.ID())
 		}
 	}
 	return nil

@@ -58,7 +58,7 @@ func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 	p := ben.Life().Plan
 	lead, _ := s.agents.Find("lead")
 	decide := func(by *transcript.Transcript, id string, approve bool, key string) error {
-		return s.agents.DecidePlan(by, ben, message.PlanApprovalResponse{RequestID: id, Approve: approve, Feedback: "touch less"}, key)
+		return s.agents.DecidePlan(by.ID(), ben.ID(), message.PlanApprovalResponse{RequestID: id, Approve: approve, Feedback: "touch less"}, key)
 	}
 	wrong := func(what string, got, want error) {
 		t.Helper()
@@ -113,7 +113,7 @@ func TestAPlanFromAnotherProcessLiesBeforeTheUser(t *testing.T) {
 		t.Errorf("still asked: %+v", s.Questions())
 	}
 	lead, _ := s.agents.Find("lead")
-	err := s.agents.DecidePlan(lead, ben, message.PlanApprovalResponse{RequestID: q.ID}, "late")
+	err := s.agents.DecidePlan(lead.ID(), ben.ID(), message.PlanApprovalResponse{RequestID: q.ID}, "late")
 	if !errors.Is(err, protocol.ErrLate) {
 		t.Errorf("the lead after the user: %v", err)
 	}

@@ -113,7 +113,7 @@ func (n *Node) wakeBelow(c wakeIn) error {
 			return err
 		}
 	}
-	return n.session.agents.Wake(t, c.By)
+	return n.session.agents.Wake(t.ID(), c.By)
 }
 
 // stop ends the agent of the node, and all others that live in this process, which
@@ -151,7 +151,7 @@ func (n *Node) decidePlan(_ context.Context, _ rpc.Caller, in planIn) (lifeOut, 
 	if !ok {
 		return lifeOut{}, &agent.UnknownError{Name: string(in.By)}
 	}
-	err := n.session.agents.DecidePlan(by, me, *in.Plan, in.Key)
+	err := n.session.agents.DecidePlan(by.ID(), me.ID(), *in.Plan, in.Key)
 	return lifeOut{n.sight().Life}, err
 }
 

@@ -125,7 +125,7 @@ func (n *nodes) follow(id mailbox.AgentID, r lifeOut) error {
 	if !ok || r.Life == nil {
 		return nil
 	}
-	return n.s.agents.Observe(t, *r.Life)
+	return n.s.agents.Observe(t.ID(), *r.Life)
 }
 
 // DecidePlan implements actors.Elsewhere.

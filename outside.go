@@ -147,7 +147,7 @@ func (o *Outsider) AnswerShutdown(request string, approve bool, reason string) e
 }
 
 func (s *Session) answerShutdown(t *transcript.Transcript, request string, approve bool, reason string) error {
-	return s.agents.AnswerShutdown(t, message.ShutdownResponse{RequestID: request, Approve: approve, Reason: reason}, fmt.Sprint(request, approve))
+	return s.agents.AnswerShutdown(t.ID(), message.ShutdownResponse{RequestID: request, Approve: approve, Reason: reason}, fmt.Sprint(request, approve))
 }
 
 // Task calls TaskCreate, TaskGet, TaskList or TaskUpdate, as the agents do, with
@@ -227,7 +227,7 @@ var errLeft = errors.New("the member has left")
 
 func (a *inquiries) open(o *Outsider, choice event.Choice) (string, error) {
 	q := &inquiry{by: o, done: make(chan struct{})}
-	asked, err := a.s.agents.Inquire(o.m.Transcript(), []event.Choice{choice}, func(id string, s event.Settlement) (err error) {
+	asked, err := a.s.agents.Inquire(o.m.Transcript().ID(), []event.Choice{choice}, func(id string, s event.Settlement) (err error) {
 		q.mail, err = a.s.tellAnswer(o, id, choice, s)
 		return err
 	})

@@ -276,7 +276,7 @@ func (c *Coordinator) Look(id mailbox.AgentID) {
 	if h := c.hosts.get(id); h != nil {
 		h.ref.Tell(look{})
 	} else if t, ok := c.opts.Store.Get(id); ok {
-		c.bury(t)
+		c.buryFinal(t)
 		c.rouse(t)
 	}
 }
@@ -317,7 +317,7 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 		return nil
 	}
 	if errors.Is(cause, turn.ErrKilled) {
-		defer c.bury(t)
+		defer c.buryFinal(t)
 		return c.seen(t, func() error { return t.Seal(cause.Error()) }) // also if it was faster, or had ended before
 	}
 	return c.seen(t, func() error { return t.Close(cause.Error(), t.Life().Kept) })
@@ -450,8 +450,10 @@ func (c *Coordinator) publish(t *transcript.Transcript, f event.Fact) {
 const grace = 5 * time.Second
 
 // Sent tells observers that a message of an agent was accepted.
-func (c *Coordinator) Sent(from *transcript.Transcript, e mailbox.Envelope) {
-	c.publish(from, event.MailSent{Envelope: e})
+func (c *Coordinator) Sent(from mailbox.AgentID, e mailbox.Envelope) {
+	if t, ok := c.opts.Store.Get(from); ok {
+		c.publish(t, event.MailSent{Envelope: e})
+	}
 	c.Rouse(e.To.Agent)
 }
 

@@ -257,7 +257,11 @@ func (c *Coordinator) Heard(id mailbox.AgentID, now state.State) {
 
 // Observe makes a shadow follow what its process reports, and charges what the
 // agent has used since.
-func (c *Coordinator) Observe(t *transcript.Transcript, l agent.Record) error {
+func (c *Coordinator) Observe(id mailbox.AgentID, l agent.Record) error {
+	t, err := c.transcript(id)
+	if err != nil {
+		return err
+	}
 	was, is, err := t.Observe(l)
 	if err != nil {
 		return err

@@ -40,7 +40,11 @@ func (c *Coordinator) Enlist(name string) (*transcript.Transcript, error) {
 func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == agent.Outside }
 
 // Expel ends the membership of a program outside.
-func (c *Coordinator) Expel(t *transcript.Transcript) error {
+func (c *Coordinator) Expel(id mailbox.AgentID) error {
+	t, err := c.transcript(id)
+	if err != nil {
+		return err
+	}
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	return c.seen(t, func() error { return t.Close("it was removed from the bus", nil) })

@@ -114,7 +114,7 @@ func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 	if l := child.Life(); !strings.Contains(l.Result, "one more thing") || l.Turns != 2 || !l.Closed {
 		t.Fatalf("the child is %+v", l)
 	}
-	must(t, n.Wake(child, agent.LeadID))
+	must(t, n.Wake(child.ID(), agent.LeadID))
 	must(t, n.Stop(t.Context(), child.ID(), turn.ErrStopped))
 	write(t, n.Lead, child, "and another")
 	n.Settle(t)
@@ -201,7 +201,7 @@ func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
-				if err := n.Wake(child, agent.LeadID); err != nil {
+				if err := n.Wake(child.ID(), agent.LeadID); err != nil {
 					t.Error(err)
 				}
 			})
@@ -299,7 +299,7 @@ func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
 	n.Say(t, "go")
 	child := childOf(t, n, agent.LeadID)
 	must(t, n.Stop(t.Context(), child.ID(), turn.ErrKilled))
-	if err := n.Wake(child, agent.LeadID); !errors.As(err, new(*actors.FinalError)) {
+	if err := n.Wake(child.ID(), agent.LeadID); !errors.As(err, new(*actors.FinalError)) {
 		t.Errorf("a killed agent was woken: %v", err)
 	}
 }

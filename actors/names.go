@@ -51,6 +51,16 @@ func (c *Coordinator) Named(name string) []*transcript.Transcript {
 	return all
 }
 
+// transcript returns what is kept of an agent, by its id. The error is an
+// *agent.UnknownError.
+func (c *Coordinator) transcript(id mailbox.AgentID) (*transcript.Transcript, error) {
+	t, ok := c.opts.Store.Get(id)
+	if !ok {
+		return nil, &agent.UnknownError{Name: string(id)}
+	}
+	return t, nil
+}
+
 // NewID returns an id that no agent of the session has. It begins with name, as
 // far as an id can, so that people can tell agents apart and type their ids.
 func (c *Coordinator) NewID(name string) mailbox.AgentID { return c.registry.NewID(name) }

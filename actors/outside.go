@@ -18,7 +18,11 @@ import (
 
 // Read records that a member without a host has read messages, and tells their
 // senders. It returns when that is on disk.
-func (c *Coordinator) Read(t *transcript.Transcript, ids ...mailbox.ID) error {
+func (c *Coordinator) Read(by mailbox.AgentID, ids ...mailbox.ID) error {
+	t, err := c.transcript(by)
+	if err != nil {
+		return err
+	}
 	read := slices.DeleteFunc(t.Unread(), func(e mailbox.Envelope) bool { return !slices.Contains(ids, e.ID) })
 	if len(read) == 0 {
 		return nil
@@ -33,7 +37,11 @@ func (c *Coordinator) Read(t *transcript.Transcript, ids ...mailbox.ID) error {
 }
 
 // Reject is Read for a message that nobody will ever read, and says why.
-func (c *Coordinator) Reject(t *transcript.Transcript, id mailbox.ID, why string) error {
+func (c *Coordinator) Reject(by mailbox.AgentID, id mailbox.ID, why string) error {
+	t, err := c.transcript(by)
+	if err != nil {
+		return err
+	}
 	unread := t.Unread()
 	at := slices.IndexFunc(unread, func(e mailbox.Envelope) bool { return e.ID == id })
 	if at < 0 {
@@ -65,7 +73,7 @@ type Inquiry struct {
 // Inquire puts a question of a member without a host on the desk under an id
 // that nobody can guess. record puts how it was settled on disk. The caller must
 // Wait. Where nobody can be asked it is ErrUnattended.
-func (c *Coordinator) Inquire(t *transcript.Transcript, choices []event.Choice, record func(id string, s event.Settlement) error) (*Inquiry, error) {
+func (c *Coordinator) Inquire(by mailbox.AgentID, choices []event.Choice, record func(id string, s event.Settlement) error) (*Inquiry, error) {
 	if !c.opts.Policy.Asks() {
 		return nil, ErrUnattended
 	}
@@ -73,12 +81,16 @@ func (c *Coordinator) Inquire(t *transcript.Transcript, choices []event.Choice, 
 	if within := c.opts.Policy.AskTimeout; within > 0 {
 		q.Expires = q.Asked.Add(within)
 	}
-	return c.Pose(t, q, func(s event.Settlement) error { return record(q.ID, s) })
+	return c.Pose(by, q, func(s event.Settlement) error { return record(q.ID, s) })
 }
 
 // Pose is Inquire for a question that the caller has on disk, with id and times, and
 // that waits also where nobody attends.
-func (c *Coordinator) Pose(t *transcript.Transcript, q event.Question, record func(event.Settlement) error) (*Inquiry, error) {
+func (c *Coordinator) Pose(by mailbox.AgentID, q event.Question, record func(event.Settlement) error) (*Inquiry, error) {
+	t, err := c.transcript(by)
+	if err != nil {
+		return nil, err
+	}
 	if len(q.Choices) != 1 || strings.TrimSpace(q.Choices[0].Question) == "" {
 		return nil, errors.New("the question is empty; write what the user is to decide")
 	}

@@ -79,7 +79,19 @@ func (c *Coordinator) planLead(s agent.Spec) (*transcript.Transcript, bool) {
 // DecidePlan is a decision about the plan that an agent has shown. It returns
 // when the decision is on disk, with which the agent goes on. Its errors are
 // those of protocol.Plan, and a *FinalError if the agent cannot go on.
-func (c *Coordinator) DecidePlan(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
+func (c *Coordinator) DecidePlan(by, id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
+	from, err := c.transcript(by)
+	if err != nil {
+		return err
+	}
+	t, err := c.transcript(id)
+	if err != nil {
+		return err
+	}
+	return c.decide(from, t, r, key)
+}
+
+func (c *Coordinator) decide(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
 	switch _, away := c.elsewhere(t.ID()); {
 	case away:
 		return c.decidePlanAway(by, t, r, key)
@@ -103,7 +115,7 @@ func (c *Coordinator) decidePlanAway(by, t *transcript.Transcript, r message.Pla
 		d := protocol.Decide{ID: r.RequestID, From: by.ID(), User: by.ID() == agent.UserID, Approve: r.Approve, Key: key}
 		_, _, err := l.Plan.Next(d)
 		if err == nil {
-			err = c.Wake(t, by.ID())
+			err = c.Wake(t.ID(), by.ID())
 		}
 		if err != nil {
 			c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+agent.DisplayName(t.Spec()), err)
@@ -125,7 +137,7 @@ func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide
 	if _, _, err := t.Life().Plan.Next(d); err != nil {
 		return err
 	}
-	if err := c.Wake(t, by.ID()); err != nil {
+	if err := c.Wake(t.ID(), by.ID()); err != nil {
 		return err
 	}
 	if d.Approve {
@@ -210,7 +222,7 @@ func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 				Reason: "nothing is changed before the plan is approved",
 			},
 			Record: func(s event.Settlement) error {
-				return c.DecidePlan(user, t, message.PlanApprovalResponse{RequestID: p.ID, Approve: s.Answer.Allow, Feedback: s.Answer.Note}, "")
+				return c.DecidePlan(user.ID(), t.ID(), message.PlanApprovalResponse{RequestID: p.ID, Approve: s.Answer.Allow, Feedback: s.Answer.Note}, "")
 			},
 		})
 		ctx, withdraw := context.WithCancelCause(c.scope)

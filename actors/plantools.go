@@ -154,7 +154,7 @@ func (e *exitPlan) post(lead *transcript.Transcript, p protocol.Plan, plan strin
 	if err != nil {
 		return err
 	}
-	e.h.c.Sent(e.h.t, sent)
+	e.h.c.Sent(e.h.t.ID(), sent)
 	return durable()
 }
 

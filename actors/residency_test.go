@@ -165,7 +165,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 	for i := range wakes {
 		for _, id := range ids {
 			fork, _ := n.Find(id)
-			must(t, n.Wake(fork, agent.LeadID))
+			must(t, n.Wake(fork.ID(), agent.LeadID))
 			write(t, n.Lead, fork, fmt.Sprint("more of ", i))
 		}
 		n.Settle(t)

@@ -59,7 +59,19 @@ func (c *Coordinator) MayEnd(by mailbox.AgentID, target agent.Spec) error {
 // returns the request when it is on disk. Whoever asks a member that leaves
 // already, or asks twice, has the answer of the first. The runtime sees to the
 // end, also over restarts.
-func (c *Coordinator) RequestShutdown(by *transcript.Transcript, t *transcript.Transcript, d Dismissal) (protocol.Shutdown, error) {
+func (c *Coordinator) RequestShutdown(by, id mailbox.AgentID, d Dismissal) (protocol.Shutdown, error) {
+	from, err := c.transcript(by)
+	if err != nil {
+		return protocol.Shutdown{}, err
+	}
+	t, err := c.transcript(id)
+	if err != nil {
+		return protocol.Shutdown{}, err
+	}
+	return c.requestShutdown(from, t, d)
+}
+
+func (c *Coordinator) requestShutdown(by, t *transcript.Transcript, d Dismissal) (protocol.Shutdown, error) {
 	if c.isAtOwner(t) && c.isNode(by) {
 		return c.opts.Owner.RequestShutdown(t.ID(), d)
 	}
@@ -91,8 +103,12 @@ func (c *Coordinator) RequestShutdown(by *transcript.Transcript, t *transcript.T
 
 // ShutDown is RequestShutdown that returns when the member is gone, or has
 // objected, which it can do once.
-func (c *Coordinator) ShutDown(ctx context.Context, by, t *transcript.Transcript, d Dismissal) (Departure, error) {
-	if _, err := c.RequestShutdown(by, t, d); err != nil {
+func (c *Coordinator) ShutDown(ctx context.Context, by, id mailbox.AgentID, d Dismissal) (Departure, error) {
+	t, err := c.transcript(id)
+	if err != nil {
+		return Departure{Name: string(id)}, err
+	}
+	if _, err := c.RequestShutdown(by, id, d); err != nil {
 		return Departure{Name: agent.DisplayName(t.Spec())}, err
 	}
 	for {
@@ -119,7 +135,11 @@ func (c *Coordinator) ShutDown(ctx context.Context, by, t *transcript.Transcript
 
 // AnswerShutdown is a member's answer to the request to end. key is that of the
 // call it comes with.
-func (c *Coordinator) AnswerShutdown(t *transcript.Transcript, r message.ShutdownResponse, key string) error {
+func (c *Coordinator) AnswerShutdown(id mailbox.AgentID, r message.ShutdownResponse, key string) error {
+	t, err := c.transcript(id)
+	if err != nil {
+		return err
+	}
 	if c.isNode(t) {
 		return c.opts.Owner.AnswerShutdown(r, key)
 	}
@@ -254,7 +274,7 @@ func (c *Coordinator) showAway(t *transcript.Transcript, s protocol.Shutdown) {
 			FromName: agent.DisplayName(by.Spec()), ToName: agent.DisplayName(t.Spec()), Summary: "asks you to end", Body: body,
 		})
 		if err == nil {
-			c.Sent(from, e)
+			c.Sent(from.ID(), e)
 		}
 	}
 	if err != nil {
@@ -285,7 +305,7 @@ func (c *Coordinator) carryOut(t *transcript.Transcript) {
 		return // it goes on after the restart
 	}
 	err = errors.Join(err, c.seen(t, func() error { return t.Seal(cause.Error()) }))
-	c.bury(t)
+	c.buryFinal(t)
 	c.registry.Release(t.Spec())
 	if c.opts.Gone != nil {
 		for _, e := range tree {
@@ -326,7 +346,7 @@ func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdow
 	if err != nil {
 		return err
 	}
-	c.Sent(from, e)
+	c.Sent(from.ID(), e)
 	return durable()
 }
 

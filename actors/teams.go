@@ -10,6 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/mailbox"
 
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/report"
@@ -73,8 +74,12 @@ func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript,
 }
 
 // Dismiss ends an agent for good and lets others have its name.
-func (c *Coordinator) Dismiss(ctx context.Context, t *transcript.Transcript) error {
-	if err := c.Stop(ctx, t.ID(), turn.ErrKilled); err != nil {
+func (c *Coordinator) Dismiss(ctx context.Context, id mailbox.AgentID) error {
+	t, err := c.transcript(id)
+	if err != nil {
+		return err
+	}
+	if err := c.Stop(ctx, id, turn.ErrKilled); err != nil {
 		return err
 	}
 	c.registry.Release(t.Spec())
@@ -82,7 +87,11 @@ func (c *Coordinator) Dismiss(ctx context.Context, t *transcript.Transcript) err
 }
 
 // IsFinal reports whether an agent has ended for good.
-func (c *Coordinator) IsFinal(t *transcript.Transcript) bool {
+func (c *Coordinator) IsFinal(id mailbox.AgentID) bool {
+	t, ok := c.opts.Store.Get(id)
+	if !ok {
+		return false
+	}
 	l := t.Life()
 	return l.Closed && l.Reason == turn.ErrKilled.Error()
 }

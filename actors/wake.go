@@ -81,7 +81,11 @@ func (e *FinalError) Error() string {
 // tools, model and mode, in the background. The caller has something for it to
 // do, a message of by, who is told of its end if that is an agent. It does
 // nothing for an agent that has not ended.
-func (c *Coordinator) Wake(t *transcript.Transcript, by mailbox.AgentID) error {
+func (c *Coordinator) Wake(id, by mailbox.AgentID) error {
+	t, err := c.transcript(id)
+	if err != nil {
+		return err
+	}
 	if c.isAtOwner(t) {
 		return c.opts.Owner.Wake(t.ID(), by)
 	}
@@ -153,7 +157,7 @@ func (c *Coordinator) wakeFor(id, by mailbox.AgentID) error {
 	if l := t.Life(); !l.Closed || l.Outcome == agent.Stopped || id == agent.LeadID {
 		return nil
 	}
-	if err := c.Wake(t, by); !errors.As(err, new(*FinalError)) {
+	if err := c.Wake(t.ID(), by); !errors.As(err, new(*FinalError)) {
 		return err
 	}
 	return nil

@@ -292,9 +292,9 @@ func TestNobodyComesToWorkForItself(t *testing.T) {
 	for _, x := range []*transcript.Transcript{a, b, c} {
 		must(t, x.Close("", nil))
 	}
-	must(t, n.Wake(a, "c"))
-	must(t, n.Wake(b, "lead"))
-	must(t, n.Wake(c, "a"))
+	must(t, n.Wake(a.ID(), "c"))
+	must(t, n.Wake(b.ID(), "lead"))
+	must(t, n.Wake(c.ID(), "a"))
 	for x, want := range map[*transcript.Transcript]mailbox.AgentID{a: "c", b: "lead", c: ""} {
 		if got := x.Life().Woken.By; got != want {
 			t.Errorf("%s works for %q, want %q", x.ID(), got, want)
@@ -313,7 +313,7 @@ func TestWhoWakesAnAgentIsToldOfItsEnd(t *testing.T) {
 	a := member(t, n, "a", agent.Background, agent.LeadID)
 	b := member(t, n, "b", agent.Teammate, agent.LeadID)
 	must(t, a.Close("", nil))
-	must(t, n.Wake(a, "b"))
+	must(t, n.Wake(a.ID(), "b"))
 	write(t, b, a, "again")
 	n.End(t)
 	n = newNode(t, dir, m, nodeOptions{})

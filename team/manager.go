@@ -125,7 +125,7 @@ func (m *Manager) join(ctx context.Context, in agent.Membership, member teamfile
 		return t, true, t.SetTeams(append(slices.Clone(has), in))
 	}
 	if t, err := m.roster.Reach(agent.Spec{}, in.Team+"/"+member.Name); err == nil {
-		if !m.agents.IsFinal(t) {
+		if !m.agents.IsFinal(t.ID()) {
 			return t, false, nil
 		}
 		if err := m.leave(ctx, in.Team, t); err != nil {
@@ -228,7 +228,7 @@ func (m *Manager) leave(ctx context.Context, teamID string, t *transcript.Transc
 			}
 		}
 	}
-	if err := m.agents.Dismiss(ctx, t); err != nil {
+	if err := m.agents.Dismiss(ctx, t.ID()); err != nil {
 		return err
 	}
 	return errors.Join(t.SetTeams(nil), m.release(ctx, teamID, t.ID()))

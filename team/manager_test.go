@@ -109,7 +109,7 @@ func TestWhatAMemberHadTakenIsOfferedAgain(t *testing.T) {
 	if task, err := list.Get("1"); err != nil || task.Claim != nil {
 		t.Errorf("the task is %+v, %v; want it offered again", task, err)
 	}
-	if !m.IsFinal(carl) {
+	if !m.IsFinal(carl.ID()) {
 		t.Error("carl has not ended for good, although he is in no other team")
 	}
 	again, err := m.Add(t.Context(), "crew", teamfile.Member{Name: "carl"})

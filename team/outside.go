@@ -195,7 +195,7 @@ func (m *Outsider) Read(ids ...mailbox.ID) error {
 	if err := m.Alive(); err != nil || len(ids) == 0 {
 		return err
 	}
-	return m.all.agents.Read(m.t, ids...)
+	return m.all.agents.Read(m.t.ID(), ids...)
 }
 
 // Reject says of a message that nobody will ever read it, and tells its sender why.
@@ -203,7 +203,7 @@ func (m *Outsider) Reject(id mailbox.ID, why string) error {
 	if err := m.Alive(); err != nil {
 		return err
 	}
-	return m.all.agents.Reject(m.t, id, why)
+	return m.all.agents.Reject(m.t.ID(), id, why)
 }
 
 // Await is Read for a message that may still be on its way. When ctx ends first
@@ -212,7 +212,7 @@ func (m *Outsider) Await(ctx context.Context, id mailbox.ID) error {
 	for id != "" {
 		coming := m.all.coming(m.t.ID())
 		if slices.ContainsFunc(m.t.Unread(), func(e mailbox.Envelope) bool { return e.ID == id }) {
-			return m.all.agents.Read(m.t, id)
+			return m.all.agents.Read(m.t.ID(), id)
 		}
 		select {
 		case <-coming:

@@ -74,7 +74,7 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 	}
 	roster := team.NewRoster(n.Coordinator)
 	lead, _ := n.Find("lead")
-	if err := n.Expel(bob); err != nil {
+	if err := n.Expel(bob.ID()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := roster.Send(lead, team.Letter{To: "bob", Text: "?"}); !errors.As(err, new(*actors.FinalError)) {

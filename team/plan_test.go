@@ -95,7 +95,7 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 	sub := n.Bus.Subscribe()
 	defer sub.Close()
 	decide := func(by *transcript.Transcript, id string, approve bool, key string) error {
-		return n.DecidePlan(by, ann, message.PlanApprovalResponse{RequestID: id, Approve: approve, Feedback: "touch less"}, key)
+		return n.DecidePlan(by.ID(), ann.ID(), message.PlanApprovalResponse{RequestID: id, Approve: approve, Feedback: "touch less"}, key)
 	}
 	wrong := func(what string, got, want error) {
 		t.Helper()
@@ -140,12 +140,12 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 		t.Errorf("after the restart ann is %s, %d writes", s, used.Load())
 	}
 	second := ann.Life().Plan.ID
-	must(t, again.DecidePlan(again.Lead, ann, message.PlanApprovalResponse{RequestID: second, Approve: true, Mode: "bypassPermissions"}, "6"))
+	must(t, again.DecidePlan(again.Lead.ID(), ann.ID(), message.PlanApprovalResponse{RequestID: second, Approve: true, Mode: "bypassPermissions"}, "6"))
 	again.Settle(t)
 	if used.Load() != 1 || ann.Spec().Mode != "default" { // never more than the lead
 		t.Errorf("after the approval: %d writes, mode %s", used.Load(), ann.Spec().Mode)
 	}
-	if err := again.DecidePlan(again.Lead, ann, message.PlanApprovalResponse{RequestID: second, Approve: true}, "7"); !errors.Is(err, protocol.ErrLate) {
+	if err := again.DecidePlan(again.Lead.ID(), ann.ID(), message.PlanApprovalResponse{RequestID: second, Approve: true}, "7"); !errors.Is(err, protocol.ErrLate) {
 		t.Errorf("a duplicate: %v", err)
 	}
 }

@@ -95,7 +95,7 @@ func (r *Roster) wake(from, to *transcript.Transcript, l Letter) Posted {
 	if err := r.check(from, to.Life(), l); err != nil {
 		return Posted{Name: agent.DisplayName(to.Spec()), Err: err}
 	}
-	if err := r.agents.Wake(to, from.ID()); err != nil {
+	if err := r.agents.Wake(to.ID(), from.ID()); err != nil {
 		return Posted{Name: agent.DisplayName(to.Spec()), Err: err}
 	}
 	return r.post(from, to.Life(), l)
@@ -207,7 +207,7 @@ func (r *Roster) post(from *transcript.Transcript, to agent.Record, l Letter) Po
 	}
 	e, durable, err := from.Send(e)
 	if err == nil {
-		r.agents.Sent(from, e)
+		r.agents.Sent(from.ID(), e)
 	}
 	return Posted{Name: e.ToName, ID: e.ID, Err: err, durable: durable}
 }

@@ -330,9 +330,9 @@ func TestAShutdownGoesOnAfterACrash(t *testing.T) {
 	n.Until(t, func() bool { return requests.Load() == 2 })
 	ann, _ := n.Find("ann")
 	ben, _ := n.Find("ben")
-	_, err := n.RequestShutdown(n.user, ann, actors.Dismissal{Grace: time.Millisecond * 50, Reason: "x"})
+	_, err := n.RequestShutdown(n.user.ID(), ann.ID(), actors.Dismissal{Grace: time.Millisecond * 50, Reason: "x"})
 	must(t, err)
-	_, err = n.RequestShutdown(n.user, ben, actors.Dismissal{Grace: time.Hour})
+	_, err = n.RequestShutdown(n.user.ID(), ben.ID(), actors.Dismissal{Grace: time.Hour})
 	must(t, err)
 	n.End(t)
 	time.Sleep(60 * time.Millisecond) // the grace time of ann, for which nobody waits
@@ -349,7 +349,7 @@ func TestAShutdownGoesOnAfterACrash(t *testing.T) {
 	if p := ben.Life().Shutdown.Phase; p != protocol.ShutdownAsked {
 		t.Errorf("ben is %s", p)
 	}
-	d, err := again.ShutDown(t.Context(), again.user, ben, actors.Dismissal{}) // at once
+	d, err := again.ShutDown(t.Context(), again.user.ID(), ben.ID(), actors.Dismissal{}) // at once
 	must(t, err)
 	if !d.Gone {
 		t.Errorf("ben: %+v", d)
@@ -481,7 +481,7 @@ func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
 				case 1:
 					_, err = n.roster.Send(n.user, team.Letter{To: name, Text: "quick"})
 				case 2:
-					_, err = n.ShutDown(t.Context(), n.user, target, actors.Dismissal{Grace: time.Duration(j) * time.Millisecond})
+					_, err = n.ShutDown(t.Context(), n.user.ID(), target.ID(), actors.Dismissal{Grace: time.Duration(j) * time.Millisecond})
 				default:
 					_, err = n.StopTree(t.Context(), target.ID(), turn.ErrStopped)
 				}
@@ -491,7 +491,7 @@ func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
 			})
 		}
 		group.Go(func() {
-			if _, err := n.ShutDown(t.Context(), n.user, target, actors.Dismissal{}); err != nil {
+			if _, err := n.ShutDown(t.Context(), n.user.ID(), target.ID(), actors.Dismissal{}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -59,7 +59,7 @@ func (s *sendTool) requestShutdown(to string, m message.ShutdownRequest, key str
 		return "", "", s.roster.near(to, err)
 	}
 	grace := time.Duration(m.GraceMS) * time.Millisecond
-	state, err := s.roster.agents.RequestShutdown(s.self.Transcript, t, actors.Dismissal{Reason: m.Reason, Grace: grace, Key: key})
+	state, err := s.roster.agents.RequestShutdown(s.self.Transcript.ID(), t.ID(), actors.Dismissal{Reason: m.Reason, Grace: grace, Key: key})
 	name := agent.DisplayName(t.Spec())
 	switch {
 	case err != nil:
@@ -74,7 +74,7 @@ func (s *sendTool) requestShutdown(to string, m message.ShutdownRequest, key str
 }
 
 func (s *sendTool) answerShutdown(m message.ShutdownResponse, key string) (string, error) {
-	if err := s.roster.agents.AnswerShutdown(s.self.Transcript, m, key); err != nil {
+	if err := s.roster.agents.AnswerShutdown(s.self.Transcript.ID(), m, key); err != nil {
 		return "", err
 	}
 	if m.Approve {
@@ -88,7 +88,7 @@ func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key str
 	if err != nil {
 		return "", s.roster.near(to, err)
 	}
-	if err := s.roster.agents.DecidePlan(s.self.Transcript, t, m, key); err != nil {
+	if err := s.roster.agents.DecidePlan(s.self.Transcript.ID(), t.ID(), m, key); err != nil {
 		return "", err
 	}
 	name := agent.DisplayName(t.Spec())
@@ -105,5 +105,5 @@ func (r *Roster) ShutDown(ctx context.Context, by *transcript.Transcript, name s
 	if err != nil {
 		return actors.Departure{Name: name}, r.near(name, err)
 	}
-	return r.agents.ShutDown(ctx, by, t, d)
+	return r.agents.ShutDown(ctx, by.ID(), t.ID(), d)
 }

@@ -52,7 +52,7 @@ func (m *Manager) checkMember(name string, lead agent.Spec, member teamfile.Memb
 		if in.Lead != lead.ID || in.Name != name {
 			continue
 		}
-		if t, err := m.roster.Reach(agent.Spec{}, in.Team+"/"+member.Name); err == nil && !m.agents.IsFinal(t) {
+		if t, err := m.roster.Reach(agent.Spec{}, in.Team+"/"+member.Name); err == nil && !m.agents.IsFinal(t.ID()) {
 			return t.Spec(), nil
 		}
 	}
