@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +32,7 @@ const (
 type suite struct {
 	dir   string // of the package, absolute
 	tmp   string
+	flags []string // for the tests
 	tests []test
 }
 
@@ -97,6 +99,10 @@ func newSuite(ctx context.Context, dir string) (_ *suite, err error) {
 	list, err := s.command(ctx, exe, "-test.list", "^(Test|Fuzz|Example)").Output()
 	if err != nil {
 		return nil, fmt.Errorf("list the tests: %w", err)
+	}
+	// rapid keeps the cases that fail, which are of no use here, beside the tests.
+	if help, _ := s.command(ctx, exe, "-help").CombinedOutput(); strings.Contains(string(help), "rapid.nofailfile") {
+		s.flags = []string{"-rapid.nofailfile"}
 	}
 	for name := range strings.FieldsSeq(string(list)) {
 		t, err := s.measure(ctx, exe, name)
@@ -201,7 +207,7 @@ func (s *suite) try(ctx context.Context, m mutant) verdict {
 	limit := 20*time.Second + 5*took
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := s.command(ctx, exe, "-test.failfast", "-test.run", "^("+strings.Join(names, "|")+")$")
+	cmd := s.command(ctx, exe, slices.Concat(s.flags, []string{"-test.failfast", "-test.run", "^(" + strings.Join(names, "|") + ")$"})...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp) // what it leaves when it is killed goes too
 	err = cmd.Run()
 	switch {
