@@ -33,5 +33,3 @@ func (a *app) warnOfProblems(s *swarm.Session) {
 		a.Notef("warning: %s", p)
 	}
 }
-
-func (a *app) stateDir() (string, error) { return swarm.StateDir(a.Getenv) }

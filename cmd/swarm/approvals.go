@@ -154,8 +154,8 @@ type asking struct {
 func (a *app) askers(ctx context.Context, at where) (all []asking, err error) {
 	infos, err := a.meant(at)
 	for _, info := range infos {
-		r, dialErr := a.dial(info)
-		if notRunning(dialErr) && at.session == "" {
+		r, dialErr := a.Sessions().Dial(info)
+		if cli.NotRunning(dialErr) && at.session == "" {
 			continue
 		}
 		if dialErr != nil {
@@ -172,9 +172,9 @@ func (a *app) askers(ctx context.Context, at where) (all []asking, err error) {
 
 func (a *app) meant(at where) ([]swarm.Info, error) {
 	if at.session == "" {
-		return a.sessions(at.dir)
+		return a.Sessions().List(at.dir)
 	}
-	info, err := a.find(at.dir, at.session)
+	info, err := a.Sessions().Find(at.dir, at.session)
 	return []swarm.Info{info}, err
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func newAttach(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	c := &cobra.Command{
 		Use:   "attach [ID]",
 		Short: "Join a running session from this terminal",
@@ -26,20 +26,20 @@ leaving stops nothing. When the process that runs the session dies, an attached
 terminal starts another that goes on with it (swarm serve).`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := of.take(args, "swarm attach [ID]"); err != nil {
+			if err := of.Take(args, "swarm attach [ID]"); err != nil {
 				return err
 			}
 			if name := a.Getenv("SWARM_AGENT"); name != "" {
 				return fmt.Errorf("this was started by the agent %s; only a person attaches to a session", term.Clean(name))
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
 			return a.attach(c.Context(), info)
 		},
 	}
-	of.add(c, running)
+	of.Add(c, cli.RunningOnly)
 	return c
 }
 
@@ -83,8 +83,8 @@ func (a *app) parted(ctl *cli.Signals, l *link, info swarm.Info, talkErr error) 
 
 // join reaches a running session and what there is to know of it.
 func (a *app) join(ctx context.Context, info swarm.Info) (*swarm.Remote, swarm.Welcome, error) {
-	r, err := a.dial(info)
-	if notRunning(err) {
+	r, err := a.Sessions().Dial(info)
+	if cli.NotRunning(err) {
 		return nil, swarm.Welcome{}, fmt.Errorf("session %s is not running; go on with it by: swarm resume %s, or without a terminal: swarm serve --resume %s", info.ID, info.ID, info.ID)
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *app) takeOver(ctx context.Context, info swarm.Info) (*swarm.Remote, err
 	defer cancel()
 	for {
 		servErr := a.serveApart(ctx, info)
-		r, err := a.dial(info)
+		r, err := a.Sessions().Dial(info)
 		if err == nil {
 			return r, nil
 		}
@@ -122,14 +122,14 @@ func (a *app) takeOver(ctx context.Context, info swarm.Info) (*swarm.Remote, err
 		case <-ctx.Done():
 			return nil, fmt.Errorf("session %s could not be taken over: %w", info.ID, errors.Join(servErr, err))
 		}
-		if r, err := a.dial(info); err == nil {
+		if r, err := a.Sessions().Dial(info); err == nil {
 			return r, nil
 		}
 	}
 }
 
 func newQuit(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	c := &cobra.Command{
 		Use:   "quit [ID]",
 		Short: "End a running session; it can be gone on with",
@@ -138,17 +138,17 @@ left open, and go on with swarm serve --resume ID or swarm resume ID. It returns
 when the session has ended.`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := of.take(args, "swarm quit [ID]"); err != nil {
+			if err := of.Take(args, "swarm quit [ID]"); err != nil {
 				return err
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
 			return a.quit(c.Context(), info)
 		},
 	}
-	of.add(c, running)
+	of.Add(c, cli.RunningOnly)
 	return c
 }
 
@@ -156,7 +156,7 @@ when the session has ended.`,
 const freeAgain = 20 * time.Millisecond
 
 func (a *app) quit(ctx context.Context, info swarm.Info) error {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ with the session. Here it is shown and changed.`,
 }
 
 func newBridgeList(a *app) *cobra.Command {
-	var f sessionFlags
+	var f cli.SessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "list",
@@ -37,7 +37,7 @@ func newBridgeList(a *app) *cobra.Command {
 			if err := cli.NoMoreArgs(args, 0, "swarm bridge list"); err != nil {
 				return err
 			}
-			info, err := f.choose(a)
+			info, err := f.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func newBridgeList(a *app) *cobra.Command {
 			return a.showBridges(info)
 		},
 	}
-	f.add(c, runningOrNewest)
+	f.Add(c, cli.RunningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
@@ -98,7 +98,7 @@ func saying(allowed bool) func(context.Context, *swarm.Remote, swarm.Info, strin
 // bridgeCommand is a command that changes what was said about one session, in the
 // process that runs ours or, with no Remote, in its file.
 func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *swarm.Remote, swarm.Info, string) error) *cobra.Command {
-	var f sessionFlags
+	var f cli.SessionFlags
 	c := &cobra.Command{
 		Use:   verb + " SESSION",
 		Short: short,
@@ -109,15 +109,15 @@ func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *
 			if name := a.Getenv("SWARM_AGENT"); name != "" {
 				return fmt.Errorf("this was started by the agent %s; only a person says where messages may go", term.Clean(name))
 			}
-			info, err := f.choose(a)
+			info, err := f.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
-			r, err := a.dial(info)
+			r, err := a.Sessions().Dial(info)
 			switch {
 			case err == nil:
 				defer r.Close()
-			case notRunning(err):
+			case cli.NotRunning(err):
 				r = nil
 			default:
 				return err
@@ -128,6 +128,6 @@ func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *
 			return a.Print(fmt.Sprintf(done, term.Clean(args[0])))
 		},
 	}
-	f.add(c, runningOrNewest)
+	f.Add(c, cli.RunningOrNewest)
 	return c
 }

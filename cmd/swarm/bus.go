@@ -39,7 +39,7 @@ swarm run is given --listen.`,
 }
 
 func newBusAdd(a *app) *cobra.Command {
-	var f sessionFlags
+	var f cli.SessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "add NAME",
@@ -52,7 +52,7 @@ nothing more.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			info, name, err := f.named(a, args, "add")
+			info, name, err := a.named(&f, args, "add")
 			if err != nil {
 				return err
 			}
@@ -70,26 +70,27 @@ nothing more.`,
 			return a.showCredentials(info, made)
 		},
 	}
-	f.add(c, runningOrNewest)
+	f.Add(c, cli.RunningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
 
-func (f *sessionFlags) named(a *app, args []string, verb string) (swarm.Info, string, error) {
+// named returns the session and the user that a command is about.
+func (a *app) named(f *cli.SessionFlags, args []string, verb string) (swarm.Info, string, error) {
 	if len(args) != 1 {
 		return swarm.Info{}, "", cli.Usagef("name one user: swarm bus user %s NAME", verb)
 	}
-	info, err := f.choose(a)
+	info, err := f.Choose(&a.Console)
 	return info, args[0], err
 }
 
 func (a *app) addBusUser(ctx context.Context, info swarm.Info, name string) (swarm.BusCredentials, error) {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	switch {
 	case err == nil:
 		defer r.Close()
 		return r.AddBusUser(ctx, name)
-	case notRunning(err):
+	case cli.NotRunning(err):
 		made, err := swarm.AddBusUser(ctx, info, name)
 		if err == nil {
 			a.Notef("session %s does not run now; its bus answers while it does, as by: swarm serve --detach --resume %s", info.ID, info.ID)
@@ -134,7 +135,7 @@ func (a *app) busServer(info swarm.Info, c swarm.BusCredentials) string {
 }
 
 func newBusList(a *app) *cobra.Command {
-	var f sessionFlags
+	var f cli.SessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "list",
@@ -146,7 +147,7 @@ func newBusList(a *app) *cobra.Command {
 			if err := cli.NoMoreArgs(args, 0, "swarm bus user list"); err != nil {
 				return err
 			}
-			info, err := f.choose(a)
+			info, err := f.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
@@ -160,19 +161,19 @@ func newBusList(a *app) *cobra.Command {
 			return a.showBusUsers(info, bus)
 		},
 	}
-	f.add(c, runningOrNewest)
+	f.Add(c, cli.RunningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
 
 // bus returns where the bus of a session is and who may use it.
 func (a *app) bus(ctx context.Context, info swarm.Info) (swarm.BusState, error) {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	switch {
 	case err == nil:
 		defer r.Close()
 		return r.Bus(ctx)
-	case notRunning(err):
+	case cli.NotRunning(err):
 		return swarm.KeptBus(info)
 	}
 	return swarm.BusState{}, err
@@ -197,12 +198,12 @@ func (a *app) showBusUsers(info swarm.Info, bus swarm.BusState) error {
 }
 
 func newBusRemove(a *app) *cobra.Command {
-	var f sessionFlags
+	var f cli.SessionFlags
 	c := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Shut a program out, at once",
 		RunE: func(c *cobra.Command, args []string) error {
-			info, name, err := f.named(a, args, "remove")
+			info, name, err := a.named(&f, args, "remove")
 			if err != nil {
 				return err
 			}
@@ -212,17 +213,17 @@ func newBusRemove(a *app) *cobra.Command {
 			return a.Print(fmt.Sprintf("%s may not use the bus any more\n", term.Clean(name)))
 		},
 	}
-	f.add(c, runningOrNewest)
+	f.Add(c, cli.RunningOrNewest)
 	return c
 }
 
 func (a *app) removeBusUser(ctx context.Context, info swarm.Info, name string) error {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	switch {
 	case err == nil:
 		defer r.Close()
 		return r.RemoveBusUser(ctx, name)
-	case notRunning(err):
+	case cli.NotRunning(err):
 		return swarm.RemoveBusUser(ctx, info, name)
 	}
 	return err

@@ -7,18 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completeFlags offers the values of the flags that have a few.
+// completeFlags completes the values of the flags that have a few, and ids of sessions.
 func (a *app) completeFlags(c *cobra.Command) {
-	for name, values := range map[string][]string{
-		"output-format":      {"text", "json", "stream-json"},
-		"permission-prompts": {"none", "wait"},
-		"input-format":       {"text"},
-		"format":             {"text", "json"},
-		"permission-mode":    {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
-		"model":              {"sonnet", "opus", "haiku"},
-	} {
-		cli.CompleteFlag(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
+	cli.CompleteFixed(c)
 	for _, name := range []string{"resume", "session"} {
 		cli.CompleteFlag(c, name, func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return a.completeSession(c, nil, "")
@@ -32,7 +23,7 @@ func (a *app) completeSession(c *cobra.Command, args []string, _ string) ([]stri
 	if len(args) > 0 {
 		return nil, nothingElse
 	}
-	all, err := a.sessions(cli.FlagValue(c, "dir"))
+	all, err := a.Sessions().List(cli.FlagValue(c, "dir"))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -48,7 +39,7 @@ func (a *app) completeAgent(c *cobra.Command, args []string, _ string) ([]string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	info, err := a.choose(cli.FlagValue(c, "dir"), cli.FlagValue(c, "session"))
+	info, err := a.Sessions().Choose(cli.FlagValue(c, "dir"), cli.FlagValue(c, "session"))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

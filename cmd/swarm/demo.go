@@ -68,7 +68,7 @@ func (a *app) demo(ctx context.Context, dir, model string, keep bool, show showF
 	}
 	opts.Getenv = a.Getenv
 	if opts.Model = model; model == "" {
-		state, err := a.stateDir()
+		state, err := a.Sessions().StateDir()
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 func newDown(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var all bool
 	grace := 30 * time.Second
 	c := &cobra.Command{
@@ -36,11 +36,11 @@ for those that are gone already.`,
 			if grace < 0 {
 				return cli.Usagef("--grace is %v; give a time such as 5s, or 0s to end them at once", grace)
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
-			r, err := a.dial(info)
+			r, err := a.Sessions().Dial(info)
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ for those that are gone already.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "all agents but the lead")
 	c.Flags().DurationVar(&grace, "grace", grace, "the `duration` within which an agent may end by itself, such as 5s")
-	of.add(c, running)
+	of.Add(c, cli.RunningOnly)
 	return c
 }
 

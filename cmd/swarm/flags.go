@@ -193,19 +193,7 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	if !f.continued {
 		return o, nil
 	}
-	info, err := a.find(f.dir, "")
+	info, err := a.Sessions().Find(f.dir, "")
 	o.Session = info.ID
 	return o, err
-}
-
-// find returns the session of an id, or the newest of dir.
-func (a *app) find(dir, id string) (swarm.Info, error) {
-	state, err := a.stateDir()
-	if err != nil {
-		return swarm.Info{}, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return swarm.Info{}, err
-	}
-	return swarm.FindSession(state, dir, id)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func newInbox(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "inbox [NAME]",
@@ -28,7 +28,7 @@ session may run or not.`,
 			if err := cli.NoMoreArgs(args, 1, "swarm inbox [NAME]"); err != nil {
 				return err
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
@@ -43,18 +43,18 @@ session may run or not.`,
 			return a.showInbox(name, all, format == "json")
 		},
 	}
-	of.add(c, runningOrNewest)
+	of.Add(c, cli.RunningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
 
 func (a *app) inbox(ctx context.Context, info swarm.Info, name string) ([]swarm.Trace, error) {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	switch {
 	case err == nil:
 		defer r.Close()
 		return r.Inbox(ctx, name)
-	case notRunning(err):
+	case cli.NotRunning(err):
 		return swarm.PeekInbox(ctx, info, name)
 	}
 	return nil, err
@@ -75,7 +75,7 @@ func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
 }
 
 func newMessage(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "message ID…",
@@ -90,14 +90,14 @@ states too, which is the receipt of a message to everybody.`,
 			if len(args) == 0 {
 				return cli.Usagef("name a message: swarm message ID")
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
 			return a.messages(c.Context(), info, args, format == "json")
 		},
 	}
-	of.add(c, runningOrNewest)
+	of.Add(c, cli.RunningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
@@ -121,12 +121,12 @@ func (a *app) messages(ctx context.Context, info swarm.Info, ids []string, asJSO
 }
 
 func (a *app) message(ctx context.Context, info swarm.Info, id mailbox.ID) (swarm.Trace, error) {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	switch {
 	case err == nil:
 		defer r.Close()
 		return r.Message(ctx, id)
-	case notRunning(err):
+	case cli.NotRunning(err):
 		return swarm.PeekMessage(ctx, info, id)
 	}
 	return swarm.Trace{}, err

@@ -16,7 +16,7 @@ import (
 )
 
 func newLogs(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "logs NAME",
@@ -32,7 +32,7 @@ json it prints the lines of the transcript file as they are.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ json it prints the lines of the transcript file as they are.`,
 			return a.logs(swarm.TranscriptPath(info, s), format == "json")
 		},
 	}
-	of.add(c, runningOrNewest)
+	of.Add(c, cli.RunningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func newMCP(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var name string
 	c := &cobra.Command{
 		Use:   "mcp --name NAME",
@@ -31,7 +31,7 @@ Write the command into the program's list of MCP servers.`,
 			if name == "" {
 				return cli.Usagef("give the program a name: swarm mcp --name NAME")
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
@@ -39,7 +39,7 @@ Write the command into the program's list of MCP servers.`,
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "the `name` by which others write to the program: a-z, 0-9 and -")
-	of.add(c, running)
+	of.Add(c, cli.RunningOnly)
 	return c
 }
 
@@ -47,7 +47,7 @@ Write the command into the program's list of MCP servers.`,
 const leaveWithin = 2 * time.Second
 
 func (a *app) serveMCP(ctx context.Context, info swarm.Info, name string) error {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func newPs(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "ps [ID]",
@@ -26,26 +26,26 @@ below it have used together. $? is money that nobody knows: see docs/models.md.`
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := of.take(args, "swarm ps [ID]"); err != nil {
+			if err := of.Take(args, "swarm ps [ID]"); err != nil {
 				return err
 			}
-			return a.ps(c.Context(), of.dir, of.session, format == "json")
+			return a.ps(c.Context(), of.Dir, of.Session, format == "json")
 		},
 	}
-	of.add(c, "all of the directory")
+	of.Add(c, "all of the directory")
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
 }
 
 func (a *app) ps(ctx context.Context, dir, id string, asJSON bool) error {
 	if id != "" {
-		info, err := a.find(dir, id)
+		info, err := a.Sessions().Find(dir, id)
 		if err != nil {
 			return err
 		}
 		return a.psOne(ctx, info, asJSON)
 	}
-	all, err := a.sessions(dir)
+	all, err := a.Sessions().List(dir)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (a *app) psOne(ctx context.Context, info swarm.Info, asJSON bool) error {
 
 // psList returns the sessions; the only one that runs comes with its agents.
 func (a *app) psList(ctx context.Context, all []swarm.Info) ([]view.SessionRow, error) {
-	running := a.running(all)
+	running := a.Sessions().Running(all)
 	list := make([]view.SessionRow, 0, len(all))
 	for _, info := range all {
 		s := view.NewSessionRow(info, contains(running, info.ID))

@@ -14,7 +14,7 @@ import (
 )
 
 func newResult(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	c := &cobra.Command{
 		Use:   "result NAME",
 		Short: "Print what an agent said last",
@@ -26,7 +26,7 @@ turn did not complete.`,
 			if len(args) != 1 {
 				return cli.Usagef("name one agent: swarm result NAME")
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ turn did not complete.`,
 			return nil
 		},
 	}
-	of.add(c, runningOrNewest)
+	of.Add(c, cli.RunningOrNewest)
 	return c
 }
 
@@ -65,13 +65,13 @@ func outcomeOf(s actors.Status, running bool, session string) string {
 // agent returns the agent of a session that a name or an id means, and whether
 // the session runs.
 func (a *app) agent(ctx context.Context, info swarm.Info, name string) (s actors.Status, running bool, err error) {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	if err == nil {
 		defer r.Close()
 		s, err = r.Agent(ctx, name)
 		return s, true, err
 	}
-	if !notRunning(err) {
+	if !cli.NotRunning(err) {
 		return s, false, err
 	}
 	s, err = swarm.PeekAgent(ctx, info, name)

@@ -30,7 +30,7 @@ prompt first, and prints the answer.`,
 			if len(args) > 0 {
 				id, words = args[0], args[1:]
 			}
-			info, err := a.find(flags.dir, id)
+			info, err := a.Sessions().Find(flags.dir, id)
 			if errors.As(err, new(*swarm.NoSessionError)) && len(words) > 0 {
 				return fmt.Errorf("%w; to give a prompt to the newest session: swarm run --continue %q", err, strings.Join(args, " "))
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/definitions"
+	"github.com/actorswarm/swarm/internal/cli/doctor"
 	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -55,7 +57,7 @@ func newRoot(a *app) *cobra.Command {
 		newRun(a), newResume(a), newPs(a), newTasks(a), newTeam(a), newSend(a), newInbox(a), newMessage(a), newApprovals(a), newTail(a), newServe(a), newAttach(a), newTeammate(a), newQuit(a), newInterrupt(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
 		newDown(a),
 		newBridge(a), newBus(a),
-		newAgents(a), newDemo(a), newMCP(a), newDoctor(a), newVersion(a),
+		definitions.New(&a.Console), newDemo(a), newMCP(a), doctor.New(&a.Console), newVersion(a),
 	)
 	for _, c := range root.Commands() {
 		a.completeFlags(c)

@@ -14,7 +14,7 @@ import (
 )
 
 func newSend(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var class string
 	c := &cobra.Command{
 		Use:   "send TO TEXT…",
@@ -37,7 +37,7 @@ kept and read when the session goes on. The text may come from standard input.`,
 			if err != nil {
 				return err
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ kept and read when the session goes on. The text may come from standard input.`,
 		},
 	}
 	c.Flags().StringVar(&class, "class", "", "the `class`: steer (read at the next step), mail (after the turn), control (at once)")
-	of.add(c, runningOrNewest)
+	of.Add(c, cli.RunningOrNewest)
 	return c
 }
 
@@ -95,13 +95,13 @@ func (a *app) send(ctx context.Context, info swarm.Info, to, text string, class 
 // post hands the message to the process of the session, or else keeps it in the
 // session's own files.
 func (a *app) post(ctx context.Context, info swarm.Info, to, text string, class mailbox.Class) (posted []team.Posted, running bool, err error) {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	if err == nil {
 		defer r.Close()
 		posted, err = r.SendClass(ctx, to, text, class)
 		return posted, true, err
 	}
-	if !notRunning(err) {
+	if !cli.NotRunning(err) {
 		return nil, false, err
 	}
 	posted, err = swarm.PostClass(ctx, info, to, text, class)

@@ -81,7 +81,7 @@ do so by themselves when the context window fills. The record keeps the whole
 }
 
 func (a *app) verb(v verb) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var tree bool
 	c := &cobra.Command{
 		Use: v.use + " NAME", Short: v.short, Long: v.long,
@@ -90,11 +90,11 @@ func (a *app) verb(v verb) *cobra.Command {
 			if len(args) != 1 {
 				return cli.Usagef("name one agent to %s: swarm %s NAME", v.use, v.use)
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
-			r, err := a.dial(info)
+			r, err := a.Sessions().Dial(info)
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func (a *app) verb(v verb) *cobra.Command {
 	if v.tree != nil {
 		c.Flags().BoolVar(&tree, "tree", false, "also all that work for the agent")
 	}
-	of.add(c, running)
+	of.Add(c, cli.RunningOnly)
 	return c
 }
 

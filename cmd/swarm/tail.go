@@ -12,7 +12,7 @@ import (
 )
 
 func newTail(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var format string
 	var verbose bool
 	c := &cobra.Command{
@@ -25,10 +25,10 @@ session ends. With --format json it writes every event as a line of JSON.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := of.take(args, "swarm tail [ID]"); err != nil {
+			if err := of.Take(args, "swarm tail [ID]"); err != nil {
 				return err
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
@@ -39,14 +39,14 @@ session ends. With --format json it writes every event as a line of JSON.`,
 			return a.tail(c.Context(), info, see)
 		},
 	}
-	of.add(c, running)
+	of.Add(c, cli.RunningOnly)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	c.Flags().BoolVar(&verbose, "verbose", false, "show tool inputs and results and what agents say")
 	return c
 }
 
 func (a *app) tail(ctx context.Context, info swarm.Info, see func([]byte) error) error {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	if err != nil {
 		return err
 	}

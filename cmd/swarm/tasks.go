@@ -13,7 +13,7 @@ import (
 )
 
 func newTasks(a *app) *cobra.Command {
-	var of sessionFlags
+	var of cli.SessionFlags
 	var team, format string
 	c := &cobra.Command{
 		Use:   "tasks [ID]",
@@ -27,10 +27,10 @@ file has a list of its own: name it with --team.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := of.take(args, "swarm tasks [ID]"); err != nil {
+			if err := of.Take(args, "swarm tasks [ID]"); err != nil {
 				return err
 			}
-			info, err := of.choose(a)
+			info, err := of.Choose(&a.Console)
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ file has a list of its own: name it with --team.`,
 			return a.showTasks(all, format == "json")
 		},
 	}
-	of.add(c, runningOrNewest)
+	of.Add(c, cli.RunningOrNewest)
 	c.Flags().StringVar(&team, "team", "", "the `name` of the team whose list is meant (default: the session's own)")
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
@@ -65,12 +65,12 @@ func (a *app) tasksOf(ctx context.Context, info swarm.Info, team string) ([]boar
 
 // tasks asks the session, or reads what it has left.
 func (a *app) tasks(ctx context.Context, info swarm.Info) ([]board.Task, error) {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	switch {
 	case err == nil:
 		defer r.Close()
 		return r.Tasks(ctx)
-	case notRunning(err):
+	case cli.NotRunning(err):
 		return swarm.KeptTasks(info)
 	}
 	return nil, err

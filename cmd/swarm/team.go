@@ -28,7 +28,7 @@ it, and of your home.`,
   swarm team down review`,
 	}
 	for _, sub := range []*cobra.Command{of.status(), of.add(), of.remove(), of.down()} {
-		of.session.add(sub, runningOrNewest)
+		of.session.Add(sub, cli.RunningOrNewest)
 		c.AddCommand(sub)
 	}
 	c.AddCommand(newTeamUp(a))
@@ -66,7 +66,7 @@ there already stays as it is: doing it again changes nothing.`,
 		},
 	}
 	flags.addCommon(c)
-	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: "+running+", otherwise a new one)")
+	c.Flags().StringVar(&session, "session", "", "the session's `id` (default: "+cli.RunningOnly+", otherwise a new one)")
 	c.Flags().StringVarP(&flags.resume, "resume", "r", "", "the same as --session `id`")
 	c.Flags().BoolVarP(&flags.continued, "continue", "c", false, "bring it up in the newest session of the directory")
 	c.Flags().StringVar(&flags.sessionID, "session-id", "", "the `id` of the new session")
@@ -74,7 +74,7 @@ there already stays as it is: doing it again changes nothing.`,
 }
 
 func (a *app) completeTeamFile(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	_, dir, err := a.places(cli.FlagValue(c, "dir"))
+	_, dir, err := a.Sessions().Places(cli.FlagValue(c, "dir"))
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -82,7 +82,7 @@ func (a *app) completeTeamFile(c *cobra.Command, args []string, _ string) ([]str
 }
 
 func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
-	_, dir, err := a.places(flags.dir)
+	_, dir, err := a.Sessions().Places(flags.dir)
 	if err != nil {
 		return err
 	}
@@ -131,21 +131,21 @@ func (a *app) runningFor(dir string, o swarm.Options) (swarm.Info, error) {
 	if o.NewSession != "" {
 		return swarm.Info{}, nil
 	}
-	all, err := a.sessions(dir)
+	all, err := a.Sessions().List(dir)
 	if o.Session != "" {
-		info, findErr := a.find(dir, o.Session)
+		info, findErr := a.Sessions().Find(dir, o.Session)
 		all, err = []swarm.Info{info}, findErr
 	}
 	if err != nil {
 		return swarm.Info{}, err
 	}
-	switch running := a.running(all); len(running) {
+	switch running := a.Sessions().Running(all); len(running) {
 	case 0:
 		return swarm.Info{}, nil
 	case 1:
 		return running[0], nil
 	default:
-		return swarm.Info{}, cli.Usagef("%d sessions run here; name one with --session: %s", len(running), strings.Join(ids(running), ", "))
+		return swarm.Info{}, cli.Usagef("%d sessions run here; name one with --session: %s", len(running), strings.Join(cli.IDs(running), ", "))
 	}
 }
 
@@ -158,7 +158,7 @@ func (a *app) showUp(t team.Status) error {
 
 // remotely does something in the process of a session.
 func (a *app) remotely(info swarm.Info, do func(*swarm.Remote) error) error {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do
 // teamOf are the commands about a team of a kept or running session.
 type teamOf struct {
 	a       *app
-	session sessionFlags
+	session cli.SessionFlags
 }
 
 func (of *teamOf) status() *cobra.Command {
@@ -209,7 +209,7 @@ func (of *teamOf) status() *cobra.Command {
 			if err := cli.NoMoreArgs(args, 1, "swarm team status [TEAM]"); err != nil {
 				return err
 			}
-			info, err := of.session.choose(of.a)
+			info, err := of.session.Choose(&of.a.Console)
 			if err != nil {
 				return err
 			}
@@ -310,12 +310,12 @@ func (of *teamOf) removed(args []string, err error) error {
 
 // do does something in the process of the session, or else in this one.
 func (of *teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Remote) error, here func(context.Context, *swarm.Session) error) error {
-	info, err := of.session.choose(of.a)
+	info, err := of.session.Choose(&of.a.Console)
 	if err != nil {
 		return err
 	}
 	err = of.a.remotely(info, func(r *swarm.Remote) error { return remote(ctx, r) })
-	if !notRunning(err) {
+	if !cli.NotRunning(err) {
 		return err
 	}
 	_, err = of.a.inSession(ctx, swarm.Options{Dir: info.Dir, Session: info.ID, Getenv: of.a.Getenv}, showFlags{format: "text"}, here)
@@ -324,7 +324,7 @@ func (of *teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Re
 
 // teams returns the team of a name, or every team of a session.
 func (a *app) teams(ctx context.Context, info swarm.Info, name string) ([]team.Status, error) {
-	r, err := a.dial(info)
+	r, err := a.Sessions().Dial(info)
 	look, all := teamLook{
 		teams: func() ([]string, error) {
 			all, err := swarm.PeekTeams(ctx, info)
@@ -340,7 +340,7 @@ func (a *app) teams(ctx context.Context, info swarm.Info, name string) ([]team.S
 			return teamIDs(all), err
 		}
 		look.team = func(name string) (team.Status, error) { return r.Team(ctx, name) }
-	case !notRunning(err):
+	case !cli.NotRunning(err):
 		return nil, err
 	}
 	names := []string{name}

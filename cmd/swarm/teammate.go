@@ -57,7 +57,7 @@ func (a *app) teammate(ctx context.Context, f *teammateFlags) error {
 		return cli.Usagef("swarm teammate needs --agent-id and --parent-session-id; sessions start it by themselves")
 	}
 	if f.stateDir == "" {
-		dir, err := a.stateDir()
+		dir, err := a.Sessions().StateDir()
 		if err != nil {
 			return err
 		}

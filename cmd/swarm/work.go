@@ -49,11 +49,11 @@ func (a *app) notOpened(o swarm.Options, err error) error {
 	if o.Session == "" {
 		return err
 	}
-	info, findErr := a.find(o.Dir, o.Session)
+	info, findErr := a.Sessions().Find(o.Dir, o.Session)
 	if findErr != nil {
 		return err
 	}
-	r, dialErr := a.dial(info)
+	r, dialErr := a.Sessions().Dial(info)
 	if dialErr != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
@@ -26,7 +25,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			state, dir, err := a.places(dir)
+			state, dir, err := a.Sessions().Places(dir)
 			if err != nil {
 				return err
 			}
@@ -44,7 +43,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 			if len(args) != 1 {
 				return cli.Usagef("name one agent, as swarm worktrees list shows it: swarm worktrees rescue AGENT")
 			}
-			state, dir, err := a.places(dir)
+			state, dir, err := a.Sessions().Places(dir)
 			if err != nil {
 				return err
 			}
@@ -68,7 +67,7 @@ untouched. With --rescue it first commits what is in the others to
 refs/swarm/rescue/AGENT and
 removes them too. It never deletes what git does not hold.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			state, dir, err := a.places(*dir)
+			state, dir, err := a.Sessions().Places(*dir)
 			if err != nil {
 				return err
 			}
@@ -81,15 +80,6 @@ removes them too. It never deletes what git does not hold.`,
 	}
 	prune.Flags().BoolVar(&withRescue, "rescue", false, "commit what is in a worktree to its rescue ref, then remove it")
 	return prune
-}
-
-// places returns the state directory and dir made absolute.
-func (a *app) places(dir string) (state, abs string, err error) {
-	if state, err = a.stateDir(); err != nil {
-		return "", "", err
-	}
-	abs, err = filepath.Abs(dir)
-	return state, abs, err
 }
 
 func (a *app) showWorktrees(all []swarm.Worktree, asJSON bool) error {

@@ -48,6 +48,20 @@ func SplitRules(lists []string) []string {
 	return rules
 }
 
+// CompleteFixed completes the flags that have a few values.
+func CompleteFixed(c *cobra.Command) {
+	for name, values := range map[string][]string{
+		"output-format":      {"text", "json", "stream-json"},
+		"permission-prompts": {"none", "wait"},
+		"input-format":       {"text"},
+		"format":             {"text", "json"},
+		"permission-mode":    {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
+		"model":              {"sonnet", "opus", "haiku"},
+	} {
+		CompleteFlag(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
 // CompleteFlag completes a flag, if the command has it.
 func CompleteFlag(c *cobra.Command, name string, values cobra.CompletionFunc) {
 	if c.Flags().Lookup(name) == nil {

@@ -34,6 +34,9 @@ func (c *Console) PrintJSON(v any) error { return WriteJSON(c.Out, v) }
 func (c *Console) Screen() Screen    { return NewScreen(c.Out, c.Getenv) }
 func (c *Console) ErrScreen() Screen { return NewScreen(c.Err, c.Getenv) }
 
+// Sessions are those that the environment leads to.
+func (c *Console) Sessions() Sessions { return Sessions{c.Getenv} }
+
 // OnTerminal reports whether a person sits before both standard input and
 // standard output.
 func (c *Console) OnTerminal() bool {

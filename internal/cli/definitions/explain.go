@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ type explainFlags struct {
 	budget                    cli.BudgetFlags
 }
 
-func newAgentsExplain(a *app) *cobra.Command {
+func newAgentsExplain(a *commands) *cobra.Command {
 	flags := &explainFlags{}
 	c := &cobra.Command{
 		Use:   "explain NAME",
@@ -101,7 +101,7 @@ type planOutline struct {
 	Reasons   []string      `json:"reasons"`
 }
 
-func (a *app) explain(flags *explainFlags, name string) error {
+func (a *commands) explain(flags *explainFlags, name string) error {
 	o := flags.options(a)
 	o.Model, o.Mode, o.Deny, o.Policy.ChildBudget = flags.model, flags.mode, cli.SplitRules(flags.deny), flags.budget.Child
 	all, err := a.catalog(o)
@@ -207,7 +207,7 @@ func outline(p spawn.Plan) *planOutline {
 	return o
 }
 
-func (a *app) explanationText(all *catalog, x explanation) string {
+func (a *commands) explanationText(all *catalog, x explanation) string {
 	var b strings.Builder
 	scr := a.Screen()
 	fmt.Fprintf(&b, "%s  %s\n", scr.Paint(term.Clean(x.Name), x.color), x.Source+term.Clean(all.origin(x.Path)))

@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newAgentsList(a *app) *cobra.Command {
+func newAgentsList(a *commands) *cobra.Command {
 	flags, format, source := &agentsFlags{}, "", ""
 	c := &cobra.Command{
 		Use:   "list",
@@ -105,7 +105,7 @@ func recordOf(e defs.Entry) agentRecord {
 	return r
 }
 
-func (a *app) listAgents(all *catalog, only []defs.Source, asJSON bool) error {
+func (a *commands) listAgents(all *catalog, only []defs.Source, asJSON bool) error {
 	entries := slices.DeleteFunc(slices.Clone(all.entries), func(e defs.Entry) bool { return !slices.Contains(only, e.Source) })
 	slices.SortStableFunc(entries, bySource)
 	for _, p := range all.loose() {
@@ -140,7 +140,7 @@ func (c *catalog) loose() []defs.Problem {
 }
 
 // agentTable writes one line per definition below the name of its source.
-func (a *app) agentTable(all *catalog, entries []defs.Entry) string {
+func (a *commands) agentTable(all *catalog, entries []defs.Entry) string {
 	var b strings.Builder
 	scr := a.Screen()
 	wide := 12

@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newAgentsCheck(a *app) *cobra.Command {
+func newAgentsCheck(a *commands) *cobra.Command {
 	flags, format := &agentsFlags{}, ""
 	c := &cobra.Command{
 		Use:   "check [PATH…]",
@@ -29,7 +29,7 @@ as it should be. The exit status is 1 if a definition cannot be loaded.`,
 	return c
 }
 
-func (a *app) checkAgents(flags *agentsFlags, paths []string, asJSON bool) error {
+func (a *commands) checkAgents(flags *agentsFlags, paths []string, asJSON bool) error {
 	report, short, err := a.lint(flags, paths)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a *app) checkAgents(flags *agentsFlags, paths []string, asJSON bool) error
 	return err
 }
 
-func (a *app) lint(flags *agentsFlags, paths []string) (defedit.Report, func(string) string, error) {
+func (a *commands) lint(flags *agentsFlags, paths []string) (defedit.Report, func(string) string, error) {
 	if len(paths) > 0 {
 		report, err := defedit.Lint(paths)
 		return report, func(path string) string { return path }, err

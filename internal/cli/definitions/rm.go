@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newAgentsRemove(a *app) *cobra.Command {
+func newAgentsRemove(a *commands) *cobra.Command {
 	flags, yes := &agentsFlags{}, false
 	c := &cobra.Command{
 		Use:     "rm NAME",
@@ -41,7 +41,7 @@ that run keep the definition they were started with.`,
 	return c
 }
 
-func (a *app) removeAgent(all *catalog, name string, yes bool) error {
+func (a *commands) removeAgent(all *catalog, name string, yes bool) error {
 	e, err := all.find(name)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (c *catalog) next(gone defs.Entry) (next defs.Entry, ok bool) {
 }
 
 // confirm asks on the terminal. Without one there is nobody to ask.
-func (a *app) confirm(question string) (bool, error) {
+func (a *commands) confirm(question string) (bool, error) {
 	if _, terminal := cli.Columns(a.In); !terminal {
 		return false, cli.Usagef("there is no terminal to ask on; to go ahead without being asked, add --yes")
 	}

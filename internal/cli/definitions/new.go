@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type newFlags struct {
 	force      bool
 }
 
-func newAgentsNew(a *app) *cobra.Command {
+func newAgentsNew(a *commands) *cobra.Command {
 	flags := &newFlags{}
 	c := &cobra.Command{
 		Use:   "new",
@@ -65,7 +65,7 @@ func (f *newFlags) add(c *cobra.Command) {
 	fs.BoolVar(&f.force, "force", false, "replace a file that exists")
 }
 
-func (a *app) newAgent(ctx context.Context, f *newFlags, promptGiven bool) error {
+func (a *commands) newAgent(ctx context.Context, f *newFlags, promptGiven bool) error {
 	if f.location != "" && f.location != "project" && f.location != "user" {
 		return cli.Usagef("unknown --location %q; use project or user", f.location)
 	}
@@ -90,7 +90,7 @@ func (a *app) newAgent(ctx context.Context, f *newFlags, promptGiven bool) error
 }
 
 // askForAgent fills in the rest on the terminal, if there is one.
-func (a *app) askForAgent(ctx context.Context, all *catalog, f *newFlags) error {
+func (a *commands) askForAgent(ctx context.Context, all *catalog, f *newFlags) error {
 	_, in := cli.Columns(a.In)
 	_, out := cli.Columns(a.Out)
 	if !in || !out {
@@ -99,7 +99,7 @@ func (a *app) askForAgent(ctx context.Context, all *catalog, f *newFlags) error 
 	return a.wizard(ctx, all, f)
 }
 
-func (a *app) readPrompt(path string) (string, error) {
+func (a *commands) readPrompt(path string) (string, error) {
 	in := a.In
 	if path != "-" {
 		f, err := os.Open(path)
@@ -119,7 +119,7 @@ func (a *app) readPrompt(path string) (string, error) {
 	return string(raw), nil
 }
 
-func (a *app) writeAgent(all *catalog, f *newFlags) error {
+func (a *commands) writeAgent(all *catalog, f *newFlags) error {
 	src, err := f.draft.Render()
 	if err != nil {
 		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
@@ -168,7 +168,7 @@ func (c *catalog) userDir(env func(string) string) string {
 }
 
 // tellNew says what may surprise about the new agent.
-func (a *app) tellNew(all *catalog, f *newFlags, path string) {
+func (a *commands) tellNew(all *catalog, f *newFlags, path string) {
 	for _, entry := range defedit.UnknownTools(f.draft.Tools, all.Tools()) {
 		a.Notef("warning: no tool here is called %s; the tools are: %s", entry, strings.Join(all.Tools(), ", "))
 	}

@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"cmp"
@@ -17,7 +17,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newAgents(a *app) *cobra.Command {
+// commands are the commands about definitions.
+type commands struct{ *cli.Console }
+
+// New returns the command agents with all below it.
+func New(console *cli.Console) *cobra.Command {
+	a := &commands{console}
 	c := &cobra.Command{
 		Use:   "agents",
 		Short: "List, explain, check and edit agent definitions",
@@ -34,7 +39,7 @@ one of the highest source is used.`,
 		newAgentsNew(a), newAgentsEdit(a), newAgentsRemove(a), newAgentsFormat(a),
 	)
 	for _, sub := range c.Commands() {
-		a.completeFlags(sub)
+		cli.CompleteFixed(sub)
 	}
 	return c
 }
@@ -52,7 +57,7 @@ func (f *agentsFlags) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a plugin to load that no settings enable")
 }
 
-func (f *agentsFlags) options(a *app) swarm.Options {
+func (f *agentsFlags) options(a *commands) swarm.Options {
 	return swarm.Options{Dir: f.dir, Agents: f.agents, AddDirs: f.addDirs, PluginDirs: f.pluginDirs, Getenv: a.Getenv}
 }
 
@@ -64,7 +69,7 @@ type catalog struct {
 	home    string
 }
 
-func (a *app) catalog(o swarm.Options) (*catalog, error) {
+func (a *commands) catalog(o swarm.Options) (*catalog, error) {
 	r, err := swarm.Rehearse(o)
 	if err != nil {
 		return nil, err
@@ -167,7 +172,7 @@ func oneName(args []string, use string) (string, error) {
 }
 
 // completeDefinition offers the names of agent types.
-func (a *app) completeDefinition(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *commands) completeDefinition(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // checkPrograms looks for what tools call.
-func (a *app) checkPrograms(ctx context.Context, _ string) []finding {
+func (a *checker) checkPrograms(ctx context.Context, _ string) []finding {
 	return []finding{
 		program(ctx, bad, "bash", "the Bash tool cannot run; install bash"),
 		program(ctx, warn, "git", "agents cannot use it and the demo needs a repository; install git"),
@@ -46,8 +46,8 @@ const (
 )
 
 // checkState tries what a session does to its directory: write, sync, lock.
-func (a *app) checkState(context.Context, string) []finding {
-	dir, err := a.stateDir()
+func (a *checker) checkState(context.Context, string) []finding {
+	dir, err := a.Sessions().StateDir()
 	if err != nil {
 		return []finding{findingf(bad, "state", "%v", err)}
 	}
@@ -107,7 +107,7 @@ func freeSpace(dir string) (uint64, error) {
 }
 
 // checkModel says which credentials would be used, never what they are.
-func (a *app) checkModel(context.Context, string) []finding {
+func (a *checker) checkModel(context.Context, string) []finding {
 	for _, p := range []struct{ key, base, what string }{
 		{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "Claude"},
 		{"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "Claude"},
@@ -138,7 +138,7 @@ func endpoint(base string) (string, error) {
 	return " at " + u.Host, nil
 }
 
-func (a *app) checkDefinitions(_ context.Context, dir string) []finding {
+func (a *checker) checkDefinitions(_ context.Context, dir string) []finding {
 	sources, err := swarm.Options{Dir: dir, Getenv: a.Getenv}.Sources()
 	if err != nil {
 		return []finding{findingf(bad, "agents", "%v", err)}

@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newAgentsFormat(a *app) *cobra.Command {
+func newAgentsFormat(a *commands) *cobra.Command {
 	flags, check := &agentsFlags{}, false
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
@@ -41,7 +41,7 @@ type source struct {
 }
 
 // formatted lists the files that are meant.
-func (a *app) formatted(flags *agentsFlags, paths []string) ([]source, error) {
+func (a *commands) formatted(flags *agentsFlags, paths []string) ([]source, error) {
 	var all []source
 	for _, path := range paths {
 		files, err := defedit.Files(path)
@@ -68,7 +68,7 @@ func (a *app) formatted(flags *agentsFlags, paths []string) ([]source, error) {
 }
 
 // formatAgents goes on after a file that cannot be formatted.
-func (a *app) formatAgents(files []source, check bool) error {
+func (a *commands) formatAgents(files []source, check bool) error {
 	failed, changed := 0, 0
 	for _, f := range files {
 		done, err := format(f, check)

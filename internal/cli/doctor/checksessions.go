@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 const manySessions = 20
 
 // checkSessions looks at the sessions of the directory that nobody runs.
-func (a *app) checkSessions(ctx context.Context, dir string) []finding {
-	all, err := a.sessions(dir)
+func (a *checker) checkSessions(ctx context.Context, dir string) []finding {
+	all, err := a.Sessions().List(dir)
 	if err != nil {
 		return []finding{findingf(bad, "sessions", "%v", err)}
 	}
@@ -24,7 +24,7 @@ func (a *app) checkSessions(ctx context.Context, dir string) []finding {
 	var found []finding
 	running := 0
 	for _, info := range looked {
-		r, err := a.dial(info)
+		r, err := a.Sessions().Dial(info)
 		if err == nil {
 			r.Close()
 			running++
@@ -38,7 +38,7 @@ func (a *app) checkSessions(ctx context.Context, dir string) []finding {
 	return []finding{findingf(fine, "sessions", "%s of %d here whole, %d running", view.Plural(len(looked), "session"), len(all), running)}
 }
 
-func (a *app) checkSession(ctx context.Context, info swarm.Info) []finding {
+func (a *checker) checkSession(ctx context.Context, info swarm.Info) []finding {
 	_, notes, err := swarm.Peek(ctx, info)
 	if err != nil {
 		// Whoever holds the journal without answering has lost its wire, or is
@@ -62,8 +62,8 @@ func (a *app) checkSession(ctx context.Context, info swarm.Info) []finding {
 
 // checkSockets looks for what dead processes left. It is harmless: the next
 // process of the session replaces it.
-func (a *app) checkSockets(ctx context.Context, _ string) []finding {
-	state, err := a.stateDir()
+func (a *checker) checkSockets(ctx context.Context, _ string) []finding {
+	state, err := a.Sessions().StateDir()
 	if err != nil {
 		return []finding{findingf(bad, "sockets", "%v", err)}
 	}

@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newAgentsShow(a *app) *cobra.Command {
+func newAgentsShow(a *commands) *cobra.Command {
 	flags, format := &agentsFlags{}, ""
 	c := &cobra.Command{
 		Use:               "show NAME",
@@ -41,7 +41,7 @@ func newAgentsShow(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) showAgent(all *catalog, e defs.Entry, asJSON bool) error {
+func (a *commands) showAgent(all *catalog, e defs.Entry, asJSON bool) error {
 	if asJSON {
 		r := recordOf(e)
 		r.Prompt = e.Prompt()

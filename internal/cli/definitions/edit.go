@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"context"
@@ -10,9 +10,10 @@ import (
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/spf13/cobra"
+	"mvdan.cc/sh/v3/shell"
 )
 
-func newAgentsEdit(a *app) *cobra.Command {
+func newAgentsEdit(a *commands) *cobra.Command {
 	flags := &agentsFlags{}
 	c := &cobra.Command{
 		Use:   "edit NAME",
@@ -37,7 +38,7 @@ not be loaded is found by the name of its file.`,
 	return c
 }
 
-func (a *app) editAgent(ctx context.Context, all *catalog, name string) error {
+func (a *commands) editAgent(ctx context.Context, all *catalog, name string) error {
 	e, err := all.find(name)
 	if err != nil {
 		return err
@@ -65,14 +66,14 @@ func (a *app) editAgent(ctx context.Context, all *catalog, name string) error {
 	return nil
 }
 
-func (a *app) tellFindings(r defedit.Report, all *catalog) {
+func (a *commands) tellFindings(r defedit.Report, all *catalog) {
 	for line := range strings.Lines(findings(r.Findings, all.short)) {
 		a.Notef("%s", strings.TrimRight(line, "\n"))
 	}
 }
 
 // editor returns the command of the person's editor.
-func (a *app) editor() ([]string, error) {
+func (a *commands) editor() ([]string, error) {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if a.Getenv(name) == "" {
 			continue
@@ -96,39 +97,17 @@ func (a *app) editor() ([]string, error) {
 	return nil, errors.New("there is no editor; set EDITOR to one, such as EDITOR=nano")
 }
 
-// splitWords takes a command apart at blanks outside quotes. A backslash keeps
-// the next character, except within single quotes.
-func splitWords(text string) (words []string, err error) {
-	var word strings.Builder
-	var quote rune
-	escaped, open := false, false
-	for _, r := range text {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			escaped, open = true, true
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\''):
-			quote, open = r, true
-		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
-			if open {
-				words = append(words, word.String())
-			}
-			word.Reset()
-			open = false
-		default:
-			word.WriteRune(r)
-			open = true
+// splitWords takes a command apart into words, quoted as in a shell. Variables stay as
+// they are written, and what only a shell could run is an error.
+func splitWords(text string) ([]string, error) {
+	words, err := shell.Fields(text, func(name string) string {
+		if name == "IFS" { // what a variable expands to is not split further
+			return ""
 		}
-	}
-	if quote != 0 || escaped {
-		return nil, errors.New("has a quote that is not closed")
-	}
-	if open {
-		words = append(words, word.String())
+		return "$" + name
+	})
+	if err != nil || strings.HasSuffix(text, `\`) {
+		return nil, errors.New("is not a program with its arguments")
 	}
 	return words, nil
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -11,7 +11,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newDoctor(a *app) *cobra.Command {
+// checker makes the checks.
+type checker struct{ *cli.Console }
+
+// New returns the command doctor.
+func New(console *cli.Console) *cobra.Command {
+	a := &checker{console}
 	var dir string
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -54,7 +59,7 @@ func findingf(g grade, about, format string, args ...any) finding {
 
 // findingText breaks long lines where a person reads them; programs get one
 // line for each finding.
-func (a *app) findingText(f finding) string {
+func (a *checker) findingText(f finding) string {
 	head := fmt.Sprintf("%-4s  %-11s ", f.grade, f.about)
 	text := term.Clean(cli.OneLine(f.text))
 	if n, terminal := cli.Columns(a.Out); terminal && n > 0 {
@@ -64,7 +69,7 @@ func (a *app) findingText(f finding) string {
 }
 
 // doctor runs every check, also after one has failed.
-func (a *app) doctor(ctx context.Context, dir string) error {
+func (a *checker) doctor(ctx context.Context, dir string) error {
 	failed := 0
 	for _, check := range []func(context.Context, string) []finding{
 		a.checkPrograms, a.checkState, a.checkModel, a.checkDefinitions, a.checkSessions, a.checkSockets,

@@ -1,4 +1,4 @@
-package main
+package definitions
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 
 // wizard asks for the seven parts of a definition, one page each. What flags
 // said is filled in already.
-func (a *app) wizard(ctx context.Context, all *catalog, f *newFlags) error {
+func (a *commands) wizard(ctx context.Context, all *catalog, f *newFlags) error {
 	w := newAnswers(f)
 	plain := a.Getenv("TERM") == "dumb" || a.Getenv("ACCESSIBLE") != ""
 	form := huh.NewForm(
@@ -123,7 +123,7 @@ func (w *answers) model() huh.Field {
 		Options(options...).Value(&w.draft.Model).Validate(defedit.CheckModel)
 }
 
-func (w *answers) color(a *app) huh.Field {
+func (w *answers) color(a *commands) huh.Field {
 	scr := a.Screen()
 	options := []huh.Option[string]{huh.NewOption("one that its name gives", "")}
 	for _, c := range defs.Colors() {
@@ -133,7 +133,7 @@ func (w *answers) color(a *app) huh.Field {
 		Options(options...).Height(12).Value(&w.draft.Color)
 }
 
-func (w *answers) chooseLocation(a *app, all *catalog) huh.Field {
+func (w *answers) chooseLocation(a *commands, all *catalog) huh.Field {
 	return huh.NewSelect[string]().Title("7/7 Location").
 		Options(
 			huh.NewOption("project  "+term.Clean(filepath.Join(all.dir, ".claude", "agents")), "project"),
