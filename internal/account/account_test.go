@@ -267,3 +267,143 @@ func TestTimeIsALimitLikeTheOthers(t *testing.T) {
 		}
 	})
 }
+
+func TestAnAccountIsBoundedByThoseAbove(t *testing.T) {
+	free := account.New("top", budget.Limits{}, time.Now())
+	if free.Bounded() || free.Open("child", budget.Limits{}, time.Now()).Bounded() {
+		t.Error("it is bounded without a limit")
+	}
+	bound := free.Open("bound", budget.Limits{Requests: 1}, time.Now())
+	if !bound.Bounded() || !bound.Open("child", budget.Limits{}, time.Now()).Bounded() || free.Bounded() {
+		t.Error("a limit bounds the account and those below, and no other")
+	}
+}
+
+func TestARequestThatWaitsSaysSoOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := account.New("the session", budget.Limits{Tokens: 100}, time.Now())
+		one, err := a.Reserve(t.Context(), account.Ask{Output: 50, Floor: 10, Waits: func() { t.Error("the first has to wait") }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := a.Reserve(t.Context(), account.Ask{Output: 50, Floor: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, done := 0, make(chan error, 1)
+		go func() {
+			_, err := a.Reserve(t.Context(), account.Ask{Output: 80, Floor: 80, Waits: func() { told++ }})
+			done <- err
+		}()
+		for _, r := range []*account.Reservation{one, two} {
+			synctest.Wait()
+			if told != 1 || len(done) > 0 {
+				t.Errorf("it was told %d times, %d are done", told, len(done))
+			}
+			r.Settle(budget.Amount{})
+		}
+		if err := <-done; err != nil || told != 1 {
+			t.Errorf("%v; it was told %d times", err, told)
+		}
+	})
+}
+
+// Each limit lets out what just fits, and says of what does not how much is used,
+// needed and allowed.
+func TestEachLimitLetsOutWhatJustFits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		used := budget.Amount{Money: 60, Tokens: 60, Requests: 3}
+		for name, c := range map[string]struct {
+			limits    budget.Limits
+			fits, not account.Ask
+			want      budget.OverError
+		}{
+			"tokens": {
+				budget.Limits{Tokens: 100},
+				account.Ask{Input: 30, Output: 10, Floor: 10},
+				account.Ask{Input: 31, Output: 10, Floor: 10},
+				budget.OverError{Kind: budget.Tokens, Used: 60, Need: 41, Limit: 100},
+			},
+			"money": {
+				budget.Limits{Money: 100},
+				account.Ask{InputCost: 20, TokenCost: 2, Output: 10, Floor: 10},
+				account.Ask{InputCost: 21, TokenCost: 2, Output: 10, Floor: 10},
+				budget.OverError{Kind: budget.Money, Used: 60, Need: 41, Limit: 100},
+			},
+			"money for the input": {
+				budget.Limits{Money: 100},
+				account.Ask{InputCost: 40, Output: 10},
+				account.Ask{InputCost: 41, Output: 10},
+				budget.OverError{Kind: budget.Money, Used: 60, Need: 41, Limit: 100},
+			},
+			"requests": {
+				budget.Limits{Requests: 4},
+				account.Ask{Output: 1, Floor: 1},
+				account.Ask{},
+				budget.OverError{Kind: budget.Requests, Used: 4, Need: 1, Limit: 4},
+			},
+			"the first of two that are equally narrow": {
+				budget.Limits{Requests: 4, Time: time.Minute},
+				account.Ask{Output: 1},
+				account.Ask{},
+				budget.OverError{Kind: budget.Time, Used: int64(time.Minute), Limit: int64(time.Minute)},
+			},
+		} {
+			a := account.New("bob", c.limits, time.Now())
+			a.Charge(used)
+			if err := a.Afford(c.fits); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			r, err := a.Reserve(t.Context(), c.fits)
+			if err != nil || r.Output != c.fits.Output {
+				t.Errorf("%s: %+v, %v", name, r, err)
+				continue
+			}
+			switch c.want.Kind {
+			case budget.Requests:
+				r.Settle(budget.Amount{Requests: 1})
+			case budget.Time:
+				r.Settle(budget.Amount{Requests: 1})
+				time.Sleep(time.Minute)
+			default:
+				r.Settle(budget.Amount{})
+			}
+			c.want.Owner = "bob"
+			for _, err := range []error{a.Afford(c.not), reserve(t, a, c.not)} {
+				if over := new(budget.OverError); !errors.As(err, &over) || *over != c.want {
+					t.Errorf("%s: %+v, want %+v", name, err, c.want)
+				}
+			}
+		}
+	})
+}
+
+func reserve(t *testing.T, a *account.Account, k account.Ask) error {
+	_, err := a.Reserve(t.Context(), k)
+	return err
+}
+
+// An account without a limit of time below one with such a limit ends with it; its
+// own opening counts for its own limit.
+func TestAnEndedTimeIsSaidOfItsOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		top := account.New("top", budget.Limits{}, time.Now())
+		child := top.Open("child", budget.Limits{Time: time.Minute}, time.Now())
+		same := func(err error) error { return err }
+		if ctx, end := top.Within(t.Context(), same); ctx.Err() != nil {
+			t.Error(ctx.Err())
+		} else if _, limited := ctx.Deadline(); limited {
+			t.Error("an account without a limit of time ends")
+		} else {
+			end()
+		}
+		ctx, end := child.Within(t.Context(), same)
+		if at, ok := ctx.Deadline(); !ok || time.Until(at) != time.Minute {
+			t.Errorf("it ends at %v", at)
+		}
+		end()
+		if ctx.Err() == nil {
+			t.Error("the end leaves the context")
+		}
+	})
+}
