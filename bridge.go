@@ -98,12 +98,12 @@ func parseLetter(from string, data []byte) (in sessionLetter, err error) {
 }
 
 // postLetter posts a letter to a session elsewhere.
-func (w *wire) postLetter(ctx context.Context, session string, in sessionLetter) (letterReply, error) {
+func (a *abroad) postLetter(ctx context.Context, session string, in sessionLetter) (letterReply, error) {
 	raw, err := json.Marshal(in)
 	if err != nil {
 		return letterReply{}, err
 	}
-	out, err := w.askBridge(ctx, session, raw)
+	out, err := a.askBridge(ctx, session, raw)
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return letterReply{State: letterRefused, Reason: fmt.Sprintf("the message has %d bytes, which is more than the NATS server takes; write it to a file and send the path", len(raw))}, nil
@@ -115,17 +115,17 @@ func (w *wire) postLetter(ctx context.Context, session string, in sessionLetter)
 	return out.letterReply, nil
 }
 
-func (w *wire) askBridge(ctx context.Context, session string, data []byte) (out bridgeReply, err error) {
-	conn, err := w.connection(ctx)
+func (a *abroad) askBridge(ctx context.Context, session string, data []byte) (out bridgeReply, err error) {
+	conn, err := a.s.wire.Conn(ctx)
 	if err != nil {
 		return out, err
 	}
-	answers, err := conn.SubscribeSync(answerPrefix(w.s.Info().ID, session) + rand.Text())
+	answers, err := conn.SubscribeSync(answerPrefix(a.s.Info().ID, session) + rand.Text())
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, answers.Unsubscribe()) }()
-	if err := conn.PublishRequest(bridgeSubject(session, w.s.Info().ID), answers.Subject, data); err != nil {
+	if err := conn.PublishRequest(bridgeSubject(session, a.s.Info().ID), answers.Subject, data); err != nil {
 		return out, err
 	}
 	m, err := answers.NextMsgWithContext(ctx)
@@ -168,7 +168,7 @@ func (a *abroad) bridgeable(to, id string) error {
 	case !b.Allowed:
 		return &team.AbroadError{To: to, Why: verdict(b).Reason}
 	}
-	if a.s.wire.isNobody(a.ctx, id) {
+	if a.isNobody(a.ctx, id) {
 		return &team.AbroadError{To: to, Why: fmt.Sprintf("no session of this id has answered at the NATS server for %v, and nothing was sent; once it is open with --nats, write again", thereWithin)}
 	}
 	return nil
@@ -176,11 +176,11 @@ func (a *abroad) bridgeable(to, id string) error {
 
 // isNobody reports that the server has said for a while that nobody is there of an id.
 // Where the server itself does not answer, nothing is known.
-func (w *wire) isNobody(ctx context.Context, session string) (nobody bool) {
+func (a *abroad) isNobody(ctx context.Context, session string) (nobody bool) {
 	ctx, cancel := context.WithTimeout(ctx, thereWithin)
 	defer cancel()
 	for {
-		_, err := w.askBridge(ctx, session, nil)
+		_, err := a.askBridge(ctx, session, nil)
 		if ctx.Err() != nil {
 			return nobody
 		}

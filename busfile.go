@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
-
+	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -30,7 +30,7 @@ func (c *BusCredentials) believe(i Info) {
 	if i.NATS.URL != "" {
 		return // that server has a certificate of its own
 	}
-	switch asItIs, byItself := trust(chain(i)); {
+	switch asItIs, byItself := bus.Trust(i); {
 	case asItIs:
 	case byItself:
 		c.CA = i.ListenCert

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/bus"
+	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -22,62 +23,51 @@ type BusState struct {
 
 // Bus returns where the session's bus listens and who may use it.
 func (s *Session) Bus() (BusState, error) {
-	s.busMu.Lock()
-	defer s.busMu.Unlock()
+	url, webSocket := s.wire.URLs()
 	users, err := BusUsers(s.Info())
-	return BusState{URL: s.busURL, WebSocket: s.busWebSocket, Users: users}, err
+	return BusState{URL: url, WebSocket: webSocket, Users: users}, err
 }
 
 // KeptBus is Session.Bus for a session that does not run: where its bus will listen, as
 // far as that is known.
 func KeptBus(info Info) (BusState, error) {
 	users, err := BusUsers(info)
-	return BusState{URL: cmp.Or(info.NATS.URL, listensAt(info, "nats", info.Listen)), WebSocket: listensAt(info, "ws", info.ListenWebSocket), Users: users}, err
+	return BusState{URL: cmp.Or(info.NATS.URL, bus.Address(info, "nats", info.Listen)), WebSocket: bus.Address(info, "ws", info.ListenWebSocket), Users: users}, err
 }
 
 // AddBusUser makes a program outside a member of the session and lets it in, with
 // a fresh key. One that is a member already gets a new key, and its old one is
 // worth nothing from then on.
 func (s *Session) AddBusUser(name string) (BusCredentials, error) {
-	s.busMu.Lock()
-	defer s.busMu.Unlock()
-	c, all, err := addBusUser(s.Info(), s.agents, name)
+	var c BusCredentials
+	err := s.changeBusUsers(func() (all []BusUser, err error) {
+		c, all, err = addBusUser(s.Info(), s.agents, name)
+		return all, err
+	})
 	if err != nil {
 		return c, err
 	}
-	s.admit(all)
-	c.URL, c.WebSocket = s.busURL, s.busWebSocket
+	c.URL, c.WebSocket = s.wire.URLs()
 	c.believe(s.Info())
 	return c, nil
 }
 
 // RemoveBusUser ends what a program outside may do, at once.
 func (s *Session) RemoveBusUser(name string) error {
-	s.busMu.Lock()
-	defer s.busMu.Unlock()
-	all, err := removeBusUser(s.Info(), s.agents, name)
-	if err == nil {
-		s.admit(all)
-	}
-	return err
+	return s.changeBusUsers(func() ([]BusUser, error) { return removeBusUser(s.Info(), s.agents, name) })
 }
 
 // dropKey takes the key of a user, if it is one.
 func (s *Session) dropKey(name string) error {
-	s.busMu.Lock()
-	defer s.busMu.Unlock()
-	all, err := s.Info().PutBusUser(BusUser{Name: name})
-	if err == nil {
-		s.admit(all)
-	}
-	return err
+	return s.changeBusUsers(func() ([]BusUser, error) { return s.Info().PutBusUser(BusUser{Name: name}) })
 }
 
-// admit tells the server who may come in. busMu is held.
-func (s *Session) admit(all []BusUser) {
-	if s.busServer != nil {
-		s.busServer.SetUsers(serverUsers(s.Info().ID, all))
-	}
+// changeBusUsers makes a change of who may come in, and tells the server.
+func (s *Session) changeBusUsers(change func() ([]BusUser, error)) error {
+	return s.wire.ChangeUsers(func() ([]natsd.User, error) {
+		all, err := change()
+		return serverUsers(s.Info().ID, all), err
+	})
 }
 
 // AddBusUser is Session.AddBusUser for a session that does not run.
@@ -88,7 +78,7 @@ func AddBusUser(ctx context.Context, info Info, name string) (c BusCredentials, 
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
 	c, _, err = addBusUser(info, k.agents, name)
-	c.URL, c.WebSocket = cmp.Or(info.NATS.URL, listensAt(info, "nats", info.Listen)), listensAt(info, "ws", info.ListenWebSocket)
+	c.URL, c.WebSocket = cmp.Or(info.NATS.URL, bus.Address(info, "nats", info.Listen)), bus.Address(info, "ws", info.ListenWebSocket)
 	c.believe(info)
 	return c, err
 }

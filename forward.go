@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
@@ -153,7 +152,7 @@ func (f *forwarder) post(ctx context.Context, e mailbox.Envelope) (letterReply, 
 	if f.bridged {
 		ctx, cancel := context.WithTimeout(ctx, bridgeWithin) // nobody says here that the other was killed
 		defer cancel()
-		return f.a.s.wire.postLetter(ctx, f.session, in)
+		return f.a.postLetter(ctx, f.session, in)
 	}
 	return f.a.postAtDoor(ctx, f.session, in)
 }

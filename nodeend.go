@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -97,7 +96,7 @@ func (n *nodes) ship(store *transcript.Store) error {
 			return fmt.Errorf("send the whole of message %s, which the process of its sender has left: %w", e.ID, err)
 		}
 	}
-	if c := n.s.wire.courier.Load(); c != nil {
+	if c := n.s.wire.Courier(); c != nil {
 		c.Adopt(pending)
 	}
 	return nil

@@ -11,9 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/mailbox"
@@ -22,7 +21,7 @@ import (
 
 // Launch implements actors.Elsewhere.
 func (n *nodes) Launch(ctx context.Context, spec agent.Spec, launch uint32) error {
-	if err := n.s.wire.isServed(ctx); err != nil {
+	if _, err := n.s.wire.Served(ctx); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {

@@ -12,9 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/rpc"
@@ -186,9 +185,7 @@ func (n *nodes) wait() (err error) {
 // strays returns the locks of processes that an earlier owner has started and
 // that have not reported here. Each is told to end when it does.
 func (n *nodes) strays() (locks []string) {
-	select {
-	case <-n.s.wire.open:
-	default:
+	if !n.s.wire.IsServed() {
 		return nil // nobody can report
 	}
 	for _, t := range n.s.store.All() {

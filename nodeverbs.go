@@ -17,14 +17,11 @@ import (
 
 // askWorker puts a request to the process of an agent.
 func askWorker[In, Out any](ctx context.Context, n *nodes, id mailbox.AgentID, m rpc.Method[In, Out], in In) (out Out, err error) {
-	select {
-	case <-n.s.wire.open: // also while the session ends
-	default:
-		if err := n.s.wire.isServed(ctx); err != nil {
-			return out, err
-		}
+	conn, err := n.s.wire.Served(ctx)
+	if err != nil {
+		return out, err
 	}
-	client := rpc.NewClient(n.s.wire.local, workerSubject(n.s.Info().ID).From(string(id)), rpc.ClientOptions{
+	client := rpc.NewClient(conn, workerSubject(n.s.Info().ID).From(string(id)), rpc.ClientOptions{
 		Errors: workerErrors(),
 		Failed: func(method string, err error) error {
 			return fmt.Errorf("ask the process of %s to %s: %w", id, method, err)

@@ -88,7 +88,7 @@ func (s *Session) Wake() error {
 		// A server of others may not be there; then nothing begins. Our own comes up
 		// beside the first request.
 		if s.opts.NATS.URL != "" {
-			_, s.woken = s.wire.connection(s.scope)
+			_, s.woken = s.wire.Conn(s.scope)
 		}
 		if s.woken == nil {
 			s.woken = s.node.Wake()

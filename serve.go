@@ -17,14 +17,8 @@ var ErrOpen = journal.ErrLocked
 // Ready returns when other processes can reach the session through Dial, or
 // with what kept it from that.
 func (s *Session) Ready(ctx context.Context) error {
-	select {
-	case <-s.wire.open:
-		return nil
-	case <-s.scope.Done():
-		return context.Cause(s.scope)
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	_, err := s.wire.Served(ctx)
+	return err
 }
 
 // Wait returns when the session ends by itself, as it does when its journal

@@ -8,15 +8,16 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/actorswarm/swarm/agent"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/audit"
+	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/natsd"
@@ -30,6 +31,7 @@ import (
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
 )
 
 // Session is one swarm on one directory: a lead, its children and teammates,
@@ -52,7 +54,8 @@ type Session struct {
 	bus    *event.Bus
 	models *provider.Models
 	prices *price.Table
-	wire   *wire
+	wire   *bus.Bus
+	gate   atomic.Pointer[busDoor] // nil before programs with a key are answered
 	rules  *node.Rules
 	lead   *node.Lead
 
@@ -63,14 +66,11 @@ type Session struct {
 
 	audit *audit.Log
 
-	busMu        sync.Mutex
-	busServer    *natsd.Server // guarded by busMu; nil until it runs
-	busURL       string        // guarded by busMu
-	busWebSocket string        // guarded by busMu
-
 	scope context.Context
 	end   context.CancelCauseFunc
 	watch sync.WaitGroup
+
+	stack lifecycle // what was started
 
 	quitting chan struct{} // closed when somebody asked for the end
 	quit     sync.Once
@@ -183,6 +183,7 @@ func (s *Session) openNode(ctx context.Context) error {
 		return err
 	}
 	s.store, s.bus = s.node.Store, s.node.Events
+	s.stack.push("the journal", func(context.Context) error { return s.node.Close() })
 	return nil
 }
 
@@ -201,11 +202,13 @@ func (s *Session) start(ctx context.Context) error {
 	s.scope, s.end = context.WithCancelCause(ctx)
 	s.node.Prepare(s.scope)
 	if err := s.record.Save(); err != nil {
+		s.end(err)
 		return err
 	}
 	s.audit = s.newAudit()
 	s.openIsolation()
 	if err := s.node.Start(s.scope, s.services(), s.end); err != nil {
+		s.end(err)
 		return err
 	}
 	s.agents, s.roster, s.lead, s.boards, s.teams = s.node.Agents, s.node.Roster, s.node.Lead, s.node.Boards, s.node.Teams
@@ -216,19 +219,114 @@ func (s *Session) start(ctx context.Context) error {
 		s.roster.ConnectApart(others{s.opts.node})
 		s.roster.Connect(sessions{s.opts.node})
 	}
-	s.wire = newWire(s)
+	s.wire = s.newBus()
 	s.followBoards()
 	s.outsiders, s.inquiries.s = team.NewOutsiders(s.agents, s.roster, s.boards, s.node.ListOf), s
 	s.abroad = newAbroad(s)
+	s.pushStops()
 	if s.opts.node == nil {
 		s.roster.Connect(s.abroad)
 		if err := s.abroad.start(); err != nil {
 			return err
 		}
 	}
-	s.watch.Go(func() { s.wire.run(s.scope) })
+	s.watch.Go(s.runBus)
 	s.watch.Go(func() { s.audit.Run(s.scope) })
 	return nil
+}
+
+// pushStops says in which order the parts of the session end: read it from the last.
+func (s *Session) pushStops() {
+	s.stack.push("the bus", func(context.Context) error { s.watch.Wait(); return s.wire.Stop() })
+	s.stack.push("the task lists", func(context.Context) error { defer s.boards.Close(); return s.exportTasks() })
+	s.stack.push("mail to other sessions", func(context.Context) error { s.abroad.stop(); return nil })
+	if s.nodes != nil {
+		s.stack.push("what waits for other processes", func(context.Context) error { return s.nodes.wait() })
+	}
+	s.stack.push("the session's scope", func(context.Context) error { s.end(turn.ErrShutdown); return nil })
+	s.stack.push("the tools", func(context.Context) error { return s.node.Kits.Close() })
+	if s.nodes != nil {
+		s.stack.push("other processes", s.nodes.close)
+	}
+	s.stack.push("the agents", s.node.Shutdown)
+}
+
+// newBus returns the bus of the session, which is not up yet.
+func (s *Session) newBus() *bus.Bus {
+	return bus.New(s.scope, bus.Options{
+		Session: s.Info(), Store: s.store, NATS: s.opts.NATS, Listen: s.opts.listen(), Logger: s.opts.Logger,
+		Sole: s.nodes == nil && s.opts.node == nil,
+		Wake: func(id mailbox.AgentID) {
+			s.agents.Look(id)
+			s.outsiders.Look(id)
+		},
+		Trouble: func(err error) {
+			s.node.Warn(err.Error())
+		},
+		Users: func() ([]natsd.User, error) {
+			users, err := s.Info().BusUsers()
+			return serverUsers(s.Info().ID, users), err
+		},
+		Authorize: s.visitor,
+		Refused: func(r natsd.Refusal) {
+			s.audit.Note(event.Audit{By: r.User, From: r.From, Reason: r.What})
+		},
+	})
+}
+
+// runBus brings the bus up, beside the first model request: until then accepted messages
+// wait in their outboxes. A bus that cannot come up ends the session: a swarm whose
+// messages go nowhere must not look alive.
+func (s *Session) runBus() {
+	if err := s.startBus(); err != nil && s.scope.Err() == nil {
+		s.end(fmt.Errorf("the message bus of session %s did not start: %w", s.Info().ID, err))
+	}
+}
+
+func (s *Session) startBus() error {
+	if n := s.opts.node; n != nil {
+		return s.wire.Join(n.conn)
+	}
+	if err := s.wire.Start(); err != nil {
+		return err
+	}
+	return s.wire.Serve(s.handlers()...)
+}
+
+// handlers answer everybody outside this process.
+func (s *Session) handlers() []bus.Handler {
+	all := []bus.Handler{
+		func(_, local *nats.Conn) (func() error, error) {
+			d, err := openAPI(s, local)
+			if err != nil {
+				return nil, err
+			}
+			return d.close, nil
+		},
+		func(mail, _ *nats.Conn) (func() error, error) {
+			o, err := openBusDoor(s, mail)
+			if err != nil {
+				return nil, err
+			}
+			s.gate.Store(o)
+			return o.close, nil
+		},
+	}
+	if s.opts.NATS.URL != "" {
+		all = append(all, func(mail, _ *nats.Conn) (func() error, error) {
+			b, err := openBridge(s, mail)
+			if err != nil {
+				return nil, err
+			}
+			return b.Close, nil
+		})
+	}
+	if s.nodes != nil {
+		all = append(all, func(_, local *nats.Conn) (func() error, error) {
+			return func() error { return nil }, s.nodes.open(local)
+		})
+	}
+	return all
 }
 
 // services are what the node needs of this process.
@@ -355,32 +453,9 @@ func (s *Session) Close() error {
 const closeWithin = 2 * time.Second
 
 func (s *Session) close() error {
-	var errs []error
-	if s.end != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.scope), closeWithin)
-		defer cancel()
-		errs = append(errs, s.node.Shutdown(ctx))
-		if s.nodes != nil {
-			errs = append(errs, s.nodes.close(ctx))
-		}
-		errs = append(errs, s.node.Kits.Close())
-		s.end(turn.ErrShutdown)
-		if s.nodes != nil {
-			errs = append(errs, s.nodes.wait())
-		}
-		if s.abroad != nil {
-			s.abroad.stop()
-		}
-		if s.boards != nil {
-			errs = append(errs, s.exportTasks())
-			s.boards.Close()
-		}
-		if s.wire != nil {
-			errs = append(errs, s.wire.stop())
-		}
-		s.watch.Wait()
-	}
-	return errors.Join(append(errs, s.node.Close())...)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.scope), closeWithin)
+	defer cancel()
+	return s.stack.stop(ctx)
 }
 
 // newAudit returns the audit of the session. What an agent in a process of its own is
@@ -401,14 +476,14 @@ func (s *Session) newAudit() *audit.Log {
 
 // arrived passes what has arrived for a program outside on to it.
 func (s *Session) arrived(to agent.Spec, e mailbox.Envelope) {
-	if o := s.wire.bus.Load(); o != nil && to.Role == agent.Outside {
+	if o := s.gate.Load(); o != nil && to.Role == agent.Outside {
 		o.arrived(e)
 	}
 }
 
 // receipt sends a receipt through the wire, once that is up.
 func (s *Session) receipt(r mailbox.Receipt) bool {
-	c := s.wire.courier.Load()
+	c := s.wire.Courier()
 	if c == nil {
 		return false
 	}

@@ -72,6 +72,7 @@ var level = map[string]int{
 	"session":             3,
 
 	// 4: what an agent does
+	"internal/bus":  4,
 	"internal/turn": 4,
 
 	// 5 and 6: where agents live
@@ -135,7 +136,7 @@ var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
-	"github.com/nats-io/nats.go":             {"", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/patient", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
+	"github.com/nats-io/nats.go":             {"", "internal/bus", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/patient", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli", "internal/cli/definitions", "internal/cli/doctor"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},

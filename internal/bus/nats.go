@@ -1,4 +1,4 @@
-package swarm
+package bus
 
 import (
 	"bytes"
@@ -7,39 +7,13 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
-	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/nats-io/nats.go"
 )
 
-func connectNATS(n NATS, s *Session) (*nats.Conn, error) {
-	options := []nats.Option{
-		nats.Name("swarm session " + s.Info().ID), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
-		nats.CustomInboxPrefix(inboxPrefix(string(mailbox.OfSession(s.Info().ID)))), // which nobody else need be let listen to
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: "the NATS server: " + err.Error()})
-		}),
-	}
-	creds, err := natsCredentials(n)
-	if err != nil {
-		return nil, err
-	}
-	if creds != nil {
-		options = append(options, creds)
-	}
-	conn, err := nats.Connect(n.URL, options...)
-	if err != nil {
-		return nil, natsUnreached(n, err)
-	}
-	return conn, nil
-}
-
-// unreached says what to do about a server that cannot be used.
-func natsUnreached(n NATS, err error) error {
+// unreachable says what to do about a server that cannot be used.
+func unreachable(n session.NATS, err error) error {
 	because := func(format string, args ...any) error {
 		return fmt.Errorf("the NATS server %s "+format+": %w", append(append([]any{n.URL}, args...), err)...)
 	}
@@ -63,7 +37,7 @@ func natsUnreached(n NATS, err error) error {
 }
 
 // credentials reads the file as what it is.
-func natsCredentials(n NATS) (nats.Option, error) {
+func credentials(n session.NATS) (nats.Option, error) {
 	if n.Creds == "" {
 		return nil, nil
 	}
@@ -80,22 +54,4 @@ func natsCredentials(n NATS) (nats.Option, error) {
 		return nil, fmt.Errorf("%s holds neither NATS credentials nor an nkey seed; name another file with --nats-creds FILE: %w", n.Creds, err)
 	}
 	return key, nil
-}
-
-// exposed says what is wrong with listeners that others than this machine reach.
-func (o *Options) exposed() []string {
-	var all []string
-	if o.ListenCert != "" {
-		return nil
-	}
-	for _, listen := range []string{o.Listen, o.ListenWebSocket} {
-		host, _, err := net.SplitHostPort(listen)
-		if err != nil || host == "localhost" {
-			continue
-		}
-		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-			all = append(all, fmt.Sprintf("the message bus listens on %s without TLS: keys are safe, and whoever is on the way reads what is said; give it a certificate with --listen-cert FILE --listen-key FILE, or listen on 127.0.0.1 and let others come through ssh", listen))
-		}
-	}
-	return all
 }

@@ -1,15 +1,13 @@
-package swarm
+package bus
 
 import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,62 +15,19 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// settleCert makes the paths absolute. Whether the files fit is seen when the
-// session is opened.
-func (o *Options) settleCert() error {
-	if o.ListenCert == session.Off {
-		return nil
-	}
-	if (o.ListenCert == "") != (o.ListenKey == "") {
-		return &OptionError{Err: errors.New("--listen-cert and --listen-key go together; give both, or off as the certificate for none")}
-	}
-	for _, path := range []*string{&o.ListenCert, &o.ListenKey} {
-		if *path == "" {
-			continue
-		}
-		abs, err := filepath.Abs(*path)
-		if err != nil {
-			return fmt.Errorf("find the certificate to listen with: %w", err)
-		}
-		*path = abs
-	}
-	return nil
-}
-
-// inheritCert lets a session listen with the certificate it had.
-func (o *Options) inheritCert(i *Info) {
-	switch o.ListenCert {
-	case "":
-		o.ListenCert, o.ListenKey = i.ListenCert, i.ListenKey
-	case session.Off:
-		o.ListenCert, o.ListenKey = "", ""
-	}
-	i.ListenCert, i.ListenKey = o.ListenCert, o.ListenKey
-}
-
-// checkCert says why the session cannot listen with its certificate; named is that of
-// the options.
-func (o *Options) checkCert(named string) error {
-	if named != "" && named != session.Off && session.Listens(o.Listen) == "" && session.Listens(o.ListenWebSocket) == "" {
-		return &OptionError{Err: errors.New("--listen-cert is for a session that listens; say where with --listen or --listen-websocket")}
-	}
-	_, err := o.certificate()
-	return err
-}
-
-// certificate reads what the session listens with; nil is no TLS.
-func (o *Options) certificate() (*tls.Certificate, error) {
-	if o.ListenCert == "" || o.ListenCert == session.Off || session.Listens(o.Listen) == "" && session.Listens(o.ListenWebSocket) == "" {
+// Certificate reads what the server listens with; nil is no TLS.
+func (l Listen) Certificate() (*tls.Certificate, error) {
+	if l.Cert == "" || l.Cert == session.Off || l.nowhere() {
 		return nil, nil
 	}
 	refuse := func(format string, args ...any) error {
-		return &OptionError{Err: fmt.Errorf(format+"; name other files with --listen-cert and --listen-key, or listen without TLS with --listen-cert off", args...)}
+		return fmt.Errorf(format+"; name other files with --listen-cert and --listen-key, or listen without TLS with --listen-cert off", args...)
 	}
-	cert, err := os.ReadFile(o.ListenCert)
+	cert, err := os.ReadFile(l.Cert)
 	if err != nil {
 		return nil, refuse("the certificate to listen with cannot be read: %w", err)
 	}
-	key, err := os.ReadFile(o.ListenKey)
+	key, err := os.ReadFile(l.Key)
 	if err != nil {
 		return nil, refuse("the key of the certificate to listen with cannot be read: %w", err)
 	}
@@ -80,11 +35,11 @@ func (o *Options) certificate() (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	switch {
 	case err != nil && len(certificates(cert)) == 0:
-		return nil, refuse("%s holds no certificate in PEM form", o.ListenCert)
+		return nil, refuse("%s holds no certificate in PEM form", l.Cert)
 	case err != nil:
-		return nil, refuse("%s is not the key of the certificate in %s: %w", o.ListenKey, o.ListenCert, err)
+		return nil, refuse("%s is not the key of the certificate in %s: %w", l.Key, l.Cert, err)
 	case time.Now().After(pair.Leaf.NotAfter):
-		return nil, refuse("the certificate in %s has expired (%s)", o.ListenCert, pair.Leaf.NotAfter.Local().Format(time.DateTime))
+		return nil, refuse("the certificate in %s has expired (%s)", l.Cert, pair.Leaf.NotAfter.Local().Format(time.DateTime))
 	}
 	return &pair, nil
 }
@@ -132,19 +87,21 @@ func hostIn(cert *x509.Certificate, host string) string {
 }
 
 // chain returns the certificates that the session listens with, none without TLS.
-func chain(i Info) []*x509.Certificate {
+func chain(i session.Info) []*x509.Certificate {
 	if i.ListenCert == "" {
 		return nil
 	}
 	raw, err := os.ReadFile(i.ListenCert)
 	if err != nil {
-		return nil // told when the session is opened
+		return nil // reported when the session is opened
 	}
 	return certificates(raw)
 }
 
-// trust says whether programs on this machine believe a certificate as it is, and if
-// not, whether they do when they are given its file as that of its authority.
+// Trust says whether programs on this machine believe the certificate of a session as it
+// is, and if not, whether they do when they are given its file as that of its authority.
+func Trust(i session.Info) (asItIs, byItself bool) { return trust(chain(i)) }
+
 func trust(chain []*x509.Certificate) (asItIs, byItself bool) {
 	if len(chain) == 0 {
 		return true, true

@@ -1,4 +1,4 @@
-package swarm
+package bus
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func process(t *testing.T, conn *nats.Conn, id mailbox.AgentID) *member {
 	b, err := bucket.New(conn, objectBucket("s1"), bucket.Options{})
 	noted(err)
 	trouble := func(err error) { m.trouble <- err }
-	box := &objectBox{
+	box := &carrier{
 		Transport: natsbox.New(conn, natsbox.Options{Space: "s1"}), scope: t.Context(), store: m.store, bucket: b, trouble: trouble,
 	}
 	courier := mailbox.NewCourier(box, m.store, mailbox.CourierOptions{Wake: func(mailbox.AgentID) {}, OnTrouble: trouble, ResendAfter: 100 * time.Millisecond})
@@ -168,7 +168,7 @@ func TestObjectsOnTheirWayAreNeeded(t *testing.T) {
 	if err := errors.Join(err, durable()); err != nil {
 		t.Fatal(err)
 	}
-	o := &objectBox{store: store}
+	o := &carrier{store: store}
 	if !o.needed()[e.Ref.Hash()] {
 		t.Error("a message on its way does not need its object")
 	}

@@ -1,0 +1,325 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/natsbox"
+	"github.com/actorswarm/swarm/session"
+	"github.com/nats-io/nats.go"
+)
+
+// ErrStopped is what a bus that was stopped answers to every call.
+var ErrStopped = errors.New("bus: stopped")
+
+// Options say what a bus is for. Session and Store are required.
+type Options struct {
+	Session session.Info
+	Store   *transcript.Store // whose mail it carries
+	NATS    session.NATS      // carries the mail instead of the embedded server, if it has a URL
+	Listen  Listen            // of the embedded server, besides its socket
+
+	Wake    func(mailbox.AgentID) // is told of agents that have mail; nil is nobody
+	Trouble func(error)           // is told what goes wrong and is tried again; nil is nobody
+	Sole    bool                  // no other process hosts agents of the session
+
+	// Users returns who may come in with a key of its own; nil is nobody. It is called
+	// when the server starts.
+	Users func() ([]natsd.User, error)
+	// Authorize returns what a process that comes through the socket may do; nil is
+	// everything.
+	Authorize func(pid int) *natsd.User
+	// Refused is told what the server has refused; nil is nobody.
+	Refused func(natsd.Refusal)
+	Logger  *slog.Logger // of the server; nil discards it
+}
+
+// Bus is the bus of one session in one process. Its methods may be called from any
+// goroutine; Start or Join is called once, and then Serve at most once.
+type Bus struct {
+	o      Options
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	work   sync.WaitGroup
+
+	courier atomic.Pointer[mailbox.Courier]
+	conn    *nats.Conn    // for mail; read after up is closed
+	local   *nats.Conn    // to the embedded server; read after open is closed
+	up      chan struct{} // closed when mail can travel
+	open    chan struct{} // closed when other processes are answered
+
+	starting sync.Mutex // held by Start, Join and Serve: Stop waits for them
+	stops    []func() error
+	stopping sync.Once
+	stopped  error
+
+	sweepEvery, sweepGrace time.Duration
+
+	mu             sync.Mutex
+	server         *natsd.Server // guarded by mu; nil until it runs
+	url, webSocket string        // guarded by mu
+}
+
+// New returns a bus that lives at most as long as ctx, and is down until Start or Join.
+func New(ctx context.Context, o Options) *Bus {
+	if o.Wake == nil {
+		o.Wake = func(mailbox.AgentID) {}
+	}
+	if o.Trouble == nil {
+		o.Trouble = func(error) {}
+	}
+	if o.Users == nil {
+		o.Users = func() ([]natsd.User, error) { return nil, nil }
+	}
+	if o.Refused == nil {
+		o.Refused = func(natsd.Refusal) {}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	b := &Bus{o: o, up: make(chan struct{}), open: make(chan struct{}), sweepEvery: sweepEvery, sweepGrace: sweepGrace}
+	b.ctx, b.cancel = context.WithCancelCause(ctx)
+	return b
+}
+
+// Start runs the embedded server and lets mail travel. With Options.NATS mail goes
+// through that server, and the embedded one is only what other processes of the user
+// reach the session by.
+func (b *Bus) Start() (err error) {
+	b.starting.Lock()
+	defer b.starting.Unlock()
+	if err := context.Cause(b.ctx); err != nil {
+		return err
+	}
+	server, err := b.serve()
+	if err != nil {
+		return err
+	}
+	if b.local, err = server.Conn("node"); err != nil {
+		return err
+	}
+	carrier, err := b.join(b.local)
+	if err != nil {
+		return err
+	}
+	b.work.Go(func() { carrier.sweep(b.ctx, b.sweepEvery, b.sweepGrace) })
+	return b.ship(carrier)
+}
+
+// Join lets mail travel over a connection to the owner's server, or with Options.NATS
+// through that server.
+func (b *Bus) Join(conn *nats.Conn) error {
+	b.starting.Lock()
+	defer b.starting.Unlock()
+	if err := context.Cause(b.ctx); err != nil {
+		return err
+	}
+	carrier, err := b.join(conn)
+	if err != nil {
+		return err
+	}
+	return b.ship(carrier)
+}
+
+// Handler answers requests that come over the bus, from when it returns until stop. Programs
+// outside and other sessions ask where mail travels, the user's processes at the
+// session's own server: with Options.NATS the two connections are different ones.
+type Handler func(mail, local *nats.Conn) (stop func() error, err error)
+
+// Serve opens the handlers, and then the socket through which other processes come in.
+// Stop closes the handlers in the same order.
+func (b *Bus) Serve(handlers ...Handler) error {
+	b.starting.Lock()
+	defer b.starting.Unlock()
+	if err := context.Cause(b.ctx); err != nil {
+		return err
+	}
+	for _, open := range handlers {
+		stop, err := open(b.conn, b.local)
+		if err != nil {
+			return err
+		}
+		b.stops = append(b.stops, stop)
+	}
+	if err := b.running().ServeUnix(b.o.Session.Socket(b.o.Session.StateDir())); err != nil {
+		return err
+	}
+	close(b.open)
+	return nil
+}
+
+// Conn waits until the bus is up and returns the connection over which mail travels.
+func (b *Bus) Conn(ctx context.Context) (*nats.Conn, error) {
+	return b.conn, b.await(ctx, b.up)
+}
+
+// Served waits until other processes can reach the session, and returns the connection
+// to its own server.
+func (b *Bus) Served(ctx context.Context) (*nats.Conn, error) {
+	select {
+	case <-b.open: // also while the session ends
+		return b.local, nil
+	default:
+	}
+	return b.local, b.await(ctx, b.open)
+}
+
+func (b *Bus) await(ctx context.Context, c <-chan struct{}) error {
+	select {
+	case <-c:
+		return nil
+	case <-b.ctx.Done():
+		return context.Cause(b.ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// IsServed reports whether other processes can reach the session.
+func (b *Bus) IsServed() bool {
+	select {
+	case <-b.open:
+		return true
+	default:
+		return false
+	}
+}
+
+// Courier returns the courier of the mail, nil before mail can travel.
+func (b *Bus) Courier() *mailbox.Courier { return b.courier.Load() }
+
+// URLs returns how programs outside reach the bus, "" where they do not.
+func (b *Bus) URLs() (tcp, webSocket string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.url, b.webSocket
+}
+
+// ChangeUsers makes a change of who may come in with a key of its own: one at a time,
+// and none beside the start of the server. change returns all users from then on.
+func (b *Bus) ChangeUsers(change func() ([]natsd.User, error)) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all, err := change()
+	if err == nil && b.server != nil {
+		b.server.SetUsers(all)
+	}
+	return err
+}
+
+// Stop ends the bus. Mail that was not acknowledged stays in its outboxes.
+func (b *Bus) Stop() error {
+	b.stopping.Do(func() { b.stopped = b.stop() })
+	return b.stopped
+}
+
+func (b *Bus) stop() error {
+	b.cancel(ErrStopped)
+	b.starting.Lock()
+	defer b.starting.Unlock()
+	b.work.Wait()
+	var errs []error
+	if c := b.courier.Load(); c != nil {
+		errs = append(errs, c.Stop())
+	}
+	for _, stop := range b.stops {
+		errs = append(errs, stop())
+	}
+	if b.o.NATS.URL != "" && b.conn != nil {
+		b.conn.Close()
+	}
+	if server := b.running(); server != nil {
+		errs = append(errs, server.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+func (b *Bus) running() *natsd.Server {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.server
+}
+
+// serve starts the embedded server.
+func (b *Bus) serve() (*natsd.Server, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	users, err := b.o.Users()
+	if err != nil {
+		return nil, err
+	}
+	cert, err := b.o.Listen.Certificate()
+	if err != nil {
+		return nil, err
+	}
+	b.server, err = natsd.Start(b.ctx, natsd.Options{
+		Certificate: cert, StoreDir: filepath.Join(b.o.Session.Path, "jetstream"),
+		Listen: session.Listens(b.o.Listen.TCP), WebSocket: session.Listens(b.o.Listen.WebSocket),
+		Users: users, Visitor: b.o.Authorize, Refused: b.o.Refused, Logger: b.o.Logger,
+	})
+	if err != nil {
+		return nil, cannotListen(err)
+	}
+	b.url, b.webSocket = reached(b.o.Session, "nats", b.server.ClientURL()), reached(b.o.Session, "ws", b.server.WebSocketURL())
+	if b.o.NATS.URL != "" {
+		b.url = b.o.NATS.URL
+	}
+	return b.server, nil
+}
+
+// join opens what mail travels through.
+func (b *Bus) join(conn *nats.Conn) (_ *carrier, err error) {
+	if b.o.NATS.URL != "" {
+		if conn, err = b.connect(); err != nil {
+			return nil, err
+		}
+	}
+	b.conn = conn
+	close(b.up)
+	box := natsbox.New(conn, natsbox.Options{Space: b.o.Session.ID, Sole: b.o.Sole, Replicas: b.o.NATS.Replicas})
+	return newCarrier(b.ctx, box, conn, b.o)
+}
+
+// ship begins to carry mail.
+func (b *Bus) ship(transport mailbox.Transport) error {
+	courier := mailbox.NewCourier(transport, b.o.Store, mailbox.CourierOptions{Wake: b.o.Wake, OnTrouble: b.o.Trouble})
+	if err := courier.Start(b.ctx, b.o.Store.Cursor(), b.o.Store.Pending()); err != nil {
+		return err
+	}
+	b.courier.Store(courier)
+	b.o.Store.Ship(courier.Send)
+	return nil
+}
+
+// connect opens a connection to the server of others.
+func (b *Bus) connect() (*nats.Conn, error) {
+	options := []nats.Option{
+		nats.Name("swarm session " + b.o.Session.ID), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
+		// Nobody else need be let listen there.
+		nats.CustomInboxPrefix("_INBOX." + string(mailbox.OfSession(b.o.Session.ID))),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			b.o.Trouble(fmt.Errorf("the NATS server: %w", err))
+		}),
+	}
+	creds, err := credentials(b.o.NATS)
+	if err != nil {
+		return nil, err
+	}
+	if creds != nil {
+		options = append(options, creds)
+	}
+	conn, err := nats.Connect(b.o.NATS.URL, options...)
+	if err != nil {
+		return nil, unreachable(b.o.NATS, err)
+	}
+	return conn, nil
+}

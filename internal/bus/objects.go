@@ -1,0 +1,134 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/object/bucket"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	objectWithin = 5 * time.Second  // for one object to be put or got
+	sweepEvery   = time.Minute      // the bucket is looked through
+	sweepGrace   = 10 * time.Minute // before an object that nobody needs is taken out
+)
+
+// objectBucket is where the long messages of a session are on its server.
+func objectBucket(session string) string { return "OB_" + session }
+
+// ObjectName returns where the whole text of a message that has a Ref is on the server
+// of its session, until it has been read by whom it is for: bucket/name.
+func ObjectName(session string, ref mailbox.Ref) string {
+	return objectBucket(session) + "/" + ref.Hash()
+}
+
+// carrier is a transport beside which the long bodies travel: a message leaves when
+// the bucket has its body, and arrives when the body is on this disk. What does not
+// come that far is sent again, as any message is.
+type carrier struct {
+	mailbox.Transport
+	scope   context.Context // of the bus
+	store   *transcript.Store
+	bucket  *bucket.Bucket
+	trouble func(error)
+}
+
+func newCarrier(scope context.Context, box mailbox.Transport, conn *nats.Conn, o Options) (*carrier, error) {
+	b, err := bucket.New(conn, objectBucket(o.Session.ID), bucket.Options{Replicas: o.NATS.Replicas})
+	return &carrier{Transport: box, scope: scope, store: o.Store, bucket: b, trouble: o.Trouble}, err
+}
+
+// Publish implements mailbox.Transport.
+func (o *carrier) Publish(e mailbox.Envelope) error {
+	if e.Ref != "" {
+		err := o.offer(e.Ref)
+		switch {
+		case err != nil && o.isHere(e.To.Agent): // who needs no bucket
+			o.trouble(err)
+		case err != nil:
+			return fmt.Errorf("message %s waits until its text is on the server: %w", e.ID, err)
+		}
+	}
+	return o.Transport.Publish(e)
+}
+
+// isHere reports whether an agent is of this process.
+func (o *carrier) isHere(id mailbox.AgentID) bool {
+	t, ok := o.store.Get(id)
+	return ok && !t.IsShadow()
+}
+
+// offer puts an object into the bucket if it is not there.
+func (o *carrier) offer(ref mailbox.Ref) error {
+	ctx, cancel := context.WithTimeout(o.scope, objectWithin)
+	defer cancel()
+	return o.bucket.Put(ctx, ref, func() ([]byte, error) { return o.store.Object(ref) })
+}
+
+// Start implements mailbox.Transport.
+func (o *carrier) Start(ctx context.Context, from mailbox.Cursor, deliver func(mailbox.Envelope, mailbox.Cursor), receipt func(mailbox.Receipt)) error {
+	return o.Transport.Start(ctx, from, func(e mailbox.Envelope, c mailbox.Cursor) {
+		if err := o.fetch(ctx, e); err != nil {
+			o.trouble(fmt.Errorf("the text of message %s from %s is not here, it will be sent again: %w", e.ID, e.From, err))
+			return
+		}
+		deliver(e, c)
+	}, receipt)
+}
+
+// fetch brings the body of a message to an agent of this process to this disk.
+func (o *carrier) fetch(ctx context.Context, e mailbox.Envelope) error {
+	if !o.isHere(e.To.Agent) || o.store.HasBody(e.Ref) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, objectWithin)
+	defer cancel()
+	body, err := o.bucket.Get(ctx, e.Ref)
+	if err != nil {
+		return err
+	}
+	return o.store.KeepBody(body)
+}
+
+// sweep takes out of the bucket, every so often, what nobody has waited for since
+// grace, until ctx ends.
+func (o *carrier) sweep(ctx context.Context, every, grace time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		within, cancel := context.WithTimeout(ctx, objectWithin)
+		needed := o.needed()
+		err := o.bucket.Sweep(within, func(hash string) bool { return needed[hash] }, grace)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			o.trouble(err)
+		}
+	}
+}
+
+// needed are the objects of messages that are on their way, or that somebody without a
+// disk of ours has not read.
+func (o *carrier) needed() map[string]bool {
+	all := map[string]bool{}
+	for _, e := range o.store.Pending() {
+		all[e.Ref.Hash()] = true
+	}
+	for _, t := range o.store.All() {
+		if t.Spec().Role != transcript.Outside {
+			continue
+		}
+		for _, e := range t.Unread() {
+			all[e.Ref.Hash()] = true
+		}
+	}
+	return all
+}
