@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/budget"
 
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -48,7 +48,7 @@ func (n *nodes) held(id mailbox.AgentID, c reserveIn) (reserveOut, bool) {
 
 // hold notes a reservation for the process that has asked for it, if it is still
 // the one of its agent.
-func (n *nodes) hold(id mailbox.AgentID, c reserveIn, r *account.Reservation) (reserveOut, error) {
+func (n *nodes) hold(id mailbox.AgentID, c reserveIn, r *actors.Reservation) (reserveOut, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.seats[id]
@@ -57,7 +57,7 @@ func (n *nodes) hold(id mailbox.AgentID, c reserveIn, r *account.Reservation) (r
 		return reserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
 	}
 	if s.holds == nil {
-		s.holds = map[string]*account.Reservation{}
+		s.holds = map[string]*actors.Reservation{}
 	}
 	if first := s.holds[c.Key]; first != nil {
 		r.Settle(budget.Amount{})
@@ -92,7 +92,7 @@ const askAgain = 200 * time.Millisecond
 
 // Reserve implements actors.Owner. Under a limit a request waits for an owner: what
 // is left of the budget only the owner knows.
-func (n *Node) Reserve(ctx context.Context, k account.Ask) (int64, func(), error) {
+func (n *Node) Reserve(ctx context.Context, k budget.Request) (int64, func(), error) {
 	if !n.bounded.Load() {
 		return k.Output, func() {}, nil
 	}

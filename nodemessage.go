@@ -8,7 +8,6 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
@@ -87,9 +86,9 @@ type (
 		Most   int    `json:"most,omitempty"`
 	}
 	reserveIn struct {
-		Launch uint32       `json:"launch"`
-		Key    string       `json:"key,omitempty"`
-		Ask    *account.Ask `json:"ask,omitempty"`
+		Launch uint32          `json:"launch"`
+		Key    string          `json:"key,omitempty"`
+		Ask    *budget.Request `json:"ask,omitempty"`
 	}
 
 	foundOut struct {

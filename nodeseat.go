@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -27,7 +27,7 @@ type seat struct {
 	stuck   state.State // while it says nothing; guarded by nodes.mu
 	leaving bool        // it was asked to end; guarded by nodes.mu
 	// holds are its requests in flight; guarded by nodes.mu.
-	holds map[string]*account.Reservation
+	holds map[string]*actors.Reservation
 }
 
 // adoptLocked takes over a node of an earlier owner, if it is the newest of its

@@ -8,7 +8,6 @@ import (
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -20,10 +19,23 @@ func (c *Coordinator) Below(l agent.Record) budget.Amount {
 	return c.accounts.Used().Minus(c.accounts.UsedBy(l))
 }
 
+// Reservation is a request in flight.
+type Reservation struct {
+	// Output is the most tokens that the answer may have.
+	Output int64
+	// Settle ends the flight and charges what the request has used; nothing when it
+	// brought no answer. Only the first call counts.
+	Settle func(used budget.Amount)
+}
+
 // Reserve reserves a request of an agent that lives elsewhere in the accounts that
 // it counts in here.
-func (c *Coordinator) Reserve(ctx context.Context, id mailbox.AgentID, k account.Ask) (*account.Reservation, error) {
-	return c.accounts.Of(id).Reserve(ctx, k)
+func (c *Coordinator) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Request) (*Reservation, error) {
+	r, err := c.accounts.Of(id).Reserve(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	return &Reservation{Output: r.Output, Settle: r.Settle}, nil
 }
 
 // Bounded reports whether an agent counts in a budget with a limit.
@@ -140,4 +152,13 @@ func (c *Coordinator) Afford(name string, id mailbox.AgentID) error {
 		return nil // what is wrong with the model is told when it is asked
 	}
 	return c.accounts.Of(id).Afford(c.accounts.Ask(exact, 0, accounts.FloorTokens))
+}
+
+// Prices say what models cost.
+type Prices interface {
+	agent.Prices
+	// AtMost returns the most that one request to a model can cost whose input has
+	// so many tokens: the input, and each token of output; ok is false if nobody
+	// knows.
+	AtMost(model string, input int64) (in, perOutput budget.USD, ok bool)
 }

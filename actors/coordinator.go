@@ -63,7 +63,7 @@ type Options struct {
 	// What they have used before counts.
 	Budget budget.Limits
 	// Prices say what models cost, also for Store; nil knows nothing.
-	Prices *price.Table
+	Prices Prices
 	// Isolate gives an agent a directory of its own, a copy of spec.Dir at first
 	// and the same one for each later incarnation; nil means that none can be given.
 	Isolate func(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error)
@@ -154,7 +154,10 @@ func New(o Options) *Coordinator {
 		changed:  make(chan struct{}),
 	}
 	all := o.Store.All()
-	c.accounts = accounts.New(o.Budget, o.Prices, all)
+	if o.Prices == nil {
+		c.opts.Prices = (*price.Table)(nil) // which knows nothing
+	}
+	c.accounts = accounts.New(o.Budget, c.opts.Prices, all)
 	return c
 }
 

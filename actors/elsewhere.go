@@ -11,8 +11,8 @@ import (
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/account"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -78,7 +78,7 @@ type Owner interface {
 	// a limit. It returns how many tokens the answer may have, and what is to be
 	// called when the request has been charged here. The errors are those of
 	// account.Account.Reserve.
-	Reserve(ctx context.Context, k account.Ask) (output int64, landed func(), err error)
+	Reserve(ctx context.Context, k budget.Request) (output int64, landed func(), err error)
 }
 
 // LaunchError reports an agent whose process gave no sign of life. Nothing of it

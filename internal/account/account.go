@@ -64,24 +64,6 @@ func (a *Account) Charge(n budget.Amount) {
 	}
 }
 
-// Ask is what a request may use. Money of a model without a price is Unpriced.
-type Ask struct {
-	Model     string
-	Unpriced  bool
-	Input     int64      // tokens
-	InputCost budget.USD // of the whole input
-	TokenCost budget.USD // of one token of output
-	Output    int64      // the most tokens of the answer
-	Floor     int64      // fewer are of no use: the request is refused
-	Enough    int64      // others in flight are not waited for to give it more
-	Waits     func()     `json:"-"` // told once if the request has to wait; may be nil
-}
-
-// amount is all that the request uses with an answer of so many tokens.
-func (k Ask) amount(output int64) budget.Amount {
-	return budget.Amount{Money: k.InputCost + budget.USD(output)*k.TokenCost, Tokens: k.Input + output, Requests: 1}
-}
-
 // Reservation is a request in flight.
 type Reservation struct {
 	// Output is the most tokens that the answer may have.
@@ -95,7 +77,7 @@ type Reservation struct {
 // Reserve lets a request out when it fits into the account and all above it. It
 // waits while only what is in flight is in its way. The error is an *OverError,
 // an *UnpricedError, or the cause of ctx.
-func (a *Account) Reserve(ctx context.Context, k Ask) (*Reservation, error) {
+func (a *Account) Reserve(ctx context.Context, k budget.Request) (*Reservation, error) {
 	for {
 		r, changed, err := a.try(k)
 		if r != nil || err != nil {
@@ -114,7 +96,7 @@ func (a *Account) Reserve(ctx context.Context, k Ask) (*Reservation, error) {
 }
 
 // try reserves if the request fits now; else changed tells when to look again.
-func (a *Account) try(k Ask) (r *Reservation, changed <-chan struct{}, err error) {
+func (a *Account) try(k budget.Request) (r *Reservation, changed <-chan struct{}, err error) {
 	a.book.mu.Lock()
 	defer a.book.mu.Unlock()
 	floor := min(k.Floor, k.Output)
@@ -125,7 +107,7 @@ func (a *Account) try(k Ask) (r *Reservation, changed <-chan struct{}, err error
 		}
 		room, kind := up.room(k, up.used)
 		if room < floor {
-			return nil, nil, up.over(kind, k.amount(floor))
+			return nil, nil, up.over(kind, k.Amount(floor))
 		}
 		alone = min(alone, room)
 		room, _ = up.room(k, up.used.Plus(up.inFlight))
@@ -134,7 +116,7 @@ func (a *Account) try(k Ask) (r *Reservation, changed <-chan struct{}, err error
 	if free < min(alone, max(k.Enough, floor)) {
 		return nil, a.book.changed, nil
 	}
-	r = &Reservation{Output: free, account: a, held: k.amount(free)}
+	r = &Reservation{Output: free, account: a, held: k.Amount(free)}
 	for up := a; up != nil; up = up.above {
 		up.inFlight = up.inFlight.Plus(r.held)
 	}
@@ -143,7 +125,7 @@ func (a *Account) try(k Ask) (r *Reservation, changed <-chan struct{}, err error
 
 // room returns how many tokens an answer may have beside what is taken, below
 // zero if not even the input fits, and the limit that says so.
-func (a *Account) room(k Ask, taken budget.Amount) (tokens int64, by budget.Kind) {
+func (a *Account) room(k budget.Request, taken budget.Amount) (tokens int64, by budget.Kind) {
 	tokens = math.MaxInt64
 	narrow := func(n int64, kind budget.Kind) {
 		if n < tokens {
@@ -206,7 +188,7 @@ func (r *Reservation) Settle(used budget.Amount) {
 
 // Afford says whether anything is left for one more request of even the
 // smallest size; the error is an *OverError.
-func (a *Account) Afford(k Ask) error {
+func (a *Account) Afford(k budget.Request) error {
 	a.book.mu.Lock()
 	defer a.book.mu.Unlock()
 	for up := a; up != nil; up = up.above {
@@ -214,7 +196,7 @@ func (a *Account) Afford(k Ask) error {
 			return &budget.UnpricedError{Model: k.Model, Owner: up.owner}
 		}
 		if room, kind := up.room(k, up.used); room < k.Floor {
-			return up.over(kind, k.amount(k.Floor))
+			return up.over(kind, k.Amount(k.Floor))
 		}
 	}
 	return nil

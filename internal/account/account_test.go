@@ -27,7 +27,7 @@ type machine struct {
 type flight struct {
 	r       *account.Reservation
 	account int
-	ask     account.Ask
+	ask     budget.Request
 }
 
 func (m *machine) chain(i int, see func(i int)) {
@@ -54,7 +54,7 @@ func (m *machine) open(t *rapid.T) {
 	m.used, m.held = append(m.used, budget.Amount{}), append(m.held, budget.Amount{})
 }
 
-func amount(k account.Ask, out int64) budget.Amount {
+func amount(k budget.Request, out int64) budget.Amount {
 	return budget.Amount{Money: k.InputCost + budget.USD(out)*k.TokenCost, Tokens: k.Input + out, Requests: 1}
 }
 
@@ -72,7 +72,7 @@ func within(n budget.Amount, l budget.Limits) bool {
 
 // fits says whether an answer of out tokens fits into an account and all above,
 // alone or beside what is in flight.
-func (m *machine) fits(i int, k account.Ask, out int64, alone bool) bool {
+func (m *machine) fits(i int, k budget.Request, out int64, alone bool) bool {
 	ok := true
 	m.chain(i, func(i int) {
 		n := plus(m.used[i], amount(k, out))
@@ -86,7 +86,7 @@ func (m *machine) fits(i int, k account.Ask, out int64, alone bool) bool {
 
 func (m *machine) reserve(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.accounts)-1).Draw(t, "account")
-	k := account.Ask{
+	k := budget.Request{
 		Input: rapid.Int64Range(0, 900).Draw(t, "input"), InputCost: budget.USD(rapid.Int64Range(0, 900).Draw(t, "cost")),
 		TokenCost: budget.USD(rapid.Int64Range(0, 3).Draw(t, "price")), Output: rapid.Int64Range(1, 900).Draw(t, "output"),
 		Floor: rapid.Int64Range(1, 100).Draw(t, "floor"), Enough: rapid.Int64Range(1, 400).Draw(t, "enough"),
@@ -153,8 +153,8 @@ func TestNoAccountIsEverOverItsLimits(t *testing.T) {
 	})
 }
 
-func ask(in, out int64) account.Ask {
-	return account.Ask{Input: in, Output: out, Floor: 10, Enough: 50}
+func ask(in, out int64) budget.Request {
+	return budget.Request{Input: in, Output: out, Floor: 10, Enough: 50}
 }
 
 func TestARequestWaitsForThoseInFlight(t *testing.T) {
@@ -214,7 +214,7 @@ func TestAnAnswerGetsWhatIsLeft(t *testing.T) {
 	if !errors.As(err, &over) || *over != (budget.OverError{Kind: budget.Tokens, Owner: "the session", Used: 291, Need: 10, Limit: 300}) {
 		t.Fatalf("9 tokens are left, which is no answer: %+v", err)
 	}
-	if err := a.Afford(account.Ask{Floor: 10}); !errors.As(err, &over) {
+	if err := a.Afford(budget.Request{Floor: 10}); !errors.As(err, &over) {
 		t.Errorf("a request can be afforded: %v", err)
 	}
 	want := "the budget of the session is used up: 291 tokens of 300 tokens, and the next request may need 10 tokens; it goes on when the limit is raised"
@@ -238,7 +238,7 @@ func TestAChargeCountsInAllAccountsAbove(t *testing.T) {
 
 func TestMoneyWithoutAPriceIsRefused(t *testing.T) {
 	free := account.New("the session", budget.Limits{Tokens: 1000}, time.Now())
-	k := account.Ask{Model: "llama", Unpriced: true, Output: 10, Floor: 1}
+	k := budget.Request{Model: "llama", Unpriced: true, Output: 10, Floor: 1}
 	if _, err := free.Reserve(t.Context(), k); err != nil {
 		t.Errorf("no money is limited: %v", err)
 	}
@@ -282,17 +282,17 @@ func TestAnAccountIsBoundedByThoseAbove(t *testing.T) {
 func TestARequestThatWaitsSaysSoOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := account.New("the session", budget.Limits{Tokens: 100}, time.Now())
-		one, err := a.Reserve(t.Context(), account.Ask{Output: 50, Floor: 10, Waits: func() { t.Error("the first has to wait") }})
+		one, err := a.Reserve(t.Context(), budget.Request{Output: 50, Floor: 10, Waits: func() { t.Error("the first has to wait") }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, err := a.Reserve(t.Context(), account.Ask{Output: 50, Floor: 10})
+		two, err := a.Reserve(t.Context(), budget.Request{Output: 50, Floor: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
 		told, done := 0, make(chan error, 1)
 		go func() {
-			_, err := a.Reserve(t.Context(), account.Ask{Output: 80, Floor: 80, Waits: func() { told++ }})
+			_, err := a.Reserve(t.Context(), budget.Request{Output: 80, Floor: 80, Waits: func() { told++ }})
 			done <- err
 		}()
 		for _, r := range []*account.Reservation{one, two} {
@@ -315,37 +315,37 @@ func TestEachLimitLetsOutWhatJustFits(t *testing.T) {
 		used := budget.Amount{Money: 60, Tokens: 60, Requests: 3}
 		for name, c := range map[string]struct {
 			limits    budget.Limits
-			fits, not account.Ask
+			fits, not budget.Request
 			want      budget.OverError
 		}{
 			"tokens": {
 				budget.Limits{Tokens: 100},
-				account.Ask{Input: 30, Output: 10, Floor: 10},
-				account.Ask{Input: 31, Output: 10, Floor: 10},
+				budget.Request{Input: 30, Output: 10, Floor: 10},
+				budget.Request{Input: 31, Output: 10, Floor: 10},
 				budget.OverError{Kind: budget.Tokens, Used: 60, Need: 41, Limit: 100},
 			},
 			"money": {
 				budget.Limits{Money: 100},
-				account.Ask{InputCost: 20, TokenCost: 2, Output: 10, Floor: 10},
-				account.Ask{InputCost: 21, TokenCost: 2, Output: 10, Floor: 10},
+				budget.Request{InputCost: 20, TokenCost: 2, Output: 10, Floor: 10},
+				budget.Request{InputCost: 21, TokenCost: 2, Output: 10, Floor: 10},
 				budget.OverError{Kind: budget.Money, Used: 60, Need: 41, Limit: 100},
 			},
 			"money for the input": {
 				budget.Limits{Money: 100},
-				account.Ask{InputCost: 40, Output: 10},
-				account.Ask{InputCost: 41, Output: 10},
+				budget.Request{InputCost: 40, Output: 10},
+				budget.Request{InputCost: 41, Output: 10},
 				budget.OverError{Kind: budget.Money, Used: 60, Need: 41, Limit: 100},
 			},
 			"requests": {
 				budget.Limits{Requests: 4},
-				account.Ask{Output: 1, Floor: 1},
-				account.Ask{},
+				budget.Request{Output: 1, Floor: 1},
+				budget.Request{},
 				budget.OverError{Kind: budget.Requests, Used: 4, Need: 1, Limit: 4},
 			},
 			"the first of two that are equally narrow": {
 				budget.Limits{Requests: 4, Time: time.Minute},
-				account.Ask{Output: 1},
-				account.Ask{},
+				budget.Request{Output: 1},
+				budget.Request{},
 				budget.OverError{Kind: budget.Time, Used: int64(time.Minute), Limit: int64(time.Minute)},
 			},
 		} {
@@ -378,7 +378,7 @@ func TestEachLimitLetsOutWhatJustFits(t *testing.T) {
 	})
 }
 
-func reserve(t *testing.T, a *account.Account, k account.Ask) error {
+func reserve(t *testing.T, a *account.Account, k budget.Request) error {
 	_, err := a.Reserve(t.Context(), k)
 	return err
 }

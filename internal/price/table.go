@@ -78,6 +78,14 @@ func (t *Table) Of(id string) (p Price, ok bool) {
 	return *e.price, true
 }
 
+// AtMost returns the most that one request to a model can cost whose input has so
+// many tokens, as [Price.AtMost] does; ok is false if nobody knows.
+func (t *Table) AtMost(id string, input int64) (in, perOutput budget.USD, ok bool) {
+	p, ok := t.Of(id)
+	in, perOutput = p.AtMost(input)
+	return in, perOutput, ok
+}
+
 // Window returns how many tokens a model's context holds; 0 if nobody knows.
 func (t *Table) Window(id string) int64 {
 	e, _ := t.find(id, func(e entry) bool { return e.window > 0 })

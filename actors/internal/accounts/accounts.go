@@ -16,7 +16,6 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/internal/account"
-	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -28,11 +27,20 @@ const (
 	enoughTokens = 8_000
 )
 
+// Prices say what models cost.
+type Prices interface {
+	agent.Prices
+	// AtMost returns the most that one request to a model can cost whose input has
+	// so many tokens: the input, and each token of output; ok is false if nobody
+	// knows.
+	AtMost(model string, input int64) (in, perOutput budget.USD, ok bool)
+}
+
 // Tree holds what the agents of a session may use. An agent without limits
 // of its own uses the account of the nearest above that has one.
 type Tree struct {
 	top    *account.Account
-	prices *price.Table
+	prices Prices
 
 	mu  sync.Mutex
 	own map[mailbox.AgentID]*account.Account // guarded by mu
@@ -40,7 +48,7 @@ type Tree struct {
 }
 
 // New makes the accounts of the agents on record, and charges what the agents have used before.
-func New(l budget.Limits, prices *price.Table, all []*transcript.Transcript) *Tree {
+func New(l budget.Limits, prices Prices, all []*transcript.Transcript) *Tree {
 	now, worked := time.Now(), workedBelow(all)
 	a := &Tree{
 		top: account.New("the session", l, now.Add(-worked[""])), prices: prices,
@@ -99,11 +107,10 @@ func (a *Tree) Of(id mailbox.AgentID) *account.Account {
 }
 
 // Ask is what a request to a model may use.
-func (a *Tree) Ask(id string, input int64, output int) account.Ask {
-	k := account.Ask{Model: id, Input: input, Output: int64(output), Floor: FloorTokens, Enough: enoughTokens}
-	p, ok := a.prices.Of(id)
-	k.Unpriced = !ok
-	k.InputCost, k.TokenCost = p.AtMost(input)
+func (a *Tree) Ask(id string, input int64, output int) budget.Request {
+	k := budget.Request{Model: id, Input: input, Output: int64(output), Floor: FloorTokens, Enough: enoughTokens}
+	in, out, ok := a.prices.AtMost(id, input)
+	k.InputCost, k.TokenCost, k.Unpriced = in, out, !ok
 	return k
 }
 
@@ -114,7 +121,7 @@ func (a *Tree) Unpriced(all []*transcript.Transcript) error {
 		l := t.Life()
 		for _, u := range l.Models {
 			if u.Cost(a.prices).Unknown {
-				if err := a.Of(l.Spec.ID).Afford(account.Ask{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {
+				if err := a.Of(l.Spec.ID).Afford(budget.Request{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {
 					return err
 				}
 			}
