@@ -242,6 +242,9 @@ func TestMoneyWithoutAPriceIsRefused(t *testing.T) {
 	if _, err := free.Reserve(t.Context(), k); err != nil {
 		t.Errorf("no money is limited: %v", err)
 	}
+	if err := free.Afford(k); err != nil {
+		t.Errorf("no money is limited: %v", err)
+	}
 	bound := free.Open("child", budget.Limits{Money: budget.Dollar}, time.Now())
 	_, err := bound.Reserve(t.Context(), k)
 	if !errors.As(err, new(*budget.UnpricedError)) || !errors.As(bound.Afford(k), new(*budget.UnpricedError)) {
