@@ -32,3 +32,27 @@ func TestANameEndsWhereNoByteOfItFollows(t *testing.T) {
 		}
 	}
 }
+
+// However the name of a program is written, and behind whatever it stands, a deny
+// rule for it is obeyed.
+func TestADenyRuleSeesThroughQuotesAndWrappers(t *testing.T) {
+	p := policy(Bypass)
+	p.Deny = rules(t, "Bash(curl:*)")
+	for _, c := range []string{
+		`$'\x63url' x`, `$'\143url' x`, `$'\u0063url' x`, `$'\U00000063url' x`, `$'\x63\x75\x72\x6c' x`, `$'\x63\165\u0072\x6C' x`, `$'cu\rl' x; curl x`,
+		"\"cu\\\nrl\" x", "cu\\\nrl x", `"curl" x`, `c"ur"l x`, `c'ur'l x`, `c\url x`,
+		"strace -e trace=open -o f curl x", "ltrace -u ann curl x", "parallel -j 2 curl x", "watch -n 1 curl x", "watch --interval 1 curl x",
+		"doas -u root curl x", "ionice -c 3 curl x", "chrt 5 curl x", "taskset 1 curl x", "setsid curl x", "exec -a n curl x", "sudo --user root A=b curl x",
+	} {
+		check(t, p, bash(c), Deny)
+	}
+	for _, c := range []string{`$'\x63urls' x`, `"cu\rl" x`, `$'\x64url' x`, "strace -e trace=curl ls", "echo curl"} {
+		check(t, p, bash(c), Allow)
+	}
+}
+
+func TestTheWorkingDirectoryItselfIsSuggestedAsItIs(t *testing.T) {
+	if got := Suggest(policy(Default), tool("Write", "file_path", "/srv/proj")); len(got) != 1 || got[0] != "Edit(//srv/proj)" {
+		t.Errorf("%q is offered", got)
+	}
+}
