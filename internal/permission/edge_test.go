@@ -56,3 +56,31 @@ func TestTheWorkingDirectoryItselfIsSuggestedAsItIs(t *testing.T) {
 		t.Errorf("%q is offered", got)
 	}
 }
+
+func TestARuleIsOfItsToolAndItsDirectory(t *testing.T) {
+	p := policy(Bypass)
+	p.Deny = rules(t, "Monitor(tail:*)", "Bash(curl:*)", "Read(//srv/proj/sub/**)", "Read(//srv/proj/own)")
+	for r, want := range map[*Request]Behavior{
+		{Tool: "Monitor", Input: []byte(`{"command":"tail -f x"}`), Cwd: "/srv/proj"}: Deny,
+		{Tool: "Bash", Input: []byte(`{"command":"tail -f x"}`), Cwd: "/srv/proj"}:    Allow,
+		{Tool: "Monitor", Input: []byte(`{"command":"curl x"}`), Cwd: "/srv/proj"}:    Deny,
+		{Tool: "Read", Input: []byte(`{"file_path":"sub/a"}`), Cwd: "/srv/proj"}:      Deny,
+		{Tool: "Read", Input: []byte(`{"file_path":"own"}`), Cwd: "/srv/proj"}:        Deny,
+		{Tool: "Read", Input: []byte(`{"file_path":"subs"}`), Cwd: "/srv/proj"}:       Allow,
+		{Tool: "Read", Input: []byte(`{"file_path":"own2"}`), Cwd: "/srv/proj"}:       Allow,
+	} {
+		check(t, p, *r, want)
+	}
+}
+
+// A script that cannot be read is asked about, whatever rule allows the command.
+func TestAnInnerScriptThatDoesNotParseIsAskedAbout(t *testing.T) {
+	p := policy(Default)
+	p.Allow = rules(t, "Bash(eval:*)", "Bash(sh:*)")
+	for _, c := range []string{`eval 'if'`, `eval "echo '("`, `eval $X`, `sh -c 'if'`} {
+		check(t, p, bash(c), Ask)
+	}
+	for _, c := range []string{`eval`, `eval ls`} {
+		check(t, p, bash(c), Allow)
+	}
+}
