@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/attach"
 	"github.com/actorswarm/swarm/internal/cli"
-	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/internal/tui"
 	"github.com/spf13/cobra"
@@ -54,7 +53,9 @@ func (a *app) attach(ctx context.Context, info swarm.Info) error {
 	if err != nil {
 		return err
 	}
-	l := newLink(ctl.Session, r, w.Types, func(ctx context.Context) (*swarm.Remote, error) { return a.takeOver(ctx, info) })
+	l := attach.New(ctl.Session, r, w.Types, func(ctx context.Context) (*swarm.Remote, error) {
+		return attach.TakeOver(ctx, info, a.Sessions().Dial, attach.Serve)
+	})
 	talkErr := a.converse(ctl, l, visit{
 		info: w.Info, last: w.Last, again: true, in: in, out: out, leave: "the session goes on",
 	})
@@ -63,7 +64,7 @@ func (a *app) attach(ctx context.Context, info swarm.Info) error {
 }
 
 // parted says what becomes of a session that a terminal is no longer attached to.
-func (a *app) parted(ctl *cli.Signals, l *link, info swarm.Info, talkErr error) error {
+func (a *app) parted(ctl *cli.Signals, l *attach.Link, info swarm.Info, talkErr error) error {
 	code := ctl.ExitCode()
 	switch err := l.Err(); {
 	case talkErr != nil && !errors.Is(talkErr, tui.ErrDetached):
@@ -90,42 +91,13 @@ func (a *app) join(ctx context.Context, info swarm.Info) (*swarm.Remote, swarm.W
 	if err != nil {
 		return nil, swarm.Welcome{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, attach.AskWithin)
 	defer cancel()
 	w, err := r.Hello(ctx)
 	if err != nil {
 		r.Close()
 	}
 	return r, w, err
-}
-
-// How long a session without an owner is tried to be gone on with, and how
-// often it is looked whether somebody else was faster.
-const (
-	takeOverWithin = 30 * time.Second
-	takeOverAgain  = 200 * time.Millisecond
-)
-
-// takeOver reaches whoever runs a session whose owner died: a process that it
-// starts, or that somebody else has started. The journal decides between them.
-func (a *app) takeOver(ctx context.Context, info swarm.Info) (*swarm.Remote, error) {
-	ctx, cancel := context.WithTimeout(ctx, takeOverWithin)
-	defer cancel()
-	for {
-		servErr := a.serveApart(ctx, info)
-		r, err := a.Sessions().Dial(info)
-		if err == nil {
-			return r, nil
-		}
-		select {
-		case <-time.After(takeOverAgain):
-		case <-ctx.Done():
-			return nil, fmt.Errorf("session %s could not be taken over: %w", info.ID, errors.Join(servErr, err))
-		}
-		if r, err := a.Sessions().Dial(info); err == nil {
-			return r, nil
-		}
-	}
 }
 
 func newQuit(a *app) *cobra.Command {
@@ -152,16 +124,13 @@ when the session has ended.`,
 	return c
 }
 
-// freeAgain is how often it is looked whether a session is free.
-const freeAgain = 20 * time.Millisecond
-
 func (a *app) quit(ctx context.Context, info swarm.Info) error {
 	r, err := a.Sessions().Dial(info)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, attach.AskWithin)
 	defer cancel()
 	w, err := r.Hello(ctx)
 	if err != nil {
@@ -170,33 +139,11 @@ func (a *app) quit(ctx context.Context, info swarm.Info) error {
 	if err := r.Quit(ctx); err != nil {
 		return err
 	}
-	if err := gone(ctx, info, w.PID); err != nil {
+	if err := attach.WaitUntilGone(ctx, info, w.PID); err != nil {
 		return err
 	}
 	if _, err := os.Stat(info.Path); err != nil {
 		return a.Print(fmt.Sprintf("session %s has ended; nothing was said in it, and nothing is kept\n", info.ID))
 	}
 	return a.Print(fmt.Sprintf("session %s has ended; go on with: swarm resume %s\n", info.ID, info.ID))
-}
-
-// reapWithin is how long a process that has let go of its session may stay in the
-// system's list, where that does not tell those who have ended from the others:
-// whoever started it may never look.
-const reapWithin = 2 * time.Second
-
-// gone waits until the process that ran a session has let go of it and ended.
-func gone(ctx context.Context, info swarm.Info, pid int) error {
-	again, enough := time.NewTicker(freeAgain), time.NewTimer(reapWithin)
-	defer again.Stop()
-	defer enough.Stop()
-	for patient := true; info.Open() || patient && executor.Lives(pid); {
-		select {
-		case <-again.C:
-		case <-enough.C:
-			patient = false
-		case <-ctx.Done():
-			return fmt.Errorf("session %s answers no more, but its process %d has not ended", info.ID, pid)
-		}
-	}
-	return nil
 }

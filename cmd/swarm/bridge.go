@@ -78,26 +78,17 @@ func newBridgeRefuse(a *app) *cobra.Command {
 
 func newBridgeWithdraw(a *app) *cobra.Command {
 	return a.bridgeCommand("withdraw", "Forget what was said, so that you are asked again", "you are asked before the next message goes to %s\n",
-		func(ctx context.Context, r *swarm.Remote, info swarm.Info, session string) error {
-			if r != nil {
-				return r.WithdrawBridge(ctx, session)
-			}
-			return swarm.WithdrawBridge(ctx, info, session)
-		})
+		cli.Session.WithdrawBridge)
 }
 
-func saying(allowed bool) func(context.Context, *swarm.Remote, swarm.Info, string) error {
-	return func(ctx context.Context, r *swarm.Remote, info swarm.Info, session string) error {
-		if r != nil {
-			return r.SetBridge(ctx, session, allowed)
-		}
-		return swarm.SetBridge(ctx, info, session, allowed)
+func saying(allowed bool) func(cli.Session, context.Context, string) error {
+	return func(s cli.Session, ctx context.Context, session string) error {
+		return s.SetBridge(ctx, session, allowed)
 	}
 }
 
-// bridgeCommand is a command that changes what was said about one session, in the
-// process that runs ours or, with no Remote, in its file.
-func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *swarm.Remote, swarm.Info, string) error) *cobra.Command {
+// bridgeCommand is a command that changes what the user has said about one session.
+func (a *app) bridgeCommand(verb, short, done string, do func(cli.Session, context.Context, string) error) *cobra.Command {
 	var f cli.SessionFlags
 	c := &cobra.Command{
 		Use:   verb + " SESSION",
@@ -113,16 +104,12 @@ func (a *app) bridgeCommand(verb, short, done string, do func(context.Context, *
 			if err != nil {
 				return err
 			}
-			r, err := a.Sessions().Dial(info)
-			switch {
-			case err == nil:
-				defer r.Close()
-			case cli.NotRunning(err):
-				r = nil
-			default:
+			s, _, err := a.Sessions().Open(info)
+			if err != nil {
 				return err
 			}
-			if err := do(c.Context(), r, info, args[0]); err != nil {
+			defer s.Close()
+			if err := do(s, c.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.Print(fmt.Sprintf(done, term.Clean(args[0])))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -56,9 +55,17 @@ nothing more.`,
 			if err != nil {
 				return err
 			}
-			made, err := a.addBusUser(c.Context(), info, name)
+			s, running, err := a.Sessions().Open(info)
 			if err != nil {
 				return err
+			}
+			defer s.Close()
+			made, err := s.AddBusUser(c.Context(), name)
+			if err != nil {
+				return err
+			}
+			if !running {
+				a.Notef("session %s does not run now; its bus answers while it does, as by: swarm serve --detach --resume %s", info.ID, info.ID)
 			}
 			if format == "json" {
 				return a.PrintJSON(made)
@@ -82,22 +89,6 @@ func (a *app) named(f *cli.SessionFlags, args []string, verb string) (swarm.Info
 	}
 	info, err := f.Choose(&a.Console)
 	return info, args[0], err
-}
-
-func (a *app) addBusUser(ctx context.Context, info swarm.Info, name string) (swarm.BusCredentials, error) {
-	r, err := a.Sessions().Dial(info)
-	switch {
-	case err == nil:
-		defer r.Close()
-		return r.AddBusUser(ctx, name)
-	case cli.NotRunning(err):
-		made, err := swarm.AddBusUser(ctx, info, name)
-		if err == nil {
-			a.Notef("session %s does not run now; its bus answers while it does, as by: swarm serve --detach --resume %s", info.ID, info.ID)
-		}
-		return made, err
-	}
-	return swarm.BusCredentials{}, err
 }
 
 // showCredentials prints the key and what to do with it.
@@ -151,7 +142,12 @@ func newBusList(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			bus, err := a.bus(c.Context(), info)
+			s, _, err := a.Sessions().Open(info)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			bus, err := s.Bus(c.Context())
 			if err != nil {
 				return err
 			}
@@ -164,19 +160,6 @@ func newBusList(a *app) *cobra.Command {
 	f.Add(c, cli.RunningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
-}
-
-// bus returns where the bus of a session is and who may use it.
-func (a *app) bus(ctx context.Context, info swarm.Info) (swarm.BusState, error) {
-	r, err := a.Sessions().Dial(info)
-	switch {
-	case err == nil:
-		defer r.Close()
-		return r.Bus(ctx)
-	case cli.NotRunning(err):
-		return swarm.KeptBus(info)
-	}
-	return swarm.BusState{}, err
 }
 
 func (a *app) showBusUsers(info swarm.Info, bus swarm.BusState) error {
@@ -207,7 +190,12 @@ func newBusRemove(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.removeBusUser(c.Context(), info, name); err != nil {
+			s, _, err := a.Sessions().Open(info)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if err := s.RemoveBusUser(c.Context(), name); err != nil {
 				return err
 			}
 			return a.Print(fmt.Sprintf("%s may not use the bus any more\n", term.Clean(name)))
@@ -215,18 +203,6 @@ func newBusRemove(a *app) *cobra.Command {
 	}
 	f.Add(c, cli.RunningOrNewest)
 	return c
-}
-
-func (a *app) removeBusUser(ctx context.Context, info swarm.Info, name string) error {
-	r, err := a.Sessions().Dial(info)
-	switch {
-	case err == nil:
-		defer r.Close()
-		return r.RemoveBusUser(ctx, name)
-	case cli.NotRunning(err):
-		return swarm.RemoveBusUser(ctx, info, name)
-	}
-	return err
 }
 
 // shellWord quotes a word for a shell if it needs that.

@@ -36,7 +36,12 @@ session may run or not.`,
 			if name == "" {
 				name = "lead"
 			}
-			all, err := a.inbox(c.Context(), info, name)
+			s, _, err := a.Sessions().Open(info)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			all, err := s.Inbox(c.Context(), name)
 			if err != nil {
 				return err
 			}
@@ -46,18 +51,6 @@ session may run or not.`,
 	of.Add(c, cli.RunningOrNewest)
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
 	return c
-}
-
-func (a *app) inbox(ctx context.Context, info swarm.Info, name string) ([]swarm.Trace, error) {
-	r, err := a.Sessions().Dial(info)
-	switch {
-	case err == nil:
-		defer r.Close()
-		return r.Inbox(ctx, name)
-	case cli.NotRunning(err):
-		return swarm.PeekInbox(ctx, info, name)
-	}
-	return nil, err
 }
 
 func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
@@ -103,9 +96,14 @@ states too, which is the receipt of a message to everybody.`,
 }
 
 func (a *app) messages(ctx context.Context, info swarm.Info, ids []string, asJSON bool) error {
+	s, _, err := a.Sessions().Open(info)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	var all []swarm.Trace
 	for _, id := range ids {
-		m, err := a.message(ctx, info, mailbox.ID(id))
+		m, err := s.Message(ctx, mailbox.ID(id))
 		if err == nil {
 			m.Envelope.Body, err = swarm.WholeBody(info, m.Envelope)
 		}
@@ -118,16 +116,4 @@ func (a *app) messages(ctx context.Context, info swarm.Info, ids []string, asJSO
 		return a.PrintJSON(all)
 	}
 	return a.Print(view.History(info, all))
-}
-
-func (a *app) message(ctx context.Context, info swarm.Info, id mailbox.ID) (swarm.Trace, error) {
-	r, err := a.Sessions().Dial(info)
-	switch {
-	case err == nil:
-		defer r.Close()
-		return r.Message(ctx, id)
-	case cli.NotRunning(err):
-		return swarm.PeekMessage(ctx, info, id)
-	}
-	return swarm.Trace{}, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/attach"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
@@ -84,7 +85,7 @@ func unused(s *swarm.Session) bool {
 
 // handOver lets a process of its own go on with a session that was closed.
 func (a *app) handOver(ctx context.Context, info swarm.Info) error {
-	if err := a.serveApart(ctx, info); err != nil {
+	if err := attach.Serve(ctx, info); err != nil {
 		return fmt.Errorf("session %s could not go on by itself: %w; go on with: swarm resume %s", info.ID, err, info.ID)
 	}
 	a.Notef("session %s goes on without a terminal; come back with: swarm attach %s; end it with: swarm quit %s", info.ID, info.ID, info.ID)

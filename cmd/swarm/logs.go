@@ -36,7 +36,12 @@ json it prints the lines of the transcript file as they are.`,
 			if err != nil {
 				return err
 			}
-			s, _, err := a.agent(c.Context(), info, args[0])
+			session, _, err := a.Sessions().Open(info)
+			if err != nil {
+				return err
+			}
+			defer session.Close()
+			s, err := session.Agent(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/spf13/cobra"
@@ -103,4 +104,15 @@ func contains(all []swarm.Info, id string) bool {
 		}
 	}
 	return false
+}
+
+// agents returns the agents of a session, and whether a process runs it.
+func (a *app) agents(ctx context.Context, info swarm.Info) (all []actors.Status, running bool, err error) {
+	s, running, err := a.Sessions().Open(info)
+	if err != nil {
+		return nil, false, err
+	}
+	defer s.Close()
+	all, err = s.Agents(ctx)
+	return all, running, err
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
-	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
@@ -30,7 +28,12 @@ turn did not complete.`,
 			if err != nil {
 				return err
 			}
-			s, running, err := a.agent(c.Context(), info, args[0])
+			session, running, err := a.Sessions().Open(info)
+			if err != nil {
+				return err
+			}
+			defer session.Close()
+			s, err := session.Agent(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -60,20 +63,4 @@ func outcomeOf(s actors.Status, running bool, session string) string {
 	default:
 		return string(l.Outcome)
 	}
-}
-
-// agent returns the agent of a session that a name or an id means, and whether
-// the session runs.
-func (a *app) agent(ctx context.Context, info swarm.Info, name string) (s actors.Status, running bool, err error) {
-	r, err := a.Sessions().Dial(info)
-	if err == nil {
-		defer r.Close()
-		s, err = r.Agent(ctx, name)
-		return s, true, err
-	}
-	if !cli.NotRunning(err) {
-		return s, false, err
-	}
-	s, err = swarm.PeekAgent(ctx, info, name)
-	return s, false, atDoor(info, err)
 }

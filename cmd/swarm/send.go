@@ -9,7 +9,6 @@ import (
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
-	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
 )
 
@@ -65,7 +64,12 @@ func (a *app) letter(words []string) (string, error) {
 }
 
 func (a *app) send(ctx context.Context, info swarm.Info, to, text string, class mailbox.Class) error {
-	posted, running, err := a.post(ctx, info, to, text, class)
+	s, running, err := a.Sessions().Open(info)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	posted, err := s.SendClass(ctx, to, text, class)
 	failed := 0
 	for _, p := range posted {
 		if p.Err != nil {
@@ -90,20 +94,4 @@ func (a *app) send(ctx context.Context, info swarm.Info, to, text string, class 
 		a.Notef("session %s does not run; the message is read when it goes on: swarm resume %s", info.ID, info.ID)
 	}
 	return nil
-}
-
-// post hands the message to the process of the session, or else keeps it in the
-// session's own files.
-func (a *app) post(ctx context.Context, info swarm.Info, to, text string, class mailbox.Class) (posted []team.Posted, running bool, err error) {
-	r, err := a.Sessions().Dial(info)
-	if err == nil {
-		defer r.Close()
-		posted, err = r.SendClass(ctx, to, text, class)
-		return posted, true, err
-	}
-	if !cli.NotRunning(err) {
-		return nil, false, err
-	}
-	posted, err = swarm.PostClass(ctx, info, to, text, class)
-	return posted, false, err
 }

@@ -7,13 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/attach"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/spf13/cobra"
@@ -172,61 +171,10 @@ func (a *app) detach(ctx context.Context) error {
 	if more != "" {
 		input = strings.NewReader(more)
 	}
-	id, err := a.startApart(ctx, args, input, a.Err)
+	id, err := attach.Start(ctx, args, input, a.Err)
 	if err != nil {
 		return err
 	}
 	a.Notef("session %s runs; join it with: swarm attach %s; end it with: swarm quit %s", id, id, id)
 	return a.Print(id + "\n")
-}
-
-// serveApart starts a process that goes on with a session.
-func (a *app) serveApart(ctx context.Context, info swarm.Info) error {
-	var said strings.Builder
-	_, err := a.startApart(ctx, []string{"serve", "--" + apartFlag, "--resume", info.ID}, nil, &said)
-	if text := cli.OneLine(said.String()); err != nil && text != "" {
-		return errors.New(strings.TrimPrefix(text, "swarm: "))
-	}
-	return err
-}
-
-// startApart starts swarm in a session of its own and returns the id that it
-// prints once it answers. It has its own log by then.
-func (a *app) startApart(ctx context.Context, args []string, in io.Reader, errOut io.Writer) (id string, err error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find the program of swarm: %w", err)
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return "", fmt.Errorf("start a process for the session: %w", err)
-	}
-	defer r.Close()
-	// Not CommandContext: it is to outlive this process.
-	cmd := exec.Command(exe, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, w, errOut
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := errors.Join(cmd.Start(), w.Close()); err != nil {
-		return "", fmt.Errorf("start a process for the session: %w", err)
-	}
-	stop := context.AfterFunc(ctx, func() { r.Close() })
-	defer stop()
-	out, err := io.ReadAll(r)
-	if id = strings.TrimSpace(string(out)); id != "" {
-		go cmd.Wait() // takes its end off the system's list, whenever that is; the process outlives this one
-		return id, nil
-	}
-	if ctx.Err() != nil {
-		return "", errors.Join(context.Cause(ctx), cmd.Process.Release())
-	}
-	return "", errors.Join(err, failed(cmd.Wait()))
-}
-
-// failed passes on the exit status of a process that has said why.
-func failed(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return &cli.ExitError{Code: exit.ExitCode()}
-	}
-	return err
 }

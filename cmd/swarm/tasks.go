@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/team"
@@ -34,7 +33,12 @@ file has a list of its own: name it with --team.`,
 			if err != nil {
 				return err
 			}
-			all, err := a.tasksOf(c.Context(), info, team)
+			s, _, err := a.Sessions().Open(info)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			all, err := tasksOf(c.Context(), s, team)
 			if err != nil {
 				return err
 			}
@@ -48,32 +52,12 @@ file has a list of its own: name it with --team.`,
 }
 
 // tasksOf returns the tasks of a team, or of the session.
-func (a *app) tasksOf(ctx context.Context, info swarm.Info, team string) ([]board.Task, error) {
+func tasksOf(ctx context.Context, s cli.Session, team string) ([]board.Task, error) {
 	if team == "" {
-		return a.tasks(ctx, info)
+		return s.Tasks(ctx)
 	}
-	teams, err := a.teams(ctx, info, team)
-	if err != nil {
-		return nil, err
-	}
-	var all []board.Task
-	for _, t := range teams {
-		all = append(all, t.Tasks...)
-	}
-	return all, nil
-}
-
-// tasks asks the session, or reads what it has left.
-func (a *app) tasks(ctx context.Context, info swarm.Info) ([]board.Task, error) {
-	r, err := a.Sessions().Dial(info)
-	switch {
-	case err == nil:
-		defer r.Close()
-		return r.Tasks(ctx)
-	case cli.NotRunning(err):
-		return swarm.KeptTasks(info)
-	}
-	return nil, err
+	status, err := s.Team(ctx, team)
+	return status.Tasks, err
 }
 
 func (a *app) showTasks(all []board.Task, asJSON bool) error {

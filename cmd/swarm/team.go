@@ -213,7 +213,12 @@ func (of *teamOf) status() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := of.a.teams(c.Context(), info, cli.Arg(args, 0))
+			s, _, err := of.a.Sessions().Open(info)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			all, err := teamsOf(c.Context(), s, cli.Arg(args, 0))
 			if err != nil {
 				return err
 			}
@@ -322,49 +327,6 @@ func (of *teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Re
 	return err
 }
 
-// teams returns the team of a name, or every team of a session.
-func (a *app) teams(ctx context.Context, info swarm.Info, name string) ([]team.Status, error) {
-	r, err := a.Sessions().Dial(info)
-	look, all := teamLook{
-		teams: func() ([]string, error) {
-			all, err := swarm.PeekTeams(ctx, info)
-			return teamIDs(all), err
-		},
-		team: func(name string) (team.Status, error) { return swarm.PeekTeam(ctx, info, name) },
-	}, []team.Status(nil)
-	switch {
-	case err == nil:
-		defer r.Close()
-		look.teams = func() ([]string, error) {
-			all, err := r.Teams(ctx)
-			return teamIDs(all), err
-		}
-		look.team = func(name string) (team.Status, error) { return r.Team(ctx, name) }
-	case !cli.NotRunning(err):
-		return nil, err
-	}
-	names := []string{name}
-	if name == "" {
-		if names, err = look.teams(); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range names {
-		t, err := look.team(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	return all, nil
-}
-
-// teamLook is how the teams of a session are seen, whether it runs or not.
-type teamLook struct {
-	teams func() ([]string, error)
-	team  func(name string) (team.Status, error)
-}
-
 func (a *app) showTeams(all []team.Status, asJSON bool) error {
 	rows := make([]view.TeamRow, len(all))
 	for i, t := range all {
@@ -380,10 +342,26 @@ func (a *app) showTeams(all []team.Status, asJSON bool) error {
 	return a.Print(b.String())
 }
 
-func teamIDs(all []team.Team) []string {
-	names := make([]string, len(all))
-	for i, t := range all {
-		names[i] = t.ID
+// teamsOf returns the team of a name, or every team of a session.
+func teamsOf(ctx context.Context, s cli.Session, name string) ([]team.Status, error) {
+	names := []string{name}
+	if name == "" {
+		teams, err := s.Teams(ctx)
+		if err != nil {
+			return nil, err
+		}
+		names = names[:0]
+		for _, t := range teams {
+			names = append(names, t.ID)
+		}
 	}
-	return names
+	var all []team.Status
+	for _, name := range names {
+		t, err := s.Team(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }

@@ -109,6 +109,7 @@ var level = map[string]int{
 	"internal/cli/view":        13,
 	"internal/cli/stream":      14,
 	"internal/cli/definitions": 14,
+	"internal/attach":          13,
 	"internal/cli/doctor":      14,
 	"cmd/swarm":                15,
 

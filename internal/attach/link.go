@@ -1,4 +1,4 @@
-package main
+package attach
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// askWithin is how long a person waits for another process before it is said
+// AskWithin is how long a person waits for another process before it is said
 // that it does not answer.
-const askWithin = 15 * time.Second
+const AskWithin = 15 * time.Second
 
-// link is a session of another process as a person at this one talks with it.
+// Link is a session of another process as a person at this one talks with it.
 // When that process dies, the link finds or starts another that goes on with
 // the session, and requests wait for it. It owns a goroutine until Close.
-type link struct {
+type Link struct {
 	ctx      context.Context
 	bus      event.Bus // what happens there, told here
 	takeOver func(context.Context) (*swarm.Remote, error)
@@ -38,15 +38,17 @@ type link struct {
 	types     []swarm.AgentType // never changes
 }
 
-func newLink(ctx context.Context, r *swarm.Remote, types []swarm.AgentType, takeOver func(context.Context) (*swarm.Remote, error)) *link {
-	l := &link{remote: r, up: make(chan struct{}), takeOver: takeOver, types: types}
+// New returns the link to a session that r reaches. When its owner dies, takeOver
+// reaches the next.
+func New(ctx context.Context, r *swarm.Remote, types []swarm.AgentType, takeOver func(context.Context) (*swarm.Remote, error)) *Link {
+	l := &Link{remote: r, up: make(chan struct{}), takeOver: takeOver, types: types}
 	close(l.up)
 	l.ctx, l.leave = context.WithCancel(ctx)
 	return l
 }
 
 // Close leaves the session alone.
-func (l *link) Close() {
+func (l *Link) Close() {
 	l.leave()
 	l.follow.Wait()
 	l.bus.Close()
@@ -56,17 +58,17 @@ func (l *link) Close() {
 }
 
 // Err says why the session has nothing more to tell.
-func (l *link) Err() error {
+func (l *Link) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.end
 }
 
-func (l *link) Events() *event.Subscription { return l.bus.Subscribe() }
-func (l *link) Types() []swarm.AgentType    { return l.types }
+func (l *Link) Events() *event.Subscription { return l.bus.Subscribe() }
+func (l *Link) Types() []swarm.AgentType    { return l.types }
 
 // Begin begins to listen. What was cut goes on where the session is run.
-func (l *link) Begin() error {
+func (l *Link) Begin() error {
 	feed, err := l.remote.Feed(l.ctx)
 	if err != nil {
 		return err
@@ -82,7 +84,7 @@ func (l *link) Begin() error {
 }
 
 // listen tells what happens, over the deaths of those who run the session.
-func (l *link) listen(feed *swarm.Feed) error {
+func (l *Link) listen(feed *swarm.Feed) error {
 	for {
 		err := feed.Each(l.ctx, l.see)
 		if !errors.Is(err, swarm.ErrOwnerGone) {
@@ -94,7 +96,7 @@ func (l *link) listen(feed *swarm.Feed) error {
 	}
 }
 
-func (l *link) see(raw []byte) error {
+func (l *Link) see(raw []byte) error {
 	e, ok, err := event.Parse(raw)
 	if err == nil && ok {
 		l.bus.Publish(e.Agent, e.Fact)
@@ -102,12 +104,12 @@ func (l *link) see(raw []byte) error {
 	return err
 }
 
-func (l *link) warn(format string, args ...any) {
+func (l *Link) warn(format string, args ...any) {
 	l.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
 // reach finds who runs the session now.
-func (l *link) reach() (*swarm.Feed, error) {
+func (l *Link) reach() (*swarm.Feed, error) {
 	l.mu.Lock()
 	l.up = make(chan struct{})
 	l.remote.Close()
@@ -131,13 +133,13 @@ func (l *link) reach() (*swarm.Feed, error) {
 }
 
 // ask does one request of whoever runs the session.
-func (l *link) ask(f func(context.Context, *swarm.Remote) error) error {
-	ctx, cancel := context.WithTimeoutCause(l.ctx, askWithin, errors.New("the process that runs the session does not answer; look at it with: swarm ps, end it with: swarm quit"))
+func (l *Link) ask(f func(context.Context, *swarm.Remote) error) error {
+	ctx, cancel := context.WithTimeoutCause(l.ctx, AskWithin, errors.New("the process that runs the session does not answer; look at it with: swarm ps, end it with: swarm quit"))
 	defer cancel()
 	return l.askIn(ctx, f)
 }
 
-func (l *link) askIn(ctx context.Context, f func(context.Context, *swarm.Remote) error) error {
+func (l *Link) askIn(ctx context.Context, f func(context.Context, *swarm.Remote) error) error {
 	l.mu.Lock()
 	up := l.up
 	l.mu.Unlock()
@@ -157,17 +159,17 @@ func (l *link) askIn(ctx context.Context, f func(context.Context, *swarm.Remote)
 }
 
 // tell is ask for what has no error to return.
-func (l *link) tell(f func(context.Context, *swarm.Remote) error) {
+func (l *Link) tell(f func(context.Context, *swarm.Remote) error) {
 	if err := l.ask(f); err != nil && l.ctx.Err() == nil {
 		l.warn("%v", err)
 	}
 }
 
-func (l *link) Say(text string) error {
+func (l *Link) Say(text string) error {
 	return l.ask(func(ctx context.Context, r *swarm.Remote) error { return r.Say(ctx, text) })
 }
 
-func (l *link) Send(to, text string) (posted []team.Posted, err error) {
+func (l *Link) Send(to, text string) (posted []team.Posted, err error) {
 	err = l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
 		posted, err = r.Send(ctx, to, text)
 		return err
@@ -175,7 +177,7 @@ func (l *link) Send(to, text string) (posted []team.Posted, err error) {
 	return posted, err
 }
 
-func (l *link) Interrupt() bool {
+func (l *Link) Interrupt() bool {
 	cut := true // who does not answer may well have something to end
 	l.tell(func(ctx context.Context, r *swarm.Remote) (err error) {
 		cut, err = r.Interrupt(ctx, "")
@@ -184,7 +186,7 @@ func (l *link) Interrupt() bool {
 	return cut
 }
 
-func (l *link) InterruptAgent(name string) (cut bool, err error) {
+func (l *Link) InterruptAgent(name string) (cut bool, err error) {
 	err = l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
 		cut, err = r.Interrupt(ctx, name)
 		return err
@@ -192,7 +194,7 @@ func (l *link) InterruptAgent(name string) (cut bool, err error) {
 	return cut, err
 }
 
-func (l *link) BackgroundForeground() (moved []string) {
+func (l *Link) BackgroundForeground() (moved []string) {
 	l.tell(func(ctx context.Context, r *swarm.Remote) (err error) {
 		moved, err = r.BackgroundForeground(ctx)
 		return err
@@ -200,20 +202,20 @@ func (l *link) BackgroundForeground() (moved []string) {
 	return moved
 }
 
-func (l *link) SetModel(name string) error {
+func (l *Link) SetModel(name string) error {
 	return l.ask(func(ctx context.Context, r *swarm.Remote) error { return r.SetModel(ctx, name) })
 }
 
-func (l *link) Compact(ctx context.Context, name string) error {
+func (l *Link) Compact(ctx context.Context, name string) error {
 	return l.askIn(ctx, func(ctx context.Context, r *swarm.Remote) error { return r.Compact(ctx, name) })
 }
 
-func (l *link) Stop(ctx context.Context, name string) error {
+func (l *Link) Stop(ctx context.Context, name string) error {
 	return l.askIn(ctx, func(ctx context.Context, r *swarm.Remote) error { return r.Stop(ctx, name) })
 }
 
 // Agents returns the agents, or how they were seen last.
-func (l *link) Agents() []actors.Status {
+func (l *Link) Agents() []actors.Status {
 	var seen []actors.Status
 	err := l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
 		seen, err = r.Agents(ctx)
@@ -228,7 +230,7 @@ func (l *link) Agents() []actors.Status {
 }
 
 // Questions returns what is asked, or what was asked last.
-func (l *link) Questions() []swarm.Question {
+func (l *Link) Questions() []swarm.Question {
 	var seen []swarm.Question
 	err := l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
 		seen, err = r.Questions(ctx)
@@ -243,7 +245,7 @@ func (l *link) Questions() []swarm.Question {
 }
 
 // Teams returns the teams; none when nobody answers.
-func (l *link) Teams() (all []team.Team) {
+func (l *Link) Teams() (all []team.Team) {
 	l.tell(func(ctx context.Context, r *swarm.Remote) (err error) {
 		all, err = r.Teams(ctx)
 		return err
@@ -251,7 +253,7 @@ func (l *link) Teams() (all []team.Team) {
 	return all
 }
 
-func (l *link) Team(_ context.Context, name string) (status team.Status, err error) {
+func (l *Link) Team(_ context.Context, name string) (status team.Status, err error) {
 	err = l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
 		status, err = r.Team(ctx, name)
 		return err
@@ -259,6 +261,6 @@ func (l *link) Team(_ context.Context, name string) (status team.Status, err err
 	return status, err
 }
 
-func (l *link) Answer(id string, answer swarm.Answer) error {
+func (l *Link) Answer(id string, answer swarm.Answer) error {
 	return l.ask(func(ctx context.Context, r *swarm.Remote) error { return r.Answer(ctx, id, answer) })
 }
