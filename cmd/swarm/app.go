@@ -28,8 +28,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 }
 
 // warnOfProblems prints what was not in order when a session was opened.
-func (a *app) warnOfProblems(s *swarm.Session) {
+func warnOfProblems(con *cli.Console, s *swarm.Session) {
 	for _, p := range s.Problems() {
-		a.Notef("warning: %s", p)
+		con.Notef("warning: %s", p)
 	}
 }

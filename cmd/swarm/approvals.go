@@ -36,7 +36,7 @@ Questions survive a crash of the session and are asked again under the same id.`
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			return a.approvals(c.Context(), at, format == "json")
+			return approvals(c.Context(), &a.Console, at, format == "json")
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
@@ -61,7 +61,7 @@ is told to the agent with the result. With --always the calls that the list
 names after "always:" are allowed from now on in the whole session.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			answer.Allow = true
-			return a.settle(c, *at, args, func(swarm.Question) (swarm.Answer, error) { return answer, nil })
+			return answerQuestion(&a.Console, c, *at, args, func(swarm.Question) (swarm.Answer, error) { return answer, nil })
 		},
 	}
 	c.Flags().StringVar(&answer.Note, "note", "", "a `text` for the agent")
@@ -74,7 +74,7 @@ func newDeny(a *app, at *where) *cobra.Command {
 	c := &cobra.Command{
 		Use: "deny ID", Short: "Refuse a tool call, or decline to answer",
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.settle(c, *at, args, func(swarm.Question) (swarm.Answer, error) { return answer, nil })
+			return answerQuestion(&a.Console, c, *at, args, func(swarm.Question) (swarm.Answer, error) { return answer, nil })
 		},
 	}
 	c.Flags().StringVar(&answer.Note, "note", "", "a `text` for the agent")
@@ -88,7 +88,7 @@ func newAnswer(a *app, at *where) *cobra.Command {
 several may be chosen, some of them with commas between. Anything else is an
 answer in your own words.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.settle(c, *at, args[:min(1, len(args))], func(q swarm.Question) (swarm.Answer, error) {
+			return answerQuestion(&a.Console, c, *at, args[:min(1, len(args))], func(q swarm.Question) (swarm.Answer, error) {
 				return answerOf(q, args[1:])
 			})
 		},
@@ -150,11 +150,11 @@ type asking struct {
 	questions []swarm.Question
 }
 
-// askers reaches the sessions that are meant. The caller closes their remotes.
-func (a *app) askers(ctx context.Context, at where) (all []asking, err error) {
-	infos, err := a.meant(at)
+// askingSessions reaches the sessions that are meant. The caller closes their remotes.
+func askingSessions(ctx context.Context, con *cli.Console, at where) (all []asking, err error) {
+	infos, err := chosenSessions(con, at)
 	for _, info := range infos {
-		r, dialErr := a.Sessions().Dial(info)
+		r, dialErr := con.Sessions().Dial(info)
 		if cli.NotRunning(dialErr) && at.session == "" {
 			continue
 		}
@@ -170,15 +170,15 @@ func (a *app) askers(ctx context.Context, at where) (all []asking, err error) {
 	return all, err
 }
 
-func (a *app) meant(at where) ([]swarm.Info, error) {
+func chosenSessions(con *cli.Console, at where) ([]swarm.Info, error) {
 	if at.session == "" {
-		return a.Sessions().List(at.dir)
+		return con.Sessions().List(at.dir)
 	}
-	info, err := a.Sessions().Find(at.dir, at.session)
+	info, err := con.Sessions().Find(at.dir, at.session)
 	return []swarm.Info{info}, err
 }
 
-func hangUp(all []asking) {
+func closeAll(all []asking) {
 	for _, s := range all {
 		s.remote.Close()
 	}
@@ -190,9 +190,9 @@ type approvalRow struct {
 	swarm.Question
 }
 
-func (a *app) approvals(ctx context.Context, at where, asJSON bool) error {
-	all, err := a.askers(ctx, at)
-	defer hangUp(all)
+func approvals(ctx context.Context, con *cli.Console, at where, asJSON bool) error {
+	all, err := askingSessions(ctx, con, at)
+	defer closeAll(all)
 	if err != nil {
 		return err
 	}
@@ -204,16 +204,16 @@ func (a *app) approvals(ctx context.Context, at where, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		return a.PrintJSON(rows)
+		return con.PrintJSON(rows)
 	case len(all) == 0:
-		a.Notef("no session runs here; the questions of one that was cut come back with: swarm resume")
+		con.Notef("no session runs here; the questions of one that was cut come back with: swarm resume")
 		return nil
 	case len(rows) == 0:
-		a.Notef("nobody asks anything")
+		con.Notef("nobody asks anything")
 		return nil
 	}
 	var b strings.Builder
-	scr, now := a.Screen(), time.Now()
+	scr, now := con.Screen(), time.Now()
 	for _, r := range rows {
 		session := ""
 		if len(all) > 1 {
@@ -221,19 +221,19 @@ func (a *app) approvals(ctx context.Context, at where, asJSON bool) error {
 		}
 		view.WriteQuestion(&b, scr, r.Question, session, now)
 	}
-	return a.Print(b.String())
+	return con.Print(b.String())
 }
 
-// settle answers the question that args name.
-func (a *app) settle(c *cobra.Command, at where, args []string, answer func(swarm.Question) (swarm.Answer, error)) error {
+// answerQuestion answers the question that args name.
+func answerQuestion(con *cli.Console, c *cobra.Command, at where, args []string, answer func(swarm.Question) (swarm.Answer, error)) error {
 	if len(args) != 1 {
 		return cli.Usagef("name one question: %s; the questions are listed by: swarm approvals", c.UseLine())
 	}
-	if name := a.Getenv("SWARM_AGENT"); name != "" {
+	if name := con.Getenv("SWARM_AGENT"); name != "" {
 		return fmt.Errorf("this was started by the agent %s; only a person answers questions", term.Clean(name))
 	}
-	all, err := a.askers(c.Context(), at)
-	defer hangUp(all)
+	all, err := askingSessions(c.Context(), con, at)
+	defer closeAll(all)
 	if err != nil {
 		return err
 	}
@@ -248,10 +248,10 @@ func (a *app) settle(c *cobra.Command, at where, args []string, answer func(swar
 	if err := s.remote.Answer(c.Context(), args[0], said); err != nil {
 		return err
 	}
-	return a.Print(term.Clean(fmt.Sprintf("%s: %s · %s", view.AgentLabel(q.Agent), q.Summary, told(said))) + "\n")
+	return con.Print(term.Clean(fmt.Sprintf("%s: %s · %s", view.AgentLabel(q.Agent), q.Summary, answerText(said))) + "\n")
 }
 
-func told(a swarm.Answer) string {
+func answerText(a swarm.Answer) string {
 	switch {
 	case a.Answers():
 		return "answered"
@@ -289,8 +289,8 @@ func findQuestion(all []asking, id string) (asking, swarm.Question, error) {
 // completeQuestion offers the open questions, and after one what it offers.
 func (a *app) completeQuestion(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const nothingElse = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	all, err := a.askers(c.Context(), where{dir: cli.FlagValue(c, "dir"), session: cli.FlagValue(c, "session")})
-	defer hangUp(all)
+	all, err := askingSessions(c.Context(), &a.Console, where{dir: cli.FlagValue(c, "dir"), session: cli.FlagValue(c, "session")})
+	defer closeAll(all)
 	if err != nil {
 		return nil, nothingElse
 	}

@@ -117,15 +117,15 @@ when the session has ended.`,
 			if err != nil {
 				return err
 			}
-			return a.quit(c.Context(), info)
+			return quit(c.Context(), &a.Console, info)
 		},
 	}
 	of.Add(c, cli.RunningOnly)
 	return c
 }
 
-func (a *app) quit(ctx context.Context, info swarm.Info) error {
-	r, err := a.Sessions().Dial(info)
+func quit(ctx context.Context, con *cli.Console, info swarm.Info) error {
+	r, err := con.Sessions().Dial(info)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (a *app) quit(ctx context.Context, info swarm.Info) error {
 		return err
 	}
 	if _, err := os.Stat(info.Path); err != nil {
-		return a.Print(fmt.Sprintf("session %s has ended; nothing was said in it, and nothing is kept\n", info.ID))
+		return con.Print(fmt.Sprintf("session %s has ended; nothing was said in it, and nothing is kept\n", info.ID))
 	}
-	return a.Print(fmt.Sprintf("session %s has ended; go on with: swarm resume %s\n", info.ID, info.ID))
+	return con.Print(fmt.Sprintf("session %s has ended; go on with: swarm resume %s\n", info.ID, info.ID))
 }

@@ -44,7 +44,7 @@ func newBridgeList(a *app) *cobra.Command {
 			if format == "json" {
 				return a.PrintJSON(append([]swarm.Bridge{}, info.Bridges...))
 			}
-			return a.showBridges(info)
+			return printBridges(&a.Console, info)
 		},
 	}
 	f.Add(c, cli.RunningOrNewest)
@@ -52,9 +52,9 @@ func newBridgeList(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) showBridges(info swarm.Info) error {
+func printBridges(con *cli.Console, info swarm.Info) error {
 	if len(info.Bridges) == 0 {
-		a.Notef("nothing has been said yet about sessions elsewhere in session %s; what it asks is shown by: swarm approvals", info.ID)
+		con.Notef("nothing has been said yet about sessions elsewhere in session %s; what it asks is shown by: swarm approvals", info.ID)
 		return nil
 	}
 	var b strings.Builder
@@ -65,7 +65,7 @@ func (a *app) showBridges(info swarm.Info) error {
 		}
 		fmt.Fprintf(&b, "%s  %s  since %s\n", term.Clean(one.Session), said, one.Time.Local().Format("2006-01-02 15:04"))
 	}
-	return a.Print(b.String())
+	return con.Print(b.String())
 }
 
 func newBridgeAllow(a *app) *cobra.Command {

@@ -51,7 +51,7 @@ nothing more.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			info, name, err := a.named(&f, args, "add")
+			info, name, err := named(&a.Console, &f, args, "add")
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ nothing more.`,
 				a.Notef("put this among the users of the NATS server, which alone keeps them apart: { nkey: %s, permissions: { publish: %q, subscribe: [%q, %q] } }",
 					made.Key, made.Subject("*"), made.Inbox()+".>", made.Mail())
 			}
-			return a.showCredentials(info, made)
+			return printCredentials(&a.Console, info, made)
 		},
 	}
 	f.Add(c, cli.RunningOrNewest)
@@ -83,45 +83,45 @@ nothing more.`,
 }
 
 // named returns the session and the user that a command is about.
-func (a *app) named(f *cli.SessionFlags, args []string, verb string) (swarm.Info, string, error) {
+func named(con *cli.Console, f *cli.SessionFlags, args []string, verb string) (swarm.Info, string, error) {
 	if len(args) != 1 {
 		return swarm.Info{}, "", cli.Usagef("name one user: swarm bus user %s NAME", verb)
 	}
-	info, err := f.Choose(&a.Console)
+	info, err := f.Choose(con)
 	return info, args[0], err
 }
 
-// showCredentials prints the key and what to do with it.
-func (a *app) showCredentials(info swarm.Info, c swarm.BusCredentials) error {
+// printCredentials prints the key and what to do with it.
+func printCredentials(con *cli.Console, info swarm.Info, c swarm.BusCredentials) error {
 	file, ca := c.Name+".nk", ""
 	if c.CA != "" {
 		ca = " --tlsca " + shellWord(c.CA)
 	}
 	if c.Untrusted {
-		a.Notef("nothing on this machine vouches for the certificate of session %s: add --tlsca FILE to each command, with the certificate of its authority", c.Session)
+		con.Notef("nothing on this machine vouches for the certificate of session %s: add --tlsca FILE to each command, with the certificate of its authority", c.Session)
 	}
-	nats := fmt.Sprintf("nats --server %s%s --nkey %s --inbox-prefix %s req ", a.busServer(info, c), ca, file, c.Inbox())
+	nats := fmt.Sprintf("nats --server %s%s --nkey %s --inbox-prefix %s req ", busServer(con, info, c), ca, file, c.Inbox())
 	var b strings.Builder
 	fmt.Fprintf(&b, "Put this key into %s, readable by you alone; it is not shown again:\n\n%s\n\n", file, c.Seed)
 	fmt.Fprintf(&b, "send    %s%s '{\"to\":\"lead\",\"text\":\"hello\"}'\n", nats, c.Subject("send"))
 	fmt.Fprintf(&b, "read    %s%s '{}'\n", nats, c.Subject("read"))
 	fmt.Fprintf(&b, "claim   %s%s '{\"task\":\"1\"}'\n", nats, c.Subject("claim"))
-	return a.Print(b.String())
+	return con.Print(b.String())
 }
 
 // busServer returns where the commands reach the session, or what stands for that
 // until it is known.
-func (a *app) busServer(info swarm.Info, c swarm.BusCredentials) string {
+func busServer(con *cli.Console, info swarm.Info, c swarm.BusCredentials) string {
 	switch {
 	case c.URL != "":
 		return c.URL
 	case c.WebSocket != "":
 		return c.WebSocket
 	case info.TakesAnyPort():
-		a.Notef("session %s listens on a free port, which is known when it runs: put what swarm bus user list --session %s says then in the place of URL", c.Session, c.Session)
+		con.Notef("session %s listens on a free port, which is known when it runs: put what swarm bus user list --session %s says then in the place of URL", c.Session, c.Session)
 		return "URL"
 	}
-	a.Notef("session %s does not listen; start it with --listen 127.0.0.1:4222", c.Session)
+	con.Notef("session %s does not listen; start it with --listen 127.0.0.1:4222", c.Session)
 	return "nats://127.0.0.1:4222"
 }
 
@@ -154,7 +154,7 @@ func newBusList(a *app) *cobra.Command {
 			if format == "json" {
 				return a.PrintJSON(append([]swarm.BusUser{}, bus.Users...))
 			}
-			return a.showBusUsers(info, bus)
+			return printBusUsers(&a.Console, info, bus)
 		},
 	}
 	f.Add(c, cli.RunningOrNewest)
@@ -162,22 +162,22 @@ func newBusList(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) showBusUsers(info swarm.Info, bus swarm.BusState) error {
+func printBusUsers(con *cli.Console, info swarm.Info, bus swarm.BusState) error {
 	for _, url := range []string{bus.URL, bus.WebSocket} {
 		if url != "" {
-			a.Notef("the bus of session %s is at %s", info.ID, url)
+			con.Notef("the bus of session %s is at %s", info.ID, url)
 		}
 	}
 	users := bus.Users
 	if len(users) == 0 {
-		a.Notef("the bus of session %s has no users; add one: swarm bus user add NAME", info.ID)
+		con.Notef("the bus of session %s has no users; add one: swarm bus user add NAME", info.ID)
 		return nil
 	}
 	var b strings.Builder
 	for _, u := range users {
 		fmt.Fprintf(&b, "%-16s %s  since %s\n", term.Clean(u.Name), term.Clean(u.Key), u.Added.Local().Format("2006-01-02 15:04"))
 	}
-	return a.Print(b.String())
+	return con.Print(b.String())
 }
 
 func newBusRemove(a *app) *cobra.Command {
@@ -186,7 +186,7 @@ func newBusRemove(a *app) *cobra.Command {
 		Use:   "remove NAME",
 		Short: "Shut a program out, at once",
 		RunE: func(c *cobra.Command, args []string) error {
-			info, name, err := a.named(&f, args, "remove")
+			info, name, err := named(&a.Console, &f, args, "remove")
 			if err != nil {
 				return err
 			}

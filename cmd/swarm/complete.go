@@ -43,7 +43,7 @@ func (a *app) completeAgent(c *cobra.Command, args []string, _ string) ([]string
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	agents, _, err := a.agents(c.Context(), info)
+	agents, _, err := agents(c.Context(), &a.Console, info)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -45,7 +45,7 @@ session may run or not.`,
 			if err != nil {
 				return err
 			}
-			return a.showInbox(name, all, format == "json")
+			return printInbox(&a.Console, name, all, format == "json")
 		},
 	}
 	of.Add(c, cli.RunningOrNewest)
@@ -53,18 +53,18 @@ session may run or not.`,
 	return c
 }
 
-func (a *app) showInbox(name string, all []swarm.Trace, asJSON bool) error {
+func printInbox(con *cli.Console, name string, all []swarm.Trace, asJSON bool) error {
 	if asJSON {
 		if all == nil {
 			all = []swarm.Trace{}
 		}
-		return a.PrintJSON(all)
+		return con.PrintJSON(all)
 	}
 	if len(all) == 0 {
-		a.Notef("%s has no messages", term.Clean(name))
+		con.Notef("%s has no messages", term.Clean(name))
 		return nil
 	}
-	return a.Print(view.Inbox(a.Screen(), all))
+	return con.Print(view.Inbox(con.Screen(), all))
 }
 
 func newMessage(a *app) *cobra.Command {
@@ -87,7 +87,7 @@ states too, which is the receipt of a message to everybody.`,
 			if err != nil {
 				return err
 			}
-			return a.messages(c.Context(), info, args, format == "json")
+			return messages(c.Context(), &a.Console, info, args, format == "json")
 		},
 	}
 	of.Add(c, cli.RunningOrNewest)
@@ -95,8 +95,8 @@ states too, which is the receipt of a message to everybody.`,
 	return c
 }
 
-func (a *app) messages(ctx context.Context, info swarm.Info, ids []string, asJSON bool) error {
-	s, _, err := a.Sessions().Open(info)
+func messages(ctx context.Context, con *cli.Console, info swarm.Info, ids []string, asJSON bool) error {
+	s, _, err := con.Sessions().Open(info)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *app) messages(ctx context.Context, info swarm.Info, ids []string, asJSO
 		all = append(all, m)
 	}
 	if asJSON {
-		return a.PrintJSON(all)
+		return con.PrintJSON(all)
 	}
-	return a.Print(view.History(info, all))
+	return con.Print(view.History(info, all))
 }

@@ -36,7 +36,7 @@ func (a *app) talk(ctx context.Context, opts swarm.Options) error {
 	if err != nil {
 		return a.notOpened(opts, err)
 	}
-	a.warnOfProblems(s)
+	warnOfProblems(&a.Console, s)
 	last, err := s.LastExchange()
 	if err != nil {
 		a.Notef("warning: what was said last cannot be shown: %v", err)

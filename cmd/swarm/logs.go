@@ -45,7 +45,7 @@ json it prints the lines of the transcript file as they are.`,
 			if err != nil {
 				return err
 			}
-			return a.logs(swarm.TranscriptPath(info, s), format == "json")
+			return logs(&a.Console, swarm.TranscriptPath(info, s), format == "json")
 		},
 	}
 	of.Add(c, cli.RunningOrNewest)
@@ -56,7 +56,7 @@ json it prints the lines of the transcript file as they are.`,
 // maxLine is the longest line of a transcript file that is read.
 const maxLine = 64 << 20
 
-func (a *app) logs(path string, raw bool) error {
+func logs(con *cli.Console, path string, raw bool) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return errors.New("the agent has not worked yet: it has no transcript file")
@@ -72,7 +72,7 @@ func (a *app) logs(path string, raw bool) error {
 			text = readable(lines.Bytes())
 		}
 		if text != "" {
-			err = a.Print(text + "\n")
+			err = con.Print(text + "\n")
 		}
 	}
 	return errors.Join(err, lines.Err(), f.Close())

@@ -35,7 +35,7 @@ Write the command into the program's list of MCP servers.`,
 			if err != nil {
 				return err
 			}
-			return a.serveMCP(c.Context(), info, name)
+			return serveMCP(c.Context(), &a.Console, info, name)
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "the `name` by which others write to the program: a-z, 0-9 and -")
@@ -46,8 +46,8 @@ Write the command into the program's list of MCP servers.`,
 // leaveWithin is how long a program that ends waits for the session to hear it.
 const leaveWithin = 2 * time.Second
 
-func (a *app) serveMCP(ctx context.Context, info swarm.Info, name string) error {
-	r, err := a.Sessions().Dial(info)
+func serveMCP(ctx context.Context, con *cli.Console, info swarm.Info, name string) error {
+	r, err := con.Sessions().Dial(info)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a *app) serveMCP(ctx context.Context, info swarm.Info, name string) error 
 	if err != nil {
 		return err
 	}
-	served := mcpserve.Serve(ctx, member, a.In, a.Out, mcpserve.Options{Name: name, Session: info.ID, Version: cli.VersionLine()})
+	served := mcpserve.Serve(ctx, member, con.In, con.Out, mcpserve.Options{Name: name, Session: info.ID, Version: cli.VersionLine()})
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	defer cancel()
 	if served != nil {

@@ -30,7 +30,7 @@ below it have used together. $? is money that nobody knows: see docs/models.md.`
 			if err := of.Take(args, "swarm ps [ID]"); err != nil {
 				return err
 			}
-			return a.ps(c.Context(), of.Dir, of.Session, format == "json")
+			return ps(c.Context(), &a.Console, of.Dir, of.Session, format == "json")
 		},
 	}
 	of.Add(c, "all of the directory")
@@ -38,55 +38,55 @@ below it have used together. $? is money that nobody knows: see docs/models.md.`
 	return c
 }
 
-func (a *app) ps(ctx context.Context, dir, id string, asJSON bool) error {
+func ps(ctx context.Context, con *cli.Console, dir, id string, asJSON bool) error {
 	if id != "" {
-		info, err := a.Sessions().Find(dir, id)
+		info, err := con.Sessions().Find(dir, id)
 		if err != nil {
 			return err
 		}
-		return a.psOne(ctx, info, asJSON)
+		return psOne(ctx, con, info, asJSON)
 	}
-	all, err := a.Sessions().List(dir)
+	all, err := con.Sessions().List(dir)
 	if err != nil {
 		return err
 	}
-	list, err := a.psList(ctx, all)
+	list, err := psList(ctx, con, all)
 	switch {
 	case err != nil:
 		return err
 	case asJSON:
-		return a.PrintJSON(list)
+		return con.PrintJSON(list)
 	case len(list) == 0:
 		if _, err := os.Stat(dir); dir != "" && err != nil {
 			return cli.Usagef("--dir: %v", err)
 		}
-		a.Notef("no session has been started here yet; start one with: swarm run PROMPT")
+		con.Notef("no session has been started here yet; start one with: swarm run PROMPT")
 		return nil
 	}
-	return a.Print(view.SessionTable(a.Screen(), list, time.Now()))
+	return con.Print(view.SessionTable(con.Screen(), list, time.Now()))
 }
 
-func (a *app) psOne(ctx context.Context, info swarm.Info, asJSON bool) error {
-	agents, running, err := a.agents(ctx, info)
+func psOne(ctx context.Context, con *cli.Console, info swarm.Info, asJSON bool) error {
+	agents, running, err := agents(ctx, con, info)
 	if err != nil {
 		return err
 	}
 	s := view.NewSessionRow(info, running)
 	s.Agents = view.AgentRows(agents)
 	if asJSON {
-		return a.PrintJSON(s)
+		return con.PrintJSON(s)
 	}
-	return a.Print(view.Tree(a.Screen(), s.Agents, time.Now(), 0))
+	return con.Print(view.Tree(con.Screen(), s.Agents, time.Now(), 0))
 }
 
 // psList returns the sessions; the only one that runs comes with its agents.
-func (a *app) psList(ctx context.Context, all []swarm.Info) ([]view.SessionRow, error) {
-	running := a.Sessions().Running(all)
+func psList(ctx context.Context, con *cli.Console, all []swarm.Info) ([]view.SessionRow, error) {
+	running := con.Sessions().Running(all)
 	list := make([]view.SessionRow, 0, len(all))
 	for _, info := range all {
 		s := view.NewSessionRow(info, contains(running, info.ID))
 		if s.Running && len(running) == 1 {
-			agents, _, err := a.agents(ctx, info)
+			agents, _, err := agents(ctx, con, info)
 			if err != nil {
 				return nil, err
 			}
@@ -107,8 +107,8 @@ func contains(all []swarm.Info, id string) bool {
 }
 
 // agents returns the agents of a session, and whether a process runs it.
-func (a *app) agents(ctx context.Context, info swarm.Info) (all []actors.Status, running bool, err error) {
-	s, running, err := a.Sessions().Open(info)
+func agents(ctx context.Context, con *cli.Console, info swarm.Info) (all []actors.Status, running bool, err error) {
+	s, running, err := con.Sessions().Open(info)
 	if err != nil {
 		return nil, false, err
 	}

@@ -32,7 +32,7 @@ kept and read when the session goes on. The text may come from standard input.`,
 			if !mailbox.Class(class).Valid() {
 				return cli.Usagef("unknown --class %q; use steer, mail or control", class)
 			}
-			text, err := a.letter(args[1:])
+			text, err := messageText(&a.Console, args[1:])
 			if err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ kept and read when the session goes on. The text may come from standard input.`,
 			if err != nil {
 				return err
 			}
-			return a.send(c.Context(), info, args[0], text, mailbox.Class(class))
+			return send(c.Context(), &a.Console, info, args[0], text, mailbox.Class(class))
 		},
 	}
 	c.Flags().StringVar(&class, "class", "", "the `class`: steer (read at the next step), mail (after the turn), control (at once)")
@@ -48,12 +48,12 @@ kept and read when the session goes on. The text may come from standard input.`,
 	return c
 }
 
-// letter is the text of the arguments, or else of standard input.
-func (a *app) letter(words []string) (string, error) {
+// messageText is the text of the arguments, or else of standard input.
+func messageText(con *cli.Console, words []string) (string, error) {
 	text := strings.TrimSpace(strings.Join(words, " "))
 	if text == "" {
 		var err error
-		if text, err = a.ReadInput(); err != nil {
+		if text, err = con.ReadInput(); err != nil {
 			return "", err
 		}
 	}
@@ -63,8 +63,8 @@ func (a *app) letter(words []string) (string, error) {
 	return text, nil
 }
 
-func (a *app) send(ctx context.Context, info swarm.Info, to, text string, class mailbox.Class) error {
-	s, running, err := a.Sessions().Open(info)
+func send(ctx context.Context, con *cli.Console, info swarm.Info, to, text string, class mailbox.Class) error {
+	s, running, err := con.Sessions().Open(info)
 	if err != nil {
 		return err
 	}
@@ -74,14 +74,14 @@ func (a *app) send(ctx context.Context, info swarm.Info, to, text string, class 
 	for _, p := range posted {
 		if p.Err != nil {
 			failed++
-			a.Notef("not sent to %s: %v", p.Name, p.Err)
+			con.Notef("not sent to %s: %v", p.Name, p.Err)
 			continue
 		}
 		name := p.Name
 		if name == "team-lead" {
 			name = "lead"
 		}
-		if err := a.Print(fmt.Sprintf("queued for %s, id=%s\n", term.Clean(name), p.ID)); err != nil {
+		if err := con.Print(fmt.Sprintf("queued for %s, id=%s\n", term.Clean(name), p.ID)); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (a *app) send(ctx context.Context, info swarm.Info, to, text string, class 
 	case failed > 0:
 		return &cli.ExitError{Code: cli.ExitFailed}
 	case !running:
-		a.Notef("session %s does not run; the message is read when it goes on: swarm resume %s", info.ID, info.ID)
+		con.Notef("session %s does not run; the message is read when it goes on: swarm resume %s", info.ID, info.ID)
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (a *app) serve(ctx context.Context, opts swarm.Options, prompt string, apar
 // keep brings a session to life, says that it can be reached, and waits for its
 // end.
 func (a *app) keep(ctl *cli.Signals, s *swarm.Session, prompt string, apart bool) error {
-	a.warnOfProblems(s)
+	warnOfProblems(&a.Console, s)
 	watched := closed()
 	if !apart {
 		watched = view.Follow(context.WithoutCancel(ctl.Session), s.Events(), view.NewProgress(a.ErrScreen(), s.Info().Dir, false).See)

@@ -100,7 +100,7 @@ func (a *app) verb(v verb) *cobra.Command {
 			}
 			defer r.Close()
 			if tree {
-				return a.endTree(r, c.Context(), v, args[0])
+				return endTree(&a.Console, r, c.Context(), v, args[0])
 			}
 			left := ""
 			if v.ends {
@@ -122,17 +122,17 @@ func (a *app) verb(v verb) *cobra.Command {
 }
 
 // endTree does a verb to an agent and all that work for it, and lists them.
-func (a *app) endTree(r *swarm.Remote, ctx context.Context, v verb, name string) error {
+func endTree(con *cli.Console, r *swarm.Remote, ctx context.Context, v verb, name string) error {
 	ended, err := v.tree(r, ctx, name)
 	if len(ended) > 0 {
 		head := fmt.Sprintf("%s %s, %d agents in all\n", term.Clean(name), v.done, len(ended))
 		if err != nil {
 			head = fmt.Sprintf("%s: %d agents in all\n", term.Clean(name), len(ended))
 		}
-		if printed := a.Print(head); printed != nil {
+		if printed := con.Print(head); printed != nil {
 			return printed
 		}
-		if printed := printEnded(a.Out, ended); printed != nil {
+		if printed := printEnded(con.Out, ended); printed != nil {
 			return printed
 		}
 	}

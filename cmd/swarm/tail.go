@@ -32,11 +32,11 @@ session ends. With --format json it writes every event as a line of JSON.`,
 			if err != nil {
 				return err
 			}
-			see := a.rawEvents()
+			see := rawEvents(&a.Console)
 			if format == "text" {
-				see = a.readableEvents(info, verbose)
+				see = readableEvents(&a.Console, info, verbose)
 			}
-			return a.tail(c.Context(), info, see)
+			return tail(c.Context(), &a.Console, info, see)
 		},
 	}
 	of.Add(c, cli.RunningOnly)
@@ -45,26 +45,26 @@ session ends. With --format json it writes every event as a line of JSON.`,
 	return c
 }
 
-func (a *app) tail(ctx context.Context, info swarm.Info, see func([]byte) error) error {
-	r, err := a.Sessions().Dial(info)
+func tail(ctx context.Context, con *cli.Console, info swarm.Info, see func([]byte) error) error {
+	r, err := con.Sessions().Dial(info)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	err = r.Events(ctx, see)
 	if errors.Is(err, swarm.ErrEnded) {
-		a.Notef("session %s has ended", info.ID)
+		con.Notef("session %s has ended", info.ID)
 		return nil
 	}
 	return err
 }
 
-func (a *app) rawEvents() func([]byte) error {
-	return func(raw []byte) error { return a.Print(string(raw) + "\n") }
+func rawEvents(con *cli.Console) func([]byte) error {
+	return func(raw []byte) error { return con.Print(string(raw) + "\n") }
 }
 
-func (a *app) readableEvents(info swarm.Info, verbose bool) func([]byte) error {
-	show := view.NewProgress(a.Screen(), info.Dir, verbose)
+func readableEvents(con *cli.Console, info swarm.Info, verbose bool) func([]byte) error {
+	show := view.NewProgress(con.Screen(), info.Dir, verbose)
 	return func(raw []byte) error {
 		e, ok, err := event.Parse(raw)
 		if err == nil && ok {

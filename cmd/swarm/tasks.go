@@ -42,7 +42,7 @@ file has a list of its own: name it with --team.`,
 			if err != nil {
 				return err
 			}
-			return a.showTasks(all, format == "json")
+			return printTasks(&a.Console, all, format == "json")
 		},
 	}
 	of.Add(c, cli.RunningOrNewest)
@@ -60,21 +60,21 @@ func tasksOf(ctx context.Context, s cli.Session, team string) ([]board.Task, err
 	return status.Tasks, err
 }
 
-func (a *app) showTasks(all []board.Task, asJSON bool) error {
+func printTasks(con *cli.Console, all []board.Task, asJSON bool) error {
 	if asJSON {
 		if all == nil {
 			all = []board.Task{}
 		}
-		return a.PrintJSON(all)
+		return con.PrintJSON(all)
 	}
 	if len(all) == 0 {
-		a.Notef("the task list is empty")
+		con.Notef("the task list is empty")
 		return nil
 	}
 	var b strings.Builder
-	width := a.Screen().Width()
+	width := con.Screen().Width()
 	for _, t := range all {
 		b.WriteString(term.Cut(term.Clean(team.TaskLine(t)), width) + "\n")
 	}
-	return a.Print(b.String())
+	return con.Print(b.String())
 }

@@ -94,17 +94,17 @@ func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
 	if err != nil {
 		return err
 	}
-	info, err := a.runningFor(dir, opts)
+	info, err := runningFor(&a.Console, dir, opts)
 	if err != nil {
 		return err
 	}
 	var status team.Status
 	if info.ID != "" {
-		return a.remotely(info, func(r *swarm.Remote) (err error) {
+		return withRemote(&a.Console, info, func(r *swarm.Remote) (err error) {
 			if status, err = r.TeamUp(ctx, f); err != nil {
 				return err
 			}
-			return a.showUp(status)
+			return showUp(&a.Console, status)
 		})
 	}
 	_, err = a.inSession(ctx, opts, flags.show, func(ctx context.Context, s *swarm.Session) error {
@@ -122,24 +122,24 @@ func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
 	if err != nil {
 		return err
 	}
-	return a.showUp(status)
+	return showUp(&a.Console, status)
 }
 
 // runningFor returns the running session that options mean; none if they are for
 // a new one, or for one that does not run.
-func (a *app) runningFor(dir string, o swarm.Options) (swarm.Info, error) {
+func runningFor(con *cli.Console, dir string, o swarm.Options) (swarm.Info, error) {
 	if o.NewSession != "" {
 		return swarm.Info{}, nil
 	}
-	all, err := a.Sessions().List(dir)
+	all, err := con.Sessions().List(dir)
 	if o.Session != "" {
-		info, findErr := a.Sessions().Find(dir, o.Session)
+		info, findErr := con.Sessions().Find(dir, o.Session)
 		all, err = []swarm.Info{info}, findErr
 	}
 	if err != nil {
 		return swarm.Info{}, err
 	}
-	switch running := a.Sessions().Running(all); len(running) {
+	switch running := con.Sessions().Running(all); len(running) {
 	case 0:
 		return swarm.Info{}, nil
 	case 1:
@@ -149,16 +149,16 @@ func (a *app) runningFor(dir string, o swarm.Options) (swarm.Info, error) {
 	}
 }
 
-func (a *app) showUp(t team.Status) error {
+func showUp(con *cli.Console, t team.Status) error {
 	if len(t.New) > 0 {
-		a.Notef("new in team %s: %s", t.Name, strings.Join(t.New, ", "))
+		con.Notef("new in team %s: %s", t.Name, strings.Join(t.New, ", "))
 	}
-	return a.showTeams([]team.Status{t}, false)
+	return printTeams(con, []team.Status{t}, false)
 }
 
-// remotely does something in the process of a session.
-func (a *app) remotely(info swarm.Info, do func(*swarm.Remote) error) error {
-	r, err := a.Sessions().Dial(info)
+// withRemote does something in the process of a session.
+func withRemote(con *cli.Console, info swarm.Info, do func(*swarm.Remote) error) error {
+	r, err := con.Sessions().Dial(info)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do
 	if err != nil {
 		return swarm.Info{}, a.notOpened(o, err)
 	}
-	a.warnOfProblems(s)
+	warnOfProblems(&a.Console, s)
 	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.Unread).See)
 	err = do(ctl.Run, s)
 	closeErr := s.Close()
@@ -222,7 +222,7 @@ func (of *teamOf) status() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return of.a.showTeams(all, format == "json")
+			return printTeams(&of.a.Console, all, format == "json")
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
@@ -262,7 +262,7 @@ func (of *teamOf) added(t team.Status, err error) error {
 	if err != nil {
 		return err
 	}
-	return of.a.showUp(t)
+	return showUp(&of.a.Console, t)
 }
 
 func (of *teamOf) remove() *cobra.Command {
@@ -319,7 +319,7 @@ func (of *teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Re
 	if err != nil {
 		return err
 	}
-	err = of.a.remotely(info, func(r *swarm.Remote) error { return remote(ctx, r) })
+	err = withRemote(&of.a.Console, info, func(r *swarm.Remote) error { return remote(ctx, r) })
 	if !cli.NotRunning(err) {
 		return err
 	}
@@ -327,19 +327,19 @@ func (of *teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Re
 	return err
 }
 
-func (a *app) showTeams(all []team.Status, asJSON bool) error {
+func printTeams(con *cli.Console, all []team.Status, asJSON bool) error {
 	rows := make([]view.TeamRow, len(all))
 	for i, t := range all {
 		rows[i] = view.NewTeamRow(t)
 	}
 	if asJSON {
-		return a.PrintJSON(rows)
+		return con.PrintJSON(rows)
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		b.WriteString(view.Team(a.Screen(), r, time.Now()))
+		b.WriteString(view.Team(con.Screen(), r, time.Now()))
 	}
-	return a.Print(b.String())
+	return con.Print(b.String())
 }
 
 // teamsOf returns the team of a name, or every team of a session.

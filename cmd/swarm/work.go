@@ -30,7 +30,7 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	if err != nil {
 		return swarm.Info{}, a.notOpened(j.opts, err)
 	}
-	a.warnOfProblems(s)
+	warnOfProblems(&a.Console, s)
 	v := a.newView(s, j.show, ctl.Unread)
 	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), v.See)
 	ctl.EndWhen(s.Quitting())

@@ -33,7 +33,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 			if err != nil {
 				return err
 			}
-			return a.showWorktrees(all, format == "json")
+			return printWorktrees(&a.Console, all, format == "json")
 		},
 	}
 	list.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
@@ -75,26 +75,26 @@ removes them too. It never deletes what git does not hold.`,
 			if err != nil {
 				return err
 			}
-			return a.showWorktrees(all, false)
+			return printWorktrees(&a.Console, all, false)
 		},
 	}
 	prune.Flags().BoolVar(&withRescue, "rescue", false, "commit what is in a worktree to its rescue ref, then remove it")
 	return prune
 }
 
-func (a *app) showWorktrees(all []swarm.Worktree, asJSON bool) error {
+func printWorktrees(con *cli.Console, all []swarm.Worktree, asJSON bool) error {
 	if asJSON {
 		raw, err := json.Marshal(append([]swarm.Worktree{}, all...))
 		if err != nil {
 			return err
 		}
-		return a.Print(string(raw) + "\n")
+		return con.Print(string(raw) + "\n")
 	}
 	if len(all) == 0 {
-		return a.Print("no agent of this directory has a worktree\n")
+		return con.Print("no agent of this directory has a worktree\n")
 	}
 	for _, w := range all {
-		if err := a.Print(view.Worktree(w) + "\n"); err != nil {
+		if err := con.Print(view.Worktree(w) + "\n"); err != nil {
 			return err
 		}
 	}

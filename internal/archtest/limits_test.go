@@ -30,7 +30,6 @@ var (
 	tooMany = map[string]int{
 		".Session":                       136,
 		"actors.Coordinator":             152,
-		"cmd/swarm.app":                  79,
 		"internal/transcript.Transcript": 100,
 		"internal/permission.call":       80,
 		".nodes":                         90,
