@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -135,7 +137,7 @@ func TestTheOwnersBusSweepsObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ann, _, err := store.Create(transcript.Spec{ID: "ann", Name: "ann", Role: transcript.Teammate, Born: time.Now()})
+	ann, _, err := store.Create(agent.Spec{ID: "ann", Name: "ann", Role: agent.Teammate, Born: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

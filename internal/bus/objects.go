@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/actorswarm/swarm/agent"
+
 	"github.com/actorswarm/swarm/internal/object/bucket"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -123,7 +125,7 @@ func (o *carrier) needed() map[string]bool {
 		all[e.Ref.Hash()] = true
 	}
 	for _, t := range o.store.All() {
-		if t.Spec().Role != transcript.Outside {
+		if t.Spec().Role != agent.Outside {
 			continue
 		}
 		for _, e := range t.Unread() {
