@@ -31,7 +31,6 @@ var (
 		".Session":                       136,
 		"actors.Coordinator":             152,
 		"internal/transcript.Transcript": 100,
-		"internal/permission.call":       80,
 		".nodes":                         90,
 		"actors.host":                    75,
 	}

@@ -3,31 +3,33 @@ package permission
 import (
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/shell"
 )
 
 // editsInside reports a command of the acceptEdits set whose every operand lies
 // in a working directory.
-func (c *call) editsInside(cmd *command) bool {
-	if !safeAssigns(cmd.assigns) || len(cmd.cwds) == 0 || !c.redirectsAllowed(cmd) {
+func (c *call) editsInside(cmd *shell.Command) bool {
+	if !shell.SafeAssigns(cmd.Assigns) || len(cmd.Dirs) == 0 || !c.redirectsAllowed(cmd) {
 		return false
 	}
-	words, assigns := strip(cmd.words)
-	if !safeAssigns(assigns) {
+	words, assigns := shell.Strip(cmd.Words)
+	if !shell.SafeAssigns(assigns) {
 		return false
 	}
 	if len(words) == 0 {
 		return true
 	}
-	if bare := *cmd; len(bare.redirs) > 0 {
-		bare.redirs = nil
+	if bare := *cmd; len(bare.Redirects) > 0 {
+		bare.Redirects = nil
 		if c.readOnly(&bare) {
 			return true // its output goes to a file that may be written
 		}
 	}
-	if !words[0].fixed() || slices.ContainsFunc(words[1:], func(w word) bool { return !w.fixed() }) {
+	if !words[0].Fixed() || slices.ContainsFunc(words[1:], func(w shell.Word) bool { return !w.Fixed() }) {
 		return false
 	}
-	switch words[0].text {
+	switch words[0].Text {
 	case "mkdir", "touch", "rm", "rmdir", "mv", "cp":
 		return c.operandsInside(cmd, words)
 	case "sed":
@@ -37,28 +39,28 @@ func (c *call) editsInside(cmd *command) bool {
 }
 
 // operandsInside judges every operand and every value of an option.
-func (c *call) operandsInside(cmd *command, words []word) bool {
-	operands := operandsOf(words)
+func (c *call) operandsInside(cmd *shell.Command, words []shell.Word) bool {
+	operands := shell.Operands(words)
 	for _, w := range words[1:] {
 		// -t DIR joined: the directory follows the letter.
-		if strings.HasPrefix(w.text, "-t") && len(w.text) > 2 {
-			operands = append(operands, literal(w.text[2:]))
+		if strings.HasPrefix(w.Text, "-t") && len(w.Text) > 2 {
+			operands = append(operands, shell.Literal(w.Text[2:]))
 		}
 	}
-	return len(operands) > 0 && !slices.ContainsFunc(operands, func(w word) bool { return !c.every(cmd, w, c.inside) })
+	return len(operands) > 0 && !slices.ContainsFunc(operands, func(w shell.Word) bool { return !c.every(cmd, w, c.inside) })
 }
 
 // sedInside accepts sed -i with the scripts that are read-only without it.
-func (c *call) sedInside(cmd *command, words []word) bool {
-	rest := []word{}
+func (c *call) sedInside(cmd *shell.Command, words []shell.Word) bool {
+	rest := []shell.Word{}
 	for _, w := range words[1:] {
-		if w.text != "-i" && w.text != "--in-place" {
+		if w.Text != "-i" && w.Text != "--in-place" {
 			rest = append(rest, w)
 		}
 	}
-	if !printsOnly(rest) {
+	if !shell.SedPrints(rest) {
 		return false
 	}
-	files := afterPattern(rest)
-	return !slices.ContainsFunc(files, func(w word) bool { return !strings.HasPrefix(w.text, "-") && !c.every(cmd, w, c.inside) })
+	files := shell.AfterPattern(rest)
+	return !slices.ContainsFunc(files, func(w shell.Word) bool { return !strings.HasPrefix(w.Text, "-") && !c.every(cmd, w, c.inside) })
 }

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/shell"
 )
 
 // class is what kind of effect a tool has.
@@ -36,6 +37,7 @@ func classOf(tool string) class {
 
 // call is a request taken apart.
 type call struct {
+	place
 	p     *Policy
 	r     *Request
 	tool  string
@@ -43,11 +45,11 @@ type call struct {
 	input map[string]json.RawMessage // keys in lower case
 	// targets are the absolute paths a file tool is about.
 	targets []string
-	shell   *script // only of class runs
+	shell   *shell.Script // only of class runs
 }
 
 func newCall(p *Policy, r *Request) (*call, error) {
-	c := &call{p: p, r: r, tool: toolName(r.Tool), class: classOf(r.Tool)}
+	c := &call{place: newPlace(p, r), p: p, r: r, tool: toolName(r.Tool), class: classOf(r.Tool)}
 	var err error
 	if c.input, err = readInput(r.Input); err != nil {
 		return nil, err
@@ -56,9 +58,9 @@ func newCall(p *Policy, r *Request) (*call, error) {
 	case reads, edits:
 		return c, c.findTargets()
 	case runs:
-		c.shell = readScript(c.text("command"), c.r.Cwd, p.Home)
+		c.shell = shell.Parse(c.text("command"), c.r.Cwd, p.Home)
 		if c.tool == "PowerShell" {
-			c.shell.err = errors.New("PowerShell is not understood")
+			c.shell.Err = errors.New("PowerShell is not understood")
 		}
 	}
 	return c, nil
@@ -169,16 +171,6 @@ func fixedPrefix(pattern string) string {
 
 // absolute cleans a path given by a tool. Without a current directory a
 // relative path becomes one outside every working directory.
-func (c *call) absolute(path, cwd string) string {
-	return absolute(path, cwd, c.p.Home)
-}
-
-func absolute(path, cwd, home string) string {
-	if path == "~" || strings.HasPrefix(path, "~/") {
-		path = home + path[1:]
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join("/", cwd, path)
-	}
-	return filepath.Clean(path)
+func (l place) absolute(path, cwd string) string {
+	return shell.Absolute(path, cwd, l.home)
 }

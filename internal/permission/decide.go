@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+
+	"github.com/actorswarm/swarm/internal/shell"
 )
 
 // Behavior is the outcome of a decision. The values rise with power; the zero
@@ -128,18 +130,18 @@ func (c *call) guarded() (Decision, bool) {
 	if why := c.criticalRemoval(); why != "" {
 		return Decision{Ask, "critical removal", why}, true
 	}
-	if c.shell.err != nil {
-		return Decision{Ask, "unparsable command", fmt.Sprintf("the command cannot be judged: %v", c.shell.err)}, true
+	if c.shell.Err != nil {
+		return Decision{Ask, "unparsable command", fmt.Sprintf("the command cannot be judged: %v", c.shell.Err)}, true
 	}
 	return Decision{}, false
 }
 
 // answersQuestions reports a command that would settle what a person is asked.
 func (c *call) answersQuestions() bool {
-	for i := range c.shell.cmds {
-		words := c.shell.cmds[i].words
-		if len(words) > 1 && path.Base(certain(words[0].text)) == "swarm" &&
-			(!words[1].lit || slices.ContainsFunc(words[1:], func(w word) bool { return w.text == "approvals" })) {
+	for i := range c.shell.Commands {
+		words := c.shell.Commands[i].Words
+		if len(words) > 1 && path.Base(shell.Certain(words[0].Text)) == "swarm" &&
+			(!words[1].Literal || slices.ContainsFunc(words[1:], func(w shell.Word) bool { return w.Text == "approvals" })) {
 			return true
 		}
 	}

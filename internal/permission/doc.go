@@ -2,6 +2,19 @@
 // a person. Decide is the only decision point: rules × mode × request → allow,
 // deny or ask, and the rule that decided.
 //
+//	rule, err := permission.ParseRule("Bash(go test:*)")
+//	p := permission.Policy{
+//		Mode: permission.AcceptEdits, Dirs: []string{"/srv/proj"}, Home: "/home/ann",
+//		Allow: []permission.Rule{rule},
+//	}
+//	d := permission.Decide(p, permission.Request{
+//		Tool: "Bash", Cwd: "/srv/proj", Input: json.RawMessage(`{"command":"go test ./... | tail"}`),
+//	})
+//	// d.Behavior is Allow, d.Rule "Bash(go test:*)"
+//
+// What a shell command consists of is found out by internal/shell; this package
+// judges the parts.
+//
 // Laws:
 //
 //   - An isolated agent's call that would write outside its worktree, or whose
@@ -14,7 +27,7 @@
 //     depth, denies the whole (TestDenyMatchesAtEveryDepth). An allow rule
 //     allows it only if every simple command is allowed (FuzzBash).
 //   - What cannot be understood is never allowed by a rule or a mode: a command
-//     that does not parse, or is longer than MaxCommand, is asked
+//     that does not parse, or is longer than shell.MaxCommand, is asked
 //     (TestUnparsableCommandsAsk).
 //   - Critical removals are asked in every mode, bypassPermissions included
 //     (TestCriticalRemovalsAreNeverAutoApproved).
@@ -27,8 +40,8 @@
 //   - Narrower is never more permissive than either of its arguments, for any
 //     request (TestNarrowerNeverWidens).
 //   - Decide is a pure function of its arguments: same input, same Decision
-//     (TestDecideIsPure). The doors to the file system are
-//     Policy.Resolve and Enclosure.Linked.
+//     (TestDecideIsPure). It reads the file system
+//     through Policy.Resolve and Enclosure.Linked only.
 //
 // Everything may be called from any goroutine, provided that Policy.Resolve and
 // Enclosure.Linked may.

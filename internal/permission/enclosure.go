@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/shell"
 )
 
 // Enclosure keeps an isolated agent's writes in its worktree.
@@ -21,22 +23,29 @@ type Enclosure struct {
 	Linked func(path string) (string, error)
 }
 
+// boundary is an Enclosure in the place of one call.
+type boundary struct {
+	place
+	*Enclosure
+}
+
 // enclosed refuses what would leave the worktree or cannot be followed. It
 // comes before every rule and mode.
 func (c *call) enclosed() (Decision, bool) {
 	if c.p.Enclosure == nil {
 		return Decision{}, false
 	}
+	b := boundary{c.place, c.p.Enclosure}
 	var why string
 	switch c.class {
 	case edits:
 		for _, t := range c.targets {
-			if why = c.offLimits(t); why != "" {
+			if why = b.offLimits(t); why != "" {
 				break
 			}
 		}
 	case runs:
-		why = c.commandLeaves()
+		why = b.commandLeaves(c.tool, c.shell)
 	}
 	if why == "" {
 		return Decision{}, false
@@ -45,21 +54,20 @@ func (c *call) enclosed() (Decision, bool) {
 }
 
 // offLimits says why a path must not be written, or "".
-func (c *call) offLimits(p string) string {
-	e := c.p.Enclosure
-	for _, f := range c.forms(p) {
-		if f == e.Tree+"/.git" {
+func (b boundary) offLimits(p string) string {
+	for _, f := range b.forms(p) {
+		if f == b.Tree+"/.git" {
 			return p + " ties the worktree to its repository"
 		}
-		if dir := c.protectedDir(f); dir != "" {
+		if dir := b.protectedDir(f); dir != "" {
 			return fmt.Sprintf("%s lies in %s, which is off limits", p, dir)
 		}
 	}
-	if e.Linked == nil {
+	if b.Linked == nil {
 		return ""
 	}
-	forms := c.forms(p)
-	name, err := e.Linked(forms[len(forms)-1])
+	forms := b.forms(p)
+	name, err := b.Linked(forms[len(forms)-1])
 	switch {
 	case err != nil:
 		return fmt.Sprintf("it cannot be found out whether %s is a link out of the worktree: %v", p, err)
@@ -70,46 +78,45 @@ func (c *call) offLimits(p string) string {
 }
 
 // protectedDir returns the protected directory that a path lies in, or "".
-func (c *call) protectedDir(p string) string {
-	e := c.p.Enclosure
-	if c.within(p, e.Tree) {
+func (b boundary) protectedDir(p string) string {
+	if b.within(p, b.Tree) {
 		return ""
 	}
-	if i := slices.IndexFunc(e.Protected, func(d string) bool { return c.within(p, d) }); i >= 0 {
-		return e.Protected[i]
+	if i := slices.IndexFunc(b.Protected, func(d string) bool { return b.within(p, d) }); i >= 0 {
+		return b.Protected[i]
 	}
 	return ""
 }
 
 // commandLeaves says why a shell command is refused, or "".
-func (c *call) commandLeaves() string {
-	if why := c.standsOutside(c.r.Cwd); why != "" {
+func (b boundary) commandLeaves(tool string, script *shell.Script) string {
+	if why := b.standsOutside(b.cwd); why != "" {
 		return why
 	}
-	if c.tool == "PowerShell" {
+	if tool == "PowerShell" {
 		return "" // nothing more can be said about it
 	}
-	if c.shell.err != nil {
-		return fmt.Sprintf("where the command writes cannot be traced: %v; rewrite it in simpler parts", c.shell.err)
+	if script.Err != nil {
+		return fmt.Sprintf("where the command writes cannot be traced: %v; rewrite it in simpler parts", script.Err)
 	}
-	if c.shell.untraced != "" {
-		return fmt.Sprintf("where the command writes cannot be traced: %s; rewrite it without that", c.shell.untraced)
+	if script.Untraced != "" {
+		return fmt.Sprintf("where the command writes cannot be traced: %s; rewrite it without that", script.Untraced)
 	}
-	for i := range c.shell.cmds {
-		if why := c.partLeaves(&c.shell.cmds[i]); why != "" {
+	for i := range script.Commands {
+		if why := b.partLeaves(&script.Commands[i]); why != "" {
 			return why
 		}
 	}
-	return c.mentions()
+	return b.mentions(script)
 }
 
 // standsOutside says why nothing may run in a directory, or "".
-func (c *call) standsOutside(dir string) string {
+func (b boundary) standsOutside(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return "the directory the command would run in cannot be verified"
 	}
-	for _, f := range c.forms(filepath.Clean(dir)) {
-		if d := c.protectedDir(f); d != "" {
+	for _, f := range b.forms(filepath.Clean(dir)) {
+		if d := b.protectedDir(f); d != "" {
 			return fmt.Sprintf("the command would run in %s, which is off limits; read files there by their absolute path", d)
 		}
 	}
@@ -117,64 +124,64 @@ func (c *call) standsOutside(dir string) string {
 }
 
 // partLeaves judges one simple command.
-func (c *call) partLeaves(cmd *command) string {
-	for _, d := range cmd.cwds {
-		if why := c.standsOutside(d); why != "" {
+func (b boundary) partLeaves(cmd *shell.Command) string {
+	for _, d := range cmd.Dirs {
+		if why := b.standsOutside(d); why != "" {
 			return why
 		}
 	}
-	if len(cmd.words) > 0 && !cmd.words[0].fixed() {
+	if len(cmd.Words) > 0 && !cmd.Words[0].Fixed() {
 		return fmt.Sprintf("where the command writes cannot be traced: the name of the program in %q is computed; write it out", cmd)
 	}
-	if why := c.redirectsGit(cmd); why != "" {
+	if why := b.redirectsGit(cmd); why != "" {
 		return why
 	}
-	if c.onlyLooks(cmd) {
+	if b.onlyLooks(cmd) {
 		return ""
 	}
-	if len(cmd.cwds) == 0 && len(cmd.words)+len(cmd.redirs) > 0 {
+	if len(cmd.Dirs) == 0 && len(cmd.Words)+len(cmd.Redirects) > 0 {
 		return fmt.Sprintf("the directory %q would run in cannot be verified; use paths from the worktree instead of changing directory", cmd)
 	}
-	return c.writesOutside(cmd)
+	return b.writesOutside(cmd)
 }
 
 // onlyLooks reports a command that changes nothing, wherever it reads.
-func (c *call) onlyLooks(cmd *command) bool {
-	words, ok := readOnlyShape(cmd)
-	return ok && (len(words) == 0 || path.Base(words[0].text) != "git" || len(cmd.cwds) > 0)
+func (b boundary) onlyLooks(cmd *shell.Command) bool {
+	words, ok := shell.ReadOnly(cmd)
+	return ok && (len(words) == 0 || path.Base(words[0].Text) != "git" || len(cmd.Dirs) > 0)
 }
 
 // writesOutside looks at everything in a command that may be a path.
-func (c *call) writesOutside(cmd *command) string {
-	words := slices.Clone(cmd.words[min(1, len(cmd.words)):])
-	for _, r := range cmd.redirs {
-		words = append(words, r.target)
+func (b boundary) writesOutside(cmd *shell.Command) string {
+	words := slices.Clone(cmd.Words[min(1, len(cmd.Words)):])
+	for _, r := range cmd.Redirects {
+		words = append(words, r.Target)
 	}
-	for _, a := range cmd.assigns {
-		words = append(words, a.value)
+	for _, a := range cmd.Assigns {
+		words = append(words, a.Value)
 	}
 	for _, w := range words {
-		for _, part := range pathsIn(w) {
-			if strings.ContainsAny(part.text, "\x00\x01") && strings.Contains(part.text, "..") {
-				return fmt.Sprintf("where %q leads cannot be traced; write the path out", w.src)
+		for _, part := range shell.PathsIn(w) {
+			if strings.ContainsAny(part.Text, shell.Marks) && strings.Contains(part.Text, "..") {
+				return fmt.Sprintf("where %q leads cannot be traced; write the path out", w.Source)
 			}
-			for _, p := range c.paths(cmd, part) {
-				if why := c.offLimits(p); why != "" {
+			for _, p := range b.paths(cmd, part) {
+				if why := b.offLimits(p); why != "" {
 					return why
 				}
 			}
 		}
 	}
-	return c.uproots(cmd)
+	return b.uproots(cmd)
 }
 
 // uproots refuses to change a directory that holds a protected one.
-func (c *call) uproots(cmd *command) string {
-	for _, w := range cmd.written() {
-		for _, p := range c.paths(cmd, w) {
-			for _, f := range c.forms(p) {
-				if i := slices.IndexFunc(c.p.Enclosure.Protected, func(d string) bool { return c.within(d, f) }); i >= 0 {
-					return fmt.Sprintf("%s holds %s, which is off limits", p, c.p.Enclosure.Protected[i])
+func (b boundary) uproots(cmd *shell.Command) string {
+	for _, w := range cmd.Written() {
+		for _, p := range b.paths(cmd, w) {
+			for _, f := range b.forms(p) {
+				if i := slices.IndexFunc(b.Protected, func(d string) bool { return b.within(d, f) }); i >= 0 {
+					return fmt.Sprintf("%s holds %s, which is off limits", p, b.Protected[i])
 				}
 			}
 		}
@@ -182,71 +189,28 @@ func (c *call) uproots(cmd *command) string {
 	return ""
 }
 
-// pathsIn returns what in a word may be a path: all of it, what follows an
-// option's letter, what follows a "=".
-func pathsIn(w word) []word {
-	out := []word{w}
-	part := func(text string) {
-		w.text = text
-		out = append(out, w)
-	}
-	if _, value, ok := strings.Cut(w.text, "="); ok {
-		part(value)
-	} else if len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' {
-		part(w.text[2:])
-	}
-	return out
-}
-
 // mentions refuses a command that names a protected directory anywhere, in the
 // script of an interpreter for one, or asks git for its name, unless all of it
 // only looks.
-func (c *call) mentions() string {
-	if !slices.ContainsFunc(c.shell.cmds, func(cmd command) bool { return !c.onlyLooks(&cmd) }) {
+func (b boundary) mentions(script *shell.Script) string {
+	if !slices.ContainsFunc(script.Commands, func(cmd shell.Command) bool { return !b.onlyLooks(&cmd) }) {
 		return ""
 	}
-	for _, dir := range c.p.Enclosure.Protected {
-		if dir != "/" && c.names(c.shell.text, dir) {
+	for _, dir := range b.Protected {
+		if dir != "/" && b.names(script.Text, dir) {
 			return fmt.Sprintf("the command names %s, which is off limits, and does more than read; read there in a command of its own", dir)
 		}
 	}
-	if i := slices.IndexFunc(c.shell.cmds, asksForMain); i >= 0 {
-		return fmt.Sprintf("%q gives the way to the main checkout, which is off limits, and the command does more than read; run it as a command of its own", &c.shell.cmds[i])
+	if i := slices.IndexFunc(script.Commands, shell.PrintsRepository); i >= 0 {
+		return fmt.Sprintf("%q gives the way to the main checkout, which is off limits, and the command does more than read; run it as a command of its own", &script.Commands[i])
 	}
 	return ""
 }
 
-// asksForMain reports a command that prints where the main checkout is.
-func asksForMain(cmd command) bool {
-	words, _ := strip(cmd.words)
-	if len(words) == 0 {
-		return false
-	}
-	if path.Base(words[0].text) != "git" {
-		return slices.ContainsFunc(append(slices.Clone(words[1:]), targets(cmd)...), func(w word) bool { return path.Base(w.text) == ".git" })
-	}
-	args := words[1:]
-	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
-		_, _, args = gitOption(args)
-	}
-	if len(args) == 0 {
-		return false
-	}
-	return args[0].text == "worktree" || args[0].text == "rev-parse" &&
-		hasOption(args[1:], "", "git-dir", "absolute-git-dir", "git-common-dir", "git-path", "shared-index-path")
-}
-
-func targets(cmd command) (words []word) {
-	for _, r := range cmd.redirs {
-		words = append(words, r.target)
-	}
-	return words
-}
-
 // names reports whether text holds dir as a path that does not lead to the worktree.
-func (c *call) names(text, dir string) bool {
-	tree := c.p.Enclosure.Tree
-	if c.p.FoldCase {
+func (b boundary) names(text, dir string) bool {
+	tree := b.Tree
+	if b.foldCase {
 		text, dir, tree = strings.ToLower(text), strings.ToLower(dir), strings.ToLower(tree)
 	}
 	for {

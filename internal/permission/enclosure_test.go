@@ -5,8 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/actorswarm/swarm/internal/shell"
 )
 
 // enclosure is the policy of an agent that may do anything in its worktree
@@ -153,9 +156,9 @@ func FuzzEnclosed(f *testing.F) {
 
 // harmlessToRun keeps the fuzzer to a few programs and relative paths.
 func harmlessToRun(cmd string) bool {
-	s := readScript(cmd, "/", "")
-	for i := range s.cmds {
-		if len(s.cmds[i].words) > 0 && !contains([]string{"touch", "echo", "cd", "cp", "ln", "mkdir", "true", "tee"}, s.cmds[i].words[0].text) {
+	s := shell.Parse(cmd, "/", "")
+	for i := range s.Commands {
+		if len(s.Commands[i].Words) > 0 && !slices.Contains([]string{"touch", "echo", "cd", "cp", "ln", "mkdir", "true", "tee"}, s.Commands[i].Words[0].Text) {
 			return false
 		}
 	}
@@ -164,7 +167,7 @@ func harmlessToRun(cmd string) bool {
 			return false // it may be an absolute path
 		}
 	}
-	return strings.Count(cmd, "..") <= 2 && s.err == nil
+	return strings.Count(cmd, "..") <= 2 && s.Err == nil
 }
 
 // resolved follows links as far as the path exists.

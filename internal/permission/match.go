@@ -23,7 +23,7 @@ func (c *call) touches(r Rule) bool {
 	case "Edit", "Write", "NotebookEdit", "MultiEdit":
 		return c.touchesPath(r, c.writePaths(r.Tool))
 	case "Bash", "Monitor", "PowerShell":
-		return c.shell != nil && (c.tool == r.Tool || r.Tool == "Bash") && c.shell.touches(r.Specifier)
+		return c.shell != nil && (c.tool == r.Tool || r.Tool == "Bash") && touchesScript(c.shell, r.Specifier)
 	}
 	return c.namesTool(r.Tool) && c.specified(r.Specifier, true)
 }
@@ -178,18 +178,18 @@ func (c *call) writePaths(rule string) []string {
 	return nil
 }
 
-func (c *call) touchesPath(r Rule, paths []string) bool {
-	from := append([]string{filepath.Clean("/" + c.r.Cwd)}, c.roots()...)
+func (l place) touchesPath(r Rule, paths []string) bool {
+	from := append([]string{filepath.Clean("/" + l.cwd)}, l.roots()...)
 	if r.Base != "" {
 		from = append(from, r.Base)
 	}
-	ps := c.patterns(r.Specifier, c.base(r), from)
+	ps := l.patterns(r.Specifier, l.base(r), from)
 	if !strings.HasPrefix(r.Specifier, "/") && !strings.HasPrefix(r.Specifier, "~") && !strings.HasPrefix(r.Specifier, "./") {
 		ps = append(ps, anyDepth(ps)...)
 	}
 	for _, path := range paths {
-		for _, f := range c.forms(path) {
-			if slices.ContainsFunc(ps, func(p pathPattern) bool { return p.matches(f, c.p.FoldCase) }) {
+		for _, f := range l.forms(path) {
+			if slices.ContainsFunc(ps, func(p pathPattern) bool { return p.matches(f, l.foldCase) }) {
 				return true
 			}
 		}
@@ -208,14 +208,14 @@ func anyDepth(ps []pathPattern) []pathPattern {
 	return out
 }
 
-func (c *call) coversPath(r Rule, path string) bool {
-	from := []string{filepath.Clean("/" + c.r.Cwd)}
-	if len(c.p.Dirs) > 0 {
-		from = c.forms(filepath.Clean(c.p.Dirs[0]))
+func (l place) coversPath(r Rule, path string) bool {
+	from := []string{filepath.Clean("/" + l.cwd)}
+	if len(l.dirs) > 0 {
+		from = l.forms(filepath.Clean(l.dirs[0]))
 	}
-	ps := c.patterns(r.Specifier, c.base(r), from)
-	for _, f := range c.forms(path) {
-		if !slices.ContainsFunc(ps, func(p pathPattern) bool { return p.matches(f, c.p.FoldCase) }) {
+	ps := l.patterns(r.Specifier, l.base(r), from)
+	for _, f := range l.forms(path) {
+		if !slices.ContainsFunc(ps, func(p pathPattern) bool { return p.matches(f, l.foldCase) }) {
 			return false
 		}
 	}
@@ -223,12 +223,12 @@ func (c *call) coversPath(r Rule, path string) bool {
 }
 
 // base is where patterns with one leading slash start.
-func (c *call) base(r Rule) string {
+func (l place) base(r Rule) string {
 	switch {
 	case r.Base != "":
 		return r.Base
-	case len(c.p.Dirs) > 0:
-		return c.p.Dirs[0]
+	case len(l.dirs) > 0:
+		return l.dirs[0]
 	}
-	return c.r.Cwd
+	return l.cwd
 }

@@ -6,20 +6,33 @@ import (
 	"strings"
 )
 
+// place is where a call is made: what paths mean there and where they lie.
+type place struct {
+	dirs     []string // the working directories
+	home     string
+	cwd      string
+	resolve  func(path string) string // nil: paths are what they are called
+	foldCase bool
+}
+
+func newPlace(p *Policy, r *Request) place {
+	return place{dirs: p.Dirs, home: p.Home, cwd: r.Cwd, resolve: p.Resolve, foldCase: p.FoldCase}
+}
+
 // forms returns the ways a path is judged: as written and as resolved.
-func (c *call) forms(path string) []string {
-	if c.p.Resolve == nil {
+func (l place) forms(path string) []string {
+	if l.resolve == nil {
 		return []string{path}
 	}
-	if real := filepath.Clean(c.p.Resolve(path)); real != path {
+	if real := filepath.Clean(l.resolve(path)); real != path {
 		return []string{path, real}
 	}
 	return []string{path}
 }
 
 // within reports whether path is dir or below it. Both are clean.
-func (c *call) within(path, dir string) bool {
-	if c.p.FoldCase {
+func (l place) within(path, dir string) bool {
+	if l.foldCase {
 		path, dir = strings.ToLower(path), strings.ToLower(dir)
 	}
 	if path == dir || dir == "/" {
@@ -29,10 +42,10 @@ func (c *call) within(path, dir string) bool {
 }
 
 // inside reports whether every form of path lies in a working directory.
-func (c *call) inside(path string) bool {
-	roots := c.roots()
-	for _, f := range c.forms(path) {
-		if !slices.ContainsFunc(roots, func(d string) bool { return c.within(f, d) }) {
+func (l place) inside(path string) bool {
+	roots := l.roots()
+	for _, f := range l.forms(path) {
+		if !slices.ContainsFunc(roots, func(d string) bool { return l.within(f, d) }) {
 			return false
 		}
 	}
@@ -40,11 +53,11 @@ func (c *call) inside(path string) bool {
 }
 
 // roots returns the working directories in every form.
-func (c *call) roots() []string {
+func (l place) roots() []string {
 	var out []string
-	for _, d := range c.p.Dirs {
+	for _, d := range l.dirs {
 		if filepath.IsAbs(d) {
-			out = append(out, c.forms(filepath.Clean(d))...)
+			out = append(out, l.forms(filepath.Clean(d))...)
 		}
 	}
 	return out

@@ -14,12 +14,12 @@ type pathPattern struct {
 // patterns reads a specifier. "//x" is absolute, "~/x" below home, "/x" below
 // base, and anything else below each of from; without a slash before its end it
 // matches at any depth.
-func (c *call) patterns(spec, base string, from []string) []pathPattern {
+func (l place) patterns(spec, base string, from []string) []pathPattern {
 	switch {
 	case strings.HasPrefix(spec, "//"):
 		return []pathPattern{split("/", spec[1:])}
 	case spec == "~" || strings.HasPrefix(spec, "~/"):
-		return []pathPattern{split(filepath.Clean(c.p.Home), spec[1:])}
+		return []pathPattern{split(filepath.Clean(l.home), spec[1:])}
 	case strings.HasPrefix(spec, "/"):
 		return []pathPattern{split(base, spec)}
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/shell"
 )
 
 // maxSuggested is the most rules that one answer may add.
@@ -90,18 +92,18 @@ func (c *call) pathSuggestions(tool string) []string {
 
 // shellSuggestions names every part of a command that no rule allows yet.
 func (c *call) shellSuggestions() []string {
-	if c.shell.err != nil || c.shell.long || c.shell.opaque != "" {
+	if c.shell.Err != nil || c.shell.TooLong || c.shell.Opaque != "" {
 		return nil
 	}
 	var out []string
-	for i := range c.shell.cmds {
-		cmd := &c.shell.cmds[i]
-		if cmd.hidden || c.readOnly(cmd) || c.p.Mode == AcceptEdits && c.editsInside(cmd) {
+	for i := range c.shell.Commands {
+		cmd := &c.shell.Commands[i]
+		if cmd.Hidden || c.readOnly(cmd) || c.p.Mode == AcceptEdits && c.editsInside(cmd) {
 			continue
 		}
-		for _, r := range cmd.redirs {
-			if r.writes() && !c.mayWrite(cmd, r.target, false) {
-				out = append(out, c.redirectSuggestions(cmd, r.target)...)
+		for _, r := range cmd.Redirects {
+			if r.Writes() && !c.mayWrite(cmd, r.Target, false) {
+				out = append(out, c.redirectSuggestions(cmd, r.Target)...)
 			}
 		}
 		if _, ok := c.ruleFor(cmd); ok {
@@ -116,7 +118,7 @@ func (c *call) shellSuggestions() []string {
 	return out
 }
 
-func (c *call) redirectSuggestions(cmd *command, target word) []string {
+func (c *call) redirectSuggestions(cmd *shell.Command, target shell.Word) []string {
 	var out []string
 	for _, p := range c.paths(cmd, target) {
 		if strings.ContainsAny(p, `*?[]\()`) {
@@ -132,16 +134,16 @@ var subcommand = regexp.MustCompile(`^[a-z][a-z-]*$`)
 
 // commandSuggestion is a rule for one simple command: its program with the
 // subcommand where that says what is done, else the very command.
-func (c *call) commandSuggestion(cmd *command) string {
-	words, assigns := strip(cmd.words)
-	if !safeAssigns(assigns) || len(words) == 0 || !words[0].fixed() {
+func (c *call) commandSuggestion(cmd *shell.Command) string {
+	words, assigns := shell.Strip(cmd.Words)
+	if !shell.SafeAssigns(assigns) || len(words) == 0 || !words[0].Fixed() {
 		return ""
 	}
-	text := (&command{words: words}).String()
-	if len(words) > 1 && words[1].fixed() && subcommand.MatchString(words[1].text) && bounded(words[0].text, words[1].text) {
-		return c.tool + "(" + words[0].text + " " + words[1].text + ":*)"
+	text := (&shell.Command{Words: words}).String()
+	if len(words) > 1 && words[1].Fixed() && subcommand.MatchString(words[1].Text) && bounded(words[0].Text, words[1].Text) {
+		return c.tool + "(" + words[0].Text + " " + words[1].Text + ":*)"
 	}
-	if strings.ContainsAny(text, "*\n\x00\x01") || strings.TrimSpace(text) != text {
+	if strings.ContainsAny(text, "*\n"+shell.Marks) || strings.TrimSpace(text) != text {
 		return "" // a rule would mean something else
 	}
 	return c.tool + "(" + text + ")"
@@ -152,21 +154,21 @@ func (c *call) commandSuggestion(cmd *command) string {
 func bounded(program, sub string) bool {
 	switch program {
 	case "git":
-		return !contains([]string{"bisect", "config", "filter-branch", "rebase", "submodule", "difftool", "mergetool", "clone"}, sub)
+		return !slices.Contains([]string{"bisect", "config", "filter-branch", "rebase", "submodule", "difftool", "mergetool", "clone"}, sub)
 	case "go":
-		return contains([]string{"build", "test", "vet", "mod", "get", "fmt", "list", "doc", "install"}, sub)
+		return slices.Contains([]string{"build", "test", "vet", "mod", "get", "fmt", "list", "doc", "install"}, sub)
 	case "cargo":
-		return contains([]string{"build", "test", "check", "clippy", "fmt", "doc", "add", "update"}, sub)
+		return slices.Contains([]string{"build", "test", "check", "clippy", "fmt", "doc", "add", "update"}, sub)
 	case "npm", "pnpm", "yarn":
-		return contains([]string{"install", "ci", "test", "add", "remove", "update", "audit", "outdated"}, sub)
+		return slices.Contains([]string{"install", "ci", "test", "add", "remove", "update", "audit", "outdated"}, sub)
 	case "gh":
-		return contains([]string{"pr", "issue", "run", "release", "repo", "workflow"}, sub)
+		return slices.Contains([]string{"pr", "issue", "run", "release", "repo", "workflow"}, sub)
 	case "docker":
-		return contains([]string{"ps", "images", "logs", "inspect", "pull", "build", "stop"}, sub)
+		return slices.Contains([]string{"ps", "images", "logs", "inspect", "pull", "build", "stop"}, sub)
 	case "kubectl":
-		return contains([]string{"get", "describe", "logs", "top"}, sub)
+		return slices.Contains([]string{"get", "describe", "logs", "top"}, sub)
 	case "pip", "pip3", "uv":
-		return contains([]string{"install", "list", "show", "freeze", "sync"}, sub)
+		return slices.Contains([]string{"install", "list", "show", "freeze", "sync"}, sub)
 	}
 	return false
 }

@@ -1,7 +1,8 @@
-package permission
+package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -64,17 +65,17 @@ func thickWrapper(name string) (wrapper, bool) {
 	return wrapper{}, false
 }
 
-// strip removes thin wrappers that do nothing else. The result is what allow
+// Strip removes thin wrappers that do nothing else. The result is what allow
 // rules see besides the whole.
-func strip(words []word) (rest []word, assigns []assign) {
+func Strip(words []Word) (rest []Word, assigns []Assign) {
 	rest = words
-	for len(rest) > 0 && rest[0].fixed() {
-		w, ok := wrapperOf(rest[0].text)
+	for len(rest) > 0 && rest[0].Fixed() {
+		w, ok := wrapperOf(rest[0].Text)
 		if !ok || !w.thin {
 			return rest, assigns
 		}
 		inner, as, plain := w.unwrap(rest)
-		if !plain || len(inner) == 0 || rest[0].text == "xargs" && len(inner) != len(rest)-1 {
+		if !plain || len(inner) == 0 || rest[0].Text == "xargs" && len(inner) != len(rest)-1 {
 			return rest, assigns
 		}
 		rest, assigns = inner, append(assigns, as...)
@@ -84,13 +85,13 @@ func strip(words []word) (rest []word, assigns []assign) {
 
 // unwrap returns the command in a wrapper's arguments. plain is set when its
 // options cannot change what that command does.
-func (w wrapper) unwrap(words []word) (inner []word, assigns []assign, plain bool) {
+func (w wrapper) unwrap(words []Word) (inner []Word, assigns []Assign, plain bool) {
 	plain = true
 	i, before := 1, w.before
 	for ; i < len(words); i++ {
-		t := words[i].text
+		t := words[i].Text
 		switch {
-		case !words[i].fixed():
+		case !words[i].Fixed():
 			if before == 0 {
 				return words[i:], assigns, false
 			}
@@ -101,10 +102,10 @@ func (w wrapper) unwrap(words []word) (inner []word, assigns []assign, plain boo
 			if w.takesValue(t) {
 				i++
 			}
-			plain = plain && harmlessOption(words[0].text, t)
+			plain = plain && harmlessOption(words[0].Text, t)
 		case w.assigns && isAssignment(t):
 			name, value, _ := strings.Cut(t, "=")
-			assigns = append(assigns, assign{name, literal(value)})
+			assigns = append(assigns, Assign{name, Literal(value)})
 		case before > 0:
 			before--
 		default:
@@ -116,7 +117,7 @@ func (w wrapper) unwrap(words []word) (inner []word, assigns []assign, plain boo
 
 func (w wrapper) takesValue(option string) bool {
 	if long, ok := strings.CutPrefix(option, "--"); ok {
-		return contains(w.longs, long)
+		return slices.Contains(w.longs, long)
 	}
 	// In a cluster the first letter with a value takes the rest of it.
 	for i := 1; i < len(option); i++ {
@@ -158,8 +159,8 @@ func isName(s string) bool {
 }
 
 // lookInside adds the commands that c hands to somebody else to run.
-func (r *reader) lookInside(c command, st state) {
-	if len(c.words) == 0 || len(r.s.cmds) > maxCommands {
+func (r *reader) lookInside(c Command, st state) {
+	if len(c.Words) == 0 || len(r.s.Commands) > maxCommands {
 		return
 	}
 	if r.evals >= maxEval {
@@ -169,93 +170,93 @@ func (r *reader) lookInside(c command, st state) {
 	r.evals++
 	r.hidden++
 	defer func() { r.evals--; r.hidden-- }()
-	name := path.Base(certain(c.words[0].text))
+	name := path.Base(Certain(c.Words[0].Text))
 	if w, ok := wrapperOf(name); ok {
-		if inner, _, _ := w.unwrap(c.words); len(inner) > 0 {
+		if inner, _, _ := w.unwrap(c.Words); len(inner) > 0 {
 			r.run(inner, st)
 		}
 	}
 	switch name {
 	case "eval", "watch":
-		r.eval(c.words[1:], st)
+		r.eval(c.Words[1:], st)
 	case "sh", "bash", "dash", "zsh", "ksh", "ash", "su", "runuser", "script", "flock":
-		r.shellOption(c.words[1:], st)
+		r.shellOption(c.Words[1:], st)
 	case "trap":
-		r.eval(c.words[1:min(2, len(c.words))], st)
+		r.eval(c.Words[1:min(2, len(c.Words))], st)
 	case "env":
-		r.splitString(c.words[1:], st)
+		r.splitString(c.Words[1:], st)
 	case "find", "fd", "fdfind":
-		r.execs(c.words, st)
+		r.execs(c.Words, st)
 	}
 }
 
 // run adds a command given as words.
-func (r *reader) run(words []word, st state) {
-	c := command{words: words}
+func (r *reader) run(words []Word, st state) {
+	c := Command{Words: words}
 	r.add(c, st)
 	r.lookInside(c, st)
 }
 
 // eval reads words as a script, as far as they are certain.
-func (r *reader) eval(words []word, st state) {
+func (r *reader) eval(words []Word, st state) {
 	var parts []string
 	for _, w := range words {
-		if !w.lit {
-			r.s.note("it runs a script that is not known")
-			r.s.lose("it runs a script that is not known")
+		if !w.Literal {
+			r.s.doubt("it runs a script that is not known")
+			r.s.hide("it runs a script that is not known")
 			return
 		}
-		parts = append(parts, w.text)
+		parts = append(parts, w.Text)
 	}
 	if len(parts) == 0 {
 		return
 	}
 	if err := r.read(strings.Join(parts, " "), st); err != nil {
-		r.s.note("it runs a script that does not parse")
-		r.s.lose("it runs a script that does not parse")
+		r.s.doubt("it runs a script that does not parse")
+		r.s.hide("it runs a script that does not parse")
 	}
 }
 
 // shellOption reads the script after -c.
-func (r *reader) shellOption(args []word, st state) {
+func (r *reader) shellOption(args []Word, st state) {
 	for i, a := range args {
-		t := a.text
+		t := a.Text
 		if strings.HasPrefix(t, "--command=") {
-			r.eval([]word{{text: strings.TrimPrefix(t, "--command="), lit: a.lit}}, st)
+			r.eval([]Word{{Text: strings.TrimPrefix(t, "--command="), Literal: a.Literal}}, st)
 			return
 		}
 		if t == "--command" || strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "--") && strings.Contains(t, "c") {
 			// Further options may stand between -c and the script.
 			for _, s := range args[i+1:] {
-				if s.lit && strings.HasPrefix(s.text, "-") {
+				if s.Literal && strings.HasPrefix(s.Text, "-") {
 					continue
 				}
-				r.eval([]word{s}, st)
+				r.eval([]Word{s}, st)
 				return
 			}
 		}
 	}
 }
 
-func (r *reader) splitString(args []word, st state) {
+func (r *reader) splitString(args []Word, st state) {
 	for i, a := range args {
-		if s, ok := strings.CutPrefix(a.text, "--split-string="); ok {
-			r.eval([]word{{text: s, lit: a.lit}}, st)
+		if s, ok := strings.CutPrefix(a.Text, "--split-string="); ok {
+			r.eval([]Word{{Text: s, Literal: a.Literal}}, st)
 		}
-		if strings.HasPrefix(a.text, "-S") && len(a.text) > 2 {
-			r.eval([]word{{text: a.text[2:], lit: a.lit}}, st)
+		if strings.HasPrefix(a.Text, "-S") && len(a.Text) > 2 {
+			r.eval([]Word{{Text: a.Text[2:], Literal: a.Literal}}, st)
 		}
-		if (a.text == "-S" || a.text == "--split-string") && i+1 < len(args) {
+		if (a.Text == "-S" || a.Text == "--split-string") && i+1 < len(args) {
 			r.eval(args[i+1:i+2], st)
 		}
 	}
 }
 
 // execs adds the commands of find -exec and fd -x.
-func (r *reader) execs(words []word, st state) {
+func (r *reader) execs(words []Word, st state) {
 	end := 0
 	for i, w := range words {
-		switch w.text {
+		switch w.Text {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch":
 		default:
 			continue
@@ -264,7 +265,7 @@ func (r *reader) execs(words []word, st state) {
 			continue // part of the command that was just read
 		}
 		end = i + 1
-		for end < len(words) && words[end].text != ";" && words[end].text != "+" {
+		for end < len(words) && words[end].Text != ";" && words[end].Text != "+" {
 			end++
 		}
 		if end > i+1 {

@@ -1,4 +1,4 @@
-package permission
+package shell
 
 import (
 	"strconv"
@@ -11,20 +11,24 @@ import (
 // The runes that stand in a word's text for what only the shell will know: the
 // value of an expansion, and of one that fails when it is empty.
 const (
-	unknown = '\x00'
-	guarded = '\x01'
+	unknownMark = '\x00'
+	guardedMark = '\x01'
 )
 
-// word is one word of a command.
-type word struct {
-	// text is the word without its quotes.
-	text string
-	// src is the word as written, when it is more than text.
-	src string
-	// lit is set when text is all there is to it: no expansion.
-	lit bool
-	// glob is set when the shell may replace the word by file names.
-	glob bool
+// Marks holds the runes that stand in the Text of a word for what only the shell
+// will know.
+const Marks = "\x00\x01"
+
+// Word is one word of a command.
+type Word struct {
+	// Text is the word without its quotes. Marks stand for expansions.
+	Text string
+	// Source is the word as written.
+	Source string
+	// Literal is set when Text is all there is to it: no expansion.
+	Literal bool
+	// Glob is set when the shell may replace the word by file names.
+	Glob bool
 	// brace is set when it may become several words.
 	brace bool
 	// vars is set when some of it is a variable's value, rather than the output
@@ -34,29 +38,30 @@ type word struct {
 	quoted bool
 }
 
-func literal(s string) word { return word{text: s, src: s, lit: true} }
+// Literal is a word without quotes, expansions and patterns.
+func Literal(s string) Word { return Word{Text: s, Source: s, Literal: true} }
 
-// fixed reports a word that reaches the command exactly as text says.
-func (w word) fixed() bool { return w.lit && !w.glob && !w.brace }
+// Fixed reports a word that reaches the command exactly as Text says.
+func (w Word) Fixed() bool { return w.Literal && !w.Glob && !w.brace }
 
 // shown is the form allow rules see: quotes stay where they matter.
-func (w word) shown() string {
-	if w.fixed() && w.text != "" && !strings.ContainsAny(w.text, " \t\n'\"\\$`|&;<>(){}*?[]#~!") {
-		return w.text
+func (w Word) shown() string {
+	if w.Fixed() && w.Text != "" && !strings.ContainsAny(w.Text, " \t\n'\"\\$`|&;<>(){}*?[]#~!") {
+		return w.Text
 	}
-	return w.src
+	return w.Source
 }
 
-// bareText is the form deny rules see: no quotes at all.
-func (w word) bareText() string {
-	if w.lit {
-		return w.text
+// Bare is the form deny rules see: no quotes at all.
+func (w Word) Bare() string {
+	if w.Literal {
+		return w.Text
 	}
-	return w.src
+	return w.Source
 }
 
-func (r *reader) words(list []*syntax.Word, st state) []word {
-	out := make([]word, len(list))
+func (r *reader) words(list []*syntax.Word, st state) []Word {
+	out := make([]Word, len(list))
 	for i, w := range list {
 		out[i] = r.word(w, st)
 	}
@@ -64,33 +69,33 @@ func (r *reader) words(list []*syntax.Word, st state) []word {
 }
 
 // word reads a word and the commands inside it.
-func (r *reader) word(w *syntax.Word, st state) word {
+func (r *reader) word(w *syntax.Word, st state) Word {
 	r.nested(w, st)
 	return r.plain(w)
 }
 
 // plain reads a word only.
-func (r *reader) plain(w *syntax.Word) word {
-	b := &wordBuilder{home: r.home, w: word{lit: true}}
+func (r *reader) plain(w *syntax.Word) Word {
+	b := &wordBuilder{home: r.home, w: Word{Literal: true}}
 	for i, p := range w.Parts {
 		b.part(p, i == 0)
 	}
-	b.w.text = b.text.String()
-	if b.w.text == "[" {
-		b.w.glob = false // the command, or a bracket that opens nothing
+	b.w.Text = b.text.String()
+	if b.w.Text == "[" {
+		b.w.Glob = false // the command, or a bracket that opens nothing
 	}
 	if b.w.brace {
-		r.s.lose("it uses brace expansion")
+		r.s.hide("it uses brace expansion")
 	}
-	b.w.src = b.w.text
-	if !b.w.fixed() || b.w.quoted || strings.ContainsAny(b.w.text, " \\~") {
-		b.w.src = printed(w)
+	b.w.Source = b.w.Text
+	if !b.w.Fixed() || b.w.quoted || strings.ContainsAny(b.w.Text, " \\~") {
+		b.w.Source = printed(w)
 	}
 	return b.w
 }
 
 type wordBuilder struct {
-	w    word
+	w    Word
 	text strings.Builder
 	home string
 }
@@ -108,14 +113,14 @@ func (b *wordBuilder) part(p syntax.WordPart, first bool) {
 		b.text.WriteString(p.Value)
 	case *syntax.DblQuoted:
 		b.w.quoted = true
-		b.w.lit = b.w.lit && !p.Dollar
+		b.w.Literal = b.w.Literal && !p.Dollar
 		b.dblQuoted(p)
 	default:
 		b.expansion(p)
 	}
 }
 
-// lit reads unquoted text: backslashes quote, some characters are special.
+// literal reads unquoted text: backslashes quote, some characters are special.
 func (b *wordBuilder) lit(s string, first bool) {
 	if first && strings.HasPrefix(s, "~") {
 		s = b.tilde(s)
@@ -129,7 +134,7 @@ func (b *wordBuilder) lit(s string, first bool) {
 			}
 			continue
 		case '*', '?', '[':
-			b.w.glob = true
+			b.w.Glob = true
 		case '{', '}':
 			b.w.brace = b.w.brace || strings.Contains(s, ",") || strings.Contains(s, "..")
 		}
@@ -143,8 +148,8 @@ func (b *wordBuilder) tilde(s string) string {
 		b.text.WriteString(b.home)
 		return s[1:]
 	}
-	b.w.lit = false
-	b.text.WriteRune(unknown)
+	b.w.Literal = false
+	b.text.WriteRune(unknownMark)
 	return s[1:]
 }
 
@@ -168,13 +173,13 @@ func (b *wordBuilder) dblQuoted(p *syntax.DblQuoted) {
 }
 
 func (b *wordBuilder) expansion(p syntax.WordPart) {
-	b.w.lit = false
+	b.w.Literal = false
 	_, isOutput := p.(*syntax.CmdSubst)
 	b.w.vars = b.w.vars || !isOutput
-	mark := unknown
+	mark := unknownMark
 	if e, ok := p.(*syntax.ParamExp); ok {
 		if e.Exp != nil && (e.Exp.Op == syntax.ErrorUnset || e.Exp.Op == syntax.ErrorUnsetOrNull) {
-			mark = guarded
+			mark = guardedMark
 		}
 		if e.Param != nil && e.Param.Value == "HOME" && e.Exp == nil && b.home != "" {
 			b.text.WriteString(b.home)
@@ -187,7 +192,7 @@ func (b *wordBuilder) expansion(p syntax.WordPart) {
 func printed(n syntax.Node) string {
 	var b strings.Builder
 	if err := syntax.NewPrinter().Print(&b, n); err != nil {
-		return string(unknown) // matches nothing
+		return string(unknownMark) // matches nothing
 	}
 	return b.String()
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/actorswarm/swarm/internal/shell"
 )
 
 func TestCommandsThatAreNotReadOnlyAsk(t *testing.T) {
@@ -44,7 +46,7 @@ func TestCommandsThatAreNotReadOnlyAsk(t *testing.T) {
 func TestUnparsableCommandsAsk(t *testing.T) {
 	for _, c := range []string{
 		"echo 'x", "$((echo hi) | cat)", "if", "a\x00b", "ls\rrm x", "echo \x1b[2J", "cat\u00a0a", strings.Repeat("(", 200) + "ls" + strings.Repeat(")", 200),
-		strings.Repeat("$(", 20000), "echo " + strings.Repeat("x", MaxParsed), strings.Repeat("{ ", 30000), strings.Repeat("`", 999),
+		strings.Repeat("$(", 20000), "echo " + strings.Repeat("x", shell.MaxParsed), strings.Repeat("{ ", 30000), strings.Repeat("`", 999),
 	} {
 		p := policy(Default)
 		p.Allow = rules(t, "Bash", "Bash(echo:*)")
@@ -54,10 +56,10 @@ func TestUnparsableCommandsAsk(t *testing.T) {
 	}
 	p := policy(Default)
 	p.Allow = rules(t, "Bash(echo:*)", "Bash")
-	check(t, p, bash("echo "+strings.Repeat("x", MaxCommand)), Ask)
-	check(t, p, bash("echo "+strings.Repeat("x", MaxCommand-5)), Allow)
+	check(t, p, bash("echo "+strings.Repeat("x", shell.MaxCommand)), Ask)
+	check(t, p, bash("echo "+strings.Repeat("x", shell.MaxCommand-5)), Allow)
 	p.Mode = Bypass
-	check(t, p, bash("echo "+strings.Repeat("x", MaxCommand)), Allow)
+	check(t, p, bash("echo "+strings.Repeat("x", shell.MaxCommand)), Allow)
 	check(t, policy(Default), bash(""), Ask)
 }
 
@@ -79,7 +81,7 @@ func TestDenyMatchesAtEveryDepth(t *testing.T) {
 		"c''url$x", "$x curl y", "cu${x}rl y", "cu$(true)rl y", "git $x push",
 		// What does not parse, or not safely, is searched for the words.
 		"(\x00curl rl x)", "cu\x00rl x", "ls; \x1bcurl x", "ls\u00a0; curl x", "curl\r\bu",
-		"curl x; echo 'unclosed", "echo 'unclosed; curl x", "$((echo hi) | curl x)", "ls " + strings.Repeat("y", MaxParsed) + "; curl x",
+		"curl x; echo 'unclosed", "echo 'unclosed; curl x", "$((echo hi) | curl x)", "ls " + strings.Repeat("y", shell.MaxParsed) + "; curl x",
 	} {
 		check(t, p, bash(c), Deny)
 	}

@@ -1,4 +1,4 @@
-package permission
+package shell
 
 import (
 	"errors"
@@ -10,11 +10,9 @@ import (
 )
 
 const (
-	// MaxCommand is the length in bytes above which a shell command is asked
-	// about, whatever allows it.
+	// MaxCommand is the length in bytes above which a Script is TooLong.
 	MaxCommand = 10_000
-	// MaxParsed is the length above which a command is not even parsed. Deny
-	// rules still see its words.
+	// MaxParsed is the length in bytes above which a text is not even parsed.
 	MaxParsed = 64 << 10
 	// maxNesting bounds open brackets and maxCommands simple commands.
 	maxNesting  = 150
@@ -22,64 +20,6 @@ const (
 	// maxEval bounds how often a script is found inside a script's words.
 	maxEval = 16
 )
-
-// script is a shell command taken apart.
-type script struct {
-	text string
-	// err says why nothing about the command is certain.
-	err error
-	// opaque says why the command as a whole is not approved part by part,
-	// although its parts are known.
-	opaque string
-	// untraced says why an isolated agent must write the command differently.
-	untraced string
-	// cmds holds every simple command at every depth, in order.
-	cmds []command
-	long bool
-}
-
-// command is one simple command, or the redirections of a compound one.
-type command struct {
-	words   []word
-	assigns []assign
-	redirs  []redirect
-	// cwds are the directories it may run in; none means unknown.
-	cwds []string
-	// hidden commands are run by another one that is in the list itself, as
-	// "sh -c" or "find -exec" do. They count for deny, ask and guards.
-	hidden bool
-}
-
-type assign struct {
-	name  string
-	value word
-}
-
-type redirect struct {
-	op     syntax.RedirOperator
-	target word
-}
-
-func readScript(text, cwd, home string) *script {
-	s := &script{text: text, long: len(text) > MaxCommand}
-	doubt := parseable(text)
-	if doubt != nil && !errors.Is(doubt, errControl) {
-		s.err = doubt
-		return s
-	}
-	// Shells drop some control characters: what deny rules name is still seen.
-	text = strings.Map(visible, text)
-	r := &reader{s: s, home: home}
-	start := state{}
-	if strings.HasPrefix(cwd, "/") {
-		start = in([]string{absolute(cwd, "/", home)})
-	}
-	s.err = errors.Join(doubt, r.read(text, start))
-	if r.tooDeep && s.err == nil {
-		s.err = errors.New("commands are nested in commands too deeply")
-	}
-	return s
-}
 
 // parseable refuses what the parser and the shell may see differently, and
 // what would make the parser slow.
@@ -129,20 +69,6 @@ func spaced(r rune) rune {
 	return r
 }
 
-// note records the first reason not to approve a command part by part.
-func (s *script) note(why string) {
-	if s.opaque == "" {
-		s.opaque = why
-	}
-}
-
-// lose records the first shape that hides where a command writes.
-func (s *script) lose(why string) {
-	if s.untraced == "" {
-		s.untraced = why
-	}
-}
-
 // state is what running the commands so far may have changed: the directories
 // the shell may be in, and those it may be in if the last one succeeded.
 type state struct{ cwds, ok []string }
@@ -152,14 +78,14 @@ func in(dirs []string) state { return state{dirs, dirs} }
 // reader walks a syntax tree in the order of execution, so that it knows where
 // each command runs.
 type reader struct {
-	s     *script
+	s     *Script
 	home  string
 	evals int
 	// tooDeep is set when some of that was not read.
 	tooDeep bool
-	// unmoored is set inside loops and functions that change directory.
-	unmoored int
-	hidden   int
+	// lost is set inside loops and functions that change directory.
+	lost   int
+	hidden int
 }
 
 func (r *reader) read(text string, st state) error {
@@ -168,7 +94,7 @@ func (r *reader) read(text string, st state) error {
 		return fmt.Errorf("it does not parse: %w", err)
 	}
 	r.stmts(f.Stmts, st)
-	if len(r.s.cmds) > maxCommands {
+	if len(r.s.Commands) > maxCommands {
 		return fmt.Errorf("it has more than %d parts", maxCommands)
 	}
 	return nil
@@ -182,23 +108,23 @@ func (r *reader) stmts(list []*syntax.Stmt, st state) state {
 }
 
 func (r *reader) stmt(s *syntax.Stmt, st state) state {
-	if s == nil || len(r.s.cmds) > maxCommands {
+	if s == nil || len(r.s.Commands) > maxCommands {
 		return st
 	}
 	call, simple := s.Cmd.(*syntax.CallExpr)
 	if !simple {
 		if len(s.Redirs) > 0 {
-			r.add(command{redirs: r.redirects(s.Redirs, st)}, st)
+			r.add(Command{Redirects: r.redirects(s.Redirs, st)}, st)
 		}
 		after := r.command(s.Cmd, st)
-		return settle(s, st, after)
+		return stateAfter(s, st, after)
 	}
-	c := command{redirs: r.redirects(s.Redirs, st)}
-	return settle(s, st, r.call(call, c, st))
+	c := Command{Redirects: r.redirects(s.Redirs, st)}
+	return stateAfter(s, st, r.call(call, c, st))
 }
 
-// settle returns the state after a statement, given that of its command.
-func settle(s *syntax.Stmt, before, after state) state {
+// stateAfter returns the state after a statement, given that of its command.
+func stateAfter(s *syntax.Stmt, before, after state) state {
 	switch {
 	case s.Background || s.Coprocess:
 		return in(before.cwds)
@@ -208,21 +134,21 @@ func settle(s *syntax.Stmt, before, after state) state {
 	return after
 }
 
-func (r *reader) add(c command, st state) {
-	c.cwds = st.cwds
-	if r.unmoored > 0 {
-		c.cwds = nil
+func (r *reader) add(c Command, st state) {
+	c.Dirs = st.cwds
+	if r.lost > 0 {
+		c.Dirs = nil
 	}
-	c.hidden = r.hidden > 0
-	r.s.cmds = append(r.s.cmds, c)
+	c.Hidden = r.hidden > 0
+	r.s.Commands = append(r.s.Commands, c)
 }
 
 // call reads a simple command and returns the state after it.
-func (r *reader) call(n *syntax.CallExpr, c command, st state) state {
+func (r *reader) call(n *syntax.CallExpr, c Command, st state) state {
 	for _, a := range n.Assigns {
-		c.assigns = append(c.assigns, r.assign(a, st))
+		c.Assigns = append(c.Assigns, r.assign(a, st))
 	}
-	c.words = r.words(n.Args, st)
+	c.Words = r.words(n.Args, st)
 	r.add(c, st)
 	r.lookInside(c, st)
 	return r.moved(c, st)
@@ -266,19 +192,19 @@ func (r *reader) rare(n syntax.Command, st state) state {
 	case *syntax.CoprocClause:
 		r.stmt(n.Stmt, st)
 	case *syntax.FuncDecl:
-		r.s.note("it defines a function")
-		r.unmoored++
+		r.s.doubt("it defines a function")
+		r.lost++
 		r.stmt(n.Body, st)
-		r.unmoored--
+		r.lost--
 	case *syntax.TestClause:
 		if !plainTest(n.X) {
-			r.s.note("its test may evaluate arithmetic")
+			r.s.doubt("its test may evaluate arithmetic")
 		}
 		r.nested(n, st)
 	case *syntax.DeclClause:
 		r.declare(n, st)
 	default:
-		r.s.note("it evaluates arithmetic")
+		r.s.doubt("it evaluates arithmetic")
 		r.nested(n, st)
 	}
 	return st
@@ -286,12 +212,12 @@ func (r *reader) rare(n syntax.Command, st state) state {
 
 // declare reads "export X=1" and the like as the command it is.
 func (r *reader) declare(n *syntax.DeclClause, st state) {
-	c := command{words: []word{literal(n.Variant.Value)}}
+	c := Command{Words: []Word{Literal(n.Variant.Value)}}
 	for _, a := range n.Args {
 		r.nested(a, st)
-		c.words = append(c.words, word{src: printed(a), text: printed(a)})
+		c.Words = append(c.Words, Word{Source: printed(a), Text: printed(a)})
 	}
-	r.s.note("it declares variables")
+	r.s.doubt("it declares variables")
 	r.add(c, st)
 }
 
@@ -326,9 +252,9 @@ func (r *reader) loop(st state, n syntax.Node, body func(state) state) state {
 	if !changesDir(n) {
 		return body(st)
 	}
-	r.unmoored++
+	r.lost++
 	body(st)
-	r.unmoored--
+	r.lost--
 	return state{}
 }
 
@@ -339,7 +265,7 @@ func (r *reader) forHead(n *syntax.ForClause, st state) {
 			r.word(w, st)
 		}
 	case *syntax.CStyleLoop:
-		r.s.note("it evaluates arithmetic")
+		r.s.doubt("it evaluates arithmetic")
 		r.nested(l, st)
 	}
 }
@@ -363,7 +289,7 @@ func (r *reader) nested(n syntax.Node, st state) {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			if n.TempFile || n.ReplyVar {
-				r.s.lose("it runs a command in ${ }")
+				r.s.hide("it runs a command in ${ }")
 			}
 			r.stmts(n.Stmts, st)
 			return false
@@ -372,36 +298,36 @@ func (r *reader) nested(n syntax.Node, st state) {
 			return false
 		case *syntax.ArithmExp:
 			if !constant(n.X) {
-				r.s.note("it evaluates arithmetic")
+				r.s.doubt("it evaluates arithmetic")
 			}
 		case *syntax.ParamExp:
 			if n.Excl {
-				r.s.lose("it uses the variable that another one names")
+				r.s.hide("it uses the variable that another one names")
 			}
 			if !plainParam(n) {
-				r.s.note("it uses an expansion that evaluates its value")
+				r.s.doubt("it uses an expansion that evaluates its value")
 			}
 		case *syntax.ExtGlob:
-			r.s.note("it uses an extended pattern")
+			r.s.doubt("it uses an extended pattern")
 		}
 		return true
 	})
 }
 
-func (r *reader) redirects(list []*syntax.Redirect, st state) []redirect {
-	var out []redirect
+func (r *reader) redirects(list []*syntax.Redirect, st state) []Redirect {
+	var out []Redirect
 	for _, n := range list {
 		if n.Hdoc != nil {
 			r.nested(n.Hdoc, st)
 			if slices.ContainsFunc(n.Hdoc.Parts, expands) {
-				r.s.lose("a here-document has expansions (quote its delimiter)")
+				r.s.hide("a here-document has expansions (quote its delimiter)")
 			}
 		}
 		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
-			r.s.note("a redirection sets a variable")
+			r.s.doubt("a redirection sets a variable")
 		}
 		if n.Word != nil && n.Op != syntax.Hdoc && n.Op != syntax.DashHdoc {
-			out = append(out, redirect{n.Op, r.word(n.Word, st)})
+			out = append(out, Redirect{n.Op, r.word(n.Word, st)})
 		}
 	}
 	return out
@@ -413,17 +339,17 @@ func expands(p syntax.WordPart) bool {
 	return !plain
 }
 
-func (r *reader) assign(a *syntax.Assign, st state) assign {
+func (r *reader) assign(a *syntax.Assign, st state) Assign {
 	r.nested(a, st)
-	out := assign{}
+	out := Assign{}
 	if a.Name != nil {
-		out.name = a.Name.Value
+		out.Name = a.Name.Value
 	}
 	if a.Index != nil || a.Array != nil {
-		r.s.note("it assigns to an array")
+		r.s.doubt("it assigns to an array")
 	}
 	if a.Value != nil {
-		out.value = r.plain(a.Value)
+		out.Value = r.plain(a.Value)
 	}
 	return out
 }
@@ -434,7 +360,7 @@ func union(a, b state) state {
 	}
 	out := a.cwds
 	for _, d := range b.cwds {
-		if !contains(out, d) {
+		if !slices.Contains(out, d) {
 			out = append(out[:len(out):len(out)], d)
 		}
 	}

@@ -1,13 +1,11 @@
-package permission
+package shell
 
 import (
-	"slices"
+	"path/filepath"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
-
-func contains(list []string, s string) bool { return slices.Contains(list, s) }
 
 // changesDir reports whether some command in n may change directory.
 func changesDir(n syntax.Node) bool {
@@ -25,12 +23,12 @@ func changesDir(n syntax.Node) bool {
 }
 
 // moved returns the state after a command: cd may have worked or not.
-func (r *reader) moved(c command, st state) state {
-	words, _ := strip(c.words)
+func (r *reader) moved(c Command, st state) state {
+	words, _ := Strip(c.Words)
 	if len(words) == 0 {
 		return in(st.cwds)
 	}
-	switch words[0].text {
+	switch words[0].Text {
 	case "cd":
 		to := in(r.target(words[1:], c, st))
 		out := union(st, to)
@@ -39,36 +37,48 @@ func (r *reader) moved(c command, st state) state {
 	case "pushd", "popd", "eval", "source", ".":
 		return state{}
 	}
-	if !words[0].lit {
+	if !words[0].Literal {
 		return state{}
 	}
 	return in(st.cwds)
 }
 
 // target returns the directories a cd leads to; none if that is not certain.
-func (r *reader) target(args []word, c command, st state) []string {
-	args = cdOperands(args)
+func (r *reader) target(args []Word, c Command, st state) []string {
+	args = CdOperands(args)
 	switch {
-	case len(c.assigns) > 0:
+	case len(c.Assigns) > 0:
 		return nil // CDPATH, HOME
 	case len(args) == 0 && r.home != "":
 		return []string{r.home}
-	case len(args) != 1 || !args[0].fixed() || strings.HasPrefix(args[0].text, "-"):
+	case len(args) != 1 || !args[0].Fixed() || strings.HasPrefix(args[0].Text, "-"):
 		return nil
-	case strings.HasPrefix(args[0].text, "/"):
-		return []string{absolute(args[0].text, "/", "")}
+	case strings.HasPrefix(args[0].Text, "/"):
+		return []string{Absolute(args[0].Text, "/", "")}
 	}
 	var out []string
 	for _, d := range st.cwds {
-		out = append(out, absolute("./"+args[0].text, d, ""))
+		out = append(out, Absolute("./"+args[0].Text, d, ""))
 	}
 	return out
 }
 
-// cdOperands drops the options that do not change where a cd leads.
-func cdOperands(args []word) []word {
-	for len(args) > 0 && (args[0].text == "--" || args[0].text == "-P" || args[0].text == "-L") {
+// CdOperands drops the options that do not change where a cd leads.
+func CdOperands(args []Word) []Word {
+	for len(args) > 0 && (args[0].Text == "--" || args[0].Text == "-P" || args[0].Text == "-L") {
 		args = args[1:]
 	}
 	return args
+}
+
+// Absolute returns the clean absolute path that a path means in cwd. Without a
+// current directory it is below the root.
+func Absolute(path, cwd, home string) string {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		path = home + path[1:]
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join("/", cwd, path)
+	}
+	return filepath.Clean(path)
 }
