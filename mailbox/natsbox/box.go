@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/patient"
+	"github.com/actorswarm/swarm/internal/retry"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -115,7 +115,7 @@ func (b *Box) Start(ctx context.Context, from mailbox.Cursor, deliver func(mailb
 	if err != nil {
 		return errors.Join(err, b.Stop())
 	}
-	if err := patient.Do(ctx, func(ctx context.Context) error { return b.reader.open(ctx, b.ensure) }); err != nil {
+	if err := retry.Do(ctx, func(ctx context.Context) error { return b.reader.open(ctx, b.ensure) }); err != nil {
 		return errors.Join(err, b.Stop())
 	}
 	b.running.Go(func() { b.reader.run(ctx) })

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/patient"
+	"github.com/actorswarm/swarm/internal/retry"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -72,9 +72,9 @@ func (b *Bucket) gone(err error) error {
 }
 
 // Put stores an object that is not there yet. It returns when the server has it; a
-// cluster that cannot answer now is asked again as package patient says.
+// cluster that cannot answer now is asked again as package retry says.
 func (b *Bucket) Put(ctx context.Context, ref mailbox.Ref, body func() ([]byte, error)) error {
-	return patient.Do(ctx, func(ctx context.Context) error { return b.put(ctx, ref, body) })
+	return retry.Do(ctx, func(ctx context.Context) error { return b.put(ctx, ref, body) })
 }
 
 func (b *Bucket) put(ctx context.Context, ref mailbox.Ref, body func() ([]byte, error)) error {
@@ -118,7 +118,7 @@ func (e *WrongError) Error() string {
 // Get returns the bytes of an object. The error wraps fs.ErrNotExist when there is
 // none, and is a *WrongError when others are in its place. It waits as Put does.
 func (b *Bucket) Get(ctx context.Context, ref mailbox.Ref) (raw []byte, err error) {
-	err = patient.Do(ctx, func(ctx context.Context) error {
+	err = retry.Do(ctx, func(ctx context.Context) error {
 		raw, err = b.get(ctx, ref)
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/actorswarm/swarm/internal/patient"
+	"github.com/actorswarm/swarm/internal/retry"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -31,7 +31,7 @@ func Open(ctx context.Context, nc *nats.Conn, bucket string, o Options) (*Store,
 		return nil, fmt.Errorf("kvboard: reach JetStream: %w", err)
 	}
 	var kv jetstream.KeyValue
-	err = patient.Do(ctx, func(ctx context.Context) (err error) {
+	err = retry.Do(ctx, func(ctx context.Context) (err error) {
 		kv, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket: bucket, Description: "the task list of a team", History: 1, Replicas: max(o.Replicas, 1),
 		})
@@ -46,7 +46,7 @@ func Open(ctx context.Context, nc *nats.Conn, bucket string, o Options) (*Store,
 // Get implements board.Store.
 func (s *Store) Get(ctx context.Context, key string) (board.Entry, error) {
 	var e jetstream.KeyValueEntry
-	err := patient.Do(ctx, func(ctx context.Context) (err error) {
+	err := retry.Do(ctx, func(ctx context.Context) (err error) {
 		e, err = s.kv.Get(ctx, key)
 		return err
 	})
@@ -62,12 +62,12 @@ func (s *Store) Get(ctx context.Context, key string) (board.Entry, error) {
 // Put implements board.Store.
 func (s *Store) Put(ctx context.Context, key string, value []byte, revision uint64) (next uint64, err error) {
 	unsure := false // whether a put that nobody has answered was done
-	err = patient.Do(ctx, func(ctx context.Context) error {
+	err = retry.Do(ctx, func(ctx context.Context) error {
 		next, err = s.put(ctx, key, value, revision)
 		if unsure && conflicts(err) {
 			next, err = s.done(ctx, key, value)
 		}
-		unsure = unsure || patient.Unanswered(err)
+		unsure = unsure || retry.Unanswered(err)
 		return err
 	})
 	switch {

@@ -1,4 +1,4 @@
-package patient_test
+package retry_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/actorswarm/swarm/internal/patient"
+	"github.com/actorswarm/swarm/internal/retry"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -15,7 +15,7 @@ import (
 func TestAskedAgainWhileNobodyLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, calls := time.Now(), 0
-		err := patient.Do(t.Context(), func(ctx context.Context) error {
+		err := retry.Do(t.Context(), func(ctx context.Context) error {
 			switch calls++; calls {
 			case 1:
 				return nats.ErrNoResponders
@@ -31,11 +31,11 @@ func TestAskedAgainWhileNobodyLeads(t *testing.T) {
 			t.Errorf("%d calls in %v: %v", calls, took, err)
 		}
 		calls = 0
-		if err := patient.Do(t.Context(), func(context.Context) error { calls++; return jetstream.ErrKeyExists }); !errors.Is(err, jetstream.ErrKeyExists) || calls != 1 {
+		if err := retry.Do(t.Context(), func(context.Context) error { calls++; return jetstream.ErrKeyExists }); !errors.Is(err, jetstream.ErrKeyExists) || calls != 1 {
 			t.Errorf("an answer: %d calls, %v", calls, err)
 		}
 		begun = time.Now()
-		if err := patient.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); err == nil || time.Since(begun) != patient.Within {
+		if err := retry.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); err == nil || time.Since(begun) != retry.Within {
 			t.Errorf("nobody ever answers: %v after %v", err, time.Since(begun))
 		}
 	})
@@ -47,11 +47,11 @@ func TestAServerWithoutJetStreamIsNotAskedForLong(t *testing.T) {
 	for _, none := range []error{jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount} {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
-			err := patient.Do(t.Context(), func(context.Context) error { return none })
+			err := retry.Do(t.Context(), func(context.Context) error { return none })
 			if took := time.Since(begun); !errors.Is(err, none) || took < time.Second || took > 3*time.Second {
 				t.Errorf("after %v: %v", took, err)
 			}
-			stops := patient.Do(t.Context(), func(context.Context) error {
+			stops := retry.Do(t.Context(), func(context.Context) error {
 				if time.Since(begun) < 4*time.Second {
 					return none
 				}
@@ -67,7 +67,7 @@ func TestAServerWithoutJetStreamIsNotAskedForLong(t *testing.T) {
 func TestTheLastAnswerIsTheErrorWhenTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, answer := 0, &jetstream.APIError{Code: 503, Description: "no leader"}
-		err := patient.Do(t.Context(), func(ctx context.Context) error {
+		err := retry.Do(t.Context(), func(ctx context.Context) error {
 			if calls++; calls == 1 {
 				return answer
 			}
@@ -86,7 +86,7 @@ func TestServersThatLackAreWaitedForLessLong(t *testing.T) {
 	lack := &jetstream.APIError{Code: 400, ErrorCode: 10005, Description: "no suitable peers for placement, peer offline"}
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		back := patient.Do(t.Context(), func(context.Context) error {
+		back := retry.Do(t.Context(), func(context.Context) error {
 			if time.Since(begun) < 8*time.Second {
 				return lack
 			}
@@ -96,7 +96,7 @@ func TestServersThatLackAreWaitedForLessLong(t *testing.T) {
 			t.Errorf("one that came back: %v", back)
 		}
 		begun = time.Now()
-		err := patient.Do(t.Context(), func(context.Context) error { return lack })
+		err := retry.Do(t.Context(), func(context.Context) error { return lack })
 		if took := time.Since(begun); !errors.Is(err, lack) || took < 9*time.Second || took > 11*time.Second {
 			t.Errorf("after %v: %v", took, err)
 		}

@@ -1,8 +1,24 @@
-// Package patient asks JetStream again while a cluster has no leader, which a
-// killed server makes last for some seconds (TestAskedAgainWhileNobodyLeads), or
-// lacks the servers for the copies that are asked for
-// (TestServersThatLackAreWaitedForLessLong).
-package patient
+// Package retry repeats a request to JetStream while the cluster cannot answer it.
+//
+// A server that was killed leaves its cluster without a leader for some seconds. A
+// client that gave up then would fail though nothing is wrong:
+//
+//	err := retry.Do(ctx, func(ctx context.Context) error {
+//		_, err := bucket.Put(ctx, key, value)
+//		return err
+//	})
+//
+// The function is called again, so it must find out by itself whether a call before
+// changed something whose answer was lost; Unanswered tells such errors.
+//
+// Laws:
+//
+//   - While nobody leads, the request is repeated, up to Within
+//     (TestAskedAgainWhileNobodyLeads).
+//   - A cluster that lacks servers for the copies asked for gets less time
+//     (TestServersThatLackAreWaitedForLessLong), one without JetStream least
+//     (TestAServerWithoutJetStreamIsNotAskedForLong).
+package retry
 
 import (
 	"cmp"
