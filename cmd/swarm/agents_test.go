@@ -85,7 +85,7 @@ func TestTheWizardWritesNothingWhenItIsTerminated(t *testing.T) {
 	shell := strings.TrimSpace(p.tmux("display-message", "-p", "#{pane_pid}"))
 	children, err := os.ReadFile(filepath.Join("/proc", shell, "task", shell, "children"))
 	if err != nil {
-		t.Skipf("the process cannot be found: %v", err)
+		t.Skipf("the process of the form cannot be found in the list of processes: %v", err)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,7 +32,31 @@ func newLab(t *testing.T, files map[string]string) *lab {
 			t.Fatal(err)
 		}
 	}
-	return &lab{T: t, dir: dir, env: append(os.Environ(), "HOME="+home, "SWARM_HOME="+home+"/.swarm", "TERM=xterm", "NO_COLOR=")}
+	return &lab{T: t, dir: dir, env: append(plainEnviron(), "HOME="+home, "SWARM_HOME="+home+"/.swarm", "TERM=xterm", "NO_COLOR=")}
+}
+
+// plainEnviron is the environment without what would change how swarm works or looks.
+func plainEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains([]string{"TMUX", "TMUX_PANE", "VISUAL", "EDITOR", "ACCESSIBLE", "COLUMNS", "LINES"}, name) ||
+			slices.ContainsFunc([]string{"SWARM_", "ANTHROPIC_", "OPENAI_", "CLAUDE_"}, func(p string) bool { return strings.HasPrefix(name, p) })
+	})
+}
+
+// needs skips the test where a program is not installed. It comes before anything is
+// started.
+func (l *lab) needs(program, purpose string) {
+	l.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		l.Skipf("%s is not installed: it is needed %s", program, purpose)
+	}
+}
+
+// needsTmux skips the test where there is no tmux.
+func (l *lab) needsTmux() {
+	l.Helper()
+	l.needs("tmux", "as a terminal that a test can read and type into")
 }
 
 // fifo makes a named pipe, on which processes wait for each other.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -10,7 +12,22 @@ import (
 
 // TestMain makes the test binary the swarm that scripts and tests start.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"swarm": main})
+	testscript.Main(suite{m}, map[string]func(){"swarm": main})
+}
+
+// suite runs the tests. The processes that they start get the default signals, whatever
+// whoever started the tests ignores: nohup ignores SIGHUP, and a shell SIGINT for what it
+// runs in the background. A signal that this process takes is not ignored by its children.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	taken := make(chan os.Signal, 1)
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE} {
+		if signal.Ignored(sig) {
+			signal.Notify(taken, sig)
+		}
+	}
+	return s.M.Run()
 }
 
 func TestScripts(t *testing.T) {

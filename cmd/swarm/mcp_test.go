@@ -128,11 +128,11 @@ func TestTheMCPClientOfNodeIsATeammate(t *testing.T) {
 func nodeModules(t *testing.T, pkgs ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("note: npm is not here")
+		t.Skip("npm is not installed: it is needed for the client of another vendor")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("there is no place for the packages of npm: %v", err)
 	}
 	dir := filepath.Join(cache, "swarm-test", strings.NewReplacer("/", "_", "@", "_").Replace(strings.Join(pkgs, "+")))
 	if _, err := os.Stat(filepath.Join(dir, "installed")); err == nil {
@@ -140,7 +140,7 @@ func nodeModules(t *testing.T, pkgs ...string) string {
 	}
 	cmd := exec.CommandContext(t.Context(), "npm", append([]string{"install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir}, pkgs...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("note: npm has no %s: %v: %s", pkgs, err, out)
+		t.Skipf("npm cannot get %s: %v: %s", pkgs, err, out)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "installed"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -181,7 +181,7 @@ type orphans struct {
 func newOrphans(t *testing.T, agents int, named bool) (*orphans, string) {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip("setsid is not here")
+		t.Skip("setsid is not installed: it is needed to start a process that leaves its session")
 	}
 	l := newLab(t, map[string]string{"s.yaml": detaching(agents, named)})
 	l.env = append(l.env, "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS=50")

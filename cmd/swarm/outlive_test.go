@@ -36,6 +36,7 @@ const labouring = `rules:
 func TestProblem15_EscAndCtrlCAreAddressedToOneAgent(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, map[string]string{"s.yaml": labouring})
+	l.needsTmux()
 	l.served("--dangerously-skip-permissions")
 	p := openWindow(l, 100, 30, attaching)
 	p.until("one · s.yaml")
@@ -274,6 +275,7 @@ func id8(list string) string {
 // What is typed last before the terminal is left goes on without it.
 func TestDetachHandsTheSessionOver(t *testing.T) {
 	l := newConversation(t)
+	l.needsTmux()
 	p := openWindow(l, 80, 24, talking)
 	p.until("one · s.yaml")
 	p.types("start them")

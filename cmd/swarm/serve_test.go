@@ -115,6 +115,7 @@ const attaching = "swarm attach one"
 
 func TestTwoTerminalsSeeEverythingAndOnesExitChangesNothing(t *testing.T) {
 	l := newConversation(t)
+	l.needsTmux()
 	l.served("--dangerously-skip-permissions")
 	p := openWindow(l, 80, 24, attaching)
 	q := openWindow(&lab{T: t, dir: subDir(t, l), env: l.env}, 80, 24, "swarm attach --dir "+l.dir+" one")
@@ -166,6 +167,7 @@ func subDir(t *testing.T, l *lab) string {
 func TestAnAttachedTerminalTakesOverFromADeadOwner(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, map[string]string{"s.yaml": permitting})
+	l.needsTmux()
 	l.served()
 	p := openWindow(l, 100, 30, attaching)
 	q := openWindow(&lab{T: t, dir: subDir(t, l), env: l.env}, 100, 30, "swarm attach --dir "+l.dir+" one")

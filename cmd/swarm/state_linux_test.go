@@ -25,7 +25,7 @@ func TestAFullDiskOrAReadOnlyOneIsRefusedAtTheStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := syscall.Mount("tmpfs", disk, "tmpfs", c.flags, c.options); err != nil {
-				t.Skipf("a disk of its own cannot be mounted here: %v", err)
+				t.Skipf("a file system of its own cannot be mounted, which takes root or user namespaces: %v", err)
 			}
 			t.Cleanup(func() {
 				if err := syscall.Unmount(disk, 0); err != nil {

@@ -89,7 +89,7 @@ func TestWithoutColourNothingIsPainted(t *testing.T) {
 
 func TestDoctorBreaksItsLinesOnATerminal(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("bash is not here, and doctor fails for it")
+		t.Skip("bash is not installed, and doctor fails without it")
 	}
 	l := terminalLab(t)
 	out := commandOnTerminal(l, l.command("doctor"), 60, "ANTHROPIC_API_KEY=", "ANTHROPIC_AUTH_TOKEN=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
@@ -143,7 +143,7 @@ func TestNothingThatAgentsWriteActsOnATerminal(t *testing.T) {
 		see(strings.Fields(line)...)
 	}
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("bash is not here, and doctor fails for it")
+		t.Skip("bash is not installed, and doctor fails without it")
 	}
 	see("doctor")
 }

@@ -20,9 +20,7 @@ type window struct {
 // openWindow starts a shell command in a terminal of the given size.
 func openWindow(l *lab, columns, rows int, command string) *window {
 	l.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		l.Skip("tmux is not here")
-	}
+	l.needsTmux()
 	p := &window{lab: l, changed: make(chan struct{}, 1)}
 	out := l.fifo("screen")
 	p.tmux("-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), "read -r _; "+command+"; echo exit=$?; read -r _")
