@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/actorswarm/swarm/internal/cli"
-	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -54,8 +54,8 @@ func TestHelpFitsIntoATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(b.String(), "\n") {
-			if term.Width(line) > cli.PlainWidth {
-				t.Errorf("%s: %d columns: %s", c.CommandPath(), term.Width(line), line)
+			if utf8.RuneCountInString(line) > cli.PlainWidth {
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), utf8.RuneCountInString(line), line)
 			}
 		}
 		for _, sub := range c.Commands() {

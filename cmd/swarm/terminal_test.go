@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
-	"github.com/actorswarm/swarm/internal/term"
 	"github.com/creack/pty"
 )
 
@@ -58,8 +58,8 @@ func TestOnATerminalNamesHaveTheirColourAndLinesTheWidth(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(out, "\n") {
 		plain := strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line)
-		if strings.HasPrefix(plain, "security") && term.Width(plain) > 40 {
-			t.Errorf("%d columns: %q", term.Width(plain), plain)
+		if strings.HasPrefix(plain, "security") && utf8.RuneCountInString(plain) > 40 {
+			t.Errorf("%d columns: %q", utf8.RuneCountInString(plain), plain)
 		}
 	}
 	if strings.Contains(out, "\x1b[2J") {
@@ -81,8 +81,8 @@ func TestWithoutColourNothingIsPainted(t *testing.T) {
 		t.Errorf("a file does not get the answer as it is: %q", piped.out)
 	}
 	for line := range strings.SplitSeq(piped.err, "\n") {
-		if term.Width(line) > 80 {
-			t.Errorf("%d columns: %q", term.Width(line), line)
+		if utf8.RuneCountInString(line) > 80 {
+			t.Errorf("%d columns: %q", utf8.RuneCountInString(line), line)
 		}
 	}
 }
@@ -94,8 +94,8 @@ func TestDoctorBreaksItsLinesOnATerminal(t *testing.T) {
 	l := terminalLab(t)
 	out := commandOnTerminal(l, l.command("doctor"), 60, "ANTHROPIC_API_KEY=", "ANTHROPIC_AUTH_TOKEN=", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
 	for line := range strings.SplitSeq(out, "\n") {
-		if term.Width(line) > 60 {
-			t.Errorf("%d columns: %s", term.Width(line), line)
+		if utf8.RuneCountInString(line) > 60 {
+			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}
 	if one := l.run("doctor"); strings.Contains(one.out, "\n ") {

@@ -23,7 +23,7 @@ const AskWithin = 15 * time.Second
 // the session, and requests wait for it. It owns a goroutine until Close.
 type Link struct {
 	ctx      context.Context
-	bus      event.Bus // what happens there, told here
+	bus      event.Bus // the facts of the other process, published here
 	takeOver func(context.Context) (*swarm.Remote, error)
 
 	leave  context.CancelFunc
@@ -158,8 +158,8 @@ func (l *Link) askIn(ctx context.Context, f func(context.Context, *swarm.Remote)
 	return err
 }
 
-// tell is ask for what has no error to return.
-func (l *Link) tell(f func(context.Context, *swarm.Remote) error) {
+// try is ask for methods without an error: what failed is a warning.
+func (l *Link) try(f func(context.Context, *swarm.Remote) error) {
 	if err := l.ask(f); err != nil && l.ctx.Err() == nil {
 		l.warn("%v", err)
 	}
@@ -179,7 +179,7 @@ func (l *Link) Send(to, text string) (posted []team.Posted, err error) {
 
 func (l *Link) Interrupt() bool {
 	cut := true // who does not answer may well have something to end
-	l.tell(func(ctx context.Context, r *swarm.Remote) (err error) {
+	l.try(func(ctx context.Context, r *swarm.Remote) (err error) {
 		cut, err = r.Interrupt(ctx, "")
 		return err
 	})
@@ -195,7 +195,7 @@ func (l *Link) InterruptAgent(name string) (cut bool, err error) {
 }
 
 func (l *Link) BackgroundForeground() (moved []string) {
-	l.tell(func(ctx context.Context, r *swarm.Remote) (err error) {
+	l.try(func(ctx context.Context, r *swarm.Remote) (err error) {
 		moved, err = r.BackgroundForeground(ctx)
 		return err
 	})
@@ -246,7 +246,7 @@ func (l *Link) Questions() []swarm.Question {
 
 // Teams returns the teams; none when nobody answers.
 func (l *Link) Teams() (all []team.Team) {
-	l.tell(func(ctx context.Context, r *swarm.Remote) (err error) {
+	l.try(func(ctx context.Context, r *swarm.Remote) (err error) {
 		all, err = r.Teams(ctx)
 		return err
 	})

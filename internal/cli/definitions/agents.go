@@ -107,7 +107,7 @@ func (c *catalog) find(name string) (defs.Entry, error) {
 			return e, nil
 		}
 	}
-	for _, p := range c.loose() { // a file that is read as documentation
+	for _, p := range c.misplaced() { // a file that is read as documentation
 		if stem(p.Path) == name && strings.EqualFold(filepath.Ext(p.Path), ".md") {
 			d := defs.Definition{Name: p.Agent, Source: p.Source, Path: p.Path}
 			return defs.Entry{Definition: d, Status: defs.StatusFailed, Problems: []defs.Problem{p}}, nil

@@ -59,14 +59,14 @@ func (a *commands) editAgent(ctx context.Context, all *catalog, name string) err
 	if err != nil {
 		return err
 	}
-	a.tellFindings(report, all)
+	a.printFindings(report, all)
 	if report.Errors > 0 {
 		return &cli.ExitError{Code: cli.ExitFailed}
 	}
 	return nil
 }
 
-func (a *commands) tellFindings(r defedit.Report, all *catalog) {
+func (a *commands) printFindings(r defedit.Report, all *catalog) {
 	for line := range strings.Lines(findings(r.Findings, all.short)) {
 		a.Notef("%s", strings.TrimRight(line, "\n"))
 	}

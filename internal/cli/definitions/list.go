@@ -108,7 +108,7 @@ func recordOf(e defs.Entry) agentRecord {
 func (a *commands) listAgents(all *catalog, only []defs.Source, asJSON bool) error {
 	entries := slices.DeleteFunc(slices.Clone(all.entries), func(e defs.Entry) bool { return !slices.Contains(only, e.Source) })
 	slices.SortStableFunc(entries, bySource)
-	for _, p := range all.loose() {
+	for _, p := range all.misplaced() {
 		if slices.Contains(only, p.Source) {
 			a.Notef("%s", strings.Replace(p.String(), p.Path, all.short(p.Path), 1))
 		}
@@ -127,16 +127,16 @@ func (a *commands) listAgents(all *catalog, only []defs.Source, asJSON bool) err
 	return a.Print(a.agentTable(all, entries))
 }
 
-// loose are the complaints about places where no definition is, such as a
+// misplaced are the complaints about files and folders that are no definition, such as a
 // directory that is called x.md.
-func (c *catalog) loose() []defs.Problem {
-	told := map[string]bool{}
+func (c *catalog) misplaced() []defs.Problem {
+	seen := map[string]bool{}
 	for _, e := range c.entries {
 		for _, p := range e.Problems {
-			told[p.String()] = true
+			seen[p.String()] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(c.Definitions().Problems), func(p defs.Problem) bool { return told[p.String()] })
+	return slices.DeleteFunc(slices.Clone(c.Definitions().Problems), func(p defs.Problem) bool { return seen[p.String()] })
 }
 
 // agentTable writes one line per definition below the name of its source.

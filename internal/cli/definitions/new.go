@@ -136,7 +136,7 @@ func (a *commands) writeAgent(all *catalog, f *newFlags) error {
 	if err != nil {
 		return err
 	}
-	a.tellNew(all, f, path)
+	a.warnAboutNew(all, f, path)
 	return a.Print(term.Clean(path) + "\n")
 }
 
@@ -167,8 +167,8 @@ func (c *catalog) userDir(env func(string) string) string {
 	return filepath.Join(c.home, ".claude", "agents")
 }
 
-// tellNew says what may surprise about the new agent.
-func (a *commands) tellNew(all *catalog, f *newFlags, path string) {
+// warnAboutNew prints what may surprise about the new agent.
+func (a *commands) warnAboutNew(all *catalog, f *newFlags, path string) {
 	for _, entry := range defedit.UnknownTools(f.draft.Tools, all.Tools()) {
 		a.Notef("warning: no tool here is called %s; the tools are: %s", entry, strings.Join(all.Tools(), ", "))
 	}

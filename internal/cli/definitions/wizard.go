@@ -40,7 +40,7 @@ func (a *commands) wizard(ctx context.Context, all *catalog, f *newFlags) error 
 	case err != nil:
 		return fmt.Errorf("the form failed and nothing was written; give the answers as flags, see swarm agents new --help: %w", err)
 	}
-	w.settle()
+	w.joinTools()
 	return nil
 }
 
@@ -61,8 +61,8 @@ func newAnswers(f *newFlags) *answers {
 	return w
 }
 
-// settle turns the chosen tools into a list.
-func (w *answers) settle() {
+// joinTools turns the chosen tools into a list.
+func (w *answers) joinTools() {
 	switch {
 	case slices.Contains(w.tools, everyTool):
 		w.draft.Tools = ""

@@ -17,20 +17,20 @@ type mailLine struct {
 	Summary string        `json:"summary,omitempty"`
 }
 
-func (s *Writer) post(f event.Fact) {
+func (s *Writer) mailFact(f event.Fact) {
 	switch f := f.(type) {
 	case event.MailSent:
-		s.tell(f.Envelope, mailbox.StateAccepted)
+		s.writeMail(f.Envelope, mailbox.StateAccepted)
 	case event.MailArrived:
-		s.tell(f.Envelope, mailbox.StateDelivered)
+		s.writeMail(f.Envelope, mailbox.StateDelivered)
 	case event.MailSettled:
 		for _, id := range f.IDs {
-			s.settled(id, f.State)
+			s.writeReceipt(id, f.State)
 		}
 	}
 }
 
-func (s *Writer) tell(e mailbox.Envelope, state mailbox.State) {
+func (s *Writer) writeMail(e mailbox.Envelope, state mailbox.State) {
 	m := mailLine{
 		line: s.head("system", "mail"), ID: e.ID, From: view.AgentName(e.From.Agent, e.FromName),
 		To: view.AgentName(e.To.Agent, e.ToName), Kind: e.Kind, State: state, Summary: e.Summary,
@@ -39,8 +39,8 @@ func (s *Writer) tell(e mailbox.Envelope, state mailbox.State) {
 	s.write(m)
 }
 
-// settled passes receipts on. That of a delivery repeats what the arrival said.
-func (s *Writer) settled(id mailbox.ID, state mailbox.State) {
+// writeReceipt writes a receipt. The receipt of a delivery repeats the arrival and is left out.
+func (s *Writer) writeReceipt(id mailbox.ID, state mailbox.State) {
 	m, known := s.mail[id]
 	if !known || state == m.State {
 		return

@@ -135,7 +135,7 @@ func (s *Writer) See(e event.Event) {
 		s.retry(f.Backoff)
 	case event.MailSent, event.MailArrived, event.MailSettled:
 		s.begin()
-		s.post(f)
+		s.mailFact(f)
 	case event.Compacting:
 		s.begin()
 		compacting := "compacting"

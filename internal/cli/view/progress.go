@@ -139,7 +139,7 @@ func (p *progress) finished(a event.Agent, f event.CallFinished) {
 		p.steps[a.ID] = s
 	}
 	s.open--
-	if !p.told(f) {
+	if !p.isShownElsewhere(f) {
 		s.done = append(s.done, describeCall(f.Call, p.dir)+" · "+describeResult(f))
 		if p.verbose {
 			p.flush(a)
@@ -151,9 +151,9 @@ func (p *progress) finished(a event.Agent, f event.CallFinished) {
 	}
 }
 
-// told says that another line tells of the call already: the message that was
+// isShownElsewhere reports whether another line shows the call: the message that was
 // sent, the agent that was started.
-func (p *progress) told(f event.CallFinished) bool {
+func (p *progress) isShownElsewhere(f event.CallFinished) bool {
 	if p.denied[f.Call.ID] {
 		delete(p.denied, f.Call.ID)
 		return true
@@ -186,12 +186,12 @@ func (p *progress) mail(a event.Agent, f event.Fact) {
 		}
 	case event.MailSettled:
 		for _, id := range f.IDs {
-			p.settled(a, id, f.State)
+			p.receipt(a, id, f.State)
 		}
 	}
 }
 
-func (p *progress) settled(a event.Agent, id mailbox.ID, state mailbox.State) {
+func (p *progress) receipt(a event.Agent, id mailbox.ID, state mailbox.State) {
 	if state.Final() {
 		if state != mailbox.StateAnswered {
 			p.lines(a, fmt.Sprintf("warning: the message %s to %s was not read: %s", id, cmp.Or(p.sent[id], "another agent"), state))

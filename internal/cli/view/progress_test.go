@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/clitest"
-	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/model"
 	"github.com/google/go-cmp/cmp"
 )
@@ -30,8 +30,8 @@ func TestProgressIsOneQuietLinePerStep(t *testing.T) {
 	got := shown(false, false, clitest.Story())
 	clitest.Golden(t, "quiet.txt", got)
 	for line := range strings.SplitSeq(got, "\n") {
-		if term.Width(line) > cli.PlainWidth {
-			t.Errorf("%d columns: %s", term.Width(line), line)
+		if utf8.RuneCountInString(line) > cli.PlainWidth {
+			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}
 }
@@ -48,8 +48,8 @@ func TestWhatGoesWrongIsShownWhole(t *testing.T) {
 		t.Errorf("%d of 4 reasons are whole", n)
 	}
 	for line := range strings.SplitSeq(got, "\n") {
-		if term.Width(line) > cli.PlainWidth {
-			t.Errorf("%d columns: %s", term.Width(line), line)
+		if utf8.RuneCountInString(line) > cli.PlainWidth {
+			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}
 	if strings.Contains(got, "model: ") {
@@ -69,8 +69,8 @@ func TestTreeKeepsToTheWidthUnderASession(t *testing.T) {
 	row := AgentRow{ID: "x", Name: "general-purpose-0123456789abcdef", Type: "general-purpose", State: "stopped", Detail: "stopped"}
 	table := SessionTable(cli.Screen{Out: &strings.Builder{}}, []SessionRow{{ID: "0123456789", Running: true, Agents: []AgentRow{row}}}, time.Now())
 	for line := range strings.SplitSeq(table, "\n") {
-		if term.Width(line) > cli.PlainWidth {
-			t.Errorf("%d columns: %s", term.Width(line), line)
+		if utf8.RuneCountInString(line) > cli.PlainWidth {
+			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}
 	if strings.Contains(table, "stopped stopped") {

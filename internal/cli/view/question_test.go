@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
-	"github.com/actorswarm/swarm/internal/term"
 )
 
 // What is consented to is shown whole, however long it is, and once.
@@ -42,8 +42,8 @@ func TestWhatIsConsentedToIsShownWhole(t *testing.T) {
 			t.Errorf("%s: %d lines, want %d:\n%s", name, n, c.n, got)
 		}
 		for line := range strings.SplitSeq(got, "\n") {
-			if term.Width(line) > cli.PlainWidth {
-				t.Errorf("%s: %d columns: %s", name, term.Width(line), line)
+			if utf8.RuneCountInString(line) > cli.PlainWidth {
+				t.Errorf("%s: %d columns: %s", name, utf8.RuneCountInString(line), line)
 			}
 		}
 	}
