@@ -2,15 +2,10 @@ package swarm
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/actorswarm/swarm/internal/statefile"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/team/board/kvboard"
 )
@@ -63,46 +58,12 @@ func (s *Session) Tasks(ctx context.Context) ([]board.Task, error) {
 	return b.List(), nil
 }
 
-// tasksFile is a copy of the list for when the session does not run.
-const tasksFile = "tasks.json"
-
 // exportTasks writes the copies of the lists that were used.
 func (s *Session) exportTasks() error {
 	return s.boards.Export(func(list string, tasks []board.Task) error {
-		raw, err := json.MarshalIndent(tasks, "", "  ")
-		if err != nil {
-			return fmt.Errorf("encode the task list: %w", err)
-		}
 		if list == s.taskList() {
 			list = ""
 		}
-		return statefile.Write(taskCopy(s.Info(), list), raw)
+		return archive.WriteTasks(s.Info(), list, tasks)
 	})
-}
-
-// taskCopy is where the copy of a list is; "" is the session's own.
-func taskCopy(info Info, list string) string {
-	if list == "" {
-		return filepath.Join(info.Path, tasksFile)
-	}
-	return filepath.Join(info.Path, "tasks-"+fileName(list)+".json")
-}
-
-// KeptTasks returns the tasks of a session as they were when it last ran.
-func KeptTasks(info Info) ([]board.Task, error) { return keptTasks(info, "") }
-
-func keptTasks(info Info, list string) ([]board.Task, error) {
-	path := taskCopy(info, list)
-	raw, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read the task list of session %s: %w", info.ID, err)
-	}
-	var all []board.Task
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, fmt.Errorf("the task list %s is damaged: %w", path, err)
-	}
-	return all, nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/natsd"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -72,12 +71,13 @@ func (s *Session) changeBusUsers(change func() ([]BusUser, error)) error {
 
 // AddBusUser is Session.AddBusUser for a session that does not run.
 func AddBusUser(ctx context.Context, info Info, name string) (c BusCredentials, err error) {
-	k, err := openKept(ctx, info, transcript.Options{})
+	rest := atRest(info)
+	defer func() { err = errors.Join(err, rest.Close()) }()
+	agents, err := rest.Coordinator(ctx)
 	if err != nil {
 		return c, err
 	}
-	defer func() { err = errors.Join(err, k.close()) }()
-	c, _, err = addBusUser(info, k.agents, name)
+	c, _, err = addBusUser(info, agents, name)
 	c.URL, c.WebSocket = cmp.Or(info.NATS.URL, bus.Address(info, "nats", info.Listen)), bus.Address(info, "ws", info.ListenWebSocket)
 	c.believe(info)
 	return c, err
@@ -85,12 +85,13 @@ func AddBusUser(ctx context.Context, info Info, name string) (c BusCredentials, 
 
 // RemoveBusUser is Session.RemoveBusUser for a session that does not run.
 func RemoveBusUser(ctx context.Context, info Info, name string) (err error) {
-	k, err := openKept(ctx, info, transcript.Options{})
+	rest := atRest(info)
+	defer func() { err = errors.Join(err, rest.Close()) }()
+	agents, err := rest.Coordinator(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, k.close()) }()
-	_, err = removeBusUser(info, k.agents, name)
+	_, err = removeBusUser(info, agents, name)
 	return err
 }
 

@@ -3,7 +3,6 @@ package swarm
 import (
 	"context"
 	"path/filepath"
-	"strings"
 
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/statefile"
@@ -27,17 +26,6 @@ func (s *Session) Compact(ctx context.Context, name string) error {
 // spill keeps a text of which an agent was given a part among the outputs, which
 // every agent may read.
 func (s *Session) spill(a mailbox.AgentID, id, text string) (string, error) {
-	path := filepath.Join(s.Info().Path, "outputs", fileName(string(a)+"-"+id)+".txt")
+	path := filepath.Join(s.Info().Path, "outputs", statefile.Name(string(a)+"-"+id)+".txt")
 	return path, statefile.Write(path, []byte(text))
-}
-
-// fileName makes an id fit to be the name of a file.
-func fileName(id string) string {
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, id)
-	return name[:min(len(name), 120)]
 }

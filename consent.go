@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/session"
 )
 
@@ -41,11 +40,11 @@ func WithdrawBridge(ctx context.Context, info Info, session string) error {
 // changeKept writes the file of a session that nobody runs, and keeps others from
 // running it meanwhile.
 func changeKept(ctx context.Context, info Info, change func(*Info) error) (err error) {
-	k, err := openKept(ctx, info, transcript.Options{})
-	if err != nil {
+	rest := atRest(info)
+	defer func() { err = errors.Join(err, rest.Close()) }()
+	if _, err := rest.Coordinator(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, k.close()) }()
 	now, err := session.Read(info.Path) // it may have run since
 	if err != nil {
 		return err

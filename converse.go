@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -48,7 +48,7 @@ func (s *Session) Say(text string) error {
 	if s.leadRuns() {
 		user, ok := s.store.Get(agent.UserID)
 		if !ok {
-			return errNoOutbox
+			return archive.ErrNoOutbox
 		}
 		_, err := s.roster.Send(user, team.Letter{To: string(agent.LeadID), Text: text})
 		return err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
-
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
@@ -95,7 +95,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.info, err = FindSession(n.o.StateDir, "", n.o.Session); err != nil {
 		return err
 	}
-	dir := nodeDir(n.info.Path, n.id)
+	dir := archive.Dir(n.info.Path, n.id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return statefile.Error(dir, err)
 	}

@@ -30,7 +30,7 @@ func (o others) All() ([]actors.Status, error) {
 	if err != nil || out.Sight == nil {
 		return nil, err
 	}
-	return out.Sight.Staff, nil
+	return out.Sight.Nested, nil
 }
 
 // Wake implements team.Apart.

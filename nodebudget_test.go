@@ -4,11 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
-
-	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/internal/transcript"
 )
 
 // TestProcessesShareTheBudgetOfTheirSession: teammates in processes of their own and
@@ -47,14 +45,15 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	k, err := openKept(t.Context(), info, transcript.Options{ReadOnly: true})
+	rest := atRest(info)
+	defer rest.Close()
+	agents, err := rest.Coordinator(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer k.close()
 	var used int64
-	for _, x := range k.store.All() {
-		l := x.Life()
+	for _, x := range agents.Status() {
+		l := x.Life
 		used += int64(l.Steps) + l.Below.Requests
 	}
 	if used != limit {

@@ -11,6 +11,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -124,7 +125,7 @@ func (h workerHandlers) handleRequests(s *rpc.Server) {
 		return nearOut{h.s.abroad.Near(in.Most)}, nil
 	})
 	rpc.Handle(s, upOthers, func(_ context.Context, c rpc.Caller, _ launchIn) (recordOut, error) {
-		return recordOut{&nodeSight{Staff: h.others(mailbox.AgentID(c.Name))}}, nil
+		return recordOut{&archive.Snapshot{Nested: h.others(mailbox.AgentID(c.Name))}}, nil
 	})
 }
 
@@ -193,7 +194,7 @@ func (h workerHandlers) pair(c rpc.Caller, name string) (me, t *transcript.Trans
 
 // nested returns an agent that lives in the process of another one.
 func (h workerHandlers) nested(name string) (actors.Status, error) {
-	a, _, err := h.below().find(name, &agent.UnknownError{Name: name})
+	a, _, err := h.below().Find(name, &agent.UnknownError{Name: name})
 	return a, err
 }
 
@@ -233,7 +234,7 @@ func (n *nodes) named(name string) (found []agent.Spec, err error) {
 // one, but for those below others that were killed.
 func (n *nodes) others(id mailbox.AgentID) []actors.Status {
 	all := slices.DeleteFunc(n.s.agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
-	return append(all, unkilled(n.staff(append(n.final(), id)...))...)
+	return append(all, archive.NotKilled(n.staff(append(n.final(), id)...))...)
 }
 
 // report takes a node's sign of life. A node that an earlier owner has started

@@ -4,77 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
-	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
-
-// end ends an agent that keeps its own record and all others in its process.
-func (r record) end(ctx context.Context, host mailbox.AgentID, cause error) error {
-	_, err := r.agents.StopTree(ctx, host, cause)
-	for _, s := range r.staff(host) { // also those that work for somebody elsewhere
-		if !s.Life.Closed || errors.Is(cause, turn.ErrKilled) {
-			err = errors.Join(err, r.agents.Stop(ctx, s.Life.Spec.ID, cause))
-		}
-	}
-	return err
-}
-
-// hosted are the agents that have their record here.
-func (r record) hosted() (all []*transcript.Transcript) {
-	for _, t := range r.store.All() {
-		if !t.IsShadow() {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
-// cut ends the turns that a process has left open.
-func (r record) cut(cause error) (err error) {
-	for _, t := range r.hosted() {
-		if l := t.Life(); l.TurnOpen {
-			err = errors.Join(err, t.End(agent.Stopped, cause.Error(), l.Result, "not run: the turn was stopped"))
-		}
-	}
-	return err
-}
 
 // conclude ends on record what is left of an agent without a process and of those below
 // it. If its end is final, nobody will read their mail, and the senders are told.
 func (n *nodes) conclude(ctx context.Context, id mailbox.AgentID, cause error, final bool) (err error) {
-	dir := n.dir(id)
-	if !isDir(filepath.Join(dir, "journal")) {
+	if !archive.HasJournal(n.dir(id)) {
 		return nil // it never began
 	}
-	var k *kept
-	err = whenNobodyLooks(ctx, func() (err error) {
-		k, err = openRecord(ctx, n.s.Info(), dir, transcript.Options{}, n.s.sendReceipt)
-		return err
-	})
+	r, closeRecord, err := archive.OpenHost(ctx, n.s.Info(), id, n.archive())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, k.close()) }()
-	r := record{k.store, k.agents}
-	if err := errors.Join(r.cut(cause), r.end(ctx, id, cause)); err != nil {
+	defer func() { err = errors.Join(err, closeRecord()) }()
+	if err := errors.Join(r.Cut(cause), r.End(ctx, id, cause)); err != nil {
 		return err
 	}
 	if final {
-		if err := n.ship(k.store); err != nil {
+		if err := n.ship(r.Store); err != nil {
 			return err
 		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.staffs[id] = r.staff(id)
+	n.staffs[id] = r.Nested(id)
 	if final {
-		for _, t := range r.hosted() {
+		for _, t := range r.Local() {
 			n.buried[t.ID()] = true
-			k.agents.Bury(t.ID())
+			r.Agents.Bury(t.ID())
 		}
 	}
 	return nil

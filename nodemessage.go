@@ -8,6 +8,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
@@ -104,7 +105,7 @@ type (
 		Near []team.Neighbour `json:"near,omitempty"`
 	}
 	recordOut struct {
-		Sight *nodeSight `json:"sight,omitempty"`
+		Sight *archive.Snapshot `json:"sight,omitempty"`
 	}
 	reserveOut struct {
 		Output int64 `json:"output,omitempty"` // tokens that an answer may have
@@ -170,7 +171,7 @@ var (
 	doQuit           = rpc.Method[launchIn, rpc.None]{Name: "quit"}
 )
 
-// doQuery asks for a part of the record: lookStaff, lookInbox or lookMail.
+// doQuery asks for a part of the record: archive.QueryNested, QueryInbox or QueryMail.
 func doQuery(what string) rpc.Method[nameIn, recordOut] {
 	return rpc.Method[nameIn, recordOut]{Name: what}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -136,7 +137,7 @@ func (n *nodes) known(id mailbox.AgentID) *seat {
 	return n.seats[id]
 }
 
-func (n *nodes) dir(id mailbox.AgentID) string { return nodeDir(n.s.Info().Path, id) }
+func (n *nodes) dir(id mailbox.AgentID) string { return archive.Dir(n.s.Info().Path, id) }
 
 func (n *nodes) lock(id mailbox.AgentID) string { return filepath.Join(n.dir(id), "lock") }
 

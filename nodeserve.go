@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -54,9 +55,9 @@ func (n *Node) handleOwn(s *rpc.Server) {
 		out.Quiet, out.Moves = agents.IsQuiet()
 		return out, nil
 	})
-	for _, what := range []string{lookStaff, lookInbox, lookMail} {
+	for _, what := range []string{archive.QueryNested, archive.QueryInbox, archive.QueryMail} {
 		rpc.Handle(s, doQuery(what), func(_ context.Context, _ rpc.Caller, in nameIn) (recordOut, error) {
-			sight, err := record{n.session.store, agents}.look(n.id, what, in.Name)
+			sight, err := n.session.onRecord().Query(n.id, what, in.Name)
 			return recordOut{&sight}, err
 		})
 	}
@@ -123,7 +124,7 @@ func (n *Node) stop(ctx context.Context, c rpc.Caller, in endIn) (lifeOut, error
 	if err := n.leaveBy(in.Ending); err != nil {
 		return lifeOut{}, err
 	}
-	if err := (record{n.session.store, n.session.agents}).end(ctx, n.id, causeOf(c.Method, in.Cause)); err != nil {
+	if err := n.session.onRecord().End(ctx, n.id, causeOf(c.Method, in.Cause)); err != nil {
 		return lifeOut{}, err
 	}
 	return lifeOut{n.sight().Life}, nil

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -75,12 +74,17 @@ func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	all, _, err := Peek(t.Context(), info)
+	rest, err := Look(info.StateDir(), info)
 	if err != nil {
 		t.Fatal(err)
 	}
-	see("at rest", all, func(name string) ([]Trace, error) { return PeekInbox(t.Context(), info, name) },
-		func(id mailbox.ID) (Trace, error) { return PeekMessage(t.Context(), info, id) })
+	defer rest.Close()
+	all, err := rest.Agents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	see("at rest", all, func(name string) ([]Trace, error) { return rest.Inbox(t.Context(), name) },
+		func(id mailbox.ID) (Trace, error) { return rest.Message(t.Context(), id) })
 }
 
 // TestAnAgentBelowATeammateApartIsEndedFromTheOwner like every other.

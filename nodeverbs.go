@@ -89,7 +89,7 @@ func (n *nodes) endBelow(ctx context.Context, name string, cause, err error) ([]
 	if n == nil {
 		return nil, err
 	}
-	a, host, err := n.below().find(name, err)
+	a, host, err := n.below().Find(name, err)
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
@@ -288,7 +288,7 @@ func (s *Session) tellAnswer(o *Outsider, id string, c event.Choice, settled eve
 	}
 	user, ok := s.store.Get(agent.UserID)
 	if !ok {
-		return "", errNoOutbox
+		return "", archive.ErrNoOutbox
 	}
 	posted, err := s.roster.Send(user, team.Letter{
 		To: string(o.m.Transcript().ID()), Text: body, Kind: mailbox.KindAnswer, Summary: "answer: " + mailbox.FirstLine(c.Question, 100), Key: id,

@@ -50,7 +50,7 @@ func remoteOf(t *testing.T, s *swarm.Session) *swarm.Remote {
 	for ctx := soon(t); ; {
 		r, err := swarm.Dial(stateOf(s), s.Info())
 		if err == nil {
-			t.Cleanup(r.Close)
+			t.Cleanup(func() { r.Close() })
 			return r
 		}
 		if ctx.Err() != nil {

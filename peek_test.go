@@ -2,16 +2,16 @@ package swarm_test
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -25,9 +25,16 @@ func TestPeekChangesNoFile(t *testing.T) {
 	}
 	before := filesOf(t, s.Info().Path)
 	for range 3 {
-		all, notes, err := swarm.Peek(t.Context(), s.Info())
-		if err != nil || len(all) != 2 || len(notes) > 0 {
-			t.Fatalf("%d agents, notes %q, error %v", len(all), notes, err)
+		v, err := swarm.Look(s.Info().StateDir(), s.Info())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := v.Agents(t.Context())
+		if err := errors.Join(err, v.Close()); err != nil || len(all) != 2 {
+			t.Fatalf("%d agents, error %v", len(all), err)
+		}
+		if notes, err := swarm.Notes(t.Context(), s.Info()); err != nil || len(notes) > 0 {
+			t.Fatalf("notes %q, error %v", notes, err)
 		}
 	}
 	if after := filesOf(t, s.Info().Path); !maps.Equal(before, after) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
@@ -181,7 +182,7 @@ func (r *Remote) Agent(ctx context.Context, name string) (actors.Status, error) 
 	if err != nil {
 		return actors.Status{}, err
 	}
-	return statusIn(out.Agents, "")
+	return archive.StatusOf(out.Agents, "")
 }
 
 // Inbox is Session.Inbox.
@@ -301,7 +302,13 @@ func statusOf(out teamOut, err error) (team.Status, error) {
 }
 
 // Close leaves the session alone and ends the connection.
-func (r *Remote) Close() { r.conn.Close() }
+func (r *Remote) Close() error {
+	r.conn.Close()
+	return nil
+}
+
+// Info returns what was known of the session when it was dialled.
+func (r *Remote) Info() Info { return r.info }
 
 var (
 	// ErrEnded is the answer of a Remote whose session has ended.

@@ -16,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/audit"
 	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/isolation"
@@ -177,7 +178,7 @@ func (s *Session) openNode(ctx context.Context) error {
 	}
 	wait := func(_ context.Context, open func() error) error { return open() }
 	if s.opts.node != nil {
-		wait = whenNobodyLooks
+		wait = archive.OpenWhenUnlocked
 	}
 	if err := wait(ctx, open); err != nil {
 		return err
@@ -404,7 +405,7 @@ func (s *Session) Send(to, text string) ([]team.Posted, error) { return s.SendCl
 func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.Posted, error) {
 	user, ok := s.store.Get(agent.UserID)
 	if !ok {
-		return nil, errNoOutbox
+		return nil, archive.ErrNoOutbox
 	}
 	return s.roster.Send(user, team.Letter{To: to, Text: text, Class: c})
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -31,7 +31,7 @@ func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration
 	}
 	user, ok := s.store.Get(agent.UserID)
 	if !ok {
-		return Departure{Name: name}, errNoOutbox
+		return Departure{Name: name}, archive.ErrNoOutbox
 	}
 	return s.roster.ShutDown(ctx, user, name, actors.Dismissal{Grace: grace, Reason: "the user asks for it"})
 }

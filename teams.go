@@ -2,10 +2,7 @@ package swarm
 
 import (
 	"context"
-	"errors"
 
-	"github.com/actorswarm/swarm/internal/node"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/teamfile"
 )
@@ -76,34 +73,4 @@ func (s *Session) TeamDown(ctx context.Context, name string) error {
 		return err
 	}
 	return s.teams.Down(ctx, name)
-}
-
-// PeekTeam is Session.Team of a session that does not run, with its tasks as
-// they were when it ran last.
-func PeekTeam(ctx context.Context, info Info, name string) (status team.Status, err error) {
-	k, err := openKept(ctx, info, transcript.Options{ReadOnly: true})
-	if err != nil {
-		return team.Status{}, err
-	}
-	defer func() { err = errors.Join(err, k.close()) }()
-	t, err := team.NewRoster(k.agents).Team(name)
-	if err != nil {
-		return team.Status{}, err
-	}
-	status = team.StatusOf(t, k.agents.Status())
-	list := ""
-	if t.ID != node.OwnTeam(info.ID) {
-		list = t.ID
-	}
-	status.Tasks, err = keptTasks(info, list)
-	return status, err
-}
-
-// PeekTeams is Session.Teams of a session that does not run.
-func PeekTeams(ctx context.Context, info Info) (all []team.Team, err error) {
-	k, err := openKept(ctx, info, transcript.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	return team.NewRoster(k.agents).Teams(), k.close()
 }

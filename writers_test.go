@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -312,7 +312,7 @@ func readAll(ctx context.Context, t *testing.T, state string) int {
 			t.Errorf("session.json: %v", err)
 			return n
 		}
-		if _, err := swarm.KeptTasks(info); err != nil {
+		if _, err := archive.ReadTasks(info, ""); err != nil {
 			t.Errorf("tasks.json: %v", err)
 		}
 		select {

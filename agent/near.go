@@ -27,6 +27,14 @@ func (e *UnknownError) Error() string {
 	return text + " (known: " + strings.Join(e.Known, ", ") + ")"
 }
 
+// NoProcessError reports an agent that lives in the process of another one, which
+// does not run.
+type NoProcessError struct{ Name, Host string }
+
+func (e *NoProcessError) Error() string {
+	return fmt.Sprintf("%s lives in the process of %s, which does not run; a message to %s starts it", e.Name, e.Host, e.Host)
+}
+
 // Near returns at most three of the known names that name may have meant: those
 // within two edits of it, and those of which one holds the other. Case is
 // ignored; the nearest stands first.

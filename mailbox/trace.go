@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -37,4 +38,40 @@ func (t *Trace) Add(s Step) {
 	if !slices.ContainsFunc(t.Steps, func(old Step) bool { return old.State == s.State }) && !t.State().Final() {
 		t.Steps = append(t.Steps, s)
 	}
+}
+
+// Join adds what the receiver of the message has recorded to what its sender has:
+// the receiver knows the times.
+func (t Trace) Join(receiver Trace) Trace {
+	all := slices.Clone(receiver.Steps)
+	for _, s := range t.Steps {
+		i := slices.IndexFunc(all, func(x Step) bool { return x.State == s.State })
+		switch {
+		case i < 0:
+			all = append(all, s)
+		case all[i].Time.IsZero():
+			all[i] = s
+		}
+	}
+	t.Steps = all
+	return t
+}
+
+// WithPending adds to the messages that an agent has got those that are on their way
+// to it.
+func WithPending(got []Trace, pending []Envelope, to AgentID) []Trace {
+	for _, e := range pending {
+		here := slices.ContainsFunc(got, func(t Trace) bool { return t.Envelope.ID == e.ID })
+		if e.To.Agent == to && !here {
+			got = append(got, Trace{Envelope: e, Steps: []Step{{State: StateAccepted, Time: e.Sent}}})
+		}
+	}
+	return got
+}
+
+// UnknownMessageError reports an id that no message of a session has.
+type UnknownMessageError struct{ ID ID }
+
+func (e *UnknownMessageError) Error() string {
+	return fmt.Sprintf("there is no message %.80q in the session; swarm inbox NAME lists those of an agent", e.ID)
 }

@@ -23,6 +23,9 @@ type Team struct {
 	Seeded  bool              `json:"seeded"`  // its first tasks are on the list
 }
 
+// Own returns the id, and the name, of the team that a session has by itself.
+func Own(session string) string { return "session-" + session[:min(len(session), 8)] }
+
 // List is the name of the team's task list.
 func (t Team) List() string { return t.ID }
 

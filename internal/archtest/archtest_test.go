@@ -90,6 +90,7 @@ var level = map[string]int{
 	"team": 7,
 
 	// 8: services of a session
+	"internal/archive":   8,
 	"internal/isolation": 8,
 
 	// 9 and 10: the kinds of process

@@ -21,6 +21,7 @@ import (
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/session"
+	"github.com/actorswarm/swarm/team"
 )
 
 // Config is what the options of a session, its record and the environment say of its
@@ -130,13 +131,10 @@ func (c Config) Sources() defs.Options {
 // and the directories that may be written.
 func (c Config) PolicyOf(id string) spawn.Policy {
 	p := c.Policy
-	p.Team = cmp.Or(p.Team, OwnTeam(id))
+	p.Team = cmp.Or(p.Team, team.Own(id))
 	p.Dirs = slices.Concat(p.Dirs, c.AddDirs)
 	return p
 }
-
-// OwnTeam is the id, and the name, of the team that a session has by itself.
-func OwnTeam(id string) string { return "session-" + id[:min(len(id), 8)] }
 
 // TaskList is the name of the list of tasks that the agents of a session share: the
 // session's, or the one that CLAUDE_CODE_TASK_LIST_ID names.

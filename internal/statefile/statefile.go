@@ -31,6 +31,17 @@ func Write(path string, data []byte) error {
 	return os.Rename(path+".new", path)
 }
 
+// Name makes an id fit to be the name of a file.
+func Name(id string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, id)
+	return name[:min(len(name), 120)]
+}
+
 // MakeDirs makes directories below dir, readable by nobody else.
 func MakeDirs(dir string, names ...string) error {
 	for _, name := range names {

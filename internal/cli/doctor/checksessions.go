@@ -39,7 +39,7 @@ func (a *checker) checkSessions(ctx context.Context, dir string) []finding {
 }
 
 func (a *checker) checkSession(ctx context.Context, info swarm.Info) []finding {
-	_, notes, err := swarm.Peek(ctx, info)
+	notes, err := swarm.Notes(ctx, info)
 	if err != nil {
 		// Whoever holds the journal without answering has lost its wire, or is
 		// just starting.
