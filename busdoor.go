@@ -379,9 +379,9 @@ func (o *busDoor) claim(ctx context.Context, me *transcript.Transcript, in busRe
 	}
 	var t board.Task
 	if in.Task == "" {
-		t, err = b.Next(ctx, team.Member(me))
+		t, err = b.Next(ctx, team.Member(me.Life()))
 	} else {
-		t, err = b.Claim(ctx, team.Member(me), in.Task)
+		t, err = b.Claim(ctx, team.Member(me.Life()), in.Task)
 	}
 	if err != nil {
 		return busTaskOut{}, err

@@ -60,11 +60,12 @@ func (n *Node) met(out foundOut, err error) (all []*transcript.Transcript, _ err
 		return nil, err
 	}
 	for _, spec := range out.Found {
-		t, err := n.session.agents.Meet(spec)
-		if err != nil {
+		if err := n.session.agents.Meet(spec); err != nil {
 			return nil, err
 		}
-		all = append(all, t)
+		if t, ok := n.session.store.Get(spec.ID); ok {
+			all = append(all, t)
+		}
 	}
 	return all, nil
 }

@@ -31,7 +31,7 @@ func (n *Node) learn(granted []string) error {
 func (n *Node) meet(w nodeWelcome) error {
 	var errs []error
 	for _, spec := range w.Members {
-		_, err := n.session.agents.Meet(spec)
+		err := n.session.agents.Meet(spec)
 		errs = append(errs, err)
 	}
 	n.mu.Lock()

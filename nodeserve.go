@@ -110,7 +110,7 @@ func (n *Node) wakeBelow(c wakeIn) error {
 		return &agent.UnknownError{Name: c.Name}
 	}
 	if c.Spec != nil {
-		if _, err := n.session.agents.Meet(*c.Spec); err != nil {
+		if err := n.session.agents.Meet(*c.Spec); err != nil {
 			return err
 		}
 	}

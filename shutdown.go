@@ -33,7 +33,7 @@ func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration
 	if !ok {
 		return Departure{Name: name}, archive.ErrNoOutbox
 	}
-	return s.roster.ShutDown(ctx, user, name, actors.Dismissal{Grace: grace, Reason: "the user asks for it"})
+	return s.roster.ShutDown(ctx, user.ID(), name, actors.Dismissal{Grace: grace, Reason: "the user asks for it"})
 }
 
 // Down is Shutdown for several agents at once that does not leave it at an

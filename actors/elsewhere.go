@@ -273,20 +273,20 @@ func (c *Coordinator) Observe(id mailbox.AgentID, l agent.Record) error {
 }
 
 // Meet makes an agent known that lives in the process of the session's owner.
-func (c *Coordinator) Meet(spec agent.Spec) (*transcript.Transcript, error) {
-	if t, ok := c.opts.Store.Get(spec.ID); ok {
-		return t, nil
+func (c *Coordinator) Meet(spec agent.Spec) error {
+	if _, ok := c.opts.Store.Get(spec.ID); ok {
+		return nil
 	}
 	spec.Where = agent.AtOwner
 	t, _, err := c.opts.Store.Create(spec)
 	if err != nil {
-		if t, ok := c.opts.Store.Get(spec.ID); ok {
-			return t, nil // somebody was faster
+		if _, ok := c.opts.Store.Get(spec.ID); ok {
+			return nil // somebody was faster
 		}
-		return nil, err
+		return err
 	}
 	c.registry.Add(t.Life())
-	return t, nil
+	return nil
 }
 
 // elsewhere returns the shadow of an agent, if it is one.

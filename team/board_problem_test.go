@@ -213,7 +213,7 @@ func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (b
 	list, err := boards.Get(t.Context(), "list")
 	must(t, err)
 	r.list = list
-	lead := team.Member(n.Lead)
+	lead := team.Member(n.Lead.Life())
 	for i := range tasks {
 		task := board.New{Subject: fmt.Sprint("task ", i), Writes: i%2 == 0}
 		if i%5 == 4 {

@@ -12,7 +12,6 @@ import (
 	"github.com/actorswarm/swarm/agent"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team/board"
 )
@@ -227,10 +226,10 @@ func (b *Boards) Close() {
 }
 
 // Member is an agent as a board sees it.
-func Member(t *transcript.Transcript) board.Member {
-	s := t.Spec()
+func Member(l agent.Record) board.Member {
+	s := l.Spec
 	return board.Member{
-		Address: t.Address(), Name: agent.DisplayName(s), Lead: s.Role == agent.Lead,
+		Address: mailbox.Address{Agent: s.ID, Incarnation: l.Incarnation}, Name: agent.DisplayName(s), Lead: s.Role == agent.Lead,
 		Writes: s.Role == agent.Outside || slices.ContainsFunc([]string{"Write", "Edit", "NotebookEdit"}, func(name string) bool { return slices.Contains(s.Tools, name) }),
 	}
 }

@@ -62,7 +62,7 @@ func (m *Manager) up(ctx context.Context, f teamfile.Team, lead *transcript.Tran
 		return Status{}, err
 	}
 	seeds := seedsOf(in, f.Tasks)
-	if err := m.seed(ctx, in, lead, seeds, m.roster.Seed); err != nil { // before anybody who may look for them works
+	if err := m.seed(ctx, in, lead, seeds, m.roster.seed); err != nil { // before anybody who may look for them works
 		return Status{}, fmt.Errorf("the tasks of team %s: %w", f.Name, err)
 	}
 	var names []string
@@ -82,7 +82,7 @@ func (m *Manager) up(ctx context.Context, f teamfile.Team, lead *transcript.Tran
 			names = append(names, below.New...)
 		}
 	}
-	err = m.seed(ctx, in, lead, seeds, m.roster.Entrust)
+	err = m.seed(ctx, in, lead, seeds, m.roster.entrust)
 	if err == nil {
 		err = m.markSeeded(in, lead, len(seeds))
 	}

@@ -103,7 +103,7 @@ func TestWhatAMemberHadTakenIsOfferedAgain(t *testing.T) {
 	must(t, err)
 	carl, err := m.roster.Find("carl")
 	must(t, err)
-	_, err = list.Claim(t.Context(), team.Member(carl), "1")
+	_, err = list.Claim(t.Context(), team.Member(carl.Life()), "1")
 	must(t, err)
 	must(t, m.Remove(t.Context(), "crew", "carl"))
 	if task, err := list.Get("1"); err != nil || task.Claim != nil {

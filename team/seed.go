@@ -23,16 +23,16 @@ type Seed struct {
 // seedKey is where a task says which seed it is.
 const seedKey = "seed"
 
-// Seed puts tasks on a list in the name of the team's lead. A seed that is there
+// seed puts tasks on a list in the name of the team's lead. A seed that is there
 // is not put again. Owners need not be there yet: nobody else can take what has
-// one, and Entrust tells them.
-func (r *Roster) Seed(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
+// one, and entrust tells them.
+func (r *Roster) seed(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
 	there := seeded(b)
 	for _, seed := range seeds {
 		if _, known := there[seed.Key]; known {
 			continue
 		}
-		t, err := b.Create(ctx, Member(lead), seed.task(there))
+		t, err := b.Create(ctx, Member(lead.Life()), seed.task(there))
 		if err != nil {
 			return err
 		}
@@ -41,15 +41,15 @@ func (r *Roster) Seed(ctx context.Context, b *board.Board, lead *transcript.Tran
 	return nil
 }
 
-// Entrust tells the owners of seeds that nobody has taken. It may be called again.
-func (r *Roster) Entrust(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
+// entrust tells the owners of seeds that nobody has taken. It may be called again.
+func (r *Roster) entrust(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
 	there := seeded(b)
 	for _, seed := range seeds {
 		t := there[seed.Key]
 		if seed.Owner == "" || t.Status != board.Pending || t.Owner != "" && t.Owner != seed.New.Owner {
 			continue
 		}
-		if err := r.entrust(ctx, b, lead, t, seed.Owner); err != nil {
+		if err := r.entrustTo(ctx, b, lead, t, seed.Owner); err != nil {
 			return err
 		}
 	}
@@ -77,9 +77,9 @@ func (s Seed) task(there map[string]board.Task) board.New {
 	return n
 }
 
-// entrust gives a task of the lead's to its owner and tells it. The letter goes
+// entrustTo gives a task of the lead's to its owner and tells it. The letter goes
 // first: after a crash between the two it goes again, and is the same.
-func (r *Roster) entrust(ctx context.Context, b *board.Board, lead *transcript.Transcript, t board.Task, owner string) error {
+func (r *Roster) entrustTo(ctx context.Context, b *board.Board, lead *transcript.Transcript, t board.Task, owner string) error {
 	to, err := r.Reach(lead.Spec(), owner)
 	if err != nil {
 		return fmt.Errorf("the owner of %q: %w", t.Subject, err)
@@ -96,6 +96,6 @@ func (r *Roster) entrust(ctx context.Context, b *board.Board, lead *transcript.T
 	if err != nil {
 		return err
 	}
-	_, err = b.Assign(ctx, Member(lead), Member(to), t.ID)
+	_, err = b.Assign(ctx, Member(lead.Life()), Member(to.Life()), t.ID)
 	return err
 }

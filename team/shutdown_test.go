@@ -121,10 +121,10 @@ func (c *crew) down(t *testing.T, grace time.Duration, names ...string) []actors
 	var group sync.WaitGroup
 	for i, name := range names {
 		group.Go(func() {
-			d, err := c.roster.ShutDown(t.Context(), c.user, name, actors.Dismissal{Grace: grace})
+			d, err := c.roster.ShutDown(t.Context(), c.user.ID(), name, actors.Dismissal{Grace: grace})
 			said := d.Objection
 			if err == nil && !d.Gone {
-				d, err = c.roster.ShutDown(t.Context(), c.user, name, actors.Dismissal{Grace: time.Until(until)})
+				d, err = c.roster.ShutDown(t.Context(), c.user.ID(), name, actors.Dismissal{Grace: time.Until(until)})
 			}
 			if d.Objection = said; err != nil {
 				t.Error(err)

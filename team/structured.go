@@ -10,7 +10,6 @@ import (
 	"github.com/actorswarm/swarm/agent"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -100,10 +99,10 @@ func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key str
 
 // ShutDown asks a member, by name or id, to end and returns when it is gone or
 // has objected.
-func (r *Roster) ShutDown(ctx context.Context, by *transcript.Transcript, name string, d actors.Dismissal) (actors.Departure, error) {
+func (r *Roster) ShutDown(ctx context.Context, by mailbox.AgentID, name string, d actors.Dismissal) (actors.Departure, error) {
 	t, err := r.Find(name)
 	if err != nil {
 		return actors.Departure{Name: name}, r.near(name, err)
 	}
-	return r.agents.ShutDown(ctx, by.ID(), t.ID(), d)
+	return r.agents.ShutDown(ctx, by, t.ID(), d)
 }

@@ -82,7 +82,7 @@ const (
 
 // board returns the list of a team of the agent's; empty is the one it works in.
 func (d *taskDesk) board(ctx context.Context, team string) (*board.Board, board.Member, error) {
-	me := Member(d.self.Transcript)
+	me := Member(d.self.Transcript.Life())
 	if team == "" {
 		b, err := d.boards.Get(ctx, d.list(d.roster.agents.Home(d.self.Transcript.Spec()).Team))
 		return b, me, err
@@ -331,7 +331,7 @@ func (d *taskDesk) own(ctx context.Context, b *board.Board, me board.Member, in 
 		_, err := b.Claim(ctx, me, in.TaskID)
 		return []string{"owner"}, err
 	}
-	t, err := b.Assign(ctx, me, Member(to), in.TaskID)
+	t, err := b.Assign(ctx, me, Member(to.Life()), in.TaskID)
 	if err != nil {
 		return nil, err
 	}
