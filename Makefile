@@ -1,6 +1,7 @@
 GO ?= go
 BENCHTIME ?= 1s
 FUZZTIME ?= 10s
+SEED ?= 1
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
@@ -54,6 +55,11 @@ soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run AboveItsShare ./internal/turn
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run Problem ./team .
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'NoEndOfARun|NoTeammatesProcess|Problem8_|Within2s' ./cmd/swarm
+	$(MAKE) mutation
+
+mutation: ## break the packages that hold promises; the figures are in docs/mutation.md
+	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 85 ./mailbox ./internal/journal ./internal/permission ./internal/account ./internal/transcript
+	$(GO) run ./internal/mutate -n 40 -seed $(SEED) -min 85 ./actors
 
 chaos: ## 100,000 messages between three processes that are killed 1,000 times; the same to teammates in panes
 	SWARM_CHAOS=1 $(GO) test -count=1 -v -timeout 60m -run Promise1 ./internal/chaos

@@ -102,7 +102,7 @@ func TestFails(t *testing.T) { t.Fatal("always") }
 	if len(s.tests) != 1 {
 		t.Errorf("the suite is %v: a test that fails without a mutant stays out", s.tests)
 	}
-	all = append(all[:3], mutant{file: all[0].file, line: all[0].line, col: all[0].col, from: all[0].from, to: all[0].to, text: "no_such"})
+	all = append(all[:3], mutant{file: all[0].file, line: all[0].line, col: all[0].col, from: all[0].from, to: all[0].to, was: all[0].was, text: "no_such"})
 	for i, want := range []verdict{killed, survived, unreached, invalid} {
 		if got := s.try(t.Context(), all[i]); got != want {
 			t.Errorf("%s: %s, want %s", all[i], got, want)

@@ -226,6 +226,9 @@ func (s *suite) build(ctx context.Context, m mutant, tmp, exe string) error {
 	if err != nil {
 		return err
 	}
+	if m.to > len(src) || string(src[m.from:m.to]) != m.was {
+		return fmt.Errorf("%s has changed since the mutants were drawn", m.file)
+	}
 	changed := filepath.Join(tmp, filepath.Base(m.file))
 	if err := os.WriteFile(changed, m.apply(src), 0o600); err != nil {
 		return err
