@@ -58,8 +58,10 @@ soak: ## long fault runs; the figures are in docs/figures.md
 	$(MAKE) mutation
 
 mutation: ## break the packages that hold promises; the figures are in docs/mutation.md
-	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 85 ./mailbox ./internal/journal ./internal/permission ./internal/account ./internal/transcript
-	$(GO) run ./internal/mutate -n 40 -seed $(SEED) -min 85 ./actors
+	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 85 ./mailbox ./internal/journal ./internal/account
+	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 75 ./internal/permission
+	$(GO) run ./internal/mutate -n 100 -seed $(SEED) ./internal/transcript
+	$(GO) run ./internal/mutate -n 40 -seed $(SEED) ./actors
 
 chaos: ## 100,000 messages between three processes that are killed 1,000 times; the same to teammates in panes
 	SWARM_CHAOS=1 $(GO) test -count=1 -v -timeout 60m -run Promise1 ./internal/chaos

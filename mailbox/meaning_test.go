@@ -153,6 +153,7 @@ func TestADecoderSaysWhatItRefuses(t *testing.T) {
 		"something follows":             good + "{}",
 		`':' expected`:                  replace(`"seq":7`, `"seq" 7`),
 		`'{' expected`:                  "[]",
+		`',' expected`:                  replace(`"seq":7,`, `"seq":7 `),
 		"parsing time":                  replace("2026-11-21T", "2026-13-21T"),
 		"at byte 0":                     "",
 	} {

@@ -12,10 +12,11 @@ import (
 
 // stub is a file of bytes whose operations fail as told.
 type stub struct {
-	data                     []byte
-	reads, reserved          int
-	failRead                 int // the number of the read that fails
-	failTruncate, failedSync error
+	data                      []byte
+	reads, reserved           int
+	failRead                  int // the number of the read that fails
+	failTruncate, failReserve error
+	failedSync                error
 }
 
 var errDisk = errors.New("the disk fails")
@@ -35,7 +36,7 @@ func (s *stub) Close() error                           { return nil }
 func (s *stub) Size() (int64, error)                   { return int64(len(s.data)), nil }
 func (s *stub) Truncate(int64) error                   { return s.failTruncate }
 func (s *stub) Sync() error                            { return s.failedSync }
-func (s *stub) Preallocate(int64) error                { s.reserved++; return nil }
+func (s *stub) Preallocate(int64) error                { s.reserved++; return s.failReserve }
 
 type stubs struct {
 	FS
@@ -48,7 +49,7 @@ func (s stubs) SyncDir(string) error        { return s.failDir }
 
 func TestASegmentThatCannotBeMadeIsNotUsed(t *testing.T) {
 	for name, fsys := range map[string]stubs{
-		"truncate": {file: &stub{failTruncate: errDisk}}, "sync": {file: &stub{failedSync: errDisk}}, "directory": {file: &stub{}, failDir: errDisk},
+		"truncate": {file: &stub{failTruncate: errDisk}}, "reserve": {file: &stub{failReserve: errDisk}}, "sync": {file: &stub{failedSync: errDisk}}, "directory": {file: &stub{}, failDir: errDisk},
 	} {
 		if s, err := createSegment(fsys, "d", 1, 1, 100); !errors.Is(err, errDisk) || s != nil {
 			t.Errorf("%s: %v, %v", name, s, err)
