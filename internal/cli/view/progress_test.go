@@ -85,6 +85,7 @@ func TestTreeTellsOfOldProgress(t *testing.T) {
 		"thinking 3m00s · 0 steps · 0 tokens · no progress":     {State: "thinking", Since: w.now.Add(-3 * time.Minute), Progress: w.now.Add(-3 * time.Minute)},
 		"waiting for child 3m00s · 0 steps · 0 tokens · quiet":  {State: "waiting", Detail: "child", Since: w.now.Add(-3 * time.Minute), Progress: w.now.Add(-time.Second), Type: "quiet"},
 		"waiting for permission 3m00s · 0 steps · 0 tokens · x": {State: "waiting", Detail: "permission", Since: w.now.Add(-3 * time.Minute), Type: "x"},
+		"stopped by lead 3m":                                    {State: "stopped", Detail: "by team-lead", Since: w.now.Add(-3 * time.Minute)},
 		"stopped by ann 3m":                                     {State: "stopped", Detail: "by ann", Since: w.now.Add(-3 * time.Minute)},
 	} {
 		p.Running = true

@@ -126,7 +126,7 @@ func (p AgentRow) StateText() string {
 		state += " for"
 	}
 	if p.Detail != "" && p.Detail != p.State {
-		state += " " + p.Detail
+		state += " " + strings.ReplaceAll(p.Detail, agent.LeadName, "lead")
 	}
 	return state
 }
