@@ -11,6 +11,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/peer"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -95,7 +96,7 @@ type (
 		Text string `json:"text,omitempty"`
 	}
 	letterIn struct {
-		Letter *sessionLetter `json:"letter,omitempty"`
+		Letter *peer.Message `json:"letter,omitempty"`
 	}
 	questionIn struct {
 		Name   string  `json:"name,omitempty"` // its id
@@ -149,7 +150,7 @@ type (
 		Traces []Trace `json:"traces,omitempty"`
 	}
 	letterOut struct {
-		Letter *letterReply `json:"letter,omitempty"`
+		Letter *peer.Reply `json:"letter,omitempty"`
 	}
 	questionsOut struct {
 		Questions []Question `json:"questions,omitempty"`
@@ -330,9 +331,9 @@ func (a *api) handleMail() {
 	})
 	rpc.Handle(a.Server, apiLetter, func(_ context.Context, _ rpc.Caller, in letterIn) (letterOut, error) {
 		if in.Letter == nil {
-			return letterOut{}, errNoLetter
+			return letterOut{}, peer.ErrNoMessage
 		}
-		out, err := s.takeLetter(mailbox.OfSession(in.Letter.Session), in.Letter)
+		out, err := s.peers.Receive(mailbox.OfSession(in.Letter.Session), in.Letter)
 		return letterOut{&out}, err
 	})
 	plain(a.Server, apiQuestions, func(context.Context) (questionsOut, error) { return questionsOut{s.Questions()}, nil })

@@ -3,6 +3,7 @@ package swarm
 import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/peer"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -43,7 +44,7 @@ type sessions struct{ n *Node }
 
 // Reach implements team.Sessions.
 func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
-	if err := fitsAbroad(l); err != nil {
+	if err := peer.Fits(l); err != nil {
 		return nil, err
 	}
 	all, err := x.n.met(askOwner(x.n.session.scope, x.n, upSession, sessionIn{Name: to, Launch: x.n.o.Launch, Kind: l.Kind, Class: l.Class}))

@@ -115,14 +115,14 @@ func (h workerHandlers) handleRequests(s *rpc.Server) {
 		return foundOut{found}, err
 	})
 	rpc.Handle(s, upSession, func(_ context.Context, _ rpc.Caller, in sessionIn) (foundOut, error) {
-		t, err := h.s.abroad.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
+		t, err := h.s.peers.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
 		if err != nil {
 			return foundOut{}, err
 		}
 		return foundOut{[]agent.Spec{t.Spec()}}, nil
 	})
 	rpc.Handle(s, upNear, func(_ context.Context, _ rpc.Caller, in nearIn) (nearOut, error) {
-		return nearOut{h.s.abroad.Near(in.Most)}, nil
+		return nearOut{h.s.peers.Near(in.Most)}, nil
 	})
 	rpc.Handle(s, upOthers, func(_ context.Context, c rpc.Caller, _ launchIn) (recordOut, error) {
 		return recordOut{&archive.Snapshot{Nested: h.others(mailbox.AgentID(c.Name))}}, nil

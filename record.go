@@ -4,12 +4,14 @@ import "github.com/actorswarm/swarm/session"
 
 // What is kept of a session; see package session.
 type (
-	Info           = session.Info
-	NATS           = session.NATS
-	Inbound        = session.Inbound
-	Bridge         = session.Bridge
-	BusUser        = session.BusUser
-	NoSessionError = session.NotFoundError
+	Info            = session.Info
+	NATS            = session.NATS
+	Inbound         = session.Inbound
+	Bridge          = session.Bridge
+	BusUser         = session.BusUser
+	NoSessionError  = session.NotFoundError
+	NotRunningError = session.NotRunningError
+	BacklogError    = session.BacklogError
 )
 
 // What Inbound can be.

@@ -32,13 +32,6 @@ func (e *CommandError) Error() string {
 	return fmt.Sprintf("this was started by an agent, and %q is for the user: ask the user to do it", e.Verb)
 }
 
-// NotRunningError reports that no process runs a session.
-type NotRunningError struct{ ID string }
-
-func (e *NotRunningError) Error() string {
-	return fmt.Sprintf("session %s is not running; go on with it by: swarm resume %s", e.ID, e.ID)
-}
-
 // Dial reaches the process that runs a session.
 func Dial(stateDir string, info Info) (*Remote, error) {
 	r := &Remote{info: info, gone: make(chan struct{})}

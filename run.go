@@ -77,7 +77,7 @@ func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, befor
 	if err != nil && s.scope.Err() == nil {
 		err = s.interrupt()
 	}
-	s.abroad.flush(ctx)
+	s.peers.Flush(ctx)
 	return s.result(lead, before, time.Since(begun)), err
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/node"
+	"github.com/actorswarm/swarm/internal/peer"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/provider"
 	"github.com/actorswarm/swarm/internal/settings"
@@ -50,7 +51,7 @@ type Session struct {
 
 	outsiders *team.Outsiders
 	inquiries inquiries
-	abroad    *abroad
+	peers     *peer.Service
 
 	bus    *event.Bus
 	models *provider.Models
@@ -223,11 +224,11 @@ func (s *Session) start(ctx context.Context) error {
 	s.wire = s.newBus()
 	s.followBoards()
 	s.outsiders, s.inquiries.s = team.NewOutsiders(s.agents, s.roster, s.boards, s.node.ListOf), s
-	s.abroad = newAbroad(s)
+	s.peers = s.newPeers()
 	s.pushStops()
 	if s.opts.node == nil {
-		s.roster.Connect(s.abroad)
-		if err := s.abroad.start(); err != nil {
+		s.roster.Connect(s.peers)
+		if err := s.peers.Start(); err != nil {
 			return err
 		}
 	}
@@ -240,7 +241,7 @@ func (s *Session) start(ctx context.Context) error {
 func (s *Session) pushStops() {
 	s.stack.push("the bus", func(context.Context) error { s.watch.Wait(); return s.wire.Stop() })
 	s.stack.push("the task lists", func(context.Context) error { defer s.boards.Close(); return s.exportTasks() })
-	s.stack.push("mail to other sessions", func(context.Context) error { s.abroad.stop(); return nil })
+	s.stack.push("mail to other sessions", func(context.Context) error { s.peers.Stop(); return nil })
 	if s.nodes != nil {
 		s.stack.push("what waits for other processes", func(context.Context) error { return s.nodes.wait() })
 	}
@@ -315,11 +316,7 @@ func (s *Session) handlers() []bus.Handler {
 	}
 	if s.opts.NATS.URL != "" {
 		all = append(all, func(mail, _ *nats.Conn) (func() error, error) {
-			b, err := openBridge(s, mail)
-			if err != nil {
-				return nil, err
-			}
-			return b.Close, nil
+			return s.peers.Serve(mail)
 		})
 	}
 	if s.nodes != nil {

@@ -315,6 +315,7 @@ func TestTheWireOfMembersStays(t *testing.T) {
 func TestTheWireOfTheBusStays(t *testing.T) {
 	s := recordedSession(t, swarm.Options{Listen: "127.0.0.1:0"})
 	rec := &recorder{t: t, ids: map[string]string{}}
+	ok(t, s.Ready(t.Context()))
 	p := joined(t, s, "bob")
 	did := func(verb, body string) {
 		t.Helper()

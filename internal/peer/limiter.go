@@ -1,4 +1,4 @@
-package swarm
+package peer
 
 import (
 	"crypto/sha256"
@@ -25,9 +25,9 @@ type recent struct {
 	at   time.Time
 }
 
-// intake bounds how much other sessions say. What it does not know any more, after a
+// limiter bounds how much other sessions say. What it does not know any more, after a
 // restart, the mailbox does: a letter is one message.
-type intake struct {
+type limiter struct {
 	mu   sync.Mutex
 	seen map[mailbox.AgentID][]recent // of the last minute, oldest first; guarded by mu
 }
@@ -35,34 +35,34 @@ type intake struct {
 // admit says of a letter what is to become of it at once; taken is that it may come in.
 // One that was let in before may again: its sender did not hear so. queued is how
 // many letters the lead has to read.
-func (in *intake) admit(from mailbox.AgentID, l sessionLetter, queued int, now time.Time) letterReply {
+func (in *limiter) admit(from mailbox.AgentID, l Message, queued int, now time.Time) Reply {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.expire(now)
 	text, all := sha256.Sum256([]byte(l.Text)), in.seen[from]
 	if slices.ContainsFunc(all, func(r recent) bool { return r.id == l.ID }) {
-		return letterReply{State: letterTaken}
+		return Reply{State: Taken}
 	}
 	for _, r := range all {
 		if r.text == text && now.Sub(r.at) < sameWithin {
-			return letterReply{State: letterRefused, Reason: fmt.Sprintf("it got the same text as message %s a moment ago", r.id)}
+			return Reply{State: Refused, Reason: fmt.Sprintf("it got the same text as message %s a moment ago", r.id)}
 		}
 	}
 	switch {
 	case len(all) >= mostRecent:
-		return letterReply{State: letterBusy, Reason: fmt.Sprintf("it takes %d messages of one session in a minute; the message waits", mostRecent)}
+		return Reply{State: Busy, Reason: fmt.Sprintf("it takes %d messages of one session in a minute; the message waits", mostRecent)}
 	case queued >= mostQueued:
-		return letterReply{State: letterBusy, Reason: fmt.Sprintf("its lead has %d messages of other sessions to read; the message waits", queued)}
+		return Reply{State: Busy, Reason: fmt.Sprintf("its lead has %d messages of other sessions to read; the message waits", queued)}
 	}
 	if in.seen == nil {
 		in.seen = map[mailbox.AgentID][]recent{}
 	}
 	in.seen[from] = append(all, recent{l.ID, text, now})
-	return letterReply{State: letterTaken}
+	return Reply{State: Taken}
 }
 
 // expire forgets what is older than a minute; mu is held.
-func (in *intake) expire(now time.Time) {
+func (in *limiter) expire(now time.Time) {
 	for from, all := range in.seen {
 		all = slices.DeleteFunc(all, func(r recent) bool { return now.Sub(r.at) >= recentFor })
 		if in.seen[from] = all; len(all) == 0 {

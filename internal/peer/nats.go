@@ -1,4 +1,4 @@
-package swarm
+package peer
 
 import (
 	"context"
@@ -28,104 +28,113 @@ func answerPrefix(to, from string) string  { return "sw." + to + ".re." + from +
 // from another account, and which it has made itself.
 const fromAccount = "_R_."
 
+// mostAtOnce bounds the messages that are taken at the same time.
+const mostAtOnce = 64
+
 // bridge takes letters that come through a server of others.
 type bridge struct {
 	*rpc.Server
-	s *Session
+	a *Service
 }
 
-// bridgeLetter is all that is asked there, and so the subject does not name it.
-var bridgeLetter = rpc.Method[rpc.Raw, bridgeReply]{Class: rpc.Participate}
+// natsMessage is all that is asked there, and so the subject does not name it.
+var natsMessage = rpc.Method[rpc.Raw, natsReply]{Class: rpc.Participate}
 
-func openBridge(s *Session, conn *nats.Conn) (*bridge, error) {
-	b := &bridge{s: s}
-	b.Server = rpc.NewServer(s.scope, rpc.ServerOptions{Log: s.opts.Logger, AtOnce: busAtOnce, OneMessage: true, Accept: b.accepts})
-	rpc.Handle(b.Server, bridgeLetter, b.take)
-	if err := b.Open(conn, rpc.Subject(bridgeSubject(s.Info().ID, "{caller}"))); err != nil {
+// Serve takes the messages that come through a server of others, until the service is
+// stopped or the returned function is called.
+func (a *Service) Serve(conn *nats.Conn) (stop func() error, err error) {
+	b := &bridge{a: a}
+	b.Server = rpc.NewServer(a.ctx, rpc.ServerOptions{Log: a.o.Logger, AtOnce: mostAtOnce, OneMessage: true, Accept: b.accepts})
+	rpc.Handle(b.Server, natsMessage, b.take)
+	if err := b.Open(conn, rpc.Subject(bridgeSubject(a.o.Record.Get().ID, "{caller}"))); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
 	// Whoever is told that the session is open finds it open.
 	if err := conn.FlushTimeout(postWithin); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
-	return b, nil
+	return b.Close, nil
 }
 
-// bridgeReply is what became of a letter. With an error it may be posted again.
-type bridgeReply struct {
-	letterReply
+// natsReply is what became of a letter. With an error it may be posted again.
+type natsReply struct {
+	Reply
 	Error string `json:"error,omitempty"`
 }
 
 // accepts refuses what wants its answer elsewhere: that would go out with this
 // session's rights, to where the sender may not publish.
 func (b *bridge) accepts(c rpc.Caller) bool {
-	if session.CheckID(c.Name) == nil && (strings.HasPrefix(c.Reply, answerPrefix(c.Name, b.s.Info().ID)) || strings.HasPrefix(c.Reply, fromAccount)) {
+	if session.CheckID(c.Name) == nil && (strings.HasPrefix(c.Reply, answerPrefix(c.Name, b.a.o.Record.Get().ID)) || strings.HasPrefix(c.Reply, fromAccount)) {
 		return true
 	}
-	b.s.audit.Note(event.Audit{By: string(mailbox.OfBridge(c.Name)), Subject: c.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", c.Reply)})
+	b.a.o.Audit(event.Audit{By: string(mailbox.OfBridge(c.Name)), Subject: c.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", c.Reply)})
 	return false
 }
 
 // take takes a letter. That nothing is in it asks only whether somebody is here.
-func (b *bridge) take(_ context.Context, c rpc.Caller, data rpc.Raw) (bridgeReply, error) {
+func (b *bridge) take(_ context.Context, c rpc.Caller, data rpc.Raw) (natsReply, error) {
 	if len(data) == 0 {
-		return bridgeReply{}, nil
+		return natsReply{}, nil
 	}
 	from := mailbox.OfBridge(c.Name)
-	in, err := parseLetter(c.Name, data)
-	if errors.As(err, new(*forbiddenError)) {
-		b.s.audit.Note(event.Audit{By: string(from), Subject: c.Subject, Reason: err.Error()})
+	in, forbidden, err := b.a.parse(c.Name, data)
+	if forbidden {
+		b.a.o.Audit(event.Audit{By: string(from), Subject: c.Subject, Reason: err.Error()})
 	}
 	if err != nil {
-		return bridgeReply{letterReply: letterReply{State: letterRefused, Reason: err.Error()}}, nil
+		return natsReply{Reply: Reply{State: Refused, Reason: err.Error()}}, nil
 	}
-	r, err := b.s.takeLetter(from, &in)
+	r, err := b.a.Receive(from, &in)
 	if err != nil {
-		return bridgeReply{Error: err.Error()}, nil
+		return natsReply{Error: err.Error()}, nil
 	}
-	return bridgeReply{letterReply: r}, nil
+	return natsReply{Reply: r}, nil
 }
 
-func parseLetter(from string, data []byte) (in sessionLetter, err error) {
+// parse reads a message, and says whether it holds what nobody writes by mistake.
+func (a *Service) parse(from string, data []byte) (in Message, forbidden bool, err error) {
 	if err := json.Unmarshal(data, &in); err != nil {
-		return in, fmt.Errorf("the letter is not valid: %w", err)
+		return in, false, fmt.Errorf("the letter is not valid: %w", err)
 	}
 	if in.Session != from {
-		return in, &forbiddenError{fmt.Sprintf("session %s cannot write as session %.64q", from, in.Session)}
+		return in, true, fmt.Errorf("session %s cannot write as session %.64q", from, in.Session)
 	}
-	return in, plainWords(in.Text, in.Summary)
+	if a.o.Forged != nil {
+		err = a.o.Forged(in.Text, in.Summary)
+	}
+	return in, err != nil, err
 }
 
-// postLetter posts a letter to a session elsewhere.
-func (a *abroad) postLetter(ctx context.Context, session string, in sessionLetter) (letterReply, error) {
+// post posts a message to a session elsewhere.
+func (a *Service) post(ctx context.Context, session string, in Message) (Reply, error) {
 	raw, err := json.Marshal(in)
 	if err != nil {
-		return letterReply{}, err
+		return Reply{}, err
 	}
 	out, err := a.askBridge(ctx, session, raw)
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload):
-		return letterReply{State: letterRefused, Reason: fmt.Sprintf("the message has %d bytes, which is more than the NATS server takes; write it to a file and send the path", len(raw))}, nil
+		return Reply{State: Refused, Reason: fmt.Sprintf("the message has %d bytes, which is more than the NATS server takes; write it to a file and send the path", len(raw))}, nil
 	case err != nil:
-		return letterReply{}, err
+		return Reply{}, err
 	case out.Error != "":
-		return letterReply{}, errors.New(out.Error)
+		return Reply{}, errors.New(out.Error)
 	}
-	return out.letterReply, nil
+	return out.Reply, nil
 }
 
-func (a *abroad) askBridge(ctx context.Context, session string, data []byte) (out bridgeReply, err error) {
-	conn, err := a.s.wire.Conn(ctx)
+func (a *Service) askBridge(ctx context.Context, session string, data []byte) (out natsReply, err error) {
+	conn, err := a.o.Conn(ctx)
 	if err != nil {
 		return out, err
 	}
-	answers, err := conn.SubscribeSync(answerPrefix(a.s.Info().ID, session) + rand.Text())
+	answers, err := conn.SubscribeSync(answerPrefix(a.o.Record.Get().ID, session) + rand.Text())
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, answers.Unsubscribe()) }()
-	if err := conn.PublishRequest(bridgeSubject(session, a.s.Info().ID), answers.Subject, data); err != nil {
+	if err := conn.PublishRequest(bridgeSubject(session, a.o.Record.Get().ID), answers.Subject, data); err != nil {
 		return out, err
 	}
 	m, err := answers.NextMsgWithContext(ctx)
@@ -150,18 +159,18 @@ const (
 
 // bridgeable says why no letter can go to a session elsewhere. One that only does
 // not answer may be cut off: the letter waits for it.
-func (a *abroad) bridgeable(to, id string) error {
+func (a *Service) bridgeable(to, id string) error {
 	switch {
-	case a.s.opts.NATS.URL == "":
-		return &team.AbroadError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", a.s.Info().ID)}
+	case !a.o.NATS:
+		return &team.AbroadError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", a.o.Record.Get().ID)}
 	case session.CheckID(id) != nil:
 		return &team.AbroadError{To: to, Why: session.CheckID(id).Error()}
 	case !mailbox.OfBridge(id).Valid():
 		return &team.AbroadError{To: to, Why: "the id is too long"}
-	case id == a.s.Info().ID:
+	case id == a.o.Record.Get().ID:
 		return team.ErrSelf
 	}
-	b, known := a.s.Info().Bridge(id)
+	b, known := a.o.Record.Get().Bridge(id)
 	switch {
 	case !known:
 		return nil // the user is asked first
@@ -176,7 +185,7 @@ func (a *abroad) bridgeable(to, id string) error {
 
 // isNobody reports that the server has said for a while that nobody is there of an id.
 // Where the server itself does not answer, nothing is known.
-func (a *abroad) isNobody(ctx context.Context, session string) (nobody bool) {
+func (a *Service) isNobody(ctx context.Context, session string) (nobody bool) {
 	ctx, cancel := context.WithTimeout(ctx, thereWithin)
 	defer cancel()
 	for {

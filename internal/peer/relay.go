@@ -1,6 +1,7 @@
-package swarm
+package peer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,16 +9,14 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
 )
 
-// forwarder passes on the mail of one member.
-type forwarder struct {
-	a       *abroad
+// relay passes on the mail of one member.
+type relay struct {
+	a       *Service
 	session string
 	bridged bool
 	m       *team.Outsider
@@ -28,12 +27,12 @@ type forwarder struct {
 	kept map[mailbox.ID]bool // letters that the other session has on its disk
 }
 
-func newForwarder(a *abroad, m *team.Outsider) *forwarder {
+func newRelay(a *Service, m *team.Outsider) *relay {
 	session, bridged, _ := m.Transcript().ID().Session()
-	return &forwarder{a: a, session: session, bridged: bridged, m: m, again: make(chan struct{}, 1), told: map[mailbox.ID]bool{}, kept: map[mailbox.ID]bool{}}
+	return &relay{a: a, session: session, bridged: bridged, m: m, again: make(chan struct{}, 1), told: map[mailbox.ID]bool{}, kept: map[mailbox.ID]bool{}}
 }
 
-// How long a forwarder waits before it asks again, and how long for an answer.
+// How long a relay waits before it asks again, and how long for an answer.
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 5 * time.Second
@@ -42,7 +41,7 @@ const (
 	bridgeWithin = 3 * time.Second // the same through a server
 )
 
-func (f *forwarder) run(ctx context.Context) {
+func (f *relay) run(ctx context.Context) {
 	wait := firstRetry
 	for ctx.Err() == nil {
 		coming := f.m.Coming()
@@ -51,7 +50,7 @@ func (f *forwarder) run(ctx context.Context) {
 			f.rest() // the member was expelled
 			return
 		}
-		moved, left := f.round(ctx, mail)
+		moved, left := f.drain(ctx, mail)
 		if moved {
 			wait = firstRetry
 			f.moved()
@@ -71,19 +70,19 @@ func (f *forwarder) run(ctx context.Context) {
 	}
 }
 
-// poke makes the forwarder try again at once.
-func (f *forwarder) poke() {
+// poke makes the relay try again at once.
+func (f *relay) poke() {
 	select {
 	case f.again <- struct{}{}:
 	default:
 	}
 }
 
-// round posts letters in order. One that is held lets those behind it pass: it is
+// drain posts letters in order. One that is held lets those behind it pass: it is
 // with the other session. It reports whether one was settled, and whether any is left.
-func (f *forwarder) round(ctx context.Context, mail []mailbox.Envelope) (moved, left bool) {
+func (f *relay) drain(ctx context.Context, mail []mailbox.Envelope) (moved, left bool) {
 	for _, e := range mail {
-		switch settled, held := f.pass(ctx, e); {
+		switch settled, held := f.deliver(ctx, e); {
 		case settled:
 			delete(f.told, e.ID)
 			delete(f.kept, e.ID)
@@ -97,103 +96,86 @@ func (f *forwarder) round(ctx context.Context, mail []mailbox.Envelope) (moved, 
 	return moved, left
 }
 
-// pass posts one letter, or asks after it, and reports whether it is settled or held.
-func (f *forwarder) pass(ctx context.Context, e mailbox.Envelope) (settled, held bool) {
+// deliver posts one letter, or asks after it, and reports whether it is settled or held.
+func (f *relay) deliver(ctx context.Context, e mailbox.Envelope) (settled, held bool) {
 	got, err := f.post(ctx, e)
 	f.kept[e.ID] = err == nil && got.Kept
 	if err != nil {
-		f.a.s.opts.Logger.Debug("a letter waits for another session", "session", f.session, "message", e.ID, "error", err)
-		got = letterReply{State: letterBusy}
+		f.a.o.Logger.Debug("a letter waits for another session", "session", f.session, "message", e.ID, "error", err)
+		got = Reply{State: Busy}
 		if errors.Is(err, errNobodyThere) {
 			got.Reason = err.Error()
 		}
 	}
 	switch got.State {
-	case letterRefused:
-		err = errors.Join(f.tell(e, first(string(got.End), "rejected"), got.Reason, mailbox.ClassSteer), f.m.Reject(e.ID, mailbox.Cut(got.Reason, 1000)))
-	case letterTaken:
+	case Refused:
+		err = errors.Join(f.notify(e, cmp.Or(string(got.End), "rejected"), got.Reason, mailbox.ClassSteer), f.m.Reject(e.ID, mailbox.Cut(got.Reason, 1000)))
+	case Taken:
 		if got.End != "" { // its sender was told that it is held
-			err = f.tell(e, string(got.End), got.Reason, mailbox.ClassMail)
+			err = f.notify(e, string(got.End), got.Reason, mailbox.ClassMail)
 		}
 		err = errors.Join(err, f.m.Read(e.ID))
 	default:
 		f.waits(e, got)
-		return false, got.State == letterHeld
+		return false, got.State == Waiting
 	}
 	if err != nil {
-		f.a.s.opts.Logger.Warn("what became of a letter to another session could not be recorded", "session", f.session, "message", e.ID, "error", err)
+		f.a.o.Logger.Warn("what became of a letter to another session could not be recorded", "session", f.session, "message", e.ID, "error", err)
 	}
 	return err == nil, false
 }
 
 // waits tells the sender of a letter once that it is not taken yet, and why.
-func (f *forwarder) waits(e mailbox.Envelope, got letterReply) {
+func (f *relay) waits(e mailbox.Envelope, got Reply) {
 	if got.Reason == "" || f.told[e.ID] {
 		return
 	}
 	f.told[e.ID] = true
-	if err := f.tell(e, string(letterHeld), got.Reason, mailbox.ClassMail); err != nil {
-		f.a.s.opts.Logger.Warn("the sender of a letter could not be told that it waits", "session", f.session, "message", e.ID, "error", err)
+	if err := f.notify(e, string(Waiting), got.Reason, mailbox.ClassMail); err != nil {
+		f.a.o.Logger.Warn("the sender of a letter could not be told that it waits", "session", f.session, "message", e.ID, "error", err)
 	}
 }
 
-func (f *forwarder) post(ctx context.Context, e mailbox.Envelope) (letterReply, error) {
+func (f *relay) post(ctx context.Context, e mailbox.Envelope) (Reply, error) {
 	if f.bridged {
-		if got := f.a.asks.of(f); got.State != letterTaken {
+		if got := f.a.allowlist.of(f); got.State != Taken {
 			return got, nil
 		}
 	}
 	in, err := f.letter(e)
 	if err != nil {
-		return letterReply{}, err
+		return Reply{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, postWithin)
 	defer cancel()
 	if f.bridged {
 		ctx, cancel := context.WithTimeout(ctx, bridgeWithin) // nobody says here that the other was killed
 		defer cancel()
-		return f.a.postLetter(ctx, f.session, in)
+		return f.a.post(ctx, f.session, in)
 	}
-	return f.a.postAtDoor(ctx, f.session, in)
+	return f.a.o.Post(ctx, f.session, in)
 }
 
 // letter returns what is posted of a message: only its id once the other has the rest.
-func (f *forwarder) letter(e mailbox.Envelope) (in sessionLetter, err error) {
-	me := f.a.s.Info()
-	in = sessionLetter{
+func (f *relay) letter(e mailbox.Envelope) (in Message, err error) {
+	me := f.a.o.Record.Get()
+	in = Message{
 		Session: me.ID, Dir: me.Dir, Mode: me.Mode, From: e.FromName, ID: e.ID, Summary: e.Summary, Again: f.kept[e.ID],
 	}
 	if !in.Again {
-		in.Text, err = f.a.s.store.Body(e)
+		in.Text, err = f.a.o.Store.Body(e)
 	}
 	return in, err
 }
 
-// postAtDoor posts a letter through the socket of a session of this machine.
-func (a *abroad) postAtDoor(ctx context.Context, session string, in sessionLetter) (letterReply, error) {
-	r, err := Dial(a.s.opts.StateDir, Info{ID: session})
-	if err != nil {
-		return letterReply{}, err
-	}
-	defer r.Close()
-	out, err := rpc.Call(ctx, r.client, apiLetter, letterIn{&in})
-	if err != nil || out.Letter == nil {
-		return letterReply{}, errors.Join(err, errNoVerdict)
-	}
-	return *out.Letter, nil
-}
+var errNobodyThere = errors.New("no session of this id answers at the NATS server now; the message waits until one does")
 
-var (
-	errNoVerdict   = errors.New("the session did not say what became of the letter")
-	errNobodyThere = errors.New("no session of this id answers at the NATS server now; the message waits until one does")
-)
-
-// tell sends a receipt to the sender of a letter. The state in the key makes it
+// notify sends a receipt to the sender of a letter. The state in the key makes it
 // one message, however often it is told.
-func (f *forwarder) tell(e mailbox.Envelope, state, why string, c mailbox.Class) error {
+func (f *relay) notify(e mailbox.Envelope, state, why string, c mailbox.Class) error {
 	why = fmt.Sprintf("%s: %s", f.m.Transcript().ID(), mailbox.Cut(why, 1000))
 	if e.From.Agent == agent.UserID {
-		f.a.s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: fmt.Sprintf("your message %s is %s by %s", e.ID, state, why)})
+		f.a.o.Warn(fmt.Sprintf("your message %s is %s by %s", e.ID, state, why))
 		return nil
 	}
 	body, err := message.Encode(message.Receipt{MessageID: e.ID, State: mailbox.State(state), Reason: why})
@@ -210,10 +192,10 @@ func (f *forwarder) tell(e mailbox.Envelope, state, why string, c mailbox.Class)
 	return err
 }
 
-func (f *forwarder) moved() { f.set(false) }
-func (f *forwarder) rest()  { f.set(true) }
+func (f *relay) moved() { f.set(false) }
+func (f *relay) rest()  { f.set(true) }
 
-func (f *forwarder) set(stuck bool) {
+func (f *relay) set(stuck bool) {
 	f.a.mu.Lock()
 	defer f.a.mu.Unlock()
 	f.stuck = stuck

@@ -1,4 +1,4 @@
-package swarm
+package peer
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 )
 
@@ -23,11 +24,11 @@ const mostHeld = 100
 // heldFor is how long the user has to answer, if the options do not say.
 const heldFor = 5 * time.Minute
 
-// inboundDesk holds the messages of other sessions about which the user is asked.
+// Quarantine holds the messages of other sessions about which the user is asked.
 // They are on disk with the member that stands for their session, and what was said
 // about them too: after a restart the user is asked the same under the same id.
-type inboundDesk struct {
-	s *Session
+type Quarantine struct {
+	a *Service
 
 	mu  sync.Mutex                         // one letter at a time is held or decided
 	ask map[string]context.CancelCauseFunc // withdraws a question, by its id; guarded by mu
@@ -37,7 +38,7 @@ var errDropped = errors.New("newer messages of other sessions took its place")
 
 // start asks again about what lay here when the session ended. What the options say
 // of such a message now counts.
-func (d *inboundDesk) start(m *team.Outsider) {
+func (d *Quarantine) start(m *team.Outsider) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range m.Transcript().Letters() {
@@ -45,52 +46,52 @@ func (d *inboundDesk) start(m *team.Outsider) {
 			continue
 		}
 		if err := d.judge(m, l); err != nil {
-			d.s.opts.Logger.Warn("a message of another session waits for the next start", "member", m.Transcript().ID(), "message", l.ID, "error", err)
+			d.a.o.Logger.Warn("a message of another session waits for the next start", "member", m.Transcript().ID(), "message", l.ID, "error", err)
 		}
 	}
 }
 
 // judge does what is to be done about a letter that waits; mu is held.
-func (d *inboundDesk) judge(m *team.Outsider, l transcript.Letter) error {
-	rule, why := d.s.inbound(m.Transcript().ID(), l.Mode)
+func (d *Quarantine) judge(m *team.Outsider, l transcript.Letter) error {
+	rule, why := d.a.rule(m.Transcript().ID(), l.Mode)
 	switch {
-	case team.Said(m.Transcript(), string(l.ID)), rule == InboundAccept: // killed between the two records
+	case team.Said(m.Transcript(), string(l.ID)), rule == session.InboundAccept: // killed between the two records
 		return d.letIn(m, l, "")
-	case rule == InboundRefuse:
+	case rule == session.InboundRefuse:
 		return m.Transcript().DecideLetter(l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why})
 	}
 	return d.inquire(m, l, why)
 }
 
 // known says what became of a letter that was posted before.
-func (d *inboundDesk) known(from mailbox.AgentID, id mailbox.ID) (letterReply, bool) {
-	t, ok := d.s.store.Get(from)
+func (d *Quarantine) known(from mailbox.AgentID, id mailbox.ID) (Reply, bool) {
+	t, ok := d.a.o.Store.Get(from)
 	if !ok {
-		return letterReply{}, false
+		return Reply{}, false
 	}
 	if l, held := t.Letter(id); held {
 		return becameOf(l), true
 	}
-	return letterReply{State: letterTaken}, team.Said(t, string(id))
+	return Reply{State: Taken}, team.Said(t, string(id))
 }
 
 // becameOf is what the sender of a letter is told.
-func becameOf(l transcript.Letter) letterReply {
+func becameOf(l transcript.Letter) Reply {
 	switch l.State {
 	case transcript.ConsentAllowed:
-		return letterReply{State: letterTaken, End: letterDelivered, Reason: "its user let the message in"}
+		return Reply{State: Taken, End: Delivered, Reason: "its user let the message in"}
 	case transcript.ConsentDenied:
-		r := letterReply{State: letterRefused, End: letterDenied, Reason: "its user does not let the message in"}
+		r := Reply{State: Refused, End: Denied, Reason: "its user does not let the message in"}
 		if l.Note != "" {
 			r.Reason += ": " + l.Note
 		}
 		return r
 	case transcript.ConsentExpired:
-		return letterReply{State: letterRefused, End: letterExpired, Reason: "its user did not say in time whether the message may come in"}
+		return Reply{State: Refused, End: Expired, Reason: "its user did not say in time whether the message may come in"}
 	case transcript.ConsentDropped:
-		return letterReply{State: letterRefused, Reason: l.Note}
+		return Reply{State: Refused, Reason: l.Note}
 	}
-	return letterReply{State: letterHeld, Kept: true, Reason: "its user is asked whether the message may come in" + until(l.Expires)}
+	return Reply{State: Waiting, Kept: true, Reason: "its user is asked whether the message may come in" + until(l.Expires)}
 }
 
 func until(t time.Time) string {
@@ -101,21 +102,21 @@ func until(t time.Time) string {
 }
 
 // hold asks the user about a letter, once, and says how far that is.
-func (d *inboundDesk) hold(m *team.Outsider, in sessionLetter) (letterReply, error) {
+func (d *Quarantine) hold(m *team.Outsider, in Message) (Reply, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.makeRoom(); err != nil {
-		return letterReply{}, err
+		return Reply{}, err
 	}
 	l := transcript.Letter{ID: in.ID, From: in.From, Mode: in.Mode, Summary: in.Summary, Body: in.Text}
-	if within := cmp.Or(d.s.opts.InboundExpiry, heldFor); within > 0 {
+	if within := cmp.Or(d.a.o.InboundExpiry, heldFor); within > 0 {
 		l.Expires = time.Now().Add(within)
 	}
 	l, err := m.Transcript().Hold(l)
 	if err != nil {
-		return letterReply{}, err
+		return Reply{}, err
 	}
-	_, why := d.s.inbound(m.Transcript().ID(), in.Mode)
+	_, why := d.a.rule(m.Transcript().ID(), in.Mode)
 	if !l.Decided() && d.ask[questionAbout(m, l.ID)] == nil {
 		err = d.inquire(m, l, why)
 	}
@@ -123,13 +124,13 @@ func (d *inboundDesk) hold(m *team.Outsider, in sessionLetter) (letterReply, err
 }
 
 // makeRoom drops the oldest of too many letters; mu is held.
-func (d *inboundDesk) makeRoom() error {
+func (d *Quarantine) makeRoom() error {
 	type waiting struct {
 		t *transcript.Transcript
 		l transcript.Letter
 	}
 	var all []waiting
-	for _, t := range d.s.store.All() {
+	for _, t := range d.a.o.Store.All() {
 		for _, l := range t.Letters() {
 			if !l.Decided() {
 				all = append(all, waiting{t, l})
@@ -159,13 +160,13 @@ func questionOf(from mailbox.AgentID, id mailbox.ID) string {
 }
 
 // inquire puts a letter that is on disk to the user; mu is held.
-func (d *inboundDesk) inquire(m *team.Outsider, l transcript.Letter, why string) error {
+func (d *Quarantine) inquire(m *team.Outsider, l transcript.Letter, why string) error {
 	q := event.Question{
 		ID: questionAbout(m, l.ID), Reason: why, Asked: l.Asked, Expires: l.Expires,
 		Choices: []event.Choice{d.about(m, l)},
 	}
-	ctx, withdraw := context.WithCancelCause(d.s.abroad.ctx)
-	asked, err := d.s.agents.Pose(m.Transcript().ID(), q, func(s event.Settlement) error { return d.settle(m, l, s) })
+	ctx, withdraw := context.WithCancelCause(d.a.ctx)
+	asked, err := d.a.o.Agents.Pose(m.Transcript().ID(), q, func(s event.Settlement) error { return d.settle(m, l, s) })
 	if err != nil {
 		withdraw(nil)
 		return err
@@ -174,10 +175,10 @@ func (d *inboundDesk) inquire(m *team.Outsider, l transcript.Letter, why string)
 		d.ask = map[string]context.CancelCauseFunc{}
 	}
 	d.ask[q.ID] = withdraw
-	d.s.abroad.begin(func() {
+	d.a.begin(func() {
 		defer withdraw(nil)
 		if _, err := asked.Wait(ctx); err != nil && ctx.Err() == nil {
-			d.s.opts.Logger.Warn("the end of a question about a letter could not be recorded", "question", q.ID, "error", err)
+			d.a.o.Logger.Warn("the end of a question about a letter could not be recorded", "question", q.ID, "error", err)
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -191,31 +192,31 @@ const (
 	keepItUp = "Refuse"
 )
 
-func (d *inboundDesk) about(m *team.Outsider, l transcript.Letter) event.Choice {
+func (d *Quarantine) about(m *team.Outsider, l transcript.Letter) event.Choice {
 	session, bridged, _ := m.Transcript().ID().Session()
 	where := "through the NATS server, whose permissions alone tell that it is that session"
 	if !bridged {
 		where = "on this machine"
-		if info, err := d.s.abroad.neighbour("", session, true); err == nil {
+		if info, err := d.a.neighbour("", session, true); err == nil {
 			where = "in " + info.Dir
 		}
 	}
 	return event.Choice{
 		Header: "Message",
 		Question: fmt.Sprintf("%s of session %s (%s) writes: %s - may the lead read it?",
-			first(mailbox.FirstLine(l.From, 100), "an agent"), session, where, strconv.Quote(mailbox.FirstLine(l.Body, 500))),
+			cmp.Or(mailbox.FirstLine(l.From, 100), "an agent"), session, where, strconv.Quote(mailbox.FirstLine(l.Body, 500))),
 		Options: []event.Option{{Label: letItIn, Description: "the lead reads it as data of another session"}, {Label: keepItUp, Description: "the sender is told that it was refused"}},
 	}
 }
 
 // settle does what the user has said about a letter.
-func (d *inboundDesk) settle(m *team.Outsider, l transcript.Letter, s event.Settlement) error {
+func (d *Quarantine) settle(m *team.Outsider, l transcript.Letter, s event.Settlement) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if now, _ := m.Transcript().Letter(l.ID); now.Decided() {
 		return transcript.ErrDecided
 	}
-	said := transcript.Consent{State: transcript.ConsentDenied, By: s.By, Note: first(s.Answer.Note, s.Answer.Text)}
+	said := transcript.Consent{State: transcript.ConsentDenied, By: s.By, Note: cmp.Or(s.Answer.Note, s.Answer.Text)}
 	switch {
 	case s.State == event.QuestionExpired:
 		said.State = transcript.ConsentExpired
@@ -227,12 +228,12 @@ func (d *inboundDesk) settle(m *team.Outsider, l transcript.Letter, s event.Sett
 
 // letIn gives a letter to the lead; mu is held. That it was let in is the second
 // record: killed between the two it is let in again, which changes nothing.
-func (d *inboundDesk) letIn(m *team.Outsider, l transcript.Letter, by string) error {
-	text, err := d.s.store.LetterBody(l)
+func (d *Quarantine) letIn(m *team.Outsider, l transcript.Letter, by string) error {
+	text, err := d.a.o.Store.LetterBody(l)
 	if err != nil {
 		return err
 	}
-	if err := deliver(m, l.Summary, text, l.ID); err != nil {
+	if err := toLead(m, l.Summary, text, l.ID); err != nil {
 		return err
 	}
 	return m.Transcript().DecideLetter(l.ID, transcript.Consent{State: transcript.ConsentAllowed, By: by})

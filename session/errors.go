@@ -1,0 +1,20 @@
+package session
+
+import "fmt"
+
+// NotRunningError reports that no process runs a session.
+type NotRunningError struct{ ID string }
+
+func (e *NotRunningError) Error() string {
+	return fmt.Sprintf("session %s is not running; go on with it by: swarm resume %s", e.ID, e.ID)
+}
+
+// BacklogError reports a session to which too many letters are on their way.
+type BacklogError struct {
+	To      string
+	Waiting int
+}
+
+func (e *BacklogError) Error() string {
+	return fmt.Sprintf("%d messages wait already until %s takes them; write no more before it does", e.Waiting, e.To)
+}
