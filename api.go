@@ -11,6 +11,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/member"
 	"github.com/actorswarm/swarm/internal/peer"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
@@ -64,13 +65,6 @@ var (
 	apiTeamDown   = rpc.Method[agentIn, rpc.None]{Name: "team-down", Within: teamWithin}
 )
 
-// apiMember is a request of a program that is a member.
-func apiMember(name string) rpc.Method[memberIn, memberOut] {
-	return rpc.Method[memberIn, memberOut]{Name: name, Class: rpc.Participate}
-}
-
-var memberMethods = []string{"join", "leave", "post", "inbox", "text", "read", "respond", "task", "ask"}
-
 // How long a request may take.
 const (
 	treeWithin    = 10 * time.Second // the end of an agent with all that work for it
@@ -117,9 +111,6 @@ type (
 		Member string `json:"to,omitempty"`
 		Name   string `json:"name,omitempty"`
 	}
-	memberIn struct {
-		Outside *outsideRequest `json:"outside,omitempty"`
-	}
 )
 
 // What they answer.
@@ -144,7 +135,7 @@ type (
 		Cut bool `json:"cut,omitempty"`
 	}
 	postedOut struct {
-		Posted []post `json:"posted,omitempty"`
+		Posted []member.Posted `json:"posted,omitempty"`
 	}
 	tracesOut struct {
 		Traces []Trace `json:"traces,omitempty"`
@@ -170,16 +161,13 @@ type (
 	teamOut struct {
 		Team *team.Status `json:"team,omitempty"`
 	}
-	memberOut struct {
-		Outside *outsideReply `json:"outside,omitempty"`
-	}
 )
 
 var errNoTeam = errors.New("the request names no team or member to make")
 
 // apiErrors are the errors that are the same for a session and a Remote.
 func apiErrors() rpc.Errors {
-	return rpc.Errors{rpc.Type[*SupersededError]("superseded"), rpc.Value("unattended", 0, ErrUnattended), rpc.Value("team.no_session", 0, team.ErrNoSession)}
+	return append(member.Errors(), rpc.Value("unattended", 0, ErrUnattended), rpc.Value("team.no_session", 0, team.ErrNoSession))
 }
 
 func apiSubject(session string) rpc.Subject {
@@ -208,12 +196,7 @@ func newAPI(s *Session) *api {
 	a.handleMail()
 	a.handleTeams()
 	a.handleBus()
-	for _, name := range memberMethods {
-		rpc.Handle(a.Server, apiMember(name), func(ctx context.Context, _ rpc.Caller, in memberIn) (memberOut, error) {
-			out, err := s.serveOutside(ctx, name, in.Outside)
-			return memberOut{out}, err
-		})
-	}
+	s.members.Serve(a.Server)
 	return a
 }
 
@@ -316,7 +299,7 @@ func (a *api) handleMail() {
 	s := a.s
 	rpc.Handle(a.Server, apiSend, func(_ context.Context, _ rpc.Caller, in sendIn) (postedOut, error) {
 		posted, err := s.SendClass(in.To, in.Text, in.Class)
-		return postedOut{posts(posted)}, err
+		return postedOut{member.EncodePosted(posted)}, err
 	})
 	rpc.Handle(a.Server, apiSay, func(_ context.Context, _ rpc.Caller, in sayIn) (rpc.None, error) {
 		return rpc.None{}, s.Say(in.Text)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/bus"
+	"github.com/actorswarm/swarm/internal/member"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -41,21 +42,15 @@ func (c *BusCredentials) believe(i Info) {
 
 // Subject returns where the user asks the session for something: send, read,
 // claim, complete, drop, tasks, agents or state.
-func (c BusCredentials) Subject(verb string) string { return insideSubject(c.Session, c.Name, verb) }
-
-// Inbox returns the prefix under which the user gets its answers.
-func (c BusCredentials) Inbox() string { return inboxPrefix(c.Name) }
-
-// Mail returns where mail to the user is told as it arrives.
-func (c BusCredentials) Mail() string { return mailSubject(c.Session, c.Name) }
-
-func insideSubject(session, name, verb string) string {
-	return "sw." + session + ".in." + name + "." + verb
+func (c BusCredentials) Subject(verb string) string {
+	return member.Subject(c.Session).From(c.Name).To(verb)
 }
 
-func inboxPrefix(name string) string { return "_INBOX." + name }
+// Inbox returns the prefix under which the user gets its answers.
+func (c BusCredentials) Inbox() string { return member.InboxPrefix(c.Name) }
 
-func mailSubject(session, name string) string { return "sw." + session + ".mail." + name }
+// Mail returns where mail to the user is told as it arrives.
+func (c BusCredentials) Mail() string { return member.MailSubject(c.Session, c.Name) }
 
 // serverUsers are the users as the server judges them: each asks as itself, and
 // hears its answers and its own mail.
@@ -64,8 +59,8 @@ func serverUsers(session string, all []BusUser) []natsd.User {
 	for i, u := range all {
 		users[i] = natsd.User{
 			Name: u.Name, Key: u.Key,
-			Publish:   []string{insideSubject(session, u.Name, "*")},
-			Subscribe: []string{inboxPrefix(u.Name) + ".>", mailSubject(session, u.Name)},
+			Publish:   []string{member.Subject(session).From(u.Name).To("*")},
+			Subscribe: []string{member.InboxPrefix(u.Name) + ".>", member.MailSubject(session, u.Name)},
 		}
 	}
 	return users

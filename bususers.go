@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
@@ -54,6 +55,12 @@ func (s *Session) AddBusUser(name string) (BusCredentials, error) {
 // RemoveBusUser ends what a program outside may do, at once.
 func (s *Session) RemoveBusUser(name string) error {
 	return s.changeBusUsers(func() ([]BusUser, error) { return removeBusUser(s.Info(), s.agents, name) })
+}
+
+// isBusUser reports whether a name is that of a user of the bus.
+func (s *Session) isBusUser(name string) (bool, error) {
+	users, err := BusUsers(s.Info())
+	return slices.ContainsFunc(users, func(u BusUser) bool { return u.Name == name }), err
 }
 
 // dropKey takes the key of a user, if it is one.

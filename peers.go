@@ -6,14 +6,15 @@ import (
 
 	"github.com/actorswarm/swarm/internal/peer"
 	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/session"
 )
 
 // newPeers returns what passes mail to and from other sessions, which does not run yet.
 func (s *Session) newPeers() *peer.Service {
 	return peer.New(s.scope, peer.Options{
-		Record: s.record, StateDir: s.opts.StateDir, Store: s.store, Agents: s.agents, Members: s.outsiders,
-		Lead: s.lead.Get, Post: s.postMessage, Conn: s.wire.Conn, Forged: plainWords, Warn: s.node.Warn, Audit: s.audit.Note,
+		Record: s.record, StateDir: s.opts.StateDir, Store: s.store, Agents: s.agents, Members: s.members,
+		Lead: s.lead.Get, Post: s.postMessage, Conn: s.wire.Conn, Forged: turn.CheckForeign, Warn: s.node.Warn, Audit: s.audit.Note,
 		NATS: s.opts.NATS.URL != "", Mode: s.opts.Mode, Inbound: s.opts.Inbound, InboundExpiry: s.opts.InboundExpiry, Logger: s.opts.Logger,
 	})
 }

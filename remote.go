@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/member"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
@@ -60,7 +61,7 @@ func (r *Remote) failed(method string, err error) error {
 // when the session has the message on disk.
 func (r *Remote) Send(ctx context.Context, to, text string) ([]team.Posted, error) {
 	out, err := rpc.Call(ctx, r.client, apiSend, sendIn{To: to, Text: text})
-	return unpost(out.Posted), err
+	return member.DecodePosted(out.Posted), err
 }
 
 // Agents returns a look at every agent of the session.
@@ -196,7 +197,7 @@ func (r *Remote) Message(ctx context.Context, id mailbox.ID) (Trace, error) {
 // SendClass is Send for a message of a class; "" is the usual one.
 func (r *Remote) SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.Posted, error) {
 	out, err := rpc.Call(ctx, r.client, apiSend, sendIn{To: to, Text: text, Class: c})
-	return unpost(out.Posted), err
+	return member.DecodePosted(out.Posted), err
 }
 
 // Hello returns what a process that joins the session wants to know first.

@@ -2,12 +2,9 @@ package swarm
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"github.com/actorswarm/swarm/internal/journal"
-	"github.com/actorswarm/swarm/mailbox"
-	"github.com/actorswarm/swarm/team"
 )
 
 // ErrOpen is the cause when a session is open in another process already: a
@@ -65,35 +62,4 @@ func (s *Session) Types() []AgentType {
 func (s *Session) welcome() (Welcome, error) {
 	last, err := s.LastExchange()
 	return Welcome{Info: s.Info(), PID: os.Getpid(), Last: last, Types: s.Types()}, err
-}
-
-// post is a team.Posted as other processes read it.
-type post struct {
-	Name  string     `json:"name"`
-	ID    mailbox.ID `json:"id"`
-	Error string     `json:"error,omitempty"`
-}
-
-func posts(all []team.Posted) []post {
-	var out []post
-	for _, p := range all {
-		w := post{Name: p.Name, ID: p.ID}
-		if p.Err != nil {
-			w.Error = p.Err.Error()
-		}
-		out = append(out, w)
-	}
-	return out
-}
-
-func unpost(all []post) []team.Posted {
-	var out []team.Posted
-	for _, w := range all {
-		p := team.Posted{Name: w.Name, ID: w.ID}
-		if w.Error != "" {
-			p.Err = errors.New(w.Error)
-		}
-		out = append(out, p)
-	}
-	return out
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/internal/member"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/peer"
@@ -49,15 +50,14 @@ type Session struct {
 	boards *team.Boards
 	teams  *team.Manager
 
-	outsiders *team.Outsiders
-	inquiries inquiries
-	peers     *peer.Service
+	members *member.Service
+	peers   *peer.Service
 
 	bus    *event.Bus
 	models *provider.Models
 	prices *price.Table
 	wire   *bus.Bus
-	gate   atomic.Pointer[busDoor] // nil before programs with a key are answered
+	gate   atomic.Pointer[member.Gateway] // nil before programs with a key are answered
 	rules  *node.Rules
 	lead   *node.Lead
 
@@ -223,7 +223,10 @@ func (s *Session) start(ctx context.Context) error {
 	}
 	s.wire = s.newBus()
 	s.followBoards()
-	s.outsiders, s.inquiries.s = team.NewOutsiders(s.agents, s.roster, s.boards, s.node.ListOf), s
+	s.members = member.New(s.scope, member.Options{
+		Session: s.Info().ID, Agents: s.agents, Roster: s.roster, Store: s.store, Boards: s.boards, TaskList: s.node.ListOf,
+		Object: func(ref mailbox.Ref) string { return ObjectName(s.Info().ID, ref) }, Log: s.opts.Logger,
+	})
 	s.peers = s.newPeers()
 	s.pushStops()
 	if s.opts.node == nil {
@@ -239,7 +242,7 @@ func (s *Session) start(ctx context.Context) error {
 
 // pushStops says in which order the parts of the session end: read it from the last.
 func (s *Session) pushStops() {
-	s.stack.push("the bus", func(context.Context) error { s.watch.Wait(); return s.wire.Stop() })
+	s.stack.push("the bus", func(context.Context) error { s.watch.Wait(); s.members.Wait(); return s.wire.Stop() })
 	s.stack.push("the task lists", func(context.Context) error { defer s.boards.Close(); return s.exportTasks() })
 	s.stack.push("mail to other sessions", func(context.Context) error { s.peers.Stop(); return nil })
 	if s.nodes != nil {
@@ -260,7 +263,7 @@ func (s *Session) newBus() *bus.Bus {
 		Sole: s.nodes == nil && s.opts.node == nil,
 		Wake: func(id mailbox.AgentID) {
 			s.agents.Look(id)
-			s.outsiders.Look(id)
+			s.members.Wake(id)
 		},
 		Trouble: func(err error) {
 			s.node.Warn(err.Error())
@@ -306,12 +309,12 @@ func (s *Session) handlers() []bus.Handler {
 			return d.close, nil
 		},
 		func(mail, _ *nats.Conn) (func() error, error) {
-			o, err := openBusDoor(s, mail)
+			o, err := member.OpenGateway(s.members, mail, member.GatewayOptions{IsUser: s.isBusUser, Audit: s.audit.Note})
 			if err != nil {
 				return nil, err
 			}
 			s.gate.Store(o)
-			return o.close, nil
+			return o.Close, nil
 		},
 	}
 	if s.opts.NATS.URL != "" {
@@ -475,7 +478,7 @@ func (s *Session) newAudit() *audit.Log {
 // arrived passes what has arrived for a program outside on to it.
 func (s *Session) arrived(to agent.Spec, e mailbox.Envelope) {
 	if o := s.gate.Load(); o != nil && to.Role == agent.Outside {
-		o.arrived(e)
+		o.Arrived(e)
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration
 // that are gone.
 func (s *Session) Down(ctx context.Context, names []string, grace time.Duration) ([]Departure, error) {
 	if len(names) == 0 {
-		names = s.members()
+		names = s.memberNames()
 	}
 	until := time.Now().Add(grace)
 	all, errs := make([]Departure, len(names)), make([]error, len(names))
@@ -69,7 +69,7 @@ func (s *Session) Down(ctx context.Context, names []string, grace time.Duration)
 // members returns the ids of all that a user can shut down and that work for
 // nobody who is shut down too: the teammates, also those that a message would
 // wake, and what works for the lead.
-func (s *Session) members() []string {
+func (s *Session) memberNames() []string {
 	var ids []string
 	for _, a := range s.agents.Status() {
 		switch l := a.Life; {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/actorswarm/swarm/internal/member"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/tool/builtin"
@@ -32,7 +33,7 @@ func authorize(session string, marks, own []builtin.Mark, err error) *natsd.User
 	if at >= 0 {
 		u.Name = first(marks[at].Agent, "a command")
 	}
-	for _, method := range newAPI(&Session{}).Methods(rpc.Observe, rpc.Participate) {
+	for _, method := range newAPI(&Session{members: new(member.Service)}).Methods(rpc.Observe, rpc.Participate) {
 		u.Publish = append(u.Publish, apiSubject(session).To(method))
 	}
 	return u

@@ -78,3 +78,10 @@ type Settlement struct {
 	Answer Answer
 	By     string // who answered
 }
+
+// Reply is what became of a question of a member that is no agent.
+type Reply struct {
+	ID     string        `json:"id"`     // of the question
+	State  QuestionState `json:"state"`  // "" while it waits
+	Answer Answer        `json:"answer"` // if it was answered
+}

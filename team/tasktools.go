@@ -56,6 +56,23 @@ func (r *Roster) TaskTools(self actors.Agent, boards *Boards, list func(team str
 	}
 }
 
+// MoveTask gives a task of the session's list another status in the name of an agent, as
+// its tool TaskUpdate does, with all that follows from it.
+func (r *Roster) MoveTask(ctx context.Context, self actors.Agent, boards *Boards, list func(team string) string, id board.ID, to board.Status) (board.Task, error) {
+	d := &taskDesk{roster: r, boards: boards, list: list, self: self}
+	b, me, err := d.board(ctx, "")
+	if err != nil {
+		return board.Task{}, err
+	}
+	if _, err := b.Get(id); err != nil {
+		return board.Task{}, err
+	}
+	if _, err := d.move(ctx, b, me, updateInput{TaskID: id, Status: to}); err != nil {
+		return board.Task{}, err
+	}
+	return b.Get(id)
+}
+
 func taskSpec(name, description, schema string, reads bool) tool.Spec {
 	return tool.Spec{Name: name, Description: description, Schema: json.RawMessage(schema), ReadOnly: reads, Parallel: reads}
 }

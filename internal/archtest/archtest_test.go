@@ -92,6 +92,7 @@ var level = map[string]int{
 	// 8: services of a session
 	"internal/archive":   8,
 	"internal/isolation": 8,
+	"internal/member":    8,
 	"internal/peer":      8,
 
 	// 9 and 10: the kinds of process
@@ -140,7 +141,7 @@ var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
-	"github.com/nats-io/nats.go":             {"", "internal/bus", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
+	"github.com/nats-io/nats.go":             {"", "internal/bus", "internal/member", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli", "internal/cli/definitions", "internal/cli/doctor"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},

@@ -19,17 +19,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// member is a process of a session with one agent, on a disk of its own.
-type member struct {
+// agentProcess is a process of a session with one agent, on a disk of its own.
+type agentProcess struct {
 	store   *transcript.Store
 	me      *transcript.Transcript
 	arrived chan mailbox.Envelope
 	trouble chan error
 }
 
-func process(t *testing.T, conn *nats.Conn, id mailbox.AgentID) *member {
+func process(t *testing.T, conn *nats.Conn, id mailbox.AgentID) *agentProcess {
 	t.Helper()
-	m := &member{arrived: make(chan mailbox.Envelope, 10), trouble: make(chan error, 1000)}
+	m := &agentProcess{arrived: make(chan mailbox.Envelope, 10), trouble: make(chan error, 1000)}
 	noted := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func process(t *testing.T, conn *nats.Conn, id mailbox.AgentID) *member {
 	return m
 }
 
-func (m *member) write(t *testing.T, to mailbox.AgentID, text string) mailbox.Envelope {
+func (m *agentProcess) write(t *testing.T, to mailbox.AgentID, text string) mailbox.Envelope {
 	t.Helper()
 	e, durable, err := m.me.Send(mailbox.Envelope{To: mailbox.Address{Agent: to}, Kind: mailbox.KindText, Body: text})
 	if err := errors.Join(err, durable()); err != nil {
@@ -69,7 +69,7 @@ func (m *member) write(t *testing.T, to mailbox.AgentID, text string) mailbox.En
 }
 
 // gets returns the whole text of the next message, as it is on the disk of m.
-func (m *member) gets(t *testing.T) string {
+func (m *agentProcess) gets(t *testing.T) string {
 	t.Helper()
 	select {
 	case e := <-m.arrived:

@@ -1,0 +1,384 @@
+package member
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/team/board"
+	"github.com/nats-io/nats.go"
+)
+
+// Limits of what programs with a key ask.
+const (
+	busAtOnce = 64      // requests of all of them
+	busBytes  = 1 << 20 // of one request
+	busMail   = 50      // messages of one answer, at most; of long ones fewer
+	busWithin = 30 * time.Second
+)
+
+// Subject is where programs with a key ask: the caller is the name of their key.
+func Subject(session string) rpc.Subject {
+	return rpc.Subject("sw." + session + ".in.{caller}.{method}")
+}
+
+// InboxPrefix begins the subjects where a program with a key gets its answers.
+func InboxPrefix(name string) string { return "_INBOX." + name }
+
+// MailSubject is where mail to a program with a key is published as it arrives.
+func MailSubject(session, name string) string { return "sw." + session + ".mail." + name }
+
+// GatewayOptions are what a gateway needs. IsUser and Audit are required.
+type GatewayOptions struct {
+	IsUser func(name string) (bool, error) // whether there is a key of a name
+	Audit  func(event.Audit)               // notes what was refused
+}
+
+// Gateway answers programs that have a key for the session's bus. They ask on Subject,
+// where the caller is who the NATS server has let in, and what they say is in the
+// journal before they are answered.
+type Gateway struct {
+	*rpc.Server
+	s    *Service
+	o    GatewayOptions
+	conn *nats.Conn
+	work sync.WaitGroup
+
+	newsMu sync.Mutex
+	news   []mailbox.Envelope // arrived and not yet published; guarded by newsMu
+	bell   chan struct{}      // one pending signal
+}
+
+// busRequest has all that programs with a key ask with. A field that is not in it is
+// refused, so that nobody believes that it did something.
+type busRequest struct {
+	From    string       `json:"from"` // may be given, and must be true
+	Kind    mailbox.Kind `json:"kind"` // may be given, and must be text
+	To      string       `json:"to"`
+	Text    string       `json:"text"`
+	Summary string       `json:"summary"`
+	ReplyTo mailbox.ID   `json:"reply_to"`
+	Key     string       `json:"key"` // two requests with the same one are one message
+	Last    mailbox.ID   `json:"last"`
+	Max     int          `json:"max"`
+	Task    board.ID     `json:"task"`
+	ID      mailbox.ID   `json:"id"`
+	Offset  int          `json:"offset"`
+
+	RequestID string `json:"request_id"` // of a shutdown_request
+	Approve   *bool  `json:"approve"`
+	Reason    string `json:"reason"`
+
+	Choice   *event.Choice `json:"choice"`
+	Question string        `json:"question"` // id of one that was asked before
+	WaitMS   int           `json:"wait_ms"`
+}
+
+// What they are answered.
+type (
+	postedOut struct {
+		Posted []busPosted `json:"posted,omitempty"`
+	}
+	busPosted struct {
+		To    string     `json:"to"`
+		ID    mailbox.ID `json:"id,omitempty"`
+		Error string     `json:"error,omitempty"`
+	}
+	mailOut struct {
+		Messages []mailbox.Received `json:"messages,omitzero"`
+		Left     int                `json:"left,omitempty"` // unread messages beyond these
+	}
+	partOut struct {
+		Part *mailbox.TextPart `json:"part,omitempty"`
+	}
+	taskOut struct {
+		Task *board.Task `json:"task,omitempty"`
+	}
+	tasksOut struct {
+		Tasks []board.Task `json:"tasks,omitzero"`
+	}
+	agentsOut struct {
+		Agents []Agent `json:"agents,omitzero"`
+	}
+	stateOut struct {
+		State  mailbox.State `json:"state,omitempty"`
+		Reason string        `json:"reason,omitempty"`
+	}
+	replyOut struct {
+		Reply *event.Reply `json:"reply,omitempty"`
+	}
+)
+
+// OpenGateway answers programs with a key until the context of the service has ended
+// and Close is called.
+func OpenGateway(s *Service, conn *nats.Conn, o GatewayOptions) (*Gateway, error) {
+	g := &Gateway{s: s, o: o, conn: conn, bell: make(chan struct{}, 1)}
+	g.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.o.Log, AtOnce: busAtOnce, OneMessage: true, Accept: g.accepts, Check: g.check})
+	g.handleMail()
+	g.handleTasks()
+	if err := g.Open(conn, Subject(s.o.Session)); err != nil {
+		return nil, fmt.Errorf("open the session to programs outside: %w", err)
+	}
+	g.work.Go(g.publish)
+	return g, nil
+}
+
+// Close waits for what is being answered and published.
+func (g *Gateway) Close() error {
+	err := g.Server.Close()
+	g.work.Wait()
+	return err
+}
+
+// newest is the incarnation of a program with a key: whoever has the key is the member.
+const newest = 0
+
+// handle handles a request under a name, and under others that mean the same, in the
+// name of the member that asks.
+func handle[Out any](g *Gateway, name string, do func(context.Context, *Member, busRequest) (Out, error), aliases ...string) {
+	for _, name := range append(aliases, name) {
+		m := rpc.Method[busRequest, Out]{Name: name, Within: busWithin, Class: rpc.Participate}
+		rpc.Handle(g.Server, m, func(ctx context.Context, c rpc.Caller, in busRequest) (Out, error) {
+			m, err := g.s.Rejoin(c.Name, newest)
+			if err != nil {
+				var none Out
+				return none, err
+			}
+			return do(ctx, m, in)
+		})
+	}
+}
+
+func (g *Gateway) handleMail() {
+	handle(g, "post", g.send, "send")
+	handle(g, "inbox", g.read, "read")
+	handle(g, "text", func(_ context.Context, m *Member, in busRequest) (partOut, error) {
+		part, err := m.Text(in.ID, in.Offset)
+		if err != nil {
+			return partOut{}, err
+		}
+		return partOut{&part}, nil
+	})
+	handle(g, "respond", respond)
+	handle(g, "state", func(_ context.Context, m *Member, in busRequest) (out stateOut, err error) {
+		out.State, out.Reason, err = m.State(in.ID)
+		return out, err
+	})
+	handle(g, "agents", func(_ context.Context, m *Member, _ busRequest) (agentsOut, error) {
+		all, err := m.Agents()
+		return agentsOut{all}, err
+	})
+	handle(g, "ask", func(ctx context.Context, m *Member, in busRequest) (replyOut, error) {
+		wait, cancel := context.WithTimeout(ctx, min(max(time.Duration(in.WaitMS)*time.Millisecond, 0), longestWait))
+		defer cancel()
+		said, err := m.askOrAnswer(wait, in.Choice, in.Question)
+		if err != nil {
+			return replyOut{}, err
+		}
+		return replyOut{&said}, nil
+	})
+}
+
+func (g *Gateway) handleTasks() {
+	handle(g, "tasks", func(ctx context.Context, m *Member, _ busRequest) (tasksOut, error) {
+		all, err := m.Tasks(ctx)
+		return tasksOut{all}, err
+	})
+	handle(g, "claim", func(ctx context.Context, m *Member, in busRequest) (taskOut, error) {
+		t, err := m.Claim(ctx, in.Task)
+		return taskOut{t}, err
+	})
+	handle(g, "complete", func(ctx context.Context, m *Member, in busRequest) (taskOut, error) {
+		t, err := m.Complete(ctx, in.Task)
+		return taskOut{t}, err
+	})
+	handle(g, "drop", func(ctx context.Context, m *Member, in busRequest) (taskOut, error) {
+		t, err := m.Drop(ctx, in.Task)
+		return taskOut{t}, err
+	})
+}
+
+// accepts refuses what wants its answer elsewhere: that would go out with the
+// session's rights, to where the user may not publish.
+func (g *Gateway) accepts(c rpc.Caller) bool {
+	if c.Reply == "" || strings.HasPrefix(c.Reply, InboxPrefix(c.Name)+".") {
+		return true
+	}
+	g.refuse(c, fmt.Sprintf("asked for the answer to go to %q, which is not below %s", c.Reply, InboxPrefix(c.Name)))
+	return false
+}
+
+// check refuses who is no user, and what a user may not say.
+func (g *Gateway) check(c rpc.Caller, data []byte) error {
+	t, err := g.user(c.Name)
+	if err == nil {
+		err = checkRequest(c.Name, data)
+	}
+	if errors.As(err, new(*turn.ForbiddenError)) {
+		g.refuse(c, err.Error())
+	}
+	if err == nil {
+		g.s.o.Boards.Heard(t.ID())
+	}
+	return err
+}
+
+func (g *Gateway) refuse(c rpc.Caller, why string) {
+	g.o.Audit(event.Audit{By: c.Name, Subject: c.Subject, Reason: why})
+}
+
+// user returns who asks. The server has checked the key; the name must still be
+// a user's, also on a server that is not ours.
+func (g *Gateway) user(name string) (*transcript.Transcript, error) {
+	is, err := g.o.IsUser(name)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := g.s.o.Store.Get(mailbox.AgentID(name))
+	if !is || !ok || t.Spec().Role != agent.Outside || t.Life().Closed {
+		return nil, &turn.ForbiddenError{Reason: fmt.Sprintf("%q is not a user of the bus of session %s", name, g.s.o.Session)}
+	}
+	return t, nil
+}
+
+func checkRequest(name string, data []byte) error {
+	var in busRequest
+	if len(data) > busBytes {
+		return fmt.Errorf("the request has %d bytes and may have %d", len(data), busBytes)
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
+		return fmt.Errorf("the request is not valid: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("the request is not valid: something follows the JSON object")
+	}
+	switch {
+	case in.From != "" && in.From != name:
+		return &turn.ForbiddenError{Reason: fmt.Sprintf("%s cannot send as %q", name, in.From)}
+	case in.Kind != "" && in.Kind != mailbox.KindText:
+		return &turn.ForbiddenError{Reason: fmt.Sprintf("a program outside sends texts and no %.40q", in.Kind)}
+	}
+	return turn.CheckForeign(in.Text, in.Summary)
+}
+
+func (g *Gateway) send(_ context.Context, m *Member, in busRequest) (postedOut, error) {
+	if strings.TrimSpace(in.Text) == "" || in.To == "" {
+		return postedOut{}, errors.New(`say to whom and what: {"to":"lead","text":"…"}`)
+	}
+	posted, err := m.m.Send(team.Letter{To: in.To, Text: in.Text, Summary: in.Summary, ReplyTo: in.ReplyTo, Key: in.Key})
+	var r postedOut
+	for _, p := range posted {
+		one := busPosted{To: p.Name, ID: p.ID}
+		if p.Err != nil {
+			one.Error = p.Err.Error()
+		}
+		r.Posted = append(r.Posted, one)
+	}
+	return r, err
+}
+
+// respond is a member's answer to the request that it end.
+func respond(_ context.Context, m *Member, in busRequest) (rpc.None, error) {
+	if in.RequestID == "" || in.Approve == nil {
+		return rpc.None{}, errors.New(`say which request it is the answer to, and yes or no: {"request_id":"…","approve":false,"reason":"…"}`)
+	}
+	return rpc.None{}, m.AnswerShutdown(in.RequestID, *in.Approve, in.Reason)
+}
+
+// read takes everything up to in.Last for read and returns what follows. Who does
+// not say what it has read gets the same again.
+func (g *Gateway) read(_ context.Context, m *Member, in busRequest) (mailOut, error) {
+	if in.Last != "" {
+		if err := m.readUpTo(in.Last); err != nil {
+			return mailOut{}, err
+		}
+	}
+	unread := m.record().Unread()
+	limit := busMail
+	if in.Max > 0 {
+		limit = min(limit, in.Max)
+	}
+	n := fitting(unread[:min(limit, len(unread))])
+	if n > 0 {
+		if err := g.s.o.Store.Sync(); err != nil { // what is shown has been delivered
+			return mailOut{}, err
+		}
+	}
+	r := mailOut{Messages: make([]mailbox.Received, n), Left: len(unread) - n}
+	for i, e := range unread[:n] {
+		r.Messages[i] = g.s.received(e)
+	}
+	return r, nil
+}
+
+// readUpTo records what a member has read. An id that is not unread was read before.
+func (m *Member) readUpTo(last mailbox.ID) error {
+	unread := m.record().Unread()
+	at := slices.IndexFunc(unread, func(e mailbox.Envelope) bool { return e.ID == last })
+	if at < 0 {
+		return nil
+	}
+	ids := make([]mailbox.ID, at+1)
+	for i, e := range unread[:at+1] {
+		ids[i] = e.ID
+	}
+	return m.s.o.Agents.Read(m.ID(), ids...)
+}
+
+// Arrived notes mail to a program outside, which is published once it is on disk.
+func (g *Gateway) Arrived(e mailbox.Envelope) {
+	g.newsMu.Lock()
+	g.news = append(g.news, e)
+	g.newsMu.Unlock()
+	select {
+	case g.bell <- struct{}{}:
+	default:
+	}
+}
+
+// publish publishes mail to programs outside as it arrives. It is a hint: who was
+// not there reads all the same.
+func (g *Gateway) publish() {
+	for {
+		select {
+		case <-g.bell:
+		case <-g.s.ctx.Done():
+			return
+		}
+		g.newsMu.Lock()
+		news := g.news
+		g.news = nil
+		g.newsMu.Unlock()
+		if err := g.s.o.Store.Sync(); err != nil {
+			return // the journal has failed, which ends the session
+		}
+		for _, e := range news {
+			raw, err := json.Marshal(g.s.received(e))
+			if err == nil {
+				err = g.conn.Publish(MailSubject(g.s.o.Session, string(e.To.Agent)), raw)
+			}
+			if err != nil {
+				g.s.o.Log.Warn("mail to a program outside could not be published", "name", e.To.Agent, "error", err)
+			}
+		}
+	}
+}
