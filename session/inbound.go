@@ -23,7 +23,7 @@ func (i Inbound) Validate() error {
 	case "", InboundAccept, InboundHold, InboundRefuse:
 		return nil
 	}
-	return fmt.Errorf("is %q; use accept, hold or refuse", string(i))
+	return fmt.Errorf("is %q; give accept, hold or refuse", string(i))
 }
 
 // Stricter reports whether i lets less in than o.
