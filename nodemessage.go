@@ -24,7 +24,7 @@ type nodeReport struct {
 	State     state.State   `json:"state"`
 	Running   bool          `json:"running,omitempty"`
 	Unread    int           `json:"unread,omitempty"`
-	Questions []Question    `json:"questions,omitempty"`
+	Questions []event.Question    `json:"questions,omitempty"`
 	Known     int           `json:"known"`            // agents that the node has heard of
 	Landed    []string      `json:"landed,omitempty"` // requests that Life has the use of
 }
@@ -140,11 +140,11 @@ type (
 	answerIn struct {
 		Name   string  `json:"name,omitempty"`
 		Launch uint32  `json:"launch"`
-		Answer *Answer `json:"answer,omitempty"`
+		Answer *event.Answer `json:"answer,omitempty"`
 	}
 
 	endedOut struct {
-		Ended []Ended `json:"ended,omitempty"`
+		Ended []actors.Ended `json:"ended,omitempty"`
 	}
 	quietOut struct {
 		Quiet bool   `json:"quiet,omitempty"`
@@ -184,7 +184,7 @@ func workerErrors() rpc.Errors {
 		rpc.Value("protocol.late", 3, protocol.ErrLate), rpc.Value("protocol.not_refusable", 4, protocol.ErrNotRefusable),
 		rpc.Value("protocol.unauthorized", 5, protocol.ErrUnauthorized), rpc.Value("protocol.not_planning", 6, protocol.ErrNotPlanning),
 		rpc.Value("team.no_session", 7, team.ErrNoSession),
-		rpc.Type[*SettledQuestionError]("settled"), rpc.Type[*budget.OverError]("over"), rpc.Type[*budget.UnpricedError]("unpriced"),
+		rpc.Type[*event.SettledQuestionError]("settled"), rpc.Type[*budget.OverError]("over"), rpc.Type[*budget.UnpricedError]("unpriced"),
 	}
 }
 
