@@ -6,6 +6,7 @@ import (
 
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/statefile"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -17,7 +18,7 @@ func (s *Session) Compact(ctx context.Context, name string) error {
 	defer cancel()
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.askBelow(ctx, name, doCompactBelow, err)
+		_, err = s.nodes.askBelow(ctx, name, workerapi.DoCompactBelow, err)
 		return err
 	}
 	return s.agents.Compact(ctx, t.ID())

@@ -9,6 +9,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
@@ -90,7 +91,7 @@ func (s *Session) Interrupt() bool {
 func (s *Session) InterruptAgent(name string) (bool, error) {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		a, err := s.nodes.askBelow(s.scope, name, doInterruptBelow, err)
+		a, err := s.nodes.askBelow(s.scope, name, workerapi.DoInterruptBelow, err)
 		return a.Running, err
 	}
 	if !s.runs(t.ID()) {

@@ -18,6 +18,7 @@ import (
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/statefile"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
 	"github.com/nats-io/nats.go"
@@ -117,7 +118,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 
 // host opens the node's own session: the same definitions, rules and models, and
 // a journal in dir.
-func (n *Node) host(ctx context.Context, dir string, w nodeWelcome) error {
+func (n *Node) host(ctx context.Context, dir string, w workerapi.Welcome) error {
 	info := n.info
 	info.Granted = w.Granted
 	o := Options{
@@ -148,7 +149,7 @@ func (n *Node) host(ctx context.Context, dir string, w nodeWelcome) error {
 }
 
 // begin brings the agent to life, and lets the owner reach it.
-func (n *Node) begin(w nodeWelcome) (err error) {
+func (n *Node) begin(w workerapi.Welcome) (err error) {
 	if err := n.meet(w); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/peer"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 )
@@ -27,7 +28,7 @@ func (o others) Find(name string, _ error) (agent.Record, error) {
 
 // All implements team.Apart.
 func (o others) All() ([]actors.Status, error) {
-	out, err := askOwner(o.n.session.scope, o.n, upOthers, launchIn{o.n.o.Launch})
+	out, err := askOwner(o.n.session.scope, o.n, workerapi.UpOthers, workerapi.LaunchIn{Launch: o.n.o.Launch})
 	if err != nil || out.Sight == nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error
 	if err := peer.Fits(l); err != nil {
 		return nil, err
 	}
-	all, err := x.n.met(askOwner(x.n.session.scope, x.n, upSession, sessionIn{Name: to, Launch: x.n.o.Launch, Kind: l.Kind, Class: l.Class}))
+	all, err := x.n.met(askOwner(x.n.session.scope, x.n, workerapi.UpSession, workerapi.SessionIn{Name: to, Launch: x.n.o.Launch, Kind: l.Kind, Class: l.Class}))
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error
 
 // Near implements team.Sessions.
 func (x sessions) Near(most int) []team.Neighbour {
-	out, err := askOwner(x.n.session.scope, x.n, upNear, nearIn{Launch: x.n.o.Launch, Most: most})
+	out, err := askOwner(x.n.session.scope, x.n, workerapi.UpNear, workerapi.NearIn{Launch: x.n.o.Launch, Most: most})
 	if err != nil {
 		x.n.session.opts.Logger.Warn("the other sessions could not be listed", "error", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -54,7 +55,7 @@ func (n *nodes) wakeBelow(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 	if n.known(host) != nil {
 		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
 		defer cancel()
-		_, err = askWorker(ctx, n, host, doWakeBelow, wakeIn{Name: string(id), By: by, Spec: spec})
+		_, err = askWorker(ctx, n, host, workerapi.DoWakeBelow, workerapi.WakeIn{Name: string(id), By: by, Spec: spec})
 		if errors.Is(err, context.DeadlineExceeded) && !to.Closed {
 			return nil // it reads the message when its process goes on, or that is answered for
 		}
@@ -72,7 +73,7 @@ func (n *nodes) wakeBelow(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 
 // askBelow puts a request about an agent to the process that it lives in. unknown is
 // the error if there is no such agent.
-func (n *nodes) askBelow(ctx context.Context, name string, method rpc.Method[nameIn, rpc.None], unknown error) (actors.Status, error) {
+func (n *nodes) askBelow(ctx context.Context, name string, method rpc.Method[workerapi.NameIn, rpc.None], unknown error) (actors.Status, error) {
 	if n == nil {
 		return actors.Status{}, unknown
 	}
@@ -83,7 +84,7 @@ func (n *nodes) askBelow(ctx context.Context, name string, method rpc.Method[nam
 	if n.known(host) == nil {
 		return a, n.noProcess(a.Life, host)
 	}
-	_, err = askWorker(ctx, n, host, method, nameIn{Name: string(a.Life.Spec.ID)})
+	_, err = askWorker(ctx, n, host, method, workerapi.NameIn{Name: string(a.Life.Spec.ID)})
 	return a, err
 }
 

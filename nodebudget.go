@@ -9,6 +9,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/workerapi"
 
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -20,7 +21,7 @@ const reserveWithin = askNodeWithin / 2
 // reserve lets a request of a node out when the budgets allow it that its agent
 // counts in. The same key again is the same request. It is in flight until a report
 // has what it used, or its process has ended.
-func (n *nodes) reserve(id mailbox.AgentID, c reserveIn) (reserveOut, error) {
+func (n *nodes) reserve(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.ReserveOut, error) {
 	if out, held := n.held(id, c); held {
 		return out, nil
 	}
@@ -29,32 +30,32 @@ func (n *nodes) reserve(id mailbox.AgentID, c reserveIn) (reserveOut, error) {
 	r, err := n.s.agents.Reserve(ctx, id, *c.Ask)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return reserveOut{Wait: true}, nil
+		return workerapi.ReserveOut{Wait: true}, nil
 	case err != nil:
-		return reserveOut{}, err
+		return workerapi.ReserveOut{}, err
 	}
 	return n.hold(id, c, r)
 }
 
-func (n *nodes) held(id mailbox.AgentID, c reserveIn) (reserveOut, bool) {
+func (n *nodes) held(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.ReserveOut, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.seats[id]
 	if s == nil || s.holds[c.Key] == nil {
-		return reserveOut{}, false
+		return workerapi.ReserveOut{}, false
 	}
-	return reserveOut{Output: s.holds[c.Key].Output}, true
+	return workerapi.ReserveOut{Output: s.holds[c.Key].Output}, true
 }
 
 // hold notes a reservation for the process that has asked for it, if it is still
 // the one of its agent.
-func (n *nodes) hold(id mailbox.AgentID, c reserveIn, r *actors.Reservation) (reserveOut, error) {
+func (n *nodes) hold(id mailbox.AgentID, c workerapi.ReserveIn, r *actors.Reservation) (workerapi.ReserveOut, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.seats[id]
 	if s == nil || s.launch != c.Launch {
 		r.Settle(budget.Amount{})
-		return reserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
+		return workerapi.ReserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
 	}
 	if s.holds == nil {
 		s.holds = map[string]*actors.Reservation{}
@@ -64,7 +65,7 @@ func (n *nodes) hold(id mailbox.AgentID, c reserveIn, r *actors.Reservation) (re
 		r = first
 	}
 	s.holds[c.Key] = r
-	return reserveOut{Output: r.Output}, nil
+	return workerapi.ReserveOut{Output: r.Output}, nil
 }
 
 // land ends the flight of requests that are charged.
@@ -99,7 +100,7 @@ func (n *Node) Reserve(ctx context.Context, k budget.Request) (int64, func(), er
 	key := rand.Text()
 	landed := func() { n.land(key) }
 	for {
-		out, err := askOwner(ctx, n, upReserve, reserveIn{Launch: n.o.Launch, Key: key, Ask: &k})
+		out, err := askOwner(ctx, n, workerapi.UpReserve, workerapi.ReserveIn{Launch: n.o.Launch, Key: key, Ask: &k})
 		switch {
 		case ctx.Err() != nil:
 			landed() // it may be held

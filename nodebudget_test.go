@@ -7,6 +7,7 @@ import (
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/workerapi"
 )
 
 // TestProcessesShareTheBudgetOfTheirSession: teammates in processes of their own and
@@ -65,7 +66,7 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 func TestAReservationEndsWithItsProcess(t *testing.T) {
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = budget.Limits{Tokens: 1_000_000} })
 	seat := s.nodes.known(ben.ID())
-	ask := reserveIn{Launch: seat.launch, Key: "k", Ask: &budget.Request{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
+	ask := workerapi.ReserveIn{Launch: seat.launch, Key: "k", Ask: &budget.Request{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
 	first, err := s.nodes.reserve(ben.ID(), ask)
 	if err != nil || first.Output != 600_000 {
 		t.Fatalf("%+v, %v", first, err)

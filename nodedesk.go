@@ -14,6 +14,7 @@ import (
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/nats-io/nats.go"
@@ -25,15 +26,15 @@ type workerHandlers struct{ *nodes }
 // serve answers the processes of agents. Events are told in their order.
 func (n *nodes) serve(conn *nats.Conn) error {
 	h := workerHandlers{n}
-	s := rpc.NewServer(n.s.scope, rpc.ServerOptions{Log: n.s.opts.Logger, Errors: workerErrors(), Accept: h.accepts, Check: h.check})
-	rpc.Handle(s, upReport, func(_ context.Context, c rpc.Caller, in nodeReport) (nodeWelcome, error) {
+	s := rpc.NewServer(n.s.scope, rpc.ServerOptions{Log: n.s.opts.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.check})
+	rpc.Handle(s, workerapi.UpReport, func(_ context.Context, c rpc.Caller, in workerapi.Report) (workerapi.Welcome, error) {
 		return n.report(mailbox.AgentID(c.Name), in), nil
 	})
-	rpc.HandleOneWay(s, upEvent, func(c rpc.Caller, in nodeEvent) { n.retell(mailbox.AgentID(c.Name), in) })
+	rpc.HandleOneWay(s, workerapi.UpEvent, func(c rpc.Caller, in workerapi.Event) { n.retell(mailbox.AgentID(c.Name), in) })
 	h.handleRequests(s)
 	h.handleAbout(s)
 	n.server = s
-	if err := s.Open(conn, ownerSubject(n.s.Info().ID)); err != nil {
+	if err := s.Open(conn, workerapi.OwnerSubject(n.s.Info().ID)); err != nil {
 		return fmt.Errorf("listen to the processes of agents: %w", err)
 	}
 	return nil
@@ -41,7 +42,7 @@ func (n *nodes) serve(conn *nats.Conn) error {
 
 // accepts takes reports also while the session ends: who reports is told so.
 func (h workerHandlers) accepts(c rpc.Caller) bool {
-	if c.Method == upReport.Name || c.Method == upEvent.Name {
+	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
 		return true
 	}
 	h.mu.Lock()
@@ -51,10 +52,10 @@ func (h workerHandlers) accepts(c rpc.Caller) bool {
 
 // check refuses requests of a process that is not the newest of its agent.
 func (h workerHandlers) check(c rpc.Caller, data []byte) error {
-	if c.Method == upReport.Name || c.Method == upEvent.Name {
+	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
 		return nil // the answer says so, or there is none
 	}
-	var in launchIn
+	var in workerapi.LaunchIn
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
@@ -94,13 +95,13 @@ func (n *nodes) current(id mailbox.AgentID, launch uint32) error {
 // handleRequests answers what an agent in another process asks that is not about
 // another agent.
 func (h workerHandlers) handleRequests(s *rpc.Server) {
-	rpc.Handle(s, upReserve, func(_ context.Context, c rpc.Caller, in reserveIn) (reserveOut, error) {
+	rpc.Handle(s, workerapi.UpReserve, func(_ context.Context, c rpc.Caller, in workerapi.ReserveIn) (workerapi.ReserveOut, error) {
 		if in.Ask == nil {
-			return reserveOut{}, errNoAnswer
+			return workerapi.ReserveOut{}, errNoAnswer
 		}
 		return h.reserve(mailbox.AgentID(c.Name), in)
 	})
-	rpc.Handle(s, upAnswerShutdown, func(_ context.Context, c rpc.Caller, in answerShutdownIn) (rpc.None, error) {
+	rpc.Handle(s, workerapi.UpAnswerShutdown, func(_ context.Context, c rpc.Caller, in workerapi.AnswerShutdownIn) (rpc.None, error) {
 		me, err := h.asking(c)
 		switch {
 		case err != nil:
@@ -110,41 +111,43 @@ func (h workerHandlers) handleRequests(s *rpc.Server) {
 		}
 		return rpc.None{}, h.s.agents.AnswerShutdown(me.ID(), *in.Shutdown, in.Key)
 	})
-	rpc.Handle(s, upFind, func(_ context.Context, _ rpc.Caller, in nameIn) (foundOut, error) {
+	rpc.Handle(s, workerapi.UpFind, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.FoundOut, error) {
 		found, err := h.named(in.Name)
-		return foundOut{found}, err
+		return workerapi.FoundOut{Found: found}, err
 	})
-	rpc.Handle(s, upSession, func(_ context.Context, _ rpc.Caller, in sessionIn) (foundOut, error) {
+	rpc.Handle(s, workerapi.UpSession, func(_ context.Context, _ rpc.Caller, in workerapi.SessionIn) (workerapi.FoundOut, error) {
 		t, err := h.s.peers.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
 		if err != nil {
-			return foundOut{}, err
+			return workerapi.FoundOut{}, err
 		}
-		return foundOut{[]agent.Spec{t.Spec()}}, nil
+		return workerapi.FoundOut{Found: []agent.Spec{t.Spec()}}, nil
 	})
-	rpc.Handle(s, upNear, func(_ context.Context, _ rpc.Caller, in nearIn) (nearOut, error) {
-		return nearOut{h.s.peers.Near(in.Most)}, nil
+	rpc.Handle(s, workerapi.UpNear, func(_ context.Context, _ rpc.Caller, in workerapi.NearIn) (workerapi.NearOut, error) {
+		return workerapi.NearOut{Near: h.s.peers.Near(in.Most)}, nil
 	})
-	rpc.Handle(s, upOthers, func(_ context.Context, c rpc.Caller, _ launchIn) (recordOut, error) {
-		return recordOut{&archive.Snapshot{Nested: h.others(mailbox.AgentID(c.Name))}}, nil
+	rpc.Handle(s, workerapi.UpOthers, func(_ context.Context, c rpc.Caller, _ workerapi.LaunchIn) (workerapi.RecordOut, error) {
+		return workerapi.RecordOut{Sight: &archive.Snapshot{Nested: h.others(mailbox.AgentID(c.Name))}}, nil
 	})
 }
 
 // handleAbout answers what an agent in another process asks about a third one, which
 // may live in the process of a fourth.
 func (h workerHandlers) handleAbout(s *rpc.Server) {
-	rpc.Handle(s, upLife, func(_ context.Context, _ rpc.Caller, in nameIn) (lifeOut, error) {
+	rpc.Handle(s, workerapi.UpLife, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.LifeOut, error) {
 		if t, ok := h.s.agents.Find(in.Name); ok {
 			life := t.Life()
-			return lifeOut{&life}, nil
+			return workerapi.LifeOut{Life: &life}, nil
 		}
 		a, err := h.nested(in.Name)
 		if err != nil {
-			return lifeOut{}, err
+			return workerapi.LifeOut{}, err
 		}
-		return lifeOut{&a.Life}, nil
+		return workerapi.LifeOut{Life: &a.Life}, nil
 	})
-	rpc.Handle(s, upWake, func(_ context.Context, _ rpc.Caller, in wakeIn) (rpc.None, error) { return rpc.None{}, h.wake(in) })
-	rpc.Handle(s, upPlan, func(_ context.Context, c rpc.Caller, in planIn) (rpc.None, error) {
+	rpc.Handle(s, workerapi.UpWake, func(_ context.Context, _ rpc.Caller, in workerapi.WakeIn) (rpc.None, error) {
+		return rpc.None{}, h.wake(in)
+	})
+	rpc.Handle(s, workerapi.UpPlan, func(_ context.Context, c rpc.Caller, in workerapi.PlanIn) (rpc.None, error) {
 		me, t, err := h.pair(c, in.Name)
 		switch {
 		case err != nil:
@@ -154,16 +157,16 @@ func (h workerHandlers) handleAbout(s *rpc.Server) {
 		}
 		return rpc.None{}, h.s.agents.DecidePlan(me.ID(), t.ID(), *in.Plan, in.Key)
 	})
-	rpc.Handle(s, upDismiss, func(_ context.Context, c rpc.Caller, in dismissIn) (endingOut, error) {
+	rpc.Handle(s, workerapi.UpDismiss, func(_ context.Context, c rpc.Caller, in workerapi.DismissIn) (workerapi.EndingOut, error) {
 		me, t, err := h.pair(c, in.Name)
 		switch {
 		case err != nil:
-			return endingOut{}, err
+			return workerapi.EndingOut{}, err
 		case in.Dismiss == nil:
-			return endingOut{}, errNoAnswer
+			return workerapi.EndingOut{}, errNoAnswer
 		}
 		ending, err := h.s.agents.RequestShutdown(me.ID(), t.ID(), *in.Dismiss)
-		return endingOut{&ending}, err
+		return workerapi.EndingOut{Ending: &ending}, err
 	})
 }
 
@@ -198,7 +201,7 @@ func (h workerHandlers) nested(name string) (actors.Status, error) {
 	return a, err
 }
 
-func (h workerHandlers) wake(in wakeIn) error {
+func (h workerHandlers) wake(in workerapi.WakeIn) error {
 	t, ok := h.s.agents.Find(in.Name)
 	if !ok {
 		a, err := h.nested(in.Name)
@@ -239,10 +242,10 @@ func (n *nodes) others(id mailbox.AgentID) []actors.Status {
 
 // report takes a node's sign of life. A node that an earlier owner has started
 // is taken over by it.
-func (n *nodes) report(id mailbox.AgentID, r nodeReport) nodeWelcome {
+func (n *nodes) report(id mailbox.AgentID, r workerapi.Report) workerapi.Welcome {
 	seat := n.seatOf(id, r)
 	if seat == nil {
-		return nodeWelcome{Leave: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
+		return workerapi.Welcome{Leave: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
 	}
 	if t, ok := n.s.store.Get(id); ok && r.Life != nil {
 		r.Life.Launch = r.Launch
@@ -256,7 +259,7 @@ func (n *nodes) report(id mailbox.AgentID, r nodeReport) nodeWelcome {
 	return n.welcome(seat, r)
 }
 
-func (n *nodes) seatOf(id mailbox.AgentID, r nodeReport) *seat {
+func (n *nodes) seatOf(id mailbox.AgentID, r workerapi.Report) *seat {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.seats[id]
@@ -276,7 +279,7 @@ func (n *nodes) seatOf(id mailbox.AgentID, r nodeReport) *seat {
 
 // announce tells those who follow the session what a process does and asks that was
 // started for an earlier owner: it has told that one alone.
-func (n *nodes) announce(s *seat, r nodeReport) {
+func (n *nodes) announce(s *seat, r workerapi.Report) {
 	who := agent.Describe(s.spec)
 	n.s.bus.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
 	for _, q := range r.Questions {
@@ -284,8 +287,8 @@ func (n *nodes) announce(s *seat, r nodeReport) {
 	}
 }
 
-func (n *nodes) welcome(s *seat, r nodeReport) nodeWelcome {
-	w := nodeWelcome{Spec: &s.spec, Attended: n.s.opts.Policy.Attended, AskTimeout: n.s.opts.Policy.AskTimeout}
+func (n *nodes) welcome(s *seat, r workerapi.Report) workerapi.Welcome {
+	w := workerapi.Welcome{Spec: &s.spec, Attended: n.s.opts.Policy.Attended, AskTimeout: n.s.opts.Policy.AskTimeout}
 	w.Bounded = n.s.agents.Bounded(s.spec.ID)
 	if r.Life == nil {
 		w.Env = n.environment()
@@ -319,7 +322,7 @@ func (n *nodes) environment() map[string]string {
 
 // retell publishes an event of a node here. Its mail facts come too: what
 // arrives there does not arrive here.
-func (n *nodes) retell(id mailbox.AgentID, told nodeEvent) {
+func (n *nodes) retell(id mailbox.AgentID, told workerapi.Event) {
 	if n.current(id, told.Launch) != nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -23,8 +24,8 @@ func askOwner[In, Out any](ctx context.Context, n *Node, m rpc.Method[In, Out], 
 }
 
 func (n *Node) owner() *rpc.Client {
-	return rpc.NewClient(n.conn, ownerSubject(n.info.ID).From(n.o.Agent), rpc.ClientOptions{
-		Errors: workerErrors(), Failed: func(method string, err error) error { return &NoOwnerError{Asked: method, Err: err} },
+	return rpc.NewClient(n.conn, workerapi.OwnerSubject(n.info.ID).From(n.o.Agent), rpc.ClientOptions{
+		Errors: workerapi.WorkerErrors(), Failed: func(method string, err error) error { return &NoOwnerError{Asked: method, Err: err} },
 	})
 }
 
@@ -51,11 +52,11 @@ func (n *Node) Find(name string) []*transcript.Transcript {
 }
 
 func (n *Node) find(name string) ([]*transcript.Transcript, error) {
-	return n.met(askOwner(n.session.scope, n, upFind, nameIn{Name: name, Launch: n.o.Launch}))
+	return n.met(askOwner(n.session.scope, n, workerapi.UpFind, workerapi.NameIn{Name: name, Launch: n.o.Launch}))
 }
 
 // met makes the agents known here that the owner names in its answer.
-func (n *Node) met(out foundOut, err error) (all []*transcript.Transcript, _ error) {
+func (n *Node) met(out workerapi.FoundOut, err error) (all []*transcript.Transcript, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -73,12 +74,12 @@ func (n *Node) met(out foundOut, err error) (all []*transcript.Transcript, _ err
 // Wake implements actors.Owner. Without an owner the message is accepted all the
 // same and waits in the outbox.
 func (n *Node) Wake(id, by mailbox.AgentID) error {
-	c := wakeIn{Name: string(id), By: by, Launch: n.o.Launch}
+	c := workerapi.WakeIn{Name: string(id), By: by, Launch: n.o.Launch}
 	if t, ok := n.session.store.Get(by); ok && by != n.id && !t.IsShadow() {
 		spec := t.Spec()
 		c.Spec = &spec
 	}
-	_, err := askOwner(n.session.scope, n, upWake, c)
+	_, err := askOwner(n.session.scope, n, workerapi.UpWake, c)
 	if silent := (*NoOwnerError)(nil); errors.As(err, &silent) {
 		n.session.opts.Logger.Warn("the session's owner does not answer", "to wake", id, "error", err)
 		return nil
@@ -91,7 +92,7 @@ func (n *Node) Self() mailbox.AgentID { return n.id }
 
 // Life implements actors.Owner.
 func (n *Node) Life(id mailbox.AgentID) (agent.Record, error) {
-	out, err := askOwner(n.session.scope, n, upLife, nameIn{Name: string(id), Launch: n.o.Launch})
+	out, err := askOwner(n.session.scope, n, workerapi.UpLife, workerapi.NameIn{Name: string(id), Launch: n.o.Launch})
 	if err != nil || out.Life == nil {
 		return agent.Record{}, err
 	}
@@ -100,13 +101,13 @@ func (n *Node) Life(id mailbox.AgentID) (agent.Record, error) {
 
 // DecidePlan implements actors.Owner.
 func (n *Node) DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
-	_, err := askOwner(n.session.scope, n, upPlan, planIn{Name: string(id), Launch: n.o.Launch, Plan: &r, Key: key})
+	_, err := askOwner(n.session.scope, n, workerapi.UpPlan, workerapi.PlanIn{Name: string(id), Launch: n.o.Launch, Plan: &r, Key: key})
 	return err
 }
 
 // RequestShutdown implements actors.Owner.
 func (n *Node) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error) {
-	out, err := askOwner(n.session.scope, n, upDismiss, dismissIn{Name: string(id), Launch: n.o.Launch, Dismiss: &d})
+	out, err := askOwner(n.session.scope, n, workerapi.UpDismiss, workerapi.DismissIn{Name: string(id), Launch: n.o.Launch, Dismiss: &d})
 	if err != nil || out.Ending == nil {
 		return protocol.Shutdown{}, err
 	}
@@ -115,6 +116,6 @@ func (n *Node) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol
 
 // AnswerShutdown implements actors.Owner.
 func (n *Node) AnswerShutdown(r message.ShutdownResponse, key string) error {
-	_, err := askOwner(n.session.scope, n, upAnswerShutdown, answerShutdownIn{Launch: n.o.Launch, Shutdown: &r, Key: key})
+	_, err := askOwner(n.session.scope, n, workerapi.UpAnswerShutdown, workerapi.AnswerShutdownIn{Launch: n.o.Launch, Shutdown: &r, Key: key})
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -30,7 +31,7 @@ func (n *nodes) look(ctx context.Context, id mailbox.AgentID, what, name string)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	out, err := askWorker(ctx, n, id, doQuery(what), nameIn{Name: name})
+	out, err := askWorker(ctx, n, id, workerapi.DoQuery(what), workerapi.NameIn{Name: name})
 	if err != nil || out.Sight == nil {
 		return archive.Snapshot{}, err
 	}

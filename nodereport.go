@@ -8,10 +8,11 @@ import (
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/workerapi"
 )
 
 // reportKnown reports and makes known here who is new in the session.
-func (n *Node) reportKnown(ctx context.Context) (nodeWelcome, error) {
+func (n *Node) reportKnown(ctx context.Context) (workerapi.Welcome, error) {
 	w, err := n.report(ctx)
 	if err != nil {
 		return w, err
@@ -28,7 +29,7 @@ func (n *Node) learn(granted []string) error {
 	return n.session.rules.Learn(fresh)
 }
 
-func (n *Node) meet(w nodeWelcome) error {
+func (n *Node) meet(w workerapi.Welcome) error {
 	var errs []error
 	for _, spec := range w.Members {
 		err := n.session.agents.Meet(spec)
@@ -41,9 +42,9 @@ func (n *Node) meet(w nodeWelcome) error {
 }
 
 // report says that the node lives and how its agent is.
-func (n *Node) report(ctx context.Context) (nodeWelcome, error) {
+func (n *Node) report(ctx context.Context) (workerapi.Welcome, error) {
 	sight := n.sight()
-	w, err := askOwner(ctx, n, upReport, sight)
+	w, err := askOwner(ctx, n, workerapi.UpReport, sight)
 	if err == nil && w.Leave != "" {
 		err = &LeaveError{Why: w.Leave}
 	}
@@ -54,9 +55,9 @@ func (n *Node) report(ctx context.Context) (nodeWelcome, error) {
 	return w, err
 }
 
-func (n *Node) sight() nodeReport {
+func (n *Node) sight() workerapi.Report {
 	n.mu.Lock()
-	r := nodeReport{Launch: n.o.Launch, PID: os.Getpid(), Known: n.known, Landed: slices.Clone(n.landed)}
+	r := workerapi.Report{Launch: n.o.Launch, PID: os.Getpid(), Known: n.known, Landed: slices.Clone(n.landed)}
 	n.mu.Unlock()
 	if n.session == nil {
 		return r
@@ -81,7 +82,7 @@ func (n *Node) tell() {
 		if err != nil {
 			return
 		}
-		if err := rpc.Send(n.owner(), upEvent, nodeEvent{Launch: n.o.Launch, Event: e}); err != nil {
+		if err := rpc.Send(n.owner(), workerapi.UpEvent, workerapi.Event{Launch: n.o.Launch, Event: e}); err != nil {
 			n.session.opts.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
 		}
 		if _, small := e.Fact.(event.Delta); !small {

@@ -19,6 +19,7 @@ import (
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool/builtin"
 	"github.com/nats-io/nats.go"
@@ -227,7 +228,7 @@ func (n *nodes) dismiss(ctx context.Context, s *seat) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
-	if _, err := askWorker(wait, n, s.spec.ID, doQuit, launchIn{}); err == nil {
+	if _, err := askWorker(wait, n, s.spec.ID, workerapi.DoQuit, workerapi.LaunchIn{}); err == nil {
 		select {
 		case <-s.process.Gone():
 			return nil

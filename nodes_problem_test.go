@@ -25,6 +25,7 @@ import (
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
@@ -282,7 +283,7 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 	}
 	life := ben.Life()
 	life.Result, life.Closed = "stale", true
-	if w := s.nodes.report(ben.ID(), nodeReport{Launch: 1, PID: 1, Life: &life}); w.Leave == "" {
+	if w := s.nodes.report(ben.ID(), workerapi.Report{Launch: 1, PID: 1, Life: &life}); w.Leave == "" {
 		t.Error("a report of the old launch was taken")
 	}
 	for _, verb := range []string{"find", "wake"} {
@@ -524,7 +525,7 @@ func TestAProcessIsHeardBeforeItHasReported(t *testing.T) {
 	}
 	fresh := newNodes(s) // as a new owner's, that nobody has reported to
 	for launch, refused := range map[uint32]bool{0: true, 1: false, 2: true} {
-		err := (workerHandlers{fresh}).check(rpc.Caller{Name: string(ben.ID()), Method: upFind.Name}, fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch))
+		err := (workerHandlers{fresh}).check(rpc.Caller{Name: string(ben.ID()), Method: workerapi.UpFind.Name}, fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch))
 		found, _ := fresh.named("lead")
 		if (err != nil) != refused || !refused && len(found) == 0 {
 			t.Errorf("launch %d: %v, %v", launch, err, found)

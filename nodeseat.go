@@ -12,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -22,17 +23,17 @@ type seat struct {
 	process *executor.Process // nil until it was started; guarded by nodes.mu
 	alive   chan struct{}     // closed at the first report
 	once    sync.Once
-	said    nodeReport  // guarded by nodes.mu
-	heard   time.Time   // guarded by nodes.mu
-	stuck   state.State // while it says nothing; guarded by nodes.mu
-	leaving bool        // it was asked to end; guarded by nodes.mu
+	said    workerapi.Report // guarded by nodes.mu
+	heard   time.Time        // guarded by nodes.mu
+	stuck   state.State      // while it says nothing; guarded by nodes.mu
+	leaving bool             // it was asked to end; guarded by nodes.mu
 	// holds are its requests in flight; guarded by nodes.mu.
 	holds map[string]*actors.Reservation
 }
 
 // adoptLocked takes over a node of an earlier owner, if it is the newest of its
 // agent. mu is held.
-func (n *nodes) adoptLocked(id mailbox.AgentID, r nodeReport) *seat {
+func (n *nodes) adoptLocked(id mailbox.AgentID, r workerapi.Report) *seat {
 	t, ok := n.s.store.Get(id)
 	if !ok {
 		return nil
@@ -114,7 +115,7 @@ func (n *nodes) isSilent(s *seat) bool {
 }
 
 // hearLocked notes a sign of life. mu is held.
-func (n *nodes) hearLocked(s *seat, r nodeReport) {
+func (n *nodes) hearLocked(s *seat, r workerapi.Report) {
 	s.said, s.heard = r, time.Now()
 	if s.stuck.Name != "" {
 		s.stuck = state.State{}

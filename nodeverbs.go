@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -21,8 +22,8 @@ func askWorker[In, Out any](ctx context.Context, n *nodes, id mailbox.AgentID, m
 	if err != nil {
 		return out, err
 	}
-	client := rpc.NewClient(conn, workerSubject(n.s.Info().ID).From(string(id)), rpc.ClientOptions{
-		Errors: workerErrors(),
+	client := rpc.NewClient(conn, workerapi.WorkerSubject(n.s.Info().ID).From(string(id)), rpc.ClientOptions{
+		Errors: workerapi.WorkerErrors(),
 		Failed: func(method string, err error) error {
 			return fmt.Errorf("ask the process of %s to %s: %w", id, method, err)
 		},
@@ -65,11 +66,11 @@ func (n *nodes) askToEnd(ctx context.Context, s *seat, cause error, ending *prot
 	n.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
-	method := doStop
+	method := workerapi.DoStop
 	if errors.Is(cause, turn.ErrKilled) {
-		method = doKill
+		method = workerapi.DoKill
 	}
-	out, err := askWorker(ctx, n, s.spec.ID, method, endIn{Cause: cause.Error(), Ending: ending})
+	out, err := askWorker(ctx, n, s.spec.ID, method, workerapi.EndIn{Cause: cause.Error(), Ending: ending})
 	if err != nil {
 		return err
 	}
@@ -96,11 +97,11 @@ func (n *nodes) endBelow(ctx context.Context, name string, cause, err error) ([]
 	if n.known(host) == nil {
 		return nil, n.noProcess(a.Life, host)
 	}
-	method := doStopBelow
+	method := workerapi.DoStopBelow
 	if errors.Is(cause, turn.ErrKilled) {
-		method = doKillBelow
+		method = workerapi.DoKillBelow
 	}
-	out, err := askWorker(ctx, n, host, method, endIn{Name: string(a.Life.Spec.ID), Cause: cause.Error()})
+	out, err := askWorker(ctx, n, host, method, workerapi.EndIn{Name: string(a.Life.Spec.ID), Cause: cause.Error()})
 	return out.Ended, err
 }
 
@@ -117,7 +118,7 @@ func (n *nodes) endingOf(id mailbox.AgentID) *protocol.Shutdown {
 }
 
 // follow takes over what a process has said of its agent in an answer.
-func (n *nodes) follow(id mailbox.AgentID, r lifeOut) error {
+func (n *nodes) follow(id mailbox.AgentID, r workerapi.LifeOut) error {
 	t, ok := n.s.store.Get(id)
 	if !ok || r.Life == nil {
 		return nil
@@ -129,7 +130,7 @@ func (n *nodes) follow(id mailbox.AgentID, r lifeOut) error {
 func (n *nodes) DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()
-	out, err := askWorker(ctx, n, id, doPlan, planIn{By: by, Plan: &r, Key: key})
+	out, err := askWorker(ctx, n, id, workerapi.DoPlan, workerapi.PlanIn{By: by, Plan: &r, Key: key})
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (n *nodes) Rests(ctx context.Context, id mailbox.AgentID) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askNodeWithin)
 	defer cancel()
-	r, err := askWorker(ctx, n, id, doQuiet, launchIn{})
+	r, err := askWorker(ctx, n, id, workerapi.DoQuiet, workerapi.LaunchIn{})
 	return err == nil && r.Quiet
 }
 
@@ -152,7 +153,7 @@ func (n *nodes) Interrupt(id mailbox.AgentID) {
 	n.begun(func() {
 		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
 		defer cancel()
-		if _, err := askWorker(ctx, n, id, doInterrupt, launchIn{}); err != nil {
+		if _, err := askWorker(ctx, n, id, workerapi.DoInterrupt, workerapi.LaunchIn{}); err != nil {
 			n.s.opts.Logger.Warn("an agent could not be interrupted", "agent", id, "error", err)
 		}
 	})
@@ -160,7 +161,7 @@ func (n *nodes) Interrupt(id mailbox.AgentID) {
 
 // Compact implements actors.Elsewhere.
 func (n *nodes) Compact(ctx context.Context, id mailbox.AgentID) error {
-	_, err := askWorker(ctx, n, id, doCompact, launchIn{})
+	_, err := askWorker(ctx, n, id, workerapi.DoCompact, workerapi.LaunchIn{})
 	return err
 }
 
@@ -204,7 +205,7 @@ func (n *nodes) still(ctx context.Context) (moves []uint64, quiet bool) {
 	n.mu.Unlock()
 	slices.Sort(ids)
 	for _, id := range ids {
-		r, err := askWorker(ctx, n, id, doQuiet, launchIn{})
+		r, err := askWorker(ctx, n, id, workerapi.DoQuiet, workerapi.LaunchIn{})
 		if err != nil || !r.Quiet {
 			return nil, false
 		}
@@ -240,6 +241,6 @@ func (n *nodes) asker(id string) (mailbox.AgentID, bool) {
 func (n *nodes) settle(id mailbox.AgentID, question string, a Answer) error {
 	ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
 	defer cancel()
-	_, err := askWorker(ctx, n, id, doAnswer, answerIn{Name: question, Answer: &a})
+	_, err := askWorker(ctx, n, id, workerapi.DoAnswer, workerapi.AnswerIn{Name: question, Answer: &a})
 	return err
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
@@ -437,7 +438,7 @@ func (s *Session) Kill(ctx context.Context, name string) error {
 func (s *Session) Background(name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.askBelow(s.scope, name, doBgBelow, err)
+		_, err = s.nodes.askBelow(s.scope, name, workerapi.DoBgBelow, err)
 		return err
 	}
 	return s.agents.Background(t.ID())

@@ -91,6 +91,7 @@ var level = map[string]int{
 
 	// 8: services of a session
 	"internal/archive":   8,
+	"internal/workerapi": 9,
 	"internal/isolation": 8,
 	"internal/member":    8,
 	"internal/peer":      8,
