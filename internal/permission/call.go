@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/actorswarm/swarm/internal/shell"
@@ -97,7 +98,8 @@ func readInput(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	if _, err := dec.Token(); err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
-	if dec.More() {
+	// More is false before a closing bracket, which would go unseen.
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("more follows the JSON object")
 	}
 	return in, nil

@@ -14,7 +14,7 @@ func TestEdgesOfReadOnlyCommands(t *testing.T) {
 
 func TestInputWithSomethingBehindItIsDenied(t *testing.T) {
 	p := policy(Bypass)
-	for _, in := range []string{`{"command":"ls"}{"command":"rm x"}`, `{"command":"ls"} true`} {
+	for _, in := range []string{`{"command":"ls"}{"command":"rm x"}`, `{"command":"ls"} true`, `{"command":"ls"}]`, `{"command":"ls"}}`, `{"command":"ls"} ]`} {
 		check(t, p, Request{Tool: "Bash", Input: []byte(in), Cwd: "/srv/proj"}, Deny)
 	}
 	check(t, p, Request{Tool: "Bash", Input: []byte(`{"command":"ls"}` + " \n"), Cwd: "/srv/proj"}, Allow)
