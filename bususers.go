@@ -113,7 +113,7 @@ func addBusUser(info Info, agents *actors.Coordinator, name string) (BusCredenti
 	if err != nil {
 		return BusCredentials{}, nil, err
 	}
-	if _, err := agents.Enlist(name); err != nil {
+	if _, err := agents.AddMember(name); err != nil {
 		return BusCredentials{}, nil, err
 	}
 	all, err := info.PutBusUser(u)
@@ -129,5 +129,5 @@ func removeBusUser(info Info, agents *actors.Coordinator, name string) ([]BusUse
 	if err != nil {
 		return nil, err
 	}
-	return all, agents.Expel(t.ID())
+	return all, agents.RemoveMember(t.ID())
 }

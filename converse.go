@@ -58,7 +58,7 @@ func (s *Session) Say(text string) error {
 		return err
 	}
 	s.bus.Publish(agent.Describe(lead.Spec()), event.Prompted{Text: text})
-	s.agents.Look(agent.LeadID)
+	s.agents.Wake(agent.LeadID)
 	return nil
 }
 

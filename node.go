@@ -161,7 +161,7 @@ func (n *Node) begin(w workerapi.Welcome) (err error) {
 		return err
 	}
 	if t, ok := n.session.store.Get(n.id); ok {
-		return n.session.agents.Wake(t.ID(), agent.LeadID) // one that was stopped works again
+		return n.session.agents.Reopen(t.ID(), agent.LeadID) // one that was stopped works again
 	}
 	spec := *w.Spec
 	spec.Where = ""

@@ -36,7 +36,7 @@ func (o others) All() ([]actors.Status, error) {
 }
 
 // Wake implements team.Apart.
-func (o others) Wake(to agent.Record, by mailbox.AgentID) error { return o.n.Wake(to.Spec.ID, by) }
+func (o others) Wake(to agent.Record, by mailbox.AgentID) error { return o.n.Reopen(to.Spec.ID, by) }
 
 // sessions are the other sessions, as a node reaches them: mail to one goes to the
 // member that stands for it in the process of the owner, which passes it on and asks

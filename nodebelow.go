@@ -17,7 +17,7 @@ import (
 func (n *nodes) below() archive.Tree {
 	return archive.Tree{Record: archive.Record{Store: n.s.store, Agents: n.s.agents}, Query: func(id mailbox.AgentID, what, name string) (archive.Snapshot, error) {
 		if what == archive.QueryNested {
-			return archive.Snapshot{Nested: n.Staff(id)}, nil
+			return archive.Snapshot{Nested: n.Nested(id)}, nil
 		}
 		return n.look(n.s.scope, id, what, name)
 	}}
@@ -67,7 +67,7 @@ func (n *nodes) wakeBelow(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 	case !ok || t.Life().Closed || to.Closed:
 		return n.noProcess(to, host)
 	}
-	n.s.agents.Rouse(host)
+	n.s.agents.EnsureProcess(host)
 	return nil
 }
 

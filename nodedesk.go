@@ -83,7 +83,7 @@ func (n *nodes) current(id mailbox.AgentID, launch uint32) error {
 	newest := uint32(0)
 	if s := n.known(id); s != nil {
 		newest = s.launch
-	} else if t, ok := n.s.store.Get(id); ok && t.IsShadow() && !t.Life().Closed {
+	} else if t, ok := n.s.store.Get(id); ok && t.IsReplica() && !t.Life().Closed {
 		newest = t.Life().Launch
 	}
 	if newest == 0 || launch != newest {
@@ -210,10 +210,10 @@ func (h workerHandlers) wake(in workerapi.WakeIn) error {
 		}
 		return h.wakeBelow(a.Life, in.By, in.Spec)
 	}
-	if err := h.s.agents.Wake(t.ID(), in.By); err != nil {
+	if err := h.s.agents.Reopen(t.ID(), in.By); err != nil {
 		return err
 	}
-	h.s.agents.Rouse(t.ID())
+	h.s.agents.EnsureProcess(t.ID())
 	return nil
 }
 
@@ -249,13 +249,13 @@ func (n *nodes) report(id mailbox.AgentID, r workerapi.Report) workerapi.Welcome
 	}
 	if t, ok := n.s.store.Get(id); ok && r.Life != nil {
 		r.Life.Launch = r.Launch
-		if err := n.s.agents.Observe(t.ID(), *r.Life); err != nil {
+		if err := n.s.agents.Update(t.ID(), *r.Life); err != nil {
 			n.s.opts.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
 		}
 	}
 	n.land(seat, r.Landed) // it is charged now
 	seat.once.Do(func() { close(seat.alive) })
-	n.s.agents.Stir()
+	n.s.agents.Notify()
 	return n.welcome(seat, r)
 }
 

@@ -35,7 +35,7 @@ func (n *nodes) conclude(ctx context.Context, id mailbox.AgentID, cause error, f
 	if final {
 		for _, t := range r.Local() {
 			n.buried[t.ID()] = true
-			r.Agents.Bury(t.ID())
+			r.Agents.RejectUnread(t.ID())
 		}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (n *nodes) exhume() {
 }
 
 func (n *nodes) recall(host mailbox.AgentID) {
-	staff := n.Staff(host)
+	staff := n.Nested(host)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, s := range staff {

@@ -19,7 +19,7 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// Launch implements actors.Elsewhere.
+// Launch implements actors.RemoteAgents.
 func (n *nodes) Launch(ctx context.Context, spec agent.Spec, launch uint32) error {
 	if _, err := n.s.wire.Served(ctx); err != nil {
 		return err

@@ -61,7 +61,7 @@ func (n *Node) met(out workerapi.FoundOut, err error) (all []*transcript.Transcr
 		return nil, err
 	}
 	for _, spec := range out.Found {
-		if err := n.session.agents.Meet(spec); err != nil {
+		if err := n.session.agents.Register(spec); err != nil {
 			return nil, err
 		}
 		if t, ok := n.session.store.Get(spec.ID); ok {
@@ -71,11 +71,11 @@ func (n *Node) met(out workerapi.FoundOut, err error) (all []*transcript.Transcr
 	return all, nil
 }
 
-// Wake implements actors.Owner. Without an owner the message is accepted all the
+// Reopen implements actors.Owner. Without an owner the message is accepted all the
 // same and waits in the outbox.
-func (n *Node) Wake(id, by mailbox.AgentID) error {
+func (n *Node) Reopen(id, by mailbox.AgentID) error {
 	c := workerapi.WakeIn{Name: string(id), By: by, Launch: n.o.Launch}
-	if t, ok := n.session.store.Get(by); ok && by != n.id && !t.IsShadow() {
+	if t, ok := n.session.store.Get(by); ok && by != n.id && !t.IsReplica() {
 		spec := t.Spec()
 		c.Spec = &spec
 	}

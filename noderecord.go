@@ -42,7 +42,7 @@ func (n *nodes) look(ctx context.Context, id mailbox.AgentID, what, name string)
 // of these.
 func (n *nodes) staff(but ...mailbox.AgentID) []actors.Status {
 	ids := slices.DeleteFunc(archive.Hosts(n.s.store), func(id mailbox.AgentID) bool { return slices.Contains(but, id) })
-	seen := archive.Each(ids, func(id mailbox.AgentID) (archive.Snapshot, error) { return archive.Snapshot{Nested: n.Staff(id)}, nil })
+	seen := archive.Each(ids, func(id mailbox.AgentID) (archive.Snapshot, error) { return archive.Snapshot{Nested: n.Nested(id)}, nil })
 	var all []actors.Status
 	for _, id := range ids {
 		all = append(all, seen[id].Nested...)
@@ -50,9 +50,9 @@ func (n *nodes) staff(but ...mailbox.AgentID) []actors.Status {
 	return all
 }
 
-// Staff implements actors.Elsewhere. What a process has said is kept for as long as it
+// Nested implements actors.RemoteAgents. What a process has said is kept for as long as it
 // is gone or does not answer.
-func (n *nodes) Staff(id mailbox.AgentID) []actors.Status {
+func (n *nodes) Nested(id mailbox.AgentID) []actors.Status {
 	kept := n.isKept(id)
 	var now archive.Snapshot
 	var err error

@@ -32,7 +32,7 @@ func (n *Node) learn(granted []string) error {
 func (n *Node) meet(w workerapi.Welcome) error {
 	var errs []error
 	for _, spec := range w.Members {
-		err := n.session.agents.Meet(spec)
+		err := n.session.agents.Register(spec)
 		errs = append(errs, err)
 	}
 	n.mu.Lock()

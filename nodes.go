@@ -35,7 +35,7 @@ const (
 )
 
 // nodes are the processes in which agents of this session run: the
-// actors.Elsewhere of the process that owns the session.
+// actors.RemoteAgents of the process that owns the session.
 type nodes struct {
 	s      *Session
 	exec   executor.Executor
@@ -71,7 +71,7 @@ func newNodes(s *Session) *nodes {
 // openNodes lets agents run in processes of their own, in the process that owns the
 // session, as the options or the agents that there are want it.
 func (s *Session) openNodes() {
-	lives := slices.ContainsFunc(s.store.All(), (*transcript.Transcript).IsShadow)
+	lives := slices.ContainsFunc(s.store.All(), (*transcript.Transcript).IsReplica)
 	if s.opts.node == nil && (s.opts.Policy.Where != "" || lives) {
 		s.nodes = newNodes(s)
 	}
@@ -191,7 +191,7 @@ func (n *nodes) strays() (locks []string) {
 		return nil // nobody can report
 	}
 	for _, t := range n.s.store.All() {
-		if t.IsShadow() && n.known(t.ID()) == nil {
+		if t.IsReplica() && n.known(t.ID()) == nil {
 			locks = append(locks, n.lock(t.ID()))
 		}
 	}

@@ -53,7 +53,7 @@ func (n *nodes) adoptLocked(id mailbox.AgentID, r workerapi.Report) *seat {
 	return s
 }
 
-// Join implements actors.Elsewhere.
+// Join implements actors.RemoteAgents.
 func (n *nodes) Join(ctx context.Context, spec agent.Spec, launch uint32) bool {
 	ctx, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()
@@ -109,7 +109,7 @@ func (n *nodes) isSilent(s *seat) bool {
 	defer n.mu.Unlock()
 	silent := time.Since(s.heard)
 	if silent > n.quiet/3 && s.stuck.Name == "" && !s.leaving {
-		s.stuck = n.s.agents.Silent(s.spec.ID, s.heard)
+		s.stuck = n.s.agents.ProcessSilent(s.spec.ID, s.heard)
 	}
 	return silent > n.quiet
 }
@@ -119,7 +119,7 @@ func (n *nodes) hearLocked(s *seat, r workerapi.Report) {
 	s.said, s.heard = r, time.Now()
 	if s.stuck.Name != "" {
 		s.stuck = state.State{}
-		n.s.agents.Heard(s.spec.ID, r.State)
+		n.s.agents.ProcessHeard(s.spec.ID, r.State)
 	}
 }
 
@@ -134,9 +134,9 @@ func (n *nodes) lost(s *seat, why error) {
 		why = errors.Join(why, err)
 	}
 	if !leaving {
-		n.s.agents.Lost(s.spec.ID, why, again)
+		n.s.agents.ProcessLost(s.spec.ID, why, again)
 	}
-	n.s.agents.Stir()
+	n.s.agents.Notify()
 }
 
 // An agent's process is started again at most so often within a while.

@@ -111,11 +111,11 @@ func (n *Node) wakeBelow(c workerapi.WakeIn) error {
 		return &agent.UnknownError{Name: c.Name}
 	}
 	if c.Spec != nil {
-		if err := n.session.agents.Meet(*c.Spec); err != nil {
+		if err := n.session.agents.Register(*c.Spec); err != nil {
 			return err
 		}
 	}
-	return n.session.agents.Wake(t.ID(), c.By)
+	return n.session.agents.Reopen(t.ID(), c.By)
 }
 
 // stop ends the agent of the node, and all others that live in this process, which

@@ -31,7 +31,7 @@ func askWorker[In, Out any](ctx context.Context, n *nodes, id mailbox.AgentID, m
 	return rpc.Call(ctx, client, m, in)
 }
 
-// Stop implements actors.Elsewhere. A process that does not end its agents in
+// Stop implements actors.RemoteAgents. A process that does not end its agents in
 // time is killed, and they are ended on its record.
 func (n *nodes) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
 	ending := n.endingOf(id)
@@ -123,10 +123,10 @@ func (n *nodes) follow(id mailbox.AgentID, r workerapi.LifeOut) error {
 	if !ok || r.Life == nil {
 		return nil
 	}
-	return n.s.agents.Observe(t.ID(), *r.Life)
+	return n.s.agents.Update(t.ID(), *r.Life)
 }
 
-// DecidePlan implements actors.Elsewhere.
+// DecidePlan implements actors.RemoteAgents.
 func (n *nodes) DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()
@@ -137,8 +137,8 @@ func (n *nodes) DecidePlan(ctx context.Context, id, by mailbox.AgentID, r messag
 	return n.follow(id, out)
 }
 
-// Rests implements actors.Elsewhere.
-func (n *nodes) Rests(ctx context.Context, id mailbox.AgentID) bool {
+// Idle implements actors.RemoteAgents.
+func (n *nodes) Idle(ctx context.Context, id mailbox.AgentID) bool {
 	if n.known(id) == nil {
 		return !executor.Held(n.lock(id))
 	}
@@ -148,7 +148,7 @@ func (n *nodes) Rests(ctx context.Context, id mailbox.AgentID) bool {
 	return err == nil && r.Quiet
 }
 
-// Interrupt implements actors.Elsewhere.
+// Interrupt implements actors.RemoteAgents.
 func (n *nodes) Interrupt(id mailbox.AgentID) {
 	n.begun(func() {
 		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
@@ -159,28 +159,28 @@ func (n *nodes) Interrupt(id mailbox.AgentID) {
 	})
 }
 
-// Compact implements actors.Elsewhere.
+// Compact implements actors.RemoteAgents.
 func (n *nodes) Compact(ctx context.Context, id mailbox.AgentID) error {
 	_, err := askWorker(ctx, n, id, workerapi.DoCompact, workerapi.LaunchIn{})
 	return err
 }
 
-// Look implements actors.Elsewhere.
-func (n *nodes) Look(id mailbox.AgentID) (actors.Sighting, bool) {
+// Snapshot implements actors.RemoteAgents.
+func (n *nodes) Snapshot(id mailbox.AgentID) (actors.Snapshot, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.seats[id]
 	if s == nil {
-		return actors.Sighting{}, false
+		return actors.Snapshot{}, false
 	}
 	state := s.said.State
 	if s.stuck.Name != "" {
 		state = s.stuck
 	}
-	return actors.Sighting{State: state, Running: s.said.Running, Unread: s.said.Unread}, true
+	return actors.Snapshot{State: state, Running: s.said.Running, Unread: s.said.Unread}, true
 }
 
-// Quiet implements actors.Elsewhere. Mail between two nodes could be behind the
+// Quiet implements actors.RemoteAgents. Mail between two nodes could be behind the
 // look at each; two looks that saw the same moves saw none under way.
 func (n *nodes) Quiet(ctx context.Context) bool {
 	if n.owesBelow() {

@@ -19,7 +19,7 @@ type Answer = event.Answer
 // The errors of Session.Answer.
 type (
 	UnknownQuestionError    = event.UnknownQuestionError
-	SettledQuestionError    = event.SettledQuestionError
+	SettledQuestionError    = event.ResolvedQuestionError
 	AnswerNotPermittedError = event.AnswerNotPermittedError
 )
 
@@ -35,7 +35,7 @@ func (s *Session) Questions() []Question {
 }
 
 // Answer settles a question. It returns when the answer is on disk. Its errors
-// are *UnknownQuestionError, *SettledQuestionError, *AnswerNotPermittedError, or
+// are *UnknownQuestionError, *ResolvedQuestionError, *AnswerNotPermittedError, or
 // what kept the answer from being recorded.
 func (s *Session) Answer(id string, a Answer) error {
 	if s.nodes != nil {

@@ -72,7 +72,7 @@ func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, befor
 	if err := s.Wake(); err != nil {
 		return Result{}, err
 	}
-	s.agents.Look(lead.ID())
+	s.agents.Wake(lead.ID())
 	err := s.Quiet(ctx)
 	if err != nil && s.scope.Err() == nil {
 		err = s.interrupt()

@@ -263,7 +263,7 @@ func (s *Session) newBus() *bus.Bus {
 		Session: s.Info(), Store: s.store, NATS: s.opts.NATS, Listen: s.opts.listen(), Logger: s.opts.Logger,
 		Sole: s.nodes == nil && s.opts.node == nil,
 		Wake: func(id mailbox.AgentID) {
-			s.agents.Look(id)
+			s.agents.Wake(id)
 			s.members.Wake(id)
 		},
 		Trouble: func(err error) {

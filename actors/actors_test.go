@@ -192,7 +192,7 @@ func TestPromise4_AStopEndsThatAgentAndNoOther(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{hang}})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	<-started
 	ann, _ := n.Find("ann")
 	ben, _ := n.Find("Ben")
@@ -263,7 +263,7 @@ func TestATeammateHearsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{slow}})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	<-working
 	ann, _ := n.Find("ann")
 	_, _, err := n.Lead.Send(mailbox.Envelope{To: mailbox.Address{Agent: ann.ID()}, FromName: agent.LeadName, Kind: mailbox.KindText, Body: "look left"})
@@ -295,7 +295,7 @@ func TestTheSameCallAfterACrashFindsItsAgent(t *testing.T) {
 	n := newNode(t, dir, crash, nodeOptions{})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	<-blocked
 	n.Until(t, func() bool { // the first child has ended for good
 		return slices.ContainsFunc(n.Status(), func(s actors.Status) bool { return s.Life.Closed })
@@ -526,7 +526,7 @@ func TestAnInterruptHoldsTheAgentUntilItIsPromptedAgain(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{hang}})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	<-working
 	peer, _, err := n.Store.Create(agent.Spec{ID: "peer", Role: agent.User, Born: time.Now()})
 	must(t, err)

@@ -187,7 +187,7 @@ func (a *agentTool) await(ctx context.Context, child *transcript.Transcript, pro
 func (a *agentTool) leave(child *transcript.Transcript, prompt string) (tool.Result, error) {
 	switch err := child.MoveTo(agent.Background); {
 	case errors.Is(err, transcript.ErrTurnEnded):
-		life, err := a.h.c.Await(a.h.whole, child.ID()) // it was faster
+		life, err := a.h.c.Await(a.h.turnContext, child.ID()) // it was faster
 		return report.Completed(life, prompt), err
 	case err != nil:
 		return tool.Result{}, err

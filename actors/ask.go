@@ -23,18 +23,18 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// byUser is who settles questions: nobody but the person at the session's door.
+// byUser is who answers questions: only the user.
 const byUser = "user"
 
 // Questions returns what the agents ask a person now, the oldest first.
-func (c *Coordinator) Questions() []event.Question { return c.desk.List() }
+func (c *Coordinator) Questions() []event.Question { return c.questions.List() }
 
-// Answer settles a question by the user's word. It returns when the answer is on
-// disk; the errors are those of ask.Desk.
+// Answer resolves a question by the user's word. It returns when the answer is on
+// disk; the errors are those of ask.Queue.
 func (c *Coordinator) Answer(id string, a event.Answer) error {
-	err := c.desk.Answer(id, byUser, a)
+	err := c.questions.Answer(id, byUser, a)
 	if errors.Is(err, transcript.ErrDecided) || errors.Is(err, protocol.ErrLate) {
-		return &event.SettledQuestionError{ID: id, State: event.QuestionAnswered}
+		return &event.ResolvedQuestionError{ID: id, State: event.QuestionAnswered}
 	}
 	return err
 }
@@ -103,12 +103,12 @@ func expired(c transcript.Consent) string {
 	return fmt.Sprintf("the question expired: nobody answered within %v", c.Expires.Sub(c.Asked).Round(time.Millisecond))
 }
 
-// askPermission puts a call to a person and waits until that is settled.
+// askPermission puts a call to a person and waits until that is resolved.
 func (h *host) askPermission(ctx context.Context, spec tool.Spec, c model.Call, d permission.Decision) error {
 	q := h.question(event.AsksPermission, c)
 	q.Reason = d.Reason
 	r := ask.Request{
-		Record: func(s event.Settlement) error {
+		Record: func(s event.Resolution) error {
 			state := transcript.ConsentDenied
 			if s.Answer.Allow {
 				state = transcript.ConsentAllowed
@@ -124,7 +124,7 @@ func (h *host) askPermission(ctx context.Context, spec tool.Spec, c model.Call, 
 	return h.ask(ctx, state.WaitsForPermission, q, r, c)
 }
 
-// ask puts a question on the desk and returns when it is settled. The agent
+// ask puts a question to the user and returns when it is resolved. The agent
 // waits without a place among the running.
 func (h *host) ask(ctx context.Context, what string, q event.Question, r ask.Request, c model.Call) error {
 	consent, err := h.t.Ask(c.ID, h.c.opts.Policy.AskTimeout)
@@ -133,7 +133,7 @@ func (h *host) ask(ctx context.Context, what string, q event.Question, r ask.Req
 	}
 	q.Asked, q.Expires = consent.Asked, consent.Expires
 	r.Question = q
-	ticket := h.c.desk.Open(r)
+	ticket := h.c.questions.Open(r)
 	h.watchdog.Pause()
 	defer h.watchdog.Resume()
 	return h.waitFor(ctx, what, func() error {
@@ -147,7 +147,7 @@ func (h *host) ask(ctx context.Context, what string, q event.Question, r ask.Req
 }
 
 // decide records how a question about a call was settled.
-func (h *host) decide(c model.Call, state transcript.ConsentState, s event.Settlement) error {
+func (h *host) decide(c model.Call, state transcript.ConsentState, s event.Resolution) error {
 	d := transcript.Consent{State: state, By: s.By, Note: strings.TrimSpace(s.Answer.Note)}
 	if s.State == event.QuestionExpired {
 		d.State = transcript.ConsentExpired

@@ -99,7 +99,7 @@ func asked(t *testing.T, n *actorstest.Node, want int) []event.Question {
 func begin(t *testing.T, n *actorstest.Node) {
 	t.Helper()
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 }
 
 // Requests of a child, a background child, a teammate and a fork come to the
@@ -161,7 +161,7 @@ func TestAnInterruptWithdrawsTheQuestion(t *testing.T) {
 	}
 	n.Interrupt(agent.LeadID)
 	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })
-	if late := (*event.SettledQuestionError)(nil); !errors.As(n.Answer(q.ID, event.Answer{Allow: true}), &late) || late.State != event.QuestionWithdrawn {
+	if late := (*event.ResolvedQuestionError)(nil); !errors.As(n.Answer(q.ID, event.Answer{Allow: true}), &late) || late.State != event.QuestionWithdrawn {
 		t.Errorf("a late answer: %v", late)
 	}
 	if l := n.Lead.Life(); l.Outcome != agent.Interrupted || len(n.Questions()) != 0 || g.count() != 0 {
@@ -180,7 +180,7 @@ func TestForgedLateAndDoubledAnswersAreErrors(t *testing.T) {
 		t.Error("a forged answer counted")
 	}
 	must(t, n.Answer(q.ID, event.Answer{Note: "no"}))
-	if late := (*event.SettledQuestionError)(nil); !errors.As(n.Answer(q.ID, event.Answer{Allow: true}), &late) {
+	if late := (*event.ResolvedQuestionError)(nil); !errors.As(n.Answer(q.ID, event.Answer{Allow: true}), &late) {
 		t.Error("a second answer counted")
 	}
 	if l := n.Settle(t); g.count() != 0 || !strings.Contains(l.Result, "permission denied by the user: no") {

@@ -95,7 +95,7 @@ func spawn200(b *testing.B) time.Duration {
 	if err := n.Lead.Prompt("user", "go"); err != nil {
 		b.Fatal(err)
 	}
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	n.Settle(b)
 	n.End(b)
 	if children != 200 || reported != 200 {

@@ -95,7 +95,7 @@ func liveUntil(t *testing.T, n *actorstest.Node, disk *journaltest.Disk, syncs i
 	n.Begin(t)
 	if n.Lead.Life().Turns == 0 {
 		if err := n.Lead.Prompt("user", "level 0"); err == nil {
-			n.Look(agent.LeadID)
+			n.Wake(agent.LeadID)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())

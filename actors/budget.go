@@ -28,7 +28,7 @@ type Reservation struct {
 	Settle func(used budget.Amount)
 }
 
-// Reserve reserves a request of an agent that lives elsewhere in the accounts that
+// Reserve reserves a request of an agent that lives in another process in the accounts that
 // it counts in here.
 func (c *Coordinator) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Request) (*Reservation, error) {
 	r, err := c.accounts.Of(id).Reserve(ctx, k)

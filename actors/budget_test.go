@@ -172,7 +172,7 @@ func TestABudgetOfASubtreeEndsTheSubtreeOnly(t *testing.T) {
 	n := actorstest.New(t, t.TempDir(), m.model(), actorstest.Options{
 		Agents: `{"hydra":{"description":"multiplies","prompt":"multiply"}}`,
 		Policy: spawn.Policy{ChildBudget: budget.Limits{Requests: 4}},
-		Tools:  []tool.Tool{look()},
+		Tools:  []tool.Tool{wakeUp()},
 	})
 	n.Begin(t)
 	lead := n.Say(t, "go")
@@ -185,7 +185,7 @@ func TestABudgetOfASubtreeEndsTheSubtreeOnly(t *testing.T) {
 	}
 }
 
-func look() tool.Tool {
+func wakeUp() tool.Tool {
 	return actorstest.Unit{
 		Is: tool.Spec{Name: "Look", ReadOnly: true},
 		Do: func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: "seen"}, nil },
@@ -242,7 +242,7 @@ func TestMoneyIsALimitAndUnknownPricesAreRefused(t *testing.T) {
 		a.Model = "claude-opus-5-20260724"
 		return a, nil
 	})
-	o := actorstest.Options{Budget: budget.Limits{Money: budget.Dollar}, Prices: price.List(), Tools: []tool.Tool{look()}}
+	o := actorstest.Options{Budget: budget.Limits{Money: budget.Dollar}, Prices: price.List(), Tools: []tool.Tool{wakeUp()}}
 	n := actorstest.New(t, t.TempDir(), m, o)
 	if err := n.Lead.Amend("claude-opus-5", "default", 0); err != nil {
 		t.Fatal(err)

@@ -16,15 +16,15 @@ import (
 // rests. It returns when that is recorded. The error wraps turn.ErrNothing if
 // there is nothing worth it.
 func (c *Coordinator) Compact(ctx context.Context, id mailbox.AgentID) error {
-	if _, ok := c.elsewhere(id); ok {
-		return c.opts.Elsewhere.Compact(ctx, id)
+	if _, ok := c.replica(id); ok {
+		return c.opts.Remote.Compact(ctx, id)
 	}
 	h := c.hosts.get(id)
 	if h == nil {
 		return fmt.Errorf("%s does not live: there is nothing to compact", id)
 	}
-	done := h.wishes.add()
-	h.ref.Tell(look{})
+	done := h.compactions.add()
+	h.ref.Tell(wakeUp{})
 	select {
 	case err := <-done:
 		return err
@@ -37,15 +37,15 @@ func (c *Coordinator) Compact(ctx context.Context, id mailbox.AgentID) error {
 	}
 }
 
-// wishes are those who want the conversation of an agent compacted. The methods
+// compactions are those who want the conversation of an agent compacted. The methods
 // may be called from any goroutine.
-type wishes struct {
+type compactions struct {
 	mu   sync.Mutex
 	open []chan error // guarded by mu
 }
 
 // add returns where the outcome will be told.
-func (w *wishes) add() <-chan error {
+func (w *compactions) add() <-chan error {
 	done := make(chan error, 1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +53,7 @@ func (w *wishes) add() <-chan error {
 	return done
 }
 
-func (w *wishes) any() bool {
+func (w *compactions) any() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.open) > 0
@@ -61,7 +61,7 @@ func (w *wishes) any() bool {
 
 // take returns who tells the outcome to all that have asked so far; nil if
 // nobody has.
-func (w *wishes) take() func(error) {
+func (w *compactions) take() func(error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	open := w.open
@@ -78,7 +78,7 @@ func (w *wishes) take() func(error) {
 
 // compact fulfils the wishes of an agent that rests.
 func (h *host) compact(ctx context.Context) ending {
-	tell := h.wishes.take()
+	tell := h.compactions.take()
 	if tell == nil {
 		return goOn
 	}
@@ -90,7 +90,7 @@ func (h *host) compact(ctx context.Context) ending {
 	case errors.Is(context.Cause(ctx), turn.ErrShutdown):
 		return shut
 	case h.c.opts.Store.Err() != nil:
-		return h.breaks(err)
+		return h.breakOff(err)
 	}
 	return goOn
 }

@@ -247,7 +247,7 @@ func TestACompactionOnDemandIsMadeAtOnceOrAtTheNextStep(t *testing.T) {
 	must(t, n.Compact(t.Context(), agent.LeadID))
 	n.Say(t, strings.Repeat("word ", 8_000))
 	must(t, n.Lead.Prompt("user", "wait for it"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	<-asked
 	sub := n.Bus.Subscribe()
 	defer sub.Close()

@@ -34,7 +34,7 @@ import (
 )
 
 // Options is what a Coordinator needs from the rest of the runtime. Every
-// field but Policy, Grant, Isolate, Receipt, Logger, Elsewhere and Owner is
+// field but Policy, Grant, Isolate, Receipt, Logger, Remote and Owner is
 // required.
 type Options struct {
 	Store  *transcript.Store
@@ -87,8 +87,8 @@ type Options struct {
 	// it is parked; nil is three times in a minute.
 	Restart *kernel.RestartPolicy
 	Logger  *slog.Logger
-	// Elsewhere runs the agents whose Spec.Where says so; nil: none can.
-	Elsewhere Elsewhere
+	// Remote runs the agents whose Spec.Where says so; nil: none can.
+	Remote RemoteAgents
 	// Owner is set in the node of one agent: the others live there.
 	Owner Owner
 }
@@ -110,11 +110,11 @@ type Toolbox struct {
 // Coordinator brings agents to life, wakes and ends them. Its methods may be
 // called from any goroutine.
 type Coordinator struct {
-	opts   Options
-	kernel *kernel.System
-	places *semaphore.Weighted // turns of children at the same time
-	desk   ask.Desk            // questions to a person
-	spawns *rate.Limiter       // agents started by others
+	opts      Options
+	kernel    *kernel.System
+	places    *semaphore.Weighted // turns of children at the same time
+	questions ask.Queue           // questions to a person
+	spawns    *rate.Limiter       // agents started by others
 
 	registry *registry.Registry
 	hosts    hosts
@@ -190,7 +190,7 @@ func (c *Coordinator) Start(ctx context.Context) error {
 	// Only now that every agent can be found may one of them look for another.
 	c.live.Store(true)
 	for _, h := range c.hosts.all() {
-		h.ref.Tell(look{})
+		h.ref.Tell(wakeUp{})
 	}
 	c.resumeProtocols()
 	if keep := c.opts.Policy.Residency; keep > 0 {
@@ -225,7 +225,7 @@ func (c *Coordinator) Spawn(scope context.Context, spec agent.Spec, prompt strin
 		return nil, err
 	}
 	if prompt != "" && spec.Where != "" {
-		if err := c.task(t, prompt); err != nil {
+		if err := c.sendTask(t, prompt); err != nil {
 			return nil, err
 		}
 	} else if prompt != "" {
@@ -236,7 +236,7 @@ func (c *Coordinator) Spawn(scope context.Context, spec agent.Spec, prompt strin
 		return nil, err
 	}
 	c.publish(t, event.Started{Model: spec.Model, Task: spec.Description, Prompt: prompt, Background: spec.Role == agent.Background})
-	c.Look(spec.ID)
+	c.Wake(spec.ID)
 	return t, nil
 }
 
@@ -256,7 +256,7 @@ func (c *Coordinator) create(scope context.Context, spec agent.Spec) (*transcrip
 		return nil, nil, err
 	}
 	if spec.Where != "" {
-		return c.settleIn(scope, spec)
+		return c.createRemote(scope, spec)
 	}
 	// Who looks for the agent as soon as the store knows it must not host it too.
 	c.reviving.Lock()
@@ -272,22 +272,22 @@ func (c *Coordinator) create(scope context.Context, spec agent.Spec) (*transcrip
 // ErrShutDown is what a coordinator answers that has been stopped.
 var ErrShutDown = errors.New("the session is shutting down")
 
-// Look tells an agent's host to see whether there is work. It never blocks and
+// Wake tells an agent's host to see whether there is work. It never blocks and
 // may be called any number of times. An agent that has no host gets one if it
 // has work.
-func (c *Coordinator) Look(id mailbox.AgentID) {
+func (c *Coordinator) Wake(id mailbox.AgentID) {
 	if h := c.hosts.get(id); h != nil {
-		h.ref.Tell(look{})
+		h.ref.Tell(wakeUp{})
 	} else if t, ok := c.opts.Store.Get(id); ok {
 		c.buryFinal(t)
-		c.rouse(t)
+		c.wakeIfWork(t)
 	}
 }
 
 // Interrupt ends the turn that an agent is in, not the agent.
 func (c *Coordinator) Interrupt(id mailbox.AgentID) {
-	if _, ok := c.elsewhere(id); ok {
-		c.opts.Elsewhere.Interrupt(id)
+	if _, ok := c.replica(id); ok {
+		c.opts.Remote.Interrupt(id)
 	} else if h := c.hosts.get(id); h != nil {
 		h.ref.Tell(cancel{cause: turn.ErrInterrupted})
 	}
@@ -307,11 +307,11 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 			return fmt.Errorf("stop %s: %w", id, context.Cause(ctx))
 		}
 	}
-	if t, ok := c.elsewhere(id); ok {
-		if err := c.opts.Elsewhere.Stop(ctx, id, cause); err != nil {
+	if t, ok := c.replica(id); ok {
+		if err := c.opts.Remote.Stop(ctx, id, cause); err != nil {
 			return fmt.Errorf("stop %s: %w", id, err)
 		}
-		if err := c.seen(t, func() error { return t.Close(cause.Error(), c.releaseAway(ctx, t)) }); err != nil {
+		if err := c.recordEnd(t, func() error { return t.Close(cause.Error(), c.releaseRemote(ctx, t)) }); err != nil {
 			return err
 		}
 	}
@@ -321,13 +321,13 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 	}
 	if errors.Is(cause, turn.ErrKilled) {
 		defer c.buryFinal(t)
-		return c.seen(t, func() error { return t.Seal(cause.Error()) }) // also if it was faster, or had ended before
+		return c.recordEnd(t, func() error { return t.Seal(cause.Error()) }) // also if it was faster, or had ended before
 	}
-	return c.seen(t, func() error { return t.Close(cause.Error(), t.Life().Kept) })
+	return c.recordEnd(t, func() error { return t.Close(cause.Error(), t.Life().Kept) })
 }
 
-// seen tells of the state that an agent without a host comes into by its end.
-func (c *Coordinator) seen(t *transcript.Transcript, end func() error) error {
+// recordEnd tells of the state that an agent without a host comes into by its end.
+func (c *Coordinator) recordEnd(t *transcript.Transcript, end func() error) error {
 	was := state.Resting(t.Life())
 	err := end()
 	if is := state.Resting(t.Life()); is.Name != was.Name {
@@ -438,7 +438,7 @@ func (c *Coordinator) anyBusy() bool { return c.changing.Load() > 0 || c.AtWork(
 // quiet may have none: a plan waits for a decision.
 func (c *Coordinator) AtWork() bool { return slices.ContainsFunc(c.hosts.all(), (*host).busy) }
 
-// whenChanged returns a channel that is closed at the next Stir.
+// whenChanged returns a channel that is closed at the next Notify.
 func (c *Coordinator) whenChanged() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -457,14 +457,14 @@ func (c *Coordinator) Sent(from mailbox.AgentID, e mailbox.Envelope) {
 	if t, ok := c.opts.Store.Get(from); ok {
 		c.publish(t, event.MailSent{Envelope: e})
 	}
-	c.Rouse(e.To.Agent)
+	c.EnsureProcess(e.To.Agent)
 }
 
-// Rouse gives an agent that lives elsewhere a process if it has none, so that it
+// EnsureProcess gives an agent that lives in another process a process if it has none, so that it
 // reads its mail. For all others it does nothing.
-func (c *Coordinator) Rouse(id mailbox.AgentID) {
-	if to, ok := c.elsewhere(id); ok && c.live.Load() {
-		if _, lives := c.opts.Elsewhere.Look(to.ID()); !lives {
+func (c *Coordinator) EnsureProcess(id mailbox.AgentID) {
+	if to, ok := c.replica(id); ok && c.live.Load() {
+		if _, lives := c.opts.Remote.Snapshot(to.ID()); !lives {
 			c.relaunch(to)
 		}
 	}

@@ -38,7 +38,7 @@ func TestAToolThatIgnoresSIGTERMLeavesNoProcess(t *testing.T) {
 	defer sub.Close()
 	begun := time.Now()
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	all, err := ends(ctx, n, sub, begun)

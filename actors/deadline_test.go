@@ -156,7 +156,7 @@ func TestOfNineChildrenThreeTimeOutAndSixAreHeardAtOnce(t *testing.T) {
 				defer sub.Close()
 				begun := time.Now()
 				must(t, n.Lead.Prompt("user", "go"))
-				n.Look(agent.LeadID)
+				n.Wake(agent.LeadID)
 				all, err := ends(t.Context(), n, sub, begun)
 				must(t, err)
 				n.Settle(t)
@@ -215,7 +215,7 @@ func TestOf27ChildrenThreeFailAndNoneWaitsForAnother(t *testing.T) {
 		defer sub.Close()
 		begun := time.Now()
 		must(t, n.Lead.Prompt("user", "go"))
-		n.Look(agent.LeadID)
+		n.Wake(agent.LeadID)
 		completed, failed := 0, map[string]string{}
 		for completed+len(failed) < 27 {
 			e, err := sub.Next(t.Context())

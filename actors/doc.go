@@ -53,7 +53,7 @@
 //   - A state has a fact behind it: what Status says follows from what the agent
 //     did, never from time (TestStateFollowsFromTheFacts).
 //
-//   - A question to a person waits on one desk, whoever asks. Nothing but an answer
+//   - A question to a person waits in one queue, whoever asks. Nothing but an answer
 //     with its id lets the call run; question and answer survive a crash
 //     (TestPermissionRequestsBubble, TestForgedLateAndDoubledAnswersAreErrors,
 //     TestAMessageIsNeverConsent, TestQuestionsSurviveACrash).

@@ -49,7 +49,7 @@ func (h *host) others() (all []Status, left int) {
 	for _, s := range h.c.Status() {
 		switch spec := s.Life.Spec; {
 		case spec.ID == h.t.ID(), spec.Role == agent.User:
-		case !s.Life.Closed && (h.concerns(spec) || h.knows(spec)):
+		case !s.Life.Closed && (h.concerns(spec) || h.sharesTeamWith(spec)):
 			all = append(all, s)
 		case s.Life.Closed && h.concerns(spec):
 			ended = append([]Status{s}, ended...)
@@ -62,9 +62,9 @@ func (h *host) others() (all []Status, left int) {
 	return all, left
 }
 
-// knows reports whether another agent is of a team of this one, which the lead
+// sharesTeamWith reports whether another agent is of a team of this one, which the lead
 // of the session is of all.
-func (h *host) knows(s agent.Spec) bool {
+func (h *host) sharesTeamWith(s agent.Spec) bool {
 	theirs := h.c.Teams(s)
 	if len(theirs) == 0 {
 		return false

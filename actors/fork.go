@@ -45,7 +45,7 @@ func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript,
 		return err
 	}
 	c.publish(t, event.Started{Model: spec.Model, Task: spec.Description, Prompt: task, Background: spec.Role == agent.Background})
-	c.Look(spec.ID)
+	c.Wake(spec.ID)
 	return nil
 }
 

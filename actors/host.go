@@ -20,7 +20,7 @@ import (
 
 // The messages of a host.
 type (
-	look     struct{} // see whether there is work
+	wakeUp   struct{} // see whether there is work
 	turnDone struct {
 		end   ending
 		panic any // what the turn's goroutine panicked with
@@ -56,12 +56,12 @@ type host struct {
 	moved  chan struct{}   // closed when somebody asks that it go on in the background
 	moving sync.Once
 
-	stop    context.CancelCauseFunc // of the running turn; nil when none runs
-	running atomic.Bool             // written by the actor, read by anyone
-	stopped error                   // why the agent is to end; nil = it is not
-	held    atomic.Bool             // interrupted and not prompted since; written by the actor, read by anyone
-	wishes  wishes                  // for a compaction
-	broken  error                   // why the last work broke; written before its turnDone
+	stop        context.CancelCauseFunc // of the running turn; nil when none runs
+	running     atomic.Bool             // written by the actor, read by anyone
+	stopped     error                   // why the agent is to end; nil = it is not
+	held        atomic.Bool             // interrupted and not prompted since; written by the actor, read by anyone
+	compactions compactions             // for a compaction
+	broken      error                   // why the last work broke; written before its turnDone
 
 	lasts   bool // it lives on after a turn; never changes
 	stating sync.Mutex
@@ -69,14 +69,14 @@ type host struct {
 
 	current atomic.Pointer[turn.Turn] // the turn that runs
 
-	whole    context.Context    // of the turn; only the turn, which sets it before it runs
-	watchdog *watchdog.Watchdog // of the turn; only the turn, which sets it before it runs
-	meter    meter              // of progress
-	woken    bool               // the present incarnation is recorded; only the turn goroutine
-	kit      *kit               // what every turn needs; only the turn goroutine
-	own      *agent.Isolation   // the agent's own directory, if it has one; only the turn goroutine
-	place    *place.Place       // of the turn, among the running
-	asked    atomic.Bool        // the turn works for the lead or the user
+	turnContext context.Context    // of the turn; only the turn, which sets it before it runs
+	watchdog    *watchdog.Watchdog // of the turn; only the turn, which sets it before it runs
+	meter       meter              // of progress
+	woken       bool               // the present incarnation is recorded; only the turn goroutine
+	kit         *kit               // what every turn needs; only the turn goroutine
+	isolation   *agent.Isolation   // the agent's own directory, if it has one; only the turn goroutine
+	place       *place.Place       // of the turn, among the running
+	asked       atomic.Bool        // the turn works for the lead or the user
 	// failed is when turns were begun anew; only the turn goroutine.
 	failed []time.Time
 }
@@ -118,13 +118,13 @@ func (h *host) Receive(c *kernel.Context, msg any) {
 	switch m := msg.(type) {
 	case kernel.Started:
 		h.self = c.Self()
-		h.look()
-	case look:
-		if cause := h.toEnd(); cause != nil && h.stopped == nil {
+		h.wake()
+	case wakeUp:
+		if cause := h.stopCause(); cause != nil && h.stopped == nil {
 			h.cancel(cancel{cause: cause, final: true})
 			return
 		}
-		h.look()
+		h.wake()
 	case cancel:
 		h.cancel(m)
 	case turnDone:
@@ -134,7 +134,7 @@ func (h *host) Receive(c *kernel.Context, msg any) {
 	}
 }
 
-func (h *host) look() {
+func (h *host) wake() {
 	if h.running.Load() {
 		h.preempt()
 		return
@@ -150,11 +150,11 @@ func (h *host) look() {
 		h.held.Store(false)
 		h.begin(h.turn)
 	case h.owesReport():
-		h.begin(h.settle)
-	case h.wishes.any():
+		h.begin(h.finishTurn)
+	case h.compactions.any():
 		h.begin(h.compact)
 	default:
-		h.c.Stir()
+		h.c.Notify()
 	}
 	if h.stopped != nil && h.running.Load() {
 		h.stop(h.stopped)
@@ -208,7 +208,7 @@ func (h *host) cancel(m cancel) {
 	}
 	h.held.Store(!m.final && !endsByItself(h.t.Spec().Role))
 	if !h.running.Load() && (m.final || h.t.Life().TurnOpen) {
-		h.look() // begins what the cancel has overtaken, to end it
+		h.wake() // begins what the cancel has overtaken, to end it
 	}
 	if h.running.Load() {
 		h.stop(m.cause)
@@ -225,13 +225,13 @@ func (h *host) turnDone(m turnDone) {
 	case m.end == over:
 		h.over()
 	case m.end == goOn:
-		h.look()
+		h.wake()
 	case m.end == broke && h.c.opts.Store.Err() == nil:
 		// The journal is well: it is this agent that cannot go on.
 		h.parked("", h.broken)
 		h.self.Stop()
 	}
-	h.c.Stir()
+	h.c.Notify()
 }
 
 // over ends the actor. What is recorded of the agent stays.
@@ -239,8 +239,8 @@ func (h *host) over() {
 	close(h.ended)
 	h.c.drop(h)
 	h.self.Stop()
-	h.c.ended(h.t.Life())
-	h.c.rouse(h.t) // what came after its last look
+	h.c.wakeConcerned(h.t.Life())
+	h.c.wakeIfWork(h.t) // what came after its last look
 }
 
 // parked is told that the host is given up: by the supervisor, or by the host
@@ -248,13 +248,13 @@ func (h *host) over() {
 func (h *host) parked(_ string, reason error) {
 	h.c.change(func() {
 		waiting := len(h.t.Unread())
-		h.putAway()
+		h.closeTools()
 		h.fail(reason)
 		close(h.ended)
 		h.c.drop(h)
-		h.c.ended(h.t.Life())
+		h.c.wakeConcerned(h.t.Life())
 		if len(h.t.Unread()) > waiting {
-			h.c.rouse(h.t) // its look found nobody
+			h.c.wakeIfWork(h.t) // its look found nobody
 		}
 	})
 }

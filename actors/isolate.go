@@ -51,7 +51,7 @@ func (h *host) isolate(ctx context.Context, incarnation uint32) error {
 	case own.Dir != spec.Dir:
 		return fmt.Errorf("the agent's own directory was %s and is now %s", spec.Dir, own.Dir)
 	}
-	h.own = own
+	h.isolation = own
 	return nil
 }
 
@@ -66,8 +66,8 @@ func (h *host) release() *agent.Kept {
 	err := h.takeOver(ctx)
 	if err == nil {
 		var kept *agent.Kept
-		if kept, err = h.own.Release(ctx); err == nil {
-			h.own = nil
+		if kept, err = h.isolation.Release(ctx); err == nil {
+			h.isolation = nil
 			return kept
 		}
 	}
@@ -75,9 +75,9 @@ func (h *host) release() *agent.Kept {
 	return &agent.Kept{Path: spec.Dir, Why: []string{err.Error()}}
 }
 
-// releaseAway gives back the directory of an agent whose process has ended without
+// releaseRemote gives back the directory of an agent whose process has ended without
 // doing so, and returns what it is kept for.
-func (c *Coordinator) releaseAway(ctx context.Context, t *transcript.Transcript) *agent.Kept {
+func (c *Coordinator) releaseRemote(ctx context.Context, t *transcript.Transcript) *agent.Kept {
 	l := t.Life()
 	if l.Spec.Isolation == "" || l.Closed || c.opts.Isolate == nil {
 		return l.Kept
@@ -96,7 +96,7 @@ func (c *Coordinator) releaseAway(ctx context.Context, t *transcript.Transcript)
 // takeOver makes the directory this host's if it is still that of one before
 // it, as at an end that a crash cut.
 func (h *host) takeOver(ctx context.Context) error {
-	if h.own != nil {
+	if h.isolation != nil {
 		return nil
 	}
 	incarnation, err := h.t.Wake()

@@ -114,7 +114,7 @@ func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 	if l := child.Life(); !strings.Contains(l.Result, "one more thing") || l.Turns != 2 || !l.Closed {
 		t.Fatalf("the child is %+v", l)
 	}
-	must(t, n.Wake(child.ID(), agent.LeadID))
+	must(t, n.Reopen(child.ID(), agent.LeadID))
 	must(t, n.Stop(t.Context(), child.ID(), turn.ErrStopped))
 	write(t, n.Lead, child, "and another")
 	n.Settle(t)
@@ -176,7 +176,7 @@ func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			n.Look(id)
+			n.Wake(id)
 		})
 		must(t, n.SpawnIdle(t.Context(), []agent.Spec{spec}))
 		courier.Wait()
@@ -201,7 +201,7 @@ func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
-				if err := n.Wake(child.ID(), agent.LeadID); err != nil {
+				if err := n.Reopen(child.ID(), agent.LeadID); err != nil {
 					t.Error(err)
 				}
 			})
@@ -229,7 +229,7 @@ func TestAnyEndOfTheScopeIsAShutdown(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	<-asked
 	n.Cancel(errors.New("the bus did not start"))
 	must(t, n.Shutdown(t.Context()))
@@ -299,7 +299,7 @@ func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
 	n.Say(t, "go")
 	child := childOf(t, n, agent.LeadID)
 	must(t, n.Stop(t.Context(), child.ID(), turn.ErrKilled))
-	if err := n.Wake(child.ID(), agent.LeadID); !errors.As(err, new(*actors.FinalError)) {
+	if err := n.Reopen(child.ID(), agent.LeadID); !errors.As(err, new(*actors.FinalError)) {
 		t.Errorf("a killed agent was woken: %v", err)
 	}
 }
@@ -339,7 +339,7 @@ func TestAStopEndsWithTheSession(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	<-asked
 	must(t, n.Shutdown(t.Context()))
 	if err := n.Stop(context.WithoutCancel(t.Context()), agent.LeadID, turn.ErrStopped); !errors.Is(err, turn.ErrShutdown) {

@@ -65,8 +65,8 @@ func (c *Coordinator) transcript(id mailbox.AgentID) (*transcript.Transcript, er
 // far as an id can, so that people can tell agents apart and type their ids.
 func (c *Coordinator) NewID(name string) mailbox.AgentID { return c.registry.NewID(name) }
 
-// Dismissed reports whether an agent has ended for good and given up its name.
-func (c *Coordinator) Dismissed(s agent.Spec) bool { return c.registry.Dismissed(s) }
+// IsRemoved reports whether an agent has ended for good and given up its name.
+func (c *Coordinator) IsRemoved(s agent.Spec) bool { return c.registry.Dismissed(s) }
 
 // MadeBy returns the agent that a tool call of parent has made or woken, if it
 // has. answer counts the parent's answers up to the one with the call.

@@ -63,17 +63,17 @@ func readReceipt(me mailbox.Address, e mailbox.Envelope) mailbox.Receipt {
 // ErrUnattended is the answer to a question when there is nobody to ask.
 var ErrUnattended = errors.New("unattended: nobody can be asked here")
 
-// Inquiry is a question of a member without a host.
-type Inquiry struct {
+// UserQuestion is a question of a member without a host.
+type UserQuestion struct {
 	c      *Coordinator
 	t      *transcript.Transcript
 	ticket *ask.Ticket
 }
 
-// Inquire puts a question of a member without a host on the desk under an id
-// that nobody can guess. record puts how it was settled on disk. The caller must
+// AskUser puts a question of a member without a host to the user under an id
+// that nobody can guess. record puts how it was resolved on disk. The caller must
 // Wait. Where nobody can be asked it is ErrUnattended.
-func (c *Coordinator) Inquire(by mailbox.AgentID, choices []event.Choice, record func(id string, s event.Settlement) error) (*Inquiry, error) {
+func (c *Coordinator) AskUser(by mailbox.AgentID, choices []event.Choice, record func(id string, s event.Resolution) error) (*UserQuestion, error) {
 	if !c.opts.Policy.Asks() {
 		return nil, ErrUnattended
 	}
@@ -81,12 +81,12 @@ func (c *Coordinator) Inquire(by mailbox.AgentID, choices []event.Choice, record
 	if within := c.opts.Policy.AskTimeout; within > 0 {
 		q.Expires = q.Asked.Add(within)
 	}
-	return c.Pose(by, q, func(s event.Settlement) error { return record(q.ID, s) })
+	return c.PoseQuestion(by, q, func(s event.Resolution) error { return record(q.ID, s) })
 }
 
-// Pose is Inquire for a question that the caller has on disk, with id and times, and
+// PoseQuestion is AskUser for a question that the caller has on disk, with id and times, and
 // that waits also where nobody attends.
-func (c *Coordinator) Pose(by mailbox.AgentID, q event.Question, record func(event.Settlement) error) (*Inquiry, error) {
+func (c *Coordinator) PoseQuestion(by mailbox.AgentID, q event.Question, record func(event.Resolution) error) (*UserQuestion, error) {
 	t, err := c.transcript(by)
 	if err != nil {
 		return nil, err
@@ -96,16 +96,16 @@ func (c *Coordinator) Pose(by mailbox.AgentID, q event.Question, record func(eve
 	}
 	q.Agent, q.Kind, q.Tool = agent.Describe(t.Spec()), event.AsksAnswer, questionToolName
 	q.Summary = report.Cut(report.OneLine(q.Choices[0].Question), 200)
-	ticket := c.desk.Open(ask.Request{Question: q, Record: record})
+	ticket := c.questions.Open(ask.Request{Question: q, Record: record})
 	c.publish(t, event.Asked{Question: ticket.Question()})
-	return &Inquiry{c, t, ticket}, nil
+	return &UserQuestion{c, t, ticket}, nil
 }
 
 // ID is what the question is answered by.
-func (i *Inquiry) ID() string { return i.ticket.Question().ID }
+func (i *UserQuestion) ID() string { return i.ticket.Question().ID }
 
-// Wait returns how the question was settled. When ctx ends it is withdrawn.
-func (i *Inquiry) Wait(ctx context.Context) (event.Settlement, error) {
+// Wait returns how the question was resolved. When ctx ends it is withdrawn.
+func (i *UserQuestion) Wait(ctx context.Context) (event.Resolution, error) {
 	s, err := i.ticket.Wait(ctx)
 	i.c.publish(i.t, event.QuestionSettled{
 		ID: i.ID(), State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note,

@@ -92,9 +92,9 @@ func (c *Coordinator) DecidePlan(by, id mailbox.AgentID, r message.PlanApprovalR
 }
 
 func (c *Coordinator) decide(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
-	switch _, away := c.elsewhere(t.ID()); {
+	switch _, away := c.replica(t.ID()); {
 	case away:
-		return c.decidePlanAway(by, t, r, key)
+		return c.decideRemotePlan(by, t, r, key)
 	case c.isAtOwner(t) && c.isNode(by):
 		return c.opts.Owner.DecidePlan(t.ID(), r, key)
 	}
@@ -108,14 +108,14 @@ func (c *Coordinator) decide(by, t *transcript.Transcript, r message.PlanApprova
 	return err
 }
 
-// decidePlanAway passes a decision on to the process of the agent, where the plan
+// decideRemotePlan passes a decision on to the process of the agent, where the plan
 // and its gate are.
-func (c *Coordinator) decidePlanAway(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
+func (c *Coordinator) decideRemotePlan(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
 	if l := t.Life(); l.Closed {
 		d := protocol.Decide{ID: r.RequestID, From: by.ID(), User: by.ID() == agent.UserID, Approve: r.Approve, Key: key}
 		_, _, err := l.Plan.Next(d)
 		if err == nil {
-			err = c.Wake(t.ID(), by.ID())
+			err = c.Reopen(t.ID(), by.ID())
 		}
 		if err != nil {
 			c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+agent.DisplayName(t.Spec()), err)
@@ -125,7 +125,7 @@ func (c *Coordinator) decidePlanAway(by, t *transcript.Transcript, r message.Pla
 	if err := c.launchAgain(t); err != nil {
 		return err
 	}
-	return c.opts.Elsewhere.DecidePlan(c.scope, t.ID(), by.ID(), r, key)
+	return c.opts.Remote.DecidePlan(c.scope, t.ID(), by.ID(), r, key)
 }
 
 func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide, asked permission.Mode) error {
@@ -137,7 +137,7 @@ func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide
 	if _, _, err := t.Life().Plan.Next(d); err != nil {
 		return err
 	}
-	if err := c.Wake(t.ID(), by.ID()); err != nil {
+	if err := c.Reopen(t.ID(), by.ID()); err != nil {
 		return err
 	}
 	if d.Approve {
@@ -155,10 +155,10 @@ func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide
 		return err
 	}
 	if effect == protocol.TellAsker {
-		c.tellPlan(t, p)
+		c.publishPlan(t, p)
 	}
-	c.Look(t.ID())
-	c.Stir()
+	c.Wake(t.ID())
+	c.Notify()
 	return nil
 }
 
@@ -193,7 +193,7 @@ func (c *Coordinator) modeAfterPlan(s agent.Spec, asked permission.Mode) (permis
 	return mode, nil
 }
 
-func (c *Coordinator) tellPlan(t *transcript.Transcript, p protocol.Plan) {
+func (c *Coordinator) publishPlan(t *transcript.Transcript, p protocol.Plan) {
 	c.publish(t, event.PlanMoved{ID: p.ID, Phase: string(p.Phase), By: p.By, Feedback: p.Feedback})
 }
 
@@ -212,22 +212,22 @@ func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 			ctx, cancel = context.WithTimeout(c.scope, within)
 		}
 		defer cancel()
-		c.whilePending(ctx, t, p.ID)
+		c.awaitDecision(ctx, t, p.ID)
 	})
 	c.work(func() {
-		ticket := c.desk.Open(ask.Request{
+		ticket := c.questions.Open(ask.Request{
 			Question: event.Question{
 				ID: p.ID, Agent: agent.Describe(t.Spec()), Kind: event.AsksPermission, Tool: spawn.ExitPlanMode, Asked: p.Asked,
 				Summary: "the plan: " + report.Cut(report.OneLine(p.Text), 200), Input: report.Detail(map[string]any{"plan": p.Text}),
 				Reason: "nothing is changed before the plan is approved",
 			},
-			Record: func(s event.Settlement) error {
+			Record: func(s event.Resolution) error {
 				return c.DecidePlan(user.ID(), t.ID(), message.PlanApprovalResponse{RequestID: p.ID, Approve: s.Answer.Allow, Feedback: s.Answer.Note}, "")
 			},
 		})
 		ctx, withdraw := context.WithCancelCause(c.scope)
 		defer withdraw(nil)
-		c.work(func() { c.whilePending(ctx, t, p.ID); withdraw(errPlanDecided) })
+		c.work(func() { c.awaitDecision(ctx, t, p.ID); withdraw(errPlanDecided) })
 		c.publish(t, event.Asked{Question: ticket.Question()})
 		s, err := ticket.Wait(ctx)
 		if err != nil && !errors.Is(err, errPlanDecided) {
@@ -239,8 +239,8 @@ func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
 
 var errPlanDecided = errors.New("the plan is decided")
 
-// whilePending returns when a plan is decided or changed, or ctx ends.
-func (c *Coordinator) whilePending(ctx context.Context, t *transcript.Transcript, id string) {
+// awaitDecision returns when a plan is decided or changed, or ctx ends.
+func (c *Coordinator) awaitDecision(ctx context.Context, t *transcript.Transcript, id string) {
 	for {
 		changed := c.whenChanged()
 		if p := t.Life().Plan; p.Phase != protocol.PlanPending || p.ID != id {

@@ -52,7 +52,7 @@ func (e *enterPlan) Run(context.Context, tool.Call) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, err
 	}
-	e.h.c.tellPlan(e.h.t, p)
+	e.h.c.publishPlan(e.h.t, p)
 	return tool.Result{Text: "You are in plan mode. Read what you need, then show your plan with ExitPlanMode; nothing can be changed before it is approved."}, nil
 }
 
@@ -130,7 +130,7 @@ func (e *exitPlan) showLead(lead *transcript.Transcript, c tool.Call, plan strin
 		}
 		return tool.Errorf("the plan could not be shown to %s: %v; try again", agent.DisplayName(lead.Spec()), err), nil
 	}
-	e.h.c.tellPlan(e.h.t, p)
+	e.h.c.publishPlan(e.h.t, p)
 	e.h.c.awaitPlan(e.h.t)
 	return tool.Result{
 		Text:   fmt.Sprintf("Your plan lies before %s (request %s). Your turn ends here; the decision begins the next one.", agent.DisplayName(lead.Spec()), p.ID),
@@ -139,7 +139,7 @@ func (e *exitPlan) showLead(lead *transcript.Transcript, c tool.Call, plan strin
 }
 
 func (e *exitPlan) post(lead *transcript.Transcript, p protocol.Plan, plan string) error {
-	if err := e.h.c.wakeFor(lead.ID(), e.h.t.ID()); err != nil {
+	if err := e.h.c.reopenFor(lead.ID(), e.h.t.ID()); err != nil {
 		return err
 	}
 	body, err := message.Encode(message.PlanApprovalRequest{RequestID: p.ID, Plan: plan})
@@ -176,14 +176,14 @@ func (e *exitPlan) showUser(ctx context.Context, c tool.Call, plan string) (tool
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return e.settle(c, consent)
+	return e.decide(c, consent)
 }
 
 func (e *exitPlan) ask(ctx context.Context, c tool.Call, plan string) error {
 	call := model.Call{ID: c.ID, Name: c.Name, Input: c.Input}
 	q := e.h.question(event.AsksPermission, call)
 	q.Summary, q.Reason = "the plan: "+report.Cut(report.OneLine(plan), 200), "nothing is changed before the plan is approved"
-	return e.h.ask(ctx, state.WaitsForApproval, q, ask.Request{Record: func(s event.Settlement) error {
+	return e.h.ask(ctx, state.WaitsForApproval, q, ask.Request{Record: func(s event.Resolution) error {
 		state := transcript.ConsentDenied
 		if s.Answer.Allow {
 			state = transcript.ConsentAllowed
@@ -192,8 +192,8 @@ func (e *exitPlan) ask(ctx context.Context, c tool.Call, plan string) error {
 	}}, call)
 }
 
-// settle makes what the user said the decision about the plan.
-func (e *exitPlan) settle(c tool.Call, consent transcript.Consent) (tool.Result, error) {
+// decide makes what the user said the decision about the plan.
+func (e *exitPlan) decide(c tool.Call, consent transcript.Consent) (tool.Result, error) {
 	p := e.h.t.Life().Plan
 	if p.Phase == protocol.PlanPending {
 		d := protocol.Decide{
@@ -210,7 +210,7 @@ func (e *exitPlan) settle(c tool.Call, consent transcript.Consent) (tool.Result,
 		if p, _, err = e.h.t.PlanNext(d, nil); err != nil {
 			return tool.Result{}, err
 		}
-		e.h.c.tellPlan(e.h.t, p)
+		e.h.c.publishPlan(e.h.t, p)
 	}
 	switch consent.State {
 	case transcript.ConsentAllowed:

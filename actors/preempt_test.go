@@ -42,7 +42,7 @@ func TestAControlMessageLeavesTheChildThatIsWaitedFor(t *testing.T) {
 	user, _, err := n.Store.Create(agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User})
 	must(t, err)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	<-working
 	_, durable, err := user.Send(mailbox.Envelope{To: mailbox.Address{Agent: agent.LeadID}, Kind: mailbox.KindText, Class: mailbox.ClassControl, Body: "hear me first"})
 	must(t, err)

@@ -179,7 +179,7 @@ func (h *harvest) begin(t *testing.T, prompt string) {
 	h.open(t)
 	h.Begin(t)
 	must(t, h.Lead.Prompt("user", prompt))
-	h.Look(agent.LeadID)
+	h.Wake(agent.LeadID)
 	<-h.all
 	<-h.busy
 }

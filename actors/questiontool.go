@@ -75,7 +75,7 @@ func (q *questionTool) Run(ctx context.Context, c tool.Call) (tool.Result, error
 }
 
 func (q *questionTool) ask(ctx context.Context, c model.Call, choices []event.Choice) error {
-	ask := ask.Request{Record: func(s event.Settlement) error {
+	ask := ask.Request{Record: func(s event.Resolution) error {
 		state := transcript.ConsentDenied
 		if s.Answer.Answers() {
 			state = transcript.ConsentAllowed

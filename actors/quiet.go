@@ -11,7 +11,7 @@ import (
 func (c *Coordinator) change(f func()) {
 	c.changing.Add(1)
 	begun := c.work(func() {
-		defer c.Stir()
+		defer c.Notify()
 		defer c.changing.Add(-1)
 		f()
 	})
@@ -68,8 +68,8 @@ func (c *Coordinator) Rest(ctx context.Context, id mailbox.AgentID) error {
 	}
 }
 
-// Stir wakes those who wait for Quiet, to look again.
-func (c *Coordinator) Stir() {
+// Notify wakes those who wait for a change, to check again.
+func (c *Coordinator) Notify() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.changed)

@@ -72,7 +72,7 @@ func killedTree(b *testing.B, dir string) {
 	n := actorstest.New(b, living, m, nodeOptions{Tools: []tool.Tool{work}, Policy: spawn.Policy{MaxConcurrent: treeChildren, MaxSpawnRate: -1}})
 	n.Begin(b)
 	must(b, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	busy.Wait()
 	must(b, n.Store.Sync())
 	must(b, os.CopyFS(dir, os.DirFS(living)))

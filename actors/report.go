@@ -15,10 +15,10 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// settle tells the end of the last turn to whom it concerns and, for an agent
+// finishTurn tells the end of the last turn to whom it concerns and, for an agent
 // that has only one turn or is to stop, ends the agent. Everything in it may be
 // done again after a crash and then changes nothing.
-func (h *host) settle(ctx context.Context) ending {
+func (h *host) finishTurn(ctx context.Context) ending {
 	life := h.t.Life()
 	if h.rests(life) {
 		h.moveTo(state.Waiting, state.WaitsForChild)
@@ -26,7 +26,7 @@ func (h *host) settle(ctx context.Context) ending {
 	}
 	switch again, err := h.restarts(life); {
 	case err != nil:
-		return h.breaks(err)
+		return h.breakOff(err)
 	case again:
 		return goOn
 	}
@@ -44,7 +44,7 @@ func (h *host) retire(ctx context.Context, cause error) ending {
 
 func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why string) ending {
 	if ends {
-		h.putAway()
+		h.closeTools()
 		life.Spec.Role = h.t.Ending().Spec.Role
 		life.Kept = h.release()
 	}
@@ -54,14 +54,14 @@ func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why str
 	case errors.As(err, new(*mailbox.FullError)):
 		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not told: %v", agent.DisplayName(life.Spec), err)})
 	case err != nil:
-		return h.breaks(fmt.Errorf("the end of %s could not be reported: %w", agent.DisplayName(life.Spec), err))
+		return h.breakOff(fmt.Errorf("the end of %s could not be reported: %w", agent.DisplayName(life.Spec), err))
 	}
 	h.asked.Store(false)
 	if !ends {
 		return goOn
 	}
 	if err := h.t.Close(why, life.Kept); err != nil {
-		return h.breaks(err)
+		return h.breakOff(err)
 	}
 	is := state.Resting(h.t.Life())
 	h.moveTo(is.Name, is.Detail)
@@ -117,13 +117,13 @@ func (h *host) report(l agent.Record) error {
 		return nil // it was stopped before it had anything to do
 	case l.Spec.Role == agent.Background:
 		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.registry.ReportsTo(l)}
-	case l.Spec.Role == agent.Teammate && h.tells(l):
+	case l.Spec.Role == agent.Teammate && h.isNews(l):
 		e.Kind, e.To, e.Key = mailbox.KindIdle, mailbox.Address{Agent: h.c.registry.LeadOf(l.Spec)}, staleBy(l)
 		e.Class = classOf(l)
 	default:
 		return nil
 	}
-	if err := h.c.wakeFor(e.To.Agent, l.Spec.ID); err != nil {
+	if err := h.c.reopenFor(e.To.Agent, l.Spec.ID); err != nil {
 		return err
 	}
 	_, durable, err := h.t.Send(e)
@@ -150,9 +150,9 @@ func staleBy(l agent.Record) string {
 	return "not done"
 }
 
-// tells says whether the end of a teammate's turn is news for the lead of its
+// isNews says whether the end of a teammate's turn is news for the lead of its
 // team: it worked for a lead of its or the user, or it could not go on.
-func (h *host) tells(l agent.Record) bool {
+func (h *host) isNews(l agent.Record) bool {
 	if l.Shutdown.Phase == protocol.ShutdownEnding || l.Plan.Phase == protocol.PlanPending && l.Outcome == agent.Completed {
 		return false // who asked is told, and who decides has the plan
 	}

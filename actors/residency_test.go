@@ -116,7 +116,7 @@ func TestAnAgentInATurnStaysInMemory(t *testing.T) {
 		})
 		n.Begin(t)
 		must(t, n.Lead.Prompt("user", "go"))
-		n.Look(agent.LeadID)
+		n.Wake(agent.LeadID)
 		time.Sleep(2 * time.Hour)
 		if l := n.Settle(t); !strings.Contains(l.Result, "in memory: true") {
 			t.Error(l.Result)
@@ -165,7 +165,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 	for i := range wakes {
 		for _, id := range ids {
 			fork, _ := n.Find(id)
-			must(t, n.Wake(fork.ID(), agent.LeadID))
+			must(t, n.Reopen(fork.ID(), agent.LeadID))
 			write(t, n.Lead, fork, fmt.Sprint("more of ", i))
 		}
 		n.Settle(t)

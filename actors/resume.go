@@ -43,7 +43,7 @@ func (a *agentTool) resume(ctx context.Context, callID string, call spawn.Call) 
 		return "", err
 	}
 	w := agent.Waking{By: me.ID(), Answer: me.Life().Steps, Call: callID}
-	if err := c.wakeByCall(t, role, w); err != nil {
+	if err := c.reopenByCall(t, role, w); err != nil {
 		return "", err
 	}
 	if err := t.Prompt("parent", call.Prompt); err != nil {
@@ -52,16 +52,16 @@ func (a *agentTool) resume(ctx context.Context, callID string, call spawn.Call) 
 	c.publish(t, event.Started{
 		Model: spec.Model, Task: cmp.Or(call.Description, spec.Description), Prompt: call.Prompt, Background: t.Spec().Role == agent.Background, Resumed: true,
 	})
-	c.Look(t.ID())
+	c.Wake(t.ID())
 	return t.ID(), nil
 }
 
-// wakeByCall is wake for an agent that must have ended.
-func (c *Coordinator) wakeByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+// reopenByCall is wake for an agent that must have ended.
+func (c *Coordinator) reopenByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	if life := t.Life(); !life.Closed {
 		return &RunningError{Name: agent.DisplayName(life.Spec)}
 	}
-	return c.wake(t, r, w)
+	return c.reopenAs(t, r, w)
 }

@@ -221,7 +221,7 @@ func TestEveryByteOfALongReportCanBeFetched(t *testing.T) {
 	defer sub.Close()
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	for got.Len() < len(long) {
 		e, err := sub.Next(t.Context())
 		must(t, err)

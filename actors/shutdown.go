@@ -83,7 +83,7 @@ func (c *Coordinator) requestShutdown(by, t *transcript.Transcript, d Dismissal)
 		d.Grace = 0 // there is nobody to hear it
 	}
 	ask := protocol.Ask{ID: requestID(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
-	frame, away := framer(by, t), t.IsShadow() || isOutside(t)
+	frame, away := framer(by, t), t.IsReplica() || isOutside(t)
 	s, effect, err := t.ShutdownNext(ask, func(s protocol.Shutdown) string {
 		if away {
 			return "" // it goes by mail
@@ -94,10 +94,10 @@ func (c *Coordinator) requestShutdown(by, t *transcript.Transcript, d Dismissal)
 		return s, err
 	}
 	if effect != protocol.Nothing {
-		c.tellShutdown(t, s)
+		c.publishShutdown(t, s)
 	}
-	c.pursue(t)
-	c.Look(t.ID())
+	c.driveShutdown(t)
+	c.Wake(t.ID())
 	return s, nil
 }
 
@@ -149,18 +149,18 @@ func (c *Coordinator) AnswerShutdown(id mailbox.AgentID, r message.ShutdownRespo
 		return err
 	}
 	if effect != protocol.Nothing {
-		c.tellShutdown(t, s)
+		c.publishShutdown(t, s)
 	}
 	if effect == protocol.Object {
 		err = c.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Reason: s.Objection})
 	}
-	c.Stir()
+	c.Notify()
 	return err
 }
 
-// pursue sees a shutdown that was asked for to its end, in one goroutine for each
+// driveShutdown sees a shutdown that was asked for to its end, in one goroutine for each
 // member.
-func (c *Coordinator) pursue(t *transcript.Transcript) {
+func (c *Coordinator) driveShutdown(t *transcript.Transcript) {
 	if !c.live.Load() {
 		return // Start does it
 	}
@@ -171,18 +171,18 @@ func (c *Coordinator) pursue(t *transcript.Transcript) {
 	}
 	c.mu.Unlock()
 	if under {
-		c.Stir() // the deadline may be another
+		c.Notify() // the deadline may be another
 		return
 	}
 	begun := c.work(func() {
-		c.see(t)
+		c.awaitShutdown(t)
 		c.mu.Lock()
 		delete(c.leaving, t.ID())
 		c.mu.Unlock()
 		if p := t.Life().Shutdown.Phase; p == protocol.ShutdownAsked && c.scope.Err() == nil {
-			c.pursue(t) // it was asked again meanwhile
+			c.driveShutdown(t) // it was asked again meanwhile
 		}
-		c.Stir()
+		c.Notify()
 	})
 	if !begun {
 		c.mu.Lock()
@@ -204,30 +204,30 @@ func (c *Coordinator) resumeProtocols() {
 	for _, t := range c.opts.Store.All() {
 		switch l := t.Life(); {
 		case l.Shutdown.Phase == protocol.ShutdownAsked, l.Shutdown.Phase == protocol.ShutdownEnding:
-			c.pursue(t)
-		case l.Plan.Phase == protocol.PlanPending && l.Plan.Lead != "" && !l.Closed && !t.IsShadow():
+			c.driveShutdown(t)
+		case l.Plan.Phase == protocol.PlanPending && l.Plan.Lead != "" && !l.Closed && !t.IsReplica():
 			c.awaitPlan(t)
 		}
 	}
 }
 
-// see waits for the end of a shutdown and brings it about.
-func (c *Coordinator) see(t *transcript.Transcript) {
+// awaitShutdown waits for the end of a shutdown and brings it about.
+func (c *Coordinator) awaitShutdown(t *transcript.Transcript) {
 	shown := ""
 	for c.scope.Err() == nil {
 		changed := c.whenChanged()
 		s := t.Life().Shutdown
 		if s.Phase == protocol.ShutdownAsked && shown != s.ID {
 			shown = s.ID
-			c.showAway(t, s)
+			c.showRemoteShutdown(t, s)
 		}
 		switch {
 		case s.Phase == protocol.ShutdownEnding:
-			c.carryOut(t)
+			c.completeShutdown(t)
 			return
 		case s.Phase != protocol.ShutdownAsked:
 			return
-		case !c.occupied(t):
+		case !c.isBusy(t):
 			c.shutdownNext(t, protocol.Finish{})
 			continue
 		}
@@ -242,14 +242,14 @@ func (c *Coordinator) see(t *transcript.Transcript) {
 	}
 }
 
-// occupied reports whether a member has something to do or to wait for.
-func (c *Coordinator) occupied(t *transcript.Transcript) bool {
+// isBusy reports whether a member has something to do or to wait for.
+func (c *Coordinator) isBusy(t *transcript.Transcript) bool {
 	if isOutside(t) {
 		return true // only its answer tells
 	}
-	if _, away := c.elsewhere(t.ID()); away {
+	if _, away := c.replica(t.ID()); away {
 		by, ok := c.opts.Store.Get(t.Life().Shutdown.By)
-		return ok && c.outbox(by, t).OnItsWay(t) || !c.opts.Elsewhere.Rests(c.scope, t.ID())
+		return ok && c.outbox(by, t).OnItsWay(t) || !c.opts.Remote.Idle(c.scope, t.ID())
 	}
 	if t.HasWork() || c.expects(t) {
 		return true
@@ -258,11 +258,11 @@ func (c *Coordinator) occupied(t *transcript.Transcript) bool {
 	return h != nil && h.busy()
 }
 
-// showAway sends the request to a member that lives elsewhere or is a program
+// showRemoteShutdown sends the request to a member that lives in another process or is a program
 // outside. It is one message, however often it is sent.
-func (c *Coordinator) showAway(t *transcript.Transcript, s protocol.Shutdown) {
+func (c *Coordinator) showRemoteShutdown(t *transcript.Transcript, s protocol.Shutdown) {
 	by, known := c.opts.Store.Get(s.By)
-	if _, away := c.elsewhere(t.ID()); !away && !isOutside(t) || !known || t.Life().Closed {
+	if _, away := c.replica(t.ID()); !away && !isOutside(t) || !known || t.Life().Closed {
 		return
 	}
 	body, err := message.Encode(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: max(0, time.Until(s.Deadline).Milliseconds())})
@@ -289,13 +289,13 @@ func (c *Coordinator) shutdownNext(t *transcript.Transcript, e protocol.Shutdown
 		return
 	}
 	if effect != protocol.Nothing || s.Phase == protocol.ShutdownGone {
-		c.tellShutdown(t, s)
+		c.publishShutdown(t, s)
 	}
 }
 
-// carryOut ends a member and all that work for it, for good, and takes from them
+// completeShutdown ends a member and all that work for it, for good, and takes from them
 // what they held. All of it may be done again after a crash.
-func (c *Coordinator) carryOut(t *transcript.Transcript) {
+func (c *Coordinator) completeShutdown(t *transcript.Transcript) {
 	ctx, cancel := context.WithTimeout(c.scope, killWithin)
 	defer cancel()
 	s := t.Life().Shutdown
@@ -304,7 +304,7 @@ func (c *Coordinator) carryOut(t *transcript.Transcript) {
 	if c.scope.Err() != nil {
 		return // it goes on after the restart
 	}
-	err = errors.Join(err, c.seen(t, func() error { return t.Seal(cause.Error()) }))
+	err = errors.Join(err, c.recordEnd(t, func() error { return t.Seal(cause.Error()) }))
 	c.buryFinal(t)
 	c.registry.Release(t.Spec())
 	if c.opts.Gone != nil {
@@ -350,7 +350,7 @@ func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdow
 	return durable()
 }
 
-func (c *Coordinator) tellShutdown(t *transcript.Transcript, s protocol.Shutdown) {
+func (c *Coordinator) publishShutdown(t *transcript.Transcript, s protocol.Shutdown) {
 	f := event.ShutdownMoved{ID: s.ID, Phase: string(s.Phase), By: s.By, Reason: s.Reason}
 	switch s.Phase {
 	case protocol.ShutdownObjected:

@@ -65,7 +65,7 @@ func (c *Coordinator) Status() []Status {
 				s.State = h.now()
 			}
 		}
-		c.sight(&s)
+		c.completeRemote(&s)
 		all = append(all, s)
 	}
 	seeChildren(all)

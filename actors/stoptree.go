@@ -80,8 +80,8 @@ func (c *Coordinator) receipt(tree []*transcript.Transcript, failed map[mailbox.
 			errs = append(errs, err)
 		}
 		all = append(all, e)
-		if _, away := c.elsewhere(t.ID()); away {
-			for _, s := range c.opts.Elsewhere.Staff(t.ID()) {
+		if _, away := c.replica(t.ID()); away {
+			for _, s := range c.opts.Remote.Nested(t.ID()) {
 				all = append(all, endOf(s.Life))
 			}
 		}

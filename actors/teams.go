@@ -73,8 +73,8 @@ func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript,
 	return t, err
 }
 
-// Dismiss ends an agent for good and lets others have its name.
-func (c *Coordinator) Dismiss(ctx context.Context, id mailbox.AgentID) error {
+// Remove ends an agent for good and lets others have its name.
+func (c *Coordinator) Remove(ctx context.Context, id mailbox.AgentID) error {
 	t, err := c.transcript(id)
 	if err != nil {
 		return err

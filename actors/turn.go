@@ -41,11 +41,11 @@ func (h *host) turn(ctx context.Context) ending {
 	end, err := h.run(watched, t)
 	switch {
 	case err != nil:
-		return h.breaks(err)
+		return h.breakOff(err)
 	case end.Open:
 		return shut
 	}
-	return h.settle(ctx)
+	return h.finishTurn(ctx)
 }
 
 // newTurn returns the next turn of the agent, which a watchdog may cut.
@@ -63,7 +63,7 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 		Only:     endsByItself(h.t.Spec().Role),
 		Facts:    h.facts,
 		Record:   h.c.opts.Store.TranscriptPath(h.t.ID()),
-		Demand:   h.wishes.take,
+		Demand:   h.compactions.take,
 		Object:   h.c.opts.Store.BodyPath,
 		Pause:    h.pause,
 	}
@@ -73,8 +73,8 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 	return t
 }
 
-// breaks says that the runtime failed the agent.
-func (h *host) breaks(err error) ending {
+// breakOff says that the runtime failed the agent.
+func (h *host) breakOff(err error) ending {
 	h.broken = err
 	h.emit(event.Warning{Text: err.Error()})
 	return broke
@@ -86,7 +86,7 @@ func (h *host) run(ctx context.Context, t *turn.Turn) (turn.End, error) {
 	defer h.watchdog.Stop()
 	ctx, end := h.c.accounts.Of(h.t.ID()).Within(ctx, overBudget)
 	defer end()
-	h.whole = ctx
+	h.turnContext = ctx
 	return t.Run(ctx)
 }
 
@@ -174,8 +174,8 @@ func (h *host) tools(spec agent.Spec, box Toolbox) *tool.Set {
 	return tool.NewSet(all...).Only(names)
 }
 
-// putAway ends what the agent's tools left running.
-func (h *host) putAway() {
+// closeTools ends what the agent's tools left running.
+func (h *host) closeTools() {
 	if h.kit == nil || h.kit.close == nil {
 		return
 	}
@@ -286,7 +286,7 @@ func (h *host) waitFor(ctx context.Context, what string, wait func() error) erro
 	case cause == nil:
 		return errors.Join(err, h.enter(ctx))
 	case errors.Is(cause, turn.ErrPreempted): // only the step ends
-		return errors.Join(err, h.enter(h.whole))
+		return errors.Join(err, h.enter(h.turnContext))
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (c *Coordinator) revive(t *transcript.Transcript) error {
 	case life.Closed && !c.missed(t):
 		return nil
 	}
-	if err := c.reopen(t, wakeRole(life), agent.Waking{By: c.registry.Employer(life, writer(t.Unread()))}); err != nil {
+	if err := c.recordReopening(t, reopenRole(life), agent.Waking{By: c.registry.Employer(life, writer(t.Unread()))}); err != nil {
 		return err
 	}
 	_, err := c.host(c.scope, t, life.Incarnation+1)
@@ -49,10 +49,10 @@ func (c *Coordinator) missed(t *transcript.Transcript) bool {
 	return l.Closed && willRead(l) && len(t.Unread()) > 0
 }
 
-// rouse brings an agent without a host to life if there is work for it: one
+// wakeIfWork brings an agent without a host to life if there is work for it: one
 // whose mail came after its end, or whose host was given up.
-func (c *Coordinator) rouse(t *transcript.Transcript) {
-	if !c.live.Load() || !t.Spec().Role.Runs() || t.IsShadow() || !t.HasWork() && !c.missed(t) {
+func (c *Coordinator) wakeIfWork(t *transcript.Transcript) {
+	if !c.live.Load() || !t.Spec().Role.Runs() || t.IsReplica() || !t.HasWork() && !c.missed(t) {
 		return
 	}
 	c.change(func() {
@@ -62,7 +62,7 @@ func (c *Coordinator) rouse(t *transcript.Transcript) {
 			c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", agent.DisplayName(t.Spec()), err)})
 		}
 		if h := c.hosts.get(t.ID()); h != nil {
-			h.ref.Tell(look{}) // it may have looked before the work was there
+			h.ref.Tell(wakeUp{}) // it may have looked before the work was there
 		}
 	})
 }
@@ -77,17 +77,17 @@ func (e *FinalError) Error() string {
 	return fmt.Sprintf("%s cannot be woken again (%s); start a new agent for more work", e.Name, e.Reason)
 }
 
-// Wake lets an agent that has ended work again, with the same id, conversation,
+// Reopen lets an agent that has ended work again, with the same id, conversation,
 // tools, model and mode, in the background. The caller has something for it to
 // do, a message of by, who is told of its end if that is an agent. It does
 // nothing for an agent that has not ended.
-func (c *Coordinator) Wake(id, by mailbox.AgentID) error {
+func (c *Coordinator) Reopen(id, by mailbox.AgentID) error {
 	t, err := c.transcript(id)
 	if err != nil {
 		return err
 	}
 	if c.isAtOwner(t) {
-		return c.opts.Owner.Wake(t.ID(), by)
+		return c.opts.Owner.Reopen(t.ID(), by)
 	}
 	if l := t.Life(); !l.Closed && !l.Shutdown.Leaving() {
 		return nil // no letter to one that lives waits for another that is brought to life
@@ -95,11 +95,11 @@ func (c *Coordinator) Wake(id, by mailbox.AgentID) error {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	life := t.Life()
-	return c.wake(t, wakeRole(life), agent.Waking{By: c.registry.Employer(life, by)})
+	return c.reopenAs(t, reopenRole(life), agent.Waking{By: c.registry.Employer(life, by)})
 }
 
-// wake is Wake in a role and for a tool call, if there is one. reviving is held.
-func (c *Coordinator) wake(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+// reopenAs is Wake in a role and for a tool call, if there is one. reviving is held.
+func (c *Coordinator) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	life := t.Life()
 	name := agent.DisplayName(life.Spec)
 	switch {
@@ -114,23 +114,23 @@ func (c *Coordinator) wake(t *transcript.Transcript, r agent.Role, w agent.Wakin
 	case life.Spec.OneShot:
 		return &FinalError{Name: name, Reason: life.Spec.Type + " agents answer once"}
 	}
-	if err := c.reopen(t, r, w); err != nil || c.kernel == nil {
+	if err := c.recordReopening(t, r, w); err != nil || c.kernel == nil {
 		return err // before Start nobody runs; Start brings it to life
 	}
 	return c.revive(t)
 }
 
-// wakeRole is the role in which an agent that has ended works again when it is
+// reopenRole is the role in which an agent that has ended works again when it is
 // written to.
-func wakeRole(l agent.Record) agent.Role {
+func reopenRole(l agent.Record) agent.Role {
 	if l.Spec.Role == agent.Foreground {
 		return agent.Background // nobody waits for it any more
 	}
 	return l.Spec.Role
 }
 
-// reopen records that an agent works again and for whom. reviving is held.
-func (c *Coordinator) reopen(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+// recordReopening records that an agent works again and for whom. reviving is held.
+func (c *Coordinator) recordReopening(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	if err := t.Reopen(r, w); err != nil {
 		return err
 	}
@@ -146,10 +146,10 @@ func writer(mail []mailbox.Envelope) mailbox.AgentID {
 	return mail[0].From.Agent
 }
 
-// wakeFor wakes an agent that has ended for the report of another that is linked
+// reopenFor wakes an agent that has ended for the report of another that is linked
 // to it, if it did not end by being stopped. What cannot be woken finds the
 // report in its transcript if it ever works again.
-func (c *Coordinator) wakeFor(id, by mailbox.AgentID) error {
+func (c *Coordinator) reopenFor(id, by mailbox.AgentID) error {
 	t, ok := c.opts.Store.Get(id)
 	if !ok {
 		return fmt.Errorf("there is no agent %s to report to", id)
@@ -157,7 +157,7 @@ func (c *Coordinator) wakeFor(id, by mailbox.AgentID) error {
 	if l := t.Life(); !l.Closed || l.Outcome == agent.Stopped || id == agent.LeadID {
 		return nil
 	}
-	if err := c.Wake(t.ID(), by); !errors.As(err, new(*FinalError)) {
+	if err := c.Reopen(t.ID(), by); !errors.As(err, new(*FinalError)) {
 		return err
 	}
 	return nil

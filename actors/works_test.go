@@ -119,7 +119,7 @@ func TestAnAgentWaitsForItsOwnBackgroundChildren(t *testing.T) {
 			n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
 			n.Begin(t)
 			must(t, n.Lead.Prompt("user", "go"))
-			n.Look(agent.LeadID)
+			n.Wake(agent.LeadID)
 			n.Until(t, resting(n, "mid"))
 			close(l.gate)
 			n.Settle(t)
@@ -144,7 +144,7 @@ func TestAnAgentThatWaitsForItsChildrenGoesOnInTheBackground(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	n.Until(t, resting(n, "mid"))
 	must(t, n.Background(ofType(n, "mid").ID()))
 	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen }) // the call has returned
@@ -188,7 +188,7 @@ func TestALinkSaysWhatAnEndMeansForThoseBelow(t *testing.T) {
 			n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: spawn.Policy{OnParentEnd: link}})
 			n.Begin(t)
 			must(t, n.Lead.Prompt("user", "go"))
-			n.Look(agent.LeadID)
+			n.Wake(agent.LeadID)
 			n.Until(t, func() bool { mid := ofType(n, "mid"); return mid != nil && mid.Life().Closed })
 			close(l.gate)
 			n.Settle(t)
@@ -264,7 +264,7 @@ func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 	n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
 	n.Begin(t)
 	must(t, n.Lead.Prompt("user", "go"))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	n.Until(t, resting(n, "mid"))
 	mid := ofType(n, "mid")
 	if left := actors.Orphans(n.Status(), mid.ID()); len(left) != 1 || left[0].Link != agent.Reparent {
@@ -292,9 +292,9 @@ func TestNobodyComesToWorkForItself(t *testing.T) {
 	for _, x := range []*transcript.Transcript{a, b, c} {
 		must(t, x.Close("", nil))
 	}
-	must(t, n.Wake(a.ID(), "c"))
-	must(t, n.Wake(b.ID(), "lead"))
-	must(t, n.Wake(c.ID(), "a"))
+	must(t, n.Reopen(a.ID(), "c"))
+	must(t, n.Reopen(b.ID(), "lead"))
+	must(t, n.Reopen(c.ID(), "a"))
 	for x, want := range map[*transcript.Transcript]mailbox.AgentID{a: "c", b: "lead", c: ""} {
 		if got := x.Life().Woken.By; got != want {
 			t.Errorf("%s works for %q, want %q", x.ID(), got, want)
@@ -313,7 +313,7 @@ func TestWhoWakesAnAgentIsToldOfItsEnd(t *testing.T) {
 	a := member(t, n, "a", agent.Background, agent.LeadID)
 	b := member(t, n, "b", agent.Teammate, agent.LeadID)
 	must(t, a.Close("", nil))
-	must(t, n.Wake(a.ID(), "b"))
+	must(t, n.Reopen(a.ID(), "b"))
 	write(t, b, a, "again")
 	n.End(t)
 	n = newNode(t, dir, m, nodeOptions{})
@@ -353,7 +353,7 @@ func TestPromise3_ATreeOfAgentsTellsEachSpawnerOnce(t *testing.T) {
 		n.Begin(t)
 		if n.Lead.Life().Turns == 0 {
 			if err := n.Lead.Prompt("user", "Place 0."); err == nil {
-				n.Look(agent.LeadID)
+				n.Wake(agent.LeadID)
 			}
 		}
 		if round < crashes {

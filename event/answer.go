@@ -41,13 +41,13 @@ func (e *UnknownQuestionError) Error() string {
 	return fmt.Sprintf("there is no open question %q; open are: %s", e.ID, strings.Join(e.Open, ", "))
 }
 
-// SettledQuestionError reports an answer that came too late.
-type SettledQuestionError struct {
+// ResolvedQuestionError reports an answer that came too late.
+type ResolvedQuestionError struct {
 	ID    string
 	State QuestionState
 }
 
-func (e *SettledQuestionError) Error() string {
+func (e *ResolvedQuestionError) Error() string {
 	return fmt.Sprintf("question %s is settled already (%s); this answer changes nothing", e.ID, e.State)
 }
 
@@ -72,8 +72,8 @@ const (
 	QuestionCovered   QuestionState = "covered"   // a rule allows it now
 )
 
-// Settlement is the end of a question. Answer is set only if it was answered.
-type Settlement struct {
+// Resolution is the end of a question. Answer is set only if it was answered.
+type Resolution struct {
 	State  QuestionState
 	Answer Answer
 	By     string // who answered

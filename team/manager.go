@@ -228,7 +228,7 @@ func (m *Manager) leave(ctx context.Context, teamID string, t *transcript.Transc
 			}
 		}
 	}
-	if err := m.agents.Dismiss(ctx, t.ID()); err != nil {
+	if err := m.agents.Remove(ctx, t.ID()); err != nil {
 		return err
 	}
 	return errors.Join(t.SetTeams(nil), m.release(ctx, teamID, t.ID()))

@@ -56,7 +56,7 @@ func (o *Outsiders) Join(name string) (*Outsider, error) {
 	if err := reserved(name); err != nil {
 		return nil, err
 	}
-	t, err := o.agents.Enlist(name)
+	t, err := o.agents.AddMember(name)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (o *Outsiders) Join(name string) (*Outsider, error) {
 // StandIn returns the member of an id that stands for another session. It keeps
 // its incarnation: only this process speaks as it.
 func (o *Outsiders) StandIn(id mailbox.AgentID) (*Outsider, error) {
-	t, err := o.agents.Enlist(string(id))
+	t, err := o.agents.AddMember(string(id))
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 		return actorstest.Say("thanks")
 	}})
 	n := actorstest.New(t, dir, m, options())
-	bob, err := n.Enlist("bob")
+	bob, err := n.AddMember("bob")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,28 +59,28 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 
 	n = actorstest.New(t, dir, m, options())
 	n.Begin(t)
-	if _, err := n.Enlist("Carl"); err == nil {
+	if _, err := n.AddMember("Carl"); err == nil {
 		t.Error("a name in capitals was accepted")
 	}
-	if bob, err = n.Enlist("bob"); err != nil {
+	if bob, err = n.AddMember("bob"); err != nil {
 		t.Fatal(err)
 	}
 	if len(bob.Unread()) != 0 || bob.Life().TurnOpen {
 		t.Errorf("after a restart bob has %v and %+v", bob.Unread(), bob.Life())
 	}
 	taken := (*agent.NameTakenError)(nil)
-	if _, err := n.Enlist("lead"); !errors.As(err, &taken) {
+	if _, err := n.AddMember("lead"); !errors.As(err, &taken) {
 		t.Errorf("the name of the lead: %v", err)
 	}
 	roster := team.NewRoster(n.Coordinator)
 	lead, _ := n.Find("lead")
-	if err := n.Expel(bob.ID()); err != nil {
+	if err := n.RemoveMember(bob.ID()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := roster.Send(lead, team.Letter{To: "bob", Text: "?"}); !errors.As(err, new(*actors.FinalError)) {
 		t.Errorf("writing to one who was removed: %v", err)
 	}
-	if _, err := n.Enlist("bob"); err != nil {
+	if _, err := n.AddMember("bob"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := roster.Send(lead, team.Letter{To: "bob", Text: "?"}); err != nil {

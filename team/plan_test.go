@@ -240,7 +240,7 @@ func TestTheUserOrTheLeadDecidesAboutAPlan(t *testing.T) {
 	if used.Load() != 1 || ann.Life().Plan.By != "user" {
 		t.Errorf("%d writes, %+v", used.Load(), ann.Life().Plan)
 	}
-	if err := n.Answer(id, event.Answer{Allow: true}); !errors.As(err, new(*event.SettledQuestionError)) {
+	if err := n.Answer(id, event.Answer{Allow: true}); !errors.As(err, new(*event.ResolvedQuestionError)) {
 		t.Errorf("a second answer: %v", err)
 	}
 	if text := all(t, n.Node, "ann"); !strings.Contains(text, "smaller") || !strings.Contains(text, "good") {
@@ -268,7 +268,7 @@ func TestTheLeadPlansWithTheUser(t *testing.T) {
 		n := planCrew(t, t.TempDir(), used, lead, spawn.Policy{Attended: attended})
 		n.Begin(t)
 		must(t, n.Lead.Prompt("user", "go"))
-		n.Look(agent.LeadID)
+		n.Wake(agent.LeadID)
 		if !attended {
 			n.Settle(t)
 			if n.Lead.Life().Plan.Gates() || !strings.Contains(all(t, n.Node, "lead"), "unattended") {

@@ -450,7 +450,7 @@ func TestProblem44_APastLifeIsNotHeard(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", c.e.ID, a.Verdict, err, c.want)
 		}
 	}
-	n.Look("ben")
+	n.Wake("ben")
 	n.Settle(t)
 	if text := all(t, n, "ben"); strings.Contains(text, "asked to end") || strings.Count(text, "as I am now") != 1 {
 		t.Errorf("ben read %s", text)

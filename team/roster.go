@@ -71,7 +71,7 @@ func (r *Roster) everybody() ([]actors.Status, error) {
 	all, err := r.all()
 	return slices.DeleteFunc(all, func(s actors.Status) bool {
 		l := s.Life
-		dismissed := l.Spec.Role != agent.Teammate || l.Shutdown.Leaving() || r.agents.Dismissed(l.Spec)
+		dismissed := l.Spec.Role != agent.Teammate || l.Shutdown.Leaving() || r.agents.IsRemoved(l.Spec)
 		return l.Spec.Role == agent.User || l.Closed && dismissed
 	}), err
 }

@@ -95,7 +95,7 @@ func (r *Roster) wake(from, to *transcript.Transcript, l Letter) Posted {
 	if err := r.check(from, to.Life(), l); err != nil {
 		return Posted{Name: agent.DisplayName(to.Spec()), Err: err}
 	}
-	if err := r.agents.Wake(to.ID(), from.ID()); err != nil {
+	if err := r.agents.Reopen(to.ID(), from.ID()); err != nil {
 		return Posted{Name: agent.DisplayName(to.Spec()), Err: err}
 	}
 	return r.post(from, to.Life(), l)

@@ -241,7 +241,7 @@ func TestPromise1_EveryMessageArrivesOnceAndInOrderOnADiskThatForgets(t *testing
 			if err := n.Lead.Prompt("user", "go"); err != nil {
 				t.Fatal(err)
 			}
-			n.Look(agent.LeadID)
+			n.Wake(agent.LeadID)
 		}
 		if crash == 3 {
 			n.Settle(t)

@@ -102,7 +102,7 @@ func TestANameMeansSomebodyOfTheSendersTeamFirst(t *testing.T) {
 	if err != nil || len(posted) != 2 {
 		t.Errorf("everyone for a member of red is %+v, %v; want its lead and ann", posted, err)
 	}
-	if err := n.Dismiss(t.Context(), redAnn.ID()); err != nil {
+	if err := n.Remove(t.Context(), redAnn.ID()); err != nil {
 		t.Fatal(err)
 	}
 	if again := hire(t, n, red, "ann"); again.ID() == redAnn.ID() {

@@ -72,7 +72,7 @@ func New(t testing.TB, dir string, m model.Model, o Options) *Node {
 		NoLines: true, Prices: o.Prices,
 		Settled: func(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
 			n.Bus.Publish(event.Agent{ID: sender}, event.MailSettled{IDs: ids, State: state})
-			n.Stir()
+			n.Notify()
 		},
 		Arrived: func(e mailbox.Envelope) { n.Bus.Publish(event.Agent{ID: e.To.Agent}, event.MailArrived{Envelope: e}) },
 	})
@@ -81,7 +81,7 @@ func New(t testing.TB, dir string, m model.Model, o Options) *Node {
 	if o.Wire == nil {
 		o.Wire = mailbox.NewMemory()
 	}
-	n.courier = mailbox.NewCourier(o.Wire, n.Store, mailbox.CourierOptions{Wake: n.Look})
+	n.courier = mailbox.NewCourier(o.Wire, n.Store, mailbox.CourierOptions{Wake: n.Wake})
 	n.openLead(t, dir)
 	t.Cleanup(func() { n.End(t) })
 	return n
@@ -179,7 +179,7 @@ func (n *Node) shut(t testing.TB) error {
 func (n *Node) Say(t testing.TB, prompt string) agent.Record {
 	t.Helper()
 	must(t, n.Lead.Prompt("user", prompt))
-	n.Look(agent.LeadID)
+	n.Wake(agent.LeadID)
 	return n.Settle(t)
 }
 

@@ -64,7 +64,7 @@ func (x *cell) dispose(p *Panic) {
 
 // failed records a panic and says whether and when another behavior follows.
 func (x *cell) failed(p *Panic) (delay time.Duration, again bool) {
-	policy, r := x.policy.settled(), x.extra()
+	policy, r := x.policy.withDefaults(), x.extra()
 	r.cause = p
 	now := time.Now()
 	r.panics = append(policy.recent(r.panics, now), now)

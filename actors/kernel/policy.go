@@ -17,7 +17,7 @@ type RestartPolicy struct {
 	Jitter     float64       // adds up to this fraction of the delay, at random; 0 to 1
 }
 
-func (p *RestartPolicy) settled() RestartPolicy {
+func (p *RestartPolicy) withDefaults() RestartPolicy {
 	var out RestartPolicy
 	if p != nil {
 		out = *p

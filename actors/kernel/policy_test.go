@@ -23,7 +23,7 @@ func TestDelayDoublesUpToItsLimit(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := tt.policy.settled()
+			p := tt.policy.withDefaults()
 			for i, want := range tt.want {
 				if got := p.delay(i + 1); got != want {
 					t.Errorf("panic %d: delay %v, want %v", i+1, got, want)

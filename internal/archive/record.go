@@ -33,7 +33,7 @@ func (r Record) Nested(host mailbox.AgentID) []actors.Status {
 // another process.
 func (r Record) Local() (all []*transcript.Transcript) {
 	for _, t := range r.Store.All() {
-		if !t.IsShadow() {
+		if !t.IsReplica() {
 			all = append(all, t)
 		}
 	}

@@ -109,7 +109,7 @@ func (t Tree) Inbox(name string) ([]mailbox.Trace, error) {
 	a, err := team.NewRoster(t.Agents).Find(name)
 	host, id := mailbox.AgentID(""), mailbox.AgentID("")
 	switch {
-	case err == nil && (!a.IsShadow() || t.Query == nil):
+	case err == nil && (!a.IsReplica() || t.Query == nil):
 		return t.Record.Inbox(name)
 	case err == nil:
 		host, id = a.ID(), a.ID()

@@ -25,14 +25,14 @@ const (
 var (
 	tooLong = map[string]int{
 		"":       11400,
-		"actors": 7200,
+		"actors": 5200,
 	}
 	tooMany = map[string]int{
 		".Session":                       136,
-		"actors.Coordinator":             152,
+		"actors.Coordinator":             134,
 		"internal/transcript.Transcript": 100,
 		".nodes":                         90,
-		"actors.host":                    75,
+		"actors.host":                    73,
 	}
 	rootFiles = 68
 )

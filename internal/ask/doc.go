@@ -1,17 +1,27 @@
-// Package ask is the desk where the questions of a session's agents lie until a
-// person answers them.
+// Package ask keeps the questions of a session's agents until a person answers
+// them.
+//
+// An agent opens a question and waits; a user interface lists what is open and
+// answers by id:
+//
+//	ticket := queue.Open(ask.Request{Question: q, Record: record})
+//	resolution, err := ticket.Wait(ctx) // the agent
+//
+//	for _, q := range queue.List() { // the person
+//		err := queue.Answer(q.ID, "user", event.Answer{Allow: true})
+//	}
 //
 // Laws:
 //
-//   - A question is settled once: answered, expired, withdrawn because its asker
-//     left, or covered by a rule that came meanwhile. Every later answer is an
-//     error (TestAQuestionIsSettledOnce).
+//   - A question is resolved once: answered, expired, withdrawn because its asker
+//     left, or covered by a rule that was granted meanwhile. Every later answer is
+//     an error (TestAQuestionIsSettledOnce).
 //   - An answer is recorded before anybody learns of it; one that cannot be
 //     recorded leaves the question open (TestAnAnswerThatCannotBeRecordedLeavesTheQuestionOpen).
 //   - Expiry is an answer: it is recorded like one (TestExpiryIsRecorded).
-//   - An answer for always settles every open question that it covers
+//   - An answer for always resolves every open question that it covers
 //     (TestAlwaysSettlesWhatItCovers).
 //
-// The desk keeps nothing on disk: an asker whose process died asks again, under
+// The queue keeps nothing on disk: an asker whose process died asks again, under
 // the same id.
 package ask

@@ -61,7 +61,7 @@ func (o *carrier) Publish(e mailbox.Envelope) error {
 // isHere reports whether an agent is of this process.
 func (o *carrier) isHere(id mailbox.AgentID) bool {
 	t, ok := o.store.Get(id)
-	return ok && !t.IsShadow()
+	return ok && !t.IsReplica()
 }
 
 // offer puts an object into the bucket if it is not there.

@@ -70,7 +70,7 @@ var (
 
 func (s *Service) ask(m *Member, choice event.Choice) (string, error) {
 	q := &question{by: m, done: make(chan struct{})}
-	asked, err := s.o.Agents.Inquire(m.ID(), []event.Choice{choice}, func(id string, end event.Settlement) (err error) {
+	asked, err := s.o.Agents.AskUser(m.ID(), []event.Choice{choice}, func(id string, end event.Resolution) (err error) {
 		q.mail, err = s.sendAnswer(m, id, choice, end)
 		return err
 	})
@@ -124,7 +124,7 @@ func (a *questions) withdraw(m *Member) {
 }
 
 // sendAnswer sends the answer, which makes it durable, and returns the message.
-func (s *Service) sendAnswer(m *Member, id string, c event.Choice, end event.Settlement) (mailbox.ID, error) {
+func (s *Service) sendAnswer(m *Member, id string, c event.Choice, end event.Resolution) (mailbox.ID, error) {
 	said := message.Answer{RequestID: id, Text: cmp.Or(end.Answer.Text, end.Answer.Note), Chosen: slices.Concat(end.Answer.Choices...)}
 	if end.State == event.QuestionExpired {
 		said.Text = "nobody answered in time"

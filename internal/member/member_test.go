@@ -40,7 +40,7 @@ func open(t *testing.T) *house {
 	t.Helper()
 	h := &house{Node: actorstest.New(t, t.TempDir(), actorstest.By(actorstest.Answers{}), actorstest.Options{})}
 	h.Begin(t)
-	_, err := h.Enlist("bob") // who has a key
+	_, err := h.AddMember("bob") // who has a key
 	ok(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	roster := team.NewRoster(h.Coordinator)

@@ -106,7 +106,7 @@ func (l *Lead) amend(lead *transcript.Transcript) error {
 
 // Reopen lets a lead that was stopped work again, as mail does.
 func (l *Lead) Reopen(lead *transcript.Transcript) error {
-	err := l.o.Agents.Wake(lead.ID(), agent.UserID)
+	err := l.o.Agents.Reopen(lead.ID(), agent.UserID)
 	var final *actors.FinalError
 	if errors.As(err, &final) {
 		return fmt.Errorf("the lead has ended for good (%s); write to other agents by name, or begin another session", final.Reason)

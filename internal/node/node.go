@@ -50,7 +50,7 @@ type Services struct {
 	// IsGone reports an agent that has ended for good and that this node has no record of.
 	IsGone func(mailbox.AgentID) bool
 
-	Remote actors.Elsewhere
+	Remote actors.RemoteAgents
 	Owner  actors.Owner
 }
 
@@ -124,7 +124,7 @@ func (n *Node) actorOptions() actors.Options {
 		Model: n.o.Models.Find, System: n.o.Definitions.System, Window: n.window, Budget: n.o.Budget, Prices: n.o.Prices,
 		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.o.Rules.Grant,
 		Isolate: n.services.Isolate, Facts: n.facts, Spill: n.services.Spill, Receipt: n.receipt,
-		Gone: n.services.Gone, Audit: n.services.Audit, Elsewhere: n.services.Remote, Owner: n.services.Owner,
+		Gone: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
 	if o.Owner != nil {
 		o.Grant, o.Policy.Where = nil, "" // rules and processes are the owner's
@@ -201,7 +201,7 @@ func (n *Node) acknowledged(sender mailbox.AgentID, ids []mailbox.ID, state mail
 		n.Events.Publish(agent.Describe(t.Spec()), event.MailSettled{IDs: ids, State: state})
 	}
 	if n.Agents != nil {
-		n.Agents.Stir()
+		n.Agents.Notify()
 	}
 }
 

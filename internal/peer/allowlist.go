@@ -43,7 +43,7 @@ func verdict(b session.Bridge) Reply {
 
 // inquire asks the user; mu is held.
 func (c *Allowlist) inquire(f *relay) Reply {
-	q, err := c.a.o.Agents.Inquire(f.m.Transcript().ID(), []event.Choice{aboutBridge(f.session)}, func(_ string, said event.Settlement) error {
+	q, err := c.a.o.Agents.AskUser(f.m.Transcript().ID(), []event.Choice{aboutBridge(f.session)}, func(_ string, said event.Resolution) error {
 		return c.settle(f.session, said)
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func aboutBridge(session string) event.Choice {
 }
 
 // settle keeps what the user has said. Silence is no consent, and is not kept.
-func (c *Allowlist) settle(session string, said event.Settlement) error {
+func (c *Allowlist) settle(session string, said event.Resolution) error {
 	if said.State == event.QuestionExpired {
 		c.settled(session, &Reply{State: Refused, Reason: "the user did not say in time whether messages may go there"})
 		return nil

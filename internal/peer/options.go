@@ -49,8 +49,8 @@ type Record interface {
 
 // Agents put questions of members to the user.
 type Agents interface {
-	Inquire(id mailbox.AgentID, choices []event.Choice, settle func(answer string, s event.Settlement) error) (*actors.Inquiry, error)
-	Pose(id mailbox.AgentID, q event.Question, settle func(event.Settlement) error) (*actors.Inquiry, error)
+	AskUser(id mailbox.AgentID, choices []event.Choice, settle func(answer string, s event.Resolution) error) (*actors.UserQuestion, error)
+	PoseQuestion(id mailbox.AgentID, q event.Question, settle func(event.Resolution) error) (*actors.UserQuestion, error)
 }
 
 // Members make the members of this session that stand for others.

@@ -166,7 +166,7 @@ func (d *Quarantine) inquire(m *team.Outsider, l transcript.Letter, why string) 
 		Choices: []event.Choice{d.about(m, l)},
 	}
 	ctx, withdraw := context.WithCancelCause(d.a.ctx)
-	asked, err := d.a.o.Agents.Pose(m.Transcript().ID(), q, func(s event.Settlement) error { return d.settle(m, l, s) })
+	asked, err := d.a.o.Agents.PoseQuestion(m.Transcript().ID(), q, func(s event.Resolution) error { return d.settle(m, l, s) })
 	if err != nil {
 		withdraw(nil)
 		return err
@@ -210,7 +210,7 @@ func (d *Quarantine) about(m *team.Outsider, l transcript.Letter) event.Choice {
 }
 
 // settle does what the user has said about a letter.
-func (d *Quarantine) settle(m *team.Outsider, l transcript.Letter, s event.Settlement) error {
+func (d *Quarantine) settle(m *team.Outsider, l transcript.Letter, s event.Resolution) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if now, _ := m.Transcript().Letter(l.ID); now.Decided() {

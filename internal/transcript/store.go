@@ -254,7 +254,7 @@ func (s *Store) Ship(send func(mailbox.Envelope)) {
 // Arrive implements mailbox.Recorder.
 func (s *Store) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
 	t, ok := s.Get(e.To.Agent)
-	switch away := !ok || t.IsShadow(); {
+	switch away := !ok || t.IsReplica(); {
 	case away && s.opts.Gone != nil && s.opts.Gone(e.To.Agent):
 		return mailbox.Arrival{Verdict: mailbox.Gone}, nil
 	case away:

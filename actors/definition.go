@@ -25,7 +25,7 @@ func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, call, task s
 		return nil
 	}
 	if life.Spec.Where != "" {
-		return c.task(t, task)
+		return c.sendTask(t, task)
 	}
 	var err error
 	if life.Spec.Fork && life.Turns == 0 {
@@ -37,6 +37,6 @@ func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, call, task s
 		return err
 	}
 	c.publish(t, event.Started{Model: life.Spec.Model, Task: life.Spec.Description, Prompt: task, Background: life.Spec.Role == agent.Background, Resumed: life.Turns > 0})
-	c.Look(t.ID())
+	c.Wake(t.ID())
 	return nil
 }

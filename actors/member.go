@@ -10,12 +10,12 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Enlist makes a program outside a member of the session, by name: it can be
+// AddMember makes a program outside a member of the session, by name: it can be
 // written to and has a mailbox, and no host, model or turn. Its id is its name.
-// One that was expelled is taken in again with the mail that it has. Enlist
+// One that was expelled is taken in again with the mail that it has. AddMember
 // returns when that is on disk. The error is a NameTakenError when an agent has
 // the name.
-func (c *Coordinator) Enlist(name string) (*transcript.Transcript, error) {
+func (c *Coordinator) AddMember(name string) (*transcript.Transcript, error) {
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
 	if t, ok := c.Find(name); ok && isOutside(t) {
@@ -39,13 +39,13 @@ func (c *Coordinator) Enlist(name string) (*transcript.Transcript, error) {
 // isOutside reports a member that no host runs.
 func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == agent.Outside }
 
-// Expel ends the membership of a program outside.
-func (c *Coordinator) Expel(id mailbox.AgentID) error {
+// RemoveMember ends the membership of a program outside.
+func (c *Coordinator) RemoveMember(id mailbox.AgentID) error {
 	t, err := c.transcript(id)
 	if err != nil {
 		return err
 	}
 	c.reviving.Lock()
 	defer c.reviving.Unlock()
-	return c.seen(t, func() error { return t.Close("it was removed from the bus", nil) })
+	return c.recordEnd(t, func() error { return t.Close("it was removed from the bus", nil) })
 }

@@ -31,7 +31,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	told := agent.Record{Spec: agent.Spec{ID: "ben", Mode: "bypassPermissions"}, Incarnation: 3, Turns: 2, Result: "done", Outcome: agent.Completed, Active: time.Now()}
-	if _, _, err := sh.Observe(told); err != nil {
+	if _, _, err := sh.Update(told); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := sh.Launch(); n != 2 || err != nil {
@@ -39,7 +39,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	}
 	late := told
 	late.Result, late.Launch = "late", 1
-	if _, _, err := sh.Observe(late); err != nil || sh.Life().Result != "done" {
+	if _, _, err := sh.Update(late); err != nil || sh.Life().Result != "done" {
 		t.Errorf("what a superseded launch says was taken: %v", err)
 	}
 	if err := errors.Join(s.Sync(), s.Close()); err != nil {
@@ -57,7 +57,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	if err := sh.Close("stopped by the user", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := sh.Observe(told); err != nil || !sh.Life().Closed {
+	if _, _, err := sh.Update(told); err != nil || !sh.Life().Closed {
 		t.Errorf("a late report undid an end: %v", err)
 	}
 }

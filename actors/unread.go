@@ -16,22 +16,22 @@ func Final(l agent.Record) bool {
 	return l.Closed && (l.Shutdown.Leaving() || l.Reason == turn.ErrKilled.Error())
 }
 
-// Bury tells the senders of unread messages to an agent that has ended, and whose host
+// RejectUnread tells the senders of unread messages to an agent that has ended, and whose host
 // can never run again, that nobody will read them.
-func (c *Coordinator) Bury(id mailbox.AgentID) {
+func (c *Coordinator) RejectUnread(id mailbox.AgentID) {
 	if t, ok := c.opts.Store.Get(id); ok {
-		c.bury(t)
+		c.rejectUnreadIfFinal(t)
 	}
 }
 
 // buryFinal is Bury for an agent that was ended for good.
 func (c *Coordinator) buryFinal(t *transcript.Transcript) {
 	if Final(t.Life()) {
-		c.bury(t)
+		c.rejectUnreadIfFinal(t)
 	}
 }
 
-func (c *Coordinator) bury(t *transcript.Transcript) {
+func (c *Coordinator) rejectUnreadIfFinal(t *transcript.Transcript) {
 	if c.opts.Receipt == nil {
 		return
 	}

@@ -17,14 +17,14 @@ import (
 func request(id string) ask.Request {
 	return ask.Request{
 		Question: event.Question{ID: id, Kind: event.AsksPermission, Rules: []string{"Bash(" + id + ")"}},
-		Record:   func(event.Settlement) error { return nil },
+		Record:   func(event.Resolution) error { return nil },
 		Grant:    func([]string) error { return nil },
 	}
 }
 
-// machine is the desk against a model of it: what each question came to.
+// machine is the queue against a model of it: what each question came to.
 type machine struct {
-	desk    ask.Desk
+	queue   ask.Queue
 	open    map[string]*asker
 	settled map[string]event.QuestionState
 	allowed map[string]bool // rules that were given
@@ -33,7 +33,7 @@ type machine struct {
 
 type asker struct {
 	leave  context.CancelCauseFunc
-	ends   chan event.Settlement
+	ends   chan event.Resolution
 	expiry time.Time
 	broken bool // nothing about it can be recorded
 	rule   string
@@ -45,7 +45,7 @@ func (m *machine) ask(t *rapid.T) {
 	m.next++
 	id := fmt.Sprint("q", m.next)
 	r := request(id)
-	a := &asker{ends: make(chan event.Settlement, 1), broken: rapid.Bool().Draw(t, "broken"), rule: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "rule")}
+	a := &asker{ends: make(chan event.Resolution, 1), broken: rapid.Bool().Draw(t, "broken"), rule: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "rule")}
 	r.Question.Rules = []string{a.rule}
 	r.Covered = func() bool { return m.allowed[a.rule] }
 	r.Grant = func(rules []string) error {
@@ -54,7 +54,7 @@ func (m *machine) ask(t *rapid.T) {
 		}
 		return nil
 	}
-	r.Record = func(event.Settlement) error {
+	r.Record = func(event.Resolution) error {
 		if a.broken {
 			return errors.New("the disk is full")
 		}
@@ -66,7 +66,7 @@ func (m *machine) ask(t *rapid.T) {
 	}
 	ctx, leave := context.WithCancelCause(context.Background())
 	a.leave = leave
-	ticket := m.desk.Open(r)
+	ticket := m.queue.Open(r)
 	m.open[id] = a
 	go func() {
 		s, _ := ticket.Wait(ctx)
@@ -97,11 +97,11 @@ func (m *machine) pick(t *rapid.T) string {
 
 func (m *machine) answer(t *rapid.T) {
 	id, always := m.pick(t), rapid.Bool().Draw(t, "always")
-	err := m.desk.Answer(id, "user", event.Answer{Allow: true, Always: always})
+	err := m.queue.Answer(id, "user", event.Answer{Allow: true, Always: always})
 	a := m.open[id]
 	switch {
 	case a == nil:
-		if late := (*event.SettledQuestionError)(nil); !errors.As(err, &late) || late.State != m.settled[id] {
+		if late := (*event.ResolvedQuestionError)(nil); !errors.As(err, &late) || late.State != m.settled[id] {
 			t.Fatalf("an answer to %s, which is %s: %v", id, m.settled[id], err)
 		}
 	case a.broken:
@@ -150,11 +150,11 @@ func (m *machine) wait(t *rapid.T) {
 
 func (m *machine) check(t *rapid.T) {
 	var ids []string
-	for _, q := range m.desk.List() {
+	for _, q := range m.queue.List() {
 		ids = append(ids, q.ID)
 	}
 	if len(ids) != len(m.open) || slices.ContainsFunc(ids, func(id string) bool { return m.open[id] == nil }) {
-		t.Fatalf("on the desk are %v, and %d should be", ids, len(m.open))
+		t.Fatalf("in the queue are %v, and %d should be", ids, len(m.open))
 	}
 }
 
@@ -176,9 +176,9 @@ func TestAQuestionIsSettledOnce(t *testing.T) {
 }
 
 func TestAnAnswerThatCannotBeRecordedLeavesTheQuestionOpen(t *testing.T) {
-	var d ask.Desk
+	var d ask.Queue
 	full, r := errors.New("the disk is full"), request("q")
-	r.Record = func(event.Settlement) error { return full }
+	r.Record = func(event.Resolution) error { return full }
 	ticket := d.Open(r)
 	if err := d.Answer("q", "user", event.Answer{Allow: true}); !errors.Is(err, full) {
 		t.Fatalf("the answer: %v", err)
@@ -197,11 +197,11 @@ func TestAnAnswerThatCannotBeRecordedLeavesTheQuestionOpen(t *testing.T) {
 
 func TestExpiryIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d ask.Desk
+		var d ask.Queue
 		var recorded []event.QuestionState
 		r := request("q")
 		r.Question.Expires = time.Now().Add(time.Hour)
-		r.Record = func(s event.Settlement) error { recorded = append(recorded, s.State); return nil }
+		r.Record = func(s event.Resolution) error { recorded = append(recorded, s.State); return nil }
 		begun := time.Now()
 		s, err := d.Open(r).Wait(t.Context())
 		if err != nil || s.State != event.QuestionExpired || time.Since(begun) != time.Hour || !slices.Equal(recorded, []event.QuestionState{event.QuestionExpired}) {
@@ -211,7 +211,7 @@ func TestExpiryIsRecorded(t *testing.T) {
 }
 
 func TestAlwaysSettlesWhatItCovers(t *testing.T) {
-	var d ask.Desk
+	var d ask.Queue
 	granted := map[string]bool{}
 	var tickets []*ask.Ticket
 	for i, rule := range []string{"a", "a", "b"} {
@@ -236,17 +236,17 @@ func TestAlwaysSettlesWhatItCovers(t *testing.T) {
 
 // Of any number of answers to one question at the same time one counts.
 func TestTwoAnswersAtOnce(t *testing.T) {
-	var d ask.Desk
+	var d ask.Queue
 	const n = 16
 	r, inside := request("q"), make(chan struct{})
-	r.Record = func(event.Settlement) error { <-inside; return nil }
+	r.Record = func(event.Resolution) error { <-inside; return nil }
 	ticket := d.Open(r)
 	errs := make(chan error, n)
 	for i := range n {
 		go func() { errs <- d.Answer("q", "user", event.Answer{Allow: i%2 == 0}) }()
 	}
 	for range n - 1 {
-		if late := (*event.SettledQuestionError)(nil); !errors.As(<-errs, &late) {
+		if late := (*event.ResolvedQuestionError)(nil); !errors.As(<-errs, &late) {
 			t.Error("a second answer counted")
 		}
 	}
@@ -260,7 +260,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 }
 
 func TestAnswersThatDoNotFit(t *testing.T) {
-	var d ask.Desk
+	var d ask.Queue
 	plain := request("permission")
 	plain.Question.Rules = nil
 	d.Open(plain)

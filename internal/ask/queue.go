@@ -11,21 +11,21 @@ import (
 	"github.com/actorswarm/swarm/event"
 )
 
-// Request is what an asker puts on the desk.
+// Request is a question, and what is to happen with its answer.
 type Request struct {
 	Question event.Question
 	// Record puts an answer or an expiry on disk. Its error is what the person
 	// who answers gets.
-	Record func(event.Settlement) error
+	Record func(event.Resolution) error
 	// Grant adds the question's rules to the session; nil if it has none.
 	Grant func(rules []string) error
 	// Covered reports whether the question need not be asked any more; may be nil.
 	Covered func() bool
 }
 
-// Desk holds the open questions. Its methods may be called from any goroutine.
+// Queue holds the open questions. Its methods may be called from any goroutine.
 // The zero value is ready.
-type Desk struct {
+type Queue struct {
 	mu      sync.Mutex
 	open    map[string]*Ticket             // guarded by mu
 	settled map[string]event.QuestionState // guarded by mu
@@ -33,41 +33,41 @@ type Desk struct {
 
 // Ticket is the asker's hold on a question.
 type Ticket struct {
-	desk *Desk
-	req  Request
+	queue *Queue
+	req   Request
 
-	claim chan struct{}    // holds one while somebody settles the question, and for ever after that
-	done  chan struct{}    // closed once it is settled
-	left  bool             // the asker waits no longer; guarded by desk.mu
-	how   event.Settlement // written before done is closed
+	claim chan struct{}    // holds one while somebody resolves the question, and for ever after that
+	done  chan struct{}    // closed once it is resolved
+	left  bool             // the asker waits no longer; guarded by queue.mu
+	how   event.Resolution // written before done is closed
 }
 
-// Open puts a question on the desk, where it can be answered at once. The asker
+// Open adds a question to the queue, where it can be answered at once. The asker
 // must Wait. Of two that are alike in one answer of a model the second gets an
 // id of its own.
-func (d *Desk) Open(r Request) *Ticket {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.open == nil {
-		d.open, d.settled = map[string]*Ticket{}, map[string]event.QuestionState{}
+func (q *Queue) Open(r Request) *Ticket {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open == nil {
+		q.open, q.settled = map[string]*Ticket{}, map[string]event.QuestionState{}
 	}
 	id := r.Question.ID
-	for n := 2; d.open[r.Question.ID] != nil; n++ {
+	for n := 2; q.open[r.Question.ID] != nil; n++ {
 		r.Question.ID = id + "-" + strconv.Itoa(n)
 	}
-	t := &Ticket{desk: d, req: r, claim: make(chan struct{}, 1), done: make(chan struct{})}
-	d.open[r.Question.ID] = t
-	delete(d.settled, r.Question.ID) // asked again after it was withdrawn
+	t := &Ticket{queue: q, req: r, claim: make(chan struct{}, 1), done: make(chan struct{})}
+	q.open[r.Question.ID] = t
+	delete(q.settled, r.Question.ID) // asked again after it was withdrawn
 	return t
 }
 
-// Question returns what is asked, with the id under which it lies on the desk.
+// Question returns what is asked, with the id under which it is in the queue.
 func (t *Ticket) Question() event.Question { return t.req.Question }
 
 // Wait returns how the question was settled. When ctx ends it is withdrawn and
 // the error is the cause; at its Expires it expires. Another error is that of
 // recording the expiry.
-func (t *Ticket) Wait(ctx context.Context) (event.Settlement, error) {
+func (t *Ticket) Wait(ctx context.Context) (event.Resolution, error) {
 	expiry, stop := t.expiry()
 	defer stop()
 	select {
@@ -96,58 +96,58 @@ func (t *Ticket) expiry() (<-chan time.Time, func() bool) {
 }
 
 // expire settles the claimed question without an answer.
-func (t *Ticket) expire() (event.Settlement, error) {
-	s := event.Settlement{State: event.QuestionExpired}
+func (t *Ticket) expire() (event.Resolution, error) {
+	s := event.Resolution{State: event.QuestionExpired}
 	if err := t.req.Record(s); err != nil {
-		t.settle(event.Settlement{State: event.QuestionWithdrawn})
+		t.resolve(event.Resolution{State: event.QuestionWithdrawn})
 		return t.how, err
 	}
-	t.settle(s)
+	t.resolve(s)
 	return s, nil
 }
 
 // leave withdraws the question, unless an answer is just being recorded.
-func (t *Ticket) leave(ctx context.Context) (event.Settlement, error) {
-	t.desk.mu.Lock()
+func (t *Ticket) leave(ctx context.Context) (event.Resolution, error) {
+	t.queue.mu.Lock()
 	t.left = true
 	select {
 	case t.claim <- struct{}{}:
-		t.settleLocked(event.Settlement{State: event.QuestionWithdrawn})
+		t.resolveLocked(event.Resolution{State: event.QuestionWithdrawn})
 	default:
 	}
-	t.desk.mu.Unlock()
-	return event.Settlement{State: event.QuestionWithdrawn}, context.Cause(ctx)
+	t.queue.mu.Unlock()
+	return event.Resolution{State: event.QuestionWithdrawn}, context.Cause(ctx)
 }
 
-// settle ends the question, which the caller has claimed.
-func (t *Ticket) settle(s event.Settlement) {
-	t.desk.mu.Lock()
-	defer t.desk.mu.Unlock()
-	t.settleLocked(s)
+// resolve ends the question, which the caller has claimed.
+func (t *Ticket) resolve(s event.Resolution) {
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
+	t.resolveLocked(s)
 }
 
-func (t *Ticket) settleLocked(s event.Settlement) {
+func (t *Ticket) resolveLocked(s event.Resolution) {
 	t.how = s
-	delete(t.desk.open, t.req.Question.ID)
-	t.desk.settled[t.req.Question.ID] = s.State
+	delete(t.queue.open, t.req.Question.ID)
+	t.queue.settled[t.req.Question.ID] = s.State
 	close(t.done)
 }
 
 // release gives a claim back that came to nothing.
 func (t *Ticket) release() {
-	t.desk.mu.Lock()
-	defer t.desk.mu.Unlock()
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
 	if t.left {
-		t.settleLocked(event.Settlement{State: event.QuestionWithdrawn})
+		t.resolveLocked(event.Resolution{State: event.QuestionWithdrawn})
 		return
 	}
 	<-t.claim
 }
 
 // List returns the open questions, the oldest first.
-func (d *Desk) List() []event.Question {
+func (q *Queue) List() []event.Question {
 	var all []event.Question
-	for _, t := range d.tickets() {
+	for _, t := range q.tickets() {
 		all = append(all, t.req.Question)
 	}
 	slices.SortFunc(all, func(a, b event.Question) int {
@@ -156,21 +156,21 @@ func (d *Desk) List() []event.Question {
 	return all
 }
 
-func (d *Desk) tickets() []*Ticket {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := make([]*Ticket, 0, len(d.open))
-	for _, t := range d.open {
+func (q *Queue) tickets() []*Ticket {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := make([]*Ticket, 0, len(q.open))
+	for _, t := range q.open {
 		all = append(all, t)
 	}
 	return all
 }
 
-// Answer settles a question by the word of a person. It returns when the answer
-// is on disk. Its errors are *UnknownError, *SettledError, *NotPermittedError,
+// Answer answers a question by the word of a person. It returns when the answer
+// is on disk. Its errors are *UnknownError, *ResolvedError, *NotPermittedError,
 // or what kept the answer from being recorded.
-func (d *Desk) Answer(id, by string, a event.Answer) error {
-	t, err := d.take(id, a)
+func (q *Queue) Answer(id, by string, a event.Answer) error {
+	t, err := q.take(id, a)
 	if err != nil {
 		return err
 	}
@@ -178,23 +178,23 @@ func (d *Desk) Answer(id, by string, a event.Answer) error {
 		t.release()
 		return err
 	}
-	t.settle(event.Settlement{State: event.QuestionAnswered, Answer: a, By: by})
+	t.resolve(event.Resolution{State: event.QuestionAnswered, Answer: a, By: by})
 	if a.Always {
-		d.cover()
+		q.cover()
 	}
 	return nil
 }
 
 // take finds the question of an answer and claims it.
-func (d *Desk) take(id string, a event.Answer) (*Ticket, error) {
-	d.mu.Lock()
-	t, state := d.open[id], d.settled[id]
-	d.mu.Unlock()
+func (q *Queue) take(id string, a event.Answer) (*Ticket, error) {
+	q.mu.Lock()
+	t, state := q.open[id], q.settled[id]
+	q.mu.Unlock()
 	switch {
 	case t == nil && state != "":
-		return nil, &event.SettledQuestionError{ID: id, State: state}
+		return nil, &event.ResolvedQuestionError{ID: id, State: state}
 	case t == nil:
-		return nil, &event.UnknownQuestionError{ID: id, Open: d.ids()}
+		return nil, &event.UnknownQuestionError{ID: id, Open: q.ids()}
 	}
 	if err := check(t.req.Question, a); err != nil {
 		return nil, err
@@ -203,13 +203,13 @@ func (d *Desk) take(id string, a event.Answer) (*Ticket, error) {
 	case t.claim <- struct{}{}:
 		return t, nil
 	default:
-		return nil, &event.SettledQuestionError{ID: id, State: event.QuestionAnswered}
+		return nil, &event.ResolvedQuestionError{ID: id, State: event.QuestionAnswered}
 	}
 }
 
-func (d *Desk) ids() []string {
+func (q *Queue) ids() []string {
 	var ids []string
-	for _, q := range d.List() {
+	for _, q := range q.List() {
 		ids = append(ids, q.ID)
 	}
 	return ids
@@ -222,18 +222,18 @@ func (t *Ticket) record(a event.Answer, by string) error {
 			return err
 		}
 	}
-	return t.req.Record(event.Settlement{State: event.QuestionAnswered, Answer: a, By: by})
+	return t.req.Record(event.Resolution{State: event.QuestionAnswered, Answer: a, By: by})
 }
 
 // cover settles what new rules allow.
-func (d *Desk) cover() {
-	for _, t := range d.tickets() {
+func (q *Queue) cover() {
+	for _, t := range q.tickets() {
 		if t.req.Covered == nil || !t.req.Covered() {
 			continue
 		}
 		select {
 		case t.claim <- struct{}{}:
-			t.settle(event.Settlement{State: event.QuestionCovered})
+			t.resolve(event.Resolution{State: event.QuestionCovered})
 		default: // somebody settles it just now
 		}
 	}

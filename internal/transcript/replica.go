@@ -20,9 +20,9 @@ type launchedMeta struct {
 	Launch uint32    `json:"launch"`
 }
 
-// IsShadow reports whether another process hosts the agent: no mail arrives
+// IsReplica reports whether another process hosts the agent: no mail arrives
 // here for it, and its life is what that process reports.
-func (t *Transcript) IsShadow() bool {
+func (t *Transcript) IsReplica() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.life.Spec.Where != ""
@@ -38,10 +38,10 @@ func (t *Transcript) Launch() (uint32, error) {
 	return m.Launch, wait(ticket, err)
 }
 
-// Observe makes the shadow follow what the agent's process reports, and returns
+// Update makes the replica follow what the agent's process reports, and returns
 // its life before and after. Nothing is recorded when nothing differs, nor what a
 // superseded launch says. It does not wait for the disk: the process reports again.
-func (t *Transcript) Observe(l agent.Record) (was, is agent.Record, err error) {
+func (t *Transcript) Update(l agent.Record) (was, is agent.Record, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was = t.life.Record

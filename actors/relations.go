@@ -48,8 +48,8 @@ func endsByItself(r agent.Role) bool {
 	return r == agent.Foreground || r == agent.Background
 }
 
-// toEnd returns why an agent is to stop that does not know it yet, or nil.
-func (h *host) toEnd() error {
+// stopCause returns why an agent is to stop that does not know it yet, or nil.
+func (h *host) stopCause() error {
 	if s := h.t.Life().Shutdown; s.Phase == protocol.ShutdownEnding {
 		return turn.ShutDownBy(h.c.nameOf(s.By))
 	}
@@ -73,14 +73,14 @@ func (h *host) orphaned() error {
 	return nil
 }
 
-// ended tells those that an agent's end concerns to look: who waits for it, and
+// wakeConcerned tells those that an agent's end concerns to look: who waits for it, and
 // whom a link ties to it.
-func (c *Coordinator) ended(l agent.Record) {
-	c.Look(c.registry.ReportsTo(l))
+func (c *Coordinator) wakeConcerned(l agent.Record) {
+	c.Wake(c.registry.ReportsTo(l))
 	for _, kid := range c.registry.Workers(l.Spec.ID) {
 		if !kid.Life().Closed {
-			c.Look(kid.ID())
-			c.Look(c.registry.ReportsTo(kid.Life())) // who inherits the wait
+			c.Wake(kid.ID())
+			c.Wake(c.registry.ReportsTo(kid.Life())) // who inherits the wait
 		}
 	}
 }

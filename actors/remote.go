@@ -20,10 +20,10 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// Elsewhere runs agents in processes of their own. This node keeps a shadow of
+// RemoteAgents runs agents in processes of their own. This process keeps a replica of
 // each, which follows what its process reports. The methods are called from any
 // goroutine.
-type Elsewhere interface {
+type RemoteAgents interface {
 	// Launch starts the process of an agent, the nth, and returns at its first
 	// sign of life. After an error nothing of it is left.
 	Launch(ctx context.Context, spec agent.Spec, n uint32) error
@@ -39,18 +39,18 @@ type Elsewhere interface {
 	Compact(ctx context.Context, id mailbox.AgentID) error
 	// DecidePlan is Coordinator.DecidePlan by an agent.
 	DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error
-	// Rests reports whether nothing goes on in the agent's process, or it has none.
-	Rests(ctx context.Context, id mailbox.AgentID) bool
-	// Look returns what the agent's process said last; false if there is none.
-	Look(id mailbox.AgentID) (Sighting, bool)
-	// Staff returns the agents in an agent's process besides it.
-	Staff(id mailbox.AgentID) []Status
+	// Idle reports whether nothing goes on in the agent's process, or it has none.
+	Idle(ctx context.Context, id mailbox.AgentID) bool
+	// Snapshot returns what the agent's process said last; false if there is none.
+	Snapshot(id mailbox.AgentID) (Snapshot, bool)
+	// Nested returns the agents in an agent's process besides it.
+	Nested(id mailbox.AgentID) []Status
 	// Quiet reports whether nothing goes on in any of the processes.
 	Quiet(ctx context.Context) bool
 }
 
-// Sighting is what the process of an agent says of it.
-type Sighting struct {
+// Snapshot is what the process of an agent says of it.
+type Snapshot struct {
 	State   state.State
 	Running bool
 	Unread  int
@@ -58,12 +58,12 @@ type Sighting struct {
 
 // Owner is the process that owns the session, as the node of one agent sees it.
 type Owner interface {
-	// Find returns the shadows of the agents that a name or id means there, also of
+	// Find returns the replicas of the agents that a name or id means there, also of
 	// those that live in the process of another: those of the session's team first.
 	// It returns none if there is nobody to ask.
 	Find(name string) []*transcript.Transcript
-	// Wake is Coordinator.Wake there.
-	Wake(id, by mailbox.AgentID) error
+	// Reopen is Coordinator.Reopen there.
+	Reopen(id, by mailbox.AgentID) error
 	// Self is the agent of the node, in whose name the node asks.
 	Self() mailbox.AgentID
 	// Life returns how an agent is there now.
@@ -96,28 +96,28 @@ func (e *LaunchError) Unwrap() error { return e.Err }
 
 var errNowhere = errors.New("this process cannot run agents in processes of their own")
 
-// settleIn is the part of a birth that is elsewhere: the agent gets its
+// createRemote is the part of a birth that is elsewhere: the agent gets its
 // transcript once its process lives, so that one that never does leaves nothing.
-func (c *Coordinator) settleIn(ctx context.Context, spec agent.Spec) (*transcript.Transcript, func() error, error) {
-	if c.opts.Elsewhere == nil {
+func (c *Coordinator) createRemote(ctx context.Context, spec agent.Spec) (*transcript.Transcript, func() error, error) {
+	if c.opts.Remote == nil {
 		c.unreserve(spec)
 		return nil, nil, errNowhere
 	}
-	if err := c.opts.Elsewhere.Launch(ctx, spec, 1); err != nil {
+	if err := c.opts.Remote.Launch(ctx, spec, 1); err != nil {
 		c.unreserve(spec)
 		return nil, nil, &LaunchError{Name: agent.DisplayName(spec), Err: err}
 	}
 	t, _, err := c.opts.Store.Create(spec)
 	if err != nil {
-		return nil, nil, errors.Join(err, c.opts.Elsewhere.Stop(ctx, spec.ID, err))
+		return nil, nil, errors.Join(err, c.opts.Remote.Stop(ctx, spec.ID, err))
 	}
 	_, err = t.Launch()
 	return t, func() error { return nil }, err
 }
 
-// task sends the first task to an agent that lives elsewhere, as mail of its
+// sendTask sends the first task to an agent that lives in another process, as mail of its
 // parent. It is one message, however often it is sent.
-func (c *Coordinator) task(t *transcript.Transcript, prompt string) error {
+func (c *Coordinator) sendTask(t *transcript.Transcript, prompt string) error {
 	spec := t.Spec()
 	from, ok := c.opts.Store.Get(spec.Parent)
 	if !ok {
@@ -135,10 +135,10 @@ func (c *Coordinator) task(t *transcript.Transcript, prompt string) error {
 	return durable()
 }
 
-// relaunch gives an agent that lives elsewhere a process again, unless it has
+// relaunch gives an agent that lives in another process a process again, unless it has
 // one. It does not wait.
 func (c *Coordinator) relaunch(t *transcript.Transcript) {
-	if c.opts.Elsewhere == nil || t.Spec().Where == agent.AtOwner {
+	if c.opts.Remote == nil || t.Spec().Where == agent.AtOwner {
 		return
 	}
 	c.change(func() {
@@ -153,7 +153,7 @@ func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
 	life := t.Life()
-	if life.Closed || life.Shutdown.Leaving() || life.Launch > 0 && c.opts.Elsewhere.Join(c.scope, life.Spec, life.Launch) {
+	if life.Closed || life.Shutdown.Leaving() || life.Launch > 0 && c.opts.Remote.Join(c.scope, life.Spec, life.Launch) {
 		return nil
 	}
 	if c.scope.Err() != nil {
@@ -163,7 +163,7 @@ func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
 	if err != nil {
 		return err
 	}
-	return c.opts.Elsewhere.Launch(c.scope, t.Spec(), n)
+	return c.opts.Remote.Launch(c.scope, t.Spec(), n)
 }
 
 // giveUp parks an agent whose process cannot be kept alive, and tells the lead.
@@ -171,7 +171,7 @@ func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
 func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
 	l, why := t.Life(), fmt.Errorf("%w: %w", turn.ErrGivenUp, why)
 	l.TurnOpen, l.Outcome, l.Reason = false, agent.Failed, why.Error()
-	if _, _, err := t.Observe(l); err != nil {
+	if _, _, err := t.Update(l); err != nil {
 		why = errors.Join(why, err)
 	}
 	c.publish(t, event.StateChanged{To: state.Parked, Reason: why.Error()})
@@ -189,11 +189,11 @@ func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
 }
 
 // outbox returns by whose outbox this process says something of t to another
-// agent. One that lives elsewhere has its own there: then it is that of the other,
+// agent. One that lives in another process has its own there: then it is that of the other,
 // or of the lead of the session.
 func (c *Coordinator) outbox(t, to *transcript.Transcript) *transcript.Transcript {
 	for _, from := range []*transcript.Transcript{t, to} {
-		if !from.IsShadow() {
+		if !from.IsReplica() {
 			return from
 		}
 	}
@@ -223,9 +223,9 @@ func (c *Coordinator) isNode(t *transcript.Transcript) bool {
 	return c.opts.Owner != nil && c.opts.Owner.Self() == t.ID()
 }
 
-// Lost is told that the process of an agent has ended without being asked to.
+// ProcessLost records that the process of an agent has ended without being asked to.
 // The agent gets another one, or is given up if again says no.
-func (c *Coordinator) Lost(id mailbox.AgentID, why error, again bool) {
+func (c *Coordinator) ProcessLost(id mailbox.AgentID, why error, again bool) {
 	t, ok := c.opts.Store.Get(id)
 	if !ok || t.Life().Closed || c.scope.Err() != nil {
 		return
@@ -238,9 +238,9 @@ func (c *Coordinator) Lost(id mailbox.AgentID, why error, again bool) {
 	c.relaunch(t)
 }
 
-// Silent is told that the process of an agent has said nothing since then. It
+// ProcessSilent records that the process of an agent has said nothing since then. It
 // returns the state that the agent is in until Heard.
-func (c *Coordinator) Silent(id mailbox.AgentID, since time.Time) state.State {
+func (c *Coordinator) ProcessSilent(id mailbox.AgentID, since time.Time) state.State {
 	s := state.State{Name: state.Stuck, Detail: "its process has said nothing since " + since.Format(time.TimeOnly), Since: time.Now(), Progress: since}
 	if t, ok := c.opts.Store.Get(id); ok {
 		c.publish(t, event.StateChanged{To: s.Name, Reason: s.Detail})
@@ -248,32 +248,32 @@ func (c *Coordinator) Silent(id mailbox.AgentID, since time.Time) state.State {
 	return s
 }
 
-// Heard is told that a process which was silent goes on, in a state.
-func (c *Coordinator) Heard(id mailbox.AgentID, now state.State) {
+// ProcessHeard is told that a process which was silent goes on, in a state.
+func (c *Coordinator) ProcessHeard(id mailbox.AgentID, now state.State) {
 	if t, ok := c.opts.Store.Get(id); ok {
 		c.publish(t, event.StateChanged{From: state.Stuck, To: now.Name, Reason: now.Detail})
 	}
 }
 
-// Observe makes a shadow follow what its process reports, and charges what the
+// Update makes a replica follow what its process reports, and charges what the
 // agent has used since.
-func (c *Coordinator) Observe(id mailbox.AgentID, l agent.Record) error {
+func (c *Coordinator) Update(id mailbox.AgentID, l agent.Record) error {
 	t, err := c.transcript(id)
 	if err != nil {
 		return err
 	}
-	was, is, err := t.Observe(l)
+	was, is, err := t.Update(l)
 	if err != nil {
 		return err
 	}
 	c.accounts.Of(t.ID()).Charge(c.accounts.UsedBy(is).Minus(c.accounts.UsedBy(was)))
 	c.moves.Add(1)
-	c.Stir()
+	c.Notify()
 	return nil
 }
 
-// Meet makes an agent known that lives in the process of the session's owner.
-func (c *Coordinator) Meet(spec agent.Spec) error {
+// Register makes an agent known that lives in the process of the session's owner.
+func (c *Coordinator) Register(spec agent.Spec) error {
 	if _, ok := c.opts.Store.Get(spec.ID); ok {
 		return nil
 	}
@@ -289,21 +289,21 @@ func (c *Coordinator) Meet(spec agent.Spec) error {
 	return nil
 }
 
-// elsewhere returns the shadow of an agent, if it is one.
-func (c *Coordinator) elsewhere(id mailbox.AgentID) (*transcript.Transcript, bool) {
+// replica returns the replica of an agent, if it is one.
+func (c *Coordinator) replica(id mailbox.AgentID) (*transcript.Transcript, bool) {
 	t, ok := c.opts.Store.Get(id)
-	if !ok || c.opts.Elsewhere == nil || !t.IsShadow() {
+	if !ok || c.opts.Remote == nil || !t.IsReplica() {
 		return nil, false
 	}
 	return t, true
 }
 
-// sight completes the status of an agent that lives elsewhere.
-func (c *Coordinator) sight(s *Status) {
-	if s.Life.Spec.Where == "" || c.opts.Elsewhere == nil {
+// completeRemote completes the status of an agent that lives in another process.
+func (c *Coordinator) completeRemote(s *Status) {
+	if s.Life.Spec.Where == "" || c.opts.Remote == nil {
 		return
 	}
-	if seen, ok := c.opts.Elsewhere.Look(s.Life.Spec.ID); ok {
+	if seen, ok := c.opts.Remote.Snapshot(s.Life.Spec.ID); ok {
 		s.Running, s.Unread = seen.Running, seen.Unread
 		if seen.State.Name != "" {
 			s.State = seen.State
@@ -316,11 +316,11 @@ func (c *Coordinator) allQuiet(ctx context.Context) bool {
 	if !c.isQuiet() {
 		return false
 	}
-	if c.opts.Elsewhere == nil {
+	if c.opts.Remote == nil {
 		return true
 	}
 	before := c.moves.Load()
-	return c.opts.Elsewhere.Quiet(ctx) && c.isQuiet() && c.moves.Load() == before
+	return c.opts.Remote.Quiet(ctx) && c.isQuiet() && c.moves.Load() == before
 }
 
 // IsQuiet reports whether no agent of this process has work, and how often
