@@ -120,25 +120,18 @@ type Coordinator struct {
 	hosts    hosts
 	planned  definitions // of agents before their first turn
 	accounts *accounts.Tree
+	*activity
+	*protocols
 
 	scope context.Context // of the session
 	end   context.CancelCauseFunc
-	turns sync.WaitGroup // goroutines of turns; started through work
-	live  atomic.Bool    // Start has finished: hosts may begin turns
-
-	moves    atomic.Uint64 // hosts made and turns ended so far
-	changing atomic.Int32  // agents that are being woken by mail or given up
+	live  atomic.Bool // Start has finished: hosts may begin turns
 
 	// reviving guards kernel, scope and end until Start has set them, and lets
 	// an agent come to life once, whoever wakes it.
 	reviving sync.Mutex
 
 	launching sync.Map // *sync.Mutex by agent: one process of it is started again at a time
-
-	mu      sync.Mutex
-	leaving map[mailbox.AgentID]struct{} // whose shutdown is seen to; guarded by mu
-	closed  bool                         // guarded by mu
-	changed chan struct{}                // closed and replaced when an agent may have gone quiet; guarded by mu
 }
 
 // New returns a coordinator for the agents in o.Store. They can be found at
@@ -150,9 +143,9 @@ func New(o Options) *Coordinator {
 		places:   semaphore.NewWeighted(int64(o.Policy.MaxConcurrent)),
 		spawns:   spawnLimiter(o.Policy.MaxSpawnRate),
 		registry: registry.New(o.Store, o.Policy),
-		leaving:  map[mailbox.AgentID]struct{}{},
-		changed:  make(chan struct{}),
+		activity: newActivity(),
 	}
+	c.protocols = &protocols{c: c, leaving: map[mailbox.AgentID]struct{}{}}
 	all := o.Store.All()
 	if o.Prices == nil {
 		c.opts.Prices = (*price.Table)(nil) // which knows nothing
@@ -197,23 +190,6 @@ func (c *Coordinator) Start(ctx context.Context) error {
 		c.work(func() { c.sweep(keep) })
 	}
 	return errors.Join(errs...)
-}
-
-// work runs f in a goroutine that Shutdown waits for, unless it has begun.
-func (c *Coordinator) work(f func()) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	c.turns.Go(f)
-	return true
-}
-
-func (c *Coordinator) isClosed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closed
 }
 
 // Spawn makes the agent that spec describes, gives it its prompt and starts it
@@ -399,9 +375,7 @@ func (c *Coordinator) Background(id mailbox.AgentID) error {
 // returns when nothing runs any more, or when ctx ends, with what was left. It
 // may be called more than once.
 func (c *Coordinator) Shutdown(ctx context.Context) error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
+	c.close()
 	c.reviving.Lock()
 	end, system := c.end, c.kernel
 	c.reviving.Unlock()
@@ -437,13 +411,6 @@ func (c *Coordinator) anyBusy() bool { return c.changing.Load() > 0 || c.AtWork(
 // AtWork reports whether an agent here has work of its own. A swarm that is not
 // quiet may have none: a plan waits for a decision.
 func (c *Coordinator) AtWork() bool { return slices.ContainsFunc(c.hosts.all(), (*host).busy) }
-
-// whenChanged returns a channel that is closed at the next Notify.
-func (c *Coordinator) whenChanged() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changed
-}
 
 func (c *Coordinator) publish(t *transcript.Transcript, f event.Fact) {
 	c.opts.Events.Publish(agent.Describe(t.Spec()), f)

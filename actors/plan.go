@@ -69,66 +69,66 @@ func (h *host) policy() permission.Policy {
 
 // planLead returns who decides about an agent's plans besides the user: a
 // teammate's lead. The plans of others only the user approves.
-func (c *Coordinator) planLead(s agent.Spec) (*transcript.Transcript, bool) {
+func (ps *protocols) planLead(s agent.Spec) (*transcript.Transcript, bool) {
 	if s.Role != agent.Teammate {
 		return nil, false
 	}
-	return c.opts.Store.Get(c.registry.LeadOf(s))
+	return ps.c.opts.Store.Get(ps.c.registry.LeadOf(s))
 }
 
 // DecidePlan is a decision about the plan that an agent has shown. It returns
 // when the decision is on disk, with which the agent goes on. Its errors are
 // those of protocol.Plan, and a *FinalError if the agent cannot go on.
-func (c *Coordinator) DecidePlan(by, id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
-	from, err := c.transcript(by)
+func (ps *protocols) DecidePlan(by, id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
+	from, err := ps.c.transcript(by)
 	if err != nil {
 		return err
 	}
-	t, err := c.transcript(id)
+	t, err := ps.c.transcript(id)
 	if err != nil {
 		return err
 	}
-	return c.decide(from, t, r, key)
+	return ps.decide(from, t, r, key)
 }
 
-func (c *Coordinator) decide(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
-	switch _, away := c.replica(t.ID()); {
+func (ps *protocols) decide(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
+	switch _, away := ps.c.replica(t.ID()); {
 	case away:
-		return c.decideRemotePlan(by, t, r, key)
-	case c.isAtOwner(t) && c.isNode(by):
-		return c.opts.Owner.DecidePlan(t.ID(), r, key)
+		return ps.decideRemotePlan(by, t, r, key)
+	case ps.c.isAtOwner(t) && ps.c.isNode(by):
+		return ps.c.opts.Owner.DecidePlan(t.ID(), r, key)
 	}
 	d := protocol.Decide{
 		ID: r.RequestID, From: by.ID(), User: by.ID() == agent.UserID, Approve: r.Approve, Feedback: r.Feedback, Key: key,
 	}
-	err := c.decidePlan(by, t, d, permission.Mode(r.Mode))
+	err := ps.decidePlan(by, t, d, permission.Mode(r.Mode))
 	if err != nil {
-		c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+agent.DisplayName(t.Spec()), err)
+		ps.c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+agent.DisplayName(t.Spec()), err)
 	}
 	return err
 }
 
 // decideRemotePlan passes a decision on to the process of the agent, where the plan
 // and its gate are.
-func (c *Coordinator) decideRemotePlan(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
+func (ps *protocols) decideRemotePlan(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
 	if l := t.Life(); l.Closed {
 		d := protocol.Decide{ID: r.RequestID, From: by.ID(), User: by.ID() == agent.UserID, Approve: r.Approve, Key: key}
 		_, _, err := l.Plan.Next(d)
 		if err == nil {
-			err = c.Reopen(t.ID(), by.ID())
+			err = ps.c.Reopen(t.ID(), by.ID())
 		}
 		if err != nil {
-			c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+agent.DisplayName(t.Spec()), err)
+			ps.c.Refused(by.ID(), string(mailbox.KindPlanApprovalResponse)+" to "+agent.DisplayName(t.Spec()), err)
 			return err
 		}
 	}
-	if err := c.launchAgain(t); err != nil {
+	if err := ps.c.launchAgain(t); err != nil {
 		return err
 	}
-	return c.opts.Remote.DecidePlan(c.scope, t.ID(), by.ID(), r, key)
+	return ps.c.opts.Remote.DecidePlan(ps.c.scope, t.ID(), by.ID(), r, key)
 }
 
-func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide, asked permission.Mode) error {
+func (ps *protocols) decidePlan(by, t *transcript.Transcript, d protocol.Decide, asked permission.Mode) error {
 	if asked != "" {
 		if _, err := permission.ParseMode(string(asked)); err != nil {
 			return err
@@ -137,11 +137,11 @@ func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide
 	if _, _, err := t.Life().Plan.Next(d); err != nil {
 		return err
 	}
-	if err := c.Reopen(t.ID(), by.ID()); err != nil {
+	if err := ps.c.Reopen(t.ID(), by.ID()); err != nil {
 		return err
 	}
 	if d.Approve {
-		mode, err := c.modeAfterPlan(t.Spec(), asked)
+		mode, err := ps.modeAfterPlan(t.Spec(), asked)
 		if err != nil {
 			return err
 		}
@@ -155,24 +155,24 @@ func (c *Coordinator) decidePlan(by, t *transcript.Transcript, d protocol.Decide
 		return err
 	}
 	if effect == protocol.TellAsker {
-		c.publishPlan(t, p)
+		ps.publishPlan(t, p)
 	}
-	c.Wake(t.ID())
-	c.Notify()
+	ps.c.Wake(t.ID())
+	ps.c.Notify()
 	return nil
 }
 
 // modeAfterPlan is the permission mode of an agent whose plan is approved: its
 // own, or its lead's if it was only to plan, and never more than its lead has or
 // was asked for.
-func (c *Coordinator) modeAfterPlan(s agent.Spec, asked permission.Mode) (permission.Mode, error) {
+func (ps *protocols) modeAfterPlan(s agent.Spec, asked permission.Mode) (permission.Mode, error) {
 	bound := permission.Default // what the lead gets, and whoever has lost its own
-	up, ok := c.planLead(s)
+	up, ok := ps.planLead(s)
 	if !ok {
-		up, ok = c.opts.Store.Get(s.Parent)
+		up, ok = ps.c.opts.Store.Get(s.Parent)
 	}
 	if ok {
-		l, err := c.present(up)
+		l, err := ps.c.present(up)
 		if err != nil {
 			return "", err
 		}
@@ -193,56 +193,56 @@ func (c *Coordinator) modeAfterPlan(s agent.Spec, asked permission.Mode) (permis
 	return mode, nil
 }
 
-func (c *Coordinator) publishPlan(t *transcript.Transcript, p protocol.Plan) {
-	c.publish(t, event.PlanMoved{ID: p.ID, Phase: string(p.Phase), By: p.By, Feedback: p.Feedback})
+func (ps *protocols) publishPlan(t *transcript.Transcript, p protocol.Plan) {
+	ps.c.publish(t, event.PlanMoved{ID: p.ID, Phase: string(p.Phase), By: p.By, Feedback: p.Feedback})
 }
 
 // awaitPlan puts the plan that an agent has shown before the user too, until
 // somebody has decided. The swarm is not quiet meanwhile, as long as a question
 // may wait.
-func (c *Coordinator) awaitPlan(t *transcript.Transcript) {
+func (ps *protocols) awaitPlan(t *transcript.Transcript) {
 	p := t.Life().Plan
-	user, ok := c.opts.Store.Get(agent.UserID)
-	if !ok || p.Phase != protocol.PlanPending || !c.opts.Policy.Asks() {
+	user, ok := ps.c.opts.Store.Get(agent.UserID)
+	if !ok || p.Phase != protocol.PlanPending || !ps.c.opts.Policy.Asks() {
 		return
 	}
-	c.change(func() {
-		ctx, cancel := c.scope, context.CancelFunc(func() {})
-		if within := c.opts.Policy.AskTimeout; within > 0 {
-			ctx, cancel = context.WithTimeout(c.scope, within)
+	ps.c.change(func() {
+		ctx, cancel := ps.c.scope, context.CancelFunc(func() {})
+		if within := ps.c.opts.Policy.AskTimeout; within > 0 {
+			ctx, cancel = context.WithTimeout(ps.c.scope, within)
 		}
 		defer cancel()
-		c.awaitDecision(ctx, t, p.ID)
+		ps.awaitDecision(ctx, t, p.ID)
 	})
-	c.work(func() {
-		ticket := c.questions.Open(ask.Request{
+	ps.c.work(func() {
+		ticket := ps.c.questions.Open(ask.Request{
 			Question: event.Question{
 				ID: p.ID, Agent: agent.Describe(t.Spec()), Kind: event.AsksPermission, Tool: spawn.ExitPlanMode, Asked: p.Asked,
 				Summary: "the plan: " + report.Cut(report.OneLine(p.Text), 200), Input: report.Detail(map[string]any{"plan": p.Text}),
 				Reason: "nothing is changed before the plan is approved",
 			},
 			Record: func(s event.Resolution) error {
-				return c.DecidePlan(user.ID(), t.ID(), message.PlanApprovalResponse{RequestID: p.ID, Approve: s.Answer.Allow, Feedback: s.Answer.Note}, "")
+				return ps.DecidePlan(user.ID(), t.ID(), message.PlanApprovalResponse{RequestID: p.ID, Approve: s.Answer.Allow, Feedback: s.Answer.Note}, "")
 			},
 		})
-		ctx, withdraw := context.WithCancelCause(c.scope)
+		ctx, withdraw := context.WithCancelCause(ps.c.scope)
 		defer withdraw(nil)
-		c.work(func() { c.awaitDecision(ctx, t, p.ID); withdraw(errPlanDecided) })
-		c.publish(t, event.Asked{Question: ticket.Question()})
+		ps.c.work(func() { ps.awaitDecision(ctx, t, p.ID); withdraw(errPlanDecided) })
+		ps.c.publish(t, event.Asked{Question: ticket.Question()})
 		s, err := ticket.Wait(ctx)
 		if err != nil && !errors.Is(err, errPlanDecided) {
 			return
 		}
-		c.publish(t, event.QuestionSettled{ID: p.ID, State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note})
+		ps.c.publish(t, event.QuestionSettled{ID: p.ID, State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note})
 	})
 }
 
 var errPlanDecided = errors.New("the plan is decided")
 
 // awaitDecision returns when a plan is decided or changed, or ctx ends.
-func (c *Coordinator) awaitDecision(ctx context.Context, t *transcript.Transcript, id string) {
+func (ps *protocols) awaitDecision(ctx context.Context, t *transcript.Transcript, id string) {
 	for {
-		changed := c.whenChanged()
+		changed := ps.c.whenChanged()
 		if p := t.Life().Plan; p.Phase != protocol.PlanPending || p.ID != id {
 			return
 		}

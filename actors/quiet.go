@@ -7,19 +7,6 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// change is work without which the swarm is not quiet, although no host does it.
-func (c *Coordinator) change(f func()) {
-	c.changing.Add(1)
-	begun := c.work(func() {
-		defer c.Notify()
-		defer c.changing.Add(-1)
-		f()
-	})
-	if !begun {
-		c.changing.Add(-1)
-	}
-}
-
 // Quiet returns when no agent has work, no turn runs and no message between
 // agents of this session is on its way.
 func (c *Coordinator) Quiet(ctx context.Context) error {
@@ -66,12 +53,4 @@ func (c *Coordinator) Rest(ctx context.Context, id mailbox.AgentID) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// Notify wakes those who wait for a change, to check again.
-func (c *Coordinator) Notify() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	close(c.changed)
-	c.changed = make(chan struct{})
 }

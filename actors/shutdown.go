@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
@@ -42,14 +43,23 @@ type Departure struct {
 	Ended []Ended `json:"ended,omitempty"`
 }
 
+// protocols sees the requests between agents to their end that take more than one
+// message: shutdowns and the approval of plans.
+type protocols struct {
+	c *Coordinator
+
+	mu      sync.Mutex
+	leaving map[mailbox.AgentID]struct{} // whose shutdown is driven by a goroutine; guarded by mu
+}
+
 // MayEnd returns an error if an agent may not ask another to end or stop it:
 // one may end those that work for it or are in its team, the lead everybody but itself, and the user
 // everybody but the lead.
-func (c *Coordinator) MayEnd(by mailbox.AgentID, target agent.Spec) error {
+func (ps *protocols) MayEnd(by mailbox.AgentID, target agent.Spec) error {
 	switch {
 	case target.Role == agent.Lead, target.Role == agent.User, target.ID == by:
 		return fmt.Errorf("%s cannot be ended this way", agent.DisplayName(target))
-	case by == agent.LeadID, by == agent.UserID, c.registry.IsBelow(target.ID, by), c.registry.Leads(by, target):
+	case by == agent.LeadID, by == agent.UserID, ps.c.registry.IsBelow(target.ID, by), ps.c.registry.Leads(by, target):
 		return nil
 	}
 	return fmt.Errorf("%s is not an agent of yours: %w", agent.DisplayName(target), protocol.ErrUnauthorized)
@@ -59,24 +69,24 @@ func (c *Coordinator) MayEnd(by mailbox.AgentID, target agent.Spec) error {
 // returns the request when it is on disk. Whoever asks a member that leaves
 // already, or asks twice, has the answer of the first. The runtime sees to the
 // end, also over restarts.
-func (c *Coordinator) RequestShutdown(by, id mailbox.AgentID, d Dismissal) (protocol.Shutdown, error) {
-	from, err := c.transcript(by)
+func (ps *protocols) RequestShutdown(by, id mailbox.AgentID, d Dismissal) (protocol.Shutdown, error) {
+	from, err := ps.c.transcript(by)
 	if err != nil {
 		return protocol.Shutdown{}, err
 	}
-	t, err := c.transcript(id)
+	t, err := ps.c.transcript(id)
 	if err != nil {
 		return protocol.Shutdown{}, err
 	}
-	return c.requestShutdown(from, t, d)
+	return ps.requestShutdown(from, t, d)
 }
 
-func (c *Coordinator) requestShutdown(by, t *transcript.Transcript, d Dismissal) (protocol.Shutdown, error) {
-	if c.isAtOwner(t) && c.isNode(by) {
-		return c.opts.Owner.RequestShutdown(t.ID(), d)
+func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d Dismissal) (protocol.Shutdown, error) {
+	if ps.c.isAtOwner(t) && ps.c.isNode(by) {
+		return ps.c.opts.Owner.RequestShutdown(t.ID(), d)
 	}
-	if err := c.MayEnd(by.ID(), t.Spec()); err != nil {
-		c.Refused(by.ID(), "shutdown_request to "+agent.DisplayName(t.Spec()), err)
+	if err := ps.MayEnd(by.ID(), t.Spec()); err != nil {
+		ps.c.Refused(by.ID(), "shutdown_request to "+agent.DisplayName(t.Spec()), err)
 		return protocol.Shutdown{}, err
 	}
 	if t.Life().Closed {
@@ -94,31 +104,31 @@ func (c *Coordinator) requestShutdown(by, t *transcript.Transcript, d Dismissal)
 		return s, err
 	}
 	if effect != protocol.Nothing {
-		c.publishShutdown(t, s)
+		ps.publishShutdown(t, s)
 	}
-	c.driveShutdown(t)
-	c.Wake(t.ID())
+	ps.driveShutdown(t)
+	ps.c.Wake(t.ID())
 	return s, nil
 }
 
 // ShutDown is RequestShutdown that returns when the member is gone, or has
 // objected, which it can do once.
-func (c *Coordinator) ShutDown(ctx context.Context, by, id mailbox.AgentID, d Dismissal) (Departure, error) {
-	t, err := c.transcript(id)
+func (ps *protocols) ShutDown(ctx context.Context, by, id mailbox.AgentID, d Dismissal) (Departure, error) {
+	t, err := ps.c.transcript(id)
 	if err != nil {
 		return Departure{Name: string(id)}, err
 	}
-	if _, err := c.RequestShutdown(by, id, d); err != nil {
+	if _, err := ps.RequestShutdown(by, id, d); err != nil {
 		return Departure{Name: agent.DisplayName(t.Spec())}, err
 	}
 	for {
-		changed := c.whenChanged()
+		changed := ps.c.whenChanged()
 		s := t.Life().Shutdown
 		out := Departure{Name: agent.DisplayName(t.Spec()), Gone: s.Phase == protocol.ShutdownGone, Why: s.Why, Objection: s.Objection}
 		switch s.Phase {
 		case protocol.ShutdownGone:
 			var err error
-			out.Ended, err = c.receipt(c.registry.Tree(t.ID()), nil)
+			out.Ended, err = ps.receipt(ps.c.registry.Tree(t.ID()), nil)
 			return out, err
 		case protocol.ShutdownObjected:
 			return out, nil
@@ -127,205 +137,205 @@ func (c *Coordinator) ShutDown(ctx context.Context, by, id mailbox.AgentID, d Di
 		case <-changed:
 		case <-ctx.Done():
 			return out, fmt.Errorf("shut down %s: %w", out.Name, context.Cause(ctx))
-		case <-c.scope.Done():
-			return out, fmt.Errorf("shut down %s: %w", out.Name, context.Cause(c.scope))
+		case <-ps.c.scope.Done():
+			return out, fmt.Errorf("shut down %s: %w", out.Name, context.Cause(ps.c.scope))
 		}
 	}
 }
 
 // AnswerShutdown is a member's answer to the request to end. key is that of the
 // call it comes with.
-func (c *Coordinator) AnswerShutdown(id mailbox.AgentID, r message.ShutdownResponse, key string) error {
-	t, err := c.transcript(id)
+func (ps *protocols) AnswerShutdown(id mailbox.AgentID, r message.ShutdownResponse, key string) error {
+	t, err := ps.c.transcript(id)
 	if err != nil {
 		return err
 	}
-	if c.isNode(t) {
-		return c.opts.Owner.AnswerShutdown(r, key)
+	if ps.c.isNode(t) {
+		return ps.c.opts.Owner.AnswerShutdown(r, key)
 	}
 	s, effect, err := t.ShutdownNext(protocol.Respond{ID: r.RequestID, Approve: r.Approve, Reason: r.Reason, Key: key}, nil)
 	if err != nil {
-		c.Refused(t.ID(), "shutdown_response", err)
+		ps.c.Refused(t.ID(), "shutdown_response", err)
 		return err
 	}
 	if effect != protocol.Nothing {
-		c.publishShutdown(t, s)
+		ps.publishShutdown(t, s)
 	}
 	if effect == protocol.Object {
-		err = c.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Reason: s.Objection})
+		err = ps.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Reason: s.Objection})
 	}
-	c.Notify()
+	ps.c.Notify()
 	return err
 }
 
 // driveShutdown sees a shutdown that was asked for to its end, in one goroutine for each
 // member.
-func (c *Coordinator) driveShutdown(t *transcript.Transcript) {
-	if !c.live.Load() {
+func (ps *protocols) driveShutdown(t *transcript.Transcript) {
+	if !ps.c.live.Load() {
 		return // Start does it
 	}
-	c.mu.Lock()
-	_, under := c.leaving[t.ID()]
+	ps.mu.Lock()
+	_, under := ps.leaving[t.ID()]
 	if !under {
-		c.leaving[t.ID()] = struct{}{}
+		ps.leaving[t.ID()] = struct{}{}
 	}
-	c.mu.Unlock()
+	ps.mu.Unlock()
 	if under {
-		c.Notify() // the deadline may be another
+		ps.c.Notify() // the deadline may be another
 		return
 	}
-	begun := c.work(func() {
-		c.awaitShutdown(t)
-		c.mu.Lock()
-		delete(c.leaving, t.ID())
-		c.mu.Unlock()
-		if p := t.Life().Shutdown.Phase; p == protocol.ShutdownAsked && c.scope.Err() == nil {
-			c.driveShutdown(t) // it was asked again meanwhile
+	begun := ps.c.work(func() {
+		ps.awaitShutdown(t)
+		ps.mu.Lock()
+		delete(ps.leaving, t.ID())
+		ps.mu.Unlock()
+		if p := t.Life().Shutdown.Phase; p == protocol.ShutdownAsked && ps.c.scope.Err() == nil {
+			ps.driveShutdown(t) // it was asked again meanwhile
 		}
-		c.Notify()
+		ps.c.Notify()
 	})
 	if !begun {
-		c.mu.Lock()
-		delete(c.leaving, t.ID())
-		c.mu.Unlock()
+		ps.mu.Lock()
+		delete(ps.leaving, t.ID())
+		ps.mu.Unlock()
 	}
 }
 
 // expireShutdowns ends the grace times that ran out while nobody looked, before
 // anybody works.
-func (c *Coordinator) expireShutdowns() {
-	for _, t := range c.opts.Store.All() {
-		c.shutdownNext(t, protocol.Expire{Now: time.Now()})
+func (ps *protocols) expireShutdowns() {
+	for _, t := range ps.c.opts.Store.All() {
+		ps.shutdownNext(t, protocol.Expire{Now: time.Now()})
 	}
 }
 
 // resumeProtocols goes on with what was asked for and not settled.
-func (c *Coordinator) resumeProtocols() {
-	for _, t := range c.opts.Store.All() {
+func (ps *protocols) resumeProtocols() {
+	for _, t := range ps.c.opts.Store.All() {
 		switch l := t.Life(); {
 		case l.Shutdown.Phase == protocol.ShutdownAsked, l.Shutdown.Phase == protocol.ShutdownEnding:
-			c.driveShutdown(t)
+			ps.driveShutdown(t)
 		case l.Plan.Phase == protocol.PlanPending && l.Plan.Lead != "" && !l.Closed && !t.IsReplica():
-			c.awaitPlan(t)
+			ps.awaitPlan(t)
 		}
 	}
 }
 
 // awaitShutdown waits for the end of a shutdown and brings it about.
-func (c *Coordinator) awaitShutdown(t *transcript.Transcript) {
+func (ps *protocols) awaitShutdown(t *transcript.Transcript) {
 	shown := ""
-	for c.scope.Err() == nil {
-		changed := c.whenChanged()
+	for ps.c.scope.Err() == nil {
+		changed := ps.c.whenChanged()
 		s := t.Life().Shutdown
 		if s.Phase == protocol.ShutdownAsked && shown != s.ID {
 			shown = s.ID
-			c.showRemoteShutdown(t, s)
+			ps.showRemoteShutdown(t, s)
 		}
 		switch {
 		case s.Phase == protocol.ShutdownEnding:
-			c.completeShutdown(t)
+			ps.completeShutdown(t)
 			return
 		case s.Phase != protocol.ShutdownAsked:
 			return
-		case !c.isBusy(t):
-			c.shutdownNext(t, protocol.Finish{})
+		case !ps.isBusy(t):
+			ps.shutdownNext(t, protocol.Finish{})
 			continue
 		}
 		deadline := time.NewTimer(time.Until(s.Deadline))
 		select {
 		case <-changed:
-		case <-c.scope.Done():
+		case <-ps.c.scope.Done():
 		case now := <-deadline.C:
-			c.shutdownNext(t, protocol.Expire{Now: now})
+			ps.shutdownNext(t, protocol.Expire{Now: now})
 		}
 		deadline.Stop()
 	}
 }
 
 // isBusy reports whether a member has something to do or to wait for.
-func (c *Coordinator) isBusy(t *transcript.Transcript) bool {
+func (ps *protocols) isBusy(t *transcript.Transcript) bool {
 	if isOutside(t) {
 		return true // only its answer tells
 	}
-	if _, away := c.replica(t.ID()); away {
-		by, ok := c.opts.Store.Get(t.Life().Shutdown.By)
-		return ok && c.outbox(by, t).OnItsWay(t) || !c.opts.Remote.Idle(c.scope, t.ID())
+	if _, away := ps.c.replica(t.ID()); away {
+		by, ok := ps.c.opts.Store.Get(t.Life().Shutdown.By)
+		return ok && ps.c.outbox(by, t).OnItsWay(t) || !ps.c.opts.Remote.Idle(ps.c.scope, t.ID())
 	}
-	if t.HasWork() || c.expects(t) {
+	if t.HasWork() || ps.c.expects(t) {
 		return true
 	}
-	h := c.hosts.get(t.ID())
+	h := ps.c.hosts.get(t.ID())
 	return h != nil && h.busy()
 }
 
 // showRemoteShutdown sends the request to a member that lives in another process or is a program
 // outside. It is one message, however often it is sent.
-func (c *Coordinator) showRemoteShutdown(t *transcript.Transcript, s protocol.Shutdown) {
-	by, known := c.opts.Store.Get(s.By)
-	if _, away := c.replica(t.ID()); !away && !isOutside(t) || !known || t.Life().Closed {
+func (ps *protocols) showRemoteShutdown(t *transcript.Transcript, s protocol.Shutdown) {
+	by, known := ps.c.opts.Store.Get(s.By)
+	if _, away := ps.c.replica(t.ID()); !away && !isOutside(t) || !known || t.Life().Closed {
 		return
 	}
 	body, err := message.Encode(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: max(0, time.Until(s.Deadline).Milliseconds())})
 	if err == nil {
 		var e mailbox.Envelope
-		from := c.outbox(by, t)
+		from := ps.c.outbox(by, t)
 		e, _, err = from.Send(mailbox.Envelope{
 			ID: mailbox.ID(s.ID), To: mailbox.Address{Agent: t.ID()}, Kind: mailbox.KindShutdownRequest,
 			FromName: agent.DisplayName(by.Spec()), ToName: agent.DisplayName(t.Spec()), Summary: "asks you to end", Body: body,
 		})
 		if err == nil {
-			c.Sent(from.ID(), e)
+			ps.c.Sent(from.ID(), e)
 		}
 	}
 	if err != nil {
-		c.publish(t, event.Warning{Text: fmt.Sprintf("%s could not be told that it is to end: %v", agent.DisplayName(t.Spec()), err)})
+		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("%s could not be told that it is to end: %v", agent.DisplayName(t.Spec()), err)})
 	}
 }
 
-func (c *Coordinator) shutdownNext(t *transcript.Transcript, e protocol.ShutdownEvent) {
+func (ps *protocols) shutdownNext(t *transcript.Transcript, e protocol.ShutdownEvent) {
 	s, effect, err := t.ShutdownNext(e, nil)
 	if err != nil {
-		c.publish(t, event.Warning{Text: fmt.Sprintf("the shutdown of %s could not be recorded: %v", agent.DisplayName(t.Spec()), err)})
+		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("the shutdown of %s could not be recorded: %v", agent.DisplayName(t.Spec()), err)})
 		return
 	}
 	if effect != protocol.Nothing || s.Phase == protocol.ShutdownGone {
-		c.publishShutdown(t, s)
+		ps.publishShutdown(t, s)
 	}
 }
 
 // completeShutdown ends a member and all that work for it, for good, and takes from them
 // what they held. All of it may be done again after a crash.
-func (c *Coordinator) completeShutdown(t *transcript.Transcript) {
-	ctx, cancel := context.WithTimeout(c.scope, killWithin)
+func (ps *protocols) completeShutdown(t *transcript.Transcript) {
+	ctx, cancel := context.WithTimeout(ps.c.scope, killWithin)
 	defer cancel()
 	s := t.Life().Shutdown
-	cause := turn.ShutDownBy(c.nameOf(s.By))
-	tree, err := c.StopTree(ctx, t.ID(), cause)
-	if c.scope.Err() != nil {
+	cause := turn.ShutDownBy(ps.c.nameOf(s.By))
+	tree, err := ps.StopTree(ctx, t.ID(), cause)
+	if ps.c.scope.Err() != nil {
 		return // it goes on after the restart
 	}
-	err = errors.Join(err, c.recordEnd(t, func() error { return t.Seal(cause.Error()) }))
-	c.buryFinal(t)
-	c.registry.Release(t.Spec())
-	if c.opts.Gone != nil {
+	err = errors.Join(err, ps.c.recordEnd(t, func() error { return t.Seal(cause.Error()) }))
+	ps.c.buryFinal(t)
+	ps.c.registry.Release(t.Spec())
+	if ps.c.opts.Gone != nil {
 		for _, e := range tree {
-			err = errors.Join(err, c.opts.Gone(ctx, e.ID))
+			err = errors.Join(err, ps.c.opts.Gone(ctx, e.ID))
 		}
 	}
-	err = errors.Join(err, c.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Approve: true, Reason: "it has ended: " + s.Why}))
+	err = errors.Join(err, ps.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Approve: true, Reason: "it has ended: " + s.Why}))
 	if err != nil {
-		c.publish(t, event.Warning{Text: fmt.Sprintf("not everything of %s could be ended: %v", agent.DisplayName(t.Spec()), err)})
+		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("not everything of %s could be ended: %v", agent.DisplayName(t.Spec()), err)})
 	}
-	c.shutdownNext(t, protocol.Gone{})
+	ps.shutdownNext(t, protocol.Gone{})
 }
 
 // replyShutdown tells an agent that has asked what came of it. The user sees it
 // where the user asked.
-func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdown, r message.ShutdownResponse) error {
+func (ps *protocols) replyShutdown(t *transcript.Transcript, s protocol.Shutdown, r message.ShutdownResponse) error {
 	if s.By == agent.UserID || s.By == t.ID() {
 		return nil
 	}
-	asker, ok := c.opts.Store.Get(s.By)
+	asker, ok := ps.c.opts.Store.Get(s.By)
 	if !ok || asker.Life().Shutdown.Leaving() {
 		return nil
 	}
@@ -338,7 +348,7 @@ func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdow
 		what = "has ended"
 	}
 	name := agent.DisplayName(t.Spec())
-	from := c.outbox(t, asker)
+	from := ps.c.outbox(t, asker)
 	e, durable, err := from.Send(mailbox.Envelope{
 		ID: mailbox.ID(fmt.Sprintf("%s-%t", s.ID, r.Approve)), To: mailbox.Address{Agent: s.By}, Kind: mailbox.KindShutdownResponse,
 		FromName: name, ToName: agent.DisplayName(asker.Spec()), Summary: name + " " + what, Body: body,
@@ -346,11 +356,11 @@ func (c *Coordinator) replyShutdown(t *transcript.Transcript, s protocol.Shutdow
 	if err != nil {
 		return err
 	}
-	c.Sent(from.ID(), e)
+	ps.c.Sent(from.ID(), e)
 	return durable()
 }
 
-func (c *Coordinator) publishShutdown(t *transcript.Transcript, s protocol.Shutdown) {
+func (ps *protocols) publishShutdown(t *transcript.Transcript, s protocol.Shutdown) {
 	f := event.ShutdownMoved{ID: s.ID, Phase: string(s.Phase), By: s.By, Reason: s.Reason}
 	switch s.Phase {
 	case protocol.ShutdownObjected:
@@ -358,7 +368,7 @@ func (c *Coordinator) publishShutdown(t *transcript.Transcript, s protocol.Shutd
 	case protocol.ShutdownEnding, protocol.ShutdownGone:
 		f.Reason = s.Why
 	}
-	c.publish(t, f)
+	ps.c.publish(t, f)
 }
 
 func (c *Coordinator) nameOf(id mailbox.AgentID) string {

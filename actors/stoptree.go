@@ -31,46 +31,46 @@ func (e Ended) String() string {
 // StopTree is Stop for an agent and all that work for it, whatever their links
 // say. All are cancelled at once. It returns what became of each, the agent
 // itself first, also of those that had ended before.
-func (c *Coordinator) StopTree(ctx context.Context, id mailbox.AgentID, cause error) ([]Ended, error) {
-	if _, ok := c.opts.Store.Get(id); !ok {
+func (ps *protocols) StopTree(ctx context.Context, id mailbox.AgentID, cause error) ([]Ended, error) {
+	if _, ok := ps.c.opts.Store.Get(id); !ok {
 		return nil, fmt.Errorf("there is no agent %s to stop", id)
 	}
 	failed, known := map[mailbox.AgentID]error{}, map[mailbox.AgentID]bool{}
 	for { // one that was just being started is found the next time
 		var fresh []*transcript.Transcript
-		for _, t := range c.registry.Tree(id) {
+		for _, t := range ps.c.registry.Tree(id) {
 			if !known[t.ID()] {
 				known[t.ID()] = true
 				fresh = append(fresh, t)
 			}
 		}
 		if len(fresh) == 0 {
-			return c.receipt(c.registry.Tree(id), failed)
+			return ps.receipt(ps.c.registry.Tree(id), failed)
 		}
-		c.stopAll(ctx, fresh, id, cause, failed)
+		ps.stopAll(ctx, fresh, id, cause, failed)
 	}
 }
 
 // stopAll cancels agents of the tree of top at once and waits for each. One that
 // has ended stays as it ended, but for top.
-func (c *Coordinator) stopAll(ctx context.Context, all []*transcript.Transcript, top mailbox.AgentID, cause error, failed map[mailbox.AgentID]error) {
+func (ps *protocols) stopAll(ctx context.Context, all []*transcript.Transcript, top mailbox.AgentID, cause error, failed map[mailbox.AgentID]error) {
 	for _, t := range all {
-		if h := c.hosts.get(t.ID()); h != nil {
+		if h := ps.c.hosts.get(t.ID()); h != nil {
 			h.ref.Tell(cancel{cause: cause, final: true})
 		}
 	}
 	for _, t := range all {
-		if t.ID() != top && t.Life().Closed && c.hosts.get(t.ID()) == nil {
+		if t.ID() != top && t.Life().Closed && ps.c.hosts.get(t.ID()) == nil {
 			continue
 		}
-		if err := c.Stop(ctx, t.ID(), cause); err != nil {
+		if err := ps.c.Stop(ctx, t.ID(), cause); err != nil {
 			failed[t.ID()] = err
 		}
 	}
 }
 
 // receipt says what became of the agents of a tree, those in other processes included.
-func (c *Coordinator) receipt(tree []*transcript.Transcript, failed map[mailbox.AgentID]error) ([]Ended, error) {
+func (ps *protocols) receipt(tree []*transcript.Transcript, failed map[mailbox.AgentID]error) ([]Ended, error) {
 	var all []Ended
 	var errs []error
 	for _, t := range tree {
@@ -80,8 +80,8 @@ func (c *Coordinator) receipt(tree []*transcript.Transcript, failed map[mailbox.
 			errs = append(errs, err)
 		}
 		all = append(all, e)
-		if _, away := c.replica(t.ID()); away {
-			for _, s := range c.opts.Remote.Nested(t.ID()) {
+		if _, away := ps.c.replica(t.ID()); away {
+			for _, s := range ps.c.opts.Remote.Nested(t.ID()) {
 				all = append(all, endOf(s.Life))
 			}
 		}

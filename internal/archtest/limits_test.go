@@ -29,7 +29,7 @@ var (
 	}
 	tooMany = map[string]int{
 		".Session":                       136,
-		"actors.Coordinator":             134,
+		"actors.Coordinator":             102,
 		"internal/transcript.Transcript": 100,
 		".nodes":                         90,
 		"actors.host":                    73,
