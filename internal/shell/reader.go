@@ -24,29 +24,37 @@ const (
 // parseable refuses what the parser and the shell may see differently, and
 // what would make the parser slow.
 func parseable(text string) error {
+	if err := bounded(text); err != nil {
+		return err
+	}
+	if strings.Contains(text, "\u00a0") || strings.Contains(text, "\u2028") {
+		return errors.New("it holds a blank that is not a space")
+	}
+	if strings.ContainsFunc(text, isControl) {
+		return errControl
+	}
+	return nil
+}
+
+// bounded refuses what would make the parser slow.
+func bounded(text string) error {
 	if len(text) > MaxParsed {
 		return fmt.Errorf("it is longer than %d bytes", MaxParsed)
 	}
-	var control error
 	depth, deepest := 0, 0
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '(' || c == '{' || c == '[':
+		switch text[i] {
+		case '(', '{', '[':
 			depth++
 			deepest = max(deepest, depth)
-		case c == ')' || c == '}' || c == ']':
+		case ')', '}', ']':
 			depth--
-		case c == '\r' || c < ' ' && c != '\n' && c != '\t' || c == 0x7f:
-			control = errControl
 		}
 	}
 	if deepest > maxNesting {
 		return errors.New("its brackets are nested too deeply")
 	}
-	if strings.Contains(text, "\u00a0") || strings.Contains(text, "\u2028") {
-		return errors.New("it holds a blank that is not a space")
-	}
-	return control
+	return nil
 }
 
 var errControl = errors.New("it holds a control character")
@@ -88,8 +96,12 @@ type reader struct {
 	hidden int
 }
 
+func parse(text string) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+}
+
 func (r *reader) read(text string, st state) error {
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	f, err := parse(text)
 	if err != nil {
 		return fmt.Errorf("it does not parse: %w", err)
 	}

@@ -1,0 +1,69 @@
+package shell
+
+import (
+	"regexp"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// LastChain returns the commands whose exit code decides that of the whole text, as
+// they are written: those of its last chain of && and ||, and of each pipe in it the
+// last command. It is not ok if the text does not parse, if its last command runs in
+// the background, and if it holds grammar outside of quotes that may decide
+// differently: groups, functions, substitutions, here-documents.
+func LastChain(text string) (commands []string, ok bool) {
+	if bounded(text) != nil {
+		return nil, false
+	}
+	f, err := parse(text)
+	if err != nil || len(f.Stmts) == 0 || involved(f) {
+		return nil, false
+	}
+	last := f.Stmts[len(f.Stmts)-1]
+	return chain(nil, text, last), !last.Background && !last.Coprocess
+}
+
+// chain appends the commands of a statement.
+func chain(commands []string, text string, s *syntax.Stmt) []string {
+	cmd := s.Cmd
+	if timed, is := cmd.(*syntax.TimeClause); is && timed.Stmt != nil && !timed.Stmt.Negated {
+		cmd = timed.Stmt.Cmd
+	}
+	both, is := cmd.(*syntax.BinaryCmd)
+	switch {
+	case !is || s.Negated:
+		return append(commands, text[s.Pos().Offset():s.End().Offset()])
+	case both.Op == syntax.Pipe || both.Op == syntax.PipeAll:
+		return chain(commands, text, both.Y)
+	}
+	return chain(chain(commands, text, both.X), text, both.Y)
+}
+
+// involved says whether a node holds grammar that LastChain does not follow.
+func involved(n syntax.Node) bool {
+	found := false
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.SglQuoted, *syntax.DblQuoted:
+			return false
+		case *syntax.Subshell, *syntax.Block, *syntax.FuncDecl, *syntax.ArithmCmd, *syntax.ParenTest,
+			*syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob, *syntax.ArrayExpr:
+			found = true
+		case *syntax.ParamExp:
+			found = found || !n.Short
+		case *syntax.BinaryTest:
+			found = found || n.Op == syntax.AndTest || n.Op == syntax.OrTest
+		case *syntax.Redirect:
+			found = found || n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc || n.Op == syntax.WordHdoc
+		case *syntax.Lit:
+			found = found || groups.MatchString(escaped.ReplaceAllString(n.Value, ""))
+		}
+		return !found
+	})
+	return found
+}
+
+var (
+	groups  = regexp.MustCompile("[({}`]")
+	escaped = regexp.MustCompile(`(?s)\\.`)
+)
