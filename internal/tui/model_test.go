@@ -11,7 +11,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -387,11 +386,28 @@ func TestTheViewKeepsTheWidthAndLeavesRoom(t *testing.T) {
 			t.Errorf("%+v: %d lines, at most %d leave room for what is printed", size, len(lines), most)
 		}
 		for _, line := range lines {
-			if term.Width(line) > size.Width {
-				t.Errorf("%+v: %d columns: %q", size, term.Width(line), line)
+			if n := columns(t, line); n > size.Width {
+				t.Errorf("%+v: %d columns: %q", size, n, line)
 			}
 		}
 	}
+}
+
+// columns counts what a terminal needs for a line of the characters that the test
+// above puts into the view, and of those that the view adds.
+func columns(t *testing.T, line string) (n int) {
+	t.Helper()
+	for _, r := range line {
+		switch {
+		case r >= ' ' && r <= '~' || strings.ContainsRune("…·●›", r):
+			n++
+		case strings.ContainsRune("日本語", r):
+			n += 2
+		default:
+			t.Fatalf("the width of %q is not known: %q", r, line)
+		}
+	}
+	return n
 }
 
 // What the user hears of agents: the lead always, others once they were written to.
