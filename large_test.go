@@ -69,12 +69,12 @@ func TestAnAnswerMayBeLargerThanAMessage(t *testing.T) {
 // TestAProgramOutsideReadsHeapsOfMail reads it through servers that take messages
 // of one and of four MiB.
 func TestAProgramOutsideReadsHeapsOfMail(t *testing.T) {
-	for name, o := range map[string]swarm.Options{
-		"embedded": {},
-		"outside":  {NATS: swarm.NATS{URL: natsdtest.Start(t, natsdtest.Options{}).URL}},
+	for name, url := range map[string]func(t *testing.T) string{
+		"embedded": func(*testing.T) string { return "" },
+		"outside":  func(t *testing.T) string { return natsdtest.Start(t, natsdtest.Options{}).URL },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := listening(t, o)
+			s, _ := listening(t, swarm.Options{NATS: swarm.NATS{URL: url(t)}})
 			bob := joined(t, s, "bob")
 			left, last := heaps(t, s, "bob"), ""
 			for end := time.Now().Add(30 * time.Second); left > 0; {

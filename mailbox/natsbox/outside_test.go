@@ -120,6 +120,7 @@ func TestClusterLosesItsLeaderInMidStream(t *testing.T) {
 
 // A server without JetStream is an error that says so, and soon.
 func TestAServerWithoutJetStreamIsAnError(t *testing.T) {
+	natsdtest.Require(t)
 	for name, c := range map[string]struct {
 		config string
 		user   nats.Option

@@ -1,5 +1,5 @@
 // Package natsdtest runs real nats-server processes on loopback for tests. Where
-// there is no nats-server in the PATH the test is skipped.
+// there is no nats-server in the PATH the test is skipped, with that as the reason.
 package natsdtest
 
 import (
@@ -39,6 +39,15 @@ type Options struct {
 	Config string
 }
 
+// Require skips the test if there is no nats-server to run. A test all of whose
+// subtests need one calls it first: a test passes if its subtests are skipped.
+func Require(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("nats-server"); err != nil {
+		t.Skipf("%s needs a nats-server in the PATH, so nothing was checked: %v", t.Name(), err)
+	}
+}
+
 // Start runs one server with JetStream.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
@@ -48,9 +57,7 @@ func Start(t testing.TB, o Options) *Server {
 // Cluster runs n servers that are one. It returns when JetStream answers.
 func Cluster(t testing.TB, n int, o Options) []*Server {
 	t.Helper()
-	if _, err := exec.LookPath("nats-server"); err != nil {
-		t.Skip("note: nats-server is not here; what needs a real one is skipped")
-	}
+	Require(t)
 	ports := free(t, 2*n)
 	var routes []string
 	for i := range n {
