@@ -18,7 +18,7 @@ func (s *Session) Compact(ctx context.Context, name string) error {
 	defer cancel()
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.askBelow(ctx, name, workerapi.DoCompactBelow, err)
+		_, err = s.askNested(ctx, name, workerapi.DoCompactBelow, err)
 		return err
 	}
 	return s.agents.Compact(ctx, t.ID())

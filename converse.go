@@ -91,7 +91,7 @@ func (s *Session) Interrupt() bool {
 func (s *Session) InterruptAgent(name string) (bool, error) {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		a, err := s.nodes.askBelow(s.scope, name, workerapi.DoInterruptBelow, err)
+		a, err := s.askNested(s.scope, name, workerapi.DoInterruptBelow, err)
 		return a.Running, err
 	}
 	if !s.runs(t.ID()) {

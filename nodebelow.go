@@ -15,11 +15,11 @@ import (
 
 // below are all agents of the session, those in other processes included.
 func (n *nodes) below() archive.Tree {
-	return archive.Tree{Record: archive.Record{Store: n.s.store, Agents: n.s.agents}, Query: func(id mailbox.AgentID, what, name string) (archive.Snapshot, error) {
+	return archive.Tree{Record: archive.Record{Store: n.o.Store, Agents: n.c.Agents}, Query: func(id mailbox.AgentID, what, name string) (archive.Snapshot, error) {
 		if what == archive.QueryNested {
 			return archive.Snapshot{Nested: n.Nested(id)}, nil
 		}
-		return n.look(n.s.scope, id, what, name)
+		return n.look(n.scope, id, what, name)
 	}}
 }
 
@@ -34,8 +34,8 @@ func (n *nodes) All() ([]actors.Status, error) { return archive.NotKilled(n.staf
 
 // final returns the agents with processes of their own that have ended for good.
 func (n *nodes) final() []mailbox.AgentID {
-	return slices.DeleteFunc(archive.Hosts(n.s.store), func(id mailbox.AgentID) bool {
-		t, ok := n.s.store.Get(id)
+	return slices.DeleteFunc(archive.Hosts(n.o.Store), func(id mailbox.AgentID) bool {
+		t, ok := n.o.Store.Get(id)
 		return !ok || !actors.Final(t.Life())
 	})
 }
@@ -53,7 +53,7 @@ func (n *nodes) wakeBelow(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 		return err
 	}
 	if n.known(host) != nil {
-		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
+		ctx, cancel := context.WithTimeout(n.scope, askNodeWithin)
 		defer cancel()
 		_, err = askWorker(ctx, n, host, workerapi.DoWakeBelow, workerapi.WakeIn{Name: string(id), By: by, Spec: spec})
 		if errors.Is(err, context.DeadlineExceeded) && !to.Closed {
@@ -61,22 +61,19 @@ func (n *nodes) wakeBelow(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 		}
 		return err
 	}
-	switch t, ok := n.s.store.Get(host); {
+	switch t, ok := n.o.Store.Get(host); {
 	case ok && actors.Final(t.Life()):
 		return &actors.FinalError{Name: agent.DisplayName(to.Spec), Reason: t.Life().Reason}
 	case !ok || t.Life().Closed || to.Closed:
 		return n.noProcess(to, host)
 	}
-	n.s.agents.EnsureProcess(host)
+	n.c.Agents.EnsureProcess(host)
 	return nil
 }
 
 // askBelow puts a request about an agent to the process that it lives in. unknown is
 // the error if there is no such agent.
 func (n *nodes) askBelow(ctx context.Context, name string, method rpc.Method[workerapi.NameIn, rpc.None], unknown error) (actors.Status, error) {
-	if n == nil {
-		return actors.Status{}, unknown
-	}
 	a, host, err := n.below().Find(name, unknown)
 	if err != nil {
 		return a, err
@@ -90,13 +87,13 @@ func (n *nodes) askBelow(ctx context.Context, name string, method rpc.Method[wor
 
 // noProcess is why nothing can be done about an agent now.
 func (n *nodes) noProcess(l agent.Record, host mailbox.AgentID) error {
-	return &NoProcessError{Name: agent.DisplayName(l.Spec), Host: n.below().DisplayName(host)}
+	return &agent.NoProcessError{Name: agent.DisplayName(l.Spec), Host: n.below().DisplayName(host)}
 }
 
 // owesBelow reports mail on its way to an agent in the process of another that is
 // to read it.
 func (n *nodes) owesBelow() bool {
-	pending := n.s.store.Pending()
+	pending := n.o.Store.Pending()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for host, staff := range n.staffs {
@@ -110,12 +107,17 @@ func (n *nodes) owesBelow() bool {
 	return false
 }
 
-// Agent returns a look at one agent, by name, team/name or id.
-func (s *Session) Agent(name string) (actors.Status, error) {
-	t, err := s.roster.Find(name)
+// Agents returns how all agents of the session are, those in other processes included.
+func (n *nodes) Agents() []actors.Status {
+	return actors.Complete(append(n.c.Agents.Status(), n.staff()...))
+}
+
+// Agent returns how one agent is, by name, team/name or id.
+func (n *nodes) Agent(name string) (actors.Status, error) {
+	t, err := n.c.Roster.Find(name)
 	if err == nil {
-		return archive.StatusOf(s.Agents(), t.ID())
+		return archive.StatusOf(n.Agents(), t.ID())
 	}
-	a, _, err := s.tree().Find(name, err)
+	a, _, err := n.below().Find(name, err)
 	return a, err
 }

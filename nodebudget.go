@@ -25,9 +25,9 @@ func (n *nodes) reserve(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.Re
 	if out, held := n.held(id, c); held {
 		return out, nil
 	}
-	ctx, cancel := context.WithTimeout(n.s.scope, reserveWithin)
+	ctx, cancel := context.WithTimeout(n.scope, reserveWithin)
 	defer cancel()
-	r, err := n.s.agents.Reserve(ctx, id, *c.Ask)
+	r, err := n.c.Agents.Reserve(ctx, id, *c.Ask)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return workerapi.ReserveOut{Wait: true}, nil

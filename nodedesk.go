@@ -26,7 +26,7 @@ type workerHandlers struct{ *nodes }
 // serve answers the processes of agents. Events are told in their order.
 func (n *nodes) serve(conn *nats.Conn) error {
 	h := workerHandlers{n}
-	s := rpc.NewServer(n.s.scope, rpc.ServerOptions{Log: n.s.opts.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.check})
+	s := rpc.NewServer(n.scope, rpc.ServerOptions{Log: n.o.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.check})
 	rpc.Handle(s, workerapi.UpReport, func(_ context.Context, c rpc.Caller, in workerapi.Report) (workerapi.Welcome, error) {
 		return n.report(mailbox.AgentID(c.Name), in), nil
 	})
@@ -34,7 +34,7 @@ func (n *nodes) serve(conn *nats.Conn) error {
 	h.handleRequests(s)
 	h.handleAbout(s)
 	n.server = s
-	if err := s.Open(conn, workerapi.OwnerSubject(n.s.Info().ID)); err != nil {
+	if err := s.Open(conn, workerapi.OwnerSubject(n.o.Record.Get().ID)); err != nil {
 		return fmt.Errorf("listen to the processes of agents: %w", err)
 	}
 	return nil
@@ -62,7 +62,7 @@ func (h workerHandlers) check(c rpc.Caller, data []byte) error {
 	id := mailbox.AgentID(c.Name)
 	err := h.current(id, in.Launch)
 	if err != nil {
-		h.s.agents.Refused(id, "the request "+c.Method+" of its process", err)
+		h.c.Agents.Refused(id, "the request "+c.Method+" of its process", err)
 	}
 	return err
 }
@@ -83,7 +83,7 @@ func (n *nodes) current(id mailbox.AgentID, launch uint32) error {
 	newest := uint32(0)
 	if s := n.known(id); s != nil {
 		newest = s.launch
-	} else if t, ok := n.s.store.Get(id); ok && t.IsReplica() && !t.Life().Closed {
+	} else if t, ok := n.o.Store.Get(id); ok && t.IsReplica() && !t.Life().Closed {
 		newest = t.Life().Launch
 	}
 	if newest == 0 || launch != newest {
@@ -109,21 +109,21 @@ func (h workerHandlers) handleRequests(s *rpc.Server) {
 		case in.Shutdown == nil:
 			return rpc.None{}, errNoAnswer
 		}
-		return rpc.None{}, h.s.agents.AnswerShutdown(me.ID(), *in.Shutdown, in.Key)
+		return rpc.None{}, h.c.Agents.AnswerShutdown(me.ID(), *in.Shutdown, in.Key)
 	})
 	rpc.Handle(s, workerapi.UpFind, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.FoundOut, error) {
 		found, err := h.named(in.Name)
 		return workerapi.FoundOut{Found: found}, err
 	})
 	rpc.Handle(s, workerapi.UpSession, func(_ context.Context, _ rpc.Caller, in workerapi.SessionIn) (workerapi.FoundOut, error) {
-		t, err := h.s.peers.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
+		t, err := h.c.Sessions.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
 		if err != nil {
 			return workerapi.FoundOut{}, err
 		}
 		return workerapi.FoundOut{Found: []agent.Spec{t.Spec()}}, nil
 	})
 	rpc.Handle(s, workerapi.UpNear, func(_ context.Context, _ rpc.Caller, in workerapi.NearIn) (workerapi.NearOut, error) {
-		return workerapi.NearOut{Near: h.s.peers.Near(in.Most)}, nil
+		return workerapi.NearOut{Near: h.c.Sessions.Near(in.Most)}, nil
 	})
 	rpc.Handle(s, workerapi.UpOthers, func(_ context.Context, c rpc.Caller, _ workerapi.LaunchIn) (workerapi.RecordOut, error) {
 		return workerapi.RecordOut{Sight: &archive.Snapshot{Nested: h.others(mailbox.AgentID(c.Name))}}, nil
@@ -134,7 +134,7 @@ func (h workerHandlers) handleRequests(s *rpc.Server) {
 // may live in the process of a fourth.
 func (h workerHandlers) handleAbout(s *rpc.Server) {
 	rpc.Handle(s, workerapi.UpLife, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.LifeOut, error) {
-		if t, ok := h.s.agents.Find(in.Name); ok {
+		if t, ok := h.c.Agents.Find(in.Name); ok {
 			life := t.Life()
 			return workerapi.LifeOut{Life: &life}, nil
 		}
@@ -155,7 +155,7 @@ func (h workerHandlers) handleAbout(s *rpc.Server) {
 		case in.Plan == nil:
 			return rpc.None{}, errNoAnswer
 		}
-		return rpc.None{}, h.s.agents.DecidePlan(me.ID(), t.ID(), *in.Plan, in.Key)
+		return rpc.None{}, h.c.Agents.DecidePlan(me.ID(), t.ID(), *in.Plan, in.Key)
 	})
 	rpc.Handle(s, workerapi.UpDismiss, func(_ context.Context, c rpc.Caller, in workerapi.DismissIn) (workerapi.EndingOut, error) {
 		me, t, err := h.pair(c, in.Name)
@@ -165,14 +165,14 @@ func (h workerHandlers) handleAbout(s *rpc.Server) {
 		case in.Dismiss == nil:
 			return workerapi.EndingOut{}, errNoAnswer
 		}
-		ending, err := h.s.agents.RequestShutdown(me.ID(), t.ID(), *in.Dismiss)
+		ending, err := h.c.Agents.RequestShutdown(me.ID(), t.ID(), *in.Dismiss)
 		return workerapi.EndingOut{Ending: &ending}, err
 	})
 }
 
 // asking returns the agent in whose name a process asks.
 func (h workerHandlers) asking(c rpc.Caller) (*transcript.Transcript, error) {
-	t, ok := h.s.store.Get(mailbox.AgentID(c.Name))
+	t, ok := h.o.Store.Get(mailbox.AgentID(c.Name))
 	if !ok {
 		return nil, &agent.UnknownError{Name: c.Name}
 	}
@@ -185,7 +185,7 @@ func (h workerHandlers) pair(c rpc.Caller, name string) (me, t *transcript.Trans
 	if me, err = h.asking(c); err != nil {
 		return nil, nil, err
 	}
-	if t, ok := h.s.agents.Find(name); ok {
+	if t, ok := h.c.Agents.Find(name); ok {
 		return me, t, nil
 	}
 	a, err := h.nested(name)
@@ -202,7 +202,7 @@ func (h workerHandlers) nested(name string) (actors.Status, error) {
 }
 
 func (h workerHandlers) wake(in workerapi.WakeIn) error {
-	t, ok := h.s.agents.Find(in.Name)
+	t, ok := h.c.Agents.Find(in.Name)
 	if !ok {
 		a, err := h.nested(in.Name)
 		if err != nil {
@@ -210,23 +210,23 @@ func (h workerHandlers) wake(in workerapi.WakeIn) error {
 		}
 		return h.wakeBelow(a.Life, in.By, in.Spec)
 	}
-	if err := h.s.agents.Reopen(t.ID(), in.By); err != nil {
+	if err := h.c.Agents.Reopen(t.ID(), in.By); err != nil {
 		return err
 	}
-	h.s.agents.EnsureProcess(t.ID())
+	h.c.Agents.EnsureProcess(t.ID())
 	return nil
 }
 
 // named returns the agents that a name, an id or team/name means, those in other
 // processes included: of several in the session's own process all.
 func (n *nodes) named(name string) (found []agent.Spec, err error) {
-	for _, t := range n.s.agents.Named(name) {
+	for _, t := range n.c.Agents.Named(name) {
 		found = append(found, t.Spec())
 	}
 	if len(found) > 0 {
 		return found, nil
 	}
-	a, err := n.s.Agent(name)
+	a, err := n.Agent(name)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (n *nodes) named(name string) (found []agent.Spec, err error) {
 // others returns how the agents of the session are that live outside the process of
 // one, but for those below others that were killed.
 func (n *nodes) others(id mailbox.AgentID) []actors.Status {
-	all := slices.DeleteFunc(n.s.agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
+	all := slices.DeleteFunc(n.c.Agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
 	return append(all, archive.NotKilled(n.staff(append(n.final(), id)...))...)
 }
 
@@ -247,15 +247,15 @@ func (n *nodes) report(id mailbox.AgentID, r workerapi.Report) workerapi.Welcome
 	if seat == nil {
 		return workerapi.Welcome{Leave: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
 	}
-	if t, ok := n.s.store.Get(id); ok && r.Life != nil {
+	if t, ok := n.o.Store.Get(id); ok && r.Life != nil {
 		r.Life.Launch = r.Launch
-		if err := n.s.agents.Update(t.ID(), *r.Life); err != nil {
-			n.s.opts.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
+		if err := n.c.Agents.Update(t.ID(), *r.Life); err != nil {
+			n.o.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
 		}
 	}
 	n.land(seat, r.Landed) // it is charged now
 	seat.once.Do(func() { close(seat.alive) })
-	n.s.agents.Notify()
+	n.c.Agents.Notify()
 	return n.welcome(seat, r)
 }
 
@@ -281,20 +281,20 @@ func (n *nodes) seatOf(id mailbox.AgentID, r workerapi.Report) *seat {
 // started for an earlier owner: it has told that one alone.
 func (n *nodes) announce(s *seat, r workerapi.Report) {
 	who := agent.Describe(s.spec)
-	n.s.bus.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
+	n.o.Events.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
 	for _, q := range r.Questions {
-		n.s.bus.Publish(q.Agent, event.Asked{Question: q})
+		n.o.Events.Publish(q.Agent, event.Asked{Question: q})
 	}
 }
 
 func (n *nodes) welcome(s *seat, r workerapi.Report) workerapi.Welcome {
-	w := workerapi.Welcome{Spec: &s.spec, Attended: n.s.opts.Policy.Attended, AskTimeout: n.s.opts.Policy.AskTimeout}
-	w.Bounded = n.s.agents.Bounded(s.spec.ID)
+	w := workerapi.Welcome{Spec: &s.spec, Attended: n.o.Attended, AskTimeout: n.o.AskTimeout}
+	w.Bounded = n.c.Agents.Bounded(s.spec.ID)
 	if r.Life == nil {
 		w.Env = n.environment()
 	}
-	w.Granted = n.s.Info().Granted
-	all := n.s.store.All()
+	w.Granted = n.o.Record.Get().Granted
+	all := n.o.Store.All()
 	if w.Count = len(all); w.Count != r.Known {
 		for _, t := range all {
 			if l := t.Life(); !l.Closed && l.Spec.ID != s.spec.ID && l.Spec.Role != agent.User {
@@ -313,7 +313,7 @@ func (n *nodes) environment() map[string]string {
 		name, _, _ := strings.Cut(entry, "=")
 		for _, prefix := range []string{"ANTHROPIC_", "OPENAI_", "SWARM_", "CLAUDE_"} {
 			if strings.HasPrefix(name, prefix) {
-				env[name] = n.s.opts.Getenv(name)
+				env[name] = n.o.Getenv(name)
 			}
 		}
 	}
@@ -331,8 +331,8 @@ func (n *nodes) retell(id mailbox.AgentID, told workerapi.Event) {
 		return // it was told when the task was sent
 	}
 	if a, refused := e.Fact.(event.Audit); refused {
-		n.s.audit.Note(a)
+		n.o.Audit(a)
 		return
 	}
-	n.s.bus.Publish(e.Agent, e.Fact)
+	n.o.Events.Publish(e.Agent, e.Fact)
 }

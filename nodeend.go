@@ -16,7 +16,7 @@ func (n *nodes) conclude(ctx context.Context, id mailbox.AgentID, cause error, f
 	if !archive.HasJournal(n.dir(id)) {
 		return nil // it never began
 	}
-	r, closeRecord, err := archive.OpenHost(ctx, n.s.Info(), id, n.archive())
+	r, closeRecord, err := archive.OpenHost(ctx, n.o.Record.Get(), id, n.archive())
 	if err != nil {
 		return err
 	}
@@ -46,18 +46,18 @@ func (n *nodes) conclude(ctx context.Context, id mailbox.AgentID, cause error, f
 func (n *nodes) ship(store *transcript.Store) error {
 	pending := store.Pending()
 	for _, e := range pending {
-		if e.Ref == "" || n.s.store.HasBody(e.Ref) {
+		if e.Ref == "" || n.o.Store.HasBody(e.Ref) {
 			continue
 		}
 		body, err := store.Object(e.Ref)
 		if err == nil {
-			err = n.s.store.KeepBody(body)
+			err = n.o.Store.KeepBody(body)
 		}
 		if err != nil {
 			return fmt.Errorf("send the whole of message %s, which the process of its sender has left: %w", e.ID, err)
 		}
 	}
-	if c := n.s.wire.Courier(); c != nil {
+	if c := n.c.Bus.Courier(); c != nil {
 		c.Adopt(pending)
 	}
 	return nil

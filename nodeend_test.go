@@ -116,7 +116,7 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 		m, err := s.Message(mailbox.ID(id))
 		return err == nil && slices.ContainsFunc(m.Steps, func(x mailbox.Step) bool { return x.State == mailbox.StateDead })
 	})
-	next := newNodes(s.Session)
+	next, _ := newNodes(s.scope, s.nodesOptions())
 	actorstest.Eventually(t, "the next owner knows it too", func() bool { return next.isGone(digger) })
 	if next.isGone("smith") {
 		t.Error("the living are dead to it")

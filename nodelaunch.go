@@ -21,7 +21,7 @@ import (
 
 // Launch implements actors.RemoteAgents.
 func (n *nodes) Launch(ctx context.Context, spec agent.Spec, launch uint32) error {
-	if _, err := n.s.wire.Served(ctx); err != nil {
+	if _, err := n.c.Bus.Served(ctx); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -80,14 +80,14 @@ func (n *nodes) evict(ctx context.Context, lock string) error {
 	if !ok {
 		return nil
 	}
-	return n.kill(ctx, executor.Adopt(context.WithoutCancel(n.s.scope), pid, lock))
+	return n.kill(ctx, executor.Adopt(context.WithoutCancel(n.scope), pid, lock))
 }
 
 // kill ends a process and what its commands left behind; where that cannot be found,
 // they end with it.
 func (n *nodes) kill(ctx context.Context, p *executor.Process) error {
 	err := p.Kill(ctx)
-	if _, reaped := builtin.Reap(n.s.Info().ID); reaped != nil && !errors.Is(reaped, errors.ErrUnsupported) {
+	if _, reaped := builtin.Reap(n.o.Record.Get().ID); reaped != nil && !errors.Is(reaped, errors.ErrUnsupported) {
 		err = errors.Join(err, reaped)
 	}
 	return err
@@ -95,7 +95,7 @@ func (n *nodes) kill(ctx context.Context, p *executor.Process) error {
 
 func (n *nodes) begin(ctx context.Context, s *seat) error {
 	if err := os.MkdirAll(n.dir(s.spec.ID), 0o700); err != nil {
-		return statefile.Error(n.s.Info().Path, err)
+		return statefile.Error(n.o.Record.Get().Path, err)
 	}
 	args, err := n.command(s)
 	if err != nil {
@@ -117,16 +117,18 @@ func (n *nodes) begin(ctx context.Context, s *seat) error {
 // workDir is where a process begins. It does not stand in the directory of an isolated
 // agent: that is given back only when nobody does.
 func (n *nodes) workDir(spec agent.Spec) string {
-	if spec.Isolation == "" && isDir(spec.Dir) {
-		return spec.Dir
+	if spec.Isolation == "" {
+		if there, err := os.Stat(spec.Dir); err == nil && there.IsDir() {
+			return spec.Dir
+		}
 	}
-	return n.s.Info().Dir
+	return n.o.Record.Get().Dir
 }
 
 func (n *nodes) log(id mailbox.AgentID) string { return filepath.Join(n.dir(id), "log") }
 
 func (n *nodes) command(s *seat) ([]string, error) {
-	argv := n.argv
+	argv := n.o.Command
 	if len(argv) == 0 {
 		self, err := os.Executable()
 		if err != nil {
@@ -135,9 +137,9 @@ func (n *nodes) command(s *seat) ([]string, error) {
 		argv = []string{self, "teammate"}
 	}
 	args := slices.Concat(argv, []string{
-		"--agent-id", string(s.spec.ID), "--agent-name", agent.DisplayName(s.spec), "--team-name", n.s.policy().Team,
-		"--agent-color", s.spec.Color, "--agent-type", s.spec.Type, "--parent-session-id", n.s.Info().ID,
-		"--launch", strconv.Itoa(int(s.launch)), "--state-dir", n.s.opts.StateDir,
+		"--agent-id", string(s.spec.ID), "--agent-name", agent.DisplayName(s.spec), "--team-name", n.o.Team,
+		"--agent-color", s.spec.Color, "--agent-type", s.spec.Type, "--parent-session-id", n.o.Record.Get().ID,
+		"--launch", strconv.Itoa(int(s.launch)), "--state-dir", n.o.StateDir,
 	})
 	if s.spec.PlanRequired {
 		args = append(args, "--plan-mode-required")
@@ -147,7 +149,7 @@ func (n *nodes) command(s *seat) ([]string, error) {
 
 // firstSign waits for the first report of a process.
 func (n *nodes) firstSign(ctx context.Context, s *seat) error {
-	limit := time.NewTimer(n.first)
+	limit := time.NewTimer(n.o.FirstSign)
 	defer limit.Stop()
 	select {
 	case <-s.alive:
@@ -155,11 +157,11 @@ func (n *nodes) firstSign(ctx context.Context, s *seat) error {
 	case <-s.process.Gone():
 		return fmt.Errorf("it ended at once: %s", n.lastWords(s.spec.ID))
 	case <-limit.C:
-		return fmt.Errorf("it said nothing for %v", n.first)
+		return fmt.Errorf("it said nothing for %v", n.o.FirstSign)
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-n.s.scope.Done():
-		return context.Cause(n.s.scope)
+	case <-n.scope.Done():
+		return context.Cause(n.scope)
 	}
 }
 
@@ -181,7 +183,7 @@ func (n *nodes) clear(ctx context.Context, s *seat) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
 	err := n.end(ctx, s)
-	if _, born := n.s.store.Get(s.spec.ID); !born {
+	if _, born := n.o.Store.Get(s.spec.ID); !born {
 		err = errors.Join(err, os.RemoveAll(n.dir(s.spec.ID)))
 	}
 	return err

@@ -2,8 +2,6 @@ package swarm
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -20,14 +18,14 @@ const lookWithin = time.Second
 
 // archive says how records of agents are opened whose processes do not run.
 func (n *nodes) archive() archive.Options {
-	return archive.Options{Prices: func() (*price.Table, error) { return n.s.prices, nil }, Receipt: n.s.sendReceipt}
+	return archive.Options{Prices: func() (*price.Table, error) { return n.o.Prices, nil }, Receipt: n.o.Receipt}
 }
 
 // look looks into the record of an agent: by its process or, when that is gone, as
 // it stands.
 func (n *nodes) look(ctx context.Context, id mailbox.AgentID, what, name string) (archive.Snapshot, error) {
 	if n.known(id) == nil {
-		return archive.QueryFiles(ctx, n.s.Info(), n.archive())(id, what, name)
+		return archive.QueryFiles(ctx, n.o.Record.Get(), n.archive())(id, what, name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
@@ -41,7 +39,7 @@ func (n *nodes) look(ctx context.Context, id mailbox.AgentID, what, name string)
 // staff returns the agents below those that have a process of their own, but for some
 // of these.
 func (n *nodes) staff(but ...mailbox.AgentID) []actors.Status {
-	ids := slices.DeleteFunc(archive.Hosts(n.s.store), func(id mailbox.AgentID) bool { return slices.Contains(but, id) })
+	ids := slices.DeleteFunc(archive.Hosts(n.o.Store), func(id mailbox.AgentID) bool { return slices.Contains(but, id) })
 	seen := archive.Each(ids, func(id mailbox.AgentID) (archive.Snapshot, error) { return archive.Snapshot{Nested: n.Nested(id)}, nil })
 	var all []actors.Status
 	for _, id := range ids {
@@ -57,7 +55,7 @@ func (n *nodes) Nested(id mailbox.AgentID) []actors.Status {
 	var now archive.Snapshot
 	var err error
 	if !kept {
-		now, err = n.look(n.s.scope, id, archive.QueryNested, "")
+		now, err = n.look(n.scope, id, archive.QueryNested, "")
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,22 +71,4 @@ func (n *nodes) isKept(id mailbox.AgentID) bool {
 	defer n.mu.Unlock()
 	_, kept := n.staffs[id]
 	return kept && n.seats[id] == nil
-}
-
-// TranscriptPath returns the file with the conversation of an agent, which is there
-// once it has worked. An agent in a process of its own keeps its record apart, with
-// those of all below it.
-func TranscriptPath(info Info, a actors.Status) string {
-	spec := a.Life.Spec
-	name := filepath.Join("transcripts", string(spec.ID)+".jsonl")
-	path, home := filepath.Join(info.Path, name), "*"
-	if spec.Where != "" {
-		home = string(spec.ID)
-	} else if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	if apart, err := filepath.Glob(filepath.Join(info.Path, "nodes", home, name)); err == nil && len(apart) > 0 {
-		return apart[0]
-	}
-	return path
 }

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,11 +16,15 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
+	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool/builtin"
 	"github.com/nats-io/nats.go"
 )
@@ -34,15 +38,46 @@ const (
 	askNodeWithin   = 3 * time.Second  // for an answer of a process
 )
 
+// nodeOptions say what the owner's side of agents with processes is made of.
+type nodeOptions struct {
+	Record   *session.File
+	StateDir string // of the user
+	Team     string // id of the team of the session
+	Store    *transcript.Store
+	Events   *event.Bus
+	Logger   *slog.Logger
+
+	Where     agent.Place       // in which the user wants new agents
+	Command   []string          // begins the command line of a process; empty is this program's own
+	Executor  executor.Executor // starts processes; nil is what Where says
+	FirstSign time.Duration     // how long a process may take to report; 0 is a minute
+	Silence   time.Duration     // after which a process counts as lost; 0 is 15 s
+
+	Attended   bool          // a person answers questions
+	AskTimeout time.Duration // after which a question counts as refused; 0 is never
+
+	Audit   func(event.Audit)        // notes what an agent was refused
+	Getenv  func(name string) string // reads the environment of the session
+	Receipt func(r mailbox.Receipt)  // sends a receipt, or keeps it until that is possible
+	Prices  *price.Table             // of models
+}
+
+// connections are the parts of a session that are there after the nodes.
+type connections struct {
+	Agents   *actors.Coordinator
+	Roster   *team.Roster
+	Bus      *bus.Bus
+	Sessions team.Sessions
+}
+
 // nodes are the processes in which agents of this session run: the
 // actors.RemoteAgents of the process that owns the session.
 type nodes struct {
-	s      *Session
+	o      nodeOptions
+	c      connections
+	scope  context.Context
 	exec   executor.Executor
-	argv   []string // begins the command line of a node
-	first  time.Duration
-	quiet  time.Duration // silence
-	server *rpc.Server   // that processes ask; nil until it is opened; guarded by mu
+	server *rpc.Server // that processes ask; nil until it is opened; guarded by mu
 
 	work sync.WaitGroup
 	told sync.Once // how the panes are seen
@@ -57,38 +92,35 @@ type nodes struct {
 	buried map[mailbox.AgentID]bool
 }
 
-func newNodes(s *Session) *nodes {
-	n := &nodes{
-		s: s, argv: s.opts.TeammateCommand, first: cmp.Or(s.opts.firstSign, firstSignWithin), quiet: cmp.Or(s.opts.silence, silence),
-		seats: map[mailbox.AgentID]*seat{}, fell: map[mailbox.AgentID][]time.Time{}, staffs: map[mailbox.AgentID][]actors.Status{}, buried: map[mailbox.AgentID]bool{}, exec: s.opts.executor,
+// newNodes returns the processes of a session, of which there are none yet. Its notes
+// say what is other than the options want it. What it starts ends with ctx.
+func newNodes(ctx context.Context, o nodeOptions) (n *nodes, notes []string) {
+	o.FirstSign, o.Silence = cmp.Or(o.FirstSign, firstSignWithin), cmp.Or(o.Silence, silence)
+	n = &nodes{
+		o: o, scope: ctx, exec: o.Executor,
+		seats: map[mailbox.AgentID]*seat{}, fell: map[mailbox.AgentID][]time.Time{}, staffs: map[mailbox.AgentID][]actors.Status{}, buried: map[mailbox.AgentID]bool{},
 	}
 	if n.exec == nil {
-		n.exec = n.chooseExecutor()
+		n.exec, notes = o.chooseExecutor()
 	}
-	return n
+	return n, notes
 }
 
-// openNodes lets agents run in processes of their own, in the process that owns the
-// session, as the options or the agents that there are want it.
-func (s *Session) openNodes() {
-	lives := slices.ContainsFunc(s.store.All(), (*transcript.Transcript).IsReplica)
-	if s.opts.node == nil && (s.opts.Policy.Where != "" || lives) {
-		s.nodes = newNodes(s)
-	}
-}
+// attach gives the nodes the parts of the session that are made after them, before an agent
+// is started.
+func (n *nodes) attach(c connections) { n.c = c }
 
 // chooseExecutor falls back to processes without a pane: what comes out is the
 // same.
-func (n *nodes) chooseExecutor() executor.Executor {
-	if n.s.opts.Policy.Where != agent.InTmux {
-		return executor.Plain{}
+func (o nodeOptions) chooseExecutor() (executor.Executor, []string) {
+	if o.Where != agent.InTmux {
+		return executor.Plain{}, nil
 	}
-	t, err := executor.NewTmux(n.s.Info().ID, n.s.opts.Getenv)
+	t, err := executor.NewTmux(o.Record.Get().ID, o.Getenv)
 	if err != nil {
-		n.s.notes = append(n.s.notes, fmt.Sprintf("teammates run without panes: %v", err))
-		return executor.Plain{}
+		return executor.Plain{}, []string{fmt.Sprintf("teammates run without panes: %v", err)}
 	}
-	return t
+	return t, nil
 }
 
 // tellPanes says once how a person sees the panes, when there is one.
@@ -98,7 +130,7 @@ func (n *nodes) tellPanes() {
 		return
 	}
 	n.told.Do(func() {
-		n.s.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName},
+		n.o.Events.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName},
 			event.Hint{Text: "teammates work in tmux panes; watch them from another terminal with: " + t.Attach()})
 	})
 }
@@ -112,7 +144,7 @@ func (n *nodes) sweep() error {
 	}
 	for _, d := range dirs {
 		id := mailbox.AgentID(d.Name())
-		if _, born := n.s.store.Get(id); !born && !executor.Held(n.lock(id)) {
+		if _, born := n.o.Store.Get(id); !born && !executor.Held(n.lock(id)) {
 			err = errors.Join(err, os.RemoveAll(n.dir(id)))
 		}
 	}
@@ -122,7 +154,7 @@ func (n *nodes) sweep() error {
 // open begins to listen to the nodes.
 func (n *nodes) open(conn *nats.Conn) (err error) {
 	if err := n.sweep(); err != nil {
-		n.s.opts.Logger.Warn("what a process left that was never an agent's is still there", "error", err)
+		n.o.Logger.Warn("what a process left that was never an agent's is still there", "error", err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -138,7 +170,7 @@ func (n *nodes) known(id mailbox.AgentID) *seat {
 	return n.seats[id]
 }
 
-func (n *nodes) dir(id mailbox.AgentID) string { return archive.Dir(n.s.Info().Path, id) }
+func (n *nodes) dir(id mailbox.AgentID) string { return archive.Dir(n.o.Record.Get().Path, id) }
 
 func (n *nodes) lock(id mailbox.AgentID) string { return filepath.Join(n.dir(id), "lock") }
 
@@ -187,10 +219,10 @@ func (n *nodes) wait() (err error) {
 // strays returns the locks of processes that an earlier owner has started and
 // that have not reported here. Each is told to end when it does.
 func (n *nodes) strays() (locks []string) {
-	if !n.s.wire.IsServed() {
+	if !n.c.Bus.IsServed() {
 		return nil // nobody can report
 	}
-	for _, t := range n.s.store.All() {
+	for _, t := range n.o.Store.All() {
 		if t.IsReplica() && n.known(t.ID()) == nil {
 			locks = append(locks, n.lock(t.ID()))
 		}
@@ -247,7 +279,7 @@ func (n *nodes) reapRest() {
 	tick := time.NewTicker(beat / 20)
 	defer tick.Stop()
 	for range 3 {
-		if _, err := builtin.Reap(n.s.Info().ID); err != nil {
+		if _, err := builtin.Reap(n.o.Record.Get().ID); err != nil {
 			return // what cannot be found has ended with its process
 		}
 		<-tick.C

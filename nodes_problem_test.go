@@ -523,7 +523,8 @@ func TestAProcessIsHeardBeforeItHasReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh := newNodes(s) // as a new owner's, that nobody has reported to
+	fresh, _ := newNodes(s.scope, s.nodesOptions()) // as a new owner's, that nobody has reported to
+	fresh.attach(s.nodes.c)
 	for launch, refused := range map[uint32]bool{0: true, 1: false, 2: true} {
 		err := (workerHandlers{fresh}).check(rpc.Caller{Name: string(ben.ID()), Method: workerapi.UpFind.Name}, fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch))
 		found, _ := fresh.named("lead")

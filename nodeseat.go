@@ -34,7 +34,7 @@ type seat struct {
 // adoptLocked takes over a node of an earlier owner, if it is the newest of its
 // agent. mu is held.
 func (n *nodes) adoptLocked(id mailbox.AgentID, r workerapi.Report) *seat {
-	t, ok := n.s.store.Get(id)
+	t, ok := n.o.Store.Get(id)
 	if !ok {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (n *nodes) adoptLocked(id mailbox.AgentID, r workerapi.Report) *seat {
 	}
 	s := &seat{spec: l.Spec, launch: r.Launch, alive: make(chan struct{}), heard: time.Now()}
 	// The end of the session is when its end is waited for.
-	s.process = executor.Adopt(context.WithoutCancel(n.s.scope), r.PID, n.lock(id))
+	s.process = executor.Adopt(context.WithoutCancel(n.scope), r.PID, n.lock(id))
 	n.seats[id] = s
 	if l.Spec.Where == agent.InTmux {
 		n.tellPanes()
@@ -84,7 +84,7 @@ func (n *nodes) awaited(ctx context.Context, id mailbox.AgentID) *seat {
 // watch sees to it that a process that ends, or that says nothing any more, is
 // followed by another.
 func (n *nodes) watch(s *seat) {
-	tick := time.NewTicker(min(beat/2, n.quiet/8))
+	tick := time.NewTicker(min(beat/2, n.o.Silence/8))
 	defer tick.Stop()
 	for {
 		select {
@@ -93,10 +93,10 @@ func (n *nodes) watch(s *seat) {
 			return
 		case <-tick.C:
 			if n.isSilent(s) {
-				n.lost(s, fmt.Errorf("it said nothing for %v", n.quiet))
+				n.lost(s, fmt.Errorf("it said nothing for %v", n.o.Silence))
 				return
 			}
-		case <-n.s.scope.Done():
+		case <-n.scope.Done():
 			return
 		}
 	}
@@ -108,10 +108,10 @@ func (n *nodes) isSilent(s *seat) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	silent := time.Since(s.heard)
-	if silent > n.quiet/3 && s.stuck.Name == "" && !s.leaving {
-		s.stuck = n.s.agents.ProcessSilent(s.spec.ID, s.heard)
+	if silent > n.o.Silence/3 && s.stuck.Name == "" && !s.leaving {
+		s.stuck = n.c.Agents.ProcessSilent(s.spec.ID, s.heard)
 	}
-	return silent > n.quiet
+	return silent > n.o.Silence
 }
 
 // hearLocked notes a sign of life. mu is held.
@@ -119,7 +119,7 @@ func (n *nodes) hearLocked(s *seat, r workerapi.Report) {
 	s.said, s.heard = r, time.Now()
 	if s.stuck.Name != "" {
 		s.stuck = state.State{}
-		n.s.agents.ProcessHeard(s.spec.ID, r.State)
+		n.c.Agents.ProcessHeard(s.spec.ID, r.State)
 	}
 }
 
@@ -128,15 +128,15 @@ func (n *nodes) lost(s *seat, why error) {
 	leaving := s.leaving || n.closed || n.seats[s.spec.ID] != s
 	again := !leaving && n.mayAgainLocked(s.spec.ID)
 	n.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.s.scope), closeWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.scope), closeWithin)
 	defer cancel()
 	if err := n.end(ctx, s); err != nil {
 		why = errors.Join(why, err)
 	}
 	if !leaving {
-		n.s.agents.ProcessLost(s.spec.ID, why, again)
+		n.c.Agents.ProcessLost(s.spec.ID, why, again)
 	}
-	n.s.agents.Notify()
+	n.c.Agents.Notify()
 }
 
 // An agent's process is started again at most so often within a while.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -18,11 +19,11 @@ import (
 
 // askWorker puts a request to the process of an agent.
 func askWorker[In, Out any](ctx context.Context, n *nodes, id mailbox.AgentID, m rpc.Method[In, Out], in In) (out Out, err error) {
-	conn, err := n.s.wire.Served(ctx)
+	conn, err := n.c.Bus.Served(ctx)
 	if err != nil {
 		return out, err
 	}
-	client := rpc.NewClient(conn, workerapi.WorkerSubject(n.s.Info().ID).From(string(id)), rpc.ClientOptions{
+	client := rpc.NewClient(conn, workerapi.WorkerSubject(n.o.Record.Get().ID).From(string(id)), rpc.ClientOptions{
 		Errors: workerapi.WorkerErrors(),
 		Failed: func(method string, err error) error {
 			return fmt.Errorf("ask the process of %s to %s: %w", id, method, err)
@@ -48,7 +49,7 @@ func (n *nodes) Stop(ctx context.Context, id mailbox.AgentID, cause error) error
 	}
 	asked := n.askToEnd(ctx, s, cause, ending)
 	if asked != nil {
-		n.s.opts.Logger.Warn("the process of an agent did not stop it and is killed", "agent", id, "error", asked)
+		n.o.Logger.Warn("the process of an agent did not stop it and is killed", "agent", id, "error", asked)
 	}
 	if err := n.vacate(ctx, s); err != nil {
 		return err
@@ -86,10 +87,7 @@ func (n *nodes) awaitedSoon(ctx context.Context, id mailbox.AgentID) *seat {
 
 // endBelow ends an agent that lives in the process of another, with all that work
 // for it. err is what it is if there is none.
-func (n *nodes) endBelow(ctx context.Context, name string, cause, err error) ([]Ended, error) {
-	if n == nil {
-		return nil, err
-	}
+func (n *nodes) endBelow(ctx context.Context, name string, cause, err error) ([]actors.Ended, error) {
 	a, host, err := n.below().Find(name, err)
 	if err != nil {
 		return nil, err
@@ -107,7 +105,7 @@ func (n *nodes) endBelow(ctx context.Context, name string, cause, err error) ([]
 
 // endingOf returns the shutdown that an agent is ended by, if one is.
 func (n *nodes) endingOf(id mailbox.AgentID) *protocol.Shutdown {
-	t, ok := n.s.store.Get(id)
+	t, ok := n.o.Store.Get(id)
 	if !ok {
 		return nil
 	}
@@ -119,11 +117,11 @@ func (n *nodes) endingOf(id mailbox.AgentID) *protocol.Shutdown {
 
 // follow takes over what a process has said of its agent in an answer.
 func (n *nodes) follow(id mailbox.AgentID, r workerapi.LifeOut) error {
-	t, ok := n.s.store.Get(id)
+	t, ok := n.o.Store.Get(id)
 	if !ok || r.Life == nil {
 		return nil
 	}
-	return n.s.agents.Update(t.ID(), *r.Life)
+	return n.c.Agents.Update(t.ID(), *r.Life)
 }
 
 // DecidePlan implements actors.RemoteAgents.
@@ -151,10 +149,10 @@ func (n *nodes) Idle(ctx context.Context, id mailbox.AgentID) bool {
 // Interrupt implements actors.RemoteAgents.
 func (n *nodes) Interrupt(id mailbox.AgentID) {
 	n.begun(func() {
-		ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
+		ctx, cancel := context.WithTimeout(n.scope, askNodeWithin)
 		defer cancel()
 		if _, err := askWorker(ctx, n, id, workerapi.DoInterrupt, workerapi.LaunchIn{}); err != nil {
-			n.s.opts.Logger.Warn("an agent could not be interrupted", "agent", id, "error", err)
+			n.o.Logger.Warn("an agent could not be interrupted", "agent", id, "error", err)
 		}
 	})
 }
@@ -215,10 +213,10 @@ func (n *nodes) still(ctx context.Context) (moves []uint64, quiet bool) {
 }
 
 // questions returns what the agents in other processes ask a person.
-func (n *nodes) questions() []Question {
+func (n *nodes) questions() []event.Question {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var all []Question
+	var all []event.Question
 	for _, s := range n.seats {
 		all = append(all, s.said.Questions...)
 	}
@@ -230,7 +228,7 @@ func (n *nodes) asker(id string) (mailbox.AgentID, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for agent, s := range n.seats {
-		if slices.ContainsFunc(s.said.Questions, func(q Question) bool { return q.ID == id }) {
+		if slices.ContainsFunc(s.said.Questions, func(q event.Question) bool { return q.ID == id }) {
 			return agent, true
 		}
 	}
@@ -238,8 +236,8 @@ func (n *nodes) asker(id string) (mailbox.AgentID, bool) {
 }
 
 // settle passes on a person's answer. It returns when it is on disk there.
-func (n *nodes) settle(id mailbox.AgentID, question string, a Answer) error {
-	ctx, cancel := context.WithTimeout(n.s.scope, askNodeWithin)
+func (n *nodes) settle(id mailbox.AgentID, question string, a event.Answer) error {
+	ctx, cancel := context.WithTimeout(n.scope, askNodeWithin)
 	defer cancel()
 	_, err := askWorker(ctx, n, id, workerapi.DoAnswer, workerapi.AnswerIn{Name: question, Answer: &a})
 	return err

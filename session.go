@@ -229,6 +229,7 @@ func (s *Session) start(ctx context.Context) error {
 		Object: func(ref mailbox.Ref) string { return ObjectName(s.Info().ID, ref) }, Log: s.opts.Logger,
 	})
 	s.peers = s.newPeers()
+	s.attachNodes()
 	s.pushStops()
 	if s.opts.node == nil {
 		s.roster.Connect(s.peers)
@@ -390,11 +391,10 @@ func (s *Session) Events() *event.Subscription { return s.bus.Subscribe() }
 
 // Agents returns a look at every agent of the session, oldest first.
 func (s *Session) Agents() []actors.Status {
-	all := s.agents.Status()
-	if s.nodes == nil {
-		return all
+	if s.nodes != nil {
+		return s.nodes.Agents()
 	}
-	return actors.Complete(append(all, s.nodes.staff()...))
+	return s.agents.Status()
 }
 
 // Send writes a message from the user to an agent, or with "*" to all. It
@@ -416,7 +416,7 @@ func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.Posted, er
 func (s *Session) Stop(ctx context.Context, name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.endBelow(ctx, name, turn.StoppedBy("the user"), err)
+		_, err = s.endNested(ctx, name, turn.StoppedBy("the user"), err)
 		return err
 	}
 	return s.agents.Stop(ctx, t.ID(), turn.StoppedBy("the user"))
@@ -427,7 +427,7 @@ func (s *Session) Stop(ctx context.Context, name string) error {
 func (s *Session) Kill(ctx context.Context, name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.endBelow(ctx, name, turn.ErrKilled, err)
+		_, err = s.endNested(ctx, name, turn.ErrKilled, err)
 		return err
 	}
 	return s.agents.Stop(ctx, t.ID(), turn.ErrKilled)
@@ -438,7 +438,7 @@ func (s *Session) Kill(ctx context.Context, name string) error {
 func (s *Session) Background(name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.nodes.askBelow(s.scope, name, workerapi.DoBgBelow, err)
+		_, err = s.askNested(s.scope, name, workerapi.DoBgBelow, err)
 		return err
 	}
 	return s.agents.Background(t.ID())

@@ -95,7 +95,7 @@ func (s *Session) KillTree(ctx context.Context, name string) ([]Ended, error) {
 func (s *Session) endTree(ctx context.Context, name string, cause error) ([]Ended, error) {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		return s.nodes.endBelow(ctx, name, cause, err)
+		return s.endNested(ctx, name, cause, err)
 	}
 	return s.agents.StopTree(ctx, t.ID(), cause)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
@@ -87,4 +88,22 @@ type NoProcessError = agent.NoProcessError
 // atRest returns a session that nobody runs, with the prices of its state directory.
 func atRest(info session.Info) *archive.Session {
 	return archive.New(info, archive.Options{Prices: func() (*price.Table, error) { return node.ReadPrices(info.StateDir()) }})
+}
+
+// TranscriptPath returns the file with the conversation of an agent, which is there
+// once it has worked. An agent in a process of its own keeps its record apart, with
+// those of all below it.
+func TranscriptPath(info Info, a actors.Status) string {
+	spec := a.Life.Spec
+	name := filepath.Join("transcripts", string(spec.ID)+".jsonl")
+	path, home := filepath.Join(info.Path, name), "*"
+	if spec.Where != "" {
+		home = string(spec.ID)
+	} else if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if apart, err := filepath.Glob(filepath.Join(info.Path, "nodes", home, name)); err == nil && len(apart) > 0 {
+		return apart[0]
+	}
+	return path
 }
