@@ -2,14 +2,12 @@ package actors
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/internal/ids"
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
@@ -160,18 +158,6 @@ func (h *host) decide(c model.Call, state transcript.ConsentState, s event.Resol
 
 func (h *host) question(kind event.QuestionKind, c model.Call) event.Question {
 	return event.Question{
-		ID: h.questionID(c), Agent: agent.Describe(h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
+		ID: ids.Question(h.t.ID(), h.t.Life().Steps, c), Agent: agent.Describe(h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
 	}
-}
-
-var questionIDs = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
-
-// questionID is the same after a restart and differs for every other call, also
-// where a provider gives the ids of calls again.
-func (h *host) questionID(c model.Call) string {
-	sum := sha256.New()
-	for _, part := range []string{string(h.t.ID()), strconv.Itoa(h.t.Life().Steps), c.ID, c.Name, string(c.Input)} {
-		fmt.Fprintf(sum, "%d:%s", len(part), part)
-	}
-	return questionIDs.EncodeToString(sum.Sum(nil)[:5])
 }

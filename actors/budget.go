@@ -8,15 +8,33 @@ import (
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
+	"golang.org/x/time/rate"
 )
 
+// budgets bound what agents use, and how fast they are started.
+type budgets struct {
+	store    *transcript.Store
+	model    func(name string) (model.Model, string, error)
+	accounts *accounts.Tree
+	spawns   *rate.Limiter // agents started by others
+}
+
+// spawnLimiter lets a second's worth of agents start at once.
+func spawnLimiter(perSecond float64) *rate.Limiter {
+	if perSecond < 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
+}
+
 // Below is what this process has charged beside the requests of one agent.
-func (c *Coordinator) Below(l agent.Record) budget.Amount {
+func (b *budgets) Below(l agent.Record) budget.Amount {
 	l.Below = budget.Amount{}
-	return c.accounts.Used().Minus(c.accounts.UsedBy(l))
+	return b.accounts.Used().Minus(b.accounts.UsedBy(l))
 }
 
 // Reservation is a request in flight.
@@ -30,8 +48,8 @@ type Reservation struct {
 
 // Reserve reserves a request of an agent that lives in another process in the accounts that
 // it counts in here.
-func (c *Coordinator) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Request) (*Reservation, error) {
-	r, err := c.accounts.Of(id).Reserve(ctx, k)
+func (b *budgets) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Request) (*Reservation, error) {
+	r, err := b.accounts.Of(id).Reserve(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +57,7 @@ func (c *Coordinator) Reserve(ctx context.Context, id mailbox.AgentID, k budget.
 }
 
 // Bounded reports whether an agent counts in a budget with a limit.
-func (c *Coordinator) Bounded(id mailbox.AgentID) bool { return c.accounts.Of(id).Bounded() }
+func (b *budgets) Bounded(id mailbox.AgentID) bool { return b.accounts.Of(id).Bounded() }
 
 // admit lets a request of the agent out when the budgets it counts in allow it.
 func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answer), error) {
@@ -125,20 +143,20 @@ func sizeOfAll(msgs []model.Message) (n int) {
 
 // admitSpawn refuses an agent whose requests would all be refused, and holds it
 // back while too many have been started.
-func (c *Coordinator) admitSpawn(ctx context.Context, spec agent.Spec) error {
-	if err := c.Afford(spec.Model, spec.Parent); err != nil {
+func (b *budgets) admitSpawn(ctx context.Context, spec agent.Spec) error {
+	if err := b.Afford(spec.Model, spec.Parent); err != nil {
 		return err
 	}
-	return c.spawns.Wait(ctx)
+	return b.spawns.Wait(ctx)
 }
 
 // Priced says whether the limits of money that an agent counts in can be kept
 // with a model, after what was used before. The error is a *account.UnpricedError.
-func (c *Coordinator) Priced(name string, id mailbox.AgentID) error {
-	if err := c.accounts.Unpriced(c.opts.Store.All()); err != nil {
+func (b *budgets) Priced(name string, id mailbox.AgentID) error {
+	if err := b.accounts.Unpriced(b.store.All()); err != nil {
 		return err
 	}
-	if err := c.Afford(name, id); errors.As(err, new(*budget.UnpricedError)) {
+	if err := b.Afford(name, id); errors.As(err, new(*budget.UnpricedError)) {
 		return err
 	}
 	return nil
@@ -146,12 +164,12 @@ func (c *Coordinator) Priced(name string, id mailbox.AgentID) error {
 
 // Afford says whether the budgets that an agent counts in allow a request to a
 // model. The error is a *account.OverError or a *account.UnpricedError.
-func (c *Coordinator) Afford(name string, id mailbox.AgentID) error {
-	_, exact, err := c.opts.Model(name)
+func (b *budgets) Afford(name string, id mailbox.AgentID) error {
+	_, exact, err := b.model(name)
 	if err != nil {
 		return nil // what is wrong with the model is told when it is asked
 	}
-	return c.accounts.Of(id).Afford(c.accounts.Ask(exact, 0, accounts.FloorTokens))
+	return b.accounts.Of(id).Afford(b.accounts.Ask(exact, 0, accounts.FloorTokens))
 }
 
 // Prices say what models cost.

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +29,6 @@ import (
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 	"golang.org/x/sync/semaphore"
-	"golang.org/x/time/rate"
 )
 
 // Options is what a Coordinator needs from the rest of the runtime. Every
@@ -114,52 +112,42 @@ type Coordinator struct {
 	kernel    *kernel.System
 	places    *semaphore.Weighted // turns of children at the same time
 	questions ask.Queue           // questions to a person
-	spawns    *rate.Limiter       // agents started by others
 
-	registry *registry.Registry
-	hosts    hosts
-	planned  definitions // of agents before their first turn
-	accounts *accounts.Tree
+	hosts   hosts
+	planned definitions // of agents before their first turn
+
+	*directory
+	*budgets
 	*activity
+	*reviver
 	*protocols
+	*members
+	*replicas
 
 	scope context.Context // of the session
 	end   context.CancelCauseFunc
 	live  atomic.Bool // Start has finished: hosts may begin turns
-
-	// reviving guards kernel, scope and end until Start has set them, and lets
-	// an agent come to life once, whoever wakes it.
-	reviving sync.Mutex
-
-	launching sync.Map // *sync.Mutex by agent: one process of it is started again at a time
 }
 
 // New returns a coordinator for the agents in o.Store. They can be found at
 // once; nothing runs before Start.
 func New(o Options) *Coordinator {
 	o.Policy = o.Policy.WithDefaults()
+	if o.Prices == nil {
+		o.Prices = (*price.Table)(nil) // which knows nothing
+	}
 	c := &Coordinator{
-		opts:     o,
-		places:   semaphore.NewWeighted(int64(o.Policy.MaxConcurrent)),
-		spawns:   spawnLimiter(o.Policy.MaxSpawnRate),
-		registry: registry.New(o.Store, o.Policy),
+		opts:      o,
+		places:    semaphore.NewWeighted(int64(o.Policy.MaxConcurrent)),
+		directory: &directory{store: o.Store, registry: registry.New(o.Store, o.Policy), policy: o.Policy, owner: o.Owner},
+		budgets: &budgets{
+			store: o.Store, model: o.Model, spawns: spawnLimiter(o.Policy.MaxSpawnRate),
+			accounts: accounts.New(o.Budget, o.Prices, o.Store.All()),
+		},
 		activity: newActivity(),
 	}
-	c.protocols = &protocols{c: c, leaving: map[mailbox.AgentID]struct{}{}}
-	all := o.Store.All()
-	if o.Prices == nil {
-		c.opts.Prices = (*price.Table)(nil) // which knows nothing
-	}
-	c.accounts = accounts.New(o.Budget, c.opts.Prices, all)
+	c.reviver, c.protocols, c.members, c.replicas = &reviver{c: c}, newProtocols(c), &members{c}, &replicas{c: c}
 	return c
-}
-
-// spawnLimiter lets a second's worth of agents start at once.
-func spawnLimiter(perSecond float64) *rate.Limiter {
-	if perSecond < 0 {
-		return rate.NewLimiter(rate.Inf, 0)
-	}
-	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 }
 
 // Start brings the agents that the transcripts tell of back to life: a turn
@@ -243,6 +231,25 @@ func (c *Coordinator) create(scope context.Context, spec agent.Spec) (*transcrip
 	}
 	_, err = c.host(scope, t, 1)
 	return t, wait, err
+}
+
+// reserve takes the agent's name, its place among the session's agents and its
+// account.
+func (c *Coordinator) reserve(spec agent.Spec) error {
+	if c.isClosed() {
+		return ErrShutDown
+	}
+	if err := c.registry.Reserve(spec); err != nil {
+		return err
+	}
+	c.accounts.Open(spec, time.Now())
+	return nil
+}
+
+// unreserve undoes reserve for an agent that was not made.
+func (c *Coordinator) unreserve(spec agent.Spec) {
+	c.registry.Unreserve(spec)
+	c.planned.take(spec.ID)
 }
 
 // ErrShutDown is what a coordinator answers that has been stopped.
@@ -425,14 +432,4 @@ func (c *Coordinator) Sent(from mailbox.AgentID, e mailbox.Envelope) {
 		c.publish(t, event.MailSent{Envelope: e})
 	}
 	c.EnsureProcess(e.To.Agent)
-}
-
-// EnsureProcess gives an agent that lives in another process a process if it has none, so that it
-// reads its mail. For all others it does nothing.
-func (c *Coordinator) EnsureProcess(id mailbox.AgentID) {
-	if to, ok := c.replica(id); ok && c.live.Load() {
-		if _, lives := c.opts.Remote.Snapshot(to.ID()); !lives {
-			c.relaunch(to)
-		}
-	}
 }

@@ -77,19 +77,19 @@ func (h *host) release() *agent.Kept {
 
 // releaseRemote gives back the directory of an agent whose process has ended without
 // doing so, and returns what it is kept for.
-func (c *Coordinator) releaseRemote(ctx context.Context, t *transcript.Transcript) *agent.Kept {
+func (rs *replicas) releaseRemote(ctx context.Context, t *transcript.Transcript) *agent.Kept {
 	l := t.Life()
-	if l.Spec.Isolation == "" || l.Closed || c.opts.Isolate == nil {
+	if l.Spec.Isolation == "" || l.Closed || rs.c.opts.Isolate == nil {
 		return l.Kept
 	}
-	own, err := c.opts.Isolate(ctx, l.Spec, l.Incarnation+1)
+	own, err := rs.c.opts.Isolate(ctx, l.Spec, l.Incarnation+1)
 	if err == nil {
 		var kept *agent.Kept
 		if kept, err = own.Release(ctx); err == nil {
 			return kept
 		}
 	}
-	c.publish(t, event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", l.Spec.Dir, agent.DisplayName(l.Spec), err)})
+	rs.c.publish(t, event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", l.Spec.Dir, agent.DisplayName(l.Spec), err)})
 	return &agent.Kept{Path: l.Spec.Dir, Why: []string{err.Error()}}
 }
 

@@ -16,10 +16,13 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
+// members are those of a session that no host runs: the user, programs, and other sessions.
+type members struct{ c *Coordinator }
+
 // Read records that a member without a host has read messages, and tells their
 // senders. It returns when that is on disk.
-func (c *Coordinator) Read(by mailbox.AgentID, ids ...mailbox.ID) error {
-	t, err := c.transcript(by)
+func (ms *members) Read(by mailbox.AgentID, ids ...mailbox.ID) error {
+	t, err := ms.c.transcript(by)
 	if err != nil {
 		return err
 	}
@@ -27,18 +30,18 @@ func (c *Coordinator) Read(by mailbox.AgentID, ids ...mailbox.ID) error {
 	if len(read) == 0 {
 		return nil
 	}
-	if err := t.Read(ids...); err != nil || c.opts.Receipt == nil {
+	if err := t.Read(ids...); err != nil || ms.c.opts.Receipt == nil {
 		return err
 	}
 	for _, e := range read {
-		c.opts.Receipt(readReceipt(t.Address(), e))
+		ms.c.opts.Receipt(readReceipt(t.Address(), e))
 	}
 	return nil
 }
 
 // Reject is Read for a message that nobody will ever read, and says why.
-func (c *Coordinator) Reject(by mailbox.AgentID, id mailbox.ID, why string) error {
-	t, err := c.transcript(by)
+func (ms *members) Reject(by mailbox.AgentID, id mailbox.ID, why string) error {
+	t, err := ms.c.transcript(by)
 	if err != nil {
 		return err
 	}
@@ -47,12 +50,12 @@ func (c *Coordinator) Reject(by mailbox.AgentID, id mailbox.ID, why string) erro
 	if at < 0 {
 		return nil
 	}
-	if err := t.Reject(id, why); err != nil || c.opts.Receipt == nil {
+	if err := t.Reject(id, why); err != nil || ms.c.opts.Receipt == nil {
 		return err
 	}
 	r := readReceipt(t.Address(), unread[at])
 	r.State, r.Reason = mailbox.StateRejected, why
-	c.opts.Receipt(r)
+	ms.c.opts.Receipt(r)
 	return nil
 }
 
@@ -73,21 +76,21 @@ type UserQuestion struct {
 // AskUser puts a question of a member without a host to the user under an id
 // that nobody can guess. record puts how it was resolved on disk. The caller must
 // Wait. Where nobody can be asked it is ErrUnattended.
-func (c *Coordinator) AskUser(by mailbox.AgentID, choices []event.Choice, record func(id string, s event.Resolution) error) (*UserQuestion, error) {
-	if !c.opts.Policy.Asks() {
+func (ms *members) AskUser(by mailbox.AgentID, choices []event.Choice, record func(id string, s event.Resolution) error) (*UserQuestion, error) {
+	if !ms.c.opts.Policy.Asks() {
 		return nil, ErrUnattended
 	}
-	q := event.Question{ID: string(c.NewID("q")), Choices: choices, Asked: time.Now()}
-	if within := c.opts.Policy.AskTimeout; within > 0 {
+	q := event.Question{ID: string(ms.c.NewID("q")), Choices: choices, Asked: time.Now()}
+	if within := ms.c.opts.Policy.AskTimeout; within > 0 {
 		q.Expires = q.Asked.Add(within)
 	}
-	return c.PoseQuestion(by, q, func(s event.Resolution) error { return record(q.ID, s) })
+	return ms.PoseQuestion(by, q, func(s event.Resolution) error { return record(q.ID, s) })
 }
 
 // PoseQuestion is AskUser for a question that the caller has on disk, with id and times, and
 // that waits also where nobody attends.
-func (c *Coordinator) PoseQuestion(by mailbox.AgentID, q event.Question, record func(event.Resolution) error) (*UserQuestion, error) {
-	t, err := c.transcript(by)
+func (ms *members) PoseQuestion(by mailbox.AgentID, q event.Question, record func(event.Resolution) error) (*UserQuestion, error) {
+	t, err := ms.c.transcript(by)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +99,9 @@ func (c *Coordinator) PoseQuestion(by mailbox.AgentID, q event.Question, record 
 	}
 	q.Agent, q.Kind, q.Tool = agent.Describe(t.Spec()), event.AsksAnswer, questionToolName
 	q.Summary = report.Cut(report.OneLine(q.Choices[0].Question), 200)
-	ticket := c.questions.Open(ask.Request{Question: q, Record: record})
-	c.publish(t, event.Asked{Question: ticket.Question()})
-	return &UserQuestion{c, t, ticket}, nil
+	ticket := ms.c.questions.Open(ask.Request{Question: q, Record: record})
+	ms.c.publish(t, event.Asked{Question: ticket.Question()})
+	return &UserQuestion{ms.c, t, ticket}, nil
 }
 
 // ID is what the question is answered by.

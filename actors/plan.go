@@ -2,10 +2,7 @@ package actors
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 
 	"github.com/actorswarm/swarm/agent"
 
@@ -20,14 +17,6 @@ import (
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
 )
-
-func keyed(parts ...string) [sha256.Size]byte {
-	text := ""
-	for _, p := range parts {
-		text += fmt.Sprintf("%d:%s", len(p), p)
-	}
-	return sha256.Sum256([]byte(text))
-}
 
 // gatedBy returns the agent whose plan must be approved before a call of this one
 // may change anything: itself, or the nearest for which it works until its end.
@@ -252,9 +241,4 @@ func (ps *protocols) awaitDecision(ctx context.Context, t *transcript.Transcript
 			return
 		}
 	}
-}
-
-func planRequestID(by mailbox.AgentID, answers int, call string) string {
-	sum := keyed(string(by), fmt.Sprint(answers), call)
-	return "p" + hex.EncodeToString(sum[:6])
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/actorswarm/swarm/actors/internal/ids"
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/actors/state"
@@ -112,7 +113,7 @@ func (e *exitPlan) submit(c tool.Call, lead mailbox.AgentID, plan string) (proto
 		}
 	}
 	p, _, err := e.h.t.PlanNext(protocol.Submit{
-		ID: planRequestID(e.h.t.ID(), life.Steps, c.ID), Call: c.ID, Lead: lead, Text: plan, Now: time.Now(),
+		ID: ids.Plan(e.h.t.ID(), life.Steps, c.ID), Call: c.ID, Lead: lead, Text: plan, Now: time.Now(),
 	}, nil)
 	return p, err
 }

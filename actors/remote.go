@@ -96,20 +96,26 @@ func (e *LaunchError) Unwrap() error { return e.Err }
 
 var errNowhere = errors.New("this process cannot run agents in processes of their own")
 
+// replicas are this process's copies of the agents that run in other processes.
+type replicas struct {
+	c         *Coordinator
+	launching sync.Map // *sync.Mutex by agent: one process of it is started again at a time
+}
+
 // createRemote is the part of a birth that is elsewhere: the agent gets its
 // transcript once its process lives, so that one that never does leaves nothing.
-func (c *Coordinator) createRemote(ctx context.Context, spec agent.Spec) (*transcript.Transcript, func() error, error) {
-	if c.opts.Remote == nil {
-		c.unreserve(spec)
+func (rs *replicas) createRemote(ctx context.Context, spec agent.Spec) (*transcript.Transcript, func() error, error) {
+	if rs.c.opts.Remote == nil {
+		rs.c.unreserve(spec)
 		return nil, nil, errNowhere
 	}
-	if err := c.opts.Remote.Launch(ctx, spec, 1); err != nil {
-		c.unreserve(spec)
+	if err := rs.c.opts.Remote.Launch(ctx, spec, 1); err != nil {
+		rs.c.unreserve(spec)
 		return nil, nil, &LaunchError{Name: agent.DisplayName(spec), Err: err}
 	}
-	t, _, err := c.opts.Store.Create(spec)
+	t, _, err := rs.c.opts.Store.Create(spec)
 	if err != nil {
-		return nil, nil, errors.Join(err, c.opts.Remote.Stop(ctx, spec.ID, err))
+		return nil, nil, errors.Join(err, rs.c.opts.Remote.Stop(ctx, spec.ID, err))
 	}
 	_, err = t.Launch()
 	return t, func() error { return nil }, err
@@ -117,9 +123,9 @@ func (c *Coordinator) createRemote(ctx context.Context, spec agent.Spec) (*trans
 
 // sendTask sends the first task to an agent that lives in another process, as mail of its
 // parent. It is one message, however often it is sent.
-func (c *Coordinator) sendTask(t *transcript.Transcript, prompt string) error {
+func (rs *replicas) sendTask(t *transcript.Transcript, prompt string) error {
 	spec := t.Spec()
-	from, ok := c.opts.Store.Get(spec.Parent)
+	from, ok := rs.c.opts.Store.Get(spec.Parent)
 	if !ok {
 		return fmt.Errorf("%s has no parent to get its task from", agent.DisplayName(spec))
 	}
@@ -131,134 +137,114 @@ func (c *Coordinator) sendTask(t *transcript.Transcript, prompt string) error {
 	if err != nil {
 		return err
 	}
-	c.publish(from, event.MailSent{Envelope: e})
+	rs.c.publish(from, event.MailSent{Envelope: e})
 	return durable()
 }
 
 // relaunch gives an agent that lives in another process a process again, unless it has
 // one. It does not wait.
-func (c *Coordinator) relaunch(t *transcript.Transcript) {
-	if c.opts.Remote == nil || t.Spec().Where == agent.AtOwner {
+func (rs *replicas) relaunch(t *transcript.Transcript) {
+	if rs.c.opts.Remote == nil || t.Spec().Where == agent.AtOwner {
 		return
 	}
-	c.change(func() {
-		if err := c.launchAgain(t); err != nil && c.scope.Err() == nil {
-			c.giveUp(t, err)
+	rs.c.change(func() {
+		if err := rs.launchAgain(t); err != nil && rs.c.scope.Err() == nil {
+			rs.giveUp(t, err)
 		}
 	})
 }
 
-func (c *Coordinator) launchAgain(t *transcript.Transcript) error {
-	lock, _ := c.launching.LoadOrStore(t.ID(), &sync.Mutex{})
+func (rs *replicas) launchAgain(t *transcript.Transcript) error {
+	lock, _ := rs.launching.LoadOrStore(t.ID(), &sync.Mutex{})
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
 	life := t.Life()
-	if life.Closed || life.Shutdown.Leaving() || life.Launch > 0 && c.opts.Remote.Join(c.scope, life.Spec, life.Launch) {
+	if life.Closed || life.Shutdown.Leaving() || life.Launch > 0 && rs.c.opts.Remote.Join(rs.c.scope, life.Spec, life.Launch) {
 		return nil
 	}
-	if c.scope.Err() != nil {
-		return context.Cause(c.scope) // whether its process lives is not known: it is not to be replaced
+	if rs.c.scope.Err() != nil {
+		return context.Cause(rs.c.scope) // whether its process lives is not known: it is not to be replaced
 	}
 	n, err := t.Launch()
 	if err != nil {
 		return err
 	}
-	return c.opts.Remote.Launch(c.scope, t.Spec(), n)
+	return rs.c.opts.Remote.Launch(rs.c.scope, t.Spec(), n)
 }
 
 // giveUp parks an agent whose process cannot be kept alive, and tells the lead.
 // A message to it tries again.
-func (c *Coordinator) giveUp(t *transcript.Transcript, why error) {
+func (rs *replicas) giveUp(t *transcript.Transcript, why error) {
 	l, why := t.Life(), fmt.Errorf("%w: %w", turn.ErrGivenUp, why)
 	l.TurnOpen, l.Outcome, l.Reason = false, agent.Failed, why.Error()
 	if _, _, err := t.Update(l); err != nil {
 		why = errors.Join(why, err)
 	}
-	c.publish(t, event.StateChanged{To: state.Parked, Reason: why.Error()})
-	c.publish(t, event.TurnEnded{Outcome: string(agent.Failed), Reason: why.Error(), Steps: l.TurnSteps})
-	lead, ok := c.opts.Store.Get(c.Home(l.Spec).Lead)
+	rs.c.publish(t, event.StateChanged{To: state.Parked, Reason: why.Error()})
+	rs.c.publish(t, event.TurnEnded{Outcome: string(agent.Failed), Reason: why.Error(), Steps: l.TurnSteps})
+	lead, ok := rs.c.opts.Store.Get(rs.c.Home(l.Spec).Lead)
 	if !ok {
 		return
 	}
-	if _, _, err := c.outbox(t, lead).Send(mailbox.Envelope{
+	if _, _, err := rs.outbox(t, lead).Send(mailbox.Envelope{
 		To: mailbox.Address{Agent: lead.ID()}, FromName: agent.DisplayName(l.Spec), ToName: agent.DisplayName(lead.Spec()), Kind: mailbox.KindAgentReport,
 		Summary: report.Summary(l), Body: "It cannot go on: " + why.Error() + "\nA message to it starts it again.",
 	}); err != nil {
-		c.publish(t, event.Warning{Text: err.Error()})
+		rs.c.publish(t, event.Warning{Text: err.Error()})
 	}
 }
 
 // outbox returns by whose outbox this process says something of t to another
 // agent. One that lives in another process has its own there: then it is that of the other,
 // or of the lead of the session.
-func (c *Coordinator) outbox(t, to *transcript.Transcript) *transcript.Transcript {
+func (rs *replicas) outbox(t, to *transcript.Transcript) *transcript.Transcript {
 	for _, from := range []*transcript.Transcript{t, to} {
 		if !from.IsReplica() {
 			return from
 		}
 	}
-	if lead, ok := c.opts.Store.Get(agent.LeadID); ok {
+	if lead, ok := rs.c.opts.Store.Get(agent.LeadID); ok {
 		return lead
 	}
 	return t
 }
 
-// present is how an agent is now where that is decided: with the session's owner
-// for those that live there.
-func (c *Coordinator) present(t *transcript.Transcript) (agent.Record, error) {
-	if c.isAtOwner(t) {
-		return c.opts.Owner.Life(t.ID())
-	}
-	return t.Life(), nil
-}
-
-// isAtOwner reports whether an agent lives with the session's owner, and this is
-// the node of another.
-func (c *Coordinator) isAtOwner(t *transcript.Transcript) bool {
-	return c.opts.Owner != nil && t.Spec().Where == agent.AtOwner
-}
-
-// isNode reports whether an agent is the one whose node this is.
-func (c *Coordinator) isNode(t *transcript.Transcript) bool {
-	return c.opts.Owner != nil && c.opts.Owner.Self() == t.ID()
-}
-
 // ProcessLost records that the process of an agent has ended without being asked to.
 // The agent gets another one, or is given up if again says no.
-func (c *Coordinator) ProcessLost(id mailbox.AgentID, why error, again bool) {
-	t, ok := c.opts.Store.Get(id)
-	if !ok || t.Life().Closed || c.scope.Err() != nil {
+func (rs *replicas) ProcessLost(id mailbox.AgentID, why error, again bool) {
+	t, ok := rs.c.opts.Store.Get(id)
+	if !ok || t.Life().Closed || rs.c.scope.Err() != nil {
 		return
 	}
 	if !again {
-		c.change(func() { c.giveUp(t, why) })
+		rs.c.change(func() { rs.giveUp(t, why) })
 		return
 	}
-	c.publish(t, event.Warning{Text: fmt.Sprintf("the process of %s ended and is started again: %v", agent.DisplayName(t.Spec()), why)})
-	c.relaunch(t)
+	rs.c.publish(t, event.Warning{Text: fmt.Sprintf("the process of %s ended and is started again: %v", agent.DisplayName(t.Spec()), why)})
+	rs.relaunch(t)
 }
 
 // ProcessSilent records that the process of an agent has said nothing since then. It
 // returns the state that the agent is in until Heard.
-func (c *Coordinator) ProcessSilent(id mailbox.AgentID, since time.Time) state.State {
+func (rs *replicas) ProcessSilent(id mailbox.AgentID, since time.Time) state.State {
 	s := state.State{Name: state.Stuck, Detail: "its process has said nothing since " + since.Format(time.TimeOnly), Since: time.Now(), Progress: since}
-	if t, ok := c.opts.Store.Get(id); ok {
-		c.publish(t, event.StateChanged{To: s.Name, Reason: s.Detail})
+	if t, ok := rs.c.opts.Store.Get(id); ok {
+		rs.c.publish(t, event.StateChanged{To: s.Name, Reason: s.Detail})
 	}
 	return s
 }
 
 // ProcessHeard is told that a process which was silent goes on, in a state.
-func (c *Coordinator) ProcessHeard(id mailbox.AgentID, now state.State) {
-	if t, ok := c.opts.Store.Get(id); ok {
-		c.publish(t, event.StateChanged{From: state.Stuck, To: now.Name, Reason: now.Detail})
+func (rs *replicas) ProcessHeard(id mailbox.AgentID, now state.State) {
+	if t, ok := rs.c.opts.Store.Get(id); ok {
+		rs.c.publish(t, event.StateChanged{From: state.Stuck, To: now.Name, Reason: now.Detail})
 	}
 }
 
 // Update makes a replica follow what its process reports, and charges what the
 // agent has used since.
-func (c *Coordinator) Update(id mailbox.AgentID, l agent.Record) error {
-	t, err := c.transcript(id)
+func (rs *replicas) Update(id mailbox.AgentID, l agent.Record) error {
+	t, err := rs.c.transcript(id)
 	if err != nil {
 		return err
 	}
@@ -266,44 +252,44 @@ func (c *Coordinator) Update(id mailbox.AgentID, l agent.Record) error {
 	if err != nil {
 		return err
 	}
-	c.accounts.Of(t.ID()).Charge(c.accounts.UsedBy(is).Minus(c.accounts.UsedBy(was)))
-	c.moves.Add(1)
-	c.Notify()
+	rs.c.accounts.Of(t.ID()).Charge(rs.c.accounts.UsedBy(is).Minus(rs.c.accounts.UsedBy(was)))
+	rs.c.moves.Add(1)
+	rs.c.Notify()
 	return nil
 }
 
 // Register makes an agent known that lives in the process of the session's owner.
-func (c *Coordinator) Register(spec agent.Spec) error {
-	if _, ok := c.opts.Store.Get(spec.ID); ok {
+func (rs *replicas) Register(spec agent.Spec) error {
+	if _, ok := rs.c.opts.Store.Get(spec.ID); ok {
 		return nil
 	}
 	spec.Where = agent.AtOwner
-	t, _, err := c.opts.Store.Create(spec)
+	t, _, err := rs.c.opts.Store.Create(spec)
 	if err != nil {
-		if _, ok := c.opts.Store.Get(spec.ID); ok {
+		if _, ok := rs.c.opts.Store.Get(spec.ID); ok {
 			return nil // somebody was faster
 		}
 		return err
 	}
-	c.registry.Add(t.Life())
+	rs.c.registry.Add(t.Life())
 	return nil
 }
 
 // replica returns the replica of an agent, if it is one.
-func (c *Coordinator) replica(id mailbox.AgentID) (*transcript.Transcript, bool) {
-	t, ok := c.opts.Store.Get(id)
-	if !ok || c.opts.Remote == nil || !t.IsReplica() {
+func (rs *replicas) replica(id mailbox.AgentID) (*transcript.Transcript, bool) {
+	t, ok := rs.c.opts.Store.Get(id)
+	if !ok || rs.c.opts.Remote == nil || !t.IsReplica() {
 		return nil, false
 	}
 	return t, true
 }
 
 // completeRemote completes the status of an agent that lives in another process.
-func (c *Coordinator) completeRemote(s *Status) {
-	if s.Life.Spec.Where == "" || c.opts.Remote == nil {
+func (rs *replicas) completeRemote(s *Status) {
+	if s.Life.Spec.Where == "" || rs.c.opts.Remote == nil {
 		return
 	}
-	if seen, ok := c.opts.Remote.Snapshot(s.Life.Spec.ID); ok {
+	if seen, ok := rs.c.opts.Remote.Snapshot(s.Life.Spec.ID); ok {
 		s.Running, s.Unread = seen.Running, seen.Unread
 		if seen.State.Name != "" {
 			s.State = seen.State
@@ -327,4 +313,14 @@ func (c *Coordinator) allQuiet(ctx context.Context) bool {
 // something has moved here: two looks with the same number saw no change between.
 func (c *Coordinator) IsQuiet() (bool, uint64) {
 	return c.isQuiet(), c.moves.Load()
+}
+
+// EnsureProcess gives an agent that lives in another process a process if it has none, so that it
+// reads its mail. For all others it does nothing.
+func (rs *replicas) EnsureProcess(id mailbox.AgentID) {
+	if to, ok := rs.replica(id); ok && rs.c.live.Load() {
+		if _, lives := rs.c.opts.Remote.Snapshot(to.ID()); !lives {
+			rs.relaunch(to)
+		}
+	}
 }

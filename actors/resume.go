@@ -56,12 +56,12 @@ func (a *agentTool) resume(ctx context.Context, callID string, call spawn.Call) 
 	return t.ID(), nil
 }
 
-// reopenByCall is wake for an agent that must have ended.
-func (c *Coordinator) reopenByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
-	c.reviving.Lock()
-	defer c.reviving.Unlock()
+// reopenByCall is Reopen for a tool call, of an agent that must have ended.
+func (rv *reviver) reopenByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+	rv.reviving.Lock()
+	defer rv.reviving.Unlock()
 	if life := t.Life(); !life.Closed {
 		return &RunningError{Name: agent.DisplayName(life.Spec)}
 	}
-	return c.reopenAs(t, r, w)
+	return rv.reopenAs(t, r, w)
 }

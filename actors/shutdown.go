@@ -2,8 +2,6 @@ package actors
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 
+	"github.com/actorswarm/swarm/actors/internal/ids"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -50,6 +49,10 @@ type protocols struct {
 
 	mu      sync.Mutex
 	leaving map[mailbox.AgentID]struct{} // whose shutdown is driven by a goroutine; guarded by mu
+}
+
+func newProtocols(c *Coordinator) *protocols {
+	return &protocols{c: c, leaving: map[mailbox.AgentID]struct{}{}}
 }
 
 // MayEnd returns an error if an agent may not ask another to end or stop it:
@@ -92,7 +95,7 @@ func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d Dismissal) 
 	if t.Life().Closed {
 		d.Grace = 0 // there is nobody to hear it
 	}
-	ask := protocol.Ask{ID: requestID(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
+	ask := protocol.Ask{ID: ids.Request(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
 	frame, away := framer(by, t), t.IsReplica() || isOutside(t)
 	s, effect, err := t.ShutdownNext(ask, func(s protocol.Shutdown) string {
 		if away {
@@ -371,17 +374,6 @@ func (ps *protocols) publishShutdown(t *transcript.Transcript, s protocol.Shutdo
 	ps.c.publish(t, f)
 }
 
-func (c *Coordinator) nameOf(id mailbox.AgentID) string {
-	t, ok := c.opts.Store.Get(id)
-	switch {
-	case id == agent.UserID:
-		return "the user"
-	case !ok:
-		return string(id)
-	}
-	return agent.DisplayName(t.Spec())
-}
-
 // framer returns how a message of the runtime's protocols is read by its
 // receiver. What it returns asks nobody, so that it may be used under any lock.
 func framer(from, to *transcript.Transcript) func(m message.Message, id string) string {
@@ -394,13 +386,4 @@ func framer(from, to *transcript.Transcript) func(m message.Message, id string) 
 		e.ID, e.Kind = mailbox.ID(id), m.Kind()
 		return turn.Frame([]mailbox.Envelope{e})[0].Text
 	}
-}
-
-// requestID is the same for the same key and new without one.
-func requestID(from, to mailbox.AgentID, key string) string {
-	if key == "" {
-		key = rand.Text()
-	}
-	sum := keyed(string(from), string(to), key)
-	return "q" + hex.EncodeToString(sum[:6])
 }

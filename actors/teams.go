@@ -20,11 +20,6 @@ import (
 	"github.com/actorswarm/swarm/internal/turn"
 )
 
-// Teams returns the teams of an agent as Policy.Teams does.
-func (c *Coordinator) Teams(s agent.Spec) []agent.Membership {
-	return c.opts.Policy.Teams(s)
-}
-
 // Hire is a teammate to be made for a team.
 type Hire struct {
 	Team    agent.Membership
@@ -84,16 +79,6 @@ func (c *Coordinator) Remove(ctx context.Context, id mailbox.AgentID) error {
 	}
 	c.registry.Release(t.Spec())
 	return nil
-}
-
-// IsFinal reports whether an agent has ended for good.
-func (c *Coordinator) IsFinal(id mailbox.AgentID) bool {
-	t, ok := c.opts.Store.Get(id)
-	if !ok {
-		return false
-	}
-	l := t.Life()
-	return l.Closed && l.Reason == turn.ErrKilled.Error()
 }
 
 // restartsWithin is the time in which restarts are counted when nothing is said.

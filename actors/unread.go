@@ -24,7 +24,7 @@ func (c *Coordinator) RejectUnread(id mailbox.AgentID) {
 	}
 }
 
-// buryFinal is Bury for an agent that was ended for good.
+// buryFinal is RejectUnread for an agent that was ended for good.
 func (c *Coordinator) buryFinal(t *transcript.Transcript) {
 	if Final(t.Life()) {
 		c.rejectUnreadIfFinal(t)

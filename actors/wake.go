@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/actorswarm/swarm/agent"
 
@@ -12,24 +13,33 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
+// reviver brings agents to life that have no host.
+type reviver struct {
+	c *Coordinator
+
+	// reviving guards kernel, scope and end of the coordinator until Start has set
+	// them, and lets an agent come to life once, whoever wakes it.
+	reviving sync.Mutex
+}
+
 // revive gives an agent a host if it has none and something to live for.
 // reviving is held.
-func (c *Coordinator) revive(t *transcript.Transcript) error {
+func (rv *reviver) revive(t *transcript.Transcript) error {
 	life := t.Life()
-	c.registry.Add(life)
+	rv.c.registry.Add(life)
 	switch {
-	case !life.Spec.Role.Runs(), c.hosts.get(t.ID()) != nil:
+	case !life.Spec.Role.Runs(), rv.c.hosts.get(t.ID()) != nil:
 		return nil
 	case life.Spec.Where != "":
-		c.relaunch(t)
+		rv.c.relaunch(t)
 		return nil
-	case life.Closed && !c.missed(t):
+	case life.Closed && !rv.missed(t):
 		return nil
 	}
-	if err := c.recordReopening(t, reopenRole(life), agent.Waking{By: c.registry.Employer(life, writer(t.Unread()))}); err != nil {
+	if err := rv.recordReopening(t, reopenRole(life), agent.Waking{By: rv.c.registry.Employer(life, writer(t.Unread()))}); err != nil {
 		return err
 	}
-	_, err := c.host(c.scope, t, life.Incarnation+1)
+	_, err := rv.c.host(rv.c.scope, t, life.Incarnation+1)
 	return err
 }
 
@@ -44,24 +54,24 @@ func willRead(l agent.Record) bool {
 }
 
 // missed reports whether an agent has ended without mail that is to wake it.
-func (c *Coordinator) missed(t *transcript.Transcript) bool {
+func (rv *reviver) missed(t *transcript.Transcript) bool {
 	l := t.Life()
 	return l.Closed && willRead(l) && len(t.Unread()) > 0
 }
 
 // wakeIfWork brings an agent without a host to life if there is work for it: one
 // whose mail came after its end, or whose host was given up.
-func (c *Coordinator) wakeIfWork(t *transcript.Transcript) {
-	if !c.live.Load() || !t.Spec().Role.Runs() || t.IsReplica() || !t.HasWork() && !c.missed(t) {
+func (rv *reviver) wakeIfWork(t *transcript.Transcript) {
+	if !rv.c.live.Load() || !t.Spec().Role.Runs() || t.IsReplica() || !t.HasWork() && !rv.missed(t) {
 		return
 	}
-	c.change(func() {
-		c.reviving.Lock()
-		defer c.reviving.Unlock()
-		if err := c.revive(t); err != nil {
-			c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", agent.DisplayName(t.Spec()), err)})
+	rv.c.change(func() {
+		rv.reviving.Lock()
+		defer rv.reviving.Unlock()
+		if err := rv.revive(t); err != nil {
+			rv.c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", agent.DisplayName(t.Spec()), err)})
 		}
-		if h := c.hosts.get(t.ID()); h != nil {
+		if h := rv.c.hosts.get(t.ID()); h != nil {
 			h.ref.Tell(wakeUp{}) // it may have looked before the work was there
 		}
 	})
@@ -81,30 +91,30 @@ func (e *FinalError) Error() string {
 // tools, model and mode, in the background. The caller has something for it to
 // do, a message of by, who is told of its end if that is an agent. It does
 // nothing for an agent that has not ended.
-func (c *Coordinator) Reopen(id, by mailbox.AgentID) error {
-	t, err := c.transcript(id)
+func (rv *reviver) Reopen(id, by mailbox.AgentID) error {
+	t, err := rv.c.transcript(id)
 	if err != nil {
 		return err
 	}
-	if c.isAtOwner(t) {
-		return c.opts.Owner.Reopen(t.ID(), by)
+	if rv.c.isAtOwner(t) {
+		return rv.c.opts.Owner.Reopen(t.ID(), by)
 	}
 	if l := t.Life(); !l.Closed && !l.Shutdown.Leaving() {
-		return nil // no letter to one that lives waits for another that is brought to life
+		return nil // no message to one that lives waits for another that is brought to life
 	}
-	c.reviving.Lock()
-	defer c.reviving.Unlock()
+	rv.reviving.Lock()
+	defer rv.reviving.Unlock()
 	life := t.Life()
-	return c.reopenAs(t, reopenRole(life), agent.Waking{By: c.registry.Employer(life, by)})
+	return rv.reopenAs(t, reopenRole(life), agent.Waking{By: rv.c.registry.Employer(life, by)})
 }
 
-// reopenAs is Wake in a role and for a tool call, if there is one. reviving is held.
-func (c *Coordinator) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+// reopenAs is Reopen in a role and for a tool call, if there is one. reviving is held.
+func (rv *reviver) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	life := t.Life()
 	name := agent.DisplayName(life.Spec)
 	switch {
 	case life.Shutdown.Leaving():
-		return &FinalError{Name: name, Reason: turn.ShutDownBy(c.nameOf(life.Shutdown.By)).Error()}
+		return &FinalError{Name: name, Reason: turn.ShutDownBy(rv.c.nameOf(life.Shutdown.By)).Error()}
 	case !life.Closed:
 		return nil
 	case !life.Spec.Role.Runs():
@@ -114,10 +124,10 @@ func (c *Coordinator) reopenAs(t *transcript.Transcript, r agent.Role, w agent.W
 	case life.Spec.OneShot:
 		return &FinalError{Name: name, Reason: life.Spec.Type + " agents answer once"}
 	}
-	if err := c.recordReopening(t, r, w); err != nil || c.kernel == nil {
+	if err := rv.recordReopening(t, r, w); err != nil || rv.c.kernel == nil {
 		return err // before Start nobody runs; Start brings it to life
 	}
-	return c.revive(t)
+	return rv.revive(t)
 }
 
 // reopenRole is the role in which an agent that has ended works again when it is
@@ -130,11 +140,11 @@ func reopenRole(l agent.Record) agent.Role {
 }
 
 // recordReopening records that an agent works again and for whom. reviving is held.
-func (c *Coordinator) recordReopening(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+func (rv *reviver) recordReopening(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	if err := t.Reopen(r, w); err != nil {
 		return err
 	}
-	c.registry.Employ(t.ID(), w)
+	rv.c.registry.Employ(t.ID(), w)
 	return nil
 }
 
@@ -149,15 +159,15 @@ func writer(mail []mailbox.Envelope) mailbox.AgentID {
 // reopenFor wakes an agent that has ended for the report of another that is linked
 // to it, if it did not end by being stopped. What cannot be woken finds the
 // report in its transcript if it ever works again.
-func (c *Coordinator) reopenFor(id, by mailbox.AgentID) error {
-	t, ok := c.opts.Store.Get(id)
+func (rv *reviver) reopenFor(id, by mailbox.AgentID) error {
+	t, ok := rv.c.opts.Store.Get(id)
 	if !ok {
 		return fmt.Errorf("there is no agent %s to report to", id)
 	}
 	if l := t.Life(); !l.Closed || l.Outcome == agent.Stopped || id == agent.LeadID {
 		return nil
 	}
-	if err := c.Reopen(t.ID(), by); !errors.As(err, new(*FinalError)) {
+	if err := rv.Reopen(t.ID(), by); !errors.As(err, new(*FinalError)) {
 		return err
 	}
 	return nil

@@ -79,6 +79,7 @@ var level = map[string]int{
 	// 5 and 6: where agents live
 	"actors/spawn":             4,
 	"actors/internal/accounts": 5,
+	"actors/internal/ids":      5,
 	"actors/internal/place":    0,
 	"actors/internal/registry": 5,
 	"actors/state":             5,
