@@ -2,12 +2,9 @@ package swarm
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
-	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/team/board"
-	"github.com/actorswarm/swarm/team/board/kvboard"
 )
 
 // taskList is the name of the session's own list.
@@ -19,34 +16,7 @@ func (s *Session) openBoard(ctx context.Context, list string) (board.Store, erro
 	if err != nil {
 		return nil, err
 	}
-	return kvboard.Open(ctx, conn, taskBucket(s.Info().ID, list), kvboard.Options{Replicas: s.opts.NATS.Replicas})
-}
-
-// followBoards exports the task lists when they have changed.
-func (s *Session) followBoards() {
-	s.watch.Go(func() {
-		s.boards.Run(s.scope, s.exportTasks, func(err error) { s.node.Warn(err.Error()) })
-	})
-}
-
-// taskBucket returns the name of the bucket of a list. Names of buckets take letters,
-// digits, dashes and underscores; every other byte is written as its code.
-func taskBucket(session, list string) string {
-	var b strings.Builder
-	b.WriteString("TB_" + session)
-	if list == session {
-		return b.String()
-	}
-	b.WriteByte('_')
-	for _, c := range []byte(list) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "_%02x", c)
-		}
-	}
-	return b.String()
+	return node.OpenBoard(ctx, conn, s.Info().ID, list, s.opts.NATS.Replicas)
 }
 
 // Tasks returns the tasks of the session's list, lowest id first.
@@ -56,14 +26,4 @@ func (s *Session) Tasks(ctx context.Context) ([]board.Task, error) {
 		return nil, err
 	}
 	return b.List(), nil
-}
-
-// exportTasks writes the copies of the lists that were used.
-func (s *Session) exportTasks() error {
-	return s.boards.Export(func(list string, tasks []board.Task) error {
-		if list == s.taskList() {
-			list = ""
-		}
-		return archive.WriteTasks(s.Info(), list, tasks)
-	})
 }

@@ -2,12 +2,9 @@ package swarm
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/actorswarm/swarm/internal/node"
-	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/workerapi"
-	"github.com/actorswarm/swarm/mailbox"
 )
 
 // Compact replaces the older part of an agent's conversation, by name or id, by
@@ -22,11 +19,4 @@ func (s *Session) Compact(ctx context.Context, name string) error {
 		return err
 	}
 	return s.agents.Compact(ctx, t.ID())
-}
-
-// spill keeps a text of which an agent was given a part among the outputs, which
-// every agent may read.
-func (s *Session) spill(a mailbox.AgentID, id, text string) (string, error) {
-	path := filepath.Join(s.Info().Path, "outputs", statefile.Name(string(a)+"-"+id)+".txt")
-	return path, statefile.Write(path, []byte(text))
 }

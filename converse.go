@@ -10,7 +10,6 @@ import (
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/internal/workerapi"
-	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
 )
@@ -64,16 +63,7 @@ func (s *Session) Say(text string) error {
 
 var errEmptyPrompt = errors.New("the prompt is empty; say what is to be done")
 
-func (s *Session) leadRuns() bool { return s.runs(agent.LeadID) }
-
-func (s *Session) runs(id mailbox.AgentID) bool {
-	for _, a := range s.agents.Status() {
-		if a.Life.Spec.ID == id {
-			return a.Running
-		}
-	}
-	return false
-}
+func (s *Session) leadRuns() bool { return s.node.Runs(agent.LeadID) }
 
 // Interrupt ends the lead's turn and with it the foreground agents that it
 // waits for. Background agents and teammates go on; nobody ends for good. It
@@ -94,7 +84,7 @@ func (s *Session) InterruptAgent(name string) (bool, error) {
 		a, err := s.askNested(s.scope, name, workerapi.DoInterruptBelow, err)
 		return a.Running, err
 	}
-	if !s.runs(t.ID()) {
+	if !s.node.Runs(t.ID()) {
 		return false, nil
 	}
 	s.agents.Interrupt(t.ID())

@@ -11,13 +11,10 @@ import (
 // Trace is a message and what became of it.
 type Trace = mailbox.Trace
 
-// onRecord is what the journal of this process holds of agents and mail.
-func (s *Session) onRecord() archive.Record { return archive.Record{Store: s.store, Agents: s.agents} }
-
 // tree is all agents of the session, those in processes of their own included.
 func (s *Session) tree() archive.Tree {
 	if s.nodes == nil {
-		return archive.Tree{Record: s.onRecord()}
+		return archive.Tree{Record: s.node.Record()}
 	}
 	return s.nodes.below()
 }

@@ -2,10 +2,7 @@ package swarm
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"slices"
-	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/budget"
@@ -86,65 +83,4 @@ func (s *seat) landLocked() {
 		r.Settle(budget.Amount{})
 	}
 	s.holds = nil
-}
-
-// askAgain is how long a node waits for an owner that does not answer.
-const askAgain = 200 * time.Millisecond
-
-// Reserve implements actors.Owner. Under a limit a request waits for an owner: what
-// is left of the budget only the owner knows.
-func (n *Node) Reserve(ctx context.Context, k budget.Request) (int64, func(), error) {
-	if !n.bounded.Load() {
-		return k.Output, func() {}, nil
-	}
-	key := rand.Text()
-	landed := func() { n.land(key) }
-	for {
-		out, err := askOwner(ctx, n, workerapi.UpReserve, workerapi.ReserveIn{Launch: n.o.Launch, Key: key, Ask: &k})
-		switch {
-		case ctx.Err() != nil:
-			landed() // it may be held
-			return 0, nil, context.Cause(ctx)
-		case err != nil && !errors.As(err, new(*NoOwnerError)):
-			return 0, nil, err
-		case err == nil && !out.Wait:
-			return out.Output, landed, nil
-		}
-		if k.Waits != nil {
-			k.Waits()
-			k.Waits = nil
-		}
-		if err == nil {
-			continue // the owner has waited
-		}
-		pause := time.NewTimer(askAgain)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-		}
-	}
-}
-
-// land tells the owner with the next report that a request is charged.
-func (n *Node) land(key string) {
-	n.mu.Lock()
-	n.landed = append(n.landed, key)
-	n.mu.Unlock()
-	n.stir()
-}
-
-// told forgets the requests that a report has told of.
-func (n *Node) told(keys []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.landed = slices.DeleteFunc(n.landed, func(key string) bool { return slices.Contains(keys, key) })
-}
-
-// stir makes the node report now.
-func (n *Node) stir() {
-	select {
-	case n.dirty <- struct{}{}:
-	default:
-	}
 }

@@ -31,11 +31,11 @@ import (
 
 // How long the processes of agents may take.
 const (
-	firstSignWithin = time.Minute      // from the start of a process to its first report
-	joinWithin      = 10 * time.Second // for a process of an earlier owner to report
-	beat            = 2 * time.Second  // from one report to the next, at the latest
-	silence         = 15 * time.Second // without a report, after which a process counts as lost
-	askNodeWithin   = 3 * time.Second  // for an answer of a process
+	firstSignWithin = time.Minute            // from the start of a process to its first report
+	joinWithin      = 10 * time.Second       // for a process of an earlier owner to report
+	beat            = workerapi.Beat         // from one report to the next, at the latest
+	silence         = 15 * time.Second       // without a report, after which a process counts as lost
+	askNodeWithin   = workerapi.AnswerWithin // for an answer of a process
 )
 
 // nodeOptions say what the owner's side of agents with processes is made of.

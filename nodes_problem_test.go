@@ -25,6 +25,7 @@ import (
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/worker"
 	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -339,7 +340,7 @@ func highest(t *testing.T, all []*nats.Msg, to, from mailbox.AgentID) (last uint
 // comeBack starts the old launch again by hand.
 func (s *Session) comeBack(t *testing.T, ben *transcript.Transcript) {
 	t.Helper()
-	_, err := OpenNode(t.Context(), NodeOptions{Session: s.ID(), StateDir: s.opts.StateDir, Agent: string(ben.ID()), Launch: 1})
+	_, err := worker.Open(t.Context(), worker.Options{Session: s.ID(), StateDir: s.opts.StateDir, Agent: string(ben.ID()), Launch: 1})
 	if !errors.As(err, new(*executor.HeldError)) {
 		t.Errorf("the old launch came back: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/worker"
 )
 
 // TeammateForTest is swarm teammate for the processes that tests start.
@@ -28,7 +29,7 @@ func TeammateForTest(args []string) int {
 		return 2
 	}
 	ctx := context.Background()
-	n, err := OpenNode(ctx, NodeOptions{
+	n, err := worker.Open(ctx, worker.Options{
 		Session: value("--parent-session-id"), StateDir: value("--state-dir"), Agent: value("--agent-id"), Launch: uint32(launch),
 	})
 	if err == nil {

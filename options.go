@@ -95,7 +95,6 @@ type Options struct {
 	// its own, where Policy.Where says so; nil is this program and "teammate".
 	TeammateCommand []string
 
-	node      *Node             // that this session is the inside of
 	executor  executor.Executor // of teammates; nil is what Policy.Where says. For tests
 	firstSign time.Duration     // how long a teammate's process may take to report; 0 is a minute
 	silence   time.Duration     // after which such a process counts as lost; 0 is 15 s

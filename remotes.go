@@ -15,7 +15,7 @@ import (
 // session, as the options or the agents that there are want it.
 func (s *Session) openNodes() {
 	lives := slices.ContainsFunc(s.store.All(), (*transcript.Transcript).IsReplica)
-	if s.opts.node == nil && (s.opts.Policy.Where != "" || lives) {
+	if s.opts.Policy.Where != "" || lives {
 		var notes []string
 		s.nodes, notes = newNodes(s.scope, s.nodesOptions())
 		s.notes = append(s.notes, notes...)

@@ -21,6 +21,7 @@ import (
 	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/internal/lifecycle"
 	"github.com/actorswarm/swarm/internal/member"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/node"
@@ -73,7 +74,7 @@ type Session struct {
 	end   context.CancelCauseFunc
 	watch sync.WaitGroup
 
-	stack lifecycle // what was started
+	stack lifecycle.Stack // what was started
 
 	quitting chan struct{} // closed when somebody asked for the end
 	quit     sync.Once
@@ -174,31 +175,20 @@ func (s *Session) read() (err error) {
 
 // openNode opens the journal.
 func (s *Session) openNode(ctx context.Context) error {
-	open := func() (err error) {
-		s.node, err = node.Open(ctx, s.nodeOptions())
-		return err
-	}
-	wait := func(_ context.Context, open func() error) error { return open() }
-	if s.opts.node != nil {
-		wait = archive.OpenWhenUnlocked
-	}
-	if err := wait(ctx, open); err != nil {
+	var err error
+	if s.node, err = node.Open(ctx, s.nodeOptions()); err != nil {
 		return err
 	}
 	s.store, s.bus = s.node.Store, s.node.Events
-	s.stack.push("the journal", func(context.Context) error { return s.node.Close() })
+	s.stack.Push("the journal", func(context.Context) error { return s.node.Close() })
 	return nil
 }
 
 func (s *Session) nodeOptions() node.Options {
-	o := node.Options{
+	return node.Options{
 		Config: s.opts.config(), Parts: node.Parts{Rules: s.rules, Definitions: s.defs, Models: s.models, Prices: s.prices},
 		Session: s.Info().ID, Path: s.Info().Path, Journal: journal.Options{FS: s.opts.disk},
 	}
-	if s.opts.node != nil {
-		o.UserPlace = agent.AtOwner
-	}
-	return o
 }
 
 func (s *Session) start(ctx context.Context) error {
@@ -215,15 +205,11 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	s.agents, s.roster, s.lead, s.boards, s.teams = s.node.Agents, s.node.Roster, s.node.Lead, s.node.Boards, s.node.Teams
-	switch {
-	case s.nodes != nil:
+	if s.nodes != nil {
 		s.roster.ConnectApart(s.nodes)
-	case s.opts.node != nil:
-		s.roster.ConnectApart(others{s.opts.node})
-		s.roster.Connect(sessions{s.opts.node})
 	}
 	s.wire = s.newBus()
-	s.followBoards()
+	s.watch.Go(s.node.FollowBoards)
 	s.members = member.New(s.scope, member.Options{
 		Session: s.Info().ID, Agents: s.agents, Roster: s.roster, Store: s.store, Boards: s.boards, TaskList: s.node.ListOf,
 		Object: func(ref mailbox.Ref) string { return ObjectName(s.Info().ID, ref) }, Log: s.opts.Logger,
@@ -231,11 +217,9 @@ func (s *Session) start(ctx context.Context) error {
 	s.peers = s.newPeers()
 	s.attachNodes()
 	s.pushStops()
-	if s.opts.node == nil {
-		s.roster.Connect(s.peers)
-		if err := s.peers.Start(); err != nil {
-			return err
-		}
+	s.roster.Connect(s.peers)
+	if err := s.peers.Start(); err != nil {
+		return err
 	}
 	s.watch.Go(s.runBus)
 	s.watch.Go(func() { s.audit.Run(s.scope) })
@@ -244,25 +228,25 @@ func (s *Session) start(ctx context.Context) error {
 
 // pushStops says in which order the parts of the session end: read it from the last.
 func (s *Session) pushStops() {
-	s.stack.push("the bus", func(context.Context) error { s.watch.Wait(); s.members.Wait(); return s.wire.Stop() })
-	s.stack.push("the task lists", func(context.Context) error { defer s.boards.Close(); return s.exportTasks() })
-	s.stack.push("mail to other sessions", func(context.Context) error { s.peers.Stop(); return nil })
+	s.stack.Push("the bus", func(context.Context) error { s.watch.Wait(); s.members.Wait(); return s.wire.Stop() })
+	s.stack.Push("the task lists", func(context.Context) error { return s.node.CloseBoards() })
+	s.stack.Push("mail to other sessions", func(context.Context) error { s.peers.Stop(); return nil })
 	if s.nodes != nil {
-		s.stack.push("what waits for other processes", func(context.Context) error { return s.nodes.wait() })
+		s.stack.Push("what waits for other processes", func(context.Context) error { return s.nodes.wait() })
 	}
-	s.stack.push("the session's scope", func(context.Context) error { s.end(turn.ErrShutdown); return nil })
-	s.stack.push("the tools", func(context.Context) error { return s.node.Kits.Close() })
+	s.stack.Push("the session's scope", func(context.Context) error { s.end(turn.ErrShutdown); return nil })
+	s.stack.Push("the tools", func(context.Context) error { return s.node.Kits.Close() })
 	if s.nodes != nil {
-		s.stack.push("other processes", s.nodes.close)
+		s.stack.Push("other processes", s.nodes.close)
 	}
-	s.stack.push("the agents", s.node.Shutdown)
+	s.stack.Push("the agents", s.node.Shutdown)
 }
 
 // newBus returns the bus of the session, which is not up yet.
 func (s *Session) newBus() *bus.Bus {
 	return bus.New(s.scope, bus.Options{
 		Session: s.Info(), Store: s.store, NATS: s.opts.NATS, Listen: s.opts.listen(), Logger: s.opts.Logger,
-		Sole: s.nodes == nil && s.opts.node == nil,
+		Sole: s.nodes == nil,
 		Wake: func(id mailbox.AgentID) {
 			s.agents.Wake(id)
 			s.members.Wake(id)
@@ -291,9 +275,6 @@ func (s *Session) runBus() {
 }
 
 func (s *Session) startBus() error {
-	if n := s.opts.node; n != nil {
-		return s.wire.Join(n.conn)
-	}
 	if err := s.wire.Start(); err != nil {
 		return err
 	}
@@ -335,15 +316,12 @@ func (s *Session) handlers() []bus.Handler {
 // services are what the node needs of this process.
 func (s *Session) services() node.Services {
 	services := node.Services{
-		Isolate: s.isolate, Boundary: s.isolated.Boundary, OpenBoard: s.openBoard, Receipt: s.receipt, Arrived: s.arrived,
-		Gone: s.gone, Audit: s.audit.Note, Spill: s.spill,
+		Isolated: s.isolated, OpenBoard: s.openBoard, Receipt: s.receipt, Arrived: s.arrived,
+		Gone: s.gone, Audit: s.audit.Note,
 		IsGone: func(id mailbox.AgentID) bool { return s.nodes != nil && s.nodes.isGone(id) },
 	}
 	if s.openNodes(); s.nodes != nil {
 		services.Remote = s.nodes
-	}
-	if s.opts.node != nil {
-		services.Owner = s.opts.node
 	}
 	return services
 }
@@ -457,23 +435,13 @@ const closeWithin = 2 * time.Second
 func (s *Session) close() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.scope), closeWithin)
 	defer cancel()
-	return s.stack.stop(ctx)
+	return s.stack.Stop(ctx)
 }
 
 // newAudit returns the audit of the session. What an agent in a process of its own is
 // refused comes to the owner's audit as an event: the process keeps no file.
 func (s *Session) newAudit() *audit.Log {
-	o := audit.Options{Logger: s.opts.Logger, Publish: func(e event.Audit) {
-		about := event.Agent{ID: agent.LeadID, Name: agent.LeadName}
-		if t, ok := s.agents.Find(e.By); ok {
-			about = agent.Describe(t.Spec())
-		}
-		s.bus.Publish(about, e)
-	}}
-	if s.opts.node == nil {
-		o.Path = filepath.Join(s.Info().Path, audit.File)
-	}
-	return audit.New(o)
+	return audit.New(audit.Options{Logger: s.opts.Logger, Publish: s.node.PublishAudit, Path: filepath.Join(s.Info().Path, audit.File)})
 }
 
 // arrived passes what has arrived for a program outside on to it.

@@ -32,7 +32,7 @@ func placeOf(mode string, getenv func(string) string) (agent.Place, error) {
 func (s *Session) readTeammateMode() (err error) {
 	o := &s.opts
 	mode := first(o.TeammateMode, o.Getenv("SWARM_TEAMMATE_MODE"))
-	if o.node != nil || o.Policy.Where != "" {
+	if o.Policy.Where != "" {
 		return nil
 	}
 	if mode == "" {

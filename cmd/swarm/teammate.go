@@ -8,10 +8,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
+	"github.com/actorswarm/swarm/internal/worker"
 	"github.com/spf13/cobra"
 )
 
@@ -66,25 +66,24 @@ func (a *app) teammate(ctx context.Context, f *teammateFlags) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	fmt.Fprintf(a.Err, "%s of session %s\n", term.Clean(f.name), f.session)
-	n, err := swarm.OpenNode(ctx, swarm.NodeOptions{
+	w, err := worker.Open(ctx, worker.Options{
 		Session: f.session, StateDir: f.stateDir, Agent: f.id, Launch: f.launch, PlanRequired: f.plan, Getenv: a.Getenv,
 	})
 	if err != nil {
 		return err
 	}
-	s := n.Session()
-	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), view.NewText(a.ErrScreen(), s.Info().Dir, false, a.Out).See)
-	release := a.interrupts(n)
-	err = n.Run(ctx)
+	watch := view.Follow(context.WithoutCancel(ctx), w.Events(), view.NewText(a.ErrScreen(), w.Dir(), false, a.Out).See)
+	release := a.interrupts(w)
+	err = w.Run(ctx)
 	release()
-	err = errors.Join(err, n.Close())
+	err = errors.Join(err, w.Close())
 	<-watch
 	return err
 }
 
 // interrupts makes Ctrl-C end the agent's turn until the returned function is
 // called.
-func (a *app) interrupts(n *swarm.Node) (release func()) {
+func (a *app) interrupts(w *worker.Worker) (release func()) {
 	keys := make(chan os.Signal, 1)
 	signal.Notify(keys, os.Interrupt)
 	done := make(chan struct{})
@@ -94,7 +93,7 @@ func (a *app) interrupts(n *swarm.Node) (release func()) {
 		for {
 			select {
 			case <-keys:
-				n.Interrupt()
+				w.Interrupt()
 			case <-done:
 				return
 			}

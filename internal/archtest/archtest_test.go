@@ -21,6 +21,7 @@ var level = map[string]int{
 	"actors/kernel":            0,
 	"budget":                   0,
 	"defs":                     0,
+	"internal/lifecycle":       0,
 	"internal/childenv":        0,
 	"internal/executor":        0,
 	"internal/gitignore":       0,
@@ -98,7 +99,8 @@ var level = map[string]int{
 	"internal/peer":      8,
 
 	// 9 and 10: the kinds of process
-	"internal/node": 9,
+	"internal/node":   9,
+	"internal/worker": 10,
 
 	// 11: the public API
 	"": 11,
@@ -143,7 +145,7 @@ var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
-	"github.com/nats-io/nats.go":             {"", "internal/bus", "internal/member", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
+	"github.com/nats-io/nats.go":             {"", "internal/bus", "internal/member", "internal/node", "internal/worker", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli", "internal/cli/definitions", "internal/cli/doctor"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},

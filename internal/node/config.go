@@ -15,9 +15,11 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/provider"
+	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/session"
@@ -182,4 +184,11 @@ func ReadPrices(stateDir string) (*price.Table, error) {
 		return nil, &session.OptionError{Err: err}
 	}
 	return t, nil
+}
+
+// Hooks returns the hooks of the settings files as they are now. What is wrong in those
+// files is told once, by settings.Hooks.
+func (c Config) Hooks() *hook.Set {
+	set, _ := settings.Hooks(c.Sources())
+	return set
 }

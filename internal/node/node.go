@@ -12,8 +12,12 @@ import (
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/hook"
+	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -35,8 +39,7 @@ type Options struct {
 // Services are what a node needs of the process around it. Remote and Owner are nil
 // where no agent lives in another process; everything else is required.
 type Services struct {
-	Isolate  func(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error)
-	Boundary func(ctx context.Context, spec agent.Spec) *permission.Enclosure
+	Isolated *isolation.Directories
 	// OpenBoard opens the store of a list of tasks.
 	OpenBoard func(ctx context.Context, list string) (board.Store, error)
 	// Receipt sends a receipt to another process. It reports false while it cannot:
@@ -46,7 +49,6 @@ type Services struct {
 	Arrived func(to agent.Spec, e mailbox.Envelope)
 	Gone    func(ctx context.Context, id mailbox.AgentID) error // actors.Options.Gone
 	Audit   func(event.Audit)                                   // actors.Options.Audit
-	Spill   func(a mailbox.AgentID, id, text string) (path string, err error)
 	// IsGone reports an agent that has ended for good and that this node has no record of.
 	IsGone func(mailbox.AgentID) bool
 
@@ -123,7 +125,7 @@ func (n *Node) actorOptions() actors.Options {
 		Store: n.Store, Policy: n.policy, Definitions: n.o.Definitions.Set, Events: n.Events, Logger: n.o.Logger,
 		Model: n.o.Models.Find, System: n.o.Definitions.System, Window: n.window, Budget: n.o.Budget, Prices: n.o.Prices,
 		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.o.Rules.Grant,
-		Isolate: n.services.Isolate, Facts: n.facts, Spill: n.services.Spill, Receipt: n.receipt,
+		Isolate: n.isolate, Facts: n.facts, Spill: n.spill, Receipt: n.receipt,
 		Gone: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
 	if o.Owner != nil {
@@ -240,7 +242,7 @@ func (n *Node) receipt(r mailbox.Receipt) {
 // permission is what an agent's calls are judged by.
 func (n *Node) permission(spec agent.Spec) permission.Policy {
 	return n.o.Rules.Fill(permission.Policy{
-		Mode: permission.Mode(spec.Mode), Home: n.o.Home, Resolve: Resolve, Enclosure: n.services.Boundary(n.scope, spec),
+		Mode: permission.Mode(spec.Mode), Home: n.o.Home, Resolve: Resolve, Enclosure: n.services.Isolated.Boundary(n.scope, spec),
 		Dirs: slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.o.Path, "objects")}, n.o.AddDirs),
 	})
 }
@@ -275,3 +277,44 @@ func (n *Node) window(id string) int64 {
 	}
 	return w
 }
+
+// isolate gives an agent a directory of its own.
+func (n *Node) isolate(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error) {
+	lease, err := n.services.Isolated.Lease(ctx, spec, incarnation)
+	if err != nil {
+		return nil, err
+	}
+	return &agent.Isolation{Dir: lease.Dir, Release: lease.Release}, nil
+}
+
+// spill keeps a text of which an agent was given a part among the outputs, which every
+// agent may read.
+func (n *Node) spill(a mailbox.AgentID, id, text string) (string, error) {
+	path := filepath.Join(n.outputs(), statefile.Name(string(a)+"-"+id)+".txt")
+	return path, statefile.Write(path, []byte(text))
+}
+
+// PublishAudit publishes a refusal in the name of who was refused, or of the lead.
+func (n *Node) PublishAudit(e event.Audit) {
+	about := event.Agent{ID: agent.LeadID, Name: agent.LeadName}
+	if t, ok := n.Agents.Find(e.By); ok {
+		about = agent.Describe(t.Spec())
+	}
+	n.Events.Publish(about, e)
+}
+
+// Record is what the journal of this process holds of agents and mail.
+func (n *Node) Record() archive.Record { return archive.Record{Store: n.Store, Agents: n.Agents} }
+
+// Runs reports whether an agent is in a turn here.
+func (n *Node) Runs(id mailbox.AgentID) bool {
+	for _, a := range n.Agents.Status() {
+		if a.Life.Spec.ID == id {
+			return a.Running
+		}
+	}
+	return false
+}
+
+// Hooks returns the hooks of the settings files as they are now.
+func (n *Node) Hooks() *hook.Set { return n.o.Hooks() }

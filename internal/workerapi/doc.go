@@ -13,3 +13,18 @@
 // that begin with Do go to the worker. Their JSON is what processes of older builds
 // speak, so names of fields do not change.
 package workerapi
+
+import (
+	"errors"
+	"time"
+)
+
+const (
+	// Beat is how long a worker waits from one report to the next, at the latest.
+	Beat = 2 * time.Second
+	// AnswerWithin is how long either side waits for an answer of the other.
+	AnswerWithin = 3 * time.Second
+)
+
+// ErrNoAnswer is what a request to answer a question gets that holds no answer.
+var ErrNoAnswer = errors.New("the request holds no answer")

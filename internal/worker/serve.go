@@ -1,4 +1,4 @@
-package swarm
+package worker
 
 import (
 	"context"
@@ -16,39 +16,39 @@ import (
 )
 
 // serve answers the owner.
-func (n *Node) serve() error {
-	s := rpc.NewServer(n.session.scope, rpc.ServerOptions{
-		Log: n.session.opts.Logger, Errors: workerapi.WorkerErrors(), Accept: func(rpc.Caller) bool { return !n.isClosed() },
+func (w *Worker) serve() error {
+	s := rpc.NewServer(w.scope, rpc.ServerOptions{
+		Log: w.o.Logger, Errors: workerapi.WorkerErrors(), Accept: func(rpc.Caller) bool { return !w.isClosed() },
 	})
-	n.handleOwn(s)
-	n.handleBelow(s)
-	n.server = s
-	if err := s.Open(n.conn, workerapi.WorkerSubject(n.info.ID).From(n.o.Agent)); err != nil {
+	w.handleOwn(s)
+	w.handleBelow(s)
+	w.server = s
+	if err := s.Open(w.conn, workerapi.WorkerSubject(w.info.ID).From(w.o.Agent)); err != nil {
 		return fmt.Errorf("listen to the session's owner: %w", err)
 	}
 	return nil
 }
 
 // handleOwn answers what the owner asks about the agent of the process.
-func (n *Node) handleOwn(s *rpc.Server) {
-	agents := n.session.agents
-	rpc.Handle(s, workerapi.DoStop, n.stop)
-	rpc.Handle(s, workerapi.DoKill, n.stop)
+func (w *Worker) handleOwn(s *rpc.Server) {
+	agents := w.node.Agents
+	rpc.Handle(s, workerapi.DoStop, w.stop)
+	rpc.Handle(s, workerapi.DoKill, w.stop)
 	rpc.Handle(s, workerapi.DoQuit, func(_ context.Context, c rpc.Caller, _ workerapi.LaunchIn) (rpc.None, error) {
-		c.After(func() { n.end(c.Method) })
+		c.After(func() { w.stopRun(c.Method) })
 		return rpc.None{}, nil
 	})
-	rpc.Handle(s, workerapi.DoPlan, n.decidePlan)
+	rpc.Handle(s, workerapi.DoPlan, w.decidePlan)
 	rpc.Handle(s, workerapi.DoInterrupt, func(context.Context, rpc.Caller, workerapi.LaunchIn) (rpc.None, error) {
-		n.Interrupt()
+		w.Interrupt()
 		return rpc.None{}, nil
 	})
 	rpc.Handle(s, workerapi.DoCompact, func(ctx context.Context, _ rpc.Caller, _ workerapi.LaunchIn) (rpc.None, error) {
-		return rpc.None{}, agents.Compact(ctx, n.id)
+		return rpc.None{}, agents.Compact(ctx, w.id)
 	})
 	rpc.Handle(s, workerapi.DoAnswer, func(_ context.Context, _ rpc.Caller, in workerapi.AnswerIn) (rpc.None, error) {
 		if in.Answer == nil {
-			return rpc.None{}, errNoAnswer
+			return rpc.None{}, workerapi.ErrNoAnswer
 		}
 		return rpc.None{}, agents.Answer(in.Name, *in.Answer)
 	})
@@ -58,15 +58,15 @@ func (n *Node) handleOwn(s *rpc.Server) {
 	})
 	for _, what := range []string{archive.QueryNested, archive.QueryInbox, archive.QueryMail} {
 		rpc.Handle(s, workerapi.DoQuery(what), func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.RecordOut, error) {
-			sight, err := n.session.onRecord().Query(n.id, what, in.Name)
+			sight, err := w.node.Record().Query(w.id, what, in.Name)
 			return workerapi.RecordOut{Sight: &sight}, err
 		})
 	}
 }
 
 // handleBelow answers what the owner asks about the other agents in the process.
-func (n *Node) handleBelow(s *rpc.Server) {
-	agents := n.session.agents
+func (w *Worker) handleBelow(s *rpc.Server) {
+	agents := w.node.Agents
 	end := func(ctx context.Context, c rpc.Caller, in workerapi.EndIn) (workerapi.EndedOut, error) {
 		ended, err := agents.StopTree(ctx, mailbox.AgentID(in.Name), causeOf(c.Method, in.Cause))
 		return workerapi.EndedOut{Ended: ended}, err
@@ -74,10 +74,10 @@ func (n *Node) handleBelow(s *rpc.Server) {
 	rpc.Handle(s, workerapi.DoStopBelow, end)
 	rpc.Handle(s, workerapi.DoKillBelow, end)
 	rpc.Handle(s, workerapi.DoWakeBelow, func(_ context.Context, _ rpc.Caller, in workerapi.WakeIn) (rpc.None, error) {
-		return rpc.None{}, n.wakeBelow(in)
+		return rpc.None{}, w.wakeBelow(in)
 	})
 	rpc.Handle(s, workerapi.DoInterruptBelow, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (rpc.None, error) {
-		if id := mailbox.AgentID(in.Name); n.session.runs(id) {
+		if id := mailbox.AgentID(in.Name); w.node.Runs(id) {
 			agents.Interrupt(id)
 		}
 		return rpc.None{}, nil
@@ -90,45 +90,45 @@ func (n *Node) handleBelow(s *rpc.Server) {
 	})
 }
 
-func (n *Node) end(why string) {
+func (w *Worker) stopRun(why string) {
 	select {
-	case n.leave <- why:
+	case w.leave <- why:
 	default:
 	}
 }
 
-func (n *Node) isClosed() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.closed
+func (w *Worker) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
 }
 
-// wakeBelow wakes an agent below the node's. Who does it is made known here, so that
+// wakeBelow wakes an agent below the worker's. Who does it is made known here, so that
 // it can be told of the end.
-func (n *Node) wakeBelow(c workerapi.WakeIn) error {
-	t, ok := n.session.store.Get(mailbox.AgentID(c.Name))
+func (w *Worker) wakeBelow(c workerapi.WakeIn) error {
+	t, ok := w.node.Store.Get(mailbox.AgentID(c.Name))
 	if !ok {
 		return &agent.UnknownError{Name: c.Name}
 	}
 	if c.Spec != nil {
-		if err := n.session.agents.Register(*c.Spec); err != nil {
+		if err := w.node.Agents.Register(*c.Spec); err != nil {
 			return err
 		}
 	}
-	return n.session.agents.Reopen(t.ID(), c.By)
+	return w.node.Agents.Reopen(t.ID(), c.By)
 }
 
-// stop ends the agent of the node, and all others that live in this process, which
+// stop ends the agent of the worker, and all others that live in this process, which
 // ends with it.
-func (n *Node) stop(ctx context.Context, c rpc.Caller, in workerapi.EndIn) (workerapi.LifeOut, error) {
-	c.After(func() { n.end(c.Method) })
-	if err := n.leaveBy(in.Ending); err != nil {
+func (w *Worker) stop(ctx context.Context, c rpc.Caller, in workerapi.EndIn) (workerapi.LifeOut, error) {
+	c.After(func() { w.stopRun(c.Method) })
+	if err := w.leaveBy(in.Ending); err != nil {
 		return workerapi.LifeOut{}, err
 	}
-	if err := n.session.onRecord().End(ctx, n.id, causeOf(c.Method, in.Cause)); err != nil {
+	if err := w.node.Record().End(ctx, w.id, causeOf(c.Method, in.Cause)); err != nil {
 		return workerapi.LifeOut{}, err
 	}
-	return workerapi.LifeOut{Life: n.sight().Life}, nil
+	return workerapi.LifeOut{Life: w.sight().Life}, nil
 }
 
 // causeOf is why an agent is ended: the owner's words, as if they had been given here.
@@ -141,26 +141,26 @@ func causeOf(method, said string) error {
 
 // decidePlan takes a decision about the agent's plan that somebody has made with
 // the session's owner, which answers for who it was.
-func (n *Node) decidePlan(_ context.Context, _ rpc.Caller, in workerapi.PlanIn) (workerapi.LifeOut, error) {
+func (w *Worker) decidePlan(_ context.Context, _ rpc.Caller, in workerapi.PlanIn) (workerapi.LifeOut, error) {
 	if in.Plan == nil {
-		return workerapi.LifeOut{}, errNoAnswer
+		return workerapi.LifeOut{}, workerapi.ErrNoAnswer
 	}
-	me, ok := n.session.store.Get(n.id)
+	me, ok := w.node.Store.Get(w.id)
 	if !ok {
-		return workerapi.LifeOut{}, &agent.UnknownError{Name: n.o.Agent}
+		return workerapi.LifeOut{}, &agent.UnknownError{Name: w.o.Agent}
 	}
-	by, ok := n.session.agents.Find(string(in.By))
+	by, ok := w.node.Agents.Find(string(in.By))
 	if !ok {
 		return workerapi.LifeOut{}, &agent.UnknownError{Name: string(in.By)}
 	}
-	err := n.session.agents.DecidePlan(by.ID(), me.ID(), *in.Plan, in.Key)
-	return workerapi.LifeOut{Life: n.sight().Life}, err
+	err := w.node.Agents.DecidePlan(by.ID(), me.ID(), *in.Plan, in.Key)
+	return workerapi.LifeOut{Life: w.sight().Life}, err
 }
 
 // leaveBy records that the agent ends by a shutdown, if it does: who asked for
 // it is told by the session's owner.
-func (n *Node) leaveBy(s *protocol.Shutdown) error {
-	me, ok := n.session.store.Get(n.id)
+func (w *Worker) leaveBy(s *protocol.Shutdown) error {
+	me, ok := w.node.Store.Get(w.id)
 	if s == nil || !ok {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package swarm
+package worker
 
 import (
 	"github.com/actorswarm/swarm/actors"
@@ -10,13 +10,13 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// others are the agents that live outside a node's process, as the node reaches them.
+// others are the agents that live outside a node's process, as the worker reaches them.
 // The owner of the session knows them all.
-type others struct{ n *Node }
+type others struct{ w *Worker }
 
 // Find implements team.Apart.
 func (o others) Find(name string, _ error) (agent.Record, error) {
-	all, err := o.n.find(name)
+	all, err := o.w.find(name)
 	switch {
 	case err != nil:
 		return agent.Record{}, err
@@ -28,7 +28,7 @@ func (o others) Find(name string, _ error) (agent.Record, error) {
 
 // All implements team.Apart.
 func (o others) All() ([]actors.Status, error) {
-	out, err := askOwner(o.n.session.scope, o.n, workerapi.UpOthers, workerapi.LaunchIn{Launch: o.n.o.Launch})
+	out, err := askOwner(o.w.scope, o.w, workerapi.UpOthers, workerapi.LaunchIn{Launch: o.w.o.Launch})
 	if err != nil || out.Sight == nil {
 		return nil, err
 	}
@@ -36,19 +36,19 @@ func (o others) All() ([]actors.Status, error) {
 }
 
 // Wake implements team.Apart.
-func (o others) Wake(to agent.Record, by mailbox.AgentID) error { return o.n.Reopen(to.Spec.ID, by) }
+func (o others) Wake(to agent.Record, by mailbox.AgentID) error { return o.w.Reopen(to.Spec.ID, by) }
 
 // sessions are the other sessions, as a node reaches them: mail to one goes to the
 // member that stands for it in the process of the owner, which passes it on and asks
 // the user where that is to be asked.
-type sessions struct{ n *Node }
+type sessions struct{ w *Worker }
 
 // Reach implements team.Sessions.
 func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
 	if err := peer.Fits(l); err != nil {
 		return nil, err
 	}
-	all, err := x.n.met(askOwner(x.n.session.scope, x.n, workerapi.UpSession, workerapi.SessionIn{Name: to, Launch: x.n.o.Launch, Kind: l.Kind, Class: l.Class}))
+	all, err := x.w.met(askOwner(x.w.scope, x.w, workerapi.UpSession, workerapi.SessionIn{Name: to, Launch: x.w.o.Launch, Kind: l.Kind, Class: l.Class}))
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,9 @@ func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error
 
 // Near implements team.Sessions.
 func (x sessions) Near(most int) []team.Neighbour {
-	out, err := askOwner(x.n.session.scope, x.n, workerapi.UpNear, workerapi.NearIn{Launch: x.n.o.Launch, Most: most})
+	out, err := askOwner(x.w.scope, x.w, workerapi.UpNear, workerapi.NearIn{Launch: x.w.o.Launch, Most: most})
 	if err != nil {
-		x.n.session.opts.Logger.Warn("the other sessions could not be listed", "error", err)
+		x.w.o.Logger.Warn("the other sessions could not be listed", "error", err)
 	}
 	return out.Near
 }

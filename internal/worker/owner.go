@@ -1,0 +1,121 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/actorswarm/swarm/agent"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/workerapi"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/protocol"
+)
+
+// askOwner puts a request to the owner of the session.
+func askOwner[In, Out any](ctx context.Context, w *Worker, m rpc.Method[In, Out], in In) (Out, error) {
+	ctx, cancel := context.WithTimeout(ctx, workerapi.AnswerWithin)
+	defer cancel()
+	return rpc.Call(ctx, w.owner(), m, in)
+}
+
+func (w *Worker) owner() *rpc.Client {
+	return rpc.NewClient(w.conn, workerapi.OwnerSubject(w.info.ID).From(w.o.Agent), rpc.ClientOptions{
+		Errors: workerapi.WorkerErrors(), Failed: func(method string, err error) error { return &NoOwnerError{Asked: method, Err: err} },
+	})
+}
+
+// NoOwnerError reports that the process which owns the session did not answer a
+// process of one of its agents.
+type NoOwnerError struct {
+	Asked string
+	Err   error
+}
+
+func (e *NoOwnerError) Error() string {
+	return fmt.Sprintf("the process that owns the session does not answer (asked to %s: %v); try again later", e.Asked, e.Err)
+}
+
+func (e *NoOwnerError) Unwrap() error { return e.Err }
+
+// Find implements actors.Owner.
+func (w *Worker) Find(name string) []*transcript.Transcript {
+	all, err := w.find(name)
+	if err != nil {
+		return nil // who asks tells it, or knows the agent itself
+	}
+	return all
+}
+
+func (w *Worker) find(name string) ([]*transcript.Transcript, error) {
+	return w.met(askOwner(w.scope, w, workerapi.UpFind, workerapi.NameIn{Name: name, Launch: w.o.Launch}))
+}
+
+// met makes the agents known here that the owner names in its answer.
+func (w *Worker) met(out workerapi.FoundOut, err error) (all []*transcript.Transcript, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	for _, spec := range out.Found {
+		if err := w.node.Agents.Register(spec); err != nil {
+			return nil, err
+		}
+		if t, ok := w.node.Store.Get(spec.ID); ok {
+			all = append(all, t)
+		}
+	}
+	return all, nil
+}
+
+// Reopen implements actors.Owner. Without an owner the message is accepted all the
+// same and waits in the outbox.
+func (w *Worker) Reopen(id, by mailbox.AgentID) error {
+	c := workerapi.WakeIn{Name: string(id), By: by, Launch: w.o.Launch}
+	if t, ok := w.node.Store.Get(by); ok && by != w.id && !t.IsReplica() {
+		spec := t.Spec()
+		c.Spec = &spec
+	}
+	_, err := askOwner(w.scope, w, workerapi.UpWake, c)
+	if silent := (*NoOwnerError)(nil); errors.As(err, &silent) {
+		w.o.Logger.Warn("the session's owner does not answer", "to wake", id, "error", err)
+		return nil
+	}
+	return err
+}
+
+// Self implements actors.Owner.
+func (w *Worker) Self() mailbox.AgentID { return w.id }
+
+// Life implements actors.Owner.
+func (w *Worker) Life(id mailbox.AgentID) (agent.Record, error) {
+	out, err := askOwner(w.scope, w, workerapi.UpLife, workerapi.NameIn{Name: string(id), Launch: w.o.Launch})
+	if err != nil || out.Life == nil {
+		return agent.Record{}, err
+	}
+	return *out.Life, nil
+}
+
+// DecidePlan implements actors.Owner.
+func (w *Worker) DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
+	_, err := askOwner(w.scope, w, workerapi.UpPlan, workerapi.PlanIn{Name: string(id), Launch: w.o.Launch, Plan: &r, Key: key})
+	return err
+}
+
+// RequestShutdown implements actors.Owner.
+func (w *Worker) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error) {
+	out, err := askOwner(w.scope, w, workerapi.UpDismiss, workerapi.DismissIn{Name: string(id), Launch: w.o.Launch, Dismiss: &d})
+	if err != nil || out.Ending == nil {
+		return protocol.Shutdown{}, err
+	}
+	return *out.Ending, nil
+}
+
+// AnswerShutdown implements actors.Owner.
+func (w *Worker) AnswerShutdown(r message.ShutdownResponse, key string) error {
+	_, err := askOwner(w.scope, w, workerapi.UpAnswerShutdown, workerapi.AnswerShutdownIn{Launch: w.o.Launch, Shutdown: &r, Key: key})
+	return err
+}

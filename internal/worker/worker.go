@@ -1,0 +1,349 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/audit"
+	"github.com/actorswarm/swarm/internal/bus"
+	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/isolation"
+	"github.com/actorswarm/swarm/internal/lifecycle"
+	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/internal/node"
+	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/statefile"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/internal/workerapi"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
+	"github.com/actorswarm/swarm/team/board"
+	"github.com/nats-io/nats.go"
+)
+
+// Options say which agent of which session a process runs. The first four
+// are required.
+type Options struct {
+	Session  string // its id
+	StateDir string // where sessions are kept
+	Agent    string // id of the agent
+	Launch   uint32 // which start of the agent's process this is; the owner counts
+	// PlanRequired makes the agent plan first, also where the session's owner does
+	// not ask for it.
+	PlanRequired bool
+	// Home is the user's home directory; "" asks the system.
+	Home string
+	// Getenv reads the environment; nil is os.Getenv. What the session's owner
+	// knows of models goes before it.
+	Getenv func(string) string
+	Logger *slog.Logger // nil discards
+}
+
+// Worker is a process that runs one agent of a session, and what that agent starts. It
+// has a journal of its own below the session's and reaches the rest through the socket
+// of the process that owns the session. The owner may go and come back: the worker goes
+// on meanwhile, and its mail waits in its outbox.
+type Worker struct {
+	o     Options
+	id    mailbox.AgentID
+	info  session.Info // of the session
+	lock  *executor.Lock
+	conn  *nats.Conn
+	parts lifecycle.Stack
+
+	node   *node.Node // nil until the owner has answered
+	record *session.File
+	rules  *node.Rules
+	bus    *bus.Bus
+	server *rpc.Server // that the owner asks; nil until it is opened
+	scope  context.Context
+	end    context.CancelCauseFunc
+
+	dirty chan struct{} // something is to be reported
+	leave chan string   // why the worker is to end
+	work  sync.WaitGroup
+
+	bounded atomic.Bool // requests are reserved with the owner
+
+	mu     sync.Mutex
+	landed []string // requests that are charged and not yet reported; guarded by mu
+	known  int      // agents of the session at the last report; guarded by mu
+	closed bool     // guarded by mu
+}
+
+// LeaveError reports why the owner of a session does not want a worker.
+type LeaveError struct{ Why string }
+
+func (e *LeaveError) Error() string { return "the session's owner turned this process away: " + e.Why }
+
+// closeWithin is how long Close waits for turns.
+const closeWithin = 2 * time.Second
+
+// orphanedAfter is how long a worker that has nothing to do waits for an owner.
+const orphanedAfter = 10 * time.Minute
+
+// Open joins a running session as the process of one of its agents. The agent works
+// when it returns. The error is a *LeaveError when another process runs the agent.
+func Open(ctx context.Context, o Options) (*Worker, error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	w := &Worker{o: o, id: mailbox.AgentID(o.Agent), dirty: make(chan struct{}, 1), leave: make(chan string, 1)}
+	w.scope, w.end = context.WithCancelCause(ctx)
+	if err := w.open(ctx); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (w *Worker) open(ctx context.Context) (err error) {
+	if !w.id.Valid() {
+		return &session.OptionError{Err: fmt.Errorf("%q cannot be the id of an agent", w.o.Agent)}
+	}
+	if w.info, err = session.Find(w.o.StateDir, "", w.o.Session); err != nil {
+		return err
+	}
+	dir := archive.Dir(w.info.Path, w.id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return statefile.Error(dir, err)
+	}
+	if w.lock, err = executor.Acquire(filepath.Join(dir, "lock")); err != nil {
+		return err
+	}
+	if w.conn, err = natsd.DialUnix(w.info.Socket(w.o.StateDir)); err != nil {
+		return err
+	}
+	welcome, err := w.report(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.openNode(ctx, dir, welcome); err != nil {
+		return err
+	}
+	if err := w.start(); err != nil {
+		return err
+	}
+	return w.begin(welcome)
+}
+
+// openNode opens the journal in dir, with the definitions, rules and models of the
+// session.
+func (w *Worker) openNode(ctx context.Context, dir string, welcome workerapi.Welcome) error {
+	info := w.info
+	info.Granted = welcome.Granted
+	c, err := w.config(welcome, &info)
+	if err != nil {
+		return err
+	}
+	info.Path = dir
+	w.bounded.Store(welcome.Bounded)
+	parts, err := c.Load(info.Granted, nil)
+	if err != nil {
+		return err
+	}
+	if err := info.MakeDirs(); err != nil {
+		return err
+	}
+	w.record, w.rules = session.NewFile(info), parts.Rules
+	err = archive.OpenWhenUnlocked(ctx, func() (err error) {
+		w.node, err = node.Open(ctx, node.Options{Config: c, Parts: parts, Session: info.ID, Path: dir, UserPlace: agent.AtOwner})
+		return err
+	})
+	if err == nil {
+		w.parts.Push("the journal", func(context.Context) error { return w.node.Close() })
+	}
+	return err
+}
+
+// config returns what the record of the session, the owner and the environment say.
+func (w *Worker) config(welcome workerapi.Welcome, info *session.Info) (c node.Config, err error) {
+	c = node.Config{
+		Dir: info.Dir, Home: w.o.Home, Logger: w.o.Logger,
+		Getenv: func(name string) string { return cmp.Or(welcome.Env[name], w.o.Getenv(name)) },
+	}
+	if c.StateDir, err = filepath.Abs(w.o.StateDir); err != nil {
+		return c, fmt.Errorf("find the state directory: %w", err)
+	}
+	if c.Home == "" {
+		c.Home, _ = os.UserHomeDir() // without one there are no agents and settings of the user's
+	}
+	c.Policy.Attended, c.Policy.AskTimeout = welcome.Attended, welcome.AskTimeout
+	if err := c.ReadEnvironment(); err != nil {
+		return c, err
+	}
+	c.Inherit(info)
+	c.Budget = budget.Limits{} // the owner keeps it, for all processes
+	return c, nil
+}
+
+// start makes the agents known and brings the bus up beside them.
+func (w *Worker) start() error {
+	w.node.Prepare(w.scope)
+	refusals := audit.New(audit.Options{Logger: w.o.Logger, Publish: w.node.PublishAudit}) // the owner keeps the file
+	if err := w.record.Save(); err != nil {
+		return err
+	}
+	if err := w.node.Start(w.scope, w.services(refusals), w.end); err != nil {
+		return err
+	}
+	w.node.Roster.ConnectApart(others{w})
+	w.node.Roster.Connect(sessions{w})
+	w.bus = w.newBus()
+	var running sync.WaitGroup
+	w.parts.Push("the bus", func(context.Context) error { running.Wait(); return w.bus.Stop() })
+	w.parts.Push("the task lists", func(context.Context) error { return w.node.CloseBoards() })
+	w.parts.Push("the worker's scope", func(context.Context) error { w.end(turn.ErrShutdown); return nil })
+	w.parts.Push("the tools", func(context.Context) error { return w.node.Kits.Close() })
+	w.parts.Push("the agents", w.node.Shutdown)
+	running.Go(w.node.FollowBoards)
+	running.Go(func() { refusals.Run(w.scope) })
+	running.Go(func() {
+		if err := w.bus.Join(w.conn); err != nil && w.scope.Err() == nil {
+			w.end(fmt.Errorf("the message bus of session %s did not start: %w", w.info.ID, err))
+		}
+	})
+	return nil
+}
+
+// services are what the node needs of this process.
+func (w *Worker) services(refusals *audit.Log) node.Services {
+	return node.Services{
+		Isolated: isolation.New(isolation.Options{
+			Session: w.info.ID, Root: w.info.Path, Dir: w.info.Dir, Agents: w.node.Store,
+			Transcripts: filepath.Join(w.record.Get().Path, "transcripts"),
+			Hooks:       w.node.Hooks, Getenv: w.o.Getenv, Logger: w.o.Logger,
+		}),
+		OpenBoard: func(ctx context.Context, list string) (board.Store, error) {
+			conn, err := w.bus.Conn(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return node.OpenBoard(ctx, conn, w.info.ID, list, w.info.NATS.Replicas)
+		},
+		Receipt: func(r mailbox.Receipt) bool {
+			c := w.bus.Courier()
+			if c != nil {
+				c.Receipt(r)
+			}
+			return c != nil
+		},
+		Gone:  func(ctx context.Context, id mailbox.AgentID) error { return w.node.Boards.Release(ctx, id) },
+		Audit: refusals.Note,
+		Owner: w,
+	}
+}
+
+// newBus returns the bus of this process, which the owner's server carries.
+func (w *Worker) newBus() *bus.Bus {
+	info := w.record.Get()
+	return bus.New(w.scope, bus.Options{
+		Session: info, Store: w.node.Store, NATS: info.NATS, Logger: w.o.Logger,
+		Wake:    w.node.Agents.Wake,
+		Trouble: func(err error) { w.node.Warn(err.Error()) },
+	})
+}
+
+// begin brings the agent to life, and lets the owner reach it.
+func (w *Worker) begin(welcome workerapi.Welcome) (err error) {
+	if err := w.meet(welcome); err != nil {
+		return err
+	}
+	w.work.Go(w.publish)
+	if err := w.serve(); err != nil {
+		return err
+	}
+	if err := w.node.Wake(); err != nil {
+		return err
+	}
+	if t, ok := w.node.Store.Get(w.id); ok {
+		return w.node.Agents.Reopen(t.ID(), agent.LeadID) // one that was stopped works again
+	}
+	spec := *welcome.Spec
+	spec.Where = ""
+	spec.PlanRequired = spec.PlanRequired || w.o.PlanRequired
+	_, err = w.node.Agents.Spawn(w.scope, spec, "")
+	return err
+}
+
+// Dir returns the directory that the session works in.
+func (w *Worker) Dir() string { return w.info.Dir }
+
+// Events returns a subscription to everything that happens here from now on.
+func (w *Worker) Events() *event.Subscription { return w.node.Events.Subscribe() }
+
+// Interrupt ends the turn that the agent is in.
+func (w *Worker) Interrupt() { w.node.Agents.Interrupt(w.id) }
+
+// Run reports to the owner until the agent or the session ends, the owner wants
+// the worker no longer, or ctx ends. It returns nil but for a *LeaveError or what
+// broke the worker.
+func (w *Worker) Run(ctx context.Context) error {
+	tick := time.NewTicker(workerapi.Beat)
+	defer tick.Stop()
+	heard := time.Now()
+	for {
+		_, err := w.reportKnown(ctx)
+		var leave *LeaveError
+		switch {
+		case errors.As(err, &leave):
+			return err
+		case err == nil:
+			heard = time.Now()
+		case time.Since(heard) > orphanedAfter && !w.node.Agents.AtWork():
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-w.dirty:
+		case <-w.leave:
+			return nil
+		case <-w.scope.Done():
+			if ctx.Err() != nil {
+				return nil
+			}
+			return context.Cause(w.scope)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Close leaves the agent's turn open if one runs, and ends everything. It may be
+// called more than once.
+func (w *Worker) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	var errs []error
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.scope), closeWithin)
+	defer cancel()
+	errs = append(errs, w.parts.Stop(ctx))
+	w.end(turn.ErrShutdown)
+	if w.server != nil {
+		errs = append(errs, w.server.Close())
+	}
+	w.work.Wait()
+	if w.conn != nil {
+		w.conn.Close()
+	}
+	if w.lock != nil {
+		errs = append(errs, w.lock.Release())
+		w.lock = nil
+	}
+	return errors.Join(errs...)
+}
