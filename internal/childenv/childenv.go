@@ -1,4 +1,7 @@
-// Package childenv says what of our environment a command that we start gets.
+// Package childenv makes the environment of the commands that we start, such as the
+// shell commands of agents and hooks: they get a short list of our variables.
+//
+//	cmd.Env = childenv.Of(os.Getenv, []string{"GOFLAGS"})
 //
 // Law: only variables that are on a list pass, and none that holds credentials
 // or changes what programs load (TestNoSecretPasses).

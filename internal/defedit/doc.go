@@ -1,22 +1,27 @@
-// Package defedit looks after the files of agent definitions: it checks them,
-// writes them in one form and makes new ones.
+// Package defedit checks, formats and creates files of agent definitions; it is
+// behind the commands that lint and edit them. Package defs reads them.
+//
+//	report, err := defedit.Lint([]string{".claude/agents"})
+//	src, err := defedit.Read(path)
+//	formatted, err := defedit.Format(path, src, defs.Project)
+//	err = defedit.Write(path, formatted, true)
 //
 // Laws:
 //
 //   - Formatting changes no meaning: the formatted file parses to the same
-//     definition, byte for byte the same body and every unknown field included,
-//     or Format refuses and says so (FuzzFormat, TestFormatKeepsEveryMeaning).
-//   - Formatting twice is formatting once (FuzzFormat).
-//   - Nothing that a person wrote is dropped: comments stay above or behind
+//     definition, with the same bytes of the body and every unknown field, or Format
+//     returns an error that says why it does not (FuzzFormat, TestFormatKeepsEveryMeaning).
+//   - Formatting is idempotent (FuzzFormat).
+//   - Formatting drops nothing that a person wrote: comments stay above or behind
 //     their field, and an entry that has no effect because an earlier one has
 //     the same name becomes a comment (TestFormatDropsNothing).
-//   - A file is replaced as a whole or not at all, and only if the caller says
-//     that it may be (TestWriteNeverOverwritesUnasked, TestWriteLeavesNoHalf).
-//   - Only what belongs to the user or the project is edited; the others are
-//     refused with the reason (TestOnlyUserAndProjectFilesAreEdited).
-//   - A finding about a repair carries the corrected line, as Format would write
+//   - A file is replaced as a whole or not at all, and only if the caller
+//     allows it (TestWriteNeverOverwritesUnasked, TestWriteLeavesNoHalf).
+//   - Only files of the user or the project are edited; others are refused with the
+//     reason (TestOnlyUserAndProjectFilesAreEdited).
+//   - A finding about a repair shows the corrected line as Format would write
 //     it (TestLintShowsTheCorrectedLine).
 //
-// All functions may be called from any goroutine. Two that write the same file
-// at the same time leave the text of one of them.
+// All functions may be called from any goroutine. If two write the same file at the
+// same time, the file has the text of one of them.
 package defedit

@@ -1,20 +1,28 @@
-// Package executor starts the processes of agents that do not run in the
-// session's own process, and ends them. Its laws:
+// Package executor starts and ends the processes of agents that run outside the
+// session's own process: plainly, or each in a pane of tmux. A process holds a lock
+// file while it lives, by which a later session can find it again.
 //
-//   - A pane is a view: what is started runs by its argument list, never by
-//     keystrokes, and nothing is read from a pane (TestATmuxPaneRunsTheCommand). A
-//     name is shown, whatever stands in it (TestNoNameIsReadByTmux).
-//   - What was started is in a process group of its own, so that nothing that
-//     happens to the starter's terminal reaches it, and Kill ends all of the group,
-//     also one that is stopped (TestPlainIsAnExecutor, TestTmuxIsAnExecutor).
-//   - What happens to one pane does not keep another from opening
-//     (TestAPaneOpensWhileTheLastOneGoes).
-//   - Kill returns when the process is gone, and its pane with it. When a session's
-//     last pane is gone, Close leaves nothing of tmux behind; what a person does
-//     there stays (TestASessionThatSomebodyUsesKeepsItsSocket).
-//   - A lock tells the living from the dead: a process that is adopted is killed
-//     only while it holds its lock, so that a number that was given to another
-//     process hits nobody (TestAnAdoptedNumberOfAStrangerIsNotKilled).
+//	var e executor.Executor = executor.Plain{}
+//	p, err := e.Start(ctx, executor.Command{Args: args, Dir: dir, Log: log, Lock: lock, Name: "bob"})
+//	<-p.Gone()          // it has ended
+//	err = p.Kill(ctx)   // or end it, with its process group
+//	p = executor.Adopt(ctx, pid, lock) // one that an earlier session started
+//
+// Laws:
+//
+//   - A pane only displays: a command is started by its argument list, never by
+//     keystrokes, and nothing is read from a pane (TestATmuxPaneRunsTheCommand). Tmux
+//     shows a name as it is, whatever characters it contains (TestNoNameIsReadByTmux).
+//   - Each command has a process group of its own, so signals from the starter's
+//     terminal do not reach it, and Kill ends the whole group, including one that is
+//     stopped (TestPlainIsAnExecutor, TestTmuxIsAnExecutor).
+//   - A pane can open while another closes (TestAPaneOpensWhileTheLastOneGoes).
+//   - Kill returns when the process and its pane are gone. Close removes what tmux
+//     left when the last pane of a session is gone, but not while a person uses that
+//     tmux session (TestASessionThatSomebodyUsesKeepsItsSocket).
+//   - The lock tells whether an adopted process lives: it is killed only while it
+//     holds its lock, so that another process with the same number is never hit
+//     (TestAnAdoptedNumberOfAStrangerIsNotKilled).
 package executor
 
 import (

@@ -1,23 +1,31 @@
 // Package hook runs lifecycle hooks: commands that settings files name for an
-// event, and that are told of it as JSON on standard input.
+// event. A hook gets the event as JSON on standard input and reports by its exit
+// code and its output.
+//
+//	set, errs := hook.Parse(files)
+//	for _, o := range set.Run(ctx, hook.Call{Event: "WorktreeCreate", Input: input, Dir: dir, Env: env}) {
+//		if o.Err != nil || o.Code == 2 {
+//			… // the hook failed, or blocks the event
+//		}
+//	}
 //
 // Laws:
 //
-//   - Levels add up: the hooks of all files run, side by side; equal ones run
+//   - Levels add up: the hooks of all files run, in parallel; equal ones run
 //     once (TestLevelsAddUp).
-//   - A file that is not trusted runs nothing and switches nothing off
+//   - An untrusted file runs no hooks and disables none
 //     (TestUntrustedFilesRunNothing).
-//   - Every hook that matches has one Outcome. What cannot be read or run is an
-//     outcome with an error, so that a guard is never left out in silence
+//   - Every hook that matches has one Outcome. A hook that cannot be read or run has
+//     an outcome with an error, so that a guard is never skipped silently
 //     (TestWhatCannotRunIsAnOutcome).
 //   - Exit code 2 blocks, whatever the hook printed (TestExitCodes).
-//   - When Run returns, nothing of the hooks' process groups runs
+//   - When Run returns, no process of the hooks' process groups is running
 //     (TestNothingOutlivesAHook).
 //
-// What an outcome means for its event is the caller's to decide. Handlers of
-// type command are run; those of other types, and those that nobody waits for,
-// are outcomes with an error. A handler with an "if" rule runs on tool events
-// only, of which there are none here yet, so it does not run.
+// The caller decides what an outcome means for its event. Only handlers of type
+// command are run; other types, and asynchronous handlers, have outcomes with an
+// error. A handler with an "if" rule is for tool events only; there are none here
+// yet, so it does not run.
 //
 // A Set may be used from any goroutine.
 package hook

@@ -1,21 +1,30 @@
-// Package tui is the interactive session: a person at a terminal talks with
-// the lead and all other agents, sees what they do, and answers what they ask.
+// Package tui is the interactive terminal of a session: a person talks with the lead
+// and with all other agents, sees what they do, and answers their questions.
+//
+//	err := tui.Run(ctx, session, tui.Options{
+//		Session: id, In: os.Stdin, Out: os.Stdout, Getenv: os.Getenv,
+//		Paint: paint, Lines: lines,
+//	})
+//	if errors.Is(err, tui.ErrDetached) {
+//		… // the user left; the agents go on
+//	}
 //
 // Laws:
 //
-//   - It owns no agent. It reads events and calls a Session; when it ends,
-//     nothing has been done to an agent that was not asked for
+//   - It owns no agent. It reads events and calls a Session; leaving it changes
+//     nothing about an agent unless the user asked for it
 //     (TestLeavingDoesNothingToAnyAgent).
 //   - Esc ends the foreground turn and nothing else, however often it is pressed
 //     (TestEscEndsTheForegroundTurnAndNothingElse).
-//   - What was typed is not lost: no key takes text away that the history does
-//     not give back (TestNoKeyTakesTextAwayThatTheHistoryDoesNotGiveBack).
-//   - Consent is never an accident. Only a line that says so answers a question,
+//   - Typed text is not lost: what a key removes, the history gives back
+//     (TestNoKeyTakesTextAwayThatTheHistoryDoesNotGiveBack).
+//   - Consent is never given by accident. Only an explicit line answers a question,
 //     and never a line that was begun before the question was on the screen
 //     (TestOnlyABareYesIsConsent, TestALineThatWasBegunBeforeTheQuestionIsNotItsAnswer).
-//   - What agents write is cleaned before it is shown (TestWhatAgentsSayIsCleaned).
+//   - Control characters in what agents write are removed before it is shown
+//     (TestWhatAgentsSayIsCleaned).
 //
-// Finished output goes into the terminal's own scrollback; only what still
-// changes is drawn again. On a terminal that cannot move its cursor (TERM=dumb)
-// the same lines are read and written one after another.
+// Finished output goes into the terminal's own scrollback; only what still changes
+// is redrawn. On a terminal that cannot move its cursor (TERM=dumb) the same lines
+// are read and written one after another.
 package tui

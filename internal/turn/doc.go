@@ -1,7 +1,15 @@
-// Package turn is the turn loop: it takes what an agent has to work on from
-// its transcript, asks the model, runs the tools the model calls, and goes on
-// until there is nothing left to do. It knows no actors, no NATS and no
-// terminal.
+// Package turn is the turn loop of one agent: it takes pending work from the agent's
+// transcript, asks the model, runs the tools that the model calls, and repeats until
+// there is nothing left to do. It knows nothing of actors, NATS or terminals.
+//
+//	loop := turn.Turn{
+//		Log:   t,
+//		Model: client,
+//		Base:  model.Request{Model: "claude-…", System: system, Tools: encoded},
+//		Tools: tools,
+//		Emit:  func(f event.Fact) { bus.Publish(self, f) },
+//	}
+//	end, err := loop.Run(ctx)
 //
 // Laws:
 //
@@ -10,37 +18,37 @@
 //     and its result before the loop goes on
 //     (TestAnAnswerThatEndedTheTurnIsNotAskedForAgainAfterACrash; package actors:
 //     TestPromise5_AKillAtEveryBoundaryOfTheJournalCountsEachCallOnce).
-//   - Mail enters at step boundaries. Whatever arrived while the model thought
-//     or a tool ran is part of the very next request, not of the next turn
+//   - Mail enters at step boundaries. What arrives while the model answers
+//     or a tool runs is part of the very next request, not of the next turn
 //     (TestMailEntersAtTheNextStepBoundary, TestMailThatCameWithTheLastAnswerIsReadInTheSameTurn);
 //     only mail of class mail waits for the next turn, if there can be one
 //     (TestMailWaitsForTheNextTurnUnlessThereIsNone).
-//   - A control message cuts a step, not the turn. The stream is dropped, cut
-//     calls get results that say so, and the message stands first in the request
-//     that follows at once (TestAControlMessageCutsTheStepNotTheTurn), which it
-//     does not cut again (TestNoMessageCutsTheRequestThatCarriesIt).
+//   - A control message interrupts a step, not the turn. The stream is dropped,
+//     interrupted calls get results that say so, and the message stands first in the
+//     request that follows at once (TestAControlMessageCutsTheStepNotTheTurn). It does
+//     not interrupt that request (TestNoMessageCutsTheRequestThatCarriesIt).
 //   - Results in call order. Parallel calls may end in any order; the model
-//     sees their results in the order of its calls, one for each
+//     sees one result for each, in the order of its calls
 //     (TestParallelCallsOverlapAndKeepTheirOrder).
-//   - Never run again in silence. A call that was started and has no result
-//     after a crash is told to the model as in doubt, unless it only reads or
+//   - No silent repetition. The model is told that a call is in doubt if it was
+//     started and has no result after a crash, unless it only reads or
 //     its effect is a record of its own (TestACallCutByACrashIsInDoubtAndNotRunAgain).
-//   - Asked before it leaves. A request that is not admitted is not sent, and
+//   - Admission before sending. A request that is not admitted is not sent, and
 //     the turn ends as over budget; a limit of steps counts the answers in the
-//     transcript, so that a crash gives no more of them
+//     transcript, so that a crash does not allow more of them
 //     (TestARequestThatIsNotAdmittedIsNotSent, TestTheLimitOfStepsCountsOverACrash).
-//   - No request is above its share. By the model's own count a request takes at
-//     most 80 % of the context window; what is new in it is let in by size, small
-//     things whole, of large ones a first part that says where the whole is
+//   - No request exceeds its share. By the model's own count a request takes at
+//     most 80 % of the context window. New content is admitted by size: small
+//     items whole, of large ones a first part that says where the whole is
 //     (TestNoRequestIsAboveItsShareWhateverComes, TestManyResultsAtOnceAreLetInBySize).
-//   - A compaction is made once for each reason. One that was made is followed by
-//     a request, and one that would gain nothing is not made: the turn fails with
-//     the figures instead (TestAConversationThatCannotBeMadeSmallerFailsWithTheReasonAndDoesNotLoop,
+//   - One compaction for each reason. A compaction is followed by a request, and one
+//     that would gain nothing is not made: the turn fails with the figures instead
+//     (TestAConversationThatCannotBeMadeSmallerFailsWithTheReasonAndDoesNotLoop,
 //     TestATooLongRequestIsCompactedOnceAndThenFails).
-//   - The agent outlives its summary. A model that cannot make one is replaced by
-//     an outline; a failure that may pass leaves the conversation as it is
+//   - A failed summary does not end the agent. If the model cannot make one, an
+//     outline takes its place; a temporary failure leaves the conversation as it is
 //     (TestASummaryThatCannotBeMadeDoesNotLoseTheAgent, TestAFailureThatMayPassLeavesTheConversation).
-//   - The cause decides. A turn cancelled with ErrShutdown is left open and
-//     goes on after a restart; any other cause closes it with a note
+//   - The cause of the cancellation decides. A turn cancelled with ErrShutdown stays
+//     open and goes on after a restart; any other cause closes it with a note
 //     (TestShutdownLeavesTheTurnOpen, TestEveryOtherCauseClosesTheTurnWithANote).
 package turn
