@@ -1,19 +1,31 @@
-// Package event holds the typed facts that the runtime tells its observers,
+// Package event holds the typed facts that the runtime reports to observers,
 // and the bus that carries them.
+//
+//	sub := bus.Subscribe()
+//	defer sub.Close()
+//	for {
+//		e, err := sub.Next(ctx)
+//		if err != nil {
+//			return err // ErrClosed at the end of the session
+//		}
+//		if w, is := e.Fact.(event.Warning); is {
+//			log.Print(w.Text)
+//		}
+//	}
 //
 // Laws:
 //
-//   - One order. Every subscriber sees the facts it gets in the order in which
+//   - One order. Every subscriber gets its facts in the order in which
 //     they were published (TestEverySubscriberSeesOneOrder).
-//   - Two lanes. A Delta may be dropped for a subscriber that is behind; every
-//     other fact is delivered to each subscriber that keeps reading
+//   - Only deltas are dropped. A Delta may be dropped for a subscriber that is behind;
+//     every other fact is delivered to each subscriber that keeps reading
 //     (TestOnlyDeltasAreDroppedForWhoIsBehind).
-//   - An observer changes nothing. Publish never waits for a subscriber, so a
-//     viewer that stops reading costs memory for the facts it has not read and
+//   - Observers have no influence. Publish never waits for a subscriber, so a
+//     viewer that stops reading costs memory for its unread facts and
 //     slows nobody (TestOnlyDeltasAreDroppedForWhoIsBehind).
 //
-// Not promised: durability. What must survive a crash is in the journal; events
-// tell of it after it is recorded.
+// Not promised: durability. What must survive a crash is in the journal; an event
+// is published after its fact was recorded.
 package event
 
 import (

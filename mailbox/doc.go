@@ -1,43 +1,53 @@
-// Package mailbox is what agents say to each other and how it gets there: the
-// envelope and its address, the ledger that makes delivery exact, the courier
-// that repeats until it is, and a transport in memory. mailbox/natsbox holds the
-// transport between processes.
+// Package mailbox carries messages between agents, in one process or several: the
+// envelope and its address; the Ledger, the mail state of one agent, which makes
+// delivery exact; the Courier, which sends a message again until it is recorded; and a
+// Transport in memory. Package mailbox/natsbox has the transport between processes.
 //
-// The journal of each node is the truth; a transport is only a wire. A message is
-// an intent in its sender's journal first, then an arrival in its receiver's, and
-// it leaves the sender's outbox on the receiver's receipt. The laws, each with the
-// test that bears its name:
+//	// store implements Recorder: it keeps the ledgers of a node's agents on disk
+//	courier := mailbox.NewCourier(transport, store, mailbox.CourierOptions{})
+//	err := courier.Start(ctx, store.Cursor(), store.Pending())
+//	defer courier.Stop()
+//	e, err := ledger.Compose(mailbox.Envelope{To: bob, Body: "hello"}, mailbox.DefaultLimit)
+//	… // record e durably
+//	courier.Send(e)
 //
-//   - Once: whatever a transport loses, doubles or turns back, and whichever node
-//     crashes where, a message whose intent is on disk is recorded exactly once by
-//     a receiver whose journal survives (TestOnceUnderFaultsAndCrashes).
+// The journal of each node is the truth; a transport may lose everything. A message is
+// recorded as an intent in its sender's journal, then as an arrival in its receiver's,
+// and it leaves the sender's outbox when the receiver's receipt comes. The laws, each
+// with the test that bears its name:
+//
+//   - Once: whatever a transport loses, duplicates or replays, and whichever node
+//     crashes at whatever point, a message whose intent is on disk is recorded exactly
+//     once by a receiver whose journal survives (TestOnceUnderFaultsAndCrashes).
 //   - In order: the messages of one sender to one receiver are recorded in the
-//     order of their numbers, without a hole. Between different senders there is
+//     order of their numbers, without gaps. Between different senders there is
 //     only the order of arrival (TestOnceUnderFaultsAndCrashes).
-//   - Receipt after disk: no receipt and no wake for a message comes before its
+//   - Receipt after disk: no receipt and no wake for a message is sent before its
 //     record is durable (TestReceiptAfterDisk).
-//   - States only move on: accepted, delivered, read, answered; rejected, expired
-//     and dead end a message from anywhere before (TestStatesOnlyMoveOn).
-//   - One noisy sender stops itself: at most DefaultLimit messages of a pair are
-//     unsettled, and at most as many unread ones of one sender wait at a receiver;
-//     other senders are not held up (TestFullStopsOnlyThatSender).
-//   - A past incarnation is not heard: once a later one of the same sender was
-//     recorded, what an earlier one still sends for the first time is rejected
+//   - States only advance: accepted, delivered, read, answered; a message may become
+//     rejected, expired or dead from any earlier state (TestStatesOnlyMoveOn).
+//   - A fast sender blocks only itself: at most DefaultLimit messages of a pair are
+//     unacknowledged, and at most as many unread ones of one sender wait at a receiver;
+//     other senders are not delayed (TestFullStopsOnlyThatSender).
+//   - A past incarnation is rejected: once a later one of the same sender was
+//     recorded, a message that an earlier one sends for the first time is rejected
 //     (TestPastIncarnationIsRejected).
-//   - The gone are answered for: where a node knows that an agent of another has
-//     ended for good, it says so to whoever writes to that agent, and holds up
-//     nobody else's mail (TestWhoIsGoneIsAnsweredForByAnother).
-//   - What the gone have left is sent: a node that has the outboxes of another, which
-//     has ended for good, sends them as its own (TestWhatAGoneNodeLeftIsAdopted).
-//   - A stale update makes way: an unread message is dropped when its sender writes
-//     anew under the same key, and the sender is told (TestAStaleUpdateMakesWay).
-//   - A hole that is meant is not waited for: when a sender gives a message up, the
+//   - Mail to agents that have ended is acknowledged: a node that knows that an agent
+//     of another node has ended for good tells those who write to it, and delays no
+//     other mail
+//     (TestWhoIsGoneIsAnsweredForByAnother).
+//   - Mail from nodes that have ended is sent: a node that has the outboxes of another,
+//     which has ended for good, sends their messages as its own
+//     (TestWhatAGoneNodeLeftIsAdopted).
+//   - A stale update is replaced: an unread message is dropped when its sender sends
+//     another under the same key, and the sender is notified (TestAStaleUpdateMakesWay).
+//   - A deliberate gap does not block: when a sender gives up a message, the
 //     next one says so in Skips (TestGivenUpMessageLeavesNoHole).
 //
 // Not promised: an order between senders; a receipt for every message (they are
 // cumulative, and those for read, answered and dead are sent once, so that one may be
 // lost between two processes, or with a process that is killed); that a message which
-// was given up was not recorded all the same, when it was on the wire already.
+// was given up was not recorded, if it had been sent already.
 //
 // Envelopes, receipts and cursors are values. A Ledger is guarded by its owner. A
 // Courier and a Transport may be used by several goroutines.

@@ -1,6 +1,14 @@
-// Package model holds what agents say to a language model and what it answers:
+// Package model holds the conversation between an agent and a language model:
 // messages, blocks, requests, events, usage and errors, and the Model interface
 // that providers implement.
+//
+//	request := &model.Request{
+//		Model:    "claude-…",
+//		System:   []json.RawMessage{model.EncodeSystem("You review Go code.")},
+//		Messages: []model.Message{model.UserMessage(model.Text("review main.go"))},
+//	}
+//	answer, err := model.Complete(ctx, client, request) // or range over client.Stream
+//	request.Messages = append(request.Messages, answer.Message)
 //
 // Laws:
 //
@@ -15,16 +23,16 @@
 //   - No empty message. A Message is either zero or has content
 //     (TestMessageWithZeroLengthContentIsNeverProduced).
 //   - Finished means complete. A stream yields Finished at most once, as its
-//     last event, and only when the provider said the answer was complete. A cut
-//     stream ends in an error of kind Truncated instead (TestClientKeepsTheLawsOfModel
-//     in each provider).
-//   - No call from a cut answer. Answer.Calls returns only calls whose input
-//     arrived whole, in an answer that was not cut at a limit
+//     last event, and only when the provider said that the answer was complete. An
+//     incomplete stream ends in an error of kind Truncated instead
+//     (TestClientKeepsTheLawsOfModel in each provider).
+//   - No call from an incomplete answer. Answer.Calls returns only calls whose input
+//     arrived whole, in an answer that did not end at a limit
 //     (TestCallsComeOnlyFromUncutAnswers).
-//   - Breaking the loop over a stream cancels the request behind it
+//   - Breaking the loop over a stream cancels its request
 //     (TestClientKeepsTheLawsOfModel in each provider).
 //
 // Values are immutable after construction and may be shared by goroutines; a
-// Request may be read by many as long as nobody writes it. Not promised: that
+// Request may be read by several as long as none writes it. Not promised: that
 // two providers report the same usage or stop reasons for the same answer.
 package model

@@ -1,23 +1,33 @@
-// Package tool defines what an agent can do: a Tool, its Spec, the Call a
-// model makes and the Result it sees.
+// Package tool defines how agents act: a Tool, its Spec for the model, the Call that a
+// model makes, and the Result that it sees.
+//
+//	type clock struct{}
+//
+//	func (clock) Spec() tool.Spec { return tool.Spec{Name: "Clock", Description: "Tells the time.", Schema: schema} }
+//
+//	func (clock) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
+//		return tool.Result{Text: time.Now().String()}, nil
+//	}
+//
+//	set := tool.NewSet(clock{})
 //
 // Laws:
 //
-//   - Two failure channels. What the model can act on (a missing file, a
+//   - Two kinds of failure. What the model can act on (a missing file, a
 //     refused edit) is a Result with IsError; an error returned by Run is a
 //     failure of the runtime and ends the turn (TestInputThatIsNotValidIsAResult in
 //     tool/builtin).
 //   - A tool obeys its context. When it is cancelled, Run returns within a
-//     second and nothing the call started is left running
+//     second and nothing that the call started is left running
 //     (TestAStopLeavesNothingBehind, TestGrepStopsWithItsContext and
 //     TestGlobStopsWithItsContext in tool/builtin).
 //   - A tool belongs to one agent. Calls marked Parallel in the Spec may
 //     overlap within one answer; all others run one after another, in the
-//     order the model gave them (TestParallelCallsOverlapAndKeepTheirOrder in
+//     order in which the model made them (TestParallelCallsOverlapAndKeepTheirOrder in
 //     internal/turn).
 //
-// Not promised: that a call runs once. A call cut by a crash is "in doubt" and
-// is told to the model; only a recorded result is never repeated.
+// Not promised: that a call runs once. The model is told that a call is "in doubt" if
+// a crash interrupted it; only a call with a recorded result is never repeated.
 package tool
 
 import (

@@ -2,8 +2,14 @@
 // JSON form that mailbox/schema describes. Text, broadcast, report and idle
 // messages are plain text; all others are one JSON object.
 //
-// Laws: what Encode writes Decode reads back, and a body that its schema refuses
-// is refused here (TestBodiesComeBack, TestSchemaAndDecoderAgree).
+//	body, err := message.Encode(message.ShutdownRequest{…})
+//	m, err := message.Decode(envelope.Kind, envelope.Body)
+//	if r, is := m.(message.ShutdownRequest); is {
+//		…
+//	}
+//
+// Laws: Decode reads back what Encode writes, and refuses every body that its schema
+// refuses (TestBodiesComeBack, TestSchemaAndDecoderAgree).
 package message
 
 import (

@@ -1,17 +1,24 @@
-// Package protocol holds what the members of a team and those above them agree
-// on as state machines: how a member is shut down, and how its plan is approved.
-// It is pure: an event and a state give the next state and what is to be done.
+// Package protocol holds two state machines that the members of a team and their
+// lead agree on: how a member is shut down, and how its plan is approved. It is pure:
+// Next takes an event and returns the next state and the effect that the caller must
+// carry out.
+//
+//	var s protocol.Shutdown
+//	s, effect, err := s.Next(protocol.Ask{…})
+//	if err == nil {
+//		carryOut(effect)
+//	}
 //
 // Laws:
 //
-//   - A shutdown that was asked for ends. A member may object to it once; what it
-//     is asked after that it cannot refuse, and a deadline stands over each
-//     request (TestAShutdownAlwaysEnds).
-//   - A plan opens its gate by one decision: of the lead of record or the user,
-//     about the newest request, while that is open. Every other decision is an
+//   - A shutdown that was requested ends. A member may object to it once; it cannot
+//     refuse a later request, and each request has a deadline
+//     (TestAShutdownAlwaysEnds).
+//   - One decision approves a plan: that of the lead of record or the user,
+//     about the newest request, while it is open. Every other decision is an
 //     error and changes nothing (TestOneAuthorisedDecisionOpensTheGate).
-//   - An event that comes again changes nothing, so that whoever was cut off may
-//     say it again (TestRepeatedEventsChangeNothing).
+//   - A repeated event changes nothing, so that a sender that lost its connection may
+//     send it again (TestRepeatedEventsChangeNothing).
 package protocol
 
 import "errors"

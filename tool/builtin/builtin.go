@@ -1,36 +1,44 @@
-// Package builtin holds the tools every agent knows: Read, Write, Edit, Glob,
-// Grep and Bash. New makes one set for one agent; the set remembers which files
-// the agent has seen and where its shell stands.
+// Package builtin holds the tools of every agent: Read, Write, Edit, Glob, Grep and
+// Bash. New makes one set for one agent; the set remembers which files the agent has
+// read and the working directory of its shell.
+//
+//	tools := tool.NewSet(builtin.New(builtin.Env{
+//		Dir:       "/srv/project",
+//		OutputDir: output,
+//		Getenv:    os.Getenv,
+//		Tag:       "bob",
+//		Session:   session,
+//	})...)
 //
 // Laws:
 //
 //   - No lost update. Write and Edit replace a file as a whole, under a lock
-//     that every agent of every process on this machine takes, and only if the
-//     content is still the one the new text was made from
+//     that the agents of all processes on this machine use, and only if the
+//     content is still what the new text was made from
 //     (TestNoUpdateIsLostAmongTenEditors, TestAChangeByAProgramWithoutLocksIsNotLost).
-//   - Nothing is overwritten unseen. An existing file is changed only by an
-//     agent that has read it; Write needs to have seen all of the present
+//   - Nothing is overwritten unseen. An agent changes an existing file only after
+//     it has read it; Write requires that it has read all of the present
 //     content, Edit an exact match that is unique
 //     (TestWriteNeedsToHaveSeenAnExistingFile, TestEditRefusals).
 //   - A file is whole at every moment: new content is written beside it, made
 //     durable and renamed into place. Links are followed, the mode is kept
 //     (TestReadersSeeTheOldOrTheNewContentAndNothingElse, TestLinksAreFollowed).
-//   - No file hangs a tool. Devices, pipes, sockets, /proc and /dev are refused
+//   - No file blocks a tool. Devices, pipes, sockets, /proc and /dev are refused
 //     before and after opening (TestNoFileHangsATool).
-//   - A foreground command leaves nothing behind. When Bash returns, every
+//   - A foreground command leaves no process behind. When Bash returns, every
 //     process of the call that still carries the call's mark (its environment
-//     or its lifeline descriptor) is dead, or has been killed and is about to
-//     be, whether the command ended, timed out or was stopped; a stop takes
-//     less than a second (TestForegroundLeavesNothingBehind,
+//     or its lifeline descriptor) is dead or has been sent SIGKILL, whether the
+//     command ended, timed out or was stopped; a stop takes less than a second
+//     (TestForegroundLeavesNothingBehind,
 //     TestAStopLeavesNothingBehind, TestATimeoutEndsWhatIgnoresSIGTERM).
-//   - What a killed runtime leaves, the next one ends: Reap knows processes whose
+//   - The next runtime ends what a killed one left: Reap recognises processes whose
 //     runtime is gone by their environment or by the badge that each inherits
-//     (TestReapEndsWhatAKilledRuntimeLeft). MarksOf tells by the same whose command
-//     a process is.
-//   - A background command lives until it ends, until Stop, Close or the end
+//     (TestReapEndsWhatAKilledRuntimeLeft). MarksOf finds out in the same way which
+//     command a process belongs to.
+//   - A background command runs until it ends, until Stop, Close or the end
 //     of Env.Scope, and its output is in a file from the first byte
 //     (TestABackgroundCommandRunsOn, TestCloseAndTheEndOfTheScopeEndEverything).
-//   - A command sees an environment made from an allow list, no terminal and
+//   - A command gets an environment made from an allow list, no terminal and
 //     an empty standard input (TestCommandsSeeAnAllowedEnvironmentOnly,
 //     TestNothingWaitsForInputOrATerminal).
 //   - Output is bounded: what is shown, what is kept, what a command may print
@@ -40,10 +48,10 @@
 // run one after another. Close may be called twice and concurrently.
 //
 // Not promised: isolation (a command may read what the user may read); the end
-// of a process that has shed its environment, closed every descriptor and left
+// of a process that has cleared its environment, closed every descriptor and left
 // its session; on systems without /proc, the end of a process that left its
-// session at all. The process does not become a subreaper for the sake of its
-// commands: collecting foreign orphans would race with every other user of
+// session at all. The process does not become a subreaper for its commands:
+// collecting the orphans of others would race with every other user of
 // os/exec in the program, and marks find the same processes without it.
 package builtin
 
