@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/status"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/rpc"
@@ -109,7 +110,7 @@ func (n *nodes) owesBelow() bool {
 
 // Agents returns how all agents of the session are, those in other processes included.
 func (n *nodes) Agents() []actors.Status {
-	return actors.Complete(append(n.c.Agents.Status(), n.staff()...))
+	return status.Complete(append(n.c.Agents.Status(), n.staff()...))
 }
 
 // Agent returns how one agent is, by name, team/name or id.

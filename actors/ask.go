@@ -37,13 +37,17 @@ func (c *Coordinator) Answer(id string, a event.Answer) error {
 	return err
 }
 
+// permits decides about the calls of one agent, and puts to the user what only the
+// user can decide.
+type permits struct{ h *host }
+
 // permit is the one point where a call is decided. What a rule denies stays
 // denied whatever a person said before; what a person said counts for what
 // would be asked, and a denial for what would be allowed.
-func (h *host) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.Verdict, error) {
+func (p *permits) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.Verdict, error) {
 	for {
-		d := h.gate(h.judge(spec, c))
-		consent, err := h.t.Consent(c.ID)
+		d := p.gate(p.judge(spec, c))
+		consent, err := p.h.t.Consent(c.ID)
 		switch {
 		case err != nil:
 			return turn.Verdict{}, err
@@ -56,24 +60,24 @@ func (h *host) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.V
 			return verdictOf(consent), nil
 		case d.Behavior == permission.Allow:
 			return turn.Verdict{Decision: d}, nil
-		case !h.c.opts.Policy.Asks():
+		case !p.h.c.opts.Policy.Asks():
 			return turn.Verdict{Decision: unasked(d)}, nil
 		}
 		// A decision is recorded; a rule that covers the call judges it. Either way
 		// the next round knows.
-		if err := h.askPermission(ctx, spec, c, d); err != nil {
+		if err := p.askPermission(ctx, spec, c, d); err != nil {
 			return turn.Verdict{}, err
 		}
 	}
 }
 
 // judge decides about a call by mode and rules.
-func (h *host) judge(spec tool.Spec, c model.Call) permission.Decision {
-	return permission.Decide(h.policy(), h.permissionRequest(spec, c))
+func (p *permits) judge(spec tool.Spec, c model.Call) permission.Decision {
+	return permission.Decide(p.policy(), p.permissionRequest(spec, c))
 }
 
-func (h *host) permissionRequest(spec tool.Spec, c model.Call) permission.Request {
-	return permission.Request{Tool: spec.Name, Input: c.Input, ReadOnly: spec.ReadOnly, Cwd: h.t.Spec().Dir}
+func (p *permits) permissionRequest(spec tool.Spec, c model.Call) permission.Request {
+	return permission.Request{Tool: spec.Name, Input: c.Input, ReadOnly: spec.ReadOnly, Cwd: p.h.t.Spec().Dir}
 }
 
 // unasked turns a question into a refusal that says how to allow the call.
@@ -102,8 +106,8 @@ func expired(c transcript.Consent) string {
 }
 
 // askPermission puts a call to a person and waits until that is resolved.
-func (h *host) askPermission(ctx context.Context, spec tool.Spec, c model.Call, d permission.Decision) error {
-	q := h.question(event.AsksPermission, c)
+func (p *permits) askPermission(ctx context.Context, spec tool.Spec, c model.Call, d permission.Decision) error {
+	q := p.question(event.AsksPermission, c)
 	q.Reason = d.Reason
 	r := ask.Request{
 		Record: func(s event.Resolution) error {
@@ -111,33 +115,33 @@ func (h *host) askPermission(ctx context.Context, spec tool.Spec, c model.Call, 
 			if s.Answer.Allow {
 				state = transcript.ConsentAllowed
 			}
-			return h.decide(c, state, s)
+			return p.decide(c, state, s)
 		},
-		Covered: func() bool { return h.judge(spec, c).Behavior == permission.Allow },
+		Covered: func() bool { return p.judge(spec, c).Behavior == permission.Allow },
 	}
-	if h.c.opts.Grant != nil {
-		r.Grant = h.c.opts.Grant
-		q.Rules = permission.Suggest(h.policy(), h.permissionRequest(spec, c))
+	if p.h.c.opts.Grant != nil {
+		r.Grant = p.h.c.opts.Grant
+		q.Rules = permission.Suggest(p.policy(), p.permissionRequest(spec, c))
 	}
-	return h.ask(ctx, state.WaitsForPermission, q, r, c)
+	return p.ask(ctx, state.WaitsForPermission, q, r, c)
 }
 
 // ask puts a question to the user and returns when it is resolved. The agent
 // waits without a place among the running.
-func (h *host) ask(ctx context.Context, what string, q event.Question, r ask.Request, c model.Call) error {
-	consent, err := h.t.Ask(c.ID, h.c.opts.Policy.AskTimeout)
+func (p *permits) ask(ctx context.Context, what string, q event.Question, r ask.Request, c model.Call) error {
+	consent, err := p.h.t.Ask(c.ID, p.h.c.opts.Policy.AskTimeout)
 	if err != nil {
 		return err
 	}
 	q.Asked, q.Expires = consent.Asked, consent.Expires
 	r.Question = q
-	ticket := h.c.questions.Open(r)
-	h.watchdog.Pause()
-	defer h.watchdog.Resume()
-	return h.waitFor(ctx, what, func() error {
-		h.c.publish(h.t, event.Asked{Question: ticket.Question()})
+	ticket := p.h.c.questions.Open(r)
+	p.h.watchdog.Pause()
+	defer p.h.watchdog.Resume()
+	return p.h.waitFor(ctx, what, func() error {
+		p.h.c.publish(p.h.t, event.Asked{Question: ticket.Question()})
 		s, err := ticket.Wait(ctx)
-		h.c.publish(h.t, event.QuestionSettled{
+		p.h.c.publish(p.h.t, event.QuestionSettled{
 			ID: ticket.Question().ID, State: string(s.State), Allow: s.Answer.Allow || s.State == event.QuestionCovered, By: s.By, Note: s.Answer.Note,
 		})
 		return err
@@ -145,7 +149,7 @@ func (h *host) ask(ctx context.Context, what string, q event.Question, r ask.Req
 }
 
 // decide records how a question about a call was settled.
-func (h *host) decide(c model.Call, state transcript.ConsentState, s event.Resolution) error {
+func (p *permits) decide(c model.Call, state transcript.ConsentState, s event.Resolution) error {
 	d := transcript.Consent{State: state, By: s.By, Note: strings.TrimSpace(s.Answer.Note)}
 	if s.State == event.QuestionExpired {
 		d.State = transcript.ConsentExpired
@@ -153,11 +157,11 @@ func (h *host) decide(c model.Call, state transcript.ConsentState, s event.Resol
 	if s.Answer.Answers() {
 		d.Answer = report.Detail(s.Answer)
 	}
-	return h.t.Decide(c.ID, d)
+	return p.h.t.Decide(c.ID, d)
 }
 
-func (h *host) question(kind event.QuestionKind, c model.Call) event.Question {
+func (p *permits) question(kind event.QuestionKind, c model.Call) event.Question {
 	return event.Question{
-		ID: ids.Question(h.t.ID(), h.t.Life().Steps, c), Agent: agent.Describe(h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
+		ID: ids.Question(p.h.t.ID(), p.h.t.Life().Steps, c), Agent: agent.Describe(p.h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/actors/status"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -102,4 +103,16 @@ func (h *host) compactNow(ctx context.Context) error {
 	defer h.place.Leave()
 	defer h.watchdog.Stop()
 	return run.Compact(watched)
+}
+
+// facts tells an agent whose conversation was compacted what the runtime knows of
+// its world now.
+func (h *host) facts() string {
+	text := status.Facts(h.t.Spec(), h.c.Status(), h.c, len(h.t.Unread()))
+	if h.c.opts.Facts != nil {
+		if more := h.c.opts.Facts(Agent{h.t, h.t.Spec()}); more != "" {
+			text += "\n" + more
+		}
+	}
+	return text
 }

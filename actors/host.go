@@ -47,14 +47,15 @@ const (
 // host is the actor of one agent. Its fields belong to the actor unless a
 // comment says otherwise.
 type host struct {
-	c      *Coordinator
-	t      *transcript.Transcript
-	parent context.Context // scope in which the agent lives
-	ref    kernel.Ref      // set before the host is in Coordinator.hosts
-	self   kernel.Ref      // the same, for the actor and the turn
-	ended  chan struct{}   // closed when the agent will not run again by itself
-	moved  chan struct{}   // closed when somebody asks that it go on in the background
-	moving sync.Once
+	c       *Coordinator
+	t       *transcript.Transcript
+	permits permits
+	parent  context.Context // scope in which the agent lives
+	ref     kernel.Ref      // set before the host is in Coordinator.hosts
+	self    kernel.Ref      // the same, for the actor and the turn
+	ended   chan struct{}   // closed when the agent will not run again by itself
+	moved   chan struct{}   // closed when somebody asks that it go on in the background
+	moving  sync.Once
 
 	stop        context.CancelCauseFunc // of the running turn; nil when none runs
 	running     atomic.Bool             // written by the actor, read by anyone
@@ -88,6 +89,7 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 		c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), place: place.New(c.places),
 		lasts: lasts(t.Spec().Role), state: state.State{Name: state.Resolving, Since: now, Progress: now},
 	}
+	h.permits = permits{h}
 	// An incarnation that never ran may still be giving its name back: the count
 	// makes every host's its own.
 	name := fmt.Sprintf("%s#%d", mailbox.Address{Agent: t.ID(), Incarnation: incarnation}, c.moves.Add(1))

@@ -20,12 +20,12 @@ import (
 
 // gatedBy returns the agent whose plan must be approved before a call of this one
 // may change anything: itself, or the nearest for which it works until its end.
-func (h *host) gatedBy() (agent.Record, bool) {
-	for l := h.t.Life(); ; {
+func (p *permits) gatedBy() (agent.Record, bool) {
+	for l := p.h.t.Life(); ; {
 		if l.Plan.Gates() {
 			return l, true
 		}
-		up, ok := h.c.opts.Store.Get(registry.WorksFor(l))
+		up, ok := p.h.c.opts.Store.Get(registry.WorksFor(l))
 		if !endsByItself(l.Spec.Role) || !ok {
 			return l, false
 		}
@@ -35,25 +35,25 @@ func (h *host) gatedBy() (agent.Record, bool) {
 
 // gate turns what is not free while planning into a refusal. A person is not
 // asked: what is to be approved is the plan.
-func (h *host) gate(d permission.Decision) permission.Decision {
-	who, gated := h.gatedBy()
+func (p *permits) gate(d permission.Decision) permission.Decision {
+	who, gated := p.gatedBy()
 	if !gated || d.Behavior != permission.Ask {
 		return d
 	}
 	whose := "your plan"
-	if who.Spec.ID != h.t.ID() {
+	if who.Spec.ID != p.h.t.ID() {
 		whose = "the plan of " + agent.DisplayName(who.Spec)
 	}
 	return permission.Decision{Rule: "plan mode", Reason: "nothing is changed before " + whose + " is approved; read, plan, and show the plan with ExitPlanMode"}
 }
 
 // policy is what the agent's calls are judged by now.
-func (h *host) policy() permission.Policy {
-	p := h.c.opts.Permission(h.t.Spec())
-	if _, gated := h.gatedBy(); gated {
-		p.Mode = permission.Narrower(permission.Plan, p.Mode)
+func (p *permits) policy() permission.Policy {
+	policy := p.h.c.opts.Permission(p.h.t.Spec())
+	if _, gated := p.gatedBy(); gated {
+		policy.Mode = permission.Narrower(permission.Plan, policy.Mode)
 	}
-	return p
+	return policy
 }
 
 // planLead returns who decides about an agent's plans besides the user: a

@@ -182,14 +182,14 @@ func (e *exitPlan) showUser(ctx context.Context, c tool.Call, plan string) (tool
 
 func (e *exitPlan) ask(ctx context.Context, c tool.Call, plan string) error {
 	call := model.Call{ID: c.ID, Name: c.Name, Input: c.Input}
-	q := e.h.question(event.AsksPermission, call)
+	q := e.h.permits.question(event.AsksPermission, call)
 	q.Summary, q.Reason = "the plan: "+report.Cut(report.OneLine(plan), 200), "nothing is changed before the plan is approved"
-	return e.h.ask(ctx, state.WaitsForApproval, q, ask.Request{Record: func(s event.Resolution) error {
+	return e.h.permits.ask(ctx, state.WaitsForApproval, q, ask.Request{Record: func(s event.Resolution) error {
 		state := transcript.ConsentDenied
 		if s.Answer.Allow {
 			state = transcript.ConsentAllowed
 		}
-		return e.h.decide(call, state, s)
+		return e.h.permits.decide(call, state, s)
 	}}, call)
 }
 

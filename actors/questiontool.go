@@ -80,11 +80,11 @@ func (q *questionTool) ask(ctx context.Context, c model.Call, choices []event.Ch
 		if s.Answer.Answers() {
 			state = transcript.ConsentAllowed
 		}
-		return q.h.decide(c, state, s)
+		return q.h.permits.decide(c, state, s)
 	}}
-	question := q.h.question(event.AsksAnswer, c)
+	question := q.h.permits.question(event.AsksAnswer, c)
 	question.Choices, question.Summary = choices, report.Cut(report.OneLine(choices[0].Question), 200)
-	return q.h.ask(ctx, state.WaitsForAnswer, question, ask, c)
+	return q.h.permits.ask(ctx, state.WaitsForAnswer, question, ask, c)
 }
 
 func checkChoices(all []event.Choice) error {

@@ -1,15 +1,12 @@
 package actors
 
 import (
-	"slices"
 	"time"
 
 	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/actors/status"
 	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/mailbox"
-	"github.com/actorswarm/swarm/model"
 )
 
 // moveTo says where the agent is now when none of its facts does. It may be
@@ -35,22 +32,14 @@ func (h *host) now() state.State {
 	return h.state
 }
 
-// Status is a look at one agent.
-type Status struct {
-	Life    agent.Record
-	State   state.State
-	Running bool
-	Unread  int
-	Cost    budget.Cost // of the agent's own requests
-	// Subtree is what the agent and all below it have used.
-	Subtree Use
-}
-
-// Use is what several agents have used together.
-type Use struct {
-	Usage model.Usage
-	Cost  budget.Cost
-}
+type (
+	// Status is a look at one agent.
+	Status = status.Status
+	// Use is what several agents have used together.
+	Use = status.Use
+	// Orphan is an agent that is at work for one that is to end.
+	Orphan = status.Orphan
+)
 
 // Status returns a look at every agent of the session, oldest first.
 func (c *Coordinator) Status() []Status {
@@ -58,7 +47,6 @@ func (c *Coordinator) Status() []Status {
 	for _, t := range c.opts.Store.All() {
 		s := Status{Life: t.Life(), Unread: len(t.Unread())}
 		s.Cost = s.Life.Cost(c.opts.Prices)
-		s.Subtree = Use{s.Life.Usage, s.Cost}
 		s.State = c.atRest(s.Life)
 		if h := c.hosts.get(t.ID()); h != nil {
 			if s.Running = h.running.Load(); s.Running {
@@ -68,8 +56,7 @@ func (c *Coordinator) Status() []Status {
 		c.completeRemote(&s)
 		all = append(all, s)
 	}
-	seeChildren(all)
-	return all
+	return status.Complete(all)
 }
 
 // atRest is the state of an agent that does not run.
@@ -79,37 +66,4 @@ func (c *Coordinator) atRest(l agent.Record) state.State {
 		s.Name, s.Detail = state.Resolving, ""
 	}
 	return s
-}
-
-// Complete completes what is known of agents of which some were looked at in
-// other processes.
-func Complete(all []Status) []Status {
-	for i := range all {
-		all[i].Subtree = Use{all[i].Life.Usage, all[i].Cost}
-	}
-	seeChildren(all)
-	return all
-}
-
-// seeChildren completes what is known of parents by what is known of their
-// children, from the deepest up.
-func seeChildren(all []Status) {
-	at := map[mailbox.AgentID]int{}
-	order := make([]int, len(all))
-	for i, s := range all {
-		at[s.Life.Spec.ID], order[i] = i, i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return all[b].Life.Spec.Depth - all[a].Life.Spec.Depth })
-	for _, i := range order {
-		child := all[i]
-		parent, ok := at[child.Life.Spec.Parent]
-		if !ok {
-			continue
-		}
-		sum := &all[parent].Subtree
-		sum.Usage, sum.Cost = sum.Usage.Add(child.Subtree.Usage), sum.Cost.Add(child.Subtree.Cost)
-		if !child.Life.Closed {
-			all[parent].State.ObserveChild(child.Life, child.State)
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 
 	"github.com/actorswarm/swarm/actors/report"
+	"github.com/actorswarm/swarm/actors/status"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool"
@@ -69,7 +70,7 @@ func (s *stopTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 // leftBehind says what the end of an agent means for those at work for it.
 func leftBehind(all []Status, id mailbox.AgentID) string {
 	var text strings.Builder
-	for _, o := range Orphans(all, id) {
+	for _, o := range status.Orphans(all, id) {
 		text.WriteString("\n" + o.String() + ".")
 	}
 	return text.String()

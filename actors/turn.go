@@ -54,7 +54,7 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 	t := &turn.Turn{
 		Log:      h.t,
 		Prepare:  h.prepare,
-		Permit:   h.permit,
+		Permit:   h.permits.permit,
 		Admit:    h.admit,
 		Emit:     h.emit,
 		Watch:    h.streamed,

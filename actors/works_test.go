@@ -14,9 +14,9 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/actors/status"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/journal/journaltest"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -267,7 +267,7 @@ func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 	n.Wake(agent.LeadID)
 	n.Until(t, resting(n, "mid"))
 	mid := ofType(n, "mid")
-	if left := actors.Orphans(n.Status(), mid.ID()); len(left) != 1 || left[0].Link != agent.Reparent {
+	if left := status.Orphans(n.Status(), mid.ID()); len(left) != 1 || left[0].Link != agent.Reparent {
 		t.Errorf("left behind are %v", left)
 	}
 	must(t, n.Stop(t.Context(), mid.ID(), turn.ErrStopped))

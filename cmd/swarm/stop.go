@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/status"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
@@ -151,7 +151,7 @@ func leftBehind(ctx context.Context, r *swarm.Remote, name string) (string, erro
 		if spec := s.Life.Spec; !strings.EqualFold(name, spec.Name) && name != string(spec.ID) {
 			continue
 		}
-		for _, o := range actors.Orphans(all, s.Life.Spec.ID) {
+		for _, o := range status.Orphans(all, s.Life.Spec.ID) {
 			text.WriteString(term.Clean(o.String()) + "\n")
 		}
 	}

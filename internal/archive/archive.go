@@ -10,6 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/actors/status"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/price"
@@ -192,7 +193,7 @@ func (s *Session) Agents(ctx context.Context) ([]actors.Status, error) {
 	for i := range all {
 		all[i].Unread += coming[all[i].Life.Spec.ID]
 	}
-	return actors.Complete(append(all, t.Nested()...)), nil
+	return status.Complete(append(all, t.Nested()...)), nil
 }
 
 // Agent returns one agent, by name, team/name or id.

@@ -77,49 +77,50 @@ var level = map[string]int{
 	"internal/bus":  4,
 	"internal/turn": 4,
 
-	// 5 and 6: where agents live
+	// 5 to 7: where agents live
 	"actors/spawn":             4,
 	"actors/internal/accounts": 5,
 	"actors/internal/ids":      5,
 	"actors/internal/place":    0,
 	"actors/internal/registry": 5,
 	"actors/state":             5,
+	"actors/status":            6,
 	"actors/report":            5,
 	"actors/watchdog":          5,
-	"actors":                   6,
+	"actors":                   7,
 
-	// 7: how they work together
-	"team": 7,
+	// 8: how they work together
+	"team": 8,
 
-	// 8: services of a session
-	"internal/archive":   8,
-	"internal/workerapi": 9,
-	"internal/isolation": 8,
-	"internal/member":    8,
-	"internal/peer":      8,
+	// 9: services of a session
+	"internal/archive":   9,
+	"internal/workerapi": 10,
+	"internal/isolation": 9,
+	"internal/member":    9,
+	"internal/peer":      9,
 
-	// 9 and 10: the kinds of process
-	"internal/node":   9,
-	"internal/worker": 10,
+	// 10 and 11: the kinds of process
+	"internal/node":   10,
+	"internal/worker": 11,
 
-	// 11: the public API
-	"": 11,
+	// 12: the public API
+	"": 12,
 
-	// 12 and up: programs
-	"examples/bus":             12,
-	"examples/buspeer":         12,
-	"examples/debate":          12,
-	"examples/embed":           12,
-	"examples/embed-team":      12,
-	"examples/review":          12,
-	"internal/mcpserve":        12,
-	"internal/cli":             12,
-	"internal/cli/view":        13,
-	"internal/cli/stream":      14,
-	"internal/cli/definitions": 14,
-	"internal/attach":          13,
-	"internal/cli/doctor":      14,
-	"cmd/swarm":                15,
+	// 13 and up: programs
+	"examples/bus":             13,
+	"examples/buspeer":         13,
+	"examples/debate":          13,
+	"examples/embed":           13,
+	"examples/embed-team":      13,
+	"examples/review":          13,
+	"internal/mcpserve":        13,
+	"internal/cli":             13,
+	"internal/cli/view":        14,
+	"internal/cli/stream":      15,
+	"internal/cli/definitions": 15,
+	"internal/attach":          14,
+	"internal/cli/doctor":      15,
+	"cmd/swarm":                16,
 
 	// test kits, above what they test; product code never imports them
 	"actors/actorstest":            kits,

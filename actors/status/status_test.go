@@ -1,4 +1,4 @@
-package actors
+package status
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ func TestAParentIsSeenThroughItsChildren(t *testing.T) {
 			status(3, "c", "b", agent.Foreground, state.State{Name: state.InTool, Progress: time.Now()}),
 			status(1, "ann", "lead", agent.Teammate, state.State{Name: state.Idle, Progress: long}),
 		}
-		seeChildren(all)
+		rollUp(all)
 		if s := all[0].State; s.Name != state.Waiting || s.Detail != state.WaitsForMail {
 			t.Errorf("the lead is %+v", s)
 		}
