@@ -16,7 +16,7 @@ func (s *Session) tree() archive.Tree {
 	if s.nodes == nil {
 		return archive.Tree{Record: s.node.Record()}
 	}
-	return s.nodes.below()
+	return s.nodes.Tree()
 }
 
 // Inbox returns the unread messages of an agent, by name or id, and the last

@@ -2,28 +2,27 @@ package swarm
 
 import (
 	"context"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // forget makes the session know of the process of an agent what the next owner of a
 // killed one knows: nothing but its lock. then is called before the process can be
 // known again.
-func forget(t *testing.T, s *Session, old *seat, then func()) {
+func forget(t *testing.T, s *Session, ben mailbox.AgentID, then func()) {
 	t.Helper()
-	if err := syscall.Kill(old.process.PID, syscall.SIGSTOP); err != nil {
+	if err := syscall.Kill(s.nodes.Process(ben).PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	s.nodes.mu.Lock()
-	defer s.nodes.mu.Unlock()
-	old.leaving = true
-	delete(s.nodes.seats, old.spec.ID)
-	then()
+	s.nodes.Disown(ben, then)
 }
 
 // TestAProcessThatNobodyHearsOfIsEndedByItsLock: one that hung when its owner was
@@ -43,11 +42,11 @@ func TestAProcessThatNobodyHearsOfIsEndedByItsLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
 			actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
-			lock := s.nodes.lock(ben.ID())
-			if pid, ok := executor.Holder(lock); !ok || pid != s.nodes.known(ben.ID()).process.PID {
+			lock := filepath.Join(archive.Dir(s.Info().Path, ben.ID()), "lock")
+			if pid, ok := executor.Holder(lock); !ok || pid != s.nodes.Process(ben.ID()).PID {
 				t.Errorf("the lock is held by %d, %t", pid, ok)
 			}
-			forget(t, s, s.nodes.known(ben.ID()), func() {})
+			forget(t, s, ben.ID(), func() {})
 			begun := time.Now()
 			if err := end(s); err != nil {
 				t.Error(err)
@@ -67,18 +66,18 @@ func TestALivingProcessIsTakenOver(t *testing.T) {
   - say: {text: ok}
 `, nil)
 	actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
-	old := s.nodes.known(ben.ID())
-	forget(t, s, old, func() {})
-	if err := syscall.Kill(old.process.PID, syscall.SIGCONT); err != nil {
+	old := s.nodes.Process(ben.ID())
+	forget(t, s, ben.ID(), func() {})
+	if err := syscall.Kill(old.PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "it is known again", func() bool { return s.nodes.known(ben.ID()) != nil })
+	actorstest.Eventually(t, "it is known again", func() bool { return s.nodes.Process(ben.ID()) != nil })
 	if _, err := s.Send("ben", "again"); err != nil {
 		t.Fatal(err)
 	}
 	actorstest.Eventually(t, "it answers", func() bool { return ben.Life().Result == "here" })
-	if now := s.nodes.known(ben.ID()); now.process.PID != old.process.PID || ben.Life().Launch != 1 {
-		t.Errorf("process %d was followed by %d, launch %d", old.process.PID, now.process.PID, ben.Life().Launch)
+	if now := s.nodes.Process(ben.ID()); now.PID != old.PID || ben.Life().Launch != 1 {
+		t.Errorf("process %d was followed by %d, launch %d", old.PID, now.PID, ben.Life().Launch)
 	}
 }
 
@@ -108,17 +107,15 @@ func TestATakenOverProcessTellsWhatItAsks(t *testing.T) {
 	if _, err := s.Send("ben", "go on"); err != nil {
 		t.Fatal(err)
 	}
-	first, old := asked(), s.nodes.known(ben.ID())
+	first, old := asked(), s.nodes.Process(ben.ID())
 	actorstest.Eventually(t, "no report is on its way that does not hold the question", func() bool {
-		s.nodes.mu.Lock()
-		defer s.nodes.mu.Unlock()
-		return len(old.said.Questions) > 0
+		return len(s.nodes.Questions()) > 0
 	})
-	forget(t, s, old, func() {
+	forget(t, s, ben.ID(), func() {
 		sub.Close()
 		sub = s.Events() // what was told before does not count
 	})
-	if err := syscall.Kill(old.process.PID, syscall.SIGCONT); err != nil {
+	if err := syscall.Kill(old.PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	if again := asked(); again != first || ben.Life().Launch != 1 { // the next launch would ask anew

@@ -7,6 +7,7 @@ import (
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/workerapi"
 )
 
@@ -65,30 +66,31 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 // TestAReservationEndsWithItsProcess, and a report that comes again changes nothing.
 func TestAReservationEndsWithItsProcess(t *testing.T) {
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = budget.Limits{Tokens: 1_000_000} })
-	seat := s.nodes.known(ben.ID())
-	ask := workerapi.ReserveIn{Launch: seat.launch, Key: "k", Ask: &budget.Request{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
-	first, err := s.nodes.reserve(ben.ID(), ask)
+	seat := s.nodes.Process(ben.ID())
+	owner := fleet.Handlers{Fleet: s.nodes}
+	ask := workerapi.ReserveIn{Launch: ben.Life().Launch, Key: "k", Ask: &budget.Request{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
+	first, err := owner.Reserve(ben.ID(), ask)
 	if err != nil || first.Output != 600_000 {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if again, err := s.nodes.reserve(ben.ID(), ask); err != nil || again.Output != first.Output {
+	if again, err := owner.Reserve(ben.ID(), ask); err != nil || again.Output != first.Output {
 		t.Errorf("the same request again: %+v, %v", again, err)
 	}
 	other := ask
 	other.Key = "l"
-	if out, err := s.nodes.reserve(ben.ID(), other); err != nil || !out.Wait {
+	if out, err := owner.Reserve(ben.ID(), other); err != nil || !out.Wait {
 		t.Errorf("a second request beside it: %+v, %v", out, err)
 	}
-	if err := seat.process.Kill(t.Context()); err != nil {
+	if err := seat.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "its successor is there", func() bool { now := s.nodes.known(ben.ID()); return now != nil && now != seat })
-	if _, err := s.nodes.reserve(ben.ID(), other); err == nil {
+	actorstest.Eventually(t, "its successor is there", func() bool { now := s.nodes.Process(ben.ID()); return now != nil && now != seat })
+	if _, err := owner.Reserve(ben.ID(), other); err == nil {
 		t.Error("the old process was let out")
 	}
 	other.Launch++
 	actorstest.Eventually(t, "what was in flight is free", func() bool {
-		out, err := s.nodes.reserve(ben.ID(), other)
+		out, err := owner.Reserve(ben.ID(), other)
 		return err == nil && out.Output == 600_000
 	})
 }

@@ -1,11 +1,15 @@
 package swarm
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/fleet"
 
 	"github.com/actorswarm/swarm/agent"
 
@@ -54,7 +58,7 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
 `, nil)
 				actorstest.Eventually(t, "the kid works", func() bool { return lifeOf(s, "kid").TurnOpen && ben.Life().Outcome == agent.Completed })
 				if frozen {
-					kill(t, s.nodes.known(ben.ID()).process.PID, syscall.SIGSTOP)
+					kill(t, s.nodes.Process(ben.ID()).PID, syscall.SIGSTOP)
 				}
 				sub := s.Events()
 				defer sub.Close()
@@ -102,7 +106,7 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 	t.Parallel()
 	s := crewed(t)
 	ben, digger := lifeOf(s.Session, "ben").Spec.ID, lifeOf(s.Session, "digger").Spec.ID
-	kill(t, s.nodes.known(ben).process.PID, syscall.SIGSTOP)
+	kill(t, s.nodes.Process(ben).PID, syscall.SIGSTOP)
 	said := s.says(t, "smith", "#write to "+string(digger)+" saying late")
 	_, id, ok := strings.Cut(said, "id=")
 	if !ok {
@@ -116,9 +120,9 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 		m, err := s.Message(mailbox.ID(id))
 		return err == nil && slices.ContainsFunc(m.Steps, func(x mailbox.Step) bool { return x.State == mailbox.StateDead })
 	})
-	next, _ := newNodes(s.scope, s.nodesOptions())
-	actorstest.Eventually(t, "the next owner knows it too", func() bool { return next.isGone(digger) })
-	if next.isGone("smith") {
+	next, _ := fleet.New(s.scope, s.nodesOptions())
+	actorstest.Eventually(t, "the next owner knows it too", func() bool { return next.IsGone(digger) })
+	if next.IsGone("smith") {
 		t.Error("the living are dead to it")
 	}
 }
@@ -159,7 +163,7 @@ func TestWhatADeadProcessHasAcceptedArrives(t *testing.T) {
 // process could have done with its last breath.
 func acceptAs(t *testing.T, s *Session, from mailbox.AgentID, to *transcript.Transcript, texts ...string) (ids []mailbox.ID) {
 	t.Helper()
-	store, err := transcript.Open(t.Context(), s.nodes.dir(from), s.ID(), transcript.Options{})
+	store, err := transcript.Open(t.Context(), archive.Dir(s.Info().Path, from), s.ID(), transcript.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +196,7 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
-	look, err := transcript.Open(t.Context(), s.nodes.dir(ben.ID()), s.ID(), transcript.Options{ReadOnly: true})
+	look, err := transcript.Open(t.Context(), archive.Dir(s.Info().Path, ben.ID()), s.ID(), transcript.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,10 +204,10 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	actorstest.Eventually(t, "its process is there", func() bool {
-		return s.nodes.known(ben.ID()) != nil && executor.Held(s.nodes.lock(ben.ID()))
+		return s.nodes.Process(ben.ID()) != nil && executor.Held(filepath.Join(archive.Dir(s.Info().Path, ben.ID()), "lock"))
 	})
 	select {
-	case <-s.nodes.known(ben.ID()).process.Gone():
+	case <-s.nodes.Process(ben.ID()).Gone():
 		t.Error("its process did not wait")
 	case <-time.After(time.Second):
 	}
@@ -224,7 +228,7 @@ func TestAnAgentEndsWhileItsRecordIsLookedAt(t *testing.T) {
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
-	look, err := transcript.Open(t.Context(), s.nodes.dir(ben.ID()), s.ID(), transcript.Options{ReadOnly: true})
+	look, err := transcript.Open(t.Context(), archive.Dir(s.Info().Path, ben.ID()), s.ID(), transcript.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,8 +112,8 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 			t.Errorf("%s runs in %q at %s", name, l.Spec.Where, l.Spec.Dir)
 		}
 	}
-	cat := s.nodes.known(all["cat"].Spec.ID)
-	if err := syscall.Kill(cat.process.PID, syscall.SIGSTOP); err != nil {
+	cat := s.nodes.Process(all["cat"].Spec.ID)
+	if err := syscall.Kill(cat.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	for name := range all {

@@ -22,6 +22,7 @@ import (
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/executor"
+	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -164,12 +165,12 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := s.nodes.known(ben.ID())
-	if err := syscall.Kill(old.process.PID, syscall.SIGSTOP); err != nil {
+	old := s.nodes.Process(ben.ID())
+	if err := syscall.Kill(old.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	actorstest.Next(t, sub, "the end of the second launch's turn", actorstest.TurnEnd("ben"))
-	if err := syscall.Kill(old.process.PID, syscall.SIGCONT); !errors.Is(err, syscall.ESRCH) {
+	if err := syscall.Kill(old.PID, syscall.SIGCONT); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("the process of the old launch is there beside the new one: %v", err)
 	}
 	quiet(t, s)
@@ -284,11 +285,11 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 	}
 	life := ben.Life()
 	life.Result, life.Closed = "stale", true
-	if w := s.nodes.report(ben.ID(), workerapi.Report{Launch: 1, PID: 1, Life: &life}); w.Leave == "" {
+	if w := (fleet.Handlers{Fleet: s.nodes}.Report(ben.ID(), workerapi.Report{Launch: 1, PID: 1, Life: &life})); w.Leave == "" {
 		t.Error("a report of the old launch was taken")
 	}
 	for _, verb := range []string{"find", "wake"} {
-		if err := (workerHandlers{s.nodes}).check(rpc.Caller{Name: string(ben.ID()), Method: verb}, []byte(`{"launch":1,"name":"lead"}`)); !errors.As(err, new(*OldLaunchError)) {
+		if err := (fleet.Handlers{Fleet: s.nodes}).Check(rpc.Caller{Name: string(ben.ID()), Method: verb}, []byte(`{"launch":1,"name":"lead"}`)); !errors.As(err, new(*fleet.OldLaunchError)) {
 			t.Errorf("%s of the old launch: %v", verb, err)
 		}
 	}
@@ -379,22 +380,22 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	kill(t, pid, syscall.SIGKILL)
 	w.within(soon, "thinking")
 
-	first := s.nodes.known(w.id())
-	kill(t, first.process.PID, syscall.SIGSTOP)
+	first := s.nodes.Process(w.id())
+	kill(t, first.PID, syscall.SIGSTOP)
 	frozen := time.Now()
 	w.within(silence/3+soon, "stuck")
-	if took := time.Since(frozen); took < silence/3-beat {
+	if took := time.Since(frozen); took < fleet.LostAfter/3-workerapi.Beat {
 		t.Errorf("stuck after %v", took)
 	}
-	kill(t, first.process.PID, syscall.SIGCONT)
+	kill(t, first.PID, syscall.SIGCONT)
 	w.within(soon, "thinking")
 	if n := w.life().Launch; n != 1 {
 		t.Errorf("a process that went on was followed by another: launch %d", n)
 	}
 
-	kill(t, first.process.PID, syscall.SIGSTOP)
+	kill(t, first.PID, syscall.SIGSTOP)
 	w.within(silence/3+soon, "stuck")
-	<-first.process.Gone()
+	<-first.Gone()
 	actorstest.Next(t, w.sub, "the next launch's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
 		return asks && e.Agent.Name == "ben" && w.life().Launch > 1 // the second may fall too where little runs
@@ -413,15 +414,15 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	}()
 	for w.state() != "parked" {
 		time.Sleep(10 * time.Millisecond)
-		if p := s.nodes.known(w.id()); p != nil && w.state() == "thinking" {
-			kill(t, p.process.PID, syscall.SIGKILL)
-			<-p.process.Gone()
+		if p, launch := s.nodes.Process(w.id()), w.life().Launch; p != nil && w.state() == "thinking" {
+			kill(t, p.PID, syscall.SIGKILL)
+			<-p.Gone()
 			w.until(soon, "its end is shown, or the next launch", func(a actors.Status) bool {
-				return a.State.Name != "thinking" || a.Life.Launch > p.launch
+				return a.State.Name != "thinking" || a.Life.Launch > launch
 			})
 		}
 	}
-	if n := w.life().Launch; n != 1+mostFalls {
+	if n := w.life().Launch; n != 1+fleet.MostRestarts {
 		t.Errorf("given up at launch %d", n)
 	}
 	w.check()
@@ -524,11 +525,11 @@ func TestAProcessIsHeardBeforeItHasReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh, _ := newNodes(s.scope, s.nodesOptions()) // as a new owner's, that nobody has reported to
-	fresh.attach(s.nodes.c)
+	fresh, _ := fleet.New(s.scope, s.nodesOptions()) // as a new owner's, that nobody has reported to
+	fresh.Attach(s.fleetParts())
 	for launch, refused := range map[uint32]bool{0: true, 1: false, 2: true} {
-		err := (workerHandlers{fresh}).check(rpc.Caller{Name: string(ben.ID()), Method: workerapi.UpFind.Name}, fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch))
-		found, _ := fresh.named("lead")
+		err := (fleet.Handlers{Fleet: fresh}).Check(rpc.Caller{Name: string(ben.ID()), Method: workerapi.UpFind.Name}, fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch))
+		found, _ := (fleet.Handlers{Fleet: fresh}).Named("lead")
 		if (err != nil) != refused || !refused && len(found) == 0 {
 			t.Errorf("launch %d: %v, %v", launch, err, found)
 		}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/worker"
 )
 
@@ -207,7 +206,7 @@ esac`, `  - when: {agent: lead, step: 0}
 	}
 	c.onlyTheGood(t, s, good)
 	panes := panesOf(t, s)
-	inPanes := where == agent.InTmux && s.nodes.exec != (executor.Plain{})
+	inPanes := where == agent.InTmux && s.nodes.HasPanes()
 	if inPanes && panes != good {
 		t.Errorf("%d panes for %d agents", panes, good)
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/workerapi"
 )
 
 // Question is what an agent asks a person: permission for a call, or questions
@@ -29,7 +29,7 @@ func (s *Session) Questions() []Question {
 	if s.nodes == nil {
 		return all
 	}
-	all = append(all, s.nodes.questions()...)
+	all = append(all, s.nodes.Questions()...)
 	slices.SortStableFunc(all, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
 	return all
 }
@@ -39,8 +39,8 @@ func (s *Session) Questions() []Question {
 // what kept the answer from being recorded.
 func (s *Session) Answer(id string, a Answer) error {
 	if s.nodes != nil {
-		if asker, ok := s.nodes.asker(id); ok {
-			return s.nodes.settle(asker, id, a)
+		if asker, ok := s.nodes.Asker(id); ok {
+			return s.nodes.Answer(asker, id, a)
 		}
 	}
 	err := s.agents.Answer(id, a)
@@ -50,7 +50,7 @@ func (s *Session) Answer(id string, a Answer) error {
 	return err
 }
 
-var errNoAnswer = errors.New("the request holds no answer")
+var errNoAnswer = workerapi.ErrNoAnswer
 
 // keepGrants records allow rules that an answer for always has added.
 func (s *Session) keepGrants(texts []string) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/audit"
 	"github.com/actorswarm/swarm/internal/bus"
+	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/lifecycle"
@@ -65,8 +66,8 @@ type Session struct {
 
 	isolated *isolation.Directories
 
-	nodes *nodes   // nil unless agents run in processes of their own
-	notes []string // what is wrong, found when it was opened
+	nodes *fleet.Fleet // nil unless agents run in processes of their own
+	notes []string     // what is wrong, found when it was opened
 
 	audit *audit.Log
 
@@ -206,7 +207,7 @@ func (s *Session) start(ctx context.Context) error {
 	}
 	s.agents, s.roster, s.lead, s.boards, s.teams = s.node.Agents, s.node.Roster, s.node.Lead, s.node.Boards, s.node.Teams
 	if s.nodes != nil {
-		s.roster.ConnectApart(s.nodes)
+		s.roster.ConnectApart(s.nodes.Directory())
 	}
 	s.wire = s.newBus()
 	s.watch.Go(s.node.FollowBoards)
@@ -215,7 +216,9 @@ func (s *Session) start(ctx context.Context) error {
 		Object: func(ref mailbox.Ref) string { return ObjectName(s.Info().ID, ref) }, Log: s.opts.Logger,
 	})
 	s.peers = s.newPeers()
-	s.attachNodes()
+	if s.nodes != nil {
+		s.nodes.Attach(s.fleetParts())
+	}
 	s.pushStops()
 	s.roster.Connect(s.peers)
 	if err := s.peers.Start(); err != nil {
@@ -232,12 +235,12 @@ func (s *Session) pushStops() {
 	s.stack.Push("the task lists", func(context.Context) error { return s.node.CloseBoards() })
 	s.stack.Push("mail to other sessions", func(context.Context) error { s.peers.Stop(); return nil })
 	if s.nodes != nil {
-		s.stack.Push("what waits for other processes", func(context.Context) error { return s.nodes.wait() })
+		s.stack.Push("what waits for other processes", func(context.Context) error { return s.nodes.Wait() })
 	}
 	s.stack.Push("the session's scope", func(context.Context) error { s.end(turn.ErrShutdown); return nil })
 	s.stack.Push("the tools", func(context.Context) error { return s.node.Kits.Close() })
 	if s.nodes != nil {
-		s.stack.Push("other processes", s.nodes.close)
+		s.stack.Push("other processes", s.nodes.Close)
 	}
 	s.stack.Push("the agents", s.node.Shutdown)
 }
@@ -307,7 +310,7 @@ func (s *Session) handlers() []bus.Handler {
 	}
 	if s.nodes != nil {
 		all = append(all, func(_, local *nats.Conn) (func() error, error) {
-			return func() error { return nil }, s.nodes.open(local)
+			return func() error { return nil }, s.nodes.Open(local)
 		})
 	}
 	return all
@@ -318,7 +321,7 @@ func (s *Session) services() node.Services {
 	services := node.Services{
 		Isolated: s.isolated, OpenBoard: s.openBoard, Receipt: s.receipt, Arrived: s.arrived,
 		Gone: s.gone, Audit: s.audit.Note,
-		IsGone: func(id mailbox.AgentID) bool { return s.nodes != nil && s.nodes.isGone(id) },
+		IsGone: func(id mailbox.AgentID) bool { return s.nodes != nil && s.nodes.IsGone(id) },
 	}
 	if s.openNodes(); s.nodes != nil {
 		services.Remote = s.nodes

@@ -101,6 +101,7 @@ var level = map[string]int{
 
 	// 10 and 11: the kinds of process
 	"internal/node":   10,
+	"internal/fleet":  11,
 	"internal/worker": 11,
 
 	// 12: the public API
@@ -146,7 +147,7 @@ var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
-	"github.com/nats-io/nats.go":             {"", "internal/bus", "internal/member", "internal/node", "internal/worker", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
+	"github.com/nats-io/nats.go":             {"", "internal/bus", "internal/fleet", "internal/member", "internal/node", "internal/worker", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli", "internal/cli/definitions", "internal/cli/doctor"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},

@@ -1,4 +1,4 @@
-package swarm
+package fleet
 
 import (
 	"context"
@@ -20,28 +20,28 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// workerHandlers answer what the processes of agents ask.
-type workerHandlers struct{ *nodes }
+// Handlers answer what the processes of agents ask.
+type Handlers struct{ *Fleet }
 
 // serve answers the processes of agents. Events are told in their order.
-func (n *nodes) serve(conn *nats.Conn) error {
-	h := workerHandlers{n}
-	s := rpc.NewServer(n.scope, rpc.ServerOptions{Log: n.o.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.check})
+func (f *Fleet) serve(conn *nats.Conn) error {
+	h := Handlers{f}
+	s := rpc.NewServer(f.scope, rpc.ServerOptions{Log: f.o.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.Check})
 	rpc.Handle(s, workerapi.UpReport, func(_ context.Context, c rpc.Caller, in workerapi.Report) (workerapi.Welcome, error) {
-		return n.report(mailbox.AgentID(c.Name), in), nil
+		return h.Report(mailbox.AgentID(c.Name), in), nil
 	})
-	rpc.HandleOneWay(s, workerapi.UpEvent, func(c rpc.Caller, in workerapi.Event) { n.retell(mailbox.AgentID(c.Name), in) })
+	rpc.HandleOneWay(s, workerapi.UpEvent, func(c rpc.Caller, in workerapi.Event) { h.republish(mailbox.AgentID(c.Name), in) })
 	h.handleRequests(s)
 	h.handleAbout(s)
-	n.server = s
-	if err := s.Open(conn, workerapi.OwnerSubject(n.o.Record.Get().ID)); err != nil {
+	f.server = s
+	if err := s.Open(conn, workerapi.OwnerSubject(f.o.Record.Get().ID)); err != nil {
 		return fmt.Errorf("listen to the processes of agents: %w", err)
 	}
 	return nil
 }
 
 // accepts takes reports also while the session ends: who reports is told so.
-func (h workerHandlers) accepts(c rpc.Caller) bool {
+func (h Handlers) accepts(c rpc.Caller) bool {
 	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
 		return true
 	}
@@ -50,8 +50,8 @@ func (h workerHandlers) accepts(c rpc.Caller) bool {
 	return !h.closed
 }
 
-// check refuses requests of a process that is not the newest of its agent.
-func (h workerHandlers) check(c rpc.Caller, data []byte) error {
+// Check refuses requests of a process that is not the newest of its agent.
+func (h Handlers) Check(c rpc.Caller, data []byte) error {
 	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
 		return nil // the answer says so, or there is none
 	}
@@ -62,7 +62,7 @@ func (h workerHandlers) check(c rpc.Caller, data []byte) error {
 	id := mailbox.AgentID(c.Name)
 	err := h.current(id, in.Launch)
 	if err != nil {
-		h.c.Agents.Refused(id, "the request "+c.Method+" of its process", err)
+		h.parts.Agents.Refused(id, "the request "+c.Method+" of its process", err)
 	}
 	return err
 }
@@ -79,11 +79,11 @@ func (e *OldLaunchError) Error() string {
 
 // current reports a launch that is not the newest of its agent. One that an
 // earlier owner has started may ask before it has reported here.
-func (n *nodes) current(id mailbox.AgentID, launch uint32) error {
+func (h Handlers) current(id mailbox.AgentID, launch uint32) error {
 	newest := uint32(0)
-	if s := n.known(id); s != nil {
+	if s := h.proc(id); s != nil {
 		newest = s.launch
-	} else if t, ok := n.o.Store.Get(id); ok && t.IsReplica() && !t.Life().Closed {
+	} else if t, ok := h.o.Store.Get(id); ok && t.IsReplica() && !t.Life().Closed {
 		newest = t.Life().Launch
 	}
 	if newest == 0 || launch != newest {
@@ -94,12 +94,12 @@ func (n *nodes) current(id mailbox.AgentID, launch uint32) error {
 
 // handleRequests answers what an agent in another process asks that is not about
 // another agent.
-func (h workerHandlers) handleRequests(s *rpc.Server) {
+func (h Handlers) handleRequests(s *rpc.Server) {
 	rpc.Handle(s, workerapi.UpReserve, func(_ context.Context, c rpc.Caller, in workerapi.ReserveIn) (workerapi.ReserveOut, error) {
 		if in.Ask == nil {
-			return workerapi.ReserveOut{}, errNoAnswer
+			return workerapi.ReserveOut{}, workerapi.ErrNoAnswer
 		}
-		return h.reserve(mailbox.AgentID(c.Name), in)
+		return h.Reserve(mailbox.AgentID(c.Name), in)
 	})
 	rpc.Handle(s, workerapi.UpAnswerShutdown, func(_ context.Context, c rpc.Caller, in workerapi.AnswerShutdownIn) (rpc.None, error) {
 		me, err := h.asking(c)
@@ -107,23 +107,23 @@ func (h workerHandlers) handleRequests(s *rpc.Server) {
 		case err != nil:
 			return rpc.None{}, err
 		case in.Shutdown == nil:
-			return rpc.None{}, errNoAnswer
+			return rpc.None{}, workerapi.ErrNoAnswer
 		}
-		return rpc.None{}, h.c.Agents.AnswerShutdown(me.ID(), *in.Shutdown, in.Key)
+		return rpc.None{}, h.parts.Agents.AnswerShutdown(me.ID(), *in.Shutdown, in.Key)
 	})
 	rpc.Handle(s, workerapi.UpFind, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.FoundOut, error) {
-		found, err := h.named(in.Name)
+		found, err := h.Named(in.Name)
 		return workerapi.FoundOut{Found: found}, err
 	})
 	rpc.Handle(s, workerapi.UpSession, func(_ context.Context, _ rpc.Caller, in workerapi.SessionIn) (workerapi.FoundOut, error) {
-		t, err := h.c.Sessions.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
+		t, err := h.parts.Sessions.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
 		if err != nil {
 			return workerapi.FoundOut{}, err
 		}
 		return workerapi.FoundOut{Found: []agent.Spec{t.Spec()}}, nil
 	})
 	rpc.Handle(s, workerapi.UpNear, func(_ context.Context, _ rpc.Caller, in workerapi.NearIn) (workerapi.NearOut, error) {
-		return workerapi.NearOut{Near: h.c.Sessions.Near(in.Most)}, nil
+		return workerapi.NearOut{Near: h.parts.Sessions.Near(in.Most)}, nil
 	})
 	rpc.Handle(s, workerapi.UpOthers, func(_ context.Context, c rpc.Caller, _ workerapi.LaunchIn) (workerapi.RecordOut, error) {
 		return workerapi.RecordOut{Sight: &archive.Snapshot{Nested: h.others(mailbox.AgentID(c.Name))}}, nil
@@ -132,9 +132,9 @@ func (h workerHandlers) handleRequests(s *rpc.Server) {
 
 // handleAbout answers what an agent in another process asks about a third one, which
 // may live in the process of a fourth.
-func (h workerHandlers) handleAbout(s *rpc.Server) {
+func (h Handlers) handleAbout(s *rpc.Server) {
 	rpc.Handle(s, workerapi.UpLife, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.LifeOut, error) {
-		if t, ok := h.c.Agents.Find(in.Name); ok {
+		if t, ok := h.parts.Agents.Find(in.Name); ok {
 			life := t.Life()
 			return workerapi.LifeOut{Life: &life}, nil
 		}
@@ -153,9 +153,9 @@ func (h workerHandlers) handleAbout(s *rpc.Server) {
 		case err != nil:
 			return rpc.None{}, err
 		case in.Plan == nil:
-			return rpc.None{}, errNoAnswer
+			return rpc.None{}, workerapi.ErrNoAnswer
 		}
-		return rpc.None{}, h.c.Agents.DecidePlan(me.ID(), t.ID(), *in.Plan, in.Key)
+		return rpc.None{}, h.parts.Agents.DecidePlan(me.ID(), t.ID(), *in.Plan, in.Key)
 	})
 	rpc.Handle(s, workerapi.UpDismiss, func(_ context.Context, c rpc.Caller, in workerapi.DismissIn) (workerapi.EndingOut, error) {
 		me, t, err := h.pair(c, in.Name)
@@ -163,15 +163,15 @@ func (h workerHandlers) handleAbout(s *rpc.Server) {
 		case err != nil:
 			return workerapi.EndingOut{}, err
 		case in.Dismiss == nil:
-			return workerapi.EndingOut{}, errNoAnswer
+			return workerapi.EndingOut{}, workerapi.ErrNoAnswer
 		}
-		ending, err := h.c.Agents.RequestShutdown(me.ID(), t.ID(), *in.Dismiss)
+		ending, err := h.parts.Agents.RequestShutdown(me.ID(), t.ID(), *in.Dismiss)
 		return workerapi.EndingOut{Ending: &ending}, err
 	})
 }
 
 // asking returns the agent in whose name a process asks.
-func (h workerHandlers) asking(c rpc.Caller) (*transcript.Transcript, error) {
+func (h Handlers) asking(c rpc.Caller) (*transcript.Transcript, error) {
 	t, ok := h.o.Store.Get(mailbox.AgentID(c.Name))
 	if !ok {
 		return nil, &agent.UnknownError{Name: c.Name}
@@ -181,11 +181,11 @@ func (h workerHandlers) asking(c rpc.Caller) (*transcript.Transcript, error) {
 
 // pair returns the agent in whose name a process asks, and the one of a name, which
 // must be on record here.
-func (h workerHandlers) pair(c rpc.Caller, name string) (me, t *transcript.Transcript, err error) {
+func (h Handlers) pair(c rpc.Caller, name string) (me, t *transcript.Transcript, err error) {
 	if me, err = h.asking(c); err != nil {
 		return nil, nil, err
 	}
-	if t, ok := h.c.Agents.Find(name); ok {
+	if t, ok := h.parts.Agents.Find(name); ok {
 		return me, t, nil
 	}
 	a, err := h.nested(name)
@@ -196,37 +196,37 @@ func (h workerHandlers) pair(c rpc.Caller, name string) (me, t *transcript.Trans
 }
 
 // nested returns an agent that lives in the process of another one.
-func (h workerHandlers) nested(name string) (actors.Status, error) {
-	a, _, err := h.below().Find(name, &agent.UnknownError{Name: name})
+func (h Handlers) nested(name string) (actors.Status, error) {
+	a, _, err := h.Tree().Find(name, &agent.UnknownError{Name: name})
 	return a, err
 }
 
-func (h workerHandlers) wake(in workerapi.WakeIn) error {
-	t, ok := h.c.Agents.Find(in.Name)
+func (h Handlers) wake(in workerapi.WakeIn) error {
+	t, ok := h.parts.Agents.Find(in.Name)
 	if !ok {
 		a, err := h.nested(in.Name)
 		if err != nil {
 			return err
 		}
-		return h.wakeBelow(a.Life, in.By, in.Spec)
+		return h.Directory().wakeBy(a.Life, in.By, in.Spec)
 	}
-	if err := h.c.Agents.Reopen(t.ID(), in.By); err != nil {
+	if err := h.parts.Agents.Reopen(t.ID(), in.By); err != nil {
 		return err
 	}
-	h.c.Agents.EnsureProcess(t.ID())
+	h.parts.Agents.EnsureProcess(t.ID())
 	return nil
 }
 
-// named returns the agents that a name, an id or team/name means, those in other
+// Named returns the agents that a name, an id or team/name means, those in other
 // processes included: of several in the session's own process all.
-func (n *nodes) named(name string) (found []agent.Spec, err error) {
-	for _, t := range n.c.Agents.Named(name) {
+func (h Handlers) Named(name string) (found []agent.Spec, err error) {
+	for _, t := range h.parts.Agents.Named(name) {
 		found = append(found, t.Spec())
 	}
 	if len(found) > 0 {
 		return found, nil
 	}
-	a, err := n.Agent(name)
+	a, err := h.Agent(name)
 	if err != nil {
 		return nil, err
 	}
@@ -235,66 +235,66 @@ func (n *nodes) named(name string) (found []agent.Spec, err error) {
 
 // others returns how the agents of the session are that live outside the process of
 // one, but for those below others that were killed.
-func (n *nodes) others(id mailbox.AgentID) []actors.Status {
-	all := slices.DeleteFunc(n.c.Agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
-	return append(all, archive.NotKilled(n.staff(append(n.final(), id)...))...)
+func (h Handlers) others(id mailbox.AgentID) []actors.Status {
+	all := slices.DeleteFunc(h.parts.Agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
+	return append(all, archive.NotKilled(h.Directory().all(append(h.Directory().final(), id)...))...)
 }
 
-// report takes a node's sign of life. A node that an earlier owner has started
+// Report takes a sign of life of a process. A process that an earlier owner has started
 // is taken over by it.
-func (n *nodes) report(id mailbox.AgentID, r workerapi.Report) workerapi.Welcome {
-	seat := n.seatOf(id, r)
-	if seat == nil {
+func (h Handlers) Report(id mailbox.AgentID, r workerapi.Report) workerapi.Welcome {
+	p := h.reporter(id, r)
+	if p == nil {
 		return workerapi.Welcome{Leave: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
 	}
-	if t, ok := n.o.Store.Get(id); ok && r.Life != nil {
+	if t, ok := h.o.Store.Get(id); ok && r.Life != nil {
 		r.Life.Launch = r.Launch
-		if err := n.c.Agents.Update(t.ID(), *r.Life); err != nil {
-			n.o.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
+		if err := h.parts.Agents.Update(t.ID(), *r.Life); err != nil {
+			h.o.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
 		}
 	}
-	n.land(seat, r.Landed) // it is charged now
-	seat.once.Do(func() { close(seat.alive) })
-	n.c.Agents.Notify()
-	return n.welcome(seat, r)
+	h.endReservations(p, r.Landed) // it is charged now
+	p.once.Do(func() { close(p.alive) })
+	h.parts.Agents.Notify()
+	return h.welcome(p, r)
 }
 
-func (n *nodes) seatOf(id mailbox.AgentID, r workerapi.Report) *seat {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	s := n.seats[id]
-	adopted := s == nil && !n.closed
+func (h Handlers) reporter(id mailbox.AgentID, r workerapi.Report) *proc {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.procs[id]
+	adopted := s == nil && !h.closed
 	if adopted {
-		s = n.adoptLocked(id, r)
+		s = h.adoptLocked(id, r)
 	}
 	if s == nil || s.launch != r.Launch {
 		return nil
 	}
-	n.hearLocked(s, r)
+	h.noteLocked(s, r)
 	if adopted {
-		n.announce(s, r)
+		h.announce(s, r)
 	}
 	return s
 }
 
 // announce tells those who follow the session what a process does and asks that was
 // started for an earlier owner: it has told that one alone.
-func (n *nodes) announce(s *seat, r workerapi.Report) {
+func (h Handlers) announce(s *proc, r workerapi.Report) {
 	who := agent.Describe(s.spec)
-	n.o.Events.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
+	h.o.Events.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
 	for _, q := range r.Questions {
-		n.o.Events.Publish(q.Agent, event.Asked{Question: q})
+		h.o.Events.Publish(q.Agent, event.Asked{Question: q})
 	}
 }
 
-func (n *nodes) welcome(s *seat, r workerapi.Report) workerapi.Welcome {
-	w := workerapi.Welcome{Spec: &s.spec, Attended: n.o.Attended, AskTimeout: n.o.AskTimeout}
-	w.Bounded = n.c.Agents.Bounded(s.spec.ID)
+func (h Handlers) welcome(s *proc, r workerapi.Report) workerapi.Welcome {
+	w := workerapi.Welcome{Spec: &s.spec, Attended: h.o.Attended, AskTimeout: h.o.AskTimeout}
+	w.Bounded = h.parts.Agents.Bounded(s.spec.ID)
 	if r.Life == nil {
-		w.Env = n.environment()
+		w.Env = h.environment()
 	}
-	w.Granted = n.o.Record.Get().Granted
-	all := n.o.Store.All()
+	w.Granted = h.o.Record.Get().Granted
+	all := h.o.Store.All()
 	if w.Count = len(all); w.Count != r.Known {
 		for _, t := range all {
 			if l := t.Life(); !l.Closed && l.Spec.ID != s.spec.ID && l.Spec.Role != agent.User {
@@ -305,25 +305,25 @@ func (n *nodes) welcome(s *seat, r workerapi.Report) workerapi.Welcome {
 	return w
 }
 
-// environment is what a node is to know beside its own environment, which in a
+// environment is what a process is to know beside its own environment, which in a
 // pane is tmux's and not ours. It goes over the session's private socket only.
-func (n *nodes) environment() map[string]string {
+func (h Handlers) environment() map[string]string {
 	env := map[string]string{}
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		for _, prefix := range []string{"ANTHROPIC_", "OPENAI_", "SWARM_", "CLAUDE_"} {
 			if strings.HasPrefix(name, prefix) {
-				env[name] = n.o.Getenv(name)
+				env[name] = h.o.Getenv(name)
 			}
 		}
 	}
 	return env
 }
 
-// retell publishes an event of a node here. Its mail facts come too: what
+// republish publishes an event of a process here. Its mail facts come too: what
 // arrives there does not arrive here.
-func (n *nodes) retell(id mailbox.AgentID, told workerapi.Event) {
-	if n.current(id, told.Launch) != nil {
+func (h Handlers) republish(id mailbox.AgentID, told workerapi.Event) {
+	if h.current(id, told.Launch) != nil {
 		return
 	}
 	e := told.Event
@@ -331,8 +331,8 @@ func (n *nodes) retell(id mailbox.AgentID, told workerapi.Event) {
 		return // it was told when the task was sent
 	}
 	if a, refused := e.Fact.(event.Audit); refused {
-		n.o.Audit(a)
+		h.o.Audit(a)
 		return
 	}
-	n.o.Events.Publish(e.Agent, e.Fact)
+	h.o.Events.Publish(e.Agent, e.Fact)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/workerapi"
@@ -17,13 +18,13 @@ func (s *Session) openNodes() {
 	lives := slices.ContainsFunc(s.store.All(), (*transcript.Transcript).IsReplica)
 	if s.opts.Policy.Where != "" || lives {
 		var notes []string
-		s.nodes, notes = newNodes(s.scope, s.nodesOptions())
+		s.nodes, notes = fleet.New(s.scope, s.nodesOptions())
 		s.notes = append(s.notes, notes...)
 	}
 }
 
-func (s *Session) nodesOptions() nodeOptions {
-	return nodeOptions{
+func (s *Session) nodesOptions() fleet.Options {
+	return fleet.Options{
 		Record: s.record, StateDir: s.opts.StateDir, Team: s.policy().Team, Store: s.store, Events: s.bus, Logger: s.opts.Logger,
 		Where: s.opts.Policy.Where, Command: s.opts.TeammateCommand, Executor: s.opts.executor, FirstSign: s.opts.firstSign, Silence: s.opts.silence,
 		Attended: s.opts.Policy.Attended, AskTimeout: s.opts.Policy.AskTimeout,
@@ -31,11 +32,9 @@ func (s *Session) nodesOptions() nodeOptions {
 	}
 }
 
-// attachNodes connects the processes of agents with what was made after them.
-func (s *Session) attachNodes() {
-	if s.nodes != nil {
-		s.nodes.attach(connections{Agents: s.agents, Roster: s.roster, Bus: s.wire, Sessions: s.peers})
-	}
+// fleetParts are what was made after the fleet.
+func (s *Session) fleetParts() fleet.Parts {
+	return fleet.Parts{Agents: s.agents, Roster: s.roster, Bus: s.wire, Sessions: s.peers}
 }
 
 // Agent returns a look at one agent, by name, team/name or id.
@@ -57,7 +56,7 @@ func (s *Session) askNested(ctx context.Context, name string, method rpc.Method[
 	if s.nodes == nil {
 		return actors.Status{}, unknown
 	}
-	return s.nodes.askBelow(ctx, name, method, unknown)
+	return s.nodes.Directory().Ask(ctx, name, method, unknown)
 }
 
 // endNested ends an agent that lives in the process of another, with all that work for
@@ -66,5 +65,5 @@ func (s *Session) endNested(ctx context.Context, name string, cause, unknown err
 	if s.nodes == nil {
 		return nil, unknown
 	}
-	return s.nodes.endBelow(ctx, name, cause, unknown)
+	return s.nodes.Directory().End(ctx, name, cause, unknown)
 }

@@ -1,0 +1,130 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/status"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/workerapi"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Tree are all agents of the session, those in other processes included.
+func (f *Fleet) Tree() archive.Tree {
+	return archive.Tree{Record: archive.Record{Store: f.o.Store, Agents: f.parts.Agents}, Query: func(id mailbox.AgentID, what, name string) (archive.Snapshot, error) {
+		if what == archive.QueryNested {
+			return archive.Snapshot{Nested: f.Nested(id)}, nil
+		}
+		return f.query(f.scope, id, what, name)
+	}}
+}
+
+// Find implements team.Apart.
+func (d Directory) Find(name string, unknown error) (agent.Record, error) {
+	a, _, err := d.f.Tree().Find(name, unknown)
+	return a.Life, err
+}
+
+// All implements team.Apart.
+func (d Directory) All() ([]actors.Status, error) { return archive.NotKilled(d.all(d.final()...)), nil }
+
+// final returns the agents with processes of their own that have ended for good.
+func (d Directory) final() []mailbox.AgentID {
+	return slices.DeleteFunc(archive.Hosts(d.f.o.Store), func(id mailbox.AgentID) bool {
+		t, ok := d.f.o.Store.Get(id)
+		return !ok || !actors.Final(t.Life())
+	})
+}
+
+// Wake implements team.Apart. The process of a host that has none is started again
+// and finds the message.
+func (d Directory) Wake(to agent.Record, by mailbox.AgentID) error { return d.wakeBy(to, by, nil) }
+
+// wakeBy is Wake by an agent that may be on record neither here nor there: then
+// spec says who it is.
+func (d Directory) wakeBy(to agent.Record, by mailbox.AgentID, spec *agent.Spec) error {
+	id := to.Spec.ID
+	_, host, err := d.f.Tree().Find(string(id), &agent.UnknownError{Name: string(id)})
+	if err != nil {
+		return err
+	}
+	if d.f.proc(host) != nil {
+		ctx, cancel := context.WithTimeout(d.f.scope, workerapi.AnswerWithin)
+		defer cancel()
+		_, err = askWorker(ctx, d.f, host, workerapi.DoWakeBelow, workerapi.WakeIn{Name: string(id), By: by, Spec: spec})
+		if errors.Is(err, context.DeadlineExceeded) && !to.Closed {
+			return nil // it reads the message when its process goes on, or that is answered for
+		}
+		return err
+	}
+	switch t, ok := d.f.o.Store.Get(host); {
+	case ok && actors.Final(t.Life()):
+		return &actors.FinalError{Name: agent.DisplayName(to.Spec), Reason: t.Life().Reason}
+	case !ok || t.Life().Closed || to.Closed:
+		return d.noProcess(to, host)
+	}
+	d.f.parts.Agents.EnsureProcess(host)
+	return nil
+}
+
+// Ask puts a request about an agent to the process that it lives in. unknown is
+// the error if there is no such agent.
+func (d Directory) Ask(ctx context.Context, name string, method rpc.Method[workerapi.NameIn, rpc.None], unknown error) (actors.Status, error) {
+	a, host, err := d.f.Tree().Find(name, unknown)
+	if err != nil {
+		return a, err
+	}
+	if d.f.proc(host) == nil {
+		return a, d.noProcess(a.Life, host)
+	}
+	_, err = askWorker(ctx, d.f, host, method, workerapi.NameIn{Name: string(a.Life.Spec.ID)})
+	return a, err
+}
+
+// noProcess is why nothing can be done about an agent now.
+func (d Directory) noProcess(l agent.Record, host mailbox.AgentID) error {
+	return &agent.NoProcessError{Name: agent.DisplayName(l.Spec), Host: d.f.Tree().DisplayName(host)}
+}
+
+// isOwedMail reports mail on its way to an agent in the process of another that is
+// to read it.
+func (d Directory) isOwedMail() bool {
+	pending := d.f.o.Store.Pending()
+	d.f.mu.Lock()
+	defer d.f.mu.Unlock()
+	for host, nested := range d.f.lastNested {
+		for _, s := range nested {
+			to := func(e mailbox.Envelope) bool { return e.To.Agent == s.Life.Spec.ID }
+			if d.f.procs[host] != nil && !s.Life.Closed && slices.ContainsFunc(pending, to) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Agents returns how all agents of the session are, those in other processes included.
+func (f *Fleet) Agents() []actors.Status {
+	return status.Complete(append(f.parts.Agents.Status(), f.Directory().all()...))
+}
+
+// Agent returns how one agent is, by name, team/name or id.
+func (f *Fleet) Agent(name string) (actors.Status, error) {
+	t, err := f.parts.Roster.Find(name)
+	if err == nil {
+		return archive.StatusOf(f.Agents(), t.ID())
+	}
+	a, _, err := f.Tree().Find(name, err)
+	return a, err
+}
+
+// Directory finds the agents that live in other processes: the team.Apart of the owner.
+type Directory struct{ f *Fleet }
+
+// Directory returns the agents in other processes.
+func (f *Fleet) Directory() Directory { return Directory{f} }
