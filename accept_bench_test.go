@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"

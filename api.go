@@ -5,18 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/member"
+	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/peer"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
+	"github.com/actorswarm/swarm/tool/builtin"
 	"github.com/nats-io/nats.go"
 )
 
@@ -437,4 +442,90 @@ func (a *api) publishEnd() error {
 		}
 	}
 	return nil
+}
+
+// ErrOpen is the cause when a session is open in another process already: a
+// session has one owner.
+var ErrOpen = journal.ErrLocked
+
+// Ready returns when other processes can reach the session through Dial, or
+// with what kept it from that.
+func (s *Session) Ready(ctx context.Context) error {
+	_, err := s.wire.Served(ctx)
+	return err
+}
+
+// Wait returns when the session ends by itself, as it does when its journal
+// fails, or ctx ends, with the cause.
+func (s *Session) Wait(ctx context.Context) error {
+	select {
+	case <-s.scope.Done():
+		return context.Cause(s.scope)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Quitting is closed when another process has asked for the end of the session.
+// Its owner then closes it.
+func (s *Session) Quitting() <-chan struct{} { return s.quitting }
+
+func (s *Session) askToQuit() { s.quit.Do(func() { close(s.quitting) }) }
+
+// Welcome is what those who join a running session get to know first.
+type Welcome struct {
+	Info  Info        `json:"info"`
+	PID   int         `json:"pid"` // of the process that runs the session
+	Last  Exchange    `json:"last"`
+	Types []AgentType `json:"types"` // that agents can be started with
+}
+
+// AgentType is what a definition says to people.
+type AgentType struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Color       string `json:"color,omitempty"`
+}
+
+// Types returns the types of agents that can be started.
+func (s *Session) Types() []AgentType {
+	var all []AgentType
+	for _, d := range s.Definitions().Active {
+		all = append(all, AgentType{Name: d.Name, Description: d.Description, Color: d.Color})
+	}
+	return all
+}
+
+func (s *Session) welcome() (Welcome, error) {
+	last, err := s.LastExchange()
+	return Welcome{Info: s.Info(), PID: os.Getpid(), Last: last, Types: s.Types()}, err
+}
+
+// visitor returns what a process that connects to the socket may do; nil is
+// everything, which the user may.
+func (s *Session) visitor(pid int) *natsd.User {
+	marks, err := builtin.MarksOf(pid)
+	own, _ := builtin.MarksOf(os.Getpid()) // a session may itself be the command of an agent of another
+	return authorize(s.Info().ID, marks, own, err)
+}
+
+// authorize decides by the marks that a process bears. A command that an agent has
+// started is of the same user and is not the user: it must not answer what its
+// agent asks, nor speak in the user's name. It fails closed: a process that cannot
+// be read, which is what err says, is taken for such a command.
+func authorize(session string, marks, own []builtin.Mark, err error) *natsd.User {
+	at := slices.IndexFunc(marks, func(m builtin.Mark) bool {
+		return m.Session == session || !slices.ContainsFunc(own, func(o builtin.Mark) bool { return o.Session == m.Session })
+	})
+	if err == nil && at < 0 {
+		return nil
+	}
+	u := &natsd.User{Subscribe: []string{eventSubject(session)}}
+	if at >= 0 {
+		u.Name = first(marks[at].Agent, "a command")
+	}
+	for _, method := range newAPI(&Session{members: new(member.Service)}).Methods(rpc.Observe, rpc.Participate) {
+		u.Publish = append(u.Publish, apiSubject(session).To(method))
+	}
+	return u
 }

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
 )

@@ -13,10 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/model"
 	"github.com/google/go-cmp/cmp"
 )

@@ -8,9 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 )
 

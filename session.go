@@ -470,3 +470,23 @@ func (s *Session) sendReceipt(r mailbox.Receipt) {
 		s.store.Settle(r)
 	}
 }
+
+// isolation returns what isolates agents of a session: settled options, the id, the
+// session's directory, and the directory of the process with the agents.
+func (o Options) isolation(session, root, path string, agents isolation.Agents) *isolation.Directories {
+	return isolation.New(isolation.Options{
+		Session: session, Root: root, Dir: o.Dir, Agents: agents, Transcripts: filepath.Join(path, "transcripts"),
+		Hooks:  o.config().Hooks, // Problems tells what is wrong
+		Getenv: o.Getenv, Logger: o.Logger,
+	})
+}
+
+// openIsolation makes it possible to isolate agents.
+func (s *Session) openIsolation() {
+	path := s.Info().Path
+	s.isolated = s.opts.isolation(s.Info().ID, path, path, s.store)
+}
+
+// ObjectName returns where the whole text of a message that has a Ref is on the server
+// of its session, until it has been read by whom it is for: bucket/name.
+func ObjectName(session string, ref mailbox.Ref) string { return bus.ObjectName(session, ref) }

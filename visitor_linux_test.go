@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/model"
 	"github.com/nats-io/nats.go"

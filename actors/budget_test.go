@@ -12,11 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/budget"
-
 	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/model"

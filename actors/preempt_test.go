@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )

@@ -4,9 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors/report"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 )
 

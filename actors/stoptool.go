@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/status"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool"

@@ -8,16 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/budget"
-	"github.com/actorswarm/swarm/mailbox"
-
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/report"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // Hire is a teammate to be made for a team.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"

@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/budget"
-
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/journal"

@@ -3,9 +3,8 @@ package report
 import (
 	"errors"
 
-	"github.com/actorswarm/swarm/budget"
-
 	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/tool"
 )
 

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/actorswarm/swarm/model"
 	scripted "github.com/actorswarm/swarm/model/script"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 // letter is a message to the agent under test. It cannot come before the agent

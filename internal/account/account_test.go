@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/budget"
-
 	"github.com/actorswarm/swarm/internal/account"
 	"pgregory.net/rapid"
 )

@@ -27,10 +27,11 @@ var (
 		"actors": 5024,
 	}
 	tooMany = map[string]int{
-		".Session":                       136,
-		"internal/transcript.Transcript": 100,
+		".Session":                       96,
+		"internal/transcript.Transcript": 74,
 	}
-	rootFiles = 68
+	// rootLines is what the root package has above its limit.
+	rootLines = 3317
 )
 
 // source is what is known of the product code of one package.
@@ -87,11 +88,14 @@ func TestTypesHaveFewMethods(t *testing.T) {
 // TestTheRootIsThePublicAPI holds the root package to a few files.
 func TestTheRootIsThePublicAPI(t *testing.T) {
 	root := sources(t)[""]
-	if most := max(maxRootFiles, rootFiles); root.files > most {
-		t.Errorf("the root package has %d files, more than %d", root.files, most)
+	if root.files > maxRootFiles {
+		t.Errorf("the root package has %d files, more than %d", root.files, maxRootFiles)
 	}
-	if root.files <= maxRootFiles && root.lines > maxRootLines {
-		t.Errorf("the root package has %d lines, more than %d", root.lines, maxRootLines)
+	if root.lines > max(maxRootLines, rootLines) {
+		t.Errorf("the root package has %d lines, more than %d", root.lines, rootLines)
+	}
+	if rootLines > 0 && root.lines <= maxRootLines {
+		t.Errorf("the root package has %d lines: set rootLines to 0", root.lines)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/worktree"
 )

@@ -39,7 +39,6 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/worktree"

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/budget"
-
 	"go.yaml.in/yaml/v3"
 )
 

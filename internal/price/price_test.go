@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/budget"
-
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/model"
 	"pgregory.net/rapid"

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/budget"
-
 	"github.com/actorswarm/swarm/model"
 )
 

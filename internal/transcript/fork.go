@@ -9,7 +9,6 @@ import (
 	"weak"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )

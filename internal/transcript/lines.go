@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/mailbox"
 )
 

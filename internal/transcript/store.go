@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/object"
 	"github.com/actorswarm/swarm/internal/price"

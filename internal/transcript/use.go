@@ -6,7 +6,6 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
-
 	"github.com/actorswarm/swarm/model"
 )
 

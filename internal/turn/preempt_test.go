@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
-
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"

@@ -30,11 +30,10 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/internal/transport"
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
 )
 
 // maxErrorBody bounds what is read of an answer that is an error.

@@ -9,11 +9,10 @@ import (
 	"net/http"
 	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/internal/sse"
 	"github.com/actorswarm/swarm/model/internal/transport"
+	sdk "github.com/anthropics/anthropic-sdk-go"
 )
 
 // Stream sends one request. See model.Model.

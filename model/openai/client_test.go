@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/internal/transport"
 	"github.com/actorswarm/swarm/model/modeltest"
+	"github.com/google/go-cmp/cmp"
 )
 
 func connect(tb testing.TB, url string) *Client {

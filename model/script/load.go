@@ -12,9 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/actorswarm/swarm/model"
+	"go.yaml.in/yaml/v3"
 )
 
 // maxStep is the end of a range that has none.

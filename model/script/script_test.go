@@ -9,9 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/actorswarm/swarm/model"
+	"github.com/google/go-cmp/cmp"
 )
 
 func load(t *testing.T, src string) *Script {

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/budget"
-
-	"go.yaml.in/yaml/v3"
-
 	"github.com/actorswarm/swarm/mailbox"
+	"go.yaml.in/yaml/v3"
 )
 
 // maxSize is the most bytes of a file.

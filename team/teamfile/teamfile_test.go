@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/budget"
-
 	"github.com/google/go-cmp/cmp"
 )
 

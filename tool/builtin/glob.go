@@ -13,9 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/actorswarm/swarm/tool"
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 const (

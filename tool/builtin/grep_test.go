@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/actorswarm/swarm/tool/tooltest"
+	"github.com/google/go-cmp/cmp"
 )
 
 // engines are the two ways to search; every test runs with both.

@@ -10,9 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/actorswarm/swarm/tool/tooltest"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestReadNumbersLines(t *testing.T) {

@@ -10,9 +10,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/actorswarm/swarm/internal/childenv"
+	"github.com/google/go-cmp/cmp"
 )
 
 func git(t testing.TB, dir string, input []byte, args ...string) []byte {

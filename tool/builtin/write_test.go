@@ -9,9 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/actorswarm/swarm/tool/tooltest"
+	"golang.org/x/sys/unix"
 )
 
 // Law: nothing is overwritten unseen.

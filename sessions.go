@@ -1,0 +1,301 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/spawn"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/isolation"
+	"github.com/actorswarm/swarm/internal/node"
+	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/worktree"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/team/board"
+)
+
+// View is a session as one can look at it, and write to its agents, whoever runs it.
+// Its methods may be called from any goroutine.
+type View interface {
+	// Info returns what is known of the session without opening it.
+	Info() session.Info
+	// Agents returns how the agents of the session are, oldest first.
+	Agents(context.Context) ([]actors.Status, error)
+	// Agent returns how one agent is, by name, team/name or id.
+	Agent(ctx context.Context, name string) (actors.Status, error)
+	// Inbox returns the unread messages of an agent, by name or id, and the last that
+	// it has read, oldest first. Of long bodies it holds the beginning.
+	Inbox(ctx context.Context, name string) ([]mailbox.Trace, error)
+	// Message returns a message and all that became of it. The error is an
+	// *UnknownMessageError if there is none.
+	Message(ctx context.Context, id mailbox.ID) (mailbox.Trace, error)
+	// Tasks returns the tasks of the session's list, lowest id first; of a session that
+	// does not run, as they were when it last did.
+	Tasks(context.Context) ([]board.Task, error)
+	// Teams returns the teams of the session, its own first.
+	Teams(context.Context) ([]team.Team, error)
+	// Team returns how a team is, by name or id; "" is the session's own.
+	Team(ctx context.Context, name string) (team.Status, error)
+	// SendClass writes a message of a class from the user to an agent, or with "*" to
+	// all. It returns when the message is on disk; where the session does not run, the
+	// agent reads it when the session goes on.
+	SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.Posted, error)
+	// Close ends the view, and never the session.
+	Close() error
+}
+
+var (
+	_ View = (*Remote)(nil)
+	_ View = (*archive.Session)(nil)
+)
+
+// Look opens a view of a session: a *Remote if a process runs it, else one of its
+// files, which keeps others from running it until the view is closed. Where a process
+// has the session open and does not answer, the errors of the view wrap ErrOpen.
+func Look(stateDir string, info session.Info) (View, error) {
+	// Without a socket nobody answers, and asking for a connection would take longer.
+	if _, err := os.Stat(info.Socket(stateDir)); err != nil {
+		return atRest(info), nil
+	}
+	r, err := Dial(stateDir, info)
+	switch {
+	case err == nil:
+		return r, nil
+	case errors.As(err, new(*NotRunningError)):
+		return atRest(info), nil
+	}
+	return nil, err
+}
+
+// Notes returns what is out of order in the files of a session that nobody runs. The
+// error wraps ErrOpen if a process has the session open.
+func Notes(ctx context.Context, info session.Info) ([]string, error) {
+	s := atRest(info)
+	notes, err := s.Notes(ctx)
+	return notes, errors.Join(err, s.Close())
+}
+
+// UnknownMessageError reports an id that no message of the session has.
+type UnknownMessageError = mailbox.UnknownMessageError
+
+// NoProcessError reports an agent that lives in the process of another one, which
+// does not run.
+type NoProcessError = agent.NoProcessError
+
+// atRest returns a session that nobody runs, with the prices of its state directory.
+func atRest(info session.Info) *archive.Session {
+	return archive.New(info, archive.Options{Prices: func() (*price.Table, error) { return node.ReadPrices(info.StateDir()) }})
+}
+
+// TranscriptPath returns the file with the conversation of an agent, which is there
+// once it has worked. An agent in a process of its own keeps its record apart, with
+// those of all below it.
+func TranscriptPath(info Info, a actors.Status) string {
+	spec := a.Life.Spec
+	name := filepath.Join("transcripts", string(spec.ID)+".jsonl")
+	path, home := filepath.Join(info.Path, name), "*"
+	if spec.Where != "" {
+		home = string(spec.ID)
+	} else if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if apart, err := filepath.Glob(filepath.Join(info.Path, "nodes", home, name)); err == nil && len(apart) > 0 {
+		return apart[0]
+	}
+	return path
+}
+
+// What is kept of a session; see package session.
+type (
+	Info            = session.Info
+	NATS            = session.NATS
+	Inbound         = session.Inbound
+	Bridge          = session.Bridge
+	BusUser         = session.BusUser
+	NoSessionError  = session.NotFoundError
+	NotRunningError = session.NotRunningError
+	BacklogError    = session.BacklogError
+)
+
+// What Inbound can be.
+const (
+	InboundAccept = session.InboundAccept
+	InboundHold   = session.InboundHold
+	InboundRefuse = session.InboundRefuse
+)
+
+// Off is Options.Listen, ListenWebSocket or ListenCert for a session that has listened
+// before and is not to.
+const Off = session.Off
+
+// Sessions returns every session kept in stateDir, newest first; with dir, only
+// those of that working directory.
+func Sessions(stateDir, dir string) ([]Info, error) { return session.List(stateDir, dir) }
+
+// FindSession returns the session with an id, or with the one id that begins
+// so. With an empty id it returns the newest session of dir.
+func FindSession(stateDir, dir, id string) (Info, error) { return session.Find(stateDir, dir, id) }
+
+// BusUsers returns who may use the bus of a session, running or not, by name.
+func BusUsers(i Info) ([]BusUser, error) { return i.BusUsers() }
+
+// Worktree is a directory of its own that an agent of a session has or left: a
+// git worktree, or what a hook made in its place.
+type Worktree struct {
+	Session string    `json:"session"`
+	Agent   string    `json:"agent"`
+	State   string    `json:"state"` // creating, leased, kept, removing
+	Path    string    `json:"path"`
+	Branch  string    `json:"branch"` // "" if a hook made it
+	Since   time.Time `json:"since"`
+	Live    bool      `json:"live"`              // a process holds it
+	Rescue  string    `json:"rescue,omitempty"`  // commit that holds what was in it
+	Problem string    `json:"problem,omitempty"` // what is wrong with it
+	Removed bool      `json:"removed,omitempty"` // it is gone now
+	Why     []string  `json:"why,omitempty"`     // what it is kept for
+}
+
+func (w *Worktree) fill(session string, e worktree.Entry) {
+	*w = Worktree{
+		Session: session, Agent: e.Agent, State: string(e.State), Path: e.Path, Branch: e.Branch,
+		Since: e.Since, Live: e.Live, Rescue: e.Rescue, Problem: e.Problem,
+	}
+}
+
+// Worktrees returns the worktrees of all sessions of dir, newest session first.
+func Worktrees(ctx context.Context, stateDir, dir string) ([]Worktree, error) {
+	var all []Worktree
+	err := eachSession(ctx, stateDir, dir, func(id string, d *isolation.Directories, r *worktree.Repo) error {
+		entries, err := d.List(ctx, r)
+		for _, e := range entries {
+			var w Worktree
+			w.fill(id, e)
+			all = append(all, w)
+		}
+		return err
+	})
+	return all, err
+}
+
+// RescueWorktree commits everything in the worktree of an agent to its rescue
+// ref and returns the ref. The worktree stays as it is.
+func RescueWorktree(ctx context.Context, stateDir, dir, agent string) (ref string, err error) {
+	err = eachSession(ctx, stateDir, dir, func(_ string, d *isolation.Directories, r *worktree.Repo) error {
+		got, err := d.Rescue(ctx, r, agent)
+		ref = first(got, ref)
+		return err
+	})
+	if err == nil && ref == "" {
+		err = fmt.Errorf("no agent %q of a session of %s has a worktree; see: swarm worktrees list", agent, dir)
+	}
+	return ref, err
+}
+
+// PruneWorktrees removes the worktrees of dir's sessions that nobody holds and
+// that hold nothing of their own; with rescue, also those whose content it has
+// committed to a rescue ref first. What hooks made is given to the
+// WorktreeRemove hooks if nothing in it has changed. What stays is returned with
+// its reasons.
+func PruneWorktrees(ctx context.Context, stateDir, dir string, rescue bool) ([]Worktree, error) {
+	var all []Worktree
+	err := eachSession(ctx, stateDir, dir, func(id string, d *isolation.Directories, r *worktree.Repo) error {
+		pruned, err := d.Prune(ctx, r, rescue)
+		for _, p := range pruned {
+			var w Worktree
+			w.fill(id, p.Entry)
+			w.Removed, w.Rescue, w.Why = p.Removed, first(p.Ref, w.Rescue), p.Why
+			all = append(all, w)
+		}
+		return err
+	})
+	return all, err
+}
+
+// eachSession calls see for every session of dir that has isolated agents, with the
+// repository of dir; nil if it is in none.
+func eachSession(ctx context.Context, stateDir, dir string, see func(id string, d *isolation.Directories, r *worktree.Repo) error) error {
+	sessions, err := Sessions(stateDir, dir)
+	if err != nil {
+		return err
+	}
+	o := Options{Dir: dir, StateDir: stateDir}
+	if err := o.settle(); err != nil {
+		return err
+	}
+	repo, err := worktree.Open(ctx, dir, worktree.Options{})
+	none := errors.Is(err, worktree.ErrNoRepository)
+	switch {
+	case none:
+		repo = nil
+	case err != nil:
+		return err
+	}
+	for _, i := range sessions {
+		d := o.isolation(i.ID, i.Path, i.Path, nil)
+		switch {
+		case d.HasHookDirs():
+			none = false
+		case repo == nil, !d.HasWorktrees():
+			continue
+		}
+		if err := see(i.ID, d, repo); err != nil {
+			return err
+		}
+	}
+	if none {
+		return fmt.Errorf("%s is not in a git repository and no hook has made a directory, so there are no worktrees", dir)
+	}
+	return nil
+}
+
+// Rehearsal says what a session with some options would make of its agent
+// definitions and of calls for agents. Nothing is started or written and no
+// model is asked. Its methods may be called from any goroutine.
+type Rehearsal struct {
+	session *Session
+	lead    agent.Spec
+}
+
+// Rehearse reads what a session with these options would read. It needs no
+// credentials: without a model the lead's is named by what it would default to.
+func Rehearse(o Options) (*Rehearsal, error) {
+	if err := o.settle(); err != nil {
+		return nil, err
+	}
+	s := &Session{opts: o, record: session.NewFile(Info{})}
+	if err := s.read(); err != nil {
+		return nil, err
+	}
+	s.agents = actors.New(actors.Options{Store: new(transcript.Store), Policy: s.policy(), ToolNames: node.Offered(s.rules)})
+	id, err := s.models.Default(o.Model)
+	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
+		return nil, err
+	}
+	return &Rehearsal{session: s, lead: node.LeadSpec(id, o.Mode, o.Dir, o.MaxTurns, slices.DeleteFunc(s.agents.ToolNames(), s.rules.Denies))}, nil
+}
+
+// Definitions returns the agent types that the session would have.
+func (r *Rehearsal) Definitions() *defs.Set { return r.session.defs.Set() }
+
+// Lead returns what the lead would be, who makes the call that Plan is about.
+func (r *Rehearsal) Lead() agent.Spec { return r.lead }
+
+// Tools returns the names of the tools that agents can be given.
+func (r *Rehearsal) Tools() []string { return r.session.agents.ToolNames() }
+
+// Plan returns what the session would make of a call of its lead, with the
+// reason for each choice, or the error that the lead would get.
+func (r *Rehearsal) Plan(c spawn.Call) (spawn.Plan, error) {
+	return r.session.policy().Plan(r.session.defs.Set(), c, r.lead, r.Tools())
+}
