@@ -174,3 +174,33 @@ func ExampleDial() {
 	// 1 accepted for team-lead
 	// read
 }
+
+func ExampleLook() {
+	o, cleanup := scripted("rules: [{say: {text: 'There are two.'}}]")
+	defer cleanup()
+
+	ctx := context.Background()
+	s, err := swarm.Open(ctx, o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := s.Run(ctx, "How many files are here?"); err != nil {
+		log.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		log.Fatal(err)
+	}
+
+	// Nobody runs the session any more: the view reads its journal.
+	view, err := swarm.Look(o.StateDir, s.Info())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer view.Close()
+	lead, err := view.Agent(ctx, "lead")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(lead.Life.Outcome, lead.Life.Result)
+	// Output: completed There are two.
+}
