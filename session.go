@@ -20,7 +20,6 @@ import (
 	"github.com/actorswarm/swarm/internal/audit"
 	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/fleet"
-	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/lifecycle"
 	"github.com/actorswarm/swarm/internal/member"
@@ -63,8 +62,6 @@ type Session struct {
 	gate   atomic.Pointer[member.Gateway] // nil before programs with a key are answered
 	rules  *node.Rules
 	lead   *node.Lead
-
-	isolated *isolation.Directories
 
 	nodes *fleet.Fleet // nil unless agents run in processes of their own
 	notes []string     // what is wrong, found when it was opened
@@ -188,7 +185,7 @@ func (s *Session) openNode(ctx context.Context) error {
 func (s *Session) nodeOptions() node.Options {
 	return node.Options{
 		Config: s.opts.config(), Parts: node.Parts{Rules: s.rules, Definitions: s.defs, Models: s.models, Prices: s.prices},
-		Session: s.Info().ID, Path: s.Info().Path, Journal: journal.Options{FS: s.opts.disk},
+		Session: s.Info().ID, Root: s.Info().Path, Path: s.Info().Path, Journal: journal.Options{FS: s.opts.disk},
 	}
 }
 
@@ -200,7 +197,6 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	s.audit = s.newAudit()
-	s.openIsolation()
 	if err := s.node.Start(s.scope, s.services(), s.end); err != nil {
 		s.end(err)
 		return err
@@ -319,7 +315,7 @@ func (s *Session) handlers() []bus.Handler {
 // services are what the node needs of this process.
 func (s *Session) services() node.Services {
 	services := node.Services{
-		Isolated: s.isolated, OpenBoard: s.openBoard, Receipt: s.receipt, Arrived: s.arrived,
+		OpenBoard: s.openBoard, Receipt: s.receipt, Arrived: s.arrived,
 		Gone: s.gone, Audit: s.audit.Note,
 		IsGone: func(id mailbox.AgentID) bool { return s.nodes != nil && s.nodes.IsGone(id) },
 	}
@@ -469,22 +465,6 @@ func (s *Session) sendReceipt(r mailbox.Receipt) {
 	if !s.receipt(r) {
 		s.store.Settle(r)
 	}
-}
-
-// isolation returns what isolates agents of a session: settled options, the id, the
-// session's directory, and the directory of the process with the agents.
-func (o Options) isolation(session, root, path string, agents isolation.Agents) *isolation.Directories {
-	return isolation.New(isolation.Options{
-		Session: session, Root: root, Dir: o.Dir, Agents: agents, Transcripts: filepath.Join(path, "transcripts"),
-		Hooks:  o.config().Hooks, // Problems tells what is wrong
-		Getenv: o.Getenv, Logger: o.Logger,
-	})
-}
-
-// openIsolation makes it possible to isolate agents.
-func (s *Session) openIsolation() {
-	path := s.Info().Path
-	s.isolated = s.opts.isolation(s.Info().ID, path, path, s.store)
 }
 
 // ObjectName returns where the whole text of a message that has a Ref is on the server

@@ -242,7 +242,7 @@ func eachSession(ctx context.Context, stateDir, dir string, see func(id string, 
 		return err
 	}
 	for _, i := range sessions {
-		d := o.isolation(i.ID, i.Path, i.Path, nil)
+		d := o.config().Isolation(i.ID, i.Path, i.Path, nil)
 		switch {
 		case d.HasHookDirs():
 			none = false

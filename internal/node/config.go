@@ -16,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/hook"
+	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/provider"
@@ -191,4 +192,14 @@ func ReadPrices(stateDir string) (*price.Table, error) {
 func (c Config) Hooks() *hook.Set {
 	set, _ := settings.Hooks(c.Sources())
 	return set
+}
+
+// Isolation returns what isolates agents of a session: root is the directory of the
+// session, path that of the process with the agents. What it runs gets the environment
+// of this configuration.
+func (c Config) Isolation(id, root, path string, agents isolation.Agents) *isolation.Directories {
+	return isolation.New(isolation.Options{
+		Session: id, Root: root, Dir: c.Dir, Agents: agents, Transcripts: filepath.Join(path, "transcripts"),
+		Hooks: c.Hooks, Getenv: c.Getenv, Logger: c.Logger,
+	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
-	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -30,6 +29,7 @@ type Options struct {
 	Config
 	Parts
 	Session string // its id
+	Root    string // the directory of the session, which all its processes share
 	Path    string // the directory of the files that this process writes
 
 	UserPlace agent.Place // where the user's mail is; "" is here
@@ -39,7 +39,6 @@ type Options struct {
 // Services are what a node needs of the process around it. Remote and Owner are nil
 // where no agent lives in another process; everything else is required.
 type Services struct {
-	Isolated *isolation.Directories
 	// OpenBoard opens the store of a list of tasks.
 	OpenBoard func(ctx context.Context, list string) (board.Store, error)
 	// Receipt sends a receipt to another process. It reports false while it cannot:
@@ -71,6 +70,7 @@ type Node struct {
 
 	o        Options
 	policy   spawn.Policy
+	isolated *isolation.Directories
 	services Services
 	scope    context.Context
 	watch    sync.WaitGroup
@@ -102,6 +102,7 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	if _, err := builtin.Reap(n.o.Session); err != nil {
 		n.o.Logger.Warn("processes of an earlier run could not be searched for", "error", err)
 	}
+	n.isolated = n.o.Isolation(n.o.Session, n.o.Root, n.o.Path, n.Store)
 	n.Agents = actors.New(n.actorOptions())
 	n.Roster = team.NewRoster(n.Agents)
 	n.Lead = NewLead(LeadOptions{
@@ -242,7 +243,7 @@ func (n *Node) receipt(r mailbox.Receipt) {
 // permission is what an agent's calls are judged by.
 func (n *Node) permission(spec agent.Spec) permission.Policy {
 	return n.o.Rules.Fill(permission.Policy{
-		Mode: permission.Mode(spec.Mode), Home: n.o.Home, Resolve: Resolve, Enclosure: n.services.Isolated.Boundary(n.scope, spec),
+		Mode: permission.Mode(spec.Mode), Home: n.o.Home, Resolve: Resolve, Enclosure: n.isolated.Boundary(n.scope, spec),
 		Dirs: slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.o.Path, "objects")}, n.o.AddDirs),
 	})
 }
@@ -280,7 +281,7 @@ func (n *Node) window(id string) int64 {
 
 // isolate gives an agent a directory of its own.
 func (n *Node) isolate(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error) {
-	lease, err := n.services.Isolated.Lease(ctx, spec, incarnation)
+	lease, err := n.isolated.Lease(ctx, spec, incarnation)
 	if err != nil {
 		return nil, err
 	}
@@ -315,6 +316,3 @@ func (n *Node) Runs(id mailbox.AgentID) bool {
 	}
 	return false
 }
-
-// Hooks returns the hooks of the settings files as they are now.
-func (n *Node) Hooks() *hook.Set { return n.o.Hooks() }

@@ -19,7 +19,6 @@ import (
 	"github.com/actorswarm/swarm/internal/audit"
 	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/executor"
-	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/lifecycle"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/node"
@@ -161,7 +160,7 @@ func (w *Worker) openNode(ctx context.Context, dir string, welcome workerapi.Wel
 	}
 	w.record, w.rules = session.NewFile(info), parts.Rules
 	err = archive.OpenWhenUnlocked(ctx, func() (err error) {
-		w.node, err = node.Open(ctx, node.Options{Config: c, Parts: parts, Session: info.ID, Path: dir, UserPlace: agent.AtOwner})
+		w.node, err = node.Open(ctx, node.Options{Config: c, Parts: parts, Session: info.ID, Root: w.info.Path, Path: dir, UserPlace: agent.AtOwner})
 		return err
 	})
 	if err == nil {
@@ -223,11 +222,6 @@ func (w *Worker) start() error {
 // services are what the node needs of this process.
 func (w *Worker) services(refusals *audit.Log) node.Services {
 	return node.Services{
-		Isolated: isolation.New(isolation.Options{
-			Session: w.info.ID, Root: w.info.Path, Dir: w.info.Dir, Agents: w.node.Store,
-			Transcripts: filepath.Join(w.record.Get().Path, "transcripts"),
-			Hooks:       w.node.Hooks, Getenv: w.o.Getenv, Logger: w.o.Logger,
-		}),
 		OpenBoard: func(ctx context.Context, list string) (board.Store, error) {
 			conn, err := w.bus.Conn(ctx)
 			if err != nil {
