@@ -130,35 +130,35 @@ func (s *Session) Compact(ctx context.Context, name string) error {
 	return s.agents.Compact(ctx, t.ID())
 }
 
-// openNodes lets agents run in processes of their own, in the process that owns the
+// openFleet lets agents run in processes of their own, in the process that owns the
 // session, as the options or the agents that there are want it.
-func (s *Session) openNodes() {
+func (s *Session) openFleet() {
 	lives := slices.ContainsFunc(s.store.All(), (*transcript.Transcript).IsReplica)
 	if s.opts.Policy.Where != "" || lives {
 		var notes []string
-		s.nodes, notes = fleet.New(s.scope, s.nodesOptions())
+		s.fleet, notes = fleet.New(s.scope, s.fleetOptions())
 		s.notes = append(s.notes, notes...)
 	}
 }
 
-func (s *Session) nodesOptions() fleet.Options {
+func (s *Session) fleetOptions() fleet.Options {
 	return fleet.Options{
-		Record: s.record, StateDir: s.opts.StateDir, Team: s.policy().Team, Store: s.store, Events: s.bus, Logger: s.opts.Logger,
+		Record: s.record, StateDir: s.opts.StateDir, Team: s.policy().Team, Store: s.store, Events: s.events, Logger: s.opts.Logger,
 		Where: s.opts.Policy.Where, Command: s.opts.TeammateCommand, Executor: s.opts.executor, FirstSign: s.opts.firstSign, Silence: s.opts.silence,
 		Attended: s.opts.Policy.Attended, AskTimeout: s.opts.Policy.AskTimeout,
-		Audit: s.audit.Note, Getenv: s.opts.Getenv, Receipt: s.sendReceipt, Prices: s.prices,
+		Audit: s.audit.Note, Getenv: s.opts.Getenv, Receipt: s.sendReceipt, Prices: s.parts.Prices,
 	}
 }
 
 // fleetParts are what was made after the fleet.
 func (s *Session) fleetParts() fleet.Parts {
-	return fleet.Parts{Agents: s.agents, Roster: s.roster, Bus: s.wire, Sessions: s.peers}
+	return fleet.Parts{Agents: s.agents, Roster: s.roster, Bus: s.bus, Sessions: s.peers}
 }
 
 // Agent returns a look at one agent, by name, team/name or id.
 func (s *Session) Agent(name string) (actors.Status, error) {
-	if s.nodes != nil {
-		return s.nodes.Agent(name)
+	if s.fleet != nil {
+		return s.fleet.Agent(name)
 	}
 	t, err := s.roster.Find(name)
 	if err == nil {
@@ -171,17 +171,17 @@ func (s *Session) Agent(name string) (actors.Status, error) {
 // askNested puts a request about an agent to the process of another one that it lives
 // in. unknown is the error if there is no such agent.
 func (s *Session) askNested(ctx context.Context, name string, method rpc.Method[workerapi.NameIn, rpc.None], unknown error) (actors.Status, error) {
-	if s.nodes == nil {
+	if s.fleet == nil {
 		return actors.Status{}, unknown
 	}
-	return s.nodes.Directory().Ask(ctx, name, method, unknown)
+	return s.fleet.Directory().Ask(ctx, name, method, unknown)
 }
 
 // endNested ends an agent that lives in the process of another, with all that work for
 // it. unknown is the error if there is no such agent.
 func (s *Session) endNested(ctx context.Context, name string, cause, unknown error) ([]Ended, error) {
-	if s.nodes == nil {
+	if s.fleet == nil {
 		return nil, unknown
 	}
-	return s.nodes.Directory().End(ctx, name, cause, unknown)
+	return s.fleet.Directory().End(ctx, name, cause, unknown)
 }

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -387,7 +388,7 @@ func (a *api) handleBus() {
 func (a *api) tail() {
 	a.readers.Add(1)
 	a.publishing.Do(func() {
-		sub := a.s.bus.Subscribe()
+		sub := a.s.events.Subscribe()
 		a.work.Go(func() { a.publishAll(sub) })
 	})
 }
@@ -451,7 +452,7 @@ var ErrOpen = journal.ErrLocked
 // Ready returns when other processes can reach the session through Dial, or
 // with what kept it from that.
 func (s *Session) Ready(ctx context.Context) error {
-	_, err := s.wire.Served(ctx)
+	_, err := s.bus.Served(ctx)
 	return err
 }
 
@@ -522,7 +523,7 @@ func authorize(session string, marks, own []builtin.Mark, err error) *natsd.User
 	}
 	u := &natsd.User{Subscribe: []string{eventSubject(session)}}
 	if at >= 0 {
-		u.Name = first(marks[at].Agent, "a command")
+		u.Name = cmp.Or(marks[at].Agent, "a command")
 	}
 	for _, method := range newAPI(&Session{members: new(member.Service)}).Methods(rpc.Observe, rpc.Participate) {
 		u.Publish = append(u.Publish, apiSubject(session).To(method))

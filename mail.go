@@ -18,10 +18,10 @@ type Trace = mailbox.Trace
 
 // tree is all agents of the session, those in processes of their own included.
 func (s *Session) tree() archive.Tree {
-	if s.nodes == nil {
+	if s.fleet == nil {
 		return archive.Tree{Record: s.node.Record()}
 	}
-	return s.nodes.Tree()
+	return s.fleet.Tree()
 }
 
 // Inbox returns the unread messages of an agent, by name or id, and the last
@@ -59,10 +59,10 @@ type (
 // Questions returns what the agents ask a person now, the oldest first.
 func (s *Session) Questions() []Question {
 	all := s.agents.Questions()
-	if s.nodes == nil {
+	if s.fleet == nil {
 		return all
 	}
-	all = append(all, s.nodes.Questions()...)
+	all = append(all, s.fleet.Questions()...)
 	slices.SortStableFunc(all, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
 	return all
 }
@@ -71,9 +71,9 @@ func (s *Session) Questions() []Question {
 // are *UnknownQuestionError, *ResolvedQuestionError, *AnswerNotPermittedError, or
 // what kept the answer from being recorded.
 func (s *Session) Answer(id string, a Answer) error {
-	if s.nodes != nil {
-		if asker, ok := s.nodes.Asker(id); ok {
-			return s.nodes.Answer(asker, id, a)
+	if s.fleet != nil {
+		if asker, ok := s.fleet.Asker(id); ok {
+			return s.fleet.Answer(asker, id, a)
 		}
 	}
 	err := s.agents.Answer(id, a)

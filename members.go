@@ -249,7 +249,7 @@ type BusState struct {
 
 // Bus returns where the session's bus listens and who may use it.
 func (s *Session) Bus() (BusState, error) {
-	url, webSocket := s.wire.URLs()
+	url, webSocket := s.bus.URLs()
 	users, err := BusUsers(s.Info())
 	return BusState{URL: url, WebSocket: webSocket, Users: users}, err
 }
@@ -273,7 +273,7 @@ func (s *Session) AddBusUser(name string) (BusCredentials, error) {
 	if err != nil {
 		return c, err
 	}
-	c.URL, c.WebSocket = s.wire.URLs()
+	c.URL, c.WebSocket = s.bus.URLs()
 	c.believe(s.Info())
 	return c, nil
 }
@@ -296,7 +296,7 @@ func (s *Session) dropKey(name string) error {
 
 // changeBusUsers makes a change of who may come in, and tells the server.
 func (s *Session) changeBusUsers(change func() ([]BusUser, error)) error {
-	return s.wire.ChangeUsers(func() ([]natsd.User, error) {
+	return s.bus.ChangeUsers(func() ([]natsd.User, error) {
 		all, err := change()
 		return serverUsers(s.Info().ID, all), err
 	})
@@ -362,7 +362,7 @@ func removeBusUser(info Info, agents *actors.Coordinator, name string) ([]BusUse
 func (s *Session) newPeers() *peer.Service {
 	return peer.New(s.scope, peer.Options{
 		Record: s.record, StateDir: s.opts.StateDir, Store: s.store, Agents: s.agents, Members: s.members,
-		Lead: s.lead.Get, Post: s.postMessage, Conn: s.wire.Conn, Forged: turn.CheckForeign, Warn: s.node.Warn, Audit: s.audit.Note,
+		Lead: s.lead.Get, Post: s.postMessage, Conn: s.bus.Conn, Forged: turn.CheckForeign, Warn: s.node.Warn, Audit: s.audit.Note,
 		NATS: s.opts.NATS.URL != "", Mode: s.opts.Mode, Inbound: s.opts.Inbound, InboundExpiry: s.opts.InboundExpiry, Logger: s.opts.Logger,
 	})
 }

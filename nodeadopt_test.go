@@ -19,10 +19,10 @@ import (
 // known again.
 func forget(t *testing.T, s *Session, ben mailbox.AgentID, then func()) {
 	t.Helper()
-	if err := syscall.Kill(s.nodes.Process(ben).PID, syscall.SIGSTOP); err != nil {
+	if err := syscall.Kill(s.fleet.Process(ben).PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	s.nodes.Disown(ben, then)
+	s.fleet.Disown(ben, then)
 }
 
 // TestAProcessThatNobodyHearsOfIsEndedByItsLock: one that hung when its owner was
@@ -43,7 +43,7 @@ func TestAProcessThatNobodyHearsOfIsEndedByItsLock(t *testing.T) {
 			s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
 			actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
 			lock := filepath.Join(archive.Dir(s.Info().Path, ben.ID()), "lock")
-			if pid, ok := executor.Holder(lock); !ok || pid != s.nodes.Process(ben.ID()).PID {
+			if pid, ok := executor.Holder(lock); !ok || pid != s.fleet.Process(ben.ID()).PID {
 				t.Errorf("the lock is held by %d, %t", pid, ok)
 			}
 			forget(t, s, ben.ID(), func() {})
@@ -66,17 +66,17 @@ func TestALivingProcessIsTakenOver(t *testing.T) {
   - say: {text: ok}
 `, nil)
 	actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
-	old := s.nodes.Process(ben.ID())
+	old := s.fleet.Process(ben.ID())
 	forget(t, s, ben.ID(), func() {})
 	if err := syscall.Kill(old.PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "it is known again", func() bool { return s.nodes.Process(ben.ID()) != nil })
+	actorstest.Eventually(t, "it is known again", func() bool { return s.fleet.Process(ben.ID()) != nil })
 	if _, err := s.Send("ben", "again"); err != nil {
 		t.Fatal(err)
 	}
 	actorstest.Eventually(t, "it answers", func() bool { return ben.Life().Result == "here" })
-	if now := s.nodes.Process(ben.ID()); now.PID != old.PID || ben.Life().Launch != 1 {
+	if now := s.fleet.Process(ben.ID()); now.PID != old.PID || ben.Life().Launch != 1 {
 		t.Errorf("process %d was followed by %d, launch %d", old.PID, now.PID, ben.Life().Launch)
 	}
 }
@@ -107,9 +107,9 @@ func TestATakenOverProcessTellsWhatItAsks(t *testing.T) {
 	if _, err := s.Send("ben", "go on"); err != nil {
 		t.Fatal(err)
 	}
-	first, old := asked(), s.nodes.Process(ben.ID())
+	first, old := asked(), s.fleet.Process(ben.ID())
 	actorstest.Eventually(t, "no report is on its way that does not hold the question", func() bool {
-		return len(s.nodes.Questions()) > 0
+		return len(s.fleet.Questions()) > 0
 	})
 	forget(t, s, ben.ID(), func() {
 		sub.Close()

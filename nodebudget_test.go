@@ -66,8 +66,8 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 // TestAReservationEndsWithItsProcess, and a report that comes again changes nothing.
 func TestAReservationEndsWithItsProcess(t *testing.T) {
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = budget.Limits{Tokens: 1_000_000} })
-	seat := s.nodes.Process(ben.ID())
-	owner := fleet.Handlers{Fleet: s.nodes}
+	seat := s.fleet.Process(ben.ID())
+	owner := fleet.Handlers{Fleet: s.fleet}
 	ask := workerapi.ReserveIn{Launch: ben.Life().Launch, Key: "k", Ask: &budget.Request{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
 	first, err := owner.Reserve(ben.ID(), ask)
 	if err != nil || first.Output != 600_000 {
@@ -84,7 +84,7 @@ func TestAReservationEndsWithItsProcess(t *testing.T) {
 	if err := seat.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "its successor is there", func() bool { now := s.nodes.Process(ben.ID()); return now != nil && now != seat })
+	actorstest.Eventually(t, "its successor is there", func() bool { now := s.fleet.Process(ben.ID()); return now != nil && now != seat })
 	if _, err := owner.Reserve(ben.ID(), other); err == nil {
 		t.Error("the old process was let out")
 	}

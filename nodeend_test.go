@@ -56,7 +56,7 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
 `, nil)
 				actorstest.Eventually(t, "the kid works", func() bool { return lifeOf(s, "kid").TurnOpen && ben.Life().Outcome == agent.Completed })
 				if frozen {
-					kill(t, s.nodes.Process(ben.ID()).PID, syscall.SIGSTOP)
+					kill(t, s.fleet.Process(ben.ID()).PID, syscall.SIGSTOP)
 				}
 				sub := s.Events()
 				defer sub.Close()
@@ -104,7 +104,7 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 	t.Parallel()
 	s := crewed(t)
 	ben, digger := lifeOf(s.Session, "ben").Spec.ID, lifeOf(s.Session, "digger").Spec.ID
-	kill(t, s.nodes.Process(ben).PID, syscall.SIGSTOP)
+	kill(t, s.fleet.Process(ben).PID, syscall.SIGSTOP)
 	said := s.says(t, "smith", "#write to "+string(digger)+" saying late")
 	_, id, ok := strings.Cut(said, "id=")
 	if !ok {
@@ -118,7 +118,7 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 		m, err := s.Message(mailbox.ID(id))
 		return err == nil && slices.ContainsFunc(m.Steps, func(x mailbox.Step) bool { return x.State == mailbox.StateDead })
 	})
-	next, _ := fleet.New(s.scope, s.nodesOptions())
+	next, _ := fleet.New(s.scope, s.fleetOptions())
 	actorstest.Eventually(t, "the next owner knows it too", func() bool { return next.IsGone(digger) })
 	if next.IsGone("smith") {
 		t.Error("the living are dead to it")
@@ -202,10 +202,10 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	actorstest.Eventually(t, "its process is there", func() bool {
-		return s.nodes.Process(ben.ID()) != nil && executor.Held(filepath.Join(archive.Dir(s.Info().Path, ben.ID()), "lock"))
+		return s.fleet.Process(ben.ID()) != nil && executor.Held(filepath.Join(archive.Dir(s.Info().Path, ben.ID()), "lock"))
 	})
 	select {
-	case <-s.nodes.Process(ben.ID()).Gone():
+	case <-s.fleet.Process(ben.ID()).Gone():
 		t.Error("its process did not wait")
 	case <-time.After(time.Second):
 	}

@@ -126,7 +126,7 @@ func (s *Session) noneOfTen(t *testing.T) {
 		}
 	}
 	for _, a := range s.Agents() {
-		if id := a.Life.Spec.ID; a.Running || s.nodes.Process(id) != nil {
+		if id := a.Life.Spec.ID; a.Running || s.fleet.Process(id) != nil {
 			t.Errorf("%s runs or has its seat", agent.DisplayName(a.Life.Spec))
 		}
 	}

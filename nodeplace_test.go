@@ -111,7 +111,7 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 			t.Errorf("%s runs in %q at %s", name, l.Spec.Where, l.Spec.Dir)
 		}
 	}
-	cat := s.nodes.Process(all["cat"].Spec.ID)
+	cat := s.fleet.Process(all["cat"].Spec.ID)
 	if err := syscall.Kill(cat.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
 func TestAProcessThatIsToPlanBeginsSo(t *testing.T) {
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", nil)
 	actorstest.Eventually(t, "the plan is shown", func() bool { return ben.Life().Plan.Phase == protocol.PlanPending })
-	seat := s.nodes.Process(ben.ID())
+	seat := s.fleet.Process(ben.ID())
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(seat.PID) + "/cmdline")
 	if err == nil && !strings.Contains(string(raw), "--plan-mode-required") {
 		t.Errorf("its command line is %q", raw)
@@ -186,7 +186,7 @@ func TestAMemberInAnotherProcessMayObjectOnce(t *testing.T) {
 	if _, err := s.Send("ben", "are you there?"); err == nil {
 		t.Error("it can still be written to")
 	}
-	if s.nodes.Process(ben.ID()) != nil {
+	if s.fleet.Process(ben.ID()) != nil {
 		t.Error("its seat is still taken")
 	}
 }

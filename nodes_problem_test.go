@@ -164,7 +164,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := s.nodes.Process(ben.ID())
+	old := s.fleet.Process(ben.ID())
 	if err := syscall.Kill(old.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -284,11 +284,11 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 	}
 	life := ben.Life()
 	life.Result, life.Closed = "stale", true
-	if w := (fleet.Handlers{Fleet: s.nodes}.Report(ben.ID(), workerapi.Report{Launch: 1, PID: 1, Life: &life})); w.Leave == "" {
+	if w := (fleet.Handlers{Fleet: s.fleet}.Report(ben.ID(), workerapi.Report{Launch: 1, PID: 1, Life: &life})); w.Leave == "" {
 		t.Error("a report of the old launch was taken")
 	}
 	for _, verb := range []string{"find", "wake"} {
-		if err := (fleet.Handlers{Fleet: s.nodes}).Check(rpc.Caller{Name: string(ben.ID()), Method: verb}, []byte(`{"launch":1,"name":"lead"}`)); !errors.As(err, new(*fleet.OldLaunchError)) {
+		if err := (fleet.Handlers{Fleet: s.fleet}).Check(rpc.Caller{Name: string(ben.ID()), Method: verb}, []byte(`{"launch":1,"name":"lead"}`)); !errors.As(err, new(*fleet.OldLaunchError)) {
 			t.Errorf("%s of the old launch: %v", verb, err)
 		}
 	}
@@ -379,7 +379,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	kill(t, pid, syscall.SIGKILL)
 	w.within(soon, "thinking")
 
-	first := s.nodes.Process(w.id())
+	first := s.fleet.Process(w.id())
 	kill(t, first.PID, syscall.SIGSTOP)
 	frozen := time.Now()
 	w.within(silence/3+soon, "stuck")
@@ -413,7 +413,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	}()
 	for w.state() != "parked" {
 		time.Sleep(10 * time.Millisecond)
-		if p, launch := s.nodes.Process(w.id()), w.life().Launch; p != nil && w.state() == "thinking" {
+		if p, launch := s.fleet.Process(w.id()), w.life().Launch; p != nil && w.state() == "thinking" {
 			kill(t, p.PID, syscall.SIGKILL)
 			<-p.Gone()
 			w.until(soon, "its end is shown, or the next launch", func(a actors.Status) bool {
@@ -524,7 +524,7 @@ func TestAProcessIsHeardBeforeItHasReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh, _ := fleet.New(s.scope, s.nodesOptions()) // as a new owner's, that nobody has reported to
+	fresh, _ := fleet.New(s.scope, s.fleetOptions()) // as a new owner's, that nobody has reported to
 	fresh.Attach(s.fleetParts())
 	for launch, refused := range map[uint32]bool{0: true, 1: false, 2: true} {
 		err := (fleet.Handlers{Fleet: fresh}).Check(rpc.Caller{Name: string(ben.ID()), Method: workerapi.UpFind.Name}, fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch))

@@ -205,7 +205,7 @@ esac`, `  - when: {agent: lead, step: 0}
 	}
 	c.onlyTheGood(t, s, good)
 	panes := panesOf(t, s)
-	inPanes := where == agent.InTmux && s.nodes.HasPanes()
+	inPanes := where == agent.InTmux && s.fleet.HasPanes()
 	if inPanes && panes != good {
 		t.Errorf("%d panes for %d agents", panes, good)
 	}

@@ -64,7 +64,7 @@ func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
 		}
 	}
 	see("running", s.Agents(), s.Inbox, s.Message)
-	seat := s.nodes.Process(ben.ID())
+	seat := s.fleet.Process(ben.ID())
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 	if _, err := s.Send("kid", "x"); err == nil || !strings.Contains(err.Error(), "cannot be woken again") {
 		t.Error(err)
 	}
-	seat := s.nodes.Process(ben.ID())
+	seat := s.fleet.Process(ben.ID())
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestProblem20_TheDeadInAnotherProcessKeepNoMail(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			s, ben := apartWith(t, "", "  - say: {text: done}\n", nil)
 			actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "done" && !ben.Life().TurnOpen })
-			if err := syscall.Kill(s.nodes.Process(ben.ID()).PID, syscall.SIGSTOP); err != nil {
+			if err := syscall.Kill(s.fleet.Process(ben.ID()).PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
 			sub := s.Events()

@@ -222,15 +222,6 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
 // Sources returns where the definitions of a session with these options come
 // from. What the options leave open is settled as Open settles it.
 func (o Options) Sources() (defs.Options, error) {
@@ -282,7 +273,7 @@ func placeOf(mode string, getenv func(string) string) (agent.Place, error) {
 // value in a file is a note.
 func (s *Session) readTeammateMode() (err error) {
 	o := &s.opts
-	mode := first(o.TeammateMode, o.Getenv("SWARM_TEAMMATE_MODE"))
+	mode := cmp.Or(o.TeammateMode, o.Getenv("SWARM_TEAMMATE_MODE"))
 	if o.Policy.Where != "" {
 		return nil
 	}
@@ -302,7 +293,7 @@ func (s *Session) teammateModeOfSettings() (mode string) {
 	})
 	s.notes = append(s.notes, notes...)
 	for _, m := range all {
-		mode = first(m, mode)
+		mode = cmp.Or(m, mode)
 	}
 	return mode
 }

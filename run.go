@@ -45,7 +45,7 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 	if strings.TrimSpace(prompt) == "" {
 		return Result{}, errEmptyPrompt
 	}
-	lead, err := s.getLead()
+	lead, err := s.lead.Get()
 	if err != nil {
 		return Result{}, err
 	}
@@ -65,7 +65,7 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 // Resume goes on with everything that a crash or a shutdown cut, and returns
 // when the swarm has come to rest.
 func (s *Session) Resume(ctx context.Context) (Result, error) {
-	lead, err := s.getLead()
+	lead, err := s.lead.Get()
 	if err != nil {
 		return Result{}, err
 	}
@@ -90,17 +90,14 @@ func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, befor
 // Wake brings the session's agents to life: what was cut goes on. Run and
 // Resume do so by themselves.
 func (s *Session) Wake() error {
-	s.waking.Do(func() {
-		// A server of others may not be there; then nothing begins. Our own comes up
-		// beside the first request.
-		if s.opts.NATS.URL != "" {
-			_, s.woken = s.wire.Conn(s.scope)
+	// A server of others may not be there; then nothing begins. Our own comes up
+	// beside the first request.
+	if s.opts.NATS.URL != "" {
+		if _, err := s.bus.Conn(s.scope); err != nil {
+			return err
 		}
-		if s.woken == nil {
-			s.woken = s.node.Wake()
-		}
-	})
-	return s.woken
+	}
+	return s.node.Wake()
 }
 
 // Quiet returns when the swarm has come to rest: no turn runs, no message is
@@ -118,19 +115,6 @@ func (s *Session) interrupt() error {
 	return ErrInterrupted
 }
 
-// getLead returns the lead. A budget that cannot be kept is the caller's mistake.
-func (s *Session) getLead() (*transcript.Transcript, error) {
-	t, err := s.lead.Get()
-	return t, misuse(err)
-}
-
-func misuse(err error) error {
-	if errors.As(err, new(*budget.UnpricedError)) {
-		return &OptionError{Err: err}
-	}
-	return err
-}
-
 func (s *Session) result(lead *transcript.Transcript, before agent.Record, took time.Duration) Result {
 	now := lead.Life()
 	r := Result{
@@ -138,7 +122,7 @@ func (s *Session) result(lead *transcript.Transcript, before agent.Record, took 
 		Steps: now.Steps - before.Steps, Took: took, Usage: minus(now, before),
 	}
 	all := s.agents.Status()
-	r.Tree, r.Cost = byModel(all, s.prices)
+	r.Tree, r.Cost = byModel(all, s.parts.Prices)
 	r.Agents = len(all) - 1 // the user is none
 	return r
 }
@@ -148,7 +132,7 @@ func (s *Session) result(lead *transcript.Transcript, before agent.Record, took 
 // Run and Resume do it by themselves. The error is a NoModelError when nothing
 // says which model the lead is to have.
 func (s *Session) Begin() error {
-	if _, err := s.getLead(); err != nil {
+	if _, err := s.lead.Get(); err != nil {
 		return err
 	}
 	return s.Wake()
@@ -164,7 +148,7 @@ func (s *Session) Say(text string) error {
 	if err := s.Begin(); err != nil {
 		return err
 	}
-	lead, err := s.getLead()
+	lead, err := s.lead.Get()
 	if err != nil {
 		return err
 	}
@@ -185,7 +169,7 @@ func (s *Session) Say(text string) error {
 	if err := lead.Prompt("user", text); err != nil {
 		return err
 	}
-	s.bus.Publish(agent.Describe(lead.Spec()), event.Prompted{Text: text})
+	s.events.Publish(agent.Describe(lead.Spec()), event.Prompted{Text: text})
 	s.agents.Wake(agent.LeadID)
 	return nil
 }
@@ -240,11 +224,11 @@ func (s *Session) BackgroundForeground() []string {
 // SetModel gives the lead another model from its next turn on: an alias, an id,
 // "openai:ID" or "script:FILE". A name that no provider knows changes nothing.
 func (s *Session) SetModel(name string) error {
-	if _, _, err := s.models.Find(name); err != nil {
+	if _, _, err := s.parts.Models.Find(name); err != nil {
 		return fmt.Errorf("the model %s cannot be used: %w", name, err)
 	}
 	if err := s.lead.SetModel(name); err != nil {
-		return misuse(err)
+		return err
 	}
 	return s.record.Update(func(i *Info) error { i.Model = name; return nil })
 }

@@ -44,8 +44,8 @@ import (
 type Session struct {
 	opts   Options
 	record *session.File
+	parts  node.Parts
 	node   *node.Node
-	defs   *node.Definitions
 	store  *transcript.Store
 	agents *actors.Coordinator
 	roster *team.Roster
@@ -55,15 +55,15 @@ type Session struct {
 	members *member.Service
 	peers   *peer.Service
 
-	bus    *event.Bus
-	models *provider.Models
-	prices *price.Table
-	wire   *bus.Bus
-	gate   atomic.Pointer[member.Gateway] // nil before programs with a key are answered
-	rules  *node.Rules
-	lead   *node.Lead
+	events  *event.Bus
+	models  *provider.Models
+	prices  *price.Table
+	bus     *bus.Bus
+	gateway atomic.Pointer[member.Gateway] // nil before programs with a key are answered
+	rules   *node.Rules
+	lead    *node.Lead
 
-	nodes *fleet.Fleet // nil unless agents run in processes of their own
+	fleet *fleet.Fleet // nil unless agents run in processes of their own
 	notes []string     // what is wrong, found when it was opened
 
 	audit *audit.Log
@@ -77,8 +77,6 @@ type Session struct {
 	quitting chan struct{} // closed when somebody asked for the end
 	quit     sync.Once
 
-	waking  sync.Once
-	woken   error
 	closing sync.Once
 	closed  error
 }
@@ -124,7 +122,7 @@ func (o *Options) place() (Info, error) {
 	if err := o.checkCert(o.ListenCert); err != nil {
 		return Info{}, err
 	}
-	id := first(o.NewSession, uuid.NewString())
+	id := cmp.Or(o.NewSession, uuid.NewString())
 	if err := session.CheckID(id); err != nil {
 		return Info{}, &OptionError{Err: err}
 	}
@@ -159,11 +157,9 @@ func (o *Options) inherit(i *Info) {
 
 // read loads what the session is made of before anything is started.
 func (s *Session) read() (err error) {
-	parts, err := s.opts.config().Load(s.Info().Granted, s.keepGrants)
-	if err != nil {
+	if s.parts, err = s.opts.config().Load(s.Info().Granted, s.keepGrants); err != nil {
 		return err
 	}
-	s.rules, s.defs, s.models, s.prices = parts.Rules, parts.Definitions, parts.Models, parts.Prices
 	if err := s.readTeammateMode(); err != nil {
 		return err
 	}
@@ -177,14 +173,14 @@ func (s *Session) openNode(ctx context.Context) error {
 	if s.node, err = node.Open(ctx, s.nodeOptions()); err != nil {
 		return err
 	}
-	s.store, s.bus = s.node.Store, s.node.Events
+	s.store, s.events = s.node.Store, s.node.Events
 	s.stack.Push("the journal", func(context.Context) error { return s.node.Close() })
 	return nil
 }
 
 func (s *Session) nodeOptions() node.Options {
 	return node.Options{
-		Config: s.opts.config(), Parts: node.Parts{Rules: s.rules, Definitions: s.defs, Models: s.models, Prices: s.prices},
+		Config: s.opts.config(), Parts: s.parts,
 		Session: s.Info().ID, Root: s.Info().Path, Path: s.Info().Path, Journal: journal.Options{FS: s.opts.disk},
 	}
 }
@@ -202,18 +198,18 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	s.agents, s.roster, s.lead, s.boards, s.teams = s.node.Agents, s.node.Roster, s.node.Lead, s.node.Boards, s.node.Teams
-	if s.nodes != nil {
-		s.roster.ConnectApart(s.nodes.Directory())
+	if s.fleet != nil {
+		s.roster.ConnectApart(s.fleet.Directory())
 	}
-	s.wire = s.newBus()
+	s.bus = s.newBus()
 	s.watch.Go(s.node.FollowBoards)
 	s.members = member.New(s.scope, member.Options{
 		Session: s.Info().ID, Agents: s.agents, Roster: s.roster, Store: s.store, Boards: s.boards, TaskList: s.node.ListOf,
 		Object: func(ref mailbox.Ref) string { return ObjectName(s.Info().ID, ref) }, Log: s.opts.Logger,
 	})
 	s.peers = s.newPeers()
-	if s.nodes != nil {
-		s.nodes.Attach(s.fleetParts())
+	if s.fleet != nil {
+		s.fleet.Attach(s.fleetParts())
 	}
 	s.pushStops()
 	s.roster.Connect(s.peers)
@@ -227,16 +223,16 @@ func (s *Session) start(ctx context.Context) error {
 
 // pushStops says in which order the parts of the session end: read it from the last.
 func (s *Session) pushStops() {
-	s.stack.Push("the bus", func(context.Context) error { s.watch.Wait(); s.members.Wait(); return s.wire.Stop() })
+	s.stack.Push("the bus", func(context.Context) error { s.watch.Wait(); s.members.Wait(); return s.bus.Stop() })
 	s.stack.Push("the task lists", func(context.Context) error { return s.node.CloseBoards() })
 	s.stack.Push("mail to other sessions", func(context.Context) error { s.peers.Stop(); return nil })
-	if s.nodes != nil {
-		s.stack.Push("what waits for other processes", func(context.Context) error { return s.nodes.Wait() })
+	if s.fleet != nil {
+		s.stack.Push("what waits for other processes", func(context.Context) error { return s.fleet.Wait() })
 	}
 	s.stack.Push("the session's scope", func(context.Context) error { s.end(turn.ErrShutdown); return nil })
 	s.stack.Push("the tools", func(context.Context) error { return s.node.Kits.Close() })
-	if s.nodes != nil {
-		s.stack.Push("other processes", s.nodes.Close)
+	if s.fleet != nil {
+		s.stack.Push("other processes", s.fleet.Close)
 	}
 	s.stack.Push("the agents", s.node.Shutdown)
 }
@@ -245,7 +241,7 @@ func (s *Session) pushStops() {
 func (s *Session) newBus() *bus.Bus {
 	return bus.New(s.scope, bus.Options{
 		Session: s.Info(), Store: s.store, NATS: s.opts.NATS, Listen: s.opts.listen(), Logger: s.opts.Logger,
-		Sole: s.nodes == nil,
+		Sole: s.fleet == nil,
 		Wake: func(id mailbox.AgentID) {
 			s.agents.Wake(id)
 			s.members.Wake(id)
@@ -274,10 +270,10 @@ func (s *Session) runBus() {
 }
 
 func (s *Session) startBus() error {
-	if err := s.wire.Start(); err != nil {
+	if err := s.bus.Start(); err != nil {
 		return err
 	}
-	return s.wire.Serve(s.handlers()...)
+	return s.bus.Serve(s.handlers()...)
 }
 
 // handlers answer everybody outside this process.
@@ -295,7 +291,7 @@ func (s *Session) handlers() []bus.Handler {
 			if err != nil {
 				return nil, err
 			}
-			s.gate.Store(o)
+			s.gateway.Store(o)
 			return o.Close, nil
 		},
 	}
@@ -304,9 +300,9 @@ func (s *Session) handlers() []bus.Handler {
 			return s.peers.Serve(mail)
 		})
 	}
-	if s.nodes != nil {
+	if s.fleet != nil {
 		all = append(all, func(_, local *nats.Conn) (func() error, error) {
-			return func() error { return nil }, s.nodes.Open(local)
+			return func() error { return nil }, s.fleet.Open(local)
 		})
 	}
 	return all
@@ -317,10 +313,10 @@ func (s *Session) services() node.Services {
 	services := node.Services{
 		OpenBoard: s.openBoard, Receipt: s.receipt, Arrived: s.arrived,
 		Gone: s.gone, Audit: s.audit.Note,
-		IsGone: func(id mailbox.AgentID) bool { return s.nodes != nil && s.nodes.IsGone(id) },
+		IsGone: func(id mailbox.AgentID) bool { return s.fleet != nil && s.fleet.IsGone(id) },
 	}
-	if s.openNodes(); s.nodes != nil {
-		services.Remote = s.nodes
+	if s.openFleet(); s.fleet != nil {
+		services.Remote = s.fleet
 	}
 	return services
 }
@@ -340,7 +336,7 @@ func (s *Session) Info() Info {
 // notePrompt keeps the first line of the first prompt, for lists of sessions.
 func (s *Session) notePrompt(prompt string) error {
 	return s.record.Update(func(i *Info) error {
-		i.Prompt = first(i.Prompt, mailbox.FirstLine(prompt, 120))
+		i.Prompt = cmp.Or(i.Prompt, mailbox.FirstLine(prompt, 120))
 		return nil
 	})
 }
@@ -349,27 +345,27 @@ func (s *Session) notePrompt(prompt string) error {
 // per line, and what was found out of order in the session's files.
 func (s *Session) Problems() []string {
 	var all []string
-	for _, p := range s.defs.Problems() {
+	for _, p := range s.parts.Definitions.Problems() {
 		all = append(all, p.String())
 	}
 	_, problems := settings.Hooks(s.opts.sources())
 	for _, p := range problems {
 		all = append(all, p.Error())
 	}
-	return slices.Concat(all, s.opts.exposed(), s.defs.Notes(), s.store.Notes(), s.notes)
+	return slices.Concat(all, s.opts.exposed(), s.parts.Definitions.Notes(), s.store.Notes(), s.notes)
 }
 
 // Definitions returns the agent types of the session as they are now, without
 // those that a rule denies.
-func (s *Session) Definitions() *defs.Set { return s.defs.Set() }
+func (s *Session) Definitions() *defs.Set { return s.parts.Definitions.Set() }
 
 // Events returns a subscription to everything that happens from now on.
-func (s *Session) Events() *event.Subscription { return s.bus.Subscribe() }
+func (s *Session) Events() *event.Subscription { return s.events.Subscribe() }
 
 // Agents returns a look at every agent of the session, oldest first.
 func (s *Session) Agents() []actors.Status {
-	if s.nodes != nil {
-		return s.nodes.Agents()
+	if s.fleet != nil {
+		return s.fleet.Agents()
 	}
 	return s.agents.Status()
 }
@@ -445,14 +441,14 @@ func (s *Session) newAudit() *audit.Log {
 
 // arrived passes what has arrived for a program outside on to it.
 func (s *Session) arrived(to agent.Spec, e mailbox.Envelope) {
-	if o := s.gate.Load(); o != nil && to.Role == agent.Outside {
+	if o := s.gateway.Load(); o != nil && to.Role == agent.Outside {
 		o.Arrived(e)
 	}
 }
 
 // receipt sends a receipt through the wire, once that is up.
 func (s *Session) receipt(r mailbox.Receipt) bool {
-	c := s.wire.Courier()
+	c := s.bus.Courier()
 	if c == nil {
 		return false
 	}

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -193,7 +194,7 @@ func Worktrees(ctx context.Context, stateDir, dir string) ([]Worktree, error) {
 func RescueWorktree(ctx context.Context, stateDir, dir, agent string) (ref string, err error) {
 	err = eachSession(ctx, stateDir, dir, func(_ string, d *isolation.Directories, r *worktree.Repo) error {
 		got, err := d.Rescue(ctx, r, agent)
-		ref = first(got, ref)
+		ref = cmp.Or(got, ref)
 		return err
 	})
 	if err == nil && ref == "" {
@@ -214,7 +215,7 @@ func PruneWorktrees(ctx context.Context, stateDir, dir string, rescue bool) ([]W
 		for _, p := range pruned {
 			var w Worktree
 			w.fill(id, p.Entry)
-			w.Removed, w.Rescue, w.Why = p.Removed, first(p.Ref, w.Rescue), p.Why
+			w.Removed, w.Rescue, w.Why = p.Removed, cmp.Or(p.Ref, w.Rescue), p.Why
 			all = append(all, w)
 		}
 		return err
@@ -263,8 +264,10 @@ func eachSession(ctx context.Context, stateDir, dir string, see func(id string, 
 // definitions and of calls for agents. Nothing is started or written and no
 // model is asked. Its methods may be called from any goroutine.
 type Rehearsal struct {
-	session *Session
-	lead    agent.Spec
+	parts  node.Parts
+	policy spawn.Policy
+	tools  []string // that agents can be given
+	lead   agent.Spec
 }
 
 // Rehearse reads what a session with these options would read. It needs no
@@ -277,25 +280,27 @@ func Rehearse(o Options) (*Rehearsal, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	s.agents = actors.New(actors.Options{Store: new(transcript.Store), Policy: s.policy(), ToolNames: node.Offered(s.rules)})
-	id, err := s.models.Default(o.Model)
+	r := &Rehearsal{parts: s.parts, policy: s.policy()}
+	r.tools = actors.New(actors.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: node.Offered(r.parts.Rules)}).ToolNames()
+	id, err := r.parts.Models.Default(o.Model)
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
 		return nil, err
 	}
-	return &Rehearsal{session: s, lead: node.LeadSpec(id, o.Mode, o.Dir, o.MaxTurns, slices.DeleteFunc(s.agents.ToolNames(), s.rules.Denies))}, nil
+	r.lead = node.LeadSpec(id, o.Mode, o.Dir, o.MaxTurns, slices.DeleteFunc(slices.Clone(r.tools), r.parts.Rules.Denies))
+	return r, nil
 }
 
 // Definitions returns the agent types that the session would have.
-func (r *Rehearsal) Definitions() *defs.Set { return r.session.defs.Set() }
+func (r *Rehearsal) Definitions() *defs.Set { return r.parts.Definitions.Set() }
 
 // Lead returns what the lead would be, who makes the call that Plan is about.
 func (r *Rehearsal) Lead() agent.Spec { return r.lead }
 
 // Tools returns the names of the tools that agents can be given.
-func (r *Rehearsal) Tools() []string { return r.session.agents.ToolNames() }
+func (r *Rehearsal) Tools() []string { return slices.Clone(r.tools) }
 
 // Plan returns what the session would make of a call of its lead, with the
 // reason for each choice, or the error that the lead would get.
 func (r *Rehearsal) Plan(c spawn.Call) (spawn.Plan, error) {
-	return r.session.policy().Plan(r.session.defs.Set(), c, r.lead, r.Tools())
+	return r.policy.Plan(r.Definitions(), c, r.lead, r.Tools())
 }

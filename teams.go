@@ -82,7 +82,7 @@ func (s *Session) taskList() string { return s.opts.config().TaskList(s.Info().I
 
 // openBoard opens the bucket of a list of tasks, on the session's bus.
 func (s *Session) openBoard(ctx context.Context, list string) (board.Store, error) {
-	conn, err := s.wire.Conn(ctx)
+	conn, err := s.bus.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}

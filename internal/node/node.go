@@ -19,6 +19,7 @@ import (
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/tool/builtin"
@@ -259,12 +260,16 @@ func (n *Node) ListOf(teamID string) string {
 }
 
 // Affords reports why the session's limit of money cannot be kept: with the lead's
-// model, and after what was used before.
+// model, and after what was used before. That is the caller's mistake, a
+// *session.OptionError.
 func (n *Node) Affords(name string) error {
 	if n.o.Budget.Money == 0 {
 		return nil
 	}
-	return n.Agents.Priced(name, agent.LeadID)
+	if err := n.Agents.Priced(name, agent.LeadID); err != nil {
+		return &session.OptionError{Err: err}
+	}
+	return nil
 }
 
 // window returns how many tokens the context of a model holds, 0 if nobody knows.
