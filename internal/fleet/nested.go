@@ -53,22 +53,22 @@ func (d Directory) all(but ...mailbox.AgentID) []actors.Status {
 // Nested implements actors.RemoteAgents. What a process has said is kept for as long as it
 // is gone or does not answer.
 func (f *Fleet) Nested(id mailbox.AgentID) []actors.Status {
-	kept := f.isFinal(id)
+	remembered := f.isRemembered(id)
 	var now archive.Snapshot
 	var err error
-	if !kept {
+	if !remembered {
 		now, err = f.query(f.scope, id, archive.QueryNested, "")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !kept && err == nil {
+	if !remembered && err == nil {
 		f.lastNested[id] = now.Nested
 	}
 	return slices.Clone(f.lastNested[id])
 }
 
-// isFinal reports whether those below an agent are known that has no process.
-func (f *Fleet) isFinal(id mailbox.AgentID) bool {
+// isRemembered reports whether the agents nested in a process that is gone are known.
+func (f *Fleet) isRemembered(id mailbox.AgentID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, kept := f.lastNested[id]

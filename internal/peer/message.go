@@ -16,19 +16,19 @@ import (
 // rule returns what becomes of a message of a session that says it is in a
 // permission mode, and why. Through a NATS server nobody proves what it says: there
 // it counts only where it makes the rule stricter.
-func (a *Service) rule(from mailbox.AgentID, mode string) (session.Inbound, string) {
+func (s *Service) rule(from mailbox.AgentID, mode string) (session.Inbound, string) {
 	const bypass = string(permission.Bypass)
 	_, bridged, _ := from.Session()
-	switch i := a.o.Inbound; {
+	switch i := s.o.Inbound; {
 	case i == session.InboundRefuse:
 		return i, "it takes no messages of other sessions"
 	case i == session.InboundHold:
 		return i, "this session asks about every message of others (inbound: hold)"
 	case i != "":
 		return i, ""
-	case a.o.Mode == bypass && (bridged || mode != bypass):
+	case s.o.Mode == bypass && (bridged || mode != bypass):
 		return session.InboundHold, "this session bypasses permissions"
-	case a.o.Mode != bypass && mode == bypass:
+	case s.o.Mode != bypass && mode == bypass:
 		return session.InboundHold, "the other session bypasses permissions and this one does not"
 	}
 	return session.InboundAccept, ""
@@ -101,30 +101,30 @@ func notKnown(known bool) error {
 
 // Receive takes a message of another session, for which from stands here. An error
 // means that it may be posted again.
-func (a *Service) Receive(from mailbox.AgentID, in *Message) (Reply, error) {
+func (s *Service) Receive(from mailbox.AgentID, in *Message) (Reply, error) {
 	if err := in.check(); err != nil {
 		return Reply{State: Refused, Reason: err.Error()}, nil
 	}
-	lead, err := a.o.Lead()
+	lead, err := s.o.Lead()
 	if err != nil {
 		return Reply{}, err
 	}
-	if got, known := a.quarantine.known(from, in.ID); known || in.Again {
+	if got, known := s.quarantine.known(from, in.ID); known || in.Again {
 		return got, notKnown(known)
 	}
-	rule, why := a.rule(from, in.Mode)
+	rule, why := s.rule(from, in.Mode)
 	if rule == session.InboundRefuse {
 		return Reply{State: Refused, Reason: why}, nil
 	}
-	if got := a.limiter.admit(from, *in, fromSessions(lead), time.Now()); got.State != Taken {
+	if got := s.limiter.admit(from, *in, fromSessions(lead), time.Now()); got.State != Taken {
 		return got, nil
 	}
-	m, err := a.member(from)
+	m, err := s.member(from)
 	if err != nil {
 		return Reply{}, err
 	}
 	if rule == session.InboundHold {
-		return a.quarantine.hold(m, *in)
+		return s.quarantine.hold(m, *in)
 	}
 	return Reply{State: Taken}, toLead(m, in.Summary, in.Text, in.ID)
 }

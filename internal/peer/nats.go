@@ -42,11 +42,11 @@ var natsMessage = rpc.Method[rpc.Raw, natsReply]{Class: rpc.Participate}
 
 // Serve takes the messages that come through a server of others, until the service is
 // stopped or the returned function is called.
-func (a *Service) Serve(conn *nats.Conn) (stop func() error, err error) {
-	b := &bridge{a: a}
-	b.Server = rpc.NewServer(a.ctx, rpc.ServerOptions{Log: a.o.Logger, AtOnce: mostAtOnce, OneMessage: true, Accept: b.accepts})
+func (s *Service) Serve(conn *nats.Conn) (stop func() error, err error) {
+	b := &bridge{a: s}
+	b.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.o.Logger, AtOnce: mostAtOnce, OneMessage: true, Accept: b.accepts})
 	rpc.Handle(b.Server, natsMessage, b.take)
-	if err := b.Open(conn, rpc.Subject(bridgeSubject(a.o.Record.Get().ID, "{caller}"))); err != nil {
+	if err := b.Open(conn, rpc.Subject(bridgeSubject(s.o.Record.Get().ID, "{caller}"))); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
 	// Whoever is told that the session is open finds it open.
@@ -93,26 +93,26 @@ func (b *bridge) take(_ context.Context, c rpc.Caller, data rpc.Raw) (natsReply,
 }
 
 // parse reads a message, and says whether it holds what nobody writes by mistake.
-func (a *Service) parse(from string, data []byte) (in Message, forbidden bool, err error) {
+func (s *Service) parse(from string, data []byte) (in Message, forbidden bool, err error) {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return in, false, fmt.Errorf("the letter is not valid: %w", err)
 	}
 	if in.Session != from {
 		return in, true, fmt.Errorf("session %s cannot write as session %.64q", from, in.Session)
 	}
-	if a.o.Forged != nil {
-		err = a.o.Forged(in.Text, in.Summary)
+	if s.o.Forged != nil {
+		err = s.o.Forged(in.Text, in.Summary)
 	}
 	return in, err != nil, err
 }
 
 // post posts a message to a session elsewhere.
-func (a *Service) post(ctx context.Context, session string, in Message) (Reply, error) {
+func (s *Service) post(ctx context.Context, session string, in Message) (Reply, error) {
 	raw, err := json.Marshal(in)
 	if err != nil {
 		return Reply{}, err
 	}
-	out, err := a.askBridge(ctx, session, raw)
+	out, err := s.askBridge(ctx, session, raw)
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return Reply{State: Refused, Reason: fmt.Sprintf("the message has %d bytes, which is more than the NATS server takes; write it to a file and send the path", len(raw))}, nil
@@ -124,17 +124,17 @@ func (a *Service) post(ctx context.Context, session string, in Message) (Reply, 
 	return out.Reply, nil
 }
 
-func (a *Service) askBridge(ctx context.Context, session string, data []byte) (out natsReply, err error) {
-	conn, err := a.o.Conn(ctx)
+func (s *Service) askBridge(ctx context.Context, session string, data []byte) (out natsReply, err error) {
+	conn, err := s.o.Conn(ctx)
 	if err != nil {
 		return out, err
 	}
-	answers, err := conn.SubscribeSync(answerPrefix(a.o.Record.Get().ID, session) + rand.Text())
+	answers, err := conn.SubscribeSync(answerPrefix(s.o.Record.Get().ID, session) + rand.Text())
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, answers.Unsubscribe()) }()
-	if err := conn.PublishRequest(bridgeSubject(session, a.o.Record.Get().ID), answers.Subject, data); err != nil {
+	if err := conn.PublishRequest(bridgeSubject(session, s.o.Record.Get().ID), answers.Subject, data); err != nil {
 		return out, err
 	}
 	m, err := answers.NextMsgWithContext(ctx)
@@ -159,25 +159,25 @@ const (
 
 // bridgeable says why no letter can go to a session elsewhere. One that only does
 // not answer may be cut off: the letter waits for it.
-func (a *Service) bridgeable(to, id string) error {
+func (s *Service) bridgeable(to, id string) error {
 	switch {
-	case !a.o.NATS:
-		return &team.AbroadError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", a.o.Record.Get().ID)}
+	case !s.o.NATS:
+		return &team.AbroadError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", s.o.Record.Get().ID)}
 	case session.CheckID(id) != nil:
 		return &team.AbroadError{To: to, Why: session.CheckID(id).Error()}
 	case !mailbox.OfBridge(id).Valid():
 		return &team.AbroadError{To: to, Why: "the id is too long"}
-	case id == a.o.Record.Get().ID:
+	case id == s.o.Record.Get().ID:
 		return team.ErrSelf
 	}
-	b, known := a.o.Record.Get().Bridge(id)
+	b, known := s.o.Record.Get().Bridge(id)
 	switch {
 	case !known:
 		return nil // the user is asked first
 	case !b.Allowed:
 		return &team.AbroadError{To: to, Why: verdict(b).Reason}
 	}
-	if a.isNobody(a.ctx, id) {
+	if s.isNobody(s.ctx, id) {
 		return &team.AbroadError{To: to, Why: fmt.Sprintf("no session of this id has answered at the NATS server for %v, and nothing was sent; once it is open with --nats, write again", thereWithin)}
 	}
 	return nil
@@ -185,11 +185,11 @@ func (a *Service) bridgeable(to, id string) error {
 
 // isNobody reports that the server has said for a while that nobody is there of an id.
 // Where the server itself does not answer, nothing is known.
-func (a *Service) isNobody(ctx context.Context, session string) (nobody bool) {
+func (s *Service) isNobody(ctx context.Context, session string) (nobody bool) {
 	ctx, cancel := context.WithTimeout(ctx, thereWithin)
 	defer cancel()
 	for {
-		_, err := a.askBridge(ctx, session, nil)
+		_, err := s.askBridge(ctx, session, nil)
 		if ctx.Err() != nil {
 			return nobody
 		}

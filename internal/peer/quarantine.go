@@ -28,7 +28,7 @@ const heldFor = 5 * time.Minute
 // They are on disk with the member that stands for their session, and what was said
 // about them too: after a restart the user is asked the same under the same id.
 type Quarantine struct {
-	a *Service
+	service *Service
 
 	mu  sync.Mutex                         // one letter at a time is held or decided
 	ask map[string]context.CancelCauseFunc // withdraws a question, by its id; guarded by mu
@@ -38,34 +38,34 @@ var errDropped = errors.New("newer messages of other sessions took its place")
 
 // start asks again about what lay here when the session ended. What the options say
 // of such a message now counts.
-func (d *Quarantine) start(m *team.Outsider) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (q *Quarantine) start(m *team.Outsider) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, l := range m.Transcript().Letters() {
 		if l.Decided() {
 			continue
 		}
-		if err := d.judge(m, l); err != nil {
-			d.a.o.Logger.Warn("a message of another session waits for the next start", "member", m.Transcript().ID(), "message", l.ID, "error", err)
+		if err := q.judge(m, l); err != nil {
+			q.service.o.Logger.Warn("a message of another session waits for the next start", "member", m.Transcript().ID(), "message", l.ID, "error", err)
 		}
 	}
 }
 
 // judge does what is to be done about a letter that waits; mu is held.
-func (d *Quarantine) judge(m *team.Outsider, l transcript.Letter) error {
-	rule, why := d.a.rule(m.Transcript().ID(), l.Mode)
+func (q *Quarantine) judge(m *team.Outsider, l transcript.Letter) error {
+	rule, why := q.service.rule(m.Transcript().ID(), l.Mode)
 	switch {
 	case team.Said(m.Transcript(), string(l.ID)), rule == session.InboundAccept: // killed between the two records
-		return d.letIn(m, l, "")
+		return q.letIn(m, l, "")
 	case rule == session.InboundRefuse:
 		return m.Transcript().DecideLetter(l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why})
 	}
-	return d.inquire(m, l, why)
+	return q.inquire(m, l, why)
 }
 
 // known says what became of a letter that was posted before.
-func (d *Quarantine) known(from mailbox.AgentID, id mailbox.ID) (Reply, bool) {
-	t, ok := d.a.o.Store.Get(from)
+func (q *Quarantine) known(from mailbox.AgentID, id mailbox.ID) (Reply, bool) {
+	t, ok := q.service.o.Store.Get(from)
 	if !ok {
 		return Reply{}, false
 	}
@@ -102,35 +102,35 @@ func until(t time.Time) string {
 }
 
 // hold asks the user about a letter, once, and says how far that is.
-func (d *Quarantine) hold(m *team.Outsider, in Message) (Reply, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.makeRoom(); err != nil {
+func (q *Quarantine) hold(m *team.Outsider, in Message) (Reply, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.makeRoom(); err != nil {
 		return Reply{}, err
 	}
 	l := transcript.Letter{ID: in.ID, From: in.From, Mode: in.Mode, Summary: in.Summary, Body: in.Text}
-	if within := cmp.Or(d.a.o.InboundExpiry, heldFor); within > 0 {
+	if within := cmp.Or(q.service.o.InboundExpiry, heldFor); within > 0 {
 		l.Expires = time.Now().Add(within)
 	}
 	l, err := m.Transcript().Hold(l)
 	if err != nil {
 		return Reply{}, err
 	}
-	_, why := d.a.rule(m.Transcript().ID(), in.Mode)
-	if !l.Decided() && d.ask[questionAbout(m, l.ID)] == nil {
-		err = d.inquire(m, l, why)
+	_, why := q.service.rule(m.Transcript().ID(), in.Mode)
+	if !l.Decided() && q.ask[questionAbout(m, l.ID)] == nil {
+		err = q.inquire(m, l, why)
 	}
 	return becameOf(l), err
 }
 
 // makeRoom drops the oldest of too many letters; mu is held.
-func (d *Quarantine) makeRoom() error {
+func (q *Quarantine) makeRoom() error {
 	type waiting struct {
 		t *transcript.Transcript
 		l transcript.Letter
 	}
 	var all []waiting
-	for _, t := range d.a.o.Store.All() {
+	for _, t := range q.service.o.Store.All() {
 		for _, l := range t.Letters() {
 			if !l.Decided() {
 				all = append(all, waiting{t, l})
@@ -143,7 +143,7 @@ func (d *Quarantine) makeRoom() error {
 		if err := w.t.DecideLetter(w.l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why}); err != nil {
 			return err
 		}
-		if withdraw := d.ask[questionOf(w.t.ID(), w.l.ID)]; withdraw != nil {
+		if withdraw := q.ask[questionOf(w.t.ID(), w.l.ID)]; withdraw != nil {
 			withdraw(errDropped)
 		}
 	}
@@ -160,29 +160,29 @@ func questionOf(from mailbox.AgentID, id mailbox.ID) string {
 }
 
 // inquire puts a letter that is on disk to the user; mu is held.
-func (d *Quarantine) inquire(m *team.Outsider, l transcript.Letter, why string) error {
-	q := event.Question{
+func (q *Quarantine) inquire(m *team.Outsider, l transcript.Letter, why string) error {
+	question := event.Question{
 		ID: questionAbout(m, l.ID), Reason: why, Asked: l.Asked, Expires: l.Expires,
-		Choices: []event.Choice{d.about(m, l)},
+		Choices: []event.Choice{q.about(m, l)},
 	}
-	ctx, withdraw := context.WithCancelCause(d.a.ctx)
-	asked, err := d.a.o.Agents.PoseQuestion(m.Transcript().ID(), q, func(s event.Resolution) error { return d.settle(m, l, s) })
+	ctx, withdraw := context.WithCancelCause(q.service.ctx)
+	asked, err := q.service.o.Agents.PoseQuestion(m.Transcript().ID(), question, func(s event.Resolution) error { return q.decide(m, l, s) })
 	if err != nil {
 		withdraw(nil)
 		return err
 	}
-	if d.ask == nil {
-		d.ask = map[string]context.CancelCauseFunc{}
+	if q.ask == nil {
+		q.ask = map[string]context.CancelCauseFunc{}
 	}
-	d.ask[q.ID] = withdraw
-	d.a.begin(func() {
+	q.ask[question.ID] = withdraw
+	q.service.begin(func() {
 		defer withdraw(nil)
 		if _, err := asked.Wait(ctx); err != nil && ctx.Err() == nil {
-			d.a.o.Logger.Warn("the end of a question about a letter could not be recorded", "question", q.ID, "error", err)
+			q.service.o.Logger.Warn("the end of a question about a letter could not be recorded", "question", question.ID, "error", err)
 		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.ask, q.ID)
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		delete(q.ask, question.ID)
 	})
 	return nil
 }
@@ -192,12 +192,12 @@ const (
 	keepItUp = "Refuse"
 )
 
-func (d *Quarantine) about(m *team.Outsider, l transcript.Letter) event.Choice {
+func (q *Quarantine) about(m *team.Outsider, l transcript.Letter) event.Choice {
 	session, bridged, _ := m.Transcript().ID().Session()
 	where := "through the NATS server, whose permissions alone tell that it is that session"
 	if !bridged {
 		where = "on this machine"
-		if info, err := d.a.neighbour("", session, true); err == nil {
+		if info, err := q.service.neighbour("", session, true); err == nil {
 			where = "in " + info.Dir
 		}
 	}
@@ -209,10 +209,10 @@ func (d *Quarantine) about(m *team.Outsider, l transcript.Letter) event.Choice {
 	}
 }
 
-// settle does what the user has said about a letter.
-func (d *Quarantine) settle(m *team.Outsider, l transcript.Letter, s event.Resolution) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// decide does what the user has said about a letter.
+func (q *Quarantine) decide(m *team.Outsider, l transcript.Letter, s event.Resolution) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if now, _ := m.Transcript().Letter(l.ID); now.Decided() {
 		return transcript.ErrDecided
 	}
@@ -221,15 +221,15 @@ func (d *Quarantine) settle(m *team.Outsider, l transcript.Letter, s event.Resol
 	case s.State == event.QuestionExpired:
 		said.State = transcript.ConsentExpired
 	case slices.Contains(append(slices.Concat(s.Answer.Choices...), s.Answer.Text), letItIn):
-		return d.letIn(m, l, s.By)
+		return q.letIn(m, l, s.By)
 	}
 	return m.Transcript().DecideLetter(l.ID, said)
 }
 
 // letIn gives a letter to the lead; mu is held. That it was let in is the second
 // record: killed between the two it is let in again, which changes nothing.
-func (d *Quarantine) letIn(m *team.Outsider, l transcript.Letter, by string) error {
-	text, err := d.a.o.Store.LetterBody(l)
+func (q *Quarantine) letIn(m *team.Outsider, l transcript.Letter, by string) error {
+	text, err := q.service.o.Store.LetterBody(l)
 	if err != nil {
 		return err
 	}

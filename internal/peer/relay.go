@@ -16,7 +16,7 @@ import (
 
 // relay passes on the mail of one member.
 type relay struct {
-	a       *Service
+	service *Service
 	session string
 	bridged bool
 	m       *team.Outsider
@@ -29,7 +29,7 @@ type relay struct {
 
 func newRelay(a *Service, m *team.Outsider) *relay {
 	session, bridged, _ := m.Transcript().ID().Session()
-	return &relay{a: a, session: session, bridged: bridged, m: m, again: make(chan struct{}, 1), told: map[mailbox.ID]bool{}, kept: map[mailbox.ID]bool{}}
+	return &relay{service: a, session: session, bridged: bridged, m: m, again: make(chan struct{}, 1), told: map[mailbox.ID]bool{}, kept: map[mailbox.ID]bool{}}
 }
 
 // How long a relay waits before it asks again, and how long for an answer.
@@ -41,28 +41,28 @@ const (
 	bridgeWithin = 3 * time.Second // the same through a server
 )
 
-func (f *relay) run(ctx context.Context) {
+func (r *relay) run(ctx context.Context) {
 	wait := firstRetry
 	for ctx.Err() == nil {
-		coming := f.m.Coming()
-		mail, err := f.m.Inbox(ctx, mostWaiting)
+		coming := r.m.Coming()
+		mail, err := r.m.Inbox(ctx, mostWaiting)
 		if err != nil {
-			f.rest() // the member was expelled
+			r.rest() // the member was expelled
 			return
 		}
-		moved, left := f.drain(ctx, mail)
+		moved, left := r.drain(ctx, mail)
 		if moved {
 			wait = firstRetry
-			f.moved()
+			r.moved()
 		}
 		if !left {
 			continue
 		}
-		f.rest()
+		r.rest()
 		select {
 		case <-time.After(wait):
 			wait = min(2*wait, lastRetry)
-		case <-f.again:
+		case <-r.again:
 			wait = firstRetry
 		case <-coming: // it need not wait for those before it that are held
 		case <-ctx.Done():
@@ -71,21 +71,21 @@ func (f *relay) run(ctx context.Context) {
 }
 
 // poke makes the relay try again at once.
-func (f *relay) poke() {
+func (r *relay) poke() {
 	select {
-	case f.again <- struct{}{}:
+	case r.again <- struct{}{}:
 	default:
 	}
 }
 
 // drain posts letters in order. One that is held lets those behind it pass: it is
 // with the other session. It reports whether one was settled, and whether any is left.
-func (f *relay) drain(ctx context.Context, mail []mailbox.Envelope) (moved, left bool) {
+func (r *relay) drain(ctx context.Context, mail []mailbox.Envelope) (moved, left bool) {
 	for _, e := range mail {
-		switch settled, held := f.deliver(ctx, e); {
+		switch settled, held := r.deliver(ctx, e); {
 		case settled:
-			delete(f.told, e.ID)
-			delete(f.kept, e.ID)
+			delete(r.told, e.ID)
+			delete(r.kept, e.ID)
 			moved = true
 		case held:
 			left = true
@@ -97,11 +97,11 @@ func (f *relay) drain(ctx context.Context, mail []mailbox.Envelope) (moved, left
 }
 
 // deliver posts one letter, or asks after it, and reports whether it is settled or held.
-func (f *relay) deliver(ctx context.Context, e mailbox.Envelope) (settled, held bool) {
-	got, err := f.post(ctx, e)
-	f.kept[e.ID] = err == nil && got.Kept
+func (r *relay) deliver(ctx context.Context, e mailbox.Envelope) (settled, held bool) {
+	got, err := r.post(ctx, e)
+	r.kept[e.ID] = err == nil && got.Kept
 	if err != nil {
-		f.a.o.Logger.Debug("a letter waits for another session", "session", f.session, "message", e.ID, "error", err)
+		r.service.o.Logger.Debug("a letter waits for another session", "session", r.session, "message", e.ID, "error", err)
 		got = Reply{State: Busy}
 		if errors.Is(err, errNobodyThere) {
 			got.Reason = err.Error()
@@ -109,61 +109,61 @@ func (f *relay) deliver(ctx context.Context, e mailbox.Envelope) (settled, held 
 	}
 	switch got.State {
 	case Refused:
-		err = errors.Join(f.notify(e, cmp.Or(string(got.End), "rejected"), got.Reason, mailbox.ClassSteer), f.m.Reject(e.ID, mailbox.Cut(got.Reason, 1000)))
+		err = errors.Join(r.notify(e, cmp.Or(string(got.End), "rejected"), got.Reason, mailbox.ClassSteer), r.m.Reject(e.ID, mailbox.Cut(got.Reason, 1000)))
 	case Taken:
 		if got.End != "" { // its sender was told that it is held
-			err = f.notify(e, string(got.End), got.Reason, mailbox.ClassMail)
+			err = r.notify(e, string(got.End), got.Reason, mailbox.ClassMail)
 		}
-		err = errors.Join(err, f.m.Read(e.ID))
+		err = errors.Join(err, r.m.Read(e.ID))
 	default:
-		f.waits(e, got)
+		r.waits(e, got)
 		return false, got.State == Waiting
 	}
 	if err != nil {
-		f.a.o.Logger.Warn("what became of a letter to another session could not be recorded", "session", f.session, "message", e.ID, "error", err)
+		r.service.o.Logger.Warn("what became of a letter to another session could not be recorded", "session", r.session, "message", e.ID, "error", err)
 	}
 	return err == nil, false
 }
 
 // waits tells the sender of a letter once that it is not taken yet, and why.
-func (f *relay) waits(e mailbox.Envelope, got Reply) {
-	if got.Reason == "" || f.told[e.ID] {
+func (r *relay) waits(e mailbox.Envelope, got Reply) {
+	if got.Reason == "" || r.told[e.ID] {
 		return
 	}
-	f.told[e.ID] = true
-	if err := f.notify(e, string(Waiting), got.Reason, mailbox.ClassMail); err != nil {
-		f.a.o.Logger.Warn("the sender of a letter could not be told that it waits", "session", f.session, "message", e.ID, "error", err)
+	r.told[e.ID] = true
+	if err := r.notify(e, string(Waiting), got.Reason, mailbox.ClassMail); err != nil {
+		r.service.o.Logger.Warn("the sender of a letter could not be told that it waits", "session", r.session, "message", e.ID, "error", err)
 	}
 }
 
-func (f *relay) post(ctx context.Context, e mailbox.Envelope) (Reply, error) {
-	if f.bridged {
-		if got := f.a.allowlist.of(f); got.State != Taken {
+func (r *relay) post(ctx context.Context, e mailbox.Envelope) (Reply, error) {
+	if r.bridged {
+		if got := r.service.allowlist.of(r); got.State != Taken {
 			return got, nil
 		}
 	}
-	in, err := f.letter(e)
+	in, err := r.letter(e)
 	if err != nil {
 		return Reply{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, postWithin)
 	defer cancel()
-	if f.bridged {
+	if r.bridged {
 		ctx, cancel := context.WithTimeout(ctx, bridgeWithin) // nobody says here that the other was killed
 		defer cancel()
-		return f.a.post(ctx, f.session, in)
+		return r.service.post(ctx, r.session, in)
 	}
-	return f.a.o.Post(ctx, f.session, in)
+	return r.service.o.Post(ctx, r.session, in)
 }
 
 // letter returns what is posted of a message: only its id once the other has the rest.
-func (f *relay) letter(e mailbox.Envelope) (in Message, err error) {
-	me := f.a.o.Record.Get()
+func (r *relay) letter(e mailbox.Envelope) (in Message, err error) {
+	me := r.service.o.Record.Get()
 	in = Message{
-		Session: me.ID, Dir: me.Dir, Mode: me.Mode, From: e.FromName, ID: e.ID, Summary: e.Summary, Again: f.kept[e.ID],
+		Session: me.ID, Dir: me.Dir, Mode: me.Mode, From: e.FromName, ID: e.ID, Summary: e.Summary, Again: r.kept[e.ID],
 	}
 	if !in.Again {
-		in.Text, err = f.a.o.Store.Body(e)
+		in.Text, err = r.service.o.Store.Body(e)
 	}
 	return in, err
 }
@@ -172,17 +172,17 @@ var errNobodyThere = errors.New("no session of this id answers at the NATS serve
 
 // notify sends a receipt to the sender of a letter. The state in the key makes it
 // one message, however often it is told.
-func (f *relay) notify(e mailbox.Envelope, state, why string, c mailbox.Class) error {
-	why = fmt.Sprintf("%s: %s", f.m.Transcript().ID(), mailbox.Cut(why, 1000))
+func (r *relay) notify(e mailbox.Envelope, state, why string, c mailbox.Class) error {
+	why = fmt.Sprintf("%s: %s", r.m.Transcript().ID(), mailbox.Cut(why, 1000))
 	if e.From.Agent == agent.UserID {
-		f.a.o.Warn(fmt.Sprintf("your message %s is %s by %s", e.ID, state, why))
+		r.service.o.Warn(fmt.Sprintf("your message %s is %s by %s", e.ID, state, why))
 		return nil
 	}
 	body, err := message.Encode(message.Receipt{MessageID: e.ID, State: mailbox.State(state), Reason: why})
 	if err != nil {
 		return err
 	}
-	_, err = f.m.Send(team.Letter{
+	_, err = r.m.Send(team.Letter{
 		To: string(e.From.Agent), Text: body, Kind: mailbox.KindReceipt, Class: c, Key: state + " " + string(e.ID),
 		Summary: fmt.Sprintf("your message %s is %s", e.ID, state),
 	})
@@ -192,15 +192,15 @@ func (f *relay) notify(e mailbox.Envelope, state, why string, c mailbox.Class) e
 	return err
 }
 
-func (f *relay) moved() { f.set(false) }
-func (f *relay) rest()  { f.set(true) }
+func (r *relay) moved() { r.set(false) }
+func (r *relay) rest()  { r.set(true) }
 
-func (f *relay) set(stuck bool) {
-	f.a.mu.Lock()
-	defer f.a.mu.Unlock()
-	f.stuck = stuck
-	for c := range f.a.idle {
+func (r *relay) set(stuck bool) {
+	r.service.mu.Lock()
+	defer r.service.mu.Unlock()
+	r.stuck = stuck
+	for c := range r.service.idle {
 		close(c)
 	}
-	clear(f.a.idle)
+	clear(r.service.idle)
 }

@@ -38,73 +38,73 @@ type Service struct {
 // with scope at the latest.
 func New(scope context.Context, o Options) *Service {
 	a := &Service{o: o, members: map[mailbox.AgentID]*relay{}, idle: map[chan struct{}]struct{}{}}
-	a.quarantine.a, a.allowlist.a = a, a
+	a.quarantine.service, a.allowlist.service = a, a
 	a.ctx, a.cancel = context.WithCancel(scope)
 	return a
 }
 
 // Start goes on with what lies in the mailboxes of members for other sessions.
-func (a *Service) Start() error {
-	for _, t := range a.o.Store.All() {
+func (s *Service) Start() error {
+	for _, t := range s.o.Store.All() {
 		_, _, ok := t.ID().Session()
 		if !ok || t.Spec().Role != agent.Outside || t.Life().Closed {
 			continue
 		}
-		m, err := a.member(t.ID())
+		m, err := s.member(t.ID())
 		if err != nil {
 			return err
 		}
-		a.quarantine.start(m)
+		s.quarantine.start(m)
 	}
 	return nil
 }
 
 // member returns the member of an id that stands for another session, whose mail is
 // passed on from then on.
-func (a *Service) member(id mailbox.AgentID) (*team.Outsider, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
+func (s *Service) member(id mailbox.AgentID) (*team.Outsider, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
 		return nil, turn.ErrShutdown
 	}
-	if f := a.members[id]; f != nil && !f.m.Transcript().Life().Closed {
+	if f := s.members[id]; f != nil && !f.m.Transcript().Life().Closed {
 		return f.m, nil
 	}
-	m, err := a.o.Members.StandIn(id)
+	m, err := s.o.Members.StandIn(id)
 	if err != nil {
 		return nil, err
 	}
-	f := newRelay(a, m)
-	a.members[id] = f
-	a.work.Go(func() { f.run(a.ctx) })
+	f := newRelay(s, m)
+	s.members[id] = f
+	s.work.Go(func() { f.run(s.ctx) })
 	return m, nil
 }
 
 // poke makes every relay try again at once.
-func (a *Service) poke() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, f := range a.members {
+func (s *Service) poke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.members {
 		f.poke()
 	}
 }
 
 // begin runs f in a goroutine, unless the session is being closed.
-func (a *Service) begin(f func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.closed {
-		a.work.Go(f)
+func (s *Service) begin(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.work.Go(f)
 	}
 }
 
 // Stop ends what passes mail on. The mail stays.
-func (a *Service) Stop() {
-	a.cancel()
-	a.mu.Lock()
-	a.closed = true
-	a.mu.Unlock()
-	a.work.Wait()
+func (s *Service) Stop() {
+	s.cancel()
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.work.Wait()
 }
 
 // longestText bounds the text of a letter to another session, in bytes.
@@ -114,8 +114,8 @@ const longestText = 1 << 20
 const mostWaiting = 30
 
 // Reach is team.Sessions.
-func (a *Service) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
-	id, err := a.find(to)
+func (s *Service) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
+	id, err := s.find(to)
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +126,11 @@ func (a *Service) Reach(to string, l team.Letter) (*transcript.Transcript, error
 	if err := Fits(l); err != nil {
 		return nil, err
 	}
-	m, err := a.member(id)
+	m, err := s.member(id)
 	if err != nil {
 		return nil, err
 	}
-	if n := len(m.Transcript().Unread()) + a.coming(m.Transcript()); n >= mostWaiting {
+	if n := len(m.Transcript().Unread()) + s.coming(m.Transcript()); n >= mostWaiting {
 		return nil, &session.BacklogError{To: to, Waiting: n}
 	}
 	return m.Transcript(), nil
@@ -145,19 +145,19 @@ func Fits(l team.Letter) error {
 }
 
 // find returns who stands for the session that an address means.
-func (a *Service) find(to string) (mailbox.AgentID, error) {
+func (s *Service) find(to string) (mailbox.AgentID, error) {
 	id, bridged, isID := mailbox.AgentID(to).Session()
 	if path, ok := strings.CutPrefix(to, "bridge:"); ok {
 		id, bridged = path, true
 	}
 	if bridged {
-		return mailbox.OfBridge(id), a.bridgeable(to, id)
+		return mailbox.OfBridge(id), s.bridgeable(to, id)
 	}
-	info, err := a.neighbour(to, id, isID)
+	info, err := s.neighbour(to, id, isID)
 	switch {
 	case err != nil:
 		return "", err
-	case info.ID == a.o.Record.Get().ID:
+	case info.ID == s.o.Record.Get().ID:
 		return "", team.ErrSelf
 	case !info.Open():
 		return "", &session.NotRunningError{ID: info.ID}
@@ -166,9 +166,9 @@ func (a *Service) find(to string) (mailbox.AgentID, error) {
 }
 
 // neighbour returns the session of this machine that an address means.
-func (a *Service) neighbour(to, id string, isID bool) (session.Info, error) {
+func (s *Service) neighbour(to, id string, isID bool) (session.Info, error) {
 	path, isPath := strings.CutPrefix(to, "uds:")
-	all, err := session.List(a.o.StateDir, "")
+	all, err := session.List(s.o.StateDir, "")
 	if err != nil {
 		return session.Info{}, err
 	}
@@ -176,36 +176,36 @@ func (a *Service) neighbour(to, id string, isID bool) (session.Info, error) {
 		switch {
 		case info.ID == to, isID && info.ID == id:
 			return info, nil
-		case isPath && (filepath.Clean(path) == info.Socket(a.o.StateDir) || path == info.ID):
+		case isPath && (filepath.Clean(path) == info.Socket(s.o.StateDir) || path == info.ID):
 			return info, nil
 		}
 	}
 	if isPath || isID {
-		return session.Info{}, fmt.Errorf("%s leads to no session that is kept in %s; ListAgents shows those that run", to, a.o.StateDir)
+		return session.Info{}, fmt.Errorf("%s leads to no session that is kept in %s; ListAgents shows those that run", to, s.o.StateDir)
 	}
 	return session.Info{}, team.ErrNoSession
 }
 
 // Near is team.Sessions.
-func (a *Service) Near(most int) []team.Neighbour {
-	all, err := session.List(a.o.StateDir, "")
+func (s *Service) Near(most int) []team.Neighbour {
+	all, err := session.List(s.o.StateDir, "")
 	if err != nil {
-		a.o.Logger.Warn("the other sessions could not be listed", "error", err)
+		s.o.Logger.Warn("the other sessions could not be listed", "error", err)
 	}
 	var near []team.Neighbour
-	for _, b := range a.o.Record.Get().Bridges {
-		if b.Allowed && len(near) < most && a.o.NATS {
+	for _, b := range s.o.Record.Get().Bridges {
+		if b.Allowed && len(near) < most && s.o.NATS {
 			near = append(near, team.Neighbour{ID: b.Session, Address: "bridge:" + b.Session})
 		}
 	}
 	for _, info := range all {
-		if info.ID == a.o.Record.Get().ID || !info.Open() {
+		if info.ID == s.o.Record.Get().ID || !info.Open() {
 			continue
 		}
 		if len(near) == most {
 			break
 		}
-		near = append(near, team.Neighbour{ID: info.ID, Address: "uds:" + info.Socket(a.o.StateDir), Dir: info.Dir, Prompt: info.Prompt})
+		near = append(near, team.Neighbour{ID: info.ID, Address: "uds:" + info.Socket(s.o.StateDir), Dir: info.Dir, Prompt: info.Prompt})
 	}
 	return near
 }
@@ -215,11 +215,11 @@ const flushWithin = 2 * time.Second
 
 // Flush waits until every letter was posted at least once, for a while: what is
 // not answered by then is posted by the next process that opens the session.
-func (a *Service) Flush(ctx context.Context) {
+func (s *Service) Flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushWithin)
 	defer cancel()
 	for {
-		changed, busy := a.busy()
+		changed, busy := s.busy()
 		if !busy {
 			return
 		}
@@ -231,13 +231,13 @@ func (a *Service) Flush(ctx context.Context) {
 	}
 }
 
-func (a *Service) busy() (<-chan struct{}, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, f := range a.members {
-		if !f.stuck && (len(f.m.Transcript().Unread()) > 0 || a.coming(f.m.Transcript()) > 0) {
+func (s *Service) busy() (<-chan struct{}, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.members {
+		if !f.stuck && (len(f.m.Transcript().Unread()) > 0 || s.coming(f.m.Transcript()) > 0) {
 			c := make(chan struct{})
-			a.idle[c] = struct{}{}
+			s.idle[c] = struct{}{}
 			return c, true
 		}
 	}
@@ -245,8 +245,8 @@ func (a *Service) busy() (<-chan struct{}, bool) {
 }
 
 // coming counts the messages that are on their way to a member.
-func (a *Service) coming(to *transcript.Transcript) (n int) {
-	for _, e := range a.o.Store.Pending() {
+func (s *Service) coming(to *transcript.Transcript) (n int) {
+	for _, e := range s.o.Store.Pending() {
 		if e.To.Agent == to.ID() {
 			n++
 		}
@@ -256,10 +256,10 @@ func (a *Service) coming(to *transcript.Transcript) (n int) {
 
 // Allow keeps whether messages may go to a session elsewhere. It returns when that is on
 // disk.
-func (a *Service) Allow(id string, allowed bool) error {
-	err := a.o.Record.Update(func(i *session.Info) error { return i.SetBridge(id, allowed) })
+func (s *Service) Allow(id string, allowed bool) error {
+	err := s.o.Record.Update(func(i *session.Info) error { return i.SetBridge(id, allowed) })
 	if err == nil {
-		a.poke()
+		s.poke()
 	}
 	return err
 }
