@@ -26,8 +26,6 @@ import (
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/peer"
-	"github.com/actorswarm/swarm/internal/price"
-	"github.com/actorswarm/swarm/internal/provider"
 	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -56,11 +54,8 @@ type Session struct {
 	peers   *peer.Service
 
 	events  *event.Bus
-	models  *provider.Models
-	prices  *price.Table
 	bus     *bus.Bus
 	gateway atomic.Pointer[member.Gateway] // nil before programs with a key are answered
-	rules   *node.Rules
 	lead    *node.Lead
 
 	fleet *fleet.Fleet // nil unless agents run in processes of their own
