@@ -13,7 +13,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/childenv"
 	"github.com/actorswarm/swarm/internal/hook"
-	"github.com/actorswarm/swarm/internal/worktree"
+	"github.com/actorswarm/swarm/internal/worktree/hookdir"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
@@ -24,7 +24,7 @@ const (
 )
 
 // maker lets WorktreeCreate and WorktreeRemove hooks make and remove the
-// directories of isolated agents (agent-system spec §5.5). It is a worktree.Maker.
+// directories of isolated agents (agent-system spec §5.5). It is a hookdir.Maker.
 type maker struct {
 	o   Options
 	by  agent.Spec // the agent that asks
@@ -98,7 +98,7 @@ func printedPath(o hook.Outcome) string {
 func (m maker) Remove(ctx context.Context, path string) error {
 	set := m.o.Hooks()
 	if !set.Has(worktreeRemove, "") {
-		return fmt.Errorf("there is no %s hook: %w", worktreeRemove, worktree.ErrNoRemover)
+		return fmt.Errorf("there is no %s hook: %w", worktreeRemove, hookdir.ErrNoRemover)
 	}
 	var errs []error
 	for _, o := range m.run(ctx, set, worktreeRemove, map[string]any{"worktree_path": path}) {

@@ -10,7 +10,7 @@
 //	kept, err := lease.Release(ctx) // nil if nothing was worth keeping
 //
 // The leases themselves, and what makes a directory worth keeping, are those of
-// package worktree.
+// packages worktree and hookdir.
 //
 // Laws:
 //
@@ -42,6 +42,7 @@ import (
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/worktree"
+	"github.com/actorswarm/swarm/internal/worktree/hookdir"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -92,8 +93,8 @@ func (d *Directories) hookRecords() string { return filepath.Join(d.o.Root, "mad
 
 // hookDirs keeps the directories that hooks make for an agent that isolates itself
 // from dir.
-func (d *Directories) hookDirs(parent agent.Spec, dir string) *worktree.Made {
-	return worktree.NewMade(d.hookRecords(), maker{d.o, parent, dir}, worktree.Options{})
+func (d *Directories) hookDirs(parent agent.Spec, dir string) *hookdir.Dirs {
+	return hookdir.New(d.hookRecords(), maker{d.o, parent, dir}, worktree.Options{})
 }
 
 // parentOf returns what the parent of an agent is; zero if it has none.
@@ -184,7 +185,7 @@ func (d *Directories) make(ctx context.Context, spec agent.Spec, incarnation uin
 		from = d.o.Dir
 	}
 	if d.o.Hooks().Has(worktreeCreate, "") {
-		return d.makeByHook(ctx, spec, from, worktree.MadeOptions{Agent: string(spec.ID), Incarnation: incarnation, Want: want})
+		return d.makeByHook(ctx, spec, from, hookdir.LeaseOptions{Agent: string(spec.ID), Incarnation: incarnation, Want: want})
 	}
 	repo, err := worktree.Open(ctx, from, worktree.Options{})
 	if err != nil {
@@ -197,7 +198,7 @@ func (d *Directories) make(ctx context.Context, spec agent.Spec, incarnation uin
 	return tree, tree.Path, nil
 }
 
-func (d *Directories) makeByHook(ctx context.Context, spec agent.Spec, from string, o worktree.MadeOptions) (releaser, string, error) {
+func (d *Directories) makeByHook(ctx context.Context, spec agent.Spec, from string, o hookdir.LeaseOptions) (releaser, string, error) {
 	var err error
 	if o.Off, err = d.offLimits(ctx, spec); err != nil {
 		return nil, "", err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/worktree"
+	"github.com/actorswarm/swarm/internal/worktree/hookdir"
 )
 
 // HasHookDirs reports whether hooks have made directories for agents of the session.
@@ -57,4 +58,4 @@ func (d *Directories) Rescue(ctx context.Context, repo *worktree.Repo, agent str
 	return done.Ref, err
 }
 
-func (d *Directories) remains() *worktree.Made { return d.hookDirs(agent.Spec{}, d.o.Dir) }
+func (d *Directories) remains() *hookdir.Dirs { return d.hookDirs(agent.Spec{}, d.o.Dir) }

@@ -31,9 +31,6 @@
 //   - Unexpected layouts are refused: a symbolic link as .git, as the
 //     worktrees directory or as the root; metadata that points elsewhere
 //     (TestOpenRefusesOddShapes, TestForgedTreeIsKept).
-//   - Made gives the same promises for directories that a program other than git
-//     creates: one owner, never two agents in one directory; untouched directories are
-//     given back, all others stay (TestMadeIsHandedBackOnlyUntouched).
 //   - A stale lock is removed only if its holder is dead and it is older
 //     than Options.StaleAfter; a lock that a person set is never removed
 //     (TestForeignLockIsKept).

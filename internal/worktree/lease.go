@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/worktree/filelock"
 )
 
 // undoTime bounds the clean-up after a lease that failed.
@@ -45,7 +47,7 @@ func (r *Repo) plan(ctx context.Context, o LeaseOptions) (*record, error) {
 	if o.Agent == "" || o.Root == "" {
 		return nil, errors.New("an agent id and a root are required")
 	}
-	root, err := realRoot(o.Root)
+	root, err := MakeRoot(o.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func (r *Repo) plan(ctx context.Context, o LeaseOptions) (*record, error) {
 	}
 	rec := &record{
 		Version: recordVersion, Agent: o.Agent, Common: r.from.common, From: r.from.top, Base: base,
-		Path: filepath.Join(root, nameOf(o.Agent)),
+		Path: filepath.Join(root, DirName(o.Agent)),
 	}
 	rec.hold(o.Incarnation)
 	return rec, nil
@@ -71,7 +73,7 @@ func (r *Repo) build(ctx context.Context, rec *record) (err error) {
 	var lock *os.File
 	defer func() {
 		if lock != nil {
-			err = errors.Join(err, unlockFile(lock))
+			err = errors.Join(err, filelock.Unlock(lock))
 		}
 		if err != nil && mine {
 			err = errors.Join(err, r.undo(ctx, rec))
@@ -108,7 +110,7 @@ func (r *Repo) reserve(ctx context.Context, g git, rec *record) error {
 	if _, err := os.Lstat(rec.Path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is in the way; look at it and move it elsewhere", rec.Path)
 	}
-	if rec.Branch, err = freeBranch(ctx, g, nameOf(rec.Agent)); err != nil {
+	if rec.Branch, err = freeBranch(ctx, g, DirName(rec.Agent)); err != nil {
 		return err
 	}
 	return rec.set(Creating)
@@ -123,7 +125,7 @@ func (r *Repo) clear(ctx context.Context, g git, old, next *record) error {
 		return &SupersededError{Agent: old.Agent, Have: next.Incarnation, Want: old.Incarnation, Path: old.Path}
 	case old.State != Creating && old.State != Removing:
 		return fmt.Errorf("%s: %w to incarnation %d of agent %s; adopt it, or prune it first", old.Path, ErrLeased, old.Incarnation, old.Agent)
-	case old.Holder.alive():
+	case old.Holder.Alive():
 		return fmt.Errorf("%s: %w: process %d has not finished %s it", old.Path, ErrLeased, old.Holder.PID, old.State)
 	}
 	left, err := r.settle(ctx, g, old)
@@ -160,7 +162,7 @@ func (r *Repo) add(ctx context.Context, g git, rec *record) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := tryLock(fillLock(admin))
+	lock, err := filelock.Try(fillLock(admin))
 	if err == nil && lock == nil {
 		err = fmt.Errorf("%s: somebody fills it already", rec.Path)
 	}

@@ -108,7 +108,7 @@ func (r *Repo) entry(ctx context.Context, file string) (e Entry, ok bool, err er
 	}
 	e = Entry{
 		Agent: rec.Agent, Incarnation: rec.Incarnation, State: rec.State, Path: rec.Path, Branch: rec.Branch, Base: rec.Base,
-		Since: rec.Since, PID: rec.Holder.PID, Live: rec.Holder.alive(), Problem: left,
+		Since: rec.Since, PID: rec.Holder.PID, Live: rec.Holder.Alive(), Problem: left,
 	}
 	if _, broken := r.verify(rec); broken != nil && (rec.State == Leased || rec.State == Kept) {
 		e.Problem = broken.Error()

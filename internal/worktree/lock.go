@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/worktree/process"
 )
 
 // unlock takes our own lock off a worktree. foreign is the reason of a lock that
@@ -38,10 +40,10 @@ func (r *Repo) clearIndexLock(rec *record, admin string) error {
 	if err != nil || !fi.Mode().IsRegular() || time.Since(fi.ModTime()) < r.stale {
 		return nil
 	}
-	if rec.Holder.alive() && !rec.Holder.isSelf() || len(standing(rec.Path)) > 0 {
+	if rec.Holder.Alive() && !rec.Holder.IsSelf() || len(process.WorkingIn(rec.Path)) > 0 {
 		return nil
 	}
-	if open, known := opened(path); open || !known {
+	if open, known := process.HasOpen(path); open || !known {
 		return nil
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -14,10 +14,10 @@ import (
 // maxName keeps names short enough for file names and refs everywhere.
 const maxName = 100
 
-// nameOf turns a full agent id into one path component that is also good in a
+// DirName turns a full agent id into one path component that is also good in a
 // ref. Ids of a-z, 0-9 and '-' are their own names; others get the hash of the
 // whole id, so that two ids never share a name.
-func nameOf(agent string) string {
+func DirName(agent string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
 			return r
@@ -31,8 +31,13 @@ func nameOf(agent string) string {
 	return "x-" + clean[:min(len(clean), 30)] + "-" + hex.EncodeToString(sum[:16])
 }
 
-// makeRoot creates root for us alone, if it is not there, and returns its real path.
-func makeRoot(root string) (string, error) {
+// MakeRoot creates the directory that leased directories or their records live in, for
+// this user alone, and returns its real path. Its parents may be links; it may not.
+func MakeRoot(root string) (string, error) {
+	if !filepath.IsAbs(root) {
+		return "", odd(root, "the root of worktrees must be an absolute path")
+	}
+	root = filepath.Clean(root)
 	fi, err := os.Lstat(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(root, 0o700); err != nil {
@@ -41,14 +46,14 @@ func makeRoot(root string) (string, error) {
 		fi, err = os.Lstat(root)
 	}
 	if err != nil {
-		return "", fmt.Errorf("look at the root of worktrees: %w", err)
+		return "", fmt.Errorf("check the root of worktrees: %w", err)
 	}
 	if !fi.IsDir() {
 		return "", odd(root, "the root of worktrees is %s", kind(fi))
 	}
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
-		return "", fmt.Errorf("look at the root of worktrees: %w", err)
+		return "", fmt.Errorf("check the root of worktrees: %w", err)
 	}
 	return real, nil
 }

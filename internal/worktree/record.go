@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/worktree/process"
 )
 
 // recordVersion is the form of record files this package writes and reads.
@@ -32,18 +34,18 @@ const (
 // record is the file beside a worktree that says whose it is. It is written
 // under the repository's turn only.
 type record struct {
-	Version     int       `json:"version"`
-	Agent       string    `json:"agent"`
-	Incarnation uint32    `json:"incarnation"`
-	State       State     `json:"state"`
-	Common      string    `json:"common"`         // the repository
-	From        string    `json:"from,omitempty"` // the checkout that the caller was in
-	Path        string    `json:"path"`
-	Branch      string    `json:"branch"`
-	Base        string    `json:"base"`
-	Lock        string    `json:"lock"` // the reason we gave git for locking it
-	Holder      holder    `json:"holder"`
-	Since       time.Time `json:"since"` // of this state and holder
+	Version     int        `json:"version"`
+	Agent       string     `json:"agent"`
+	Incarnation uint32     `json:"incarnation"`
+	State       State      `json:"state"`
+	Common      string     `json:"common"`         // the repository
+	From        string     `json:"from,omitempty"` // the checkout that the caller was in
+	Path        string     `json:"path"`
+	Branch      string     `json:"branch"`
+	Base        string     `json:"base"`
+	Lock        string     `json:"lock"` // the reason we gave git for locking it
+	Holder      process.ID `json:"holder"`
+	Since       time.Time  `json:"since"` // of this state and holder
 	// Included maps the files copied for .worktreeinclude to their SHA-256.
 	Included map[string]string `json:"included,omitempty"`
 	// Final is, while removing, the commit that holds every file.
@@ -56,7 +58,7 @@ func (rec *record) ref() string { return "refs/heads/" + rec.Branch }
 
 func recordOf(rec *record) string { return recordPath(filepath.Dir(rec.Path), rec.Agent) }
 
-func recordPath(root, agent string) string { return filepath.Join(root, nameOf(agent)+".json") }
+func recordPath(root, agent string) string { return filepath.Join(root, DirName(agent)+".json") }
 
 // readRecord returns nil without an error if there is none.
 func readRecord(path string) (*record, error) {
@@ -80,9 +82,9 @@ func (rec *record) check(path string) error {
 	switch {
 	case rec.Version != recordVersion:
 		return fmt.Errorf("%s: the record has version %d, this program knows %d; use the program that wrote it", path, rec.Version, recordVersion)
-	case path != recordPath(root, rec.Agent) || rec.Path != filepath.Join(root, nameOf(rec.Agent)):
+	case path != recordPath(root, rec.Agent) || rec.Path != filepath.Join(root, DirName(rec.Agent)):
 		return odd(path, "the record describes %s of agent %q instead of the worktree beside it", rec.Path, rec.Agent)
-	case !strings.HasPrefix(rec.Branch, "worktree-"+nameOf(rec.Agent)):
+	case !strings.HasPrefix(rec.Branch, "worktree-"+DirName(rec.Agent)):
 		return odd(path, "the branch %q is not one of agent %q", rec.Branch, rec.Agent)
 	}
 	return nil
@@ -109,7 +111,7 @@ func (rec *record) write(root string) error {
 func (rec *record) set(s State) error {
 	rec.State, rec.Since = s, time.Now().UTC()
 	if s == Kept {
-		rec.Holder, rec.Lock = holder{}, ""
+		rec.Holder, rec.Lock = process.ID{}, ""
 	}
 	return rec.write(filepath.Dir(rec.Path))
 }
@@ -124,11 +126,11 @@ func (rec *record) remove() error {
 
 // hold makes this process the holder for an incarnation.
 func (rec *record) hold(incarnation uint32) {
-	rec.Incarnation, rec.Holder = incarnation, self()
+	rec.Incarnation, rec.Holder = incarnation, process.Self()
 	rec.Lock = fmt.Sprintf("swarm: leased to agent %s, incarnation %d, by process %d started %s", rec.Agent, incarnation, rec.Holder.PID, rec.Holder.Start)
 }
 
 // abandoned reports a lease whose process is dead and has been for a while.
 func (rec *record) abandoned(stale time.Duration) bool {
-	return !rec.Holder.alive() && time.Since(rec.Since) >= stale
+	return !rec.Holder.Alive() && time.Since(rec.Since) >= stale
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/worktree/process"
 )
 
 // Released says what became of a worktree at its agent's end.
@@ -91,7 +93,7 @@ func (r *Repo) remove(ctx context.Context, g git, rec *record, rescued string) (
 	if err != nil {
 		return []string{err.Error()}, nil
 	}
-	if pids := standing(rec.Path); len(pids) > 0 {
+	if pids := process.WorkingIn(rec.Path); len(pids) > 0 {
 		return []string{fmt.Sprintf("processes %v stand in it", pids)}, nil
 	}
 	foreign, err := r.unlock(ctx, g, rec, in.gitDir())
@@ -109,7 +111,7 @@ func (r *Repo) remove(ctx context.Context, g git, rec *record, rescued string) (
 	if rec.Tip, err = g.line(ctx, "for-each-ref", "--format=%(objectname)", rec.ref()); err != nil {
 		return nil, err
 	}
-	rec.Holder = self()
+	rec.Holder = process.Self()
 	if err := rec.set(Removing); err != nil {
 		return nil, err
 	}

@@ -154,13 +154,4 @@ func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
 }
 
 // rescueRef is where an agent's work is kept when its worktree goes.
-func rescueRef(agent string) string { return "refs/swarm/rescue/" + nameOf(agent) }
-
-// realRoot returns the directory worktrees live in. It may be new, its parents
-// may be links, but it is no link itself.
-func realRoot(root string) (string, error) {
-	if !filepath.IsAbs(root) {
-		return "", odd(root, "the root of worktrees must be an absolute path")
-	}
-	return makeRoot(filepath.Clean(root))
-}
+func rescueRef(agent string) string { return "refs/swarm/rescue/" + DirName(agent) }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/actorswarm/swarm/internal/worktree/filelock"
 )
 
 // settle brings what a dead process left half done to its end: a creation is
@@ -47,14 +49,14 @@ func (r *Repo) discard(ctx context.Context, g git, rec *record) (left string, er
 }
 
 func (r *Repo) discardWhole(ctx context.Context, g git, rec *record, admin string) (left string, err error) {
-	lock, err := tryLock(fillLock(admin))
+	lock, err := filelock.Try(fillLock(admin))
 	if err != nil {
 		return "", err
 	}
 	if lock == nil {
 		return "git is still filling it", nil
 	}
-	defer func() { err = errors.Join(err, unlockFile(lock)) }()
+	defer func() { err = errors.Join(err, filelock.Unlock(lock)) }()
 	if left, err := r.mend(rec, admin); left != "" || err != nil {
 		return left, err
 	}

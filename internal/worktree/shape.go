@@ -137,6 +137,21 @@ func checkWorktreesDir(common string) error {
 	return nil
 }
 
+// CheckTop returns an error if git, run in dir, would work on a checkout around it. dir
+// is a real path.
+func CheckTop(dir string) error {
+	c, err := findCheckout(dir)
+	switch {
+	case errors.Is(err, ErrNoRepository):
+		return nil
+	case err != nil:
+		return err
+	case c.top != dir:
+		return odd(dir, "git run in it would work on the checkout %s around it; make a worktree or a clone of it", c.top)
+	}
+	return nil
+}
+
 func kind(fi fs.FileInfo) string {
 	switch {
 	case fi.Mode()&fs.ModeSymlink != 0:

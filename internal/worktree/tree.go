@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/worktree/process"
 )
 
 // Tree is a worktree in the hands of one incarnation of an agent. Its fields do
@@ -25,7 +27,7 @@ type Tree struct {
 	Incarnation uint32
 
 	repo  *Repo
-	owner holder
+	owner process.ID
 }
 
 func (r *Repo) tree(rec *record) *Tree {
@@ -59,7 +61,7 @@ type AdoptOptions struct {
 // returns a *SupersededError to an incarnation that is too old. ErrGone and
 // ErrShape mean that the worktree is not what it was: start no agent in it.
 func (r *Repo) Adopt(ctx context.Context, o AdoptOptions) (*Tree, error) {
-	root, err := realRoot(o.Root)
+	root, err := MakeRoot(o.Root)
 	if err != nil {
 		return nil, fmt.Errorf("adopt the worktree of agent %s: %w", o.Agent, err)
 	}
@@ -92,7 +94,7 @@ func (r *Repo) claim(root string, o AdoptOptions) (*record, error) {
 		return nil, &SupersededError{Agent: o.Agent, Have: o.Incarnation, Want: rec.Incarnation, Path: rec.Path}
 	case rec.State == Creating || rec.State == Removing:
 		return nil, fmt.Errorf("%w of it that is whole: %s was left while %s; lease one", ErrNoLease, rec.Path, rec.State)
-	case o.Incarnation == rec.Incarnation && rec.State == Leased && rec.Holder.alive() && !rec.Holder.isSelf():
+	case o.Incarnation == rec.Incarnation && rec.State == Leased && rec.Holder.Alive() && !rec.Holder.IsSelf():
 		return nil, fmt.Errorf("%s: %w to this incarnation in process %d", rec.Path, ErrLeased, rec.Holder.PID)
 	}
 	return rec, nil

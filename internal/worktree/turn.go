@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/actorswarm/swarm/internal/worktree/filelock"
 )
 
 // exclusively runs f while nobody else changes the shared metadata: the token
@@ -22,51 +20,10 @@ func (r *Repo) exclusively(ctx context.Context, f func(git) error) (err error) {
 		return fmt.Errorf("wait for the git metadata of %s: %w", r.from.common, context.Cause(ctx))
 	}
 	path := filepath.Join(r.from.common, "swarm-worktrees.lock")
-	lock, err := lockFile(ctx, path)
+	lock, err := filelock.Wait(ctx, path)
 	if err != nil {
 		return fmt.Errorf("wait for the git metadata of %s: %w", r.from.common, err)
 	}
-	defer func() { err = errors.Join(err, unlockFile(lock)) }()
+	defer func() { err = errors.Join(err, filelock.Unlock(lock)) }()
 	return f(r.shared().holding(lock))
-}
-
-// lockFile waits until no process holds the lock on path.
-func lockFile(ctx context.Context, path string) (*os.File, error) {
-	pause := time.Millisecond
-	for {
-		f, err := tryLock(path)
-		if f != nil || err != nil {
-			return f, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(pause):
-			pause = min(2*pause, 20*time.Millisecond)
-		}
-	}
-}
-
-// tryLock returns nil without an error if another process holds the lock.
-func tryLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the lock: %w", err)
-	}
-	for {
-		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
-		case err == nil:
-			return f, nil
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return nil, f.Close()
-		default:
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
-		}
-	}
-}
-
-func unlockFile(f *os.File) error {
-	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
 }

@@ -324,7 +324,7 @@ func TestLinkedFindsOtherNames(t *testing.T) {
 func TestNamesAreGoodAndDistinct(t *testing.T) {
 	seen := map[string]string{}
 	for _, id := range []string{"a1", "A1", ".git", "a/b", "a.b", "a..b", "-x", "x.lock", "", strings.Repeat("a", 300), "ab", "a b", "é"} {
-		n := nameOf(id)
+		n := DirName(id)
 		if other, twice := seen[n]; twice || strings.ContainsAny(n, "/. ") || len(n) > maxName || n[0] == '-' {
 			t.Errorf("%q is named %q (other: %q)", id, n, other)
 		}

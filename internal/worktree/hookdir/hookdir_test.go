@@ -1,15 +1,18 @@
-package worktree
+package hookdir
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/worktree"
 )
 
 // dirMaker makes plain directories below a place of its own.
@@ -41,26 +44,26 @@ func (m *dirMaker) Remove(_ context.Context, path string) error {
 	return m.remove(path)
 }
 
-func newMaker(t *testing.T) (*dirMaker, *Made) {
+func newMaker(t *testing.T) (*dirMaker, *Dirs) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &dirMaker{under: filepath.Join(top, "made"), remove: os.RemoveAll}
-	return m, NewMade(filepath.Join(top, "records"), m, Options{StaleAfter: time.Nanosecond})
+	return m, New(filepath.Join(top, "records"), m, worktree.Options{StaleAfter: time.Nanosecond})
 }
 
-func leaseMade(t *testing.T, made *Made, agent string) *MadeTree {
+func lease(t *testing.T, dirs *Dirs, agent string) *Dir {
 	t.Helper()
-	tree, err := made.Lease(t.Context(), MadeOptions{Agent: agent, Incarnation: 1})
+	tree, err := dirs.Lease(t.Context(), LeaseOptions{Agent: agent, Incarnation: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tree
 }
 
-func releaseMade(t *testing.T, tree *MadeTree, keep ...string) Released {
+func release(t *testing.T, tree *Dir, keep ...string) worktree.Released {
 	t.Helper()
 	rel, err := tree.Release(t.Context(), keep...)
 	if err != nil {
@@ -69,8 +72,8 @@ func releaseMade(t *testing.T, tree *MadeTree, keep ...string) Released {
 	return rel
 }
 
-func TestMadeIsHandedBackOnlyUntouched(t *testing.T) {
-	m, made := newMaker(t)
+func TestDirIsRemovedOnlyUntouched(t *testing.T) {
+	m, dirs := newMaker(t)
 	for name, touch := range map[string]func(dir string) error{
 		"added":   func(dir string) error { return os.WriteFile(filepath.Join(dir, "b.txt"), nil, 0o644) },
 		"changed": func(dir string) error { return os.WriteFile(filepath.Join(dir, "a.txt"), []byte("b"), 0o644) },
@@ -83,34 +86,34 @@ func TestMadeIsHandedBackOnlyUntouched(t *testing.T) {
 		"empty":   func(dir string) error { return os.Mkdir(filepath.Join(dir, "d"), 0o755) },
 		"mode":    func(dir string) error { return os.Chmod(filepath.Join(dir, "a.txt"), 0o600) },
 	} {
-		tree := leaseMade(t, made, strings.ReplaceAll(name, " ", "-"))
+		tree := lease(t, dirs, strings.ReplaceAll(name, " ", "-"))
 		if err := touch(tree.Path); err != nil {
 			t.Fatal(err)
 		}
-		if rel := releaseMade(t, tree); rel.Removed || len(rel.Why) == 0 || !exists(tree.Path) {
+		if rel := release(t, tree); rel.Removed || len(rel.Why) == 0 || !exists(tree.Path) {
 			t.Errorf("%s: %+v", name, rel)
 		}
 	}
-	tree := leaseMade(t, made, "tenant")
-	if rel := releaseMade(t, tree, "somebody works in it"); rel.Removed {
+	tree := lease(t, dirs, "tenant")
+	if rel := release(t, tree, "somebody works in it"); rel.Removed {
 		t.Errorf("a tenant: %+v", rel)
 	}
 	if len(m.asked) > 0 {
 		t.Fatalf("the maker was asked to remove %q", m.asked)
 	}
-	tree = leaseMade(t, made, "plain")
-	if rel := releaseMade(t, tree); !rel.Removed || len(m.asked) != 1 || m.asked[0] != tree.Path || exists(tree.Path) {
+	tree = lease(t, dirs, "plain")
+	if rel := release(t, tree); !rel.Removed || len(m.asked) != 1 || m.asked[0] != tree.Path || exists(tree.Path) {
 		t.Errorf("untouched: %+v, asked for %q", rel, m.asked)
 	}
-	if rel := releaseMade(t, tree); !rel.Removed {
+	if rel := release(t, tree); !rel.Removed {
 		t.Errorf("a second release: %+v", rel)
 	}
 }
 
 func TestFailingMakerGivesAndRemovesNothing(t *testing.T) {
-	m, made := newMaker(t)
+	m, dirs := newMaker(t)
 	m.create = errors.New("no room")
-	if _, err := made.Lease(t.Context(), MadeOptions{Agent: "ab", Incarnation: 1}); !errors.Is(err, m.create) {
+	if _, err := dirs.Lease(t.Context(), LeaseOptions{Agent: "ab", Incarnation: 1}); !errors.Is(err, m.create) {
 		t.Errorf("lease: %v", err)
 	}
 	m.create = nil
@@ -121,14 +124,14 @@ func TestFailingMakerGivesAndRemovesNothing(t *testing.T) {
 		"removed": func(path string) error { return errors.Join(os.RemoveAll(path), errors.New("loud")) },
 	} {
 		m.remove = remove
-		tree := leaseMade(t, made, name)
-		rel := releaseMade(t, tree)
+		tree := lease(t, dirs, name)
+		rel := release(t, tree)
 		if gone := name == "removed"; rel.Removed != gone || exists(tree.Path) == gone || gone == (len(rel.Why) > 0) {
 			t.Errorf("%s: %+v", name, rel)
 		}
 	}
 	m.remove = os.RemoveAll
-	pruned, err := made.Prune(t.Context())
+	pruned, err := dirs.Prune(t.Context())
 	if err != nil || len(pruned) != 3 {
 		t.Fatalf("prune: %+v, %v", pruned, err)
 	}
@@ -137,41 +140,66 @@ func TestFailingMakerGivesAndRemovesNothing(t *testing.T) {
 			t.Errorf("prune: %+v", p)
 		}
 	}
-	if list, err := made.List(); err != nil || len(list) > 0 {
+	if list, err := dirs.List(); err != nil || len(list) > 0 {
 		t.Errorf("list: %+v, %v", list, err)
 	}
 }
 
-func TestMadeRefusesOddShapes(t *testing.T) {
-	m, made := newMaker(t)
-	p := newPlace(t)
-	inside := filepath.Join(p.dir, "plain")
-	link := filepath.Join(filepath.Dir(p.dir), "link")
-	file := filepath.Join(p.dir, "a.txt")
-	if err := errors.Join(os.Mkdir(inside, 0o755), os.Symlink(inside, link)); err != nil {
+// newCheckout makes a repository with one commit and returns its checkout.
+func newCheckout(t *testing.T) string {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
+	dir := filepath.Join(top, "main")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "a.txt"), []byte("a"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "init", "-q")
+	git(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first")
+	return dir
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v in %s: %v\n%s", args, dir, err, out)
+	}
+}
+
+func TestLeaseRefusesOddShapes(t *testing.T) {
+	m, dirs := newMaker(t)
+	checkout := newCheckout(t)
+	inside := filepath.Join(checkout, "plain")
+	link := filepath.Join(filepath.Dir(checkout), "link")
+	file := filepath.Join(checkout, "a.txt")
 	forged := t.TempDir()
-	p.write(forged, ".git", "gitdir: "+p.dir+"/.git\n")
-	first := leaseMade(t, made, "first")
+	err := errors.Join(os.Mkdir(inside, 0o755), os.Symlink(inside, link), os.WriteFile(filepath.Join(forged, ".git"), []byte("gitdir: "+checkout+"/.git\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := lease(t, dirs, "first")
 	for name, path := range map[string]string{
-		"relative": "x", "missing": p.dir + "/nothing", "a link": link, "a file": file, "the main checkout": p.dir, "above it": filepath.Dir(p.dir),
+		"relative": "x", "missing": checkout + "/nothing", "a link": link, "a file": file, "the main checkout": checkout, "above it": filepath.Dir(checkout),
 		"git works on the checkout around it": inside, "git works on the main checkout": forged,
 		"somebody else's": first.Path, "above somebody else's": m.under, "another than before": t.TempDir(),
 	} {
 		m.path = func(string) string { return path }
-		o := MadeOptions{Agent: "odd", Incarnation: 1, Off: []string{p.dir}}
+		o := LeaseOptions{Agent: "odd", Incarnation: 1, Off: []string{checkout}}
 		if name == "another than before" {
 			o.Want = "/before"
 		}
-		if tree, err := made.Lease(t.Context(), o); err == nil {
+		if tree, err := dirs.Lease(t.Context(), o); err == nil {
 			t.Errorf("%s: leased %s", name, tree.Path)
 		}
 	}
-	worktree := filepath.Join(p.dir, ".claude", "worktrees", "x")
-	p.git(p.dir, "worktree", "add", "-q", worktree)
-	m.path = func(string) string { return worktree }
-	if _, err := made.Lease(t.Context(), MadeOptions{Agent: "even", Incarnation: 1, Off: []string{p.dir}}); err != nil {
+	linked := filepath.Join(checkout, ".claude", "worktrees", "x")
+	git(t, checkout, "worktree", "add", "-q", linked)
+	m.path = func(string) string { return linked }
+	if _, err := dirs.Lease(t.Context(), LeaseOptions{Agent: "even", Incarnation: 1, Off: []string{checkout}}); err != nil {
 		t.Errorf("a worktree of git's: %v", err)
 	}
 	if len(m.asked) > 0 {
@@ -179,98 +207,98 @@ func TestMadeRefusesOddShapes(t *testing.T) {
 	}
 }
 
-func TestMadeBelongsToOneIncarnation(t *testing.T) {
-	_, made := newMaker(t)
-	tree := leaseMade(t, made, "ab")
-	if _, err := made.Lease(t.Context(), MadeOptions{Agent: "ab", Incarnation: 1}); !errors.Is(err, ErrLeased) {
+func TestDirBelongsToOneIncarnation(t *testing.T) {
+	_, dirs := newMaker(t)
+	tree := lease(t, dirs, "ab")
+	if _, err := dirs.Lease(t.Context(), LeaseOptions{Agent: "ab", Incarnation: 1}); !errors.Is(err, worktree.ErrLeased) {
 		t.Errorf("a second lease: %v", err)
 	}
-	next, err := made.Adopt(t.Context(), "ab", 2)
+	next, err := dirs.Adopt(t.Context(), "ab", 2)
 	if err != nil || next.Path != tree.Path {
 		t.Fatalf("adopt: %+v, %v", next, err)
 	}
-	var late *SupersededError
+	var late *worktree.SupersededError
 	if _, err := tree.Release(t.Context()); !errors.As(err, &late) {
 		t.Errorf("the older one released: %v", err)
 	}
-	if _, err := made.Adopt(t.Context(), "ab", 1); !errors.As(err, &late) {
+	if _, err := dirs.Adopt(t.Context(), "ab", 1); !errors.As(err, &late) {
 		t.Errorf("the older one adopted: %v", err)
 	}
-	if _, err := made.Adopt(t.Context(), "nobody", 1); !errors.Is(err, ErrNoLease) {
+	if _, err := dirs.Adopt(t.Context(), "nobody", 1); !errors.Is(err, worktree.ErrNoLease) {
 		t.Errorf("adopt of nothing: %v", err)
 	}
 	if err := os.Rename(next.Path, next.Path+"-moved"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := made.Adopt(t.Context(), "ab", 3); !errors.Is(err, ErrGone) {
+	if _, err := dirs.Adopt(t.Context(), "ab", 3); !errors.Is(err, worktree.ErrGone) {
 		t.Errorf("adopt of what is gone: %v", err)
 	}
 	if err := os.Symlink(next.Path+"-moved", next.Path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := made.Adopt(t.Context(), "ab", 3); !errors.Is(err, ErrShape) {
+	if _, err := dirs.Adopt(t.Context(), "ab", 3); !errors.Is(err, worktree.ErrShape) {
 		t.Errorf("adopt of a link: %v", err)
 	}
 }
 
-// TestMadeAfterACrash cuts a directory's life at each state.
-func TestMadeAfterACrash(t *testing.T) {
-	_, made := newMaker(t)
-	die := func(agent string, s State) {
+// TestDirAfterACrash cuts a directory's life at each state.
+func TestDirAfterACrash(t *testing.T) {
+	_, dirs := newMaker(t)
+	die := func(agent string, s worktree.State) {
 		t.Helper()
-		rec, err := made.read(agent)
+		rec, err := dirs.read(agent)
 		if err == nil {
 			rec.Holder.PID, rec.Holder.Start = 1<<22+1, "dead"
-			err = made.set(rec, s)
+			err = dirs.set(rec, s)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, s := range []State{Leased, Removing} {
-		tree := leaseMade(t, made, "a-"+string(s))
+	for _, s := range []worktree.State{worktree.Leased, worktree.Removing} {
+		tree := lease(t, dirs, "a-"+string(s))
 		die(tree.Agent, s)
-		again, err := made.Adopt(t.Context(), tree.Agent, 1)
+		again, err := dirs.Adopt(t.Context(), tree.Agent, 1)
 		if err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
-		if rel := releaseMade(t, again); !rel.Removed {
+		if rel := release(t, again); !rel.Removed {
 			t.Errorf("%s: %+v", s, rel)
 		}
 	}
-	tree := leaseMade(t, made, "half")
+	tree := lease(t, dirs, "half")
 	if err := os.Remove(filepath.Join(tree.Path, "a.txt")); err != nil {
 		t.Fatal(err)
 	}
-	die("half", Removing)
-	if pruned, err := made.Prune(t.Context()); err != nil || len(pruned) != 1 || pruned[0].Removed {
+	die("half", worktree.Removing)
+	if pruned, err := dirs.Prune(t.Context()); err != nil || len(pruned) != 1 || pruned[0].Removed {
 		t.Errorf("half removed: %+v, %v", pruned, err)
 	}
-	tree = leaseMade(t, made, "gone")
+	tree = lease(t, dirs, "gone")
 	if err := os.RemoveAll(tree.Path); err != nil {
 		t.Fatal(err)
 	}
-	die("gone", Removing)
-	if _, err := made.Adopt(t.Context(), "gone", 2); !errors.Is(err, ErrNoLease) {
+	die("gone", worktree.Removing)
+	if _, err := dirs.Adopt(t.Context(), "gone", 2); !errors.Is(err, worktree.ErrNoLease) {
 		t.Errorf("removed: %v", err)
 	}
-	leaseMade(t, made, "new")
-	die("new", Creating)
-	if list, err := made.List(); err != nil || !strings.Contains(fmt.Sprint(list), "the process died while a hook made it") {
+	lease(t, dirs, "new")
+	die("new", worktree.Creating)
+	if list, err := dirs.List(); err != nil || !strings.Contains(fmt.Sprint(list), "the process died while a hook made it") {
 		t.Errorf("list: %+v, %v", list, err)
 	}
 	if err := os.RemoveAll(filepath.Join(filepath.Dir(tree.Path), "new")); err != nil {
 		t.Fatal(err)
 	}
-	leaseMade(t, made, "new")
+	lease(t, dirs, "new")
 }
 
-func TestManyMadeAtOnce(t *testing.T) {
-	_, made := newMaker(t)
+func TestManyDirsAtOnce(t *testing.T) {
+	_, dirs := newMaker(t)
 	var all sync.WaitGroup
 	for i := range 30 {
 		all.Go(func() {
-			tree, err := made.Lease(t.Context(), MadeOptions{Agent: fmt.Sprint("a-", i), Incarnation: 1})
+			tree, err := dirs.Lease(t.Context(), LeaseOptions{Agent: fmt.Sprint("a-", i), Incarnation: 1})
 			if err != nil {
 				t.Error(err)
 				return
@@ -281,7 +309,12 @@ func TestManyMadeAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if list, err := made.List(); err != nil || len(list) > 0 {
+	if list, err := dirs.List(); err != nil || len(list) > 0 {
 		t.Errorf("left: %+v, %v", list, err)
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

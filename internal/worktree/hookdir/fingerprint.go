@@ -1,4 +1,4 @@
-package worktree
+package hookdir
 
 import (
 	"crypto/sha256"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fingerprint says what everything below dir looks like, by name, kind, size
-// and the times that the kernel keeps. Any write changes it, and so does some
-// of what changes no byte. Directories count by what is in them.
+// fingerprint hashes the name, mode, inode, size and times of everything below dir. Any
+// write changes it, and so do some operations that change no byte. A directory counts
+// by its name, its mode and what is in it.
 func fingerprint(dir string) (string, error) {
 	sum := sha256.New()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -30,7 +30,7 @@ func fingerprint(dir string) (string, error) {
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("look at what is in %s: %w", dir, err)
+		return "", fmt.Errorf("take the fingerprint of %s: %w", dir, err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
