@@ -15,7 +15,7 @@ import (
 // Boundary keeps the calls of an isolated agent, and of every agent below it, in
 // its directory. It returns nil for an agent that is not isolated. If it cannot be
 // found out what is off limits, everything is. The boundary asks git until ctx ends.
-func (d *Directories) Boundary(ctx context.Context, spec agent.Spec) *permission.Enclosure {
+func (d *Directories) Boundary(ctx context.Context, spec agent.Spec) *permission.Boundary {
 	for spec.Isolation == "" {
 		parent, ok := d.parentOf(spec)
 		if !ok {
@@ -28,9 +28,9 @@ func (d *Directories) Boundary(ctx context.Context, spec agent.Spec) *permission
 		d.o.Logger.Warn("what is off limits to an isolated agent could not be found out, so it may write to its own directory only", "agent", spec.ID, "error", err)
 		off = []string{"/"}
 	}
-	return &permission.Enclosure{
-		Tree: spec.Dir, Protected: off,
-		Linked: func(path string) (string, error) { return worktree.Linked(ctx, spec.Dir, off, path) },
+	return &permission.Boundary{
+		Worktree: spec.Dir, Protected: off,
+		HardLinkTarget: func(path string) (string, error) { return worktree.Linked(ctx, spec.Dir, off, path) },
 	}
 }
 

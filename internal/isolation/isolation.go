@@ -5,7 +5,7 @@
 //	dirs := isolation.New(isolation.Options{Session: id, Root: sessionDir, Dir: workDir, Agents: store})
 //	lease, err := dirs.Lease(ctx, spec, incarnation) // or what the agent has already
 //	…
-//	policy.Enclosure = dirs.Boundary(ctx, spec) // nil for an agent that is not isolated
+//	policy.Boundary = dirs.Boundary(ctx, spec) // nil for an agent that is not isolated
 //	…
 //	kept, err := lease.Release(ctx) // nil if nothing was worth keeping
 //

@@ -139,7 +139,7 @@ func TestBoundaryHoldsForAgentsBelow(t *testing.T) {
 	}
 	below := p.born("ben", "ann", ann.Dir)
 	own, inherited := p.dirs().Boundary(t.Context(), ann), p.dirs().Boundary(t.Context(), below)
-	if own == nil || inherited == nil || own.Tree != ann.Dir || inherited.Tree != own.Tree || !slices.Equal(own.Protected, inherited.Protected) {
+	if own == nil || inherited == nil || own.Worktree != ann.Dir || inherited.Worktree != own.Worktree || !slices.Equal(own.Protected, inherited.Protected) {
 		t.Errorf("ann's boundary is %+v and that of the agent below %+v; want the same", own, inherited)
 	}
 	if b := p.dirs().Boundary(t.Context(), agent.Spec{ID: "carl", Parent: "lead"}); b != nil {
@@ -178,7 +178,7 @@ func TestBoundaryWithoutAnswerIsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := permission.Decide(permission.Policy{Mode: permission.Bypass, Enclosure: b}, permission.Request{Tool: "Write", Input: input})
+	d := permission.Decide(permission.Policy{Mode: permission.Bypass, Boundary: b}, permission.Request{Tool: "Write", Input: input})
 	if d.Behavior != permission.Deny {
 		t.Errorf("a write outside is answered %v", d.Behavior)
 	}

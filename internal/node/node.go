@@ -244,7 +244,7 @@ func (n *Node) receipt(r mailbox.Receipt) {
 // permission is what an agent's calls are judged by.
 func (n *Node) permission(spec agent.Spec) permission.Policy {
 	return n.o.Rules.Fill(permission.Policy{
-		Mode: permission.Mode(spec.Mode), Home: n.o.Home, Resolve: Resolve, Enclosure: n.isolated.Boundary(n.scope, spec),
+		Mode: permission.Mode(spec.Mode), Home: n.o.Home, Resolve: Resolve, Boundary: n.isolated.Boundary(n.scope, spec),
 		Dirs: slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.o.Path, "objects")}, n.o.AddDirs),
 	})
 }

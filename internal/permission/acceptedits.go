@@ -7,9 +7,9 @@ import (
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
-// editsInside reports a command of the acceptEdits set whose every operand lies
-// in a working directory.
-func (c *call) editsInside(cmd *shell.Command) bool {
+// editsInWorkingDirs reports whether mode acceptEdits runs cmd: it is one of a few
+// commands, and each of its operands lies in a working directory.
+func (c *call) editsInWorkingDirs(cmd *shell.Command) bool {
 	if !shell.SafeAssigns(cmd.Assigns) || len(cmd.Dirs) == 0 || !c.redirectsAllowed(cmd) {
 		return false
 	}
@@ -23,7 +23,7 @@ func (c *call) editsInside(cmd *shell.Command) bool {
 	if bare := *cmd; len(bare.Redirects) > 0 {
 		bare.Redirects = nil
 		if c.readOnly(&bare) {
-			return true // its output goes to a file that may be written
+			return true // its output goes to a file that acceptEdits may write
 		}
 	}
 	if !words[0].Fixed() || slices.ContainsFunc(words[1:], func(w shell.Word) bool { return !w.Fixed() }) {
@@ -31,15 +31,15 @@ func (c *call) editsInside(cmd *shell.Command) bool {
 	}
 	switch words[0].Text {
 	case "mkdir", "touch", "rm", "rmdir", "mv", "cp":
-		return c.operandsInside(cmd, words)
+		return c.operandsInWorkingDirs(cmd, words)
 	case "sed":
-		return c.sedInside(cmd, words)
+		return c.sedInWorkingDirs(cmd, words)
 	}
 	return false
 }
 
-// operandsInside judges every operand and every value of an option.
-func (c *call) operandsInside(cmd *shell.Command, words []shell.Word) bool {
+// operandsInWorkingDirs checks each operand and each value of an option.
+func (c *call) operandsInWorkingDirs(cmd *shell.Command, words []shell.Word) bool {
 	operands := shell.Operands(words)
 	for _, w := range words[1:] {
 		// -t DIR joined: the directory follows the letter.
@@ -47,11 +47,11 @@ func (c *call) operandsInside(cmd *shell.Command, words []shell.Word) bool {
 			operands = append(operands, shell.Literal(w.Text[2:]))
 		}
 	}
-	return len(operands) > 0 && !slices.ContainsFunc(operands, func(w shell.Word) bool { return !c.every(cmd, w, c.inside) })
+	return len(operands) > 0 && !slices.ContainsFunc(operands, func(w shell.Word) bool { return !c.every(cmd, w, c.inWorkingDirs) })
 }
 
-// sedInside accepts sed -i with the scripts that are read-only without it.
-func (c *call) sedInside(cmd *shell.Command, words []shell.Word) bool {
+// sedInWorkingDirs accepts sed -i if its script would be read-only without -i.
+func (c *call) sedInWorkingDirs(cmd *shell.Command, words []shell.Word) bool {
 	rest := []shell.Word{}
 	for _, w := range words[1:] {
 		if w.Text != "-i" && w.Text != "--in-place" {
@@ -62,5 +62,5 @@ func (c *call) sedInside(cmd *shell.Command, words []shell.Word) bool {
 		return false
 	}
 	files := shell.AfterPattern(rest)
-	return !slices.ContainsFunc(files, func(w shell.Word) bool { return !strings.HasPrefix(w.Text, "-") && !c.every(cmd, w, c.inside) })
+	return !slices.ContainsFunc(files, func(w shell.Word) bool { return !strings.HasPrefix(w.Text, "-") && !c.every(cmd, w, c.inWorkingDirs) })
 }

@@ -11,55 +11,55 @@ import (
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
-// class is what kind of effect a tool has.
-type class int
+// effect is the kind of effect that a tool has.
+type effect int
 
 const (
-	other class = iota
-	reads
-	edits
-	runs
-	fetches
+	otherEffect effect = iota
+	readEffect
+	editEffect
+	runEffect
+	fetchEffect
 )
 
-func classOf(tool string) class {
+func effectOf(tool string) effect {
 	switch tool {
 	case "Read", "Grep", "Glob", "LSP":
-		return reads
+		return readEffect
 	case "Edit", "Write", "NotebookEdit", "MultiEdit":
-		return edits
+		return editEffect
 	case "Bash", "Monitor", "PowerShell":
-		return runs
+		return runEffect
 	case "WebFetch":
-		return fetches
+		return fetchEffect
 	}
-	return other
+	return otherEffect
 }
 
-// call is a request taken apart.
+// call is a parsed request with the policy that decides about it.
 type call struct {
-	place
-	p     *Policy
-	r     *Request
-	tool  string
-	class class
-	input map[string]json.RawMessage // keys in lower case
-	// targets are the absolute paths a file tool is about.
+	location
+	policy  *Policy
+	request *Request
+	tool    string
+	effect  effect
+	input   map[string]json.RawMessage // keys in lower case
+	// targets are the absolute paths that a file tool reads or writes.
 	targets []string
-	shell   *shell.Script // only of class runs
+	shell   *shell.Script // nil unless effect is runEffect
 }
 
 func newCall(p *Policy, r *Request) (*call, error) {
-	c := &call{place: newPlace(p, r), p: p, r: r, tool: toolName(r.Tool), class: classOf(r.Tool)}
+	c := &call{location: newLocation(p, r), policy: p, request: r, tool: toolName(r.Tool), effect: effectOf(r.Tool)}
 	var err error
 	if c.input, err = readInput(r.Input); err != nil {
 		return nil, err
 	}
-	switch c.class {
-	case reads, edits:
+	switch c.effect {
+	case readEffect, editEffect:
 		return c, c.findTargets()
-	case runs:
-		c.shell = shell.Parse(c.text("command"), c.r.Cwd, p.Home)
+	case runEffect:
+		c.shell = shell.Parse(c.text("command"), c.request.Cwd, p.Home)
 		if c.tool == "PowerShell" {
 			c.shell.Err = errors.New("PowerShell is not understood")
 		}
@@ -67,8 +67,8 @@ func newCall(p *Policy, r *Request) (*call, error) {
 	return c, nil
 }
 
-// readInput reads the top level of a tool's input. A key that appears twice, in
-// any case, is an error: the tool might read the one that was not judged.
+// readInput parses the top level of a tool's input. A key that appears twice,
+// without regard to case, is an error: the tool might use the other value.
 func readInput(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	in := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -98,14 +98,14 @@ func readInput(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	if _, err := dec.Token(); err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
-	// More is false before a closing bracket, which would go unseen.
+	// More is also false before a closing bracket.
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("more follows the JSON object")
 	}
 	return in, nil
 }
 
-// text returns a field that is a string, else "".
+// text returns a string field, or "" if there is none.
 func (c *call) text(key string) string {
 	var s string
 	if raw, ok := c.input[key]; !ok || json.Unmarshal(raw, &s) != nil {
@@ -114,7 +114,7 @@ func (c *call) text(key string) string {
 	return s
 }
 
-// scalar returns a top-level field as people write it in a rule.
+// scalar returns a top-level field in the form that rules have it.
 func (c *call) scalar(key string) (string, bool) {
 	raw, ok := c.input[strings.ToLower(key)]
 	if !ok {
@@ -127,8 +127,7 @@ func (c *call) scalar(key string) (string, bool) {
 	return s, s != "" && s != "null" && s[0] != '{' && s[0] != '['
 }
 
-// findTargets lists the paths of a file tool. A search without a path is about
-// the current directory.
+// findTargets sets targets. A search without a path is in the current directory.
 func (c *call) findTargets() error {
 	var paths []string
 	for _, key := range []string{"file_path", "filepath", "notebook_path", "path"} {
@@ -151,19 +150,19 @@ func (c *call) findTargets() error {
 		if strings.ContainsRune(s, 0) {
 			return errors.New("a path holds a NUL")
 		}
-		c.targets = append(c.targets, c.absolute(s, c.r.Cwd))
+		c.targets = append(c.targets, c.absolute(s, c.request.Cwd))
 	}
 	return nil
 }
 
-// fixedPrefix returns the directory a glob pattern leads to if that is not
-// simply below the current one.
+// fixedPrefix returns the directory in which a glob pattern searches, or "" if
+// that is the current one or below it.
 func fixedPrefix(pattern string) string {
 	if !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "~") && !strings.Contains(pattern, "..") {
 		return ""
 	}
 	if strings.Contains(pattern, "..") && strings.ContainsAny(pattern, "*?[{") {
-		return "/" // where ".." after a wildcard leads cannot be said
+		return "/" // ".." after a wildcard can lead anywhere
 	}
 	if i := strings.IndexAny(pattern, "*?[{"); i >= 0 {
 		return pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
@@ -171,8 +170,8 @@ func fixedPrefix(pattern string) string {
 	return pattern
 }
 
-// absolute cleans a path given by a tool. Without a current directory a
-// relative path becomes one outside every working directory.
-func (l place) absolute(path, cwd string) string {
+// absolute makes a tool's path absolute and clean. Without a current directory, a
+// relative path becomes one outside of all working directories.
+func (l location) absolute(path, cwd string) string {
 	return shell.Absolute(path, cwd, l.home)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
-// maxSuffixes bounds how many words of a piece are tried as its beginning.
+// maxSuffixes limits at how many words of a piece a rule is tried.
 const maxSuffixes = 1000
 
 // matchCommand matches a specifier of Bash with a command's text. "x:*" at the
@@ -23,22 +23,22 @@ func matchCommand(spec, text string) bool {
 	return glob(spec, text)
 }
 
-// touchesScript reports whether a deny or ask specifier matches some simple
-// command, in any of its forms.
-func touchesScript(s *shell.Script, spec string) bool {
+// restrictsScript reports whether the specifier of a deny or ask rule matches any
+// simple command of s in any of its forms.
+func restrictsScript(s *shell.Script, spec string) bool {
 	if matchCommand(spec, strings.TrimSpace(s.Text)) {
 		return true
 	}
-	if slices.ContainsFunc(s.Commands, func(c shell.Command) bool { return touchesCommand(&c, spec) }) {
+	if slices.ContainsFunc(s.Commands, func(c shell.Command) bool { return restrictsCommand(&c, spec) }) {
 		return true
 	}
 	if s.Err == nil && s.Opaque == "" {
 		return false
 	}
-	return slices.ContainsFunc(s.Readings(), func(text string) bool { return mayTouch(text, spec) })
+	return slices.ContainsFunc(s.Readings(), func(text string) bool { return mayRestrictText(text, spec) })
 }
 
-func touchesCommand(c *shell.Command, spec string) bool {
+func restrictsCommand(c *shell.Command, spec string) bool {
 	for _, form := range c.Forms() {
 		if len(form) > 0 && (matchCommand(spec, strings.Join(form, " ")) ||
 			matchCommand(spec, strings.Join(append([]string{path.Base(form[0])}, form[1:]...), " "))) {
@@ -48,9 +48,9 @@ func touchesCommand(c *shell.Command, spec string) bool {
 	return false
 }
 
-// mayTouch looks for the rule anywhere in the pieces of a command that was not
-// understood: better to deny too much.
-func mayTouch(text, spec string) bool {
+// mayRestrictText tries spec at every word of a command that cannot be parsed
+// completely. It may match too much, never too little.
+func mayRestrictText(text, spec string) bool {
 	pieces := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";|&\n(){}`<>!", r) })
 	for _, p := range pieces {
 		words := strings.Fields(strings.NewReplacer(`\`, "", `"`, "", `'`, "").Replace(p))
@@ -65,7 +65,7 @@ func mayTouch(text, spec string) bool {
 	return false
 }
 
-// shellPaths lists every path a command's words and redirections may name.
+// shellPaths returns each path that words and redirections of the command may name.
 func (c *call) shellPaths() []string {
 	var out []string
 	for i := range c.shell.Commands {
@@ -80,9 +80,9 @@ func (c *call) shellPaths() []string {
 	return out
 }
 
-// paths returns what a word means in each directory the command may run in.
-func (l place) paths(cmd *shell.Command, w shell.Word) []string {
-	if w.Text == "" || strings.ContainsAny(w.Text, shell.Marks) {
+// paths returns the path that w names in each directory where cmd may run.
+func (l location) paths(cmd *shell.Command, w shell.Word) []string {
+	if w.Text == "" || strings.ContainsAny(w.Text, shell.ExpansionMarks) {
 		return nil
 	}
 	if strings.HasPrefix(w.Text, "/") {
@@ -95,7 +95,7 @@ func (l place) paths(cmd *shell.Command, w shell.Word) []string {
 	return out
 }
 
-// shellWrites lists the files a command is known to write.
+// shellWrites returns the files that the command is known to write.
 func (c *call) shellWrites() []string {
 	var out []string
 	for i := range c.shell.Commands {
@@ -112,7 +112,7 @@ func (c *call) shellWrites() []string {
 	return out
 }
 
-// harmlessCommand allows a command whose every part needs no rule.
+// harmlessCommand allows a command of which no part needs a rule.
 func (c *call) harmlessCommand() (Decision, bool) {
 	if c.shell.TooLong || c.shell.Opaque != "" || len(c.shell.Commands) == 0 {
 		return Decision{}, false
@@ -125,7 +125,7 @@ func (c *call) harmlessCommand() (Decision, bool) {
 		}
 		switch {
 		case c.readOnly(cmd):
-		case c.p.Mode == AcceptEdits && c.editsInside(cmd):
+		case c.policy.Mode == AcceptEdits && c.editsInWorkingDirs(cmd):
 			by = "mode acceptEdits"
 		default:
 			return Decision{}, false
@@ -134,13 +134,13 @@ func (c *call) harmlessCommand() (Decision, bool) {
 	return Decision{Allow, by, "every part of the command is harmless here"}, true
 }
 
-// allowedCommand allows a command whose every part is harmless or has a rule.
+// allowedCommand allows a command of which each part is harmless or has a rule.
 func (c *call) allowedCommand() (Decision, bool) {
 	if c.shell.TooLong || len(c.shell.Commands) == 0 {
 		return Decision{}, false
 	}
 	if r, ok := c.bareRule(); ok {
-		return c.ruled(Allow, "allowed", r), true
+		return c.decideByRule(Allow, "allowed", r), true
 	}
 	if c.shell.Opaque != "" {
 		return Decision{Ask, "no rule", "rules for parts do not cover this command: " + c.shell.Opaque}, true
@@ -148,7 +148,7 @@ func (c *call) allowedCommand() (Decision, bool) {
 	var used []string
 	for i := range c.shell.Commands {
 		cmd := &c.shell.Commands[i]
-		if cmd.Hidden || c.readOnly(cmd) || c.p.Mode == AcceptEdits && c.editsInside(cmd) {
+		if cmd.Hidden || c.readOnly(cmd) || c.policy.Mode == AcceptEdits && c.editsInWorkingDirs(cmd) {
 			continue
 		}
 		rule, ok := c.ruleFor(cmd)
@@ -162,10 +162,10 @@ func (c *call) allowedCommand() (Decision, bool) {
 	return Decision{Allow, strings.Join(used, ", "), "every part of the command is allowed"}, true
 }
 
-// bareRule finds a rule for every shell command. It does not cover files
-// written outside the working directories.
+// bareRule returns the rule that allows every shell command, unless the command
+// writes files outside of the working directories.
 func (c *call) bareRule() (Rule, bool) {
-	i := slices.IndexFunc(c.p.Allow, func(r Rule) bool { return r.bare() && c.sameTool(r.Tool) })
+	i := slices.IndexFunc(c.policy.Allow, func(r Rule) bool { return r.bare() && c.sameTool(r.Tool) })
 	if i < 0 {
 		return Rule{}, false
 	}
@@ -177,11 +177,11 @@ func (c *call) bareRule() (Rule, bool) {
 			}
 		}
 	}
-	return c.p.Allow[i], true
+	return c.policy.Allow[i], true
 }
 
-// ruleFor finds the allow rule for one simple command. A part that runs no
-// command needs none, and gets "".
+// ruleFor returns the allow rule for a simple command. A part that runs no program
+// needs none: its rule is "".
 func (c *call) ruleFor(cmd *shell.Command) (string, bool) {
 	if !shell.SafeAssigns(cmd.Assigns) {
 		return "", false
@@ -199,8 +199,8 @@ func (c *call) ruleFor(cmd *shell.Command) (string, bool) {
 			continue
 		}
 		text := (&shell.Command{Words: words}).String()
-		for _, r := range c.p.Allow {
-			if !r.bare() && c.sameTool(r.Tool) && matchCommand(r.Specifier, text) && !(strings.Contains(r.Specifier, "*") && shell.RunsOthers(words)) {
+		for _, r := range c.policy.Allow {
+			if !r.bare() && c.sameTool(r.Tool) && matchCommand(r.Specifier, text) && !(strings.Contains(r.Specifier, "*") && shell.RunsPrograms(words)) {
 				return r.String(), true
 			}
 		}
@@ -220,27 +220,27 @@ func (c *call) redirectsAllowed(cmd *shell.Command) bool {
 	return true
 }
 
-// mayWrite reports whether a redirection may change its target.
+// mayWrite reports whether a redirection of cmd may write to w.
 func (c *call) mayWrite(cmd *shell.Command, w shell.Word, insideIsEnough bool) bool {
 	return c.every(cmd, w, func(p string) bool {
-		if (insideIsEnough || c.p.Mode == AcceptEdits) && c.inside(p) {
+		if (insideIsEnough || c.policy.Mode == AcceptEdits) && c.inWorkingDirs(p) {
 			return true
 		}
-		return slices.ContainsFunc(c.p.Allow, func(r Rule) bool { return r.Tool == "Edit" && (r.bare() || c.coversPath(r, p)) })
+		return slices.ContainsFunc(c.policy.Allow, func(r Rule) bool { return r.Tool == "Edit" && (r.bare() || c.allowsPath(r, p)) })
 	})
 }
 
 func (c *call) mayRead(cmd *shell.Command, w shell.Word) bool {
 	return c.every(cmd, w, func(p string) bool {
-		return c.inside(p) || slices.ContainsFunc(c.p.Allow, func(r Rule) bool {
-			return (r.Tool == "Read" || r.Tool == "Edit") && (r.bare() || c.coversPath(r, p))
+		return c.inWorkingDirs(p) || slices.ContainsFunc(c.policy.Allow, func(r Rule) bool {
+			return (r.Tool == "Read" || r.Tool == "Edit") && (r.bare() || c.allowsPath(r, p))
 		})
 	})
 }
 
-// every reports whether ok holds for a word in every directory the command may
-// run in; it does not for a word that is not certain.
-func (l place) every(cmd *shell.Command, w shell.Word, ok func(path string) bool) bool {
+// every reports whether ok holds for each path that w may name. It does not hold
+// for a word that the shell may change.
+func (l location) every(cmd *shell.Command, w shell.Word, ok func(path string) bool) bool {
 	if !w.Fixed() || strings.HasPrefix(w.Text, "/dev/") && !shell.HarmlessDevice(w) {
 		return false
 	}

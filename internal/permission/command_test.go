@@ -109,7 +109,7 @@ func TestAllowRulesNeedEveryPart(t *testing.T) {
 	}
 }
 
-func TestBareBashAllowsWhatItCanJudge(t *testing.T) {
+func TestBashRuleWithoutSpecifierAllowsParsedCommands(t *testing.T) {
 	for _, rule := range []string{"Bash", "Bash(*)"} {
 		p := policy(Default)
 		p.Allow = rules(t, rule)
@@ -142,7 +142,7 @@ func TestCriticalRemovalsAreNeverAutoApproved(t *testing.T) {
 	}
 }
 
-func TestNestingDeeperThanIsReadAsks(t *testing.T) {
+func TestDeeplyNestedCommandsAsk(t *testing.T) {
 	p := policy(Bypass)
 	p.Deny = rules(t, "Bash(curl:*)")
 	check(t, p, bash(strings.Repeat("sudo ", 50)+"rm -rf /"), Ask)
@@ -151,7 +151,7 @@ func TestNestingDeeperThanIsReadAsks(t *testing.T) {
 	check(t, p, bash(strings.Repeat("sudo ", 5)+"ls"), Allow)
 }
 
-func TestAcceptEditsRunsItsOwnCommandsInside(t *testing.T) {
+func TestAcceptEditsRunsCommandsInWorkingDirectories(t *testing.T) {
 	p := policy(AcceptEdits)
 	for _, c := range []string{"mkdir -p a/b", "touch x", "rm x", "rm -rf sub", "mv a b", "cp -r a b", "sed -i s/a/b/ f", "sed -i 's/a/b/g' f g", "mkdir a && cd a && touch b", "echo hi > out", "cat a >> b", "rmdir a", "timeout 5 touch x", "LANG=C cp a b", "git diff > out.patch"} {
 		check(t, p, bash(c), Allow)

@@ -31,61 +31,61 @@ func (b Behavior) String() string {
 	return "deny"
 }
 
-// Policy is everything a decision depends on besides the request.
+// Policy is what a decision depends on besides the request.
 type Policy struct {
 	Mode             Mode
 	Allow, Ask, Deny []Rule
 	// Dirs are the working directories, absolute. The first is the project's.
 	Dirs []string
-	// Home is the user's home, absolute; "~" stands for it.
+	// Home is the user's home directory, absolute.
 	Home string
-	// Resolve returns what an absolute path is after symbolic links, also when
-	// its last parts do not exist. Nil: paths are what they are called.
+	// Resolve follows the symbolic links of an absolute path, whose last parts
+	// need not exist. If it is nil, no link is followed.
 	Resolve func(path string) string
-	// FoldCase matches paths without regard to case, as some file systems do.
+	// FoldCase compares paths without regard to case, as some file systems do.
 	FoldCase bool
-	// Enclosure confines an agent that has a worktree of its own. Nil: it is
-	// not isolated.
-	Enclosure *Enclosure
+	// Boundary limits the writes of an isolated agent. It is nil for an agent that
+	// is not isolated.
+	Boundary *Boundary
 }
 
 // Request is one tool call.
 type Request struct {
 	Tool  string
 	Input json.RawMessage
-	// ReadOnly is set by whoever vouches that this tool changes nothing. It
-	// counts only for tools this package knows nothing about.
+	// ReadOnly states that the tool changes nothing. It is ignored for tools that
+	// this package knows.
 	ReadOnly bool
-	// Cwd is the directory relative paths start from, absolute.
+	// Cwd is the absolute directory that relative paths start from.
 	Cwd string
 }
 
-// Decision is what becomes of a request.
+// Decision says whether a request is allowed, and why.
 type Decision struct {
 	Behavior Behavior
-	// Rule is the rule that decided, as written, or the name of the step, such
-	// as "mode acceptEdits" or "critical removal".
+	// Rule is the rule that decided, as written, or the name of the check, such as
+	// "mode acceptEdits" or "critical removal".
 	Rule string
 	// Reason is one sentence for a person.
 	Reason string
 }
 
-// Decide returns what becomes of r under p.
+// Decide decides about r under p.
 func Decide(p Policy, r Request) Decision {
-	p.Mode = known(p.Mode)
+	p.Mode = validMode(p.Mode)
 	c, err := newCall(&p, &r)
 	if err != nil {
 		return Decision{Deny, "input", fmt.Sprintf("the input of %s cannot be judged: %v", r.Tool, err)}
 	}
 	d := c.decide()
-	if d.Behavior == Ask && p.Mode.neverAsk() {
+	if d.Behavior == Ask && p.Mode.neverAsks() {
 		return Decision{Deny, d.Rule, d.Reason + "; nobody is asked in mode " + string(p.Mode)}
 	}
 	return d
 }
 
 func (c *call) decide() Decision {
-	steps := []func() (Decision, bool){c.enclosed, c.denied, c.asked, c.guarded, c.byMode, c.allowed}
+	steps := []func() (Decision, bool){c.checkBoundary, c.checkDenyRules, c.checkAskRules, c.checkGuards, c.checkMode, c.checkAllowRules}
 	for _, step := range steps {
 		if d, ok := step(); ok {
 			return d
@@ -94,16 +94,16 @@ func (c *call) decide() Decision {
 	return Decision{Ask, "no rule", fmt.Sprintf("no rule allows this use of %s", c.tool)}
 }
 
-func (c *call) denied() (Decision, bool) {
-	if i := slices.IndexFunc(c.p.Deny, c.touches); i >= 0 {
-		return c.ruled(Deny, "denied", c.p.Deny[i]), true
+func (c *call) checkDenyRules() (Decision, bool) {
+	if i := slices.IndexFunc(c.policy.Deny, c.restrictedBy); i >= 0 {
+		return c.decideByRule(Deny, "denied", c.policy.Deny[i]), true
 	}
 	return Decision{}, false
 }
 
-func (c *call) asked() (Decision, bool) {
-	if i := slices.IndexFunc(c.p.Ask, c.touches); i >= 0 {
-		return c.ruled(Ask, "asked about", c.p.Ask[i]), true
+func (c *call) checkAskRules() (Decision, bool) {
+	if i := slices.IndexFunc(c.policy.Ask, c.restrictedBy); i >= 0 {
+		return c.decideByRule(Ask, "asked about", c.policy.Ask[i]), true
 	}
 	if c.tool == "AskUserQuestion" {
 		return Decision{Ask, "user interaction", "the tool talks to the user"}, true
@@ -111,7 +111,7 @@ func (c *call) asked() (Decision, bool) {
 	return Decision{}, false
 }
 
-func (c *call) ruled(b Behavior, verb string, r Rule) Decision {
+func (c *call) decideByRule(b Behavior, verb string, r Rule) Decision {
 	reason := fmt.Sprintf("%s is %s by the rule %s", c.tool, verb, r)
 	if r.Source != "" {
 		reason += " (" + r.Source + ")"
@@ -119,16 +119,16 @@ func (c *call) ruled(b Behavior, verb string, r Rule) Decision {
 	return Decision{b, r.String(), reason}
 }
 
-// guarded stops what no mode and no rule approves.
-func (c *call) guarded() (Decision, bool) {
+// checkGuards stops what no mode and no rule can allow.
+func (c *call) checkGuards() (Decision, bool) {
 	if c.shell == nil {
 		return Decision{}, false
 	}
 	if c.answersQuestions() {
 		return Decision{Deny, "answer of an agent", "only a person answers questions; no command of an agent does"}, true
 	}
-	if why := c.criticalRemoval(); why != "" {
-		return Decision{Ask, "critical removal", why}, true
+	if reason := c.criticalRemoval(); reason != "" {
+		return Decision{Ask, "critical removal", reason}, true
 	}
 	if c.shell.Err != nil {
 		return Decision{Ask, "unparsable command", fmt.Sprintf("the command cannot be judged: %v", c.shell.Err)}, true
@@ -136,11 +136,12 @@ func (c *call) guarded() (Decision, bool) {
 	return Decision{}, false
 }
 
-// answersQuestions reports a command that would settle what a person is asked.
+// answersQuestions reports whether the command would answer a question that is
+// put to a person.
 func (c *call) answersQuestions() bool {
 	for i := range c.shell.Commands {
 		words := c.shell.Commands[i].Words
-		if len(words) > 1 && path.Base(shell.Certain(words[0].Text)) == "swarm" &&
+		if len(words) > 1 && path.Base(shell.WithoutExpansions(words[0].Text)) == "swarm" &&
 			(!words[1].Literal || slices.ContainsFunc(words[1:], func(w shell.Word) bool { return w.Text == "approvals" })) {
 			return true
 		}
@@ -148,41 +149,41 @@ func (c *call) answersQuestions() bool {
 	return false
 }
 
-func (c *call) byMode() (Decision, bool) {
-	if c.p.Mode == Bypass {
+func (c *call) checkMode() (Decision, bool) {
+	if c.policy.Mode == Bypass {
 		return Decision{Allow, "mode bypassPermissions", "everything else is allowed"}, true
 	}
 	if path := c.protectedTarget(); path != "" {
 		return Decision{Ask, "protected path", fmt.Sprintf("%s is protected", path)}, true
 	}
-	if d, ok := c.harmless(); ok {
+	if d, ok := c.harmlessCall(); ok {
 		return d, true
 	}
-	if c.p.Mode.plans() && !c.coordinates() {
-		return Decision{Ask, "mode " + string(c.p.Mode), "only reading is free while planning"}, true
+	if c.policy.Mode.plans() && !c.isCoordination() {
+		return Decision{Ask, "mode " + string(c.policy.Mode), "only reading is free while planning"}, true
 	}
 	return Decision{}, false
 }
 
-// harmless allows what the mode lets through without any rule.
-func (c *call) harmless() (Decision, bool) {
-	switch c.class {
-	case reads:
-		return Decision{Allow, "working directory", "reading inside the working directories"}, c.targetsInside()
-	case edits:
-		return Decision{Allow, "mode acceptEdits", "editing inside the working directories"}, c.p.Mode == AcceptEdits && c.targetsInside()
-	case runs:
+// harmlessCall allows what the mode lets through without a rule.
+func (c *call) harmlessCall() (Decision, bool) {
+	switch c.effect {
+	case readEffect:
+		return Decision{Allow, "working directory", "reading inside the working directories"}, c.targetsInWorkingDirs()
+	case editEffect:
+		return Decision{Allow, "mode acceptEdits", "editing inside the working directories"}, c.policy.Mode == AcceptEdits && c.targetsInWorkingDirs()
+	case runEffect:
 		return c.harmlessCommand()
 	}
-	if c.coordinates() {
+	if c.isCoordination() {
 		return Decision{Allow, "coordination", "the tool acts only inside the swarm"}, true
 	}
-	return Decision{Allow, "read-only tool", "the tool changes nothing"}, c.r.ReadOnly && c.class == other
+	return Decision{Allow, "read-only tool", "the tool changes nothing"}, c.request.ReadOnly && c.effect == otherEffect
 }
 
-// coordinates reports tools that act only on agents, messages and tasks, whose
-// effects are themselves decided here.
-func (c *call) coordinates() bool {
+// isCoordination reports tools that act only on agents, messages and tasks. What the
+// agents then do is decided call by call.
+func (c *call) isCoordination() bool {
 	switch c.tool {
 	case "Agent", "SendMessage", "ListAgents", "TaskStop", "TaskOutput", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate",
 		"TodoWrite", "ToolSearch", "EnterPlanMode", "ExitPlanMode", "SubagentHandback":
@@ -191,13 +192,13 @@ func (c *call) coordinates() bool {
 	return false
 }
 
-func (c *call) allowed() (Decision, bool) {
-	if c.class == runs {
+func (c *call) checkAllowRules() (Decision, bool) {
+	if c.effect == runEffect {
 		return c.allowedCommand()
 	}
-	for _, r := range c.p.Allow {
-		if c.covers(r) {
-			return c.ruled(Allow, "allowed", r), true
+	for _, r := range c.policy.Allow {
+		if c.allowedBy(r) {
+			return c.decideByRule(Allow, "allowed", r), true
 		}
 	}
 	return Decision{}, false

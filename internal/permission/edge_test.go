@@ -12,7 +12,7 @@ func TestEdgesOfReadOnlyCommands(t *testing.T) {
 	}
 }
 
-func TestInputWithSomethingBehindItIsDenied(t *testing.T) {
+func TestTrailingInputIsDenied(t *testing.T) {
 	p := policy(Bypass)
 	for _, in := range []string{`{"command":"ls"}{"command":"rm x"}`, `{"command":"ls"} true`, `{"command":"ls"}]`, `{"command":"ls"}}`, `{"command":"ls"} ]`} {
 		check(t, p, Request{Tool: "Bash", Input: []byte(in), Cwd: "/srv/proj"}, Deny)
@@ -20,22 +20,22 @@ func TestInputWithSomethingBehindItIsDenied(t *testing.T) {
 	check(t, p, Request{Tool: "Bash", Input: []byte(`{"command":"ls"}` + " \n"), Cwd: "/srv/proj"}, Allow)
 }
 
-func TestANameEndsWhereNoByteOfItFollows(t *testing.T) {
+func TestEndOfPathName(t *testing.T) {
 	for _, rest := range []string{"", "/", " ", ":", ";", "'", "@", "[", "`", "{", "\n", "$"} {
-		if !endsPath(rest) {
+		if !endsName(rest) {
 			t.Errorf("%q makes the name longer", rest)
 		}
 	}
 	for _, rest := range []string{"0", "9", "a", "z", "A", "Z", "_", "-", ".", "\x80", "ä"} {
-		if endsPath(rest) {
+		if endsName(rest) {
 			t.Errorf("%q ends the name", rest)
 		}
 	}
 }
 
-// However the name of a program is written, and behind whatever it stands, a deny
-// rule for it is obeyed.
-func TestADenyRuleSeesThroughQuotesAndWrappers(t *testing.T) {
+// A deny rule for a program applies however its name is quoted and whatever runs
+// it.
+func TestDenyRuleAppliesThroughQuotesAndWrappers(t *testing.T) {
 	p := policy(Bypass)
 	p.Deny = rules(t, "Bash(curl:*)")
 	for _, c := range []string{
@@ -51,13 +51,13 @@ func TestADenyRuleSeesThroughQuotesAndWrappers(t *testing.T) {
 	}
 }
 
-func TestTheWorkingDirectoryItselfIsSuggestedAsItIs(t *testing.T) {
+func TestSuggestForTheWorkingDirectoryItself(t *testing.T) {
 	if got := Suggest(policy(Default), tool("Write", "file_path", "/srv/proj")); len(got) != 1 || got[0] != "Edit(//srv/proj)" {
 		t.Errorf("%q is offered", got)
 	}
 }
 
-func TestARuleIsOfItsToolAndItsDirectory(t *testing.T) {
+func TestRuleAppliesToItsToolAndDirectoryOnly(t *testing.T) {
 	p := policy(Bypass)
 	p.Deny = rules(t, "Monitor(tail:*)", "Bash(curl:*)", "Read(//srv/proj/sub/**)", "Read(//srv/proj/own)")
 	for r, want := range map[*Request]Behavior{
@@ -74,7 +74,7 @@ func TestARuleIsOfItsToolAndItsDirectory(t *testing.T) {
 }
 
 // A script that cannot be read is asked about, whatever rule allows the command.
-func TestAnInnerScriptThatDoesNotParseIsAskedAbout(t *testing.T) {
+func TestInnerScriptThatDoesNotParseAsks(t *testing.T) {
 	p := policy(Default)
 	p.Allow = rules(t, "Bash(eval:*)", "Bash(sh:*)")
 	for _, c := range []string{`eval 'if'`, `eval "echo '("`, `eval $X`, `sh -c 'if'`} {

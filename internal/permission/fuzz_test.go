@@ -32,13 +32,13 @@ func FuzzBash(f *testing.F) {
 		p := policy(Default)
 		p.Allow = allow
 		d := Decide(p, bash(command))
-		calls, redirs, odd := crudeWalk(command)
+		calls, redirs, odd := independentWalk(command)
 		if d.Behavior == Allow {
 			if odd != "" {
 				t.Errorf("%q is allowed by %q, but holds %s", command, d.Rule, odd)
 			}
 			for _, c := range calls {
-				if !crudelyAllowed(c) {
+				if !independentlyAllowed(c) {
 					t.Errorf("%q is allowed by %q, but runs %q", command, d.Rule, c)
 				}
 			}
@@ -54,9 +54,9 @@ func FuzzBash(f *testing.F) {
 	})
 }
 
-// crudeWalk lists the simple commands and written files of a command, using
+// independentWalk lists the simple commands and written files of a command, using
 // the expansion of another package, with every variable empty.
-func crudeWalk(command string) (calls [][]string, redirs []string, odd string) {
+func independentWalk(command string) (calls [][]string, redirs []string, odd string) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
 	if err != nil {
 		return nil, nil, "what does not parse"
@@ -89,7 +89,7 @@ func crudeWalk(command string) (calls [][]string, redirs []string, odd string) {
 			if err != nil {
 				s = "?"
 			}
-			if writesCrudely(n.Op, s) {
+			if redirectWrites(n.Op, s) {
 				redirs = append(redirs, s)
 			}
 		}
@@ -97,7 +97,7 @@ func crudeWalk(command string) (calls [][]string, redirs []string, odd string) {
 	return calls, redirs, odd
 }
 
-func writesCrudely(op syntax.RedirOperator, target string) bool {
+func redirectWrites(op syntax.RedirOperator, target string) bool {
 	switch op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.RdrIn, syntax.DplIn:
 		return false
@@ -105,9 +105,9 @@ func writesCrudely(op syntax.RedirOperator, target string) bool {
 	return !strings.HasPrefix(target, "/dev/") && strings.Trim(target, "0123456789-") != ""
 }
 
-// crudelyAllowed knows names and, for the dangerous ones, words that must not
+// independentlyAllowed knows names and, for the dangerous ones, words that must not
 // occur at all.
-func crudelyAllowed(words []string) bool {
+func independentlyAllowed(words []string) bool {
 	for len(words) > 0 && slices.Contains([]string{"timeout", "time", "nice", "nohup", "stdbuf", "command", "env", "builtin", "noglob", "xargs"}, words[0]) {
 		if words[0] == "command" && len(words) > 1 && (words[1] == "-v" || words[1] == "-V") {
 			return true

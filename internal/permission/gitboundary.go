@@ -9,23 +9,23 @@ import (
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
-// redirectsGit says how a command would send git to a protected repository or
-// change what all checkouts share, or "".
-func (b boundary) redirectsGit(cmd *shell.Command) string {
+// gitRefusal refuses a command that sends git to a protected repository or changes what
+// all checkouts share.
+func (b boundaryCheck) gitRefusal(cmd *shell.Command) string {
 	for _, a := range cmd.Assigns {
-		if why := b.gitVariable(cmd, a.Name, a.Value); why != "" {
-			return why
+		if reason := b.gitVariableRefusal(cmd, a.Name, a.Value); reason != "" {
+			return reason
 		}
 	}
 	for _, w := range cmd.Words {
 		name, value, ok := strings.Cut(w.Text, "=")
-		if w.Text = value; !ok && shell.Declares(cmd) {
-			w.Literal = false // it is exported, or read, with a value from elsewhere
+		if w.Text = value; !ok && shell.SetsVariables(cmd) {
+			w.Literal = false // its value is set elsewhere or read
 		} else if !ok {
 			continue
 		}
-		if why := b.gitVariable(cmd, name, w); why != "" {
-			return why
+		if reason := b.gitVariableRefusal(cmd, name, w); reason != "" {
+			return reason
 		}
 	}
 	if len(cmd.Words) == 0 || path.Base(cmd.Words[0].Text) != "git" {
@@ -34,23 +34,23 @@ func (b boundary) redirectsGit(cmd *shell.Command) string {
 	if len(cmd.Dirs) == 0 {
 		return "the directory git would run in cannot be verified; run it in the worktree"
 	}
-	return b.gitLeaves(cmd)
+	return b.gitArgumentRefusal(cmd)
 }
 
-// gitVariable judges a variable that tells git where its things are.
-func (b boundary) gitVariable(cmd *shell.Command, name string, value shell.Word) string {
+// gitVariableRefusal judges a variable that gives git its directories and settings.
+func (b boundaryCheck) gitVariableRefusal(cmd *shell.Command, name string, value shell.Word) string {
 	switch {
 	case strings.HasPrefix(name, "GIT_CONFIG"):
 		return fmt.Sprintf("%s can send git anywhere; leave it out", name)
 	case slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_INDEX_FILE", "GIT_NAMESPACE"}, name):
-		return b.leadsAway(cmd, name, value, cmd.Dirs)
+		return b.gitDirRefusal(cmd, name, value, cmd.Dirs)
 	}
 	return ""
 }
 
-// leadsAway judges a directory that git is sent to from each of some others.
-func (b boundary) leadsAway(cmd *shell.Command, what string, to shell.Word, from []string) string {
-	dirs := b.reach(to, from)
+// gitDirRefusal judges the directory to, seen from each of from, that git is to use.
+func (b boundaryCheck) gitDirRefusal(cmd *shell.Command, what string, to shell.Word, from []string) string {
+	dirs := b.destinations(to, from)
 	if len(dirs) == 0 {
 		return fmt.Sprintf("where %s sends git cannot be verified in %q", what, cmd)
 	}
@@ -64,33 +64,34 @@ func (b boundary) leadsAway(cmd *shell.Command, what string, to shell.Word, from
 	return ""
 }
 
-// reach returns where a word leads from some directories; none if that is not certain.
-func (b boundary) reach(to shell.Word, from []string) []string {
+// destinations returns the paths that to means in each of from, or none if that is not
+// certain.
+func (b boundaryCheck) destinations(to shell.Word, from []string) []string {
 	if !to.Fixed() {
 		return nil
 	}
 	return b.paths(&shell.Command{Dirs: from}, to)
 }
 
-// gitLeaves reads git's own options, then its subcommand.
-func (b boundary) gitLeaves(cmd *shell.Command) string {
+// gitArgumentRefusal judges git's own options, then its subcommand.
+func (b boundaryCheck) gitArgumentRefusal(cmd *shell.Command) string {
 	args, cwds := cmd.Words[1:], cmd.Dirs
 	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
 		name, value, rest := shell.GitOption(args)
-		var why string
+		var reason string
 		switch name {
 		case "-C":
-			why = b.leadsAway(cmd, name, value, cwds)
-			cwds = b.reach(value, cwds)
+			reason = b.gitDirRefusal(cmd, name, value, cwds)
+			cwds = b.destinations(value, cwds)
 		case "--git-dir", "--work-tree":
-			why = b.leadsAway(cmd, name, value, cwds)
+			reason = b.gitDirRefusal(cmd, name, value, cwds)
 		case "-c":
-			why = gitSetting(value)
+			reason = gitSettingRefusal(value)
 		case "--config-env":
-			why = "--config-env can send git anywhere; leave it out"
+			reason = "--config-env can send git anywhere; leave it out"
 		}
-		if why != "" {
-			return why
+		if reason != "" {
+			return reason
 		}
 		args = rest
 	}
@@ -100,11 +101,11 @@ func (b boundary) gitLeaves(cmd *shell.Command) string {
 	case !args[0].Fixed():
 		return fmt.Sprintf("where the command writes cannot be traced: git's subcommand in %q is computed; write it out", cmd)
 	}
-	return changesShared(args)
+	return gitSharedRefusal(args)
 }
 
-// gitSetting judges what "git -c" sets.
-func gitSetting(w shell.Word) string {
+// gitSettingRefusal judges a setting given with "git -c".
+func gitSettingRefusal(w shell.Word) string {
 	key, _, _ := strings.Cut(strings.ToLower(w.Text), "=")
 	if !w.Literal || key == "core.worktree" || strings.HasPrefix(key, "alias.") || strings.HasPrefix(key, "include") {
 		return fmt.Sprintf("the setting %q can send git anywhere; leave it out", w.Source)
@@ -112,9 +113,9 @@ func gitSetting(w shell.Word) string {
 	return ""
 }
 
-// changesShared refuses the subcommands that change what the main checkout lives
-// by: other worktrees, the configuration, refs and objects that others made.
-func changesShared(args []shell.Word) string {
+// gitSharedRefusal refuses subcommands that change what the main checkout shares: other
+// worktrees, the configuration, refs and objects.
+func gitSharedRefusal(args []shell.Word) string {
 	name, rest := args[0].Text, args[1:]
 	if !shell.GitChangesShared(name, rest) {
 		return ""

@@ -47,7 +47,7 @@ func TestDecideOrder(t *testing.T) {
 	}
 }
 
-func TestReasonNamesWhereTheRuleWasWritten(t *testing.T) {
+func TestReasonNamesSourceOfRule(t *testing.T) {
 	p := policy(Default)
 	p.Deny = []Rule{{Tool: "Bash", Specifier: "make", Source: ".claude/settings.json"}}
 	want := Decision{Deny, "Bash(make)", "Bash is denied by the rule Bash(make) (.claude/settings.json)"}
@@ -128,7 +128,7 @@ func allModes() []Mode {
 	return []Mode{Default, AcceptEdits, Plan, DontAsk, Bypass, planDontAsk, "nonsense"}
 }
 
-func TestNarrowerIsAMeet(t *testing.T) {
+func TestNarrowerIsCommutativeAndAssociative(t *testing.T) {
 	for _, a := range allModes() {
 		for _, b := range allModes() {
 			if Narrower(a, b) != Narrower(b, a) {
@@ -140,7 +140,7 @@ func TestNarrowerIsAMeet(t *testing.T) {
 				}
 			}
 		}
-		if Narrower(a, Bypass) != known(a) {
+		if Narrower(a, Bypass) != validMode(a) {
 			t.Errorf("Narrower(%s, bypass) = %s", a, Narrower(a, Bypass))
 		}
 	}

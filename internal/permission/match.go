@@ -7,81 +7,82 @@ import (
 	"strings"
 )
 
-// touches reports whether a deny or ask rule applies: it is enough that any
-// part of the call, in any form, matches.
-func (c *call) touches(r Rule) bool {
+// restrictedBy reports whether a deny or ask rule applies to the call: one part of it,
+// in one form, must match.
+func (c *call) restrictedBy(r Rule) bool {
 	r.Tool = toolName(r.Tool)
 	if r.bare() {
-		return c.sameTool(r.Tool) || glob(r.Tool, c.tool) || mcpServer(r.Tool, c.tool)
+		return c.sameTool(r.Tool) || glob(r.Tool, c.tool) || matchesServer(r.Tool, c.tool)
 	}
-	if c.namesTool(r.Tool) && c.parameter(r.Specifier) {
+	if c.namesTool(r.Tool) && c.matchesParameter(r.Specifier) {
 		return true
 	}
 	switch r.Tool {
 	case "Read", "Grep", "Glob", "LSP":
-		return c.touchesPath(r, c.readPaths(r.Tool))
+		return c.restrictsPath(r, c.readPaths(r.Tool))
 	case "Edit", "Write", "NotebookEdit", "MultiEdit":
-		return c.touchesPath(r, c.writePaths(r.Tool))
+		return c.restrictsPath(r, c.writePaths(r.Tool))
 	case "Bash", "Monitor", "PowerShell":
-		return c.shell != nil && (c.tool == r.Tool || r.Tool == "Bash") && touchesScript(c.shell, r.Specifier)
+		return c.shell != nil && (c.tool == r.Tool || r.Tool == "Bash") && restrictsScript(c.shell, r.Specifier)
 	}
-	return c.namesTool(r.Tool) && c.specified(r.Specifier, true)
+	return c.namesTool(r.Tool) && c.matchesMainField(r.Specifier, true)
 }
 
-// covers reports whether an allow rule applies to a call that is not a shell
-// command: every part, in every form, must match.
-func (c *call) covers(r Rule) bool {
+// allowedBy reports whether an allow rule applies to a call that is not a shell
+// command: each part, in each form, must match.
+func (c *call) allowedBy(r Rule) bool {
 	r.Tool = toolName(r.Tool)
 	if r.bare() {
-		return c.sameTool(r.Tool) || mcpServer(r.Tool, c.tool) || allowGlob(r.Tool) && glob(r.Tool, c.tool) ||
-			r.Tool == "Edit" && c.class == reads
+		return c.sameTool(r.Tool) || matchesServer(r.Tool, c.tool) || globAllowed(r.Tool) && glob(r.Tool, c.tool) ||
+			r.Tool == "Edit" && c.effect == readEffect
 	}
-	switch c.class {
-	case reads, edits:
-		if !c.speaksFor(r.Tool) || len(c.targets) == 0 {
+	switch c.effect {
+	case readEffect, editEffect:
+		if !c.pathRuleApplies(r.Tool) || len(c.targets) == 0 {
 			return false
 		}
-		return !slices.ContainsFunc(c.targets, func(t string) bool { return !c.coversPath(r, t) })
+		return !slices.ContainsFunc(c.targets, func(t string) bool { return !c.allowsPath(r, t) })
 	}
-	return r.Tool == c.tool && c.specified(r.Specifier, false)
+	return r.Tool == c.tool && c.matchesMainField(r.Specifier, false)
 }
 
-// sameTool reports whether a bare rule for name is about this tool: Read is for
-// all readers, Edit for all editors, Bash for Monitor too.
+// sameTool reports whether a rule without a specifier applies to this tool. Read
+// stands for all tools that read, Edit for all that edit, Bash also for Monitor.
 func (c *call) sameTool(name string) bool {
-	return name == c.tool || name == "Read" && c.class == reads || name == "Edit" && c.class == edits || name == "Bash" && c.tool == "Monitor"
+	return name == c.tool || name == "Read" && c.effect == readEffect || name == "Edit" && c.effect == editEffect || name == "Bash" && c.tool == "Monitor"
 }
 
 func (c *call) namesTool(name string) bool { return name == c.tool || glob(name, c.tool) }
 
-// speaksFor reports whether a path rule of an allow list is about this tool.
-func (c *call) speaksFor(name string) bool {
+// pathRuleApplies reports whether path rules for the tool name, in an allow list, apply
+// to this tool.
+func (c *call) pathRuleApplies(name string) bool {
 	switch name {
 	case "Read":
-		return c.class == reads
+		return c.effect == readEffect
 	case "Edit":
-		return c.class == edits || c.class == reads
+		return c.effect == editEffect || c.effect == readEffect
 	}
 	return name == c.tool
 }
 
-// mcpServer matches "mcp__server" with the tools of that server.
-func mcpServer(rule, tool string) bool {
+// matchesServer matches "mcp__server" with the tools of that server.
+func matchesServer(rule, tool string) bool {
 	rest, ok := strings.CutPrefix(rule, "mcp__")
 	return ok && rest != "" && !strings.Contains(rest, "__") && !strings.Contains(rest, "*") && strings.HasPrefix(tool, rule+"__")
 }
 
-// allowGlob reports whether an allow rule may hold a wildcard: only behind a
-// server that is spelled out.
-func allowGlob(tool string) bool {
+// globAllowed reports whether an allow rule may contain a wildcard: only after a
+// server's full name.
+func globAllowed(tool string) bool {
 	rest, ok := strings.CutPrefix(tool, "mcp__")
 	server, _, ok2 := strings.Cut(rest, "__")
 	return ok && ok2 && server != "" && !strings.Contains(server, "*")
 }
 
-// parameter matches "param:value" with a top-level field of the input. The
-// fields that have rules of their own do not count.
-func (c *call) parameter(spec string) bool {
+// matchesParameter matches "param:value" with a top-level field of the input, except
+// for fields that have rules of their own.
+func (c *call) matchesParameter(spec string) bool {
 	key, value, ok := strings.Cut(spec, ":")
 	if !ok || key == "" || strings.ContainsAny(key, " /*.") {
 		return false
@@ -94,9 +95,9 @@ func (c *call) parameter(spec string) bool {
 	return ok && glob(strings.TrimSpace(value), got)
 }
 
-// specified matches the specifier of a tool with one main field. wide is set
-// for deny and ask rules.
-func (c *call) specified(spec string, wide bool) bool {
+// matchesMainField matches a specifier with the main field of the tool. wide is set for
+// deny and ask rules, which match more.
+func (c *call) matchesMainField(spec string, wide bool) bool {
 	switch c.tool {
 	case "Agent":
 		kind := c.text("subagent_type")
@@ -116,7 +117,7 @@ func (c *call) specified(spec string, wide bool) bool {
 	return false
 }
 
-// foldName drops what the lookup of agents ignores.
+// foldName removes what the lookup of agent types ignores.
 func foldName(s string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(s))
 }
@@ -152,15 +153,15 @@ func zip(a, b []string) [][2]string {
 	return out
 }
 
-// readPaths lists what a Read rule in a deny or ask list is about. Whoever may
-// not read a file may not write it either.
+// readPaths returns the paths to which a Read rule in a deny or ask list applies.
+// A file that must not be read must not be written either.
 func (c *call) readPaths(rule string) []string {
-	switch c.class {
-	case reads, edits:
+	switch c.effect {
+	case readEffect, editEffect:
 		if rule == "Read" || rule == c.tool {
 			return c.targets
 		}
-	case runs:
+	case runEffect:
 		if rule == "Read" {
 			return c.shellPaths()
 		}
@@ -170,22 +171,22 @@ func (c *call) readPaths(rule string) []string {
 
 func (c *call) writePaths(rule string) []string {
 	switch {
-	case c.class == edits && (rule == "Edit" || rule == c.tool):
+	case c.effect == editEffect && (rule == "Edit" || rule == c.tool):
 		return c.targets
-	case c.class == runs && rule == "Edit":
+	case c.effect == runEffect && rule == "Edit":
 		return c.shellWrites()
 	}
 	return nil
 }
 
-func (l place) touchesPath(r Rule, paths []string) bool {
+func (l location) restrictsPath(r Rule, paths []string) bool {
 	from := append([]string{filepath.Clean("/" + l.cwd)}, l.roots()...)
 	if r.Base != "" {
 		from = append(from, r.Base)
 	}
 	ps := l.patterns(r.Specifier, l.base(r), from)
 	if !strings.HasPrefix(r.Specifier, "/") && !strings.HasPrefix(r.Specifier, "~") && !strings.HasPrefix(r.Specifier, "./") {
-		ps = append(ps, anyDepth(ps)...)
+		ps = append(ps, atAnyDepth(ps)...)
 	}
 	for _, path := range paths {
 		for _, f := range l.forms(path) {
@@ -197,8 +198,9 @@ func (l place) touchesPath(r Rule, paths []string) bool {
 	return false
 }
 
-// anyDepth widens "dir/**" to a dir at any depth, as deny and ask rules mean it.
-func anyDepth(ps []pathPattern) []pathPattern {
+// atAnyDepth returns "**/dir/**" for each "dir/**": deny and ask rules apply to a dir
+// at any depth.
+func atAnyDepth(ps []pathPattern) []pathPattern {
 	var out []pathPattern
 	for _, p := range ps {
 		if len(p.parts) == 2 && p.parts[1] == "**" && p.parts[0] != "**" {
@@ -208,7 +210,7 @@ func anyDepth(ps []pathPattern) []pathPattern {
 	return out
 }
 
-func (l place) coversPath(r Rule, path string) bool {
+func (l location) allowsPath(r Rule, path string) bool {
 	from := []string{filepath.Clean("/" + l.cwd)}
 	if len(l.dirs) > 0 {
 		from = l.forms(filepath.Clean(l.dirs[0]))
@@ -222,8 +224,8 @@ func (l place) coversPath(r Rule, path string) bool {
 	return true
 }
 
-// base is where patterns with one leading slash start.
-func (l place) base(r Rule) string {
+// base returns the directory that patterns with one leading slash start from.
+func (l location) base(r Rule) string {
 	switch {
 	case r.Base != "":
 		return r.Base

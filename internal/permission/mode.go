@@ -2,7 +2,7 @@ package permission
 
 import "fmt"
 
-// Mode says what happens without a person being asked.
+// Mode says what is allowed without a rule, and whether a person is asked.
 type Mode string
 
 // The modes. The zero value is Default.
@@ -11,9 +11,9 @@ const (
 	Default Mode = "default"
 	// AcceptEdits also edits files inside the working directories.
 	AcceptEdits Mode = "acceptEdits"
-	// Plan asks before everything that is not a read, whatever rules allow.
+	// Plan asks before everything that is not a read, even if a rule allows it.
 	Plan Mode = "plan"
-	// DontAsk denies whatever would be asked.
+	// DontAsk denies where other modes would ask.
 	DontAsk Mode = "dontAsk"
 	// Bypass allows everything but ask rules and critical removals.
 	Bypass Mode = "bypassPermissions"
@@ -22,9 +22,9 @@ const (
 	planDontAsk Mode = "plan+dontAsk"
 )
 
-// ParseMode reads a mode as people write it. "manual" is Default. "auto", which
-// lets a second model judge elsewhere, is Default too: without a judge the
-// person is asked. The empty string is Default.
+// ParseMode parses the name of a mode. The empty string and "manual" are Default.
+// "auto", with which another program asks a second model, is Default too: here a
+// person is asked.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case "", "manual", "auto":
@@ -35,11 +35,11 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("unknown permission mode %q; use default, acceptEdits, plan, dontAsk or bypassPermissions", s)
 }
 
-// Narrower returns the strongest mode that has no more power than a and than b:
-// what a child gets from its parent's mode and its definition's. It is
-// commutative and associative. An unknown mode counts as DontAsk.
+// Narrower returns the most powerful mode that has no more power than a and no more
+// than b. A child runs in the narrower of its parent's mode and its definition's.
+// Narrower is commutative and associative. An unknown mode counts as DontAsk.
 func Narrower(a, b Mode) Mode {
-	a, b = known(a), known(b)
+	a, b = validMode(a), validMode(b)
 	switch {
 	case a == b:
 		return a
@@ -51,7 +51,7 @@ func Narrower(a, b Mode) Mode {
 	return b
 }
 
-func known(m Mode) Mode {
+func validMode(m Mode) Mode {
 	m, err := ParseMode(string(m))
 	if err != nil {
 		return DontAsk
@@ -59,8 +59,8 @@ func known(m Mode) Mode {
 	return m
 }
 
-// power orders the modes. Plan and DontAsk cannot be compared: one asks where
-// the other denies, and the other follows rules where the one asks.
+// power orders the modes. Plan and DontAsk have the same rank, because neither has
+// less power: Plan asks where DontAsk denies, and asks where DontAsk follows rules.
 func power(m Mode) int {
 	switch m {
 	case Bypass:
@@ -75,5 +75,5 @@ func power(m Mode) int {
 	return 0
 }
 
-func (m Mode) plans() bool    { return m == Plan || m == planDontAsk }
-func (m Mode) neverAsk() bool { return m == DontAsk || m == planDontAsk }
+func (m Mode) plans() bool     { return m == Plan || m == planDontAsk }
+func (m Mode) neverAsks() bool { return m == DontAsk || m == planDontAsk }

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// place is where a call is made: what paths mean there and where they lie.
-type place struct {
+// location holds the directories that give the paths of a call their meaning.
+type location struct {
 	dirs     []string // the working directories
 	home     string
 	cwd      string
-	resolve  func(path string) string // nil: paths are what they are called
+	resolve  func(path string) string // may be nil
 	foldCase bool
 }
 
-func newPlace(p *Policy, r *Request) place {
-	return place{dirs: p.Dirs, home: p.Home, cwd: r.Cwd, resolve: p.Resolve, foldCase: p.FoldCase}
+func newLocation(p *Policy, r *Request) location {
+	return location{dirs: p.Dirs, home: p.Home, cwd: r.Cwd, resolve: p.Resolve, foldCase: p.FoldCase}
 }
 
-// forms returns the ways a path is judged: as written and as resolved.
-func (l place) forms(path string) []string {
+// forms returns a path as written and, if that differs, as resolved.
+func (l location) forms(path string) []string {
 	if l.resolve == nil {
 		return []string{path}
 	}
@@ -30,8 +30,8 @@ func (l place) forms(path string) []string {
 	return []string{path}
 }
 
-// within reports whether path is dir or below it. Both are clean.
-func (l place) within(path, dir string) bool {
+// within reports whether path is dir or below it. Both must be clean.
+func (l location) within(path, dir string) bool {
 	if l.foldCase {
 		path, dir = strings.ToLower(path), strings.ToLower(dir)
 	}
@@ -41,8 +41,8 @@ func (l place) within(path, dir string) bool {
 	return strings.HasPrefix(path, dir+"/")
 }
 
-// inside reports whether every form of path lies in a working directory.
-func (l place) inside(path string) bool {
+// inWorkingDirs reports whether each form of path lies in a working directory.
+func (l location) inWorkingDirs(path string) bool {
 	roots := l.roots()
 	for _, f := range l.forms(path) {
 		if !slices.ContainsFunc(roots, func(d string) bool { return l.within(f, d) }) {
@@ -52,8 +52,8 @@ func (l place) inside(path string) bool {
 	return true
 }
 
-// roots returns the working directories in every form.
-func (l place) roots() []string {
+// roots returns the working directories in all their forms.
+func (l location) roots() []string {
 	var out []string
 	for _, d := range l.dirs {
 		if filepath.IsAbs(d) {
@@ -63,18 +63,17 @@ func (l place) roots() []string {
 	return out
 }
 
-func (c *call) targetsInside() bool {
-	return len(c.targets) > 0 && !slices.ContainsFunc(c.targets, func(t string) bool { return !c.inside(t) })
+func (c *call) targetsInWorkingDirs() bool {
+	return len(c.targets) > 0 && !slices.ContainsFunc(c.targets, func(t string) bool { return !c.inWorkingDirs(t) })
 }
 
-// protectedTarget returns a path the call would write although it steers tools
-// and shells, or "".
+// protectedTarget returns a protected path that the call would write, or "".
 func (c *call) protectedTarget() string {
 	var writes []string
-	switch c.class {
-	case edits:
+	switch c.effect {
+	case editEffect:
 		writes = c.targets
-	case runs:
+	case runEffect:
 		writes = c.shellWrites()
 	}
 	for _, w := range writes {
@@ -87,21 +86,22 @@ func (c *call) protectedTarget() string {
 	return ""
 }
 
-// isProtected compares without regard to case, for some file systems do.
+// isProtected reports whether path configures tools or shells. It ignores case, as
+// some file systems do.
 func isProtected(path string) bool {
 	parts := strings.Split(strings.ToLower(path), "/")
 	for i, part := range parts {
-		if protectedDir(part) && !(part == ".claude" && i+2 < len(parts) && parts[i+1] == "worktrees") {
+		if protectedDirName(part) && !(part == ".claude" && i+2 < len(parts) && parts[i+1] == "worktrees") {
 			return true
 		}
 		if part == ".config" && i+1 < len(parts) && parts[i+1] == "git" {
 			return true
 		}
 	}
-	return protectedFile(parts[len(parts)-1])
+	return protectedFileName(parts[len(parts)-1])
 }
 
-func protectedDir(name string) bool {
+func protectedDirName(name string) bool {
 	switch name {
 	case ".git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn", ".claude", ".swarm", ".ssh":
 		return true
@@ -109,7 +109,7 @@ func protectedDir(name string) bool {
 	return false
 }
 
-func protectedFile(name string) bool {
+func protectedFileName(name string) bool {
 	switch name {
 	case ".gitconfig", ".gitmodules", ".gitattributes", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
 		".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".envrc", ".inputrc",

@@ -11,23 +11,23 @@ type pathPattern struct {
 	parts []string // "**" stands for any number of directories
 }
 
-// patterns reads a specifier. "//x" is absolute, "~/x" below home, "/x" below
+// patterns parses a specifier. "//x" is absolute, "~/x" below home, "/x" below
 // base, and anything else below each of from; without a slash before its end it
 // matches at any depth.
-func (l place) patterns(spec, base string, from []string) []pathPattern {
+func (l location) patterns(spec, base string, from []string) []pathPattern {
 	switch {
 	case strings.HasPrefix(spec, "//"):
-		return []pathPattern{split("/", spec[1:])}
+		return []pathPattern{splitPattern("/", spec[1:])}
 	case spec == "~" || strings.HasPrefix(spec, "~/"):
-		return []pathPattern{split(filepath.Clean(l.home), spec[1:])}
+		return []pathPattern{splitPattern(filepath.Clean(l.home), spec[1:])}
 	case strings.HasPrefix(spec, "/"):
-		return []pathPattern{split(base, spec)}
+		return []pathPattern{splitPattern(base, spec)}
 	}
 	var out []pathPattern
 	rooted := strings.HasPrefix(spec, "./")
 	spec = strings.TrimPrefix(spec, "./")
 	for _, dir := range from {
-		p := split(dir, spec)
+		p := splitPattern(dir, spec)
 		if len(p.parts) == 1 && !rooted {
 			p.parts = append([]string{"**"}, p.parts...)
 		}
@@ -36,8 +36,8 @@ func (l place) patterns(spec, base string, from []string) []pathPattern {
 	return out
 }
 
-// split cuts a pattern, moving leading ".." into the base.
-func split(base, spec string) pathPattern {
+// splitPattern splits spec into its parts and moves leading ".." into the base.
+func splitPattern(base, spec string) pathPattern {
 	p := pathPattern{base: filepath.Clean("/" + base)}
 	for part := range strings.SplitSeq(spec, "/") {
 		switch {
@@ -51,7 +51,7 @@ func split(base, spec string) pathPattern {
 	return p
 }
 
-// matches reports whether the pattern names path or a directory above it.
+// matches reports whether p names path or a directory above it.
 func (p pathPattern) matches(path string, fold bool) bool {
 	base := p.base
 	if fold {
@@ -64,8 +64,8 @@ func (p pathPattern) matches(path string, fold bool) bool {
 	return matchParts(p.parts, strings.Split(rest, "/"), fold)
 }
 
-// matchParts keeps the set of positions in the pattern that the path so far can
-// have reached, so that "**/**/**" costs no more than it should.
+// matchParts tracks the set of positions in the pattern that the path so far may
+// have reached, so that "**/**/**" takes no exponential time.
 func matchParts(pattern, path []string, fold bool) bool {
 	if len(pattern) == 0 {
 		return true
@@ -94,8 +94,8 @@ func matchParts(pattern, path []string, fold bool) bool {
 	return false
 }
 
-// skipStars lets "**" stand for nothing, except at the end of a pattern, where
-// "dir/**" does not name dir itself.
+// skipStars lets "**" match no directory, except at the end of a pattern: "dir/**"
+// does not name dir itself.
 func skipStars(pattern []string, at []bool) {
 	for j, p := range pattern[:len(pattern)-1] {
 		if at[j] && p == "**" {
@@ -104,7 +104,7 @@ func skipStars(pattern []string, at []bool) {
 	}
 }
 
-// matchPart matches one name. A malformed class matches only itself.
+// matchPart matches one name. A malformed pattern matches only itself.
 func matchPart(pattern, name string, fold bool) bool {
 	if fold {
 		pattern = strings.ToLower(pattern)

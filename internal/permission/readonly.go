@@ -8,9 +8,8 @@ import (
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
-// readOnly reports a simple command that changes nothing and reads only inside
-// the working directories. It knows programs by a grammar of their arguments;
-// whatever it does not know is not read-only.
+// readOnly reports whether cmd changes nothing and reads only in the working
+// directories. Programs and arguments that are not known count as writing.
 func (c *call) readOnly(cmd *shell.Command) bool {
 	words, ok := shell.ReadOnly(cmd)
 	if !ok {
@@ -21,33 +20,33 @@ func (c *call) readOnly(cmd *shell.Command) bool {
 			return false
 		}
 	}
-	return len(words) == 0 || c.readsInside(cmd, words[0].Text, words[1:])
+	return len(words) == 0 || c.readsInWorkingDirs(cmd, words[0].Text, words[1:])
 }
 
-// readsInside reports whether every path a program is given lies in a working
-// directory, and whether it runs in one.
-func (c *call) readsInside(cmd *shell.Command, name string, args []shell.Word) bool {
-	if len(cmd.Dirs) == 0 || slices.ContainsFunc(cmd.Dirs, func(d string) bool { return !c.inside(d) }) {
-		return !shell.UsesDirectory(name)
+// readsInWorkingDirs reports whether a program runs in a working directory and all
+// paths in its arguments lie in one.
+func (c *call) readsInWorkingDirs(cmd *shell.Command, name string, args []shell.Word) bool {
+	if len(cmd.Dirs) == 0 || slices.ContainsFunc(cmd.Dirs, func(d string) bool { return !c.inWorkingDirs(d) }) {
+		return !shell.ReadsDirectory(name)
 	}
 	switch name {
 	case "echo", "printf", "seq", "basename", "dirname", "tr", "true", "false", ":", "test", "[", "which", "type", "command", "date", "sleep":
 		return true
 	case "cd":
 		args = shell.CdOperands(args)
-		return len(args) == 1 && c.every(cmd, args[0], c.inside)
+		return len(args) == 1 && c.every(cmd, args[0], c.inWorkingDirs)
 	case "grep", "egrep", "fgrep", "rg", "sed", "jq":
 		args = shell.AfterPattern(args)
 	}
-	return !slices.ContainsFunc(args, func(w shell.Word) bool { return !c.argumentInside(cmd, w) })
+	return !slices.ContainsFunc(args, func(w shell.Word) bool { return !c.argumentInWorkingDirs(cmd, w) })
 }
 
-// argumentInside judges the part of an argument that may be a path. A path with
-// a wildcard is judged by the directory before it.
-func (c *call) argumentInside(cmd *shell.Command, w shell.Word) bool {
+// argumentInWorkingDirs checks the part of an argument that may be a path. For a path
+// with a wildcard it checks the directory before the wildcard.
+func (c *call) argumentInWorkingDirs(cmd *shell.Command, w shell.Word) bool {
 	t := shell.OptionValue(w).Text
 	if !w.Literal {
-		return true // harmlessValue
+		return true // shell.ReadOnly accepts harmless variables only
 	}
 	if strings.HasPrefix(w.Text, "-") && t == w.Text {
 		if i := strings.IndexByte(t, '/'); i >= 0 {
@@ -55,7 +54,7 @@ func (c *call) argumentInside(cmd *shell.Command, w shell.Word) bool {
 		}
 	}
 	if w.Glob {
-		if strings.Contains(t, "..") || c.judgesPaths() {
+		if strings.Contains(t, "..") || c.hasFileRestrictions() {
 			return false
 		}
 		t = path.Dir(t[:strings.IndexAny(t+"*", "*?[")] + "x")
@@ -67,16 +66,16 @@ func (c *call) argumentInside(cmd *shell.Command, w shell.Word) bool {
 		t = path.Clean(t)
 	}
 	for _, p := range c.paths(cmd, shell.Word{Text: t, Literal: true}) {
-		if !c.inside(p) {
+		if !c.inWorkingDirs(p) {
 			return false
 		}
 	}
 	return true
 }
 
-// judgesPaths reports deny or ask rules about single files, which a wildcard
-// might reach.
-func (c *call) judgesPaths() bool {
+// hasFileRestrictions reports whether there are deny or ask rules for single files,
+// which a wildcard might match.
+func (c *call) hasFileRestrictions() bool {
 	scoped := func(r Rule) bool { return (r.Tool == "Read" || r.Tool == "Edit") && !r.bare() }
-	return slices.ContainsFunc(c.p.Deny, scoped) || slices.ContainsFunc(c.p.Ask, scoped)
+	return slices.ContainsFunc(c.policy.Deny, scoped) || slices.ContainsFunc(c.policy.Ask, scoped)
 }

@@ -16,20 +16,20 @@ func (c *call) criticalRemoval() string {
 	for i := range c.shell.Commands {
 		cmd := &c.shell.Commands[i]
 		for _, w := range cmd.Removed() {
-			if c.critical(cmd, w) {
-				return fmt.Sprintf("the command may remove %s", w.Bare())
+			if c.criticalWord(cmd, w) {
+				return fmt.Sprintf("the command may remove %s", w.Unquoted())
 			}
 		}
 	}
 	return ""
 }
 
-// critical reports a word that may name what nobody wants removed.
-func (l place) critical(cmd *shell.Command, w shell.Word) bool {
-	if shell.LeavesRoot(w.Text) {
+// criticalWord reports whether w may name a critical path.
+func (l location) criticalWord(cmd *shell.Command, w shell.Word) bool {
+	if shell.MayBecomeRoot(w.Text) {
 		return true
 	}
-	if strings.ContainsAny(w.Text, shell.Marks) {
+	if strings.ContainsAny(w.Text, shell.ExpansionMarks) {
 		return false
 	}
 	for _, t := range shell.Alternatives(w) {
@@ -40,15 +40,15 @@ func (l place) critical(cmd *shell.Command, w shell.Word) bool {
 	return false
 }
 
-func (l place) criticalPath(cmd *shell.Command, text string, isGlob bool) bool {
+func (l location) criticalPath(cmd *shell.Command, text string, isGlob bool) bool {
 	if !strings.HasPrefix(text, "/") && len(cmd.Dirs) == 0 {
-		// Where it runs is not known: only a plain name below is harmless.
+		// The directory is not known: only a name below it is harmless.
 		clean := path.Clean(text)
 		return clean == "." || strings.HasPrefix(clean, "..") || isGlob && strings.IndexAny(clean, "*?[") <= strings.LastIndexByte(clean, '/')+1 && !strings.Contains(clean, "/")
 	}
 	for _, p := range l.paths(cmd, shell.Word{Text: text, Literal: true}) {
 		for _, f := range l.forms(p) {
-			if l.vital(f) || isGlob && l.globsVital(f) {
+			if l.criticalDir(f) || isGlob && l.globsCriticalDir(f) {
 				return true
 			}
 		}
@@ -56,17 +56,18 @@ func (l place) criticalPath(cmd *shell.Command, text string, isGlob bool) bool {
 	return false
 }
 
-// vital names the root and its children, the home directory, and the working
-// directories and everything above them.
-func (l place) vital(p string) bool {
+// criticalDir reports whether p is the root or a child of it, the home directory, a
+// working directory, or a directory above one of these.
+func (l location) criticalDir(p string) bool {
 	if p == "/" || filepath.Dir(p) == "/" || l.home != "" && l.within(filepath.Clean(l.home), p) {
 		return true
 	}
-	return l.above(p)
+	return l.holdsWorkingDir(p)
 }
 
-// above reports a working or current directory, or one above it.
-func (l place) above(p string) bool {
+// holdsWorkingDir reports whether p is a working directory or the current one, or above
+// it.
+func (l location) holdsWorkingDir(p string) bool {
 	dirs := l.roots()
 	if strings.HasPrefix(l.cwd, "/") {
 		dirs = append(dirs, l.forms(filepath.Clean(l.cwd))...)
@@ -74,15 +75,17 @@ func (l place) above(p string) bool {
 	return slices.ContainsFunc(dirs, func(d string) bool { return l.within(d, p) })
 }
 
-// globsVital reports a wildcard directly below a vital directory.
-func (l place) globsVital(p string) bool {
+// globsCriticalDir reports whether p has a wildcard for nearly everything in a critical
+// directory.
+func (l location) globsCriticalDir(p string) bool {
 	for strings.ContainsAny(filepath.Dir(p), "*?[") {
 		p = filepath.Dir(p)
 	}
-	return strings.ContainsAny(filepath.Base(p), "*?[") && l.vital(filepath.Dir(p)) && broad(filepath.Base(p))
+	return strings.ContainsAny(filepath.Base(p), "*?[") && l.criticalDir(filepath.Dir(p)) && matchesMost(filepath.Base(p))
 }
 
-// broad reports a pattern that leaves little out: "*", ".*", "?*", not "*.o".
-func broad(pattern string) bool {
+// matchesMost reports a pattern that matches nearly all names: "*", ".*", "?*", not
+// "*.o".
+func matchesMost(pattern string) bool {
 	return strings.Trim(pattern, "*?.[]!^") == ""
 }

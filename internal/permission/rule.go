@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Rule is one line of a permission list: a tool, or a tool and what about it.
+// Rule is one entry of a permission list: a tool, or certain uses of a tool.
 type Rule struct {
-	// Tool is a tool's name; in deny and ask rules it may hold "*".
+	// Tool is a tool's name; in deny and ask rules it may contain "*".
 	Tool string
-	// Specifier is what stood in parentheses; empty means every use.
+	// Specifier is the text in parentheses; if it is empty, the rule is for every use.
 	Specifier string
-	// Source says where the rule was written, for messages.
+	// Source names the file or flag that the rule is from, for messages.
 	Source string
 	// Base is the directory that path patterns with one leading "/" start from.
 	// Empty: the first of Policy.Dirs.
 	Base string
 }
 
-// ParseRule reads "Tool" or "Tool(specifier)". "Tool()" and "Tool(*)" are
+// ParseRule parses "Tool" or "Tool(specifier)". "Tool()" and "Tool(*)" are
 // "Tool". Task is the old name of Agent.
 func ParseRule(s string) (Rule, error) {
 	s = strings.TrimSpace(s)
@@ -41,7 +41,7 @@ func ParseRule(s string) (Rule, error) {
 	return r, nil
 }
 
-// String returns the rule as ParseRule reads it.
+// String returns the rule in the form that ParseRule parses.
 func (r Rule) String() string {
 	if r.Specifier == "" {
 		return r.Tool
@@ -61,7 +61,7 @@ func toolName(s string) string {
 	return s
 }
 
-// bare reports a rule about every use of its tool.
+// bare reports whether the rule is for every use of its tool.
 func (r Rule) bare() bool { return r.Specifier == "" || r.Specifier == "*" }
 
 // glob matches text against a pattern in which "*" stands for any characters,

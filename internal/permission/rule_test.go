@@ -213,7 +213,7 @@ func TestOtherToolsAndRules(t *testing.T) {
 	}
 }
 
-func TestInputThatTwoReadersMayReadDifferentlyIsDenied(t *testing.T) {
+func TestAmbiguousInputIsDenied(t *testing.T) {
 	for _, in := range []string{
 		`{"file_path":"a","file_path":"/etc/x"}`, `{"file_path":"a","FILE_PATH":"/etc/x"}`, `[]`, `"a"`, `{`, `{"file_path":"a"} {}`, `{"file_path":"a"}x`, `{"file_path":"a\u0000b"}`, `{"file_path":1}`, `{"a":`, `null`,
 	} {

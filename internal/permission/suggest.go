@@ -13,11 +13,11 @@ import (
 // maxSuggested is the most rules that one answer may add.
 const maxSuggested = 5
 
-// Suggest returns allow rules for calls like r, as ParseRule reads them, such
-// as "Bash(git diff:*)". With them Decide allows r; where no rule can do that,
-// as for a critical removal or in mode plan, it returns none.
+// Suggest returns allow rules for calls like r, in the form that ParseRule parses,
+// such as "Bash(git diff:*)". With them Decide allows r. If no rule can do that, as
+// for a critical removal or in mode plan, it returns none.
 func Suggest(p Policy, r Request) []string {
-	p.Mode = known(p.Mode)
+	p.Mode = validMode(p.Mode)
 	c, err := newCall(&p, &r)
 	if err != nil {
 		return nil
@@ -46,14 +46,14 @@ func Suggest(p Policy, r Request) []string {
 }
 
 func (c *call) suggestions() []string {
-	switch c.class {
-	case reads:
+	switch c.effect {
+	case readEffect:
 		return c.pathSuggestions("Read")
-	case edits:
+	case editEffect:
 		return c.pathSuggestions("Edit")
-	case runs:
+	case runEffect:
 		return c.shellSuggestions()
-	case fetches:
+	case fetchEffect:
 		u, err := url.Parse(c.text("url"))
 		if err != nil || u.Hostname() == "" || strings.Contains(u.Hostname(), "*") {
 			return nil
@@ -72,8 +72,8 @@ func (c *call) suggestions() []string {
 	return []string{c.tool}
 }
 
-// pathSuggestions names the directory of a file inside the working directories,
-// and outside of them only what the call is about.
+// pathSuggestions returns rules for the directory of an edited file in the working
+// directories, and otherwise for the file alone.
 func (c *call) pathSuggestions(tool string) []string {
 	var out []string
 	for _, t := range c.targets {
@@ -81,7 +81,7 @@ func (c *call) pathSuggestions(tool string) []string {
 			if strings.ContainsAny(f, `*?[]\()`) || f == "/" {
 				return nil // a pattern would mean something else
 			}
-			if dir := filepath.Dir(f); tool == "Edit" && c.inside(f) && c.inside(dir) {
+			if dir := filepath.Dir(f); tool == "Edit" && c.inWorkingDirs(f) && c.inWorkingDirs(dir) {
 				f = dir + "/**"
 			}
 			out = append(out, tool+"(/"+f+")")
@@ -90,7 +90,7 @@ func (c *call) pathSuggestions(tool string) []string {
 	return out
 }
 
-// shellSuggestions names every part of a command that no rule allows yet.
+// shellSuggestions returns rules for the parts of a command that no rule allows yet.
 func (c *call) shellSuggestions() []string {
 	if c.shell.Err != nil || c.shell.TooLong || c.shell.Opaque != "" {
 		return nil
@@ -98,7 +98,7 @@ func (c *call) shellSuggestions() []string {
 	var out []string
 	for i := range c.shell.Commands {
 		cmd := &c.shell.Commands[i]
-		if cmd.Hidden || c.readOnly(cmd) || c.p.Mode == AcceptEdits && c.editsInside(cmd) {
+		if cmd.Hidden || c.readOnly(cmd) || c.policy.Mode == AcceptEdits && c.editsInWorkingDirs(cmd) {
 			continue
 		}
 		for _, r := range cmd.Redirects {
@@ -129,29 +129,29 @@ func (c *call) redirectSuggestions(cmd *shell.Command, target shell.Word) []stri
 	return out
 }
 
-// subcommand is a word that says what a program is to do.
+// subcommand matches the word after a program's name that selects what it does.
 var subcommand = regexp.MustCompile(`^[a-z][a-z-]*$`)
 
-// commandSuggestion is a rule for one simple command: its program with the
-// subcommand where that says what is done, else the very command.
+// commandSuggestion returns a rule for a simple command: for its program and
+// subcommand if these limit what it does, else for exactly this command.
 func (c *call) commandSuggestion(cmd *shell.Command) string {
 	words, assigns := shell.Strip(cmd.Words)
 	if !shell.SafeAssigns(assigns) || len(words) == 0 || !words[0].Fixed() {
 		return ""
 	}
 	text := (&shell.Command{Words: words}).String()
-	if len(words) > 1 && words[1].Fixed() && subcommand.MatchString(words[1].Text) && bounded(words[0].Text, words[1].Text) {
+	if len(words) > 1 && words[1].Fixed() && subcommand.MatchString(words[1].Text) && isSpecific(words[0].Text, words[1].Text) {
 		return c.tool + "(" + words[0].Text + " " + words[1].Text + ":*)"
 	}
-	if strings.ContainsAny(text, "*\n"+shell.Marks) || strings.TrimSpace(text) != text {
+	if strings.ContainsAny(text, "*\n"+shell.ExpansionMarks) || strings.TrimSpace(text) != text {
 		return "" // a rule would mean something else
 	}
 	return c.tool + "(" + text + ")"
 }
 
-// bounded reports a subcommand that says enough about what the program does,
-// whatever follows; those whose arguments are the program to run do not.
-func bounded(program, sub string) bool {
+// isSpecific reports whether a subcommand limits what the program does, whatever
+// arguments follow. One that runs the program in its arguments does not.
+func isSpecific(program, sub string) bool {
 	switch program {
 	case "git":
 		return !slices.Contains([]string{"bisect", "config", "filter-branch", "rebase", "submodule", "difftool", "mergetool", "clone"}, sub)

@@ -57,7 +57,7 @@ func TestSuggestAllowsTheCall(t *testing.T) {
 		}
 		for _, text := range texts {
 			rule, err := ParseRule(text)
-			if err != nil || rule.bare() && classOf(r.Tool) != other {
+			if err != nil || rule.bare() && effectOf(r.Tool) != otherEffect {
 				t.Fatalf("%s %s: offered is %q (%v)", r.Tool, r.Input, text, err)
 			}
 			p.Allow = append(p.Allow, rule)

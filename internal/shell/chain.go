@@ -7,16 +7,16 @@ import (
 )
 
 // LastChain returns the commands whose exit code decides that of the whole text, as
-// they are written: those of its last chain of && and ||, and of each pipe in it the
-// last command. It is not ok if the text does not parse, if its last command runs in
-// the background, and if it holds grammar outside of quotes that may decide
-// differently: groups, functions, substitutions, here-documents.
+// they are written: of its last chain of && and ||, each part, and of a pipe the last
+// command. It returns false if the text does not parse, if its last command runs in the
+// background, or if it contains grammar outside of quotes that may decide differently:
+// groups, functions, substitutions, here-documents.
 func LastChain(text string) (commands []string, ok bool) {
-	if bounded(text) != nil {
+	if checkSize(text) != nil {
 		return nil, false
 	}
 	f, err := parse(text)
-	if err != nil || len(f.Stmts) == 0 || involved(f) {
+	if err != nil || len(f.Stmts) == 0 || holdsUnfollowedGrammar(f) {
 		return nil, false
 	}
 	last := f.Stmts[len(f.Stmts)-1]
@@ -39,8 +39,9 @@ func chain(commands []string, text string, s *syntax.Stmt) []string {
 	return chain(chain(commands, text, both.X), text, both.Y)
 }
 
-// involved says whether a node holds grammar that LastChain does not follow.
-func involved(n syntax.Node) bool {
+// holdsUnfollowedGrammar reports whether n contains grammar that LastChain does not
+// follow.
+func holdsUnfollowedGrammar(n syntax.Node) bool {
 	found := false
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -56,7 +57,7 @@ func involved(n syntax.Node) bool {
 		case *syntax.Redirect:
 			found = found || n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc || n.Op == syntax.WordHdoc
 		case *syntax.Lit:
-			found = found || groups.MatchString(escaped.ReplaceAllString(n.Value, ""))
+			found = found || groupSyntax.MatchString(escapedRune.ReplaceAllString(n.Value, ""))
 		}
 		return !found
 	})
@@ -64,6 +65,6 @@ func involved(n syntax.Node) bool {
 }
 
 var (
-	groups  = regexp.MustCompile("[({}`]")
-	escaped = regexp.MustCompile(`(?s)\\.`)
+	groupSyntax = regexp.MustCompile("[({}`]")
+	escapedRune = regexp.MustCompile(`(?s)\\.`)
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestLastChainIsWhatDecidesTheExitCode(t *testing.T) {
+func TestLastChainDecidesTheExitCode(t *testing.T) {
 	for text, want := range map[string][]string{
 		"grep x a":                          {"grep x a"},
 		"make; cd a && b || c":              {"cd a", "b", "c"},

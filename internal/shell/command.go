@@ -8,23 +8,25 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Certain drops the marks of expansions, as if all of them were empty.
-func Certain(s string) string { return strings.NewReplacer("\x00", "", "\x01", "").Replace(s) }
+// WithoutExpansions removes the marks of expansions, as if each were empty.
+func WithoutExpansions(s string) string {
+	return strings.NewReplacer("\x00", "", "\x01", "").Replace(s)
+}
 
-// Forms returns the words of a command as written, without quotes, and as they
-// are if every expansion is empty.
+// Forms returns the words of a command as written, without quotes, and as they are if
+// every expansion is empty.
 func (c *Command) Forms() [][]string {
 	var shown, bare, empty []string
 	for _, w := range c.Words {
-		shown, bare = append(shown, w.shown()), append(bare, w.Bare())
-		if t := Certain(w.Text); t != "" || w.Literal {
+		shown, bare = append(shown, w.forAllowRules()), append(bare, w.Unquoted())
+		if t := WithoutExpansions(w.Text); t != "" || w.Literal {
 			empty = append(empty, t)
 		}
 	}
 	return [][]string{shown, bare, empty}
 }
 
-// OptionValue drops the name of a long option that is joined with its value.
+// OptionValue removes the name of a long option that is joined with its value.
 func OptionValue(w Word) Word {
 	if strings.HasPrefix(w.Text, "-") {
 		if _, value, ok := strings.Cut(w.Text, "="); ok {
@@ -34,7 +36,7 @@ func OptionValue(w Word) Word {
 	return w
 }
 
-// Writes reports a redirection that may change a file.
+// Writes reports whether the redirection may change a file.
 func (r Redirect) Writes() bool {
 	switch r.op {
 	case syntax.RdrIn, syntax.WordHdoc, syntax.DplIn:
@@ -45,10 +47,11 @@ func (r Redirect) Writes() bool {
 	return !HarmlessDevice(r.Target)
 }
 
-// Reads reports a redirection that reads a file.
+// Reads reports whether the redirection reads a file.
 func (r Redirect) Reads() bool { return r.op == syntax.RdrIn && !HarmlessDevice(r.Target) }
 
-// HarmlessDevice reports a device that is read and written without effect.
+// HarmlessDevice reports whether w names a device that is read and written without
+// effect.
 func HarmlessDevice(w Word) bool {
 	switch w.Text {
 	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty":
@@ -57,7 +60,7 @@ func HarmlessDevice(w Word) bool {
 	return false
 }
 
-// Written returns the operands of a command that are files it changes.
+// Written returns the operands of a command that are files which it changes.
 func (c *Command) Written() []Word {
 	words, _ := Strip(c.Words)
 	if len(words) == 0 {
@@ -83,7 +86,7 @@ func (c *Command) Written() []Word {
 	return nil
 }
 
-// withDestination adds the file that appears if the last operand is a directory.
+// withDestination adds the files that appear if the last operand is a directory.
 func withDestination(operands []Word) []Word {
 	if len(operands) < 2 {
 		return operands
@@ -121,7 +124,7 @@ func Operands(words []Word) []Word {
 func (c *Command) String() string {
 	out := make([]string, 0, len(c.Words))
 	for _, w := range c.Words {
-		out = append(out, w.shown())
+		out = append(out, w.forAllowRules())
 	}
 	if len(out) == 0 {
 		return "with a redirection or an assignment"
@@ -129,7 +132,7 @@ func (c *Command) String() string {
 	return strings.Join(out, " ")
 }
 
-// SafeAssigns reports variables that cannot change which program runs.
+// SafeAssigns reports whether none of the variables can change which program runs.
 func SafeAssigns(as []Assign) bool {
 	for _, a := range as {
 		switch n := a.Name; n {
@@ -144,15 +147,15 @@ func SafeAssigns(as []Assign) bool {
 	return true
 }
 
-// harmlessVariable reports names in lower case, which programs do not read,
-// but for proxies.
+// harmlessVariable reports names in lower case, which programs do not read, except for
+// proxies.
 func harmlessVariable(n string) bool {
 	return n != "" && n == strings.ToLower(n) && !strings.HasSuffix(n, "_proxy")
 }
 
-// PathsIn returns what in a word may be a path: all of it, what follows an
-// option's letter, what follows a "=".
-func PathsIn(w Word) []Word {
+// PossiblePaths returns the parts of a word that may be a path: the whole word, what
+// follows an option's letter, what follows a "=".
+func PossiblePaths(w Word) []Word {
 	out := []Word{w}
 	part := func(text string) {
 		w.Text = text
@@ -166,13 +169,14 @@ func PathsIn(w Word) []Word {
 	return out
 }
 
-// RunsOthers reports a program that runs others, or changes files, by its arguments.
-func RunsOthers(words []Word) bool {
+// RunsPrograms reports whether a program runs others, or changes files, because of its
+// arguments.
+func RunsPrograms(words []Word) bool {
 	switch path.Base(words[0].Text) {
 	case "watch", "setsid", "ionice", "flock":
 		return true
 	case "find":
-		return slices.ContainsFunc(words[1:], func(w Word) bool { return !w.Literal || actsInFind(w.Text) })
+		return slices.ContainsFunc(words[1:], func(w Word) bool { return !w.Literal || findActs(w.Text) })
 	}
 	return false
 }

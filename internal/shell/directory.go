@@ -22,17 +22,17 @@ func changesDir(n syntax.Node) bool {
 	return found
 }
 
-// moved returns the state after a command: cd may have worked or not.
-func (r *reader) moved(c Command, st state) state {
+// stateAfterCommand returns the state after c: a cd may have worked or not.
+func (r *reader) stateAfterCommand(c Command, st state) state {
 	words, _ := Strip(c.Words)
 	if len(words) == 0 {
-		return in(st.cwds)
+		return inDirs(st.dirs)
 	}
 	switch words[0].Text {
 	case "cd":
-		to := in(r.target(words[1:], c, st))
+		to := inDirs(r.cdTargets(words[1:], c, st))
 		out := union(st, to)
-		out.ok = to.ok
+		out.onSuccess = to.onSuccess
 		return out
 	case "pushd", "popd", "eval", "source", ".":
 		return state{}
@@ -40,11 +40,12 @@ func (r *reader) moved(c Command, st state) state {
 	if !words[0].Literal {
 		return state{}
 	}
-	return in(st.cwds)
+	return inDirs(st.dirs)
 }
 
-// target returns the directories a cd leads to; none if that is not certain.
-func (r *reader) target(args []Word, c Command, st state) []string {
+// cdTargets returns the directories to which a cd may lead, or none if that is not
+// certain.
+func (r *reader) cdTargets(args []Word, c Command, st state) []string {
 	args = CdOperands(args)
 	switch {
 	case len(c.Assigns) > 0:
@@ -57,13 +58,13 @@ func (r *reader) target(args []Word, c Command, st state) []string {
 		return []string{Absolute(args[0].Text, "/", "")}
 	}
 	var out []string
-	for _, d := range st.cwds {
+	for _, d := range st.dirs {
 		out = append(out, Absolute("./"+args[0].Text, d, ""))
 	}
 	return out
 }
 
-// CdOperands drops the options that do not change where a cd leads.
+// CdOperands removes the options of cd that do not change where it leads.
 func CdOperands(args []Word) []Word {
 	for len(args) > 0 && (args[0].Text == "--" || args[0].Text == "-P" || args[0].Text == "-L") {
 		args = args[1:]
@@ -71,8 +72,8 @@ func CdOperands(args []Word) []Word {
 	return args
 }
 
-// Absolute returns the clean absolute path that a path means in cwd. Without a
-// current directory it is below the root.
+// Absolute returns the clean absolute path that path means in cwd. Without a current
+// directory it is below the root.
 func Absolute(path, cwd, home string) string {
 	if path == "~" || strings.HasPrefix(path, "~/") {
 		path = home + path[1:]

@@ -1,5 +1,5 @@
-// Package shell takes a shell command apart without running it: which simple
-// commands it holds, at every depth, with which words and redirections, and in
+// Package shell parses a shell command without running it: which simple
+// commands it contains, at every depth, with which words and redirections, and in
 // which directories each may run. It also knows what common programs do with their
 // arguments. It judges nothing; internal/permission does.
 //
@@ -8,10 +8,10 @@
 //		fmt.Println(c.String(), c.Dirs) // cd sub [/srv/proj]; make [/srv/proj/sub]; tee "$LOG" …
 //	}
 //
-// Nothing about a command is certain if Err is set; its parts do not tell what the
-// whole does if Opaque is; where it writes is hidden if Untraced is. A word says
-// what it is when the shell has read it, as far as that can be known: Marks stand
-// for the rest.
+// If Script.Err is set, nothing about the command is certain; if Opaque is set, its
+// parts do not show what the whole does; if Untraced is set, it is not known where
+// it writes. The Text of a word is what the shell makes of it, with ExpansionMarks
+// for what cannot be known.
 //
 // Laws:
 //
@@ -21,9 +21,9 @@
 //   - A directory is listed unless it is certain that the command does not run
 //     there; if that cannot be known there is none (TestDirectoriesAreFollowed).
 //   - A Fixed word reaches the program exactly as its Text says
-//     (TestFixedWordsAreWhatTheShellMakesOfThem).
+//     (TestFixedWordsAreWhatTheShellPasses).
 //   - Whatever the text, Parse ends: length, nesting and the number of commands are
-//     bounded (TestHostileTextsEnd).
+//     bounded (TestHostileTextsAreParsedInBoundedTime).
 //
 // Not promised: a tilde after "=" in an argument is kept, though bash replaces it.
 package shell

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// gitReads reports a git command that only reads the repository.
+// gitReads reports whether a git command only reads the repository.
 func gitReads(args []Word) bool {
 	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
 		switch args[0].Text {
@@ -24,10 +24,10 @@ func gitReads(args []Word) bool {
 	if len(args) == 0 || !args[0].Fixed() {
 		return false
 	}
-	return gitSubcommand(args[0].Text, args[1:]) && !gitRuns(args[1:])
+	return gitSubcommandReads(args[0].Text, args[1:]) && !gitHasEffects(args[1:])
 }
 
-func gitSubcommand(name string, args []Word) bool {
+func gitSubcommandReads(name string, args []Word) bool {
 	switch name {
 	case "status", "log", "diff", "show", "rev-parse", "ls-files", "ls-tree", "blame", "describe", "shortlog", "rev-list",
 		"name-rev", "merge-base", "for-each-ref", "show-ref", "diff-tree", "diff-index", "diff-files", "count-objects", "whatchanged", "version":
@@ -37,13 +37,13 @@ func gitSubcommand(name string, args []Word) bool {
 	case "grep":
 		return !hasOption(args, "O", "open-files-in-pager")
 	case "branch":
-		return all(args, func(t string) bool {
+		return allWords(args, func(t string) bool {
 			return slices.Contains([]string{"-a", "-r", "-v", "-vv", "-l", "--list", "--all", "--remotes", "--verbose", "--show-current", "--no-color"}, t)
 		})
 	case "tag":
-		return all(args, func(t string) bool { return slices.Contains([]string{"-l", "--list", "-n"}, t) })
+		return allWords(args, func(t string) bool { return slices.Contains([]string{"-l", "--list", "-n"}, t) })
 	case "remote":
-		return all(args, func(t string) bool { return t == "-v" || t == "--verbose" })
+		return allWords(args, func(t string) bool { return t == "-v" || t == "--verbose" })
 	case "stash", "worktree":
 		return len(args) > 0 && args[0].Text == "list"
 	case "reflog":
@@ -54,20 +54,20 @@ func gitSubcommand(name string, args []Word) bool {
 	return false
 }
 
-// gitRuns reports options that write files or start programs, in any
-// abbreviation git accepts. --text is an option of its own.
-func gitRuns(args []Word) bool {
+// gitHasEffects reports options that write files or start programs, in any abbreviation
+// that git accepts. --text is an option of its own.
+func gitHasEffects(args []Word) bool {
 	args = slices.DeleteFunc(slices.Clone(args), func(w Word) bool { return w.Text == "--text" })
 	return hasOption(args, "", "output", "ext-diff", "textconv", "exec", "upload-pack", "open-files-in-pager", "show-signature",
 		"no-index", "contents", "output-directory")
 }
 
-// Declares reports a builtin whose arguments set variables.
-func Declares(cmd *Command) bool {
+// SetsVariables reports whether cmd is a builtin whose arguments set variables.
+func SetsVariables(cmd *Command) bool {
 	return len(cmd.Words) > 0 && slices.Contains([]string{"export", "declare", "typeset", "readonly", "local", "read", "printf", "mapfile"}, cmd.Words[0].Text)
 }
 
-// GitOption takes the first of git's own options off its arguments.
+// GitOption splits the first of git's own options from the arguments.
 func GitOption(args []Word) (name string, value Word, rest []Word) {
 	w := args[0]
 	name, text, joined := strings.Cut(w.Text, "=")
@@ -81,14 +81,14 @@ func GitOption(args []Word) (name string, value Word, rest []Word) {
 	return w.Text, w, args[1:]
 }
 
-// GitChangesShared reports a subcommand of git that changes what all worktrees of
-// a repository share: other worktrees, the configuration, refs and objects.
+// GitChangesShared reports whether a subcommand of git changes what all worktrees of a
+// repository share: other worktrees, the configuration, refs and objects.
 func GitChangesShared(name string, args []Word) bool {
 	operands := slices.DeleteFunc(slices.Clone(args), func(w Word) bool { return strings.HasPrefix(w.Text, "-") })
 	does := func(names ...string) bool { return len(operands) > 0 && slices.Contains(names, operands[0].Text) }
 	switch name {
 	case "worktree", "config":
-		return !gitSubcommand(name, args)
+		return !gitSubcommandReads(name, args)
 	case "update-ref", "gc", "prune", "repack", "maintenance", "pack-refs", "filter-branch":
 		return true
 	case "symbolic-ref":
@@ -108,19 +108,19 @@ func GitChangesShared(name string, args []Word) bool {
 	case "stash":
 		return !does("list", "show", "create")
 	case "push", "fetch", "pull":
-		return does(".") // its own repository, whose branches are everybody's
+		return does(".") // this repository, whose branches all worktrees share
 	}
 	return false
 }
 
-// PrintsRepository reports a command that prints where the main checkout is.
+// PrintsRepository reports whether cmd may print the path of the main checkout.
 func PrintsRepository(cmd Command) bool {
 	words, _ := Strip(cmd.Words)
 	if len(words) == 0 {
 		return false
 	}
 	if path.Base(words[0].Text) != "git" {
-		return slices.ContainsFunc(append(slices.Clone(words[1:]), targets(cmd)...), func(w Word) bool { return path.Base(w.Text) == ".git" })
+		return slices.ContainsFunc(append(slices.Clone(words[1:]), redirectTargets(cmd)...), func(w Word) bool { return path.Base(w.Text) == ".git" })
 	}
 	args := words[1:]
 	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
@@ -133,7 +133,7 @@ func PrintsRepository(cmd Command) bool {
 		hasOption(args[1:], "", "git-dir", "absolute-git-dir", "git-common-dir", "git-path", "shared-index-path")
 }
 
-func targets(cmd Command) (words []Word) {
+func redirectTargets(cmd Command) (words []Word) {
 	for _, r := range cmd.Redirects {
 		words = append(words, r.Target)
 	}

@@ -21,10 +21,10 @@ const (
 	maxEval = 16
 )
 
-// parseable refuses what the parser and the shell may see differently, and
-// what would make the parser slow.
-func parseable(text string) error {
-	if err := bounded(text); err != nil {
+// checkText rejects text that the parser and the shell may read differently, or that
+// would make the parser slow.
+func checkText(text string) error {
+	if err := checkSize(text); err != nil {
 		return err
 	}
 	if strings.Contains(text, "\u00a0") || strings.Contains(text, "\u2028") {
@@ -36,8 +36,8 @@ func parseable(text string) error {
 	return nil
 }
 
-// bounded refuses what would make the parser slow.
-func bounded(text string) error {
+// checkSize rejects text that would make the parser slow.
+func checkSize(text string) error {
 	if len(text) > MaxParsed {
 		return fmt.Errorf("it is longer than %d bytes", MaxParsed)
 	}
@@ -61,39 +61,39 @@ var errControl = errors.New("it holds a control character")
 
 func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
 
-// visible drops control characters, for strings.Map.
-func visible(r rune) rune {
+// dropControl removes control characters; it is used with strings.Map.
+func dropControl(r rune) rune {
 	if isControl(r) {
 		return -1
 	}
 	return r
 }
 
-// spaced turns control characters into blanks, for strings.Map.
-func spaced(r rune) rune {
+// controlToSpace turns control characters into spaces; it is used with strings.Map.
+func controlToSpace(r rune) rune {
 	if isControl(r) {
 		return ' '
 	}
 	return r
 }
 
-// state is what running the commands so far may have changed: the directories
-// the shell may be in, and those it may be in if the last one succeeded.
-type state struct{ cwds, ok []string }
+// state is where the shell may be after the commands read so far: dirs are the
+// directories it may be in, onSuccess those if the last command succeeded.
+type state struct{ dirs, onSuccess []string }
 
-func in(dirs []string) state { return state{dirs, dirs} }
+func inDirs(dirs []string) state { return state{dirs, dirs} }
 
 // reader walks a syntax tree in the order of execution, so that it knows where
 // each command runs.
 type reader struct {
-	s     *Script
-	home  string
-	evals int
-	// tooDeep is set when some of that was not read.
+	script *Script
+	home   string
+	evals  int
+	// tooDeep is set when a nested script was not read.
 	tooDeep bool
-	// lost is set inside loops and functions that change directory.
-	lost   int
-	hidden int
+	// unknownDirs is above 0 in loops and functions that change directory.
+	unknownDirs int
+	hidden      int
 }
 
 func parse(text string) (*syntax.File, error) {
@@ -106,7 +106,7 @@ func (r *reader) read(text string, st state) error {
 		return fmt.Errorf("it does not parse: %w", err)
 	}
 	r.stmts(f.Stmts, st)
-	if len(r.s.Commands) > maxCommands {
+	if len(r.script.Commands) > maxCommands {
 		return fmt.Errorf("it has more than %d parts", maxCommands)
 	}
 	return nil
@@ -120,7 +120,7 @@ func (r *reader) stmts(list []*syntax.Stmt, st state) state {
 }
 
 func (r *reader) stmt(s *syntax.Stmt, st state) state {
-	if s == nil || len(r.s.Commands) > maxCommands {
+	if s == nil || len(r.script.Commands) > maxCommands {
 		return st
 	}
 	call, simple := s.Cmd.(*syntax.CallExpr)
@@ -139,20 +139,20 @@ func (r *reader) stmt(s *syntax.Stmt, st state) state {
 func stateAfter(s *syntax.Stmt, before, after state) state {
 	switch {
 	case s.Background || s.Coprocess:
-		return in(before.cwds)
+		return inDirs(before.dirs)
 	case s.Negated:
-		return in(after.cwds)
+		return inDirs(after.dirs)
 	}
 	return after
 }
 
 func (r *reader) add(c Command, st state) {
-	c.Dirs = st.cwds
-	if r.lost > 0 {
+	c.Dirs = st.dirs
+	if r.unknownDirs > 0 {
 		c.Dirs = nil
 	}
 	c.Hidden = r.hidden > 0
-	r.s.Commands = append(r.s.Commands, c)
+	r.script.Commands = append(r.script.Commands, c)
 }
 
 // call reads a simple command and returns the state after it.
@@ -162,8 +162,8 @@ func (r *reader) call(n *syntax.CallExpr, c Command, st state) state {
 	}
 	c.Words = r.words(n.Args, st)
 	r.add(c, st)
-	r.lookInside(c, st)
-	return r.moved(c, st)
+	r.readInner(c, st)
+	return r.stateAfterCommand(c, st)
 }
 
 // command reads a compound command.
@@ -171,7 +171,7 @@ func (r *reader) command(n syntax.Command, st state) state {
 	if b, ok := n.(*syntax.BinaryCmd); ok {
 		return r.binary(b, st)
 	}
-	return in(r.compound(n, st).cwds)
+	return inDirs(r.compound(n, st).dirs)
 }
 
 func (r *reader) compound(n syntax.Command, st state) state {
@@ -193,43 +193,43 @@ func (r *reader) compound(n syntax.Command, st state) state {
 	case *syntax.TimeClause:
 		return r.stmt(n.Stmt, st)
 	default:
-		return r.rare(n, st)
+		return r.unusual(n, st)
 	}
 	return st
 }
 
-// rare reads the commands that are never approved part by part.
-func (r *reader) rare(n syntax.Command, st state) state {
+// unusual reads commands that are never approved part by part.
+func (r *reader) unusual(n syntax.Command, st state) state {
 	switch n := n.(type) {
 	case *syntax.CoprocClause:
 		r.stmt(n.Stmt, st)
 	case *syntax.FuncDecl:
-		r.s.doubt("it defines a function")
-		r.lost++
+		r.script.setOpaque("it defines a function")
+		r.unknownDirs++
 		r.stmt(n.Body, st)
-		r.lost--
+		r.unknownDirs--
 	case *syntax.TestClause:
 		if !plainTest(n.X) {
-			r.s.doubt("its test may evaluate arithmetic")
+			r.script.setOpaque("its test may evaluate arithmetic")
 		}
 		r.nested(n, st)
 	case *syntax.DeclClause:
 		r.declare(n, st)
 	default:
-		r.s.doubt("it evaluates arithmetic")
+		r.script.setOpaque("it evaluates arithmetic")
 		r.nested(n, st)
 	}
 	return st
 }
 
-// declare reads "export X=1" and the like as the command it is.
+// declare reads "export X=1" and the like as a simple command.
 func (r *reader) declare(n *syntax.DeclClause, st state) {
 	c := Command{Words: []Word{Literal(n.Variant.Value)}}
 	for _, a := range n.Args {
 		r.nested(a, st)
 		c.Words = append(c.Words, Word{Source: printed(a), Text: printed(a)})
 	}
-	r.s.doubt("it declares variables")
+	r.script.setOpaque("it declares variables")
 	r.add(c, st)
 }
 
@@ -237,17 +237,17 @@ func (r *reader) binary(n *syntax.BinaryCmd, st state) state {
 	switch n.Op {
 	case syntax.AndStmt:
 		x := r.stmt(n.X, st)
-		y := r.stmt(n.Y, in(x.ok)) // it runs only where the left side led
+		y := r.stmt(n.Y, inDirs(x.onSuccess)) // it runs only where the left side led
 		out := union(x, y)
-		out.ok = y.ok
+		out.onSuccess = y.onSuccess
 		return out
 	case syntax.OrStmt:
 		x := r.stmt(n.X, st)
-		return union(x, r.stmt(n.Y, in(x.cwds)))
+		return union(x, r.stmt(n.Y, inDirs(x.dirs)))
 	}
 	r.stmt(n.X, st) // pipes run in subshells
 	r.stmt(n.Y, st)
-	return in(st.cwds)
+	return inDirs(st.dirs)
 }
 
 func (r *reader) ifClause(n *syntax.IfClause, st state) state {
@@ -258,15 +258,15 @@ func (r *reader) ifClause(n *syntax.IfClause, st state) state {
 	return union(r.stmts(n.Then, st), r.ifClause(n.Else, st))
 }
 
-// loop reads a body once. If it changes directory, the next round may run
+// loop reads a body once. If the body changes directory, its next round may run
 // anywhere.
 func (r *reader) loop(st state, n syntax.Node, body func(state) state) state {
 	if !changesDir(n) {
 		return body(st)
 	}
-	r.lost++
+	r.unknownDirs++
 	body(st)
-	r.lost--
+	r.unknownDirs--
 	return state{}
 }
 
@@ -277,7 +277,7 @@ func (r *reader) forHead(n *syntax.ForClause, st state) {
 			r.word(w, st)
 		}
 	case *syntax.CStyleLoop:
-		r.s.doubt("it evaluates arithmetic")
+		r.script.setOpaque("it evaluates arithmetic")
 		r.nested(l, st)
 	}
 }
@@ -294,14 +294,14 @@ func (r *reader) caseClause(n *syntax.CaseClause, st state) state {
 	return out
 }
 
-// nested reads the commands inside a node's expansions and notes expansions
-// that run code.
+// nested reads the commands in a node's expansions and records expansions that run
+// code.
 func (r *reader) nested(n syntax.Node, st state) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			if n.TempFile || n.ReplyVar {
-				r.s.hide("it runs a command in ${ }")
+				r.script.setUntraced("it runs a command in ${ }")
 			}
 			r.stmts(n.Stmts, st)
 			return false
@@ -309,18 +309,18 @@ func (r *reader) nested(n syntax.Node, st state) {
 			r.stmts(n.Stmts, st)
 			return false
 		case *syntax.ArithmExp:
-			if !constant(n.X) {
-				r.s.doubt("it evaluates arithmetic")
+			if !constantArithmetic(n.X) {
+				r.script.setOpaque("it evaluates arithmetic")
 			}
 		case *syntax.ParamExp:
 			if n.Excl {
-				r.s.hide("it uses the variable that another one names")
+				r.script.setUntraced("it uses the variable that another one names")
 			}
 			if !plainParam(n) {
-				r.s.doubt("it uses an expansion that evaluates its value")
+				r.script.setOpaque("it uses an expansion that evaluates its value")
 			}
 		case *syntax.ExtGlob:
-			r.s.doubt("it uses an extended pattern")
+			r.script.setOpaque("it uses an extended pattern")
 		}
 		return true
 	})
@@ -332,11 +332,11 @@ func (r *reader) redirects(list []*syntax.Redirect, st state) []Redirect {
 		if n.Hdoc != nil {
 			r.nested(n.Hdoc, st)
 			if slices.ContainsFunc(n.Hdoc.Parts, expands) {
-				r.s.hide("a here-document has expansions (quote its delimiter)")
+				r.script.setUntraced("a here-document has expansions (quote its delimiter)")
 			}
 		}
 		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
-			r.s.doubt("a redirection sets a variable")
+			r.script.setOpaque("a redirection sets a variable")
 		}
 		if n.Word != nil && n.Op != syntax.Hdoc && n.Op != syntax.DashHdoc {
 			out = append(out, Redirect{n.Op, r.word(n.Word, st)})
@@ -345,7 +345,7 @@ func (r *reader) redirects(list []*syntax.Redirect, st state) []Redirect {
 	return out
 }
 
-// expands reports a part of a here-document that is not just text.
+// expands reports whether a part of a here-document is not plain text.
 func expands(p syntax.WordPart) bool {
 	_, plain := p.(*syntax.Lit)
 	return !plain
@@ -358,20 +358,20 @@ func (r *reader) assign(a *syntax.Assign, st state) Assign {
 		out.Name = a.Name.Value
 	}
 	if a.Index != nil || a.Array != nil {
-		r.s.doubt("it assigns to an array")
+		r.script.setOpaque("it assigns to an array")
 	}
 	if a.Value != nil {
-		out.Value = r.plain(a.Value)
+		out.Value = r.plainWord(a.Value)
 	}
 	return out
 }
 
 func union(a, b state) state {
-	if len(a.cwds) == 0 || len(b.cwds) == 0 {
+	if len(a.dirs) == 0 || len(b.dirs) == 0 {
 		return state{}
 	}
-	out := a.cwds
-	for _, d := range b.cwds {
+	out := a.dirs
+	for _, d := range b.dirs {
 		if !slices.Contains(out, d) {
 			out = append(out[:len(out):len(out)], d)
 		}
@@ -379,5 +379,5 @@ func union(a, b state) state {
 	if len(out) > 4 {
 		return state{} // too many to follow
 	}
-	return in(out)
+	return inDirs(out)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ReadOnly reports a simple command that changes nothing, and returns its
-// words without harmless wrappers. No words: an assignment or a redirection.
+// ReadOnly reports whether a simple command changes nothing, and returns its words
+// without transparent wrappers. It returns no words for an assignment or a redirection.
 func ReadOnly(cmd *Command) ([]Word, bool) {
 	if !SafeAssigns(cmd.Assigns) || slices.ContainsFunc(cmd.Redirects, Redirect.Writes) {
 		return nil, false
@@ -25,21 +25,21 @@ func ReadOnly(cmd *Command) ([]Word, bool) {
 	return words, anyOptions(name) || readsOnly(name, args)
 }
 
-// plainArgument reports a word that is certain, or that can only become
-// operands: a wildcard at its start may turn into an option.
+// plainArgument reports whether w is certain or can only become operands. A wildcard at
+// its start may become an option.
 func plainArgument(name string, w Word) bool {
 	switch {
 	case w.brace:
 		return false
 	case !w.Literal:
-		return harmlessValue(w.Source) || !w.vars && !w.Glob && (name == "echo" || name == "printf")
+		return harmlessValue(w.Source) || !w.variable && !w.Glob && (name == "echo" || name == "printf")
 	case !w.Glob:
 		return true
 	}
 	return strings.IndexAny(w.Text, "*?[") > 0 && w.Text[0] != '-' || anyOptions(name)
 }
 
-// harmlessValue names the variables whose value is neither secret nor a path.
+// harmlessValue reports variables whose value is neither secret nor a path.
 func harmlessValue(src string) bool {
 	switch strings.Trim(src, `"`) {
 	case "$?", "$#", "$$", "$!", "$PWD", "$USER", "$HOME", "$SHELL", "$LANG", "${PWD}", "${USER}", "${HOME}":
@@ -48,8 +48,8 @@ func harmlessValue(src string) bool {
 	return false
 }
 
-// anyOptions names programs that have no option which writes a file or starts
-// a program.
+// anyOptions reports programs that have no option which writes a file or starts a
+// program.
 func anyOptions(name string) bool {
 	switch name {
 	case "ls", "cat", "echo", "pwd", "head", "tail", "wc", "which", "stat", "du", "df", "basename", "dirname", "true", "false", ":",
@@ -61,7 +61,7 @@ func anyOptions(name string) bool {
 	return false
 }
 
-// readsOnly is the grammar: which arguments keep which program read-only.
+// readsOnly reports whether args keep the program read-only.
 func readsOnly(name string, args []Word) bool {
 	switch name {
 	case "diff":
@@ -83,26 +83,27 @@ func readsOnly(name string, args []Word) bool {
 	case "rg":
 		return !hasOption(args, "zf", "pre", "pre-glob", "search-zip", "hostname-bin", "file")
 	}
-	return readsOnlyToo(name, args)
+	return readsOnlyByGrammar(name, args)
 }
 
-// readsOnlyToo holds the programs with a grammar of their own.
-func readsOnlyToo(name string, args []Word) bool {
+// readsOnlyByGrammar is readsOnly for programs whose arguments have a grammar of their
+// own.
+func readsOnlyByGrammar(name string, args []Word) bool {
 	switch name {
 	case "find":
-		return !slices.ContainsFunc(args, func(w Word) bool { return actsInFind(w.Text) || w.Glob })
+		return !slices.ContainsFunc(args, func(w Word) bool { return findActs(w.Text) || w.Glob })
 	case "sed":
 		return SedPrints(args)
 	case "git":
 		return gitReads(args)
 	case "date":
-		return all(args, func(t string) bool {
+		return allWords(args, func(t string) bool {
 			return strings.HasPrefix(t, "+") || slices.Contains([]string{"-u", "-I", "-R", "--utc", "--iso-8601"}, t)
 		})
 	case "hostname":
 		return len(args) == 0
 	case "ps":
-		return all(args, func(t string) bool { return slices.Contains([]string{"aux", "-e", "-f", "-ef", "-A", "-aux"}, t) })
+		return allWords(args, func(t string) bool { return slices.Contains([]string{"aux", "-e", "-f", "-ef", "-A", "-aux"}, t) })
 	case "command":
 		return len(args) > 0 && (args[0].Text == "-v" || args[0].Text == "-V")
 	case "go":
@@ -113,12 +114,12 @@ func readsOnlyToo(name string, args []Word) bool {
 	return false
 }
 
-func all(args []Word, ok func(string) bool) bool {
+func allWords(args []Word, ok func(string) bool) bool {
 	return !slices.ContainsFunc(args, func(w Word) bool { return !ok(w.Text) })
 }
 
-// hasOption looks for short letters in clusters and for long options in any
-// abbreviation, which GNU programs accept.
+// hasOption reports whether args contain one of the letters, also in a cluster, or one
+// of the long options in any abbreviation, which GNU programs accept.
 func hasOption(args []Word, letters string, longs ...string) bool {
 	for _, w := range args {
 		t := w.Text
@@ -139,8 +140,8 @@ func hasOption(args []Word, letters string, longs ...string) bool {
 	return false
 }
 
-// actsInFind names the primaries of find that do more than select and print.
-func actsInFind(t string) bool {
+// findActs reports primaries of find that do more than select and print.
+func findActs(t string) bool {
 	switch t {
 	case "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from":
 		return true
@@ -176,8 +177,8 @@ func SedPrints(args []Word) bool {
 	return scripts > 0 && !expectScript
 }
 
-// sedScript accepts addresses followed by p, d, q or =, and s with a slash and
-// harmless flags, separated by semicolons. No braces, files or commands.
+// sedScript accepts addresses followed by p, d, q or =, and s with a slash and harmless
+// flags, separated by semicolons. It accepts no braces, files or commands.
 func sedScript(s string) bool {
 	for part := range strings.SplitSeq(s, ";") {
 		part = strings.TrimSpace(part)
@@ -205,8 +206,8 @@ func sedScript(s string) bool {
 	return true
 }
 
-// UsesDirectory reports programs that read files when nothing names one.
-func UsesDirectory(name string) bool {
+// ReadsDirectory reports programs that read files although no argument names one.
+func ReadsDirectory(name string) bool {
 	switch name {
 	case "echo", "printf", "seq", "tr", "true", "false", ":", "whoami", "id", "date", "sleep", "uname", "nproc", "uptime", "which", "type":
 		return false
@@ -214,8 +215,8 @@ func UsesDirectory(name string) bool {
 	return true
 }
 
-// AfterPattern drops the first operand, which is a pattern and not a path,
-// unless an option brings the pattern.
+// AfterPattern removes the first operand, which is a pattern and not a path, unless an
+// option gives the pattern.
 func AfterPattern(args []Word) []Word {
 	if hasOption(args, "ef", "regexp", "expression", "file") {
 		return args

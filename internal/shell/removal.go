@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Removed returns the operands a command removes.
+// Removed returns the operands that a command removes.
 func (c *Command) Removed() []Word {
 	if len(c.Words) == 0 {
 		return nil
 	}
-	switch path.Base(Certain(c.Words[0].Text)) {
+	switch path.Base(WithoutExpansions(c.Words[0].Text)) {
 	case "rm", "rmdir", "unlink", "shred":
 		return Operands(c.Words)
 	case "find":
@@ -22,7 +22,7 @@ func (c *Command) Removed() []Word {
 	return nil
 }
 
-// findRoots returns the directories find starts from.
+// findRoots returns the directories that find starts from.
 func findRoots(words []Word) []Word {
 	var out []Word
 	for _, w := range words[1:] {
@@ -40,13 +40,13 @@ func findRoots(words []Word) []Word {
 	return out
 }
 
-// LeavesRoot reports an expansion that, if it is empty, leaves "/" or a wildcard.
-func LeavesRoot(t string) bool {
+// MayBecomeRoot reports an expansion that, if it is empty, leaves "/" or a wildcard.
+func MayBecomeRoot(t string) bool {
 	return strings.Contains(t, "\x00/") || strings.Contains(t, "\x00*") || strings.Contains(t, "\x00?") || strings.Contains(t, "\x00\x00/")
 }
 
-// Alternatives returns the words a brace expression may become, roughly: enough to
-// see a critical path among them.
+// Alternatives returns the words that a brace expression may become, roughly: enough to
+// recognize a critical path among them.
 func Alternatives(w Word) []string {
 	open, end := strings.IndexByte(w.Text, '{'), strings.LastIndexByte(w.Text, '}')
 	if !w.brace || open < 0 || end < open {

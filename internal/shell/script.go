@@ -7,15 +7,16 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Script is the text of a shell command, taken apart.
+// Script is a parsed shell command.
 type Script struct {
 	Text string
-	// Err says why nothing about the command is certain: it does not parse, or it
-	// is nested too deeply to be read as a whole.
+	// Err says why nothing about the command is certain: it does not parse, or it is
+	// nested too deeply.
 	Err error
-	// Opaque says why the parts do not tell what the whole does; empty if they do.
+	// Opaque says why the parts do not show what the whole does; it is empty if they
+	// do.
 	Opaque string
-	// Untraced says what hides where the command writes; empty if nothing does.
+	// Untraced says what hides where the command writes; it is empty if nothing does.
 	Untraced string
 	// Commands holds every simple command at every depth, in order.
 	Commands []Command
@@ -28,10 +29,11 @@ type Command struct {
 	Words     []Word
 	Assigns   []Assign
 	Redirects []Redirect
-	// Dirs are the directories it may run in, absolute; none if that is unknown.
+	// Dirs are the absolute directories in which the command may run; there are none if
+	// that is unknown.
 	Dirs []string
-	// Hidden commands are run by another one that is in the list itself, as "sh -c"
-	// and "find -exec" do.
+	// Hidden is set for a command that another one in the list runs, as "sh -c" and
+	// "find -exec" do.
 	Hidden bool
 }
 
@@ -47,22 +49,22 @@ type Redirect struct {
 	Target Word
 }
 
-// Parse takes a command apart that is to run in the directory cwd, absolute; the
-// empty text is an unknown one. "~" and $HOME stand for home. Parse never fails:
-// what is wrong with the command is in Err.
+// Parse parses a command that is to run in the absolute directory cwd, or in an unknown
+// one if cwd is empty. "~" and $HOME stand for home. Parse never fails: the script's
+// Err says what is wrong.
 func Parse(text, cwd, home string) *Script {
 	s := &Script{Text: text, TooLong: len(text) > MaxCommand}
-	doubt := parseable(text)
+	doubt := checkText(text)
 	if doubt != nil && !errors.Is(doubt, errControl) {
 		s.Err = doubt
 		return s
 	}
 	// Shells drop some control characters: what deny rules name is still seen.
-	text = strings.Map(visible, text)
-	r := &reader{s: s, home: home}
+	text = strings.Map(dropControl, text)
+	r := &reader{script: s, home: home}
 	start := state{}
 	if strings.HasPrefix(cwd, "/") {
-		start = in([]string{Absolute(cwd, "/", home)})
+		start = inDirs([]string{Absolute(cwd, "/", home)})
 	}
 	s.Err = errors.Join(doubt, r.read(text, start))
 	if r.tooDeep && s.Err == nil {
@@ -71,22 +73,22 @@ func Parse(text, cwd, home string) *Script {
 	return s
 }
 
-// doubt records the first reason not to approve a command part by part.
-func (s *Script) doubt(why string) {
+// setOpaque records the first reason not to approve a command part by part.
+func (s *Script) setOpaque(reason string) {
 	if s.Opaque == "" {
-		s.Opaque = why
+		s.Opaque = reason
 	}
 }
 
-// hide records the first shape that hides where a command writes.
-func (s *Script) hide(why string) {
+// setUntraced records the first construct that hides where a command writes.
+func (s *Script) setUntraced(reason string) {
 	if s.Untraced == "" {
-		s.Untraced = why
+		s.Untraced = reason
 	}
 }
 
-// Readings are the text without control characters and with blanks for them: how
-// shells may read what was not understood.
+// Readings returns the text without control characters, and with spaces in their place:
+// how shells may read a text that did not parse.
 func (s *Script) Readings() []string {
-	return []string{strings.Map(visible, s.Text), strings.Map(spaced, s.Text)}
+	return []string{strings.Map(dropControl, s.Text), strings.Map(controlToSpace, s.Text)}
 }

@@ -15,9 +15,9 @@ const (
 	guardedMark = '\x01'
 )
 
-// Marks holds the runes that stand in the Text of a word for what only the shell
-// will know.
-const Marks = "\x00\x01"
+// ExpansionMarks holds the runes that stand in the Text of a word for what only the
+// shell will know.
+const ExpansionMarks = "\x00\x01"
 
 // Word is one word of a command.
 type Word struct {
@@ -25,35 +25,35 @@ type Word struct {
 	Text string
 	// Source is the word as written.
 	Source string
-	// Literal is set when Text is all there is to it: no expansion.
+	// Literal is set when the word has no expansion, so that Text is all of it.
 	Literal bool
 	// Glob is set when the shell may replace the word by file names.
 	Glob bool
-	// brace is set when it may become several words.
+	// brace is set when the word may become several words.
 	brace bool
-	// vars is set when some of it is a variable's value, rather than the output
-	// of a command that is judged itself.
-	vars bool
-	// quoted is set when some of it was.
+	// variable is set when part of the word is a variable's value, not the output of a
+	// command.
+	variable bool
+	// quoted is set when part of the word was quoted.
 	quoted bool
 }
 
-// Literal is a word without quotes, expansions and patterns.
+// Literal returns a word without quotes, expansions and patterns.
 func Literal(s string) Word { return Word{Text: s, Source: s, Literal: true} }
 
-// Fixed reports a word that reaches the command exactly as Text says.
+// Fixed reports whether the word reaches the program exactly as Text says.
 func (w Word) Fixed() bool { return w.Literal && !w.Glob && !w.brace }
 
-// shown is the form allow rules see: quotes stay where they matter.
-func (w Word) shown() string {
+// forAllowRules returns the form that allow rules match: quotes stay where they matter.
+func (w Word) forAllowRules() string {
 	if w.Fixed() && w.Text != "" && !strings.ContainsAny(w.Text, " \t\n'\"\\$`|&;<>(){}*?[]#~!") {
 		return w.Text
 	}
 	return w.Source
 }
 
-// Bare is the form deny rules see: no quotes at all.
-func (w Word) Bare() string {
+// Unquoted returns the form that deny rules match: without quotes.
+func (w Word) Unquoted() string {
 	if w.Literal {
 		return w.Text
 	}
@@ -68,34 +68,34 @@ func (r *reader) words(list []*syntax.Word, st state) []Word {
 	return out
 }
 
-// word reads a word and the commands inside it.
+// word reads a word and the commands in it.
 func (r *reader) word(w *syntax.Word, st state) Word {
 	r.nested(w, st)
-	return r.plain(w)
+	return r.plainWord(w)
 }
 
-// plain reads a word only.
-func (r *reader) plain(w *syntax.Word) Word {
-	b := &wordBuilder{home: r.home, w: Word{Literal: true}}
+// plainWord reads a word without the commands in it.
+func (r *reader) plainWord(w *syntax.Word) Word {
+	b := &wordBuilder{home: r.home, word: Word{Literal: true}}
 	for i, p := range w.Parts {
 		b.part(p, i == 0)
 	}
-	b.w.Text = b.text.String()
-	if b.w.Text == "[" {
-		b.w.Glob = false // the command, or a bracket that opens nothing
+	b.word.Text = b.text.String()
+	if b.word.Text == "[" {
+		b.word.Glob = false // the command, or a bracket that opens nothing
 	}
-	if b.w.brace {
-		r.s.hide("it uses brace expansion")
+	if b.word.brace {
+		r.script.setUntraced("it uses brace expansion")
 	}
-	b.w.Source = b.w.Text
-	if !b.w.Fixed() || b.w.quoted || strings.ContainsAny(b.w.Text, " \\~") {
-		b.w.Source = printed(w)
+	b.word.Source = b.word.Text
+	if !b.word.Fixed() || b.word.quoted || strings.ContainsAny(b.word.Text, " \\~") {
+		b.word.Source = printed(w)
 	}
-	return b.w
+	return b.word
 }
 
 type wordBuilder struct {
-	w    Word
+	word Word
 	text strings.Builder
 	home string
 }
@@ -103,40 +103,40 @@ type wordBuilder struct {
 func (b *wordBuilder) part(p syntax.WordPart, first bool) {
 	switch p := p.(type) {
 	case *syntax.Lit:
-		b.lit(p.Value, first)
+		b.literal(p.Value, first)
 	case *syntax.SglQuoted:
-		b.w.quoted = true
+		b.word.quoted = true
 		if p.Dollar {
 			b.text.WriteString(ansiC(p.Value))
 			return
 		}
 		b.text.WriteString(p.Value)
 	case *syntax.DblQuoted:
-		b.w.quoted = true
-		b.w.Literal = b.w.Literal && !p.Dollar
+		b.word.quoted = true
+		b.word.Literal = b.word.Literal && !p.Dollar
 		b.dblQuoted(p)
 	default:
 		b.expansion(p)
 	}
 }
 
-// literal reads unquoted text: backslashes quote, some characters are special.
-func (b *wordBuilder) lit(s string, first bool) {
+// literal reads unquoted text, in which backslashes quote and some runes are special.
+func (b *wordBuilder) literal(s string, first bool) {
 	if first && strings.HasPrefix(s, "~") {
 		s = b.tilde(s)
 	}
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {
 		case '\\':
-			b.w.quoted = true
+			b.word.quoted = true
 			if i++; i < len(s) && s[i] != '\n' {
 				b.text.WriteByte(s[i])
 			}
 			continue
 		case '*', '?', '[':
-			b.w.Glob = true
+			b.word.Glob = true
 		case '{', '}':
-			b.w.brace = b.w.brace || strings.Contains(s, ",") || strings.Contains(s, "..")
+			b.word.brace = b.word.brace || strings.Contains(s, ",") || strings.Contains(s, "..")
 		}
 		b.text.WriteByte(s[i])
 	}
@@ -148,7 +148,7 @@ func (b *wordBuilder) tilde(s string) string {
 		b.text.WriteString(b.home)
 		return s[1:]
 	}
-	b.w.Literal = false
+	b.word.Literal = false
 	b.text.WriteRune(unknownMark)
 	return s[1:]
 }
@@ -173,9 +173,9 @@ func (b *wordBuilder) dblQuoted(p *syntax.DblQuoted) {
 }
 
 func (b *wordBuilder) expansion(p syntax.WordPart) {
-	b.w.Literal = false
+	b.word.Literal = false
 	_, isOutput := p.(*syntax.CmdSubst)
-	b.w.vars = b.w.vars || !isOutput
+	b.word.variable = b.word.variable || !isOutput
 	mark := unknownMark
 	if e, ok := p.(*syntax.ParamExp); ok {
 		if e.Exp != nil && (e.Exp.Op == syntax.ErrorUnset || e.Exp.Op == syntax.ErrorUnsetOrNull) {
@@ -197,14 +197,14 @@ func printed(n syntax.Node) string {
 	return b.String()
 }
 
-// plainParam reports an expansion that only inserts a value.
+// plainParam reports whether an expansion only inserts a value.
 func plainParam(p *syntax.ParamExp) bool {
 	return !p.Excl && p.Index == nil && p.Slice == nil && p.Names == 0 && p.Flags == nil && len(p.Modifiers) == 0 &&
 		p.NestedParam == nil && (p.Exp == nil || p.Exp.Op != syntax.OtherParamOps)
 }
 
-// constant reports arithmetic in which nothing can be evaluated twice.
-func constant(x syntax.ArithmExpr) bool {
+// constantArithmetic reports whether nothing in x can be evaluated twice.
+func constantArithmetic(x syntax.ArithmExpr) bool {
 	ok := true
 	if x == nil {
 		return true
@@ -221,7 +221,7 @@ func constant(x syntax.ArithmExpr) bool {
 	return ok
 }
 
-// plainTest reports a [[ ]] in which no operand is arithmetic.
+// plainTest reports whether no operand of a [[ ]] is arithmetic.
 func plainTest(x syntax.TestExpr) bool {
 	ok := true
 	syntax.Walk(x, func(n syntax.Node) bool {
@@ -253,8 +253,8 @@ func ansiC(s string) string {
 	return b.String()
 }
 
-// ansiEscape writes the character that rest stands for, which follows a
-// backslash, and returns how many bytes of rest it took.
+// ansiEscape writes the rune that rest stands for after a backslash, and returns how
+// many bytes of rest it took.
 func ansiEscape(b *strings.Builder, rest string) int {
 	const plain, values = "abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v"
 	if i := strings.IndexByte(plain, rest[0]); i >= 0 {

@@ -8,70 +8,71 @@ import (
 
 // wrapper describes a program that runs another one given in its arguments.
 type wrapper struct {
-	// args are the option letters that take a value, longs the long options.
-	args  string
-	longs []string
-	// before counts the operands that come before the command.
-	before int
-	// assigns is set when NAME=value may come before it.
-	assigns bool
-	// thin wrappers do not change what the command does: allow rules see
-	// through them.
-	thin bool
+	// valueOptions are the option letters that take a value.
+	valueOptions string
+	// longValueOptions are the long options that take a value.
+	longValueOptions []string
+	// operands counts the operands before the command.
+	operands int
+	// assignments is set when NAME=value may precede the command.
+	assignments bool
+	// transparent wrappers do not change what the command does: allow rules apply to
+	// the command in them.
+	transparent bool
 }
 
 func wrapperOf(name string) (wrapper, bool) {
 	switch name {
 	case "timeout":
-		return wrapper{args: "ks", longs: []string{"kill-after", "signal"}, before: 1, thin: true}, true
+		return wrapper{valueOptions: "ks", longValueOptions: []string{"kill-after", "signal"}, operands: 1, transparent: true}, true
 	case "time":
-		return wrapper{thin: true}, true
+		return wrapper{transparent: true}, true
 	case "nice":
-		return wrapper{args: "n", longs: []string{"adjustment"}, thin: true}, true
+		return wrapper{valueOptions: "n", longValueOptions: []string{"adjustment"}, transparent: true}, true
 	case "nohup", "command", "builtin", "noglob":
-		return wrapper{thin: true}, true
+		return wrapper{transparent: true}, true
 	case "stdbuf":
-		return wrapper{args: "ioe", longs: []string{"input", "output", "error"}, thin: true}, true
+		return wrapper{valueOptions: "ioe", longValueOptions: []string{"input", "output", "error"}, transparent: true}, true
 	case "env":
-		return wrapper{args: "uC", longs: []string{"unset", "chdir"}, assigns: true, thin: true}, true
+		return wrapper{valueOptions: "uC", longValueOptions: []string{"unset", "chdir"}, assignments: true, transparent: true}, true
 	case "xargs":
-		return wrapper{args: "adEIiLlnPs", longs: []string{"arg-file", "delimiter", "max-args", "max-procs", "replace", "max-lines"}, thin: true}, true
+		return wrapper{valueOptions: "adEIiLlnPs", longValueOptions: []string{"arg-file", "delimiter", "max-args", "max-procs", "replace", "max-lines"}, transparent: true}, true
 	}
-	return thickWrapper(name)
+	return opaqueWrapper(name)
 }
 
-// thickWrapper names programs through which only deny rules and guards see.
-func thickWrapper(name string) (wrapper, bool) {
+// opaqueWrapper names wrappers that only deny rules and guards see through.
+func opaqueWrapper(name string) (wrapper, bool) {
 	switch name {
 	case "sudo":
-		return wrapper{args: "ugpCrtThDRU", longs: []string{"user", "group", "prompt", "host", "chdir", "chroot"}, assigns: true}, true
+		return wrapper{valueOptions: "ugpCrtThDRU", longValueOptions: []string{"user", "group", "prompt", "host", "chdir", "chroot"}, assignments: true}, true
 	case "doas":
-		return wrapper{args: "uC"}, true
+		return wrapper{valueOptions: "uC"}, true
 	case "exec":
-		return wrapper{args: "a"}, true
+		return wrapper{valueOptions: "a"}, true
 	case "setsid", "busybox", "toybox", "unbuffer", "catchsegv", "coproc", "then", "do", "else", "!":
 		return wrapper{}, true
 	case "ionice":
-		return wrapper{args: "cnpPu"}, true
+		return wrapper{valueOptions: "cnpPu"}, true
 	case "chrt", "taskset", "flock", "chroot", "unshare", "nsenter":
-		return wrapper{args: "E", before: 1}, true
+		return wrapper{valueOptions: "E", operands: 1}, true
 	case "watch":
-		return wrapper{args: "nq", longs: []string{"interval"}}, true
+		return wrapper{valueOptions: "nq", longValueOptions: []string{"interval"}}, true
 	case "strace", "ltrace":
-		return wrapper{args: "aeEoOpPsSuX"}, true
+		return wrapper{valueOptions: "aeEoOpPsSuX"}, true
 	case "parallel":
-		return wrapper{args: "jNILn"}, true
+		return wrapper{valueOptions: "jNILn"}, true
 	}
 	return wrapper{}, false
 }
 
-// Strip removes thin wrappers that do nothing else. The result is what allow
-// rules see besides the whole.
+// Strip removes transparent wrappers. Allow rules are tried on the result besides the
+// whole.
 func Strip(words []Word) (rest []Word, assigns []Assign) {
 	rest = words
 	for len(rest) > 0 && rest[0].Fixed() {
 		w, ok := wrapperOf(rest[0].Text)
-		if !ok || !w.thin {
+		if !ok || !w.transparent {
 			return rest, assigns
 		}
 		inner, as, plain := w.unwrap(rest)
@@ -83,11 +84,11 @@ func Strip(words []Word) (rest []Word, assigns []Assign) {
 	return rest, assigns
 }
 
-// unwrap returns the command in a wrapper's arguments. plain is set when its
-// options cannot change what that command does.
+// unwrap returns the command in a wrapper's arguments. plain is set when its options
+// cannot change what that command does.
 func (w wrapper) unwrap(words []Word) (inner []Word, assigns []Assign, plain bool) {
 	plain = true
-	i, before := 1, w.before
+	i, before := 1, w.operands
 	for ; i < len(words); i++ {
 		t := words[i].Text
 		switch {
@@ -103,7 +104,7 @@ func (w wrapper) unwrap(words []Word) (inner []Word, assigns []Assign, plain boo
 				i++
 			}
 			plain = plain && harmlessOption(words[0].Text, t)
-		case w.assigns && isAssignment(t):
+		case w.assignments && isAssignment(t):
 			name, value, _ := strings.Cut(t, "=")
 			assigns = append(assigns, Assign{name, Literal(value)})
 		case before > 0:
@@ -117,18 +118,18 @@ func (w wrapper) unwrap(words []Word) (inner []Word, assigns []Assign, plain boo
 
 func (w wrapper) takesValue(option string) bool {
 	if long, ok := strings.CutPrefix(option, "--"); ok {
-		return slices.Contains(w.longs, long)
+		return slices.Contains(w.longValueOptions, long)
 	}
 	// In a cluster the first letter with a value takes the rest of it.
 	for i := 1; i < len(option); i++ {
-		if strings.IndexByte(w.args, option[i]) >= 0 {
+		if strings.IndexByte(w.valueOptions, option[i]) >= 0 {
 			return i == len(option)-1
 		}
 	}
 	return false
 }
 
-// harmlessOption reports options that leave the inner command what it is.
+// harmlessOption reports options that do not change what the inner command does.
 func harmlessOption(name, option string) bool {
 	switch name {
 	case "env":
@@ -158,9 +159,9 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// lookInside adds the commands that c hands to somebody else to run.
-func (r *reader) lookInside(c Command, st state) {
-	if len(c.Words) == 0 || len(r.s.Commands) > maxCommands {
+// readInner adds the commands that c runs.
+func (r *reader) readInner(c Command, st state) {
+	if len(c.Words) == 0 || len(r.script.Commands) > maxCommands {
 		return
 	}
 	if r.evals >= maxEval {
@@ -170,40 +171,40 @@ func (r *reader) lookInside(c Command, st state) {
 	r.evals++
 	r.hidden++
 	defer func() { r.evals--; r.hidden-- }()
-	name := path.Base(Certain(c.Words[0].Text))
+	name := path.Base(WithoutExpansions(c.Words[0].Text))
 	if w, ok := wrapperOf(name); ok {
 		if inner, _, _ := w.unwrap(c.Words); len(inner) > 0 {
-			r.run(inner, st)
+			r.readWords(inner, st)
 		}
 	}
 	switch name {
 	case "eval", "watch":
-		r.eval(c.Words[1:], st)
+		r.readEval(c.Words[1:], st)
 	case "sh", "bash", "dash", "zsh", "ksh", "ash", "su", "runuser", "script", "flock":
-		r.shellOption(c.Words[1:], st)
+		r.readShellOption(c.Words[1:], st)
 	case "trap":
-		r.eval(c.Words[1:min(2, len(c.Words))], st)
+		r.readEval(c.Words[1:min(2, len(c.Words))], st)
 	case "env":
-		r.splitString(c.Words[1:], st)
+		r.readSplitString(c.Words[1:], st)
 	case "find", "fd", "fdfind":
-		r.execs(c.Words, st)
+		r.readExec(c.Words, st)
 	}
 }
 
-// run adds a command given as words.
-func (r *reader) run(words []Word, st state) {
+// readWords adds a command given as words.
+func (r *reader) readWords(words []Word, st state) {
 	c := Command{Words: words}
 	r.add(c, st)
-	r.lookInside(c, st)
+	r.readInner(c, st)
 }
 
-// eval reads words as a script, as far as they are certain.
-func (r *reader) eval(words []Word, st state) {
+// readEval reads words as a script, as far as they are certain.
+func (r *reader) readEval(words []Word, st state) {
 	var parts []string
 	for _, w := range words {
 		if !w.Literal {
-			r.s.doubt("it runs a script that is not known")
-			r.s.hide("it runs a script that is not known")
+			r.script.setOpaque("it runs a script that is not known")
+			r.script.setUntraced("it runs a script that is not known")
 			return
 		}
 		parts = append(parts, w.Text)
@@ -212,17 +213,17 @@ func (r *reader) eval(words []Word, st state) {
 		return
 	}
 	if err := r.read(strings.Join(parts, " "), st); err != nil {
-		r.s.doubt("it runs a script that does not parse")
-		r.s.hide("it runs a script that does not parse")
+		r.script.setOpaque("it runs a script that does not parse")
+		r.script.setUntraced("it runs a script that does not parse")
 	}
 }
 
-// shellOption reads the script after -c.
-func (r *reader) shellOption(args []Word, st state) {
+// readShellOption reads the script after -c.
+func (r *reader) readShellOption(args []Word, st state) {
 	for i, a := range args {
 		t := a.Text
 		if strings.HasPrefix(t, "--command=") {
-			r.eval([]Word{{Text: strings.TrimPrefix(t, "--command="), Literal: a.Literal}}, st)
+			r.readEval([]Word{{Text: strings.TrimPrefix(t, "--command="), Literal: a.Literal}}, st)
 			return
 		}
 		if t == "--command" || strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "--") && strings.Contains(t, "c") {
@@ -231,29 +232,29 @@ func (r *reader) shellOption(args []Word, st state) {
 				if s.Literal && strings.HasPrefix(s.Text, "-") {
 					continue
 				}
-				r.eval([]Word{s}, st)
+				r.readEval([]Word{s}, st)
 				return
 			}
 		}
 	}
 }
 
-func (r *reader) splitString(args []Word, st state) {
+func (r *reader) readSplitString(args []Word, st state) {
 	for i, a := range args {
 		if s, ok := strings.CutPrefix(a.Text, "--split-string="); ok {
-			r.eval([]Word{{Text: s, Literal: a.Literal}}, st)
+			r.readEval([]Word{{Text: s, Literal: a.Literal}}, st)
 		}
 		if strings.HasPrefix(a.Text, "-S") && len(a.Text) > 2 {
-			r.eval([]Word{{Text: a.Text[2:], Literal: a.Literal}}, st)
+			r.readEval([]Word{{Text: a.Text[2:], Literal: a.Literal}}, st)
 		}
 		if (a.Text == "-S" || a.Text == "--split-string") && i+1 < len(args) {
-			r.eval(args[i+1:i+2], st)
+			r.readEval(args[i+1:i+2], st)
 		}
 	}
 }
 
-// execs adds the commands of find -exec and fd -x.
-func (r *reader) execs(words []Word, st state) {
+// readExec adds the commands of find -exec and fd -x.
+func (r *reader) readExec(words []Word, st state) {
 	end := 0
 	for i, w := range words {
 		switch w.Text {
@@ -269,7 +270,7 @@ func (r *reader) execs(words []Word, st state) {
 			end++
 		}
 		if end > i+1 {
-			r.run(words[i+1:end], st)
+			r.readWords(words[i+1:end], st)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
-// enclosure is the policy of an agent that may do anything in its worktree
+// isolatedPolicy is the policy of an agent that may do anything in its worktree
 // /s/trees/a1 and must keep out of the checkout /main.
-func enclosure() Policy {
+func isolatedPolicy() Policy {
 	return Policy{
 		Mode: Bypass, Dirs: []string{"/s/trees/a1"}, Home: "/home/u",
 		Resolve: func(p string) string {
@@ -23,9 +23,9 @@ func enclosure() Policy {
 			}
 			return p
 		},
-		Enclosure: &Enclosure{
-			Tree: "/s/trees/a1", Protected: []string{"/main", "/main/.git", "/s/trees"},
-			Linked: func(p string) (string, error) {
+		Boundary: &Boundary{
+			Worktree: "/s/trees/a1", Protected: []string{"/main", "/main/.git", "/s/trees"},
+			HardLinkTarget: func(p string) (string, error) {
 				switch p {
 				case "/s/trees/a1/hard":
 					return "/main/a.go", nil
@@ -39,7 +39,7 @@ func enclosure() Policy {
 }
 
 func TestIsolatedAgentStaysInItsWorktree(t *testing.T) {
-	p := enclosure()
+	p := isolatedPolicy()
 	at := func(cwd string, r Request) Request { r.Cwd = cwd; return r }
 	here := func(r Request) Request { return at("/s/trees/a1", r) }
 	refused := []Request{
@@ -108,7 +108,7 @@ func TestIsolatedAgentStaysInItsWorktree(t *testing.T) {
 
 func TestIsolationComesBeforeRulesAndModes(t *testing.T) {
 	for _, m := range []Mode{Default, AcceptEdits, Plan, DontAsk, Bypass} {
-		p := enclosure()
+		p := isolatedPolicy()
 		p.Mode, p.Allow = m, rules(t, "Bash", "Edit", "Write")
 		for _, r := range []Request{bash("git -C /main log"), tool("Write", "file_path", "/main/x")} {
 			r.Cwd = "/s/trees/a1"
@@ -119,9 +119,9 @@ func TestIsolationComesBeforeRulesAndModes(t *testing.T) {
 	}
 }
 
-// FuzzEnclosed runs what an isolated agent may run and looks whether the main
-// checkout is as it was. The programs are those whose arguments say what they write.
-func FuzzEnclosed(f *testing.F) {
+// FuzzBoundary runs what an isolated agent may run and checks that the main
+// checkout is unchanged. The programs are those whose arguments say what they write.
+func FuzzBoundary(f *testing.F) {
 	for _, s := range []string{"touch ../main/x", "cd ../main && touch x", "echo a > ../main/a", "ln -s ../main l; touch l/x", "git -C ../main commit --allow-empty -m x", "cp a ../ma''in/b"} {
 		f.Add(s)
 	}
@@ -137,7 +137,7 @@ func FuzzEnclosed(f *testing.F) {
 		if err := errors.Join(os.Mkdir(tree, 0o755), os.Mkdir(main, 0o755)); err != nil {
 			t.Fatal(err)
 		}
-		p := Policy{Mode: Bypass, Home: tree, Resolve: resolved, Enclosure: &Enclosure{Tree: tree, Protected: []string{main}}}
+		p := Policy{Mode: Bypass, Home: tree, Resolve: resolved, Boundary: &Boundary{Worktree: tree, Protected: []string{main}}}
 		r := bash(cmd)
 		r.Cwd = tree
 		if Decide(p, r).Behavior != Allow || !harmlessToRun(cmd) {
