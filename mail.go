@@ -84,15 +84,3 @@ func (s *Session) Answer(id string, a Answer) error {
 }
 
 var errNoAnswer = workerapi.ErrNoAnswer
-
-// keepGrants records allow rules that an answer for always has added.
-func (s *Session) keepGrants(texts []string) error {
-	return s.record.Update(func(i *Info) error {
-		for _, text := range texts {
-			if !slices.Contains(i.Granted, text) {
-				i.Granted = append(slices.Clip(i.Granted), text)
-			}
-		}
-		return nil
-	})
-}

@@ -2,23 +2,18 @@ package swarm
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/actorswarm/swarm/actors/spawn"
-	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/node"
-	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/session"
 )
@@ -155,9 +150,11 @@ func (o *Options) settle() error {
 			return fmt.Errorf("find the credentials of the NATS server: %w", err)
 		}
 	}
-	if err := errors.Join(o.settleListen(), o.settleCert()); err != nil {
+	listen := o.listen()
+	if err := listen.Validate(); err != nil {
 		return err
 	}
+	o.listenAt(listen)
 	return o.settlePolicy()
 }
 
@@ -228,10 +225,8 @@ func (o Options) Sources() (defs.Options, error) {
 	if err := o.settle(); err != nil {
 		return defs.Options{}, err
 	}
-	return o.sources(), nil
+	return o.config().Sources(), nil
 }
-
-func (o Options) sources() defs.Options { return o.config().Sources() }
 
 // config returns what the options say of the agents.
 func (o Options) config() node.Config {
@@ -250,150 +245,12 @@ func (o *Options) take(c node.Config) {
 	o.Allow, o.Deny, o.Budget, o.Policy, o.Window, o.compactWindow = c.Allow, c.Deny, c.Budget, c.Policy, c.Window, c.CompactWindow
 }
 
-// placeOf returns where a teammate mode lets teammates run.
-func placeOf(mode string, getenv func(string) string) (agent.Place, error) {
-	switch mode {
-	case "", "in-process":
-		return "", nil
-	case "tmux":
-		return agent.InTmux, nil
-	case "process":
-		return agent.InProcess, nil
-	case "auto":
-		if getenv("TMUX") != "" {
-			return agent.InTmux, nil
-		}
-		return "", nil
-	}
-	return "", fmt.Errorf("is %q; use in-process, tmux, process or auto", mode)
-}
-
-// readTeammateMode decides where teammates run: as Policy.Where, the option or
-// SWARM_TEAMMATE_MODE says, and else the strongest settings file that says it. A wrong
-// value in a file is a note.
-func (s *Session) readTeammateMode() (err error) {
-	o := &s.opts
-	mode := cmp.Or(o.TeammateMode, o.Getenv("SWARM_TEAMMATE_MODE"))
-	if o.Policy.Where != "" {
-		return nil
-	}
-	if mode == "" {
-		mode = s.teammateModeOfSettings()
-	}
-	if o.Policy.Where, err = placeOf(mode, o.Getenv); err != nil {
-		return &OptionError{Err: fmt.Errorf("the teammate mode %w", err)}
-	}
-	return nil
-}
-
-func (s *Session) teammateModeOfSettings() (mode string) {
-	all, notes := settings.Values(s.opts.sources(), settings.TeammateMode, func(mode string) error {
-		_, err := placeOf(mode, s.opts.Getenv)
-		return err
-	})
-	s.notes = append(s.notes, notes...)
-	for _, m := range all {
-		mode = cmp.Or(m, mode)
-	}
-	return mode
-}
-
-// readInbound takes the strictest of what the option and the settings files say of
-// messages of other sessions. A wrong value in a file is a note.
-func (s *Session) readInbound() {
-	all, notes := settings.Values(s.opts.sources(), settings.CrossSessionInbound, Inbound.Validate)
-	s.notes = append(s.notes, notes...)
-	for _, i := range all {
-		if i.Stricter(s.opts.Inbound) {
-			s.opts.Inbound = i
-		}
-	}
-}
-
 // listen is where the session's bus listens.
 func (o *Options) listen() bus.Listen {
 	return bus.Listen{TCP: o.Listen, WebSocket: o.ListenWebSocket, Cert: o.ListenCert, Key: o.ListenKey}
 }
 
-func (o *Options) settleListen() error {
-	for _, l := range []struct{ flag, address string }{{"--listen", o.Listen}, {"--listen-websocket", o.ListenWebSocket}} {
-		if session.Listens(l.address) == "" {
-			continue
-		}
-		_, digits, err := net.SplitHostPort(l.address)
-		if port, bad := strconv.ParseUint(digits, 10, 16); err != nil || bad != nil || port > 1<<16-1 {
-			return &OptionError{Err: fmt.Errorf("%s is %q; give a host and a port, such as 127.0.0.1:4222 (port 0: any that is free)", l.flag, l.address)}
-		}
-	}
-	return nil
-}
-
-// inheritListen lets a session listen where it did, for those outside who know it
-// by that.
-func (o *Options) inheritListen(i *Info) {
-	o.Listen, o.ListenWebSocket = cmp.Or(o.Listen, i.Listen), cmp.Or(o.ListenWebSocket, i.ListenWebSocket)
-	i.Listen, i.ListenWebSocket = o.Listen, o.ListenWebSocket
-}
-
-// settleCert makes the paths absolute. Whether the files fit is seen when the
-// session is opened.
-func (o *Options) settleCert() error {
-	if o.ListenCert == session.Off {
-		return nil
-	}
-	if (o.ListenCert == "") != (o.ListenKey == "") {
-		return &OptionError{Err: errors.New("--listen-cert and --listen-key go together; give both, or off as the certificate for none")}
-	}
-	for _, path := range []*string{&o.ListenCert, &o.ListenKey} {
-		if *path == "" {
-			continue
-		}
-		abs, err := filepath.Abs(*path)
-		if err != nil {
-			return fmt.Errorf("find the certificate to listen with: %w", err)
-		}
-		*path = abs
-	}
-	return nil
-}
-
-// inheritCert lets a session listen with the certificate it had.
-func (o *Options) inheritCert(i *Info) {
-	switch o.ListenCert {
-	case "":
-		o.ListenCert, o.ListenKey = i.ListenCert, i.ListenKey
-	case session.Off:
-		o.ListenCert, o.ListenKey = "", ""
-	}
-	i.ListenCert, i.ListenKey = o.ListenCert, o.ListenKey
-}
-
-// checkCert says why the session cannot listen with its certificate; named is that of
-// the options.
-func (o *Options) checkCert(named string) error {
-	if named != "" && named != session.Off && session.Listens(o.Listen) == "" && session.Listens(o.ListenWebSocket) == "" {
-		return &OptionError{Err: errors.New("--listen-cert is for a session that listens; say where with --listen or --listen-websocket")}
-	}
-	if _, err := o.listen().Certificate(); err != nil {
-		return &OptionError{Err: err}
-	}
-	return nil
-}
-
-// exposed says what is wrong with listeners that others than this machine reach.
-func (o *Options) exposed() []string {
-	var all []string
-	if o.ListenCert != "" {
-		return nil
-	}
-	for _, listen := range []string{o.Listen, o.ListenWebSocket} {
-		host, _, err := net.SplitHostPort(listen)
-		if err != nil || host == "localhost" {
-			continue
-		}
-		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-			all = append(all, fmt.Sprintf("the message bus listens on %s without TLS: keys are safe, and whoever is on the way reads what is said; give it a certificate with --listen-cert FILE --listen-key FILE, or listen on 127.0.0.1 and let others come through ssh", listen))
-		}
-	}
-	return all
+// listenAt is the other way round.
+func (o *Options) listenAt(l bus.Listen) {
+	o.Listen, o.ListenWebSocket, o.ListenCert, o.ListenKey = l.TCP, l.WebSocket, l.Cert, l.Key
 }

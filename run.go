@@ -53,7 +53,7 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 		return Result{}, err
 	}
 	before := lead.Life()
-	if err := s.notePrompt(prompt); err != nil {
+	if err := s.record.NotePrompt(prompt); err != nil {
 		return Result{}, err
 	}
 	if err := lead.Prompt("user", prompt); err != nil {
@@ -155,7 +155,7 @@ func (s *Session) Say(text string) error {
 	if err := s.lead.Reopen(lead); err != nil {
 		return err
 	}
-	if err := s.notePrompt(text); err != nil {
+	if err := s.record.NotePrompt(text); err != nil {
 		return err
 	}
 	if s.leadRuns() {

@@ -110,12 +110,7 @@ func (o *Options) place() (Info, error) {
 		if err != nil {
 			return info, err
 		}
-		named := o.ListenCert
-		o.inherit(&info)
-		return info, o.checkCert(named)
-	}
-	if err := o.checkCert(o.ListenCert); err != nil {
-		return Info{}, err
+		return info, o.inherit(&info)
 	}
 	id := cmp.Or(o.NewSession, uuid.NewString())
 	if err := session.CheckID(id); err != nil {
@@ -125,9 +120,11 @@ func (o *Options) place() (Info, error) {
 		ID: id, Dir: o.Dir, Path: filepath.Join(session.Dir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
 		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
-		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound, InboundExpiry: o.InboundExpiry, Listen: o.Listen, ListenWebSocket: o.ListenWebSocket,
+		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound, InboundExpiry: o.InboundExpiry,
 	}
-	o.inheritCert(&info)
+	if err := o.inheritListen(&info); err != nil {
+		return Info{}, err
+	}
 	if _, err := session.Read(info.Path); err == nil {
 		return info, &OptionError{Err: fmt.Errorf("session %s exists already; go on with it by --resume %s", id, id)}
 	}
@@ -135,7 +132,7 @@ func (o *Options) place() (Info, error) {
 }
 
 // inherit takes from a kept session what the options leave open.
-func (o *Options) inherit(i *Info) {
+func (o *Options) inherit(i *Info) error {
 	c := o.config()
 	c.Inherit(i)
 	o.take(c)
@@ -144,21 +141,31 @@ func (o *Options) inherit(i *Info) {
 		o.NATS = i.NATS
 	}
 	i.NATS = o.NATS
-	o.inheritListen(i)
-	o.inheritCert(i)
 	o.Inbound, o.InboundExpiry = cmp.Or(o.Inbound, i.Inbound), cmp.Or(o.InboundExpiry, i.InboundExpiry)
 	i.Inbound, i.InboundExpiry = o.Inbound, o.InboundExpiry
+	return o.inheritListen(i)
+}
+
+// inheritListen is inherit for where the bus listens.
+func (o *Options) inheritListen(i *Info) error {
+	l := o.listen()
+	err := l.Inherit(i)
+	o.listenAt(l)
+	return err
 }
 
 // read loads what the session is made of before anything is started.
 func (s *Session) read() (err error) {
-	if s.parts, err = s.opts.config().Load(s.Info().Granted, s.keepGrants); err != nil {
+	c := s.opts.config()
+	if s.parts, err = c.Load(s.Info().Granted, s.record.Grant); err != nil {
 		return err
 	}
-	if err := s.readTeammateMode(); err != nil {
+	notes, err := c.ReadPlace(s.opts.TeammateMode)
+	if err != nil {
 		return err
 	}
-	s.readInbound()
+	inbound, more := c.ReadInbound(s.opts.Inbound)
+	s.opts.Policy.Where, s.opts.Inbound, s.notes = c.Policy.Where, inbound, slices.Concat(notes, more)
 	return nil
 }
 
@@ -328,14 +335,6 @@ func (s *Session) Info() Info {
 	return s.record.Get()
 }
 
-// notePrompt keeps the first line of the first prompt, for lists of sessions.
-func (s *Session) notePrompt(prompt string) error {
-	return s.record.Update(func(i *Info) error {
-		i.Prompt = cmp.Or(i.Prompt, mailbox.FirstLine(prompt, 120))
-		return nil
-	})
-}
-
 // Problems returns what is wrong with agent definitions and CLAUDE.md files, one
 // per line, and what was found out of order in the session's files.
 func (s *Session) Problems() []string {
@@ -343,11 +342,11 @@ func (s *Session) Problems() []string {
 	for _, p := range s.parts.Definitions.Problems() {
 		all = append(all, p.String())
 	}
-	_, problems := settings.Hooks(s.opts.sources())
+	_, problems := settings.Hooks(s.opts.config().Sources())
 	for _, p := range problems {
 		all = append(all, p.Error())
 	}
-	return slices.Concat(all, s.opts.exposed(), s.parts.Definitions.Notes(), s.store.Notes(), s.notes)
+	return slices.Concat(all, s.opts.listen().Exposed(), s.parts.Definitions.Notes(), s.store.Notes(), s.notes)
 }
 
 // Definitions returns the agent types of the session as they are now, without

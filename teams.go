@@ -39,7 +39,7 @@ func (s *Session) TeamUp(ctx context.Context, f TeamFile) (team.Status, error) {
 	if err != nil {
 		return status, err
 	}
-	return status, s.notePrompt("team " + f.Name)
+	return status, s.record.NotePrompt("team " + f.Name)
 }
 
 // Teams returns the teams of the session, its own first.

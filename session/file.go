@@ -1,8 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"reflect"
+	"slices"
 	"sync"
+
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // File is the record of a session that this process runs. Its methods may be called
@@ -48,4 +52,24 @@ func (f *File) Update(change func(*Info) error) error {
 	}
 	f.info = next
 	return nil
+}
+
+// Grant records allow rules that an answer for always has added.
+func (f *File) Grant(rules []string) error {
+	return f.Update(func(i *Info) error {
+		for _, rule := range rules {
+			if !slices.Contains(i.Granted, rule) {
+				i.Granted = append(slices.Clip(i.Granted), rule)
+			}
+		}
+		return nil
+	})
+}
+
+// NotePrompt records the first line of the first prompt, for lists of sessions.
+func (f *File) NotePrompt(prompt string) error {
+	return f.Update(func(i *Info) error {
+		i.Prompt = cmp.Or(i.Prompt, mailbox.FirstLine(prompt, 120))
+		return nil
+	})
 }

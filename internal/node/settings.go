@@ -1,0 +1,67 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/settings"
+	"github.com/actorswarm/swarm/session"
+)
+
+// ReadPlace decides where teammates run: as Policy.Where, mode or SWARM_TEAMMATE_MODE
+// says, and else the strongest settings file that says it. A wrong value in a file is a
+// note.
+func (c *Config) ReadPlace(mode string) (notes []string, err error) {
+	if c.Policy.Where != "" {
+		return nil, nil
+	}
+	if mode = cmp.Or(mode, c.Getenv("SWARM_TEAMMATE_MODE")); mode == "" {
+		mode, notes = c.modeOfSettings()
+	}
+	if c.Policy.Where, err = placeOf(mode, c.Getenv); err != nil {
+		return notes, &session.OptionError{Err: fmt.Errorf("the teammate mode %w", err)}
+	}
+	return notes, nil
+}
+
+func (c *Config) modeOfSettings() (mode string, notes []string) {
+	all, notes := settings.Values(c.Sources(), settings.TeammateMode, func(mode string) error {
+		_, err := placeOf(mode, c.Getenv)
+		return err
+	})
+	for _, m := range all {
+		mode = cmp.Or(m, mode)
+	}
+	return mode, notes
+}
+
+// placeOf returns where a teammate mode lets teammates run.
+func placeOf(mode string, getenv func(string) string) (agent.Place, error) {
+	switch mode {
+	case "", "in-process":
+		return "", nil
+	case "tmux":
+		return agent.InTmux, nil
+	case "process":
+		return agent.InProcess, nil
+	case "auto":
+		if getenv("TMUX") != "" {
+			return agent.InTmux, nil
+		}
+		return "", nil
+	}
+	return "", fmt.Errorf("is %q; use in-process, tmux, process or auto", mode)
+}
+
+// ReadInbound returns the strictest of what an option and the settings files say of
+// messages of other sessions. A wrong value in a file is a note.
+func (c *Config) ReadInbound(option session.Inbound) (strictest session.Inbound, notes []string) {
+	all, notes := settings.Values(c.Sources(), settings.CrossSessionInbound, session.Inbound.Validate)
+	for _, i := range all {
+		if i.Stricter(option) {
+			option = i
+		}
+	}
+	return option, notes
+}
