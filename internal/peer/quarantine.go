@@ -41,7 +41,7 @@ var errDropped = errors.New("newer messages of other sessions took its place")
 func (q *Quarantine) start(m *team.Outsider) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, l := range m.Transcript().Letters() {
+	for _, l := range m.Transcript().Held().All() {
 		if l.Decided() {
 			continue
 		}
@@ -52,13 +52,13 @@ func (q *Quarantine) start(m *team.Outsider) {
 }
 
 // judge does what is to be done about a letter that waits; mu is held.
-func (q *Quarantine) judge(m *team.Outsider, l transcript.Letter) error {
+func (q *Quarantine) judge(m *team.Outsider, l transcript.HeldMessage) error {
 	rule, why := q.service.rule(m.Transcript().ID(), l.Mode)
 	switch {
 	case team.Said(m.Transcript(), string(l.ID)), rule == session.InboundAccept: // killed between the two records
 		return q.letIn(m, l, "")
 	case rule == session.InboundRefuse:
-		return m.Transcript().DecideLetter(l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why})
+		return m.Transcript().Held().Decide(l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why})
 	}
 	return q.inquire(m, l, why)
 }
@@ -69,14 +69,14 @@ func (q *Quarantine) known(from mailbox.AgentID, id mailbox.ID) (Reply, bool) {
 	if !ok {
 		return Reply{}, false
 	}
-	if l, held := t.Letter(id); held {
+	if l, held := t.Held().Get(id); held {
 		return becameOf(l), true
 	}
 	return Reply{State: Taken}, team.Said(t, string(id))
 }
 
 // becameOf is what the sender of a letter is told.
-func becameOf(l transcript.Letter) Reply {
+func becameOf(l transcript.HeldMessage) Reply {
 	switch l.State {
 	case transcript.ConsentAllowed:
 		return Reply{State: Taken, End: Delivered, Reason: "its user let the message in"}
@@ -108,11 +108,11 @@ func (q *Quarantine) hold(m *team.Outsider, in Message) (Reply, error) {
 	if err := q.makeRoom(); err != nil {
 		return Reply{}, err
 	}
-	l := transcript.Letter{ID: in.ID, From: in.From, Mode: in.Mode, Summary: in.Summary, Body: in.Text}
+	l := transcript.HeldMessage{ID: in.ID, From: in.From, Mode: in.Mode, Summary: in.Summary, Body: in.Text}
 	if within := cmp.Or(q.service.o.InboundExpiry, heldFor); within > 0 {
 		l.Expires = time.Now().Add(within)
 	}
-	l, err := m.Transcript().Hold(l)
+	l, err := m.Transcript().Held().Add(l)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -127,11 +127,11 @@ func (q *Quarantine) hold(m *team.Outsider, in Message) (Reply, error) {
 func (q *Quarantine) makeRoom() error {
 	type waiting struct {
 		t *transcript.Transcript
-		l transcript.Letter
+		l transcript.HeldMessage
 	}
 	var all []waiting
 	for _, t := range q.service.o.Store.All() {
-		for _, l := range t.Letters() {
+		for _, l := range t.Held().All() {
 			if !l.Decided() {
 				all = append(all, waiting{t, l})
 			}
@@ -140,7 +140,7 @@ func (q *Quarantine) makeRoom() error {
 	slices.SortFunc(all, func(a, b waiting) int { return a.l.Asked.Compare(b.l.Asked) })
 	for _, w := range all[:max(0, len(all)-mostHeld+1)] {
 		why := fmt.Sprintf("%d newer messages of other sessions wait for its user", mostHeld)
-		if err := w.t.DecideLetter(w.l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why}); err != nil {
+		if err := w.t.Held().Decide(w.l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why}); err != nil {
 			return err
 		}
 		if withdraw := q.ask[questionOf(w.t.ID(), w.l.ID)]; withdraw != nil {
@@ -160,7 +160,7 @@ func questionOf(from mailbox.AgentID, id mailbox.ID) string {
 }
 
 // inquire puts a letter that is on disk to the user; mu is held.
-func (q *Quarantine) inquire(m *team.Outsider, l transcript.Letter, why string) error {
+func (q *Quarantine) inquire(m *team.Outsider, l transcript.HeldMessage, why string) error {
 	question := event.Question{
 		ID: questionAbout(m, l.ID), Reason: why, Asked: l.Asked, Expires: l.Expires,
 		Choices: []event.Choice{q.about(m, l)},
@@ -192,7 +192,7 @@ const (
 	keepItUp = "Refuse"
 )
 
-func (q *Quarantine) about(m *team.Outsider, l transcript.Letter) event.Choice {
+func (q *Quarantine) about(m *team.Outsider, l transcript.HeldMessage) event.Choice {
 	session, bridged, _ := m.Transcript().ID().Session()
 	where := "through the NATS server, whose permissions alone tell that it is that session"
 	if !bridged {
@@ -210,10 +210,10 @@ func (q *Quarantine) about(m *team.Outsider, l transcript.Letter) event.Choice {
 }
 
 // decide does what the user has said about a letter.
-func (q *Quarantine) decide(m *team.Outsider, l transcript.Letter, s event.Resolution) error {
+func (q *Quarantine) decide(m *team.Outsider, l transcript.HeldMessage, s event.Resolution) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if now, _ := m.Transcript().Letter(l.ID); now.Decided() {
+	if now, _ := m.Transcript().Held().Get(l.ID); now.Decided() {
 		return transcript.ErrDecided
 	}
 	said := transcript.Consent{State: transcript.ConsentDenied, By: s.By, Note: cmp.Or(s.Answer.Note, s.Answer.Text)}
@@ -223,18 +223,18 @@ func (q *Quarantine) decide(m *team.Outsider, l transcript.Letter, s event.Resol
 	case slices.Contains(append(slices.Concat(s.Answer.Choices...), s.Answer.Text), letItIn):
 		return q.letIn(m, l, s.By)
 	}
-	return m.Transcript().DecideLetter(l.ID, said)
+	return m.Transcript().Held().Decide(l.ID, said)
 }
 
 // letIn gives a letter to the lead; mu is held. That it was let in is the second
 // record: killed between the two it is let in again, which changes nothing.
-func (q *Quarantine) letIn(m *team.Outsider, l transcript.Letter, by string) error {
-	text, err := q.service.o.Store.LetterBody(l)
+func (q *Quarantine) letIn(m *team.Outsider, l transcript.HeldMessage, by string) error {
+	text, err := q.service.o.Store.HeldBody(l)
 	if err != nil {
 		return err
 	}
 	if err := toLead(m, l.Summary, text, l.ID); err != nil {
 		return err
 	}
-	return m.Transcript().DecideLetter(l.ID, transcript.Consent{State: transcript.ConsentAllowed, By: by})
+	return m.Transcript().Held().Decide(l.ID, transcript.Consent{State: transcript.ConsentAllowed, By: by})
 }

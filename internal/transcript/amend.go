@@ -12,7 +12,7 @@ import (
 // differs.
 func (t *Transcript) Amend(model, mode string, maxTurns int) error {
 	t.mu.Lock()
-	s := t.life.Spec
+	s := t.state.Spec
 	if s.Model == model && s.Mode == mode && s.MaxTurns == maxTurns {
 		t.mu.Unlock()
 		return nil
@@ -27,7 +27,7 @@ func (t *Transcript) Amend(model, mode string, maxTurns int) error {
 // first; none takes it out of all. Nothing is recorded when nothing differs.
 func (t *Transcript) SetTeams(teams []agent.Membership) error {
 	t.mu.Lock()
-	if was := t.life.Spec.Teams; was != nil && slices.Equal(was, teams) {
+	if was := t.state.Spec.Teams; was != nil && slices.Equal(was, teams) {
 		t.mu.Unlock()
 		return nil
 	}

@@ -41,7 +41,7 @@ func (t *Transcript) Compact(c Compaction) error {
 }
 
 func (t *Transcript) compact(c Compaction) (journal.Ticket, error) {
-	if t.life.Closed {
+	if t.state.Closed {
 		return journal.Ticket{}, ErrClosed
 	}
 	if err := t.load(); err != nil {
@@ -51,7 +51,7 @@ func (t *Transcript) compact(c Compaction) (journal.Ticket, error) {
 		return journal.Ticket{}, err
 	}
 	m := &compactedMeta{Time: time.Now(), Keep: c.Keep, Tokens: c.Tokens, Trigger: string(c.Trigger), Usage: c.Usage}
-	m.Cost = t.store.priced(c.Usage, t.life.AnsweredBy)
+	m.Cost = t.store.priced(c.Usage, t.state.AnsweredBy)
 	return t.add(kindCompacted, m, joinBlocks(c.Summary))
 }
 

@@ -56,43 +56,46 @@ func (c *Consent) apply(m consentMeta) {
 	c.State, c.By, c.Note, c.Answer = m.State, m.By, m.Note, m.Answer
 }
 
-// Consent returns what a person has said to a call of the newest answer.
-func (t *Transcript) Consent(call string) (Consent, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.load(); err != nil {
+// Consents is what a person decides about the tool calls of an agent's newest answer.
+type Consents struct{ t *Transcript }
+
+// Consents returns what a person decides about the calls of the newest answer.
+func (t *Transcript) Consents() Consents { return Consents{t} }
+
+// Of returns what a person has decided about a call.
+func (c Consents) Of(call string) (Consent, error) {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	if err := c.t.load(); err != nil {
 		return Consent{}, err
 	}
-	if c := t.talk.call(call); c != nil {
-		return c.Consent, nil
-	}
-	return Consent{}, nil
+	return consentOf(c.t.talk.call(call)), nil
 }
 
 // Ask records that a person is asked about a call of the newest answer, and
 // until when; 0 is for ever. What was recorded before a restart stays. It
 // returns what counts when that is on disk.
-func (t *Transcript) Ask(call string, within time.Duration) (Consent, error) {
-	c, ticket, err := t.ask(call, within)
+func (c Consents) Ask(call string, within time.Duration) (Consent, error) {
+	consent, ticket, err := c.ask(call, within)
 	if err != nil || ticket == (journal.Ticket{}) {
-		return c, err // recorded before
+		return consent, err // recorded before
 	}
-	return c, ticket.Wait()
+	return consent, ticket.Wait()
 }
 
-func (t *Transcript) ask(call string, within time.Duration) (Consent, journal.Ticket, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c, err := t.undone(call)
-	if err != nil || c.Consent.State != "" {
-		return consentOf(c), journal.Ticket{}, err
+func (c Consents) ask(call string, within time.Duration) (Consent, journal.Ticket, error) {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	open, err := c.undone(call)
+	if err != nil || open.Consent.State != "" {
+		return consentOf(open), journal.Ticket{}, err
 	}
 	m := &consentMeta{Time: time.Now(), Call: call, State: ConsentAsked}
 	if within > 0 {
 		m.Expires = m.Time.Add(within)
 	}
-	ticket, err := t.add(kindConsent, m, nil)
-	return c.Consent, ticket, err
+	ticket, err := c.t.add(kindConsent, m, nil)
+	return open.Consent, ticket, err
 }
 
 func consentOf(c *CallState) Consent {
@@ -105,34 +108,45 @@ func consentOf(c *CallState) Consent {
 // Decide records what a person said to a call of the newest answer, or that
 // nobody did in time. It returns when that is on disk. A second decision is
 // ErrDecided.
-func (t *Transcript) Decide(call string, d Consent) error {
-	ticket, err := t.decide(call, d)
+func (c Consents) Decide(call string, d Consent) error {
+	ticket, err := c.decide(call, d)
 	return wait(ticket, err)
 }
 
-func (t *Transcript) decide(call string, d Consent) (journal.Ticket, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c, err := t.undone(call)
+func (c Consents) decide(call string, d Consent) (journal.Ticket, error) {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	open, err := c.undone(call)
 	switch {
 	case err != nil:
 		return journal.Ticket{}, err
-	case c.Consent.Decided():
+	case open.Consent.Decided():
 		return journal.Ticket{}, ErrDecided
 	}
-	return t.add(kindConsent, &consentMeta{
+	return c.t.add(kindConsent, &consentMeta{
 		Time: time.Now(), Call: call, State: d.State, By: d.By, Note: d.Note, Answer: d.Answer,
 	}, nil)
 }
 
 // undone returns a call of the newest answer that has no result yet. mu is held.
-func (t *Transcript) undone(call string) (*CallState, error) {
-	if err := t.load(); err != nil {
+func (c Consents) undone(call string) (*CallState, error) {
+	if err := c.t.load(); err != nil {
 		return nil, err
 	}
-	c := t.talk.call(call)
-	if c == nil || c.Done {
-		return nil, fmt.Errorf("transcript: nobody waits for a decision about call %s any more", call)
+	open := c.t.talk.call(call)
+	if open == nil || open.Done {
+		return nil, fmt.Errorf("transcript: call %s does not wait for a decision any more", call)
 	}
-	return c, nil
+	return open, nil
 }
+
+// Consent is Consents().Of.
+func (t *Transcript) Consent(call string) (Consent, error) { return t.Consents().Of(call) }
+
+// Ask is Consents().Ask.
+func (t *Transcript) Ask(call string, within time.Duration) (Consent, error) {
+	return t.Consents().Ask(call, within)
+}
+
+// Decide is Consents().Decide.
+func (t *Transcript) Decide(call string, d Consent) error { return t.Consents().Decide(call, d) }

@@ -29,24 +29,24 @@ func TestConsentIsRecordedOnceAndFoldsAgain(t *testing.T) {
 	s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
 	must(t, err)
 	a := calling(t, s)
-	asked, err := a.Ask("a", time.Hour)
+	asked, err := a.Consents().Ask("a", time.Hour)
 	must(t, err)
 	if asked.State != transcript.ConsentAsked || asked.Expires.Sub(asked.Asked) != time.Hour {
 		t.Errorf("asked is %+v", asked)
 	}
 	decided := transcript.Consent{State: transcript.ConsentAllowed, By: "user", Note: "line\nbreak", Answer: json.RawMessage(`{"text":"x"}`)}
-	must(t, a.Decide("a", decided))
-	if err := a.Decide("a", transcript.Consent{State: transcript.ConsentDenied}); !errors.Is(err, transcript.ErrDecided) {
+	must(t, a.Consents().Decide("a", decided))
+	if err := a.Consents().Decide("a", transcript.Consent{State: transcript.ConsentDenied}); !errors.Is(err, transcript.ErrDecided) {
 		t.Errorf("a second decision: %v", err)
 	}
-	if err := a.Decide("forged", decided); err == nil {
+	if err := a.Consents().Decide("forged", decided); err == nil {
 		t.Error("a decision about no call counted")
 	}
 	must(t, a.FinishCall("b", transcript.CallResult{Text: "done"}, true))
-	if err := a.Decide("b", decided); err == nil {
+	if err := a.Consents().Decide("b", decided); err == nil {
 		t.Error("a decision about a finished call counted")
 	}
-	before, err := a.Consent("a")
+	before, err := a.Consents().Of("a")
 	must(t, err)
 	must(t, s.Close())
 
@@ -54,12 +54,12 @@ func TestConsentIsRecordedOnceAndFoldsAgain(t *testing.T) {
 	if !ok {
 		t.Fatal("ann is gone")
 	}
-	after, err := b.Consent("a")
+	after, err := b.Consents().Of("a")
 	must(t, err)
 	if !after.Asked.Equal(before.Asked) || !after.Expires.Equal(before.Expires) || after.By != "user" || after.Note != decided.Note || string(after.Answer) != string(decided.Answer) || !after.Decided() {
 		t.Errorf("after a restart %+v, before %+v", after, before)
 	}
-	if again, err := b.Ask("a", time.Minute); err != nil || !again.Asked.Equal(before.Asked) {
+	if again, err := b.Consents().Ask("a", time.Minute); err != nil || !again.Asked.Equal(before.Asked) {
 		t.Errorf("asked again it is %+v, %v", again, err)
 	}
 }

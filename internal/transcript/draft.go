@@ -45,7 +45,7 @@ func (t *Transcript) Draft() (Draft, error) {
 	k := t.talk
 	d := Draft{
 		Messages: slices.Clip(k.msgs), Prefix: k.prefix, Counted: k.counted,
-		Waiting: k.blocks(), Fixed: k.newborn, Mail: t.ledger.Unread(), Fresh: k.fresh,
+		Waiting: k.blocks(), Fixed: k.newborn, Mail: t.state.ledger.Unread(), Fresh: k.fresh,
 	}
 	for _, c := range k.calls {
 		if c.Done {
@@ -82,7 +82,7 @@ func (t *Transcript) admit(in Intake) ([]model.Message, journal.Ticket, error) {
 	if err := t.load(); err != nil {
 		return nil, journal.Ticket{}, err
 	}
-	if c := t.openCall(); c != nil {
+	if c := t.talk.openCall(); c != nil {
 		return nil, journal.Ticket{}, fmt.Errorf("transcript: request while call %s (%s) has no result", c.ID, c.Name)
 	}
 	if in.Waiting != 0 && in.Waiting != len(t.talk.blocks()) {
@@ -94,7 +94,7 @@ func (t *Transcript) admit(in Intake) ([]model.Message, journal.Ticket, error) {
 	if err != nil {
 		return nil, journal.Ticket{}, err
 	}
-	t.ledger.Read(m.Mail...)
+	t.state.ledger.Read(m.Mail...)
 	return slices.Clip(t.talk.msgs), ticket, nil
 }
 

@@ -48,7 +48,7 @@ func (t *Transcript) FinishFork(parent *Transcript, placeholder, directive strin
 func (t *Transcript) beginFork(base *talk, m *forkMeta, blocks []model.Block) error {
 	raw := joinBlocks(blocks)
 	t.mu.Lock()
-	if t.life.Closed {
+	if t.state.Closed {
 		t.mu.Unlock()
 		return ErrClosed
 	}
@@ -62,7 +62,7 @@ func (t *Transcript) beginFork(base *talk, m *forkMeta, blocks []model.Block) er
 func (t *Transcript) forkPoint(placeholder string) (base *talk, m *forkMeta, results []model.Block, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.life.Spec.Fork {
+	if t.state.Spec.Fork {
 		return nil, nil, nil, ErrForkOfFork
 	}
 	if err := t.load(); err != nil {

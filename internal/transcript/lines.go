@@ -69,7 +69,7 @@ func (l *lines) put(t *Transcript, n *line) {
 		return
 	}
 	l.off = l.append(t, n) != nil
-	if !t.life.TurnOpen {
+	if !t.state.TurnOpen {
 		l.close()
 	}
 }
@@ -167,7 +167,7 @@ func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 		n.Type, n.Subtype, n.Time, n.Message = "user", "tool_result", m.Time, userOf(raw)
 	case *consentMeta:
 		n.Type, n.Subtype, n.Time = "system", "consent", m.Time
-	case *letterMeta:
+	case *heldMeta:
 		n.Type, n.Subtype, n.Time = "system", "letter", m.Time
 	case *protocolMeta:
 		n.Type, n.Subtype, n.Time = "system", "protocol", m.Time
@@ -194,7 +194,7 @@ func slicesJoin(head string, body []byte, tail string) []byte {
 }
 
 func (n *line) encode(t *Transcript) []byte {
-	n.Session, n.Agent, n.Name = t.store.session, t.key, t.life.Spec.Name
+	n.Session, n.Agent, n.Name = t.store.session, t.key, t.state.Spec.Name
 	head, err := json.Marshal(n)
 	if err != nil {
 		return nil // every field is plain data

@@ -43,10 +43,10 @@ func (t *Transcript) room(e mailbox.Envelope) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, known := t.ledger.State(e.ID); known {
+	if _, known := t.state.ledger.State(e.ID); known {
 		return nil
 	}
-	return t.ledger.Room(e.To, 0)
+	return t.state.ledger.Room(e.To, 0)
 }
 
 // The sizes of long texts, in bytes.
@@ -129,10 +129,10 @@ func mailOf(r journal.Record) (e mailbox.Envelope, err error) {
 		e, err = mailbox.DecodeBinary(r.Data)
 	case kindArrived:
 		e, _, err = decodeArrival(r.Data)
-	case kindLetter:
-		var m letterMeta
+	case kindHeld:
+		var m heldMeta
 		_, err = decode(r.Data, &m)
-		e.Ref = m.Letter.Ref
+		e.Ref = m.Message.Ref
 	}
 	return e, err
 }
@@ -145,19 +145,19 @@ var errSentBefore = errors.New("transcript: message sent before")
 func (t *Transcript) send(e mailbox.Envelope) (mailbox.Envelope, journal.Ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, known := t.ledger.State(e.ID); known {
+	if _, known := t.state.ledger.State(e.ID); known {
 		return e, journal.Ticket{}, errSentBefore
 	}
-	e.From = mailbox.Address{Agent: t.ID(), Incarnation: t.life.Incarnation}
+	e.From = mailbox.Address{Agent: t.ID(), Incarnation: t.state.Incarnation}
 	if e.Sent.IsZero() {
 		e.Sent = time.Now()
 	}
-	e, err := t.ledger.Compose(e, 0)
+	e, err := t.state.ledger.Compose(e, 0)
 	if err != nil {
 		return e, journal.Ticket{}, err
 	}
 	ticket := t.store.journal.Append(t.key, kindSent, e.AppendBinary(nil))
-	t.ledger.Sent(e)
+	t.state.ledger.Sent(e)
 	t.lines.writeMail(t, ticket.Seq(), "sent", e)
 	t.store.out.put(outgoing{e, ticket}) // under mu: the order of the queue is the order of the journal
 	return e, ticket, nil
@@ -167,7 +167,7 @@ func (t *Transcript) send(e mailbox.Envelope) (mailbox.Envelope, journal.Ticket,
 func (t *Transcript) Status(id mailbox.ID) (mailbox.Status, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.ledger.State(id)
+	return t.state.ledger.State(id)
 }
 
 // OnItsWay reports whether a message from this agent to another of this node has
@@ -175,7 +175,7 @@ func (t *Transcript) Status(id mailbox.ID) (mailbox.Status, bool) {
 func (t *Transcript) OnItsWay(to *Transcript) bool {
 	t.mu.Lock()
 	last := uint64(0)
-	for _, e := range t.ledger.Outbox() {
+	for _, e := range t.state.ledger.Outbox() {
 		if e.To.Agent == to.ID() {
 			last = max(last, e.Seq)
 		}
@@ -183,32 +183,22 @@ func (t *Transcript) OnItsWay(to *Transcript) bool {
 	t.mu.Unlock()
 	to.mu.Lock()
 	defer to.mu.Unlock()
-	return last > to.ledger.Mark(t.ID())
+	return last > to.state.ledger.Mark(t.ID())
 }
 
 // arrive records a message to this agent, with cursor and mark, if it is new.
 func (t *Transcript) arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	v := t.judge(e)
+	v := t.state.verdict(e)
 	if v != mailbox.Fresh {
-		return mailbox.Arrival{Verdict: v, Through: t.ledger.Mark(e.From.Agent)}, nil
+		return mailbox.Arrival{Verdict: v, Through: t.state.ledger.Mark(e.From.Agent)}, nil
 	}
 	ticket := t.store.journal.Append(t.key, kindArrived, encodeArrival(e, c))
-	stale := t.ledger.Superseded(e)
-	t.ledger.Arrived(e, c)
+	stale := t.state.ledger.Superseded(e)
+	t.state.ledger.Arrived(e, c)
 	t.lines.writeMail(t, ticket.Seq(), "arrived", e)
 	return mailbox.Arrival{Verdict: v, Through: e.Seq, Durable: ticket.Wait, Superseded: stale}, nil
-}
-
-// judge is the ledger's verdict, but for what is meant for another incarnation. mu
-// is held.
-func (t *Transcript) judge(e mailbox.Envelope) mailbox.Verdict {
-	v := t.ledger.Check(e)
-	if meant := e.To.Incarnation; meant != 0 && meant != t.life.Incarnation && v != mailbox.Duplicate {
-		return mailbox.Past
-	}
-	return v
 }
 
 // settle folds a receipt for messages of this agent. It is recorded lazily: a
@@ -216,7 +206,7 @@ func (t *Transcript) judge(e mailbox.Envelope) mailbox.Verdict {
 func (t *Transcript) settle(r mailbox.Receipt) []mailbox.ID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ids := t.ledger.Settled(r)
+	ids := t.state.ledger.Settled(r)
 	if len(ids) == 0 {
 		return nil
 	}

@@ -35,7 +35,7 @@ func (t *Transcript) readBy(m readMeta) error {
 	t.mu.Lock()
 	m.Time = time.Now()
 	ticket, err := t.add(kindRead, &m, nil)
-	t.ledger.Read(m.Mail...)
+	t.state.ledger.Read(m.Mail...)
 	t.mu.Unlock()
 	return wait(ticket, err)
 }

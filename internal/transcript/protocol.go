@@ -18,20 +18,20 @@ type protocolMeta struct {
 	Tells    bool               `json:"tells,omitempty"`
 }
 
-func (l *life) applyProtocol(m *protocolMeta) {
-	l.Active = m.Time
+func (s *state) applyProtocol(m *protocolMeta) {
+	s.Active = m.Time
 	if m.Shutdown != nil {
-		l.Shutdown = *m.Shutdown
+		s.Shutdown = *m.Shutdown
 	}
 	if m.Plan != nil {
 		if m.Plan.Phase == protocol.PlanApproved && m.Plan.Mode != "" {
-			l.Spec.Mode = m.Plan.Mode
+			s.Spec.Mode = m.Plan.Mode
 		}
-		l.Plan = *m.Plan
+		s.Plan = *m.Plan
 	}
 	if m.Tells {
-		l.Told = true
-		l.open(m.Time)
+		s.Told = true
+		s.open(m.Time)
 	}
 }
 
@@ -40,14 +40,14 @@ func (l *life) applyProtocol(m *protocolMeta) {
 // that is on disk.
 func (t *Transcript) ShutdownNext(e protocol.ShutdownEvent, tell func(protocol.Shutdown) string) (protocol.Shutdown, protocol.Effect, error) {
 	t.mu.Lock()
-	was := t.life.Shutdown
+	was := t.state.Shutdown
 	now, effect, err := was.Next(e)
 	if err != nil || now == was {
 		t.mu.Unlock()
 		return now, effect, err
 	}
 	text := ""
-	if effect == protocol.Show && !t.life.Closed {
+	if effect == protocol.Show && !t.state.Closed {
 		text = tell(now)
 	}
 	ticket, err := t.addProtocol(&protocolMeta{Shutdown: &now}, text)
@@ -59,7 +59,7 @@ func (t *Transcript) ShutdownNext(e protocol.ShutdownEvent, tell func(protocol.S
 // the agent's permission mode becomes that of the state.
 func (t *Transcript) PlanNext(e protocol.PlanEvent, tell func(protocol.Plan) string) (protocol.Plan, protocol.Effect, error) {
 	t.mu.Lock()
-	was := t.life.Plan
+	was := t.state.Plan
 	now, effect, err := was.Next(e)
 	if err != nil || now == was {
 		t.mu.Unlock()

@@ -40,7 +40,7 @@ const (
 	kindObserved  byte = 21 // observedMeta
 	kindLaunched  byte = 22 // launchedMeta
 	kindProtocol  byte = 23 // protocolMeta + a content block, if the agent is told
-	kindLetter    byte = 24 // letterMeta
+	kindHeld      byte = 24 // heldMeta
 )
 
 type wokeMeta struct {

@@ -24,14 +24,14 @@ type launchedMeta struct {
 func (t *Transcript) IsReplica() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.life.Spec.Where != ""
+	return t.state.Spec.Where != ""
 }
 
 // Launch records that another process is about to be started for the agent and
 // returns its number. What comes from one with a lower number is of the past.
 func (t *Transcript) Launch() (uint32, error) {
 	t.mu.Lock()
-	m := &launchedMeta{Time: time.Now(), Launch: t.life.Launch + 1}
+	m := &launchedMeta{Time: time.Now(), Launch: t.state.Launch + 1}
 	ticket, err := t.add(kindLaunched, m, nil)
 	t.mu.Unlock()
 	return m.Launch, wait(ticket, err)
@@ -40,35 +40,35 @@ func (t *Transcript) Launch() (uint32, error) {
 // Update makes the replica follow what the agent's process reports, and returns
 // its life before and after. Nothing is recorded when nothing differs, nor what a
 // superseded launch says. It does not wait for the disk: the process reports again.
-func (t *Transcript) Update(l agent.Record) (was, is agent.Record, err error) {
+func (t *Transcript) Update(o agent.Record) (was, is agent.Record, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	was = t.life.Record
-	if l.Launch != 0 && l.Launch < was.Launch {
+	was = t.state.Record
+	if o.Launch != 0 && o.Launch < was.Launch {
 		return was, was, nil
 	}
-	l.Shutdown = protocol.Shutdown{} // that is recorded by itself
-	next := life{Record: was}
-	next.follow(l)
+	o.Shutdown = protocol.Shutdown{} // that is recorded by itself
+	next := state{Record: was}
+	next.follow(o)
 	if reflect.DeepEqual(next.Record, was) {
 		return was, was, nil
 	}
-	_, err = t.add(kindObserved, &observedMeta{Time: time.Now(), Life: l}, nil)
-	return was, t.life.Record, err
+	_, err = t.add(kindObserved, &observedMeta{Time: time.Now(), Life: o}, nil)
+	return was, t.state.Record, err
 }
 
 // follow takes everything from another look at the agent but what it is, for
 // whom it works and whether it is to end, which is decided here, and by how many it
 // was started. An end that was decided here stands until it is reopened here. With
 // the approval of its plan the agent gets the mode that it has there.
-func (l *life) follow(o agent.Record) {
-	if l.Closed && !o.Closed {
+func (s *state) follow(o agent.Record) {
+	if s.Closed && !o.Closed {
 		return
 	}
-	o.Spec, o.Woken, o.Launch, o.Shutdown = l.Spec, l.Woken, l.Launch, l.Shutdown
-	if o.Plan.Phase == protocol.PlanApproved && o.Plan.Mode != "" && (l.Plan.Phase != o.Plan.Phase || l.Plan.ID != o.Plan.ID) {
+	o.Spec, o.Woken, o.Launch, o.Shutdown = s.Spec, s.Woken, s.Launch, s.Shutdown
+	if o.Plan.Phase == protocol.PlanApproved && o.Plan.Mode != "" && (s.Plan.Phase != o.Plan.Phase || s.Plan.ID != o.Plan.ID) {
 		o.Spec.Mode = o.Plan.Mode
 	}
 	o.Active = o.Active.Round(0)
-	l.Record = o
+	s.Record = o
 }

@@ -93,7 +93,7 @@ func (s *Store) start() error {
 		return err
 	}
 	for _, t := range s.agents {
-		s.advance(t.ledger.Cursor())
+		s.advance(t.state.ledger.Cursor())
 	}
 	if err := s.collect(); err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("long texts that no message names could not be collected: %v", err))
@@ -123,13 +123,13 @@ func (s *Store) replay(r journal.Record) error {
 		s.agents[t.ID()] = t
 	}
 	if r.Snapshot {
-		return t.restore(r.Data)
+		return t.state.restore(t.ID(), r.Data)
 	}
-	return t.replay(r.Kind, r.Data)
+	return t.state.replay(r.Kind, r.Data)
 }
 
 func (s *Store) blank(id mailbox.AgentID) *Transcript {
-	return &Transcript{store: s, key: string(id), ledger: mailbox.NewLedger(id)}
+	return &Transcript{store: s, key: string(id), state: state{ledger: mailbox.NewLedger(id)}}
 }
 
 // checkpoints writes a checkpoint whenever the journal asks for one.
@@ -226,7 +226,7 @@ func (s *Store) Pending() []mailbox.Envelope {
 	var all []mailbox.Envelope
 	for _, t := range s.All() {
 		t.mu.Lock()
-		all = append(all, t.ledger.Outbox()...)
+		all = append(all, t.state.ledger.Outbox()...)
 		t.mu.Unlock()
 	}
 	return all

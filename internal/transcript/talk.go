@@ -121,6 +121,17 @@ func (k *talk) call(id string) *CallState {
 	return nil
 }
 
+// openCall returns the first call of the newest answer that has no result; nil if all
+// have one.
+func (k *talk) openCall() *CallState {
+	for i := range k.calls {
+		if !k.calls[i].Done {
+			return &k.calls[i]
+		}
+	}
+	return nil
+}
+
 func (k *talk) answered(a *model.Answer) {
 	k.msgs = append(k.msgs, a.Message)
 	k.count(a.Usage.Total())

@@ -19,7 +19,7 @@ import (
 // an older incarnation says from now on is stale.
 func (t *Transcript) Wake() (uint32, error) {
 	t.mu.Lock()
-	m := &wokeMeta{Time: time.Now(), Incarnation: t.life.Incarnation + 1}
+	m := &wokeMeta{Time: time.Now(), Incarnation: t.state.Incarnation + 1}
 	ticket, err := t.add(kindWoke, m, nil)
 	t.mu.Unlock()
 	return m.Incarnation, wait(ticket, err)
@@ -65,7 +65,7 @@ func (t *Transcript) Prompt(origin, text string) error {
 func (t *Transcript) prompt(origin, text string) (journal.Ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.life.Closed {
+	if t.state.Closed {
 		return journal.Ticket{}, ErrClosed
 	}
 	return t.add(kindPrompt, &promptMeta{Time: time.Now(), Origin: origin}, model.Text(text).AppendJSON(nil))
@@ -77,7 +77,7 @@ func (t *Transcript) prompt(origin, text string) (journal.Ticket, error) {
 // before it. read are the messages that are new in it. Admit lets in a part.
 func (t *Transcript) Request(frame func([]mailbox.Envelope) []model.Block) (msgs []model.Message, read []mailbox.Envelope, err error) {
 	t.mu.Lock()
-	read = t.ledger.Unread()
+	read = t.state.ledger.Unread()
 	in := Intake{}
 	if len(read) > 0 {
 		in.Mail, in.Blocks = idsOf(read), frame(read)
@@ -111,7 +111,7 @@ func (t *Transcript) Answer(a *model.Answer) error {
 		t.mu.Unlock()
 		return err
 	}
-	m := &answerMeta{Time: time.Now(), ID: a.ID, Model: cmp.Or(a.Model, a.Requested, t.life.Spec.Model), Stop: a.StopReason, Usage: a.Usage}
+	m := &answerMeta{Time: time.Now(), ID: a.ID, Model: cmp.Or(a.Model, a.Requested, t.state.Spec.Model), Stop: a.StopReason, Usage: a.Usage}
 	m.Cost = t.store.priced(a.Usage, a.Requested, m.Model)
 	ticket, err := t.add(kindAnswer, m, a.Message.Raw())
 	t.mu.Unlock()
@@ -138,15 +138,6 @@ func (t *Transcript) Calls() ([]CallState, error) {
 		return nil, err
 	}
 	return slices.Clone(t.talk.calls), nil
-}
-
-func (t *Transcript) openCall() *CallState {
-	for i := range t.talk.calls {
-		if !t.talk.calls[i].Done {
-			return &t.talk.calls[i]
-		}
-	}
-	return nil
 }
 
 // StartCall records that a call is about to run. With durable it returns when
@@ -218,7 +209,7 @@ func (t *Transcript) end(o agent.Outcome, reason, text, note string) (journal.Ti
 	if err := t.load(); err != nil {
 		return journal.Ticket{}, err
 	}
-	for c := t.openCall(); c != nil; c = t.openCall() {
+	for c := t.talk.openCall(); c != nil; c = t.talk.openCall() {
 		text := note
 		if c.Started {
 			text = cutCall
@@ -238,7 +229,7 @@ var ErrTurnEnded = errors.New("transcript: the turn has ended")
 // told exactly one way.
 func (t *Transcript) MoveTo(r agent.Role) error {
 	t.mu.Lock()
-	if t.ending || t.life.Closed || t.life.Turns == t.life.Settled {
+	if t.ending || t.state.Closed || t.state.Turns == t.state.Settled {
 		t.mu.Unlock()
 		return ErrTurnEnded
 	}
@@ -253,14 +244,14 @@ func (t *Transcript) Ending() agent.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ending = true
-	return t.life.Record
+	return t.state.Record
 }
 
 // Reopen lets an agent that has ended work again, in a role. It changes nothing
 // for one that has not ended. The time of w is set.
 func (t *Transcript) Reopen(r agent.Role, w agent.Waking) error {
 	t.mu.Lock()
-	if !t.life.Closed {
+	if !t.state.Closed {
 		t.mu.Unlock()
 		return nil
 	}
@@ -275,7 +266,7 @@ func (t *Transcript) Reopen(r agent.Role, w agent.Waking) error {
 // stopped while no turn ran, and what its own directory is kept for, if it is.
 func (t *Transcript) Close(why string, kept *agent.Kept) error {
 	t.mu.Lock()
-	if t.life.Closed {
+	if t.state.Closed {
 		t.mu.Unlock()
 		return nil
 	}
@@ -287,11 +278,11 @@ func (t *Transcript) Close(why string, kept *agent.Kept) error {
 // Seal closes the agent for a reason that holds whatever it ended with before.
 func (t *Transcript) Seal(why string) error {
 	t.mu.Lock()
-	if t.life.Closed && t.life.Reason == why {
+	if t.state.Closed && t.state.Reason == why {
 		t.mu.Unlock()
 		return nil
 	}
-	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: why, Kept: t.life.Kept}, nil)
+	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: why, Kept: t.state.Kept}, nil)
 	t.mu.Unlock()
 	return wait(ticket, err)
 }

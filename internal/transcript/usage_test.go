@@ -5,12 +5,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
-	"github.com/google/go-cmp/cmp"
 )
 
 func said(id string, in, out int64) *model.Answer {

@@ -10,18 +10,18 @@ import (
 )
 
 // use adds what one request has used. A missing cost is an unknown one. Copies
-// of the life share the list, so it is replaced.
-func (l *life) use(id string, u model.Usage, cost *budget.Cost) {
-	l.Usage = l.Usage.Add(u)
+// of the record share the list, so it is replaced.
+func (s *state) use(id string, u model.Usage, cost *budget.Cost) {
+	s.Usage = s.Usage.Add(u)
 	if u == (model.Usage{}) {
 		return
 	}
-	l.Models = slices.Clone(l.Models)
-	i := slices.IndexFunc(l.Models, func(m agent.ModelUse) bool { return m.Model == id })
+	s.Models = slices.Clone(s.Models)
+	i := slices.IndexFunc(s.Models, func(m agent.ModelUse) bool { return m.Model == id })
 	if i < 0 {
-		i, l.Models = len(l.Models), append(l.Models, agent.ModelUse{Model: id})
+		i, s.Models = len(s.Models), append(s.Models, agent.ModelUse{Model: id})
 	}
-	m := &l.Models[i]
+	m := &s.Models[i]
 	m.Usage = m.Usage.Add(u)
 	if cost == nil || cost.Unknown {
 		m.Unpriced = m.Unpriced.Add(u)
@@ -40,10 +40,10 @@ func (s *Store) priced(u model.Usage, names ...string) *budget.Cost {
 	return &cost
 }
 
-// work moves the life on in the time of its turn.
-func (l *life) work(now time.Time) {
-	if l.TurnOpen && now.After(l.Active) {
-		l.Worked += now.Sub(l.Active)
+// work adds the time since the last record to that of the turn.
+func (s *state) work(now time.Time) {
+	if s.TurnOpen && now.After(s.Active) {
+		s.Worked += now.Sub(s.Active)
 	}
-	l.Active = now
+	s.Active = now
 }
