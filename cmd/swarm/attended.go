@@ -141,7 +141,7 @@ const shownColumns = 200
 // answered by a text as a whole.
 func asked(q swarm.Question) tui.Question {
 	out := tui.Question{
-		ID: q.ID, Agent: view.AgentLabel(q.Agent), Color: q.Agent.Color, Text: q.Summary, Whole: view.FullText(q, shownColumns), Reason: q.Reason,
+		ID: q.ID, Agent: view.AgentLabel(q.Agent), Color: q.Agent.Color, Text: q.Summary, FullText: view.FullText(q, shownColumns), Reason: q.Reason,
 		Consent: q.Kind == event.AsksPermission, Always: strings.Join(q.Rules, " "),
 	}
 	if out.Consent {

@@ -1,8 +1,7 @@
-// Package term prepares text for a terminal: it removes what a terminal would act
-// on, and cuts, wraps and folds what is left to a number of columns.
+// Package term prepares text for a terminal: it removes control sequences, and cuts,
+// wraps and folds the rest to a number of columns.
 //
-// Agents show text that strangers wrote, so everything goes through Clean or
-// CleanLines first:
+// The output of agents is not trusted, so it goes through Clean or CleanLines first:
 //
 //	name := term.Cut(term.Clean(agent.Name), 20)
 //	for _, line := range term.Fold(term.CleanLines(reply), width) {
@@ -16,13 +15,13 @@
 //
 //   - Clean: what Clean and CleanLines return neither moves the cursor nor
 //     colours the screen nor changes the direction of writing
-//     (TestCleanTakesOutWhatActsOnATerminal, FuzzCleanLeavesNothingThatActs).
+//     (TestCleanRemovesControlSequences, FuzzCleanRemovesControlSequences).
 //   - Width: the lines that Cut, Wrap and Fold return are at most as wide as
 //     asked. The one exception is a character that alone is wider than a line of
 //     Wrap or Fold: it gets a line of its own (TestWidthOfKnownCharacters,
 //     TestCutKeepsTheWidth, TestFoldKeepsTheWidthAndTheIndentation,
 //     FuzzLinesKeepTheWidth).
-//   - Whole characters: a character of several code points is never taken apart
+//   - Whole characters: a character of several code points is never split
 //     (FuzzLinesKeepTheWidth).
 package term
 
@@ -33,17 +32,16 @@ import (
 	"unicode/utf8"
 )
 
-// Clean takes out of text what would move the cursor, colour the terminal or
-// turn the direction of writing, and bytes that are no UTF-8, which some terminals
-// act on: agents show what strangers wrote.
+// Clean removes from text what would move the cursor, colour the terminal or change the
+// direction of writing, and bytes that are not UTF-8, which some terminals act on.
 func Clean(text string) string {
-	if utf8.ValidString(text) && !strings.ContainsFunc(text, unsafe) {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, actsOnTerminal) {
 		return text
 	}
 	text = escapes.ReplaceAllLiteralString(strings.ToValidUTF8(text, ""), "")
 	return strings.Map(func(r rune) rune {
 		switch {
-		case !unsafe(r):
+		case !actsOnTerminal(r):
 			return r
 		case unicode.IsSpace(r):
 			return ' '
@@ -52,17 +50,17 @@ func Clean(text string) string {
 	}, text)
 }
 
-// escapes matches the sequences that terminals act on: those of colours and the
-// cursor, those that hold a text such as a title, and the short ones.
+// escapes matches the sequences that terminals act on: of colours and the cursor, those
+// that contain a text such as a title, and the short ones.
 var escapes = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]?` +
 	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}]*(?:\x07|\x1b\\|\x{9c})` +
 	`|\x1b[ -/]*[0-~]?`)
 
-func unsafe(r rune) bool {
+func actsOnTerminal(r rune) bool {
 	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// CleanLines is Clean for a text of several lines.
+// CleanLines is Clean for a text of several lines. It turns tabs into spaces.
 func CleanLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
 	for i, line := range lines {

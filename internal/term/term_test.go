@@ -2,7 +2,7 @@ package term
 
 import "testing"
 
-func TestCleanTakesOutWhatActsOnATerminal(t *testing.T) {
+func TestCleanRemovesControlSequences(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain ü 日":              "plain ü 日",
 		"a\x1b[31mred":           "ared",

@@ -6,8 +6,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width is the number of columns that text takes. Text is one line that Clean
-// has been over.
+// Width returns the number of columns that text takes. Text is one line that Clean has
+// returned.
 func Width(text string) int { return ansi.StringWidth(text) }
 
 // Cut shortens text to at most n columns, the last of them an ellipsis.
@@ -15,14 +15,14 @@ func Cut(text string, n int) string {
 	switch {
 	case n < 1:
 		return ""
-	case fit(text, n) == len(text):
+	case fittingBytes(text, n) == len(text):
 		return text
 	}
-	return strings.TrimRight(text[:fit(text, n-1)], " ") + "…"
+	return strings.TrimRight(text[:fittingBytes(text, n-1)], " ") + "…"
 }
 
-// Wrap breaks text between words into at most max lines of n columns; what is
-// left over is cut off with an ellipsis.
+// Wrap breaks text between words into at most max lines of n columns and cuts the rest
+// off with an ellipsis.
 func Wrap(text string, n, max int) []string {
 	words := strings.Fields(text)
 	var lines []string
@@ -44,12 +44,11 @@ func Wrap(text string, n, max int) []string {
 }
 
 // Fold breaks a text of several lines at blanks so that no line has more than n
-// columns, and keeps the blanks that lines begin with. Lines that fit stay as
-// they are.
+// columns, and keeps indentation. Lines that fit stay unchanged.
 func Fold(text string, n int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		for fit(line, n) < len(line) {
+		for fittingBytes(line, n) < len(line) {
 			head, tail := split(line, n)
 			if tail == "" { // one character, wider than a line
 				break
@@ -64,9 +63,9 @@ func Fold(text string, n int) []string {
 	return lines
 }
 
-// split takes as much of text as fits into n columns, at least one character.
+// split splits text after as much as fits into n columns, at least one character.
 func split(text string, n int) (head, tail string) {
-	at := fit(text, n)
+	at := fittingBytes(text, n)
 	if at == 0 {
 		first, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 		at = len(first)
@@ -74,10 +73,10 @@ func split(text string, n int) (head, tail string) {
 	return text[:at], text[at:]
 }
 
-// fit returns how many bytes of text fit into n columns, in whole characters as
-// a reader sees them. ansi.Truncate and ansi.Wrap would not do: they count a
-// digit that is drawn as a picture, as in "1️⃣", as one column.
-func fit(text string, n int) int {
+// fittingBytes returns how many bytes of text fit into n columns, in whole characters
+// as a reader sees them. ansi.Truncate and ansi.Wrap count a digit that is drawn as a
+// picture, as in "1️⃣", as one column, which is too few.
+func fittingBytes(text string, n int) int {
 	at := 0
 	for at < len(text) {
 		char, columns := ansi.FirstGraphemeCluster(text[at:], ansi.GraphemeWidth)

@@ -10,41 +10,41 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// canvas is the terminal, with what the renderer does not know of it: whether a
-// frame has been drawn, and how far a terminal that has become narrower has moved
-// the frame when it broke its lines anew.
+// canvas is the terminal with two facts that the renderer does not know: whether a
+// frame has been drawn, and by how many rows a narrower terminal has moved the frame
+// when it wrapped its lines again.
 type canvas struct {
 	*os.File
-	// breaks says that the terminal breaks lines anew when its width changes.
-	breaks bool
-	// drawn gets a token when a frame is there that was waited for: what is printed
-	// above one that is not would be drawn over.
+	// rewraps is set for a terminal that wraps lines again when its width changes.
+	rewraps bool
+	// drawn gets a token when an awaited frame has been drawn: text printed before that
+	// would be overwritten.
 	drawn chan struct{}
 
-	mu    sync.Mutex
-	await bool  // guarded by mu, as all below
-	next  frame // that the renderer was given last
-	shown frame // that is on the terminal
-	up    int   // rows by which its first line is above where the renderer takes it to be
+	mu        sync.Mutex
+	awaiting  bool  // guarded by mu, as all below
+	next      frame // given to the renderer last
+	shown     frame // on the terminal
+	rowsAbove int   // by how many rows the frame begins above where the renderer expects it
 }
 
-// frame is what the rows of a frame take above the cursor.
-type frame []int // columns of each
+// frame holds the columns of each row of a frame above the cursor.
+type frame []int
 
 func newCanvas(f *os.File, getenv func(string) string) *canvas {
-	return &canvas{File: f, breaks: breaksLines(getenv), drawn: make(chan struct{}, 1), await: true}
+	return &canvas{File: f, rewraps: rewrapsLines(getenv), drawn: make(chan struct{}, 1), awaiting: true}
 }
 
-// breaksLines knows the terminals that cut lines, when they become narrower, instead
-// of breaking them: xterm, GNU screen and the Linux console.
-func breaksLines(getenv func(string) string) bool {
+// rewrapsLines reports whether the terminal wraps lines again when it becomes narrower.
+// xterm, GNU screen and the Linux console cut them.
+func rewrapsLines(getenv func(string) string) bool {
 	if getenv == nil || getenv("TMUX") != "" {
 		return true
 	}
 	return getenv("XTERM_VERSION") == "" && getenv("STY") == "" && getenv("TERM") != "linux"
 }
 
-// Write takes what the renderer draws or prints.
+// Write writes what the renderer draws or prints.
 func (c *canvas) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,25 +52,26 @@ func (c *canvas) Write(p []byte) (int, error) {
 		return c.File.Write(p)
 	}
 	c.shown = c.next
-	if c.up > 0 {
-		if _, err := fmt.Fprintf(c.File, "\x1b[%dA", c.up); err != nil {
+	if c.rowsAbove > 0 {
+		if _, err := fmt.Fprintf(c.File, "\x1b[%dA", c.rowsAbove); err != nil {
 			return 0, err
 		}
-		c.up = 0
+		c.rowsAbove = 0
 	}
 	n, err := c.File.Write(p)
-	if c.await && bytes.Contains(p, []byte(strings.TrimSpace(prompt))) {
-		c.await = false
+	if c.awaiting && bytes.Contains(p, []byte(strings.TrimSpace(prompt))) {
+		c.awaiting = false
 		select {
 		case c.drawn <- struct{}{}:
-		default: // it is known already
+		default: // a token is there already
 		}
 	}
 	return n, err
 }
 
-// give notes the lines above the cursor of what the renderer is to draw next.
-func (c *canvas) give(above []string) {
+// setNext records the lines above the cursor of the frame that the renderer will draw
+// next.
+func (c *canvas) setNext(above []string) {
 	f := make(frame, len(above))
 	for i, line := range above {
 		f[i] = term.Width(term.Clean(line))
@@ -80,19 +81,19 @@ func (c *canvas) give(above []string) {
 	c.next = f
 }
 
-// resized takes in that the terminal has so many columns now. It reports whether
-// nothing may be printed before the next frame is drawn.
+// resized records the new number of columns. It reports whether nothing may be printed
+// before the next frame is drawn.
 func (c *canvas) resized(columns int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.up = 0
+	c.rowsAbove = 0
 	for _, width := range c.shown {
-		if c.breaks && width > columns {
-			c.up += (width - 1) / columns
+		if c.rewraps && width > columns {
+			c.rowsAbove += (width - 1) / columns
 		}
 	}
-	if c.up > 0 {
-		c.await = true
+	if c.rowsAbove > 0 {
+		c.awaiting = true
 	}
-	return c.up > 0
+	return c.rowsAbove > 0
 }

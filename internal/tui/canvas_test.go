@@ -9,7 +9,7 @@ import (
 
 // A terminal that breaks lines anew has the frame so many rows higher; one that cuts
 // them has it where it was.
-func TestANarrowerTerminalMovesTheFrameWhereLinesAreBroken(t *testing.T) {
+func TestNarrowerTerminalMovesTheFrame(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		env  map[string]string
@@ -27,10 +27,10 @@ func TestANarrowerTerminalMovesTheFrameWhereLinesAreBroken(t *testing.T) {
 			}
 			defer f.Close()
 			out := newCanvas(f, func(key string) string { return c.env[key] })
-			out.give([]string{"", strings.Repeat("x", 41), "\x1b[31m" + strings.Repeat("y", 40) + "\x1b[0m", "short"})
+			out.setNext([]string{"", strings.Repeat("x", 41), "\x1b[31m" + strings.Repeat("y", 40) + "\x1b[0m", "short"})
 			draw(t, out, "\x1b[?25l› ")
 			<-out.drawn
-			out.give([]string{""}) // is not drawn before the terminal changes again
+			out.setNext([]string{""}) // is not drawn before the terminal changes again
 			if waits, moves := out.resized(30), strings.HasPrefix(c.want, "\x1b[3"); waits != moves {
 				t.Errorf("printing waits: %v, the frame moves: %v", waits, moves)
 			}

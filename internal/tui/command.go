@@ -7,33 +7,33 @@ import (
 	"strings"
 )
 
-// What a line asks for.
+// The actions that a line can request.
 type (
-	say    struct{ text string }
-	write  struct{ to, text string }
-	settle struct {
+	sendLead       struct{ text string }
+	sendAgent      struct{ to, text string }
+	answerQuestion struct {
 		question Question
 		answer   Answer
 	}
-	command struct{ name, arg string }
-	mistake struct{ text string } // what to write instead
+	command     struct{ name, arg string }
+	syntaxError struct{ text string } // says what to write instead
 )
 
-// action is one of the types above; nil is a line that asks for nothing.
+// action is one of the types above, or nil for a line that requests nothing.
 type action any
 
-// The commands that the package knows itself.
-var helps = [...]struct{ name, arg, help string }{
-	{"compact", " [NAME]", "shorten what an agent, or else the lead, has in mind"},
-	{"detach", "", "leave; the session goes on without a terminal"},
+// builtinCommands are the commands of this package.
+var builtinCommands = [...]struct{ name, arg, help string }{
+	{"compact", " [NAME]", "compact the conversation of an agent, or of the lead"},
+	{"detach", "", "leave; the session continues without a terminal"},
 	{"help", "", "show this"},
-	{"interrupt", " NAME", "end an agent's turn, and nothing else"},
+	{"interrupt", " NAME", "end an agent's turn only"},
 	{"model", " [NAME]", "show the lead's model, or choose another"},
 	{"quit", "", "leave; "},
-	{"stop", " NAME", "end what an agent does; a message wakes it again"},
+	{"stop", " NAME", "stop an agent; a message wakes it again"},
 }
 
-// parse says what a line asks for. q is the question that it may answer.
+// parse returns the action that a line requests. q is the question that it may answer.
 func parse(line string, q *Question, views []View) action {
 	text := strings.TrimSpace(line)
 	first, rest, _ := strings.Cut(text, " ")
@@ -45,18 +45,18 @@ func parse(line string, q *Question, views []View) action {
 		return parseCommand(first[1:], rest, views)
 	case len(first) > 1 && first[0] == '@':
 		if rest == "" {
-			return mistake{fmt.Sprintf("write the text after the name: %s TEXT", first)}
+			return syntaxError{fmt.Sprintf("write the text after the name: %s TEXT", first)}
 		}
-		return write{first[1:], rest}
+		return sendAgent{first[1:], rest}
 	case q != nil:
-		if a, ok := answerOf(text, *q); ok {
-			return settle{*q, a}
+		if a, ok := parseAnswer(text, *q); ok {
+			return answerQuestion{*q, a}
 		}
 	}
-	return say{text}
+	return sendLead{text}
 }
 
-// isCommand tells /ps from a path.
+// isCommand distinguishes /ps from a path.
 func isCommand(word string) bool {
 	return len(word) > 1 && word[0] == '/' && !strings.ContainsAny(word[1:], "/.")
 }
@@ -65,16 +65,16 @@ func parseCommand(name, arg string, views []View) action {
 	names := commandNames(views)
 	switch {
 	case !slices.Contains(names, name):
-		return mistake{fmt.Sprintf("there is no command /%s; there are /%s", name, strings.Join(names, ", /"))}
+		return syntaxError{fmt.Sprintf("there is no command /%s; there are /%s", name, strings.Join(names, ", /"))}
 	case (name == "stop" || name == "interrupt") && arg == "":
-		return mistake{fmt.Sprintf("name the agent: /%s NAME", name)}
+		return syntaxError{fmt.Sprintf("name the agent: /%s NAME", name)}
 	}
 	return command{name, strings.TrimPrefix(arg, "@")}
 }
 
 func commandNames(views []View) []string {
 	var names []string
-	for _, h := range helps {
+	for _, h := range builtinCommands {
 		names = append(names, h.name)
 	}
 	for _, v := range views {
@@ -84,11 +84,11 @@ func commandNames(views []View) []string {
 	return names
 }
 
-// answerOf reads an answer. Only a bare yes is consent; a no may say why. What
-// is not about consent is answered by anything.
-func answerOf(text string, q Question) (Answer, bool) {
+// parseAnswer parses an answer to q. Only "y" or "yes" alone is consent; a no may be
+// followed by a reason. Any text answers a question that is not about consent.
+func parseAnswer(text string, q Question) (Answer, bool) {
 	if !q.Consent {
-		return Answer{Allow: true, Picked: picked(text, q.Choices), Text: text}, true
+		return Answer{Allow: true, Picked: parseChoices(text, q.Choices), Text: text}, true
 	}
 	word, note, _ := strings.Cut(text, " ")
 	switch strings.ToLower(strings.TrimRight(word, ",.:")) {
@@ -102,8 +102,8 @@ func answerOf(text string, q Question) (Answer, bool) {
 	return Answer{}, false
 }
 
-// picked turns numbers such as 2 or 1,3 into what they stand for.
-func picked(text string, choices []string) []string {
+// parseChoices returns the choices for numbers such as "2" or "1,3".
+func parseChoices(text string, choices []string) []string {
 	var chosen []string
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		n, err := strconv.Atoi(part)
@@ -115,8 +115,8 @@ func picked(text string, choices []string) []string {
 	return chosen
 }
 
-// complete fills in the name or command that a line begins with. offers are
-// what it may become if there are several.
+// complete completes the name or command at the beginning of a line. offers are the
+// candidates if there are several.
 func complete(line string, agents, commands []string) (done string, offers []string) {
 	from, known := 0, agents
 	switch {

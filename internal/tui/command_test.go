@@ -20,48 +20,48 @@ func TestParse(t *testing.T) {
 		want action
 	}{
 		{"  ", nil, nil},
-		{" look at it\nplease ", nil, say{"look at it\nplease"}},
-		{"@bob  look here", nil, write{"bob", "look here"}},
-		{"@ home", nil, say{"@ home"}},
+		{" look at it\nplease ", nil, sendLead{"look at it\nplease"}},
+		{"@bob  look here", nil, sendAgent{"bob", "look here"}},
+		{"@ home", nil, sendLead{"@ home"}},
 		{"/ps", nil, command{"ps", ""}},
 		{"/stop @bob", nil, command{"stop", "bob"}},
-		{"/etc/hosts is broken", nil, say{"/etc/hosts is broken"}},
-		{"/main.go is broken", nil, say{"/main.go is broken"}},
-		{"y", nil, say{"y"}},
-		{"y", &consent, settle{consent, Answer{Allow: true}}},
-		{"Yes.", &consent, settle{consent, Answer{Allow: true}}},
-		{"a", &consent, settle{consent, Answer{Allow: true, Always: true}}},
-		{"a", &Question{Consent: true}, say{"a"}},
-		{"no, not to main", &consent, settle{consent, Answer{Note: "not to main"}}},
-		{"@bob y", &consent, write{"bob", "y"}},
-		{"2", &which, settle{which, Answer{Allow: true, Picked: []string{"SQLite"}, Text: "2"}}},
-		{"1, 2", &which, settle{which, Answer{Allow: true, Picked: []string{"Postgres", "SQLite"}, Text: "1, 2"}}},
-		{"3", &which, settle{which, Answer{Allow: true, Text: "3"}}},
-		{"neither", &which, settle{which, Answer{Allow: true, Text: "neither"}}},
+		{"/etc/hosts is broken", nil, sendLead{"/etc/hosts is broken"}},
+		{"/main.go is broken", nil, sendLead{"/main.go is broken"}},
+		{"y", nil, sendLead{"y"}},
+		{"y", &consent, answerQuestion{consent, Answer{Allow: true}}},
+		{"Yes.", &consent, answerQuestion{consent, Answer{Allow: true}}},
+		{"a", &consent, answerQuestion{consent, Answer{Allow: true, Always: true}}},
+		{"a", &Question{Consent: true}, sendLead{"a"}},
+		{"no, not to main", &consent, answerQuestion{consent, Answer{Note: "not to main"}}},
+		{"@bob y", &consent, sendAgent{"bob", "y"}},
+		{"2", &which, answerQuestion{which, Answer{Allow: true, Picked: []string{"SQLite"}, Text: "2"}}},
+		{"1, 2", &which, answerQuestion{which, Answer{Allow: true, Picked: []string{"Postgres", "SQLite"}, Text: "1, 2"}}},
+		{"3", &which, answerQuestion{which, Answer{Allow: true, Text: "3"}}},
+		{"neither", &which, answerQuestion{which, Answer{Allow: true, Text: "neither"}}},
 	} {
 		got := parse(c.line, c.q, views)
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(say{}, write{}, settle{}, command{})); diff != "" {
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(sendLead{}, sendAgent{}, answerQuestion{}, command{})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.line, diff)
 		}
 	}
 }
 
 // Law: only a line that says so, and says nothing else, is consent.
-func TestOnlyABareYesIsConsent(t *testing.T) {
+func TestOnlyYesAloneIsConsent(t *testing.T) {
 	for _, line := range []string{"yes please look at the tests too", "yy", "ya", "always do this", "ok", "sure", "1", "y?", "allow"} {
-		if s, ok := parse(line, &consent, nil).(settle); ok && s.answer.Allow {
+		if s, ok := parse(line, &consent, nil).(answerQuestion); ok && s.answer.Allow {
 			t.Errorf("%q was taken for a yes", line)
 		}
 	}
 }
 
-func TestAMistakeSaysWhatToWriteInstead(t *testing.T) {
+func TestSyntaxErrorsSayWhatToWrite(t *testing.T) {
 	for line, want := range map[string]string{
 		"@bob":     "@bob TEXT",
 		"/stop":    "/stop NAME",
 		"/agentss": "/agents",
 	} {
-		m, ok := parse(line, nil, []View{{Name: "agents"}}).(mistake)
+		m, ok := parse(line, nil, []View{{Name: "agents"}}).(syntaxError)
 		if !ok || !strings.Contains(m.text, want) {
 			t.Errorf("%q: %+v", line, m)
 		}

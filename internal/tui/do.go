@@ -10,58 +10,58 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// doer carries actions out. What it returns is for the user.
-type doer struct {
-	s Session
-	o Options
+// runner runs actions. The texts that it returns are for the user.
+type runner struct {
+	session Session
+	options Options
 }
 
 // isView reports whether an action only shows something.
-func (d doer) isView(a action) bool {
+func (d runner) isView(a action) bool {
 	c, ok := a.(command)
-	return ok && slices.ContainsFunc(d.o.Views, func(v View) bool { return v.Name == c.name })
+	return ok && slices.ContainsFunc(d.options.Views, func(v View) bool { return v.Name == c.name })
 }
 
-// lasts reports whether an action may take as long as a step of an agent: what is
-// written after it does not wait for it.
-func lasts(a action) bool {
+// isLong reports whether an action may take as long as a step of an agent. The actions
+// after it do not wait for it.
+func isLong(a action) bool {
 	c, ok := a.(command)
 	return ok && c.name == "compact"
 }
 
-// asked is shown while an action lasts.
-const asked = "asked for; it is done at the agent's next step, and told then"
+// startedNotice is shown while a long action runs.
+const startedNotice = "requested; you will see when it is done, at the agent's next step"
 
-// errQuit says that the user wants to leave.
+// errQuit reports that the user wants to leave.
 var errQuit = errors.New("the user leaves")
 
-// ErrDetached is the answer of Run when the user left and wants the session to
-// go on without a terminal.
-var ErrDetached = errors.New("the user leaves the session to itself")
+// ErrDetached is returned by Run if the user leaves and wants the session to continue
+// without a terminal.
+var ErrDetached = errors.New("the user has detached from the session")
 
-// do carries one action out and waits for it.
-func (d doer) do(ctx context.Context, a action) (string, error) {
+// do runs an action and waits for its end.
+func (d runner) do(ctx context.Context, a action) (string, error) {
 	switch a := a.(type) {
-	case say:
-		return "", d.s.Say(a.text)
-	case write:
-		to, err := d.s.Send(a.to, a.text)
+	case sendLead:
+		return "", d.session.Say(a.text)
+	case sendAgent:
+		to, err := d.session.Send(a.to, a.text)
 		if err != nil {
 			return "", err
 		}
 		return "sent to " + strings.Join(to, ", "), nil
-	case settle:
-		return d.settle(a)
+	case answerQuestion:
+		return d.answer(a)
 	case command:
 		return d.command(ctx, a)
-	case mistake:
+	case syntaxError:
 		return "", errors.New(a.text)
 	}
 	return "", nil
 }
 
-func (d doer) settle(a settle) (string, error) {
-	if err := d.s.Answer(a.question.ID, a.answer); err != nil {
+func (d runner) answer(a answerQuestion) (string, error) {
+	if err := d.session.Answer(a.question.ID, a.answer); err != nil {
 		return "", err
 	}
 	what := "answered: " + a.answer.Text
@@ -80,7 +80,7 @@ func (d doer) settle(a settle) (string, error) {
 	return a.question.Agent + " · " + a.question.Text + " · " + what, nil
 }
 
-func (d doer) command(ctx context.Context, c command) (string, error) {
+func (d runner) command(ctx context.Context, c command) (string, error) {
 	switch c.name {
 	case "help":
 		return d.help(), nil
@@ -93,7 +93,7 @@ func (d doer) command(ctx context.Context, c command) (string, error) {
 	case "model":
 		return d.model(c.arg)
 	case "stop":
-		if err := d.s.Stop(ctx, c.arg); err != nil {
+		if err := d.session.Stop(ctx, c.arg); err != nil {
 			return "", err
 		}
 		return c.arg + " has stopped; a message wakes it again", nil
@@ -102,12 +102,12 @@ func (d doer) command(ctx context.Context, c command) (string, error) {
 		if name == "" {
 			name = string(Lead)
 		}
-		if err := d.s.Compact(ctx, name); err != nil {
+		if err := d.session.Compact(ctx, name); err != nil {
 			return "", err
 		}
 		return name + " has compacted its conversation", nil
 	}
-	for _, v := range d.o.Views {
+	for _, v := range d.options.Views {
 		if v.Name == c.name {
 			return strings.TrimRight(v.Show(), "\n"), nil
 		}
@@ -115,8 +115,8 @@ func (d doer) command(ctx context.Context, c command) (string, error) {
 	return "", fmt.Errorf("there is no command /%s", c.name)
 }
 
-func (d doer) interrupt(name string) (string, error) {
-	switch cut, err := d.s.InterruptAgent(name); {
+func (d runner) interrupt(name string) (string, error) {
+	switch cut, err := d.session.InterruptAgent(name); {
 	case err != nil:
 		return "", err
 	case !cut:
@@ -125,22 +125,22 @@ func (d doer) interrupt(name string) (string, error) {
 	return name + "'s turn has ended; a message begins another", nil
 }
 
-func (d doer) model(name string) (string, error) {
+func (d runner) model(name string) (string, error) {
 	if name == "" {
-		for _, r := range d.s.Agents() {
+		for _, r := range d.session.Agents() {
 			if r.ID == Lead {
 				return "the lead's model is " + r.Model, nil
 			}
 		}
 		return "the lead has no model yet", nil
 	}
-	if err := d.s.SetModel(name); err != nil {
+	if err := d.session.SetModel(name); err != nil {
 		return "", err
 	}
 	return "the lead's model is " + name + " from its next turn on", nil
 }
 
-func (d doer) help() string {
+func (d runner) help() string {
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"TEXT", "write to the lead, also while it works"},
@@ -149,18 +149,18 @@ func (d doer) help() string {
 		fmt.Fprintf(&b, "  %-18s %s\n", line[0], line[1])
 	}
 	var commands []string
-	for _, h := range helps {
+	for _, h := range builtinCommands {
 		if h.name == "quit" {
-			h.help += d.o.Leave
+			h.help += d.options.Leave
 		}
 		commands = append(commands, fmt.Sprintf("  %-18s %s\n", "/"+h.name+h.arg, h.help))
 	}
-	for _, v := range d.o.Views {
+	for _, v := range d.options.Views {
 		commands = append(commands, fmt.Sprintf("  %-18s %s\n", "/"+v.Name, v.Help))
 	}
 	slices.Sort(commands)
 	b.WriteString(strings.Join(commands, ""))
-	if d.o.Plain {
+	if d.options.Plain {
 		return b.String() + "  Ctrl-C             end the foreground turn; at rest twice: leave"
 	}
 	return b.String() + keyHelp
@@ -172,7 +172,7 @@ const keyHelp = `  Esc                end the foreground turn; background agents
   Up, Down           what was typed before
   Ctrl-C twice, Ctrl-D on an empty line: leave`
 
-// echo is how a line that was typed stays on the screen.
+// echo returns how a typed line stays on the screen.
 func echo(text string) string {
 	return prompt + strings.ReplaceAll(term.CleanLines(text), "\n", "\n  ")
 }

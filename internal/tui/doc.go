@@ -16,15 +16,15 @@
 //     (TestLeavingDoesNothingToAnyAgent).
 //   - Esc ends the foreground turn and nothing else, however often it is pressed
 //     (TestEscEndsTheForegroundTurnAndNothingElse).
-//   - Typed text is not lost: what a key removes, the history gives back
-//     (TestNoKeyTakesTextAwayThatTheHistoryDoesNotGiveBack).
+//   - Typed text is not lost: the history keeps what a key removes
+//     (TestHistoryKeepsTextThatAKeyRemoves).
 //   - Consent is never given by accident. Only an explicit line answers a question,
 //     and never a line that was begun before the question was on the screen
-//     (TestOnlyABareYesIsConsent, TestALineThatWasBegunBeforeTheQuestionIsNotItsAnswer).
+//     (TestOnlyYesAloneIsConsent, TestLineBegunBeforeAQuestionDoesNotAnswerIt).
 //   - Control characters in what agents write are removed before it is shown
-//     (TestWhatAgentsSayIsCleaned).
+//     (TestOutputOfAgentsIsCleaned).
 //
-// Finished output goes into the terminal's own scrollback; only what still changes
+// Finished output goes into the terminal's own scrollback; only what may still change
 // is redrawn. On a terminal that cannot move its cursor (TERM=dumb) the same lines
-// are read and written one after another.
+// are read and written in sequence.
 package tui

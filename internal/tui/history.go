@@ -10,20 +10,19 @@ import (
 	"strings"
 )
 
-// maxHistory is how many lines are read again.
+// maxHistory is the number of lines that are read from the file.
 const maxHistory = 1000
 
-// history is what was typed, oldest first, with the place that the user looks
-// at. Sessions of one project append to one file.
+// history holds the typed lines, oldest first, and which of them is shown. Sessions of
+// one project append to one file.
 type history struct {
-	path   string
-	lines  []string
-	at     int            // what is shown; len(lines) is the draft
-	edited map[int]string // what was made of lines that were looked at, and the draft
+	path     string
+	lines    []string
+	position int            // index of the line shown; len(lines) is the draft
+	edited   map[int]string // lines with unsent changes, and the draft
 }
 
-// openHistory reads what was typed before. A line that cannot be read is
-// passed over.
+// openHistory reads the lines of earlier sessions. It skips lines that cannot be read.
 func openHistory(path string) (*history, error) {
 	h := &history{path: path, edited: map[int]string{}}
 	if path == "" {
@@ -31,7 +30,7 @@ func openHistory(path string) (*history, error) {
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return h, fmt.Errorf("read what was typed before: %w", err)
+		return h, fmt.Errorf("read the history: %w", err)
 	}
 	for line := range bytes.Lines(raw) {
 		var text string
@@ -42,7 +41,7 @@ func openHistory(path string) (*history, error) {
 	if n := len(h.lines) - maxHistory; n > 0 {
 		h.lines = h.lines[n:]
 	}
-	h.rest()
+	h.reset()
 	return h, nil
 }
 
@@ -54,18 +53,18 @@ func (h *history) push(text string) bool {
 	return true
 }
 
-// keep remembers a line for this session only.
-func (h *history) keep(text string) {
+// remember adds a line for this session only.
+func (h *history) remember(text string) {
 	if strings.TrimSpace(text) != "" {
 		h.push(text)
 	}
-	h.rest()
+	h.reset()
 }
 
-// add remembers a line for later sessions too, unless it begins with a blank.
+// add adds a line and appends it to the file, unless the line begins with a blank.
 func (h *history) add(text string) error {
 	fresh := strings.TrimSpace(text) != "" && h.push(text)
-	h.rest()
+	h.reset()
 	if !fresh || h.path == "" || text[0] == ' ' {
 		return nil
 	}
@@ -75,40 +74,39 @@ func (h *history) add(text string) error {
 	}
 	f, err := os.OpenFile(h.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("keep what was typed: %w", err)
+		return fmt.Errorf("append to the history: %w", err)
 	}
 	_, err = f.Write(append(raw, '\n'))
 	return errors.Join(err, f.Close())
 }
 
-// older returns the line before the one that is shown. What was made of that
-// one is put aside.
+// older returns the line before the one shown, whose changes it keeps.
 func (h *history) older(shown string) (string, bool) {
-	if h.at == 0 {
+	if h.position == 0 {
 		return "", false
 	}
 	return h.move(-1, shown), true
 }
 
-// newer returns the line after the one that is shown, at last the draft.
+// newer returns the line after the one shown, at last the draft.
 func (h *history) newer(shown string) (string, bool) {
-	if h.at == len(h.lines) {
+	if h.position == len(h.lines) {
 		return "", false
 	}
 	return h.move(1, shown), true
 }
 
 func (h *history) move(by int, shown string) string {
-	h.edited[h.at] = shown
-	h.at += by
-	if text, ok := h.edited[h.at]; ok {
+	h.edited[h.position] = shown
+	h.position += by
+	if text, ok := h.edited[h.position]; ok {
 		return text
 	}
-	return h.lines[h.at]
+	return h.lines[h.position]
 }
 
-// rest ends looking back.
-func (h *history) rest() {
-	h.at = len(h.lines)
+// reset returns to the draft and drops unsent changes.
+func (h *history) reset() {
+	h.position = len(h.lines)
 	clear(h.edited)
 }

@@ -17,7 +17,7 @@ func openTest(t *testing.T, path string) *history {
 	return h
 }
 
-func TestHistoryIsKeptForTheNextSession(t *testing.T) {
+func TestHistoryIsReadByTheNextSession(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	h := openTest(t, path)
 	for _, line := range []string{"one", "two\nlines", "two\nlines", " secret", "", "three"} {
@@ -37,10 +37,10 @@ func TestHistoryIsKeptForTheNextSession(t *testing.T) {
 	}
 }
 
-func TestHistoryLooksBackAndComesBackToTheDraft(t *testing.T) {
+func TestHistoryReturnsToTheDraft(t *testing.T) {
 	h := openTest(t, "")
-	h.keep("one")
-	h.keep("two")
+	h.remember("one")
+	h.remember("two")
 	var seen []string
 	for text, ok := h.older("draft"); ok; text, ok = h.older(text) {
 		seen = append(seen, text)
@@ -53,7 +53,7 @@ func TestHistoryLooksBackAndComesBackToTheDraft(t *testing.T) {
 	}
 }
 
-func TestABrokenHistoryIsPassedOver(t *testing.T) {
+func TestUnreadableHistoryIsSkipped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	if err := os.WriteFile(path, []byte("\"one\"\nnot json\n\"two\"\n\"tor"), 0o600); err != nil {
 		t.Fatal(err)

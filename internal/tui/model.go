@@ -14,71 +14,71 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// What the program is told besides keys.
+// The messages of the program besides keys.
 type (
-	happened  struct{ event event.Event }
-	ended     struct{} // no more events come
-	interrupt struct{} // a signal that counts as Ctrl-C
-	printed   struct{}
-	look      struct { // a look at the session
+	eventMsg     struct{ event event.Event }
+	endedMsg     struct{} // no more events come
+	interruptMsg struct{} // a signal that counts as Ctrl-C
+	printedMsg   struct{}
+	stateMsg     struct { // the state of the session
 		rows      []Row
 		questions []Question
 	}
-	again   struct{} // it is time for that look
-	tick    struct{} // time goes by for those who work
-	noticed string   // shown below the input; leaves no trace
-	done    struct {
-		text    string
-		painted bool // text is clean and as wide as it may be
-		beside  bool // it was not waited for
-		err     error
+	refreshMsg struct{} // the state is to be fetched
+	tickMsg    struct{} // the durations shown must be updated
+	noticeMsg  string   // shown below the input until the next key
+	doneMsg    struct {
+		text       string
+		styled     bool // text is clean and wrapped
+		concurrent bool // other actions did not wait for it
+		err        error
 	}
 )
 
-// screen is the whole state of what is drawn. Only the program's loop changes it.
+// screen is the state of the terminal. Only the program's loop changes it.
 type screen struct {
-	doer
+	runner
 	ctx     context.Context
 	input   textarea.Model
 	history *history
 
 	width, height int
-	canvas        *canvas // nil where nothing is drawn
-	prints        int     // how often something was printed above the view
+	canvas        *canvas // nil if nothing is drawn
+	printCount    int     // number of prints above the view
 
-	rows      []Row
-	questions []Question
-	whole     string // the question that was printed in full
-	begun     string // the question that came while a line was being typed
-	looking   bool   // a look is under way or planned
-	ticking   bool   // a tick is planned
+	rows            []Row
+	questions       []Question
+	printedQuestion string // id of the question that was printed in full
+	lateQuestion    string // id of the question that came while a line was being typed
+	refreshing      bool   // the state is being fetched, or that is planned
+	ticking         bool   // a tickMsg is planned
 
-	replies replies
-	stream  strings.Builder // what the lead has said of an answer so far
-	out     []string        // finished lines that wait to be printed
-	moving  bool            // some are being printed, or nothing has been drawn yet
+	replies  replies
+	stream   strings.Builder // the part of the lead's current answer that has arrived
+	pending  []string        // finished lines that are to be printed
+	printing bool            // lines are being printed, or nothing has been drawn yet
 
-	waiting []action // what was typed and not done yet, in order
-	busy    bool     // the first of them is being done
+	actions []action // requested actions that are not done, in order
+	busy    bool     // the first of them is running
 	notice  string   // one line below the input, until the next key
-	armed   bool     // Ctrl-C was pressed and nothing since
+	armed   bool     // the last key was Ctrl-C
 	leaving bool
-	detach  bool // what is left is to go on by itself
+	detach  bool // the session continues without a terminal
 }
 
-// prompt stands before the first line of the input.
+// prompt precedes the first line of the input.
 const prompt = "› "
 
-// most is the largest number of rows that the input takes on the screen, and
-// maxRows the one that it can hold.
+// maxInputRows is the largest number of rows that the input takes on the screen, and
+// maxInputLines the largest number of lines that it can hold.
 const (
-	most    = 6
-	maxRows = 10_000
+	maxInputRows  = 6
+	maxInputLines = 10_000
 )
 
 func newScreen(ctx context.Context, s Session, o Options, h *history) *screen {
 	in := textarea.New()
-	in.ShowLineNumbers, in.CharLimit, in.MaxHeight, in.MaxContentHeight = false, 0, most, maxRows
+	in.ShowLineNumbers, in.CharLimit, in.MaxHeight, in.MaxContentHeight = false, 0, maxInputRows, maxInputLines
 	in.SetPromptFunc(2, func(p textarea.PromptInfo) string {
 		if p.LineNumber == 0 {
 			return prompt
@@ -92,18 +92,18 @@ func newScreen(ctx context.Context, s Session, o Options, h *history) *screen {
 	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "ctrl+j", "shift+enter"))
 	in.KeyMap.CharacterBackward = key.NewBinding(key.WithKeys("left"))
 	in.Focus() // the cursor is the terminal's own: there is nothing to blink
-	return &screen{doer: doer{s, o}, ctx: ctx, input: in, history: h, moving: true, replies: replies{}, width: 80, height: 24}
+	return &screen{runner: runner{s, o}, ctx: ctx, input: in, history: h, printing: true, replies: replies{}, width: 80, height: 24}
 }
 
 // Init implements tea.Model.
 func (m *screen) Init() tea.Cmd {
-	return m.look(0)
+	return m.scheduleRefresh(0)
 }
 
 // Update implements tea.Model.
 func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
-	return m, tea.Batch(cmd, m.next(), m.flush())
+	return m, tea.Batch(cmd, m.runNext(), m.flush())
 }
 
 func (m *screen) update(msg tea.Msg) tea.Cmd {
@@ -111,37 +111,37 @@ func (m *screen) update(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		m.width, m.height = max(msg.Width, 20), max(msg.Height, 6)
 		if m.canvas != nil && m.canvas.resized(msg.Width) {
-			m.moving = true
+			m.printing = true
 		}
 		m.input.SetWidth(m.width)
-		m.print(m.o.Hello) // not before the width is known
-		m.o.Hello = ""
+		m.print(m.options.Hello) // not before the width is known
+		m.options.Hello = ""
 	case tea.KeyPressMsg:
 		m.notice = ""
 		return m.key(msg)
 	case tea.PasteMsg:
 		m.paste(msg.Content)
-	case interrupt:
+	case interruptMsg:
 		return m.ctrlC()
-	case happened:
-		m.see(msg.event)
-		return m.look(lookSoon)
-	case again:
-		return m.take
-	case tick:
+	case eventMsg:
+		m.handleEvent(msg.event)
+		return m.scheduleRefresh(refreshDelay)
+	case refreshMsg:
+		return m.fetchState
+	case tickMsg:
 		m.ticking = false
-		return m.look(0)
-	case noticed:
+		return m.scheduleRefresh(0)
+	case noticeMsg:
 		m.notice = string(msg)
-	case look:
-		return m.looked(msg)
-	case printed:
-		m.moving = false
-		m.prints++
-	case done:
-		m.busy = m.busy && msg.beside
-		return m.told(msg)
-	case ended:
+	case stateMsg:
+		return m.setState(msg)
+	case printedMsg:
+		m.printing = false
+		m.printCount++
+	case doneMsg:
+		m.busy = m.busy && msg.concurrent
+		return m.actionDone(msg)
+	case endedMsg:
 		return m.leave()
 	}
 	return nil
@@ -185,10 +185,10 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// paste puts a text into the line as a whole, or not at all.
+// paste inserts a text as a whole, or not at all.
 func (m *screen) paste(text string) {
 	text = term.CleanLines(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
-	if len(term.Fold(m.input.Value()+text, max(m.width-3, 1))) > maxRows/2 {
+	if len(term.Fold(m.input.Value()+text, max(m.width-3, 1))) > maxInputLines/2 {
 		m.notice = "the text is too long for the input; write it to a file and name the file"
 		return
 	}
@@ -206,81 +206,81 @@ func (m *screen) show(text string, ok bool) {
 	}
 }
 
-// ctrlC puts the line away, where Up finds it, or leaves at the second time.
+// ctrlC clears the input, which the history keeps, or leaves at the second time.
 func (m *screen) ctrlC() tea.Cmd {
 	if m.armed {
 		return m.leave()
 	}
-	m.history.keep(m.input.Value())
+	m.history.remember(m.input.Value())
 	m.input.Reset()
-	m.armed, m.notice = true, "Ctrl-C again leaves; "+m.o.Leave
+	m.armed, m.notice = true, "Ctrl-C again leaves; "+m.options.Leave
 	return nil
 }
 
-// escape ends the foreground turn. The line that is being typed stays.
+// escape ends the foreground turn. It does not change the input.
 func (m *screen) escape() tea.Msg {
-	if m.s.Interrupt() {
-		return done{}
+	if m.session.Interrupt() {
+		return doneMsg{}
 	}
-	return noticed("nothing runs in the foreground; /stop NAME ends a background agent's turn")
+	return noticeMsg("nothing runs in the foreground; /stop NAME ends a background agent's turn")
 }
 
 func (m *screen) background() tea.Msg {
-	if moved := m.s.Background(); len(moved) > 0 {
-		return done{text: strings.Join(moved, ", ") + ": moved to the background"}
+	if moved := m.session.Background(); len(moved) > 0 {
+		return doneMsg{text: strings.Join(moved, ", ") + ": moved to the background"}
 	}
-	return noticed("the lead waits for nothing that could go to the background")
+	return noticeMsg("the lead waits for nothing that could go to the background")
 }
 
 func (m *screen) submit() {
 	text := m.input.Value()
 	m.input.Reset()
 	if strings.TrimSpace(text) == "" {
-		m.begun = ""
+		m.lateQuestion = ""
 		return
 	}
 	if err := m.history.add(text); err != nil {
 		m.notice = term.Clean(err.Error())
 	}
-	a := parse(text, m.open(), m.o.Views)
-	m.begun = ""
+	a := parse(text, m.openQuestion(), m.options.Views)
+	m.lateQuestion = ""
 	switch a.(type) {
-	case settle:
-		m.questions = nil // the next look shows what is still asked
-	case say, write, command:
-		m.out = append(m.out, "")
+	case answerQuestion:
+		m.questions = nil // the next refresh returns the ones that are still open
+	case sendLead, sendAgent, command:
+		m.pending = append(m.pending, "")
 		m.print(echo(text))
 	}
-	m.waiting = append(m.waiting, a)
+	m.actions = append(m.actions, a)
 }
 
-// open is the question that the line answers: the oldest, unless it came when
-// the line had been begun.
-func (m *screen) open() *Question {
-	if len(m.questions) == 0 || m.questions[0].ID == m.begun {
+// openQuestion returns the question that the input answers: the oldest one, unless it
+// came after the input had been begun.
+func (m *screen) openQuestion() *Question {
+	if len(m.questions) == 0 || m.questions[0].ID == m.lateQuestion {
 		return nil
 	}
 	return &m.questions[0]
 }
 
-// next does what was typed first and is not done yet.
-func (m *screen) next() tea.Cmd {
+// runNext runs the first action if none is running.
+func (m *screen) runNext() tea.Cmd {
 	var begun []tea.Cmd
-	for !m.busy && len(m.waiting) > 0 {
-		a := m.waiting[0]
-		m.waiting, m.busy = m.waiting[1:], !lasts(a)
-		if lasts(a) {
-			m.notice = asked
+	for !m.busy && len(m.actions) > 0 {
+		a := m.actions[0]
+		m.actions, m.busy = m.actions[1:], !isLong(a)
+		if isLong(a) {
+			m.notice = startedNotice
 		}
 		begun = append(begun, func() tea.Msg {
 			text, err := m.do(m.ctx, a)
-			return done{text: text, painted: m.isView(a), beside: lasts(a), err: err}
+			return doneMsg{text: text, styled: m.isView(a), concurrent: isLong(a), err: err}
 		})
 	}
 	return tea.Batch(begun...)
 }
 
-func (m *screen) told(d done) tea.Cmd {
+func (m *screen) actionDone(d doneMsg) tea.Cmd {
 	switch {
 	case errors.Is(d.err, errQuit):
 		return m.leave()
@@ -289,16 +289,16 @@ func (m *screen) told(d done) tea.Cmd {
 		return m.leave()
 	case d.err != nil:
 		m.print("! " + d.err.Error())
-	case d.painted:
-		m.put(d.text)
+	case d.styled:
+		m.queue(d.text)
 	default:
 		m.print(d.text)
 	}
-	return m.look(0)
+	return m.scheduleRefresh(0)
 }
 
-// leave prints what is left and ends the program; the second time it does not
-// wait for the printing.
+// leave prints the pending lines and ends the program; the second time it does not wait
+// for the printing.
 func (m *screen) leave() tea.Cmd {
 	if m.leaving {
 		return tea.Quit
@@ -312,23 +312,23 @@ func (m *screen) complete() {
 	for _, r := range m.rows {
 		agents = append(agents, r.Name)
 	}
-	text, offers := complete(m.input.Value(), agents, commandNames(m.o.Views))
+	text, offers := complete(m.input.Value(), agents, commandNames(m.options.Views))
 	m.input.SetValue(text)
 	m.notice = strings.Join(offers, "  ")
 }
 
-// see takes in what has happened.
-func (m *screen) see(e event.Event) {
+// handleEvent updates the state after an event.
+func (m *screen) handleEvent(e event.Event) {
 	if e.Agent.ID == Lead {
-		m.hear(e.Fact)
+		m.streamLead(e.Fact)
 	}
 	m.print(m.replies.of(e))
-	m.put(m.o.Lines(e))
+	m.queue(m.options.Lines(e))
 }
 
-// hear follows what the lead says. What was recorded is printed whole; of an
-// answer that was cut, what was heard.
-func (m *screen) hear(f event.Fact) {
+// streamLead follows the lead's answers. It prints a recorded answer as a whole, and of
+// an answer that was cut off the part that arrived.
+func (m *screen) streamLead(f event.Fact) {
 	switch f := f.(type) {
 	case event.Delta:
 		if !f.Thinking {
@@ -338,91 +338,91 @@ func (m *screen) hear(f event.Fact) {
 		m.stream.Reset()
 		m.print(f.Answer.Text())
 	case event.BackingOff, event.Preempted:
-		m.stream.Reset() // the answer begins anew
+		m.stream.Reset() // the answer is streamed again
 	case event.TurnEnded:
 		m.print(m.stream.String())
 		m.stream.Reset()
 	}
 }
 
-// print puts text above what is drawn, broken at the width of the screen.
+// print queues text to be printed above the view, wrapped at the width of the screen.
 func (m *screen) print(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
 	text = strings.Trim(strings.TrimRight(term.CleanLines(text), " \n"), "\n")
-	m.out = append(m.out, term.Fold(text, m.width)...)
+	m.pending = append(m.pending, term.Fold(text, m.width)...)
 }
 
-// put is print for what is clean and broken already.
-func (m *screen) put(text string) {
+// queue is print for text that is clean and wrapped.
+func (m *screen) queue(text string) {
 	if text = strings.TrimRight(text, "\n"); text != "" {
-		m.out = append(m.out, strings.Split(text, "\n")...)
+		m.pending = append(m.pending, strings.Split(text, "\n")...)
 	}
 }
 
-// flush prints what waits, one batch after another so that the order stays, and
-// ends the program when nothing is left of a session that is being left.
+// flush prints pending lines, one batch after another so that their order stays, and
+// ends the program when there are none and the user is leaving.
 func (m *screen) flush() tea.Cmd {
-	if m.moving {
+	if m.printing {
 		return nil
 	}
-	if len(m.out) == 0 {
+	if len(m.pending) == 0 {
 		if m.leaving {
 			return tea.Quit
 		}
 		return nil
 	}
-	// More than is free above the view would push parts of the view into the
-	// terminal's scrollback.
-	n := min(len(m.out), max(m.height/3, 1))
-	text := strings.Join(m.out[:n], "\n")
-	m.out, m.moving = m.out[n:], true
-	return tea.Sequence(tea.Println(text), func() tea.Msg { return printed{} })
+	// More lines than fit above the view would push the view into the terminal's
+	// scrollback.
+	n := min(len(m.pending), max(m.height/3, 1))
+	text := strings.Join(m.pending[:n], "\n")
+	m.pending, m.printing = m.pending[n:], true
+	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
 }
 
-// How soon after an event, and how often while somebody works, the session is
-// looked at.
+// refreshDelay is the time between an event and the refresh after it, tickInterval
+// the time between refreshes while an agent works.
 const (
-	lookSoon  = 100 * time.Millisecond
-	lookAgain = time.Second
+	refreshDelay = 100 * time.Millisecond
+	tickInterval = time.Second
 )
 
-// look plans a look at the session.
-func (m *screen) look(in time.Duration) tea.Cmd {
-	if m.looking {
+// scheduleRefresh plans to fetch the state of the session.
+func (m *screen) scheduleRefresh(in time.Duration) tea.Cmd {
+	if m.refreshing {
 		return nil
 	}
-	m.looking = true
-	return tea.Tick(in, func(time.Time) tea.Msg { return again{} })
+	m.refreshing = true
+	return tea.Tick(in, func(time.Time) tea.Msg { return refreshMsg{} })
 }
 
-// showWhole prints what is asked about before it is asked, once: the view has no room
-// for a plan or a long command.
-func (m *screen) showWhole(q Question) {
-	if q.Whole == "" || q.ID == m.whole {
+// printQuestion prints a question in full before it is asked, once: the view has no
+// room for a plan or a long command.
+func (m *screen) printQuestion(q Question) {
+	if q.FullText == "" || q.ID == m.printedQuestion {
 		return
 	}
-	m.whole = q.ID
-	m.out = append(m.out, "")
-	m.print(whole(q))
+	m.printedQuestion = q.ID
+	m.pending = append(m.pending, "")
+	m.print(fullText(q))
 }
 
-func (m *screen) take() tea.Msg { return look{m.s.Agents(), m.s.Questions()} }
+func (m *screen) fetchState() tea.Msg { return stateMsg{m.session.Agents(), m.session.Questions()} }
 
-func (m *screen) looked(l look) tea.Cmd {
-	m.looking = false
+func (m *screen) setState(l stateMsg) tea.Cmd {
+	m.refreshing = false
 	fresh := len(l.questions) > 0 && (len(m.questions) == 0 || m.questions[0].ID != l.questions[0].ID)
 	m.rows, m.questions = l.rows, l.questions
 	if fresh {
-		m.showWhole(m.questions[0])
+		m.printQuestion(m.questions[0])
 	}
 	if fresh && m.input.Value() != "" {
-		m.begun = m.questions[0].ID
+		m.lateQuestion = m.questions[0].ID
 	}
 	if m.ticking || !slices.ContainsFunc(m.rows, func(r Row) bool { return r.Working }) {
 		return nil
 	}
 	m.ticking = true
-	return tea.Tick(lookAgain, func(time.Time) tea.Msg { return tick{} })
+	return tea.Tick(tickInterval, func(time.Time) tea.Msg { return tickMsg{} })
 }

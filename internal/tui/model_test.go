@@ -85,7 +85,7 @@ func newDesk(t *testing.T, s *fake) *desk {
 	h := openTest(t, "")
 	o := Options{Session: "s", Paint: func(name, _ string) string { return name }, Lines: func(event.Event) string { return "" }}
 	d := &desk{T: t, fake: s, m: newScreen(t.Context(), s, o, h)}
-	d.m.moving = false
+	d.m.printing = false
 	d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 	d.look()
 	return d
@@ -94,16 +94,16 @@ func newDesk(t *testing.T, s *fake) *desk {
 func (d *desk) send(msg tea.Msg) {
 	cmd := d.m.update(msg)
 	d.run(cmd)
-	for next := d.m.next(); next != nil; next = d.m.next() {
+	for next := d.m.runNext(); next != nil; next = d.m.runNext() {
 		d.run(next)
 	}
-	d.printed = append(d.printed, d.m.out...)
-	d.m.out = nil
+	d.printed = append(d.printed, d.m.pending...)
+	d.m.pending = nil
 	d.quit = d.quit || d.m.leaving
 }
 
 func (d *desk) run(cmd tea.Cmd) {
-	if cmd == nil || d.m.looking || d.m.ticking && !d.m.busy {
+	if cmd == nil || d.m.refreshing || d.m.ticking && !d.m.busy {
 		return // a look or a tick that is planned; the test looks itself
 	}
 	if msg := cmd(); msg != nil {
@@ -112,8 +112,8 @@ func (d *desk) run(cmd tea.Cmd) {
 }
 
 func (d *desk) look() {
-	d.m.looking = false
-	d.m.looked(look{d.Agents(), d.Questions()})
+	d.m.refreshing = false
+	d.m.setState(stateMsg{d.Agents(), d.Questions()})
 }
 
 func (d *desk) keys(names ...string) {
@@ -124,7 +124,7 @@ func (d *desk) keys(names ...string) {
 			"ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt},
 		}[name]
 		d.send(tea.KeyPressMsg(key))
-		d.m.looking, d.m.ticking = false, false
+		d.m.refreshing, d.m.ticking = false, false
 	}
 }
 
@@ -157,7 +157,7 @@ func TestEscEndsTheForegroundTurnAndNothingElse(t *testing.T) {
 }
 
 // Law: what was typed is not lost.
-func TestNoKeyTakesTextAwayThatTheHistoryDoesNotGiveBack(t *testing.T) {
+func TestHistoryKeepsTextThatAKeyRemoves(t *testing.T) {
 	d := newDesk(t, &fake{})
 	d.types("precious")
 	d.keys("ctrl+d")
@@ -223,12 +223,12 @@ func TestLinesAreSentInTheirOrder(t *testing.T) {
 }
 
 // A long text goes in whole, or not at all.
-func TestALongPasteIsNotCut(t *testing.T) {
+func TestLongPasteIsNotCut(t *testing.T) {
 	d := newDesk(t, &fake{})
 	text := strings.TrimSuffix(strings.Repeat("a line of the text\n", 2000), "\n")
 	d.types("see: ")
 	d.send(tea.PasteMsg{Content: text})
-	if rows := d.m.input.Height(); rows != most {
+	if rows := d.m.input.Height(); rows != maxInputRows {
 		t.Errorf("the input takes %d rows", rows)
 	}
 	d.send(tea.PasteMsg{Content: strings.Repeat(text, 10)})
@@ -237,11 +237,11 @@ func TestALongPasteIsNotCut(t *testing.T) {
 	}
 	d.keys("enter")
 	d.wants("say see: " + text)
-	for range 2 * most {
+	for range 2 * maxInputRows {
 		d.types("x")
 		d.keys("alt+enter")
 	}
-	if n := d.m.input.LineCount(); n != 2*most+1 {
+	if n := d.m.input.LineCount(); n != 2*maxInputRows+1 {
 		t.Errorf("%d lines", n)
 	}
 }
@@ -258,7 +258,7 @@ func TestLeavingDoesNothingToAnyAgent(t *testing.T) {
 	}
 }
 
-func TestDetachLeavesAndIsToldToTheCaller(t *testing.T) {
+func TestDetachReturnsErrDetached(t *testing.T) {
 	d := newDesk(t, &fake{works: true})
 	d.types("/interrupt bob")
 	d.keys("enter")
@@ -279,7 +279,7 @@ func TestDetachLeavesAndIsToldToTheCaller(t *testing.T) {
 }
 
 // Law: consent is never an accident.
-func TestALineThatWasBegunBeforeTheQuestionIsNotItsAnswer(t *testing.T) {
+func TestLineBegunBeforeAQuestionDoesNotAnswerIt(t *testing.T) {
 	d := newDesk(t, &fake{})
 	d.types("y")
 	d.questions = []Question{{ID: "q1", Agent: "bob", Text: "Bash git push", Consent: true}}
@@ -292,7 +292,7 @@ func TestALineThatWasBegunBeforeTheQuestionIsNotItsAnswer(t *testing.T) {
 	d.wants(`answer q1 false false ""`)
 }
 
-func TestAQuestionIsAnsweredInPlaceWithTheAgentsName(t *testing.T) {
+func TestQuestionShowsTheNameOfItsAgent(t *testing.T) {
 	d := newDesk(t, &fake{questions: []Question{
 		{ID: "q1", Agent: "bob", Text: "Bash git push", Reason: "the mode asks", Consent: true, Always: "Bash(git push:*)"},
 		{ID: "q2", Agent: "ann", Text: "Bash rm x", Consent: true},
@@ -318,13 +318,13 @@ func TestAQuestionIsAnsweredInPlaceWithTheAgentsName(t *testing.T) {
 }
 
 // Law: consent is never an accident.
-func TestWhatIsConsentedToIsPrintedWholeOnce(t *testing.T) {
+func TestCallThatNeedsConsentIsPrintedInFullOnce(t *testing.T) {
 	d := newDesk(t, &fake{questions: []Question{
-		{ID: "q1", Agent: "ann", Text: "the plan: one two", Whole: "one\n\ntwo\x1b[2J", Consent: true},
+		{ID: "q1", Agent: "ann", Text: "the plan: one two", FullText: "one\n\ntwo\x1b[2J", Consent: true},
 		{ID: "q2", Agent: "bob", Text: "Bash make", Consent: true},
 	}})
 	for range 3 {
-		d.send(noticed(""))
+		d.send(noticeMsg(""))
 		d.look()
 	}
 	d.types("y")
@@ -336,7 +336,7 @@ func TestWhatIsConsentedToIsPrintedWholeOnce(t *testing.T) {
 	d.wants(`answer q1 true false ""`)
 }
 
-func TestOnlyWhereSeveralMayBePickedThatIsSaid(t *testing.T) {
+func TestHelpForSeveralChoices(t *testing.T) {
 	q := Question{ID: "q1", Agent: "bob", Text: "Which?", Choices: []string{"red", "blue"}}
 	for several, want := range map[bool]string{false: "answer with a number or a text", true: "answer with a number, several (1,2), or a text"} {
 		q.Several = several
@@ -348,8 +348,8 @@ func TestOnlyWhereSeveralMayBePickedThatIsSaid(t *testing.T) {
 }
 
 func happen(d *desk, id string, f event.Fact) {
-	d.send(happened{event.Event{Agent: event.Agent{ID: mailbox.AgentID(id), Name: id}, Fact: f}})
-	d.m.looking = false
+	d.send(eventMsg{event.Event{Agent: event.Agent{ID: mailbox.AgentID(id), Name: id}, Fact: f}})
+	d.m.refreshing = false
 }
 
 func said(text string) event.Answered {
@@ -357,7 +357,7 @@ func said(text string) event.Answered {
 }
 
 // Law: what agents write is cleaned before it is shown.
-func TestWhatAgentsSayIsCleaned(t *testing.T) {
+func TestOutputOfAgentsIsCleaned(t *testing.T) {
 	d := newDesk(t, &fake{rows: []Row{{ID: "x", Name: "x\x1b[2J", State: "\x1b]0;t\aworks", Working: true}}})
 	d.questions = []Question{{ID: "q", Agent: "\x1b[31mbob", Text: "rm\x1b[2K", Reason: "\u202ewhy"}}
 	d.look()
@@ -411,7 +411,7 @@ func columns(t *testing.T, line string) (n int) {
 }
 
 // What the user hears of agents: the lead always, others once they were written to.
-func TestTheAnswerOfAnAgentThatWasWrittenToIsShown(t *testing.T) {
+func TestReplyToTheUserIsShown(t *testing.T) {
 	d := newDesk(t, &fake{})
 	happen(d, "bob", said("to myself"))
 	happen(d, "user", event.MailSent{Envelope: mailbox.Envelope{To: mailbox.Address{Agent: "bob"}}})

@@ -13,25 +13,25 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// plain is the session for terminals that cannot move their cursor.
-type plain struct {
-	doer
-	replies replies
-	shown   string       // the question that was shown last
-	armed   bool         // Ctrl-C was pressed at rest and nothing since
-	beside  func(action) // does it in a goroutine and has its outcome heard
+// plainTerminal shows a session on a terminal that cannot move its cursor.
+type plainTerminal struct {
+	runner
+	replies         replies
+	shownQuestion   string       // id of the question that was shown last
+	armed           bool         // the last input was Ctrl-C, and no turn ran
+	runConcurrently func(action) // runs an action in a goroutine and queues its outcome
 }
 
-// heard is one thing that the loop of a plain session waits for.
-type heard struct {
-	line  *string
-	event *event.Event
-	told  *told
-	err   error // why no more comes
+// inputItem is one thing that the loop of a plain terminal waits for.
+type inputItem struct {
+	line    *string
+	event   *event.Event
+	outcome *outcome
+	err     error // why no more comes
 }
 
-// told is what came of an action.
-type told struct {
+// outcome is the result of an action.
+type outcome struct {
 	action action
 	text   string
 	err    error
@@ -42,8 +42,8 @@ func runPlain(ctx context.Context, s Session, sub *event.Subscription, o Options
 	if err != nil {
 		return fmt.Errorf("read from the terminal: %w", err)
 	}
-	p := &plain{doer: doer{s, o}, replies: replies{}}
-	all := make(chan heard)
+	p := &plainTerminal{runner: runner{s, o}, replies: replies{}}
+	all := make(chan inputItem)
 	var readers sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -51,10 +51,10 @@ func runPlain(ctx context.Context, s Session, sub *event.Subscription, o Options
 		in.Cancel()
 		readers.Wait()
 	}()
-	p.beside = func(a action) {
+	p.runConcurrently = func(a action) {
 		readers.Go(func() {
 			text, err := p.do(ctx, a)
-			pass(ctx, all, heard{told: &told{a, text, err}})
+			sendItem(ctx, all, inputItem{outcome: &outcome{a, text, err}})
 		})
 	}
 	readers.Go(func() { readLines(ctx, in, all) })
@@ -62,18 +62,18 @@ func runPlain(ctx context.Context, s Session, sub *event.Subscription, o Options
 	return p.run(ctx, all)
 }
 
-func (p *plain) run(ctx context.Context, all <-chan heard) error {
-	p.say("%s\n", p.o.Hello)
+func (p *plainTerminal) run(ctx context.Context, all <-chan inputItem) error {
+	p.printf("%s\n", p.options.Hello)
 	for {
 		select {
 		case h := <-all:
 			if h.err != nil {
 				return nil
 			}
-			if err := p.take(ctx, h); err != nil {
-				return detached(err)
+			if err := p.handle(ctx, h); err != nil {
+				return onlyDetached(err)
 			}
-		case <-p.o.Interrupts:
+		case <-p.options.Interrupts:
 			if p.ctrlC() {
 				return nil
 			}
@@ -83,137 +83,141 @@ func (p *plain) run(ctx context.Context, all <-chan heard) error {
 	}
 }
 
-// detached drops what is no error but the ordinary way to leave.
-func detached(err error) error {
+// onlyDetached returns err if it is ErrDetached; the other way to leave is not an
+// error.
+func onlyDetached(err error) error {
 	if errors.Is(err, ErrDetached) {
 		return err
 	}
 	return nil
 }
 
-func (p *plain) take(ctx context.Context, h heard) error {
+func (p *plainTerminal) handle(ctx context.Context, h inputItem) error {
 	switch {
 	case h.event != nil:
-		p.see(*h.event)
+		p.handleEvent(*h.event)
 		return nil
-	case h.told != nil:
-		return p.tell(*h.told)
+	case h.outcome != nil:
+		return p.report(*h.outcome)
 	}
 	p.armed = false
-	a := parse(*h.line, p.open(), p.o.Views)
-	if lasts(a) {
-		p.say("%s\n", asked)
-		p.beside(a)
+	a := parse(*h.line, p.openQuestion(), p.options.Views)
+	if isLong(a) {
+		p.printf("%s\n", startedNotice)
+		p.runConcurrently(a)
 		return nil
 	}
 	text, err := p.do(ctx, a)
-	return p.tell(told{a, text, err})
+	return p.report(outcome{a, text, err})
 }
 
-// tell says what came of an action; the error is that the user leaves.
-func (p *plain) tell(t told) error {
+// report prints the result of an action. It returns an error if the user leaves.
+func (p *plainTerminal) report(t outcome) error {
 	switch {
 	case errors.Is(t.err, errQuit), errors.Is(t.err, ErrDetached):
 		return t.err
 	case t.err != nil:
-		p.say("! %s\n", term.CleanLines(t.err.Error()))
+		p.printf("! %s\n", term.CleanLines(t.err.Error()))
 	case p.isView(t.action):
-		p.say("%s\n", t.text)
+		p.printf("%s\n", t.text)
 	case t.text != "":
-		p.say("%s\n", term.CleanLines(t.text))
+		p.printf("%s\n", term.CleanLines(t.text))
 	}
 	return nil
 }
 
-// open is the question that was shown, if it still waits.
-func (p *plain) open() *Question {
-	for _, q := range p.s.Questions() {
-		if q.ID == p.shown {
+// openQuestion returns the question that was shown, if it is still open.
+func (p *plainTerminal) openQuestion() *Question {
+	for _, q := range p.session.Questions() {
+		if q.ID == p.shownQuestion {
 			return &q
 		}
 	}
 	return nil
 }
 
-func (p *plain) see(e event.Event) {
+func (p *plainTerminal) handleEvent(e event.Event) {
 	if f, ok := e.Fact.(event.Answered); ok && e.Agent.ID == Lead {
 		if text := strings.TrimSpace(f.Answer.Text()); text != "" {
-			p.say("%s\n", term.CleanLines(text))
+			p.printf("%s\n", term.CleanLines(text))
 		}
 	}
 	if _, ok := e.Fact.(event.Delta); ok {
 		return
 	}
 	if reply := p.replies.of(e); reply != "" {
-		p.say("%s\n", term.CleanLines(reply))
+		p.printf("%s\n", term.CleanLines(reply))
 	}
-	if lines := strings.TrimRight(p.o.Lines(e), "\n"); lines != "" {
-		p.say("%s\n", lines)
+	if lines := strings.TrimRight(p.options.Lines(e), "\n"); lines != "" {
+		p.printf("%s\n", lines)
 	}
-	p.ask()
+	p.showQuestion()
 }
 
-// ask shows the oldest question once.
-func (p *plain) ask() {
-	all := p.s.Questions()
-	if len(all) == 0 || all[0].ID == p.shown {
+// showQuestion shows the oldest question once.
+func (p *plainTerminal) showQuestion() {
+	all := p.session.Questions()
+	if len(all) == 0 || all[0].ID == p.shownQuestion {
 		return
 	}
 	q := all[0]
-	p.shown = q.ID
-	if q.Whole != "" {
-		p.say("%s\n", term.CleanLines(whole(q)))
+	p.shownQuestion = q.ID
+	if q.FullText != "" {
+		p.printf("%s\n", term.CleanLines(fullText(q)))
 	}
-	p.say("? %s asks: %s\n", term.Clean(q.Agent), term.CleanLines(q.Text))
-	for _, line := range answers(q) {
-		p.say("  %s\n", term.Clean(line))
+	p.printf("? %s asks: %s\n", term.Clean(q.Agent), term.CleanLines(q.Text))
+	for _, line := range answerHelp(q) {
+		p.printf("  %s\n", term.Clean(line))
 	}
 }
 
-// ctrlC ends the foreground turn; at rest the second one leaves.
-func (p *plain) ctrlC() bool {
-	if p.s.Interrupt() {
+// ctrlC ends the foreground turn. It reports whether the user leaves: with the second
+// Ctrl-C while no turn runs.
+func (p *plainTerminal) ctrlC() bool {
+	if p.session.Interrupt() {
 		p.armed = false
 		return false
 	}
 	if !p.armed {
-		p.say("Ctrl-C again leaves; %s\n", p.o.Leave)
+		p.printf("Ctrl-C again leaves; %s\n", p.options.Leave)
 	}
 	was := p.armed
 	p.armed = true
 	return was
 }
 
-// say writes to the terminal. There is nobody to tell if that fails.
-func (p *plain) say(format string, args ...any) { fmt.Fprintf(p.o.Out, format, args...) }
+// printf writes to the terminal. There is nowhere to report an error.
+func (p *plainTerminal) printf(format string, args ...any) {
+	fmt.Fprintf(p.options.Out, format, args...)
+}
 
-func readLines(ctx context.Context, in cancelreader.CancelReader, all chan<- heard) {
+func readLines(ctx context.Context, in cancelreader.CancelReader, all chan<- inputItem) {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
 		if err == nil || strings.TrimSpace(line) != "" {
 			line = strings.TrimRight(line, "\r\n")
-			pass(ctx, all, heard{line: &line})
+			sendItem(ctx, all, inputItem{line: &line})
 		}
 		if err != nil {
-			pass(ctx, all, heard{err: err})
+			sendItem(ctx, all, inputItem{err: err})
 			return
 		}
 	}
 }
 
-func readEvents(ctx context.Context, sub *event.Subscription, all chan<- heard) {
+func readEvents(ctx context.Context, sub *event.Subscription, all chan<- inputItem) {
 	for {
 		e, err := sub.Next(ctx)
 		if err != nil {
-			pass(ctx, all, heard{err: err})
+			sendItem(ctx, all, inputItem{err: err})
 			return
 		}
-		pass(ctx, all, heard{event: &e})
+		sendItem(ctx, all, inputItem{event: &e})
 	}
 }
 
-func pass(ctx context.Context, all chan<- heard, h heard) {
+func sendItem(ctx context.Context, all chan<- inputItem, h inputItem) {
 	select {
 	case all <- h:
 	case <-ctx.Done():

@@ -7,11 +7,11 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// replies knows whom the user has written to besides the lead: what they say is
-// shown until their turn ends.
+// replies is the set of agents besides the lead that the user has written to. Their
+// answers are shown until their turn ends.
 type replies map[mailbox.AgentID]bool
 
-// of returns what is to be shown of an event, "" for nothing.
+// of returns the text to show for an event, or "".
 func (r replies) of(e event.Event) string {
 	switch f := e.Fact.(type) {
 	case event.MailSent:

@@ -9,9 +9,9 @@ import (
 	"github.com/actorswarm/swarm/event"
 )
 
-// Run talks with the user until they leave, the session's events end or ctx is
-// cancelled. It leaves the session open and the terminal as it was. ErrDetached
-// is how the user may leave.
+// Run shows a session until the user leaves, the session's events end or ctx is
+// cancelled. It leaves the session open and restores the terminal. It returns
+// ErrDetached if the user detaches.
 func Run(ctx context.Context, s Session, o Options) error {
 	h, err := openHistory(o.History)
 	if err != nil {
@@ -33,8 +33,8 @@ func Run(ctx context.Context, s Session, o Options) error {
 	p := tea.NewProgram(m,
 		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(out), tea.WithoutSignalHandler())
 	var watch sync.WaitGroup
-	watch.Go(func() { follow(ctx, sub, p) })
-	watch.Go(func() { relay(ctx, o, out.drawn, p) })
+	watch.Go(func() { sendEvents(ctx, sub, p) })
+	watch.Go(func() { sendSignals(ctx, o, out.drawn, p) })
 	_, err = p.Run()
 	asked := ctx.Err() != nil
 	cancel()
@@ -49,29 +49,29 @@ func Run(ctx context.Context, s Session, o Options) error {
 	return nil
 }
 
-// follow passes events on. Of the deltas only the lead's are shown.
-func follow(ctx context.Context, sub *event.Subscription, p *tea.Program) {
+// sendEvents sends events to the program, and of the deltas only the lead's.
+func sendEvents(ctx context.Context, sub *event.Subscription, p *tea.Program) {
 	for {
 		e, err := sub.Next(ctx)
 		if err != nil {
-			p.Send(ended{})
+			p.Send(endedMsg{})
 			return
 		}
 		if _, delta := e.Fact.(event.Delta); delta && e.Agent.ID != Lead {
 			continue
 		}
-		p.Send(happened{e})
+		p.Send(eventMsg{e})
 	}
 }
 
-// relay tells of frames that were waited for, and passes signals on that count as Ctrl-C.
-func relay(ctx context.Context, o Options, drawn chan struct{}, p *tea.Program) {
+// sendSignals reports frames that were awaited, and signals that count as Ctrl-C.
+func sendSignals(ctx context.Context, o Options, drawn chan struct{}, p *tea.Program) {
 	for {
 		select {
 		case <-drawn:
-			p.Send(printed{})
+			p.Send(printedMsg{})
 		case <-o.Interrupts:
-			p.Send(interrupt{})
+			p.Send(interruptMsg{})
 		case <-ctx.Done():
 			return
 		}

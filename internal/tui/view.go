@@ -9,43 +9,43 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// View implements tea.Model: what the lead is saying, a line for each agent at
-// work, the open question, the input and a line of help.
+// View implements tea.Model. It shows the lead's current answer, a line for each agent
+// at work, the open question, the input and a line of help.
 func (m *screen) View() tea.View {
-	if m.leaving && len(m.out) == 0 {
+	if m.leaving && len(m.pending) == 0 {
 		return tea.NewView(" ") // one line: the renderer leaves parts of a frame that shrinks to nothing
 	}
-	above := []string{""} // sets the view off from what is printed
-	above = append(above, m.streamed()...)
-	above = append(above, m.agents()...)
-	above = append(above, m.asked()...)
-	// A third of the screen stays free for what is printed above.
+	above := []string{""} // separates the view from the lines printed above
+	above = append(above, m.streamLines()...)
+	above = append(above, m.agentLines()...)
+	above = append(above, m.questionLines()...)
+	// A third of the screen stays free for the lines printed above.
 	if room := m.height - m.height/3 - m.input.Height() - 1; len(above) > room {
 		above = above[len(above)-max(room, 0):]
 	}
-	v := tea.NewView(strings.Join(append(above, m.input.View(), m.foot()+m.stir()), "\n"))
+	v := tea.NewView(strings.Join(append(above, m.input.View(), m.footer()+m.changingTail()), "\n"))
 	if c := m.input.Cursor(); c != nil {
 		c.Y += len(above)
 		v.Cursor = c
 	}
 	if m.canvas != nil {
-		m.canvas.give(append(above, make([]string, m.input.Line())...))
+		m.canvas.setNext(append(above, make([]string, m.input.Line())...))
 	}
 	return v
 }
 
-// stir makes the view another one after something was printed, without a difference
-// that can be seen: printing leaves the cursor at the top of the view, and the
-// renderer puts it back only for a view that has changed.
-func (m *screen) stir() string {
-	return strings.Repeat("\x1b[m", m.prints%manyPrints)
+// changingTail makes the view differ from the last one after a print, without a visible
+// change: printing leaves the cursor at the top of the view, and the renderer restores
+// it only for a view that has changed.
+func (m *screen) changingTail() string {
+	return strings.Repeat("\x1b[m", m.printCount%manyPrints)
 }
 
-// manyPrints is more than there are between two frames.
+// manyPrints is larger than the number of prints between two frames.
 const manyPrints = 50
 
-// streamed is the end of what the lead is saying.
-func (m *screen) streamed() []string {
+// streamLines returns the end of the lead's current answer.
+func (m *screen) streamLines() []string {
 	text := m.stream.String()
 	if text == "" {
 		return nil
@@ -56,14 +56,15 @@ func (m *screen) streamed() []string {
 	return append(lines[max(0, len(lines)-rows):], "")
 }
 
-// agents has a line for each agent that works, and says how many rest.
-func (m *screen) agents() []string {
+// agentLines returns a line for each agent that works, and the number of agents at
+// rest.
+func (m *screen) agentLines() []string {
 	var lines []string
-	resting, column := 0, m.column()
+	resting, column := 0, m.nameColumn()
 	for _, r := range m.rows {
 		switch {
 		case r.Working:
-			lines = append(lines, m.agent(r, column))
+			lines = append(lines, m.agentLine(r, column))
 		case !r.Ended && r.ID != Lead:
 			resting++
 		}
@@ -78,34 +79,34 @@ func (m *screen) agents() []string {
 	return lines
 }
 
-// nameWidth is the least that the names of agents are filled up to.
+// nameWidth is the least width of the column of names.
 const nameWidth = 12
 
-// column is what the names of agents at work are filled up to.
-func (m *screen) column() int {
+// nameColumn returns the width of the column of names.
+func (m *screen) nameColumn() int {
 	wide := nameWidth
 	for _, r := range m.rows {
 		if r.Working {
-			wide = max(wide, term.Width(m.name(r)))
+			wide = max(wide, term.Width(m.agentName(r)))
 		}
 	}
 	return wide
 }
 
-func (m *screen) name(r Row) string { return term.Cut(term.Clean(r.Name), m.width/2) }
+func (m *screen) agentName(r Row) string { return term.Cut(term.Clean(r.Name), m.width/2) }
 
-func (m *screen) agent(r Row, column int) string {
-	name := m.name(r)
+func (m *screen) agentLine(r Row, column int) string {
+	name := m.agentName(r)
 	pad := strings.Repeat(" ", column-term.Width(name)+2)
 	about := r.State + " " + age(time.Since(r.Since))
 	if r.Extra != "" {
 		about += " · " + r.Extra
 	}
 	room := max(m.width-2-term.Width(name)-len(pad), 1)
-	return "● " + m.o.Paint(name, r.Color) + pad + term.Cut(term.Clean(about), room)
+	return "● " + m.options.Paint(name, r.Color) + pad + term.Cut(term.Clean(about), room)
 }
 
-// age is a duration in a few columns.
+// age formats a duration in a few columns.
 func age(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:
@@ -116,20 +117,20 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// asked is the question that the next line may answer.
-func (m *screen) asked() []string {
+// questionLines shows the open question.
+func (m *screen) questionLines() []string {
 	if len(m.questions) == 0 {
 		return nil
 	}
 	q := m.questions[0]
 	name := term.Clean(q.Agent)
 	lines := term.Fold("? "+name+" asks: "+term.CleanLines(q.Text), m.width)
-	if len(lines) > most {
-		lines = append(lines[:most-1], "  …")
+	if len(lines) > maxInputRows {
+		lines = append(lines[:maxInputRows-1], "  …")
 	}
-	lines[0] = strings.Replace(lines[0], name, m.o.Paint(name, q.Color), 1)
-	how := answers(q)
-	if q.ID == m.begun {
+	lines[0] = strings.Replace(lines[0], name, m.options.Paint(name, q.Color), 1)
+	how := answerHelp(q)
+	if q.ID == m.lateQuestion {
 		how = append(how[:len(how)-1], "your line was begun before this: send it first, then answer")
 	}
 	if more := len(m.questions) - 1; more > 0 {
@@ -141,18 +142,18 @@ func (m *screen) asked() []string {
 	return lines
 }
 
-// whole is what a question is about, in full.
-func whole(q Question) string {
+// fullText returns the subject of a question in full.
+func fullText(q Question) string {
 	var b strings.Builder
 	b.WriteString(q.Agent + " asks about:")
-	for line := range strings.SplitSeq(term.CleanLines(q.Whole), "\n") {
+	for line := range strings.SplitSeq(term.CleanLines(q.FullText), "\n") {
 		b.WriteString("\n" + strings.TrimRight("  "+line, " "))
 	}
 	return b.String()
 }
 
-// answers says why a question is asked and, in the last line, how it is answered.
-func answers(q Question) []string {
+// answerHelp says why a question is asked and, in the last line, how to answer it.
+func answerHelp(q Question) []string {
 	var lines []string
 	if q.Reason != "" {
 		lines = append(lines, q.Reason)
@@ -175,18 +176,18 @@ func answers(q Question) []string {
 	return lines
 }
 
-// foot is the line below the input.
-func (m *screen) foot() string {
+// footer returns the line below the input.
+func (m *screen) footer() string {
 	if m.notice != "" {
 		return term.Cut(term.Clean(m.notice), m.width)
 	}
-	parts := []string{short(m.o.Session)}
+	parts := []string{shortID(m.options.Session)}
 	for _, r := range m.rows {
 		if r.ID == Lead {
 			parts = append(parts, r.Model[strings.LastIndexByte(r.Model, '/')+1:])
 		}
 	}
-	text := strings.Join(append(parts, m.o.Mode), " · ")
+	text := strings.Join(append(parts, m.options.Mode), " · ")
 	for _, hint := range []string{"/help", "Esc ends the turn", "Ctrl-B to background"} {
 		if longer := text + " · " + hint; term.Width(longer) <= m.width {
 			text = longer
@@ -195,5 +196,5 @@ func (m *screen) foot() string {
 	return term.Cut(term.Clean(text), m.width)
 }
 
-// short is as much of a session's id as commands need.
-func short(id string) string { return id[:min(8, len(id))] }
+// shortID returns as much of a session's id as commands need.
+func shortID(id string) string { return id[:min(8, len(id))] }
