@@ -111,7 +111,7 @@ func (s *Session) endTree(ctx context.Context, name string, cause error) ([]Ende
 func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
 	err := s.boards.Release(ctx, id)
 	if t, ok := s.store.Get(id); ok && t.Spec().Role == agent.Outside {
-		err = errors.Join(err, s.dropKey(string(id)))
+		err = errors.Join(err, s.users.DropKey(string(id)))
 	}
 	return err
 }

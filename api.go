@@ -368,19 +368,19 @@ func (a *api) handleTeams() {
 func (a *api) handleBus() {
 	s := a.s
 	plain(a.Server, apiBus, func(context.Context) (busOut, error) {
-		bus, err := s.Bus()
+		bus, err := s.users.State()
 		return busOut{&bus}, err
 	})
 	named(a.Server, apiBusAdd, func(_ context.Context, name string) (credentialsOut, error) {
-		made, err := s.AddBusUser(name)
+		made, err := s.users.Add(name)
 		return credentialsOut{&made}, err
 	})
-	acted(a.Server, apiBusRemove, func(_ context.Context, name string) error { return s.RemoveBusUser(name) })
+	acted(a.Server, apiBusRemove, func(_ context.Context, name string) error { return s.users.Remove(name) })
 	rpc.Handle(a.Server, apiBridge, func(_ context.Context, _ rpc.Caller, in bridgeIn) (rpc.None, error) {
-		return rpc.None{}, s.SetBridge(in.Name, in.Allow)
+		return rpc.None{}, s.peers.Allow(in.Name, in.Allow)
 	})
 	rpc.Handle(a.Server, apiBridgeWithdraw, func(_ context.Context, _ rpc.Caller, in bridgeIn) (rpc.None, error) {
-		return rpc.None{}, s.WithdrawBridge(in.Name)
+		return rpc.None{}, s.peers.Withdraw(in.Name)
 	})
 }
 

@@ -150,7 +150,7 @@ func TestABridgeNeedsTheUsersConsent(t *testing.T) {
 		t.Errorf("kept: %+v, open: %+v", kept.Bridges, ann.Questions())
 	}
 
-	ok(t, ann.WithdrawBridge("ben"))
+	ok(t, ann.Peers().WithdrawBridge("ben"))
 	refused, err := ann.Send("bridge:ben", "the third")
 	ok(t, err)
 	choose(t, ann, asksUser(t, here), "Refuse")
@@ -182,8 +182,8 @@ func goesBothWays(t *testing.T, server shared) {
 	t.Helper()
 	ben := server.open(t, "ben", swarm.Options{Inbound: swarm.InboundAccept})
 	ann := server.open(t, "ann", swarm.Options{Inbound: swarm.InboundAccept})
-	ok(t, ann.SetBridge("ben", true))
-	ok(t, ben.SetBridge("ann", true))
+	ok(t, ann.Peers().SetBridge("ben", true))
+	ok(t, ben.Peers().SetBridge("ann", true))
 	here, there := ann.Events(), ben.Events()
 	defer here.Close()
 	defer there.Close()
@@ -214,7 +214,7 @@ func goesBothWays(t *testing.T, server shared) {
 func TestWhereNoBridgeLeads(t *testing.T) {
 	server := share(t, "ann")
 	ann := server.open(t, "ann", swarm.Options{})
-	ok(t, ann.SetBridge("nobody", true))
+	ok(t, ann.Peers().SetBridge("nobody", true))
 	sub := ann.Events()
 	defer sub.Close()
 	for to, want := range map[string]string{"bridge:nobody": "no session of this id has answered", "bridge:No Body": "not a session id"} {
@@ -235,7 +235,7 @@ func TestWhereNoBridgeLeads(t *testing.T) {
 func TestALetterWaitsForASessionThatComesBack(t *testing.T) {
 	server := share(t, "ann", "ben")
 	ann := server.open(t, "ann", swarm.Options{})
-	ok(t, ann.SetBridge("ben", true))
+	ok(t, ann.Peers().SetBridge("ben", true))
 	ben := server.dial(t, "ben")
 	back := make(chan error, 1)
 	time.AfterFunc(200*time.Millisecond, func() {
@@ -309,6 +309,6 @@ func TestAMessageOverABridgeToAKilledSessionArrivesOnce(t *testing.T) {
 	ann := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{NewSession: "sender", NATS: swarm.NATS{URL: server.URL}})
 	ok(t, ann.Begin())
 	awaitBus(t, ann)
-	ok(t, ann.SetBridge("receiver", true))
+	ok(t, ann.Peers().SetBridge("receiver", true))
 	arrivesOnce(t, ann, "bridge:receiver", t.TempDir(), natsVar+"="+server.URL)
 }

@@ -36,7 +36,7 @@ type peer struct {
 
 func joined(t *testing.T, s *swarm.Session, name string) *peer {
 	t.Helper()
-	c, err := s.AddBusUser(name)
+	c, err := s.Bus().AddUser(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestWhatAProgramOutsideMayNotIsRefusedAndAudited(t *testing.T) {
 	if a := eve.ask("read", `{"unknown":1}`); a.Error == "" {
 		t.Error("an unknown field was accepted")
 	}
-	if err := s.RemoveBusUser("eve"); err != nil {
+	if err := s.Bus().RemoveUser("eve"); err != nil {
 		t.Fatal(err)
 	}
 	bob.ask("send", `{"to":"lead","text":"the only word"}`)
@@ -428,7 +428,7 @@ func TestAProgramOutsideIsKnownAfterARestart(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	told := make(chan string, 10)
 	first := sessionIn(t, dir, talks(told), swarm.Options{StateDir: state})
-	bob, err := first.AddBusUser("bob")
+	bob, err := first.Bus().AddUser("bob")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +461,7 @@ func TestAProgramOutsideIsKnownAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitBus(t, again)
-	bus, err := again.Bus()
+	bus, err := again.Bus().State()
 	if err != nil || len(bus.Users) != 1 || bus.Users[0].Key != bob.Key {
 		t.Fatalf("the bus is %+v, %v", bus, err)
 	}

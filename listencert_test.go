@@ -91,7 +91,7 @@ func TestABusWithACertificateSpeaksTLS(t *testing.T) {
 	remoteOf(t, s)
 	spoken := func(s *swarm.Session) swarm.BusCredentials {
 		t.Helper()
-		c, err := s.AddBusUser("bob")
+		c, err := s.Bus().AddUser("bob")
 		ok(t, err)
 		if !strings.HasPrefix(c.URL, "tls://127.0.0.1:") || !strings.HasPrefix(c.WebSocket, "wss://127.0.0.1:") || !c.Untrusted || c.CA != "" {
 			t.Errorf("the credentials are %+v", c)
@@ -155,7 +155,7 @@ func TestABusWithACertificateSpeaksTLS(t *testing.T) {
 	again.ListenCert = swarm.Off
 	s = sessionIn(t, dir, leadFor(), again)
 	awaitBus(t, begun(t, s))
-	if bus, err := s.Bus(); err != nil || !strings.HasPrefix(bus.URL, "nats://") {
+	if bus, err := s.Bus().State(); err != nil || !strings.HasPrefix(bus.URL, "nats://") {
 		t.Errorf("without a certificate the bus is %+v, %v", bus, err)
 	}
 }

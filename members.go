@@ -1,20 +1,14 @@
 package swarm
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/member"
-	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/peer"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -169,194 +163,76 @@ func (o *RemoteOutsider) Answer(ctx context.Context, id string, wait time.Durati
 // Leave is Outsider.Leave.
 func (o *RemoteOutsider) Leave(ctx context.Context) error { return o.c.Leave(ctx) }
 
-// BusCredentials are what a program outside needs to use a session's bus. The
-// seed is the secret: it is kept nowhere and cannot be shown again.
-type BusCredentials struct {
-	BusUser
-	Session   string `json:"session"`
-	Seed      string `json:"seed"`
-	URL       string `json:"url,omitempty"`       // where it listens, or will; "" when that is not known
-	WebSocket string `json:"websocket,omitempty"` // the same
-	// CA is the file with which programs believe the session's certificate, if they do
-	// not do so anyway; Untrusted says that they need one which is not known here.
-	CA        string `json:"ca,omitempty"`
-	Untrusted bool   `json:"untrusted,omitempty"`
-}
+// What is known of a session's bus and its users.
+type (
+	BusUser        = session.BusUser
+	BusState       = session.BusState
+	BusCredentials = session.BusCredentials
+)
 
-// believe says how the user comes to believe that it talks with the session.
-func (c *BusCredentials) believe(i Info) {
-	if i.NATS.URL != "" {
-		return // that server has a certificate of its own
-	}
-	switch asItIs, byItself := bus.Trust(i); {
-	case asItIs:
-	case byItself:
-		c.CA = i.ListenCert
-	default:
-		c.Untrusted = true
-	}
-}
+// Bus is the message bus of a running session, as programs that the session does not run
+// use it.
+type Bus struct{ users *member.Users }
 
-// Subject returns where the user asks the session for something: send, read,
-// claim, complete, drop, tasks, agents or state.
-func (c BusCredentials) Subject(verb string) string {
-	return member.Subject(c.Session).From(c.Name).To(verb)
-}
+// Bus returns the session's message bus.
+func (s *Session) Bus() Bus { return Bus{s.users} }
 
-// Inbox returns the prefix under which the user gets its answers.
-func (c BusCredentials) Inbox() string { return member.InboxPrefix(c.Name) }
+// State returns where the bus listens and who may use it.
+func (b Bus) State() (BusState, error) { return b.users.State() }
 
-// Mail returns where mail to the user is told as it arrives.
-func (c BusCredentials) Mail() string { return member.MailSubject(c.Session, c.Name) }
-
-// serverUsers are the users as the server judges them: each asks as itself, and
-// hears its answers and its own mail.
-func serverUsers(session string, all []BusUser) []natsd.User {
-	users := make([]natsd.User, len(all))
-	for i, u := range all {
-		users[i] = natsd.User{
-			Name: u.Name, Key: u.Key,
-			Publish:   []string{member.Subject(session).From(u.Name).To("*")},
-			Subscribe: []string{member.InboxPrefix(u.Name) + ".>", member.MailSubject(session, u.Name)},
-		}
-	}
-	return users
-}
-
-// validBusName keeps a user's name fit for subjects and for people.
-func validBusName(name string) error {
-	if !mailbox.AgentID(name).Valid() || len(name) > 32 {
-		return fmt.Errorf("%.80q cannot be the name of a user of the bus: use 1 to 32 of a-z, 0-9 and '-'", name)
-	}
-	if slices.Contains([]string{string(agent.LeadID), agent.LeadName, "main", string(agent.UserID), "all"}, name) {
-		return fmt.Errorf("the name %q means somebody else in every session; choose another", name)
-	}
-	return nil
-}
-
-// newBusUser returns a user with a fresh key, and its seed.
-func newBusUser(name string) (BusUser, string, error) {
-	public, seed, err := natsd.NewKey()
-	return BusUser{Name: name, Key: public, Added: time.Now().UTC()}, seed, err
-}
-
-// BusState is what is known of a running session's bus.
-type BusState struct {
-	URL       string    `json:"url,omitempty"`
-	WebSocket string    `json:"websocket,omitempty"`
-	Users     []BusUser `json:"users"`
-}
-
-// Bus returns where the session's bus listens and who may use it.
-func (s *Session) Bus() (BusState, error) {
-	url, webSocket := s.bus.URLs()
-	users, err := BusUsers(s.Info())
-	return BusState{URL: url, WebSocket: webSocket, Users: users}, err
-}
-
-// KeptBus is Session.Bus for a session that does not run: where its bus will listen, as
-// far as that is known.
-func KeptBus(info Info) (BusState, error) {
-	users, err := BusUsers(info)
-	return BusState{URL: cmp.Or(info.NATS.URL, bus.Address(info, "nats", info.Listen)), WebSocket: bus.Address(info, "ws", info.ListenWebSocket), Users: users}, err
-}
-
-// AddBusUser makes a program outside a member of the session and lets it in, with
+// AddUser makes a program outside a member of the session and lets it in, with
 // a fresh key. One that is a member already gets a new key, and its old one is
 // worth nothing from then on.
-func (s *Session) AddBusUser(name string) (BusCredentials, error) {
-	var c BusCredentials
-	err := s.changeBusUsers(func() (all []BusUser, err error) {
-		c, all, err = addBusUser(s.Info(), s.agents, name)
-		return all, err
-	})
-	if err != nil {
-		return c, err
-	}
-	c.URL, c.WebSocket = s.bus.URLs()
-	c.believe(s.Info())
-	return c, nil
-}
+func (b Bus) AddUser(name string) (BusCredentials, error) { return b.users.Add(name) }
 
-// RemoveBusUser ends what a program outside may do, at once.
-func (s *Session) RemoveBusUser(name string) error {
-	return s.changeBusUsers(func() ([]BusUser, error) { return removeBusUser(s.Info(), s.agents, name) })
-}
+// RemoveUser ends what a program outside may do, at once.
+func (b Bus) RemoveUser(name string) error { return b.users.Remove(name) }
 
-// isBusUser reports whether a name is that of a user of the bus.
-func (s *Session) isBusUser(name string) (bool, error) {
-	users, err := BusUsers(s.Info())
-	return slices.ContainsFunc(users, func(u BusUser) bool { return u.Name == name }), err
-}
+// BusUsers returns who may use the bus of a session, running or not, by name.
+func BusUsers(i Info) ([]BusUser, error) { return i.BusUsers() }
 
-// dropKey takes the key of a user, if it is one.
-func (s *Session) dropKey(name string) error {
-	return s.changeBusUsers(func() ([]BusUser, error) { return s.Info().PutBusUser(BusUser{Name: name}) })
-}
+// KeptBus is Bus.State for a session that does not run: where its bus will listen, as
+// far as that is known.
+func KeptBus(info Info) (BusState, error) { return member.NewUsers(info, nil, nil).State() }
 
-// changeBusUsers makes a change of who may come in, and tells the server.
-func (s *Session) changeBusUsers(change func() ([]BusUser, error)) error {
-	return s.bus.ChangeUsers(func() ([]natsd.User, error) {
-		all, err := change()
-		return serverUsers(s.Info().ID, all), err
-	})
-}
-
-// AddBusUser is Session.AddBusUser for a session that does not run.
+// AddBusUser is Bus.AddUser for a session that does not run.
 func AddBusUser(ctx context.Context, info Info, name string) (c BusCredentials, err error) {
-	rest := atRest(info)
-	defer func() { err = errors.Join(err, rest.Close()) }()
-	agents, err := rest.Coordinator(ctx)
-	if err != nil {
-		return c, err
-	}
-	c, _, err = addBusUser(info, agents, name)
-	c.URL, c.WebSocket = cmp.Or(info.NATS.URL, bus.Address(info, "nats", info.Listen)), bus.Address(info, "ws", info.ListenWebSocket)
-	c.believe(info)
+	err = changeUsers(ctx, info, func(users *member.Users) (err error) {
+		c, err = users.Add(name)
+		return err
+	})
 	return c, err
 }
 
-// RemoveBusUser is Session.RemoveBusUser for a session that does not run.
-func RemoveBusUser(ctx context.Context, info Info, name string) (err error) {
+// RemoveBusUser is Bus.RemoveUser for a session that does not run.
+func RemoveBusUser(ctx context.Context, info Info, name string) error {
+	return changeUsers(ctx, info, func(users *member.Users) error { return users.Remove(name) })
+}
+
+// changeUsers changes the users of the bus of a session that nobody runs.
+func changeUsers(ctx context.Context, info Info, change func(*member.Users) error) (err error) {
 	rest := atRest(info)
 	defer func() { err = errors.Join(err, rest.Close()) }()
 	agents, err := rest.Coordinator(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = removeBusUser(info, agents, name)
-	return err
+	return change(member.NewUsers(info, agents, nil))
 }
 
-func addBusUser(info Info, agents *actors.Coordinator, name string) (BusCredentials, []BusUser, error) {
-	if err := validBusName(name); err != nil {
-		return BusCredentials{}, nil, err
-	}
-	if _, _, ok := mailbox.AgentID(name).Session(); ok {
-		return BusCredentials{}, nil, fmt.Errorf("%q is a name for another session: choose another", name)
-	}
-	u, seed, err := newBusUser(name)
-	if err != nil {
-		return BusCredentials{}, nil, err
-	}
-	if _, err := agents.AddMember(name); err != nil {
-		return BusCredentials{}, nil, err
-	}
-	all, err := info.PutBusUser(u)
-	return BusCredentials{BusUser: u, Session: info.ID, Seed: seed}, all, err
-}
+// Peers are the other sessions that this one exchanges mail with.
+type Peers struct{ peers *peer.Service }
 
-func removeBusUser(info Info, agents *actors.Coordinator, name string) ([]BusUser, error) {
-	t, ok := agents.Find(name)
-	if !ok || t.Spec().Role != agent.Outside {
-		return nil, fmt.Errorf("the bus of session %s has no user named %q; its users are listed by: swarm bus user list --session %s", info.ID, name, info.ID)
-	}
-	all, err := info.PutBusUser(BusUser{Name: string(t.ID())}) // first the key, then the mailbox
-	if err != nil {
-		return nil, err
-	}
-	return all, agents.RemoveMember(t.ID())
-}
+// Peers returns the other sessions that this one exchanges mail with.
+func (s *Session) Peers() Peers { return Peers{s.peers} }
+
+// SetBridge keeps whether messages may go to a session elsewhere. It returns when
+// that is on disk.
+func (p Peers) SetBridge(session string, allowed bool) error { return p.peers.Allow(session, allowed) }
+
+// WithdrawBridge forgets what was said about a session elsewhere: the user is
+// asked again before the next message goes there.
+func (p Peers) WithdrawBridge(session string) error { return p.peers.Withdraw(session) }
 
 // newPeers returns what passes mail to and from other sessions, which does not run yet.
 func (s *Session) newPeers() *peer.Service {
@@ -383,24 +259,12 @@ func (s *Session) postMessage(ctx context.Context, session string, m peer.Messag
 
 var errNoVerdict = errors.New("the session did not say what became of the letter")
 
-// SetBridge keeps whether messages may go to a session elsewhere. It returns when
-// that is on disk.
-func (s *Session) SetBridge(session string, allowed bool) error {
-	return s.peers.Allow(session, allowed)
-}
-
-// WithdrawBridge forgets what was said about a session elsewhere: the user is
-// asked again before the next message goes there.
-func (s *Session) WithdrawBridge(session string) error {
-	return s.record.Update(func(i *Info) error { return i.WithdrawBridge(session) })
-}
-
-// SetBridge is Session.SetBridge for a session that does not run.
+// SetBridge is Peers.SetBridge for a session that does not run.
 func SetBridge(ctx context.Context, info Info, session string, allowed bool) error {
 	return changeKept(ctx, info, func(i *Info) error { return i.SetBridge(session, allowed) })
 }
 
-// WithdrawBridge is Session.WithdrawBridge for a session that does not run.
+// WithdrawBridge is Peers.WithdrawBridge for a session that does not run.
 func WithdrawBridge(ctx context.Context, info Info, session string) error {
 	return changeKept(ctx, info, func(i *Info) error { return i.WithdrawBridge(session) })
 }

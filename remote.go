@@ -123,7 +123,7 @@ func (r *Remote) Bus(ctx context.Context) (BusState, error) {
 	return *out.Bus, nil
 }
 
-// AddBusUser is Session.AddBusUser.
+// AddBusUser is Bus.AddUser.
 func (r *Remote) AddBusUser(ctx context.Context, name string) (BusCredentials, error) {
 	out, err := rpc.Call(ctx, r.client, apiBusAdd, agentIn{name})
 	if err != nil || out.Credentials == nil {
@@ -132,19 +132,19 @@ func (r *Remote) AddBusUser(ctx context.Context, name string) (BusCredentials, e
 	return *out.Credentials, nil
 }
 
-// RemoveBusUser is Session.RemoveBusUser.
+// RemoveBusUser is Bus.RemoveUser.
 func (r *Remote) RemoveBusUser(ctx context.Context, name string) error {
 	_, err := rpc.Call(ctx, r.client, apiBusRemove, agentIn{name})
 	return err
 }
 
-// SetBridge is Session.SetBridge.
+// SetBridge is Peers.SetBridge.
 func (r *Remote) SetBridge(ctx context.Context, session string, allowed bool) error {
 	_, err := rpc.Call(ctx, r.client, apiBridge, bridgeIn{session, allowed})
 	return err
 }
 
-// WithdrawBridge is Session.WithdrawBridge.
+// WithdrawBridge is Peers.WithdrawBridge.
 func (r *Remote) WithdrawBridge(ctx context.Context, session string) error {
 	_, err := rpc.Call(ctx, r.client, apiBridgeWithdraw, bridgeIn{Name: session})
 	return err

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
@@ -53,10 +52,10 @@ type Session struct {
 	members *member.Service
 	peers   *peer.Service
 
-	events  *event.Bus
-	bus     *bus.Bus
-	gateway atomic.Pointer[member.Gateway] // nil before programs with a key are answered
-	lead    *node.Lead
+	events *event.Bus
+	bus    *bus.Bus
+	users  *member.Users // of the bus
+	lead   *node.Lead
 
 	fleet *fleet.Fleet // nil unless agents run in processes of their own
 	notes []string     // what is wrong, found when it was opened
@@ -204,6 +203,7 @@ func (s *Session) start(ctx context.Context) error {
 		s.roster.ConnectApart(s.fleet.Directory())
 	}
 	s.bus = s.newBus()
+	s.users = member.NewUsers(s.Info(), s.agents, s.bus)
 	s.watch.Go(s.node.FollowBoards)
 	s.members = member.New(s.scope, member.Options{
 		Session: s.Info().ID, Agents: s.agents, Roster: s.roster, Store: s.store, Boards: s.boards, TaskList: s.node.ListOf,
@@ -251,10 +251,7 @@ func (s *Session) newBus() *bus.Bus {
 		Trouble: func(err error) {
 			s.node.Warn(err.Error())
 		},
-		Users: func() ([]natsd.User, error) {
-			users, err := s.Info().BusUsers()
-			return serverUsers(s.Info().ID, users), err
-		},
+		Users:     func() ([]natsd.User, error) { return member.ServerUsers(s.Info()) },
 		Authorize: s.visitor,
 		Refused: func(r natsd.Refusal) {
 			s.audit.Note(event.Audit{By: r.User, From: r.From, Reason: r.What})
@@ -289,12 +286,11 @@ func (s *Session) handlers() []bus.Handler {
 			return d.close, nil
 		},
 		func(mail, _ *nats.Conn) (func() error, error) {
-			o, err := member.OpenGateway(s.members, mail, member.GatewayOptions{IsUser: s.isBusUser, Audit: s.audit.Note})
+			g, err := member.OpenGateway(s.members, mail, member.GatewayOptions{IsUser: s.users.Has, Audit: s.audit.Note})
 			if err != nil {
 				return nil, err
 			}
-			s.gateway.Store(o)
-			return o.Close, nil
+			return g.Close, nil
 		},
 	}
 	if s.opts.NATS.URL != "" {
@@ -313,8 +309,9 @@ func (s *Session) handlers() []bus.Handler {
 // services are what the node needs of this process.
 func (s *Session) services() node.Services {
 	services := node.Services{
-		OpenBoard: s.openBoard, Receipt: s.receipt, Arrived: s.arrived,
-		Gone: s.gone, Audit: s.audit.Note,
+		OpenBoard: s.openBoard, Receipt: s.receipt,
+		Arrived: func(to agent.Spec, e mailbox.Envelope) { s.members.Arrived(to, e) },
+		Gone:    s.gone, Audit: s.audit.Note,
 		IsGone: func(id mailbox.AgentID) bool { return s.fleet != nil && s.fleet.IsGone(id) },
 	}
 	if s.openFleet(); s.fleet != nil {
@@ -431,13 +428,6 @@ func (s *Session) close() error {
 // refused comes to the owner's audit as an event: the process keeps no file.
 func (s *Session) newAudit() *audit.Log {
 	return audit.New(audit.Options{Logger: s.opts.Logger, Publish: s.node.PublishAudit, Path: filepath.Join(s.Info().Path, audit.File)})
-}
-
-// arrived passes what has arrived for a program outside on to it.
-func (s *Session) arrived(to agent.Spec, e mailbox.Envelope) {
-	if o := s.gateway.Load(); o != nil && to.Role == agent.Outside {
-		o.Arrived(e)
-	}
 }
 
 // receipt sends a receipt through the wire, once that is up.

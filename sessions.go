@@ -119,7 +119,6 @@ type (
 	NATS            = session.NATS
 	Inbound         = session.Inbound
 	Bridge          = session.Bridge
-	BusUser         = session.BusUser
 	NoSessionError  = session.NotFoundError
 	NotRunningError = session.NotRunningError
 	BacklogError    = session.BacklogError
@@ -143,9 +142,6 @@ func Sessions(stateDir, dir string) ([]Info, error) { return session.List(stateD
 // FindSession returns the session with an id, or with the one id that begins
 // so. With an empty id it returns the newest session of dir.
 func FindSession(stateDir, dir, id string) (Info, error) { return session.Find(stateDir, dir, id) }
-
-// BusUsers returns who may use the bus of a session, running or not, by name.
-func BusUsers(i Info) ([]BusUser, error) { return i.BusUsers() }
 
 // Worktree is a directory of its own that an agent of a session has or left.
 type Worktree = session.Worktree

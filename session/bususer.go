@@ -62,3 +62,45 @@ func (i Info) PutBusUser(u BusUser) ([]BusUser, error) {
 	}
 	return all, statefile.Write(i.busFile(), append(raw, '\n'))
 }
+
+// BusCredentials are what a program outside needs to use a session's bus. The
+// seed is the secret: it is kept nowhere and cannot be shown again.
+type BusCredentials struct {
+	BusUser
+	Session   string `json:"session"`
+	Seed      string `json:"seed"`
+	URL       string `json:"url,omitempty"`       // where it listens, or will; "" when that is not known
+	WebSocket string `json:"websocket,omitempty"` // the same
+	// CA is the file with which programs believe the session's certificate, if they do
+	// not do so anyway; Untrusted says that they need one which is not known here.
+	CA        string `json:"ca,omitempty"`
+	Untrusted bool   `json:"untrusted,omitempty"`
+}
+
+// Subject returns where the user asks the session for something: send, read,
+// claim, complete, drop, tasks, agents or state.
+func (c BusCredentials) Subject(verb string) string { return BusSubject(c.Session, c.Name, verb) }
+
+// Inbox returns the prefix under which the user gets its answers.
+func (c BusCredentials) Inbox() string { return BusInbox(c.Name) }
+
+// Mail returns where mail to the user is published as it arrives.
+func (c BusCredentials) Mail() string { return BusMail(c.Session, c.Name) }
+
+// BusSubject is [BusCredentials.Subject] for a user by name.
+func BusSubject(session, user, verb string) string {
+	return "sw." + session + ".in." + user + "." + verb
+}
+
+// BusInbox is [BusCredentials.Inbox] for a user by name.
+func BusInbox(user string) string { return "_INBOX." + user }
+
+// BusMail is [BusCredentials.Mail] for a user by name.
+func BusMail(session, user string) string { return "sw." + session + ".mail." + user }
+
+// BusState is what is known of a session's bus.
+type BusState struct {
+	URL       string    `json:"url,omitempty"`
+	WebSocket string    `json:"websocket,omitempty"`
+	Users     []BusUser `json:"users"`
+}

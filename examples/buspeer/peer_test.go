@@ -62,11 +62,11 @@ func TestAShellScriptIsATeammate(t *testing.T) {
 		}
 	}()
 	for bus := (swarm.BusState{}); bus.URL == ""; { // it listens soon
-		if bus, err = s.Bus(); err != nil || ctx.Err() != nil {
+		if bus, err = s.Bus().State(); err != nil || ctx.Err() != nil {
 			t.Fatal(err, ctx.Err())
 		}
 	}
-	bob, err := s.AddBusUser("bob")
+	bob, err := s.Bus().AddUser("bob")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/nats-io/nats.go"
@@ -32,15 +33,9 @@ const (
 )
 
 // Subject is where programs with a key ask: the caller is the name of their key.
-func Subject(session string) rpc.Subject {
-	return rpc.Subject("sw." + session + ".in.{caller}.{method}")
+func Subject(id string) rpc.Subject {
+	return rpc.Subject(session.BusSubject(id, "{caller}", "{method}"))
 }
-
-// InboxPrefix begins the subjects where a program with a key gets its answers.
-func InboxPrefix(name string) string { return "_INBOX." + name }
-
-// MailSubject is where mail to a program with a key is published as it arrives.
-func MailSubject(session, name string) string { return "sw." + session + ".mail." + name }
 
 // GatewayOptions are what a gateway needs. IsUser and Audit are required.
 type GatewayOptions struct {
@@ -134,6 +129,7 @@ func OpenGateway(s *Service, conn *nats.Conn, o GatewayOptions) (*Gateway, error
 		return nil, fmt.Errorf("open the session to programs outside: %w", err)
 	}
 	g.work.Go(g.publish)
+	s.gateway.Store(g)
 	return g, nil
 }
 
@@ -215,10 +211,10 @@ func (g *Gateway) handleTasks() {
 // accepts refuses what wants its answer elsewhere: that would go out with the
 // session's rights, to where the user may not publish.
 func (g *Gateway) accepts(c rpc.Caller) bool {
-	if c.Reply == "" || strings.HasPrefix(c.Reply, InboxPrefix(c.Name)+".") {
+	if c.Reply == "" || strings.HasPrefix(c.Reply, session.BusInbox(c.Name)+".") {
 		return true
 	}
-	g.refuse(c, fmt.Sprintf("asked for the answer to go to %q, which is not below %s", c.Reply, InboxPrefix(c.Name)))
+	g.refuse(c, fmt.Sprintf("asked for the answer to go to %q, which is not below %s", c.Reply, session.BusInbox(c.Name)))
 	return false
 }
 
@@ -374,7 +370,7 @@ func (g *Gateway) publish() {
 		for _, e := range news {
 			raw, err := json.Marshal(g.s.received(e))
 			if err == nil {
-				err = g.conn.Publish(MailSubject(g.s.o.Session, string(e.To.Agent)), raw)
+				err = g.conn.Publish(session.BusMail(g.s.o.Session, string(e.To.Agent)), raw)
 			}
 			if err != nil {
 				g.s.o.Log.Warn("mail to a program outside could not be published", "name", e.To.Agent, "error", err)

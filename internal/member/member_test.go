@@ -17,6 +17,7 @@ import (
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/nats-io/nats.go"
@@ -105,7 +106,7 @@ type says struct {
 
 func (h *house) ask(t *testing.T, name, method, body string) (s says) {
 	t.Helper()
-	in := member.InboxPrefix(name) + ".1"
+	in := session.BusInbox(name) + ".1"
 	sub, err := h.conn.SubscribeSync(in)
 	ok(t, err)
 	defer func() { ok(t, sub.Unsubscribe()) }()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/actorswarm/swarm/actors"
@@ -44,6 +45,7 @@ type Service struct {
 	all       *team.Outsiders
 	questions questions
 	work      sync.WaitGroup
+	gateway   atomic.Pointer[Gateway] // nil before programs with a key are answered
 }
 
 // New returns the members of a session. What they ask the user is withdrawn when ctx
@@ -60,6 +62,14 @@ func (s *Service) Wait() { s.work.Wait() }
 
 // Wake says that mail has come for a member. It never blocks.
 func (s *Service) Wake(id mailbox.AgentID) { s.all.Look(id) }
+
+// Arrived passes a message to an agent that is on disk on to the program with a key that
+// the agent is, if it is one.
+func (s *Service) Arrived(to agent.Spec, e mailbox.Envelope) {
+	if g := s.gateway.Load(); g != nil && to.Role == agent.Outside {
+		g.Arrived(e)
+	}
+}
 
 // StandIn returns the member of an id that stands for another session.
 func (s *Service) StandIn(id mailbox.AgentID) (*team.Outsider, error) { return s.all.StandIn(id) }

@@ -263,3 +263,9 @@ func (s *Service) Allow(id string, allowed bool) error {
 	}
 	return err
 }
+
+// Withdraw forgets what the user has said about a session elsewhere: the user is asked
+// again before the next message goes there.
+func (s *Service) Withdraw(id string) error {
+	return s.o.Record.Update(func(i *session.Info) error { return i.WithdrawBridge(id) })
+}
