@@ -91,7 +91,7 @@ func (a *app) join(ctx context.Context, info swarm.Info) (*swarm.Remote, swarm.W
 	if err != nil {
 		return nil, swarm.Welcome{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, attach.AskWithin)
+	ctx, cancel := context.WithTimeout(ctx, attach.RequestTimeout)
 	defer cancel()
 	w, err := r.Hello(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func quit(ctx context.Context, con *cli.Console, info swarm.Info) error {
 		return err
 	}
 	defer r.Close()
-	ctx, cancel := context.WithTimeout(ctx, attach.AskWithin)
+	ctx, cancel := context.WithTimeout(ctx, attach.RequestTimeout)
 	defer cancel()
 	w, err := r.Hello(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func quit(ctx context.Context, con *cli.Console, info swarm.Info) error {
 	if err := r.Quit(ctx); err != nil {
 		return err
 	}
-	if err := attach.WaitUntilGone(ctx, info, w.PID); err != nil {
+	if err := attach.WaitForExit(ctx, info, w.PID); err != nil {
 		return err
 	}
 	if _, err := os.Stat(info.Path); err != nil {

@@ -169,7 +169,7 @@ func TestACompactionHoldsNothingUp(t *testing.T) {
 				t.Fatal("the command has no number")
 			}
 			p.types("/compact")
-			p.until("asked for; it is done at the agent's next step")
+			p.until("requested; you will see when it is done")
 			p.types("/ps")
 			p.until("in tool Bash", "tokens $?") // in the answer to /ps
 			if err := os.WriteFile(filepath.Join(l.dir, "hold"), []byte("let go\n"), 0o600); err != nil {

@@ -181,7 +181,7 @@ func TestAnAttachedTerminalTakesOverFromADeadOwner(t *testing.T) {
 		l.kill()
 		for _, w := range []*window{p, q} {
 			w.untilIt("after the change", func(string) bool {
-				return strings.Count(w.all(), "the session goes on; commands that were running have been cut") > i
+				return strings.Count(w.all(), "the session continues; commands that were running were cut off") > i
 			})
 		}
 		p.until("? bob asks: ", "touch first")

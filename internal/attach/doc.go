@@ -1,6 +1,6 @@
-// Package attach is a connection to a session of another process that survives that
-// process: when the owner of the session dies, a link starts another owner, or finds the
-// one that somebody else has started, and goes on.
+// Package attach connects to a session of another process and survives that process:
+// when the owner of the session ends, a Link starts another owner, or finds the one that
+// another program has started.
 //
 //	r, err := swarm.Dial(state, info)
 //	w, err := r.Hello(ctx)
@@ -8,14 +8,15 @@
 //		return attach.TakeOver(ctx, info, dial, attach.Serve)
 //	})
 //	defer l.Close()
-//	err = l.Begin() // l.Events tells from now on what happens
+//	err = l.Begin() // from now on l.Events has the events of the session
 //
 // Laws:
 //
-//   - The death of an owner ends no link: requests wait for the next owner
+//   - The end of an owner ends no link: requests wait for the next owner
 //     (TestAnAttachedTerminalTakesOverFromADeadOwner).
-//   - Whoever is first with the journal owns the session; the others find it, and a
-//     session that nobody can run is an error in time (TestTakeOverFindsWhoeverIsFirst,
-//     TestTakeOverGivesUpInTime).
-//   - Leaving stops nothing (TestTwoTerminalsSeeEverythingAndOnesExitChangesNothing).
+//   - The process that locks the journal first owns the session, and the others find it.
+//     If no process can run the session, TakeOver fails after a time limit
+//     (TestTakeOverFindsTheFirstOwner, TestTakeOverGivesUpInTime).
+//   - Closing a link does not change the session
+//     (TestTwoTerminalsSeeEverythingAndOnesExitChangesNothing).
 package attach

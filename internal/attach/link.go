@@ -14,89 +14,89 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// AskWithin is how long a person waits for another process before it is said
-// that it does not answer.
-const AskWithin = 15 * time.Second
+// RequestTimeout is how long a request waits for the owner of the session.
+const RequestTimeout = 15 * time.Second
 
-// Link is a session of another process as a person at this one talks with it.
-// When that process dies, the link finds or starts another that goes on with
-// the session, and requests wait for it. It owns a goroutine until Close.
+// Link is a connection to a session of another process. When that process ends, the
+// link starts or finds another owner, and requests wait for it. It owns a goroutine
+// until Close.
 type Link struct {
 	ctx      context.Context
-	bus      event.Bus // the facts of the other process, published here
+	bus      event.Bus // republishes the events of the session
 	takeOver func(context.Context) (*swarm.Remote, error)
 
-	leave  context.CancelFunc
-	follow sync.WaitGroup
+	cancel   context.CancelFunc
+	listener sync.WaitGroup
 
 	mu        sync.Mutex
 	remote    *swarm.Remote     // guarded by mu, as all below
-	up        chan struct{}     // closed while remote can be asked
-	end       error             // why no more comes
-	agents    []actors.Status   // as they were seen last
-	questions []swarm.Question  // as they were seen last
+	reachable chan struct{}     // closed while remote can be called
+	err       error             // why no more events come
+	agents    []actors.Status   // as returned last
+	questions []swarm.Question  // as returned last
 	types     []swarm.AgentType // never changes
 }
 
-// New returns the link to a session that r reaches. When its owner dies, takeOver
-// reaches the next.
+// New returns a link to the session that r is connected to. When its owner ends,
+// takeOver connects to the next one.
 func New(ctx context.Context, r *swarm.Remote, types []swarm.AgentType, takeOver func(context.Context) (*swarm.Remote, error)) *Link {
-	l := &Link{remote: r, up: make(chan struct{}), takeOver: takeOver, types: types}
-	close(l.up)
-	l.ctx, l.leave = context.WithCancel(ctx)
+	l := &Link{remote: r, reachable: make(chan struct{}), takeOver: takeOver, types: types}
+	close(l.reachable)
+	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l
 }
 
-// Close leaves the session alone.
+// Close closes the connection. It does not change the session.
 func (l *Link) Close() {
-	l.leave()
-	l.follow.Wait()
+	l.cancel()
+	l.listener.Wait()
 	l.bus.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.remote.Close()
 }
 
-// Err says why the session has nothing more to tell.
+// Err returns why there are no more events.
 func (l *Link) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.end
+	return l.err
 }
 
 func (l *Link) Events() *event.Subscription { return l.bus.Subscribe() }
 func (l *Link) Types() []swarm.AgentType    { return l.types }
 
-// Begin begins to listen. What was cut goes on where the session is run.
+// Begin starts to listen to events. The owner continues turns that were cut off by
+// itself.
 func (l *Link) Begin() error {
 	feed, err := l.remote.Feed(l.ctx)
 	if err != nil {
 		return err
 	}
-	l.follow.Go(func() {
+	l.listener.Go(func() {
 		err := l.listen(feed)
 		l.mu.Lock()
-		l.end = err
+		l.err = err
 		l.mu.Unlock()
 		l.bus.Close()
 	})
 	return nil
 }
 
-// listen tells what happens, over the deaths of those who run the session.
+// listen publishes events until the session ends, over changes of the owner.
 func (l *Link) listen(feed *swarm.Feed) error {
 	for {
-		err := feed.Each(l.ctx, l.see)
+		err := feed.Each(l.ctx, l.publish)
 		if !errors.Is(err, swarm.ErrOwnerGone) {
 			return err
 		}
-		if feed, err = l.reach(); err != nil {
+		if feed, err = l.reconnect(); err != nil {
 			return err
 		}
 	}
 }
 
-func (l *Link) see(raw []byte) error {
+func (l *Link) publish(raw []byte) error {
 	e, ok, err := event.Parse(raw)
 	if err == nil && ok {
 		l.bus.Publish(e.Agent, e.Fact)
@@ -108,13 +108,13 @@ func (l *Link) warn(format string, args ...any) {
 	l.bus.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName}, event.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
-// reach finds who runs the session now.
-func (l *Link) reach() (*swarm.Feed, error) {
+// reconnect connects to the next owner of the session.
+func (l *Link) reconnect() (*swarm.Feed, error) {
 	l.mu.Lock()
-	l.up = make(chan struct{})
+	l.reachable = make(chan struct{})
 	l.remote.Close()
 	l.mu.Unlock()
-	l.warn("the process that ran the session is gone; another one takes it over")
+	l.warn("the process that ran the session has ended; another one takes the session over")
 	r, err := l.takeOver(l.ctx)
 	if err != nil {
 		return nil, err
@@ -126,22 +126,22 @@ func (l *Link) reach() (*swarm.Feed, error) {
 	}
 	l.mu.Lock()
 	l.remote = r
-	close(l.up)
+	close(l.reachable)
 	l.mu.Unlock()
-	l.warn("the session goes on; commands that were running have been cut")
+	l.warn("the session continues; commands that were running were cut off")
 	return feed, nil
 }
 
-// ask does one request of whoever runs the session.
-func (l *Link) ask(f func(context.Context, *swarm.Remote) error) error {
-	ctx, cancel := context.WithTimeoutCause(l.ctx, AskWithin, errors.New("the process that runs the session does not answer; look at it with: swarm ps, end it with: swarm quit"))
+// call makes a request to the owner of the session.
+func (l *Link) call(f func(context.Context, *swarm.Remote) error) error {
+	ctx, cancel := context.WithTimeoutCause(l.ctx, RequestTimeout, errors.New("the process that runs the session does not answer; see its state with: swarm ps; end it with: swarm quit"))
 	defer cancel()
-	return l.askIn(ctx, f)
+	return l.callWithin(ctx, f)
 }
 
-func (l *Link) askIn(ctx context.Context, f func(context.Context, *swarm.Remote) error) error {
+func (l *Link) callWithin(ctx context.Context, f func(context.Context, *swarm.Remote) error) error {
 	l.mu.Lock()
-	up := l.up
+	up := l.reachable
 	l.mu.Unlock()
 	select {
 	case <-up:
@@ -158,19 +158,19 @@ func (l *Link) askIn(ctx context.Context, f func(context.Context, *swarm.Remote)
 	return err
 }
 
-// try is ask for methods without an error: what failed is a warning.
-func (l *Link) try(f func(context.Context, *swarm.Remote) error) {
-	if err := l.ask(f); err != nil && l.ctx.Err() == nil {
+// callOrWarn is call for methods without an error: it publishes a failure as a warning.
+func (l *Link) callOrWarn(f func(context.Context, *swarm.Remote) error) {
+	if err := l.call(f); err != nil && l.ctx.Err() == nil {
 		l.warn("%v", err)
 	}
 }
 
 func (l *Link) Say(text string) error {
-	return l.ask(func(ctx context.Context, r *swarm.Remote) error { return r.Say(ctx, text) })
+	return l.call(func(ctx context.Context, r *swarm.Remote) error { return r.Say(ctx, text) })
 }
 
 func (l *Link) Send(to, text string) (posted []team.Posted, err error) {
-	err = l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
+	err = l.call(func(ctx context.Context, r *swarm.Remote) (err error) {
 		posted, err = r.Send(ctx, to, text)
 		return err
 	})
@@ -178,8 +178,8 @@ func (l *Link) Send(to, text string) (posted []team.Posted, err error) {
 }
 
 func (l *Link) Interrupt() bool {
-	cut := true // who does not answer may well have something to end
-	l.try(func(ctx context.Context, r *swarm.Remote) (err error) {
+	cut := true // an owner that does not answer may be in a turn
+	l.callOrWarn(func(ctx context.Context, r *swarm.Remote) (err error) {
 		cut, err = r.Interrupt(ctx, "")
 		return err
 	})
@@ -187,7 +187,7 @@ func (l *Link) Interrupt() bool {
 }
 
 func (l *Link) InterruptAgent(name string) (cut bool, err error) {
-	err = l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
+	err = l.call(func(ctx context.Context, r *swarm.Remote) (err error) {
 		cut, err = r.Interrupt(ctx, name)
 		return err
 	})
@@ -195,7 +195,7 @@ func (l *Link) InterruptAgent(name string) (cut bool, err error) {
 }
 
 func (l *Link) BackgroundForeground() (moved []string) {
-	l.try(func(ctx context.Context, r *swarm.Remote) (err error) {
+	l.callOrWarn(func(ctx context.Context, r *swarm.Remote) (err error) {
 		moved, err = r.BackgroundForeground(ctx)
 		return err
 	})
@@ -203,21 +203,22 @@ func (l *Link) BackgroundForeground() (moved []string) {
 }
 
 func (l *Link) SetModel(name string) error {
-	return l.ask(func(ctx context.Context, r *swarm.Remote) error { return r.SetModel(ctx, name) })
+	return l.call(func(ctx context.Context, r *swarm.Remote) error { return r.SetModel(ctx, name) })
 }
 
 func (l *Link) Compact(ctx context.Context, name string) error {
-	return l.askIn(ctx, func(ctx context.Context, r *swarm.Remote) error { return r.Compact(ctx, name) })
+	return l.callWithin(ctx, func(ctx context.Context, r *swarm.Remote) error { return r.Compact(ctx, name) })
 }
 
 func (l *Link) Stop(ctx context.Context, name string) error {
-	return l.askIn(ctx, func(ctx context.Context, r *swarm.Remote) error { return r.Stop(ctx, name) })
+	return l.callWithin(ctx, func(ctx context.Context, r *swarm.Remote) error { return r.Stop(ctx, name) })
 }
 
-// Agents returns the agents, or how they were seen last.
+// Agents returns the agents, or the last known state of them if the owner does not
+// answer.
 func (l *Link) Agents() []actors.Status {
 	var seen []actors.Status
-	err := l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
+	err := l.call(func(ctx context.Context, r *swarm.Remote) (err error) {
 		seen, err = r.Agents(ctx)
 		return err
 	})
@@ -229,10 +230,11 @@ func (l *Link) Agents() []actors.Status {
 	return l.agents
 }
 
-// Questions returns what is asked, or what was asked last.
+// Questions returns the open questions, or the last known ones if the owner does not
+// answer.
 func (l *Link) Questions() []swarm.Question {
 	var seen []swarm.Question
-	err := l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
+	err := l.call(func(ctx context.Context, r *swarm.Remote) (err error) {
 		seen, err = r.Questions(ctx)
 		return err
 	})
@@ -244,9 +246,9 @@ func (l *Link) Questions() []swarm.Question {
 	return l.questions
 }
 
-// Teams returns the teams; none when nobody answers.
+// Teams returns the teams, or none if the owner does not answer.
 func (l *Link) Teams() (all []team.Team) {
-	l.try(func(ctx context.Context, r *swarm.Remote) (err error) {
+	l.callOrWarn(func(ctx context.Context, r *swarm.Remote) (err error) {
 		all, err = r.Teams(ctx)
 		return err
 	})
@@ -254,7 +256,7 @@ func (l *Link) Teams() (all []team.Team) {
 }
 
 func (l *Link) Team(_ context.Context, name string) (status team.Status, err error) {
-	err = l.ask(func(ctx context.Context, r *swarm.Remote) (err error) {
+	err = l.call(func(ctx context.Context, r *swarm.Remote) (err error) {
 		status, err = r.Team(ctx, name)
 		return err
 	})
@@ -262,5 +264,5 @@ func (l *Link) Team(_ context.Context, name string) (status team.Status, err err
 }
 
 func (l *Link) Answer(id string, answer swarm.Answer) error {
-	return l.ask(func(ctx context.Context, r *swarm.Remote) error { return r.Answer(ctx, id, answer) })
+	return l.call(func(ctx context.Context, r *swarm.Remote) error { return r.Answer(ctx, id, answer) })
 }

@@ -16,17 +16,18 @@ import (
 	"github.com/actorswarm/swarm/internal/executor"
 )
 
-// How long a session without an owner is tried to be gone on with, and how
-// often it is looked whether somebody else was faster.
+// takeOverTimeout is how long TakeOver tries to find an owner, and takeOverInterval the
+// time between two attempts.
 const (
-	takeOverWithin = 30 * time.Second
-	takeOverAgain  = 200 * time.Millisecond
+	takeOverTimeout  = 30 * time.Second
+	takeOverInterval = 200 * time.Millisecond
 )
 
-// TakeOver reaches whoever runs a session whose owner died: a process that it
-// starts, or that somebody else has started. The journal decides between them.
+// TakeOver connects to the next owner of a session whose owner has ended: a process
+// that serve starts, or that another program has started. The lock of the journal
+// decides between them.
 func TakeOver(ctx context.Context, info swarm.Info, dial func(swarm.Info) (*swarm.Remote, error), serve func(context.Context, swarm.Info) error) (*swarm.Remote, error) {
-	ctx, cancel := context.WithTimeout(ctx, takeOverWithin)
+	ctx, cancel := context.WithTimeout(ctx, takeOverTimeout)
 	defer cancel()
 	for {
 		serveErr := serve(ctx, info)
@@ -35,7 +36,7 @@ func TakeOver(ctx context.Context, info swarm.Info, dial func(swarm.Info) (*swar
 			return r, nil
 		}
 		select {
-		case <-time.After(takeOverAgain):
+		case <-time.After(takeOverInterval):
 		case <-ctx.Done():
 			return nil, fmt.Errorf("session %s could not be taken over: %w", info.ID, errors.Join(serveErr, err))
 		}
@@ -45,18 +46,18 @@ func TakeOver(ctx context.Context, info swarm.Info, dial func(swarm.Info) (*swar
 	}
 }
 
-// Serve starts a process that goes on with a session.
+// Serve starts a process that runs a session.
 func Serve(ctx context.Context, info swarm.Info) error {
-	var said strings.Builder
-	_, err := Start(ctx, []string{"serve", "--apart", "--resume", info.ID}, nil, &said)
-	if text := cli.OneLine(said.String()); err != nil && text != "" {
+	var stderr strings.Builder
+	_, err := Start(ctx, []string{"serve", "--apart", "--resume", info.ID}, nil, &stderr)
+	if text := cli.OneLine(stderr.String()); err != nil && text != "" {
 		return errors.New(strings.TrimPrefix(text, "swarm: "))
 	}
 	return err
 }
 
-// Start starts swarm in a session of its own and returns the id that it
-// prints once it answers. It has its own log by then.
+// Start starts swarm in a process session of its own and returns the id that it prints
+// once it answers requests. From then on it writes to its own log.
 func Start(ctx context.Context, args []string, in io.Reader, errOut io.Writer) (id string, err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -67,7 +68,7 @@ func Start(ctx context.Context, args []string, in io.Reader, errOut io.Writer) (
 		return "", fmt.Errorf("start a process for the session: %w", err)
 	}
 	defer r.Close()
-	// Not CommandContext: it is to outlive this process.
+	// Not CommandContext: it must outlive this process.
 	cmd := exec.Command(exe, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, w, errOut
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -78,17 +79,17 @@ func Start(ctx context.Context, args []string, in io.Reader, errOut io.Writer) (
 	defer stop()
 	out, err := io.ReadAll(r)
 	if id = strings.TrimSpace(string(out)); id != "" {
-		go cmd.Wait() // takes its end off the system's list, whenever that is; the process outlives this one
+		go cmd.Wait() // reaps the process if it ends first; it outlives this one
 		return id, nil
 	}
 	if ctx.Err() != nil {
 		return "", errors.Join(context.Cause(ctx), cmd.Process.Release())
 	}
-	return "", errors.Join(err, failed(cmd.Wait()))
+	return "", errors.Join(err, exitError(cmd.Wait()))
 }
 
-// failed passes on the exit status of a process that has said why.
-func failed(err error) error {
+// exitError returns the exit status of a process that has printed its error itself.
+func exitError(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return &cli.ExitError{Code: exit.ExitCode()}
@@ -96,26 +97,26 @@ func failed(err error) error {
 	return err
 }
 
-// freeAgain is how often it is looked whether a session is free.
-const freeAgain = 20 * time.Millisecond
+// pollInterval is the time between two checks whether a session is free.
+const pollInterval = 20 * time.Millisecond
 
-// reapWithin is how long a process that has let go of its session may stay in the
-// system's list, where that does not tell those who have ended from the others:
-// whoever started it may never look.
-const reapWithin = 2 * time.Second
+// reapTimeout limits the wait for a process that has released its session but is still
+// in the process table: its parent may never reap it, and on some systems such a
+// process cannot be told from a running one.
+const reapTimeout = 2 * time.Second
 
-// WaitUntilGone waits until the process that ran a session has let go of it and ended.
-func WaitUntilGone(ctx context.Context, info swarm.Info, pid int) error {
-	again, enough := time.NewTicker(freeAgain), time.NewTimer(reapWithin)
-	defer again.Stop()
-	defer enough.Stop()
-	for patient := true; info.Open() || patient && executor.Lives(pid); {
+// WaitForExit waits until the process that ran a session has released it and ended.
+func WaitForExit(ctx context.Context, info swarm.Info, pid int) error {
+	poll, timeout := time.NewTicker(pollInterval), time.NewTimer(reapTimeout)
+	defer poll.Stop()
+	defer timeout.Stop()
+	for waiting := true; info.Open() || waiting && executor.Lives(pid); {
 		select {
-		case <-again.C:
-		case <-enough.C:
-			patient = false
+		case <-poll.C:
+		case <-timeout.C:
+			waiting = false
 		case <-ctx.Done():
-			return fmt.Errorf("session %s answers no more, but its process %d has not ended", info.ID, pid)
+			return fmt.Errorf("session %s no longer answers, but its process %d has not ended", info.ID, pid)
 		}
 	}
 	return nil

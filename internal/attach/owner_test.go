@@ -11,7 +11,7 @@ import (
 	"github.com/actorswarm/swarm"
 )
 
-func TestTakeOverFindsWhoeverIsFirst(t *testing.T) {
+func TestTakeOverFindsTheFirstOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		want, tries, begun := new(swarm.Remote), 0, time.Now()
 		dial := func(swarm.Info) (*swarm.Remote, error) {
@@ -44,8 +44,8 @@ func TestTakeOverGivesUpInTime(t *testing.T) {
 		if !errors.Is(err, none) || !strings.Contains(err.Error(), "the journal is damaged") || !strings.Contains(err.Error(), "session one could not be taken over") {
 			t.Errorf("TakeOver returned %v", err)
 		}
-		if took := time.Since(begun); took != takeOverWithin {
-			t.Errorf("it took %v, want %v", took, takeOverWithin)
+		if took := time.Since(begun); took != takeOverTimeout {
+			t.Errorf("it took %v, want %v", took, takeOverTimeout)
 		}
 	})
 }

@@ -12,15 +12,15 @@
 //     definition, with the same bytes of the body and every unknown field, or Format
 //     returns an error that says why it does not (FuzzFormat, TestFormatKeepsEveryMeaning).
 //   - Formatting is idempotent (FuzzFormat).
-//   - Formatting drops nothing that a person wrote: comments stay above or behind
+//   - Formatting drops nothing that a person wrote: comments stay above or after
 //     their field, and an entry that has no effect because an earlier one has
 //     the same name becomes a comment (TestFormatDropsNothing).
-//   - A file is replaced as a whole or not at all, and only if the caller
-//     allows it (TestWriteNeverOverwritesUnasked, TestWriteLeavesNoHalf).
+//   - A file is replaced as a whole or not at all, and only if the caller allows it
+//     (TestWriteReplacesOnlyWithForce, TestWriteIsAtomic).
 //   - Only files of the user or the project are edited; others are refused with the
 //     reason (TestOnlyUserAndProjectFilesAreEdited).
-//   - A finding about a repair shows the corrected line as Format would write
-//     it (TestLintShowsTheCorrectedLine).
+//   - A finding about a repair shows the corrected line in the form that Format
+//     writes (TestLintShowsTheCorrectedLine).
 //
 // All functions may be called from any goroutine. If two write the same file at the
 // same time, the file has the text of one of them.

@@ -12,22 +12,21 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// Draft is a definition that is about to be written. Only Name and Description
-// are required.
+// Draft is a definition to be written. Name and Description are required.
 type Draft struct {
 	Name, Description string
 	// Prompt is the system prompt; "" leaves the default one.
 	Prompt string
 	// Tools are separated by commas; "" or "*" means all and "[]" none.
 	Tools string
-	// Model is an alias, a full id or "inherit"; "" says nothing about it.
+	// Model is an alias, a full id or "inherit"; "" leaves the field out.
 	Model string
 	// Color is one of defs.Colors, or "".
 	Color string
 }
 
-// Render returns the file. The error is the first thing that Parse would
-// complain about, as a *DraftError.
+// Render returns the text of the file. The error is a *DraftError with the first
+// problem that Parse finds.
 func (d Draft) Render() ([]byte, error) {
 	var entries []entry
 	for _, f := range []struct{ name, value string }{
@@ -54,11 +53,11 @@ func (d Draft) Render() ([]byte, error) {
 	if body != "" {
 		body = "\n" + body + "\n"
 	}
-	src := file{body: []byte(body), eol: "\n"}.join(arrange(entries, defs.User))
+	src := file{body: []byte(body), eol: "\n"}.join(canonicalLines(entries, defs.User))
 	return src, d.check(src)
 }
 
-// check reads the file as it will be read, and refuses what is not understood.
+// check parses the file and rejects one that is not read as it was meant.
 func (d Draft) check(src []byte) error {
 	got, problems, err := defs.Parse("the new agent", src, defs.User)
 	var p defs.Problem
@@ -68,7 +67,7 @@ func (d Draft) check(src []byte) error {
 	case len(problems) > 0:
 		return &DraftError{problems[0].Text}
 	case got.Name != strings.TrimSpace(d.Name):
-		return &DraftError{fmt.Sprintf("the name %q cannot be kept; choose another", d.Name)}
+		return &DraftError{fmt.Sprintf("the name %q cannot be written to a file; choose another", d.Name)}
 	}
 	return nil
 }
@@ -78,7 +77,7 @@ type DraftError struct{ Reason string }
 
 func (e *DraftError) Error() string { return e.Reason }
 
-// CheckName says what is wrong with a name for a new agent.
+// CheckName returns why a name cannot be that of a new agent.
 func CheckName(name string) error {
 	if strings.TrimSpace(name) == "" {
 		return &DraftError{"an agent needs a name"}
@@ -87,14 +86,14 @@ func CheckName(name string) error {
 	return err
 }
 
-// CheckModel says what is wrong with a model for a new agent.
+// CheckModel returns why a model cannot be that of a new agent.
 func CheckModel(model string) error {
 	_, err := Draft{Name: "x", Description: "x", Model: model}.Render()
 	return err
 }
 
-// UnknownTools returns the entries of a list of tools that name none of those
-// known. Tools of MCP servers are not known before their server is asked.
+// UnknownTools returns the entries of a list of tools that are not in known. It accepts
+// all tools of MCP servers, which are not known before their server runs.
 func UnknownTools(list string, known []string) []string {
 	var unknown []string
 	for _, entry := range defs.SplitTools(strings.Trim(list, "[]")) {
@@ -106,8 +105,8 @@ func UnknownTools(list string, known []string) []string {
 	return unknown
 }
 
-// FileName is the name of the file for an agent: what cannot stand in a file
-// name on every system becomes a hyphen.
+// FileName returns the name of the file for an agent. It replaces what some systems do
+// not allow in a file name by a hyphen.
 func FileName(agent string) string {
 	name := strings.Map(func(r rune) rune {
 		if r <= ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -124,21 +123,21 @@ func FileName(agent string) string {
 	return name + ".md"
 }
 
-// ExistsError reports a file that Write was not allowed to replace.
+// ExistsError reports that Write was not allowed to replace a file.
 type ExistsError struct{ Path string }
 
 func (e *ExistsError) Error() string { return e.Path + " exists already" }
 
-// Write puts a definition on disk at once, making its folder if need be. A file
-// that exists is replaced only with force, and keeps its permissions; otherwise
-// the error is an *ExistsError.
+// Write writes a definition to disk atomically and makes its directory. It replaces an
+// existing file only with force, and then keeps its permissions; otherwise the error is
+// an *ExistsError.
 func Write(path string, src []byte, force bool) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return writeError(path, err)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // the link stays, what it leads to is replaced
+		path = real // replace the target, not the link
 	}
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
@@ -149,7 +148,7 @@ func Write(path string, src []byte, force bool) error {
 		return writeError(path, err)
 	}
 	if !force {
-		if err = claim(temp, path); err != nil {
+		if err = linkExclusive(temp, path); err != nil {
 			err = errors.Join(err, os.Remove(temp))
 		}
 	} else {
@@ -161,9 +160,9 @@ func Write(path string, src []byte, force bool) error {
 	return writeError(path, err)
 }
 
-// claim gives temp its name unless somebody has it already.
-func claim(temp, path string) error {
-	// Unlike a renaming, an exclusive creation fails if the file is there.
+// linkExclusive gives temp its name unless there is a file of that name.
+func linkExclusive(temp, path string) error {
+	// Unlike os.Rename, os.Link fails if the file exists.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

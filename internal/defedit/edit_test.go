@@ -142,7 +142,7 @@ func TestFileNamesAreSafe(t *testing.T) {
 	}
 }
 
-func TestWriteNeverOverwritesUnasked(t *testing.T) {
+func TestWriteReplacesOnlyWithForce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "a.md")
 	var exists *ExistsError
 	if err := Write(path, []byte("one"), false); err != nil {
@@ -170,7 +170,7 @@ func TestWriteNeverOverwritesUnasked(t *testing.T) {
 	}
 }
 
-func TestWriteLeavesNoHalf(t *testing.T) {
+func TestWriteIsAtomic(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "a.md"), "old")
 	if err := Write(path, []byte("new"), false); err == nil {
@@ -200,7 +200,7 @@ func TestOnlyUserAndProjectFilesAreEdited(t *testing.T) {
 		{defs.Flag, "--agents", "given with --agents"},
 	} {
 		err := Editable(defs.Definition{Name: "x", Source: c.from, Path: c.path})
-		var fixed *FixedError
+		var fixed *NotEditableError
 		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &fixed) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v %s gives %v", c.from, c.path, err)
 		}

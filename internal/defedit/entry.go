@@ -9,16 +9,16 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// entry is a field with the lines it was written in.
+// entry is a field with the lines that it was written in.
 type entry struct {
 	defs.Field
 	comments []string // the lines of comment above it
-	block    []string // its own lines
-	loose    bool     // comments at the end that belong to no field
+	block    []string // the field's own lines
+	trailing bool     // comments at the end that belong to no field
 }
 
-// entries pairs the fields with their lines. A comment at the beginning of a
-// line belongs to the field below it.
+// entries pairs the fields with their lines. A comment at the beginning of a line
+// belongs to the field after it.
 func (f file) entries(fields []defs.Field) []entry {
 	var out []entry
 	var comments []string
@@ -29,24 +29,24 @@ func (f file) entries(fields []defs.Field) []entry {
 			end = fields[i+1].Line - f.first
 		}
 		start, end = min(max(start, at), len(f.front)), min(max(end, at), len(f.front))
-		above, _ := comb(f.front[at:start], "")
+		above, _ := splitComments(f.front[at:start], "")
 		e := entry{Field: field}
 		comments = append(comments, above...)
 		e.comments = comments
-		comments, e.block = comb(f.front[start:max(start, end)], e.Text)
+		comments, e.block = splitComments(f.front[start:max(start, end)], e.Text)
 		out = append(out, e)
 		at = max(start, end)
 	}
-	rest, _ := comb(f.front[at:], "")
+	rest, _ := splitComments(f.front[at:], "")
 	if comments = append(comments, rest...); len(comments) > 0 {
-		out = append(out, entry{comments: comments, loose: true})
+		out = append(out, entry{comments: comments, trailing: true})
 	}
 	return out
 }
 
-// comb takes the comments at the beginning of a line out of lines, and the
-// blank lines at the end. What is part of text is no comment.
-func comb(lines []string, text string) (comments, rest []string) {
+// splitComments separates the comments at the beginning of a line, and trailing blank
+// lines, from lines. Lines that are part of text are not comments.
+func splitComments(lines []string, text string) (comments, rest []string) {
 	for _, l := range lines {
 		if strings.HasPrefix(l, "#") && !strings.Contains(text, strings.TrimSpace(l)) {
 			comments = append(comments, strings.TrimRight(l, " \t"))
@@ -60,7 +60,7 @@ func comb(lines []string, text string) (comments, rest []string) {
 	return comments, rest
 }
 
-// name is the name that the field is written with.
+// name returns the name that the field is written with.
 func (e entry) name(from defs.Source) string {
 	if e.Name == "" || e.Name == "oneShot" && from != defs.BuiltIn {
 		return e.Key
@@ -68,11 +68,11 @@ func (e entry) name(from defs.Source) string {
 	return e.Name
 }
 
-// lines returns the entry as it is to be written.
+// lines returns the lines to write for the entry.
 func (e entry) lines(from defs.Source) []string {
 	out := slices.Clone(e.comments)
 	switch {
-	case e.loose:
+	case e.trailing:
 		return out
 	case e.Unread:
 		for _, l := range e.block {
@@ -82,7 +82,7 @@ func (e entry) lines(from defs.Source) []string {
 	}
 	text, comment, err := e.text(e.name(from))
 	if err != nil {
-		// Kept as it is. If that is no YAML at all, Format finds out.
+		// Unchanged. Format reports it if that is not YAML.
 		return append(out, e.block...)
 	}
 	if comment != e.Comment {
@@ -91,22 +91,22 @@ func (e entry) lines(from defs.Source) []string {
 	return append(out, text)
 }
 
-// text returns the first form of the entry that reads as the same value, and
-// the comment in it.
+// text returns the first form of the entry that parses to the same value, and the
+// comment in it.
 func (e entry) text(name string) (text, comment string, err error) {
 	for _, form := range e.forms(name) {
-		if comment, ok := e.reads(form, name); ok {
+		if comment, ok := e.parsesBack(form, name); ok {
 			return form, comment, nil
 		}
 	}
 	return "", "", errNoForm
 }
 
-// forms lists the ways to write the entry, the best one first.
+// forms returns the ways to write the entry, the best one first.
 func (e entry) forms(name string) []string {
 	key := keyText(name)
 	verbatim := e.verbatim(key)
-	if verbatim != "" && commented(e.block) {
+	if verbatim != "" && hasInlineComments(e.block) {
 		return []string{verbatim}
 	}
 	if items, ok := e.items(); ok {
@@ -118,7 +118,7 @@ func (e entry) forms(name string) []string {
 	return []string{verbatim, key + ": " + printable(e.Value)}
 }
 
-// verbatim is the entry as it was written, but for the name.
+// verbatim returns the entry as it was written, except for the name.
 func (e entry) verbatim(key string) string {
 	text := strings.Join(e.block, "\n")
 	if rest, ok := strings.CutPrefix(text, e.Key+":"); ok {
@@ -127,15 +127,15 @@ func (e entry) verbatim(key string) string {
 	return text
 }
 
-// commented reports comments that only a verbatim copy keeps.
-func commented(block []string) bool {
+// hasInlineComments reports comments that only a verbatim copy keeps.
+func hasInlineComments(block []string) bool {
 	return len(block) > 1 && slices.ContainsFunc(block, func(l string) bool {
 		l = strings.TrimSpace(l)
 		return strings.HasPrefix(l, "#") || strings.Contains(l, " #")
 	})
 }
 
-// items returns the members of a field that holds a list of names.
+// items returns the members of a field whose value is a list of names.
 func (e entry) items() (items []string, ok bool) {
 	switch e.Name {
 	case "tools", "disallowedTools", "skills", "requiredMcpServers":
@@ -160,9 +160,9 @@ func (e entry) items() (items []string, ok bool) {
 	return items, true
 }
 
-// reads reports whether form is one entry of this name and value, and the
-// comment behind it.
-func (e entry) reads(form, name string) (comment string, ok bool) {
+// parsesBack reports whether form is one entry of this name and value, and returns the
+// comment after it.
+func (e entry) parsesBack(form, name string) (comment string, ok bool) {
 	if form == "" {
 		return "", false
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// Format returns src with its frontmatter in one form: the fields in the order
-// of defs.Fields, the unknown ones after them in their own order, names spelt
-// as documented, quotes only where they are needed, lists of tools separated by
-// commas. The body stays as it is. path and from are those of defs.Parse. The
-// error says why a file is left alone.
+// Format returns src with its frontmatter in canonical form: the fields in the order of
+// defs.Fields, then unknown fields in their own order, names spelt as documented,
+// quotes only where they are needed, lists of tools separated by commas. It does not
+// change the body. path and from are those of defs.Parse. The error says why a file was
+// not formatted.
 func Format(path string, src []byte, from defs.Source) ([]byte, error) {
 	if !utf8.Valid(src) {
 		return nil, fmt.Errorf("%s is not UTF-8 and was not formatted; save it as UTF-8 first", path)
@@ -29,21 +29,21 @@ func Format(path string, src []byte, from defs.Source) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s was not formatted: %w", path, err)
 	}
-	f := cut(src, before.Line)
-	out := f.join(arrange(f.entries(fields), from))
+	f := splitFences(src, before.Line)
+	out := f.join(canonicalLines(f.entries(fields), from))
 	after, _, err := defs.Parse(path, out, from)
 	if err != nil {
 		return nil, fmt.Errorf("%s was not formatted, as it would no longer load: %w", path, err)
 	}
-	if field := differs(before, after); field != "" {
+	if field := differingField(before, after); field != "" {
 		return nil, fmt.Errorf("%s was not formatted, as its %s would not stay the same; write the field in a simpler way", path, field)
 	}
 	return out, nil
 }
 
-// differs names the first field of a definition that two do not share. Where
-// they were read from does not count.
-func differs(a, b defs.Definition) string {
+// differingField returns the first field in which two definitions differ, except for
+// where they were read from.
+func differingField(a, b defs.Definition) string {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	for i := range x.NumField() {
 		field := x.Type().Field(i)
@@ -57,7 +57,7 @@ func differs(a, b defs.Definition) string {
 	return ""
 }
 
-// file is a definition cut at its fences.
+// file is a definition split at its fences.
 type file struct {
 	front []string // without line ends
 	first int      // line of front[0], counted from 1
@@ -65,9 +65,9 @@ type file struct {
 	eol   string
 }
 
-// cut finds the fences where defs.Parse finds them. bodyLine is where it found
-// the body, which matters when the closing fence is missing.
-func cut(src []byte, bodyLine int) file {
+// splitFences finds the fences that defs.Parse finds. bodyLine is where Parse found the
+// body; it is needed if the closing fence is missing.
+func splitFences(src []byte, bodyLine int) file {
 	lines := splitLines(bytes.TrimPrefix(src, []byte("\xEF\xBB\xBF")))
 	open := slices.IndexFunc(lines, func(l []byte) bool { return len(bytes.TrimSpace(l)) > 0 })
 	f := file{first: open + 2, eol: "\n"}
@@ -92,7 +92,7 @@ func cut(src []byte, bodyLine int) file {
 	return f
 }
 
-// splitLines cuts after "\n", "\r\n" and lone "\r".
+// splitLines splits after "\n", "\r\n" and single "\r".
 func splitLines(src []byte) [][]byte {
 	var lines [][]byte
 	for len(src) > 0 {
@@ -109,7 +109,7 @@ func splitLines(src []byte) [][]byte {
 	return lines
 }
 
-// join puts a file together again.
+// join returns the text of the file.
 func (f file) join(front []string) []byte {
 	var b bytes.Buffer
 	b.WriteString("---" + f.eol)
@@ -121,13 +121,13 @@ func (f file) join(front []string) []byte {
 	return b.Bytes()
 }
 
-// arrange returns the lines of the frontmatter in canonical order.
-func arrange(entries []entry, from defs.Source) []string {
+// canonicalLines returns the lines of the frontmatter in canonical order.
+func canonicalLines(entries []entry, from defs.Source) []string {
 	known := defs.Fields()
 	rank := func(e entry) int {
 		at := slices.IndexFunc(known, func(i defs.FieldInfo) bool { return i.Name == e.name(from) })
 		switch {
-		case e.loose:
+		case e.trailing:
 			return len(known) + 1
 		case at < 0:
 			return len(known)
@@ -142,5 +142,5 @@ func arrange(entries []entry, from defs.Source) []string {
 	return out
 }
 
-// errNoForm reports a value that no form of ours keeps.
-var errNoForm = errors.New("no form keeps the value")
+// errNoForm reports a value that none of the forms preserves.
+var errNoForm = errors.New("no form preserves the value")

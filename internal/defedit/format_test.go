@@ -71,7 +71,7 @@ func TestFormatDropsNothing(t *testing.T) {
 	}
 }
 
-func TestFormatRefusesWhatItCannotKeep(t *testing.T) {
+func TestFormatRefusesWhatItWouldChange(t *testing.T) {
 	for in, want := range map[string]string{
 		"# Notes\n":                     "no frontmatter",
 		"---\nname: a\n---\n":           "no description",
@@ -98,7 +98,7 @@ func checkFormat(t *testing.T, path string, src []byte) {
 		return
 	}
 	after, _, err := defs.Parse(path, out, defs.User)
-	if field := differs(before, after); err != nil || field != "" {
+	if field := differingField(before, after); err != nil || field != "" {
 		t.Fatalf("%s: %q differs after formatting (%v)\n%q\n%q", path, field, err, src, out)
 	}
 	again, err := Format(path, out, defs.User)

@@ -12,20 +12,20 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// Finding is one complaint about one place of a definition.
+// Finding is one problem at one place of a definition.
 type Finding struct {
 	Path string `json:"path"`
 	// Line is counted from 1; 0 means the file as a whole.
 	Line  int    `json:"line,omitempty"`
 	Agent string `json:"agent,omitempty"`
-	// Severity is "error" if the definition is not loaded, and else "warning".
+	// Severity is "error" if the definition is not loaded, otherwise "warning".
 	Severity string `json:"severity"`
 	Text     string `json:"text"`
 	// Corrected is how a repaired entry should be written.
 	Corrected string `json:"corrected,omitempty"`
 }
 
-// Report is what Lint found.
+// Report is the result of Lint.
 type Report struct {
 	Files    int       `json:"files"`
 	Agents   int       `json:"agents"`
@@ -35,9 +35,9 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Lint reads files, and the Markdown files below folders in the order of their
-// paths. A file without frontmatter is an error only if it was named itself.
-// The error says which path is not there.
+// Lint checks files, and the Markdown files below directories in the order of their
+// paths. A file without frontmatter is an error only if it was named itself. The error
+// names a path that does not exist.
 func Lint(paths []string) (Report, error) {
 	r := Report{Findings: []Finding{}}
 	for _, path := range paths {
@@ -46,13 +46,13 @@ func Lint(paths []string) (Report, error) {
 			return r, err
 		}
 		for _, file := range files {
-			r.file(file, file == path)
+			r.lintFile(file, file == path)
 		}
 	}
 	return r, nil
 }
 
-// LintSet reports what Load complained about.
+// LintSet returns the problems of a set that defs.Load has read.
 func LintSet(set *defs.Set) Report {
 	r := Report{Findings: []Finding{}, Agents: len(set.All)}
 	files := map[string]bool{}
@@ -95,7 +95,7 @@ func Files(path string) ([]string, error) {
 	return files, err
 }
 
-// cause drops the path that a message shows already.
+// cause removes the path from an error whose message has it already.
 func cause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -104,8 +104,8 @@ func cause(err error) error {
 	return err
 }
 
-// Read reads a definition, but not more than defs.Parse accepts, and only from
-// a regular file.
+// Read reads a definition of at most the size that defs.Parse accepts, from a regular
+// file.
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -122,7 +122,7 @@ func Read(path string) ([]byte, error) {
 	return src, errors.Join(err, f.Close())
 }
 
-func (r *Report) file(path string, named bool) {
+func (r *Report) lintFile(path string, named bool) {
 	r.Files++
 	src, err := Read(path)
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *Report) file(path string, named bool) {
 func (r *Report) add(problems []defs.Problem, corrected map[int]string) {
 	for _, p := range problems {
 		f := Finding{Path: p.Path, Line: p.Line, Agent: p.Agent, Severity: "warning", Text: p.Text}
-		if repairs(p) {
+		if isRepair(p) {
 			r.Repaired++
 			f.Corrected = corrected[p.Line]
 		}
@@ -160,15 +160,15 @@ func (r *Report) add(problems []defs.Problem, corrected map[int]string) {
 	}
 }
 
-func repairs(p defs.Problem) bool { return strings.Contains(p.Text, "read as: ") }
+func isRepair(p defs.Problem) bool { return strings.Contains(p.Text, "read as: ") }
 
-// corrections is correct for a file on disk; one that is gone has none.
+// corrections is correct for a file on disk. It returns nil if the file does not exist.
 func corrections(path string, problems []defs.Problem) map[int]string {
 	for _, p := range problems {
-		if repairs(p) {
+		if isRepair(p) {
 			src, err := Read(path)
 			if err != nil {
-				return nil // no file of its own, such as settings; the text says it
+				return nil // it has no file of its own, such as in settings; the text says so
 			}
 			return correct(src, problems)
 		}
@@ -176,11 +176,11 @@ func corrections(path string, problems []defs.Problem) map[int]string {
 	return nil
 }
 
-// correct returns how the repaired entries should be written, by line.
+// correct returns, by line, how the repaired entries should be written.
 func correct(src []byte, problems []defs.Problem) map[int]string {
 	out := map[int]string{}
 	for _, p := range problems {
-		if !repairs(p) {
+		if !isRepair(p) {
 			continue
 		}
 		fields, err := defs.ReadFields(src)

@@ -10,8 +10,8 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// singleForms lists the ways to write a single value: plain, as a block of
-// lines, quoted.
+// singleForms returns the ways to write a single value: plain, as a block of lines,
+// quoted.
 func (e entry) singleForms(key string) []string {
 	text := e.Text
 	if e.Name != "" {
@@ -19,16 +19,16 @@ func (e entry) singleForms(key string) []string {
 	}
 	switch {
 	case e.Plain:
-		return []string{behind(strings.TrimRight(key+": "+text, " "), e.Comment), key + ": " + quote(text)}
-	case strings.Contains(text, "\n") && blockable(text):
+		return []string{withComment(strings.TrimRight(key+": "+text, " "), e.Comment), key + ": " + quote(text)}
+	case strings.Contains(text, "\n") && fitsBlock(text):
 		return []string{key + ": |-\n" + indented(text), key + ": " + quote(text)}
-	case plain(text):
-		return []string{behind(key+": "+text, e.Comment), behind(key+": "+quote(text), e.Comment)}
+	case needsNoQuotes(text):
+		return []string{withComment(key+": "+text, e.Comment), withComment(key+": "+quote(text), e.Comment)}
 	}
-	return []string{behind(key+": "+quote(text), e.Comment)}
+	return []string{withComment(key+": "+quote(text), e.Comment)}
 }
 
-func behind(text, comment string) string {
+func withComment(text, comment string) string {
 	if comment == "" || strings.Contains(comment, "\n") {
 		return text
 	}
@@ -39,35 +39,35 @@ func behind(text, comment string) string {
 // not give the same names.
 func listForms(key string, items []string, comment string) []string {
 	if len(items) == 0 {
-		return []string{behind(key+": []", comment)}
+		return []string{withComment(key+": []", comment)}
 	}
 	var forms []string
 	joined := strings.Join(items, ", ")
 	if strings.Trim(joined, "[]") == joined && slices.Equal(defs.SplitTools(joined), items) {
 		value := joined
-		if !plain(value) {
+		if !needsNoQuotes(value) {
 			value = quote(value)
 		}
-		forms = append(forms, behind(key+": "+value, comment), behind(key+": "+quote(joined), comment))
+		forms = append(forms, withComment(key+": "+value, comment), withComment(key+": "+quote(joined), comment))
 	}
 	quoted := make([]string, len(items))
 	for i, item := range items {
 		quoted[i] = quote(item)
 	}
-	return append(forms, behind(key+": ["+strings.Join(quoted, ", ")+"]", comment))
+	return append(forms, withComment(key+": ["+strings.Join(quoted, ", ")+"]", comment))
 }
 
-// plain reports text that needs no quotes and is easily seen to need none.
-// Whether YAML agrees is tried out.
-func plain(text string) bool {
+// needsNoQuotes reports text that clearly needs no quotes. The caller tries whether
+// YAML agrees.
+func needsNoQuotes(text string) bool {
 	return text != "" && strings.TrimSpace(text) == text &&
 		!strings.ContainsAny(text[:1], "!&*-?|>@`\"'%#,[]{}:=~") &&
 		!strings.Contains(text, ": ") && !strings.Contains(text, " #") && !strings.HasSuffix(text, ":") &&
 		!strings.ContainsFunc(text, func(r rune) bool { return r != ' ' && !readable(r) })
 }
 
-// blockable reports text whose lines can stand as they are.
-func blockable(text string) bool {
+// fitsBlock reports text whose lines can be written unchanged in a block.
+func fitsBlock(text string) bool {
 	if strings.HasPrefix(text, " ") || strings.HasSuffix(text, "\n") {
 		return false
 	}
@@ -89,12 +89,12 @@ func indented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// readable reports what a person sees as it is. The joiner of emoji counts.
+// readable reports runes that a person sees as they are, and the joiner of emoji.
 func readable(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r) || r == ' ' || r == '\u200d'
 }
 
-// quote writes text in double quotes, in a form that YAML and people read.
+// quote writes text in double quotes, in a form that YAML parses and people can read.
 func quote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -120,8 +120,7 @@ func quote(text string) string {
 	return b.String()
 }
 
-// printable escapes in JSON what YAML does not read. Such characters can stand
-// only in its strings.
+// printable escapes what YAML does not accept unescaped in its strings.
 func printable(raw json.RawMessage) string {
 	var b strings.Builder
 	for _, r := range string(raw) {
@@ -138,7 +137,7 @@ func printable(raw json.RawMessage) string {
 	return b.String()
 }
 
-// keyText writes the name of a field.
+// keyText returns the name of a field as YAML.
 func keyText(name string) string {
 	ok := name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'

@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Member is what a program can do in the session that it has joined; a
-// *swarm.RemoteOutsider is one.
+// Member is what a program can do in the session that it has joined.
+// *swarm.RemoteOutsider implements it.
 type Member interface {
 	Send(ctx context.Context, l swarm.Letter) ([]team.Posted, error)
 	Inbox(ctx context.Context, most int, wait time.Duration, read ...mailbox.ID) ([]swarm.Mail, error)
@@ -30,21 +30,21 @@ type Member interface {
 	Answer(ctx context.Context, id string, wait time.Duration) (swarm.Reply, error)
 }
 
-// Options say who is served. All of them are needed.
+// Options configure Serve. All of them are required.
 type Options struct {
 	Name    string // of the member
 	Session string // its id, for people
 	Version string // of this program
 }
 
-// server is one program's connection.
+// server is the connection of one program.
 type server struct {
-	m   Member
-	mcp *mcp.Server
+	member Member
+	mcp    *mcp.Server
 
-	mu    sync.Mutex
-	given []mailbox.ID        // handed out since the last call; guarded by mu
-	told  map[mailbox.ID]bool // what subscribers know to be unread; guarded by mu
+	mu        sync.Mutex
+	handedOut []mailbox.ID        // since the last call; guarded by mu
+	announced map[mailbox.ID]bool // unread messages that subscribers know of; guarded by mu
 }
 
 const instructions = "You are %s, a member of the team of agents of swarm session %s. " +
@@ -53,24 +53,24 @@ const instructions = "You are %s, a member of the team of agents of swarm sessio
 	"A message of kind shutdown_request asks you to end: bring your work to a safe end and answer with send, its request_id and approve true, or once approve false with your reason. " +
 	"Use ask only for what the user has to decide."
 
-// Serve answers the program at the other end of in and out until it closes its
-// end or ctx ends.
+// Serve answers the program at the other end of in and out until that closes its end or
+// ctx ends.
 func Serve(ctx context.Context, m Member, in io.Reader, out io.Writer, o Options) error {
 	return serve(ctx, m, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: writer{out}}, o)
 }
 
-// writer leaves the output open: it is the process's.
+// writer leaves the output open, which belongs to the process.
 type writer struct{ io.Writer }
 
 func (writer) Close() error { return nil }
 
 func serve(ctx context.Context, m Member, t mcp.Transport, o Options) error {
-	s := &server{m: m}
+	s := &server{member: m}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "swarm", Title: "swarm session " + o.Session, Version: o.Version}, &mcp.ServerOptions{
 		Instructions: fmt.Sprintf(instructions, o.Name, o.Session),
 		Capabilities: &mcp.ServerCapabilities{},
 		SubscribeHandler: func(context.Context, *mcp.SubscribeRequest) error {
-			s.news(nil) // who has just come knows of nothing
+			s.markUnread(nil) // a new subscriber knows of no message
 			return nil
 		},
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
@@ -85,7 +85,7 @@ func serve(ctx context.Context, m Member, t mcp.Transport, o Options) error {
 	watch.Go(func() { s.watch(ctx, stop) })
 	err := s.mcp.Run(ctx, t)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		err = cause // why it ended says more than that it did
+		err = cause // it is more precise
 	}
 	stop(nil)
 	watch.Wait()
@@ -98,25 +98,25 @@ func serve(ctx context.Context, m Member, t mcp.Transport, o Options) error {
 const (
 	inboxURI = "swarm://inbox"
 	pageSize = 50
-	// watchWait is how long the watch waits for mail with one request, which is
-	// also the member's sign of life while the program works.
+	// watchWait is how long watch waits for mail with one request. The requests also
+	// show that the member is alive while the program works.
 	watchWait = 20 * time.Second
-	// lookAgain is how often it looks while there is unread mail.
-	lookAgain = 2 * time.Second
+	// pollInterval is the time between two requests while there is unread mail.
+	pollInterval = 2 * time.Second
 )
 
-// watch tells those who have subscribed of new mail. It ends the connection when
-// the session cannot be reached any more.
+// watch notifies subscribers of new mail. It ends the connection when the session
+// cannot be reached any more.
 func (s *server) watch(ctx context.Context, stop context.CancelCauseFunc) {
-	again := time.NewTicker(lookAgain)
+	again := time.NewTicker(pollInterval)
 	defer again.Stop()
 	for {
-		mail, err := s.m.Inbox(ctx, pageSize, watchWait)
+		mail, err := s.member.Inbox(ctx, pageSize, watchWait)
 		if err != nil {
 			stop(err)
 			return
 		}
-		if s.news(mail) {
+		if s.markUnread(mail) {
 			if err := s.mcp.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: inboxURI}); err != nil {
 				stop(err)
 				return
@@ -133,21 +133,21 @@ func (s *server) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// news notes what is unread and reports whether anything of it is new.
-func (s *server) news(mail []swarm.Mail) (fresh bool) {
+// markUnread records what is unread and reports whether any of it is new.
+func (s *server) markUnread(mail []swarm.Mail) (fresh bool) {
 	unread := map[mailbox.ID]bool{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range mail {
 		unread[m.ID] = true
-		fresh = fresh || !s.told[m.ID]
+		fresh = fresh || !s.announced[m.ID]
 	}
-	s.told = unread
+	s.announced = unread
 	return fresh
 }
 
 func (s *server) readInbox(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	mail, err := s.m.Inbox(ctx, pageSize, 0)
+	mail, err := s.member.Inbox(ctx, pageSize, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -158,22 +158,23 @@ func (s *server) readInbox(ctx context.Context, r *mcp.ReadResourceRequest) (*mc
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(raw)}}}, nil
 }
 
-// called notes that the program goes on: it has what the calls before gave it.
-func (s *server) called(ctx context.Context) error {
+// acknowledgeRead marks the messages read that earlier calls handed out: the program
+// has them, since it makes another call.
+func (s *server) acknowledgeRead(ctx context.Context) error {
 	s.mu.Lock()
-	read := s.given
-	s.given = nil
+	read := s.handedOut
+	s.handedOut = nil
 	s.mu.Unlock()
 	if len(read) == 0 {
 		return nil
 	}
-	return s.m.Read(ctx, read...)
+	return s.member.Read(ctx, read...)
 }
 
-func (s *server) give(mail []swarm.Mail) {
+func (s *server) handOut(mail []swarm.Mail) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range mail {
-		s.given = append(s.given, m.ID)
+		s.handedOut = append(s.handedOut, m.ID)
 	}
 }

@@ -202,7 +202,7 @@ func TestWaitsAreBounded(t *testing.T) {
 			if text, bad := call(t, c, name, args); bad {
 				t.Errorf("%s: %s", name, text)
 			}
-			if took := time.Since(begun); took != longestWait {
+			if took := time.Since(begun); took != maxWait {
 				t.Errorf("%s waited %v", name, took)
 			}
 		}
@@ -246,7 +246,7 @@ func TestTasksAreThoseOfTheAgents(t *testing.T) {
 	}
 }
 
-func TestWhoSubscribesHearsOfNewMail(t *testing.T) {
+func TestSubscribersAreNotifiedOfNewMail(t *testing.T) {
 	heard := make(chan string, 8)
 	m := &member{came: make(chan struct{})}
 	c, end := connect(t, m, &mcp.ClientOptions{
@@ -277,7 +277,7 @@ func TestWhoSubscribesHearsOfNewMail(t *testing.T) {
 func TestAMessageIsNewOnce(t *testing.T) {
 	s := &server{}
 	mail := []swarm.Mail{{ID: "m1"}}
-	if !s.news(mail) || s.news(mail) || s.news(nil) || !s.news(append(mail, swarm.Mail{ID: "m2"})) {
+	if !s.markUnread(mail) || s.markUnread(mail) || s.markUnread(nil) || !s.markUnread(append(mail, swarm.Mail{ID: "m2"})) {
 		t.Error("one message is new once")
 	}
 }

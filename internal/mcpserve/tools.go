@@ -15,11 +15,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// longestWait bounds a call: many clients give up after a minute.
-const longestWait = 50 * time.Second
+// maxWait bounds a call: many clients cancel a call after a minute.
+const maxWait = 50 * time.Second
 
-func bounded(seconds float64) time.Duration {
-	return min(max(time.Duration(seconds*float64(time.Second)), 0), longestWait)
+func boundedWait(seconds float64) time.Duration {
+	return min(max(time.Duration(seconds*float64(time.Second)), 0), maxWait)
 }
 
 func (s *server) addTools() {
@@ -32,7 +32,7 @@ func (s *server) addTools() {
 // add makes a tool of a function. An error is a result that the model can act on.
 func add[In, Out any](s *server, name, description string, do func(context.Context, In) (*mcp.CallToolResult, Out, error)) {
 	mcp.AddTool(s.mcp, &mcp.Tool{Name: name, Description: description}, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
-		if err := s.called(ctx); err != nil {
+		if err := s.acknowledgeRead(ctx); err != nil {
 			var none Out
 			return nil, none, err
 		}
@@ -66,9 +66,9 @@ func (s *server) send(ctx context.Context, in sendInput) (*mcp.CallToolResult, s
 		if in.Approve == nil {
 			return nil, sendOutput{Posted: []posted{}}, errors.New("say with approve whether you end")
 		}
-		return nil, sendOutput{Posted: []posted{}}, s.m.AnswerShutdown(ctx, in.RequestID, *in.Approve, in.Message)
+		return nil, sendOutput{Posted: []posted{}}, s.member.AnswerShutdown(ctx, in.RequestID, *in.Approve, in.Message)
 	}
-	all, err := s.m.Send(ctx, swarm.Letter{
+	all, err := s.member.Send(ctx, swarm.Letter{
 		To: in.To, Text: in.Message, Summary: in.Summary, Class: mailbox.Class(in.Class), ReplyTo: mailbox.ID(in.ReplyTo),
 	})
 	out := sendOutput{Posted: []posted{}}
@@ -119,17 +119,17 @@ func messagesOf(mail []swarm.Mail) []received {
 
 func (s *server) inbox(ctx context.Context, in inboxInput) (*mcp.CallToolResult, inboxOutput, error) {
 	if in.TextOf != "" {
-		part, err := s.m.Text(ctx, mailbox.ID(in.TextOf), in.Offset)
+		part, err := s.member.Text(ctx, mailbox.ID(in.TextOf), in.Offset)
 		return nil, inboxOutput{Messages: []received{}, Part: &part}, err
 	}
 	if in.Max <= 0 {
 		in.Max = 10
 	}
-	mail, err := s.m.Inbox(ctx, min(in.Max, pageSize), bounded(in.Wait))
+	mail, err := s.member.Inbox(ctx, min(in.Max, pageSize), boundedWait(in.Wait))
 	if err != nil {
 		return nil, inboxOutput{}, err
 	}
-	s.give(mail)
+	s.handOut(mail)
 	return nil, inboxOutput{Messages: messagesOf(mail)}, nil
 }
 
@@ -191,7 +191,7 @@ func (s *server) tasks(ctx context.Context, in tasksInput) (*mcp.CallToolResult,
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := s.m.Task(ctx, name, raw)
+	r, err := s.member.Task(ctx, name, raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -222,15 +222,15 @@ type askOutput struct {
 }
 
 func (s *server) ask(ctx context.Context, in askInput) (*mcp.CallToolResult, askOutput, error) {
-	wait := longestWait
+	wait := maxWait
 	if in.Wait != nil {
-		wait = bounded(*in.Wait)
+		wait = boundedWait(*in.Wait)
 	}
 	var r swarm.Reply
 	var err error
 	switch {
 	case in.ID != "":
-		r, err = s.m.Answer(ctx, in.ID, wait)
+		r, err = s.member.Answer(ctx, in.ID, wait)
 	case strings.TrimSpace(in.Question) == "":
 		err = errors.New("the question is empty; write what the user is to decide")
 	default:
@@ -238,7 +238,7 @@ func (s *server) ask(ctx context.Context, in askInput) (*mcp.CallToolResult, ask
 		for _, o := range in.Options {
 			q.Options = append(q.Options, event.Option{Label: o})
 		}
-		r, err = s.m.Ask(ctx, q, wait)
+		r, err = s.member.Ask(ctx, q, wait)
 	}
 	return nil, answered(r), err
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// FixedError reports a definition that is not edited or removed here, and why.
-type FixedError struct {
+// NotEditableError reports why a definition cannot be edited or removed.
+type NotEditableError struct {
 	Agent  string
 	Source defs.Source
 	Path   string
 }
 
-func (e *FixedError) Error() string {
+func (e *NotEditableError) Error() string {
 	switch e.Source {
 	case defs.BuiltIn:
 		return fmt.Sprintf("%s is built into swarm and cannot be changed; an agent of the same name in .claude/agents takes its place", e.Agent)
@@ -29,12 +29,12 @@ func (e *FixedError) Error() string {
 	return fmt.Sprintf("%s stands in %s among other settings; change it there", e.Agent, e.Path)
 }
 
-// Editable returns nil if a definition is a file of its own that belongs to the
-// user or the project, and a *FixedError otherwise.
+// Editable returns nil if a definition is a file of its own that belongs to the user or
+// the project, and a *NotEditableError otherwise.
 func Editable(d defs.Definition) error {
 	ours := d.Source == defs.User || d.Source == defs.Project
 	if ours && strings.EqualFold(filepath.Ext(d.Path), ".md") {
 		return nil
 	}
-	return &FixedError{Agent: d.Name, Source: d.Source, Path: d.Path}
+	return &NotEditableError{Agent: d.Name, Source: d.Source, Path: d.Path}
 }
