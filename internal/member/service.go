@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -287,23 +286,14 @@ func (m *Member) Text(id mailbox.ID, offset int) (mailbox.TextPart, error) {
 	if err := m.m.Alive(); err != nil {
 		return mailbox.TextPart{}, err
 	}
-	is := func(e mailbox.Envelope) bool { return e.ID == id }
-	mail := m.record().Unread()
-	at := slices.IndexFunc(mail, is)
-	if at < 0 {
-		all, err := m.s.o.Store.Inbox(m.ID())
-		if err != nil {
-			return mailbox.TextPart{}, err
-		}
-		for _, t := range all {
-			mail = append(mail, t.Envelope)
-		}
-		at = slices.IndexFunc(mail, is)
+	e, found, err := m.s.o.Store.Got(m.ID(), id)
+	if err != nil {
+		return mailbox.TextPart{}, err
 	}
-	if at < 0 {
+	if !found {
 		return mailbox.TextPart{}, fmt.Errorf("%s has got no message %.64q", m.ID(), id)
 	}
-	text, err := m.s.o.Store.Body(mail[at])
+	text, err := m.s.o.Store.Body(e)
 	if err != nil {
 		return mailbox.TextPart{}, err
 	}

@@ -6,16 +6,36 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Received returns every message to an agent: what it has got, then what is still
-// on its way, as everything is that comes while the session does not run.
+// Got returns a message that an agent has got, whether or not it has read it.
+func (s *Store) Got(to mailbox.AgentID, id mailbox.ID) (e mailbox.Envelope, found bool, err error) {
+	t, ok := s.Get(to)
+	if !ok {
+		return e, false, nil
+	}
+	for _, e := range t.Unread() { // in memory
+		if e.ID == id {
+			return e, true, nil
+		}
+	}
+	all, err := s.Inbox(to)
+	for _, m := range all {
+		if m.Envelope.ID == id {
+			return m.Envelope, true, err
+		}
+	}
+	return e, false, err
+}
+
+// Received returns every message to an agent: those that it has got, then those that
+// are on their way, as all are that were sent while the session did not run.
 func (s *Store) Received(id mailbox.AgentID) ([]mailbox.Trace, error) {
-	coming := s.Pending() // first: what arrives meanwhile is then in both, and not in neither
+	coming := s.Pending() // first, so that what arrives meanwhile is in both rather than in neither
 	all, err := s.Inbox(id)
 	return mailbox.WithPending(all, coming, id), err
 }
 
-// Trace returns what the records here say of a message as its sender's and as its
-// receiver's; nil is nothing.
+// Trace returns what the records of this node hold of a message: sent is the sender's
+// record, got the receiver's. Each is nil if there is none.
 func (s *Store) Trace(id mailbox.ID) (sent, got *mailbox.Trace, err error) {
 	m, found, err := s.Sent(id)
 	if err != nil {

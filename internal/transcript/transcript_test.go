@@ -383,6 +383,25 @@ func TestTheInboxOfAMemberOutsideTellsWhatItHasRead(t *testing.T) {
 	}
 }
 
+func TestGotFindsMailThatIsReadAndMailThatIsNot(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := born(t, s, "alice")
+	arrive(t, s, 1, "one")
+	arrive(t, s, 2, "two")
+	first, second := a.Unread()[0].ID, a.Unread()[1].ID
+	must(t, a.Read(first))
+	for id, body := range map[mailbox.ID]string{first: "one", second: "two"} {
+		if e, found, err := s.Got("alice", id); err != nil || !found || e.Body != body {
+			t.Errorf("message %s: %+v, found %v, %v; want %q", id, e, found, err, body)
+		}
+	}
+	for _, c := range []struct{ to, id string }{{"alice", "none"}, {"nobody", string(first)}} {
+		if _, found, err := s.Got(mailbox.AgentID(c.to), mailbox.ID(c.id)); found || err != nil {
+			t.Errorf("message %s of %s: found %v, %v", c.id, c.to, found, err)
+		}
+	}
+}
+
 func TestATornLastLineIsCutKeptAsideAndSaid(t *testing.T) {
 	dir := t.TempDir()
 	s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})
