@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// Changes is what a worktree holds that its base does not. Paths are relative
-// to it, as git spells them.
+// Changes lists what a worktree holds that its base does not. Paths are relative to the
+// worktree, as git prints them.
 type Changes struct {
 	// Modified are tracked files that were changed, staged or deleted.
 	Modified []string
 	// Untracked are new files that no pattern ignores.
 	Untracked []string
-	// Ignored are new files that are ignored, and changed copies of
-	// .worktreeinclude's.
+	// Ignored are new files that are ignored, and copies made for .worktreeinclude
+	// that were changed.
 	Ignored []string
-	// Commits are the ids of commits that no other branch, tag, remote or
-	// rescue ref holds, those that were amended or reset away included.
+	// Commits are the ids of commits that no other branch, tag, remote or rescue ref
+	// holds, including commits that were amended or reset away.
 	Commits []string
 	// Submodules are changed or checked-out submodules, and repositories
 	// created inside the worktree.
 	Submodules []string
 	// Unfinished names a merge, rebase or the like in progress.
 	Unfinished string
-	// Unsure says what could not be looked at.
+	// Unsure lists what could not be read, and why.
 	Unsure []string
 }
 
-// Clean reports that there is nothing at all.
+// Clean reports whether there are no changes.
 func (c Changes) Clean() bool { return len(c.Why()) == 0 }
 
 // Why returns a short phrase for each kind of change.
@@ -60,9 +60,9 @@ func sample(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Changes looks at the worktree; it changes nothing. The index the agent used
-// is looked at, and so are the files without it, because an index can be told
-// to overlook changes.
+// Changes finds the changes in the worktree, which it only reads. It compares the files
+// with the agent's index and also without it, since an index can be told to ignore
+// changes.
 func (t *Tree) Changes(ctx context.Context) (Changes, error) {
 	rec, err := t.record()
 	if err != nil {
@@ -71,8 +71,8 @@ func (t *Tree) Changes(ctx context.Context) (Changes, error) {
 	return t.repo.changes(ctx, rec)
 }
 
-// look gathers Changes.
-type look struct {
+// changeScan collects Changes.
+type changeScan struct {
 	Changes
 	seen map[string]bool
 }
@@ -82,24 +82,24 @@ func (r *Repo) changes(ctx context.Context, rec *record) (Changes, error) {
 	if err != nil {
 		return Changes{}, err
 	}
-	c := &look{Changes: Changes{Unfinished: unfinished(g.gitDir())}, seen: map[string]bool{}}
+	c := &changeScan{Changes: Changes{Unfinished: unfinished(g.gitDir())}, seen: map[string]bool{}}
 	steps := []func(context.Context, git, *record) error{c.readStatus, c.readPlainStatus, c.readIgnored, c.readNested, c.readCommits}
 	for _, step := range steps {
 		if err := step(ctx, g, rec); err != nil {
-			return Changes{}, fmt.Errorf("look for changes in %s: %w", rec.Path, err)
+			return Changes{}, fmt.Errorf("find the changes in %s: %w", rec.Path, err)
 		}
 	}
 	return c.Changes, nil
 }
 
-func (c *look) readStatus(ctx context.Context, g git, _ *record) error {
-	out, said, err := g.run(ctx, nil, "-c", "core.checkStat=default", "status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames")
+func (c *changeScan) readStatus(ctx context.Context, g git, _ *record) error {
+	out, stderr, err := g.run(ctx, nil, "-c", "core.checkStat=default", "status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames")
 	if err != nil {
 		return err
 	}
-	if said != "" {
-		// A directory git could not read counts as clean to it.
-		c.Unsure = append(c.Unsure, strings.TrimSpace(said))
+	if stderr != "" {
+		// Git warns of a directory that it cannot read, and takes it for clean.
+		c.Unsure = append(c.Unsure, strings.TrimSpace(stderr))
 	}
 	for _, entry := range split(out) {
 		c.status(entry)
@@ -107,7 +107,7 @@ func (c *look) readStatus(ctx context.Context, g git, _ *record) error {
 	return nil
 }
 
-func (c *look) status(entry string) {
+func (c *changeScan) status(entry string) {
 	fields := map[byte]int{'1': 9, 'u': 11, '?': 2}[entry[0]]
 	parts := strings.SplitN(entry, " ", max(fields, 1))
 	if fields == 0 || len(parts) < fields {
@@ -127,7 +127,7 @@ func (c *look) status(entry string) {
 }
 
 // readPlainStatus compares the files with HEAD through an index of its own.
-func (c *look) readPlainStatus(ctx context.Context, g git, _ *record) error {
+func (c *changeScan) readPlainStatus(ctx context.Context, g git, _ *record) error {
 	return withIndex(ctx, g, func(g git) error {
 		if _, err := g.out(ctx, "read-tree", "HEAD"); err != nil {
 			return err
@@ -136,7 +136,7 @@ func (c *look) readPlainStatus(ctx context.Context, g git, _ *record) error {
 	})
 }
 
-func (c *look) readIgnored(ctx context.Context, g git, rec *record) error {
+func (c *changeScan) readIgnored(ctx context.Context, g git, rec *record) error {
 	names, err := g.list(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard")
 	for _, name := range names {
 		switch {
@@ -149,9 +149,9 @@ func (c *look) readIgnored(ctx context.Context, g git, rec *record) error {
 	return err
 }
 
-// readNested finds what git hides or would delete with the worktree: the
-// repositories of submodules, and directories with a .git of their own.
-func (c *look) readNested(_ context.Context, g git, rec *record) error {
+// readNested finds repositories that git does not list and would delete with the
+// worktree: those of submodules, and directories with a .git of their own.
+func (c *changeScan) readNested(_ context.Context, g git, rec *record) error {
 	if hasSubmodules(g.gitDir()) {
 		c.note(&c.Submodules, "repositories of submodules")
 	}
@@ -165,23 +165,23 @@ func (c *look) readNested(_ context.Context, g git, rec *record) error {
 	return nil
 }
 
-func (c *look) readCommits(ctx context.Context, g git, rec *record) error {
+func (c *changeScan) readCommits(ctx context.Context, g git, rec *record) error {
 	found, err := tips(ctx, g, rec)
 	if err != nil {
 		return err
 	}
-	c.Commits, err = unheld(ctx, g, rec, found)
+	c.Commits, err = unreferenced(ctx, g, rec, found)
 	return err
 }
 
-// hasSubmodules reports that git keeps repositories in a worktree's metadata,
-// which would go with it.
+// hasSubmodules reports whether git has repositories of submodules in a worktree's
+// metadata. They would be deleted with it.
 func hasSubmodules(admin string) bool {
 	_, err := os.Lstat(filepath.Join(admin, "modules"))
 	return err == nil
 }
 
-// unfinished names an operation that git has left half way.
+// unfinished names the operation of git that is in progress; "" if there is none.
 func unfinished(admin string) string {
 	for _, o := range []struct{ file, name string }{
 		{"MERGE_HEAD", "a merge"},
@@ -203,14 +203,14 @@ func unfinished(admin string) string {
 func withIndex(ctx context.Context, g git, f func(git) error) error {
 	dir, err := os.MkdirTemp("", "swarm-index-")
 	if err != nil {
-		return fmt.Errorf("make room for an index: %w", err)
+		return fmt.Errorf("make a directory for an index: %w", err)
 	}
 	err = f(g.with("GIT_INDEX_FILE=" + filepath.Join(dir, "index")))
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// note adds a path once, to the first list that it is found for.
-func (c *look) note(list *[]string, path string) {
+// note adds a path to a list, unless it is in one already.
+func (c *changeScan) note(list *[]string, path string) {
 	if key := strings.TrimSuffix(path, "/"); !c.seen[key] {
 		c.seen[key] = true
 		*list = append(*list, path)

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,8 +10,8 @@ import (
 var (
 	// ErrNoRepository is returned for a directory that no git repository holds.
 	ErrNoRepository = errors.New("not inside a git repository")
-	// ErrShape is wrapped when a repository or worktree is built in a way that
-	// could lead git elsewhere. Nothing has been changed then.
+	// ErrShape is wrapped when a repository or directory is built in a way that could
+	// lead git to another one. Nothing has been changed then.
 	ErrShape = errors.New("refused")
 	// ErrLeased is wrapped when the agent's worktree exists already.
 	ErrLeased = errors.New("already leased")
@@ -41,15 +42,13 @@ type GitError struct {
 }
 
 func (e *GitError) Error() string {
-	said := strings.TrimSpace(e.Stderr)
-	if said == "" {
-		said = "it said nothing"
-	}
-	return fmt.Sprintf("git %s in %s: %v: %s", strings.Join(e.Args, " "), e.Dir, e.Err, said)
+	stderr := cmp.Or(strings.TrimSpace(e.Stderr), "git printed no reason")
+	return fmt.Sprintf("git %s in %s: %v: %s", strings.Join(e.Args, " "), e.Dir, e.Err, stderr)
 }
 
 func (e *GitError) Unwrap() error { return e.Err }
 
-func odd(path, why string, args ...any) error {
+// refuse returns the error for a path that is not what it has to be.
+func refuse(path, why string, args ...any) error {
 	return fmt.Errorf("%s: %w: %s", path, ErrShape, fmt.Sprintf(why, args...))
 }

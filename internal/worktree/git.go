@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// always holds the settings no repository may override: nothing it names is
-// run, waiting for a ref takes seconds rather than an error, and no clean-up
-// starts behind our back.
-var always = []string{
+// fixedSettings are settings that no repository may override: git runs no program that
+// the repository names, waits some seconds for a lock on a ref, and starts no
+// maintenance of its own.
+var fixedSettings = []string{
 	"-c", "core.fsmonitor=false",
 	"-c", "core.hooksPath=/dev/null",
 	"-c", "core.filesRefLockTimeout=10000",
@@ -24,7 +24,7 @@ var always = []string{
 	"-c", "maintenance.auto=false",
 }
 
-// maxStderr bounds what is kept of a failed command's words.
+// maxStderr bounds what a GitError holds of the command's output.
 const maxStderr = 4 << 10
 
 // git runs commands in one directory.
@@ -46,25 +46,25 @@ func (g git) holding(f ...*os.File) git {
 	return g
 }
 
-// run returns what the command wrote; said is its stderr.
-func (g git) run(ctx context.Context, stdin []byte, args ...string) (out []byte, said string, err error) {
-	cmd := exec.CommandContext(ctx, "git", slices.Concat(always, args)...)
+// run returns the output of the command, and what it wrote to stderr.
+func (g git) run(ctx context.Context, stdin []byte, args ...string) (stdout []byte, stderr string, err error) {
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(fixedSettings, args)...)
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = g.dir, slices.Concat(environment(), g.env), g.hold
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &errs
 	// Ctrl-C in the terminal is for the session, not for a half-done git.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
 	err = cmd.Run()
-	said = stderr.String()
+	stderr = errs.String()
 	if err == nil {
-		return stdout.Bytes(), said, nil
+		return out.Bytes(), stderr, nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	return stdout.Bytes(), said, &GitError{Args: args, Dir: g.dir, Stderr: said[:min(len(said), maxStderr)], Err: err}
+	return out.Bytes(), stderr, &GitError{Args: args, Dir: g.dir, Stderr: stderr[:min(len(stderr), maxStderr)], Err: err}
 }
 
 func (g git) out(ctx context.Context, args ...string) ([]byte, error) {
@@ -97,8 +97,8 @@ func split(out []byte) []string {
 	return strings.Split(s, "\x00")
 }
 
-// environment is what git gets to see of ours: where programs and the person's
-// own settings are, and nothing that redirects it.
+// environment returns the variables that git inherits: those that name programs and the
+// user's own settings, and none that redirects git.
 func environment() []string {
 	env := []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "GIT_EDITOR=:"}
 	for _, name := range []string{

@@ -26,7 +26,7 @@ func (r *Repo) include(ctx context.Context, rec *record) (map[string]string, err
 		return nil, nil
 	}
 	if err != nil || !fi.Mode().IsRegular() {
-		return nil, errors.Join(err, odd(filepath.Join(r.from.top, includeFile), "it is not a file"))
+		return nil, errors.Join(err, refuse(filepath.Join(r.from.top, includeFile), "it is not a file"))
 	}
 	names, err := r.included(ctx)
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/actorswarm/swarm/internal/worktree/filelock"
 )
 
-// undoTime bounds the clean-up after a lease that failed.
+// undoTime is how long undoing a lease that failed may take.
 const undoTime = 30 * time.Second
 
-// LeaseOptions says for whom a worktree is and where.
+// LeaseOptions says which agent gets a worktree, and where.
 type LeaseOptions struct {
 	// Agent is the full id. Required.
 	Agent string
-	// Incarnation is the agent's life that will own the worktree.
+	// Incarnation is the incarnation of the agent that will own the worktree.
 	Incarnation uint32
-	// Root is the directory worktrees live in, absolute, outside every checkout
-	// of the repository. Required; created if it is not there.
+	// Root is the absolute path of the directory that worktrees are made in, outside
+	// every checkout of the repository. Required; Lease creates it.
 	Root string
 	// Base is the revision to start from; "" is the HEAD of the caller's checkout.
 	Base string
 }
 
 // Lease creates a worktree on a new branch for one incarnation of an agent and
-// fills it. If that fails, nothing of it remains. What an earlier Lease for the
-// agent left when its process was killed is undone first. It wraps ErrLeased if
-// the agent has a worktree, whoever holds it: Adopt that one, or Prune it.
+// fills it. If that fails, nothing of it remains. What an earlier Lease for the agent
+// left when its process was killed is undone first. The error wraps ErrLeased if the
+// agent has a worktree already: Adopt that one, or Prune it.
 func (r *Repo) Lease(ctx context.Context, o LeaseOptions) (*Tree, error) {
 	rec, err := r.plan(ctx, o)
 	if err != nil {
@@ -66,8 +66,8 @@ func (r *Repo) plan(ctx context.Context, o LeaseOptions) (*record, error) {
 	return rec, nil
 }
 
-// build makes the worktree, or undoes what it made. The files are filled in
-// outside the turn: that takes longest and touches nothing shared.
+// build makes the worktree, or undoes what it made. It fills in the files without the
+// lock on the metadata: that takes longest and touches nothing shared.
 func (r *Repo) build(ctx context.Context, rec *record) (err error) {
 	var mine bool
 	var lock *os.File
@@ -96,19 +96,19 @@ func (r *Repo) build(ctx context.Context, rec *record) (err error) {
 	return r.exclusively(ctx, func(git) error { return rec.set(Leased) })
 }
 
-// reserve writes the record, after making sure that nothing is in the way.
+// reserve writes the record, unless something is in the way.
 func (r *Repo) reserve(ctx context.Context, g git, rec *record) error {
 	old, err := readRecord(recordPath(filepath.Dir(rec.Path), rec.Agent))
 	if err != nil {
 		return err
 	}
 	if old != nil {
-		if err := r.clear(ctx, g, old, rec); err != nil {
+		if err := r.clearUnfinished(ctx, g, old, rec); err != nil {
 			return err
 		}
 	}
 	if _, err := os.Lstat(rec.Path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is in the way; look at it and move it elsewhere", rec.Path)
+		return fmt.Errorf("%s is in the way; move it elsewhere", rec.Path)
 	}
 	if rec.Branch, err = freeBranch(ctx, g, DirName(rec.Agent)); err != nil {
 		return err
@@ -116,11 +116,12 @@ func (r *Repo) reserve(ctx context.Context, g git, rec *record) error {
 	return rec.set(Creating)
 }
 
-// clear undoes what a dead process left half done for the same agent.
-func (r *Repo) clear(ctx context.Context, g git, old, next *record) error {
+// clearUnfinished undoes what a dead process left half done for the same agent, or
+// returns an error if the agent has a worktree.
+func (r *Repo) clearUnfinished(ctx context.Context, g git, old, next *record) error {
 	switch {
 	case old.Common != r.from.common:
-		return odd(old.Path, "it belongs to the repository %s; give each repository a root of its own", old.Common)
+		return refuse(old.Path, "it belongs to the repository %s; give each repository a root of its own", old.Common)
 	case old.Incarnation > next.Incarnation:
 		return &SupersededError{Agent: old.Agent, Have: next.Incarnation, Want: old.Incarnation, Path: old.Path}
 	case old.State != Creating && old.State != Removing:
@@ -128,7 +129,7 @@ func (r *Repo) clear(ctx context.Context, g git, old, next *record) error {
 	case old.Holder.Alive():
 		return fmt.Errorf("%s: %w: process %d has not finished %s it", old.Path, ErrLeased, old.Holder.PID, old.State)
 	}
-	left, err := r.settle(ctx, g, old)
+	left, err := r.cleanUp(ctx, g, old)
 	if err == nil && left != "" {
 		err = fmt.Errorf("%s: %w, unfinished: %s", old.Path, ErrLeased, left)
 	}
@@ -152,7 +153,8 @@ func freeBranch(ctx context.Context, g git, name string) (string, error) {
 	return branch, nil
 }
 
-// add lets git create the branch and an empty worktree, locked by us.
+// add lets git create the branch and an empty worktree, which git locks for us. It
+// returns the lock for filling it.
 func (r *Repo) add(ctx context.Context, g git, rec *record) (*os.File, error) {
 	_, err := g.out(ctx, "worktree", "add", "--quiet", "--no-checkout", "--no-track", "--lock", "--reason", rec.Lock, "-b", rec.Branch, "--", rec.Path, rec.Base)
 	if err != nil {
@@ -164,7 +166,7 @@ func (r *Repo) add(ctx context.Context, g git, rec *record) (*os.File, error) {
 	}
 	lock, err := filelock.Try(fillLock(admin))
 	if err == nil && lock == nil {
-		err = fmt.Errorf("%s: somebody fills it already", rec.Path)
+		err = fmt.Errorf("%s: another process is filling it", rec.Path)
 	}
 	return lock, err
 }
@@ -184,7 +186,7 @@ func (r *Repo) fill(ctx context.Context, rec *record, lock *os.File) error {
 	return err
 }
 
-// undo takes back a lease that failed. It goes on when the caller has given up.
+// undo undoes a lease that failed, also when the caller's context has ended.
 func (r *Repo) undo(ctx context.Context, rec *record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()

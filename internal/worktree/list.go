@@ -22,18 +22,18 @@ type Entry struct {
 	Base        string
 	// Since is when it came into this state.
 	Since time.Time
-	// PID is the process that holds it, Live whether that still runs.
+	// PID is the process that holds it, and Live reports whether that still runs.
 	PID  int
 	Live bool
 	// Rescue is the commit on the agent's rescue ref, or "".
 	Rescue string
-	// Problem says what is wrong with it, or "".
+	// Problem is what is wrong with it; "" if nothing is.
 	Problem string
 }
 
 // List returns the worktrees of this repository under root, by path. Leftovers
-// of processes that died more than Options.StaleAfter ago are settled first:
-// creations undone, removals finished, locks taken off.
+// of processes that died more than Options.StaleAfter ago are cleaned up first:
+// creations are undone, removals finished, locks removed.
 func (r *Repo) List(ctx context.Context, root string) ([]Entry, error) {
 	files, err := r.records(ctx, root)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *Repo) records(ctx context.Context, root string) ([]string, error) {
 	return out, nil
 }
 
-// dropDraft removes a record that was not finished. Whoever writes one has the turn.
+// dropDraft removes an unfinished record. Records are written with the lock held.
 func (r *Repo) dropDraft(ctx context.Context, path string) error {
 	return r.exclusively(ctx, func(git) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -93,8 +93,8 @@ func (r *Repo) dropDraft(ctx context.Context, path string) error {
 	})
 }
 
-// entry settles one worktree if that is due and describes it. ok is false if it
-// is gone or another repository's.
+// entry cleans up one worktree if that is due, and describes it. ok is false if it is
+// gone or belongs to another repository.
 func (r *Repo) entry(ctx context.Context, file string) (e Entry, ok bool, err error) {
 	rec, left, err := r.sweep(ctx, file)
 	if err != nil {
@@ -120,8 +120,8 @@ func (r *Repo) entry(ctx context.Context, file string) (e Entry, ok bool, err er
 	return e, true, err
 }
 
-// sweep settles what a dead process left. It returns the record as it is then,
-// nil if there is none of this repository's, and why something is left.
+// sweep cleans up what a dead process left of one worktree. It returns the record
+// afterwards, nil if this repository has none, and why something is left.
 func (r *Repo) sweep(ctx context.Context, file string) (rec *record, left string, err error) {
 	rec, err = readRecord(file)
 	if err != nil || rec == nil || rec.Common != r.from.common {
@@ -131,13 +131,13 @@ func (r *Repo) sweep(ctx context.Context, file string) (rec *record, left string
 		return rec, "", nil
 	}
 	err = r.exclusively(ctx, func(g git) error {
-		// It may have been settled or adopted while we waited for our turn.
+		// It may have been cleaned up or adopted while we waited for the lock.
 		rec, err = readRecord(file)
 		if err != nil || rec == nil || rec.State == Kept || !rec.abandoned(r.stale) {
 			return err
 		}
 		if rec.State != Leased {
-			left, err = r.settle(ctx, g, rec)
+			left, err = r.cleanUp(ctx, g, rec)
 			return err
 		}
 		var why []string

@@ -12,15 +12,15 @@ import (
 	"github.com/actorswarm/swarm/internal/worktree/process"
 )
 
-// unlock takes our own lock off a worktree. foreign is the reason of a lock that
-// somebody else set, which stays.
+// unlock removes our own lock from a worktree. A lock that is not ours stays, and
+// foreign is its reason.
 func (r *Repo) unlock(ctx context.Context, g git, rec *record, admin string) (foreign string, err error) {
 	reason, err := firstLine(filepath.Join(admin, "locked"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("read who locked %s: %w", rec.Path, err)
+		return "", fmt.Errorf("read the lock of %s: %w", rec.Path, err)
 	case rec.Lock == "" || reason != rec.Lock:
 		if reason == "" {
 			reason = "no reason given"
@@ -31,9 +31,9 @@ func (r *Repo) unlock(ctx context.Context, g git, rec *record, admin string) (fo
 	return "", err
 }
 
-// clearIndexLock removes the index.lock that a killed git left in a worktree
-// whose agent is not running. A fresh one, or one that may be in use, stays:
-// git says itself what to do about it.
+// clearIndexLock removes the index.lock that a killed git left in a worktree whose agent
+// does not run. A fresh lock, or one that may be in use, stays: the error of git itself
+// explains it.
 func (r *Repo) clearIndexLock(rec *record, admin string) error {
 	path := filepath.Join(admin, "index.lock")
 	fi, err := os.Lstat(path)

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// maxName keeps names short enough for file names and refs everywhere.
+// maxName is the longest name that is good as a file name and in a ref everywhere.
 const maxName = 100
 
-// DirName turns a full agent id into one path component that is also good in a
-// ref. Ids of a-z, 0-9 and '-' are their own names; others get the hash of the
-// whole id, so that two ids never share a name.
+// DirName turns a full agent id into one path component that is also good in a ref. An
+// id of a-z, 0-9 and '-' is its own name. Any other gets the hash of the whole id, so
+// that two ids never share a name.
 func DirName(agent string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
@@ -35,7 +35,7 @@ func DirName(agent string) string {
 // this user alone, and returns its real path. Its parents may be links; it may not.
 func MakeRoot(root string) (string, error) {
 	if !filepath.IsAbs(root) {
-		return "", odd(root, "the root of worktrees must be an absolute path")
+		return "", refuse(root, "the root of worktrees must be an absolute path")
 	}
 	root = filepath.Clean(root)
 	fi, err := os.Lstat(root)
@@ -49,7 +49,7 @@ func MakeRoot(root string) (string, error) {
 		return "", fmt.Errorf("check the root of worktrees: %w", err)
 	}
 	if !fi.IsDir() {
-		return "", odd(root, "the root of worktrees is %s", kind(fi))
+		return "", refuse(root, "the root of worktrees is %s", kind(fi))
 	}
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child leases and releases many worktrees at once and says each step.
+// child leases and releases many worktrees at once and prints each step.
 func child(spec []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -69,13 +69,13 @@ func one(ctx context.Context, r *Repo, root, agent string, i int) {
 	fmt.Println("released", agent)
 }
 
-// crew is a child process and what it said.
-type crew struct {
+// childProcess is a running child and the lines that it prints.
+type childProcess struct {
 	cmd   *exec.Cmd
 	lines chan string
 }
 
-func (p *place) crew(name string, n int) *crew {
+func (p *place) startChild(name string, n int) *childProcess {
 	p.t.Helper()
 	cmd := exec.CommandContext(p.t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "SWARM_WORKTREE_CHILD="+strings.Join([]string{p.dir, p.root, name, fmt.Sprint(n)}, "\n"))
@@ -83,7 +83,7 @@ func (p *place) crew(name string, n int) *crew {
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		p.t.Fatal(err)
 	}
-	c := &crew{cmd, make(chan string)}
+	c := &childProcess{cmd, make(chan string)}
 	go func() {
 		defer close(c.lines)
 		for s := bufio.NewScanner(out); s.Scan(); {
@@ -93,15 +93,15 @@ func (p *place) crew(name string, n int) *crew {
 	return c
 }
 
-// follow reads what the process says, and kills it after some lines unless
+// follow reads what the process prints, and kills it after some lines unless
 // kill is negative. It returns the agents whose work must be found.
-func (c *crew) follow(t *testing.T, kill int) (wrote []string) {
+func (c *childProcess) follow(t *testing.T, kill int) (wrote []string) {
 	n := 0
 	for line := range c.lines {
 		word, rest, _ := strings.Cut(line, " ")
 		switch word {
 		case "error":
-			t.Errorf("a process says: %s", rest)
+			t.Errorf("a process reports: %s", rest)
 		case "wrote":
 			wrote = append(wrote, rest)
 		}
@@ -132,7 +132,7 @@ func TestManyProcessesWithKills(t *testing.T) {
 		var mu sync.Mutex
 		var all sync.WaitGroup
 		for i, kill := range []int{-1, 1 + rng.IntN(20), 1 + rng.IntN(40)} {
-			c := p.crew(fmt.Sprintf("r%d-p%d", round, i), []int{16, 17, 17}[i])
+			c := p.startChild(fmt.Sprintf("r%d-p%d", round, i), []int{16, 17, 17}[i])
 			all.Go(func() {
 				w := c.follow(t, kill)
 				mu.Lock()

@@ -9,23 +9,23 @@ import (
 	"slices"
 )
 
-// PruneOptions says what may be removed.
+// PruneOptions says which worktrees may be removed.
 type PruneOptions struct {
 	Root string
-	// Agents are the only ones whose worktrees are looked at; none: all.
+	// Agents limits Prune to the worktrees of these agents; empty means all.
 	Agents []string
-	// Rescue commits what is in a worktree, ignored files too, to the agent's
-	// rescue ref, so that it can be removed.
+	// Rescue first commits what is in a worktree, including ignored files, to the
+	// agent's rescue ref, so that the worktree can be removed.
 	Rescue bool
 }
 
-// Pruned says what became of one worktree.
+// Pruned is the result for one worktree.
 type Pruned struct {
 	Entry
 	Removed bool
-	// Ref is the rescue ref that holds what was in it, if that was needed.
+	// Ref is the rescue ref that holds what was in it; "" if it held nothing of its own.
 	Ref string
-	// Why says, if it is still there, what for.
+	// Why lists the reasons why it is still there.
 	Why []string
 }
 
@@ -61,7 +61,7 @@ func (r *Repo) pruneOne(ctx context.Context, file string, before *record, o Prun
 	switch {
 	case err != nil:
 		return p, err
-	case !ok && before != nil: // settled, or removed by somebody else
+	case !ok && before != nil: // cleaned up, or removed by another process
 		return Pruned{Entry: Entry{Agent: before.Agent, Path: before.Path, Branch: before.Branch}, Removed: true}, nil
 	case e.State == Kept && missing(e.Path):
 		return r.pruneMissing(ctx, file, e)
@@ -87,8 +87,8 @@ func (r *Repo) pruneOne(ctx context.Context, file string, before *record, o Prun
 	return p, nil
 }
 
-// prune removes one worktree that nobody holds. Rescued content is compared a
-// last time while the turn is held, so that nothing slips in between.
+// prune removes one worktree that no process holds. It compares rescued content again
+// with the lock held, since files may have changed meanwhile.
 func (r *Repo) prune(ctx context.Context, rec *record, o PruneOptions, p *Pruned) error {
 	touched := len(p.Why) > 0
 	if touched && o.Rescue {
@@ -99,7 +99,7 @@ func (r *Repo) prune(ctx context.Context, rec *record, o PruneOptions, p *Pruned
 	return r.exclusively(ctx, func(g git) error {
 		now, err := readRecord(recordOf(rec))
 		if err != nil || now == nil || now.State != Kept || now.Incarnation != rec.Incarnation {
-			return err // somebody adopted or removed it
+			return err // it was adopted or removed meanwhile
 		}
 		final := ""
 		if touched {
@@ -126,13 +126,13 @@ func (r *Repo) rescued(ctx context.Context, g git, rec *record) (why []string, c
 		return []string{err.Error()}, "", nil
 	}
 	if in, err := r.inside(rec); err != nil || hasSubmodules(in.gitDir()) {
-		return []string{"the repositories of its submodules would go with it"}, "", err
+		return []string{"the repositories of its submodules would be deleted with it"}, "", err
 	}
 	commit, err = r.holds(ctx, g, rec, s)
 	return nil, commit, err
 }
 
-// pruneMissing forgets a worktree whose directory somebody deleted, unless its
+// pruneMissing removes a worktree whose directory was deleted, unless its
 // metadata holds what nothing else does.
 func (r *Repo) pruneMissing(ctx context.Context, file string, e Entry) (Pruned, error) {
 	p := Pruned{Entry: e}
@@ -177,7 +177,7 @@ func onlyThere(ctx context.Context, g git, rec *record, whole bool) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	if c.Commits, err = unheld(ctx, g, rec, found); err != nil {
+	if c.Commits, err = unreferenced(ctx, g, rec, found); err != nil {
 		return nil, err
 	}
 	if whole {

@@ -13,26 +13,26 @@ import (
 	"github.com/actorswarm/swarm/internal/worktree/process"
 )
 
-// recordVersion is the form of record files this package writes and reads.
+// recordVersion is the version of the record files that this package reads and writes.
 const recordVersion = 1
 
-// State is where a worktree is in its life.
+// State is the stage of a worktree between its creation and its removal.
 type State string
 
 // The states.
 const (
 	// Creating: git may not have finished; no agent has worked in it yet.
 	Creating State = "creating"
-	// Leased: an agent works in it, or did when its process died.
+	// Leased: an agent works in it, or worked in it when its process died.
 	Leased State = "leased"
-	// Kept: released, with something in it that nothing else holds.
+	// Kept: released, but not removed, since it holds something that is nowhere else.
 	Kept State = "kept"
-	// Removing: found removable; git may not have finished.
+	// Removing: found to be removable; git may not have finished.
 	Removing State = "removing"
 )
 
-// record is the file beside a worktree that says whose it is. It is written
-// under the repository's turn only.
+// record is the file beside a worktree that says which agent has it. It is written only
+// with the lock on the repository's metadata held.
 type record struct {
 	Version     int        `json:"version"`
 	Agent       string     `json:"agent"`
@@ -60,7 +60,7 @@ func recordOf(rec *record) string { return recordPath(filepath.Dir(rec.Path), re
 
 func recordPath(root, agent string) string { return filepath.Join(root, DirName(agent)+".json") }
 
-// readRecord returns nil without an error if there is none.
+// readRecord returns nil without an error if there is no record.
 func readRecord(path string) (*record, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func readRecord(path string) (*record, error) {
 	}
 	rec := &record{}
 	if err := json.Unmarshal(text, rec); err != nil {
-		return nil, fmt.Errorf("%s: the record of a worktree is damaged, so the worktree beside it is left alone; look at it and remove both: %w", path, err)
+		return nil, fmt.Errorf("%s: the record of a worktree is damaged, so the worktree beside it is left alone; check what is in it, then remove both: %w", path, err)
 	}
 	return rec, rec.check(path)
 }
@@ -83,14 +83,14 @@ func (rec *record) check(path string) error {
 	case rec.Version != recordVersion:
 		return fmt.Errorf("%s: the record has version %d, this program knows %d; use the program that wrote it", path, rec.Version, recordVersion)
 	case path != recordPath(root, rec.Agent) || rec.Path != filepath.Join(root, DirName(rec.Agent)):
-		return odd(path, "the record describes %s of agent %q instead of the worktree beside it", rec.Path, rec.Agent)
+		return refuse(path, "the record describes %s of agent %q instead of the worktree beside it", rec.Path, rec.Agent)
 	case !strings.HasPrefix(rec.Branch, "worktree-"+DirName(rec.Agent)):
-		return odd(path, "the branch %q is not one of agent %q", rec.Branch, rec.Agent)
+		return refuse(path, "the branch %q is not one of agent %q", rec.Branch, rec.Agent)
 	}
 	return nil
 }
 
-// write replaces the record at once or not at all.
+// write replaces the record, whole or not at all.
 func (rec *record) write(root string) error {
 	text, err := json.MarshalIndent(rec, "", "  ")
 	if err != nil {
@@ -130,7 +130,7 @@ func (rec *record) hold(incarnation uint32) {
 	rec.Lock = fmt.Sprintf("swarm: leased to agent %s, incarnation %d, by process %d started %s", rec.Agent, incarnation, rec.Holder.PID, rec.Holder.Start)
 }
 
-// abandoned reports a lease whose process is dead and has been for a while.
+// abandoned reports whether the holder is dead and the state is older than stale.
 func (rec *record) abandoned(stale time.Duration) bool {
 	return !rec.Holder.Alive() && time.Since(rec.Since) >= stale
 }

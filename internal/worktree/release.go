@@ -13,22 +13,21 @@ import (
 	"github.com/actorswarm/swarm/internal/worktree/process"
 )
 
-// Released says what became of a worktree at its agent's end.
+// Released is the result of a Release.
 type Released struct {
 	// Removed reports that the worktree and its branch are gone.
 	Removed bool
 	Path    string
 	Branch  string
-	// Why says, if it was kept, what for.
+	// Why lists the reasons why it was kept.
 	Why []string
 }
 
-// Release ends the lease. An untouched worktree is removed with its branch,
-// unless the caller has reasons to keep it; anything else stays, unlocked, and
-// Why says what is in it. Call it after the
-// agent's last process has ended. A second call looks again. A worktree that
-// cannot be looked at is kept, which is no error; errors are a *SupersededError,
-// a context that ended, or a record that cannot be written.
+// Release ends the lease. An untouched worktree is removed with its branch, unless the
+// caller has reasons to keep it. Any other stays, without its lock, and Why lists what
+// is in it. Call Release after the agent's last process has ended; a second call checks
+// again. A worktree that cannot be examined is kept, which is not an error. Errors are
+// a *SupersededError, a context that ended, or a record that cannot be written.
 func (t *Tree) Release(ctx context.Context, keep ...string) (Released, error) {
 	rel := Released{Path: t.Path, Branch: t.Branch}
 	if t.gone() {
@@ -59,14 +58,14 @@ func (t *Tree) Release(ctx context.Context, keep ...string) (Released, error) {
 	return rel, nil
 }
 
-// gone reports that neither record nor directory is left.
+// gone reports whether neither the record nor the directory is left.
 func (t *Tree) gone() bool {
 	_, tree := os.Lstat(t.Path)
 	_, rec := os.Lstat(recordPath(filepath.Dir(t.Path), t.Agent))
 	return errors.Is(tree, fs.ErrNotExist) && errors.Is(rec, fs.ErrNotExist)
 }
 
-// reasons says why a worktree cannot simply be removed; none if it can.
+// reasons lists why a worktree must stay.
 func (r *Repo) reasons(ctx context.Context, rec *record) []string {
 	c, err := r.changes(ctx, rec)
 	if err != nil {
@@ -75,7 +74,7 @@ func (r *Repo) reasons(ctx context.Context, rec *record) []string {
 	return c.Why()
 }
 
-// keep ends a lease without removing anything.
+// keep ends a lease and leaves the worktree in place.
 func (r *Repo) keep(ctx context.Context, g git, rec *record, why *[]string) error {
 	if admin, err := r.verify(rec); err == nil {
 		if _, err := r.unlock(ctx, g, rec, admin); err != nil {
@@ -85,23 +84,23 @@ func (r *Repo) keep(ctx context.Context, g git, rec *record, why *[]string) erro
 	return rec.set(Kept)
 }
 
-// remove lets git remove a worktree that was found untouched, or, if rescued
-// names the commit that holds it all, whatever is in it. It returns why it could
-// not. The turn must be held.
+// remove lets git remove a worktree that was found untouched or, with all that is in it,
+// one whose files are in the commit rescued. why lists the reasons if it cannot. The
+// lock on the metadata must be held.
 func (r *Repo) remove(ctx context.Context, g git, rec *record, rescued string) (why []string, err error) {
 	in, err := r.inside(rec)
 	if err != nil {
 		return []string{err.Error()}, nil
 	}
 	if pids := process.WorkingIn(rec.Path); len(pids) > 0 {
-		return []string{fmt.Sprintf("processes %v stand in it", pids)}, nil
+		return []string{fmt.Sprintf("processes %v work in it", pids)}, nil
 	}
 	foreign, err := r.unlock(ctx, g, rec, in.gitDir())
 	if err != nil {
 		return nil, err
 	}
 	if foreign != "" {
-		return []string{"somebody locked it: " + foreign}, nil
+		return []string{"it is locked: " + foreign}, nil
 	}
 	if rec.Final = rescued; rescued == "" {
 		if rec.Final, err = in.line(ctx, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
@@ -122,7 +121,7 @@ func (r *Repo) remove(ctx context.Context, g git, rec *record, rescued string) (
 	return nil, r.forget(ctx, g, rec, rec.Tip)
 }
 
-// removeFiles asks git, which refuses on its own if it finds something.
+// removeFiles lets git remove the worktree. Git refuses if it finds changes.
 func (r *Repo) removeFiles(ctx context.Context, g git, rec *record, force bool) error {
 	if force {
 		_, err := g.out(ctx, "worktree", "remove", "--force", "--", rec.Path)
@@ -131,14 +130,13 @@ func (r *Repo) removeFiles(ctx context.Context, g git, rec *record, force bool) 
 	_, err := g.out(ctx, "worktree", "remove", "--", rec.Path)
 	var failed *GitError
 	if errors.As(err, &failed) && strings.Contains(failed.Stderr, "containing submodules") {
-		// None of them is checked out: that would have been a change.
+		// No submodule is checked out: that would have been a change.
 		_, err = g.out(ctx, "worktree", "remove", "--force", "--", rec.Path)
 	}
 	return err
 }
 
-// forget deletes the branch, if it is still at tip and nobody has it checked
-// out, and the record.
+// forget deletes the record, and the branch if it is still at tip and not checked out.
 func (r *Repo) forget(ctx context.Context, g git, rec *record, tip string) error {
 	now, err := g.line(ctx, "for-each-ref", "--format=%(objectname)", rec.ref())
 	if err != nil {

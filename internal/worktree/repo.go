@@ -23,7 +23,7 @@ type Repo struct {
 	from  checkout // the caller's
 	main  string   // the main checkout; "" if the repository is bare
 	stale time.Duration
-	turn  chan struct{} // holds one token: see exclusively
+	token chan struct{} // holds one token; see exclusively
 }
 
 // Open returns the repository whose checkout holds dir. It wraps
@@ -34,11 +34,11 @@ func Open(ctx context.Context, dir string, o Options) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Repo{from: from, stale: o.StaleAfter, turn: make(chan struct{}, 1)}
+	r := &Repo{from: from, stale: o.StaleAfter, token: make(chan struct{}, 1)}
 	if r.stale <= 0 {
 		r.stale = DefaultStaleAfter
 	}
-	if err := r.agree(ctx); err != nil {
+	if err := r.checkGit(ctx); err != nil {
 		return nil, err
 	}
 	// As git does it, but git cannot list worktrees while one is being made.
@@ -48,14 +48,14 @@ func Open(ctx context.Context, dir string, o Options) (*Repo, error) {
 	return r, nil
 }
 
-// agree makes sure that git sees the checkout as this package read it.
-func (r *Repo) agree(ctx context.Context) error {
-	said, err := git{dir: r.from.top}.line(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+// checkGit returns an error unless git finds the same directories as this package.
+func (r *Repo) checkGit(ctx context.Context) error {
+	seen, err := git{dir: r.from.top}.line(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
 	if err != nil {
 		return fmt.Errorf("open the repository at %s: %w", r.from.top, err)
 	}
-	if want := strings.Join([]string{r.from.top, r.from.gitDir, r.from.common}, "\n"); said != want {
-		return odd(r.from.top, "git takes it for %q; look for core.worktree in its configuration", strings.ReplaceAll(said, "\n", ", "))
+	if want := strings.Join([]string{r.from.top, r.from.gitDir, r.from.common}, "\n"); seen != want {
+		return refuse(r.from.top, "git takes it for %q; check core.worktree in its configuration", strings.ReplaceAll(seen, "\n", ", "))
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ type listedTree struct {
 }
 
 // checkouts lists the repository's checkouts as git knows them, the main one
-// first. The turn must be held: git fails on a worktree that is half made.
+// first. The lock must be held: git fails on a worktree that is half made.
 func (r *Repo) checkouts(ctx context.Context) ([]listedTree, error) {
 	parts, err := r.shared().list(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
@@ -104,8 +104,8 @@ func (l *listedTree) set(key, value string) {
 	}
 }
 
-// Own lists the directories that are the repository's for sure: the main
-// checkout, the caller's, and the metadata they share. All are real paths.
+// Own returns the real paths of the main checkout, the caller's checkout, and the
+// metadata that they share.
 func (r *Repo) Own() []string {
 	out := []string{r.from.common, r.from.top}
 	if r.main != "" {
@@ -114,7 +114,7 @@ func (r *Repo) Own() []string {
 	return out
 }
 
-// outside makes sure that root lies in no checkout and not in the metadata.
+// outside returns an error if root is inside a checkout or the metadata.
 func (r *Repo) outside(ctx context.Context, root string) error {
 	var trees []listedTree
 	err := r.exclusively(ctx, func(git) (err error) {
@@ -126,7 +126,7 @@ func (r *Repo) outside(ctx context.Context, root string) error {
 	}
 	for _, dir := range append(r.Own(), paths(trees)...) {
 		if below(root, dir) {
-			return odd(root, "worktrees cannot live inside %s; name a root outside the repository", dir)
+			return refuse(root, "worktrees cannot be inside %s; name a root outside the repository", dir)
 		}
 	}
 	return nil
@@ -153,5 +153,5 @@ func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
 	return id, err
 }
 
-// rescueRef is where an agent's work is kept when its worktree goes.
+// rescueRef is the ref that holds an agent's work when its worktree is removed.
 func rescueRef(agent string) string { return "refs/swarm/rescue/" + DirName(agent) }

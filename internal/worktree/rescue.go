@@ -16,9 +16,9 @@ type RescueOptions struct {
 	Ignored bool
 }
 
-// Rescued says where a worktree's content is now.
+// Rescued is the result of a Rescue.
 type Rescued struct {
-	// Ref is refs/swarm/rescue/ and the agent's name, Commit where it is.
+	// Ref is refs/swarm/rescue/ and the agent's name, and Commit is what it points to.
 	Ref, Commit string
 	// Ignored are the files left out because they are ignored.
 	Ignored []string
@@ -28,7 +28,7 @@ type Rescued struct {
 
 // Rescue commits all files of the worktree, byte for byte, to the agent's
 // rescue ref. Its parents are the worktree's HEAD, what was staged, every commit
-// that only the worktree remembers, and the rescue before this one. Worktree,
+// that only the metadata of the worktree holds, and the rescue before this one. Worktree,
 // index and branch stay as they are; no hook or filter runs. If the ref holds
 // everything already, nothing is written.
 func (t *Tree) Rescue(ctx context.Context, o RescueOptions) (Rescued, error) {
@@ -50,7 +50,7 @@ func (r *Repo) Rescue(ctx context.Context, root, agent string, o RescueOptions) 
 		err = fmt.Errorf("%w of it under %s", ErrNoLease, root)
 	}
 	if err == nil && rec.Common != r.from.common {
-		err = odd(rec.Path, "it belongs to the repository %s", rec.Common)
+		err = refuse(rec.Path, "it belongs to the repository %s", rec.Common)
 	}
 	if err != nil {
 		return Rescued{}, fmt.Errorf("rescue the worktree of agent %s: %w", agent, err)
@@ -80,7 +80,7 @@ func (r *Repo) rescue(ctx context.Context, rec *record, o RescueOptions) (Rescue
 
 const indexTrailer = "Staged-Tree: "
 
-// holds returns the commit the rescue ref is at if it holds all of s, else "".
+// holds returns the commit of the rescue ref if that holds all of s; else "".
 func (r *Repo) holds(ctx context.Context, g git, rec *record, s *snapshot) (string, error) {
 	id, err := g.line(ctx, "for-each-ref", "--format=%(objectname)", rescueRef(rec.Agent))
 	if err != nil || id == "" {
@@ -112,7 +112,7 @@ func (r *Repo) commitSnapshot(ctx context.Context, g git, rec *record, s *snapsh
 	}
 	parents := []string{s.tips[0], staged}
 	for _, tip := range append(s.tips[1:], old) {
-		// What git has already forgotten cannot be a parent.
+		// A commit that git has deleted cannot be a parent.
 		if _, err := g.out(ctx, "cat-file", "-e", tip+"^{commit}"); err == nil {
 			parents = append(parents, tip)
 		} else if ctx.Err() != nil {
@@ -140,7 +140,7 @@ func commitTree(ctx context.Context, g git, tree, message string, parents []stri
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// complete reports a rescue that left nothing out.
+// complete returns an error that lists what the rescue left out.
 func (r Rescued) complete() error {
 	var errs []error
 	if len(r.Ignored) > 0 {

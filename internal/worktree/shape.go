@@ -17,8 +17,8 @@ type checkout struct {
 	linked bool
 }
 
-// findCheckout walks up from dir to the checkout that holds it. It reads the
-// metadata itself, because git would follow whatever it says.
+// findCheckout walks up from dir to the checkout that holds it. It reads the metadata
+// itself, since git would follow any path in it.
 func findCheckout(dir string) (checkout, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func findCheckout(dir string) (checkout, error) {
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
 			return checkout{}, fmt.Errorf("find the repository of %s: %w", dir, err)
 		case top == filepath.Dir(top):
-			return checkout{}, fmt.Errorf("%s: %w; run git init there, or do without isolation", dir, ErrNoRepository)
+			return checkout{}, fmt.Errorf("%s: %w; run git init there, or start the agent without isolation", dir, ErrNoRepository)
 		}
 	}
 }
@@ -46,11 +46,11 @@ func readCheckout(top string, fi fs.FileInfo) (checkout, error) {
 	switch {
 	case fi.IsDir():
 		if _, err := os.Lstat(filepath.Join(entry, "commondir")); err == nil {
-			return checkout{}, odd(entry, "its commondir file sends git to another repository; remove that file")
+			return checkout{}, refuse(entry, "its commondir file sends git to another repository; remove that file")
 		}
 		return checkout{top: top, gitDir: entry, common: entry}, checkWorktreesDir(entry)
 	case !fi.Mode().IsRegular():
-		return checkout{}, odd(entry, "it is %s, not a directory or file of git's", kind(fi))
+		return checkout{}, refuse(entry, "it is %s, not a directory or file of git", kind(fi))
 	}
 	return readLinked(top)
 }
@@ -65,7 +65,7 @@ func readLinked(top string) (checkout, error) {
 	}
 	common := filepath.Dir(filepath.Dir(admin))
 	if filepath.Base(filepath.Dir(admin)) != "worktrees" {
-		return checkout{}, odd(entry, "it leads to %s, which is no linked worktree (a submodule or a separate git directory); use the repository that holds it", admin)
+		return checkout{}, refuse(entry, "it leads to %s, which is no linked worktree (a submodule or a separate git directory); use the repository that holds it", admin)
 	}
 	c := checkout{top: top, gitDir: admin, common: common, linked: true}
 	return c, errors.Join(checkWorktreesDir(common), checkAdmin(admin, common, entry))
@@ -79,7 +79,7 @@ func pointer(entry string) (string, error) {
 	}
 	to, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
 	if !ok {
-		return "", odd(entry, "it does not name a git directory")
+		return "", refuse(entry, "it does not name a git directory")
 	}
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(filepath.Dir(entry), to)
@@ -87,7 +87,7 @@ func pointer(entry string) (string, error) {
 	return filepath.Clean(to), nil
 }
 
-// checkAdmin reports whether a worktree's metadata belongs to common and to the
+// checkAdmin returns an error unless a worktree's metadata belongs to common and to the
 // worktree whose .git file is entry.
 func checkAdmin(admin, common, entry string) error {
 	fi, err := os.Lstat(admin)
@@ -95,7 +95,7 @@ func checkAdmin(admin, common, entry string) error {
 		return fmt.Errorf("%s: the metadata of the worktree is %w: %w", entry, ErrGone, err)
 	}
 	if !fi.IsDir() {
-		return odd(admin, "it is %s, not a directory", kind(fi))
+		return refuse(admin, "it is %s, not a directory", kind(fi))
 	}
 	shared, err := firstLine(filepath.Join(admin, "commondir"))
 	if err != nil {
@@ -105,14 +105,14 @@ func checkAdmin(admin, common, entry string) error {
 		shared = filepath.Join(admin, shared)
 	}
 	if filepath.Clean(shared) != common {
-		return odd(admin, "its commondir leads to %s instead of %s", shared, common)
+		return refuse(admin, "its commondir leads to %s instead of %s", shared, common)
 	}
 	back, err := firstLine(filepath.Join(admin, "gitdir"))
 	if err != nil {
 		return fmt.Errorf("%s: the metadata of the worktree is incomplete: %w", entry, err)
 	}
 	if filepath.Clean(back) != entry {
-		return odd(entry, "its metadata %s belongs to %s; run git worktree repair if the directory was moved", admin, back)
+		return refuse(entry, "its metadata %s belongs to %s; run git worktree repair if the directory was moved", admin, back)
 	}
 	return nil
 }
@@ -120,19 +120,19 @@ func checkAdmin(admin, common, entry string) error {
 func checkWorktreesDir(common string) error {
 	fi, err := os.Lstat(common)
 	if err != nil {
-		return fmt.Errorf("look at the git directory: %w", err)
+		return fmt.Errorf("check the git directory: %w", err)
 	}
 	if !fi.IsDir() {
-		return odd(common, "it is %s, not a directory", kind(fi))
+		return refuse(common, "it is %s, not a directory", kind(fi))
 	}
 	dir := filepath.Join(common, "worktrees")
 	switch fi, err := os.Lstat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("look at the worktrees of the repository: %w", err)
+		return fmt.Errorf("check the worktrees of the repository: %w", err)
 	case !fi.IsDir():
-		return odd(dir, "it is %s, not a directory", kind(fi))
+		return refuse(dir, "it is %s, not a directory", kind(fi))
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func CheckTop(dir string) error {
 	case err != nil:
 		return err
 	case c.top != dir:
-		return odd(dir, "git run in it would work on the checkout %s around it; make a worktree or a clone of it", c.top)
+		return refuse(dir, "git run in it would work on the checkout %s around it; make a worktree or a clone of it", c.top)
 	}
 	return nil
 }

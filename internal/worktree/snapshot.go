@@ -17,8 +17,8 @@ type snapshot struct {
 	tree  string // the files, byte for byte
 	index string // what was staged
 	tips  []string
-	// ignored were left out because they are; nested because git cannot hold
-	// one repository in another.
+	// ignored files were left out since they are ignored, and nested repositories
+	// since git cannot hold one repository in another.
 	ignored, nested []string
 }
 
@@ -53,7 +53,7 @@ func (r *Repo) snapshot(ctx context.Context, rec *record, ignored bool) (*snapsh
 
 // leaveOut drops files from the walk: unchanged copies, and ignored ones unless
 // they are wanted.
-func (s *snapshot) leaveOut(ctx context.Context, g git, rec *record, files found, ignored bool) error {
+func (s *snapshot) leaveOut(ctx context.Context, g git, rec *record, files fileList, ignored bool) error {
 	names, err := g.list(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard")
 	for _, name := range names {
 		_, there := files.files[name]
@@ -70,10 +70,10 @@ func (s *snapshot) leaveOut(ctx context.Context, g git, rec *record, files found
 }
 
 // storeFiles writes every file as a blob and returns the tree of them.
-func storeFiles(ctx context.Context, g git, top string, files found, staged []string) (tree string, err error) {
+func storeFiles(ctx context.Context, g git, top string, files fileList, staged []string) (tree string, err error) {
 	dir, err := os.MkdirTemp("", "swarm-rescue-")
 	if err != nil {
-		return "", fmt.Errorf("make room for links: %w", err)
+		return "", fmt.Errorf("make a directory for links: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	names := make([]string, 0, len(files.files))
@@ -97,8 +97,8 @@ func storeFiles(ctx context.Context, g git, top string, files found, staged []st
 	return writeTree(ctx, g, entries)
 }
 
-// hash stores the files in one go. Links are stored by what they say, from a
-// file in dir, for git would follow them.
+// hash stores the files with one command. The target of a link is stored from a file in
+// dir, since git would follow the link.
 func hash(ctx context.Context, g git, top, dir string, names []string, modes map[string]string) ([]string, error) {
 	var in bytes.Buffer
 	for i, name := range names {
@@ -126,7 +126,7 @@ func hash(ctx context.Context, g git, top, dir string, names []string, modes map
 	return ids, nil
 }
 
-// quote writes a path the way git reads it in lists of lines.
+// quote writes a path as git reads it in a list of lines.
 func quote(path string) string {
 	if !strings.ContainsAny(path, "\n\"\\") {
 		return path
@@ -137,7 +137,7 @@ func quote(path string) string {
 // storeIndex returns the tree of what was staged. The sides of a conflict go
 // below .swarm-unmerged.
 func storeIndex(ctx context.Context, g git, staged []string) (string, error) {
-	// An intent to add names the empty blob, which may not exist.
+	// An intent to add refers to the empty blob, which may not exist.
 	if _, err := g.out(ctx, "hash-object", "-w", "--stdin"); err != nil {
 		return "", err
 	}

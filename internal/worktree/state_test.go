@@ -140,12 +140,12 @@ func (a *author) work() {
 		a.n++
 		all[name]()
 	}
-	a.settle()
+	a.forgetLost()
 }
 
-// settle forgets the contents that neither a file, nor the index, nor any
+// forgetLost forgets the contents that neither a file, nor the index, nor any
 // commit git remembers holds before the clean-up begins.
-func (a *author) settle() {
+func (a *author) forgetLost() {
 	there := a.p.print(a.dir, nil)
 	have := map[string]bool{}
 	for _, sum := range there {
@@ -398,7 +398,7 @@ func TestRescueTouchesNothing(t *testing.T) {
 	}
 }
 
-func TestStandingProcessKeepsTheTree(t *testing.T) {
+func TestProcessInATreeKeepsIt(t *testing.T) {
 	p := newPlace(t)
 	if len(process.WorkingIn("/")) == 0 {
 		t.Skip("this system does not tell where processes stand")

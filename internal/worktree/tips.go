@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// tips lists the commits that only a worktree's metadata may remember: its
-// HEAD, its branch, their logs, and what an unfinished operation set aside.
+// tips lists the commits that may be on record only in a worktree's metadata: its HEAD,
+// its branch, their logs, and those of an unfinished operation.
 func tips(ctx context.Context, g git, rec *record) ([]string, error) {
 	head, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if ctx.Err() != nil {
 		return nil, err
 	}
 	if err != nil {
-		head = rec.Base // its branch was deleted: the base is what is left of it
+		head = rec.Base // its branch was deleted; the base is what is left
 	}
 	out := []string{head}
 	refs, err := g.line(ctx, "for-each-ref", "--format=%(objectname)", rec.ref(), "refs/worktree/", "refs/bisect/", "refs/rewritten/")
@@ -52,7 +52,7 @@ func idsIn(path string, n int) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what git remembers: %w", err)
+		return nil, fmt.Errorf("read the metadata of git: %w", err)
 	}
 	var out []string
 	for line := range strings.Lines(string(text)) {
@@ -69,8 +69,8 @@ func isID(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// unheld lists the commits reachable from tips that nothing else holds.
-func unheld(ctx context.Context, g git, rec *record, tips []string) ([]string, error) {
+// unreferenced lists the commits reachable from tips and from no other ref.
+func unreferenced(ctx context.Context, g git, rec *record, tips []string) ([]string, error) {
 	args := []string{"rev-list", "--ignore-missing", "--stdin"}
 	var in strings.Builder
 	for _, t := range tips {

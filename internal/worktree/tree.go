@@ -13,8 +13,8 @@ import (
 	"github.com/actorswarm/swarm/internal/worktree/process"
 )
 
-// Tree is a worktree in the hands of one incarnation of an agent. Its fields do
-// not change.
+// Tree is a worktree that one incarnation of an agent has leased. Its fields do not
+// change.
 type Tree struct {
 	// Path is the worktree's real, absolute path.
 	Path string
@@ -22,7 +22,7 @@ type Tree struct {
 	Branch string
 	// Base is the id of the commit it started from.
 	Base string
-	// Agent and Incarnation are its owner.
+	// Agent and Incarnation name its owner.
 	Agent       string
 	Incarnation uint32
 
@@ -37,8 +37,8 @@ func (r *Repo) tree(rec *record) *Tree {
 	}
 }
 
-// LeasedFrom returns the checkout that an agent's worktree was leased from, to
-// be opened before it is adopted; "" if there is none, or no worktree.
+// LeasedFrom returns the checkout that an agent's worktree was leased from, which must be
+// opened to adopt it; "" if the checkout or the worktree does not exist.
 func LeasedFrom(root, agent string) string {
 	rec, err := readRecord(recordPath(root, agent))
 	if err != nil || rec == nil || rec.From == "" || missing(rec.From) {
@@ -47,7 +47,7 @@ func LeasedFrom(root, agent string) string {
 	return rec.From
 }
 
-// AdoptOptions says who takes over a worktree.
+// AdoptOptions says which worktree is adopted, and by which incarnation.
 type AdoptOptions struct {
 	Agent       string
 	Incarnation uint32
@@ -55,11 +55,11 @@ type AdoptOptions struct {
 	Root string
 }
 
-// Adopt gives the worktree that an agent has, leased or kept, to a later
-// incarnation, or to the same one if the process that held it is dead. From
-// then on earlier ones are refused. It wraps ErrNoLease if there is none, and
-// returns a *SupersededError to an incarnation that is too old. ErrGone and
-// ErrShape mean that the worktree is not what it was: start no agent in it.
+// Adopt gives the worktree of an agent, leased or kept, to a later incarnation, or to
+// the same one if the process that held it is dead. From then on earlier incarnations
+// are refused. The error wraps ErrNoLease if there is no worktree, and is a
+// *SupersededError for an incarnation that is too old. ErrGone and ErrShape mean that
+// the worktree is not what it was: start no agent in it.
 func (r *Repo) Adopt(ctx context.Context, o AdoptOptions) (*Tree, error) {
 	root, err := MakeRoot(o.Root)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Repo) Adopt(ctx context.Context, o AdoptOptions) (*Tree, error) {
 	}
 	var t *Tree
 	err = r.exclusively(ctx, func(g git) error {
-		rec, err := r.claim(root, o)
+		rec, err := r.checkAdopt(root, o)
 		if err != nil {
 			return err
 		}
@@ -80,8 +80,8 @@ func (r *Repo) Adopt(ctx context.Context, o AdoptOptions) (*Tree, error) {
 	return t, nil
 }
 
-// claim returns the record if the incarnation may have the worktree.
-func (r *Repo) claim(root string, o AdoptOptions) (*record, error) {
+// checkAdopt returns the record if the incarnation may adopt the worktree.
+func (r *Repo) checkAdopt(root string, o AdoptOptions) (*record, error) {
 	rec, err := readRecord(recordPath(root, o.Agent))
 	switch {
 	case err != nil:
@@ -89,7 +89,7 @@ func (r *Repo) claim(root string, o AdoptOptions) (*record, error) {
 	case rec == nil:
 		return nil, fmt.Errorf("%w of it under %s; lease one", ErrNoLease, root)
 	case rec.Common != r.from.common:
-		return nil, odd(rec.Path, "it belongs to the repository %s", rec.Common)
+		return nil, refuse(rec.Path, "it belongs to the repository %s", rec.Common)
 	case o.Incarnation < rec.Incarnation:
 		return nil, &SupersededError{Agent: o.Agent, Have: o.Incarnation, Want: rec.Incarnation, Path: rec.Path}
 	case rec.State == Creating || rec.State == Removing:
@@ -113,7 +113,7 @@ func (r *Repo) takeOver(ctx context.Context, g git, rec *record, incarnation uin
 		return nil, err
 	}
 	rec.hold(incarnation)
-	// The record first: a lock whose reason no record knows would look like a person's.
+	// The record first: a lock whose reason is not on record counts as a person's.
 	if err := rec.set(Leased); err != nil {
 		return nil, err
 	}
@@ -125,14 +125,14 @@ func (r *Repo) takeOver(ctx context.Context, g git, rec *record, incarnation uin
 	return r.tree(rec), nil
 }
 
-// Renew gives the tree to a later incarnation of its agent in this process and
-// returns it as that one's. The old value is refused from then on.
+// Renew gives the worktree to a later incarnation of its agent in this process, and
+// returns its Tree. The old Tree is refused from then on.
 func (t *Tree) Renew(ctx context.Context, incarnation uint32) (*Tree, error) {
 	return t.repo.Adopt(ctx, AdoptOptions{Agent: t.Agent, Incarnation: incarnation, Root: filepath.Dir(t.Path)})
 }
 
-// Check returns nil while the tree belongs to this incarnation and is what it
-// was. It wraps ErrGone or ErrShape, or is a *SupersededError, if not.
+// Check returns nil while the worktree belongs to this incarnation and is what it was.
+// Otherwise the error wraps ErrGone or ErrShape, or is a *SupersededError.
 func (t *Tree) Check() error {
 	rec, err := t.record()
 	if err != nil {
@@ -142,7 +142,7 @@ func (t *Tree) Check() error {
 	return err
 }
 
-// record returns the tree's record if the tree is still its owner's.
+// record returns the record if the worktree still belongs to this incarnation.
 func (t *Tree) record() (*record, error) {
 	rec, err := readRecord(recordPath(filepath.Dir(t.Path), t.Agent))
 	switch {
@@ -156,17 +156,17 @@ func (t *Tree) record() (*record, error) {
 	return rec, nil
 }
 
-// verify reports whether a worktree is still where and what the record says,
-// and returns its metadata directory.
+// verify returns the metadata directory of a worktree, or an error if the worktree is not
+// what is on record.
 func (r *Repo) verify(rec *record) (admin string, err error) {
 	fi, err := os.Lstat(rec.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("the worktree %s is %w: somebody removed or moved it", rec.Path, ErrGone)
+		return "", fmt.Errorf("the worktree %s is %w: it was removed or moved", rec.Path, ErrGone)
 	case err != nil:
 		return "", err
 	case !fi.IsDir():
-		return "", odd(rec.Path, "the worktree has become %s", kind(fi))
+		return "", refuse(rec.Path, "the worktree has become %s", kind(fi))
 	}
 	entry := filepath.Join(rec.Path, ".git")
 	switch fi, err := os.Lstat(entry); {
@@ -175,13 +175,13 @@ func (r *Repo) verify(rec *record) (admin string, err error) {
 	case err != nil:
 		return "", err
 	case !fi.Mode().IsRegular():
-		return "", odd(entry, "it has become something other than a file")
+		return "", refuse(entry, "it has become something other than a file")
 	}
 	if admin, err = pointer(entry); err != nil {
 		return "", err
 	}
 	if filepath.Dir(admin) != filepath.Join(rec.Common, "worktrees") {
-		return "", odd(entry, "it leads to %s, outside the repository %s", admin, rec.Common)
+		return "", refuse(entry, "it leads to %s, outside the repository %s", admin, rec.Common)
 	}
 	if err := checkWorktreesDir(rec.Common); err != nil {
 		return "", err
@@ -189,8 +189,8 @@ func (r *Repo) verify(rec *record) (admin string, err error) {
 	return admin, checkAdmin(admin, rec.Common, entry)
 }
 
-// inside returns git for the worktree. It is told where everything is, so that
-// a .git file that changes later is not followed.
+// inside returns git for the worktree, with the paths of all its directories, so that a
+// .git file that changes later is not followed.
 func (r *Repo) inside(rec *record) (git, error) {
 	admin, err := r.verify(rec)
 	if err != nil {
@@ -199,7 +199,7 @@ func (r *Repo) inside(rec *record) (git, error) {
 	return git{dir: rec.Path, env: []string{"GIT_DIR=" + admin, "GIT_COMMON_DIR=" + rec.Common, "GIT_WORK_TREE=" + rec.Path}}, nil
 }
 
-// gitDir returns the metadata directory that git was told about.
+// gitDir returns the metadata directory that git uses.
 func (g git) gitDir() string {
 	for _, v := range slices.Backward(g.env) {
 		if dir, ok := strings.CutPrefix(v, "GIT_DIR="); ok {

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// found is what a walk over a worktree meets.
-type found struct {
+// fileList is what a walk over a worktree finds.
+type fileList struct {
 	// files maps the relative path of each regular file and link to git's mode.
 	files map[string]string
 	// nested are directories with a .git of their own; they are not entered.
@@ -15,8 +15,8 @@ type found struct {
 }
 
 // walk lists a worktree's files. It follows no link.
-func walk(top string) (found, error) {
-	out := found{files: map[string]string{}}
+func walk(top string) (fileList, error) {
+	out := fileList{files: map[string]string{}}
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -37,7 +37,7 @@ func walk(top string) (found, error) {
 	return out, err
 }
 
-func (f *found) add(rel string, d fs.DirEntry) error {
+func (f *fileList) add(rel string, d fs.DirEntry) error {
 	fi, err := d.Info()
 	if err != nil {
 		return err

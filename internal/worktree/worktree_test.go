@@ -50,7 +50,7 @@ func TestUntouchedIsRemovedWithItsBranch(t *testing.T) {
 		t.Fatalf("released %+v, want removed", rel)
 	}
 	if rel := p.release(tree); !rel.Removed {
-		t.Errorf("a second release says %+v", rel)
+		t.Errorf("a second release returns %+v", rel)
 	}
 	if exists(tree.Path) || p.git(p.dir, "branch", "--list", "worktree-*") != "" || strings.Contains(p.git(p.dir, "worktree", "list"), "session") {
 		t.Error("something of the worktree is left")
@@ -60,7 +60,7 @@ func TestUntouchedIsRemovedWithItsBranch(t *testing.T) {
 	}
 }
 
-func TestChangedIsKeptAndSaid(t *testing.T) {
+func TestChangedIsKeptWithItsReasons(t *testing.T) {
 	p := newPlace(t)
 	for name, c := range map[string]struct {
 		do   func(dir string)
@@ -237,7 +237,7 @@ func TestForgedTreeIsKept(t *testing.T) {
 		tree := p.lease(name, 1)
 		forge[name](tree)
 		if err := tree.Check(); !errors.Is(err, ErrShape) && !errors.Is(err, ErrGone) {
-			t.Errorf("%s: check says %v", name, err)
+			t.Errorf("%s: check returns %v", name, err)
 		}
 		if rel := p.release(tree); rel.Removed || len(rel.Why) == 0 {
 			t.Errorf("%s: released %+v, want it kept", name, rel)

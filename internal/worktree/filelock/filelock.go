@@ -48,7 +48,7 @@ func Wait(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// Try takes the lock on path, or returns nil without an error if somebody else holds
+// Try takes the lock on path, or returns nil without an error if another holds
 // it. It refuses a symbolic link.
 func Try(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)

@@ -18,7 +18,7 @@ import (
 // dirMaker makes plain directories below a place of its own.
 type dirMaker struct {
 	under  string
-	path   func(name string) string // what Create says instead
+	path   func(name string) string // what Create returns instead
 	create error
 	remove func(path string) error
 
@@ -94,9 +94,9 @@ func TestDirIsRemovedOnlyUntouched(t *testing.T) {
 			t.Errorf("%s: %+v", name, rel)
 		}
 	}
-	tree := lease(t, dirs, "tenant")
+	tree := lease(t, dirs, "used")
 	if rel := release(t, tree, "somebody works in it"); rel.Removed {
-		t.Errorf("a tenant: %+v", rel)
+		t.Errorf("used by another: %+v", rel)
 	}
 	if len(m.asked) > 0 {
 		t.Fatalf("the maker was asked to remove %q", m.asked)

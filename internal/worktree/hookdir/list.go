@@ -28,7 +28,7 @@ func (rec *record) entry() worktree.Entry {
 	}
 	switch {
 	case rec.State == worktree.Creating && !e.Live:
-		e.Problem = fmt.Sprintf("the process died while a hook made it; look for what the hook makes for the name %q", worktree.DirName(rec.Agent))
+		e.Problem = fmt.Sprintf("the process died while a hook made it; find and check what the hook makes for the name %q", worktree.DirName(rec.Agent))
 	case rec.State != worktree.Creating:
 		if err := rec.verify(); err != nil {
 			e.Problem = err.Error()

@@ -37,7 +37,7 @@ func (rec *record) verify() error {
 	fi, err := os.Lstat(rec.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the directory %s is %w: somebody removed or moved it", rec.Path, worktree.ErrGone)
+		return fmt.Errorf("the directory %s is %w: it was removed or moved", rec.Path, worktree.ErrGone)
 	case err != nil:
 		return err
 	case !fi.IsDir():

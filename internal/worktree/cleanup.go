@@ -11,10 +11,10 @@ import (
 	"github.com/actorswarm/swarm/internal/worktree/filelock"
 )
 
-// settle brings what a dead process left half done to its end: a creation is
-// undone, a removal finished. left says why it could not be. The turn must be
-// held and the record's holder be dead.
-func (r *Repo) settle(ctx context.Context, g git, rec *record) (left string, err error) {
+// cleanUp undoes a creation, or finishes a removal, that a dead process left half done.
+// left says why it cannot. The lock on the metadata must be held, and the record's
+// holder must be dead.
+func (r *Repo) cleanUp(ctx context.Context, g git, rec *record) (left string, err error) {
 	switch rec.State {
 	case Creating:
 		return r.discard(ctx, g, rec)
@@ -24,8 +24,8 @@ func (r *Repo) settle(ctx context.Context, g git, rec *record) (left string, err
 	return "", nil
 }
 
-// discard undoes a creation. No agent has worked in the worktree; still, files
-// that git did not put there keep it.
+// discard undoes a creation. No agent has worked in the worktree; still, it stays if it
+// holds files that git did not put there.
 func (r *Repo) discard(ctx context.Context, g git, rec *record) (left string, err error) {
 	admin, whole, err := r.metadata(rec)
 	if err != nil {
@@ -34,14 +34,14 @@ func (r *Repo) discard(ctx context.Context, g git, rec *record) (left string, er
 	switch {
 	case admin == "":
 	case !whole:
-		err = removeFragment(admin)
+		err = removeMetadata(admin)
 	default:
 		left, err = r.discardWhole(ctx, g, rec, admin)
 	}
 	if left != "" || err != nil {
 		return left, err
 	}
-	// Only an empty directory goes; anything else is somebody's.
+	// Only an empty directory is removed; anything else in it is not ours.
 	if err := os.Remove(rec.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Sprintf("%s holds files that git did not put there", rec.Path), nil
 	}
@@ -57,24 +57,24 @@ func (r *Repo) discardWhole(ctx context.Context, g git, rec *record, admin strin
 		return "git is still filling it", nil
 	}
 	defer func() { err = errors.Join(err, filelock.Unlock(lock)) }()
-	if left, err := r.mend(rec, admin); left != "" || err != nil {
+	if left, err := r.restoreGitFile(rec, admin); left != "" || err != nil {
 		return left, err
 	}
 	if missing(rec.Path) {
-		return "", r.removeHalf(ctx, g, rec)
+		return "", r.forceRemove(ctx, g, rec)
 	}
-	strange, err := r.strangers(ctx, rec, rec.Base, func(string) bool { return true })
+	extra, err := r.unexpected(ctx, rec, rec.Base, func(string) bool { return true })
 	if err != nil {
 		return "", err
 	}
-	if len(strange) > 0 {
-		return fmt.Sprintf("%s holds files that git did not put there (%s)", rec.Path, sample(strange)), nil
+	if len(extra) > 0 {
+		return fmt.Sprintf("%s holds files that git did not put there (%s)", rec.Path, sample(extra)), nil
 	}
-	return "", r.removeHalf(ctx, g, rec)
+	return "", r.forceRemove(ctx, g, rec)
 }
 
-// finish completes a removal: whatever is still there must be in the commit
-// that was found to hold it all.
+// finish completes a removal. Every file that is still there must be in the commit that
+// was found to hold all of them.
 func (r *Repo) finish(ctx context.Context, g git, rec *record) (left string, err error) {
 	admin, whole, err := r.metadata(rec)
 	if err != nil {
@@ -83,44 +83,44 @@ func (r *Repo) finish(ctx context.Context, g git, rec *record) (left string, err
 	there := !missing(rec.Path)
 	switch {
 	case admin == "" && there:
-		return "git has forgotten it, but its directory is there", nil
+		return "git does not know it any more, but its directory exists", nil
 	case admin == "":
 		return "", r.forget(ctx, g, rec, rec.Tip)
 	case !whole && !there:
-		return "", errors.Join(removeFragment(admin), r.forget(ctx, g, rec, rec.Tip))
+		return "", errors.Join(removeMetadata(admin), r.forget(ctx, g, rec, rec.Tip))
 	}
-	if left, err := r.mend(rec, admin); left != "" || err != nil {
+	if left, err := r.restoreGitFile(rec, admin); left != "" || err != nil {
 		return left, err
 	}
 	if there {
-		strange, err := r.strangers(ctx, rec, rec.Final, func(status string) bool { return status == "D" })
+		extra, err := r.unexpected(ctx, rec, rec.Final, func(status string) bool { return status == "D" })
 		if err != nil {
 			return "", err
 		}
-		if len(strange) > 0 {
+		if len(extra) > 0 {
 			rec.Final, rec.Tip = "", ""
-			return fmt.Sprintf("%s was changed while it was removed (%s)", rec.Path, sample(strange)), rec.set(Kept)
+			return fmt.Sprintf("%s was changed while it was removed (%s)", rec.Path, sample(extra)), rec.set(Kept)
 		}
 	}
-	if err := r.removeHalf(ctx, g, rec); err != nil {
+	if err := r.forceRemove(ctx, g, rec); err != nil {
 		return "", err
 	}
 	return "", r.forget(ctx, g, rec, rec.Tip)
 }
 
-// removeHalf lets git remove a worktree that is known to hold nothing of value.
-func (r *Repo) removeHalf(ctx context.Context, g git, rec *record) error {
+// forceRemove lets git remove a worktree of which every file is known to be elsewhere.
+func (r *Repo) forceRemove(ctx context.Context, g git, rec *record) error {
 	_, err := g.out(ctx, "worktree", "remove", "--force", "--force", "--", rec.Path)
 	return err
 }
 
-// metadata finds git's directory for a worktree, by what points back at it or
-// by our lock. whole is set if git knows it as a worktree.
+// metadata finds git's directory for a worktree, by its path back to the worktree or by
+// our lock. whole reports whether git knows it as a worktree.
 func (r *Repo) metadata(rec *record) (admin string, whole bool, err error) {
 	dir := filepath.Join(rec.Common, "worktrees")
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", false, fmt.Errorf("look for the metadata of %s: %w", rec.Path, err)
+		return "", false, fmt.Errorf("find the metadata of %s: %w", rec.Path, err)
 	}
 	for _, e := range entries {
 		admin := filepath.Join(dir, e.Name())
@@ -143,11 +143,11 @@ func hasAll(dir string, names ...string) bool {
 	return true
 }
 
-// mend gives a half-removed worktree its .git file back, without which git does
-// not take it for a worktree, and makes sure that the lock on it is ours.
-func (r *Repo) mend(rec *record, admin string) (left string, err error) {
+// restoreGitFile writes the .git file of a half-removed worktree again, without which
+// git does not take it for a worktree. left names a lock that is not ours.
+func (r *Repo) restoreGitFile(rec *record, admin string) (left string, err error) {
 	if lock, err := firstLine(filepath.Join(admin, "locked")); err == nil && lock != rec.Lock {
-		return "somebody locked it: " + lock, nil
+		return "it is locked: " + lock, nil
 	}
 	entry := filepath.Join(rec.Path, ".git")
 	fi, err := os.Lstat(rec.Path)
@@ -155,7 +155,7 @@ func (r *Repo) mend(rec *record, admin string) (left string, err error) {
 		return "", nil
 	}
 	if err != nil || !fi.IsDir() {
-		return "", errors.Join(err, odd(rec.Path, "the worktree is no directory"))
+		return "", errors.Join(err, refuse(rec.Path, "the worktree is not a directory"))
 	}
 	f, err := os.OpenFile(entry, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -169,9 +169,9 @@ func (r *Repo) mend(rec *record, admin string) (left string, err error) {
 	return "", errors.Join(err, f.Close())
 }
 
-// strangers lists what a worktree holds besides the files of a commit, unless
-// expected says that git's own unfinished work explains it.
-func (r *Repo) strangers(ctx context.Context, rec *record, commit string, expected func(status string) bool) (out []string, err error) {
+// unexpected lists the files that differ from those of a commit, except those whose
+// status expected accepts as git's own unfinished work.
+func (r *Repo) unexpected(ctx context.Context, rec *record, commit string, expected func(status string) bool) (out []string, err error) {
 	g, err := r.inside(rec)
 	if err != nil {
 		return nil, err
@@ -189,14 +189,15 @@ func (r *Repo) strangers(ctx context.Context, rec *record, commit string, expect
 				out = append(out, entries[i+1])
 			}
 		}
-		return r.others(ctx, g, rec, &out)
+		return r.untracked(ctx, g, rec, &out)
 	})
 	return out, err
 }
 
-// others adds the files outside the index that are not our own copies. While a
-// worktree is being created copies may be half written, and are not known yet.
-func (r *Repo) others(ctx context.Context, g git, rec *record, out *[]string) error {
+// untracked adds the files outside the index that are not our own copies. While a
+// worktree is being created, copies may be half written and are not on record yet, so
+// ignored files do not count.
+func (r *Repo) untracked(ctx context.Context, g git, rec *record, out *[]string) error {
 	args := []string{"ls-files", "-z", "--others"}
 	if rec.State == Creating {
 		args = append(args, "--exclude-standard")
@@ -210,9 +211,9 @@ func (r *Repo) others(ctx context.Context, g git, rec *record, out *[]string) er
 	return err
 }
 
-// removeFragment removes the metadata of a worktree that git had hardly begun:
-// the files git writes first, and nothing else.
-func removeFragment(admin string) error {
+// removeMetadata removes the metadata of a worktree that git had only begun to make: the
+// files that git writes first, and nothing else.
+func removeMetadata(admin string) error {
 	for _, name := range []string{"locked", "gitdir", "commondir", "HEAD", "ORIG_HEAD", "index", "index.lock", "swarm.lock", "logs/HEAD", "logs", "refs"} {
 		if err := os.Remove(filepath.Join(admin, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove what git left of a worktree: %w", err)

@@ -9,13 +9,13 @@ import (
 	"github.com/actorswarm/swarm/internal/worktree/filelock"
 )
 
-// exclusively runs f while nobody else changes the shared metadata: the token
-// orders the goroutines of this Repo, the lock file everybody else. The git that
-// f gets holds the lock too, so that a command which outlives us is waited for.
+// exclusively runs f with the lock on the shared metadata: the token orders the
+// goroutines of this Repo, the lock file all others. The git that f gets holds the lock
+// too, so that others wait for a command that outlives this process.
 func (r *Repo) exclusively(ctx context.Context, f func(git) error) (err error) {
 	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
+	case r.token <- struct{}{}:
+		defer func() { <-r.token }()
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the git metadata of %s: %w", r.from.common, context.Cause(ctx))
 	}
