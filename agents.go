@@ -120,11 +120,11 @@ func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
 // a summary that its model makes. It returns when that is recorded: an agent at
 // work is compacted at its next step. The record keeps the whole.
 func (s *Session) Compact(ctx context.Context, name string) error {
-	ctx, cancel := node.Joined(ctx, s.scope)
+	ctx, cancel := node.JoinContexts(ctx, s.scope)
 	defer cancel()
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.askNested(ctx, name, workerapi.DoCompactBelow, err)
+		_, err = s.askNested(ctx, name, workerapi.DoCompactNested, err)
 		return err
 	}
 	return s.agents.Compact(ctx, t.ID())

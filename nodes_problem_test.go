@@ -284,7 +284,7 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 	}
 	life := ben.Life()
 	life.Result, life.Closed = "stale", true
-	if w := (fleet.Handlers{Fleet: s.fleet}.Report(ben.ID(), workerapi.Report{Launch: 1, PID: 1, Life: &life})); w.Leave == "" {
+	if w := (fleet.Handlers{Fleet: s.fleet}.Report(ben.ID(), workerapi.Report{Launch: 1, PID: 1, Record: &life})); w.Refusal == "" {
 		t.Error("a report of the old launch was taken")
 	}
 	for _, verb := range []string{"find", "wake"} {
@@ -383,7 +383,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	kill(t, first.PID, syscall.SIGSTOP)
 	frozen := time.Now()
 	w.within(silence/3+soon, "stuck")
-	if took := time.Since(frozen); took < fleet.LostAfter/3-workerapi.Beat {
+	if took := time.Since(frozen); took < fleet.LostAfter/3-workerapi.ReportInterval {
 		t.Errorf("stuck after %v", took)
 	}
 	kill(t, first.PID, syscall.SIGCONT)

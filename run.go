@@ -176,7 +176,7 @@ func (s *Session) Say(text string) error {
 
 var errEmptyPrompt = errors.New("the prompt is empty; say what is to be done")
 
-func (s *Session) leadRuns() bool { return s.node.Runs(agent.LeadID) }
+func (s *Session) leadRuns() bool { return s.node.IsRunning(agent.LeadID) }
 
 // Interrupt ends the lead's turn and with it the foreground agents that it
 // waits for. Background agents and teammates go on; nobody ends for good. It
@@ -194,10 +194,10 @@ func (s *Session) Interrupt() bool {
 func (s *Session) InterruptAgent(name string) (bool, error) {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		a, err := s.askNested(s.scope, name, workerapi.DoInterruptBelow, err)
+		a, err := s.askNested(s.scope, name, workerapi.DoInterruptNested, err)
 		return a.Running, err
 	}
-	if !s.node.Runs(t.ID()) {
+	if !s.node.IsRunning(t.ID()) {
 		return false, nil
 	}
 	s.agents.Interrupt(t.ID())
@@ -218,7 +218,7 @@ func (s *Session) BackgroundForeground() []string {
 			moved = append(moved, agent.DisplayName(spec))
 		}
 	}
-	return append(moved, s.node.Kits.Detach(agent.LeadID)...)
+	return append(moved, s.node.Toolsets.Detach(agent.LeadID)...)
 }
 
 // SetModel gives the lead another model from its next turn on: an alias, an id,

@@ -206,7 +206,7 @@ func (s *Session) start(ctx context.Context) error {
 	s.users = member.NewUsers(s.Info(), s.agents, s.bus)
 	s.watch.Go(s.node.FollowBoards)
 	s.members = member.New(s.scope, member.Options{
-		Session: s.Info().ID, Agents: s.agents, Roster: s.roster, Store: s.store, Boards: s.boards, TaskList: s.node.ListOf,
+		Session: s.Info().ID, Agents: s.agents, Roster: s.roster, Store: s.store, Boards: s.boards, TaskList: s.node.TaskListOf,
 		Object: func(ref mailbox.Ref) string { return ObjectName(s.Info().ID, ref) }, Log: s.opts.Logger,
 	})
 	s.peers = s.newPeers()
@@ -232,7 +232,7 @@ func (s *Session) pushStops() {
 		s.stack.Push("what waits for other processes", func(context.Context) error { return s.fleet.Wait() })
 	}
 	s.stack.Push("the session's scope", func(context.Context) error { s.end(turn.ErrShutdown); return nil })
-	s.stack.Push("the tools", func(context.Context) error { return s.node.Kits.Close() })
+	s.stack.Push("the tools", func(context.Context) error { return s.node.Toolsets.Close() })
 	if s.fleet != nil {
 		s.stack.Push("other processes", s.fleet.Close)
 	}
@@ -402,7 +402,7 @@ func (s *Session) Kill(ctx context.Context, name string) error {
 func (s *Session) Background(name string) error {
 	t, err := s.roster.Find(name)
 	if err != nil {
-		_, err = s.askNested(s.scope, name, workerapi.DoBgBelow, err)
+		_, err = s.askNested(s.scope, name, workerapi.DoBackgroundNested, err)
 		return err
 	}
 	return s.agents.Background(t.ID())

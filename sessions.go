@@ -213,7 +213,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 		return nil, err
 	}
 	r := &Rehearsal{parts: s.parts, policy: s.policy()}
-	r.tools = actors.New(actors.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: node.Offered(r.parts.Rules)}).ToolNames()
+	r.tools = actors.New(actors.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: node.OfferedTools(r.parts.Rules)}).ToolNames()
 	id, err := r.parts.Models.Default(o.Model)
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
 		return nil, err

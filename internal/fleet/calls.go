@@ -95,9 +95,9 @@ func (d Directory) End(ctx context.Context, name string, cause, err error) ([]ac
 	if d.f.proc(host) == nil {
 		return nil, d.noProcess(a.Life, host)
 	}
-	method := workerapi.DoStopBelow
+	method := workerapi.DoStopNested
 	if errors.Is(cause, turn.ErrKilled) {
-		method = workerapi.DoKillBelow
+		method = workerapi.DoKillNested
 	}
 	out, err := askWorker(ctx, d.f, host, method, workerapi.EndIn{Name: string(a.Life.Spec.ID), Cause: cause.Error()})
 	return out.Ended, err
@@ -116,12 +116,12 @@ func (f *Fleet) endingOf(id mailbox.AgentID) *protocol.Shutdown {
 }
 
 // update takes over what a process has said of its agent in an answer.
-func (f *Fleet) update(id mailbox.AgentID, r workerapi.LifeOut) error {
+func (f *Fleet) update(id mailbox.AgentID, r workerapi.RecordOut) error {
 	t, ok := f.o.Store.Get(id)
-	if !ok || r.Life == nil {
+	if !ok || r.Record == nil {
 		return nil
 	}
-	return f.parts.Agents.Update(t.ID(), *r.Life)
+	return f.parts.Agents.Update(t.ID(), *r.Record)
 }
 
 // DecidePlan implements actors.RemoteAgents.
@@ -140,7 +140,7 @@ func (f *Fleet) Idle(ctx context.Context, id mailbox.AgentID) bool {
 	if f.proc(id) == nil {
 		return !executor.Held(f.o.lock(id))
 	}
-	ctx, cancel := context.WithTimeout(ctx, workerapi.AnswerWithin)
+	ctx, cancel := context.WithTimeout(ctx, workerapi.RequestTimeout)
 	defer cancel()
 	r, err := askWorker(ctx, f, id, workerapi.DoQuiet, workerapi.LaunchIn{})
 	return err == nil && r.Quiet
@@ -149,7 +149,7 @@ func (f *Fleet) Idle(ctx context.Context, id mailbox.AgentID) bool {
 // Interrupt implements actors.RemoteAgents.
 func (f *Fleet) Interrupt(id mailbox.AgentID) {
 	f.run(func() {
-		ctx, cancel := context.WithTimeout(f.scope, workerapi.AnswerWithin)
+		ctx, cancel := context.WithTimeout(f.scope, workerapi.RequestTimeout)
 		defer cancel()
 		if _, err := askWorker(ctx, f, id, workerapi.DoInterrupt, workerapi.LaunchIn{}); err != nil {
 			f.o.Logger.Warn("an agent could not be interrupted", "agent", id, "error", err)
@@ -193,7 +193,7 @@ func (f *Fleet) Quiet(ctx context.Context) bool {
 }
 
 func (f *Fleet) still(ctx context.Context) (moves []uint64, quiet bool) {
-	ctx, cancel := context.WithTimeout(ctx, workerapi.AnswerWithin)
+	ctx, cancel := context.WithTimeout(ctx, workerapi.RequestTimeout)
 	defer cancel()
 	f.mu.Lock()
 	ids := make([]mailbox.AgentID, 0, len(f.procs))
@@ -237,7 +237,7 @@ func (f *Fleet) Asker(id string) (mailbox.AgentID, bool) {
 
 // Answer passes on a person's answer. It returns when it is on disk there.
 func (f *Fleet) Answer(id mailbox.AgentID, question string, a event.Answer) error {
-	ctx, cancel := context.WithTimeout(f.scope, workerapi.AnswerWithin)
+	ctx, cancel := context.WithTimeout(f.scope, workerapi.RequestTimeout)
 	defer cancel()
 	_, err := askWorker(ctx, f, id, workerapi.DoAnswer, workerapi.AnswerIn{Name: question, Answer: &a})
 	return err

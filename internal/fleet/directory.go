@@ -54,9 +54,9 @@ func (d Directory) wakeBy(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 		return err
 	}
 	if d.f.proc(host) != nil {
-		ctx, cancel := context.WithTimeout(d.f.scope, workerapi.AnswerWithin)
+		ctx, cancel := context.WithTimeout(d.f.scope, workerapi.RequestTimeout)
 		defer cancel()
-		_, err = askWorker(ctx, d.f, host, workerapi.DoWakeBelow, workerapi.WakeIn{Name: string(id), By: by, Spec: spec})
+		_, err = askWorker(ctx, d.f, host, workerapi.DoWakeNested, workerapi.WakeIn{Name: string(id), By: by, Spec: spec})
 		if errors.Is(err, context.DeadlineExceeded) && !to.Closed {
 			return nil // it reads the message when its process goes on, or that is answered for
 		}

@@ -240,7 +240,7 @@ func (f *Fleet) orphans() (locks []string) {
 // reapOrphan waits for the end of a process that nobody here started, which is told to end when
 // it reports, and ends one that does not.
 func (f *Fleet) reapOrphan(ctx context.Context, lock string) error {
-	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerapi.Beat+stopWithin)
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerapi.ReportInterval+stopWithin)
 	awaitFree(wait, lock)
 	cancel()
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
@@ -250,7 +250,7 @@ func (f *Fleet) reapOrphan(ctx context.Context, lock string) error {
 
 // awaitFree returns when nobody holds a lock, or when ctx ends.
 func awaitFree(ctx context.Context, lock string) {
-	tick := time.NewTicker(workerapi.Beat / 20)
+	tick := time.NewTicker(workerapi.ReportInterval / 20)
 	defer tick.Stop()
 	for executor.Held(lock) {
 		select {
@@ -283,7 +283,7 @@ func (f *Fleet) quit(ctx context.Context, s *proc) error {
 // They are found by the end of their process, which comes a moment after the end of
 // its lock.
 func (f *Fleet) reapRest() {
-	tick := time.NewTicker(workerapi.Beat / 20)
+	tick := time.NewTicker(workerapi.ReportInterval / 20)
 	defer tick.Stop()
 	for range 3 {
 		if _, err := builtin.Reap(f.o.Record.Get().ID); err != nil {

@@ -27,7 +27,7 @@ type Handlers struct{ *Fleet }
 func (f *Fleet) serve(conn *nats.Conn) error {
 	h := Handlers{f}
 	s := rpc.NewServer(f.scope, rpc.ServerOptions{Log: f.o.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.Check})
-	rpc.Handle(s, workerapi.UpReport, func(_ context.Context, c rpc.Caller, in workerapi.Report) (workerapi.Welcome, error) {
+	rpc.Handle(s, workerapi.UpReport, func(_ context.Context, c rpc.Caller, in workerapi.Report) (workerapi.ReportOut, error) {
 		return h.Report(mailbox.AgentID(c.Name), in), nil
 	})
 	rpc.HandleOneWay(s, workerapi.UpEvent, func(c rpc.Caller, in workerapi.Event) { h.republish(mailbox.AgentID(c.Name), in) })
@@ -96,7 +96,7 @@ func (h Handlers) current(id mailbox.AgentID, launch uint32) error {
 // another agent.
 func (h Handlers) handleRequests(s *rpc.Server) {
 	rpc.Handle(s, workerapi.UpReserve, func(_ context.Context, c rpc.Caller, in workerapi.ReserveIn) (workerapi.ReserveOut, error) {
-		if in.Ask == nil {
+		if in.Request == nil {
 			return workerapi.ReserveOut{}, workerapi.ErrNoAnswer
 		}
 		return h.Reserve(mailbox.AgentID(c.Name), in)
@@ -115,34 +115,34 @@ func (h Handlers) handleRequests(s *rpc.Server) {
 		found, err := h.Named(in.Name)
 		return workerapi.FoundOut{Found: found}, err
 	})
-	rpc.Handle(s, workerapi.UpSession, func(_ context.Context, _ rpc.Caller, in workerapi.SessionIn) (workerapi.FoundOut, error) {
+	rpc.Handle(s, workerapi.UpFindSession, func(_ context.Context, _ rpc.Caller, in workerapi.FindSessionIn) (workerapi.FoundOut, error) {
 		t, err := h.parts.Sessions.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
 		if err != nil {
 			return workerapi.FoundOut{}, err
 		}
 		return workerapi.FoundOut{Found: []agent.Spec{t.Spec()}}, nil
 	})
-	rpc.Handle(s, workerapi.UpNear, func(_ context.Context, _ rpc.Caller, in workerapi.NearIn) (workerapi.NearOut, error) {
-		return workerapi.NearOut{Near: h.parts.Sessions.Near(in.Most)}, nil
+	rpc.Handle(s, workerapi.UpListSessions, func(_ context.Context, _ rpc.Caller, in workerapi.ListSessionsIn) (workerapi.ListSessionsOut, error) {
+		return workerapi.ListSessionsOut{Sessions: h.parts.Sessions.Near(in.Max)}, nil
 	})
-	rpc.Handle(s, workerapi.UpOthers, func(_ context.Context, c rpc.Caller, _ workerapi.LaunchIn) (workerapi.RecordOut, error) {
-		return workerapi.RecordOut{Sight: &archive.Snapshot{Nested: h.others(mailbox.AgentID(c.Name))}}, nil
+	rpc.Handle(s, workerapi.UpListAgents, func(_ context.Context, c rpc.Caller, _ workerapi.LaunchIn) (workerapi.SnapshotOut, error) {
+		return workerapi.SnapshotOut{Snapshot: &archive.Snapshot{Nested: h.others(mailbox.AgentID(c.Name))}}, nil
 	})
 }
 
 // handleAbout answers what an agent in another process asks about a third one, which
 // may live in the process of a fourth.
 func (h Handlers) handleAbout(s *rpc.Server) {
-	rpc.Handle(s, workerapi.UpLife, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.LifeOut, error) {
+	rpc.Handle(s, workerapi.UpRecord, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.RecordOut, error) {
 		if t, ok := h.parts.Agents.Find(in.Name); ok {
 			life := t.Life()
-			return workerapi.LifeOut{Life: &life}, nil
+			return workerapi.RecordOut{Record: &life}, nil
 		}
 		a, err := h.nested(in.Name)
 		if err != nil {
-			return workerapi.LifeOut{}, err
+			return workerapi.RecordOut{}, err
 		}
-		return workerapi.LifeOut{Life: &a.Life}, nil
+		return workerapi.RecordOut{Record: &a.Life}, nil
 	})
 	rpc.Handle(s, workerapi.UpWake, func(_ context.Context, _ rpc.Caller, in workerapi.WakeIn) (rpc.None, error) {
 		return rpc.None{}, h.wake(in)
@@ -157,16 +157,16 @@ func (h Handlers) handleAbout(s *rpc.Server) {
 		}
 		return rpc.None{}, h.parts.Agents.DecidePlan(me.ID(), t.ID(), *in.Plan, in.Key)
 	})
-	rpc.Handle(s, workerapi.UpDismiss, func(_ context.Context, c rpc.Caller, in workerapi.DismissIn) (workerapi.EndingOut, error) {
+	rpc.Handle(s, workerapi.UpRequestShutdown, func(_ context.Context, c rpc.Caller, in workerapi.RequestShutdownIn) (workerapi.ShutdownOut, error) {
 		me, t, err := h.pair(c, in.Name)
 		switch {
 		case err != nil:
-			return workerapi.EndingOut{}, err
+			return workerapi.ShutdownOut{}, err
 		case in.Dismiss == nil:
-			return workerapi.EndingOut{}, workerapi.ErrNoAnswer
+			return workerapi.ShutdownOut{}, workerapi.ErrNoAnswer
 		}
 		ending, err := h.parts.Agents.RequestShutdown(me.ID(), t.ID(), *in.Dismiss)
-		return workerapi.EndingOut{Ending: &ending}, err
+		return workerapi.ShutdownOut{Ending: &ending}, err
 	})
 }
 
@@ -242,18 +242,18 @@ func (h Handlers) others(id mailbox.AgentID) []actors.Status {
 
 // Report takes a sign of life of a process. A process that an earlier owner has started
 // is taken over by it.
-func (h Handlers) Report(id mailbox.AgentID, r workerapi.Report) workerapi.Welcome {
+func (h Handlers) Report(id mailbox.AgentID, r workerapi.Report) workerapi.ReportOut {
 	p := h.reporter(id, r)
 	if p == nil {
-		return workerapi.Welcome{Leave: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
+		return workerapi.ReportOut{Refusal: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
 	}
-	if t, ok := h.o.Store.Get(id); ok && r.Life != nil {
-		r.Life.Launch = r.Launch
-		if err := h.parts.Agents.Update(t.ID(), *r.Life); err != nil {
+	if t, ok := h.o.Store.Get(id); ok && r.Record != nil {
+		r.Record.Launch = r.Launch
+		if err := h.parts.Agents.Update(t.ID(), *r.Record); err != nil {
 			h.o.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
 		}
 	}
-	h.endReservations(p, r.Landed) // it is charged now
+	h.endReservations(p, r.Charged) // it is charged now
 	p.once.Do(func() { close(p.alive) })
 	h.parts.Agents.Notify()
 	return h.welcome(p, r)
@@ -287,10 +287,10 @@ func (h Handlers) announce(s *proc, r workerapi.Report) {
 	}
 }
 
-func (h Handlers) welcome(s *proc, r workerapi.Report) workerapi.Welcome {
-	w := workerapi.Welcome{Spec: &s.spec, Attended: h.o.Attended, AskTimeout: h.o.AskTimeout}
+func (h Handlers) welcome(s *proc, r workerapi.Report) workerapi.ReportOut {
+	w := workerapi.ReportOut{Spec: &s.spec, Attended: h.o.Attended, AskTimeout: h.o.AskTimeout}
 	w.Bounded = h.parts.Agents.Bounded(s.spec.ID)
-	if r.Life == nil {
+	if r.Record == nil {
 		w.Env = h.environment()
 	}
 	w.Granted = h.o.Record.Get().Granted

@@ -30,10 +30,10 @@ func (f *Fleet) query(ctx context.Context, id mailbox.AgentID, what, name string
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	out, err := askWorker(ctx, f, id, workerapi.DoQuery(what), workerapi.NameIn{Name: name})
-	if err != nil || out.Sight == nil {
+	if err != nil || out.Snapshot == nil {
 		return archive.Snapshot{}, err
 	}
-	return *out.Sight, nil
+	return *out.Snapshot, nil
 }
 
 // all returns the agents below those that have a process of their own, but for some

@@ -86,7 +86,7 @@ func (f *Fleet) Join(ctx context.Context, spec agent.Spec, launch uint32) bool {
 // await waits for the report of a process that an earlier owner has started. It
 // returns nil when there is none, or when ctx ends.
 func (f *Fleet) await(ctx context.Context, id mailbox.AgentID) *proc {
-	tick := time.NewTicker(workerapi.Beat / 20)
+	tick := time.NewTicker(workerapi.ReportInterval / 20)
 	defer tick.Stop()
 	for {
 		if s := f.proc(id); s != nil {
@@ -106,7 +106,7 @@ func (f *Fleet) await(ctx context.Context, id mailbox.AgentID) *proc {
 // watch sees to it that a process that ends, or that says nothing any more, is
 // followed by another.
 func (f *Fleet) watch(s *proc) {
-	tick := time.NewTicker(min(workerapi.Beat/2, f.o.Silence/8))
+	tick := time.NewTicker(min(workerapi.ReportInterval/2, f.o.Silence/8))
 	defer tick.Stop()
 	for {
 		select {

@@ -12,7 +12,7 @@ import (
 
 // reserveWithin is how long a request of a process waits at a time for those in
 // flight before it; then the process asks again.
-const reserveWithin = workerapi.AnswerWithin / 2
+const reserveWithin = workerapi.RequestTimeout / 2
 
 // Reserve lets a request of a process out when the budgets allow it that its agent
 // counts in. The same key again is the same request. It is in flight until a report
@@ -23,7 +23,7 @@ func (h Handlers) Reserve(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.
 	}
 	ctx, cancel := context.WithTimeout(h.scope, reserveWithin)
 	defer cancel()
-	r, err := h.parts.Agents.Reserve(ctx, id, *c.Ask)
+	r, err := h.parts.Agents.Reserve(ctx, id, *c.Request)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return workerapi.ReserveOut{Wait: true}, nil

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nats-io/nats.go"
+
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/team/board/kvboard"
-	"github.com/nats-io/nats.go"
 )
 
 // OpenBoard opens the bucket of a list of tasks of a session. A server of others keeps
@@ -53,9 +55,53 @@ func (n *Node) CloseBoards() error {
 // exportTasks writes the copies of the lists that were used.
 func (n *Node) exportTasks() error {
 	return n.Boards.Export(func(list string, tasks []board.Task) error {
-		if list == n.o.TaskList(n.o.Session) {
+		if list == n.options.TaskList(n.options.Session) {
 			list = ""
 		}
-		return archive.WriteTasks(session.Info{Path: n.o.Path}, list, tasks)
+		return archive.WriteTasks(session.Info{Path: n.options.Path}, list, tasks)
 	})
+}
+
+// maxTasksShown is how many open tasks an agent is told of after a compaction.
+const maxTasksShown = 50
+
+// openTasksText adds the open tasks to what an agent is told after a compaction, if its
+// session uses the list.
+func (n *Node) openTasksText(a actors.Agent) string {
+	var all []string
+	for i, m := range n.Roster.Of(a.Transcript.Spec()) {
+		of := "the shared list"
+		if i > 0 {
+			of = "the list of team " + m.Name
+		}
+		if text := n.openTasksOf(m.Team, of); text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+func (n *Node) openTasksOf(team, of string) string {
+	list, ok := n.Boards.Open(n.TaskListOf(team))
+	if !ok {
+		return ""
+	}
+	var lines []string
+	for _, t := range list.List() {
+		if t.Status == board.Completed {
+			continue
+		}
+		line := fmt.Sprintf("- %s %s: %s", t.ID, t.Status, t.Subject)
+		if t.Owner != "" {
+			line += " (" + t.Owner + ")"
+		}
+		lines = append(lines, line)
+	}
+	switch n := len(lines); {
+	case n == 0:
+		return "No task of " + of + " is open."
+	case n > maxTasksShown:
+		lines = append(lines[:maxTasksShown], fmt.Sprintf("and %d more: TaskList", n-maxTasksShown))
+	}
+	return "Open tasks of " + of + ":\n" + strings.Join(lines, "\n")
 }

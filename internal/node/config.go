@@ -66,18 +66,18 @@ func (c *Config) ReadEnvironment() error {
 	p.NoBackground = p.NoBackground || c.Getenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1"
 	p.ForkMode = p.ForkMode || c.Getenv("CLAUDE_CODE_FORK_SUBAGENT") == "1"
 	return errors.Join(
-		c.positive("SWARM_CONTEXT_WINDOW", &c.Window),
-		c.positive("CLAUDE_CODE_AUTO_COMPACT_WINDOW", &c.CompactWindow),
-		c.positive("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", &p.MaxConcurrent),
-		c.positive("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", &p.MaxDepth),
-		c.deadline("SWARM_START_TIMEOUT", &p.Deadlines.Start),
-		c.deadline("SWARM_GAP_TIMEOUT", &p.Deadlines.Gap),
-		c.deadline("SWARM_TOOL_TIMEOUT", &p.Deadlines.Tool),
-		c.deadline("SWARM_RUN_TIMEOUT", &p.Deadlines.Run),
+		c.readPositive("SWARM_CONTEXT_WINDOW", &c.Window),
+		c.readPositive("CLAUDE_CODE_AUTO_COMPACT_WINDOW", &c.CompactWindow),
+		c.readPositive("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", &p.MaxConcurrent),
+		c.readPositive("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", &p.MaxDepth),
+		c.readDeadline("SWARM_START_TIMEOUT", &p.Deadlines.Start),
+		c.readDeadline("SWARM_GAP_TIMEOUT", &p.Deadlines.Gap),
+		c.readDeadline("SWARM_TOOL_TIMEOUT", &p.Deadlines.Tool),
+		c.readDeadline("SWARM_RUN_TIMEOUT", &p.Deadlines.Run),
 	)
 }
 
-func (c *Config) positive(name string, into *int) error {
+func (c *Config) readPositive(name string, into *int) error {
 	value := c.Getenv(name)
 	if value == "" || *into != 0 {
 		return nil
@@ -90,8 +90,8 @@ func (c *Config) positive(name string, into *int) error {
 	return nil
 }
 
-// deadline reads a variable that holds a deadline unless one is given already.
-func (c *Config) deadline(name string, into *time.Duration) error {
+// readDeadline reads a variable that holds a deadline unless one is given already.
+func (c *Config) readDeadline(name string, into *time.Duration) error {
 	value := c.Getenv(name)
 	if value == "" || *into != 0 {
 		return nil
@@ -156,7 +156,7 @@ type Parts struct {
 // Load reads the rules, the definitions and the table of prices. Nothing is started.
 // What is the user's mistake is a *session.OptionError.
 func (c Config) Load(granted []string, keep func(granted []string) error) (p Parts, err error) {
-	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Keep: keep})
+	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Record: keep})
 	if err != nil {
 		return p, &session.OptionError{Err: err}
 	}

@@ -15,7 +15,7 @@ import (
 // and the texts that agents are given besides. Both are followed from Start on. Its
 // methods may be called from any goroutine.
 type Definitions struct {
-	o       DefinitionsOptions
+	options DefinitionsOptions
 	watcher *defs.Watcher
 	shared  *prompt.Sources
 
@@ -35,7 +35,7 @@ type DefinitionsOptions struct {
 // LoadDefinitions reads the agent types. What is wrong in a file is a problem of the
 // set, not an error.
 func LoadDefinitions(o DefinitionsOptions) (*Definitions, error) {
-	d := &Definitions{o: o, shared: prompt.NewSources(prompt.Options{
+	d := &Definitions{options: o, shared: prompt.NewSources(prompt.Options{
 		Cwd: o.Sources.Cwd, Home: o.Sources.Home, ConfigDir: o.Sources.ConfigDir, ManagedDir: o.Sources.ManagedDir,
 		NoInstructions: o.Sources.Simple || o.NoInstructions,
 	})}
@@ -64,7 +64,7 @@ func (d *Definitions) Stop() {
 
 // Set returns the agent types as they are now, without those that a rule such as
 // Agent(type) denies.
-func (d *Definitions) Set() *defs.Set { return d.o.Rules.Without(d.watcher.Set()) }
+func (d *Definitions) Set() *defs.Set { return d.options.Rules.AllowedTypes(d.watcher.Set()) }
 
 // Problems returns what is wrong in definition files.
 func (d *Definitions) Problems() []defs.Problem { return d.watcher.Set().Problems }
@@ -78,7 +78,7 @@ func (d *Definitions) System(spec agent.Spec, def defs.Definition) []string {
 	in := prompt.Input{Definition: def, Environment: d.environment(spec).String()}
 	switch spec.Role {
 	case agent.Lead:
-		in.Base, in.Role = cmp.Or(d.o.LeadPrompt, prompt.Lead), prompt.RoleOfLead
+		in.Base, in.Role = cmp.Or(d.options.LeadPrompt, prompt.Lead), prompt.RoleOfLead
 	case agent.Teammate:
 		in.Role = prompt.RoleOfTeammate(spec.Name)
 	default:
@@ -90,7 +90,7 @@ func (d *Definitions) System(spec agent.Spec, def defs.Definition) []string {
 // environment says where the agent works.
 func (d *Definitions) environment(spec agent.Spec) prompt.Environment {
 	return prompt.Environment{
-		Dir: spec.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Shell: d.o.Shell,
+		Dir: spec.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Shell: d.options.Shell,
 		Model: spec.Model, Born: spec.Born, Who: fmt.Sprintf("%s (id %s)", agent.DisplayName(spec), spec.ID),
 	}
 }

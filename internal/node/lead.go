@@ -18,7 +18,7 @@ import (
 // Lead is the agent that the user talks with. It is made when it is first asked
 // for. Its methods may be called from any goroutine.
 type Lead struct {
-	o LeadOptions
+	options LeadOptions
 
 	mu      sync.Mutex // one at a time makes or amends the lead
 	amended bool       // the options count for the lead; guarded by mu
@@ -33,7 +33,7 @@ type LeadOptions struct {
 	// Resolve returns the name of the lead's model, or says how to give one.
 	Resolve func(name string) (string, error)
 	// Affords reports why the session's budget cannot be kept with a model.
-	Affords func(model string) error
+	CheckBudget func(model string) error
 	// Tools returns the names of the tools that the lead is offered.
 	Tools func() []string
 
@@ -42,37 +42,37 @@ type LeadOptions struct {
 }
 
 // NewLead returns the lead of a session; it makes and reads nothing yet.
-func NewLead(o LeadOptions) *Lead { return &Lead{o: o} }
+func NewLead(o LeadOptions) *Lead { return &Lead{options: o} }
 
 // Get returns the lead's transcript; a new session gets one. The first call for a
 // lead that is kept gives it the model, the mode and the limit of the options.
 func (l *Lead) Get() (*transcript.Transcript, error) {
-	if err := context.Cause(l.o.Scope); err != nil {
+	if err := context.Cause(l.options.Scope); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t, ok := l.o.Store.Get(agent.LeadID); ok {
+	if t, ok := l.options.Store.Get(agent.LeadID); ok {
 		if err := l.amend(t); err != nil {
 			return nil, err
 		}
-		return t, l.o.Affords(t.Spec().Model)
+		return t, l.options.CheckBudget(t.Spec().Model)
 	}
 	return l.create()
 }
 
 // create makes the lead. l.mu is held.
 func (l *Lead) create() (*transcript.Transcript, error) {
-	id, err := l.o.Resolve(l.o.Model)
+	id, err := l.options.Resolve(l.options.Model)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.o.Affords(id); err != nil {
+	if err := l.options.CheckBudget(id); err != nil {
 		return nil, err
 	}
-	spec := LeadSpec(id, l.o.Mode, l.o.Dir, l.o.MaxTurns, l.o.Tools())
+	spec := LeadSpec(id, l.options.Mode, l.options.Dir, l.options.MaxTurns, l.options.Tools())
 	spec.Born = time.Now()
-	t, wait, err := l.o.Store.Create(spec)
+	t, wait, err := l.options.Store.Create(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -94,18 +94,18 @@ func (l *Lead) amend(lead *transcript.Transcript) error {
 	if l.amended {
 		return nil
 	}
-	mode := l.o.Mode
+	mode := l.options.Mode
 	if life := lead.Life(); mode == string(permission.Plan) && life.Plan.Phase == protocol.PlanApproved {
 		mode = life.Spec.Mode // the plan for which the session was begun is approved
 	}
-	err := lead.Amend(cmp.Or(l.o.Model, lead.Spec().Model), mode, l.o.MaxTurns)
+	err := lead.Amend(cmp.Or(l.options.Model, lead.Spec().Model), mode, l.options.MaxTurns)
 	l.amended = err == nil
 	return err
 }
 
 // Reopen lets a lead that was stopped work again, as mail does.
 func (l *Lead) Reopen(lead *transcript.Transcript) error {
-	err := l.o.Agents.Reopen(lead.ID(), agent.UserID)
+	err := l.options.Agents.Reopen(lead.ID(), agent.UserID)
 	var final *actors.FinalError
 	if errors.As(err, &final) {
 		return fmt.Errorf("the lead has ended for good (%s); write to other agents by name, or begin another session", final.Reason)
@@ -119,7 +119,7 @@ func (l *Lead) SetModel(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.o.Affords(name); err != nil {
+	if err := l.options.CheckBudget(name); err != nil {
 		return err
 	}
 	spec := lead.Spec()

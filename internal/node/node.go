@@ -62,27 +62,27 @@ type Node struct {
 	Store  *transcript.Store
 	Events *event.Bus
 
-	Agents *actors.Coordinator
-	Roster *team.Roster
-	Boards *team.Boards
-	Teams  *team.Manager
-	Lead   *Lead
-	Kits   Kits
+	Agents   *actors.Coordinator
+	Roster   *team.Roster
+	Boards   *team.Boards
+	Teams    *team.Manager
+	Lead     *Lead
+	Toolsets Toolsets
 
-	o        Options
-	policy   spawn.Policy
-	isolated *isolation.Directories
-	services Services
-	scope    context.Context
-	watch    sync.WaitGroup
+	options     Options
+	policy      spawn.Policy
+	directories *isolation.Directories
+	services    Services
+	scope       context.Context
+	watcher     sync.WaitGroup
 
-	waking sync.Once
-	woken  error
+	wakeOnce sync.Once
+	wakeErr  error
 }
 
 // Open opens the journal of a node. No agent works before Start and Wake.
 func Open(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{o: o, policy: o.PolicyOf(o.Session), Events: new(event.Bus)}
+	n := &Node{options: o, policy: o.PolicyOf(o.Session), Events: new(event.Bus)}
 	var err error
 	n.Store, err = transcript.Open(ctx, o.Path, o.Session, transcript.Options{
 		Journal: o.Journal, Prices: o.Prices, Settled: n.acknowledged, Arrived: n.arrived, Gone: n.isGone,
@@ -94,40 +94,40 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 }
 
 // Prepare begins what can go on beside the rest of the start.
-func (n *Node) Prepare(scope context.Context) { n.o.Definitions.prepare(scope) }
+func (n *Node) Prepare(scope context.Context) { n.options.Definitions.prepare(scope) }
 
 // Start makes the agents known, which live until scope ends; Wake lets them work. fail
 // is called when the journal can record no more.
 func (n *Node) Start(scope context.Context, s Services, fail func(error)) error {
 	n.scope, n.services = scope, s
-	if _, err := builtin.Reap(n.o.Session); err != nil {
-		n.o.Logger.Warn("processes of an earlier run could not be searched for", "error", err)
+	if _, err := builtin.Reap(n.options.Session); err != nil {
+		n.options.Logger.Warn("processes of an earlier run could not be searched for", "error", err)
 	}
-	n.isolated = n.o.Isolation(n.o.Session, n.o.Root, n.o.Path, n.Store)
+	n.directories = n.options.Isolation(n.options.Session, n.options.Root, n.options.Path, n.Store)
 	n.Agents = actors.New(n.actorOptions())
 	n.Roster = team.NewRoster(n.Agents)
 	n.Lead = NewLead(LeadOptions{
-		Scope: scope, Store: n.Store, Agents: n.Agents, Resolve: n.o.Models.Default, Affords: n.Affords, Tools: n.leadTools,
-		Model: n.o.Model, Mode: n.o.Mode, Dir: n.o.Dir, MaxTurns: n.o.MaxTurns,
+		Scope: scope, Store: n.Store, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.leadTools,
+		Model: n.options.Model, Mode: n.options.Mode, Dir: n.options.Dir, MaxTurns: n.options.MaxTurns,
 	})
-	if err := n.seedUser(); err != nil {
+	if err := n.createUser(); err != nil {
 		return err
 	}
 	n.Boards = team.NewBoards(n.Agents, s.OpenBoard, board.Options{})
-	n.Teams = team.NewManager(n.Agents, n.Roster, n.Boards, team.ManagerOptions{Team: n.policy.Team, List: n.ListOf})
-	n.o.Definitions.follow(scope, n.redefined, func(err error) {
+	n.Teams = team.NewManager(n.Agents, n.Roster, n.Boards, team.ManagerOptions{Team: n.policy.Team, List: n.TaskListOf})
+	n.options.Definitions.follow(scope, n.warnRedefined, func(err error) {
 		n.Warn(err.Error() + "; the definitions stay as they were")
 	})
-	n.watch.Go(func() { n.watchStore(fail) })
+	n.watcher.Go(func() { n.watchStore(fail) })
 	return nil
 }
 
 func (n *Node) actorOptions() actors.Options {
 	o := actors.Options{
-		Store: n.Store, Policy: n.policy, Definitions: n.o.Definitions.Set, Events: n.Events, Logger: n.o.Logger,
-		Model: n.o.Models.Find, System: n.o.Definitions.System, Window: n.window, Budget: n.o.Budget, Prices: n.o.Prices,
-		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.o.Rules.Grant,
-		Isolate: n.isolate, Facts: n.facts, Spill: n.spill, Receipt: n.receipt,
+		Store: n.Store, Policy: n.policy, Definitions: n.options.Definitions.Set, Events: n.Events, Logger: n.options.Logger,
+		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
+		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.options.Rules.Grant,
+		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.receipt,
 		Gone: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
 	if o.Owner != nil {
@@ -141,21 +141,21 @@ func (n *Node) actorOptions() actors.Options {
 func (n *Node) watchStore(fail func(error)) {
 	select {
 	case <-n.Store.Failed():
-		fail(fmt.Errorf("the journal of session %s failed and the session was stopped; what was accepted is safe: %w", n.o.Session, n.Store.Err()))
+		fail(fmt.Errorf("the journal of session %s failed and the session was stopped; what was accepted is safe: %w", n.options.Session, n.Store.Err()))
 	case <-n.scope.Done():
 	}
 }
 
 // Wake brings the agents to life: what was cut goes on.
 func (n *Node) Wake() error {
-	n.waking.Do(func() { n.woken = n.Agents.Start(n.scope) })
-	return n.woken
+	n.wakeOnce.Do(func() { n.wakeErr = n.Agents.Start(n.scope) })
+	return n.wakeErr
 }
 
 // Quiet returns when the agents have come to rest: no turn runs, no message is unread
 // or on its way.
 func (n *Node) Quiet(ctx context.Context) error {
-	ctx, cancel := Joined(ctx, n.scope)
+	ctx, cancel := JoinContexts(ctx, n.scope)
 	defer cancel()
 	err := n.Agents.Quiet(ctx)
 	if err == nil && n.Store.Err() != nil {
@@ -165,8 +165,8 @@ func (n *Node) Quiet(ctx context.Context) error {
 	return err
 }
 
-// Joined returns a context that ends with either of two.
-func Joined(a, b context.Context) (context.Context, func()) {
+// JoinContexts returns a context that ends with either of two.
+func JoinContexts(a, b context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(a)
 	stop := context.AfterFunc(b, func() { cancel(context.Cause(b)) })
 	return ctx, func() { stop(); cancel(nil) }
@@ -175,7 +175,7 @@ func Joined(a, b context.Context) (context.Context, func()) {
 // Shutdown ends the agents, with their turns left open. It returns when ctx ends at the
 // latest. What their tools left running ends with Kits.
 func (n *Node) Shutdown(ctx context.Context) error {
-	n.o.Definitions.Stop()
+	n.options.Definitions.Stop()
 	if n.Agents == nil {
 		return nil
 	}
@@ -184,17 +184,17 @@ func (n *Node) Shutdown(ctx context.Context) error {
 
 // Close closes the journal and ends the events. The scope has ended before.
 func (n *Node) Close() error {
-	n.watch.Wait()
+	n.watcher.Wait()
 	n.Events.Close()
 	return n.Store.Close()
 }
 
-// seedUser makes the transcript that holds what the user sends.
-func (n *Node) seedUser() error {
+// createUser makes the transcript that holds what the user sends.
+func (n *Node) createUser() error {
 	if _, ok := n.Store.Get(agent.UserID); ok {
 		return nil
 	}
-	spec := agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User, Born: time.Now(), Where: n.o.UserPlace}
+	spec := agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User, Born: time.Now(), Where: n.options.UserPlace}
 	_, _, err := n.Store.Create(spec)
 	return err
 }
@@ -243,27 +243,27 @@ func (n *Node) receipt(r mailbox.Receipt) {
 
 // permission is what an agent's calls are judged by.
 func (n *Node) permission(spec agent.Spec) permission.Policy {
-	return n.o.Rules.Fill(permission.Policy{
-		Mode: permission.Mode(spec.Mode), Home: n.o.Home, Resolve: Resolve, Boundary: n.isolated.Boundary(n.scope, spec),
-		Dirs: slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.o.Path, "objects")}, n.o.AddDirs),
+	return n.options.Rules.Fill(permission.Policy{
+		Mode: permission.Mode(spec.Mode), Home: n.options.Home, Resolve: Resolve, Boundary: n.directories.Boundary(n.scope, spec),
+		Dirs: slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.options.Path, "objects")}, n.options.AddDirs),
 	})
 }
 
-func (n *Node) outputs() string { return filepath.Join(n.o.Path, "outputs") }
+func (n *Node) outputs() string { return filepath.Join(n.options.Path, "outputs") }
 
-// ListOf returns the name of the list of tasks of a team, by its id.
-func (n *Node) ListOf(teamID string) string {
+// TaskListOf returns the name of the list of tasks of a team, by its id.
+func (n *Node) TaskListOf(teamID string) string {
 	if teamID == "" || teamID == n.policy.Team {
-		return n.o.TaskList(n.o.Session)
+		return n.options.TaskList(n.options.Session)
 	}
 	return teamID
 }
 
-// Affords reports why the session's limit of money cannot be kept: with the lead's
+// CheckBudget reports why the session's limit of money cannot be kept: with the lead's
 // model, and after what was used before. That is the caller's mistake, a
 // *session.OptionError.
-func (n *Node) Affords(name string) error {
-	if n.o.Budget.Money == 0 {
+func (n *Node) CheckBudget(name string) error {
+	if n.options.Budget.Money == 0 {
 		return nil
 	}
 	if err := n.Agents.Priced(name, agent.LeadID); err != nil {
@@ -274,11 +274,11 @@ func (n *Node) Affords(name string) error {
 
 // window returns how many tokens the context of a model holds, 0 if nobody knows.
 func (n *Node) window(id string) int64 {
-	w := int64(n.o.Window)
+	w := int64(n.options.Window)
 	if w == 0 {
-		w = n.o.Prices.Window(id)
+		w = n.options.Prices.Window(id)
 	}
-	if limit := int64(n.o.CompactWindow); limit > 0 && (w == 0 || limit < w) {
+	if limit := int64(n.options.CompactWindow); limit > 0 && (w == 0 || limit < w) {
 		w = limit
 	}
 	return w
@@ -286,16 +286,16 @@ func (n *Node) window(id string) int64 {
 
 // isolate gives an agent a directory of its own.
 func (n *Node) isolate(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error) {
-	lease, err := n.isolated.Lease(ctx, spec, incarnation)
+	lease, err := n.directories.Lease(ctx, spec, incarnation)
 	if err != nil {
 		return nil, err
 	}
 	return &agent.Isolation{Dir: lease.Dir, Release: lease.Release}, nil
 }
 
-// spill keeps a text of which an agent was given a part among the outputs, which every
+// saveOutput keeps a text of which an agent was given a part among the outputs, which every
 // agent may read.
-func (n *Node) spill(a mailbox.AgentID, id, text string) (string, error) {
+func (n *Node) saveOutput(a mailbox.AgentID, id, text string) (string, error) {
 	path := filepath.Join(n.outputs(), statefile.Name(string(a)+"-"+id)+".txt")
 	return path, statefile.Write(path, []byte(text))
 }
@@ -312,8 +312,8 @@ func (n *Node) PublishAudit(e event.Audit) {
 // Record is what the journal of this process holds of agents and mail.
 func (n *Node) Record() archive.Record { return archive.Record{Store: n.Store, Agents: n.Agents} }
 
-// Runs reports whether an agent is in a turn here.
-func (n *Node) Runs(id mailbox.AgentID) bool {
+// IsRunning reports whether an agent is in a turn here.
+func (n *Node) IsRunning(id mailbox.AgentID) bool {
 	for _, a := range n.Agents.Status() {
 		if a.Life.Spec.ID == id {
 			return a.Running

@@ -18,7 +18,7 @@ const grantSource = "an answer of the user"
 // methods may be called from any goroutine.
 type Rules struct {
 	deny, allow []permission.Rule
-	keep        func(granted []string) error
+	record      func(granted []string) error
 
 	mu      sync.Mutex
 	granted []permission.Rule // guarded by mu; never changed in place
@@ -29,12 +29,12 @@ type RulesOptions struct {
 	Allow, Deny []string
 	Granted     []string // what answers for always have added before
 	// Keep records granted rules before they count; nil keeps none.
-	Keep func(granted []string) error
+	Record func(granted []string) error
 }
 
 // NewRules parses the rules. The error names the rule that cannot be read.
 func NewRules(o RulesOptions) (*Rules, error) {
-	r := &Rules{keep: o.Keep}
+	r := &Rules{record: o.Record}
 	for _, part := range []struct {
 		texts  []string
 		source string
@@ -80,23 +80,23 @@ func (r *Rules) Grant(texts []string) error {
 	if err != nil {
 		return err
 	}
-	if r.keep != nil {
-		if err := r.keep(texts); err != nil {
+	if r.record != nil {
+		if err := r.record(texts); err != nil {
 			return err
 		}
 	}
-	r.add(rules)
+	r.appendRules(rules)
 	return nil
 }
 
-// Learn adds allow rules that another process has recorded.
-func (r *Rules) Learn(texts []string) error {
+// Add adds allow rules that another process has recorded.
+func (r *Rules) Add(texts []string) error {
 	rules, err := parseRules(texts, grantSource)
-	r.add(rules)
+	r.appendRules(rules)
 	return err
 }
 
-func (r *Rules) add(rules []permission.Rule) {
+func (r *Rules) appendRules(rules []permission.Rule) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.granted = slices.Concat(r.granted, rules)
@@ -110,8 +110,8 @@ func (r *Rules) Denies(tool string) bool {
 	})
 }
 
-// Without returns the agent types of a set that no rule such as Agent(type) denies.
-func (r *Rules) Without(set *defs.Set) *defs.Set {
+// AllowedTypes returns the agent types of a set that no rule such as Agent(type) denies.
+func (r *Rules) AllowedTypes(set *defs.Set) *defs.Set {
 	if len(r.deny) == 0 {
 		return set
 	}

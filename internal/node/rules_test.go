@@ -16,7 +16,7 @@ func TestAGrantCountsOnceItIsRecorded(t *testing.T) {
 	full := errors.New("the disk is full")
 	var recorded []string
 	var refuse error
-	r, err := NewRules(RulesOptions{Keep: func(texts []string) error {
+	r, err := NewRules(RulesOptions{Record: func(texts []string) error {
 		recorded = append(recorded, texts...)
 		return refuse
 	}})

@@ -14,26 +14,26 @@ import (
 
 // toolNames returns the names of the tools that agents of this session can have: a
 // tool that is denied as a whole is not offered at all.
-func (n *Node) toolNames() []string { return Offered(n.o.Rules) }
+func (n *Node) toolNames() []string { return OfferedTools(n.options.Rules) }
 
-// Offered returns the names of the tools that agents of a session with some rules
+// OfferedTools returns the names of the tools that agents of a session with some rules
 // can have, besides those of package actors.
-func Offered(r *Rules) []string { return slices.DeleteFunc(ToolNames(), r.Denies) }
+func OfferedTools(r *Rules) []string { return slices.DeleteFunc(ToolNames(), r.Denies) }
 
 func (n *Node) leadTools() []string {
-	return slices.DeleteFunc(n.Agents.ToolNames(), n.o.Rules.Denies)
+	return slices.DeleteFunc(n.Agents.ToolNames(), n.options.Rules.Denies)
 }
 
 // tools returns what an agent can be given.
 func (n *Node) tools(a actors.Agent) actors.Toolbox {
 	set := builtin.New(builtin.Env{
 		Dir: a.Spec.Dir, OutputDir: n.outputs(),
-		Tag: string(a.Spec.ID), Session: n.o.Session, Getenv: n.o.Getenv, Scope: n.scope,
+		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope,
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
 	})
 	return actors.Toolbox{
-		Tools: slices.Concat(set, n.Roster.Tools(a), n.Roster.TaskTools(a, n.Boards, n.ListOf)),
-		Close: n.Kits.Keep(a.Spec.ID, set),
+		Tools: slices.Concat(set, n.Roster.Tools(a), n.Roster.TaskTools(a, n.Boards, n.TaskListOf)),
+		Close: n.Toolsets.Add(a.Spec.ID, set),
 	}
 }
 
@@ -50,6 +50,6 @@ func (n *Node) commandEnded(a *transcript.Transcript, t builtin.Task) {
 		Body:    fmt.Sprintf("The command ran %v. Its output is in %s.", t.Ended.Sub(t.Started).Round(time.Millisecond), t.Output),
 	})
 	if err != nil {
-		n.o.Logger.Warn("the agent could not be notified that its background command has ended", "agent", spec.ID, "task", t.ID, "error", err)
+		n.options.Logger.Warn("the agent could not be notified that its background command has ended", "agent", spec.ID, "task", t.ID, "error", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/actorswarm/swarm/internal/workerapi"
 )
 
-// askAgain is how long a node waits for an owner that does not answer.
-const askAgain = 200 * time.Millisecond
+// retryInterval is how long a node waits for an owner that does not answer.
+const retryInterval = 200 * time.Millisecond
 
 // Reserve implements actors.Owner. Under a limit a request waits for an owner: what
 // is left of the budget only the owner knows.
@@ -21,9 +21,9 @@ func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), 
 		return k.Output, func() {}, nil
 	}
 	key := rand.Text()
-	landed := func() { w.land(key) }
+	landed := func() { w.markCharged(key) }
 	for {
-		out, err := askOwner(ctx, w, workerapi.UpReserve, workerapi.ReserveIn{Launch: w.o.Launch, Key: key, Ask: &k})
+		out, err := callOwner(ctx, w, workerapi.UpReserve, workerapi.ReserveIn{Launch: w.options.Launch, Key: key, Request: &k})
 		switch {
 		case ctx.Err() != nil:
 			landed() // it may be held
@@ -40,7 +40,7 @@ func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), 
 		if err == nil {
 			continue // the owner has waited
 		}
-		pause := time.NewTimer(askAgain)
+		pause := time.NewTimer(retryInterval)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -49,25 +49,25 @@ func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), 
 	}
 }
 
-// land tells the owner with the next report that a request is charged.
-func (w *Worker) land(key string) {
+// markCharged tells the owner with the next report that a request is charged.
+func (w *Worker) markCharged(key string) {
 	w.mu.Lock()
-	w.landed = append(w.landed, key)
+	w.charged = append(w.charged, key)
 	w.mu.Unlock()
 	w.reportSoon()
 }
 
-// reported forgets the requests that a report has told of.
-func (w *Worker) reported(keys []string) {
+// clearCharged forgets the requests that a report has told of.
+func (w *Worker) clearCharged(keys []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.landed = slices.DeleteFunc(w.landed, func(key string) bool { return slices.Contains(keys, key) })
+	w.charged = slices.DeleteFunc(w.charged, func(key string) bool { return slices.Contains(keys, key) })
 }
 
 // reportSoon makes the worker report now.
 func (w *Worker) reportSoon() {
 	select {
-	case w.dirty <- struct{}{}:
+	case w.reportNow <- struct{}{}:
 	default:
 	}
 }

@@ -15,28 +15,28 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// askOwner puts a request to the owner of the session.
-func askOwner[In, Out any](ctx context.Context, w *Worker, m rpc.Method[In, Out], in In) (Out, error) {
-	ctx, cancel := context.WithTimeout(ctx, workerapi.AnswerWithin)
+// callOwner puts a request to the owner of the session.
+func callOwner[In, Out any](ctx context.Context, w *Worker, m rpc.Method[In, Out], in In) (Out, error) {
+	ctx, cancel := context.WithTimeout(ctx, workerapi.RequestTimeout)
 	defer cancel()
 	return rpc.Call(ctx, w.owner(), m, in)
 }
 
 func (w *Worker) owner() *rpc.Client {
-	return rpc.NewClient(w.conn, workerapi.OwnerSubject(w.info.ID).From(w.o.Agent), rpc.ClientOptions{
-		Errors: workerapi.WorkerErrors(), Failed: func(method string, err error) error { return &NoOwnerError{Asked: method, Err: err} },
+	return rpc.NewClient(w.conn, workerapi.OwnerSubject(w.info.ID).From(w.options.Agent), rpc.ClientOptions{
+		Errors: workerapi.WorkerErrors(), Failed: func(method string, err error) error { return &NoOwnerError{Method: method, Err: err} },
 	})
 }
 
 // NoOwnerError reports that the process which owns the session did not answer a
 // process of one of its agents.
 type NoOwnerError struct {
-	Asked string
-	Err   error
+	Method string
+	Err    error
 }
 
 func (e *NoOwnerError) Error() string {
-	return fmt.Sprintf("the process that owns the session does not answer (asked to %s: %v); try again later", e.Asked, e.Err)
+	return fmt.Sprintf("the process that owns the session does not answer (asked to %s: %v); try again later", e.Method, e.Err)
 }
 
 func (e *NoOwnerError) Unwrap() error { return e.Err }
@@ -51,11 +51,11 @@ func (w *Worker) Find(name string) []*transcript.Transcript {
 }
 
 func (w *Worker) find(name string) ([]*transcript.Transcript, error) {
-	return w.met(askOwner(w.scope, w, workerapi.UpFind, workerapi.NameIn{Name: name, Launch: w.o.Launch}))
+	return w.registerFound(callOwner(w.scope, w, workerapi.UpFind, workerapi.NameIn{Name: name, Launch: w.options.Launch}))
 }
 
-// met makes the agents known here that the owner names in its answer.
-func (w *Worker) met(out workerapi.FoundOut, err error) (all []*transcript.Transcript, _ error) {
+// registerFound makes the agents known here that the owner names in its answer.
+func (w *Worker) registerFound(out workerapi.FoundOut, err error) (all []*transcript.Transcript, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +73,14 @@ func (w *Worker) met(out workerapi.FoundOut, err error) (all []*transcript.Trans
 // Reopen implements actors.Owner. Without an owner the message is accepted all the
 // same and waits in the outbox.
 func (w *Worker) Reopen(id, by mailbox.AgentID) error {
-	c := workerapi.WakeIn{Name: string(id), By: by, Launch: w.o.Launch}
+	c := workerapi.WakeIn{Name: string(id), By: by, Launch: w.options.Launch}
 	if t, ok := w.node.Store.Get(by); ok && by != w.id && !t.IsReplica() {
 		spec := t.Spec()
 		c.Spec = &spec
 	}
-	_, err := askOwner(w.scope, w, workerapi.UpWake, c)
+	_, err := callOwner(w.scope, w, workerapi.UpWake, c)
 	if silent := (*NoOwnerError)(nil); errors.As(err, &silent) {
-		w.o.Logger.Warn("the session's owner does not answer", "to wake", id, "error", err)
+		w.options.Logger.Warn("the session's owner does not answer", "to wake", id, "error", err)
 		return nil
 	}
 	return err
@@ -89,24 +89,24 @@ func (w *Worker) Reopen(id, by mailbox.AgentID) error {
 // Self implements actors.Owner.
 func (w *Worker) Self() mailbox.AgentID { return w.id }
 
-// Life implements actors.Owner.
+// Record implements actors.Owner.
 func (w *Worker) Life(id mailbox.AgentID) (agent.Record, error) {
-	out, err := askOwner(w.scope, w, workerapi.UpLife, workerapi.NameIn{Name: string(id), Launch: w.o.Launch})
-	if err != nil || out.Life == nil {
+	out, err := callOwner(w.scope, w, workerapi.UpRecord, workerapi.NameIn{Name: string(id), Launch: w.options.Launch})
+	if err != nil || out.Record == nil {
 		return agent.Record{}, err
 	}
-	return *out.Life, nil
+	return *out.Record, nil
 }
 
 // DecidePlan implements actors.Owner.
 func (w *Worker) DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
-	_, err := askOwner(w.scope, w, workerapi.UpPlan, workerapi.PlanIn{Name: string(id), Launch: w.o.Launch, Plan: &r, Key: key})
+	_, err := callOwner(w.scope, w, workerapi.UpPlan, workerapi.PlanIn{Name: string(id), Launch: w.options.Launch, Plan: &r, Key: key})
 	return err
 }
 
 // RequestShutdown implements actors.Owner.
 func (w *Worker) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error) {
-	out, err := askOwner(w.scope, w, workerapi.UpDismiss, workerapi.DismissIn{Name: string(id), Launch: w.o.Launch, Dismiss: &d})
+	out, err := callOwner(w.scope, w, workerapi.UpRequestShutdown, workerapi.RequestShutdownIn{Name: string(id), Launch: w.options.Launch, Dismiss: &d})
 	if err != nil || out.Ending == nil {
 		return protocol.Shutdown{}, err
 	}
@@ -115,6 +115,6 @@ func (w *Worker) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protoc
 
 // AnswerShutdown implements actors.Owner.
 func (w *Worker) AnswerShutdown(r message.ShutdownResponse, key string) error {
-	_, err := askOwner(w.scope, w, workerapi.UpAnswerShutdown, workerapi.AnswerShutdownIn{Launch: w.o.Launch, Shutdown: &r, Key: key})
+	_, err := callOwner(w.scope, w, workerapi.UpAnswerShutdown, workerapi.AnswerShutdownIn{Launch: w.options.Launch, Shutdown: &r, Key: key})
 	return err
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// others are the agents that live outside a node's process, as the worker reaches them.
+// remoteAgents are the agents that live outside a node's process, as the worker reaches them.
 // The owner of the session knows them all.
-type others struct{ w *Worker }
+type remoteAgents struct{ worker *Worker }
 
 // Find implements team.Apart.
-func (o others) Find(name string, _ error) (agent.Record, error) {
-	all, err := o.w.find(name)
+func (o remoteAgents) Find(name string, _ error) (agent.Record, error) {
+	all, err := o.worker.find(name)
 	switch {
 	case err != nil:
 		return agent.Record{}, err
@@ -27,28 +27,30 @@ func (o others) Find(name string, _ error) (agent.Record, error) {
 }
 
 // All implements team.Apart.
-func (o others) All() ([]actors.Status, error) {
-	out, err := askOwner(o.w.scope, o.w, workerapi.UpOthers, workerapi.LaunchIn{Launch: o.w.o.Launch})
-	if err != nil || out.Sight == nil {
+func (o remoteAgents) All() ([]actors.Status, error) {
+	out, err := callOwner(o.worker.scope, o.worker, workerapi.UpListAgents, workerapi.LaunchIn{Launch: o.worker.options.Launch})
+	if err != nil || out.Snapshot == nil {
 		return nil, err
 	}
-	return out.Sight.Nested, nil
+	return out.Snapshot.Nested, nil
 }
 
 // Wake implements team.Apart.
-func (o others) Wake(to agent.Record, by mailbox.AgentID) error { return o.w.Reopen(to.Spec.ID, by) }
+func (o remoteAgents) Wake(to agent.Record, by mailbox.AgentID) error {
+	return o.worker.Reopen(to.Spec.ID, by)
+}
 
-// sessions are the other sessions, as a node reaches them: mail to one goes to the
+// peerSessions are the other sessions, as a node reaches them: mail to one goes to the
 // member that stands for it in the process of the owner, which passes it on and asks
 // the user where that is to be asked.
-type sessions struct{ w *Worker }
+type peerSessions struct{ worker *Worker }
 
 // Reach implements team.Sessions.
-func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
+func (x peerSessions) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
 	if err := peer.Fits(l); err != nil {
 		return nil, err
 	}
-	all, err := x.w.met(askOwner(x.w.scope, x.w, workerapi.UpSession, workerapi.SessionIn{Name: to, Launch: x.w.o.Launch, Kind: l.Kind, Class: l.Class}))
+	all, err := x.worker.registerFound(callOwner(x.worker.scope, x.worker, workerapi.UpFindSession, workerapi.FindSessionIn{Name: to, Launch: x.worker.options.Launch, Kind: l.Kind, Class: l.Class}))
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +60,11 @@ func (x sessions) Reach(to string, l team.Letter) (*transcript.Transcript, error
 	return all[0], nil
 }
 
-// Near implements team.Sessions.
-func (x sessions) Near(most int) []team.Neighbour {
-	out, err := askOwner(x.w.scope, x.w, workerapi.UpNear, workerapi.NearIn{Launch: x.w.o.Launch, Most: most})
+// Sessions implements team.Sessions.
+func (x peerSessions) Near(most int) []team.Neighbour {
+	out, err := callOwner(x.worker.scope, x.worker, workerapi.UpListSessions, workerapi.ListSessionsIn{Launch: x.worker.options.Launch, Max: most})
 	if err != nil {
-		x.w.o.Logger.Warn("the other sessions could not be listed", "error", err)
+		x.worker.options.Logger.Warn("the other sessions could not be listed", "error", err)
 	}
-	return out.Near
+	return out.Sessions
 }

@@ -12,25 +12,25 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// reportKnown reports and makes known here who is new in the session.
-func (w *Worker) reportKnown(ctx context.Context) (workerapi.Welcome, error) {
+// reportAndRegister reports and makes known here who is new in the session.
+func (w *Worker) reportAndRegister(ctx context.Context) (workerapi.ReportOut, error) {
 	got, err := w.report(ctx)
 	if err != nil {
 		return got, err
 	}
-	return got, errors.Join(w.meet(got), w.learn(got.Granted))
+	return got, errors.Join(w.registerMembers(got), w.addRules(got.Granted))
 }
 
-// learn takes over rules that answers for always have added.
-func (w *Worker) learn(granted []string) error {
+// addRules takes over rules that answers for always have added.
+func (w *Worker) addRules(granted []string) error {
 	fresh := granted[min(len(w.record.Get().Granted), len(granted)):]
 	if err := w.record.Update(func(i *session.Info) error { i.Granted = granted; return nil }); err != nil {
 		return err
 	}
-	return w.rules.Learn(fresh)
+	return w.rules.Add(fresh)
 }
 
-func (w *Worker) meet(welcome workerapi.Welcome) error {
+func (w *Worker) registerMembers(welcome workerapi.ReportOut) error {
 	var errs []error
 	for _, spec := range welcome.Members {
 		err := w.node.Agents.Register(spec)
@@ -43,22 +43,22 @@ func (w *Worker) meet(welcome workerapi.Welcome) error {
 }
 
 // report says that the worker lives and how its agent is.
-func (w *Worker) report(ctx context.Context) (workerapi.Welcome, error) {
-	sight := w.sight()
-	welcome, err := askOwner(ctx, w, workerapi.UpReport, sight)
-	if err == nil && welcome.Leave != "" {
-		err = &LeaveError{Why: welcome.Leave}
+func (w *Worker) report(ctx context.Context) (workerapi.ReportOut, error) {
+	sight := w.currentReport()
+	welcome, err := callOwner(ctx, w, workerapi.UpReport, sight)
+	if err == nil && welcome.Refusal != "" {
+		err = &RefusedError{Reason: welcome.Refusal}
 	}
 	if err == nil {
-		w.reported(sight.Landed)
+		w.clearCharged(sight.Charged)
 		w.bounded.Store(welcome.Bounded)
 	}
 	return welcome, err
 }
 
-func (w *Worker) sight() workerapi.Report {
+func (w *Worker) currentReport() workerapi.Report {
 	w.mu.Lock()
-	r := workerapi.Report{Launch: w.o.Launch, PID: os.Getpid(), Known: w.known, Landed: slices.Clone(w.landed)}
+	r := workerapi.Report{Launch: w.options.Launch, PID: os.Getpid(), Known: w.known, Charged: slices.Clone(w.charged)}
 	w.mu.Unlock()
 	if w.node == nil {
 		return r
@@ -67,7 +67,7 @@ func (w *Worker) sight() workerapi.Report {
 		if s.Life.Spec.ID == w.id {
 			life := s.Life
 			life.Below = w.node.Agents.Below(life)
-			r.Life, r.State, r.Running, r.Unread = &life, s.State, s.Running, s.Unread
+			r.Record, r.State, r.Running, r.Unread = &life, s.State, s.Running, s.Unread
 		}
 	}
 	r.Questions = w.node.Agents.Questions()
@@ -83,8 +83,8 @@ func (w *Worker) publish() {
 		if err != nil {
 			return
 		}
-		if err := rpc.Send(w.owner(), workerapi.UpEvent, workerapi.Event{Launch: w.o.Launch, Event: e}); err != nil {
-			w.o.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
+		if err := rpc.Send(w.owner(), workerapi.UpEvent, workerapi.Event{Launch: w.options.Launch, Event: e}); err != nil {
+			w.options.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
 		}
 		if _, small := e.Fact.(event.Delta); !small {
 			w.reportSoon()

@@ -18,19 +18,19 @@ import (
 // serve answers the owner.
 func (w *Worker) serve() error {
 	s := rpc.NewServer(w.scope, rpc.ServerOptions{
-		Log: w.o.Logger, Errors: workerapi.WorkerErrors(), Accept: func(rpc.Caller) bool { return !w.isClosed() },
+		Log: w.options.Logger, Errors: workerapi.WorkerErrors(), Accept: func(rpc.Caller) bool { return !w.isClosed() },
 	})
-	w.handleOwn(s)
-	w.handleBelow(s)
+	w.handleAgent(s)
+	w.handleNested(s)
 	w.server = s
-	if err := s.Open(w.conn, workerapi.WorkerSubject(w.info.ID).From(w.o.Agent)); err != nil {
+	if err := s.Open(w.conn, workerapi.WorkerSubject(w.info.ID).From(w.options.Agent)); err != nil {
 		return fmt.Errorf("listen to the session's owner: %w", err)
 	}
 	return nil
 }
 
-// handleOwn answers what the owner asks about the agent of the process.
-func (w *Worker) handleOwn(s *rpc.Server) {
+// handleAgent answers what the owner asks about the agent of the process.
+func (w *Worker) handleAgent(s *rpc.Server) {
 	agents := w.node.Agents
 	rpc.Handle(s, workerapi.DoStop, w.stop)
 	rpc.Handle(s, workerapi.DoKill, w.stop)
@@ -57,42 +57,42 @@ func (w *Worker) handleOwn(s *rpc.Server) {
 		return out, nil
 	})
 	for _, what := range []string{archive.QueryNested, archive.QueryInbox, archive.QueryMail} {
-		rpc.Handle(s, workerapi.DoQuery(what), func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.RecordOut, error) {
+		rpc.Handle(s, workerapi.DoQuery(what), func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.SnapshotOut, error) {
 			sight, err := w.node.Record().Query(w.id, what, in.Name)
-			return workerapi.RecordOut{Sight: &sight}, err
+			return workerapi.SnapshotOut{Snapshot: &sight}, err
 		})
 	}
 }
 
-// handleBelow answers what the owner asks about the other agents in the process.
-func (w *Worker) handleBelow(s *rpc.Server) {
+// handleNested answers what the owner asks about the other agents in the process.
+func (w *Worker) handleNested(s *rpc.Server) {
 	agents := w.node.Agents
 	end := func(ctx context.Context, c rpc.Caller, in workerapi.EndIn) (workerapi.EndedOut, error) {
 		ended, err := agents.StopTree(ctx, mailbox.AgentID(in.Name), causeOf(c.Method, in.Cause))
 		return workerapi.EndedOut{Ended: ended}, err
 	}
-	rpc.Handle(s, workerapi.DoStopBelow, end)
-	rpc.Handle(s, workerapi.DoKillBelow, end)
-	rpc.Handle(s, workerapi.DoWakeBelow, func(_ context.Context, _ rpc.Caller, in workerapi.WakeIn) (rpc.None, error) {
-		return rpc.None{}, w.wakeBelow(in)
+	rpc.Handle(s, workerapi.DoStopNested, end)
+	rpc.Handle(s, workerapi.DoKillNested, end)
+	rpc.Handle(s, workerapi.DoWakeNested, func(_ context.Context, _ rpc.Caller, in workerapi.WakeIn) (rpc.None, error) {
+		return rpc.None{}, w.wakeNested(in)
 	})
-	rpc.Handle(s, workerapi.DoInterruptBelow, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (rpc.None, error) {
-		if id := mailbox.AgentID(in.Name); w.node.Runs(id) {
+	rpc.Handle(s, workerapi.DoInterruptNested, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (rpc.None, error) {
+		if id := mailbox.AgentID(in.Name); w.node.IsRunning(id) {
 			agents.Interrupt(id)
 		}
 		return rpc.None{}, nil
 	})
-	rpc.Handle(s, workerapi.DoBgBelow, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (rpc.None, error) {
+	rpc.Handle(s, workerapi.DoBackgroundNested, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (rpc.None, error) {
 		return rpc.None{}, agents.Background(mailbox.AgentID(in.Name))
 	})
-	rpc.Handle(s, workerapi.DoCompactBelow, func(ctx context.Context, _ rpc.Caller, in workerapi.NameIn) (rpc.None, error) {
+	rpc.Handle(s, workerapi.DoCompactNested, func(ctx context.Context, _ rpc.Caller, in workerapi.NameIn) (rpc.None, error) {
 		return rpc.None{}, agents.Compact(ctx, mailbox.AgentID(in.Name))
 	})
 }
 
 func (w *Worker) stopRun(why string) {
 	select {
-	case w.leave <- why:
+	case w.stopReason <- why:
 	default:
 	}
 }
@@ -103,9 +103,9 @@ func (w *Worker) isClosed() bool {
 	return w.closed
 }
 
-// wakeBelow wakes an agent below the worker's. Who does it is made known here, so that
+// wakeNested wakes an agent below the worker's. Who does it is made known here, so that
 // it can be told of the end.
-func (w *Worker) wakeBelow(c workerapi.WakeIn) error {
+func (w *Worker) wakeNested(c workerapi.WakeIn) error {
 	t, ok := w.node.Store.Get(mailbox.AgentID(c.Name))
 	if !ok {
 		return &agent.UnknownError{Name: c.Name}
@@ -120,15 +120,15 @@ func (w *Worker) wakeBelow(c workerapi.WakeIn) error {
 
 // stop ends the agent of the worker, and all others that live in this process, which
 // ends with it.
-func (w *Worker) stop(ctx context.Context, c rpc.Caller, in workerapi.EndIn) (workerapi.LifeOut, error) {
+func (w *Worker) stop(ctx context.Context, c rpc.Caller, in workerapi.EndIn) (workerapi.RecordOut, error) {
 	c.After(func() { w.stopRun(c.Method) })
-	if err := w.leaveBy(in.Ending); err != nil {
-		return workerapi.LifeOut{}, err
+	if err := w.recordShutdown(in.Ending); err != nil {
+		return workerapi.RecordOut{}, err
 	}
 	if err := w.node.Record().End(ctx, w.id, causeOf(c.Method, in.Cause)); err != nil {
-		return workerapi.LifeOut{}, err
+		return workerapi.RecordOut{}, err
 	}
-	return workerapi.LifeOut{Life: w.sight().Life}, nil
+	return workerapi.RecordOut{Record: w.currentReport().Record}, nil
 }
 
 // causeOf is why an agent is ended: the owner's words, as if they had been given here.
@@ -141,25 +141,25 @@ func causeOf(method, said string) error {
 
 // decidePlan takes a decision about the agent's plan that somebody has made with
 // the session's owner, which answers for who it was.
-func (w *Worker) decidePlan(_ context.Context, _ rpc.Caller, in workerapi.PlanIn) (workerapi.LifeOut, error) {
+func (w *Worker) decidePlan(_ context.Context, _ rpc.Caller, in workerapi.PlanIn) (workerapi.RecordOut, error) {
 	if in.Plan == nil {
-		return workerapi.LifeOut{}, workerapi.ErrNoAnswer
+		return workerapi.RecordOut{}, workerapi.ErrNoAnswer
 	}
 	me, ok := w.node.Store.Get(w.id)
 	if !ok {
-		return workerapi.LifeOut{}, &agent.UnknownError{Name: w.o.Agent}
+		return workerapi.RecordOut{}, &agent.UnknownError{Name: w.options.Agent}
 	}
 	by, ok := w.node.Agents.Find(string(in.By))
 	if !ok {
-		return workerapi.LifeOut{}, &agent.UnknownError{Name: string(in.By)}
+		return workerapi.RecordOut{}, &agent.UnknownError{Name: string(in.By)}
 	}
 	err := w.node.Agents.DecidePlan(by.ID(), me.ID(), *in.Plan, in.Key)
-	return workerapi.LifeOut{Life: w.sight().Life}, err
+	return workerapi.RecordOut{Record: w.currentReport().Record}, err
 }
 
-// leaveBy records that the agent ends by a shutdown, if it does: who asked for
+// recordShutdown records that the agent ends by a shutdown, if it does: who asked for
 // it is told by the session's owner.
-func (w *Worker) leaveBy(s *protocol.Shutdown) error {
+func (w *Worker) recordShutdown(s *protocol.Shutdown) error {
 	me, ok := w.node.Store.Get(w.id)
 	if s == nil || !ok {
 		return nil

@@ -55,12 +55,12 @@ type Options struct {
 // of the process that owns the session. The owner may go and come back: the worker goes
 // on meanwhile, and its mail waits in its outbox.
 type Worker struct {
-	o     Options
-	id    mailbox.AgentID
-	info  session.Info // of the session
-	lock  *executor.Lock
-	conn  *nats.Conn
-	parts lifecycle.Stack
+	options Options
+	id      mailbox.AgentID
+	info    session.Info // of the session
+	lock    *executor.Lock
+	conn    *nats.Conn
+	stack   lifecycle.Stack
 
 	node   *node.Node // nil until the owner has answered
 	record *session.File
@@ -70,28 +70,30 @@ type Worker struct {
 	scope  context.Context
 	end    context.CancelCauseFunc
 
-	dirty chan struct{} // something is to be reported
-	leave chan string   // why the worker is to end
-	work  sync.WaitGroup
+	reportNow  chan struct{} // something is to be reported
+	stopReason chan string   // why the worker is to end
+	goroutines sync.WaitGroup
 
 	bounded atomic.Bool // requests are reserved with the owner
 
-	mu     sync.Mutex
-	landed []string // requests that are charged and not yet reported; guarded by mu
-	known  int      // agents of the session at the last report; guarded by mu
-	closed bool     // guarded by mu
+	mu      sync.Mutex
+	charged []string // requests that are charged and not yet reported; guarded by mu
+	known   int      // agents of the session at the last report; guarded by mu
+	closed  bool     // guarded by mu
 }
 
-// LeaveError reports why the owner of a session does not want a worker.
-type LeaveError struct{ Why string }
+// RefusedError reports why the owner of a session does not want a worker.
+type RefusedError struct{ Reason string }
 
-func (e *LeaveError) Error() string { return "the session's owner turned this process away: " + e.Why }
+func (e *RefusedError) Error() string {
+	return "the session's owner turned this process away: " + e.Reason
+}
 
-// closeWithin is how long Close waits for turns.
-const closeWithin = 2 * time.Second
+// closeTimeout is how long Close waits for turns.
+const closeTimeout = 2 * time.Second
 
-// orphanedAfter is how long a worker that has nothing to do waits for an owner.
-const orphanedAfter = 10 * time.Minute
+// orphanTimeout is how long a worker that has nothing to do waits for an owner.
+const orphanTimeout = 10 * time.Minute
 
 // Open joins a running session as the process of one of its agents. The agent works
 // when it returns. The error is a *LeaveError when another process runs the agent.
@@ -102,7 +104,7 @@ func Open(ctx context.Context, o Options) (*Worker, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	w := &Worker{o: o, id: mailbox.AgentID(o.Agent), dirty: make(chan struct{}, 1), leave: make(chan string, 1)}
+	w := &Worker{options: o, id: mailbox.AgentID(o.Agent), reportNow: make(chan struct{}, 1), stopReason: make(chan string, 1)}
 	w.scope, w.end = context.WithCancelCause(ctx)
 	if err := w.open(ctx); err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -112,9 +114,9 @@ func Open(ctx context.Context, o Options) (*Worker, error) {
 
 func (w *Worker) open(ctx context.Context) (err error) {
 	if !w.id.Valid() {
-		return &session.OptionError{Err: fmt.Errorf("%q cannot be the id of an agent", w.o.Agent)}
+		return &session.OptionError{Err: fmt.Errorf("%q cannot be the id of an agent", w.options.Agent)}
 	}
-	if w.info, err = session.Find(w.o.StateDir, "", w.o.Session); err != nil {
+	if w.info, err = session.Find(w.options.StateDir, "", w.options.Session); err != nil {
 		return err
 	}
 	dir := archive.Dir(w.info.Path, w.id)
@@ -124,7 +126,7 @@ func (w *Worker) open(ctx context.Context) (err error) {
 	if w.lock, err = executor.Acquire(filepath.Join(dir, "lock")); err != nil {
 		return err
 	}
-	if w.conn, err = natsd.DialUnix(w.info.Socket(w.o.StateDir)); err != nil {
+	if w.conn, err = natsd.DialUnix(w.info.Socket(w.options.StateDir)); err != nil {
 		return err
 	}
 	welcome, err := w.report(ctx)
@@ -134,15 +136,15 @@ func (w *Worker) open(ctx context.Context) (err error) {
 	if err := w.openNode(ctx, dir, welcome); err != nil {
 		return err
 	}
-	if err := w.start(); err != nil {
+	if err := w.startNode(); err != nil {
 		return err
 	}
-	return w.begin(welcome)
+	return w.startAgent(welcome)
 }
 
 // openNode opens the journal in dir, with the definitions, rules and models of the
 // session.
-func (w *Worker) openNode(ctx context.Context, dir string, welcome workerapi.Welcome) error {
+func (w *Worker) openNode(ctx context.Context, dir string, welcome workerapi.ReportOut) error {
 	info := w.info
 	info.Granted = welcome.Granted
 	c, err := w.config(welcome, &info)
@@ -164,18 +166,18 @@ func (w *Worker) openNode(ctx context.Context, dir string, welcome workerapi.Wel
 		return err
 	})
 	if err == nil {
-		w.parts.Push("the journal", func(context.Context) error { return w.node.Close() })
+		w.stack.Push("the journal", func(context.Context) error { return w.node.Close() })
 	}
 	return err
 }
 
 // config returns what the record of the session, the owner and the environment say.
-func (w *Worker) config(welcome workerapi.Welcome, info *session.Info) (c node.Config, err error) {
+func (w *Worker) config(welcome workerapi.ReportOut, info *session.Info) (c node.Config, err error) {
 	c = node.Config{
-		Dir: info.Dir, Home: w.o.Home, Logger: w.o.Logger,
-		Getenv: func(name string) string { return cmp.Or(welcome.Env[name], w.o.Getenv(name)) },
+		Dir: info.Dir, Home: w.options.Home, Logger: w.options.Logger,
+		Getenv: func(name string) string { return cmp.Or(welcome.Env[name], w.options.Getenv(name)) },
 	}
-	if c.StateDir, err = filepath.Abs(w.o.StateDir); err != nil {
+	if c.StateDir, err = filepath.Abs(w.options.StateDir); err != nil {
 		return c, fmt.Errorf("find the state directory: %w", err)
 	}
 	if c.Home == "" {
@@ -190,25 +192,25 @@ func (w *Worker) config(welcome workerapi.Welcome, info *session.Info) (c node.C
 	return c, nil
 }
 
-// start makes the agents known and brings the bus up beside them.
-func (w *Worker) start() error {
+// startNode makes the agents known and brings the bus up beside them.
+func (w *Worker) startNode() error {
 	w.node.Prepare(w.scope)
-	refusals := audit.New(audit.Options{Logger: w.o.Logger, Publish: w.node.PublishAudit}) // the owner keeps the file
+	refusals := audit.New(audit.Options{Logger: w.options.Logger, Publish: w.node.PublishAudit}) // the owner keeps the file
 	if err := w.record.Save(); err != nil {
 		return err
 	}
 	if err := w.node.Start(w.scope, w.services(refusals), w.end); err != nil {
 		return err
 	}
-	w.node.Roster.ConnectApart(others{w})
-	w.node.Roster.Connect(sessions{w})
+	w.node.Roster.ConnectApart(remoteAgents{w})
+	w.node.Roster.Connect(peerSessions{w})
 	w.bus = w.newBus()
 	var running sync.WaitGroup
-	w.parts.Push("the bus", func(context.Context) error { running.Wait(); return w.bus.Stop() })
-	w.parts.Push("the task lists", func(context.Context) error { return w.node.CloseBoards() })
-	w.parts.Push("the worker's scope", func(context.Context) error { w.end(turn.ErrShutdown); return nil })
-	w.parts.Push("the tools", func(context.Context) error { return w.node.Kits.Close() })
-	w.parts.Push("the agents", w.node.Shutdown)
+	w.stack.Push("the bus", func(context.Context) error { running.Wait(); return w.bus.Stop() })
+	w.stack.Push("the task lists", func(context.Context) error { return w.node.CloseBoards() })
+	w.stack.Push("the worker's scope", func(context.Context) error { w.end(turn.ErrShutdown); return nil })
+	w.stack.Push("the tools", func(context.Context) error { return w.node.Toolsets.Close() })
+	w.stack.Push("the agents", w.node.Shutdown)
 	running.Go(w.node.FollowBoards)
 	running.Go(func() { refusals.Run(w.scope) })
 	running.Go(func() {
@@ -246,18 +248,18 @@ func (w *Worker) services(refusals *audit.Log) node.Services {
 func (w *Worker) newBus() *bus.Bus {
 	info := w.record.Get()
 	return bus.New(w.scope, bus.Options{
-		Session: info, Store: w.node.Store, NATS: info.NATS, Logger: w.o.Logger,
+		Session: info, Store: w.node.Store, NATS: info.NATS, Logger: w.options.Logger,
 		Wake:    w.node.Agents.Wake,
 		Trouble: func(err error) { w.node.Warn(err.Error()) },
 	})
 }
 
-// begin brings the agent to life, and lets the owner reach it.
-func (w *Worker) begin(welcome workerapi.Welcome) (err error) {
-	if err := w.meet(welcome); err != nil {
+// startAgent brings the agent to life, and lets the owner reach it.
+func (w *Worker) startAgent(welcome workerapi.ReportOut) (err error) {
+	if err := w.registerMembers(welcome); err != nil {
 		return err
 	}
-	w.work.Go(w.publish)
+	w.goroutines.Go(w.publish)
 	if err := w.serve(); err != nil {
 		return err
 	}
@@ -269,7 +271,7 @@ func (w *Worker) begin(welcome workerapi.Welcome) (err error) {
 	}
 	spec := *welcome.Spec
 	spec.Where = ""
-	spec.PlanRequired = spec.PlanRequired || w.o.PlanRequired
+	spec.PlanRequired = spec.PlanRequired || w.options.PlanRequired
 	_, err = w.node.Agents.Spawn(w.scope, spec, "")
 	return err
 }
@@ -287,24 +289,24 @@ func (w *Worker) Interrupt() { w.node.Agents.Interrupt(w.id) }
 // the worker no longer, or ctx ends. It returns nil but for a *LeaveError or what
 // broke the worker.
 func (w *Worker) Run(ctx context.Context) error {
-	tick := time.NewTicker(workerapi.Beat)
+	tick := time.NewTicker(workerapi.ReportInterval)
 	defer tick.Stop()
 	heard := time.Now()
 	for {
-		_, err := w.reportKnown(ctx)
-		var leave *LeaveError
+		_, err := w.reportAndRegister(ctx)
+		var leave *RefusedError
 		switch {
 		case errors.As(err, &leave):
 			return err
 		case err == nil:
 			heard = time.Now()
-		case time.Since(heard) > orphanedAfter && !w.node.Agents.AtWork():
+		case time.Since(heard) > orphanTimeout && !w.node.Agents.AtWork():
 			return nil
 		}
 		select {
 		case <-tick.C:
-		case <-w.dirty:
-		case <-w.leave:
+		case <-w.reportNow:
+		case <-w.stopReason:
 			return nil
 		case <-w.scope.Done():
 			if ctx.Err() != nil {
@@ -324,14 +326,14 @@ func (w *Worker) Close() error {
 	w.closed = true
 	w.mu.Unlock()
 	var errs []error
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.scope), closeWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.scope), closeTimeout)
 	defer cancel()
-	errs = append(errs, w.parts.Stop(ctx))
+	errs = append(errs, w.stack.Stop(ctx))
 	w.end(turn.ErrShutdown)
 	if w.server != nil {
 		errs = append(errs, w.server.Close())
 	}
-	w.work.Wait()
+	w.goroutines.Wait()
 	if w.conn != nil {
 		w.conn.Close()
 	}

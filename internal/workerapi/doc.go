@@ -21,9 +21,9 @@ import (
 
 const (
 	// Beat is how long a worker waits from one report to the next, at the latest.
-	Beat = 2 * time.Second
+	ReportInterval = 2 * time.Second
 	// AnswerWithin is how long either side waits for an answer of the other.
-	AnswerWithin = 3 * time.Second
+	RequestTimeout = 3 * time.Second
 )
 
 // ErrNoAnswer is what a request to answer a question gets that holds no answer.

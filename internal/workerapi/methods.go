@@ -20,18 +20,18 @@ import (
 type Report struct {
 	Launch    uint32           `json:"launch"`
 	PID       int              `json:"pid"`
-	Life      *agent.Record    `json:"life,omitempty"`
+	Record    *agent.Record    `json:"life,omitempty"`
 	State     state.State      `json:"state"`
 	Running   bool             `json:"running,omitempty"`
 	Unread    int              `json:"unread,omitempty"`
 	Questions []event.Question `json:"questions,omitempty"`
 	Known     int              `json:"known"`            // agents that the node has heard of
-	Landed    []string         `json:"landed,omitempty"` // requests that Life has the use of
+	Charged   []string         `json:"landed,omitempty"` // requests that Life has the use of
 }
 
-// Welcome is the answer to a report.
-type Welcome struct {
-	Leave      string            `json:"leave,omitempty"` // why the node must end
+// ReportOut is the answer to a report.
+type ReportOut struct {
+	Refusal    string            `json:"leave,omitempty"` // why the node must end
 	Spec       *agent.Spec       `json:"spec,omitempty"`
 	Env        map[string]string `json:"env,omitempty"`
 	Attended   bool              `json:"attended,omitempty"`
@@ -66,7 +66,7 @@ type (
 		Plan   *message.PlanApprovalResponse `json:"plan,omitempty"`
 		Key    string                        `json:"key,omitempty"`
 	}
-	DismissIn struct {
+	RequestShutdownIn struct {
 		Name    string            `json:"name,omitempty"`
 		Launch  uint32            `json:"launch"`
 		Dismiss *actors.Dismissal `json:"dismiss,omitempty"`
@@ -76,36 +76,36 @@ type (
 		Shutdown *message.ShutdownResponse `json:"shutdown,omitempty"`
 		Key      string                    `json:"key,omitempty"`
 	}
-	SessionIn struct { // another one, for a letter
+	FindSessionIn struct { // another one, for a letter
 		Name   string        `json:"name,omitempty"`
 		Launch uint32        `json:"launch"`
 		Kind   mailbox.Kind  `json:"kind,omitempty"`
 		Class  mailbox.Class `json:"class,omitempty"`
 	}
-	NearIn struct {
+	ListSessionsIn struct {
 		Launch uint32 `json:"launch"`
-		Most   int    `json:"most,omitempty"`
+		Max    int    `json:"most,omitempty"`
 	}
 	ReserveIn struct {
-		Launch uint32          `json:"launch"`
-		Key    string          `json:"key,omitempty"`
-		Ask    *budget.Request `json:"ask,omitempty"`
+		Launch  uint32          `json:"launch"`
+		Key     string          `json:"key,omitempty"`
+		Request *budget.Request `json:"ask,omitempty"`
 	}
 
 	FoundOut struct {
 		Found []agent.Spec `json:"found,omitempty"`
 	}
-	LifeOut struct {
-		Life *agent.Record `json:"life,omitempty"`
+	RecordOut struct {
+		Record *agent.Record `json:"life,omitempty"`
 	}
-	EndingOut struct {
+	ShutdownOut struct {
 		Ending *protocol.Shutdown `json:"ending,omitempty"`
 	}
-	NearOut struct {
-		Near []team.Neighbour `json:"near,omitempty"`
+	ListSessionsOut struct {
+		Sessions []team.Neighbour `json:"near,omitempty"`
 	}
-	RecordOut struct {
-		Sight *archive.Snapshot `json:"sight,omitempty"`
+	SnapshotOut struct {
+		Snapshot *archive.Snapshot `json:"sight,omitempty"`
 	}
 	ReserveOut struct {
 		Output int64 `json:"output,omitempty"` // tokens that an answer may have
@@ -115,18 +115,18 @@ type (
 
 // The requests of the process of an agent to the owner of its session.
 var (
-	UpReport         = rpc.Method[Report, Welcome]{Name: "report"}
-	UpEvent          = rpc.Method[Event, rpc.None]{Name: "event"}
-	UpFind           = rpc.Method[NameIn, FoundOut]{Name: "find"}
-	UpWake           = rpc.Method[WakeIn, rpc.None]{Name: "wake"}
-	UpLife           = rpc.Method[NameIn, LifeOut]{Name: "life"}
-	UpPlan           = rpc.Method[PlanIn, rpc.None]{Name: "plan"}
-	UpDismiss        = rpc.Method[DismissIn, EndingOut]{Name: "dismiss"}
-	UpAnswerShutdown = rpc.Method[AnswerShutdownIn, rpc.None]{Name: "answer-shutdown"}
-	UpSession        = rpc.Method[SessionIn, FoundOut]{Name: "abroad"}
-	UpNear           = rpc.Method[NearIn, NearOut]{Name: "near"}
-	UpOthers         = rpc.Method[LaunchIn, RecordOut]{Name: "others"}
-	UpReserve        = rpc.Method[ReserveIn, ReserveOut]{Name: "reserve"}
+	UpReport          = rpc.Method[Report, ReportOut]{Name: "report"}
+	UpEvent           = rpc.Method[Event, rpc.None]{Name: "event"}
+	UpFind            = rpc.Method[NameIn, FoundOut]{Name: "find"}
+	UpWake            = rpc.Method[WakeIn, rpc.None]{Name: "wake"}
+	UpRecord          = rpc.Method[NameIn, RecordOut]{Name: "life"}
+	UpPlan            = rpc.Method[PlanIn, rpc.None]{Name: "plan"}
+	UpRequestShutdown = rpc.Method[RequestShutdownIn, ShutdownOut]{Name: "dismiss"}
+	UpAnswerShutdown  = rpc.Method[AnswerShutdownIn, rpc.None]{Name: "answer-shutdown"}
+	UpFindSession     = rpc.Method[FindSessionIn, FoundOut]{Name: "abroad"}
+	UpListSessions    = rpc.Method[ListSessionsIn, ListSessionsOut]{Name: "near"}
+	UpListAgents      = rpc.Method[LaunchIn, SnapshotOut]{Name: "others"}
+	UpReserve         = rpc.Method[ReserveIn, ReserveOut]{Name: "reserve"}
 )
 
 // What the owner asks of the process of an agent. A launch there says nothing.
@@ -155,25 +155,25 @@ type (
 // The requests of the owner of a session to the process of an agent. Those that end in
 // below are about agents that live in that process too.
 var (
-	DoStop           = rpc.Method[EndIn, LifeOut]{Name: "stop"}
-	DoKill           = rpc.Method[EndIn, LifeOut]{Name: "kill"}
-	DoStopBelow      = rpc.Method[EndIn, EndedOut]{Name: "stop-below"}
-	DoKillBelow      = rpc.Method[EndIn, EndedOut]{Name: "kill-below"}
-	DoWakeBelow      = rpc.Method[WakeIn, rpc.None]{Name: "wake-below"}
-	DoInterruptBelow = rpc.Method[NameIn, rpc.None]{Name: "interrupt-below"}
-	DoBgBelow        = rpc.Method[NameIn, rpc.None]{Name: "bg-below"}
-	DoCompactBelow   = rpc.Method[NameIn, rpc.None]{Name: "compact-below"}
-	DoPlan           = rpc.Method[PlanIn, LifeOut]{Name: "plan"}
-	DoInterrupt      = rpc.Method[LaunchIn, rpc.None]{Name: "interrupt"}
-	DoCompact        = rpc.Method[LaunchIn, rpc.None]{Name: "compact"}
-	DoAnswer         = rpc.Method[AnswerIn, rpc.None]{Name: "answer"}
-	DoQuiet          = rpc.Method[LaunchIn, QuietOut]{Name: "quiet"}
-	DoQuit           = rpc.Method[LaunchIn, rpc.None]{Name: "quit"}
+	DoStop             = rpc.Method[EndIn, RecordOut]{Name: "stop"}
+	DoKill             = rpc.Method[EndIn, RecordOut]{Name: "kill"}
+	DoStopNested       = rpc.Method[EndIn, EndedOut]{Name: "stop-below"}
+	DoKillNested       = rpc.Method[EndIn, EndedOut]{Name: "kill-below"}
+	DoWakeNested       = rpc.Method[WakeIn, rpc.None]{Name: "wake-below"}
+	DoInterruptNested  = rpc.Method[NameIn, rpc.None]{Name: "interrupt-below"}
+	DoBackgroundNested = rpc.Method[NameIn, rpc.None]{Name: "bg-below"}
+	DoCompactNested    = rpc.Method[NameIn, rpc.None]{Name: "compact-below"}
+	DoPlan             = rpc.Method[PlanIn, RecordOut]{Name: "plan"}
+	DoInterrupt        = rpc.Method[LaunchIn, rpc.None]{Name: "interrupt"}
+	DoCompact          = rpc.Method[LaunchIn, rpc.None]{Name: "compact"}
+	DoAnswer           = rpc.Method[AnswerIn, rpc.None]{Name: "answer"}
+	DoQuiet            = rpc.Method[LaunchIn, QuietOut]{Name: "quiet"}
+	DoQuit             = rpc.Method[LaunchIn, rpc.None]{Name: "quit"}
 )
 
 // DoQuery asks for a part of the record: archive.QueryNested, QueryInbox or QueryMail.
-func DoQuery(what string) rpc.Method[NameIn, RecordOut] {
-	return rpc.Method[NameIn, RecordOut]{Name: what}
+func DoQuery(what string) rpc.Method[NameIn, SnapshotOut] {
+	return rpc.Method[NameIn, SnapshotOut]{Name: what}
 }
 
 // WorkerErrors are the errors that are the same for the owner and the processes of

@@ -13,31 +13,31 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// Kits keeps the file and shell tools of all agents that have not ended, to end
+// Toolsets keeps the file and shell tools of all agents that have not ended, to end
 // what they left running when the session closes. The zero value is ready; its
 // methods may be called from any goroutine.
-type Kits struct {
+type Toolsets struct {
 	mu   sync.Mutex
-	next int             // guarded by mu
-	sets map[int]toolset // guarded by mu
+	next int                // guarded by mu
+	sets map[int]agentTools // guarded by mu
 }
 
-// toolset is what one agent was given.
-type toolset struct {
+// agentTools is what one agent was given.
+type agentTools struct {
 	agent mailbox.AgentID
 	tools []tool.Tool
 }
 
-// Keep returns the function that ends what the tools of set left running.
-func (k *Kits) Keep(agent mailbox.AgentID, set []tool.Tool) func() error {
+// Add returns the function that ends what the tools of set left running.
+func (k *Toolsets) Add(agent mailbox.AgentID, set []tool.Tool) func() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.sets == nil {
-		k.sets = map[int]toolset{}
+		k.sets = map[int]agentTools{}
 	}
 	id := k.next
 	k.next++
-	k.sets[id] = toolset{agent, set}
+	k.sets[id] = agentTools{agent, set}
 	return func() error {
 		k.mu.Lock()
 		delete(k.sets, id)
@@ -48,7 +48,7 @@ func (k *Kits) Keep(agent mailbox.AgentID, set []tool.Tool) func() error {
 
 // Detach lets the commands that an agent waits for go on in the background, and
 // returns what they are called there.
-func (k *Kits) Detach(agent mailbox.AgentID) []string {
+func (k *Toolsets) Detach(agent mailbox.AgentID) []string {
 	k.mu.Lock()
 	sets := slices.Collect(maps.Values(k.sets))
 	k.mu.Unlock()
@@ -62,7 +62,7 @@ func (k *Kits) Detach(agent mailbox.AgentID) []string {
 }
 
 // Close ends what the tools of all agents left running.
-func (k *Kits) Close() error {
+func (k *Toolsets) Close() error {
 	k.mu.Lock()
 	sets := k.sets
 	k.sets = nil
