@@ -59,7 +59,7 @@ func (i Info) StateDir() string { return filepath.Dir(filepath.Dir(filepath.Dir(
 
 // Open reports whether some process has the session open, also while it does
 // not answer yet or any more.
-func (i Info) Open() bool { return journal.Held(filepath.Join(i.Path, "journal")) }
+func (i Info) Open() bool { return journal.InUse(filepath.Join(i.Path, "journal")) }
 
 // Socket returns the path of the socket on which a running session answers.
 // It is short, whatever the session's directory, since the system limits it.

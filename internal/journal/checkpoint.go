@@ -5,18 +5,17 @@ import (
 	"sync"
 )
 
-// CheckpointDue receives one value when the records since the last checkpoint
-// outweigh Options.SegmentBytes and twice that checkpoint. There is one channel
-// with room for one value; it is meant for one owner. It is never closed.
+// CheckpointDue returns a channel that gets one value when the records since the last
+// checkpoint have more bytes than Options.SegmentBytes and than twice that checkpoint.
+// It is one channel with room for one value, for one owner, and is never closed.
 func (j *Journal) CheckpointDue() <-chan struct{} { return j.due }
 
-// Checkpoint lets write append one snapshot of every live stream, which from
-// then on stands for the stream's records before it. Other appends go on
-// meanwhile. write calls snap for each stream while it holds the lock under
-// which it appends that stream's records; snap copies data, may be called from
-// several goroutines, and does nothing after write has returned. If write fails,
-// a snapshot is refused or the process dies, the checkpoint before stays the
-// one that counts. One checkpoint runs at a time; others wait.
+// Checkpoint lets write append one snapshot of every live stream, which from then on
+// replaces the stream's records before it. Other appends go on meanwhile. write calls
+// snap for each stream while it holds the lock under which it appends that stream's
+// records; snap copies data, may be called from several goroutines, and does nothing
+// after write has returned. If write fails, a snapshot is refused or the process dies,
+// the previous checkpoint stays valid. One checkpoint runs at a time; others wait.
 func (j *Journal) Checkpoint(write func(snap func(stream string, data []byte)) error) error {
 	j.ckptMu.Lock()
 	defer j.ckptMu.Unlock()
@@ -41,17 +40,17 @@ func (j *Journal) Checkpoint(write func(snap func(stream string, data []byte)) e
 	return nil
 }
 
-// rearm lets CheckpointDue signal again, and takes back a signal that this
-// checkpoint has answered.
+// rearm lets CheckpointDue signal again, and withdraws a signal that this checkpoint has
+// answered.
 func (j *Journal) rearm() {
-	j.booksMu.Lock()
-	defer j.booksMu.Unlock()
+	j.catalogMu.Lock()
+	defer j.catalogMu.Unlock()
 	select {
 	case <-j.due:
 	default:
 	}
-	j.books.signaled = false
-	j.books.signal()
+	j.catalog.signaled = false
+	j.catalog.signal()
 }
 
 // snapshots collects one checkpoint.

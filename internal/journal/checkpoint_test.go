@@ -37,7 +37,7 @@ func TestLawSnapshotReplacesEarlierRecords(t *testing.T) {
 	shut(t, j)
 }
 
-func TestOnlyTheLastSnapshotOfAStreamIsShown(t *testing.T) {
+func TestOnlyTheLastSnapshotOfAStreamIsReturned(t *testing.T) {
 	d := journaltest.New()
 	j := open(t, d, journal.Options{})
 	snapshot(t, j, "a", "first", "b", "B", "a", "second")
@@ -242,7 +242,7 @@ func TestASnapAfterTheCheckpointDoesNothing(t *testing.T) {
 	shut(t, j)
 }
 
-func TestLawOpeningCostsWhatIsAlive(t *testing.T) {
+func TestLawOpeningCostsWhatIsLive(t *testing.T) {
 	old := 1_000_000
 	if testing.Short() {
 		old = 50_000
@@ -339,7 +339,7 @@ func TestHistoryReachesBackToTheBeginning(t *testing.T) {
 	}
 }
 
-func TestHistoryTellsOfDamageInOldSegments(t *testing.T) {
+func TestHistoryReportsDamageInOldSegments(t *testing.T) {
 	for _, index := range []string{"kept", "gone"} {
 		t.Run("index "+index, func(t *testing.T) {
 			d := journaltest.New()

@@ -5,15 +5,15 @@ import (
 	"path/filepath"
 )
 
-// commitAll is the committer: it takes everything appended so far, writes it,
-// syncs once and wakes all who wait, until the journal is closed and drained.
+// commitAll is the committer: until the journal is closed and drained, it takes
+// everything appended so far, writes it, syncs once and wakes the waiting callers.
 func (j *Journal) commitAll() {
 	defer close(j.done)
 	for b := j.take(); b != nil; b = j.take() {
 		if err := j.commit(b); err != nil {
 			j.fail(b, err)
 		} else {
-			j.settle(b)
+			j.acknowledge(b)
 		}
 		j.recycle(b)
 	}
@@ -69,16 +69,16 @@ func (j *Journal) commit(b *batch) error {
 	return nil
 }
 
-// settle wakes those who wait and brings the books up to date. The books are
-// locked before the first is woken, so that who was told also finds the record.
-func (j *Journal) settle(b *batch) {
-	j.booksMu.Lock()
+// acknowledge wakes the callers that wait for the batch and adds it to the catalog. The
+// catalog is locked before the first is woken, so that each finds its record in it.
+func (j *Journal) acknowledge(b *batch) {
+	j.catalogMu.Lock()
 	close(b.done)
-	j.books.enter(b.buf, j.active.off-int64(len(b.buf)))
-	j.booksMu.Unlock()
+	j.catalog.addBatch(b.buf, j.active.off-int64(len(b.buf)))
+	j.catalogMu.Unlock()
 }
 
-// recycle gives the room of a finished batch back.
+// recycle frees the space of a finished batch.
 func (j *Journal) recycle(b *batch) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -90,7 +90,7 @@ func (j *Journal) recycle(b *batch) {
 	j.space.Broadcast()
 }
 
-// fail latches the first error and answers everybody with it.
+// fail records the first error, which every later call returns.
 func (j *Journal) fail(b *batch, err error) {
 	j.mu.Lock()
 	if j.err == nil {
@@ -102,8 +102,8 @@ func (j *Journal) fail(b *batch, err error) {
 	close(b.done)
 }
 
-// roll seals the active segment and begins the next. Its bytes are durable;
-// cutting off the room it did not need is not worth a sync.
+// roll seals the active segment and begins the next. Its bytes are durable; cutting off
+// the space that it did not need is not worth a sync.
 func (j *Journal) roll(base uint64) error {
 	s := j.active
 	if err := s.file.Truncate(s.off); err != nil {
@@ -118,20 +118,20 @@ func (j *Journal) roll(base uint64) error {
 	return s.file.Close()
 }
 
-// seal writes the index of the segment that is full. It can be made again from
-// the records, so a failure here is kept for Stats and stops nothing.
+// seal writes the index of the segment that is full. The index can be rebuilt from the
+// records, so a failure here is only reported by Stats.
 func (j *Journal) seal(next uint64) {
-	j.booksMu.Lock()
-	x := j.books.index
-	j.books.sealed = append(j.books.sealed, x.number)
-	j.books.index = newIndex(next)
-	j.booksMu.Unlock()
+	j.catalogMu.Lock()
+	x := j.catalog.index
+	j.catalog.sealed = append(j.catalog.sealed, x.number)
+	j.catalog.index = newIndex(next)
+	j.catalogMu.Unlock()
 	j.indexMu.Lock()
 	defer j.indexMu.Unlock()
 	j.noteIndex(x.save(j.fs, j.dir))
 }
 
-// finish ends a journal in good order: a mark tells the next Open that the last
+// finish ends the journal with a mark, from which the next Open knows that the last
 // records were durable.
 func (j *Journal) finish() {
 	if j.wrote && j.Err() == nil {

@@ -37,16 +37,16 @@
 //   - A failed write or sync stops the journal for good. Nothing is
 //     acknowledged after it, even if the disk recovers.
 //     (TestLawFailedSyncStopsForGood, TestLawFailedWriteStopsForGood)
-//   - What Live has shown is durable. Open writes and syncs the last batch again,
-//     so that an owner may act on a record it was shown.
-//     (TestLawWhatLiveShowedStays)
+//   - What Live returns is durable. Open writes and syncs the last batch again, so that
+//     an owner may act on a record that Live has returned.
+//     (TestLawWhatLiveReturnsIsDurable)
 //   - Reading changes nothing. With [Options.ReadOnly] no byte of the directory
-//     changes except those of the lock file. (TestLawALookChangesNothing)
+//     changes except those of the lock file. (TestLawReadingChangesNothing)
 //   - One writer. A second Open of the directory fails with [ErrLocked].
 //     (TestLawOneWriter)
-//   - The cost of opening depends on live data. Open and Live read only the
+//   - Opening costs what is live. Open and Live read only the
 //     segments from the newest complete checkpoint on, however many lie before it.
-//     (TestLawOpeningCostsWhatIsAlive)
+//     (TestLawOpeningCostsWhatIsLive)
 //   - A snapshot replaces every earlier record of its stream, wherever they
 //     lie. (TestLawSnapshotReplacesEarlierRecords)
 //   - Only a complete checkpoint counts. One that a crash cut short, or that
@@ -58,7 +58,7 @@
 //
 // The owner of a stream appends its records and its snapshot under one lock of
 // its own, so that a snapshot reflects exactly the records before it. A stream
-// that the owner leaves out of a checkpoint has ended: Live shows only those of its
+// that the owner leaves out of a checkpoint has ended: Live returns only those of its
 // records that were appended after the checkpoint began.
 //
 // # What is not promised

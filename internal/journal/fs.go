@@ -2,13 +2,13 @@ package journal
 
 import "io"
 
-// FS is the little a journal needs of a file system. [OS] is the real one;
-// journaltest has one that crashes.
+// FS is what a journal needs of a file system. [OS] is the real one; journaltest has one
+// that can crash.
 type FS interface {
 	// MkdirAll creates dir (mode 0700) and its parents durably.
 	MkdirAll(dir string) error
 	// Lock takes the exclusive lock on path without waiting, and leaves the
-	// process id in it. A held lock is answered with an [ErrLocked].
+	// process id in it. The error for a lock that is held is an [ErrLocked].
 	Lock(path string) (io.Closer, error)
 	// List returns the file names in dir, in any order.
 	List(dir string) ([]string, error)

@@ -12,7 +12,7 @@ func (f osFile) Sync() error {
 	return f.retry("fdatasync", unix.Fdatasync)
 }
 
-// Preallocate spares every later sync the change of the file's size.
+// Preallocate reserves space, so that later syncs need not record a new size.
 func (f osFile) Preallocate(size int64) error {
 	err := f.retry("fallocate", func(fd int) error { return unix.Fallocate(fd, 0, 0, size) })
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {

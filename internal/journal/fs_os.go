@@ -38,16 +38,16 @@ func (o OS) MkdirAll(dir string) error {
 	return nil
 }
 
-// deadWithin is how long a lock may outlive its holder: until its last thread has
-// ended, a child that was just forked has begun its program, or who only looks whether
-// it is held has looked.
-const deadWithin = 2 * time.Second
+// lockGrace is how long Lock waits for a lock whose holder is dead. The lock lasts until
+// the holder's last thread has ended and a child that was just forked runs its program,
+// and while InUse tests it.
+const lockGrace = 2 * time.Second
 
-// Lock takes the advisory lock on path. One whose holder is dead it waits for.
+// Lock takes the advisory lock on path. If the holder is dead, Lock waits for a moment.
 func (OS) Lock(path string) (io.Closer, error) {
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR))
 	held, err := l.TryLock()
-	again, late := time.NewTicker(5*time.Millisecond), time.NewTimer(deadWithin)
+	again, late := time.NewTicker(5*time.Millisecond), time.NewTimer(lockGrace)
 	defer again.Stop()
 	defer late.Stop()
 	for waits := true; err == nil && !held && waits && isDead(lockOwner(path)); {
@@ -70,13 +70,13 @@ func (OS) Lock(path string) (io.Closer, error) {
 	return l, nil
 }
 
-// isDead reports a process that has ended, also if a thread of it is still to end or
-// nobody has waited for it, where the system tells.
+// isDead reports whether a process has ended. On systems with /proc that includes one
+// whose parent has not waited for it.
 func isDead(pid int) bool {
 	if pid <= 0 {
 		return false
 	}
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // nothing elsewhere
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // no such file on other systems
 	state := stat[bytes.LastIndexByte(stat, ')')+1:]
 	return bytes.HasPrefix(state, []byte(" Z ")) || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

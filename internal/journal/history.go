@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// History yields every record of one stream since the beginning, in order,
-// without snapshots, up to what was durable when the iteration began. What
-// cannot be read is yielded as an error, a [*Damage] where bytes were damaged
-// (in a segment's index it may have been another stream's), and the iteration
-// goes on behind it; it is for the caller to stop. Appends may go on meanwhile.
+// History yields every record of one stream since the beginning, in order and without
+// snapshots, up to what was durable when the iteration began. What cannot be read is
+// yielded as an error, a [*Damage] where bytes were damaged (which may have been those
+// of another stream), and the iteration goes on behind it unless the caller stops.
+// Appends may go on meanwhile.
 func (j *Journal) History(stream string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		sealed, active, entry := j.places(stream)
 		due := uint64(1)
 		for _, number := range sealed {
-			if number != due && !yield(Record{}, missing(due)) {
+			if number != due && !yield(Record{}, missingSegment(due)) {
 				return
 			}
 			due = number + 1
@@ -33,7 +33,7 @@ func (j *Journal) History(stream string) iter.Seq2[Record, error] {
 				return
 			}
 		}
-		if active != due && !yield(Record{}, missing(due)) {
+		if active != due && !yield(Record{}, missingSegment(due)) {
 			return
 		}
 		j.replay(active, stream, entry, yield)
@@ -42,23 +42,23 @@ func (j *Journal) History(stream string) iter.Seq2[Record, error] {
 
 // places returns the sealed segments, the active one and its entry.
 func (j *Journal) places(stream string) ([]uint64, uint64, entry) {
-	j.booksMu.Lock()
-	defer j.booksMu.Unlock()
-	x := j.books.index
-	return slices.Clone(j.books.sealed), x.number, x.entry(stream)
+	j.catalogMu.Lock()
+	defer j.catalogMu.Unlock()
+	x := j.catalog.index
+	return slices.Clone(j.catalog.sealed), x.number, x.entry(stream)
 }
 
-func missing(number uint64) error {
+func missingSegment(number uint64) error {
 	return &Damage{Segment: segmentName(number), Reason: "the file is missing"}
 }
 
-// sealedEntry loads an entry, and renews an index file that was no good.
+// sealedEntry loads an entry, and writes the index file again if it was unusable.
 func (j *Journal) sealedEntry(number uint64, stream string) (entry, error) {
 	j.indexMu.Lock()
 	defer j.indexMu.Unlock()
 	e, renew, err := loadEntry(j.fs, j.dir, number, stream)
 	if errors.Is(err, fs.ErrNotExist) {
-		return entry{}, missing(number)
+		return entry{}, missingSegment(number)
 	}
 	if err == nil && renew != nil && !j.opt.ReadOnly {
 		j.noteIndex(renew.save(j.fs, j.dir))

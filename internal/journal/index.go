@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// index says where the records of each stream lie in one segment.
+// index lists where the records of each stream are in one segment.
 type index struct {
 	number  uint64
 	end     int64
@@ -18,8 +18,8 @@ type index struct {
 	damage  []Damage
 }
 
-// offsets are in units of frameAlign. They sit behind a pointer so that adding
-// one needs no new key.
+// offsets are in units of frameAlign. The map holds a pointer to them, so that adding one
+// needs no new key.
 type offsets struct{ at []uint32 }
 
 func newIndex(number uint64) *index {
@@ -35,7 +35,7 @@ func (x *index) add(f frame) {
 	o.at = append(o.at, uint32(f.off/frameAlign))
 }
 
-// entry returns what the index says about one stream so far.
+// entry returns what the index holds of one stream.
 func (x *index) entry(stream string) entry {
 	e := entry{damage: x.damage}
 	if o := x.streams[stream]; o != nil {
@@ -75,10 +75,10 @@ func (x *index) encode() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// entry is what an index says about one stream.
+// entry is what an index holds of one stream.
 type entry struct {
 	offsets []uint32
-	damage  []Damage // of the segment, whoever it belonged to
+	damage  []Damage // of the segment, whatever stream it belonged to
 }
 
 var errIndex = errors.New("index file cannot be used")
@@ -157,7 +157,7 @@ func unpack(b []byte) []uint32 {
 	return out
 }
 
-// save writes the index file. It need not be durable: its sum tells.
+// save writes the index file. It need not be durable: its checksum shows damage.
 func (x *index) save(fsys FS, dir string) (err error) {
 	f, err := fsys.Create(filepath.Join(dir, indexName(x.number)))
 	if err != nil {
@@ -202,7 +202,7 @@ func rebuild(fsys FS, dir string, number uint64) (*index, error) {
 		return nil, err
 	}
 	x := newIndex(number)
-	s := look(buf, number, x)
+	s := scanSegment(buf, number, x)
 	x.end = int64(len(buf))
 	if !s.headOK {
 		x.damage = append(x.damage, Damage{
@@ -215,14 +215,14 @@ func rebuild(fsys FS, dir string, number uint64) (*index, error) {
 	return x, nil
 }
 
-// note keeps a hole among the damage of the index.
+// note adds a hole to the damage of the index.
 func (x *index) note(h hole) {
 	d := Damage{
 		Segment: segmentName(x.number), Offset: h.off, Bytes: h.end - h.off,
 		Records: h.lost(), Reason: "these bytes are no records",
 	}
 	if h.to == maxSeq {
-		d.Records = 0 // at the end of the segment: how many is not known here
+		d.Records = 0 // at the end of the segment: their number is not known here
 	}
 	x.damage = append(x.damage, d)
 }

@@ -182,7 +182,7 @@ func TestOnlyAHoleWithRecordsThatWereNotDurableIsCut(t *testing.T) {
 		"the last was not":     {hole{from: 3, to: 6}, true},
 		"one, not yet durable": {hole{from: 6, to: 6}, true},
 	} {
-		if _, cut := (&survey{floor: 5, holes: []hole{c.hole}}).cut(); cut != c.cut {
+		if _, cut := (&segmentScan{floor: 5, holes: []hole{c.hole}}).cut(); cut != c.cut {
 			t.Errorf("%s: cut %v", name, cut)
 		}
 	}
@@ -201,7 +201,7 @@ func TestTheFirstErrorOfAnIndexStays(t *testing.T) {
 	}
 }
 
-func TestDamageAndReportsAreSaid(t *testing.T) {
+func TestDamageAndReportsAreReadable(t *testing.T) {
 	d := Damage{Segment: "00000002", Offset: 64, Bytes: 128, Records: 3, Reason: "torn"}
 	for _, part := range []string{"00000002", "byte 64", "torn", "128 bytes", "3 records"} {
 		if !strings.Contains(d.Error(), part) {

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// Options tune a journal; the zero value is right.
+// Options tune a journal. The zero value is good.
 type Options struct {
 	FS           FS    // nil: the operating system
-	SegmentBytes int64 // a segment over this is followed by a new one; 0: 8 MiB
-	ReadOnly     bool  // look only: nothing is written, nothing repaired, Append is refused
+	SegmentBytes int64 // the size after which a new segment begins; 0: 8 MiB
+	ReadOnly     bool  // nothing is written or repaired, and Append is refused
 	MaxPending   int   // bytes appended and not yet durable before Append blocks; 0: 64 MiB
 }
 
@@ -46,7 +46,7 @@ type Journal struct {
 
 	mu      sync.Mutex // guards the fields up to the blank line
 	work    sync.Cond  // there is something to commit, or closing
-	space   sync.Cond  // pending shrank, or no use waiting
+	space   sync.Cond  // pending shrank, or the journal has failed or is closing
 	cur     *batch     // being filled
 	queue   []*batch   // full, before cur
 	tail    *batch     // the last one that got a record
@@ -56,8 +56,8 @@ type Journal struct {
 	closing bool
 	err     error
 
-	booksMu sync.Mutex // guards books
-	books   books
+	catalogMu sync.Mutex // guards books
+	catalog   catalog
 
 	indexMu sync.Mutex // one index file is renewed at a time
 	ckptMu  sync.Mutex // one checkpoint at a time
@@ -73,8 +73,8 @@ type Journal struct {
 }
 
 // Open opens the journal in dir, creating both if missing, and makes it ready
-// to append. Its error says what to do; it is an [ErrLocked] when another
-// process, or this one, has the journal open. With [Options.ReadOnly] it writes
+// to append. The error names a way out; it is an [ErrLocked] when another process, or
+// this one, has the journal open. With [Options.ReadOnly] it writes
 // nothing but its lock file, and the directory must exist.
 func Open(dir string, o Options) (*Journal, error) {
 	o = o.filled()
@@ -98,7 +98,7 @@ func open(dir string, o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := recovered(dir, o)
+	j, err := recoverDir(dir, o)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -106,7 +106,7 @@ func open(dir string, o Options) (*Journal, error) {
 	return j, nil
 }
 
-// makeDir makes the directory, or makes sure that it is there.
+// makeDir makes the directory; a journal that is only read must have one.
 func makeDir(dir string, o Options) error {
 	if o.ReadOnly {
 		_, err := o.FS.List(dir)
@@ -115,7 +115,7 @@ func makeDir(dir string, o Options) error {
 	return o.FS.MkdirAll(dir)
 }
 
-func recovered(dir string, o Options) (*Journal, error) {
+func recoverDir(dir string, o Options) (*Journal, error) {
 	names, err := o.FS.List(dir)
 	if err != nil {
 		return nil, err
@@ -134,23 +134,23 @@ func recovered(dir string, o Options) (*Journal, error) {
 	for _, h := range tail.holes {
 		tail.index.note(h)
 	}
-	j.books = books{
+	j.catalog = catalog{
 		index: tail.index, due: j.due, limit: o.SegmentBytes,
-		since: r.found.plain, size: int64(r.found.mark.bytes),
+		newBytes: r.found.plain, snapshotBytes: int64(r.found.mark.bytes),
 	}
 	if n := len(r.numbers); n > 0 {
-		j.books.sealed = append(j.books.sealed, r.numbers[:n-1]...)
+		j.catalog.sealed = append(j.catalog.sealed, r.numbers[:n-1]...)
 	}
-	j.books.signal()
+	j.catalog.signal()
 	return j, nil
 }
 
-// Append puts a record behind all others and returns at once; the ticket tells
-// when it is durable. data is copied. It blocks only while more than
+// Append puts a record behind all others and returns at once. Wait on the ticket returns
+// when the record is durable. data is copied. Append blocks only while more than
 // Options.MaxPending bytes wait for the disk.
 func (j *Journal) Append(stream string, kind byte, data []byte) Ticket {
 	if kind == 0 {
-		return refused(ErrNoKind)
+		return refusedTicket(ErrNoKind)
 	}
 	return j.enqueue(frame{kind: kind, data: data}, stream)
 }
@@ -162,7 +162,7 @@ func (j *Journal) Commit(stream string, kind byte, data []byte) error {
 
 func (j *Journal) enqueue(f frame, stream string) Ticket {
 	if err := checkSize(stream, f.data); err != nil {
-		return refused(err)
+		return refusedTicket(err)
 	}
 	size := frameSize(len(stream), len(f.data))
 	j.mu.Lock()
@@ -171,10 +171,10 @@ func (j *Journal) enqueue(f frame, stream string) Ticket {
 		j.space.Wait()
 	}
 	if err := j.refusal(); err != nil {
-		return refused(err)
+		return refusedTicket(err)
 	}
 	if f.flags&flagBegin != 0 {
-		j.turnPage()
+		j.startSegment()
 	}
 	return j.put(f, stream, size)
 }
@@ -192,8 +192,8 @@ func (j *Journal) put(f frame, stream string, size int64) Ticket {
 	return Ticket{b: b, seq: f.seq}
 }
 
-// turnPage makes the next record the first of a segment. j.mu is held.
-func (j *Journal) turnPage() {
+// startSegment makes the next record the first of a new segment. j.mu is held.
+func (j *Journal) startSegment() {
 	if j.cur.n > 0 {
 		j.queue = append(j.queue, j.cur)
 		j.cur = newBatch(nil)
@@ -201,7 +201,7 @@ func (j *Journal) turnPage() {
 	j.cur.roll = true
 }
 
-// refusal says why nothing can be appended, or nil. j.mu is held.
+// refusal returns why nothing can be appended, or nil. j.mu is held.
 func (j *Journal) refusal() error {
 	switch {
 	case j.err != nil:
@@ -225,7 +225,8 @@ func (j *Journal) Sync() error {
 	return Ticket{b: tail}.Wait()
 }
 
-// Failed is closed when the journal has stopped for good; Err says why.
+// Failed returns a channel that is closed when the journal has stopped for good. Err
+// returns the reason.
 func (j *Journal) Failed() <-chan struct{} { return j.failed }
 
 // Err returns nil, or the first failure, which wraps [ErrFailed].

@@ -32,7 +32,7 @@ func TestLawDurableBeforeWaitReturns(t *testing.T) {
 	shut(t, j)
 }
 
-func TestNothingIsToldBeforeTheSync(t *testing.T) {
+func TestNothingIsAcknowledgedBeforeTheSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := journaltest.New()
 		j := open(t, d, journal.Options{})
@@ -214,7 +214,7 @@ func lead(j *journal.Journal, n int) (told []string) {
 	return told
 }
 
-func TestLawWhatLiveShowedStays(t *testing.T) {
+func TestLawWhatLiveReturnsIsDurable(t *testing.T) {
 	d := journaltest.New()
 	j := open(t, d, journal.Options{})
 	commit(t, j, "a", "told")
@@ -296,7 +296,7 @@ func TestOpenRefusesAFullDisk(t *testing.T) {
 	shut(t, j)
 }
 
-func TestAFullDiskLosesNothingTold(t *testing.T) {
+func TestAFullDiskLosesNothingAcknowledged(t *testing.T) {
 	d := journaltest.New()
 	j := open(t, d, journal.Options{SegmentBytes: 4096})
 	d.Full(10_000)

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 )
 
-// Live calls fn with what is needed to rebuild every stream, in journal order:
-// its last snapshot in the newest complete checkpoint and all its records after
-// that. A stream without a snapshot there counts from the checkpoint's begin.
-// Call it once, after Open and before the first Append; what is appended later
-// is not shown. An error of fn ends it and is returned.
+// Live calls fn with the records that rebuild every stream, in journal order: the
+// stream's last snapshot in the newest complete checkpoint and all its records after
+// that. For a stream without a snapshot there, these are the records since the
+// checkpoint began. Call Live once, after Open and before the first Append. An error of
+// fn ends it and is returned.
 func (j *Journal) Live(fn func(Record) error) error {
 	last := len(j.found.segments) - 1
 	for i, n := range j.found.segments {
@@ -21,7 +21,7 @@ func (j *Journal) Live(fn func(Record) error) error {
 			buf = buf[:min(j.found.end, int64(len(buf)))]
 		}
 		for f, ok := range frames(buf, n) {
-			if !ok || !j.found.alive(f) {
+			if !ok || !j.found.isLive(f) {
 				continue
 			}
 			if err := fn(f.record()); err != nil {
@@ -32,8 +32,8 @@ func (j *Journal) Live(fn func(Record) error) error {
 	return nil
 }
 
-// alive reports whether Live shows the frame.
-func (r *findings) alive(f frame) bool {
+// isLive reports whether Live returns the frame.
+func (r *findings) isLive(f frame) bool {
 	newest, has := r.newest[string(f.stream)]
 	switch {
 	case f.flags&flagMarks != 0:

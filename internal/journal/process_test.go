@@ -15,9 +15,9 @@ import (
 
 const victimEnv = "JOURNAL_TEST_VICTIM_DIR"
 
-// TestKillNineLosesNothingTold kills real processes on a real disk. A line on
+// TestKillNineLosesNothingAcknowledged kills real processes on a real disk. A line on
 // the victim's output is an acknowledged record.
-func TestKillNineLosesNothingTold(t *testing.T) {
+func TestKillNineLosesNothingAcknowledged(t *testing.T) {
 	if at := os.Getenv(victimEnv); at != "" {
 		victim(t, at)
 		return
@@ -44,7 +44,7 @@ func TestKillNineLosesNothingTold(t *testing.T) {
 // killed runs a victim until it has acknowledged some records.
 func killed(t *testing.T, at string, round int, told map[string]bool) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillNineLosesNothingTold$")
+	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillNineLosesNothingAcknowledged$")
 	c.Env = append(os.Environ(), victimEnv+"="+at)
 	out, err := c.StdoutPipe()
 	if err != nil {

@@ -15,9 +15,9 @@ const (
 // Record is one entry of the journal.
 type Record struct {
 	Seq      uint64 // place in the one order, from 1
-	Stream   string // the fold it belongs to
+	Stream   string // the stream it belongs to
 	Kind     byte   // the owner's tag; 0 only in a snapshot
-	Snapshot bool   // Data stands for everything before it in the stream
+	Snapshot bool   // Data replaces everything before it in the stream
 	Data     []byte // the receiver may keep and change it
 }
 
@@ -93,8 +93,7 @@ func checkSize(stream string, data []byte) error {
 	return nil
 }
 
-// appendFrame encodes f behind buf; the sums are set by stamp, when the place
-// is known.
+// appendFrame appends f to buf. Its sums are set by stamp, once its place is known.
 func appendFrame(buf []byte, f frame, stream string) []byte {
 	var head [headSize]byte
 	binary.LittleEndian.PutUint32(head[0:], frameMagic)

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// findings is what Open learned; fixed afterwards.
+// findings is what Open has found. It does not change afterwards.
 type findings struct {
 	report   Report
 	segments []uint64          // Live reads these
@@ -19,7 +19,7 @@ type findings struct {
 	plain    int64             // bytes of records since that checkpoint
 }
 
-// recovery is one Open at work.
+// recovery is the state of one Open.
 type recovery struct {
 	fs   FS
 	dir  string
@@ -29,19 +29,19 @@ type recovery struct {
 
 	names   []string
 	numbers []uint64
-	read    []*survey // newest first while reading, then oldest first
-	last    []byte    // bytes of the newest segment, without its torn tail
+	read    []*segmentScan // newest first while reading, then oldest first
+	last    []byte         // bytes of the newest segment, without its torn tail
 	torn    []byte
 	found   findings
 }
 
-// run reads back to the newest usable checkpoint, judges what it read and
-// makes the newest segment ready to grow.
-func (r *recovery) run() (*segment, *survey, error) {
+// run reads back to the newest usable checkpoint, reports damage and opens the newest
+// segment for more records.
+func (r *recovery) run() (*segment, *segmentScan, error) {
 	if len(r.numbers) == 0 {
 		r.found.segments, r.found.end = []uint64{1}, segmentHead
 		r.found.report.Checkpoint = segmentName(1)
-		empty := &survey{number: 1, headOK: true, base: 1, end: segmentHead, index: newIndex(1)}
+		empty := &segmentScan{number: 1, headOK: true, base: 1, end: segmentHead, index: newIndex(1)}
 		if r.readOnly {
 			r.found.segments = nil
 			return nil, empty, nil
@@ -53,7 +53,7 @@ func (r *recovery) run() (*segment, *survey, error) {
 		return nil, nil, err
 	}
 	slices.Reverse(r.read)
-	r.judge()
+	r.report()
 	tail := r.read[len(r.read)-1]
 	if r.readOnly {
 		r.noteTorn(tail, "")
@@ -63,11 +63,11 @@ func (r *recovery) run() (*segment, *survey, error) {
 	return s, tail, err
 }
 
-// readBack reads segments, newest first, until a checkpoint is whole.
+// readBack reads segments, newest first, until it has a complete checkpoint.
 func (r *recovery) readBack() error {
 	var waiting []endMark
 	for _, n := range slices.Backward(r.numbers) {
-		s, err := r.readOne(n)
+		s, err := r.readSegment(n)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (r *recovery) readBack() error {
 			waiting = append(waiting, m)
 		}
 		for len(waiting) > 0 && (waiting[0].segment >= n || n == r.numbers[0]) {
-			if r.whole(waiting[0]) {
+			if r.isComplete(waiting[0]) {
 				r.found.mark = waiting[0]
 				return nil
 			}
@@ -90,15 +90,15 @@ func (r *recovery) readBack() error {
 	return nil
 }
 
-func (r *recovery) readOne(n uint64) (*survey, error) {
+func (r *recovery) readSegment(n uint64) (*segmentScan, error) {
 	buf, err := readAll(r.fs, filepath.Join(r.dir, segmentName(n)))
 	if err != nil {
 		return nil, err
 	}
 	if n != r.numbers[len(r.numbers)-1] {
-		return look(buf, n, nil), nil
+		return scanSegment(buf, n, nil), nil
 	}
-	s := look(buf, n, newIndex(n))
+	s := scanSegment(buf, n, newIndex(n))
 	h, cut := s.cut()
 	if s.empty() && !s.headOK {
 		h, cut = hole{end: lastNonZero(buf, 0)}, true
@@ -106,17 +106,17 @@ func (r *recovery) readOne(n uint64) (*survey, error) {
 	if cut {
 		r.torn = bytes.Clone(buf[h.off:lastNonZero(buf, h.off)])
 		buf = buf[:h.off]
-		s = r.lookAgain(buf, n, h, s.floor)
+		s = r.rescan(buf, n, h, s.floor)
 	}
 	r.last = buf[:min(s.end, int64(len(buf)))]
 	s.index.end = s.end
 	return s, nil
 }
 
-// lookAgain surveys what is left before a cut. A hole that began in durable
-// records stays a hole.
-func (r *recovery) lookAgain(buf []byte, n uint64, h hole, floor uint64) *survey {
-	s := look(buf, n, newIndex(n))
+// rescan scans what is left before a cut. A hole that began in durable records stays a
+// hole.
+func (r *recovery) rescan(buf []byte, n uint64, h hole, floor uint64) *segmentScan {
+	s := scanSegment(buf, n, newIndex(n))
 	if h.from > 0 && h.from <= floor {
 		s.holes = append(s.holes, hole{h.off, h.off, h.from, floor})
 		s.last = floor
@@ -124,8 +124,8 @@ func (r *recovery) lookAgain(buf []byte, n uint64, h hole, floor uint64) *survey
 	return s
 }
 
-// whole reports whether every snapshot of the checkpoint was read.
-func (r *recovery) whole(m endMark) bool {
+// isComplete reports whether every snapshot of the checkpoint was readable.
+func (r *recovery) isComplete(m endMark) bool {
 	newest, n := map[string]uint64{}, uint64(0)
 	for _, s := range slices.Backward(r.read) {
 		for _, at := range s.snapshots {
@@ -142,12 +142,12 @@ func (r *recovery) whole(m endMark) bool {
 	return true
 }
 
-// judge turns holes, and what is missing between segments, into the report.
-func (r *recovery) judge() {
+// report adds holes, and what is missing between segments, to the report.
+func (r *recovery) report() {
 	for i, s := range r.read {
 		r.found.segments = append(r.found.segments, s.number)
 		if i > 0 {
-			r.join(r.read[i-1], s)
+			r.checkGap(r.read[i-1], s)
 		}
 		newest := i == len(r.read)-1
 		if !s.headOK && !(newest && s.empty()) {
@@ -168,8 +168,8 @@ func (r *recovery) judge() {
 	r.found.report.Checkpoint = segmentName(r.read[0].number)
 }
 
-// join compares the end of one segment with the beginning of the next.
-func (r *recovery) join(prev, s *survey) {
+// checkGap reports records that are missing between two segments.
+func (r *recovery) checkGap(prev, s *segmentScan) {
 	if s.base == 0 {
 		s.base, s.last = prev.last+1, prev.last
 		for i := range s.holes {
@@ -178,7 +178,7 @@ func (r *recovery) join(prev, s *survey) {
 	}
 	if s.number != prev.number+1 {
 		lost := hole{from: prev.last + 1, to: s.base - 1}
-		r.damage(&survey{number: prev.number + 1}, lost, "the file is missing")
+		r.damage(&segmentScan{number: prev.number + 1}, lost, "the file is missing")
 		return
 	}
 	trailing := len(prev.holes) > 0 && prev.holes[len(prev.holes)-1].to == maxSeq
@@ -187,14 +187,14 @@ func (r *recovery) join(prev, s *survey) {
 	}
 }
 
-func (r *recovery) damage(s *survey, h hole, reason string) {
+func (r *recovery) damage(s *segmentScan, h hole, reason string) {
 	r.found.report.Damage = append(r.found.report.Damage, Damage{
 		Segment: segmentName(s.number), Offset: h.off, Bytes: h.end - h.off, Records: h.lost(), Reason: reason,
 	})
 }
 
-// reopen makes the newest segment ready for more.
-func (r *recovery) reopen(tail *survey) (_ *segment, err error) {
+// reopen opens the newest segment for more records.
+func (r *recovery) reopen(tail *segmentScan) (_ *segment, err error) {
 	if err := r.keepTorn(tail); err != nil {
 		return nil, err
 	}
@@ -217,9 +217,9 @@ func (r *recovery) reopen(tail *survey) (_ *segment, err error) {
 	return s, r.rewrite(s, tail)
 }
 
-// rewrite writes the last batch again. After a sync that failed the system may
-// hold pages that look clean and are not on disk; written again they are dirty.
-func (r *recovery) rewrite(s *segment, tail *survey) error {
+// rewrite writes the last batch again. After a sync that failed, the system may hold
+// pages that are marked clean and are not on disk; a second write marks them dirty.
+func (r *recovery) rewrite(s *segment, tail *segmentScan) error {
 	if !tail.headOK && tail.empty() {
 		r.last = encodeSegmentHead(tail.number, tail.base)
 	}
@@ -233,7 +233,7 @@ func (r *recovery) rewrite(s *segment, tail *survey) error {
 }
 
 // keepTorn copies the torn tail aside, durably, before it is cut.
-func (r *recovery) keepTorn(tail *survey) (err error) {
+func (r *recovery) keepTorn(tail *segmentScan) (err error) {
 	if len(r.torn) == 0 {
 		return nil
 	}
@@ -253,8 +253,8 @@ func (r *recovery) keepTorn(tail *survey) (err error) {
 	return r.fs.SyncDir(r.dir)
 }
 
-// noteTorn reports a torn tail that is kept in a file, or nowhere yet.
-func (r *recovery) noteTorn(tail *survey, file string) {
+// noteTorn reports a torn tail, and the file that it was copied to; "" if to none.
+func (r *recovery) noteTorn(tail *segmentScan, file string) {
 	if len(r.torn) > 0 {
 		r.found.report.Torn = &Torn{
 			Segment: segmentName(tail.number), Offset: min(tail.end, int64(len(r.last))), Bytes: int64(len(r.torn)), File: file,
@@ -262,7 +262,7 @@ func (r *recovery) noteTorn(tail *survey, file string) {
 	}
 }
 
-// freeName numbers a name that is taken.
+// freeName returns want, with a number behind it if the name is taken.
 func freeName(names []string, want string) string {
 	name := want
 	for i := 2; i < math.MaxInt && slices.Contains(names, name); i++ {

@@ -395,7 +395,7 @@ func subsequence(part, whole []string) bool {
 	return len(part) == 0
 }
 
-func TestLawALookChangesNothing(t *testing.T) {
+func TestLawReadingChangesNothing(t *testing.T) {
 	d := journaltest.New()
 	j := open(t, d, journal.Options{SegmentBytes: 4096})
 	for range 100 {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Torn is the unacknowledged end that a crash left behind.
+// Torn is the unacknowledged end that a crash has left.
 type Torn struct {
 	Segment string // file name inside the directory
 	Offset  int64  // where the segment was cut
 	Bytes   int64  // set aside
-	File    string // the name of the file that keeps them; "" if the journal was only looked at
+	File    string // the file that they were moved to; "" with Options.ReadOnly
 }
 
 // Report is what Open found in the segments it read.
@@ -20,7 +20,7 @@ type Report struct {
 	Records    int      // readable records, snapshots included, marks not
 	Segments   int      // segments read
 	Checkpoint string   // the segment Live begins with
-	Skipped    int      // checkpoints passed over because a snapshot of theirs cannot be read
+	Skipped    int      // checkpoints that were skipped since a snapshot of them cannot be read
 }
 
 // Clean reports whether nothing was torn or damaged.

@@ -12,7 +12,7 @@ type hole struct {
 	from, to uint64 // the missing sequence numbers; from > to if none
 }
 
-// lost is how many records the hole swallowed.
+// lost is the number of records that the hole has lost.
 func (h hole) lost() uint64 {
 	if h.from > h.to {
 		return 0
@@ -20,9 +20,9 @@ func (h hole) lost() uint64 {
 	return h.to - h.from + 1
 }
 
-// frames yields the readable frames of a segment and the unreadable stretches
-// between, in order; ok tells which. Zeros behind the last frame are neither.
-// A stretch carries only off and size.
+// frames yields the readable frames of a segment, with true, and the unreadable stretches
+// between them, with false, in order. A stretch has only off and size. Zeros behind the
+// last frame are neither.
 func frames(buf []byte, number uint64) iter.Seq2[frame, bool] {
 	return func(yield func(frame, bool) bool) {
 		s := finder{buf: buf, number: number, budget: 8*int64(len(buf)) + MaxRecord}
@@ -44,8 +44,8 @@ func frames(buf []byte, number uint64) iter.Seq2[frame, bool] {
 	}
 }
 
-// finder looks for frames. The budget bounds the bytes summed in vain, so that
-// no file, however made, takes longer than a few readings of it.
+// finder finds frames. The budget bounds the bytes that are summed in vain, so that no
+// file, however it is made, takes longer than reading it a few times.
 type finder struct {
 	buf    []byte
 	number uint64
@@ -123,8 +123,8 @@ type snapshotAt struct {
 	stream string
 }
 
-// survey is what one reading of a segment found.
-type survey struct {
+// segmentScan is what a scan of a segment has found.
+type segmentScan struct {
 	number    uint64
 	headOK    bool
 	base      uint64 // seq its first record has or would have; 0 if not known
@@ -141,11 +141,11 @@ type survey struct {
 }
 
 // empty reports whether no frame was found.
-func (s *survey) empty() bool { return s.base == 0 || s.last < s.base }
+func (s *segmentScan) empty() bool { return s.base == 0 || s.last < s.base }
 
-// look reads a segment. It does not judge the holes.
-func look(buf []byte, number uint64, ix *index) *survey {
-	s := &survey{number: number, end: segmentHead, index: ix}
+// scanSegment reads a segment. It does not decide what the holes mean.
+func scanSegment(buf []byte, number uint64, ix *index) *segmentScan {
+	s := &segmentScan{number: number, end: segmentHead, index: ix}
 	s.base, s.headOK = decodeSegmentHead(buf, number)
 	if s.headOK {
 		s.last, s.floor = s.base-1, s.base-1
@@ -166,8 +166,8 @@ func look(buf []byte, number uint64, ix *index) *survey {
 	return s
 }
 
-// gap notes what is missing before f.
-func (s *survey) gap(bad *frame, f frame) {
+// gap records what is missing before f.
+func (s *segmentScan) gap(bad *frame, f frame) {
 	if s.base == 0 {
 		s.base, s.last = f.seq, f.seq-1
 	}
@@ -180,7 +180,7 @@ func (s *survey) gap(bad *frame, f frame) {
 	}
 }
 
-func (s *survey) add(f frame) {
+func (s *segmentScan) add(f frame) {
 	if fl := f.floor(); fl > s.floor {
 		s.floor = fl
 	}
@@ -206,9 +206,9 @@ func (s *survey) add(f frame) {
 	}
 }
 
-// cut returns where the segment's unacknowledged tail begins, if it has a hole
-// there: the first hole with a missing record that may not have been durable.
-func (s *survey) cut() (hole, bool) {
+// cut returns the hole at which the unacknowledged tail of the segment begins: the first
+// one with a missing record that may not have been durable.
+func (s *segmentScan) cut() (hole, bool) {
 	for _, h := range s.holes {
 		if h.lost() > 0 && h.to > s.floor {
 			return h, true

@@ -26,7 +26,7 @@ func TestScanGivesUpOnAFileMadeToBeSlow(t *testing.T) {
 	if s.budget > 0 || s.budget < -int64(len(buf)) {
 		t.Errorf("summed %d bytes in vain, allowed %d", start-s.budget, start)
 	}
-	found := look(buf, number, nil)
+	found := scanSegment(buf, number, nil)
 	if len(found.holes) != 1 || found.holes[0].off != segmentHead {
 		t.Errorf("holes %v", found.holes)
 	}

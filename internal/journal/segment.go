@@ -31,7 +31,7 @@ const (
 func segmentName(number uint64) string { return fmt.Sprintf("%016x%s", number, segmentSuffix) }
 func indexName(number uint64) string   { return fmt.Sprintf("%016x%s", number, indexSuffix) }
 
-// segmentNumbers picks the segments out of a directory, oldest first.
+// segmentNumbers returns the segments among the names of a directory, oldest first.
 func segmentNumbers(names []string) []uint64 {
 	var out []uint64
 	for _, name := range names {
@@ -67,7 +67,7 @@ func decodeSegmentHead(b []byte, number uint64) (base uint64, ok bool) {
 	return base, base > 0 && base <= maxSeq
 }
 
-// segment is the one that grows. Only the committer touches it.
+// segment is the file that grows. Only the committer uses it.
 type segment struct {
 	number uint64
 	file   File
@@ -102,7 +102,8 @@ func createSegment(fsys FS, dir string, number, base uint64, room int64) (*segme
 	return &segment{number: number, file: f, off: segmentHead, alloc: room}, nil
 }
 
-// reserve sees to it that the next n bytes need no change of the file's size.
+// reserve preallocates space, so that writing the next n bytes does not change the file's
+// size.
 func (s *segment) reserve(n, step int64) error {
 	if s.off+n <= s.alloc {
 		return nil

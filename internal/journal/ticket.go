@@ -1,7 +1,7 @@
 package journal
 
-// Ticket stands for one appended record. It is a small value; copies are the
-// same ticket. Its zero value is of no use.
+// Ticket is the handle of one appended record. Copies are the same ticket. The zero value
+// cannot be used.
 type Ticket struct {
 	b   *batch
 	seq uint64
@@ -14,7 +14,7 @@ func (t Ticket) Wait() error {
 	return t.b.err
 }
 
-// Done is closed when the record's fate is known.
+// Done returns a channel that is closed when Wait no longer blocks.
 func (t Ticket) Done() <-chan struct{} { return t.b.done }
 
 // Err is nil until Done is closed; then it is what Wait returns.
@@ -27,7 +27,7 @@ func (t Ticket) Err() error {
 	}
 }
 
-// Seq is the record's place in the order, 0 if it was refused.
+// Seq returns the record's place in the order; 0 if the record was refused.
 func (t Ticket) Seq() uint64 { return t.seq }
 
 // batch is what is written and synced at once.
@@ -42,8 +42,8 @@ type batch struct {
 
 func newBatch(buf []byte) *batch { return &batch{buf: buf[:0], done: make(chan struct{})} }
 
-// refused returns a ticket that is settled.
-func refused(err error) Ticket {
+// refusedTicket returns the ticket of a record that was not accepted.
+func refusedTicket(err error) Ticket {
 	b := newBatch(nil)
 	b.err = err
 	close(b.done)

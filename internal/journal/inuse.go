@@ -6,10 +6,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Held reports whether a process has the journal of dir open. It changes
-// nothing, and does not get into the way of one that is about to open it unless
-// the process that had it last still lives.
-func Held(dir string) bool {
+// InUse reports whether a process has the journal of dir open. It changes nothing. It
+// tests the lock only while the last holder lives, so that it does not delay a process
+// that is about to open the journal of a dead one.
+func InUse(dir string) bool {
 	path := filepath.Join(dir, lockName)
 	pid := lockOwner(path)
 	if pid <= 0 || isDead(pid) {
