@@ -150,7 +150,7 @@ func TestAForgerGetsAnErrorAndAnAuditEntryAndChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitBus(t, s)
-	if _, err := s.TeamUp(t.Context(), swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{{Name: "ann", Prompt: "begin", PlanRequired: true}}}); err != nil {
+	if _, err := s.TeamManager().Up(t.Context(), swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{{Name: "ann", Prompt: "begin", PlanRequired: true}}}); err != nil {
 		t.Fatal(err)
 	}
 	old := pendingPlan(t, s, "")
@@ -216,7 +216,7 @@ func TestEveryRefusalIsALineOfTheAudit(t *testing.T) {
 	awaitBus(t, s)
 	sub := s.Events()
 	defer sub.Close()
-	if _, err := s.TeamUp(t.Context(), swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{{Name: "ann", Prompt: "begin", PlanRequired: true}}}); err != nil {
+	if _, err := s.TeamManager().Up(t.Context(), swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{{Name: "ann", Prompt: "begin", PlanRequired: true}}}); err != nil {
 		t.Fatal(err)
 	}
 	old := pendingPlan(t, s, "")

@@ -81,7 +81,7 @@ func TestProblem42_WhatIsForgedChangesNothingAndIsInTheAudit(t *testing.T) {
 	s := sessionIn(t, t.TempDir(), forgers(), swarm.Options{})
 	sub := s.Events()
 	defer sub.Close()
-	_, err := s.TeamUp(t.Context(), swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{
+	_, err := s.TeamManager().Up(t.Context(), swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{
 		{Name: "ann", Prompt: "begin", PlanRequired: true}, {Name: "ben"},
 	}})
 	ok(t, err)

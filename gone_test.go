@@ -79,7 +79,7 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 		{Name: "objector", Prompt: "p"},
 		{Name: "killed"},
 	}}
-	_, err := s.TeamUp(t.Context(), file)
+	_, err := s.TeamManager().Up(t.Context(), file)
 	ok(t, err)
 	ok(t, s.Kill(t.Context(), "killed"))
 	left := map[string]bool{"holder": true, "tree": true, "objector": true, "runner": true, "sleeper": true}
@@ -151,5 +151,5 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 	if len(again) != len(names) {
 		t.Errorf("the second time: %+v", again)
 	}
-	ok(t, s.TeamDown(t.Context(), "crew"))
+	ok(t, s.TeamManager().Down(t.Context(), "crew"))
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/object"
-	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -82,5 +81,3 @@ func (s *Session) Answer(id string, a Answer) error {
 	}
 	return err
 }
-
-var errNoAnswer = workerapi.ErrNoAnswer

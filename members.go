@@ -8,9 +8,9 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/api"
 	"github.com/actorswarm/swarm/internal/member"
 	"github.com/actorswarm/swarm/internal/peer"
-	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
@@ -103,7 +103,7 @@ func (r *Remote) Join(ctx context.Context, name string) (*RemoteOutsider, error)
 // Rejoin goes on in an incarnation that the program had before its connection
 // broke. It is a *SupersededError if another program has joined since.
 func (r *Remote) Rejoin(ctx context.Context, name string, incarnation uint32) (*RemoteOutsider, error) {
-	c, err := member.Join(ctx, r.client, name, incarnation)
+	c, err := member.Join(ctx, r.c.Requests, name, incarnation)
 	if err != nil {
 		return nil, err
 	}
@@ -236,28 +236,16 @@ func (p Peers) WithdrawBridge(session string) error { return p.peers.Withdraw(se
 
 // newPeers returns what passes mail to and from other sessions, which does not run yet.
 func (s *Session) newPeers() *peer.Service {
+	post := func(ctx context.Context, session string, m peer.Message) (peer.Reply, error) {
+		return api.PostTo(ctx, s.opts.StateDir, session, m)
+	}
 	return peer.New(s.scope, peer.Options{
+		Post:   post,
 		Record: s.record, StateDir: s.opts.StateDir, Store: s.store, Agents: s.agents, Members: s.members,
-		Lead: s.lead.Get, Post: s.postMessage, Conn: s.bus.Conn, Forged: turn.CheckForeign, Warn: s.node.Warn, Audit: s.audit.Note,
+		Lead: s.lead.Get, Conn: s.bus.Conn, Forged: turn.CheckForeign, Warn: s.node.Warn, Audit: s.audit.Note,
 		NATS: s.opts.NATS.URL != "", Mode: s.opts.Mode, Inbound: s.opts.Inbound, InboundExpiry: s.opts.InboundExpiry, Logger: s.opts.Logger,
 	})
 }
-
-// postMessage posts a message through the socket of a session of this machine.
-func (s *Session) postMessage(ctx context.Context, session string, m peer.Message) (peer.Reply, error) {
-	r, err := Dial(s.opts.StateDir, Info{ID: session})
-	if err != nil {
-		return peer.Reply{}, err
-	}
-	defer r.Close()
-	out, err := rpc.Call(ctx, r.client, apiLetter, letterIn{&m})
-	if err != nil || out.Letter == nil {
-		return peer.Reply{}, errors.Join(err, errNoVerdict)
-	}
-	return *out.Letter, nil
-}
-
-var errNoVerdict = errors.New("the session did not say what became of the letter")
 
 // SetBridge is Peers.SetBridge for a session that does not run.
 func SetBridge(ctx context.Context, info Info, session string, allowed bool) error {

@@ -97,7 +97,7 @@ func protocolsHold(t *testing.T, server swarm.NATS, disturb func()) {
 		ok(t, s.Quiet(ctx))
 	}
 	s := open("")
-	_, err := s.TeamUp(t.Context(), swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{
+	_, err := s.TeamManager().Up(t.Context(), swarm.TeamFile{Name: "crew", Members: []swarm.TeamMember{
 		{Name: "ann", Prompt: "plan it", PlanRequired: true}, {Name: "ben", Prompt: "wait"}, {Name: "cat", Prompt: "wait"}, {Name: "dan", Prompt: "wait"},
 	}, Tasks: []swarm.TeamTask{{Subject: "one"}}})
 	ok(t, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 )
 
@@ -235,44 +236,11 @@ func (s *Session) SetModel(name string) error {
 
 // Exchange is what the user said last and what the lead answered. Answer is
 // empty while there is none.
-type Exchange struct{ Prompt, Answer string }
+type Exchange = session.Exchange
 
 // LastExchange returns the newest exchange of the user with the lead, both
 // texts empty in a session that has none.
-func (s *Session) LastExchange() (Exchange, error) {
-	lead, ok := s.store.Get(agent.LeadID)
-	if !ok {
-		return Exchange{}, nil
-	}
-	msgs, err := lead.Messages()
-	if err != nil {
-		return Exchange{}, err
-	}
-	var e Exchange
-	for i := len(msgs) - 1; i >= 0 && e.Prompt == ""; i-- {
-		switch text := spoken(msgs[i]); {
-		case msgs[i].Role() == model.RoleUser:
-			e.Prompt = text
-		case e.Answer == "":
-			e.Answer = text
-		}
-	}
-	return e, nil
-}
-
-// spoken is what a message holds of the user's or the model's own words.
-func spoken(m model.Message) string {
-	var parts []string
-	for _, b := range m.Blocks() {
-		if b.Type != "text" {
-			continue
-		}
-		if text := turn.Unframe(b.Text); text != "" {
-			parts = append(parts, text)
-		}
-	}
-	return strings.Join(parts, "\n")
-}
+func (s *Session) LastExchange() (Exchange, error) { return s.lead.LastExchange() }
 
 // Limits bound what agents may use together; a zero field is no limit. Money is
 // a multiple of Dollar.

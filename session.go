@@ -15,6 +15,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/api"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/audit"
 	"github.com/actorswarm/swarm/internal/bus"
@@ -32,6 +33,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/team/board"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 )
@@ -252,7 +254,7 @@ func (s *Session) newBus() *bus.Bus {
 			s.node.Warn(err.Error())
 		},
 		Users:     func() ([]natsd.User, error) { return member.ServerUsers(s.Info()) },
-		Authorize: s.visitor,
+		Authorize: api.Authorize(s.scope, s.Info().ID),
 		Refused: func(r natsd.Refusal) {
 			s.audit.Note(event.Audit{By: r.User, From: r.From, Reason: r.What})
 		},
@@ -279,11 +281,11 @@ func (s *Session) startBus() error {
 func (s *Session) handlers() []bus.Handler {
 	all := []bus.Handler{
 		func(_, local *nats.Conn) (func() error, error) {
-			d, err := openAPI(s, local)
+			a, err := api.Open(s.scope, local, s.apiParts(), api.Options{Events: s.events, Quit: s.askToQuit, Logger: s.opts.Logger})
 			if err != nil {
 				return nil, err
 			}
-			return d.close, nil
+			return a.Close, nil
 		},
 		func(mail, _ *nats.Conn) (func() error, error) {
 			g, err := member.OpenGateway(s.members, mail, member.GatewayOptions{IsUser: s.users.Has, Audit: s.audit.Note})
@@ -306,6 +308,11 @@ func (s *Session) handlers() []bus.Handler {
 	return all
 }
 
+// apiParts are what answers other processes of the user.
+func (s *Session) apiParts() api.Parts {
+	return api.Parts{Session: s, Agents: s, Mail: s, Teams: s.TeamManager(), Bus: s.users, Peers: s.peers, Members: s.members}
+}
+
 // services are what the node needs of this process.
 func (s *Session) services() node.Services {
 	services := node.Services{
@@ -318,6 +325,15 @@ func (s *Session) services() node.Services {
 		services.Remote = s.fleet
 	}
 	return services
+}
+
+// openBoard opens the bucket of a list of tasks, on the session's bus.
+func (s *Session) openBoard(ctx context.Context, list string) (board.Store, error) {
+	conn, err := s.bus.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return node.OpenBoard(ctx, conn, s.Info().ID, list, s.opts.NATS.Replicas)
 }
 
 // policy is what the options say about how agents come to be, with what the
@@ -349,6 +365,43 @@ func (s *Session) Problems() []string {
 // Definitions returns the agent types of the session as they are now, without
 // those that a rule denies.
 func (s *Session) Definitions() *defs.Set { return s.parts.Definitions.Set() }
+
+// ErrOpen is the cause when a session is open in another process already: a
+// session has one owner.
+var ErrOpen = journal.ErrLocked
+
+// Ready returns when other processes can reach the session through Dial, or
+// with what kept it from that.
+func (s *Session) Ready(ctx context.Context) error {
+	_, err := s.bus.Served(ctx)
+	return err
+}
+
+// Wait returns when the session ends by itself, as it does when its journal
+// fails, or ctx ends, with the cause.
+func (s *Session) Wait(ctx context.Context) error {
+	select {
+	case <-s.scope.Done():
+		return context.Cause(s.scope)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Quitting is closed when another process has asked for the end of the session.
+// Its owner then closes it.
+func (s *Session) Quitting() <-chan struct{} { return s.quitting }
+
+func (s *Session) askToQuit() { s.quit.Do(func() { close(s.quitting) }) }
+
+// What those who join a running session get to know.
+type (
+	Welcome   = session.Welcome
+	AgentType = session.AgentType
+)
+
+// Types returns the types of agents that can be started.
+func (s *Session) Types() []AgentType { return session.AgentTypes(s.Definitions()) }
 
 // Events returns a subscription to everything that happens from now on.
 func (s *Session) Events() *event.Subscription { return s.events.Subscribe() }

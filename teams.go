@@ -3,7 +3,6 @@ package swarm
 import (
 	"context"
 
-	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/team/teamfile"
@@ -27,19 +26,34 @@ func LoadTeam(dir, home, name string) (TeamFile, error) {
 // TeamNames returns the names of the teams for which there is a file.
 func TeamNames(dir, home string) []string { return teamfile.Place{Dir: dir, Home: home}.Names() }
 
-// TeamUp makes the team of a file: its members as teammates of the session's
+// TeamManager makes and changes the teams of a session. Its methods may be called from
+// any goroutine; one change is made at a time.
+type TeamManager struct{ s *Session }
+
+// TeamManager returns what makes and changes the teams of the session.
+func (s *Session) TeamManager() TeamManager { return TeamManager{s} }
+
+// Up makes the team of a file: its members as teammates of the session's
 // lead, its tasks on its list, and the teams that members lead. What is there
 // already stays as it is, so doing it again changes nothing. The lead needs no
 // turn for it.
-func (s *Session) TeamUp(ctx context.Context, f TeamFile) (team.Status, error) {
-	if err := s.Begin(); err != nil {
+func (m TeamManager) Up(ctx context.Context, f TeamFile) (team.Status, error) {
+	if err := m.s.Begin(); err != nil {
 		return team.Status{}, err
 	}
-	status, err := s.teams.Up(ctx, f)
+	status, err := m.s.teams.Up(ctx, f)
 	if err != nil {
 		return status, err
 	}
-	return status, s.record.NotePrompt("team " + f.Name)
+	return status, m.s.record.NotePrompt("team " + f.Name)
+}
+
+// List is Session.Teams.
+func (m TeamManager) List() []team.Team { return m.s.Teams() }
+
+// Status is Session.Team.
+func (m TeamManager) Status(ctx context.Context, name string) (team.Status, error) {
+	return m.s.Team(ctx, name)
 }
 
 // Teams returns the teams of the session, its own first.
@@ -50,48 +64,36 @@ func (s *Session) Team(ctx context.Context, name string) (team.Status, error) {
 	return s.teams.Status(ctx, name)
 }
 
-// TeamAdd brings a member into a team. One that is there stays as it is.
-func (s *Session) TeamAdd(ctx context.Context, name string, m TeamMember) (team.Status, error) {
-	if err := s.Begin(); err != nil {
+// Add brings a member into a team. One that is there stays as it is.
+func (m TeamManager) Add(ctx context.Context, name string, member TeamMember) (team.Status, error) {
+	if err := m.s.Begin(); err != nil {
 		return team.Status{}, err
 	}
-	return s.teams.Add(ctx, name, m)
+	return m.s.teams.Add(ctx, name, member)
 }
 
-// TeamRemove takes a member out of a team, and ends it for good unless it is in
+// Remove takes a member out of a team, and ends it for good unless it is in
 // another; what it had taken is offered again. The team that it leads goes with
 // it.
-func (s *Session) TeamRemove(ctx context.Context, name, member string) error {
-	if err := s.Begin(); err != nil {
+func (m TeamManager) Remove(ctx context.Context, name, member string) error {
+	if err := m.s.Begin(); err != nil {
 		return err
 	}
-	return s.teams.Remove(ctx, name, member)
+	return m.s.teams.Remove(ctx, name, member)
 }
 
-// TeamDown takes every member out of a team as TeamRemove does. The team is gone
+// Down takes every member out of a team as Remove does. The team is gone
 // then, unless it is the session's own.
-func (s *Session) TeamDown(ctx context.Context, name string) error {
-	if err := s.Begin(); err != nil {
+func (m TeamManager) Down(ctx context.Context, name string) error {
+	if err := m.s.Begin(); err != nil {
 		return err
 	}
-	return s.teams.Down(ctx, name)
-}
-
-// taskList is the name of the session's own list.
-func (s *Session) taskList() string { return s.opts.config().TaskList(s.Info().ID) }
-
-// openBoard opens the bucket of a list of tasks, on the session's bus.
-func (s *Session) openBoard(ctx context.Context, list string) (board.Store, error) {
-	conn, err := s.bus.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return node.OpenBoard(ctx, conn, s.Info().ID, list, s.opts.NATS.Replicas)
+	return m.s.teams.Down(ctx, name)
 }
 
 // Tasks returns the tasks of the session's list, lowest id first.
 func (s *Session) Tasks(ctx context.Context) ([]board.Task, error) {
-	b, err := s.boards.Get(ctx, s.taskList())
+	b, err := s.boards.Get(ctx, s.node.ListOf(""))
 	if err != nil {
 		return nil, err
 	}

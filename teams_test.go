@@ -64,7 +64,7 @@ func TestProblem33_TeamsOfOneNameDoNotHearEachOther(t *testing.T) {
 	for i := range all {
 		all[i] = open(i)
 		work.Go(func() {
-			if _, err := all[i].TeamUp(t.Context(), file); err != nil {
+			if _, err := all[i].TeamManager().Up(t.Context(), file); err != nil {
 				t.Error(err)
 			}
 			if err := all[i].Quiet(t.Context()); err != nil {
@@ -165,7 +165,7 @@ func TestProblem19_AfterACompactionTheLeadKnowsItsTeam(t *testing.T) {
 		file.Members = append(file.Members, swarm.TeamMember{Name: name})
 		file.Tasks = append(file.Tasks, swarm.TeamTask{Key: name, Subject: "task of " + name})
 	}
-	if _, err := s.TeamUp(t.Context(), file); err != nil {
+	if _, err := s.TeamManager().Up(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
 	for round := range 3 {
@@ -191,7 +191,7 @@ func TestProblem19_AfterACompactionTheLeadKnowsItsTeam(t *testing.T) {
 			t.Errorf("round %d: states, mail or the team are missing: %s", round, got)
 		}
 	}
-	again, err := s.TeamUp(t.Context(), file)
+	again, err := s.TeamManager().Up(t.Context(), file)
 	if err != nil || len(again.New) != 0 || len(again.Tasks) != members || len(s.Agents()) != members+2 {
 		t.Errorf("bringing it up again made %v, %d tasks, %d agents, %v", again.New, len(again.Tasks), len(s.Agents()), err)
 	}
@@ -270,7 +270,7 @@ func TestProblem28_TheStateOfEachMemberIsTrue(t *testing.T) {
 		}
 		file.Members = append(file.Members, m)
 	}
-	_, err := s.TeamUp(t.Context(), file)
+	_, err := s.TeamManager().Up(t.Context(), file)
 	ok(t, err)
 	shownSoon(t, s, want, 30*time.Second) // they are made one after the other
 	ok(t, errors.Join(s.Stop(t.Context(), "stopped"), s.Kill(t.Context(), "killed")))

@@ -61,7 +61,7 @@ func writtenTo(state string) error {
 	if err := errors.Join(s.Begin(), s.Ready(ctx)); err != nil {
 		return err
 	}
-	if _, err := s.TeamUp(ctx, swarm.TeamFile{Name: "crew"}); err != nil {
+	if _, err := s.TeamManager().Up(ctx, swarm.TeamFile{Name: "crew"}); err != nil {
 		return err
 	}
 	fmt.Println("up")

@@ -18,3 +18,11 @@ type BacklogError struct {
 func (e *BacklogError) Error() string {
 	return fmt.Sprintf("%d messages wait already until %s takes them; write no more before it does", e.Waiting, e.To)
 }
+
+// CommandError reports a request that a session takes from its user and not from
+// commands of agents.
+type CommandError struct{ Verb string }
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("this was started by an agent, and %q is for the user: ask the user to do it", e.Verb)
+}

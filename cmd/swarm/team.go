@@ -108,7 +108,7 @@ func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
 		})
 	}
 	_, err = a.inSession(ctx, opts, flags.show, func(ctx context.Context, s *swarm.Session) error {
-		up, err := s.TeamUp(ctx, f)
+		up, err := s.TeamManager().Up(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -244,7 +244,9 @@ func (of *teamOf) add() *cobra.Command {
 			}
 			return of.do(c.Context(),
 				func(ctx context.Context, r *swarm.Remote) error { return of.added(r.TeamAdd(ctx, args[0], m)) },
-				func(ctx context.Context, s *swarm.Session) error { return of.added(s.TeamAdd(ctx, args[0], m)) })
+				func(ctx context.Context, s *swarm.Session) error {
+					return of.added(s.TeamManager().Add(ctx, args[0], m))
+				})
 		},
 	}
 	fs := c.Flags()
@@ -280,7 +282,7 @@ offered again.`,
 					return of.removed(args, r.TeamRemove(ctx, args[0], args[1]))
 				},
 				func(ctx context.Context, s *swarm.Session) error {
-					return of.removed(args, s.TeamRemove(ctx, args[0], args[1]))
+					return of.removed(args, s.TeamManager().Remove(ctx, args[0], args[1]))
 				})
 		},
 	}
@@ -295,7 +297,9 @@ func (of *teamOf) down() *cobra.Command {
 			}
 			return of.do(c.Context(),
 				func(ctx context.Context, r *swarm.Remote) error { return of.removed(args, r.TeamDown(ctx, args[0])) },
-				func(ctx context.Context, s *swarm.Session) error { return of.removed(args, s.TeamDown(ctx, args[0])) })
+				func(ctx context.Context, s *swarm.Session) error {
+					return of.removed(args, s.TeamManager().Down(ctx, args[0]))
+				})
 		},
 	}
 }

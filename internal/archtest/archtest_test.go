@@ -98,6 +98,7 @@ var level = map[string]int{
 	// 9: services of a session
 	"internal/archive":   9,
 	"internal/workerapi": 10,
+	"internal/api":       11,
 	"internal/isolation": 9,
 	"internal/member":    9,
 	"internal/peer":      9,
@@ -150,7 +151,7 @@ var owner = map[string][]string{
 	"github.com/asynkron/protoactor-go":      {"actors/kernel"},
 	"github.com/nats-io/nats-server":         {"internal/natsd"},
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
-	"github.com/nats-io/nats.go":             {"", "internal/bus", "internal/fleet", "internal/member", "internal/node", "internal/worker", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
+	"github.com/nats-io/nats.go":             {"", "internal/api", "internal/bus", "internal/fleet", "internal/member", "internal/node", "internal/worker", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
 	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli", "internal/cli/definitions", "internal/cli/doctor"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},

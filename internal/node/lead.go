@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
@@ -124,4 +128,40 @@ func (l *Lead) SetModel(name string) error {
 	}
 	spec := lead.Spec()
 	return lead.Amend(name, spec.Mode, spec.MaxTurns)
+}
+
+// LastExchange returns the newest exchange of the user with the lead, both texts empty if
+// there was none.
+func (l *Lead) LastExchange() (e session.Exchange, err error) {
+	lead, ok := l.o.Store.Get(agent.LeadID)
+	if !ok {
+		return e, nil
+	}
+	msgs, err := lead.Messages()
+	if err != nil {
+		return e, err
+	}
+	for i := len(msgs) - 1; i >= 0 && e.Prompt == ""; i-- {
+		switch text := spoken(msgs[i]); {
+		case msgs[i].Role() == model.RoleUser:
+			e.Prompt = text
+		case e.Answer == "":
+			e.Answer = text
+		}
+	}
+	return e, nil
+}
+
+// spoken is what a message holds of the user's or the model's own words.
+func spoken(m model.Message) string {
+	var parts []string
+	for _, b := range m.Blocks() {
+		if b.Type != "text" {
+			continue
+		}
+		if text := turn.Unframe(b.Text); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "\n")
 }

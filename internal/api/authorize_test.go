@@ -1,4 +1,4 @@
-package swarm
+package api
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
@@ -16,6 +15,7 @@ import (
 func TestAnUnreadableProcessIsNotTheUser(t *testing.T) {
 	own := []builtin.Mark{{Session: "outer", Agent: "lead"}}
 	unreadable := errors.New("permission denied")
+	a := newAuthorizer(t.Context(), "s")
 	for name, c := range map[string]struct {
 		marks, own []builtin.Mark
 		err        error
@@ -33,7 +33,7 @@ func TestAnUnreadableProcessIsNotTheUser(t *testing.T) {
 		"it bears our session's mark, and so do we": {marks: []builtin.Mark{{Session: "s", Agent: "bob"}}, own: []builtin.Mark{{Session: "s"}}, as: "bob"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := authorize("s", c.marks, c.own, c.err)
+			u := a.authorize(c.marks, c.own, c.err)
 			if c.user {
 				if u != nil {
 					t.Errorf("it may only %v", u.Publish)
@@ -46,11 +46,11 @@ func TestAnUnreadableProcessIsNotTheUser(t *testing.T) {
 			if u.Name != c.as {
 				t.Errorf("its name is %q, want %q", u.Name, c.as)
 			}
-			if !slices.Contains(u.Publish, apiSubject("s").To("ps")) {
+			if !slices.Contains(u.Publish, Subject("s").To("ps")) {
 				t.Errorf("it may publish %v, which lacks looking", u.Publish)
 			}
 			for _, verb := range []string{"answer", "kill", "say", "send", "bus-add", "team-down"} {
-				if slices.Contains(u.Publish, apiSubject("s").To(verb)) {
+				if slices.Contains(u.Publish, Subject("s").To(verb)) {
 					t.Errorf("it may %s", verb)
 				}
 			}
@@ -63,11 +63,11 @@ func TestAProcessThatIsGoneIsNotTheUser(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux shows the environment of a process")
 	}
-	s := &Session{record: session.NewFile(Info{ID: "s"})}
-	if s.visitor(1<<30) == nil {
+	authorize := Authorize(t.Context(), "s")
+	if authorize(1<<30) == nil {
 		t.Error("a process that does not exist is taken for the user")
 	}
-	if u := s.visitor(os.Getpid()); u != nil {
+	if u := authorize(os.Getpid()); u != nil {
 		t.Errorf("the session's own process may only %v", u.Publish)
 	}
 }

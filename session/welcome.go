@@ -1,0 +1,31 @@
+package session
+
+import "github.com/actorswarm/swarm/defs"
+
+// Welcome is what those who join a running session get to know first.
+type Welcome struct {
+	Info  Info        `json:"info"`
+	PID   int         `json:"pid"` // of the process that runs the session
+	Last  Exchange    `json:"last"`
+	Types []AgentType `json:"types"` // that agents can be started with
+}
+
+// Exchange is what the user said last and what the lead answered. Answer is
+// empty while there is none.
+type Exchange struct{ Prompt, Answer string }
+
+// AgentType is what a definition says to people.
+type AgentType struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Color       string `json:"color,omitempty"`
+}
+
+// AgentTypes returns the types of agents that can be started with definitions.
+func AgentTypes(set *defs.Set) []AgentType {
+	var all []AgentType
+	for _, d := range set.Active {
+		all = append(all, AgentType{Name: d.Name, Description: d.Description, Color: d.Color})
+	}
+	return all
+}
