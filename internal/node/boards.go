@@ -14,14 +14,14 @@ import (
 	"github.com/actorswarm/swarm/team/board/kvboard"
 )
 
-// OpenBoard opens the bucket of a list of tasks of a session. A server of others keeps
-// as many replicas of it; 0 leaves that to the server.
+// OpenBoard opens the bucket of a task list of a session. An external server keeps the
+// given number of replicas; 0 leaves that to the server.
 func OpenBoard(ctx context.Context, conn *nats.Conn, id, list string, replicas int) (board.Store, error) {
 	return kvboard.Open(ctx, conn, taskBucket(id, list), kvboard.Options{Replicas: replicas})
 }
 
-// taskBucket returns the name of the bucket of a list. Names of buckets take letters,
-// digits, dashes and underscores; every other byte is written as its code.
+// taskBucket returns the name of a list's bucket. Names of buckets consist of letters,
+// digits, dashes and underscores; other bytes are written as their code.
 func taskBucket(id, list string) string {
 	var b strings.Builder
 	b.WriteString("TB_" + id)
@@ -40,13 +40,13 @@ func taskBucket(id, list string) string {
 	return b.String()
 }
 
-// FollowBoards keeps the copies of the task lists current until the scope of the node
+// FollowBoards keeps the copies of the task lists up to date until the node's scope
 // ends.
 func (n *Node) FollowBoards() {
 	n.Boards.Run(n.scope, n.exportTasks, func(err error) { n.Warn(err.Error()) })
 }
 
-// CloseBoards writes the copies of the task lists a last time and closes the lists.
+// CloseBoards writes the copies of the task lists once more and closes the lists.
 func (n *Node) CloseBoards() error {
 	defer n.Boards.Close()
 	return n.exportTasks()
@@ -62,11 +62,11 @@ func (n *Node) exportTasks() error {
 	})
 }
 
-// maxTasksShown is how many open tasks an agent is told of after a compaction.
+// maxTasksShown is how many open tasks are listed for an agent after a compaction.
 const maxTasksShown = 50
 
-// openTasksText adds the open tasks to what an agent is told after a compaction, if its
-// session uses the list.
+// openTasksText lists the open tasks of an agent's teams, for its conversation after a
+// compaction.
 func (n *Node) openTasksText(a actors.Agent) string {
 	var all []string
 	for i, m := range n.Roster.Of(a.Transcript.Spec()) {

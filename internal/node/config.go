@@ -27,8 +27,8 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// Config is what the options of a session, its record and the environment say of its
-// agents, in every process of the session alike.
+// Config holds the settings of a session's agents from options, record and environment.
+// It is the same in all processes of the session.
 type Config struct {
 	Dir                 string // where the agents work; absolute, like all directories here
 	StateDir            string // where sessions are kept
@@ -39,21 +39,21 @@ type Config struct {
 	Logger *slog.Logger
 
 	Model, Mode string // of the lead
-	MaxTurns    int    // likewise
+	MaxTurns    int    // of the lead
 	System      string // replaces the lead's system prompt
 	Agents      string // the value of --agents
 	Allow, Deny []string
 
 	Budget budget.Limits // of all agents together
 	Policy spawn.Policy
-	// Window is how many tokens the context of the models holds; 0: as the table of
-	// prices says. CompactWindow bounds it; 0 does not.
+	// Window is the size in tokens of the models' context windows; 0 takes it from the
+	// table of prices. CompactWindow limits it unless it is 0.
 	Window, CompactWindow int
-	// FindModel, if set, answers for every model name instead of the providers.
+	// FindModel, if set, resolves all model names in place of the providers.
 	FindModel func(name string) (m model.Model, id string, err error)
 }
 
-// ReadEnvironment fills in what was left out and the environment says. Its errors are
+// ReadEnvironment sets fields that are empty from the environment. Its errors are
 // *session.OptionError.
 func (c *Config) ReadEnvironment() error {
 	mode, err := permission.ParseMode(cmp.Or(c.Mode, "default"))
@@ -77,6 +77,7 @@ func (c *Config) ReadEnvironment() error {
 	)
 }
 
+// readPositive reads a variable with a positive number unless it is given already.
 func (c *Config) readPositive(name string, into *int) error {
 	value := c.Getenv(name)
 	if value == "" || *into != 0 {
@@ -90,7 +91,7 @@ func (c *Config) readPositive(name string, into *int) error {
 	return nil
 }
 
-// readDeadline reads a variable that holds a deadline unless one is given already.
+// readDeadline reads a variable with a deadline unless it is given already.
 func (c *Config) readDeadline(name string, into *time.Duration) error {
 	value := c.Getenv(name)
 	if value == "" || *into != 0 {
@@ -104,8 +105,8 @@ func (c *Config) readDeadline(name string, into *time.Duration) error {
 	return nil
 }
 
-// Inherit takes from the record of a session what the options leave open, and writes
-// into the record what is to be kept for the next time.
+// Inherit sets fields that are empty from the record of a session, and records the
+// fields that its next start inherits.
 func (c *Config) Inherit(i *session.Info) {
 	c.Dir = i.Dir
 	c.Model, c.Agents, c.System = cmp.Or(c.Model, i.Model), cmp.Or(c.Agents, i.Agents), cmp.Or(c.System, i.System)
@@ -130,8 +131,8 @@ func (c Config) Sources() defs.Options {
 	}.WithEnv(c.Getenv)
 }
 
-// PolicyOf returns the policy for the agents of a session: with the session's own team,
-// and the directories that may be written.
+// PolicyOf returns the policy for the agents of a session, with its own team and the
+// directories that may be written.
 func (c Config) PolicyOf(id string) spawn.Policy {
 	p := c.Policy
 	p.Team = cmp.Or(p.Team, team.Own(id))
@@ -139,13 +140,13 @@ func (c Config) PolicyOf(id string) spawn.Policy {
 	return p
 }
 
-// TaskList is the name of the list of tasks that the agents of a session share: the
-// session's, or the one that CLAUDE_CODE_TASK_LIST_ID names.
+// TaskList returns the name of the task list that the agents of a session share: the
+// session's id, or the value of CLAUDE_CODE_TASK_LIST_ID.
 func (c Config) TaskList(id string) string {
 	return cmp.Or(c.Getenv("CLAUDE_CODE_TASK_LIST_ID"), id)
 }
 
-// Parts are what a Config names, read.
+// Parts are the files that a Config names, loaded.
 type Parts struct {
 	Rules       *Rules
 	Definitions *Definitions
@@ -153,8 +154,8 @@ type Parts struct {
 	Prices      *price.Table
 }
 
-// Load reads the rules, the definitions and the table of prices. Nothing is started.
-// What is the user's mistake is a *session.OptionError.
+// Load reads the rules, the definitions and the table of prices. It starts nothing. A
+// mistake of the user's is a *session.OptionError.
 func (c Config) Load(granted []string, keep func(granted []string) error) (p Parts, err error) {
 	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Record: keep})
 	if err != nil {
@@ -175,7 +176,7 @@ func (c Config) Load(granted []string, keep func(granted []string) error) (p Par
 // pricesFile is the user's table of prices and windows, in the state directory.
 const pricesFile = "models.yaml"
 
-// ReadPrices reads the table of prices; a wrong entry is a *session.OptionError.
+// ReadPrices reads the table of prices. A wrong entry is a *session.OptionError.
 func ReadPrices(stateDir string) (*price.Table, error) {
 	t, err := price.Load(filepath.Join(stateDir, pricesFile))
 	switch {
@@ -187,15 +188,15 @@ func ReadPrices(stateDir string) (*price.Table, error) {
 	return t, nil
 }
 
-// Hooks returns the hooks of the settings files as they are now. What is wrong in those
-// files is told once, by settings.Hooks.
+// Hooks returns the hooks in the settings files. settings.Hooks reports mistakes in
+// these files.
 func (c Config) Hooks() *hook.Set {
 	set, _ := settings.Hooks(c.Sources())
 	return set
 }
 
-// Isolation returns what isolates agents of a session: root is the directory of the
-// session, path that of the process with the agents. What it runs gets the environment
+// Isolation returns the directories of the isolated agents of a session. root is the
+// directory of the session, path that of this process. Commands run in the environment
 // of this configuration.
 func (c Config) Isolation(id, root, path string, agents isolation.Agents) *isolation.Directories {
 	return isolation.New(isolation.Options{

@@ -11,9 +11,9 @@ import (
 	"github.com/actorswarm/swarm/internal/prompt"
 )
 
-// Definitions are the agent types of a session, without those that a rule denies,
-// and the texts that agents are given besides. Both are followed from Start on. Its
-// methods may be called from any goroutine.
+// Definitions holds the agent types of a session, except for those that a rule denies,
+// and the other texts of system prompts. It follows changes of the files after Start.
+// Its methods may be called from any goroutine.
 type Definitions struct {
 	options DefinitionsOptions
 	watcher *defs.Watcher
@@ -23,17 +23,17 @@ type Definitions struct {
 	failed  func(error)                   // likewise
 }
 
-// DefinitionsOptions say where definitions and texts come from.
+// DefinitionsOptions configure LoadDefinitions.
 type DefinitionsOptions struct {
 	Sources        defs.Options
 	Rules          *Rules // required
 	NoInstructions bool   // leave the CLAUDE.md files out
-	LeadPrompt     string // replaces the lead's own; "" is ours
-	Shell          string // that the user works with
+	LeadPrompt     string // replaces the lead's prompt if it is not ""
+	Shell          string // the user's shell
 }
 
-// LoadDefinitions reads the agent types. What is wrong in a file is a problem of the
-// set, not an error.
+// LoadDefinitions reads the agent types. Mistakes in a file are problems of the set,
+// not errors.
 func LoadDefinitions(o DefinitionsOptions) (*Definitions, error) {
 	d := &Definitions{options: o, shared: prompt.NewSources(prompt.Options{
 		Cwd: o.Sources.Cwd, Home: o.Sources.Home, ConfigDir: o.Sources.ConfigDir, ManagedDir: o.Sources.ManagedDir,
@@ -47,33 +47,33 @@ func LoadDefinitions(o DefinitionsOptions) (*Definitions, error) {
 	return d, err
 }
 
-// prepare begins to collect the texts beside what the caller does.
+// prepare starts to collect the texts concurrently.
 func (d *Definitions) prepare(ctx context.Context) { d.shared.Start(ctx) }
 
-// follow tells of changes from now on, until ctx ends or Stop.
+// follow reports changes of the files until ctx ends or Stop.
 func (d *Definitions) follow(ctx context.Context, changed func(before, after *defs.Set), failed func(error)) {
 	d.changed, d.failed = changed, failed
 	d.watcher.Start(ctx)
 }
 
-// Stop ends what Node.Start has begun. It may be called more than once, and before.
+// Stop stops following changes. It may be called more than once, and before follow.
 func (d *Definitions) Stop() {
 	d.watcher.Stop()
 	d.shared.Stop()
 }
 
-// Set returns the agent types as they are now, without those that a rule such as
-// Agent(type) denies.
+// Set returns the current agent types, without those that a rule such as Agent(type)
+// denies.
 func (d *Definitions) Set() *defs.Set { return d.options.Rules.AllowedTypes(d.watcher.Set()) }
 
-// Problems returns what is wrong in definition files.
+// Problems returns the mistakes in definition files.
 func (d *Definitions) Problems() []defs.Problem { return d.watcher.Set().Problems }
 
-// Notes returns what is to be said of the texts, one line each.
+// Notes returns remarks about the texts, one line each.
 func (d *Definitions) Notes() []string { return d.shared.Notes() }
 
-// System returns the system prompt of an agent as blocks, in a fixed order: who it
-// is and how it works with others, where it is, and what package prompt adds.
+// System returns the system prompt of an agent as blocks in a fixed order: its role and
+// how it works with others, its environment, and what package prompt adds.
 func (d *Definitions) System(spec agent.Spec, def defs.Definition) []string {
 	in := prompt.Input{Definition: def, Environment: d.environment(spec).String()}
 	switch spec.Role {
@@ -87,7 +87,7 @@ func (d *Definitions) System(spec agent.Spec, def defs.Definition) []string {
 	return prompt.Blocks(prompt.Build(d.shared.Fill(in)))
 }
 
-// environment says where the agent works.
+// environment describes where the agent works.
 func (d *Definitions) environment(spec agent.Spec) prompt.Environment {
 	return prompt.Environment{
 		Dir: spec.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Shell: d.options.Shell,

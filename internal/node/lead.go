@@ -19,24 +19,24 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// Lead is the agent that the user talks with. It is made when it is first asked
-// for. Its methods may be called from any goroutine.
+// Lead manages the agent that the user talks with, which is created when it is first
+// needed. Its methods may be called from any goroutine.
 type Lead struct {
 	options LeadOptions
 
-	mu      sync.Mutex // one at a time makes or amends the lead
-	amended bool       // the options count for the lead; guarded by mu
+	mu      sync.Mutex // held while the lead is created or amended
+	amended bool       // the options have been applied; guarded by mu
 }
 
-// LeadOptions say where the lead lives and what a new one is. All but MaxTurns and
-// Model are required.
+// LeadOptions configure NewLead. All but MaxTurns and Model are required.
 type LeadOptions struct {
 	Scope  context.Context // of the session: there is no lead after its end
 	Store  *transcript.Store
 	Agents *actors.Coordinator
-	// Resolve returns the name of the lead's model, or says how to give one.
+	// Resolve returns the id of a model, or an error that says how to choose one.
 	Resolve func(name string) (string, error)
-	// Affords reports why the session's budget cannot be kept with a model.
+	// CheckBudget returns an error if the session's budget cannot be enforced for a
+	// model.
 	CheckBudget func(model string) error
 	// Tools returns the names of the tools that the lead is offered.
 	Tools func() []string
@@ -45,11 +45,11 @@ type LeadOptions struct {
 	MaxTurns         int
 }
 
-// NewLead returns the lead of a session; it makes and reads nothing yet.
+// NewLead returns a Lead without creating or reading the agent.
 func NewLead(o LeadOptions) *Lead { return &Lead{options: o} }
 
-// Get returns the lead's transcript; a new session gets one. The first call for a
-// lead that is kept gives it the model, the mode and the limit of the options.
+// Get returns the lead's transcript and creates it in a new session. The first call for
+// an existing lead applies the model, the mode and the limit in the options.
 func (l *Lead) Get() (*transcript.Transcript, error) {
 	if err := context.Cause(l.options.Scope); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (l *Lead) Get() (*transcript.Transcript, error) {
 	return l.create()
 }
 
-// create makes the lead. l.mu is held.
+// create creates the lead. l.mu is held.
 func (l *Lead) create() (*transcript.Transcript, error) {
 	id, err := l.options.Resolve(l.options.Model)
 	if err != nil {
@@ -84,7 +84,7 @@ func (l *Lead) create() (*transcript.Transcript, error) {
 	return t, wait()
 }
 
-// LeadSpec returns what a lead is.
+// LeadSpec returns the spec of a lead.
 func LeadSpec(model, mode, dir string, maxTurns int, tools []string) agent.Spec {
 	return agent.Spec{
 		ID: agent.LeadID, Name: agent.LeadName, Type: "lead", Role: agent.Lead, Model: model,
@@ -92,32 +92,32 @@ func LeadSpec(model, mode, dir string, maxTurns int, tools []string) agent.Spec 
 	}
 }
 
-// amend makes what was given when the session was opened again count from here
-// on, once: what is chosen later is newer. l.mu is held.
+// amend applies the options to an existing lead, once: later choices take precedence.
+// l.mu is held.
 func (l *Lead) amend(lead *transcript.Transcript) error {
 	if l.amended {
 		return nil
 	}
 	mode := l.options.Mode
 	if life := lead.Life(); mode == string(permission.Plan) && life.Plan.Phase == protocol.PlanApproved {
-		mode = life.Spec.Mode // the plan for which the session was begun is approved
+		mode = life.Spec.Mode // the plan is approved, so planning is over
 	}
 	err := lead.Amend(cmp.Or(l.options.Model, lead.Spec().Model), mode, l.options.MaxTurns)
 	l.amended = err == nil
 	return err
 }
 
-// Reopen lets a lead that was stopped work again, as mail does.
+// Reopen makes a lead that was stopped work again, as mail does.
 func (l *Lead) Reopen(lead *transcript.Transcript) error {
 	err := l.options.Agents.Reopen(lead.ID(), agent.UserID)
 	var final *actors.FinalError
 	if errors.As(err, &final) {
-		return fmt.Errorf("the lead has ended for good (%s); write to other agents by name, or begin another session", final.Reason)
+		return fmt.Errorf("the lead has ended for good (%s); write to other agents by name, or start another session", final.Reason)
 	}
 	return err
 }
 
-// SetModel gives the lead another model from its next turn on.
+// SetModel changes the lead's model from its next turn on.
 func (l *Lead) SetModel(name string) error {
 	lead, err := l.Get()
 	if err != nil {

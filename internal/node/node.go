@@ -25,39 +25,39 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// Options say what a node is made of. UserPlace and Journal may be left out.
+// Options configure Open. UserPlace and Journal are optional.
 type Options struct {
 	Config
 	Parts
 	Session string // its id
-	Root    string // the directory of the session, which all its processes share
-	Path    string // the directory of the files that this process writes
+	Root    string // directory of the session, which all its processes share
+	Path    string // directory of the files of this process
 
 	UserPlace agent.Place // where the user's mail is; "" is here
 	Journal   journal.Options
 }
 
-// Services are what a node needs of the process around it. Remote and Owner are nil
-// where no agent lives in another process; everything else is required.
+// Services are what a node needs of the process around it. Remote and Owner are nil if
+// no agent lives in another process; everything else is required.
 type Services struct {
-	// OpenBoard opens the store of a list of tasks.
+	// OpenBoard opens the store of a task list.
 	OpenBoard func(ctx context.Context, list string) (board.Store, error)
-	// Receipt sends a receipt to another process. It reports false while it cannot:
-	// then the receipt is for an agent of this one.
+	// Receipt sends a receipt to another process. It reports false if it cannot yet; then
+	// the receipt is for an agent of this process.
 	Receipt func(mailbox.Receipt) bool
-	// Arrived is told of each message that is on disk.
+	// Arrived is called for each message that has arrived and is on disk.
 	Arrived func(to agent.Spec, e mailbox.Envelope)
 	Gone    func(ctx context.Context, id mailbox.AgentID) error // actors.Options.Gone
 	Audit   func(event.Audit)                                   // actors.Options.Audit
-	// IsGone reports an agent that has ended for good and that this node has no record of.
+	// IsGone reports whether an agent of which this node has no record has ended for good.
 	IsGone func(mailbox.AgentID) bool
 
 	Remote actors.RemoteAgents
 	Owner  actors.Owner
 }
 
-// Node is what every process of a session has. Its fields are set by Open and Start
-// and do not change; its methods may be called from any goroutine.
+// Node is the part that all processes of a session have. Its fields are set by Open and
+// Start and then do not change; its methods may be called from any goroutine.
 type Node struct {
 	Store  *transcript.Store
 	Events *event.Bus
@@ -80,7 +80,7 @@ type Node struct {
 	wakeErr  error
 }
 
-// Open opens the journal of a node. No agent works before Start and Wake.
+// Open opens the journal of a node. Agents work after Start and Wake.
 func Open(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{options: o, policy: o.PolicyOf(o.Session), Events: new(event.Bus)}
 	var err error
@@ -93,11 +93,11 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// Prepare begins what can go on beside the rest of the start.
+// Prepare starts work that can run concurrently with the rest of the start.
 func (n *Node) Prepare(scope context.Context) { n.options.Definitions.prepare(scope) }
 
-// Start makes the agents known, which live until scope ends; Wake lets them work. fail
-// is called when the journal can record no more.
+// Start creates the agents, which live until scope ends; Wake lets them work. Start
+// calls fail if the journal can no longer write.
 func (n *Node) Start(scope context.Context, s Services, fail func(error)) error {
 	n.scope, n.services = scope, s
 	if _, err := builtin.Reap(n.options.Session); err != nil {
@@ -136,8 +136,8 @@ func (n *Node) actorOptions() actors.Options {
 	return o
 }
 
-// watchStore ends everything loudly when the journal fails: what cannot be recorded is
-// not done.
+// watchStore calls fail when the journal fails: the node does nothing that it cannot
+// record.
 func (n *Node) watchStore(fail func(error)) {
 	select {
 	case <-n.Store.Failed():
@@ -146,34 +146,34 @@ func (n *Node) watchStore(fail func(error)) {
 	}
 }
 
-// Wake brings the agents to life: what was cut goes on.
+// Wake starts the agents. Turns that were cut off continue.
 func (n *Node) Wake() error {
 	n.wakeOnce.Do(func() { n.wakeErr = n.Agents.Start(n.scope) })
 	return n.wakeErr
 }
 
-// Quiet returns when the agents have come to rest: no turn runs, no message is unread
-// or on its way.
+// Quiet returns when all agents are at rest: no turn runs, and no message is unread or
+// in transit.
 func (n *Node) Quiet(ctx context.Context) error {
 	ctx, cancel := JoinContexts(ctx, n.scope)
 	defer cancel()
 	err := n.Agents.Quiet(ctx)
 	if err == nil && n.Store.Err() != nil {
-		<-n.scope.Done() // what looks like rest is a journal that records no more
+		<-n.scope.Done() // the agents rest because the journal has failed
 		err = context.Cause(n.scope)
 	}
 	return err
 }
 
-// JoinContexts returns a context that ends with either of two.
+// JoinContexts returns a context that ends when a or b does.
 func JoinContexts(a, b context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(a)
 	stop := context.AfterFunc(b, func() { cancel(context.Cause(b)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// Shutdown ends the agents, with their turns left open. It returns when ctx ends at the
-// latest. What their tools left running ends with Kits.
+// Shutdown stops the agents and leaves their turns open. It returns when ctx ends at
+// the latest. Processes of their tools end with Toolsets.
 func (n *Node) Shutdown(ctx context.Context) error {
 	n.options.Definitions.Stop()
 	if n.Agents == nil {
@@ -182,14 +182,14 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	return n.Agents.Shutdown(ctx)
 }
 
-// Close closes the journal and ends the events. The scope has ended before.
+// Close closes the journal and ends the events. The scope must have ended.
 func (n *Node) Close() error {
 	n.watcher.Wait()
 	n.Events.Close()
 	return n.Store.Close()
 }
 
-// createUser makes the transcript that holds what the user sends.
+// createUser creates the transcript of the user's messages if it does not exist.
 func (n *Node) createUser() error {
 	if _, ok := n.Store.Get(agent.UserID); ok {
 		return nil
@@ -199,7 +199,7 @@ func (n *Node) createUser() error {
 	return err
 }
 
-// acknowledged is told of messages of a sender that have a new state.
+// acknowledged publishes that messages of a sender have a new state.
 func (n *Node) acknowledged(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
 	if t, ok := n.Store.Get(sender); ok && n.Events.Watched() {
 		n.Events.Publish(agent.Describe(t.Spec()), event.MailSettled{IDs: ids, State: state})
@@ -222,10 +222,11 @@ func (n *Node) arrived(e mailbox.Envelope) {
 	}
 }
 
-// isGone reports an agent that has ended for good: there is nobody left to say so.
+// isGone reports whether an agent has ended for good, so that mail to it is
+// acknowledged as dead.
 func (n *Node) isGone(id mailbox.AgentID) bool {
 	if n.services.Owner != nil || n.services.IsGone == nil {
-		return false // the owner says it
+		return false // the owner acknowledges such mail
 	}
 	if t, ok := n.Store.Get(id); ok {
 		return actors.Final(t.Life())
@@ -233,15 +234,15 @@ func (n *Node) isGone(id mailbox.AgentID) bool {
 	return n.services.IsGone(id)
 }
 
-// receipt passes a receipt on. Until there is a way to other processes, every agent
-// is of this one, and its transcript takes the receipt at once.
+// receipt sends a receipt to its process. While there is no connection to other
+// processes, all agents live here, and their transcripts take the receipt directly.
 func (n *Node) receipt(r mailbox.Receipt) {
 	if !n.services.Receipt(r) {
 		n.Store.Settle(r)
 	}
 }
 
-// permission is what an agent's calls are judged by.
+// permission returns the policy for an agent's calls.
 func (n *Node) permission(spec agent.Spec) permission.Policy {
 	return n.options.Rules.Fill(permission.Policy{
 		Mode: permission.Mode(spec.Mode), Home: n.options.Home, Resolve: Resolve, Boundary: n.directories.Boundary(n.scope, spec),
@@ -251,7 +252,7 @@ func (n *Node) permission(spec agent.Spec) permission.Policy {
 
 func (n *Node) outputs() string { return filepath.Join(n.options.Path, "outputs") }
 
-// TaskListOf returns the name of the list of tasks of a team, by its id.
+// TaskListOf returns the name of the task list of a team, given the team's id.
 func (n *Node) TaskListOf(teamID string) string {
 	if teamID == "" || teamID == n.policy.Team {
 		return n.options.TaskList(n.options.Session)
@@ -259,8 +260,8 @@ func (n *Node) TaskListOf(teamID string) string {
 	return teamID
 }
 
-// CheckBudget reports why the session's limit of money cannot be kept: with the lead's
-// model, and after what was used before. That is the caller's mistake, a
+// CheckBudget returns an error if the session's limit of money cannot be enforced for a
+// model: if there is no price for it, or for a model that was used before. It is a
 // *session.OptionError.
 func (n *Node) CheckBudget(name string) error {
 	if n.options.Budget.Money == 0 {
@@ -272,7 +273,8 @@ func (n *Node) CheckBudget(name string) error {
 	return nil
 }
 
-// window returns how many tokens the context of a model holds, 0 if nobody knows.
+// window returns the size of a model's context window in tokens, or 0 if it is not
+// known.
 func (n *Node) window(id string) int64 {
 	w := int64(n.options.Window)
 	if w == 0 {
@@ -284,7 +286,7 @@ func (n *Node) window(id string) int64 {
 	return w
 }
 
-// isolate gives an agent a directory of its own.
+// isolate leases a directory for an isolated agent.
 func (n *Node) isolate(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error) {
 	lease, err := n.directories.Lease(ctx, spec, incarnation)
 	if err != nil {
@@ -293,14 +295,15 @@ func (n *Node) isolate(ctx context.Context, spec agent.Spec, incarnation uint32)
 	return &agent.Isolation{Dir: lease.Dir, Release: lease.Release}, nil
 }
 
-// saveOutput keeps a text of which an agent was given a part among the outputs, which every
-// agent may read.
+// saveOutput writes a text of which an agent got only a part to the outputs, which all
+// agents may read.
 func (n *Node) saveOutput(a mailbox.AgentID, id, text string) (string, error) {
 	path := filepath.Join(n.outputs(), statefile.Name(string(a)+"-"+id)+".txt")
 	return path, statefile.Write(path, []byte(text))
 }
 
-// PublishAudit publishes a refusal in the name of who was refused, or of the lead.
+// PublishAudit publishes a refusal in the name of the agent that was refused, or of the
+// lead.
 func (n *Node) PublishAudit(e event.Audit) {
 	about := event.Agent{ID: agent.LeadID, Name: agent.LeadName}
 	if t, ok := n.Agents.Find(e.By); ok {
@@ -309,10 +312,10 @@ func (n *Node) PublishAudit(e event.Audit) {
 	n.Events.Publish(about, e)
 }
 
-// Record is what the journal of this process holds of agents and mail.
+// Record returns the journal's record of agents and mail.
 func (n *Node) Record() archive.Record { return archive.Record{Store: n.Store, Agents: n.Agents} }
 
-// IsRunning reports whether an agent is in a turn here.
+// IsRunning reports whether an agent is in a turn in this process.
 func (n *Node) IsRunning(id mailbox.AgentID) bool {
 	for _, a := range n.Agents.Status() {
 		if a.Life.Spec.ID == id {

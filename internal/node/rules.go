@@ -10,12 +10,11 @@ import (
 	"github.com/actorswarm/swarm/internal/permission"
 )
 
-// grantSource says in messages where a rule comes from that an answer has added.
+// grantSource is the source of rules that the user's answers have added, for messages.
 const grantSource = "an answer of the user"
 
-// Rules are the permission rules that all agents of a session are judged by: those
-// that it was started with, and those that answers for always have added since. Its
-// methods may be called from any goroutine.
+// Rules are the permission rules of a session: those that it was started with and those
+// that answers have added since. Its methods may be called from any goroutine.
 type Rules struct {
 	deny, allow []permission.Rule
 	record      func(granted []string) error
@@ -27,12 +26,12 @@ type Rules struct {
 // RulesOptions are the texts of rules, such as "Bash(git diff:*)".
 type RulesOptions struct {
 	Allow, Deny []string
-	Granted     []string // what answers for always have added before
-	// Keep records granted rules before they count; nil keeps none.
+	Granted     []string // rules that answers have added before
+	// Record records granted rules before they apply. It may be nil.
 	Record func(granted []string) error
 }
 
-// NewRules parses the rules. The error names the rule that cannot be read.
+// NewRules parses the rules. The error names a rule that does not parse.
 func NewRules(o RulesOptions) (*Rules, error) {
 	r := &Rules{record: o.Record}
 	for _, part := range []struct {
@@ -66,7 +65,7 @@ func parseRules(texts []string, source string) ([]permission.Rule, error) {
 	return rules, nil
 }
 
-// Fill adds the rules of now to a policy.
+// Fill adds the current rules to a policy.
 func (r *Rules) Fill(p permission.Policy) permission.Policy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +73,7 @@ func (r *Rules) Fill(p permission.Policy) permission.Policy {
 	return p
 }
 
-// Grant adds allow rules to the session. They are recorded before they count.
+// Grant records allow rules and adds them.
 func (r *Rules) Grant(texts []string) error {
 	rules, err := parseRules(texts, grantSource)
 	if err != nil {
@@ -102,15 +101,15 @@ func (r *Rules) appendRules(rules []permission.Rule) {
 	r.granted = slices.Concat(r.granted, rules)
 }
 
-// Denies reports whether a rule denies a tool as a whole. Such a tool is not offered
-// at all.
+// Denies reports whether a rule denies a tool as a whole. Such a tool is not offered.
 func (r *Rules) Denies(tool string) bool {
 	return slices.ContainsFunc(r.deny, func(d permission.Rule) bool {
 		return (d.Specifier == "" || d.Specifier == "*") && (d.Tool == tool || d.Tool == "*" || d.Tool == "Task" && tool == "Agent")
 	})
 }
 
-// AllowedTypes returns the agent types of a set that no rule such as Agent(type) denies.
+// AllowedTypes returns the agent types of a set that no rule such as Agent(type)
+// denies.
 func (r *Rules) AllowedTypes(set *defs.Set) *defs.Set {
 	if len(r.deny) == 0 {
 		return set
@@ -118,11 +117,11 @@ func (r *Rules) AllowedTypes(set *defs.Set) *defs.Set {
 	return set.Without(r.deniesType)
 }
 
-// deniesType asks the rules what they would say of a call for a type.
+// deniesType reports whether the rules deny a call for an agent type.
 func (r *Rules) deniesType(name string) bool {
 	input, err := json.Marshal(map[string]string{"subagent_type": name, "prompt": "x", "description": "x"})
 	if err != nil {
-		return true // a name that cannot be named cannot be called
+		return true // a name that cannot be encoded cannot be called
 	}
 	d := permission.Decide(permission.Policy{Mode: permission.Bypass, Deny: r.deny}, permission.Request{Tool: "Agent", Input: input})
 	return d.Behavior == permission.Deny

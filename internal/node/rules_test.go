@@ -12,7 +12,7 @@ func decide(r *Rules, tool, input string) permission.Behavior {
 	return permission.Decide(p, permission.Request{Tool: tool, Input: []byte(input)}).Behavior
 }
 
-func TestAGrantCountsOnceItIsRecorded(t *testing.T) {
+func TestGrantIsRecordedBeforeItApplies(t *testing.T) {
 	full := errors.New("the disk is full")
 	var recorded []string
 	var refuse error
@@ -46,7 +46,7 @@ func TestAGrantCountsOnceItIsRecorded(t *testing.T) {
 	}
 }
 
-func TestARuleThatCannotBeReadIsNamed(t *testing.T) {
+func TestInvalidRuleIsNamed(t *testing.T) {
 	if _, err := NewRules(RulesOptions{Deny: []string{"Bash(rm"}}); err == nil {
 		t.Error("a rule without its end is accepted")
 	}
@@ -59,7 +59,7 @@ func TestARuleThatCannotBeReadIsNamed(t *testing.T) {
 	}
 }
 
-func TestAToolThatIsDeniedAsAWholeIsNotOffered(t *testing.T) {
+func TestDeniedToolIsNotOffered(t *testing.T) {
 	r, err := NewRules(RulesOptions{Deny: []string{"Write", "Bash(rm:*)", "Task"}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,8 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// ReadPlace decides where teammates run: as Policy.Where, mode or SWARM_TEAMMATE_MODE
-// says, and else the strongest settings file that says it. A wrong value in a file is a
-// note.
+// ReadPlace sets Policy.Where, unless it is set, from mode, SWARM_TEAMMATE_MODE or the
+// settings file with the highest precedence. A wrong value in a file is a note.
 func (c *Config) ReadPlace(mode string) (notes []string, err error) {
 	if c.Policy.Where != "" {
 		return nil, nil
@@ -36,7 +35,7 @@ func (c *Config) modeOfSettings() (mode string, notes []string) {
 	return mode, notes
 }
 
-// placeOf returns where a teammate mode lets teammates run.
+// placeOf returns where teammates run in a teammate mode.
 func placeOf(mode string, getenv func(string) string) (agent.Place, error) {
 	switch mode {
 	case "", "in-process":
@@ -54,8 +53,8 @@ func placeOf(mode string, getenv func(string) string) (agent.Place, error) {
 	return "", fmt.Errorf("is %q; use in-process, tmux, process or auto", mode)
 }
 
-// ReadInbound returns the strictest of what an option and the settings files say of
-// messages of other sessions. A wrong value in a file is a note.
+// ReadInbound returns the strictest of the option and the settings for messages of
+// other sessions. A wrong value in a file is a note.
 func (c *Config) ReadInbound(option session.Inbound) (strictest session.Inbound, notes []string) {
 	all, notes := settings.Values(c.Sources(), settings.CrossSessionInbound, session.Inbound.Validate)
 	for _, i := range all {

@@ -12,19 +12,18 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// toolNames returns the names of the tools that agents of this session can have: a
-// tool that is denied as a whole is not offered at all.
+// toolNames returns the tools that agents of this session can have.
 func (n *Node) toolNames() []string { return OfferedTools(n.options.Rules) }
 
-// OfferedTools returns the names of the tools that agents of a session with some rules
-// can have, besides those of package actors.
+// OfferedTools returns the tools that rules do not deny, besides those of package
+// actors.
 func OfferedTools(r *Rules) []string { return slices.DeleteFunc(ToolNames(), r.Denies) }
 
 func (n *Node) leadTools() []string {
 	return slices.DeleteFunc(n.Agents.ToolNames(), n.options.Rules.Denies)
 }
 
-// tools returns what an agent can be given.
+// tools returns the tools that an agent can have.
 func (n *Node) tools(a actors.Agent) actors.Toolbox {
 	set := builtin.New(builtin.Env{
 		Dir: a.Spec.Dir, OutputDir: n.outputs(),

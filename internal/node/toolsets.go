@@ -13,22 +13,22 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// Toolsets keeps the file and shell tools of all agents that have not ended, to end
-// what they left running when the session closes. The zero value is ready; its
-// methods may be called from any goroutine.
+// Toolsets holds the file and shell tools of all agents, in order to end their
+// processes when the session closes. The zero value is ready; its methods may be called
+// from any goroutine.
 type Toolsets struct {
 	mu   sync.Mutex
 	next int                // guarded by mu
 	sets map[int]agentTools // guarded by mu
 }
 
-// agentTools is what one agent was given.
+// agentTools are the tools of one agent.
 type agentTools struct {
 	agent mailbox.AgentID
 	tools []tool.Tool
 }
 
-// Add returns the function that ends what the tools of set left running.
+// Add returns the function that ends the processes of the tools in set.
 func (k *Toolsets) Add(agent mailbox.AgentID, set []tool.Tool) func() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -46,8 +46,8 @@ func (k *Toolsets) Add(agent mailbox.AgentID, set []tool.Tool) func() error {
 	}
 }
 
-// Detach lets the commands that an agent waits for go on in the background, and
-// returns what they are called there.
+// Detach moves the commands that an agent waits for to the background, and returns
+// their names there.
 func (k *Toolsets) Detach(agent mailbox.AgentID) []string {
 	k.mu.Lock()
 	sets := slices.Collect(maps.Values(k.sets))
@@ -61,7 +61,7 @@ func (k *Toolsets) Detach(agent mailbox.AgentID) []string {
 	return moved
 }
 
-// Close ends what the tools of all agents left running.
+// Close ends the processes of the tools of all agents.
 func (k *Toolsets) Close() error {
 	k.mu.Lock()
 	sets := k.sets
@@ -74,8 +74,8 @@ func (k *Toolsets) Close() error {
 	return errors.Join(errs...)
 }
 
-// ToolNames returns the names of all tools an agent can have, besides those of
-// package actors, in the order in which a model sees them.
+// ToolNames returns the names of all tools that an agent can have, besides those of
+// package actors, in the order in which a model gets them.
 func ToolNames() []string {
 	var names []string
 	for _, t := range builtin.New(builtin.Env{}) {

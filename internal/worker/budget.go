@@ -11,11 +11,11 @@ import (
 	"github.com/actorswarm/swarm/internal/workerapi"
 )
 
-// retryInterval is how long a node waits for an owner that does not answer.
+// retryInterval is the time between two requests to an owner that does not answer.
 const retryInterval = 200 * time.Millisecond
 
-// Reserve implements actors.Owner. Under a limit a request waits for an owner: what
-// is left of the budget only the owner knows.
+// Reserve implements actors.Owner. Under a limit it waits for an owner, because only
+// the owner knows the rest of the budget.
 func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), error) {
 	if !w.bounded.Load() {
 		return k.Output, func() {}, nil
@@ -38,7 +38,7 @@ func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), 
 			k.Waits = nil
 		}
 		if err == nil {
-			continue // the owner has waited
+			continue // the owner has waited before it replied
 		}
 		pause := time.NewTimer(retryInterval)
 		select {
@@ -49,7 +49,7 @@ func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), 
 	}
 }
 
-// markCharged tells the owner with the next report that a request is charged.
+// markCharged makes the next report say that a reservation has been charged.
 func (w *Worker) markCharged(key string) {
 	w.mu.Lock()
 	w.charged = append(w.charged, key)
@@ -57,14 +57,14 @@ func (w *Worker) markCharged(key string) {
 	w.reportSoon()
 }
 
-// clearCharged forgets the requests that a report has told of.
+// clearCharged removes the reservations that a report has named.
 func (w *Worker) clearCharged(keys []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.charged = slices.DeleteFunc(w.charged, func(key string) bool { return slices.Contains(keys, key) })
 }
 
-// reportSoon makes the worker report now.
+// reportSoon makes the worker report at once.
 func (w *Worker) reportSoon() {
 	select {
 	case w.reportNow <- struct{}{}:

@@ -15,7 +15,7 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// callOwner puts a request to the owner of the session.
+// callOwner makes a request to the owner of the session.
 func callOwner[In, Out any](ctx context.Context, w *Worker, m rpc.Method[In, Out], in In) (Out, error) {
 	ctx, cancel := context.WithTimeout(ctx, workerapi.RequestTimeout)
 	defer cancel()
@@ -28,8 +28,8 @@ func (w *Worker) owner() *rpc.Client {
 	})
 }
 
-// NoOwnerError reports that the process which owns the session did not answer a
-// process of one of its agents.
+// NoOwnerError reports that the owner of the session did not answer a request of a
+// worker.
 type NoOwnerError struct {
 	Method string
 	Err    error
@@ -45,7 +45,7 @@ func (e *NoOwnerError) Unwrap() error { return e.Err }
 func (w *Worker) Find(name string) []*transcript.Transcript {
 	all, err := w.find(name)
 	if err != nil {
-		return nil // who asks tells it, or knows the agent itself
+		return nil // the caller reports that there is no such agent, or knows it itself
 	}
 	return all
 }
@@ -54,7 +54,7 @@ func (w *Worker) find(name string) ([]*transcript.Transcript, error) {
 	return w.registerFound(callOwner(w.scope, w, workerapi.UpFind, workerapi.NameIn{Name: name, Launch: w.options.Launch}))
 }
 
-// registerFound makes the agents known here that the owner names in its answer.
+// registerFound registers the agents in a reply of the owner.
 func (w *Worker) registerFound(out workerapi.FoundOut, err error) (all []*transcript.Transcript, _ error) {
 	if err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (w *Worker) registerFound(out workerapi.FoundOut, err error) (all []*transc
 	return all, nil
 }
 
-// Reopen implements actors.Owner. Without an owner the message is accepted all the
-// same and waits in the outbox.
+// Reopen implements actors.Owner. Without an owner the message is accepted all the same
+// and waits in the outbox.
 func (w *Worker) Reopen(id, by mailbox.AgentID) error {
 	c := workerapi.WakeIn{Name: string(id), By: by, Launch: w.options.Launch}
 	if t, ok := w.node.Store.Get(by); ok && by != w.id && !t.IsReplica() {
@@ -79,7 +79,7 @@ func (w *Worker) Reopen(id, by mailbox.AgentID) error {
 		c.Spec = &spec
 	}
 	_, err := callOwner(w.scope, w, workerapi.UpWake, c)
-	if silent := (*NoOwnerError)(nil); errors.As(err, &silent) {
+	if noOwner := (*NoOwnerError)(nil); errors.As(err, &noOwner) {
 		w.options.Logger.Warn("the session's owner does not answer", "to wake", id, "error", err)
 		return nil
 	}

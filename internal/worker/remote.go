@@ -10,8 +10,8 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// remoteAgents are the agents that live outside a node's process, as the worker reaches them.
-// The owner of the session knows them all.
+// remoteAgents are the agents outside of this process. The owner of the session knows
+// them all.
 type remoteAgents struct{ worker *Worker }
 
 // Find implements team.Apart.
@@ -40,9 +40,8 @@ func (o remoteAgents) Wake(to agent.Record, by mailbox.AgentID) error {
 	return o.worker.Reopen(to.Spec.ID, by)
 }
 
-// peerSessions are the other sessions, as a node reaches them: mail to one goes to the
-// member that stands for it in the process of the owner, which passes it on and asks
-// the user where that is to be asked.
+// peerSessions are the other sessions. Mail to one goes to its member in the owner's
+// process, which sends it on and asks the user if that is required.
 type peerSessions struct{ worker *Worker }
 
 // Reach implements team.Sessions.

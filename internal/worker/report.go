@@ -12,7 +12,7 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// reportAndRegister reports and makes known here who is new in the session.
+// reportAndRegister reports, and registers the agents and rules in the reply.
 func (w *Worker) reportAndRegister(ctx context.Context) (workerapi.ReportOut, error) {
 	got, err := w.report(ctx)
 	if err != nil {
@@ -21,7 +21,7 @@ func (w *Worker) reportAndRegister(ctx context.Context) (workerapi.ReportOut, er
 	return got, errors.Join(w.registerMembers(got), w.addRules(got.Granted))
 }
 
-// addRules takes over rules that answers for always have added.
+// addRules adds the rules that the user's answers have added elsewhere.
 func (w *Worker) addRules(granted []string) error {
 	fresh := granted[min(len(w.record.Get().Granted), len(granted)):]
 	if err := w.record.Update(func(i *session.Info) error { i.Granted = granted; return nil }); err != nil {
@@ -42,7 +42,7 @@ func (w *Worker) registerMembers(welcome workerapi.ReportOut) error {
 	return errors.Join(errs...)
 }
 
-// report says that the worker lives and how its agent is.
+// report sends the state of the worker and its agent to the owner.
 func (w *Worker) report(ctx context.Context) (workerapi.ReportOut, error) {
 	sight := w.currentReport()
 	welcome, err := callOwner(ctx, w, workerapi.UpReport, sight)
@@ -74,7 +74,7 @@ func (w *Worker) currentReport() workerapi.Report {
 	return r
 }
 
-// publish passes on what happens here, until the session is closed.
+// publish sends the events of this process to the owner until the node is closed.
 func (w *Worker) publish() {
 	sub := w.node.Events.Subscribe()
 	defer sub.Close()
@@ -84,7 +84,7 @@ func (w *Worker) publish() {
 			return
 		}
 		if err := rpc.Send(w.owner(), workerapi.UpEvent, workerapi.Event{Launch: w.options.Launch, Event: e}); err != nil {
-			w.options.Logger.Warn("an event could not be told", "type", event.Type(e.Fact), "error", err)
+			w.options.Logger.Warn("an event could not be sent to the owner", "type", event.Type(e.Fact), "error", err)
 		}
 		if _, small := e.Fact.(event.Delta); !small {
 			w.reportSoon()

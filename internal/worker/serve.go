@@ -15,7 +15,7 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// serve answers the owner.
+// serve answers requests of the owner.
 func (w *Worker) serve() error {
 	s := rpc.NewServer(w.scope, rpc.ServerOptions{
 		Log: w.options.Logger, Errors: workerapi.WorkerErrors(), Accept: func(rpc.Caller) bool { return !w.isClosed() },
@@ -24,12 +24,12 @@ func (w *Worker) serve() error {
 	w.handleNested(s)
 	w.server = s
 	if err := s.Open(w.conn, workerapi.WorkerSubject(w.info.ID).From(w.options.Agent)); err != nil {
-		return fmt.Errorf("listen to the session's owner: %w", err)
+		return fmt.Errorf("listen to requests of the session's owner: %w", err)
 	}
 	return nil
 }
 
-// handleAgent answers what the owner asks about the agent of the process.
+// handleAgent registers the requests about the worker's agent.
 func (w *Worker) handleAgent(s *rpc.Server) {
 	agents := w.node.Agents
 	rpc.Handle(s, workerapi.DoStop, w.stop)
@@ -64,7 +64,7 @@ func (w *Worker) handleAgent(s *rpc.Server) {
 	}
 }
 
-// handleNested answers what the owner asks about the other agents in the process.
+// handleNested registers the requests about the other agents in the process.
 func (w *Worker) handleNested(s *rpc.Server) {
 	agents := w.node.Agents
 	end := func(ctx context.Context, c rpc.Caller, in workerapi.EndIn) (workerapi.EndedOut, error) {
@@ -103,8 +103,8 @@ func (w *Worker) isClosed() bool {
 	return w.closed
 }
 
-// wakeNested wakes an agent below the worker's. Who does it is made known here, so that
-// it can be told of the end.
+// wakeNested wakes another agent in the process. It registers the agent that wakes it,
+// which is notified of its end.
 func (w *Worker) wakeNested(c workerapi.WakeIn) error {
 	t, ok := w.node.Store.Get(mailbox.AgentID(c.Name))
 	if !ok {
@@ -118,8 +118,7 @@ func (w *Worker) wakeNested(c workerapi.WakeIn) error {
 	return w.node.Agents.Reopen(t.ID(), c.By)
 }
 
-// stop ends the agent of the worker, and all others that live in this process, which
-// ends with it.
+// stop ends the worker's agent and all others in the process, which then ends.
 func (w *Worker) stop(ctx context.Context, c rpc.Caller, in workerapi.EndIn) (workerapi.RecordOut, error) {
 	c.After(func() { w.stopRun(c.Method) })
 	if err := w.recordShutdown(in.Ending); err != nil {
@@ -131,7 +130,7 @@ func (w *Worker) stop(ctx context.Context, c rpc.Caller, in workerapi.EndIn) (wo
 	return workerapi.RecordOut{Record: w.currentReport().Record}, nil
 }
 
-// causeOf is why an agent is ended: the owner's words, as if they had been given here.
+// causeOf returns the cause with which an agent is ended at the owner's request.
 func causeOf(method, said string) error {
 	if strings.HasPrefix(method, "kill") {
 		return turn.ErrKilled
@@ -139,8 +138,8 @@ func causeOf(method, said string) error {
 	return &rpc.RemoteError{Text: said, Is: turn.ErrStopped}
 }
 
-// decidePlan takes a decision about the agent's plan that somebody has made with
-// the session's owner, which answers for who it was.
+// decidePlan applies a decision about the agent's plan that the owner has accepted. The
+// owner has checked who made it.
 func (w *Worker) decidePlan(_ context.Context, _ rpc.Caller, in workerapi.PlanIn) (workerapi.RecordOut, error) {
 	if in.Plan == nil {
 		return workerapi.RecordOut{}, workerapi.ErrNoAnswer
@@ -157,8 +156,8 @@ func (w *Worker) decidePlan(_ context.Context, _ rpc.Caller, in workerapi.PlanIn
 	return workerapi.RecordOut{Record: w.currentReport().Record}, err
 }
 
-// recordShutdown records that the agent ends by a shutdown, if it does: who asked for
-// it is told by the session's owner.
+// recordShutdown records that the agent ends by a shutdown, if it does. The owner
+// notifies the agent that requested it.
 func (w *Worker) recordShutdown(s *protocol.Shutdown) error {
 	me, ok := w.node.Store.Get(w.id)
 	if s == nil || !ok {

@@ -32,28 +32,26 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Options say which agent of which session a process runs. The first four
-// are required.
+// Options say which agent of which session a process runs. The first four are required.
 type Options struct {
 	Session  string // its id
 	StateDir string // where sessions are kept
 	Agent    string // id of the agent
-	Launch   uint32 // which start of the agent's process this is; the owner counts
-	// PlanRequired makes the agent plan first, also where the session's owner does
-	// not ask for it.
+	Launch   uint32 // the number of this start of the agent's process, given by the owner
+	// PlanRequired makes the agent plan first, even if the owner does not require it.
 	PlanRequired bool
 	// Home is the user's home directory; "" asks the system.
 	Home string
-	// Getenv reads the environment; nil is os.Getenv. What the session's owner
-	// knows of models goes before it.
+	// Getenv reads the environment; nil is os.Getenv. The owner's settings for models
+	// take precedence.
 	Getenv func(string) string
 	Logger *slog.Logger // nil discards
 }
 
-// Worker is a process that runs one agent of a session, and what that agent starts. It
-// has a journal of its own below the session's and reaches the rest through the socket
-// of the process that owns the session. The owner may go and come back: the worker goes
-// on meanwhile, and its mail waits in its outbox.
+// Worker is a process that runs one agent of a session and the agents that it starts.
+// It has a journal of its own below the session's, and reaches the rest of the session
+// through the owner's socket. While there is no owner it continues, and its mail waits
+// in its outbox.
 type Worker struct {
 	options Options
 	id      mailbox.AgentID
@@ -66,37 +64,37 @@ type Worker struct {
 	record *session.File
 	rules  *node.Rules
 	bus    *bus.Bus
-	server *rpc.Server // that the owner asks; nil until it is opened
+	server *rpc.Server // for requests of the owner; nil until startAgent
 	scope  context.Context
 	end    context.CancelCauseFunc
 
-	reportNow  chan struct{} // something is to be reported
+	reportNow  chan struct{} // requests a report
 	stopReason chan string   // why the worker is to end
 	goroutines sync.WaitGroup
 
 	bounded atomic.Bool // requests are reserved with the owner
 
 	mu      sync.Mutex
-	charged []string // requests that are charged and not yet reported; guarded by mu
-	known   int      // agents of the session at the last report; guarded by mu
+	charged []string // reservations that are charged and not yet reported; guarded by mu
+	known   int      // number of agents of the session in the last report; guarded by mu
 	closed  bool     // guarded by mu
 }
 
-// RefusedError reports why the owner of a session does not want a worker.
+// RefusedError reports why the owner of a session refuses a worker.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string {
-	return "the session's owner turned this process away: " + e.Reason
+	return "the session's owner refused this process: " + e.Reason
 }
 
 // closeTimeout is how long Close waits for turns.
 const closeTimeout = 2 * time.Second
 
-// orphanTimeout is how long a worker that has nothing to do waits for an owner.
+// orphanTimeout is how long a worker with nothing to do waits for an owner.
 const orphanTimeout = 10 * time.Minute
 
-// Open joins a running session as the process of one of its agents. The agent works
-// when it returns. The error is a *LeaveError when another process runs the agent.
+// Open joins a running session as the process of one of its agents and starts the
+// agent. The error is a *RefusedError if another process runs the agent.
 func Open(ctx context.Context, o Options) (*Worker, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -171,7 +169,7 @@ func (w *Worker) openNode(ctx context.Context, dir string, welcome workerapi.Rep
 	return err
 }
 
-// config returns what the record of the session, the owner and the environment say.
+// config merges the record of the session, the owner's reply and the environment.
 func (w *Worker) config(welcome workerapi.ReportOut, info *session.Info) (c node.Config, err error) {
 	c = node.Config{
 		Dir: info.Dir, Home: w.options.Home, Logger: w.options.Logger,
@@ -181,18 +179,18 @@ func (w *Worker) config(welcome workerapi.ReportOut, info *session.Info) (c node
 		return c, fmt.Errorf("find the state directory: %w", err)
 	}
 	if c.Home == "" {
-		c.Home, _ = os.UserHomeDir() // without one there are no agents and settings of the user's
+		c.Home, _ = os.UserHomeDir() // without one there are no definitions and settings of the user
 	}
 	c.Policy.Attended, c.Policy.AskTimeout = welcome.Attended, welcome.AskTimeout
 	if err := c.ReadEnvironment(); err != nil {
 		return c, err
 	}
 	c.Inherit(info)
-	c.Budget = budget.Limits{} // the owner keeps it, for all processes
+	c.Budget = budget.Limits{} // the owner enforces it, for all processes
 	return c, nil
 }
 
-// startNode makes the agents known and brings the bus up beside them.
+// startNode starts the node, and the bus concurrently.
 func (w *Worker) startNode() error {
 	w.node.Prepare(w.scope)
 	refusals := audit.New(audit.Options{Logger: w.options.Logger, Publish: w.node.PublishAudit}) // the owner keeps the file
@@ -221,7 +219,7 @@ func (w *Worker) startNode() error {
 	return nil
 }
 
-// services are what the node needs of this process.
+// services returns what the node needs of this process.
 func (w *Worker) services(refusals *audit.Log) node.Services {
 	return node.Services{
 		OpenBoard: func(ctx context.Context, list string) (board.Store, error) {
@@ -244,7 +242,7 @@ func (w *Worker) services(refusals *audit.Log) node.Services {
 	}
 }
 
-// newBus returns the bus of this process, which the owner's server carries.
+// newBus returns a bus on the connection to the owner's server.
 func (w *Worker) newBus() *bus.Bus {
 	info := w.record.Get()
 	return bus.New(w.scope, bus.Options{
@@ -254,7 +252,7 @@ func (w *Worker) newBus() *bus.Bus {
 	})
 }
 
-// startAgent brings the agent to life, and lets the owner reach it.
+// startAgent starts the agent and lets the owner reach it.
 func (w *Worker) startAgent(welcome workerapi.ReportOut) (err error) {
 	if err := w.registerMembers(welcome); err != nil {
 		return err
@@ -279,19 +277,19 @@ func (w *Worker) startAgent(welcome workerapi.ReportOut) (err error) {
 // Dir returns the directory that the session works in.
 func (w *Worker) Dir() string { return w.info.Dir }
 
-// Events returns a subscription to everything that happens here from now on.
+// Events returns a subscription to all events of this process from now on.
 func (w *Worker) Events() *event.Subscription { return w.node.Events.Subscribe() }
 
 // Interrupt ends the turn that the agent is in.
 func (w *Worker) Interrupt() { w.node.Agents.Interrupt(w.id) }
 
-// Run reports to the owner until the agent or the session ends, the owner wants
-// the worker no longer, or ctx ends. It returns nil but for a *LeaveError or what
-// broke the worker.
+// Run reports to the owner until the agent or the session ends, the owner refuses the
+// worker, or ctx ends. The error is nil, a *RefusedError, or the failure that ended the
+// worker.
 func (w *Worker) Run(ctx context.Context) error {
 	tick := time.NewTicker(workerapi.ReportInterval)
 	defer tick.Stop()
-	heard := time.Now()
+	lastReply := time.Now()
 	for {
 		_, err := w.reportAndRegister(ctx)
 		var leave *RefusedError
@@ -299,8 +297,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		case errors.As(err, &leave):
 			return err
 		case err == nil:
-			heard = time.Now()
-		case time.Since(heard) > orphanTimeout && !w.node.Agents.AtWork():
+			lastReply = time.Now()
+		case time.Since(lastReply) > orphanTimeout && !w.node.Agents.AtWork():
 			return nil
 		}
 		select {
@@ -319,8 +317,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// Close leaves the agent's turn open if one runs, and ends everything. It may be
-// called more than once.
+// Close closes the node and leaves the agent's turn open if one runs. It may be called
+// more than once.
 func (w *Worker) Close() error {
 	w.mu.Lock()
 	w.closed = true

@@ -1,6 +1,6 @@
-// Package workerapi is what the owner of a session and the process of one of its
-// agents, a worker, ask of each other: the requests, their inputs and outputs, and the
-// subjects that they go to.
+// Package workerapi defines the requests between the owner of a session and its workers,
+// each of which is the process of one agent: the methods, their inputs and outputs, and
+// the subjects they are sent to.
 //
 //	// in the worker
 //	owner := rpc.NewClient(conn, workerapi.OwnerSubject(session).From(agent), rpc.ClientOptions{Errors: workerapi.WorkerErrors()})
@@ -10,8 +10,8 @@
 //	rpc.Handle(server, workerapi.UpReport, handleReport)
 //
 // Methods that begin with Up go to the owner, in the name of the worker's agent; those
-// that begin with Do go to the worker. Their JSON is what processes of older builds
-// speak, so names of fields do not change.
+// that begin with Do go to the worker. Older builds use the same JSON, so names of
+// methods and fields on the wire do not change.
 package workerapi
 
 import (
@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// Beat is how long a worker waits from one report to the next, at the latest.
+	// ReportInterval is the longest time between two reports of a worker.
 	ReportInterval = 2 * time.Second
-	// AnswerWithin is how long either side waits for an answer of the other.
+	// RequestTimeout is how long either side waits for the other's reply.
 	RequestTimeout = 3 * time.Second
 )
 
-// ErrNoAnswer is what a request to answer a question gets that holds no answer.
-var ErrNoAnswer = errors.New("the request holds no answer")
+// ErrNoAnswer reports a request to answer a question that contains no answer.
+var ErrNoAnswer = errors.New("the request contains no answer")

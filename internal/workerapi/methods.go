@@ -16,7 +16,8 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// Report is what a node says at each sign of life.
+// Report is the state of a worker and its agent. Each report also shows that the worker
+// is alive.
 type Report struct {
 	Launch    uint32           `json:"launch"`
 	PID       int              `json:"pid"`
@@ -25,25 +26,25 @@ type Report struct {
 	Running   bool             `json:"running,omitempty"`
 	Unread    int              `json:"unread,omitempty"`
 	Questions []event.Question `json:"questions,omitempty"`
-	Known     int              `json:"known"`            // agents that the node has heard of
-	Charged   []string         `json:"landed,omitempty"` // requests that Life has the use of
+	Known     int              `json:"known"`            // agents that the worker knows
+	Charged   []string         `json:"landed,omitempty"` // reservations that Record includes
 }
 
-// ReportOut is the answer to a report.
+// ReportOut is the reply to a report.
 type ReportOut struct {
-	Refusal    string            `json:"leave,omitempty"` // why the node must end
+	Refusal    string            `json:"leave,omitempty"` // why the worker must end
 	Spec       *agent.Spec       `json:"spec,omitempty"`
 	Env        map[string]string `json:"env,omitempty"`
 	Attended   bool              `json:"attended,omitempty"`
 	AskTimeout time.Duration     `json:"ask_timeout,omitempty"`
 	Granted    []string          `json:"granted,omitempty"`
 	Members    []agent.Spec      `json:"members,omitempty"`
-	Count      int               `json:"count"`             // of agents of the session
+	Count      int               `json:"count"`             // agents of the session
 	Bounded    bool              `json:"bounded,omitempty"` // requests are reserved with the owner
 }
 
-// What the process of an agent asks of the owner of its session, in the agent's name.
-// Launch says which start of the process it is: an older one is refused.
+// The inputs and outputs of requests of a worker to the owner, in the name of its agent.
+// Launch counts the starts of the process: requests of an older start are refused.
 type (
 	LaunchIn struct {
 		Launch uint32 `json:"launch"`
@@ -56,7 +57,7 @@ type (
 		Name   string          `json:"name,omitempty"`
 		By     mailbox.AgentID `json:"by,omitempty"`
 		Launch uint32          `json:"launch"`
-		// Spec is what By is, if it lives in the process of another agent.
+		// Spec describes By if By lives in the process of another agent.
 		Spec *agent.Spec `json:"spec,omitempty"`
 	}
 	PlanIn struct {
@@ -113,7 +114,7 @@ type (
 	}
 )
 
-// The requests of the process of an agent to the owner of its session.
+// The requests of a worker to the owner of its session.
 var (
 	UpReport          = rpc.Method[Report, ReportOut]{Name: "report"}
 	UpEvent           = rpc.Method[Event, rpc.None]{Name: "event"}
@@ -129,7 +130,7 @@ var (
 	UpReserve         = rpc.Method[ReserveIn, ReserveOut]{Name: "reserve"}
 )
 
-// What the owner asks of the process of an agent. A launch there says nothing.
+// The inputs and outputs of requests of the owner to a worker, which ignores Launch.
 type (
 	EndIn struct {
 		Name   string             `json:"name,omitempty"`
@@ -152,8 +153,8 @@ type (
 	}
 )
 
-// The requests of the owner of a session to the process of an agent. Those that end in
-// below are about agents that live in that process too.
+// The requests of the owner of a session to a worker. Those that end in Nested are about
+// other agents in the worker's process.
 var (
 	DoStop             = rpc.Method[EndIn, RecordOut]{Name: "stop"}
 	DoKill             = rpc.Method[EndIn, RecordOut]{Name: "kill"}
@@ -171,13 +172,13 @@ var (
 	DoQuit             = rpc.Method[LaunchIn, rpc.None]{Name: "quit"}
 )
 
-// DoQuery asks for a part of the record: archive.QueryNested, QueryInbox or QueryMail.
+// DoQuery returns the method that reads a part of the record: archive.QueryNested,
+// QueryInbox or QueryMail.
 func DoQuery(what string) rpc.Method[NameIn, SnapshotOut] {
 	return rpc.Method[NameIn, SnapshotOut]{Name: what}
 }
 
-// WorkerErrors are the errors that are the same for the owner and the processes of
-// agents.
+// WorkerErrors returns the errors that keep their identity between owner and worker.
 func WorkerErrors() rpc.Errors {
 	return rpc.Errors{
 		rpc.Value("protocol.no_request", 1, protocol.ErrNoRequest), rpc.Value("protocol.wrong_id", 2, protocol.ErrWrongID),
@@ -188,18 +189,20 @@ func WorkerErrors() rpc.Errors {
 	}
 }
 
-// Event is what happened at a node.
+// Event is an event of a worker.
 type Event struct {
 	Launch uint32      `json:"launch"`
 	Event  event.Event `json:"event"`
 }
 
-// Requests to the owner go to ownerSubject, those to the process of an agent to
-// workerSubject. The caller is the agent in both.
+// OwnerSubject is the subject of requests to the owner. The caller in it is the
+// worker's agent.
 func OwnerSubject(session string) rpc.Subject {
 	return rpc.Subject("sw." + session + ".node.{caller}.up.{method}")
 }
 
+// WorkerSubject is the subject of requests to a worker. The caller in it is the
+// worker's agent.
 func WorkerSubject(session string) rpc.Subject {
 	return rpc.Subject("sw." + session + ".node.{caller}.do.{method}")
 }
