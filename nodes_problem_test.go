@@ -268,7 +268,7 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 	p.refused(t, s, mailbox.Envelope{
 		ID: "to-the-past", From: lead.Address(), To: past, Seq: down + 1, Kind: mailbox.KindText, Sent: time.Now(), Body: "a word of the past",
 	})
-	b, err := s.boards.Get(t.Context(), s.node.ListOf(""))
+	b, err := s.boards.Get(t.Context(), s.node.TaskListOf(""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func (m TeamManager) Down(ctx context.Context, name string) error {
 
 // Tasks returns the tasks of the session's list, lowest id first.
 func (s *Session) Tasks(ctx context.Context) ([]board.Task, error) {
-	b, err := s.boards.Get(ctx, s.node.ListOf(""))
+	b, err := s.boards.Get(ctx, s.node.TaskListOf(""))
 	if err != nil {
 		return nil, err
 	}

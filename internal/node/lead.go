@@ -133,7 +133,7 @@ func (l *Lead) SetModel(name string) error {
 // LastExchange returns the newest exchange of the user with the lead, both texts empty if
 // there was none.
 func (l *Lead) LastExchange() (e session.Exchange, err error) {
-	lead, ok := l.o.Store.Get(agent.LeadID)
+	lead, ok := l.options.Store.Get(agent.LeadID)
 	if !ok {
 		return e, nil
 	}
