@@ -51,7 +51,7 @@ fuzz: ## run every fuzz target for FUZZTIME each
 
 soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m ./internal/worktree
-	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'EveryBoundary|KeepEveryByte|EveryResult' ./actors
+	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'EveryBoundary|KeepEveryByte|EveryResult' ./internal/coordinator
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run AboveItsShare ./internal/turn
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run Problem ./team .
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'NoEndOfARun|NoTeammatesProcess|Problem8_|Within2s' ./cmd/swarm
@@ -61,7 +61,7 @@ mutation: ## break the packages that hold promises; the figures are in docs/muta
 	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 85 ./mailbox ./internal/journal ./internal/account
 	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 75 ./internal/permission
 	$(GO) run ./internal/mutate -n 100 -seed $(SEED) ./internal/transcript
-	$(GO) run ./internal/mutate -n 40 -seed $(SEED) ./actors
+	$(GO) run ./internal/mutate -n 40 -seed $(SEED) ./internal/coordinator
 
 chaos: ## 100,000 messages between three processes that are killed 1,000 times; the same to teammates in panes
 	SWARM_CHAOS=1 $(GO) test -count=1 -v -timeout 60m -run Promise1 ./internal/chaos

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -39,7 +39,7 @@ func socket(s *swarm.Session) string { return "uds:" + s.Info().Socket(stateOf(s
 // answersOf waits for the end of the lead's turn and returns what it said.
 func answersOf(t *testing.T, sub *event.Subscription) string {
 	t.Helper()
-	return actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(agent.LeadName)).Fact.(event.TurnEnded).Text
+	return coordinatortest.Next(t, sub, "the end of the lead's turn", coordinatortest.TurnEnd(agent.LeadName)).Fact.(event.TurnEnded).Text
 }
 
 // A lead writes to the lead of another session, which reads the message as data of
@@ -48,11 +48,11 @@ func TestALeadWritesToAnotherSession(t *testing.T) {
 	state := t.TempDir()
 	receiver := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{StateDir: state, NewSession: "receiver", Inbound: swarm.InboundAccept})
 	ok(t, receiver.Begin())
-	m := actorstest.By(actorstest.Answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+	m := coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 		if step == 0 {
-			return actorstest.Use(actorstest.Call("c1", "ListAgents", map[string]any{}), letter(socket(receiver), "what do you build?"))
+			return coordinatortest.Use(coordinatortest.Call("c1", "ListAgents", map[string]any{}), letter(socket(receiver), "what do you build?"))
 		}
-		return actorstest.Say(string(r.Messages[len(r.Messages)-1].Raw()))
+		return coordinatortest.Say(string(r.Messages[len(r.Messages)-1].Raw()))
 	}})
 	from := sessionIn(t, t.TempDir(), m, swarm.Options{StateDir: state, NewSession: "sender", Inbound: swarm.InboundAccept})
 	there, here := receiver.Events(), from.Events()
@@ -116,7 +116,7 @@ func TestAddressesOfOtherSessions(t *testing.T) {
 // leadGets waits for the next message that the lead of a session gets.
 func leadGets(t *testing.T, sub *event.Subscription) mailbox.Envelope {
 	t.Helper()
-	return actorstest.Next(t, sub, "a message", arrivedAtLead).Fact.(event.MailArrived).Envelope
+	return coordinatortest.Next(t, sub, "a message", arrivedAtLead).Fact.(event.MailArrived).Envelope
 }
 
 func arrivedAtLead(e event.Event) bool {
@@ -243,7 +243,7 @@ func arrivesOnce(t *testing.T, from *swarm.Session, to, state string, env ...str
 		next()
 		kill(t, c)
 		c, _ = launch(t, state, env...)
-		actorstest.Next(t, sub, "the answer to "+text, read(posted[0].ID))
+		coordinatortest.Next(t, sub, "the answer to "+text, read(posted[0].ID))
 		kill(t, c)
 	}
 	s := sessionIn(t, state, leadFor(), swarm.Options{StateDir: state, Session: "receiver"})

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
@@ -73,17 +73,17 @@ func BenchmarkTurns20Agents(b *testing.B) {
 		b.Fatal(err)
 	}
 	const agents, turns = 20, 100
-	lead := actorstest.By(actorstest.Answers{agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+	lead := coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 		if step > 0 {
-			return actorstest.Say("done")
+			return coordinatortest.Say("done")
 		}
 		var calls []model.Block
 		for i := range agents {
-			calls = append(calls, actorstest.Spawn(fmt.Sprint("c", i), map[string]any{
+			calls = append(calls, coordinatortest.Spawn(fmt.Sprint("c", i), map[string]any{
 				"description": "d", "prompt": "p", "model": "instant", "max_turns": turns,
 			}))
 		}
-		return actorstest.Use(calls...)
+		return coordinatortest.Use(calls...)
 	}})
 	var rates []float64
 	for b.Loop() {
@@ -113,18 +113,18 @@ func median(values []float64) float64 {
 // request leaves. Limit: p50 5 ms.
 func BenchmarkSendToIdleTeammate(b *testing.B) {
 	heard := make(chan time.Time, 1)
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
-				return actorstest.Use(crowdMate("ann"))
+				return coordinatortest.Use(crowdMate("ann"))
 			}
-			return actorstest.Say("ok")
+			return coordinatortest.Say("ok")
 		},
 		"ann": func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step > 0 {
 				heard <- time.Now()
 			}
-			return actorstest.Say("heard")
+			return coordinatortest.Say("heard")
 		},
 	})
 	s := session(b, map[string]model.Model{"": m}, swarm.Options{})
@@ -154,27 +154,27 @@ func waitIdle(tb testing.TB, s *swarm.Session) {
 // results are back. Limit: 100 ms.
 func BenchmarkHundredMessagesInOneAnswer(b *testing.B) {
 	var begun, back time.Time
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch step {
 			case 0:
-				return actorstest.Use(crowdMate("ann"))
+				return coordinatortest.Use(crowdMate("ann"))
 			case 1:
 				var calls []model.Block
 				for i := range 100 {
-					calls = append(calls, actorstest.Call(fmt.Sprint("s", i), "SendMessage", map[string]any{"to": "ann", "message": fmt.Sprint("number ", i)}))
+					calls = append(calls, coordinatortest.Call(fmt.Sprint("s", i), "SendMessage", map[string]any{"to": "ann", "message": fmt.Sprint("number ", i)}))
 				}
 				begun = time.Now()
-				return actorstest.Use(calls...)
+				return coordinatortest.Use(calls...)
 			case 2:
 				back = time.Now()
 				if n := strings.Count(string(r.Messages[len(r.Messages)-1].Raw()), "queued for ann"); n != 100 {
 					b.Errorf("%d messages were accepted", n)
 				}
 			}
-			return actorstest.Say("ok")
+			return coordinatortest.Say("ok")
 		},
-		"ann": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("heard") },
+		"ann": func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("heard") },
 	})
 	var took []float64
 	for b.Loop() {
@@ -192,30 +192,30 @@ func BenchmarkHundredMessagesInOneAnswer(b *testing.B) {
 // BenchmarkTenTeammatesToTheLead has 10 teammates write 20 messages each to the
 // lead at once; all 200 must be in its transcript.
 func BenchmarkTenTeammatesToTheLead(b *testing.B) {
-	say := actorstest.Answers{agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
+	say := coordinatortest.Answers{agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 		if step > 0 {
-			return actorstest.Say("ok")
+			return coordinatortest.Say("ok")
 		}
 		var calls []model.Block
 		for i := range 10 {
 			calls = append(calls, crowdMate(fmt.Sprint("mate", i)))
 		}
-		return actorstest.Use(calls...)
+		return coordinatortest.Use(calls...)
 	}}
 	for i := range 10 {
 		say[fmt.Sprint("mate", i)] = func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step > 0 {
-				return actorstest.Say("done")
+				return coordinatortest.Say("done")
 			}
 			var calls []model.Block
 			for k := range 20 {
-				calls = append(calls, actorstest.Call(fmt.Sprint("s", k), "SendMessage", map[string]any{"to": "team-lead", "message": fmt.Sprintf("line %d of mate %d.", k, i)}))
+				calls = append(calls, coordinatortest.Call(fmt.Sprint("s", k), "SendMessage", map[string]any{"to": "team-lead", "message": fmt.Sprintf("line %d of mate %d.", k, i)}))
 			}
-			return actorstest.Use(calls...)
+			return coordinatortest.Use(calls...)
 		}
 	}
 	for b.Loop() {
-		s := session(b, map[string]model.Model{"": actorstest.By(say)}, swarm.Options{})
+		s := session(b, map[string]model.Model{"": coordinatortest.By(say)}, swarm.Options{})
 		run(b, s, "go")
 		got := 0
 		for _, line := range conversation(b, s.Info().Path, agent.LeadName) {
@@ -311,14 +311,14 @@ func BenchmarkStartToFirstAccept(b *testing.B) {
 // oldSession makes a session with a teammate that has read n messages.
 func oldSession(b *testing.B, state string, n int) string {
 	b.Helper()
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
-				return actorstest.Use(crowdMate("ann"))
+				return coordinatortest.Use(crowdMate("ann"))
 			}
-			return actorstest.Say("ok")
+			return coordinatortest.Say("ok")
 		},
-		"ann": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+		"ann": func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("ok") },
 	})
 	s, err := swarm.Open(b.Context(), swarm.Options{
 		Dir: state, StateDir: state, Home: state,
@@ -392,7 +392,7 @@ func memoryWith20(b *testing.B) (mib float64) {
 		case n == 0:
 			var calls []model.Block
 			for i := range 20 {
-				calls = append(calls, actorstest.Spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": "child"}))
+				calls = append(calls, coordinatortest.Spawn(fmt.Sprint("c", i), map[string]any{"description": "d", "prompt": "child"}))
 			}
 			return modeltest.Reply{Blocks: calls}
 		case strings.Contains(string(r.Body), "tool_result"):

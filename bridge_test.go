@@ -11,16 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
-	"github.com/nats-io/nats.go"
 )
 
 // shared is a NATS server that lets each session speak as itself alone, as
@@ -90,7 +91,7 @@ func (s shared) dial(t *testing.T, id string) *nats.Conn {
 
 func asksUser(t *testing.T, sub *event.Subscription) event.Question {
 	t.Helper()
-	return actorstest.Next(t, sub, "a question", func(e event.Event) bool { _, is := e.Fact.(event.Asked); return is }).Fact.(event.Asked).Question
+	return coordinatortest.Next(t, sub, "a question", func(e event.Event) bool { _, is := e.Fact.(event.Asked); return is }).Fact.(event.Asked).Question
 }
 
 func choose(t *testing.T, s *swarm.Session, q event.Question, label string) {
@@ -109,7 +110,7 @@ func hasGuests(s *swarm.Session) bool {
 // warned waits for what the user is told.
 func warned(t *testing.T, sub *event.Subscription, what string) {
 	t.Helper()
-	actorstest.Next(t, sub, what, func(e event.Event) bool {
+	coordinatortest.Next(t, sub, what, func(e event.Event) bool {
 		w, is := e.Fact.(event.Warning)
 		return is && strings.Contains(w.Text, what)
 	})
@@ -143,7 +144,7 @@ func TestABridgeNeedsTheUsersConsent(t *testing.T) {
 	if e := leadGets(t, there); e.Body != "the second" {
 		t.Errorf("it got %+v", e)
 	}
-	actorstest.Next(t, here, "the end of the second", read(posted[0].ID))
+	coordinatortest.Next(t, here, "the end of the second", read(posted[0].ID))
 	kept, err := swarm.FindSession(stateOf(ann), "", "ann")
 	ok(t, err)
 	if len(kept.Bridges) != 1 || kept.Bridges[0].Session != "ben" || !kept.Bridges[0].Allowed || len(ann.Questions()) != 0 {
@@ -155,7 +156,7 @@ func TestABridgeNeedsTheUsersConsent(t *testing.T) {
 	ok(t, err)
 	choose(t, ann, asksUser(t, here), "Refuse")
 	warned(t, here, "rejected by bridge-ben: the user lets no messages go there")
-	actorstest.Next(t, here, "its receipt", func(e event.Event) bool {
+	coordinatortest.Next(t, here, "its receipt", func(e event.Event) bool {
 		s, is := e.Fact.(event.MailSettled)
 		return is && s.State == mailbox.StateRejected
 	})

@@ -13,16 +13,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team/protocol"
-	"github.com/nats-io/nats.go"
 )
 
 // peer is a client outside, with nothing but its credentials.
@@ -86,18 +87,18 @@ func (p *peer) ask(verb, body string) (a answer) {
 
 // talks is a lead that says what it was told, and writes to bob when told so.
 func talks(told chan<- string) model.Model {
-	return actorstest.By(actorstest.Answers{agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+	return coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
 		last := string(r.Messages[len(r.Messages)-1].Raw())
 		switch {
 		case strings.Contains(last, "tool_result"):
-			return actorstest.Say("done")
+			return coordinatortest.Say("done")
 		case strings.Contains(last, "write to bob"):
-			return actorstest.Use(actorstest.Call("c"+last[len(last)-8:len(last)-4], "SendMessage", map[string]any{"to": "bob", "message": "what of a.go?"}))
+			return coordinatortest.Use(coordinatortest.Call("c"+last[len(last)-8:len(last)-4], "SendMessage", map[string]any{"to": "bob", "message": "what of a.go?"}))
 		case strings.Contains(last, "make a task"):
-			return actorstest.Use(actorstest.Call("t1", "TaskCreate", map[string]any{"subject": "look at a.go"}))
+			return coordinatortest.Use(coordinatortest.Call("t1", "TaskCreate", map[string]any{"subject": "look at a.go"}))
 		}
 		told <- last
-		return actorstest.Say("heard")
+		return coordinatortest.Say("heard")
 	}})
 }
 
@@ -317,7 +318,7 @@ func TestWhatAProgramOutsideMayNotIsRefusedAndAudited(t *testing.T) {
 	bob, eve := joined(t, s, "bob"), joined(t, s, "eve")
 	audited := func(by, reason string) {
 		t.Helper()
-		actorstest.Next(t, sub, "the audit of "+reason, func(e event.Event) bool {
+		coordinatortest.Next(t, sub, "the audit of "+reason, func(e event.Event) bool {
 			a, ok := e.Fact.(event.Audit)
 			return ok && a.By == by && strings.Contains(a.Reason, reason)
 		})

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team/board"
 )
@@ -19,42 +19,42 @@ import (
 // file "go" is there.
 func claimants(state string) model.Model {
 	take := func(id string) model.Block {
-		return actorstest.Call("take"+id, "TaskUpdate", map[string]any{"taskId": id, "status": "in_progress"})
+		return coordinatortest.Call("take"+id, "TaskUpdate", map[string]any{"taskId": id, "status": "in_progress"})
 	}
-	return actorstest.By(actorstest.Answers{
+	return coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
-				return actorstest.Use(
-					actorstest.Call("t1", "TaskCreate", map[string]any{"subject": "one"}),
-					actorstest.Call("t2", "TaskCreate", map[string]any{"subject": "two"}),
-					actorstest.Call("t3", "TaskCreate", map[string]any{"subject": "three"}),
+				return coordinatortest.Use(
+					coordinatortest.Call("t1", "TaskCreate", map[string]any{"subject": "one"}),
+					coordinatortest.Call("t2", "TaskCreate", map[string]any{"subject": "two"}),
+					coordinatortest.Call("t3", "TaskCreate", map[string]any{"subject": "three"}),
 				)
 			case 1:
-				return actorstest.Use(actorstest.Call("b3", "TaskUpdate", map[string]any{"taskId": "3", "addBlockedBy": []string{"1"}}),
+				return coordinatortest.Use(coordinatortest.Call("b3", "TaskUpdate", map[string]any{"taskId": "3", "addBlockedBy": []string{"1"}}),
 					crowdMate("ben"), crowdMate("ann"))
 			}
-			return actorstest.Say("ok")
+			return coordinatortest.Say("ok")
 		},
 		"ann": func(ctx context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {
 			case 0:
-				return actorstest.Use(take("1"))
+				return coordinatortest.Use(take("1"))
 			case 1:
-				return actorstest.Use(actorstest.Call("w", "Bash", map[string]any{
+				return coordinatortest.Use(coordinatortest.Call("w", "Bash", map[string]any{
 					"command": "until test -e " + filepath.Join(state, "go") + "; do sleep 0.05; done",
 				}))
 			case 2: // in the next life: the command was cut
 				awaitFile(ctx, filepath.Join(state, "go"))
-				return actorstest.Use(actorstest.Call("done", "TaskUpdate", map[string]any{"taskId": "1", "status": "completed"}))
+				return coordinatortest.Use(coordinatortest.Call("done", "TaskUpdate", map[string]any{"taskId": "1", "status": "completed"}))
 			}
-			return actorstest.Say("done")
+			return coordinatortest.Say("done")
 		},
 		"ben": func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
-				return actorstest.Use(take("2"))
+				return coordinatortest.Use(take("2"))
 			}
-			return actorstest.Say("I keep it")
+			return coordinatortest.Say("I keep it")
 		},
 	})
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -42,22 +42,22 @@ func task(id, name string, more map[string]any) model.Block {
 	for k, v := range more {
 		input[k] = v
 	}
-	return actorstest.Spawn(id, input)
+	return coordinatortest.Spawn(id, input)
 }
 
 // An interrupt is for the foreground turn: a background agent and a teammate go
 // on, however often it comes, and the lead answers the next text.
 func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 	begun := make(chan string, 8)
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
-				return actorstest.Use(
+				return coordinatortest.Use(
 					task("1", "", map[string]any{"subagent_type": "general-purpose"}),
 					task("2", "", map[string]any{"subagent_type": "Explore", "run_in_background": true}),
 					task("3", "bob", nil))
 			}
-			return actorstest.Say("heard: " + r.Messages[len(r.Messages)-1].Text())
+			return coordinatortest.Say("heard: " + r.Messages[len(r.Messages)-1].Text())
 		},
 		"general-purpose": hangs(begun, "front"), "Explore": hangs(begun, "back"), "bob": hangs(begun, "bob"),
 	})
@@ -76,9 +76,9 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 	if !s.Interrupt() {
 		t.Error("there was no turn to end")
 	}
-	actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(agent.LeadName))
+	coordinatortest.Next(t, sub, "the end of the lead's turn", coordinatortest.TurnEnd(agent.LeadName))
 	for range 2 {
-		actorstest.Eventually(t, "the lead rests", func() bool { return !state(t, s, agent.LeadName).Running })
+		coordinatortest.Eventually(t, "the lead rests", func() bool { return !state(t, s, agent.LeadName).Running })
 		if s.Interrupt() {
 			t.Error("a lead at rest was interrupted")
 		}
@@ -99,7 +99,7 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 	if err := s.Say("and now?"); err != nil {
 		t.Fatal(err)
 	}
-	e := actorstest.Next(t, sub, "the answer", actorstest.TurnEnd(agent.LeadName))
+	e := coordinatortest.Next(t, sub, "the answer", coordinatortest.TurnEnd(agent.LeadName))
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "and now?") {
 		t.Errorf("the lead said %q", text)
 	}
@@ -113,13 +113,13 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 // meanwhile.
 func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 	begun := make(chan string, 8)
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
-				return actorstest.Use(task("1", "", map[string]any{"subagent_type": "general-purpose"}),
+				return coordinatortest.Use(task("1", "", map[string]any{"subagent_type": "general-purpose"}),
 					task("2", "", map[string]any{"subagent_type": "Explore"}))
 			}
-			return actorstest.Say("heard: " + r.Messages[len(r.Messages)-1].Text())
+			return coordinatortest.Say("heard: " + r.Messages[len(r.Messages)-1].Text())
 		},
 		"general-purpose": hangs(begun, "one"), "Explore": hangs(begun, "two"),
 	})
@@ -134,13 +134,13 @@ func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 	if err := s.Say("hurry"); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "the text has arrived", func() bool {
+	coordinatortest.Eventually(t, "the text has arrived", func() bool {
 		return slices.ContainsFunc(s.Agents(), func(a actors.Status) bool { return a.Life.Spec.ID == agent.LeadID && a.Unread == 1 })
 	})
 	if moved := s.BackgroundForeground(); len(moved) != 2 {
 		t.Errorf("moved: %v", moved)
 	}
-	e := actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(agent.LeadName))
+	e := coordinatortest.Next(t, sub, "the end of the lead's turn", coordinatortest.TurnEnd(agent.LeadName))
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "hurry") {
 		t.Errorf("the lead said %q", text)
 	}
@@ -157,12 +157,12 @@ func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 // The running command of the lead goes on with its output; its call returns.
 func TestTheLeadsCommandMovesToTheBackground(t *testing.T) {
 	dir := t.TempDir()
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
-				return actorstest.Use(actorstest.Call("1", "Bash", map[string]any{"command": "echo before; mkfifo hold; read -r line < hold; echo after"}))
+				return coordinatortest.Use(coordinatortest.Call("1", "Bash", map[string]any{"command": "echo before; mkfifo hold; read -r line < hold; echo after"}))
 			}
-			return actorstest.Say("done")
+			return coordinatortest.Say("done")
 		},
 	})
 	s := sessionIn(t, dir, m, swarm.Options{})
@@ -171,25 +171,25 @@ func TestTheLeadsCommandMovesToTheBackground(t *testing.T) {
 	if err := s.Say("go"); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Next(t, sub, "the command", func(e event.Event) bool { _, ok := e.Fact.(event.CallStarted); return ok })
+	coordinatortest.Next(t, sub, "the command", func(e event.Event) bool { _, ok := e.Fact.(event.CallStarted); return ok })
 	var moved []string
 	for len(moved) == 0 { // the call is told of before its process is there
 		moved = s.BackgroundForeground()
 	}
-	e := actorstest.Next(t, sub, "the call's end", func(e event.Event) bool { _, ok := e.Fact.(event.CallFinished); return ok })
+	e := coordinatortest.Next(t, sub, "the call's end", func(e event.Event) bool { _, ok := e.Fact.(event.CallFinished); return ok })
 	if f := e.Fact.(event.CallFinished); f.IsError || !strings.Contains(f.Text, moved[0]) {
 		t.Errorf("the call returned %q", f.Text)
 	}
-	actorstest.Next(t, sub, "the end of the turn", actorstest.TurnEnd(agent.LeadName))
+	coordinatortest.Next(t, sub, "the end of the turn", coordinatortest.TurnEnd(agent.LeadName))
 }
 
 // A model that is chosen in mid-session is asked from the next turn on, and kept.
 func TestTheLeadsModelCanBeChanged(t *testing.T) {
 	var asked []string
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
 			asked = append(asked, r.Model)
-			return actorstest.Say("done")
+			return coordinatortest.Say("done")
 		},
 	})
 	s := sessionIn(t, t.TempDir(), m, swarm.Options{Model: "small"})
@@ -204,7 +204,7 @@ func TestTheLeadsModelCanBeChanged(t *testing.T) {
 		if err := s.Say(text); err != nil {
 			t.Fatal(err)
 		}
-		actorstest.Next(t, sub, "the answer", actorstest.TurnEnd(agent.LeadName))
+		coordinatortest.Next(t, sub, "the answer", coordinatortest.TurnEnd(agent.LeadName))
 	}
 	if want := []string{"small", "large", "large"}; !slices.Equal(asked, want) {
 		t.Errorf("asked: %v, want %v", asked, want)
@@ -217,7 +217,7 @@ func TestTheLeadsModelCanBeChanged(t *testing.T) {
 // A text for a lead that was stopped wakes it, and one for a lead that was
 // killed is refused in words that say what is left to do.
 func TestATextWakesAStoppedLead(t *testing.T) {
-	s := session(t, map[string]model.Model{"": actorstest.By(actorstest.Answers{agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("fine") }})}, swarm.Options{})
+	s := session(t, map[string]model.Model{"": coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("fine") }})}, swarm.Options{})
 	run(t, s, "go")
 	for _, say := range []func() error{
 		func() error { return s.Say("again") },

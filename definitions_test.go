@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -93,18 +93,18 @@ func TestSystemPromptHoldsWhatIsWrittenForIt(t *testing.T) {
 	done := func(name string) func(context.Context, int, *model.Request) *model.Answer {
 		return func(_ context.Context, _ int, r *model.Request) *model.Answer {
 			seen.keep(name, r)
-			return actorstest.Say("done")
+			return coordinatortest.Say("done")
 		}
 	}
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			seen.keep("lead", r)
 			if step > 0 {
-				return actorstest.Say("done")
+				return coordinatortest.Say("done")
 			}
-			return actorstest.Use(
-				actorstest.Spawn("1", map[string]any{"description": "d", "prompt": "p", "name": "ann", "subagent_type": "worker"}),
-				actorstest.Spawn("2", map[string]any{"description": "d", "prompt": "p", "name": "bob", "subagent_type": "Explore"}))
+			return coordinatortest.Use(
+				coordinatortest.Spawn("1", map[string]any{"description": "d", "prompt": "p", "name": "ann", "subagent_type": "worker"}),
+				coordinatortest.Spawn("2", map[string]any{"description": "d", "prompt": "p", "name": "bob", "subagent_type": "Explore"}))
 		},
 		"ann": done("ann"), "bob": done("bob"),
 	})
@@ -139,14 +139,14 @@ func TestSystemPromptHoldsWhatIsWrittenForIt(t *testing.T) {
 // runs.
 func TestDefinitionsAreFollowed(t *testing.T) {
 	dir := project(t, map[string]string{".claude/agents/worker.md": "---\nname: worker\ndescription: works\n---\nYou work."})
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step > 0 {
-				return actorstest.Say("done")
+				return coordinatortest.Say("done")
 			}
-			return actorstest.Use(actorstest.Spawn("1", map[string]any{"description": "d", "prompt": "p", "name": "ann", "subagent_type": "worker"}))
+			return coordinatortest.Use(coordinatortest.Spawn("1", map[string]any{"description": "d", "prompt": "p", "name": "ann", "subagent_type": "worker"}))
 		},
-		"ann": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("done") },
+		"ann": func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("done") },
 	})
 	s := sessionIn(t, dir, m, swarm.Options{})
 	run(t, s, "go")

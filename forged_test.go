@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team"
 )
@@ -57,7 +57,7 @@ func auditLines(t *testing.T, s *swarm.Session) (all []event.Audit) {
 func awaitAudit(t *testing.T, s *swarm.Session, n int) []event.Audit {
 	t.Helper()
 	var all []event.Audit
-	actorstest.Eventually(t, fmt.Sprintf("the audit has %d lines", n), func() bool {
+	coordinatortest.Eventually(t, fmt.Sprintf("the audit has %d lines", n), func() bool {
 		all = auditLines(t, s)
 		return len(all) >= n
 	})
@@ -100,14 +100,14 @@ func kept(t *testing.T, s *swarm.Session) string {
 // planner is a lead that only listens and a teammate ann that shows a plan, and
 // another when the first is not approved.
 func planner() model.Model {
-	return actorstest.By(actorstest.Answers{
-		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("heard") },
+	return coordinatortest.By(coordinatortest.Answers{
+		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("heard") },
 		"ann": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			last := lastText(r)
 			if strings.Contains(last, "begin") || strings.Contains(last, "is not approved") {
-				return actorstest.Use(actorstest.Call(fmt.Sprint("p", step), "ExitPlanMode", map[string]any{"plan": fmt.Sprint("plan ", step)}))
+				return coordinatortest.Use(coordinatortest.Call(fmt.Sprint("p", step), "ExitPlanMode", map[string]any{"plan": fmt.Sprint("plan ", step)}))
 			}
-			return actorstest.Say("waiting")
+			return coordinatortest.Say("waiting")
 		},
 	})
 }
@@ -127,7 +127,7 @@ func rest(s *swarm.Session, turns int) bool {
 
 func pendingPlan(t *testing.T, s *swarm.Session, not string) (id string) {
 	t.Helper()
-	actorstest.Eventually(t, "a plan waits", func() bool {
+	coordinatortest.Eventually(t, "a plan waits", func() bool {
 		for _, a := range s.Agents() {
 			if p := a.Life.Plan; p.Phase == "pending" && p.ID != not && !a.Life.TurnOpen && len(s.Questions()) > 0 {
 				id = p.ID
@@ -160,7 +160,7 @@ func TestAForgerGetsAnErrorAndAnAuditEntryAndChangesNothing(t *testing.T) {
 	plan := pendingPlan(t, s, old)
 	eve, bob := joined(t, s, "eve"), joined(t, s, "bob")
 	last, same := "", 0
-	actorstest.Eventually(t, "all rest, and nothing is written any more", func() bool {
+	coordinatortest.Eventually(t, "all rest, and nothing is written any more", func() bool {
 		now := kept(t, s)
 		if same++; now != last {
 			last, same = now, 0
@@ -255,7 +255,7 @@ func TestEveryRefusalIsALineOfTheAudit(t *testing.T) {
 		if last.By != try.by || !strings.Contains(last.Subject+last.Reason, try.says) || !strings.Contains(err.Error(), last.Reason) {
 			t.Errorf("%v: the audit has %+v", err, last)
 		}
-		actorstest.Next(t, sub, "the event beside the line", func(e event.Event) bool {
+		coordinatortest.Next(t, sub, "the event beside the line", func(e event.Event) bool {
 			a, ok := e.Fact.(event.Audit)
 			return ok && a == last
 		})

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team/board"
 )
@@ -22,32 +22,32 @@ import (
 func leaving() model.Model {
 	sleeps := func(_ context.Context, step int, r *model.Request) *model.Answer {
 		if strings.Contains(lastText(r), "asked to end") {
-			return actorstest.Say("I end")
+			return coordinatortest.Say("I end")
 		}
-		return actorstest.Use(actorstest.Call(fmt.Sprint("s", step), "Bash", map[string]any{"command": "sleep 613"}))
+		return coordinatortest.Use(coordinatortest.Call(fmt.Sprint("s", step), "Bash", map[string]any{"command": "sleep 613"}))
 	}
-	return actorstest.By(actorstest.Answers{
+	return coordinatortest.By(coordinatortest.Answers{
 		"runner": sleeps, "sleeper": sleeps,
 		"hanger": func(ctx context.Context, _ int, _ *model.Request) *model.Answer { <-ctx.Done(); return nil },
 		"holder": func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
-				return actorstest.Use(actorstest.Call("t", "TaskUpdate", map[string]any{"taskId": "1", "status": "in_progress"}))
+				return coordinatortest.Use(coordinatortest.Call("t", "TaskUpdate", map[string]any{"taskId": "1", "status": "in_progress"}))
 			}
-			return actorstest.Say("mine")
+			return coordinatortest.Say("mine")
 		},
 		"objector": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			last := lastText(r)
 			_, id, asked := strings.Cut(last, "(request ")
 			if !asked || !strings.Contains(last, "asked to end your work") {
-				return actorstest.Say("ok")
+				return coordinatortest.Say("ok")
 			}
 			id, _, _ = strings.Cut(id, ")")
-			return actorstest.Use(actorstest.Call(fmt.Sprint("o", step), "SendMessage", map[string]any{"to": "team-lead", "message": map[string]any{
+			return coordinatortest.Use(coordinatortest.Call(fmt.Sprint("o", step), "SendMessage", map[string]any{"to": "team-lead", "message": map[string]any{
 				"type": "shutdown_response", "request_id": id, "approve": false, "reason": "half way",
 			}}))
 		},
-		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
-		agent.LeadName:    func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("ok") },
+		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("ok") },
+		agent.LeadName:    func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("ok") },
 	})
 }
 
@@ -83,7 +83,7 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 	ok(t, err)
 	ok(t, s.Kill(t.Context(), "killed"))
 	left := map[string]bool{"holder": true, "tree": true, "objector": true, "runner": true, "sleeper": true}
-	actorstest.Next(t, sub, "all are where they are to be", func(e event.Event) bool {
+	coordinatortest.Next(t, sub, "all are where they are to be", func(e event.Event) bool {
 		switch f := e.Fact.(type) {
 		case event.TurnEnded:
 			delete(left, e.Agent.Name)

@@ -13,11 +13,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
-	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/model"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
+	"github.com/actorswarm/swarm/model"
 )
 
 // attack is one call of a tool.
@@ -143,7 +144,7 @@ func TestIsolatedAgentsCannotReachTheMainCheckout(t *testing.T) {
 	top, repo := checkout(t)
 	before := everyByte(t, repo)
 	attacks := attacks()
-	m := actorstest.By(actorstest.Answers{agent.LeadName: leadOf(attacks), "general-purpose": invader(repo, attacks)})
+	m := coordinatortest.By(coordinatortest.Answers{agent.LeadName: leadOf(attacks), "general-purpose": invader(repo, attacks)})
 	s, err := swarm.Open(t.Context(), swarm.Options{
 		Dir: repo, StateDir: filepath.Join(top, "state"), Home: filepath.Join(top, "home"), Mode: "bypassPermissions",
 		Models: func(name string) (model.Model, string, error) { return m, name, nil },
@@ -186,17 +187,17 @@ const helper = "through a helper"
 func leadOf(attacks map[string][]attack) func(context.Context, int, *model.Request) *model.Answer {
 	return func(_ context.Context, step int, _ *model.Request) *model.Answer {
 		if step > 0 {
-			return actorstest.Say("done")
+			return coordinatortest.Say("done")
 		}
 		var spawns []model.Block
 		for name := range attacks {
 			if name != helper {
-				spawns = append(spawns, actorstest.Spawn("spawn "+name, map[string]any{
+				spawns = append(spawns, coordinatortest.Spawn("spawn "+name, map[string]any{
 					"description": name, "prompt": "attack " + name, "isolation": "worktree",
 				}))
 			}
 		}
-		return actorstest.Use(spawns...)
+		return coordinatortest.Use(spawns...)
 	}
 }
 
@@ -214,9 +215,9 @@ func invader(repo string, attacks map[string][]attack) func(context.Context, int
 			for k, v := range steps[step].input {
 				input[k] = text.Replace(v.(string))
 			}
-			return actorstest.Use(actorstest.Call(fmt.Sprint(name, step), steps[step].tool, input))
+			return coordinatortest.Use(coordinatortest.Call(fmt.Sprint(name, step), steps[step].tool, input))
 		}
-		return actorstest.Say("I could not")
+		return coordinatortest.Say("I could not")
 	}
 }
 
@@ -239,19 +240,19 @@ func hermit(state string) error {
 		{"Agent", map[string]any{"description": "help", "prompt": "help me out"}},
 		bash("echo after > after.txt"),
 	}
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
-				return actorstest.Use(actorstest.Spawn("spawn", map[string]any{"description": "work", "prompt": "work", "isolation": "worktree"}))
+				return coordinatortest.Use(coordinatortest.Spawn("spawn", map[string]any{"description": "work", "prompt": "work", "isolation": "worktree"}))
 			}
-			return actorstest.Say("done")
+			return coordinatortest.Say("done")
 		},
 		"general-purpose": func(ctx context.Context, step int, r *model.Request) *model.Answer {
 			if strings.Contains(string(r.Messages[0].Raw()), "help me out") {
 				if step > 0 {
-					return actorstest.Say("no way")
+					return coordinatortest.Say("no way")
 				}
-				return actorstest.Use(actorstest.Call("out", "Bash", map[string]any{"command": "touch " + repo + "/evil.txt"}))
+				return coordinatortest.Use(coordinatortest.Call("out", "Bash", map[string]any{"command": "touch " + repo + "/evil.txt"}))
 			}
 			if step == 1 && !again {
 				fmt.Println("waiting to be killed")
@@ -259,9 +260,9 @@ func hermit(state string) error {
 				return nil
 			}
 			if step == len(steps) {
-				return actorstest.Say("all done")
+				return coordinatortest.Say("all done")
 			}
-			return actorstest.Use(actorstest.Call(fmt.Sprint("call", step), steps[step].tool, steps[step].input))
+			return coordinatortest.Use(coordinatortest.Call(fmt.Sprint("call", step), steps[step].tool, steps[step].input))
 		},
 	})
 	return liveIn(repo, state, m)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 	"github.com/actorswarm/swarm/model"
 )
@@ -33,19 +33,19 @@ func TestAnAnswerMayBeLargerThanAMessage(t *testing.T) {
 	const crowd, size = 15, 60 << 10
 	var calls []model.Block
 	for i := range crowd {
-		calls = append(calls, actorstest.Call(fmt.Sprint("c", i), "Agent", map[string]any{
+		calls = append(calls, coordinatortest.Call(fmt.Sprint("c", i), "Agent", map[string]any{
 			"prompt": "talk", "description": "talk", "subagent_type": "general-purpose",
 		}))
 	}
-	m := actorstest.By(actorstest.Answers{
+	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			if step == 0 {
-				return actorstest.Use(calls...)
+				return coordinatortest.Use(calls...)
 			}
-			return actorstest.Say("all have talked")
+			return coordinatortest.Say("all have talked")
 		},
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer {
-			return actorstest.Say(strings.Repeat("\x01", size))
+			return coordinatortest.Say(strings.Repeat("\x01", size))
 		},
 	})
 	s := sessionIn(t, t.TempDir(), m, swarm.Options{})

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -41,7 +41,7 @@ func TestAProcessThatNobodyHearsOfIsEndedByItsLock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-			actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+			coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
 			lock := filepath.Join(archive.Dir(s.Info().Path, ben.ID()), "lock")
 			if pid, ok := executor.Holder(lock); !ok || pid != s.fleet.Process(ben.ID()).PID {
 				t.Errorf("the lock is held by %d, %t", pid, ok)
@@ -65,17 +65,17 @@ func TestALivingProcessIsTakenOver(t *testing.T) {
     say: {text: here}
   - say: {text: ok}
 `, nil)
-	actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
 	old := s.fleet.Process(ben.ID())
 	forget(t, s, ben.ID(), func() {})
 	if err := syscall.Kill(old.PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "it is known again", func() bool { return s.fleet.Process(ben.ID()) != nil })
+	coordinatortest.Eventually(t, "it is known again", func() bool { return s.fleet.Process(ben.ID()) != nil })
 	if _, err := s.Send("ben", "again"); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "it answers", func() bool { return ben.Life().Result == "here" })
+	coordinatortest.Eventually(t, "it answers", func() bool { return ben.Life().Result == "here" })
 	if now := s.fleet.Process(ben.ID()); now.PID != old.PID || ben.Life().Launch != 1 {
 		t.Errorf("process %d was followed by %d, launch %d", old.PID, now.PID, ben.Life().Launch)
 	}
@@ -108,7 +108,7 @@ func TestATakenOverProcessTellsWhatItAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, old := asked(), s.fleet.Process(ben.ID())
-	actorstest.Eventually(t, "no report is on its way that does not hold the question", func() bool {
+	coordinatortest.Eventually(t, "no report is on its way that does not hold the question", func() bool {
 		return len(s.fleet.Questions()) > 0
 	})
 	forget(t, s, ben.ID(), func() {

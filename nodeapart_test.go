@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 )
@@ -45,7 +45,7 @@ func crewed(t *testing.T) crew {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ben", "ann", "digger", "smith"} {
-		actorstest.Eventually(t, name+" rests", func() bool { return lifeOf(s.Session, name).Outcome == agent.Completed })
+		coordinatortest.Eventually(t, name+" rests", func() bool { return lifeOf(s.Session, name).Outcome == agent.Completed })
 	}
 	return s
 }
@@ -65,7 +65,7 @@ func (c crew) says(t *testing.T, name, text string) (said string) {
 		t.Fatal(err)
 	}
 	c.calls[name]++
-	actorstest.Eventually(t, name+" has done: "+text, func() bool {
+	coordinatortest.Eventually(t, name+" has done: "+text, func() bool {
 		said = lifeOf(c.Session, name).Result
 		return strings.HasPrefix(said, fmt.Sprint(c.calls[name], " calls"))
 	})
@@ -99,7 +99,7 @@ func TestAgentsBelowTeammatesApartWriteToEachOther(t *testing.T) {
 // hears waits until an agent has read a message.
 func hears(t *testing.T, s *Session, name, from, text string) {
 	t.Helper()
-	actorstest.Eventually(t, name+" reads "+text+" of "+from, func() bool {
+	coordinatortest.Eventually(t, name+" reads "+text+" of "+from, func() bool {
 		mail, err := s.Inbox(name)
 		return err == nil && slices.ContainsFunc(mail, func(m Trace) bool {
 			return m.Envelope.Body == text && m.Envelope.FromName == from && !m.Unread()
@@ -146,7 +146,7 @@ func TestWhoWakesAnAgentInAnotherProcessHearsItsEnd(t *testing.T) {
 	t.Parallel()
 	s := crewed(t)
 	var mole actors.Status
-	actorstest.Eventually(t, "the mole has ended", func() bool {
+	coordinatortest.Eventually(t, "the mole has ended", func() bool {
 		for _, a := range s.Agents() {
 			if a.Life.Spec.Description == "mole" {
 				mole = a
@@ -158,7 +158,7 @@ func TestWhoWakesAnAgentInAnotherProcessHearsItsEnd(t *testing.T) {
 	if said := s.says(t, "digger", "#write to "+id+" saying again"); !strings.Contains(said, "queued for") {
 		t.Fatal(said)
 	}
-	actorstest.Eventually(t, "the digger has its report", func() bool {
+	coordinatortest.Eventually(t, "the digger has its report", func() bool {
 		mail, err := s.Inbox("digger")
 		return err == nil && slices.ContainsFunc(mail, func(m Trace) bool {
 			return m.Envelope.Kind == mailbox.KindAgentReport && m.Envelope.From.Agent == mole.Life.Spec.ID
@@ -193,7 +193,7 @@ func TestATeammateApartWritesToAnotherSession(t *testing.T) {
 		if said := s.says(t, c[0], "#write to "+c[1]+" saying "+word); !strings.Contains(said, "queued for") {
 			t.Fatal(said)
 		}
-		actorstest.Eventually(t, "the other lead reads "+word, func() bool {
+		coordinatortest.Eventually(t, "the other lead reads "+word, func() bool {
 			mail, err := other.Inbox("lead")
 			return err == nil && slices.ContainsFunc(mail, func(m Trace) bool { return strings.Contains(m.Envelope.Body, word) && !m.Unread() })
 		})

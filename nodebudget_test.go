@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/workerapi"
 )
@@ -38,7 +38,7 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 		}
 		return sum, over
 	}
-	actorstest.Eventually(t, "all three are over the budget", func() bool { _, over := steps(); return over >= 3 })
+	coordinatortest.Eventually(t, "all three are over the budget", func() bool { _, over := steps(); return over >= 3 })
 	if sum, _ := steps(); sum != limit {
 		t.Errorf("%d requests were made, of %d", sum, limit)
 	}
@@ -84,12 +84,12 @@ func TestAReservationEndsWithItsProcess(t *testing.T) {
 	if err := seat.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "its successor is there", func() bool { now := s.fleet.Process(ben.ID()); return now != nil && now != seat })
+	coordinatortest.Eventually(t, "its successor is there", func() bool { now := s.fleet.Process(ben.ID()); return now != nil && now != seat })
 	if _, err := owner.Reserve(ben.ID(), other); err == nil {
 		t.Error("the old process was let out")
 	}
 	other.Launch++
-	actorstest.Eventually(t, "what was in flight is free", func() bool {
+	coordinatortest.Eventually(t, "what was in flight is free", func() bool {
 		out, err := owner.Reserve(ben.ID(), other)
 		return err == nil && out.Output == 600_000
 	})

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -54,7 +54,7 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
     say: {stall: true}
   - say: {text: ok}
 `, nil)
-				actorstest.Eventually(t, "the kid works", func() bool { return lifeOf(s, "kid").TurnOpen && ben.Life().Outcome == agent.Completed })
+				coordinatortest.Eventually(t, "the kid works", func() bool { return lifeOf(s, "kid").TurnOpen && ben.Life().Outcome == agent.Completed })
 				if frozen {
 					kill(t, s.fleet.Process(ben.ID()).PID, syscall.SIGSTOP)
 				}
@@ -77,7 +77,7 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
 					}
 				}
 				if !way.final {
-					actorstest.Eventually(t, "ben works again", func() bool {
+					coordinatortest.Eventually(t, "ben works again", func() bool {
 						_, err := s.Send("ben", "again")
 						return err == nil && lifeOf(s, "ben").Turns > 1
 					})
@@ -86,7 +86,7 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
 					}
 					return
 				}
-				actorstest.Next(t, sub, "the sender is told", func(e event.Event) bool {
+				coordinatortest.Next(t, sub, "the sender is told", func(e event.Event) bool {
 					f, is := e.Fact.(event.MailSettled)
 					return is && slices.Contains(f.IDs, posted[0].ID) && f.State == mailbox.StateDead
 				})
@@ -114,12 +114,12 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 	if err := s.Kill(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "the smith is told", func() bool {
+	coordinatortest.Eventually(t, "the smith is told", func() bool {
 		m, err := s.Message(mailbox.ID(id))
 		return err == nil && slices.ContainsFunc(m.Steps, func(x mailbox.Step) bool { return x.State == mailbox.StateDead })
 	})
 	next, _ := fleet.New(s.scope, s.fleetOptions())
-	actorstest.Eventually(t, "the next owner knows it too", func() bool { return next.IsGone(digger) })
+	coordinatortest.Eventually(t, "the next owner knows it too", func() bool { return next.IsGone(digger) })
 	if next.IsGone("smith") {
 		t.Error("the living are dead to it")
 	}
@@ -130,7 +130,7 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 func TestWhatADeadProcessHasAcceptedArrives(t *testing.T) {
 	t.Parallel()
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
+	coordinatortest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
@@ -146,12 +146,12 @@ func TestWhatADeadProcessHasAcceptedArrives(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range sent {
-		actorstest.Next(t, sub, "the lead gets what ben has sent", func(e event.Event) bool {
+		coordinatortest.Next(t, sub, "the lead gets what ben has sent", func(e event.Event) bool {
 			f, is := e.Fact.(event.MailArrived)
 			return is && e.Agent.ID == lead.ID() && slices.Contains(sent, f.Envelope.ID)
 		})
 	}
-	actorstest.Eventually(t, "nothing of it is on its way any more", func() bool {
+	coordinatortest.Eventually(t, "nothing of it is on its way any more", func() bool {
 		m, err := s.Message(sent[1])
 		return err == nil && len(m.Steps) > 1
 	})
@@ -190,7 +190,7 @@ func acceptAs(t *testing.T, s *Session, from mailbox.AgentID, to *transcript.Tra
 func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 	t.Parallel()
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
+	coordinatortest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 	if _, err := s.Send("ben", "again"); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "its process is there", func() bool {
+	coordinatortest.Eventually(t, "its process is there", func() bool {
 		return s.fleet.Process(ben.ID()) != nil && executor.Held(filepath.Join(archive.Dir(s.Info().Path, ben.ID()), "lock"))
 	})
 	select {
@@ -212,7 +212,7 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 	if err := look.Close(); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "ben works again", func() bool { return ben.Life().Turns > 1 })
+	coordinatortest.Eventually(t, "ben works again", func() bool { return ben.Life().Turns > 1 })
 	if n := ben.Life().Launch; n != 2 {
 		t.Errorf("it was started %d times", n)
 	}
@@ -222,7 +222,7 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 func TestAnAgentEndsWhileItsRecordIsLookedAt(t *testing.T) {
 	t.Parallel()
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-	actorstest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
+	coordinatortest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}

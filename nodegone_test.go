@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/team/board"
 )
 
@@ -72,7 +72,7 @@ func endTen(t *testing.T, where agent.Place) {
 		return l, state
 	}
 	rested := func(name string) bool { l, _ := life(name); return l.Turns > 0 && !l.TurnOpen }
-	actorstest.Eventually(t, "all are where they are to be", func() bool {
+	coordinatortest.Eventually(t, "all are where they are to be", func() bool {
 		full, _ := life("full")
 		_, hang := life("hang")
 		return hang == "thinking" && full.Outcome == agent.Failed &&

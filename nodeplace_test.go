@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 )
 
@@ -105,7 +105,7 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		actorstest.Eventually(t, name+" rests", func() bool { return a.Life().Result == "ok" && !a.Life().TurnOpen })
+		coordinatortest.Eventually(t, name+" rests", func() bool { return a.Life().Result == "ok" && !a.Life().TurnOpen })
 		all[name] = a.Life()
 		if l := a.Life(); l.Spec.Where != agent.InProcess || !strings.HasPrefix(l.Spec.Dir, filepath.Join(s.Info().Path, "worktrees")+"/") || !isDir(l.Spec.Dir) {
 			t.Errorf("%s runs in %q at %s", name, l.Spec.Where, l.Spec.Dir)
@@ -144,7 +144,7 @@ func TestAnIsolatedTeammateComesBack(t *testing.T) {
     say: {text: 'here again'}
   - say: {text: ok}
 `, repository(t))
-	actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestAnIsolatedTeammateComesBack(t *testing.T) {
 	if _, err := s.Send("ben", "again"); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "it works again", func() bool { return ben.Life().Result == "here again" })
+	coordinatortest.Eventually(t, "it works again", func() bool { return ben.Life().Result == "here again" })
 	if !isDir(ben.Spec().Dir) {
 		t.Error("it has no directory")
 	}
@@ -165,8 +165,8 @@ func TestAnIsolatedTeammateComesBack(t *testing.T) {
 func TestProcessesGoWithAServerOfOthers(t *testing.T) {
 	server := natsdtest.Start(t, natsdtest.Options{})
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", func(o *Options) { o.NATS = NATS{URL: server.URL} })
-	actorstest.Eventually(t, "the plan is shown", func() bool { return ben.Life().Plan.ID != "" && !ben.Life().TurnOpen })
-	actorstest.Eventually(t, "the lead has the plan", func() bool {
+	coordinatortest.Eventually(t, "the plan is shown", func() bool { return ben.Life().Plan.ID != "" && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "the lead has the plan", func() bool {
 		for _, m := range mailTo(t, s, "lead") {
 			if m.Envelope.From.Agent == ben.ID() {
 				return true

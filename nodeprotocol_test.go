@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team/protocol"
@@ -26,7 +26,7 @@ func apartWith(t *testing.T, input, rules string, change func(*Options)) (*Sessi
 		t.Fatal(err)
 	}
 	var ben *transcript.Transcript
-	actorstest.Eventually(t, "ben is there", func() bool {
+	coordinatortest.Eventually(t, "ben is there", func() bool {
 		var err error
 		ben, err = s.roster.Find("ben")
 		return err == nil
@@ -53,7 +53,7 @@ func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 		l := ben.Life()
 		return l.Plan.Phase == protocol.PlanPending && !l.TurnOpen
 	}
-	actorstest.Eventually(t, "the plan is shown", pending)
+	coordinatortest.Eventually(t, "the plan is shown", pending)
 	p := ben.Life().Plan
 	lead, _ := s.agents.Find("lead")
 	decide := func(by *transcript.Transcript, id string, approve bool, key string) error {
@@ -73,14 +73,14 @@ func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 	if err := decide(lead, p.ID, false, "3"); err != nil && !errors.Is(err, protocol.ErrWrongID) { // it may have shown the next one
 		t.Errorf("the same word again: %v", err)
 	}
-	actorstest.Eventually(t, "the second plan is shown", func() bool { return ben.Life().Plan.ID != p.ID && pending() })
+	coordinatortest.Eventually(t, "the second plan is shown", func() bool { return ben.Life().Plan.ID != p.ID && pending() })
 	wrong("late", decide(lead, p.ID, true, "4"), protocol.ErrWrongID)
 	second := ben.Life().Plan.ID
 	if err := decide(lead, second, true, "5"); err != nil {
 		t.Fatal(err)
 	}
 	wrong("twice", decide(lead, second, false, "6"), protocol.ErrLate)
-	actorstest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") && !ben.Life().TurnOpen })
 	for name, written := range map[string]bool{"before": false, "between": false, "after": true} {
 		if _, err := os.Stat(filepath.Join(s.Info().Dir, name)); (err == nil) != written {
 			t.Errorf("%s: %v", name, err)
@@ -102,12 +102,12 @@ func TestAPlanFromAnotherProcessLiesBeforeTheUser(t *testing.T) {
 		}
 		return q, false
 	}
-	actorstest.Eventually(t, "the user is asked", func() bool { _, ok := question(); return ok })
+	coordinatortest.Eventually(t, "the user is asked", func() bool { _, ok := question(); return ok })
 	q, _ := question()
 	if err := s.Answer(q.ID, Answer{Allow: true}); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
+	coordinatortest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
 	if len(s.Questions()) != 0 {
 		t.Errorf("still asked: %+v", s.Questions())
 	}
@@ -130,9 +130,9 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
     say: {text: 'said: {{lastResult "SendMessage"}}'}
   - say: {text: ok}
 `, nil)
-	actorstest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
+	coordinatortest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
 	lead, _ := s.store.Get("lead")
-	actorstest.Eventually(t, "the lead heard", func() bool {
+	coordinatortest.Eventually(t, "the lead heard", func() bool {
 		return strings.Contains(lead.Life().Result, "ok") || strings.Contains(lead.Life().Result, "said")
 	})
 	if _, err := os.Stat(filepath.Join(s.Info().Dir, "after")); err != nil {
@@ -143,7 +143,7 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
 // TestAProcessThatIsToPlanBeginsSo whatever the session's owner knows of it.
 func TestAProcessThatIsToPlanBeginsSo(t *testing.T) {
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", nil)
-	actorstest.Eventually(t, "the plan is shown", func() bool { return ben.Life().Plan.Phase == protocol.PlanPending })
+	coordinatortest.Eventually(t, "the plan is shown", func() bool { return ben.Life().Plan.Phase == protocol.PlanPending })
 	seat := s.fleet.Process(ben.ID())
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(seat.PID) + "/cmdline")
 	if err == nil && !strings.Contains(string(raw), "--plan-mode-required") {
@@ -170,12 +170,12 @@ const objector = `  - when: {agent: ben, text: 'asked to end your work', turn: 1
 // ends it, its process, its name, and what it held.
 func TestAMemberInAnotherProcessMayObjectOnce(t *testing.T) {
 	s, ben := apartWith(t, "", objector, nil)
-	actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Outcome != "" && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Outcome != "" && !ben.Life().TurnOpen })
 	d, err := s.Shutdown(t.Context(), "ben", time.Minute)
 	if err != nil || d.Gone || d.Objection != "half way" {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	actorstest.Eventually(t, "it rests again", func() bool { return !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it rests again", func() bool { return !ben.Life().TurnOpen })
 	d, err = s.Shutdown(t.Context(), "ben", 3*time.Second)
 	if err != nil || !d.Gone || d.Why != protocol.ShutdownExpired {
 		t.Fatalf("%+v, %v", d, err)
@@ -233,7 +233,7 @@ func TestAShutdownIsHeardInTheMiddleOfWork(t *testing.T) {
   - say: {text: ok}
 `, func(o *Options) { o.Policy.Where = place })
 				busy := map[string]string{"command": "in_tool", "answer": "thinking"}[what]
-				actorstest.Eventually(t, "it works", func() bool {
+				coordinatortest.Eventually(t, "it works", func() bool {
 					a, err := s.Agent("ben")
 					return err == nil && strings.HasPrefix(a.State.Name, busy)
 				})

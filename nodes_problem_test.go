@@ -16,10 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/natsd"
@@ -30,7 +32,6 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
-	"github.com/nats-io/nats.go"
 )
 
 // say gives the lead a prompt without waiting for what comes of it.
@@ -168,7 +169,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 	if err := syscall.Kill(old.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Next(t, sub, "the end of the second launch's turn", actorstest.TurnEnd("ben"))
+	coordinatortest.Next(t, sub, "the end of the second launch's turn", coordinatortest.TurnEnd("ben"))
 	if err := syscall.Kill(old.PID, syscall.SIGCONT); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("the process of the old launch is there beside the new one: %v", err)
 	}
@@ -198,7 +199,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		done = actorstest.TurnEnd("ben")(e)
+		done = coordinatortest.TurnEnd("ben")(e)
 		if _, is := e.Fact.(event.CallStarted); is && e.Agent.Name == "ben" {
 			t.Errorf("the old launch's work was told again: %+v", e)
 		}
@@ -395,7 +396,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	kill(t, first.PID, syscall.SIGSTOP)
 	w.within(silence/3+soon, "stuck")
 	<-first.Gone()
-	actorstest.Next(t, w.sub, "the next launch's request", func(e event.Event) bool {
+	coordinatortest.Next(t, w.sub, "the next launch's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
 		return asks && e.Agent.Name == "ben" && w.life().Launch > 1 // the second may fall too where little runs
 	})
@@ -485,7 +486,7 @@ func (w *states) check() {
 	w.Helper()
 	told := map[string]bool{}
 	for !told["parked"] {
-		e := actorstest.Next(w.T, w.told, "the last state", func(event.Event) bool { return true })
+		e := coordinatortest.Next(w.T, w.told, "the last state", func(event.Event) bool { return true })
 		if e.Agent.Name != w.name {
 			continue
 		}

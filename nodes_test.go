@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/worker"
 )
 
@@ -267,7 +267,7 @@ func TestProblem21_AResumedTeammateRunsOnceItsProcessLives(t *testing.T) {
 	how(s.opts.Dir, "go")
 	sub := s.Events()
 	say(t, s, "begin")
-	actorstest.Next(t, sub, "ben's request", func(e event.Event) bool {
+	coordinatortest.Next(t, sub, "ben's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
 		return asks && e.Agent.Name == "ben"
 	})
@@ -312,7 +312,7 @@ func TestProblem21_AResumedTeammateRunsOnceItsProcessLives(t *testing.T) {
 	if _, err := s.Send("ben", "again"); err != nil { // as it was told, a message starts it again
 		t.Fatal(err)
 	}
-	actorstest.Next(t, w.sub, "ben's request", func(e event.Event) bool {
+	coordinatortest.Next(t, w.sub, "ben's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
 		return asks && e.Agent.Name == "ben"
 	})

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -33,7 +33,7 @@ func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
 		}
 		return actors.Status{}
 	}
-	actorstest.Eventually(t, "the child has ended and was heard of", func() bool {
+	coordinatortest.Eventually(t, "the child has ended and was heard of", func() bool {
 		return child(s.Agents()).Life.Result == "found gold" && ben.Life().Result == "gold" && !ben.Life().TurnOpen
 	})
 	kid := child(s.Agents()).Life.Spec.ID
@@ -105,12 +105,12 @@ func TestAnAgentBelowATeammateApartIsEndedFromTheOwner(t *testing.T) {
 		}
 		return a
 	}
-	actorstest.Eventually(t, "the child works", func() bool { return child().Running })
+	coordinatortest.Eventually(t, "the child works", func() bool { return child().Running })
 	ended, err := s.StopTree(t.Context(), string(child().Life.Spec.ID))
 	if err != nil || len(ended) != 1 || ended[0].State != "stopped" {
 		t.Errorf("%+v, %v", ended, err)
 	}
-	actorstest.Eventually(t, "the child has ended", func() bool { return child().Life.Closed })
+	coordinatortest.Eventually(t, "the child has ended", func() bool { return child().Life.Closed })
 	if l := ben.Life(); l.Closed {
 		t.Errorf("the teammate ended with it: %+v", l)
 	}
@@ -141,10 +141,10 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 		}
 		return a
 	}
-	actorstest.Eventually(t, "the kid rests", func() bool { return kid().Life.Outcome == agent.Completed })
+	coordinatortest.Eventually(t, "the kid rests", func() bool { return kid().Life.Outcome == agent.Completed })
 	heard := func(what string) {
 		t.Helper()
-		actorstest.Eventually(t, what, func() bool { a := kid(); return a.Life.Result == "heard "+what && !a.Life.TurnOpen })
+		coordinatortest.Eventually(t, what, func() bool { a := kid(); return a.Life.Result == "heard "+what && !a.Life.TurnOpen })
 	}
 	write := func(to, text string) {
 		t.Helper()
@@ -208,7 +208,7 @@ func TestAnAgentBelowATeammateApartEndsWithItsShutdown(t *testing.T) {
 		}
 		return l
 	}
-	actorstest.Eventually(t, "the kid rests", func() bool { return kid().Outcome == agent.Completed })
+	coordinatortest.Eventually(t, "the kid rests", func() bool { return kid().Outcome == agent.Completed })
 	if gone, err := s.Down(t.Context(), []string{"ben"}, 5*time.Second); err != nil || len(gone) != 1 || !gone[0].Gone {
 		t.Fatalf("%+v, %v", gone, err)
 	}

@@ -5,8 +5,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -54,7 +54,7 @@ func TestProblem20_TheDeadInAnotherProcessKeepNoMail(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			s, ben := apartWith(t, "", "  - say: {text: done}\n", nil)
-			actorstest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "done" && !ben.Life().TurnOpen })
+			coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "done" && !ben.Life().TurnOpen })
 			if err := syscall.Kill(s.fleet.Process(ben.ID()).PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestProblem20_TheDeadInAnotherProcessKeepNoMail(t *testing.T) {
 			if err := end(s); err != nil {
 				t.Fatal(err)
 			}
-			actorstest.Next(t, sub, "the sender is told", func(e event.Event) bool {
+			coordinatortest.Next(t, sub, "the sender is told", func(e event.Event) bool {
 				f, is := e.Fact.(event.MailSettled)
 				return is && slices.Contains(f.IDs, posted[0].ID) && f.State == mailbox.StateDead
 			})

@@ -11,21 +11,21 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
 
 // leadFor answers with its first step, and then says what it was last told.
 func leadFor(calls ...model.Block) model.Model {
-	return actorstest.By(actorstest.Answers{
+	return coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 && len(calls) > 0 {
-				return actorstest.Use(calls...)
+				return coordinatortest.Use(calls...)
 			}
-			return actorstest.Say("heard: " + r.Messages[len(r.Messages)-1].Text())
+			return coordinatortest.Say("heard: " + r.Messages[len(r.Messages)-1].Text())
 		},
 	})
 }
@@ -65,7 +65,7 @@ func stateOf(s *swarm.Session) string {
 }
 
 func letter(to, text string) model.Block {
-	return actorstest.Call("s-"+to, "SendMessage", map[string]any{"to": to, "message": text, "summary": "s"})
+	return coordinatortest.Call("s-"+to, "SendMessage", map[string]any{"to": to, "message": text, "summary": "s"})
 }
 
 func TestAnOutsideMemberIsWrittenToAndWrites(t *testing.T) {
@@ -82,13 +82,13 @@ func TestAnOutsideMemberIsWrittenToAndWrites(t *testing.T) {
 	if len(mail) != 1 || mail[0].From != agent.LeadName || mail[0].Text != "what do you see?" || mail[0].Kind != mailbox.KindText {
 		t.Fatalf("the mail is %+v", mail)
 	}
-	actorstest.Next(t, sub, "the end of the lead's turn", actorstest.TurnEnd(agent.LeadName))
+	coordinatortest.Next(t, sub, "the end of the lead's turn", coordinatortest.TurnEnd(agent.LeadName))
 	posted, err := ext.Send(ctx, swarm.Letter{To: "team-lead", Text: "a tree", ReplyTo: mail[0].ID})
 	ok(t, err)
 	if len(posted) != 1 || posted[0].Name != agent.LeadName || posted[0].ID == "" {
 		t.Errorf("posted: %+v", posted)
 	}
-	e := actorstest.Next(t, sub, "the lead's answer", actorstest.TurnEnd(agent.LeadName))
+	e := coordinatortest.Next(t, sub, "the lead's answer", coordinatortest.TurnEnd(agent.LeadName))
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "a tree") || !strings.Contains(text, `"ext"`) {
 		t.Errorf("the lead said %q", text)
 	}
@@ -138,7 +138,7 @@ func TestMailStaysUnreadUntilTheProgramHasIt(t *testing.T) {
 	if len(none) != 0 {
 		t.Errorf("read mail came again: %+v", none)
 	}
-	actorstest.Next(t, sub, "the receipt", read(mail[0].ID))
+	coordinatortest.Next(t, sub, "the receipt", read(mail[0].ID))
 }
 
 func TestWhatAnOutsideMemberHasReadSurvivesARestart(t *testing.T) {
@@ -233,7 +233,7 @@ func TestNamesOfOutsideMembersAreTheirs(t *testing.T) {
 	sub := s.Events()
 	defer sub.Close()
 	ok(t, s.Say("go"))
-	actorstest.Next(t, sub, "ann", func(e event.Event) bool { return e.Agent.Name == "ann" })
+	coordinatortest.Next(t, sub, "ann", func(e event.Event) bool { return e.Agent.Name == "ann" })
 	for _, name := range []string{"", "team-lead", "Lead", "main", "user", "*", "a b", "a/b", "a\n", strings.Repeat("x", 65)} {
 		if _, err := s.Join(name); err == nil {
 			t.Errorf("%q was taken", name)

@@ -10,15 +10,15 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 )
 
 // Looking at a session that does not run leaves every file as it was, however
 // often it is done.
 func TestPeekChangesNoFile(t *testing.T) {
-	s := session(t, map[string]model.Model{"": actorstest.By(actorstest.Answers{agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("fine") }})}, swarm.Options{})
+	s := session(t, map[string]model.Model{"": coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("fine") }})}, swarm.Options{})
 	run(t, s, "go")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

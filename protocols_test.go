@@ -11,8 +11,8 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/natsd/natsdtest"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team/board"
@@ -46,37 +46,37 @@ var shutdownID = regexp.MustCompile(`asked to end your work \(request (q[0-9a-f]
 // for a task.
 func crewWork() model.Model {
 	say := func(id string, to string, message any) model.Block {
-		return actorstest.Call(id, "SendMessage", map[string]any{"to": to, "message": message})
+		return coordinatortest.Call(id, "SendMessage", map[string]any{"to": to, "message": message})
 	}
 	racer := func(_ context.Context, step int, r *model.Request) *model.Answer {
 		if strings.Contains(lastText(r), "race") {
-			return actorstest.Use(actorstest.Call(fmt.Sprint("r", step), "TaskUpdate", map[string]any{"taskId": "1", "status": "in_progress"}))
+			return coordinatortest.Use(coordinatortest.Call(fmt.Sprint("r", step), "TaskUpdate", map[string]any{"taskId": "1", "status": "in_progress"}))
 		}
-		return actorstest.Say("ok")
+		return coordinatortest.Say("ok")
 	}
-	return actorstest.By(actorstest.Answers{
+	return coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if strings.Contains(lastText(r), "begin now") {
-				return actorstest.Use(say(fmt.Sprint("s", step), "*", "hear ye"))
+				return coordinatortest.Use(say(fmt.Sprint("s", step), "*", "hear ye"))
 			}
-			return actorstest.Say("noted")
+			return coordinatortest.Say("noted")
 		},
 		"ann": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			switch last := lastText(r); {
 			case strings.Contains(last, "plan it"), strings.Contains(last, "is not approved"):
-				return actorstest.Use(actorstest.Call(fmt.Sprint("p", step), "ExitPlanMode", map[string]any{"plan": fmt.Sprint("plan ", step)}))
+				return coordinatortest.Use(coordinatortest.Call(fmt.Sprint("p", step), "ExitPlanMode", map[string]any{"plan": fmt.Sprint("plan ", step)}))
 			case strings.Contains(last, "is approved: go ahead"):
-				return actorstest.Say("gone ahead")
+				return coordinatortest.Say("gone ahead")
 			}
-			return actorstest.Say("ok")
+			return coordinatortest.Say("ok")
 		},
 		"ben": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if id := shutdownID.FindStringSubmatch(lastText(r)); id != nil {
-				return actorstest.Use(say(fmt.Sprint("o", step), "team-lead", map[string]any{
+				return coordinatortest.Use(say(fmt.Sprint("o", step), "team-lead", map[string]any{
 					"type": "shutdown_response", "request_id": id[1], "approve": false, "reason": "half way",
 				}))
 			}
-			return actorstest.Say("ok")
+			return coordinatortest.Say("ok")
 		},
 		"cat": racer, "dan": racer,
 	})
@@ -107,13 +107,13 @@ func protocolsHold(t *testing.T, server swarm.NATS, disturb func()) {
 	ok(t, s.Answer(first, swarm.Answer{Note: "smaller"}))
 	second := pendingPlan(t, s, first)
 	heard := func(name string) int { return strings.Count(wordsOf(t, s, idOf(t, s, name)), `\nhear ye\n`) }
-	actorstest.Eventually(t, "all have heard", func() bool {
+	coordinatortest.Eventually(t, "all have heard", func() bool {
 		return heard("ann") > 0 && heard("ben") > 0 && heard("cat") > 0 && heard("dan") > 0
 	})
 	_, err = s.Send("*", "race")
 	ok(t, err)
-	actorstest.Eventually(t, "the task is taken", func() bool { return oneTask(t, s).Owner != "" })
-	actorstest.Eventually(t, "all rest", func() bool { return rest(s, 0) })
+	coordinatortest.Eventually(t, "the task is taken", func() bool { return oneTask(t, s).Owner != "" })
+	coordinatortest.Eventually(t, "all rest", func() bool { return rest(s, 0) })
 	for _, name := range []string{"ann", "ben", "cat", "dan"} {
 		if n := heard(name); n != 1 {
 			t.Errorf("%s heard the broadcast %d times", name, n)

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
@@ -19,6 +22,7 @@ import (
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/audit"
 	"github.com/actorswarm/swarm/internal/bus"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/lifecycle"
@@ -26,6 +30,7 @@ import (
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/peer"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -34,8 +39,6 @@ import (
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
-	"github.com/google/uuid"
-	"github.com/nats-io/nats.go"
 )
 
 // Session is one swarm on one directory: a lead, its children and teammates,
@@ -46,10 +49,10 @@ type Session struct {
 	parts  node.Parts
 	node   *node.Node
 	store  *transcript.Store
-	agents *actors.Coordinator
-	roster *team.Roster
-	boards *team.Boards
-	teams  *team.Manager
+	agents *coordinator.Coordinator
+	roster *roster.Roster
+	boards *roster.Boards
+	teams  *roster.Manager
 
 	members *member.Service
 	peers   *peer.Service

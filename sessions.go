@@ -12,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/price"
@@ -213,7 +214,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 		return nil, err
 	}
 	r := &Rehearsal{parts: s.parts, policy: s.policy()}
-	r.tools = actors.New(actors.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: node.OfferedTools(r.parts.Rules)}).ToolNames()
+	r.tools = coordinator.New(coordinator.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: node.OfferedTools(r.parts.Rules)}).ToolNames()
 	id, err := r.parts.Models.Default(o.Model)
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
 		return nil, err

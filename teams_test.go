@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/model/modeltest"
-	"github.com/nats-io/nats.go"
 )
 
 // TestProblem33_TeamsOfOneNameDoNotHearEachOther has 20 sessions in one
@@ -34,14 +35,14 @@ func TestProblem33_TeamsOfOneNameDoNotHearEachOther(t *testing.T) {
 	open := func(i int) *swarm.Session {
 		mark := fmt.Sprintf("from session %d.", i)
 		say := func(to, id string) model.Block {
-			return actorstest.Call(id, "SendMessage", map[string]any{"to": to, "message": mark})
+			return coordinatortest.Call(id, "SendMessage", map[string]any{"to": to, "message": mark})
 		}
 		m := modeltest.Each(func(_ context.Context, r *model.Request) (*model.Answer, error) {
 			if name := r.Caller.Agent; len(r.Messages) == 1 && strings.HasPrefix(name, "m") {
 				next := "m" + string('0'+(name[1]-'0'+1)%members)
-				return actorstest.Use(say(next, "a"), say("crew/"+next, "b"), say("team-lead", "c"), say("*", "d")), nil
+				return coordinatortest.Use(say(next, "a"), say("crew/"+next, "b"), say("team-lead", "c"), say("*", "d")), nil
 			}
-			return actorstest.Say("noted"), nil
+			return coordinatortest.Say("noted"), nil
 		})
 		s, err := swarm.Open(t.Context(), swarm.Options{
 			Dir: dir, StateDir: state, Home: state, Mode: "bypassPermissions", NewSession: fmt.Sprint("s", i),
@@ -156,7 +157,7 @@ func TestProblem19_AfterACompactionTheLeadKnowsItsTeam(t *testing.T) {
 			told = append(told, lastText(r))
 			mu.Unlock()
 		}
-		return actorstest.Say("noted"), nil
+		return coordinatortest.Say("noted"), nil
 	})
 	s := sessionIn(t, t.TempDir(), m, swarm.Options{})
 	file := swarm.TeamFile{Name: "crew"}
@@ -207,7 +208,7 @@ func everyState(overload, compacting chan struct{}) model.Model {
 		return nil, model.Cancelled(ctx)
 	}
 	use := func(name string, input map[string]any) (*model.Answer, error) {
-		return actorstest.Use(actorstest.Call("1", name, input)), nil
+		return coordinatortest.Use(coordinatortest.Call("1", name, input)), nil
 	}
 	return model.NewGovernor(model.GovernorOptions{}).Govern(modeltest.Each(func(ctx context.Context, r *model.Request) (*model.Answer, error) {
 		first := len(r.Messages) == 1
@@ -236,7 +237,7 @@ func everyState(overload, compacting chan struct{}) model.Model {
 			close(compacting)
 			return stay(ctx)
 		}
-		return actorstest.Say("done"), nil
+		return coordinatortest.Say("done"), nil
 	}))
 }
 
@@ -293,7 +294,7 @@ func TestProblem28_TheStateOfEachMemberIsTrue(t *testing.T) {
 func checkTold(t *testing.T, sub *event.Subscription, want map[string]string) {
 	t.Helper()
 	told := map[string][]string{}
-	actorstest.Next(t, sub, "what was shown last", func(e event.Event) bool {
+	coordinatortest.Next(t, sub, "what was shown last", func(e event.Event) bool {
 		state := ""
 		switch f := e.Fact.(type) {
 		case event.Started:

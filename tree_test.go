@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -31,7 +31,7 @@ func tree(state string) error {
 		}
 		return treeNode(at, step, r)
 	}
-	m := actorstest.By(actorstest.Answers{agent.LeadName: say, "general-purpose": say})
+	m := coordinatortest.By(coordinatortest.Answers{agent.LeadName: say, "general-purpose": say})
 	return liveOn(state, m, func(f event.Fact) bool { _, ok := f.(event.MailArrived); return ok })
 }
 
@@ -42,16 +42,16 @@ var (
 
 func treeNode(at string, step int, r *model.Request) *model.Answer {
 	if strings.Count(at, ".") == treeDepth {
-		return actorstest.Say("Report of " + at + ";")
+		return coordinatortest.Say("Report of " + at + ";")
 	}
 	if step == 0 {
 		var calls []model.Block
 		for i := range treeWidth {
-			calls = append(calls, actorstest.Spawn(fmt.Sprint("c", i), map[string]any{
+			calls = append(calls, coordinatortest.Spawn(fmt.Sprint("c", i), map[string]any{
 				"description": "d", "prompt": fmt.Sprintf("Place %s.%d;", at, i), "run_in_background": true,
 			}))
 		}
-		return actorstest.Use(calls...)
+		return coordinatortest.Use(calls...)
 	}
 	heard := 0
 	for _, m := range r.Messages {
@@ -60,9 +60,9 @@ func treeNode(at string, step int, r *model.Request) *model.Answer {
 		}
 	}
 	if heard < treeWidth {
-		return actorstest.Say("waiting")
+		return coordinatortest.Say("waiting")
 	}
-	return actorstest.Say("Report of " + at + ";")
+	return coordinatortest.Say("Report of " + at + ";")
 }
 
 // TestProblem12_EachSpawnerIsToldOnceAcrossKill9 kills the whole process, server

@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/model"
-	"github.com/nats-io/nats.go"
 )
 
 // TestActAsACommand is what an agent's command runs in the test below: it says
@@ -100,18 +101,18 @@ func TestACommandOfAnAgentIsNotTheUser(t *testing.T) {
 		"run forged": "exec 20>&- ; " + run("env -i SWARM_SESSION=other"),
 	}
 	told := make(chan string, 100)
-	lead := actorstest.By(actorstest.Answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+	lead := coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 		last := string(r.Messages[len(r.Messages)-1].Raw())
 		if strings.Contains(last, "tool_result") {
 			told <- last
-			return actorstest.Say("done")
+			return coordinatortest.Say("done")
 		}
 		for word, command := range commands {
 			if strings.Contains(last, word) {
-				return actorstest.Use(actorstest.Call(fmt.Sprintf("c%d", step), "Bash", map[string]any{"command": command}))
+				return coordinatortest.Use(coordinatortest.Call(fmt.Sprintf("c%d", step), "Bash", map[string]any{"command": command}))
 			}
 		}
-		return actorstest.Say("heard")
+		return coordinatortest.Say("heard")
 	}})
 	dir := t.TempDir()
 	s := sessionIn(t, dir, lead, swarm.Options{StateDir: state, Mode: "bypassPermissions"})

@@ -13,14 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/mailbox"
-	"github.com/nats-io/nats.go"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -334,7 +335,7 @@ func TestTheWireOfTheBusStays(t *testing.T) {
 	did("read", ``)
 	_, err := s.Send("bob", "look here")
 	ok(t, err)
-	actorstest.Eventually(t, "bob has mail", func() bool { return len(p.ask("read", `{"max":1}`).Messages) == 1 })
+	coordinatortest.Eventually(t, "bob has mail", func() bool { return len(p.ask("read", `{"max":1}`).Messages) == 1 })
 	id := string(p.ask("read", `{}`).Messages[0].ID)
 	did("read", `{"max":1,"to":"ignored"}`)
 	did("text", `{"id":"`+id+`","offset":5}`)
@@ -423,7 +424,7 @@ func TestTheWireOfWorkersStays(t *testing.T) {
 	ok(t, s.Begin())
 	rec := recording(t, s)
 	ok(t, s.Say("go"))
-	actorstest.Eventually(t, "all rest", func() bool {
+	coordinatortest.Eventually(t, "all rest", func() bool {
 		a, err := s.Agent("ben")
 		return err == nil && a.Life.Outcome == "completed" && !slices.ContainsFunc(s.Agents(), func(a actors.Status) bool { return a.Running || a.Unread > 0 })
 	})

@@ -19,22 +19,22 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/actorstest"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 )
 
 // written is a session whose members ask once for a command each.
 func written(state string) swarm.Options {
-	m := actorstest.By(actorstest.Answers{
-		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return actorstest.Say("noted") },
+	m := coordinatortest.By(coordinatortest.Answers{
+		agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("noted") },
 		"general-purpose": func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step > 0 {
-				return actorstest.Say("done")
+				return coordinatortest.Say("done")
 			}
-			return actorstest.Use(actorstest.Call("b", "Bash", map[string]any{"command": "./of-" + r.Caller.Agent + " x"}))
+			return coordinatortest.Use(coordinatortest.Call("b", "Bash", map[string]any{"command": "./of-" + r.Caller.Agent + " x"}))
 		},
 	})
 	return swarm.Options{

@@ -1,7 +1,7 @@
 // Package agent says what an agent is: the spec with which it was born, the
 // record of what it has done since, and the words for its role, its links to
 // others and how its turns end. It holds values only; what runs agents is package
-// actors.
+// coordinator.
 //
 // An agent that a [Spec] describes is shown to people under its display name:
 //

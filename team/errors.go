@@ -4,8 +4,37 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/mailbox"
 )
+
+// ErrNoSession is the answer of Sessions.Reach to what means no session at all.
+var ErrNoSession = errors.New("there is no such session")
+
+// AbroadError reports an address of another session, which nothing leads to from
+// here.
+type AbroadError struct {
+	To  string
+	Why string // "" if no session is reached from here
+}
+
+func (e *AbroadError) Error() string {
+	if e.Why != "" {
+		return fmt.Sprintf("nothing leads to %s: %s", e.To, e.Why)
+	}
+	return fmt.Sprintf("%s is another session, and this one has no way to it; ask the user to pass the message on with: swarm send --session ID", e.To)
+}
+
+// FarError reports a step of a protocol with an agent that lives in the process of
+// another, where such steps are taken.
+type FarError struct {
+	Name string
+	With mailbox.AgentID // for whom it works there
+}
+
+func (e *FarError) Error() string {
+	return fmt.Sprintf("%s lives in another process and gets texts only from here; %s, for which it works, can end it or decide about its plan, and the user ends it with: swarm stop or swarm kill", e.Name, e.With)
+}
 
 // ErrSelf is the answer to a letter to its own sender.
 var ErrSelf = errors.New("this is you: write to somebody else")
@@ -46,3 +75,16 @@ type PastError struct {
 func (e *PastError) Error() string {
 	return fmt.Sprintf("%s@%d is not there: %s lives for the %d. time; write to %s if you mean it as it is now", e.Name, e.Wanted, e.Name, e.Present, e.Name)
 }
+
+// SupersededError reports a request of a program whose place another has taken.
+type SupersededError struct{ Name string }
+
+func (e *SupersededError) Error() string {
+	return fmt.Sprintf("another program has joined as %s: join again, or under another name", e.Name)
+}
+
+// UnknownAgentError reports a message to a name that nobody has.
+type UnknownAgentError = agent.UnknownError
+
+// ErrAlone is the answer to a broadcast when there is nobody else.
+var ErrAlone = errors.New("there is nobody else in the session to write to")

@@ -1,7 +1,6 @@
 package team
 
 import (
-	"context"
 	"slices"
 
 	"github.com/actorswarm/swarm/actors"
@@ -14,21 +13,6 @@ type Status struct {
 	Agents []actors.Status `json:"agents"` // the lead, then the members
 	Tasks  []board.Task    `json:"tasks"`
 	New    []string        `json:"new,omitempty"` // who came by this call
-}
-
-// Status returns how a team is, by name or id; "" is the session's own.
-func (m *Manager) Status(ctx context.Context, name string) (Status, error) {
-	t, err := m.roster.Team(name)
-	if err != nil {
-		return Status{}, err
-	}
-	status := StatusOf(t, m.agents.Status())
-	b, err := m.boards.Get(ctx, m.o.List(t.ID))
-	if err != nil {
-		return status, err
-	}
-	status.Tasks = b.List()
-	return status, nil
 }
 
 // StatusOf returns how a team is as far as its agents say, of whom all has the states.

@@ -5,11 +5,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
-	"github.com/spf13/cobra"
 )
 
 func newPs(a *app) *cobra.Command {

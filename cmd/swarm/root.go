@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/definitions"
 	"github.com/actorswarm/swarm/internal/cli/doctor"
-	"github.com/actorswarm/swarm/team"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // talkFlag names the flags that a person who talks with a session may want to give.
@@ -112,7 +113,7 @@ func (a *app) talkBare(c *cobra.Command, flags *runFlags) error {
 
 func suggestion(c *cobra.Command, typed string) string {
 	near := c.SuggestionsFor(typed) // by name, not by nearness
-	if nearest := team.Near(typed, near); len(nearest) > 0 {
+	if nearest := agent.Near(typed, near); len(nearest) > 0 {
 		near = nearest
 	}
 	if len(near) > 0 {

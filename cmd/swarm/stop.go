@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/actorswarm/swarm"
-	"github.com/actorswarm/swarm/actors/status"
-	"github.com/actorswarm/swarm/internal/cli"
-	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
+
+	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/status"
+	"github.com/actorswarm/swarm/internal/term"
 )
 
 // verb is a command that does one thing to one agent of a running session.

@@ -4,11 +4,12 @@ import (
 	"context"
 	"strings"
 
-	"github.com/actorswarm/swarm/internal/cli"
-	"github.com/actorswarm/swarm/internal/term"
-	"github.com/actorswarm/swarm/team"
-	"github.com/actorswarm/swarm/team/board"
 	"github.com/spf13/cobra"
+
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/roster"
+	"github.com/actorswarm/swarm/internal/term"
+	"github.com/actorswarm/swarm/team/board"
 )
 
 func newTasks(a *app) *cobra.Command {
@@ -74,7 +75,7 @@ func printTasks(con *cli.Console, all []board.Task, asJSON bool) error {
 	var b strings.Builder
 	width := con.Screen().Width()
 	for _, t := range all {
-		b.WriteString(term.Cut(term.Clean(team.TaskLine(t)), width) + "\n")
+		b.WriteString(term.Cut(term.Clean(roster.TaskLine(t)), width) + "\n")
 	}
 	return con.Print(b.String())
 }

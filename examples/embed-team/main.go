@@ -18,7 +18,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/internal/roster"
 )
 
 //go:embed script.yaml
@@ -78,7 +78,7 @@ func follow(ctx context.Context, out io.Writer, events *event.Subscription) {
 func show(ctx context.Context, out io.Writer, s *swarm.Session) error {
 	tasks, err := s.Tasks(ctx)
 	for _, t := range tasks {
-		fmt.Fprintln(out, "task", team.TaskLine(t))
+		fmt.Fprintln(out, "task", roster.TaskLine(t))
 	}
 	return err
 }

@@ -10,10 +10,12 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
-	"github.com/actorswarm/swarm/actors/status"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/roster"
+	"github.com/actorswarm/swarm/internal/status"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
@@ -83,7 +85,7 @@ func openRecord(ctx context.Context, info session.Info, dir string, write bool, 
 		return nil, err
 	}
 	r := &record{Record: Record{Store: store}}
-	r.Agents = actors.New(actors.Options{
+	r.Agents = coordinator.New(coordinator.Options{
 		Store: store, Policy: spawn.Policy{Team: team.Own(info.ID)}, Events: &r.bus, Prices: prices, Receipt: o.Receipt,
 		Logger: slog.New(slog.DiscardHandler),
 	})
@@ -167,7 +169,7 @@ func (s *Session) Notes(ctx context.Context) ([]string, error) {
 
 // Coordinator returns the coordinator of the session's agents, none of whom works, for
 // those who change which programs outside are members. The journal can be written.
-func (s *Session) Coordinator(ctx context.Context) (*actors.Coordinator, error) {
+func (s *Session) Coordinator(ctx context.Context) (*coordinator.Coordinator, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(ctx, true); err != nil {
@@ -204,7 +206,7 @@ func (s *Session) Agent(ctx context.Context, name string) (actors.Status, error)
 	if err != nil {
 		return actors.Status{}, err
 	}
-	own, err := team.NewRoster(t.Agents).Find(name)
+	own, err := roster.NewRoster(t.Agents).Find(name)
 	if err == nil {
 		return StatusOf(t.Agents.Status(), own.ID())
 	}
@@ -248,7 +250,7 @@ func (s *Session) Teams(ctx context.Context) ([]team.Team, error) {
 	if err != nil {
 		return nil, err
 	}
-	return team.NewRoster(t.Agents).Teams(), nil
+	return roster.NewRoster(t.Agents).Teams(), nil
 }
 
 // Team returns how a team is, by name or id, with its tasks as they were when the
@@ -260,7 +262,7 @@ func (s *Session) Team(ctx context.Context, name string) (team.Status, error) {
 	if err != nil {
 		return team.Status{}, err
 	}
-	of, err := team.NewRoster(t.Agents).Team(name)
+	of, err := roster.NewRoster(t.Agents).Team(name)
 	if err != nil {
 		return team.Status{}, err
 	}
@@ -294,9 +296,9 @@ func (s *Session) SendClass(ctx context.Context, to, text string, c mailbox.Clas
 	if !ok {
 		return nil, ErrNoOutbox
 	}
-	roster := team.NewRoster(t.Agents)
-	roster.ConnectApart(atRest{t})
-	return roster.Send(user, team.Letter{To: to, Text: text, Class: c})
+	r := roster.NewRoster(t.Agents)
+	r.ConnectApart(atRest{t})
+	return r.Send(user, team.Letter{To: to, Text: text, Class: c})
 }
 
 // Close lets others open the session. It may be called more than once.
@@ -310,16 +312,16 @@ func (s *Session) Close() error {
 // reach them.
 type atRest struct{ Tree }
 
-// Find implements team.Apart.
+// Find implements roster.Apart.
 func (a atRest) Find(name string, unknown error) (agent.Record, error) {
 	s, _, err := a.Tree.Find(name, unknown)
 	return s.Life, err
 }
 
-// All implements team.Apart.
+// All implements roster.Apart.
 func (a atRest) All() ([]actors.Status, error) { return NotKilled(a.Nested()), nil }
 
-// Wake implements team.Apart. An agent with a process of its own goes on by itself
+// Wake implements roster.Apart. An agent with a process of its own goes on by itself
 // when the session does, unless it has ended.
 func (a atRest) Wake(to agent.Record, _ mailbox.AgentID) error {
 	_, host, err := a.Tree.Find(string(to.Spec.ID), &agent.UnknownError{Name: string(to.Spec.ID)})

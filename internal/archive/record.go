@@ -9,16 +9,17 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
-	"github.com/actorswarm/swarm/team"
 )
 
 // Record is what one journal holds of agents and their mail.
 type Record struct {
 	Store  *transcript.Store
-	Agents *actors.Coordinator
+	Agents *coordinator.Coordinator
 }
 
 // Nested returns the agents that live in the process of host besides it, in the
@@ -99,7 +100,7 @@ const (
 // Inbox returns the unread messages of an agent, by name or id, and the last that it
 // has read, oldest first. Of long bodies it holds the beginning.
 func (r Record) Inbox(name string) ([]mailbox.Trace, error) {
-	t, err := team.NewRoster(r.Agents).Find(name)
+	t, err := roster.NewRoster(r.Agents).Find(name)
 	if err != nil {
 		return nil, err
 	}

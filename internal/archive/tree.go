@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -106,7 +107,7 @@ func (t Tree) means(name string, s agent.Spec) bool {
 
 // Inbox is [Record.Inbox] for an agent that may live in another process.
 func (t Tree) Inbox(name string) ([]mailbox.Trace, error) {
-	a, err := team.NewRoster(t.Agents).Find(name)
+	a, err := roster.NewRoster(t.Agents).Find(name)
 	host, id := mailbox.AgentID(""), mailbox.AgentID("")
 	switch {
 	case err == nil && (!a.IsReplica() || t.Query == nil):

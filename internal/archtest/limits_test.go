@@ -24,14 +24,14 @@ const (
 // shrink, and goes once it is within the limit.
 var (
 	tooLong = map[string]int{
-		"actors": 5008,
+		"internal/coordinator": 5008,
 	}
 	tooMany = map[string]int{
 		".Session":                       94,
 		"internal/transcript.Transcript": 62,
 	}
 	// rootLines is what the root package has above its limit.
-	rootLines = 3274
+	rootLines = 0
 )
 
 // source is what is known of the product code of one package.

@@ -3,8 +3,9 @@ package cli
 import (
 	"strings"
 
-	"github.com/actorswarm/swarm/team"
 	"github.com/spf13/cobra"
+
+	"github.com/actorswarm/swarm/agent"
 )
 
 // RefuseUnknownCommands makes every command below root that has commands of its own refuse words
@@ -44,7 +45,7 @@ func refuseUnknown(c *cobra.Command) {
 func noCommand(c *cobra.Command, typed string) error {
 	names := Subcommands(c)
 	text := strings.Join(names, ", ")
-	if near := team.Near(typed, names); len(near) > 0 {
+	if near := agent.Near(typed, names); len(near) > 0 {
 		text += "; did you mean " + c.CommandPath() + " " + near[0] + "?"
 	}
 	return Usagef("there is no command %q; the commands are: %s", typed, text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -32,7 +33,7 @@ func askWorker[In, Out any](ctx context.Context, f *Fleet, id mailbox.AgentID, m
 	return rpc.Call(ctx, client, m, in)
 }
 
-// Stop implements actors.RemoteAgents. A process that does not end its agents in
+// Stop implements coordinator.RemoteAgents. A process that does not end its agents in
 // time is killed, and they are ended on its record.
 func (f *Fleet) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
 	ending := f.endingOf(id)
@@ -124,7 +125,7 @@ func (f *Fleet) update(id mailbox.AgentID, r workerapi.RecordOut) error {
 	return f.parts.Agents.Update(t.ID(), *r.Record)
 }
 
-// DecidePlan implements actors.RemoteAgents.
+// DecidePlan implements coordinator.RemoteAgents.
 func (f *Fleet) DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()
@@ -135,7 +136,7 @@ func (f *Fleet) DecidePlan(ctx context.Context, id, by mailbox.AgentID, r messag
 	return f.update(id, out)
 }
 
-// Idle implements actors.RemoteAgents.
+// Idle implements coordinator.RemoteAgents.
 func (f *Fleet) Idle(ctx context.Context, id mailbox.AgentID) bool {
 	if f.proc(id) == nil {
 		return !executor.Held(f.o.lock(id))
@@ -146,7 +147,7 @@ func (f *Fleet) Idle(ctx context.Context, id mailbox.AgentID) bool {
 	return err == nil && r.Quiet
 }
 
-// Interrupt implements actors.RemoteAgents.
+// Interrupt implements coordinator.RemoteAgents.
 func (f *Fleet) Interrupt(id mailbox.AgentID) {
 	f.run(func() {
 		ctx, cancel := context.WithTimeout(f.scope, workerapi.RequestTimeout)
@@ -157,28 +158,28 @@ func (f *Fleet) Interrupt(id mailbox.AgentID) {
 	})
 }
 
-// Compact implements actors.RemoteAgents.
+// Compact implements coordinator.RemoteAgents.
 func (f *Fleet) Compact(ctx context.Context, id mailbox.AgentID) error {
 	_, err := askWorker(ctx, f, id, workerapi.DoCompact, workerapi.LaunchIn{})
 	return err
 }
 
-// Snapshot implements actors.RemoteAgents.
-func (f *Fleet) Snapshot(id mailbox.AgentID) (actors.Snapshot, bool) {
+// Snapshot implements coordinator.RemoteAgents.
+func (f *Fleet) Snapshot(id mailbox.AgentID) (coordinator.Snapshot, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.procs[id]
 	if s == nil {
-		return actors.Snapshot{}, false
+		return coordinator.Snapshot{}, false
 	}
 	state := s.report.State
 	if s.silent.Name != "" {
 		state = s.silent
 	}
-	return actors.Snapshot{State: state, Running: s.report.Running, Unread: s.report.Unread}, true
+	return coordinator.Snapshot{State: state, Running: s.report.Running, Unread: s.report.Unread}, true
 }
 
-// Quiet implements actors.RemoteAgents. Mail between two processes could be behind the
+// Quiet implements coordinator.RemoteAgents. Mail between two processes could be behind the
 // look at each; two looks that saw the same moves saw none under way.
 func (f *Fleet) Quiet(ctx context.Context) bool {
 	if f.Directory().isOwedMail() {

@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/status"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/status"
 	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -24,24 +25,26 @@ func (f *Fleet) Tree() archive.Tree {
 	}}
 }
 
-// Find implements team.Apart.
+// Find implements roster.Apart.
 func (d Directory) Find(name string, unknown error) (agent.Record, error) {
 	a, _, err := d.f.Tree().Find(name, unknown)
 	return a.Life, err
 }
 
-// All implements team.Apart.
-func (d Directory) All() ([]actors.Status, error) { return archive.NotKilled(d.all(d.final()...)), nil }
+// All implements roster.Apart.
+func (d Directory) All() ([]actors.Status, error) {
+	return archive.NotKilled(d.all(d.final()...)), nil
+}
 
 // final returns the agents with processes of their own that have ended for good.
 func (d Directory) final() []mailbox.AgentID {
 	return slices.DeleteFunc(archive.Hosts(d.f.o.Store), func(id mailbox.AgentID) bool {
 		t, ok := d.f.o.Store.Get(id)
-		return !ok || !actors.Final(t.Life())
+		return !ok || !coordinator.Final(t.Life())
 	})
 }
 
-// Wake implements team.Apart. The process of a host that has none is started again
+// Wake implements roster.Apart. The process of a host that has none is started again
 // and finds the message.
 func (d Directory) Wake(to agent.Record, by mailbox.AgentID) error { return d.wakeBy(to, by, nil) }
 
@@ -63,7 +66,7 @@ func (d Directory) wakeBy(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 		return err
 	}
 	switch t, ok := d.f.o.Store.Get(host); {
-	case ok && actors.Final(t.Life()):
+	case ok && coordinator.Final(t.Life()):
 		return &actors.FinalError{Name: agent.DisplayName(to.Spec), Reason: t.Life().Reason}
 	case !ok || t.Life().Closed || to.Closed:
 		return d.noProcess(to, host)
@@ -123,7 +126,7 @@ func (f *Fleet) Agent(name string) (actors.Status, error) {
 	return a, err
 }
 
-// Directory finds the agents that live in other processes: the team.Apart of the owner.
+// Directory finds the agents that live in other processes: the roster.Apart of the owner.
 type Directory struct{ f *Fleet }
 
 // Directory returns the agents in other processes.

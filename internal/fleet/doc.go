@@ -2,7 +2,7 @@
 // these processes, follows their reports, answers their requests, and ends them.
 //
 //	f, notes := fleet.New(ctx, fleet.Options{Record: record, Store: store, Events: events})
-//	agents := actors.New(actors.Options{Remote: f}) // the coordinator starts agents through f
+//	agents := coordinator.New(coordinator.Options{Remote: f}) // the coordinator starts agents through f
 //	f.Attach(fleet.Parts{Agents: agents, Roster: roster, Bus: bus, Sessions: peers})
 //	err := f.Open(conn) // processes are answered
 //	f.Close(ctx)        // asks them to end, and kills those that do not

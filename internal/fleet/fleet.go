@@ -12,21 +12,23 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/bus"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/price"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
-	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool/builtin"
-	"github.com/nats-io/nats.go"
 )
 
 // How long the processes of agents may take.
@@ -65,14 +67,14 @@ type Options struct {
 
 // Parts are the parts of a session that are made after the fleet.
 type Parts struct {
-	Agents   *actors.Coordinator
-	Roster   *team.Roster
+	Agents   *coordinator.Coordinator
+	Roster   *roster.Roster
 	Bus      *bus.Bus
-	Sessions team.Sessions
+	Sessions roster.Sessions
 }
 
 // Fleet are the processes in which agents of this session run: the
-// actors.RemoteAgents of the process that owns the session.
+// coordinator.RemoteAgents of the process that owns the session.
 type Fleet struct {
 	o      Options
 	parts  Parts

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
@@ -17,7 +19,6 @@ import (
 	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
-	"github.com/nats-io/nats.go"
 )
 
 // Handlers answer what the processes of agents ask.

@@ -19,7 +19,7 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// Launch implements actors.RemoteAgents.
+// Launch implements coordinator.RemoteAgents.
 func (f *Fleet) Launch(ctx context.Context, spec agent.Spec, launch uint32) error {
 	if _, err := f.parts.Bus.Served(ctx); err != nil {
 		return err

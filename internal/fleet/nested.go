@@ -50,7 +50,7 @@ func (d Directory) all(but ...mailbox.AgentID) []actors.Status {
 	return all
 }
 
-// Nested implements actors.RemoteAgents. What a process has said is kept for as long as it
+// Nested implements coordinator.RemoteAgents. What a process has said is kept for as long as it
 // is gone or does not answer.
 func (f *Fleet) Nested(id mailbox.AgentID) []actors.Status {
 	remembered := f.isRemembered(id)

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
@@ -28,7 +28,7 @@ type proc struct {
 	silent   state.State      // while it says nothing; guarded by Fleet.mu
 	leaving  bool             // it was asked to end; guarded by Fleet.mu
 	// reservations are its requests in flight; guarded by Fleet.mu.
-	reservations map[string]*actors.Reservation
+	reservations map[string]*coordinator.Reservation
 }
 
 // adoptLocked takes over a process of an earlier owner, if it is the newest of its
@@ -75,7 +75,7 @@ func (f *Fleet) Disown(id mailbox.AgentID, then func()) {
 	then()
 }
 
-// Join implements actors.RemoteAgents.
+// Join implements coordinator.RemoteAgents.
 func (f *Fleet) Join(ctx context.Context, spec agent.Spec, launch uint32) bool {
 	ctx, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -45,7 +45,7 @@ func (h Handlers) reservation(id mailbox.AgentID, c workerapi.ReserveIn) (worker
 
 // keepReservation notes a reservation for the process that has asked for it, if it is still
 // the one of its agent.
-func (h Handlers) keepReservation(id mailbox.AgentID, c workerapi.ReserveIn, r *actors.Reservation) (workerapi.ReserveOut, error) {
+func (h Handlers) keepReservation(id mailbox.AgentID, c workerapi.ReserveIn, r *coordinator.Reservation) (workerapi.ReserveOut, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.procs[id]
@@ -54,7 +54,7 @@ func (h Handlers) keepReservation(id mailbox.AgentID, c workerapi.ReserveIn, r *
 		return workerapi.ReserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
 	}
 	if s.reservations == nil {
-		s.reservations = map[string]*actors.Reservation{}
+		s.reservations = map[string]*coordinator.Reservation{}
 	}
 	if first := s.reservations[c.Key]; first != nil {
 		r.Settle(budget.Amount{})

@@ -9,12 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Member is what a program can do in the session that it has joined.

@@ -11,12 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // member keeps what a program did.

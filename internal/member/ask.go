@@ -18,7 +18,7 @@ import (
 // Ask puts a question to the user and waits for the answer until ctx ends, which
 // is no error: the question stays, and Answer goes on waiting. The answer comes as
 // a message too, in case the program is gone by then. Where nobody can be asked it
-// is actors.ErrUnattended.
+// is coordinator.ErrUnattended.
 func (m *Member) Ask(ctx context.Context, q event.Choice) (event.Reply, error) {
 	if err := m.m.Alive(); err != nil {
 		return event.Reply{}, err

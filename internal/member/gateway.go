@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/rpc"
@@ -21,7 +23,6 @@ import (
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
-	"github.com/nats-io/nats.go"
 )
 
 // Limits of what programs with a key ask.

@@ -10,22 +10,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/actors/actorstest"
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/member"
 	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
-	"github.com/nats-io/nats.go"
 )
 
 // house is what members live in: agents, a task list, and a server by which they ask.
 type house struct {
-	*actorstest.Node
+	*coordinatortest.Node
 	members *member.Service
 	gateway *member.Gateway
 	server  *rpc.Server
@@ -39,15 +41,15 @@ const apiSubject rpc.Subject = "sw.s1.api.{method}"
 
 func open(t *testing.T) *house {
 	t.Helper()
-	h := &house{Node: actorstest.New(t, t.TempDir(), actorstest.By(actorstest.Answers{}), actorstest.Options{})}
+	h := &house{Node: coordinatortest.New(t, t.TempDir(), coordinatortest.By(coordinatortest.Answers{}), coordinatortest.Options{})}
 	h.Begin(t)
 	_, err := h.AddMember("bob") // who has a key
 	ok(t, err)
 	ctx, stop := context.WithCancel(t.Context())
-	roster := team.NewRoster(h.Coordinator)
-	boards := team.NewBoards(h.Coordinator, func(context.Context, string) (board.Store, error) { return &board.Memory{}, nil }, board.Options{})
+	r := roster.NewRoster(h.Coordinator)
+	boards := roster.NewBoards(h.Coordinator, func(context.Context, string) (board.Store, error) { return &board.Memory{}, nil }, board.Options{})
 	h.members = member.New(ctx, member.Options{
-		Session: "s1", Agents: h.Coordinator, Roster: roster, Store: h.Store, Boards: boards, TaskList: func(string) string { return "list" },
+		Session: "s1", Agents: h.Coordinator, Roster: r, Store: h.Store, Boards: boards, TaskList: func(string) string { return "list" },
 	})
 	nats, err := natsd.Start(t.Context(), natsd.Options{StoreDir: t.TempDir()})
 	ok(t, err)
@@ -120,7 +122,7 @@ func (h *house) ask(t *testing.T, name, method, body string) (s says) {
 // writes puts a message of the lead into the mailbox of a member.
 func (h *house) writes(t *testing.T, to, text string) {
 	t.Helper()
-	_, err := team.NewRoster(h.Coordinator).Send(h.Lead, team.Letter{To: to, Text: text})
+	_, err := roster.NewRoster(h.Coordinator).Send(h.Lead, team.Letter{To: to, Text: text})
 	ok(t, err)
 	h.Until(t, func() bool {
 		r, there := h.Store.Get(mailbox.AgentID(to))

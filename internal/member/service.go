@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -25,10 +26,10 @@ import (
 // Options are what a service needs of a session. All but Object and Log are required.
 type Options struct {
 	Session  string // its id
-	Agents   *actors.Coordinator
-	Roster   *team.Roster
+	Agents   *coordinator.Coordinator
+	Roster   *roster.Roster
 	Store    *transcript.Store
-	Boards   *team.Boards
+	Boards   *roster.Boards
 	TaskList func(team string) string // name of the task list of a team; "" is the session's
 	// Object returns where on the session's server the whole of a long text is; nil says
 	// nothing of it.
@@ -41,7 +42,7 @@ type Options struct {
 type Service struct {
 	ctx       context.Context
 	o         Options
-	all       *team.Outsiders
+	all       *roster.Outsiders
 	questions questions
 	work      sync.WaitGroup
 	gateway   atomic.Pointer[Gateway] // nil before programs with a key are answered
@@ -53,7 +54,7 @@ func New(ctx context.Context, o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{ctx: ctx, o: o, all: team.NewOutsiders(o.Agents, o.Roster, o.Boards, o.TaskList)}
+	return &Service{ctx: ctx, o: o, all: roster.NewOutsiders(o.Agents, o.Roster, o.Boards, o.TaskList)}
 }
 
 // Wait returns when no question waits any more, after the context of New has ended.
@@ -71,17 +72,17 @@ func (s *Service) Arrived(to agent.Spec, e mailbox.Envelope) {
 }
 
 // StandIn returns the member of an id that stands for another session.
-func (s *Service) StandIn(id mailbox.AgentID) (*team.Outsider, error) { return s.all.StandIn(id) }
+func (s *Service) StandIn(id mailbox.AgentID) (*roster.Outsider, error) { return s.all.StandIn(id) }
 
 // Member is a program in one of its incarnations. Each call of a method is a sign of
 // life; a program that gives none for ten minutes loses the tasks that it has taken.
 type Member struct {
 	s *Service
-	m *team.Outsider
+	m *roster.Outsider
 }
 
 // Join makes a program a member under a name. The member of that name goes on in a new
-// incarnation: what an older one does from then on is a *team.SupersededError.
+// incarnation: what an older one does from then on is a *roster.SupersededError.
 func (s *Service) Join(name string) (*Member, error) {
 	m, err := s.all.Join(name)
 	if err != nil {
@@ -208,9 +209,9 @@ func (m *Member) Claim(ctx context.Context, id board.ID) (*board.Task, error) {
 	}
 	var t board.Task
 	if id == "" {
-		t, err = b.Next(ctx, team.Member(m.record().Life()))
+		t, err = b.Next(ctx, roster.Member(m.record().Life()))
 	} else {
-		t, err = b.Claim(ctx, team.Member(m.record().Life()), id)
+		t, err = b.Claim(ctx, roster.Member(m.record().Life()), id)
 	}
 	if err != nil {
 		return nil, err
@@ -232,7 +233,7 @@ func (m *Member) move(ctx context.Context, id board.ID, to board.Status) (*board
 	if err := m.m.Alive(); err != nil {
 		return nil, err
 	}
-	self := actors.Agent{Transcript: m.record(), Spec: m.record().Spec()}
+	self := coordinator.Agent{Transcript: m.record(), Spec: m.record().Spec()}
 	t, err := m.s.o.Roster.MoveTask(ctx, self, m.s.o.Boards, m.s.o.TaskList, id, to)
 	if err != nil {
 		return nil, err

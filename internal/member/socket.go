@@ -59,7 +59,7 @@ type results struct {
 	Reason      string             `json:"reason,omitempty"`
 }
 
-// Posted is a team.Posted as other processes read it.
+// Posted is a roster.Posted as other processes read it.
 type Posted struct {
 	Name  string     `json:"name"`
 	ID    mailbox.ID `json:"id"`

@@ -7,8 +7,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/team/board/kvboard"
@@ -67,7 +67,7 @@ const maxTasksShown = 50
 
 // openTasksText lists the open tasks of an agent's teams, for its conversation after a
 // compaction.
-func (n *Node) openTasksText(a actors.Agent) string {
+func (n *Node) openTasksText(a coordinator.Agent) string {
 	var all []string
 	for i, m := range n.Roster.Of(a.Transcript.Spec()) {
 		of := "the shared list"

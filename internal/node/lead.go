@@ -11,6 +11,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -32,7 +33,7 @@ type Lead struct {
 type LeadOptions struct {
 	Scope  context.Context // of the session: there is no lead after its end
 	Store  *transcript.Store
-	Agents *actors.Coordinator
+	Agents *coordinator.Coordinator
 	// Resolve returns the id of a model, or an error that says how to choose one.
 	Resolve func(name string) (string, error)
 	// CheckBudget returns an error if the session's budget cannot be enforced for a

@@ -8,19 +8,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
-	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
@@ -47,13 +47,13 @@ type Services struct {
 	Receipt func(mailbox.Receipt) bool
 	// Arrived is called for each message that has arrived and is on disk.
 	Arrived func(to agent.Spec, e mailbox.Envelope)
-	Gone    func(ctx context.Context, id mailbox.AgentID) error // actors.Options.Gone
-	Audit   func(event.Audit)                                   // actors.Options.Audit
+	Gone    func(ctx context.Context, id mailbox.AgentID) error // coordinator.Options.Gone
+	Audit   func(event.Audit)                                   // coordinator.Options.Audit
 	// IsGone reports whether an agent of which this node has no record has ended for good.
 	IsGone func(mailbox.AgentID) bool
 
-	Remote actors.RemoteAgents
-	Owner  actors.Owner
+	Remote coordinator.RemoteAgents
+	Owner  coordinator.Owner
 }
 
 // Node is the part that all processes of a session have. Its fields are set by Open and
@@ -62,10 +62,10 @@ type Node struct {
 	Store  *transcript.Store
 	Events *event.Bus
 
-	Agents   *actors.Coordinator
-	Roster   *team.Roster
-	Boards   *team.Boards
-	Teams    *team.Manager
+	Agents   *coordinator.Coordinator
+	Roster   *roster.Roster
+	Boards   *roster.Boards
+	Teams    *roster.Manager
 	Lead     *Lead
 	Toolsets Toolsets
 
@@ -104,8 +104,8 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 		n.options.Logger.Warn("processes of an earlier run could not be searched for", "error", err)
 	}
 	n.directories = n.options.Isolation(n.options.Session, n.options.Root, n.options.Path, n.Store)
-	n.Agents = actors.New(n.actorOptions())
-	n.Roster = team.NewRoster(n.Agents)
+	n.Agents = coordinator.New(n.actorOptions())
+	n.Roster = roster.NewRoster(n.Agents)
 	n.Lead = NewLead(LeadOptions{
 		Scope: scope, Store: n.Store, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.leadTools,
 		Model: n.options.Model, Mode: n.options.Mode, Dir: n.options.Dir, MaxTurns: n.options.MaxTurns,
@@ -113,8 +113,8 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	if err := n.createUser(); err != nil {
 		return err
 	}
-	n.Boards = team.NewBoards(n.Agents, s.OpenBoard, board.Options{})
-	n.Teams = team.NewManager(n.Agents, n.Roster, n.Boards, team.ManagerOptions{Team: n.policy.Team, List: n.TaskListOf})
+	n.Boards = roster.NewBoards(n.Agents, s.OpenBoard, board.Options{})
+	n.Teams = roster.NewManager(n.Agents, n.Roster, n.Boards, roster.ManagerOptions{Team: n.policy.Team, List: n.TaskListOf})
 	n.options.Definitions.follow(scope, n.warnRedefined, func(err error) {
 		n.Warn(err.Error() + "; the definitions stay as they were")
 	})
@@ -122,8 +122,8 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	return nil
 }
 
-func (n *Node) actorOptions() actors.Options {
-	o := actors.Options{
+func (n *Node) actorOptions() coordinator.Options {
+	o := coordinator.Options{
 		Store: n.Store, Policy: n.policy, Definitions: n.options.Definitions.Set, Events: n.Events, Logger: n.options.Logger,
 		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
 		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.options.Rules.Grant,
@@ -229,7 +229,7 @@ func (n *Node) isGone(id mailbox.AgentID) bool {
 		return false // the owner acknowledges such mail
 	}
 	if t, ok := n.Store.Get(id); ok {
-		return actors.Final(t.Life())
+		return coordinator.Final(t.Life())
 	}
 	return n.services.IsGone(id)
 }

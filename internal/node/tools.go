@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool/builtin"
@@ -24,13 +24,13 @@ func (n *Node) leadTools() []string {
 }
 
 // tools returns the tools that an agent can have.
-func (n *Node) tools(a actors.Agent) actors.Toolbox {
+func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 	set := builtin.New(builtin.Env{
 		Dir: a.Spec.Dir, OutputDir: n.outputs(),
 		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope,
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
 	})
-	return actors.Toolbox{
+	return coordinator.Toolbox{
 		Tools: slices.Concat(set, n.Roster.Tools(a), n.Roster.TaskTools(a, n.Boards, n.TaskListOf)),
 		Close: n.Toolsets.Add(a.Spec.ID, set),
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/mailbox"
-	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/tool"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
@@ -81,7 +81,7 @@ func ToolNames() []string {
 	for _, t := range builtin.New(builtin.Env{}) {
 		names = append(names, t.Spec().Name)
 	}
-	return append(names, team.ToolNames()...)
+	return append(names, roster.ToolNames()...)
 }
 
 // Resolve follows symbolic links as far as the path exists.

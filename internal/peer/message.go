@@ -7,6 +7,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
@@ -140,7 +141,7 @@ func fromSessions(t *transcript.Transcript) (n int) {
 }
 
 // toLead gives a letter to the lead. It returns when that is on disk.
-func toLead(m *team.Outsider, summary, text string, id mailbox.ID) error {
+func toLead(m *roster.Outsider, summary, text string, id mailbox.ID) error {
 	_, err := m.Send(team.Letter{
 		To: agent.LeadName, Text: text, Summary: summary, Class: mailbox.ClassSteer, Key: string(id),
 	})

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
-	"github.com/nats-io/nats.go"
 )
 
 // A letter to another session goes to sw.<receiver>.bridge.<sender> and its answer to

@@ -5,13 +5,14 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/actorswarm/swarm/actors"
+	"github.com/nats-io/nats.go"
+
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
-	"github.com/actorswarm/swarm/team"
-	"github.com/nats-io/nats.go"
 )
 
 // Options are what mail to and from other sessions needs of this one. All but the
@@ -49,11 +50,11 @@ type Record interface {
 
 // Agents put questions of members to the user.
 type Agents interface {
-	AskUser(id mailbox.AgentID, choices []event.Choice, settle func(answer string, s event.Resolution) error) (*actors.UserQuestion, error)
-	PoseQuestion(id mailbox.AgentID, q event.Question, settle func(event.Resolution) error) (*actors.UserQuestion, error)
+	AskUser(id mailbox.AgentID, choices []event.Choice, settle func(answer string, s event.Resolution) error) (*coordinator.UserQuestion, error)
+	PoseQuestion(id mailbox.AgentID, q event.Question, settle func(event.Resolution) error) (*coordinator.UserQuestion, error)
 }
 
 // Members make the members of this session that stand for others.
 type Members interface {
-	StandIn(id mailbox.AgentID) (*team.Outsider, error)
+	StandIn(id mailbox.AgentID) (*roster.Outsider, error)
 }

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
-	"github.com/actorswarm/swarm/team"
 )
 
 // mostHeld bounds the messages of other sessions about which the user is asked at
@@ -38,7 +38,7 @@ var errDropped = errors.New("newer messages of other sessions took its place")
 
 // start asks again about what lay here when the session ended. What the options say
 // of such a message now counts.
-func (q *Quarantine) start(m *team.Outsider) {
+func (q *Quarantine) start(m *roster.Outsider) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, l := range m.Transcript().Held().All() {
@@ -52,10 +52,10 @@ func (q *Quarantine) start(m *team.Outsider) {
 }
 
 // judge does what is to be done about a letter that waits; mu is held.
-func (q *Quarantine) judge(m *team.Outsider, l transcript.HeldMessage) error {
+func (q *Quarantine) judge(m *roster.Outsider, l transcript.HeldMessage) error {
 	rule, why := q.service.rule(m.Transcript().ID(), l.Mode)
 	switch {
-	case team.Said(m.Transcript(), string(l.ID)), rule == session.InboundAccept: // killed between the two records
+	case roster.Said(m.Transcript(), string(l.ID)), rule == session.InboundAccept: // killed between the two records
 		return q.letIn(m, l, "")
 	case rule == session.InboundRefuse:
 		return m.Transcript().Held().Decide(l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why})
@@ -72,7 +72,7 @@ func (q *Quarantine) known(from mailbox.AgentID, id mailbox.ID) (Reply, bool) {
 	if l, held := t.Held().Get(id); held {
 		return becameOf(l), true
 	}
-	return Reply{State: Taken}, team.Said(t, string(id))
+	return Reply{State: Taken}, roster.Said(t, string(id))
 }
 
 // becameOf is what the sender of a letter is told.
@@ -102,7 +102,7 @@ func until(t time.Time) string {
 }
 
 // hold asks the user about a letter, once, and says how far that is.
-func (q *Quarantine) hold(m *team.Outsider, in Message) (Reply, error) {
+func (q *Quarantine) hold(m *roster.Outsider, in Message) (Reply, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := q.makeRoom(); err != nil {
@@ -150,7 +150,7 @@ func (q *Quarantine) makeRoom() error {
 	return nil
 }
 
-func questionAbout(m *team.Outsider, id mailbox.ID) string {
+func questionAbout(m *roster.Outsider, id mailbox.ID) string {
 	return questionOf(m.Transcript().ID(), id)
 }
 
@@ -160,7 +160,7 @@ func questionOf(from mailbox.AgentID, id mailbox.ID) string {
 }
 
 // inquire puts a letter that is on disk to the user; mu is held.
-func (q *Quarantine) inquire(m *team.Outsider, l transcript.HeldMessage, why string) error {
+func (q *Quarantine) inquire(m *roster.Outsider, l transcript.HeldMessage, why string) error {
 	question := event.Question{
 		ID: questionAbout(m, l.ID), Reason: why, Asked: l.Asked, Expires: l.Expires,
 		Choices: []event.Choice{q.about(m, l)},
@@ -192,7 +192,7 @@ const (
 	keepItUp = "Refuse"
 )
 
-func (q *Quarantine) about(m *team.Outsider, l transcript.HeldMessage) event.Choice {
+func (q *Quarantine) about(m *roster.Outsider, l transcript.HeldMessage) event.Choice {
 	session, bridged, _ := m.Transcript().ID().Session()
 	where := "through the NATS server, whose permissions alone tell that it is that session"
 	if !bridged {
@@ -210,7 +210,7 @@ func (q *Quarantine) about(m *team.Outsider, l transcript.HeldMessage) event.Cho
 }
 
 // decide does what the user has said about a letter.
-func (q *Quarantine) decide(m *team.Outsider, l transcript.HeldMessage, s event.Resolution) error {
+func (q *Quarantine) decide(m *roster.Outsider, l transcript.HeldMessage, s event.Resolution) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now, _ := m.Transcript().Held().Get(l.ID); now.Decided() {
@@ -228,7 +228,7 @@ func (q *Quarantine) decide(m *team.Outsider, l transcript.HeldMessage, s event.
 
 // letIn gives a letter to the lead; mu is held. That it was let in is the second
 // record: killed between the two it is let in again, which changes nothing.
-func (q *Quarantine) letIn(m *team.Outsider, l transcript.HeldMessage, by string) error {
+func (q *Quarantine) letIn(m *roster.Outsider, l transcript.HeldMessage, by string) error {
 	text, err := q.service.o.Store.HeldBody(l)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -19,7 +20,7 @@ type relay struct {
 	service *Service
 	session string
 	bridged bool
-	m       *team.Outsider
+	m       *roster.Outsider
 	again   chan struct{} // one pending signal: what was in the way has changed
 	stuck   bool          // the other session was asked and has not taken the mail; guarded by a.mu
 
@@ -27,7 +28,7 @@ type relay struct {
 	kept map[mailbox.ID]bool // letters that the other session has on its disk
 }
 
-func newRelay(a *Service, m *team.Outsider) *relay {
+func newRelay(a *Service, m *roster.Outsider) *relay {
 	session, bridged, _ := m.Transcript().ID().Session()
 	return &relay{service: a, session: session, bridged: bridged, m: m, again: make(chan struct{}, 1), told: map[mailbox.ID]bool{}, kept: map[mailbox.ID]bool{}}
 }

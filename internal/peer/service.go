@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -61,7 +62,7 @@ func (s *Service) Start() error {
 
 // member returns the member of an id that stands for another session, whose mail is
 // passed on from then on.
-func (s *Service) member(id mailbox.AgentID) (*team.Outsider, error) {
+func (s *Service) member(id mailbox.AgentID) (*roster.Outsider, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -113,7 +114,7 @@ const longestText = 1 << 20
 // mostWaiting bounds the letters to another session that it has not taken yet.
 const mostWaiting = 30
 
-// Reach is team.Sessions.
+// Reach is roster.Sessions.
 func (s *Service) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
 	id, err := s.find(to)
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *Service) neighbour(to, id string, isID bool) (session.Info, error) {
 	return session.Info{}, team.ErrNoSession
 }
 
-// Near is team.Sessions.
+// Near is roster.Sessions.
 func (s *Service) Near(most int) []team.Neighbour {
 	all, err := session.List(s.o.StateDir, "")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // retryInterval is the time between two requests to an owner that does not answer.
 const retryInterval = 200 * time.Millisecond
 
-// Reserve implements actors.Owner. Under a limit it waits for an owner, because only
+// Reserve implements coordinator.Owner. Under a limit it waits for an owner, because only
 // the owner knows the rest of the budget.
 func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), error) {
 	if !w.bounded.Load() {

@@ -41,7 +41,7 @@ func (e *NoOwnerError) Error() string {
 
 func (e *NoOwnerError) Unwrap() error { return e.Err }
 
-// Find implements actors.Owner.
+// Find implements coordinator.Owner.
 func (w *Worker) Find(name string) []*transcript.Transcript {
 	all, err := w.find(name)
 	if err != nil {
@@ -70,7 +70,7 @@ func (w *Worker) registerFound(out workerapi.FoundOut, err error) (all []*transc
 	return all, nil
 }
 
-// Reopen implements actors.Owner. Without an owner the message is accepted all the same
+// Reopen implements coordinator.Owner. Without an owner the message is accepted all the same
 // and waits in the outbox.
 func (w *Worker) Reopen(id, by mailbox.AgentID) error {
 	c := workerapi.WakeIn{Name: string(id), By: by, Launch: w.options.Launch}
@@ -86,10 +86,10 @@ func (w *Worker) Reopen(id, by mailbox.AgentID) error {
 	return err
 }
 
-// Self implements actors.Owner.
+// Self implements coordinator.Owner.
 func (w *Worker) Self() mailbox.AgentID { return w.id }
 
-// Record implements actors.Owner.
+// Record implements coordinator.Owner.
 func (w *Worker) Life(id mailbox.AgentID) (agent.Record, error) {
 	out, err := callOwner(w.scope, w, workerapi.UpRecord, workerapi.NameIn{Name: string(id), Launch: w.options.Launch})
 	if err != nil || out.Record == nil {
@@ -98,13 +98,13 @@ func (w *Worker) Life(id mailbox.AgentID) (agent.Record, error) {
 	return *out.Record, nil
 }
 
-// DecidePlan implements actors.Owner.
+// DecidePlan implements coordinator.Owner.
 func (w *Worker) DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
 	_, err := callOwner(w.scope, w, workerapi.UpPlan, workerapi.PlanIn{Name: string(id), Launch: w.options.Launch, Plan: &r, Key: key})
 	return err
 }
 
-// RequestShutdown implements actors.Owner.
+// RequestShutdown implements coordinator.Owner.
 func (w *Worker) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error) {
 	out, err := callOwner(w.scope, w, workerapi.UpRequestShutdown, workerapi.RequestShutdownIn{Name: string(id), Launch: w.options.Launch, Dismiss: &d})
 	if err != nil || out.Ending == nil {
@@ -113,7 +113,7 @@ func (w *Worker) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protoc
 	return *out.Ending, nil
 }
 
-// AnswerShutdown implements actors.Owner.
+// AnswerShutdown implements coordinator.Owner.
 func (w *Worker) AnswerShutdown(r message.ShutdownResponse, key string) error {
 	_, err := callOwner(w.scope, w, workerapi.UpAnswerShutdown, workerapi.AnswerShutdownIn{Launch: w.options.Launch, Shutdown: &r, Key: key})
 	return err

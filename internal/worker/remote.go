@@ -14,7 +14,7 @@ import (
 // them all.
 type remoteAgents struct{ worker *Worker }
 
-// Find implements team.Apart.
+// Find implements roster.Apart.
 func (o remoteAgents) Find(name string, _ error) (agent.Record, error) {
 	all, err := o.worker.find(name)
 	switch {
@@ -26,7 +26,7 @@ func (o remoteAgents) Find(name string, _ error) (agent.Record, error) {
 	return all[0].Life(), nil
 }
 
-// All implements team.Apart.
+// All implements roster.Apart.
 func (o remoteAgents) All() ([]actors.Status, error) {
 	out, err := callOwner(o.worker.scope, o.worker, workerapi.UpListAgents, workerapi.LaunchIn{Launch: o.worker.options.Launch})
 	if err != nil || out.Snapshot == nil {
@@ -35,7 +35,7 @@ func (o remoteAgents) All() ([]actors.Status, error) {
 	return out.Snapshot.Nested, nil
 }
 
-// Wake implements team.Apart.
+// Wake implements roster.Apart.
 func (o remoteAgents) Wake(to agent.Record, by mailbox.AgentID) error {
 	return o.worker.Reopen(to.Spec.ID, by)
 }
@@ -44,7 +44,7 @@ func (o remoteAgents) Wake(to agent.Record, by mailbox.AgentID) error {
 // process, which sends it on and asks the user if that is required.
 type peerSessions struct{ worker *Worker }
 
-// Reach implements team.Sessions.
+// Reach implements roster.Sessions.
 func (x peerSessions) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
 	if err := peer.Fits(l); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (x peerSessions) Reach(to string, l team.Letter) (*transcript.Transcript, e
 	return all[0], nil
 }
 
-// Sessions implements team.Sessions.
+// Sessions implements roster.Sessions.
 func (x peerSessions) Near(most int) []team.Neighbour {
 	out, err := callOwner(x.worker.scope, x.worker, workerapi.UpListSessions, workerapi.ListSessionsIn{Launch: x.worker.options.Launch, Max: most})
 	if err != nil {

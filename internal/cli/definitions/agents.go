@@ -7,14 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/actorswarm/swarm/internal/term"
-	"github.com/actorswarm/swarm/team"
-	"github.com/spf13/cobra"
 )
 
 // commands are the commands about definitions.
@@ -128,7 +129,7 @@ func (c *catalog) loaded(name string) (defs.Entry, error) {
 // known lists the names near to one that is not there, or else all.
 func (c *catalog) known(name string) string {
 	names := c.Definitions().Names()
-	near := team.Near(name, names)
+	near := agent.Near(name, names)
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/team"
@@ -56,7 +57,7 @@ func Team(s cli.Screen, r TeamRow, now time.Time) string {
 	b.WriteString(Indent(Tree(s, agents, now, inset)))
 	width := s.Width()
 	for _, t := range r.Tasks {
-		b.WriteString(term.Cut(term.Clean("  "+team.TaskLine(t)), width) + "\n")
+		b.WriteString(term.Cut(term.Clean("  "+roster.TaskLine(t)), width) + "\n")
 	}
 	return b.String()
 }

@@ -1,0 +1,57 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrShutDown is what a coordinator answers that has been stopped.
+var ErrShutDown = errors.New("the session is shutting down")
+
+// ErrUnattended is the answer to a question when there is nobody to ask.
+var ErrUnattended = errors.New("unattended: nobody can be asked here")
+
+// LaunchError reports an agent whose process gave no sign of life. Nothing of it
+// is left.
+type LaunchError struct {
+	Name string
+	Err  error
+}
+
+func (e *LaunchError) Error() string {
+	return fmt.Sprintf("%s was not started, its process gave no sign of life: %v", e.Name, e.Err)
+}
+
+func (e *LaunchError) Unwrap() error { return e.Err }
+
+// RunningError reports a call to go on with an agent that has not ended.
+type RunningError struct{ Name string }
+
+func (e *RunningError) Error() string {
+	return fmt.Sprintf("%s has not ended: write to it with SendMessage", e.Name)
+}
+
+// AmbiguousNameError reports a name that several agents have.
+type AmbiguousNameError struct {
+	Name  string
+	Teams []string // in which somebody has it
+}
+
+func (e *AmbiguousNameError) Error() string {
+	var all []string
+	for _, team := range e.Teams {
+		all = append(all, team+"/"+e.Name)
+	}
+	return fmt.Sprintf("several agents are named %q: say which, as %s", e.Name, strings.Join(all, " or "))
+}
+
+// FinalError reports an agent that cannot be woken again.
+type FinalError struct {
+	Name   string
+	Reason string
+}
+
+func (e *FinalError) Error() string {
+	return fmt.Sprintf("%s cannot be woken again (%s); start a new agent for more work", e.Name, e.Reason)
+}

@@ -1,0 +1,72 @@
+package coordinator
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// activity counts what goes on in a session's agents, and lets others wait for a
+// change of it.
+type activity struct {
+	turns    sync.WaitGroup // goroutines of turns; started through work
+	moves    atomic.Uint64  // hosts made and turns ended so far
+	changing atomic.Int32   // agents that are being woken by mail or given up
+
+	mu      sync.Mutex
+	closed  bool          // guarded by mu
+	changed chan struct{} // closed and replaced when an agent may have gone quiet; guarded by mu
+}
+
+func newActivity() *activity { return &activity{changed: make(chan struct{})} }
+
+// close lets no more work begin.
+func (a *activity) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+}
+
+// work runs f in a goroutine that Shutdown waits for, unless it has begun.
+func (a *activity) work(f func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	a.turns.Go(f)
+	return true
+}
+
+// change is work without which the swarm is not quiet, although no host does it.
+func (a *activity) change(f func()) {
+	a.changing.Add(1)
+	begun := a.work(func() {
+		defer a.Notify()
+		defer a.changing.Add(-1)
+		f()
+	})
+	if !begun {
+		a.changing.Add(-1)
+	}
+}
+
+func (a *activity) isClosed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.closed
+}
+
+// whenChanged returns a channel that is closed at the next Notify.
+func (a *activity) whenChanged() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.changed
+}
+
+// Notify wakes those who wait for a change, to check again.
+func (a *activity) Notify() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.changed)
+	a.changed = make(chan struct{})
+}

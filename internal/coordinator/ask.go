@@ -1,0 +1,167 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/coordinator/ids"
+	"github.com/actorswarm/swarm/internal/coordinator/report"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/team/protocol"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// byUser is who answers questions: only the user.
+const byUser = "user"
+
+// Questions returns what the agents ask a person now, the oldest first.
+func (c *Coordinator) Questions() []event.Question { return c.questions.List() }
+
+// Answer resolves a question by the user's word. It returns when the answer is on
+// disk; the errors are those of ask.Queue.
+func (c *Coordinator) Answer(id string, a event.Answer) error {
+	err := c.questions.Answer(id, byUser, a)
+	if errors.Is(err, transcript.ErrDecided) || errors.Is(err, protocol.ErrLate) {
+		return &event.ResolvedQuestionError{ID: id, State: event.QuestionAnswered}
+	}
+	return err
+}
+
+// permits decides about the calls of one agent, and puts to the user what only the
+// user can decide.
+type permits struct{ h *host }
+
+// permit is the one point where a call is decided. What a rule denies stays
+// denied whatever a person said before; what a person said counts for what
+// would be asked, and a denial for what would be allowed.
+func (p *permits) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.Verdict, error) {
+	for {
+		d := p.gate(p.judge(spec, c))
+		consent, err := p.h.t.Consent(c.ID)
+		switch {
+		case err != nil:
+			return turn.Verdict{}, err
+		case d.Behavior == permission.Deny:
+			return turn.Verdict{Decision: d}, nil
+		case spec.Name == questionToolName, spec.Name == exitPlanName: // they ask by themselves
+			d.Behavior = permission.Allow
+			return turn.Verdict{Decision: d}, nil
+		case consent.Decided():
+			return verdictOf(consent), nil
+		case d.Behavior == permission.Allow:
+			return turn.Verdict{Decision: d}, nil
+		case !p.h.c.opts.Policy.Asks():
+			return turn.Verdict{Decision: unasked(d)}, nil
+		}
+		// A decision is recorded; a rule that covers the call judges it. Either way
+		// the next round knows.
+		if err := p.askPermission(ctx, spec, c, d); err != nil {
+			return turn.Verdict{}, err
+		}
+	}
+}
+
+// judge decides about a call by mode and rules.
+func (p *permits) judge(spec tool.Spec, c model.Call) permission.Decision {
+	return permission.Decide(p.policy(), p.permissionRequest(spec, c))
+}
+
+func (p *permits) permissionRequest(spec tool.Spec, c model.Call) permission.Request {
+	return permission.Request{Tool: spec.Name, Input: c.Input, ReadOnly: spec.ReadOnly, Cwd: p.h.t.Spec().Dir}
+}
+
+// unasked turns a question into a refusal that says how to allow the call.
+func unasked(d permission.Decision) permission.Decision {
+	d.Behavior = permission.Deny
+	d.Reason += ", and nobody can be asked here; allow it with --allowedTools or a wider --permission-mode"
+	return d
+}
+
+// verdictOf is what a recorded decision makes of its call.
+func verdictOf(c transcript.Consent) turn.Verdict {
+	v := turn.Verdict{By: c.By, Note: c.Note}
+	switch c.State {
+	case transcript.ConsentAllowed:
+		v.Decision = permission.Decision{Behavior: permission.Allow, Rule: "answer of the " + c.By}
+	case transcript.ConsentExpired:
+		v.Decision = permission.Decision{Rule: "expired", Reason: expired(c)}
+	default:
+		v.Decision = permission.Decision{Rule: "answer of the " + c.By, Reason: "denied by the " + c.By}
+	}
+	return v
+}
+
+func expired(c transcript.Consent) string {
+	return fmt.Sprintf("the question expired: nobody answered within %v", c.Expires.Sub(c.Asked).Round(time.Millisecond))
+}
+
+// askPermission puts a call to a person and waits until that is resolved.
+func (p *permits) askPermission(ctx context.Context, spec tool.Spec, c model.Call, d permission.Decision) error {
+	q := p.question(event.AsksPermission, c)
+	q.Reason = d.Reason
+	r := ask.Request{
+		Record: func(s event.Resolution) error {
+			state := transcript.ConsentDenied
+			if s.Answer.Allow {
+				state = transcript.ConsentAllowed
+			}
+			return p.decide(c, state, s)
+		},
+		Covered: func() bool { return p.judge(spec, c).Behavior == permission.Allow },
+	}
+	if p.h.c.opts.Grant != nil {
+		r.Grant = p.h.c.opts.Grant
+		q.Rules = permission.Suggest(p.policy(), p.permissionRequest(spec, c))
+	}
+	return p.ask(ctx, state.WaitsForPermission, q, r, c)
+}
+
+// ask puts a question to the user and returns when it is resolved. The agent
+// waits without a place among the running.
+func (p *permits) ask(ctx context.Context, what string, q event.Question, r ask.Request, c model.Call) error {
+	consent, err := p.h.t.Ask(c.ID, p.h.c.opts.Policy.AskTimeout)
+	if err != nil {
+		return err
+	}
+	q.Asked, q.Expires = consent.Asked, consent.Expires
+	r.Question = q
+	ticket := p.h.c.questions.Open(r)
+	p.h.watchdog.Pause()
+	defer p.h.watchdog.Resume()
+	return p.h.waitFor(ctx, what, func() error {
+		p.h.c.publish(p.h.t, event.Asked{Question: ticket.Question()})
+		s, err := ticket.Wait(ctx)
+		p.h.c.publish(p.h.t, event.QuestionSettled{
+			ID: ticket.Question().ID, State: string(s.State), Allow: s.Answer.Allow || s.State == event.QuestionCovered, By: s.By, Note: s.Answer.Note,
+		})
+		return err
+	})
+}
+
+// decide records how a question about a call was settled.
+func (p *permits) decide(c model.Call, state transcript.ConsentState, s event.Resolution) error {
+	d := transcript.Consent{State: state, By: s.By, Note: strings.TrimSpace(s.Answer.Note)}
+	if s.State == event.QuestionExpired {
+		d.State = transcript.ConsentExpired
+	}
+	if s.Answer.Answers() {
+		d.Answer = report.Detail(s.Answer)
+	}
+	return p.h.t.Decide(c.ID, d)
+}
+
+func (p *permits) question(kind event.QuestionKind, c model.Call) event.Question {
+	return event.Question{
+		ID: ids.Question(p.h.t.ID(), p.h.t.Life().Steps, c), Agent: agent.Describe(p.h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
+	}
+}

@@ -1,0 +1,183 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/time/rate"
+
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/coordinator/accounts"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+)
+
+// budgets bound what agents use, and how fast they are started.
+type budgets struct {
+	store    *transcript.Store
+	model    func(name string) (model.Model, string, error)
+	accounts *accounts.Tree
+	spawns   *rate.Limiter // agents started by others
+}
+
+// spawnLimiter lets a second's worth of agents start at once.
+func spawnLimiter(perSecond float64) *rate.Limiter {
+	if perSecond < 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
+}
+
+// Below is what this process has charged beside the requests of one agent.
+func (b *budgets) Below(l agent.Record) budget.Amount {
+	l.Below = budget.Amount{}
+	return b.accounts.Used().Minus(b.accounts.UsedBy(l))
+}
+
+// Reservation is a request in flight.
+type Reservation struct {
+	// Output is the most tokens that the answer may have.
+	Output int64
+	// Settle ends the flight and charges what the request has used; nothing when it
+	// brought no answer. Only the first call counts.
+	Settle func(used budget.Amount)
+}
+
+// Reserve reserves a request of an agent that lives in another process in the accounts that
+// it counts in here.
+func (b *budgets) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Request) (*Reservation, error) {
+	r, err := b.accounts.Of(id).Reserve(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	return &Reservation{Output: r.Output, Settle: r.Settle}, nil
+}
+
+// Bounded reports whether an agent counts in a budget with a limit.
+func (b *budgets) Bounded(id mailbox.AgentID) bool { return b.accounts.Of(id).Bounded() }
+
+// admit lets a request of the agent out when the budgets it counts in allow it.
+func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answer), error) {
+	input, err := h.sizeOf(req)
+	if err != nil {
+		return nil, err
+	}
+	ask := h.c.accounts.Ask(req.Model, input, req.MaxTokens)
+	ask.Waits = func() { h.moveTo(state.Waiting, state.WaitsForBudget) }
+	r, err := h.c.accounts.Of(h.t.ID()).Reserve(ctx, ask)
+	if err != nil {
+		return nil, overBudget(err)
+	}
+	landed := func() {}
+	ask.Output = r.Output
+	if o := h.c.opts.Owner; o != nil {
+		if ask.Output, landed, err = o.Reserve(ctx, ask); err != nil {
+			r.Settle(budget.Amount{})
+			return nil, overBudget(err)
+		}
+	}
+	req.MaxTokens = int(ask.Output)
+	return func(a *model.Answer) {
+		defer landed()
+		if a == nil {
+			r.Settle(budget.Amount{}) // nobody says what it has cost
+			return
+		}
+		r.Settle(budget.Amount{
+			Money: h.c.opts.Prices.Cost(a.Usage, req.Model, a.Model).USD, Tokens: a.Usage.Total(), Requests: 1,
+		})
+	}, nil
+}
+
+// overBudget makes a refusal the outcome of the turn.
+func overBudget(err error) error {
+	if errors.As(err, new(*budget.OverError)) || errors.As(err, new(*budget.UnpricedError)) {
+		return overBudgetError{err}
+	}
+	return err
+}
+
+// overBudgetError is turn.ErrOverBudget, which its text leaves to the outcome
+// it stands beside.
+type overBudgetError struct{ error }
+
+func (e overBudgetError) Is(target error) bool { return target == turn.ErrOverBudget }
+func (e overBudgetError) Unwrap() error        { return e.error }
+
+// sizeOf estimates the input of a request in tokens: what the model itself has
+// counted of it, and what is new since.
+func (h *host) sizeOf(req *model.Request) (int64, error) {
+	d, err := h.t.Draft()
+	if err != nil {
+		return 0, err
+	}
+	n := d.Counted.Messages
+	if n == 0 || n > len(req.Messages) {
+		return inTokens(sizeOf(req.System) + sizeOf(req.Tools) + sizeOfAll(req.Messages)), nil
+	}
+	return d.Counted.Tokens + inTokens(sizeOfAll(req.Messages[n:])), nil
+}
+
+// bytesPerToken is below what text and JSON have, so that the estimate is
+// rather too high.
+const bytesPerToken = 3
+
+func inTokens(bytes int) int64 { return int64(bytes)/bytesPerToken + 1 }
+
+func sizeOf[T ~[]byte](blocks []T) (n int) {
+	for _, b := range blocks {
+		n += len(b)
+	}
+	return n
+}
+
+func sizeOfAll(msgs []model.Message) (n int) {
+	for _, m := range msgs {
+		n += len(m.Raw())
+	}
+	return n
+}
+
+// admitSpawn refuses an agent whose requests would all be refused, and holds it
+// back while too many have been started.
+func (b *budgets) admitSpawn(ctx context.Context, spec agent.Spec) error {
+	if err := b.Afford(spec.Model, spec.Parent); err != nil {
+		return err
+	}
+	return b.spawns.Wait(ctx)
+}
+
+// Priced says whether the limits of money that an agent counts in can be kept
+// with a model, after what was used before. The error is a *account.UnpricedError.
+func (b *budgets) Priced(name string, id mailbox.AgentID) error {
+	if err := b.accounts.Unpriced(b.store.All()); err != nil {
+		return err
+	}
+	if err := b.Afford(name, id); errors.As(err, new(*budget.UnpricedError)) {
+		return err
+	}
+	return nil
+}
+
+// Afford says whether the budgets that an agent counts in allow a request to a
+// model. The error is a *account.OverError or a *account.UnpricedError.
+func (b *budgets) Afford(name string, id mailbox.AgentID) error {
+	_, exact, err := b.model(name)
+	if err != nil {
+		return nil // what is wrong with the model is told when it is asked
+	}
+	return b.accounts.Of(id).Afford(b.accounts.Ask(exact, 0, accounts.FloorTokens))
+}
+
+// Prices say what models cost.
+type Prices interface {
+	agent.Prices
+	// AtMost returns the most that one request to a model can cost whose input has
+	// so many tokens: the input, and each token of output; ok is false if nobody
+	// knows.
+	AtMost(model string, input int64) (in, perOutput budget.USD, ok bool)
+}

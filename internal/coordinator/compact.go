@@ -1,0 +1,118 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/internal/status"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Compact replaces the older part of an agent's conversation by a summary of
+// the agent's own model: at its next step if it is in a turn, at once if it
+// rests. It returns when that is recorded. The error wraps turn.ErrNothing if
+// there is nothing worth it.
+func (c *Coordinator) Compact(ctx context.Context, id mailbox.AgentID) error {
+	if _, ok := c.replica(id); ok {
+		return c.opts.Remote.Compact(ctx, id)
+	}
+	h := c.hosts.get(id)
+	if h == nil {
+		return fmt.Errorf("%s does not live: there is nothing to compact", id)
+	}
+	done := h.compactions.add()
+	h.ref.Tell(wakeUp{})
+	select {
+	case err := <-done:
+		return err
+	case <-h.ended:
+		return fmt.Errorf("%s has ended before it was compacted", id)
+	case <-c.scope.Done():
+		return context.Cause(c.scope)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// compactions are those who want the conversation of an agent compacted. The methods
+// may be called from any goroutine.
+type compactions struct {
+	mu   sync.Mutex
+	open []chan error // guarded by mu
+}
+
+// add returns where the outcome will be told.
+func (w *compactions) add() <-chan error {
+	done := make(chan error, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = append(w.open, done)
+	return done
+}
+
+func (w *compactions) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.open) > 0
+}
+
+// take returns who tells the outcome to all that have asked so far; nil if
+// nobody has.
+func (w *compactions) take() func(error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	open := w.open
+	w.open = nil
+	if open == nil {
+		return nil
+	}
+	return func(err error) {
+		for _, done := range open {
+			done <- err
+		}
+	}
+}
+
+// compact fulfils the wishes of an agent that rests.
+func (h *host) compact(ctx context.Context) ending {
+	tell := h.compactions.take()
+	if tell == nil {
+		return goOn
+	}
+	err := errCut
+	defer func() { tell(err) }()
+	err = h.compactNow(ctx)
+	h.moveTo(state.Idle, "")
+	switch {
+	case errors.Is(context.Cause(ctx), turn.ErrShutdown):
+		return shut
+	case h.c.opts.Store.Err() != nil:
+		return h.breakOff(err)
+	}
+	return goOn
+}
+
+func (h *host) compactNow(ctx context.Context) error {
+	watched, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	run := h.newTurn(cut)
+	defer h.place.Leave()
+	defer h.watchdog.Stop()
+	return run.Compact(watched)
+}
+
+// facts tells an agent whose conversation was compacted what the runtime knows of
+// its world now.
+func (h *host) facts() string {
+	text := status.Facts(h.t.Spec(), h.c.Status(), h.c, len(h.t.Unread()))
+	if h.c.opts.Facts != nil {
+		if more := h.c.opts.Facts(Agent{h.t, h.t.Spec()}); more != "" {
+			text += "\n" + more
+		}
+	}
+	return text
+}

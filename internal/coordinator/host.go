@@ -1,0 +1,269 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/kernel"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/place"
+	"github.com/actorswarm/swarm/internal/coordinator/watchdog"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// The messages of a host.
+type (
+	wakeUp   struct{} // see whether there is work
+	turnDone struct {
+		end   ending
+		panic any // what the turn's goroutine panicked with
+	}
+	cancel struct { // end the turn; with final, the agent too
+		cause error
+		final bool
+	}
+)
+
+// ControlMessage makes a cancel overtake what is queued.
+func (cancel) ControlMessage() {}
+
+// ending is what a turn's goroutine says at its end.
+type ending int
+
+const (
+	goOn  ending = iota // look again
+	over                // the agent has ended
+	shut                // the session ends; the turn stays open
+	broke               // the runtime failed; nothing can be recorded any more
+)
+
+// host is the actor of one agent. Its fields belong to the actor unless a
+// comment says otherwise.
+type host struct {
+	c       *Coordinator
+	t       *transcript.Transcript
+	permits permits
+	parent  context.Context // scope in which the agent lives
+	ref     kernel.Ref      // set before the host is in Coordinator.hosts
+	self    kernel.Ref      // the same, for the actor and the turn
+	ended   chan struct{}   // closed when the agent will not run again by itself
+	moved   chan struct{}   // closed when somebody asks that it go on in the background
+	moving  sync.Once
+
+	stop        context.CancelCauseFunc // of the running turn; nil when none runs
+	running     atomic.Bool             // written by the actor, read by anyone
+	stopped     error                   // why the agent is to end; nil = it is not
+	held        atomic.Bool             // interrupted and not prompted since; written by the actor, read by anyone
+	compactions compactions             // for a compaction
+	broken      error                   // why the last work broke; written before its turnDone
+
+	lasts   bool // it lives on after a turn; never changes
+	stating sync.Mutex
+	state   state.State // guarded by stating
+
+	current atomic.Pointer[turn.Turn] // the turn that runs
+
+	turnContext context.Context    // of the turn; only the turn, which sets it before it runs
+	watchdog    *watchdog.Watchdog // of the turn; only the turn, which sets it before it runs
+	meter       meter              // of progress
+	woken       bool               // the present incarnation is recorded; only the turn goroutine
+	kit         *kit               // what every turn needs; only the turn goroutine
+	isolation   *agent.Isolation   // the agent's own directory, if it has one; only the turn goroutine
+	place       *place.Place       // of the turn, among the running
+	asked       atomic.Bool        // the turn works for the lead or the user
+	// failed is when turns were begun anew; only the turn goroutine.
+	failed []time.Time
+}
+
+// host puts an agent's actor to work. The actor looks for work at once.
+func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, incarnation uint32) (*host, error) {
+	now := time.Now()
+	h := &host{
+		c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), place: place.New(c.places),
+		lasts: lasts(t.Spec().Role), state: state.State{Name: state.Resolving, Since: now, Progress: now},
+	}
+	h.permits = permits{h}
+	// An incarnation that never ran may still be giving its name back: the count
+	// makes every host's its own.
+	name := fmt.Sprintf("%s#%d", mailbox.Address{Agent: t.ID(), Incarnation: incarnation}, c.moves.Add(1))
+	ref, err := c.kernel.Spawn(name, func() kernel.Behavior { return h }, kernel.SpawnOptions{
+		Parked: h.parked, Restart: c.restartPolicy(t.Spec()),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the host of %s: %w", name, err)
+	}
+	h.ref = ref
+	c.hosts.put(h)
+	if h.isOver() {
+		c.drop(h) // it was faster than we were
+	}
+	return h, nil
+}
+
+// drop lets go of what an ended agent had. Another host may have taken over.
+func (c *Coordinator) drop(h *host) {
+	if c.hosts.remove(h) {
+		c.planned.take(h.t.ID())
+		h.t.Forget() // the journal has it
+	}
+}
+
+// Receive is the whole life of the actor.
+func (h *host) Receive(c *kernel.Context, msg any) {
+	switch m := msg.(type) {
+	case kernel.Started:
+		h.self = c.Self()
+		h.wake()
+	case wakeUp:
+		if cause := h.stopCause(); cause != nil && h.stopped == nil {
+			h.cancel(cancel{cause: cause, final: true})
+			return
+		}
+		h.wake()
+	case cancel:
+		h.cancel(m)
+	case turnDone:
+		h.turnDone(m)
+	case rest:
+		h.forget()
+	}
+}
+
+func (h *host) wake() {
+	if h.running.Load() {
+		h.preempt()
+		return
+	}
+	if h.isOver() || !h.c.live.Load() {
+		return
+	}
+	switch {
+	case h.stopped != nil && !h.t.Life().TurnOpen:
+		cause := h.stopped
+		h.begin(func(ctx context.Context) ending { return h.retire(ctx, cause) })
+	case h.hasWork(): // an open turn that is to stop ends as stopped
+		h.held.Store(false)
+		h.begin(h.turn)
+	case h.owesReport():
+		h.begin(h.finishTurn)
+	case h.compactions.any():
+		h.begin(h.compact)
+	default:
+		h.c.Notify()
+	}
+	if h.stopped != nil && h.running.Load() {
+		h.stop(h.stopped)
+	}
+}
+
+// hasWork says whether there is a turn to begin. One that was interrupted waits
+// for its next prompt, which opens a turn: mail alone does not move it.
+func (h *host) hasWork() bool {
+	return h.t.HasWork() && (!h.held.Load() || h.t.Life().TurnOpen)
+}
+
+func (h *host) isOver() bool {
+	select {
+	case <-h.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// begin runs work in a goroutine of its own under the agent's scope.
+func (h *host) begin(work func(context.Context) ending) {
+	ctx, stop := context.WithCancelCause(h.parent)
+	h.stop, h.broken = stop, errCut
+	h.running.Store(true)
+	started := h.c.work(func() {
+		// The scope in which the agent lives may outlast the shutdown that waits for this.
+		leave := context.AfterFunc(h.c.scope, func() { stop(context.Cause(h.c.scope)) })
+		done := turnDone{end: broke}
+		defer func() {
+			leave()
+			done.panic = recover()
+			stop(nil)
+			h.self.Tell(done)
+		}()
+		done.end = work(ctx)
+	})
+	if !started {
+		stop(actors.ErrShutDown)
+		h.running.Store(false)
+	}
+}
+
+// errCut is why work broke that did not say why.
+var errCut = errors.New("the turn's goroutine exited")
+
+func (h *host) cancel(m cancel) {
+	if m.final && h.stopped == nil {
+		h.stopped = m.cause
+	}
+	h.held.Store(!m.final && !endsByItself(h.t.Spec().Role))
+	if !h.running.Load() && (m.final || h.t.Life().TurnOpen) {
+		h.wake() // begins what the cancel has overtaken, to end it
+	}
+	if h.running.Load() {
+		h.stop(m.cause)
+	}
+}
+
+func (h *host) turnDone(m turnDone) {
+	h.c.moves.Add(1) // before anybody can see that it does not run
+	h.running.Store(false)
+	h.stop = nil
+	switch {
+	case m.panic != nil:
+		panic(m.panic) // the supervisor decides about another incarnation
+	case m.end == over:
+		h.over()
+	case m.end == goOn:
+		h.wake()
+	case m.end == broke && h.c.opts.Store.Err() == nil:
+		// The journal is well: it is this agent that cannot go on.
+		h.parked("", h.broken)
+		h.self.Stop()
+	}
+	h.c.Notify()
+}
+
+// over ends the actor. What is recorded of the agent stays.
+func (h *host) over() {
+	close(h.ended)
+	h.c.drop(h)
+	h.self.Stop()
+	h.c.wakeConcerned(h.t.Life())
+	h.c.wakeIfWork(h.t) // what came after its last look
+}
+
+// parked is told that the host is given up: by the supervisor, or by the host
+// itself. The next message makes another one.
+func (h *host) parked(_ string, reason error) {
+	h.c.change(func() {
+		waiting := len(h.t.Unread())
+		h.closeTools()
+		h.fail(reason)
+		close(h.ended)
+		h.c.drop(h)
+		h.c.wakeConcerned(h.t.Life())
+		if len(h.t.Unread()) > waiting {
+			h.c.wakeIfWork(h.t) // its look found nobody
+		}
+	})
+}
+
+// busy reports whether the agent runs or is about to. Any goroutine may ask.
+func (h *host) busy() bool { return h.running.Load() || h.hasWork() || h.owesReport() }
+
+// lasts says whether an agent of a role lives on after its turn.
+func lasts(r agent.Role) bool { return r == agent.Lead || r == agent.Teammate }

@@ -1,0 +1,114 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/coordinator/report"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// members are those of a session that no host runs: the user, programs, and other sessions.
+type members struct{ c *Coordinator }
+
+// Read records that a member without a host has read messages, and tells their
+// senders. It returns when that is on disk.
+func (ms *members) Read(by mailbox.AgentID, ids ...mailbox.ID) error {
+	t, err := ms.c.transcript(by)
+	if err != nil {
+		return err
+	}
+	read := slices.DeleteFunc(t.Unread(), func(e mailbox.Envelope) bool { return !slices.Contains(ids, e.ID) })
+	if len(read) == 0 {
+		return nil
+	}
+	if err := t.Read(ids...); err != nil || ms.c.opts.Receipt == nil {
+		return err
+	}
+	for _, e := range read {
+		ms.c.opts.Receipt(readReceipt(t.Address(), e))
+	}
+	return nil
+}
+
+// Reject is Read for a message that nobody will ever read, and says why.
+func (ms *members) Reject(by mailbox.AgentID, id mailbox.ID, why string) error {
+	t, err := ms.c.transcript(by)
+	if err != nil {
+		return err
+	}
+	unread := t.Unread()
+	at := slices.IndexFunc(unread, func(e mailbox.Envelope) bool { return e.ID == id })
+	if at < 0 {
+		return nil
+	}
+	if err := t.Reject(id, why); err != nil || ms.c.opts.Receipt == nil {
+		return err
+	}
+	r := readReceipt(t.Address(), unread[at])
+	r.State, r.Reason = mailbox.StateRejected, why
+	ms.c.opts.Receipt(r)
+	return nil
+}
+
+func readReceipt(me mailbox.Address, e mailbox.Envelope) mailbox.Receipt {
+	return mailbox.Receipt{From: me, To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID}}
+}
+
+// UserQuestion is a question of a member without a host.
+type UserQuestion struct {
+	c      *Coordinator
+	t      *transcript.Transcript
+	ticket *ask.Ticket
+}
+
+// AskUser puts a question of a member without a host to the user under an id
+// that nobody can guess. record puts how it was resolved on disk. The caller must
+// Wait. Where nobody can be asked it is ErrUnattended.
+func (ms *members) AskUser(by mailbox.AgentID, choices []event.Choice, record func(id string, s event.Resolution) error) (*UserQuestion, error) {
+	if !ms.c.opts.Policy.Asks() {
+		return nil, actors.ErrUnattended
+	}
+	q := event.Question{ID: string(ms.c.NewID("q")), Choices: choices, Asked: time.Now()}
+	if within := ms.c.opts.Policy.AskTimeout; within > 0 {
+		q.Expires = q.Asked.Add(within)
+	}
+	return ms.PoseQuestion(by, q, func(s event.Resolution) error { return record(q.ID, s) })
+}
+
+// PoseQuestion is AskUser for a question that the caller has on disk, with id and times, and
+// that waits also where nobody attends.
+func (ms *members) PoseQuestion(by mailbox.AgentID, q event.Question, record func(event.Resolution) error) (*UserQuestion, error) {
+	t, err := ms.c.transcript(by)
+	if err != nil {
+		return nil, err
+	}
+	if len(q.Choices) != 1 || strings.TrimSpace(q.Choices[0].Question) == "" {
+		return nil, errors.New("the question is empty; write what the user is to decide")
+	}
+	q.Agent, q.Kind, q.Tool = agent.Describe(t.Spec()), event.AsksAnswer, questionToolName
+	q.Summary = report.Cut(report.OneLine(q.Choices[0].Question), 200)
+	ticket := ms.c.questions.Open(ask.Request{Question: q, Record: record})
+	ms.c.publish(t, event.Asked{Question: ticket.Question()})
+	return &UserQuestion{ms.c, t, ticket}, nil
+}
+
+// ID is what the question is answered by.
+func (i *UserQuestion) ID() string { return i.ticket.Question().ID }
+
+// Wait returns how the question was resolved. When ctx ends it is withdrawn.
+func (i *UserQuestion) Wait(ctx context.Context) (event.Resolution, error) {
+	s, err := i.ticket.Wait(ctx)
+	i.c.publish(i.t, event.QuestionSettled{
+		ID: i.ID(), State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note,
+	})
+	return s, err
+}

@@ -1,0 +1,25 @@
+package coordinator
+
+import (
+	"slices"
+
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team/protocol"
+)
+
+// preempt cuts the step that runs if a control message waits, or a request to end
+// that did not come by mail. Whether its sender may send one is asked here too:
+// another process can write anything.
+func (h *host) preempt() {
+	if turn := h.current.Load(); turn != nil {
+		turn.Preempt(h.isPressed)
+	}
+}
+
+func (h *host) isPressed() bool {
+	life := h.t.Life()
+	controls := func(e mailbox.Envelope) bool {
+		return e.ClassOf() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, life)
+	}
+	return life.Told && life.Shutdown.Phase == protocol.ShutdownAsked || slices.ContainsFunc(h.t.Unread(), controls)
+}

@@ -1,0 +1,57 @@
+package coordinator
+
+import (
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/report"
+)
+
+// progressEvery is the least time between two tellings of one agent's progress.
+const progressEvery = time.Second
+
+// meter says when an agent's progress is to be told again. Its methods may be
+// called from any goroutine.
+type meter struct {
+	mu   sync.Mutex
+	told time.Time // guarded by mu
+	tool string    // guarded by mu
+}
+
+// see follows the agent's facts. tell is true at most once in progressEvery.
+func (m *meter) see(f event.Fact, now time.Time) (tool string, tell bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch f := f.(type) {
+	case event.CallStarted:
+		m.tool = f.Call.Name
+	case event.Answered, event.CallFinished:
+	default:
+		return "", false
+	}
+	if now.Sub(m.told) < progressEvery {
+		return "", false
+	}
+	m.told = now
+	return m.tool, true
+}
+
+// progress tells how far an agent that works for another is.
+func (h *host) progress(f event.Fact) {
+	if h.t.Spec().Role == agent.Lead {
+		return
+	}
+	now := time.Now()
+	tool, tell := h.meter.see(f, now)
+	if !tell {
+		return
+	}
+	l := h.t.Life()
+	u := l.Usage
+	h.c.publish(h.t, event.Progress{
+		ToolUses: l.ToolUses, LastTool: tool, Took: now.Sub(report.Began(l)),
+		Tokens: u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens,
+	})
+}

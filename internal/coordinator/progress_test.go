@@ -1,0 +1,31 @@
+package coordinator
+
+import (
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/model"
+)
+
+func TestProgressIsToldAtMostOnceInASecond(t *testing.T) {
+	var m meter
+	begun := time.Unix(1000, 0)
+	told := 0
+	for i := range 100 { // ten facts a second, for ten seconds
+		now := begun.Add(time.Duration(i) * 100 * time.Millisecond)
+		m.see(event.Delta{}, now)
+		if tool, tell := m.see(event.CallStarted{Call: model.Call{Name: "Read"}}, now); tell {
+			told++
+			if tool != "Read" {
+				t.Errorf("the last tool is %q", tool)
+			}
+		}
+		if _, tell := m.see(event.CallFinished{}, now); tell {
+			t.Error("the same moment was told twice")
+		}
+	}
+	if told != 10 {
+		t.Errorf("progress was told %d times in ten seconds", told)
+	}
+}

@@ -1,0 +1,56 @@
+package coordinator
+
+import (
+	"context"
+	"slices"
+
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Quiet returns when no agent has work, no turn runs and no message between
+// agents of this session is on its way.
+func (c *Coordinator) Quiet(ctx context.Context) error {
+	for {
+		changed := c.whenChanged()
+		if c.allQuiet(ctx) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// isQuiet looks at one agent after the other; what it saw holds only if none
+// began to live and no turn ended meanwhile.
+func (c *Coordinator) isQuiet() bool {
+	before := c.moves.Load()
+	if c.anyBusy() { // said at once, at little cost
+		return false
+	}
+	// Mail first: once it has arrived, its receiver has work.
+	for _, e := range c.opts.Store.Pending() {
+		switch t, ok := c.opts.Store.Get(e.To.Agent); {
+		case ok && willRead(t.Life()), !ok && c.opts.Owner != nil: // it is in yet another process
+			return false
+		}
+	}
+	return !slices.ContainsFunc(c.opts.Store.All(), c.missed) && !c.anyBusy() && c.moves.Load() == before
+}
+
+// Rest returns when an agent runs no turn.
+func (c *Coordinator) Rest(ctx context.Context, id mailbox.AgentID) error {
+	for {
+		changed := c.whenChanged()
+		if h := c.hosts.get(id); h == nil || !h.running.Load() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

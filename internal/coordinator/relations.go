@@ -1,0 +1,84 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/registry"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team/protocol"
+)
+
+// expects reports whether an agent will be told of the end of another: one that
+// works in the background for it, or for one below it that has ended.
+func (c *Coordinator) expects(me *transcript.Transcript) bool { return c.owedBy(me.ID(), me) }
+
+func (c *Coordinator) owedBy(id mailbox.AgentID, me *transcript.Transcript) bool {
+	for _, kid := range c.registry.Workers(id) {
+		if c.owes(kid, me) || kid.Life().Closed && c.owedBy(kid.ID(), me) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Coordinator) owes(kid, me *transcript.Transcript) bool {
+	l := kid.Life()
+	if kid.OnItsWay(me) {
+		return true
+	}
+	if l.Closed || l.Spec.Role != agent.Background || c.registry.ReportsTo(l) != me.ID() {
+		return false
+	}
+	// One whose host was given up has said so and says no more until it has work.
+	return kid.HasWork() || l.Turns > l.Settled && c.hosts.get(kid.ID()) != nil || me.OnItsWay(kid)
+}
+
+// rests says whether an agent that has come to the end of a turn waits for
+// agents that work for it. Their reports begin its next turn.
+func (h *host) rests(l agent.Record) bool { return state.IsResting(l) && h.c.expects(h.t) }
+
+// endsByItself reports whether an agent ends when its work is done.
+func endsByItself(r agent.Role) bool {
+	return r == agent.Foreground || r == agent.Background
+}
+
+// stopCause returns why an agent is to stop that does not know it yet, or nil.
+func (h *host) stopCause() error {
+	if s := h.t.Life().Shutdown; s.Phase == protocol.ShutdownEnding {
+		return turn.ShutDownBy(h.c.nameOf(s.By))
+	}
+	return h.orphaned()
+}
+
+// orphaned returns why an agent is to stop whose link ties it to one that has
+// ended, or nil. It follows from what is recorded, so a crash loses no stop.
+func (h *host) orphaned() error {
+	l := h.t.Life()
+	if l.Spec.Link != agent.StopWith || l.Spec.Role != agent.Background || l.Closed || l.Turns == l.Settled {
+		return nil
+	}
+	up, ok := h.c.opts.Store.Get(registry.WorksFor(l))
+	if !ok {
+		return nil
+	}
+	if above := up.Life(); above.Closed && above.Outcome != agent.Completed {
+		return fmt.Errorf("%w with %s, for which it worked", turn.ErrStopped, agent.DisplayName(above.Spec))
+	}
+	return nil
+}
+
+// wakeConcerned tells those that an agent's end concerns to look: who waits for it, and
+// whom a link ties to it.
+func (c *Coordinator) wakeConcerned(l agent.Record) {
+	c.Wake(c.registry.ReportsTo(l))
+	for _, kid := range c.registry.Workers(l.Spec.ID) {
+		if !kid.Life().Closed {
+			c.Wake(kid.ID())
+			c.Wake(c.registry.ReportsTo(kid.Life())) // who inherits the wait
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package coordinator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/report"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/protocol"
+)
+
+// RemoteAgents runs agents in processes of their own. This process keeps a replica of
+// each, which follows what its process reports. The methods are called from any
+// goroutine.
+type RemoteAgents interface {
+	// Launch starts the process of an agent, the nth, and returns at its first
+	// sign of life. After an error nothing of it is left.
+	Launch(ctx context.Context, spec agent.Spec, n uint32) error
+	// Join reports whether the nth process of an agent lives, started by an
+	// earlier owner of the session.
+	Join(ctx context.Context, spec agent.Spec, n uint32) bool
+	// Stop ends the agent and all others in its process with a cause, and the process.
+	// It returns when nothing of it runs.
+	Stop(ctx context.Context, id mailbox.AgentID, cause error) error
+	// Interrupt ends the turn that the agent is in.
+	Interrupt(id mailbox.AgentID)
+	// Compact is Coordinator.Compact.
+	Compact(ctx context.Context, id mailbox.AgentID) error
+	// DecidePlan is Coordinator.DecidePlan by an agent.
+	DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error
+	// Idle reports whether nothing goes on in the agent's process, or it has none.
+	Idle(ctx context.Context, id mailbox.AgentID) bool
+	// Snapshot returns what the agent's process said last; false if there is none.
+	Snapshot(id mailbox.AgentID) (Snapshot, bool)
+	// Nested returns the agents in an agent's process besides it.
+	Nested(id mailbox.AgentID) []actors.Status
+	// Quiet reports whether nothing goes on in any of the processes.
+	Quiet(ctx context.Context) bool
+}
+
+// Snapshot is what the process of an agent says of it.
+type Snapshot struct {
+	State   state.State
+	Running bool
+	Unread  int
+}
+
+// Owner is the process that owns the session, as the node of one agent sees it.
+type Owner interface {
+	// Find returns the replicas of the agents that a name or id means there, also of
+	// those that live in the process of another: those of the session's team first.
+	// It returns none if there is nobody to ask.
+	Find(name string) []*transcript.Transcript
+	// Reopen is Coordinator.Reopen there.
+	Reopen(id, by mailbox.AgentID) error
+	// Self is the agent of the node, in whose name the node asks.
+	Self() mailbox.AgentID
+	// Life returns how an agent is there now.
+	Life(id mailbox.AgentID) (agent.Record, error)
+	// DecidePlan is Coordinator.DecidePlan there.
+	DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error
+	// RequestShutdown is Coordinator.RequestShutdown there.
+	RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error)
+	// AnswerShutdown is Coordinator.AnswerShutdown there, of the node's agent.
+	AnswerShutdown(r message.ShutdownResponse, key string) error
+	// Reserve asks for the budgets that the node's agent counts in there, if any has
+	// a limit. It returns how many tokens the answer may have, and what is to be
+	// called when the request has been charged here. The errors are those of
+	// account.Account.Reserve.
+	Reserve(ctx context.Context, k budget.Request) (output int64, landed func(), err error)
+}
+
+var errNowhere = errors.New("this process cannot run agents in processes of their own")
+
+// replicas are this process's copies of the agents that run in other processes.
+type replicas struct {
+	c         *Coordinator
+	launching sync.Map // *sync.Mutex by agent: one process of it is started again at a time
+}
+
+// createRemote is the part of a birth that is elsewhere: the agent gets its
+// transcript once its process lives, so that one that never does leaves nothing.
+func (rs *replicas) createRemote(ctx context.Context, spec agent.Spec) (*transcript.Transcript, func() error, error) {
+	if rs.c.opts.Remote == nil {
+		rs.c.unreserve(spec)
+		return nil, nil, errNowhere
+	}
+	if err := rs.c.opts.Remote.Launch(ctx, spec, 1); err != nil {
+		rs.c.unreserve(spec)
+		return nil, nil, &actors.LaunchError{Name: agent.DisplayName(spec), Err: err}
+	}
+	t, _, err := rs.c.opts.Store.Create(spec)
+	if err != nil {
+		return nil, nil, errors.Join(err, rs.c.opts.Remote.Stop(ctx, spec.ID, err))
+	}
+	_, err = t.Launch()
+	return t, func() error { return nil }, err
+}
+
+// sendTask sends the first task to an agent that lives in another process, as mail of its
+// parent. It is one message, however often it is sent.
+func (rs *replicas) sendTask(t *transcript.Transcript, prompt string) error {
+	spec := t.Spec()
+	from, ok := rs.c.opts.Store.Get(spec.Parent)
+	if !ok {
+		return fmt.Errorf("%s has no parent to get its task from", agent.DisplayName(spec))
+	}
+	e, durable, err := from.Send(mailbox.Envelope{
+		ID: mailbox.ID("p-" + string(spec.ID)), To: mailbox.Address{Agent: spec.ID},
+		FromName: agent.DisplayName(from.Spec()), ToName: agent.DisplayName(spec), Kind: mailbox.KindText,
+		Summary: report.Cut(cmp.Or(spec.Description, report.OneLine(prompt)), 180), Body: prompt,
+	})
+	if err != nil {
+		return err
+	}
+	rs.c.publish(from, event.MailSent{Envelope: e})
+	return durable()
+}
+
+// relaunch gives an agent that lives in another process a process again, unless it has
+// one. It does not wait.
+func (rs *replicas) relaunch(t *transcript.Transcript) {
+	if rs.c.opts.Remote == nil || t.Spec().Where == agent.AtOwner {
+		return
+	}
+	rs.c.change(func() {
+		if err := rs.launchAgain(t); err != nil && rs.c.scope.Err() == nil {
+			rs.giveUp(t, err)
+		}
+	})
+}
+
+func (rs *replicas) launchAgain(t *transcript.Transcript) error {
+	lock, _ := rs.launching.LoadOrStore(t.ID(), &sync.Mutex{})
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
+	life := t.Life()
+	if life.Closed || life.Shutdown.Leaving() || life.Launch > 0 && rs.c.opts.Remote.Join(rs.c.scope, life.Spec, life.Launch) {
+		return nil
+	}
+	if rs.c.scope.Err() != nil {
+		return context.Cause(rs.c.scope) // whether its process lives is not known: it is not to be replaced
+	}
+	n, err := t.Launch()
+	if err != nil {
+		return err
+	}
+	return rs.c.opts.Remote.Launch(rs.c.scope, t.Spec(), n)
+}
+
+// giveUp parks an agent whose process cannot be kept alive, and tells the lead.
+// A message to it tries again.
+func (rs *replicas) giveUp(t *transcript.Transcript, why error) {
+	l, why := t.Life(), fmt.Errorf("%w: %w", turn.ErrGivenUp, why)
+	l.TurnOpen, l.Outcome, l.Reason = false, agent.Failed, why.Error()
+	if _, _, err := t.Update(l); err != nil {
+		why = errors.Join(why, err)
+	}
+	rs.c.publish(t, event.StateChanged{To: state.Parked, Reason: why.Error()})
+	rs.c.publish(t, event.TurnEnded{Outcome: string(agent.Failed), Reason: why.Error(), Steps: l.TurnSteps})
+	lead, ok := rs.c.opts.Store.Get(rs.c.Home(l.Spec).Lead)
+	if !ok {
+		return
+	}
+	if _, _, err := rs.outbox(t, lead).Send(mailbox.Envelope{
+		To: mailbox.Address{Agent: lead.ID()}, FromName: agent.DisplayName(l.Spec), ToName: agent.DisplayName(lead.Spec()), Kind: mailbox.KindAgentReport,
+		Summary: report.Summary(l), Body: "It cannot go on: " + why.Error() + "\nA message to it starts it again.",
+	}); err != nil {
+		rs.c.publish(t, event.Warning{Text: err.Error()})
+	}
+}
+
+// outbox returns by whose outbox this process says something of t to another
+// agent. One that lives in another process has its own there: then it is that of the other,
+// or of the lead of the session.
+func (rs *replicas) outbox(t, to *transcript.Transcript) *transcript.Transcript {
+	for _, from := range []*transcript.Transcript{t, to} {
+		if !from.IsReplica() {
+			return from
+		}
+	}
+	if lead, ok := rs.c.opts.Store.Get(agent.LeadID); ok {
+		return lead
+	}
+	return t
+}
+
+// ProcessLost records that the process of an agent has ended without being asked to.
+// The agent gets another one, or is given up if again says no.
+func (rs *replicas) ProcessLost(id mailbox.AgentID, why error, again bool) {
+	t, ok := rs.c.opts.Store.Get(id)
+	if !ok || t.Life().Closed || rs.c.scope.Err() != nil {
+		return
+	}
+	if !again {
+		rs.c.change(func() { rs.giveUp(t, why) })
+		return
+	}
+	rs.c.publish(t, event.Warning{Text: fmt.Sprintf("the process of %s ended and is started again: %v", agent.DisplayName(t.Spec()), why)})
+	rs.relaunch(t)
+}
+
+// ProcessSilent records that the process of an agent has said nothing since then. It
+// returns the state that the agent is in until Heard.
+func (rs *replicas) ProcessSilent(id mailbox.AgentID, since time.Time) state.State {
+	s := state.State{Name: state.Stuck, Detail: "its process has said nothing since " + since.Format(time.TimeOnly), Since: time.Now(), Progress: since}
+	if t, ok := rs.c.opts.Store.Get(id); ok {
+		rs.c.publish(t, event.StateChanged{To: s.Name, Reason: s.Detail})
+	}
+	return s
+}
+
+// ProcessHeard is told that a process which was silent goes on, in a state.
+func (rs *replicas) ProcessHeard(id mailbox.AgentID, now state.State) {
+	if t, ok := rs.c.opts.Store.Get(id); ok {
+		rs.c.publish(t, event.StateChanged{From: state.Stuck, To: now.Name, Reason: now.Detail})
+	}
+}
+
+// Update makes a replica follow what its process reports, and charges what the
+// agent has used since.
+func (rs *replicas) Update(id mailbox.AgentID, l agent.Record) error {
+	t, err := rs.c.transcript(id)
+	if err != nil {
+		return err
+	}
+	was, is, err := t.Update(l)
+	if err != nil {
+		return err
+	}
+	rs.c.accounts.Of(t.ID()).Charge(rs.c.accounts.UsedBy(is).Minus(rs.c.accounts.UsedBy(was)))
+	rs.c.moves.Add(1)
+	rs.c.Notify()
+	return nil
+}
+
+// Register makes an agent known that lives in the process of the session's owner.
+func (rs *replicas) Register(spec agent.Spec) error {
+	if _, ok := rs.c.opts.Store.Get(spec.ID); ok {
+		return nil
+	}
+	spec.Where = agent.AtOwner
+	t, _, err := rs.c.opts.Store.Create(spec)
+	if err != nil {
+		if _, ok := rs.c.opts.Store.Get(spec.ID); ok {
+			return nil // somebody was faster
+		}
+		return err
+	}
+	rs.c.registry.Add(t.Life())
+	return nil
+}
+
+// replica returns the replica of an agent, if it is one.
+func (rs *replicas) replica(id mailbox.AgentID) (*transcript.Transcript, bool) {
+	t, ok := rs.c.opts.Store.Get(id)
+	if !ok || rs.c.opts.Remote == nil || !t.IsReplica() {
+		return nil, false
+	}
+	return t, true
+}
+
+// completeRemote completes the status of an agent that lives in another process.
+func (rs *replicas) completeRemote(s *actors.Status) {
+	if s.Life.Spec.Where == "" || rs.c.opts.Remote == nil {
+		return
+	}
+	if seen, ok := rs.c.opts.Remote.Snapshot(s.Life.Spec.ID); ok {
+		s.Running, s.Unread = seen.Running, seen.Unread
+		if seen.State.Name != "" {
+			s.State = seen.State
+		}
+	}
+}
+
+// allQuiet is isQuiet for this process and all others of the session.
+func (c *Coordinator) allQuiet(ctx context.Context) bool {
+	if !c.isQuiet() {
+		return false
+	}
+	if c.opts.Remote == nil {
+		return true
+	}
+	before := c.moves.Load()
+	return c.opts.Remote.Quiet(ctx) && c.isQuiet() && c.moves.Load() == before
+}
+
+// IsQuiet reports whether no agent of this process has work, and how often
+// something has moved here: two looks with the same number saw no change between.
+func (c *Coordinator) IsQuiet() (bool, uint64) {
+	return c.isQuiet(), c.moves.Load()
+}
+
+// EnsureProcess gives an agent that lives in another process a process if it has none, so that it
+// reads its mail. For all others it does nothing.
+func (rs *replicas) EnsureProcess(id mailbox.AgentID) {
+	if to, ok := rs.replica(id); ok && rs.c.live.Load() {
+		if _, lives := rs.c.opts.Remote.Snapshot(to.ID()); !lives {
+			rs.relaunch(to)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/report"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team/protocol"
+)
+
+// finishTurn tells the end of the last turn to whom it concerns and, for an agent
+// that has only one turn or is to stop, ends the agent. Everything in it may be
+// done again after a crash and then changes nothing.
+func (h *host) finishTurn(ctx context.Context) ending {
+	life := h.t.Life()
+	if h.rests(life) {
+		h.moveTo(state.Waiting, state.WaitsForChild)
+		return goOn
+	}
+	switch again, err := h.restarts(life); {
+	case err != nil:
+		return h.breakOff(err)
+	case again:
+		return goOn
+	}
+	return h.finish(ctx, life, h.endsWith(life), "")
+}
+
+// retire ends an agent that is to stop and runs no turn.
+func (h *host) retire(ctx context.Context, cause error) ending {
+	life := h.t.Life()
+	if state.IsResting(life) { // what it said last was not yet its result
+		life.Outcome, life.Reason = agent.Stopped, cause.Error()
+	}
+	return h.finish(ctx, life, true, cause.Error())
+}
+
+func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why string) ending {
+	if ends {
+		h.closeTools()
+		life.Spec.Role = h.t.Ending().Spec.Role
+		life.Kept = h.release()
+	}
+	switch err := h.reportInTime(ctx, life); {
+	case errors.Is(err, turn.ErrShutdown):
+		return shut // told after the restart
+	case errors.As(err, new(*mailbox.FullError)):
+		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not told: %v", agent.DisplayName(life.Spec), err)})
+	case err != nil:
+		return h.breakOff(fmt.Errorf("the end of %s could not be reported: %w", agent.DisplayName(life.Spec), err))
+	}
+	h.asked.Store(false)
+	if !ends {
+		return goOn
+	}
+	if err := h.t.Close(why, life.Kept); err != nil {
+		return h.breakOff(err)
+	}
+	is := state.Resting(h.t.Life())
+	h.moveTo(is.Name, is.Detail)
+	return over
+}
+
+// endsWith says whether the agent ends with the turn that has ended.
+func (h *host) endsWith(l agent.Record) bool {
+	if endsByItself(l.Spec.Role) {
+		return !h.t.HasWork() || l.Outcome != agent.Completed
+	}
+	return l.Outcome == agent.Stopped
+}
+
+// owesReport says whether a turn has ended whose end was not told or closed,
+// as after a crash between the two.
+func (h *host) owesReport() bool {
+	l := h.t.Life()
+	return l.Turns > l.Settled && !l.TurnOpen && !l.Closed && endsByItself(l.Spec.Role) && !h.rests(l)
+}
+
+// reportInTime is report that waits while the receiver's mailbox is full, until
+// somebody cancels the wait. Then the error is the shutdown, or that it is full.
+func (h *host) reportInTime(ctx context.Context, l agent.Record) error {
+	for {
+		changed := h.c.whenChanged()
+		err := h.report(l)
+		if !errors.As(err, new(*mailbox.FullError)) {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), turn.ErrShutdown) {
+				return context.Cause(ctx)
+			}
+			return err
+		}
+	}
+}
+
+// report sends the end of a turn as a message. Its id is made of agent and
+// turn, so that it is sent once however often it is tried.
+func (h *host) report(l agent.Record) error {
+	e := mailbox.Envelope{
+		ID:       mailbox.ID("r-" + string(l.Spec.ID) + "-" + strconv.Itoa(l.Turns)),
+		FromName: agent.DisplayName(l.Spec),
+		Body:     report.Body(l),
+		Summary:  report.Summary(l),
+	}
+	switch {
+	case l.Turns == 0:
+		return nil // it was stopped before it had anything to do
+	case l.Spec.Role == agent.Background:
+		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.registry.ReportsTo(l)}
+	case l.Spec.Role == agent.Teammate && h.isNews(l):
+		e.Kind, e.To, e.Key = mailbox.KindIdle, mailbox.Address{Agent: h.c.registry.LeadOf(l.Spec)}, staleBy(l)
+		e.Class = classOf(l)
+	default:
+		return nil
+	}
+	if err := h.c.reopenFor(e.To.Agent, l.Spec.ID); err != nil {
+		return err
+	}
+	_, durable, err := h.t.Send(e)
+	if err != nil {
+		return err
+	}
+	return durable()
+}
+
+// classOf makes mail of an end that somebody wanted: nobody waits for more.
+func classOf(l agent.Record) mailbox.Class {
+	if l.Outcome == agent.Stopped || l.Outcome == agent.Interrupted {
+		return mailbox.ClassMail
+	}
+	return ""
+}
+
+// staleBy is the key under which the end of a teammate's turn gives way to the
+// next one. A result never does: each is the answer to something.
+func staleBy(l agent.Record) string {
+	if l.Outcome == agent.Completed {
+		return ""
+	}
+	return "not done"
+}
+
+// isNews says whether the end of a teammate's turn is news for the lead of its
+// team: it worked for a lead of its or the user, or it could not go on.
+func (h *host) isNews(l agent.Record) bool {
+	if l.Shutdown.Phase == protocol.ShutdownEnding || l.Plan.Phase == protocol.PlanPending && l.Outcome == agent.Completed {
+		return false // who asked is told, and who decides has the plan
+	}
+	return h.asked.Load() || l.Turns == 1 || l.Outcome != agent.Completed
+}
+
+// fail records that the agent's host was given up, and tells it.
+func (h *host) fail(reason error) {
+	reason = fmt.Errorf("%w: %w", turn.ErrGivenUp, reason)
+	note := "not run: the agent's host failed"
+	err := h.t.End(agent.Failed, reason.Error(), h.t.Life().Result, note)
+	if err != nil {
+		// Its conversation cannot be read: it ends without it.
+		h.emit(event.Warning{Text: err.Error()})
+		err = h.t.Close(reason.Error(), h.t.Life().Kept)
+	}
+	if err != nil {
+		h.emit(event.Warning{Text: err.Error()})
+		return
+	}
+	h.moveTo(state.Parked, reason.Error())
+	h.asked.Store(true)
+	if err := h.report(h.t.Life()); err != nil {
+		h.emit(event.Warning{Text: err.Error()})
+	}
+}

@@ -1,0 +1,368 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/ids"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/team/protocol"
+)
+
+// killWithin is how long the end of a member may take after its grace time.
+const killWithin = 5 * time.Second
+
+// protocols sees the requests between agents to their end that take more than one
+// message: shutdowns and the approval of plans.
+type protocols struct {
+	c *Coordinator
+
+	mu      sync.Mutex
+	leaving map[mailbox.AgentID]struct{} // whose shutdown is driven by a goroutine; guarded by mu
+}
+
+func newProtocols(c *Coordinator) *protocols {
+	return &protocols{c: c, leaving: map[mailbox.AgentID]struct{}{}}
+}
+
+// MayEnd returns an error if an agent may not ask another to end or stop it:
+// one may end those that work for it or are in its team, the lead everybody but itself, and the user
+// everybody but the lead.
+func (ps *protocols) MayEnd(by mailbox.AgentID, target agent.Spec) error {
+	switch {
+	case target.Role == agent.Lead, target.Role == agent.User, target.ID == by:
+		return fmt.Errorf("%s cannot be ended this way", agent.DisplayName(target))
+	case by == agent.LeadID, by == agent.UserID, ps.c.registry.IsBelow(target.ID, by), ps.c.registry.Leads(by, target):
+		return nil
+	}
+	return fmt.Errorf("%s is not an agent of yours: %w", agent.DisplayName(target), protocol.ErrUnauthorized)
+}
+
+// RequestShutdown asks a member to end, or ends it if there is no grace, and
+// returns the request when it is on disk. Whoever asks a member that leaves
+// already, or asks twice, has the answer of the first. The runtime sees to the
+// end, also over restarts.
+func (ps *protocols) RequestShutdown(by, id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error) {
+	from, err := ps.c.transcript(by)
+	if err != nil {
+		return protocol.Shutdown{}, err
+	}
+	t, err := ps.c.transcript(id)
+	if err != nil {
+		return protocol.Shutdown{}, err
+	}
+	return ps.requestShutdown(from, t, d)
+}
+
+func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d actors.Dismissal) (protocol.Shutdown, error) {
+	if ps.c.isAtOwner(t) && ps.c.isNode(by) {
+		return ps.c.opts.Owner.RequestShutdown(t.ID(), d)
+	}
+	if err := ps.MayEnd(by.ID(), t.Spec()); err != nil {
+		ps.c.Refused(by.ID(), "shutdown_request to "+agent.DisplayName(t.Spec()), err)
+		return protocol.Shutdown{}, err
+	}
+	if t.Life().Closed {
+		d.Grace = 0 // there is nobody to hear it
+	}
+	ask := protocol.Ask{ID: ids.Request(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
+	frame, away := framer(by, t), t.IsReplica() || isOutside(t)
+	s, effect, err := t.ShutdownNext(ask, func(s protocol.Shutdown) string {
+		if away {
+			return "" // it goes by mail
+		}
+		return frame(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: d.Grace.Milliseconds()}, s.ID)
+	})
+	if err != nil {
+		return s, err
+	}
+	if effect != protocol.Nothing {
+		ps.publishShutdown(t, s)
+	}
+	ps.driveShutdown(t)
+	ps.c.Wake(t.ID())
+	return s, nil
+}
+
+// ShutDown is RequestShutdown that returns when the member is gone, or has
+// objected, which it can do once.
+func (ps *protocols) ShutDown(ctx context.Context, by, id mailbox.AgentID, d actors.Dismissal) (actors.Departure, error) {
+	t, err := ps.c.transcript(id)
+	if err != nil {
+		return actors.Departure{Name: string(id)}, err
+	}
+	if _, err := ps.RequestShutdown(by, id, d); err != nil {
+		return actors.Departure{Name: agent.DisplayName(t.Spec())}, err
+	}
+	for {
+		changed := ps.c.whenChanged()
+		s := t.Life().Shutdown
+		out := actors.Departure{Name: agent.DisplayName(t.Spec()), Gone: s.Phase == protocol.ShutdownGone, Why: s.Why, Objection: s.Objection}
+		switch s.Phase {
+		case protocol.ShutdownGone:
+			var err error
+			out.Ended, err = ps.receipt(ps.c.registry.Tree(t.ID()), nil)
+			return out, err
+		case protocol.ShutdownObjected:
+			return out, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return out, fmt.Errorf("shut down %s: %w", out.Name, context.Cause(ctx))
+		case <-ps.c.scope.Done():
+			return out, fmt.Errorf("shut down %s: %w", out.Name, context.Cause(ps.c.scope))
+		}
+	}
+}
+
+// AnswerShutdown is a member's answer to the request to end. key is that of the
+// call it comes with.
+func (ps *protocols) AnswerShutdown(id mailbox.AgentID, r message.ShutdownResponse, key string) error {
+	t, err := ps.c.transcript(id)
+	if err != nil {
+		return err
+	}
+	if ps.c.isNode(t) {
+		return ps.c.opts.Owner.AnswerShutdown(r, key)
+	}
+	s, effect, err := t.ShutdownNext(protocol.Respond{ID: r.RequestID, Approve: r.Approve, Reason: r.Reason, Key: key}, nil)
+	if err != nil {
+		ps.c.Refused(t.ID(), "shutdown_response", err)
+		return err
+	}
+	if effect != protocol.Nothing {
+		ps.publishShutdown(t, s)
+	}
+	if effect == protocol.Object {
+		err = ps.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Reason: s.Objection})
+	}
+	ps.c.Notify()
+	return err
+}
+
+// driveShutdown sees a shutdown that was asked for to its end, in one goroutine for each
+// member.
+func (ps *protocols) driveShutdown(t *transcript.Transcript) {
+	if !ps.c.live.Load() {
+		return // Start does it
+	}
+	ps.mu.Lock()
+	_, under := ps.leaving[t.ID()]
+	if !under {
+		ps.leaving[t.ID()] = struct{}{}
+	}
+	ps.mu.Unlock()
+	if under {
+		ps.c.Notify() // the deadline may be another
+		return
+	}
+	begun := ps.c.work(func() {
+		ps.awaitShutdown(t)
+		ps.mu.Lock()
+		delete(ps.leaving, t.ID())
+		ps.mu.Unlock()
+		if p := t.Life().Shutdown.Phase; p == protocol.ShutdownAsked && ps.c.scope.Err() == nil {
+			ps.driveShutdown(t) // it was asked again meanwhile
+		}
+		ps.c.Notify()
+	})
+	if !begun {
+		ps.mu.Lock()
+		delete(ps.leaving, t.ID())
+		ps.mu.Unlock()
+	}
+}
+
+// expireShutdowns ends the grace times that ran out while nobody looked, before
+// anybody works.
+func (ps *protocols) expireShutdowns() {
+	for _, t := range ps.c.opts.Store.All() {
+		ps.shutdownNext(t, protocol.Expire{Now: time.Now()})
+	}
+}
+
+// resumeProtocols goes on with what was asked for and not settled.
+func (ps *protocols) resumeProtocols() {
+	for _, t := range ps.c.opts.Store.All() {
+		switch l := t.Life(); {
+		case l.Shutdown.Phase == protocol.ShutdownAsked, l.Shutdown.Phase == protocol.ShutdownEnding:
+			ps.driveShutdown(t)
+		case l.Plan.Phase == protocol.PlanPending && l.Plan.Lead != "" && !l.Closed && !t.IsReplica():
+			ps.awaitPlan(t)
+		}
+	}
+}
+
+// awaitShutdown waits for the end of a shutdown and brings it about.
+func (ps *protocols) awaitShutdown(t *transcript.Transcript) {
+	shown := ""
+	for ps.c.scope.Err() == nil {
+		changed := ps.c.whenChanged()
+		s := t.Life().Shutdown
+		if s.Phase == protocol.ShutdownAsked && shown != s.ID {
+			shown = s.ID
+			ps.showRemoteShutdown(t, s)
+		}
+		switch {
+		case s.Phase == protocol.ShutdownEnding:
+			ps.completeShutdown(t)
+			return
+		case s.Phase != protocol.ShutdownAsked:
+			return
+		case !ps.isBusy(t):
+			ps.shutdownNext(t, protocol.Finish{})
+			continue
+		}
+		deadline := time.NewTimer(time.Until(s.Deadline))
+		select {
+		case <-changed:
+		case <-ps.c.scope.Done():
+		case now := <-deadline.C:
+			ps.shutdownNext(t, protocol.Expire{Now: now})
+		}
+		deadline.Stop()
+	}
+}
+
+// isBusy reports whether a member has something to do or to wait for.
+func (ps *protocols) isBusy(t *transcript.Transcript) bool {
+	if isOutside(t) {
+		return true // only its answer tells
+	}
+	if _, away := ps.c.replica(t.ID()); away {
+		by, ok := ps.c.opts.Store.Get(t.Life().Shutdown.By)
+		return ok && ps.c.outbox(by, t).OnItsWay(t) || !ps.c.opts.Remote.Idle(ps.c.scope, t.ID())
+	}
+	if t.HasWork() || ps.c.expects(t) {
+		return true
+	}
+	h := ps.c.hosts.get(t.ID())
+	return h != nil && h.busy()
+}
+
+// showRemoteShutdown sends the request to a member that lives in another process or is a program
+// outside. It is one message, however often it is sent.
+func (ps *protocols) showRemoteShutdown(t *transcript.Transcript, s protocol.Shutdown) {
+	by, known := ps.c.opts.Store.Get(s.By)
+	if _, away := ps.c.replica(t.ID()); !away && !isOutside(t) || !known || t.Life().Closed {
+		return
+	}
+	body, err := message.Encode(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: max(0, time.Until(s.Deadline).Milliseconds())})
+	if err == nil {
+		var e mailbox.Envelope
+		from := ps.c.outbox(by, t)
+		e, _, err = from.Send(mailbox.Envelope{
+			ID: mailbox.ID(s.ID), To: mailbox.Address{Agent: t.ID()}, Kind: mailbox.KindShutdownRequest,
+			FromName: agent.DisplayName(by.Spec()), ToName: agent.DisplayName(t.Spec()), Summary: "asks you to end", Body: body,
+		})
+		if err == nil {
+			ps.c.Sent(from.ID(), e)
+		}
+	}
+	if err != nil {
+		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("%s could not be told that it is to end: %v", agent.DisplayName(t.Spec()), err)})
+	}
+}
+
+func (ps *protocols) shutdownNext(t *transcript.Transcript, e protocol.ShutdownEvent) {
+	s, effect, err := t.ShutdownNext(e, nil)
+	if err != nil {
+		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("the shutdown of %s could not be recorded: %v", agent.DisplayName(t.Spec()), err)})
+		return
+	}
+	if effect != protocol.Nothing || s.Phase == protocol.ShutdownGone {
+		ps.publishShutdown(t, s)
+	}
+}
+
+// completeShutdown ends a member and all that work for it, for good, and takes from them
+// what they held. All of it may be done again after a crash.
+func (ps *protocols) completeShutdown(t *transcript.Transcript) {
+	ctx, cancel := context.WithTimeout(ps.c.scope, killWithin)
+	defer cancel()
+	s := t.Life().Shutdown
+	cause := turn.ShutDownBy(ps.c.nameOf(s.By))
+	tree, err := ps.StopTree(ctx, t.ID(), cause)
+	if ps.c.scope.Err() != nil {
+		return // it goes on after the restart
+	}
+	err = errors.Join(err, ps.c.recordEnd(t, func() error { return t.Seal(cause.Error()) }))
+	ps.c.buryFinal(t)
+	ps.c.registry.Release(t.Spec())
+	if ps.c.opts.Gone != nil {
+		for _, e := range tree {
+			err = errors.Join(err, ps.c.opts.Gone(ctx, e.ID))
+		}
+	}
+	err = errors.Join(err, ps.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Approve: true, Reason: "it has ended: " + s.Why}))
+	if err != nil {
+		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("not everything of %s could be ended: %v", agent.DisplayName(t.Spec()), err)})
+	}
+	ps.shutdownNext(t, protocol.Gone{})
+}
+
+// replyShutdown tells an agent that has asked what came of it. The user sees it
+// where the user asked.
+func (ps *protocols) replyShutdown(t *transcript.Transcript, s protocol.Shutdown, r message.ShutdownResponse) error {
+	if s.By == agent.UserID || s.By == t.ID() {
+		return nil
+	}
+	asker, ok := ps.c.opts.Store.Get(s.By)
+	if !ok || asker.Life().Shutdown.Leaving() {
+		return nil
+	}
+	body, err := message.Encode(r)
+	if err != nil {
+		return err
+	}
+	what := "objects to its shutdown"
+	if r.Approve {
+		what = "has ended"
+	}
+	name := agent.DisplayName(t.Spec())
+	from := ps.c.outbox(t, asker)
+	e, durable, err := from.Send(mailbox.Envelope{
+		ID: mailbox.ID(fmt.Sprintf("%s-%t", s.ID, r.Approve)), To: mailbox.Address{Agent: s.By}, Kind: mailbox.KindShutdownResponse,
+		FromName: name, ToName: agent.DisplayName(asker.Spec()), Summary: name + " " + what, Body: body,
+	})
+	if err != nil {
+		return err
+	}
+	ps.c.Sent(from.ID(), e)
+	return durable()
+}
+
+func (ps *protocols) publishShutdown(t *transcript.Transcript, s protocol.Shutdown) {
+	f := event.ShutdownMoved{ID: s.ID, Phase: string(s.Phase), By: s.By, Reason: s.Reason}
+	switch s.Phase {
+	case protocol.ShutdownObjected:
+		f.Reason = s.Objection
+	case protocol.ShutdownEnding, protocol.ShutdownGone:
+		f.Reason = s.Why
+	}
+	ps.c.publish(t, f)
+}
+
+// framer returns how a message of the runtime's protocols is read by its
+// receiver. What it returns asks nobody, so that it may be used under any lock.
+func framer(from, to *transcript.Transcript) func(m message.Message, id string) string {
+	e := mailbox.Envelope{From: from.Address(), To: to.Address(), FromName: agent.DisplayName(from.Spec())}
+	return func(m message.Message, id string) string {
+		var err error
+		if e.Body, err = message.Encode(m); err != nil {
+			return err.Error() // what is framed here is always valid
+		}
+		e.ID, e.Kind = mailbox.ID(id), m.Kind()
+		return turn.Frame([]mailbox.Envelope{e})[0].Text
+	}
+}

@@ -1,0 +1,292 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/actorswarm/swarm/actors/state"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/watchdog"
+	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// kit is what every turn of an agent needs. It is made at the first turn, so
+// that an agent that only waits costs nothing of it. The system and tool blocks
+// are the conversation's: they leave memory with it.
+type kit struct {
+	tools  *tool.Set
+	close  func() error
+	base   model.Request
+	model  model.Model
+	chosen string // the name of model
+}
+
+// maxTokens is the most that one answer may hold.
+const maxTokens = 32_000
+
+// turn runs one turn of the agent and tells its end to whom it concerns.
+func (h *host) turn(ctx context.Context) ending {
+	watched, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	t := h.newTurn(cut)
+	h.current.Store(t)
+	defer h.current.Store(nil)
+	end, err := h.run(watched, t)
+	switch {
+	case err != nil:
+		return h.breakOff(err)
+	case end.Open:
+		return shut
+	}
+	return h.finishTurn(ctx)
+}
+
+// newTurn returns the next turn of the agent, which a watchdog may cut.
+func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
+	h.watchdog = watchdog.New(h.c.opts.Policy.Deadlines.For(h.t.Spec().Role), cut)
+	t := &turn.Turn{
+		Log:      h.t,
+		Prepare:  h.prepare,
+		Permit:   h.permits.permit,
+		Admit:    h.admit,
+		Emit:     h.emit,
+		Watch:    h.streamed,
+		Read:     h.read,
+		MaxSteps: h.t.Spec().MaxTurns,
+		Only:     endsByItself(h.t.Spec().Role),
+		Facts:    h.facts,
+		Record:   h.c.opts.Store.TranscriptPath(h.t.ID()),
+		Demand:   h.compactions.take,
+		Object:   h.c.opts.Store.BodyPath,
+		Pause:    h.pause,
+	}
+	if spill := h.c.opts.Spill; spill != nil {
+		t.Spill = func(id, text string) (string, error) { return spill(h.t.ID(), id, text) }
+	}
+	return t
+}
+
+// breakOff says that the runtime failed the agent.
+func (h *host) breakOff(err error) ending {
+	h.broken = err
+	h.emit(event.Warning{Text: err.Error()})
+	return broke
+}
+
+// run is the part of a turn that needs a place; a panic gives it back too.
+func (h *host) run(ctx context.Context, t *turn.Turn) (turn.End, error) {
+	defer h.place.Leave()
+	defer h.watchdog.Stop()
+	ctx, end := h.c.accounts.Of(h.t.ID()).Within(ctx, overBudget)
+	defer end()
+	h.turnContext = ctx
+	return t.Run(ctx)
+}
+
+// prepare waits for a place among the running and sets the turn up.
+func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
+	if err := h.enter(ctx); err != nil {
+		return err
+	}
+	h.watchdog.Begin()
+	if h.kit == nil {
+		h.moveTo(state.Starting, "")
+	}
+	if !h.woken {
+		incarnation, err := h.t.Wake()
+		if err != nil {
+			return err
+		}
+		if err := h.isolate(ctx, incarnation); err != nil {
+			return err
+		}
+		h.woken = true
+	}
+	if h.kit == nil {
+		kit, err := h.newKit()
+		if err != nil {
+			return err
+		}
+		h.kit = kit
+	}
+	if err := h.choose(h.kit); err != nil {
+		return err
+	}
+	turn.Model, turn.Base, turn.Tools = h.kit.model, h.kit.base, h.kit.tools
+	if window := h.c.opts.Window; window != nil {
+		turn.Window = window(h.kit.base.Model)
+	}
+	life := h.t.Life()
+	turn.Base.Caller.Turn = life.Turns
+	if life.TurnOpen { // else it is opened by a message, and those are of the turn before
+		turn.StepsBefore = life.TurnSteps
+	}
+	var err error
+	turn.Base.System, turn.Base.Tools, err = h.t.Setup(func() (system, tools []json.RawMessage) {
+		return h.setup(life.Spec, h.kit.tools)
+	})
+	return err
+}
+
+func (h *host) newKit() (*kit, error) {
+	spec := h.t.Spec()
+	if _, _, err := h.c.opts.Model(spec.Model); err != nil {
+		return nil, err // before anything is made that has to be closed
+	}
+	box := h.c.opts.Tools(Agent{h.t, spec})
+	k := &kit{tools: h.tools(spec, box), close: box.Close}
+	k.base = model.Request{
+		MaxTokens: maxTokens, Effort: spec.Effort,
+		Caller: model.Caller{AgentID: string(spec.ID), Agent: agent.DisplayName(spec), Type: spec.Type},
+	}
+	return k, nil
+}
+
+// choose gives the kit the model that the agent has now: the user may have
+// chosen another since its last turn.
+func (h *host) choose(k *kit) error {
+	name := h.t.Spec().Model
+	if k.model != nil && k.chosen == name {
+		return nil
+	}
+	m, id, err := h.c.opts.Model(name)
+	if err != nil {
+		return err
+	}
+	k.model, k.base.Model, k.chosen = m, id, name
+	return nil
+}
+
+// tools returns what the agent was resolved to have, in a fixed order.
+func (h *host) tools(spec agent.Spec, box Toolbox) *tool.Set {
+	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}, &outputTool{h}, &questionTool{h}, &enterPlan{h}, &exitPlan{h}})
+	names := spec.Tools
+	if spec.PlanRequired { // it has no other way to go to work
+		names = append(slices.Clip(names), exitPlanName)
+	}
+	return tool.NewSet(all...).Only(names)
+}
+
+// closeTools ends what the agent's tools left running.
+func (h *host) closeTools() {
+	if h.kit == nil || h.kit.close == nil {
+		return
+	}
+	if err := h.kit.close(); err != nil {
+		h.emit(event.Warning{Text: fmt.Sprintf("what %s left running could not be ended: %v", agent.DisplayName(h.t.Spec()), err)})
+	}
+	h.kit = nil
+}
+
+// setup encodes what every request of the agent begins with.
+func (h *host) setup(spec agent.Spec, set *tool.Set) (system, tools []json.RawMessage) {
+	def := h.c.definition(spec)
+	for _, text := range h.c.opts.System(spec, def) {
+		system = append(system, model.EncodeSystem(text))
+	}
+	for _, t := range set.All() {
+		s := t.Spec()
+		tools = append(tools, model.EncodeTool(s.Name, s.Description, s.Schema))
+	}
+	return system, tools
+}
+
+// ToolNames returns the names of every tool an agent of this session can have.
+func (c *Coordinator) ToolNames() []string {
+	return append(append([]string(nil), c.opts.ToolNames...), "Agent", "TaskStop", outputToolName, questionToolName, enterPlanName, exitPlanName)
+}
+
+// emit tells observers what the turn does and follows the agent's state.
+func (h *host) emit(f event.Fact) {
+	h.follow(f)
+	if h.watchdog != nil {
+		h.watchdog.Observe(f, h.waitsForOthers(f))
+	}
+	h.c.publish(h.t, f)
+	h.progress(f)
+}
+
+// waitsForOthers says of a call's beginning that the call has no time of its own.
+func (h *host) waitsForOthers(f event.Fact) bool {
+	began, ok := f.(event.CallStarted)
+	if !ok {
+		return false
+	}
+	unit, _ := h.kit.tools.Lookup(began.Call.Name)
+	switch unit.(type) {
+	case *agentTool, *questionTool, *exitPlan:
+		return true
+	}
+	return false
+}
+
+// streamed follows what nobody but the runtime is told of.
+func (h *host) streamed(e model.Event) {
+	h.watchdog.Stream(e)
+	switch e.Kind {
+	case model.Sent:
+		if h.now().Name == state.Compacting {
+			h.follow(event.Delta{})
+			break
+		}
+		h.moveTo(state.Thinking, "")
+	case model.Growing, model.CallStarted:
+		h.follow(event.Delta{})
+	}
+}
+
+// read tells the senders of messages that a request now carries them.
+func (h *host) read(mail []mailbox.Envelope) {
+	me, spec := h.t.Address(), h.t.Spec()
+	for _, e := range mail {
+		if e.From.Agent == agent.LeadID || e.From.Agent == agent.UserID || h.c.registry.Leads(e.From.Agent, spec) {
+			h.asked.Store(true)
+		}
+		if h.c.opts.Receipt != nil {
+			h.c.opts.Receipt(readReceipt(me, e))
+		}
+	}
+}
+
+// enter waits for a place among the running children. The lead needs none.
+func (h *host) enter(ctx context.Context) error {
+	if h.t.Spec().Role == agent.Lead || h.place.Try() {
+		return nil
+	}
+	h.moveTo(state.Queued, "")
+	if err := h.place.Enter(ctx); err != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	h.moveTo(state.Starting, "")
+	return nil
+}
+
+// waitForChild runs wait while the agent holds no place: its child may need it.
+func (h *host) waitForChild(ctx context.Context, wait func() error) error {
+	return h.waitFor(ctx, state.WaitsForChild, wait)
+}
+
+// waitFor runs wait while the agent, which holds no place meanwhile, is shown as
+// waiting for what.
+func (h *host) waitFor(ctx context.Context, what string, wait func() error) error {
+	h.place.Lend()
+	h.moveTo(state.Waiting, what)
+	err := wait()
+	if !h.place.Done() {
+		return err
+	}
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return errors.Join(err, h.enter(ctx))
+	case errors.Is(cause, turn.ErrPreempted): // only the step ends
+		return errors.Join(err, h.enter(h.turnContext))
+	}
+	return err
+}

@@ -1,0 +1,241 @@
+package roster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
+	"github.com/actorswarm/swarm/tool"
+)
+
+// Outsiders are the members of a session that no host of ours runs: programs that
+// read their mail and work on tasks by requests. Its methods may be called from
+// any goroutine.
+type Outsiders struct {
+	agents *coordinator.Coordinator
+	roster *Roster
+	boards *Boards
+	list   func(team string) string
+
+	mu   sync.Mutex
+	mail map[mailbox.AgentID]chan struct{} // closed when mail comes; guarded by mu
+}
+
+// NewOutsiders returns the outside members of a session. list returns the name of
+// the task list of a team.
+func NewOutsiders(c *coordinator.Coordinator, r *Roster, b *Boards, list func(team string) string) *Outsiders {
+	return &Outsiders{agents: c, roster: r, boards: b, list: list, mail: map[mailbox.AgentID]chan struct{}{}}
+}
+
+// Outsider is one program in one of its incarnations.
+type Outsider struct {
+	all         *Outsiders
+	t           *transcript.Transcript
+	incarnation uint32
+}
+
+// Join makes a program the member of a name. A member that is there already gets
+// a new incarnation, and what an older one says from then on is refused. The
+// error is an *agent.NameTakenError when an agent has the name.
+func (o *Outsiders) Join(name string) (*Outsider, error) {
+	if err := reserved(name); err != nil {
+		return nil, err
+	}
+	t, err := o.agents.AddMember(name)
+	if err != nil {
+		return nil, err
+	}
+	incarnation, err := t.Wake()
+	return &Outsider{o, t, incarnation}, err
+}
+
+// StandIn returns the member of an id that stands for another session. It keeps
+// its incarnation: only this process speaks as it.
+func (o *Outsiders) StandIn(id mailbox.AgentID) (*Outsider, error) {
+	t, err := o.agents.AddMember(string(id))
+	if err != nil {
+		return nil, err
+	}
+	incarnation := t.Address().Incarnation
+	if incarnation == 0 {
+		incarnation, err = t.Wake()
+	}
+	return &Outsider{o, t, incarnation}, err
+}
+
+// Member returns a member in an incarnation that it has joined as; 0 is the newest.
+// An older one is a *SupersededError.
+func (o *Outsiders) Member(name string, incarnation uint32) (*Outsider, error) {
+	t, err := o.roster.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	if t.Spec().Role != agent.Outside {
+		return nil, fmt.Errorf("%s is no outside member", agent.DisplayName(t.Spec()))
+	}
+	if incarnation == 0 {
+		incarnation = t.Address().Incarnation
+	}
+	m := &Outsider{o, t, incarnation}
+	return m, m.refuse()
+}
+
+// Look says that mail has come. It never blocks.
+func (o *Outsiders) Look(id mailbox.AgentID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c := o.mail[id]; c != nil {
+		close(c)
+		delete(o.mail, id)
+	}
+}
+
+func (o *Outsiders) coming(id mailbox.AgentID) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mail[id] == nil {
+		o.mail[id] = make(chan struct{})
+	}
+	return o.mail[id]
+}
+
+// Transcript returns where the member's mail is kept.
+func (m *Outsider) Transcript() *transcript.Transcript { return m.t }
+
+// Incarnation is what the member joins again with, from 1.
+func (m *Outsider) Incarnation() uint32 { return m.incarnation }
+
+// check refuses what an older incarnation or one that was ended says.
+func (m *Outsider) check() error {
+	switch l := m.t.Life(); {
+	case l.Closed:
+		return &actors.FinalError{Name: l.Spec.Name, Reason: l.Reason}
+	case l.Incarnation != m.incarnation:
+		return &team.SupersededError{Name: l.Spec.Name}
+	}
+	return nil
+}
+
+// refuse is check for a request, which comes from the program.
+func (m *Outsider) refuse() error {
+	err := m.check()
+	if err != nil {
+		m.all.agents.Refused(m.t.ID(), fmt.Sprintf("a request of incarnation %d", m.incarnation), err)
+	}
+	return err
+}
+
+// Alive is a sign of life of the program: it keeps the tasks that it has taken.
+// Every request is one; without any for OutsideLease its tasks are offered again.
+func (m *Outsider) Alive() error {
+	if err := m.refuse(); err != nil {
+		return err
+	}
+	m.all.boards.Heard(m.t.ID())
+	return nil
+}
+
+// Send writes a letter as the member. See Roster.Send.
+func (m *Outsider) Send(l team.Letter) ([]team.Posted, error) {
+	if err := m.Alive(); err != nil {
+		return nil, err
+	}
+	return m.all.roster.Send(m.t, l)
+}
+
+// Coming returns what is closed when the next message comes.
+func (m *Outsider) Coming() <-chan struct{} { return m.all.coming(m.t.ID()) }
+
+// Said reports whether somebody has written to the lead with a key.
+func Said(from *transcript.Transcript, key string) bool {
+	_, said := from.Status(letterID(from.ID(), agent.LeadID, key))
+	return said
+}
+
+// Inbox returns the unread messages, oldest first and at most max of them. It
+// waits for one until ctx ends, which is no error.
+func (m *Outsider) Inbox(ctx context.Context, most int) ([]mailbox.Envelope, error) {
+	if err := m.Alive(); err != nil {
+		return nil, err
+	}
+	for {
+		coming := m.all.coming(m.t.ID())
+		if err := m.check(); err != nil {
+			return nil, err
+		}
+		if mail := m.t.Unread(); len(mail) > 0 {
+			return mail[:min(max(most, 1), len(mail))], nil
+		}
+		select {
+		case <-coming:
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// Read records that the program has messages and need not be given them again,
+// and tells their senders. Messages that are not unread are passed over.
+func (m *Outsider) Read(ids ...mailbox.ID) error {
+	if err := m.Alive(); err != nil || len(ids) == 0 {
+		return err
+	}
+	return m.all.agents.Read(m.t.ID(), ids...)
+}
+
+// Reject says of a message that nobody will ever read it, and tells its sender why.
+func (m *Outsider) Reject(id mailbox.ID, why string) error {
+	if err := m.Alive(); err != nil {
+		return err
+	}
+	return m.all.agents.Reject(m.t.ID(), id, why)
+}
+
+// Await is Read for a message that may still be on its way. When ctx ends first
+// the message stays unread.
+func (m *Outsider) Await(ctx context.Context, id mailbox.ID) error {
+	for id != "" {
+		coming := m.all.coming(m.t.ID())
+		if slices.ContainsFunc(m.t.Unread(), func(e mailbox.Envelope) bool { return e.ID == id }) {
+			return m.all.agents.Read(m.t.ID(), id)
+		}
+		select {
+		case <-coming:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// Task does what one of the tools of TaskTools does, as the member.
+func (m *Outsider) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
+	if err := m.Alive(); err != nil {
+		return tool.Result{}, err
+	}
+	self := coordinator.Agent{Transcript: m.t, Spec: m.t.Spec()}
+	tools := m.all.roster.TaskTools(self, m.all.boards, m.all.list)
+	at := slices.IndexFunc(tools, func(t tool.Tool) bool { return strings.EqualFold(t.Spec().Name, name) })
+	if at < 0 {
+		return tool.Result{}, fmt.Errorf("there is no task tool %q", name)
+	}
+	return tools[at].Run(ctx, tool.Call{Name: name, Input: input})
+}
+
+// Leave offers again what the member has taken. It stays a member: its mail waits
+// for the next program that joins as it.
+func (m *Outsider) Leave(ctx context.Context) error {
+	if m.check() != nil {
+		return nil // somebody else is in its place
+	}
+	return m.all.boards.Release(ctx, m.t.ID())
+}

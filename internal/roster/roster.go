@@ -1,0 +1,90 @@
+package roster
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/team"
+)
+
+// Roster knows the agents of a session by name.
+type Roster struct {
+	agents   *coordinator.Coordinator
+	sessions Sessions // nil where none can be reached
+	apart    Apart    // nil where all agents are on record
+}
+
+// NewRoster returns the roster of a session's agents.
+func NewRoster(c *coordinator.Coordinator) *Roster { return &Roster{agents: c} }
+
+// Find returns the one agent that a name means when the user says it, as Reach
+// does. It may have ended.
+func (r *Roster) Find(name string) (*transcript.Transcript, error) {
+	return r.Reach(agent.Spec{Role: agent.User}, name)
+}
+
+// named returns the agent of a name that one has, or of an id.
+func (r *Roster) named(name string) (*transcript.Transcript, error) {
+	switch strings.ToLower(name) {
+	case agent.LeadName, "main", "lead":
+		name = string(agent.LeadID)
+	}
+	t, ok := r.agents.Find(name)
+	if !ok || t.Spec().Role == agent.User {
+		return nil, r.unknown(name)
+	}
+	return t, nil
+}
+
+func (r *Roster) unknown(name string) error {
+	e := &team.UnknownAgentError{Name: name}
+	for _, m := range writable(r.agents.Status()) {
+		e.Known = append(e.Known, agent.DisplayName(m.Life.Spec))
+	}
+	slices.Sort(e.Known)
+	e.Near = agent.Near(name, e.Known)
+	return e
+}
+
+// Members returns those who can be written to: the lead, the teammates and
+// every agent that has not ended, oldest first; those in other processes last. The
+// error says why some may be left out.
+func (r *Roster) Members() ([]actors.Status, error) {
+	all, err := r.all()
+	return writable(all), err
+}
+
+func writable(all []actors.Status) []actors.Status {
+	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed || s.Life.Spec.Role == agent.User })
+}
+
+// everybody is Members with the teammates that have ended and were not dismissed.
+func (r *Roster) everybody() ([]actors.Status, error) {
+	all, err := r.all()
+	return slices.DeleteFunc(all, func(s actors.Status) bool {
+		l := s.Life
+		dismissed := l.Spec.Role != agent.Teammate || l.Shutdown.Leaving() || r.agents.IsRemoved(l.Spec)
+		return l.Spec.Role == agent.User || l.Closed && dismissed
+	}), err
+}
+
+// all returns the agents of the session, those in other processes as these say.
+func (r *Roster) all() ([]actors.Status, error) {
+	all := r.agents.Status()
+	if r.apart == nil {
+		return all, nil
+	}
+	apart, err := r.apart.All()
+	for _, s := range apart {
+		if at := slices.IndexFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID == s.Life.Spec.ID }); at >= 0 {
+			all[at] = s
+		} else {
+			all = append(all, s)
+		}
+	}
+	return all, err
+}

@@ -1,0 +1,198 @@
+package roster
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/team"
+)
+
+// refusalPause is what a full mailbox costs its sender: as much as an acceptance, so
+// that one that does not heed the refusal leaves the processors to others.
+const refusalPause = time.Millisecond
+
+// Send accepts a letter: it is on disk when Send returns. For Everyone there is
+// one Posted for each member but the sender; otherwise exactly one.
+func (r *Roster) Send(from *transcript.Transcript, l team.Letter) ([]team.Posted, error) {
+	accepted, err := r.record(from, l)
+	if errors.As(err, new(*mailbox.FullError)) {
+		<-time.After(refusalPause)
+	}
+	var results []team.Posted
+	for _, p := range accepted {
+		if p.Err == nil {
+			p.Err = p.durable()
+			err = errors.Join(err, p.Err)
+		}
+		results = append(results, p.Posted)
+	}
+	return results, err
+}
+
+// posted is the result for one receiver before it is on disk.
+type posted struct {
+	team.Posted
+	durable func() error // waits until it is on disk
+}
+
+// record is Send without the wait for the disk.
+func (r *Roster) record(from *transcript.Transcript, l team.Letter) ([]posted, error) {
+	if l.To == team.Everyone {
+		return r.broadcast(from, l)
+	}
+	accepted, err := r.letter(from, l)
+	if errors.As(err, new(*team.PastError)) || errors.As(err, new(*team.ControlError)) {
+		r.agents.Refused(from.ID(), "a message to "+l.To, err)
+	}
+	return accepted, err
+}
+
+func (r *Roster) letter(from *transcript.Transcript, l team.Letter) ([]posted, error) {
+	to, err := r.address(from.Spec(), l)
+	if r.apart != nil && team.IsUnknown(err) {
+		return r.postApart(from, l, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := r.wake(from, to, l)
+	if p.durable == nil { // nobody would read it
+		return nil, p.Err
+	}
+	return []posted{p}, p.Err
+}
+
+// wake posts to an agent that may have ended.
+func (r *Roster) wake(from, to *transcript.Transcript, l team.Letter) posted {
+	if err := r.check(from, to.Life(), l); err != nil {
+		return posted{Posted: team.Posted{Name: agent.DisplayName(to.Spec()), Err: err}}
+	}
+	if err := r.agents.Reopen(to.ID(), from.ID()); err != nil {
+		return posted{Posted: team.Posted{Name: agent.DisplayName(to.Spec()), Err: err}}
+	}
+	return r.post(from, to.Life(), l)
+}
+
+// address is Reach for what may have an incarnation behind it, as name@2: it must
+// be the present one.
+func (r *Roster) address(from agent.Spec, l team.Letter) (*transcript.Transcript, error) {
+	if isAbroad(l.To) {
+		return r.abroad(l)
+	}
+	plain, life := incarnationOf(l.To)
+	t, err := r.Reach(from, plain)
+	switch {
+	case err != nil && r.sessions != nil && errors.As(err, new(*team.UnknownAgentError)):
+		return r.elsewhere(l, err)
+	case err != nil:
+		return nil, err
+	case standsIn(t.Spec()):
+		return r.abroad(l)
+	}
+	return t, isPresent(t.Life(), life)
+}
+
+// isPresent reports an agent that does not live in the incarnation which was
+// written to; 0 is any. Of one that lives at the session's owner only the owner
+// knows: there the message itself is refused.
+func isPresent(l agent.Record, wanted uint32) error {
+	name := agent.DisplayName(l.Spec)
+	switch {
+	case wanted == 0, l.Spec.Where == agent.AtOwner:
+		return nil
+	case wanted != l.Incarnation:
+		return &team.PastError{Name: name, Wanted: wanted, Present: l.Incarnation}
+	case l.Closed: // it would wake in another one
+		return &team.EndedError{Name: name, Reason: l.Reason}
+	}
+	return nil
+}
+
+// elsewhere is address for what no agent here is named: it may be the id of another
+// session. unknown is what it is otherwise.
+func (r *Roster) elsewhere(l team.Letter, unknown error) (*transcript.Transcript, error) {
+	t, err := r.sessions.Reach(l.To, l)
+	if errors.Is(err, team.ErrNoSession) {
+		return nil, unknown
+	}
+	return t, err
+}
+
+func incarnationOf(name string) (string, uint32) {
+	plain, digits, found := strings.Cut(name, "@")
+	n, err := strconv.ParseUint(digits, 10, 32)
+	if !found || plain == "" || err != nil {
+		return name, 0
+	}
+	return plain, uint32(n)
+}
+
+// broadcast posts to every member. A teammate that has ended gets nothing and is
+// named: it would be woken only by a letter of its own.
+func (r *Roster) broadcast(from *transcript.Transcript, l team.Letter) ([]posted, error) {
+	l.Kind = cmp.Or(l.Kind, mailbox.KindBroadcast)
+	everybody, err := r.everybody()
+	var all []posted
+	for _, m := range r.audience(from.Spec(), everybody) {
+		switch spec := m.Life.Spec; {
+		case spec.ID == from.ID(), standsIn(spec): // other sessions are written to one by one
+		case m.Life.Closed:
+			name := agent.DisplayName(spec)
+			all = append(all, posted{Posted: team.Posted{Name: name, Err: &team.EndedError{Name: name, Reason: m.Life.Reason}}})
+		default:
+			all = append(all, r.post(from, m.Life, l))
+		}
+	}
+	if err != nil {
+		all = append(all, posted{Posted: team.Posted{Name: "agents in other processes", Err: err}})
+	}
+	if len(all) == 0 {
+		return nil, team.ErrAlone
+	}
+	return all, nil
+}
+
+func (r *Roster) check(from *transcript.Transcript, to agent.Record, l team.Letter) error {
+	class := mailbox.Envelope{Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class}.ClassOf()
+	switch {
+	case to.Spec.ID == from.ID():
+		return team.ErrSelf
+	case class == mailbox.ClassControl && !r.agents.MayControl(from.ID(), to):
+		return &team.ControlError{From: agent.DisplayName(from.Spec()), To: agent.DisplayName(to.Spec)}
+	}
+	return nil
+}
+
+func (r *Roster) post(from *transcript.Transcript, to agent.Record, l team.Letter) posted {
+	sender, receiver := from.Spec(), to.Spec
+	_, present := incarnationOf(l.To)
+	e := mailbox.Envelope{
+		To:       mailbox.Address{Agent: receiver.ID, Incarnation: present},
+		FromName: agent.DisplayName(sender), ToName: agent.DisplayName(receiver),
+		Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class, InReplyTo: l.ReplyTo, Key: l.Stale, Summary: l.Summary, Body: l.Text,
+	}
+	if err := r.check(from, to, l); err != nil {
+		return posted{Posted: team.Posted{Name: e.ToName, Err: err}}
+	}
+	if l.Key != "" {
+		e.ID = letterID(sender.ID, receiver.ID, l.Key)
+	}
+	e, durable, err := from.Send(e)
+	if err == nil {
+		r.agents.Sent(from.ID(), e)
+	}
+	return posted{team.Posted{Name: e.ToName, ID: e.ID, Err: err}, durable}
+}
+
+func letterID(from, to mailbox.AgentID, key string) mailbox.ID {
+	sum := sha256.Sum256([]byte(string(from) + "\x00" + string(to) + "\x00" + key))
+	return mailbox.ID("m" + hex.EncodeToString(sum[:12]))
+}

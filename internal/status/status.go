@@ -1,0 +1,41 @@
+package status
+
+import (
+	"slices"
+
+	"github.com/actorswarm/swarm/actors"
+	"github.com/actorswarm/swarm/mailbox"
+)
+
+// Complete completes what is known of agents of which some were looked at in
+// other processes.
+func Complete(all []actors.Status) []actors.Status {
+	for i := range all {
+		all[i].Subtree = actors.Use{Usage: all[i].Life.Usage, Cost: all[i].Cost}
+	}
+	rollUp(all)
+	return all
+}
+
+// rollUp completes what is known of parents by what is known of their
+// children, from the deepest up.
+func rollUp(all []actors.Status) {
+	at := map[mailbox.AgentID]int{}
+	order := make([]int, len(all))
+	for i, s := range all {
+		at[s.Life.Spec.ID], order[i] = i, i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return all[b].Life.Spec.Depth - all[a].Life.Spec.Depth })
+	for _, i := range order {
+		child := all[i]
+		parent, ok := at[child.Life.Spec.Parent]
+		if !ok {
+			continue
+		}
+		sum := &all[parent].Subtree
+		sum.Usage, sum.Cost = sum.Usage.Add(child.Subtree.Usage), sum.Cost.Add(child.Subtree.Cost)
+		if !child.Life.Closed {
+			all[parent].State.ObserveChild(child.Life, child.State)
+		}
+	}
+}
