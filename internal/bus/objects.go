@@ -92,7 +92,7 @@ func (o *carrier) fetch(ctx context.Context, e mailbox.Envelope) error {
 	if err != nil {
 		return err
 	}
-	return o.store.KeepBody(body)
+	return o.store.PutBody(body)
 }
 
 // sweep takes out of the bucket, every so often, what nobody has waited for since

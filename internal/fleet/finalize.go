@@ -51,7 +51,7 @@ func (f *Fleet) sendPending(store *transcript.Store) error {
 		}
 		body, err := store.Object(e.Ref)
 		if err == nil {
-			err = f.o.Store.KeepBody(body)
+			err = f.o.Store.PutBody(body)
 		}
 		if err != nil {
 			return fmt.Errorf("send the whole of message %s, which the process of its sender has left: %w", e.ID, err)

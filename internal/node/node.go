@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{options: o, policy: o.PolicyOf(o.Session), Events: new(event.Bus)}
 	var err error
 	n.Store, err = transcript.Open(ctx, o.Path, o.Session, transcript.Options{
-		Journal: o.Journal, Prices: o.Prices, Settled: n.acknowledged, Arrived: n.arrived, Gone: n.isGone,
+		Journal: o.Journal, Prices: o.Prices, StateChanged: n.acknowledged, Arrived: n.arrived, IsGone: n.isGone,
 	})
 	if err != nil {
 		return nil, err

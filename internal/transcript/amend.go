@@ -7,9 +7,8 @@ import (
 	"github.com/actorswarm/swarm/agent"
 )
 
-// Amend records what the user has changed about an agent since its birth. It
-// counts from the agent's next turn on. Nothing is recorded when nothing
-// differs.
+// Amend records what the user has changed about an agent since its birth. The change
+// takes effect with the agent's next turn. Nothing is recorded when nothing differs.
 func (t *Transcript) Amend(model, mode string, maxTurns int) error {
 	t.mu.Lock()
 	s := t.state.Spec
@@ -23,8 +22,8 @@ func (t *Transcript) Amend(model, mode string, maxTurns int) error {
 	return wait(ticket, err)
 }
 
-// SetTeams records the teams that the agent is in or leads, the one it works in
-// first; none takes it out of all. Nothing is recorded when nothing differs.
+// SetTeams records the teams that the agent is in or leads, the one it works in first; an
+// empty list takes it out of all. Nothing is recorded when nothing differs.
 func (t *Transcript) SetTeams(teams []agent.Membership) error {
 	t.mu.Lock()
 	if was := t.state.Spec.Teams; was != nil && slices.Equal(was, teams) {

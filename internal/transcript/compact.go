@@ -10,29 +10,28 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Trigger says what a compaction was made for.
+// Trigger is the cause of a compaction.
 type Trigger string
 
 // The triggers.
 const (
 	Auto    Trigger = "auto"     // the window is nearly full
-	Manual  Trigger = "manual"   // somebody asked for it
+	Manual  Trigger = "manual"   // the user or a program asked for it
 	TooLong Trigger = "too_long" // the provider refused the request
 )
 
-// Compaction says what stands for the older part of a conversation.
+// Compaction replaces the older part of a conversation.
 type Compaction struct {
 	Keep    int           // messages at the end that stay as they are; the first of them is the model's
-	Summary []model.Block // in place of what lies between a fork's prefix and these
+	Summary []model.Block // in place of what is between a fork's prefix and these
 	Tokens  int64         // of the conversation before, for people
 	Trigger Trigger
 	Usage   model.Usage // of the request that made the summary
 }
 
-// Compact records a compaction and returns when it is on disk: from then on a
-// request carries the summary in place of what it stands for. The conversation
-// must be as it was when the summary was made, so only the agent's own turn may
-// call it.
+// Compact records a compaction and returns when it is on disk: from then on a request
+// carries the summary in place of the messages that it replaces. The conversation must
+// be as it was when the summary was made, so only the agent's own turn may call it.
 func (t *Transcript) Compact(c Compaction) error {
 	t.mu.Lock()
 	ticket, err := t.compact(c)
@@ -47,7 +46,7 @@ func (t *Transcript) compact(c Compaction) (journal.Ticket, error) {
 	if err := t.load(); err != nil {
 		return journal.Ticket{}, err
 	}
-	if err := t.talk.canCompact(c.Keep); err != nil {
+	if err := t.conv.canCompact(c.Keep); err != nil {
 		return journal.Ticket{}, err
 	}
 	m := &compactedMeta{Time: time.Now(), Keep: c.Keep, Tokens: c.Tokens, Trigger: string(c.Trigger), Usage: c.Usage}
@@ -55,9 +54,9 @@ func (t *Transcript) compact(c Compaction) (journal.Ticket, error) {
 	return t.add(kindCompacted, m, joinBlocks(c.Summary))
 }
 
-// canCompact holds a compaction to what keeps a conversation valid: each result
-// follows its call.
-func (k *talk) canCompact(keep int) error {
+// canCompact returns an error if a compaction would leave a result without its call, or
+// nothing to compact.
+func (k *conversation) canCompact(keep int) error {
 	cut := len(k.msgs) - keep
 	switch {
 	case keep < 0 || cut <= k.prefix:
@@ -71,7 +70,7 @@ func (k *talk) canCompact(keep int) error {
 }
 
 // compact folds a compaction. Forks may share msgs, so it makes another list.
-func (k *talk) compact(keep int, summary []byte) error {
+func (k *conversation) compact(keep int, summary []byte) error {
 	if err := k.canCompact(keep); err != nil {
 		return err
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/actorswarm/swarm/internal/journal"
 )
 
-// ConsentState is what a person has said to a tool call.
+// ConsentState is a person's decision about a tool call.
 type ConsentState string
 
-// The states of consent; "" is that nobody was asked.
+// The states of consent; "" means that no person was asked.
 const (
 	ConsentAsked   ConsentState = "asked"
-	ConsentAllowed ConsentState = "allowed" // also: the call's own questions were answered
+	ConsentAllowed ConsentState = "allowed" // or the call's own questions were answered
 	ConsentDenied  ConsentState = "denied"
 	ConsentExpired ConsentState = "expired"
-	ConsentDropped ConsentState = "dropped" // of a letter: others took its place, or none is taken any more
+	ConsentDropped ConsentState = "dropped" // of a held message: a newer one took its place, or the options refuse it now
 )
 
-// Consent is what is known of a person's word on a tool call.
+// Consent is what is known of a person's decision about a tool call.
 type Consent struct {
 	State   ConsentState    `json:"state"`
 	Asked   time.Time       `json:"asked,omitzero"`
@@ -31,10 +31,10 @@ type Consent struct {
 	Answer  json.RawMessage `json:"answer,omitempty"` // to the call's own questions
 }
 
-// Decided reports whether the question is settled.
+// Decided reports whether the question is closed.
 func (c Consent) Decided() bool { return c.State != "" && c.State != ConsentAsked }
 
-// ErrDecided is the answer to a second decision about a call.
+// ErrDecided is the error of a second decision about a call or a held message.
 var ErrDecided = errors.New("transcript: the call is decided already")
 
 type consentMeta struct {
@@ -69,12 +69,12 @@ func (c Consents) Of(call string) (Consent, error) {
 	if err := c.t.load(); err != nil {
 		return Consent{}, err
 	}
-	return consentOf(c.t.talk.call(call)), nil
+	return consentOf(c.t.conv.call(call)), nil
 }
 
-// Ask records that a person is asked about a call of the newest answer, and
-// until when; 0 is for ever. What was recorded before a restart stays. It
-// returns what counts when that is on disk.
+// Ask records that a person is asked about a call, and until when; 0 is for ever. What
+// was recorded before a restart stays. Ask returns the consent on record, once it is on
+// disk.
 func (c Consents) Ask(call string, within time.Duration) (Consent, error) {
 	consent, ticket, err := c.ask(call, within)
 	if err != nil || ticket == (journal.Ticket{}) {
@@ -105,9 +105,8 @@ func consentOf(c *CallState) Consent {
 	return c.Consent
 }
 
-// Decide records what a person said to a call of the newest answer, or that
-// nobody did in time. It returns when that is on disk. A second decision is
-// ErrDecided.
+// Decide records what a person decided about a call, or that nobody did in time. It
+// returns when that is on disk. A second decision is ErrDecided.
 func (c Consents) Decide(call string, d Consent) error {
 	ticket, err := c.decide(call, d)
 	return wait(ticket, err)
@@ -133,7 +132,7 @@ func (c Consents) undone(call string) (*CallState, error) {
 	if err := c.t.load(); err != nil {
 		return nil, err
 	}
-	open := c.t.talk.call(call)
+	open := c.t.conv.call(call)
 	if open == nil || open.Done {
 		return nil, fmt.Errorf("transcript: call %s does not wait for a decision any more", call)
 	}

@@ -1,7 +1,8 @@
 // Package transcript keeps the record of each agent of a node: its conversation, its
-// mail (outbox, inbox, marks), its open tool calls and its usage. All of it is
-// derived from the node's journal. A Store holds the transcripts of a node and is the
-// mailbox.Recorder of its courier.
+// mail (outbox, inbox, marks), its open tool calls and its usage. All of it follows from
+// the node's journal. A Store holds the transcripts of a node and is the
+// mailbox.Recorder of its courier; it also answers what became of one message and what
+// is in one inbox.
 //
 //	store, err := transcript.Open(ctx, dir, session, transcript.Options{})
 //	t, wait, err := store.Create(spec) // wait returns when it is on disk

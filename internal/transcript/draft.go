@@ -12,17 +12,16 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Counted is what the model itself last reported: how many tokens it took
-// system, tools and a conversation of so many bytes for. The zero value is
-// unknown.
+// Counted is what the model last reported: the tokens of system, tools and conversation,
+// with the size of that conversation. The zero value is unknown.
 type Counted struct {
 	Tokens   int64
 	Bytes    int // of the messages that were counted
 	Messages int // how many they were; 0 once a compaction has changed them
 }
 
-// Draft is the next model request as it stands: the conversation, and what
-// waits to become its next user message.
+// Draft is the next model request as it would be now: the conversation, and what waits to
+// become its next user message.
 type Draft struct {
 	Messages []model.Message
 	Prefix   int // leading messages of a fork that never change
@@ -34,15 +33,15 @@ type Draft struct {
 	Fresh    bool               // compacted, and no request has followed
 }
 
-// Draft returns the next request as it stands. The caller must not change what
-// it holds. Another goroutine may add prompts and mail at any time.
+// Draft returns the next request as it would be now. The caller must not change its
+// contents. Another goroutine may add prompts and mail at any time.
 func (t *Transcript) Draft() (Draft, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.load(); err != nil {
 		return Draft{}, err
 	}
-	k := t.talk
+	k := t.conv
 	d := Draft{
 		Messages: slices.Clip(k.msgs), Prefix: k.prefix, Counted: k.counted,
 		Waiting: k.blocks(), Fixed: k.newborn, Mail: t.state.ledger.Unread(), Fresh: k.fresh,
@@ -55,21 +54,21 @@ func (t *Transcript) Draft() (Draft, error) {
 	return d, nil
 }
 
-// Intake is what a request lets in of a Draft.
+// Intake is the part of a Draft that a request carries.
 type Intake struct {
 	Waiting int                 // blocks that were waiting in the Draft; 0 takes all there are
-	Short   map[int]model.Block // stand in for waiting blocks, by place
+	Short   map[int]model.Block // replacements of waiting blocks, by place
 	Mail    []mailbox.ID        // messages that the request reads; others stay unread
-	Blocks  []model.Block       // these messages as the model sees them, and what else is said
+	Blocks  []model.Block       // these messages as the model sees them, and other text for it
 }
 
-// ErrChanged is the answer to an Intake made from a Draft that is out of date:
-// more is waiting than it knows of. Nothing was recorded; make another.
+// ErrChanged is the error for an Intake made from a Draft that is out of date: more is
+// waiting now. Nothing was recorded; make another Draft.
 var ErrChanged = errors.New("transcript: more has come in since the draft")
 
-// Admit records the next model request with what in lets in, and returns the
-// conversation that it carries. It returns when the request is on disk, and
-// everything before it. The whole of what was shortened stays in the record.
+// Admit records the next model request with the parts that in names, and returns the
+// conversation that it carries. It returns when the request, and everything before it,
+// is on disk. Blocks that were shortened stay whole in the record.
 func (t *Transcript) Admit(in Intake) ([]model.Message, error) {
 	t.mu.Lock()
 	msgs, ticket, err := t.admit(in)
@@ -82,10 +81,10 @@ func (t *Transcript) admit(in Intake) ([]model.Message, journal.Ticket, error) {
 	if err := t.load(); err != nil {
 		return nil, journal.Ticket{}, err
 	}
-	if c := t.talk.openCall(); c != nil {
+	if c := t.conv.openCall(); c != nil {
 		return nil, journal.Ticket{}, fmt.Errorf("transcript: request while call %s (%s) has no result", c.ID, c.Name)
 	}
-	if in.Waiting != 0 && in.Waiting != len(t.talk.blocks()) {
+	if in.Waiting != 0 && in.Waiting != len(t.conv.blocks()) {
 		return nil, journal.Ticket{}, ErrChanged
 	}
 	m := &requestMeta{Time: time.Now(), Mail: in.Mail}
@@ -95,10 +94,10 @@ func (t *Transcript) admit(in Intake) ([]model.Message, journal.Ticket, error) {
 		return nil, journal.Ticket{}, err
 	}
 	t.state.ledger.Read(m.Mail...)
-	return slices.Clip(t.talk.msgs), ticket, nil
+	return slices.Clip(t.conv.msgs), ticket, nil
 }
 
-// shorten notes the blocks that stand in for others and returns their bytes.
+// shorten records which blocks replace others and returns their bytes.
 func (m *requestMeta) shorten(short map[int]model.Block) []byte {
 	var raw []byte
 	for _, at := range slices.Sorted(maps.Keys(short)) {

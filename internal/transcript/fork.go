@@ -13,7 +13,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// ErrForkOfFork is the answer to a fork of an agent that is a fork itself.
+// ErrForkOfFork is the error of a fork of an agent that is a fork itself.
 var ErrForkOfFork = errors.New("a fork cannot be forked: do the work here")
 
 // CreateFork records the birth of an agent whose conversation begins with its
@@ -35,8 +35,8 @@ func (s *Store) CreateFork(parent *Transcript, spec agent.Spec, placeholder, dir
 	return t, t.beginFork(base, m, append(blocks, model.Text(directive)))
 }
 
-// FinishFork is the rest of a CreateFork that a crash cut after the birth. The
-// parent must still be in the answer that asked for the fork.
+// FinishFork does the rest of a CreateFork that a crash cut after the birth. The answer
+// that asked for the fork must still be the parent's newest.
 func (t *Transcript) FinishFork(parent *Transcript, placeholder, directive string) error {
 	base, m, blocks, err := parent.forkPoint(placeholder)
 	if err != nil {
@@ -45,7 +45,7 @@ func (t *Transcript) FinishFork(parent *Transcript, placeholder, directive strin
 	return t.beginFork(base, m, append(blocks, model.Text(directive)))
 }
 
-func (t *Transcript) beginFork(base *talk, m *forkMeta, blocks []model.Block) error {
+func (t *Transcript) beginFork(base *conversation, m *forkMeta, blocks []model.Block) error {
 	raw := joinBlocks(blocks)
 	t.mu.Lock()
 	if t.state.Closed {
@@ -53,13 +53,13 @@ func (t *Transcript) beginFork(base *talk, m *forkMeta, blocks []model.Block) er
 		return ErrClosed
 	}
 	ticket, err := t.add(kindFork, m, raw)
-	t.talk = base.fork(raw)
+	t.conv = base.fork(raw)
 	t.mu.Unlock()
 	return wait(ticket, err)
 }
 
-// forkPoint returns what a fork of this moment begins with.
-func (t *Transcript) forkPoint(placeholder string) (base *talk, m *forkMeta, results []model.Block, err error) {
+// forkPoint returns what a fork begins with now.
+func (t *Transcript) forkPoint(placeholder string) (base *conversation, m *forkMeta, results []model.Block, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.state.Spec.Fork {
@@ -68,7 +68,7 @@ func (t *Transcript) forkPoint(placeholder string) (base *talk, m *forkMeta, res
 	if err := t.load(); err != nil {
 		return nil, nil, nil, err
 	}
-	k := t.talk
+	k := t.conv
 	if k.answer == 0 || len(k.calls) == 0 {
 		return nil, nil, nil, errors.New("transcript: an agent is forked by a call of its newest answer, and there is none")
 	}
@@ -76,25 +76,25 @@ func (t *Transcript) forkPoint(placeholder string) (base *talk, m *forkMeta, res
 		results = append(results, model.ToolResult(c.ID, placeholder, false))
 	}
 	m = &forkMeta{Time: time.Now(), Parent: t.ID(), Seq: k.answer}
-	base, err = t.store.forks.of(forkPoint{m.Parent, m.Seq}, func() (*talk, error) {
-		return &talk{system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted}, nil
+	base, err = t.store.forks.of(forkPoint{m.Parent, m.Seq}, func() (*conversation, error) {
+		return &conversation{system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted}, nil
 	})
 	return base, m, results, err
 }
 
-// fork returns the conversation that goes on from k with the given blocks.
-func (k *talk) fork(blocks []byte) *talk {
-	return &talk{
+// fork returns the conversation that continues k with the given blocks.
+func (k *conversation) fork(blocks []byte) *conversation {
+	return &conversation{
 		system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted,
 		pending: [][]byte{blocks}, newborn: true, prefix: len(k.msgs), begin: k,
 	}
 }
 
-// prefixes are the beginnings of forks that are in memory. Forks of one answer
-// share one, also when they come back to memory one after the other.
+// prefixes are the beginnings of forks that are in memory. Forks of one answer share one,
+// also when they are loaded again one after the other.
 type prefixes struct {
 	mu sync.Mutex
-	at map[forkPoint]weak.Pointer[talk] // guarded by mu
+	at map[forkPoint]weak.Pointer[conversation] // guarded by mu
 }
 
 type forkPoint struct {
@@ -103,7 +103,7 @@ type forkPoint struct {
 }
 
 // of returns the beginning at p, read by load if no fork has it in memory.
-func (s *prefixes) of(p forkPoint, load func() (*talk, error)) (*talk, error) {
+func (s *prefixes) of(p forkPoint, load func() (*conversation, error)) (*conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k := s.at[p].Value(); k != nil {
@@ -113,9 +113,9 @@ func (s *prefixes) of(p forkPoint, load func() (*talk, error)) (*talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(s.at, func(_ forkPoint, w weak.Pointer[talk]) bool { return w.Value() == nil })
+	maps.DeleteFunc(s.at, func(_ forkPoint, w weak.Pointer[conversation]) bool { return w.Value() == nil })
 	if s.at == nil {
-		s.at = map[forkPoint]weak.Pointer[talk]{}
+		s.at = map[forkPoint]weak.Pointer[conversation]{}
 	}
 	s.at[p] = weak.Make(k)
 	return k, nil

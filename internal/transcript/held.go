@@ -86,7 +86,7 @@ func (h Held) get(id mailbox.ID) (HeldMessage, bool) {
 // ever. A message that is on record already stays as it is. Add returns the message on
 // record, once it is on disk.
 func (h Held) Add(m HeldMessage) (HeldMessage, error) {
-	body, err := h.t.store.keepLong(mailbox.Envelope{Kind: mailbox.KindText, Body: m.Body})
+	body, err := h.t.store.storeLongBody(mailbox.Envelope{Kind: mailbox.KindText, Body: m.Body})
 	if err != nil {
 		return m, err
 	}

@@ -8,23 +8,23 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Inbox returns every message that the agent has got, oldest first, with what
-// became of it here: delivered, read, or expired because a newer one took its
-// place. It reads the agent's whole history.
+// Inbox returns every message that the agent has got, oldest first, with what became of
+// it: delivered, read, rejected, or expired since a newer one took its place. It reads
+// the agent's whole history.
 func (s *Store) Inbox(id mailbox.AgentID) ([]mailbox.Trace, error) {
 	box := inbox{ledger: mailbox.NewLedger(id), at: map[mailbox.ID]int{}}
-	err := s.eachRecord(id, box.follow)
+	err := s.eachRecord(id, box.addRecord)
 	return box.all, err
 }
 
-// inbox is what the records of an agent say of the mail that it has got.
+// inbox is the fold of the records about mail that an agent has got.
 type inbox struct {
 	all    []mailbox.Trace
 	at     map[mailbox.ID]int // in all
 	ledger *mailbox.Ledger
 }
 
-func (b *inbox) follow(r journal.Record) error {
+func (b *inbox) addRecord(r journal.Record) error {
 	switch r.Kind {
 	case kindArrived:
 		e, c, err := decodeArrival(r.Data)
@@ -64,11 +64,11 @@ func (b *inbox) step(ids []mailbox.ID, s mailbox.Step) {
 	}
 }
 
-// Sent returns the message with an id as its sender knows it.
+// Sent returns the message with an id as it is on record with its sender.
 func (s *Store) Sent(id mailbox.ID) (mailbox.Trace, bool, error) {
 	for _, t := range s.All() {
 		var m mailbox.Trace
-		err := s.eachRecord(t.ID(), func(r journal.Record) error { return follow(&m, id, r) })
+		err := s.eachRecord(t.ID(), func(r journal.Record) error { return traceRecord(&m, id, r) })
 		if err != nil || m.Envelope.ID == id {
 			return m, err == nil, err
 		}
@@ -76,8 +76,8 @@ func (s *Store) Sent(id mailbox.ID) (mailbox.Trace, bool, error) {
 	return mailbox.Trace{}, false, nil
 }
 
-// follow takes from a record of the message's sender what it says of the message.
-func follow(m *mailbox.Trace, id mailbox.ID, r journal.Record) error {
+// traceRecord adds to m what a record of the message's sender holds about the message.
+func traceRecord(m *mailbox.Trace, id mailbox.ID, r journal.Record) error {
 	switch r.Kind {
 	case kindSent:
 		e, err := mailbox.DecodeBinary(r.Data)
@@ -85,7 +85,7 @@ func follow(m *mailbox.Trace, id mailbox.ID, r journal.Record) error {
 			*m = mailbox.Trace{Envelope: e, Steps: []mailbox.Step{{State: mailbox.StateAccepted, Time: e.Sent}}}
 		}
 		return err
-	case kindSettled:
+	case kindReceipt:
 		got, err := mailbox.DecodeBinaryReceipt(r.Data)
 		switch {
 		case err != nil || m.Envelope.ID != id || got.From.Agent != m.Envelope.To.Agent:

@@ -16,9 +16,9 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// lines is the JSON lines file of one agent, for people, hooks and tools such
-// as grep. It follows the journal: after a restart the first write builds it
-// anew from the records, so a lost or doubled line does not last.
+// lines is the JSON lines file of one agent, for people, hooks and tools such as grep. It
+// follows the journal: after a restart the first write builds the file from the records
+// again, which repairs lines that are missing or there twice.
 type lines struct {
 	file  *os.File // open only while a turn is
 	birth []byte   // the first line, held back until there is a second: an agent that only waits needs no file
@@ -45,8 +45,8 @@ func (s *Store) linesPath(key string) string { return filepath.Join(s.dir, key+"
 // TranscriptPath returns the path of an agent's JSON lines file.
 func (s *Store) TranscriptPath(id mailbox.AgentID) string { return s.linesPath(string(id)) }
 
-// write appends the line of a record. mu of the transcript is held. A failure
-// is noted once and ends the file's life in this process, not the agent's.
+// write appends the line of a record. mu of the transcript is held. After a failure the
+// file is not written again in this process; the agent goes on.
 func (l *lines) write(t *Transcript, seq uint64, kind byte, meta any, raw []byte) {
 	l.put(t, lineOf(seq, kind, meta, raw))
 }
@@ -138,8 +138,7 @@ func lineOfRecord(seq uint64, kind byte, data []byte) *line {
 	return nil
 }
 
-// lineOf returns the line of a record, or nil for records that people have no
-// use for.
+// lineOf returns the line of a record, or nil if the record is of no use to people.
 func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 	n := &line{Seq: seq, Meta: meta}
 	switch m := meta.(type) {
@@ -152,7 +151,7 @@ func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 	case *forkMeta:
 		n.Type, n.Subtype, n.Time, n.Message = "user", "fork", m.Time, userOf(raw)
 	case *requestMeta:
-		for _, s := range m.Short { // the whole of these has lines of its own
+		for _, s := range m.Short { // the whole blocks have lines of their own
 			raw = raw[min(s.Bytes, len(raw)):]
 		}
 		if len(raw) == 0 {
@@ -185,10 +184,10 @@ func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 }
 
 func userOf(blocks []byte) json.RawMessage {
-	return slicesJoin(`{"role":"user","content":[`, blocks, `]}`)
+	return joinBytes(`{"role":"user","content":[`, blocks, `]}`)
 }
 
-func slicesJoin(head string, body []byte, tail string) []byte {
+func joinBytes(head string, body []byte, tail string) []byte {
 	out := make([]byte, 0, len(head)+len(body)+len(tail))
 	return append(append(append(out, head...), body...), tail...)
 }
@@ -202,11 +201,11 @@ func (n *line) encode(t *Transcript) []byte {
 	if n.Message == nil {
 		return append(head, '\n')
 	}
-	return append(slicesJoin(string(head[:len(head)-1])+`,"message":`, n.Message, "}"), '\n')
+	return append(joinBytes(string(head[:len(head)-1])+`,"message":`, n.Message, "}"), '\n')
 }
 
-// cutTorn looks at the last line of every file in dir. A line without an end
-// was cut by a crash: it is moved to a file beside, with repair, and said.
+// cutTorn checks the last line of every file in dir. A line without an end was cut by a
+// crash: cutTorn reports it and, with repair, moves it to another file.
 func cutTorn(dir string, repair bool) (notes []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && (repair || !errors.Is(err, fs.ErrNotExist)) {
@@ -242,15 +241,15 @@ func cutTornFile(path string, repair bool) (note string, err error) {
 		return "", err
 	}
 	if !repair {
-		return fmt.Sprintf("%s: the last line is torn (%d bytes); the next start cuts it and keeps it aside", path, len(tail)), nil
+		return fmt.Sprintf("%s: the last line is torn (%d bytes); the next start moves it to a file of its own", path, len(tail)), nil
 	}
 	if err := os.WriteFile(path+".torn", tail, 0o600); err != nil {
-		return "", fmt.Errorf("transcript: keep the torn line of %s aside: %w", path, err)
+		return "", fmt.Errorf("transcript: copy the torn line of %s: %w", path, err)
 	}
 	if err := f.Truncate(at); err != nil {
 		return "", fmt.Errorf("transcript: cut the torn line of %s: %w", path, err)
 	}
-	return fmt.Sprintf("%s: the last line was torn (%d bytes); it is cut and kept in %s.torn", path, len(tail), filepath.Base(path)), nil
+	return fmt.Sprintf("%s: the last line was torn (%d bytes); it was moved to %s.torn", path, len(tail), filepath.Base(path)), nil
 }
 
 // lastLine returns what follows the last line feed of f, and where it begins.

@@ -9,20 +9,19 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Send accepts a message from this agent: it stamps sender, time, id and
-// sequence number and records the intent; the courier gets it once the record is on
-// disk. durable returns then: the message is accepted. A caller whose answer is
-// itself recorded after the intent, as a tool's result is, need not wait: what
-// comes later in the journal is on disk no sooner. A message with an id that
-// was sent before is not sent again.
+// Send accepts a message from this agent: it sets sender, time, id and sequence number
+// and records the intent. Once the record is on disk, durable returns and the courier
+// gets the message. A caller whose own answer is recorded after the intent, as a tool's
+// result is, need not wait: a later record is on disk no sooner. A message with an id
+// that was sent before is not sent again.
 //
-// Of a plain text over MaxInline the message carries the beginning, and names
-// the rest: that is on disk before the intent is recorded.
+// A plain text over MaxInline is stored as an object before the intent is recorded. The
+// message then carries its beginning and a reference.
 func (t *Transcript) Send(e mailbox.Envelope) (sent mailbox.Envelope, durable func() error, err error) {
 	if err := t.room(e); err != nil {
 		return e, nil, err
 	}
-	if e, err = t.store.keepLong(e); err != nil {
+	if e, err = t.store.storeLongBody(e); err != nil {
 		return e, nil, err
 	}
 	e, ticket, err := t.send(e)
@@ -35,8 +34,8 @@ func (t *Transcript) Send(e mailbox.Envelope) (sent mailbox.Envelope, durable fu
 	return e, ticket.Wait, nil
 }
 
-// room answers *mailbox.FullError before a long text is put aside for nothing. There
-// may be no room any more when the message is composed; what is left then is collected.
+// room returns a *mailbox.FullError before a long text is stored in vain. The outbox may
+// still be full when the message is composed; the stored text is collected then.
 func (t *Transcript) room(e mailbox.Envelope) error {
 	if len(e.Body) <= MaxInline {
 		return nil
@@ -55,8 +54,8 @@ const (
 	headSize  = 4 << 10  // what travels of a longer one
 )
 
-// keepLong puts a long body aside. That of a structured message stays whole.
-func (s *Store) keepLong(e mailbox.Envelope) (mailbox.Envelope, error) {
+// storeLongBody stores a long body as an object. A structured message stays whole.
+func (s *Store) storeLongBody(e mailbox.Envelope) (mailbox.Envelope, error) {
 	switch e.Kind {
 	case mailbox.KindText, mailbox.KindBroadcast, mailbox.KindAgentReport, mailbox.KindIdle:
 	default:
@@ -92,14 +91,14 @@ func (s *Store) HasBody(ref mailbox.Ref) bool { return ref == "" || s.objects.Ha
 // Object returns the bytes that a reference names.
 func (s *Store) Object(ref mailbox.Ref) ([]byte, error) { return s.objects.Get(ref) }
 
-// KeepBody puts the whole body of a message of another process on this disk.
-func (s *Store) KeepBody(body []byte) error {
+// PutBody stores the whole body of a message of another process on this disk.
+func (s *Store) PutBody(body []byte) error {
 	_, err := s.objects.Put(body)
 	return err
 }
 
-// collect ends what a crash left between a body and the message that names it.
-func (s *Store) collect() error {
+// collectBodies removes the bodies that no message names since a crash came between.
+func (s *Store) collectBodies() error {
 	loose, err := s.objects.Loose()
 	if err != nil || len(loose) == 0 || s.opts.ReadOnly {
 		return err
@@ -122,7 +121,7 @@ func (s *Store) collect() error {
 	return errors.Join(errs...)
 }
 
-// mailOf returns the message of a record, if it is one's.
+// mailOf returns the message of a record; zero if the record is about something else.
 func mailOf(r journal.Record) (e mailbox.Envelope, err error) {
 	switch r.Kind {
 	case kindSent:
@@ -170,8 +169,8 @@ func (t *Transcript) Status(id mailbox.ID) (mailbox.Status, bool) {
 	return t.state.ledger.State(id)
 }
 
-// OnItsWay reports whether a message from this agent to another of this node has
-// not arrived there.
+// OnItsWay reports whether a message from this agent to another of this node has not
+// arrived yet.
 func (t *Transcript) OnItsWay(to *Transcript) bool {
 	t.mu.Lock()
 	last := uint64(0)
@@ -201,15 +200,16 @@ func (t *Transcript) arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arriv
 	return mailbox.Arrival{Verdict: v, Through: e.Seq, Durable: ticket.Wait, Superseded: stale}, nil
 }
 
-// settle folds a receipt for messages of this agent. It is recorded lazily: a
-// lost record only means that the receiver is asked again.
-func (t *Transcript) settle(r mailbox.Receipt) []mailbox.ID {
+// acknowledge folds a receipt for messages of this agent and returns the messages whose
+// state has changed. It does not wait for the disk: if the record is lost, the receiver
+// is asked again.
+func (t *Transcript) acknowledge(r mailbox.Receipt) []mailbox.ID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ids := t.state.ledger.Settled(r)
 	if len(ids) == 0 {
 		return nil
 	}
-	t.store.journal.Append(t.key, kindSettled, r.AppendBinary(nil))
+	t.store.journal.Append(t.key, kindReceipt, r.AppendBinary(nil))
 	return ids
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// protocolMeta is the state of a protocol after an event, with a content block
-// if the agent is to be told: it opens a turn then and is part of the next
-// request, so that state and wake are on disk together or not at all.
+// protocolMeta is the state of a protocol after an event. A content block with it is for
+// the agent: it opens a turn and is part of the next request, so that state and wake are
+// on disk together or not at all.
 type protocolMeta struct {
 	Time     time.Time          `json:"t"`
 	Shutdown *protocol.Shutdown `json:"shutdown,omitempty"`
 	Plan     *protocol.Plan     `json:"plan,omitempty"`
-	Tells    bool               `json:"tells,omitempty"`
+	Notifies bool               `json:"tells,omitempty"`
 }
 
 func (s *state) applyProtocol(m *protocolMeta) {
@@ -29,16 +29,16 @@ func (s *state) applyProtocol(m *protocolMeta) {
 		}
 		s.Plan = *m.Plan
 	}
-	if m.Tells {
+	if m.Notifies {
 		s.Told = true
 		s.open(m.Time)
 	}
 }
 
-// ShutdownNext moves the agent's shutdown on. What tell returns of a new state
-// that is to be shown becomes part of the agent's next request. It returns when
-// that is on disk.
-func (t *Transcript) ShutdownNext(e protocol.ShutdownEvent, tell func(protocol.Shutdown) string) (protocol.Shutdown, protocol.Effect, error) {
+// ShutdownNext applies an event to the agent's shutdown. If the agent must see the new
+// state, message returns the text that becomes part of its next request. ShutdownNext
+// returns when the state is on disk.
+func (t *Transcript) ShutdownNext(e protocol.ShutdownEvent, message func(protocol.Shutdown) string) (protocol.Shutdown, protocol.Effect, error) {
 	t.mu.Lock()
 	was := t.state.Shutdown
 	now, effect, err := was.Next(e)
@@ -48,16 +48,16 @@ func (t *Transcript) ShutdownNext(e protocol.ShutdownEvent, tell func(protocol.S
 	}
 	text := ""
 	if effect == protocol.Show && !t.state.Closed {
-		text = tell(now)
+		text = message(now)
 	}
 	ticket, err := t.addProtocol(&protocolMeta{Shutdown: &now}, text)
 	t.mu.Unlock()
 	return now, effect, wait(ticket, err)
 }
 
-// PlanNext moves the agent's plan mode on, like ShutdownNext. With an approval
-// the agent's permission mode becomes that of the state.
-func (t *Transcript) PlanNext(e protocol.PlanEvent, tell func(protocol.Plan) string) (protocol.Plan, protocol.Effect, error) {
+// PlanNext applies an event to the agent's plan mode, like ShutdownNext. An approval gives
+// the agent the permission mode of the state.
+func (t *Transcript) PlanNext(e protocol.PlanEvent, message func(protocol.Plan) string) (protocol.Plan, protocol.Effect, error) {
 	t.mu.Lock()
 	was := t.state.Plan
 	now, effect, err := was.Next(e)
@@ -66,20 +66,20 @@ func (t *Transcript) PlanNext(e protocol.PlanEvent, tell func(protocol.Plan) str
 		return now, effect, err
 	}
 	text := ""
-	if effect == protocol.TellAsker && tell != nil {
-		text = tell(now)
+	if effect == protocol.TellAsker && message != nil {
+		text = message(now)
 	}
 	ticket, err := t.addProtocol(&protocolMeta{Plan: &now}, text)
 	t.mu.Unlock()
 	return now, effect, wait(ticket, err)
 }
 
-// addProtocol records a state and what the agent is told of it. mu is held.
+// addProtocol records a state and the text about it for the agent. mu is held.
 func (t *Transcript) addProtocol(m *protocolMeta, text string) (journal.Ticket, error) {
 	m.Time = time.Now()
 	var raw []byte
 	if text != "" {
-		m.Tells, raw = true, model.Text(text).AppendJSON(nil)
+		m.Notifies, raw = true, model.Text(text).AppendJSON(nil)
 	}
 	return t.add(kindProtocol, m, raw)
 }

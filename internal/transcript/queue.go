@@ -13,8 +13,8 @@ type outgoing struct {
 	ticket   journal.Ticket
 }
 
-// queue is an unbounded first-in, first-out queue. What it holds is bounded by
-// the limit of unsettled messages per pair.
+// queue is a first-in, first-out queue. Its length is bounded by the limit of
+// unacknowledged messages per pair.
 type queue struct {
 	mu     sync.Mutex
 	cond   sync.Cond
@@ -43,7 +43,7 @@ func (q *queue) take() (o outgoing, ok bool) {
 		q.cond.Wait()
 	}
 	if q.closed {
-		return outgoing{}, false // what is left is in the outbox and goes out next time
+		return outgoing{}, false // the rest is in the outbox and is sent after the next start
 	}
 	o = q.items[0]
 	q.items[0] = outgoing{}

@@ -27,19 +27,19 @@ const (
 	kindEnd     byte = 9  // endMeta
 	kindSent    byte = 10 // envelope
 	kindArrived byte = 11 // cursor, envelope
-	kindSettled byte = 12 // receipt
+	kindReceipt byte = 12 // receipt
 	kindClosed  byte = 13 // closedMeta
 	kindRole    byte = 15 // roleMeta
 	kindAmend   byte = 16 // amendMeta
 	kindFork    byte = 14 // forkMeta + content blocks that follow the parent's conversation
 
-	kindCompacted byte = 17 // compactedMeta + content blocks that stand for what was dropped
+	kindCompacted byte = 17 // compactedMeta + content blocks that replace what was dropped
 	kindConsent   byte = 18 // consentMeta
 	kindTeams     byte = 19 // teamsMeta
 	kindRead      byte = 20 // readMeta
 	kindObserved  byte = 21 // observedMeta
 	kindLaunched  byte = 22 // launchedMeta
-	kindProtocol  byte = 23 // protocolMeta + a content block, if the agent is told
+	kindProtocol  byte = 23 // protocolMeta + a content block, if there is one for the agent
 	kindHeld      byte = 24 // heldMeta
 )
 
@@ -89,8 +89,8 @@ type requestMeta struct {
 	Short []shortMeta  `json:"short,omitempty"` // the record's content begins with these blocks
 }
 
-// shortMeta says that a block stands in for one that was waiting: the first
-// Bytes of what is left of the record's content.
+// shortMeta says that a block replaces one that was waiting: the first Bytes of what is
+// left of the record's content.
 type shortMeta struct {
 	At    int `json:"at"` // its place among what was waiting
 	Bytes int `json:"n"`

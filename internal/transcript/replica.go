@@ -8,10 +8,10 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// observedMeta is what the process that hosts an agent says of it.
+// observedMeta is what the process that hosts an agent reports about it.
 type observedMeta struct {
-	Time time.Time    `json:"t"`
-	Life agent.Record `json:"life"`
+	Time   time.Time    `json:"t"`
+	Record agent.Record `json:"life"`
 }
 
 type launchedMeta struct {
@@ -19,16 +19,16 @@ type launchedMeta struct {
 	Launch uint32    `json:"launch"`
 }
 
-// IsReplica reports whether another process hosts the agent: no mail arrives
-// here for it, and its life is what that process reports.
+// IsReplica reports whether another process hosts the agent: its mail arrives there, and
+// its record is what that process reports.
 func (t *Transcript) IsReplica() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state.Spec.Where != ""
 }
 
-// Launch records that another process is about to be started for the agent and
-// returns its number. What comes from one with a lower number is of the past.
+// Launch records that a process is about to be started for the agent and returns its
+// number. Reports of processes with lower numbers are out of date.
 func (t *Transcript) Launch() (uint32, error) {
 	t.mu.Lock()
 	m := &launchedMeta{Time: time.Now(), Launch: t.state.Launch + 1}
@@ -37,9 +37,9 @@ func (t *Transcript) Launch() (uint32, error) {
 	return m.Launch, wait(ticket, err)
 }
 
-// Update makes the replica follow what the agent's process reports, and returns
-// its life before and after. Nothing is recorded when nothing differs, nor what a
-// superseded launch says. It does not wait for the disk: the process reports again.
+// Update applies a report of the agent's process to the replica, and returns the record
+// before and after. Nothing is recorded when nothing differs, nor for a report of a
+// superseded launch. Update does not wait for the disk: the process reports again.
 func (t *Transcript) Update(o agent.Record) (was, is agent.Record, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,19 +49,19 @@ func (t *Transcript) Update(o agent.Record) (was, is agent.Record, err error) {
 	}
 	o.Shutdown = protocol.Shutdown{} // that is recorded by itself
 	next := state{Record: was}
-	next.follow(o)
+	next.copyObserved(o)
 	if reflect.DeepEqual(next.Record, was) {
 		return was, was, nil
 	}
-	_, err = t.add(kindObserved, &observedMeta{Time: time.Now(), Life: o}, nil)
+	_, err = t.add(kindObserved, &observedMeta{Time: time.Now(), Record: o}, nil)
 	return was, t.state.Record, err
 }
 
-// follow takes everything from another look at the agent but what it is, for
-// whom it works and whether it is to end, which is decided here, and by how many it
-// was started. An end that was decided here stands until it is reopened here. With
-// the approval of its plan the agent gets the mode that it has there.
-func (s *state) follow(o agent.Record) {
+// copyObserved copies everything from a report but what is decided here: what the agent
+// is, for whom it works, its launches and its shutdown. An agent that was closed here
+// stays closed until it is reopened here. With the approval of its plan the agent gets
+// the mode that it has there.
+func (s *state) copyObserved(o agent.Record) {
 	if s.Closed && !o.Closed {
 		return
 	}

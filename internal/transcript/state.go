@@ -55,7 +55,7 @@ func (s *state) apply(kind byte, meta any) {
 		if m.State == ConsentAsked {
 			s.work(m.Time)
 		}
-		s.Active = m.Time // the time until the answer was the person's
+		s.Active = m.Time // the agent did not work while the person decided
 	case *finishMeta:
 		s.ToolUses++
 		s.work(m.Time)
@@ -75,12 +75,12 @@ func (s *state) apply(kind byte, meta any) {
 	case *teamsMeta:
 		s.Spec.Teams, s.Active = m.Teams, m.Time
 	case *observedMeta:
-		s.follow(m.Life)
+		s.copyObserved(m.Record)
 	case *launchedMeta:
 		s.Launch = m.Launch
 	case *roleMeta:
 		s.Spec.Role, s.Closed, s.Active = m.Role, false, m.Time
-		if s.Shutdown.Phase == protocol.ShutdownGone { // it was taken in again
+		if s.Shutdown.Phase == protocol.ShutdownGone { // it works again
 			s.Shutdown = protocol.Shutdown{}
 		}
 		if m.Woken != nil {
@@ -122,7 +122,7 @@ func (s *state) replay(kind byte, data []byte) error {
 			return err
 		}
 		s.ledger.Arrived(e, c)
-	case kindSettled:
+	case kindReceipt:
 		r, err := mailbox.DecodeBinaryReceipt(data)
 		if err != nil {
 			return fmt.Errorf("transcript: recorded receipt: %w", err)

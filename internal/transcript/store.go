@@ -20,22 +20,22 @@ import (
 // Options adjust a Store. The zero value is what a session uses.
 type Options struct {
 	Journal journal.Options
-	// Prices say what an answer has cost when it is recorded; nil knows nothing.
+	// Prices gives the cost of an answer when it is recorded; nil knows no prices.
 	Prices *price.Table
-	// ReadOnly is for looking at agents: nothing is written and nothing repaired,
-	// and what would change an agent is refused when it is waited for.
+	// ReadOnly writes and repairs nothing. What would change an agent fails when the
+	// caller waits for the disk.
 	ReadOnly bool
 	// NoLines leaves out the JSON lines files.
 	NoLines bool
-	// Settled is told which messages of an agent changed their state, from the
-	// goroutine of the courier. It must not block.
-	Settled func(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State)
-	// Arrived is told of each message that was recorded, before it is durable,
-	// from the goroutine of the courier. It must not block.
+	// StateChanged is called with messages of an agent whose state has changed, by the
+	// goroutine of the courier. It must not block. May be nil.
+	StateChanged func(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State)
+	// Arrived is called with each message that was recorded, before it is durable, by
+	// the goroutine of the courier. It must not block. May be nil.
 	Arrived func(mailbox.Envelope)
-	// Gone reports agents of other processes that have ended for good, so that
-	// nobody else says what becomes of mail to them. It must not block; may be nil.
-	Gone func(mailbox.AgentID) bool
+	// IsGone reports whether an agent of another process has ended for good, so that
+	// this node acknowledges mail to it as dead. It must not block. May be nil.
+	IsGone func(mailbox.AgentID) bool
 }
 
 // Store is the transcripts of all agents of one node over one journal. It is
@@ -52,7 +52,7 @@ type Store struct {
 	mu     sync.RWMutex
 	agents map[mailbox.AgentID]*Transcript // guarded by mu
 	cursor mailbox.Cursor                  // newest recorded; guarded by mu
-	notes  []string                        // what Open has to say
+	notes  []string                        // of Open
 
 	scope context.Context // ends with Close
 	stop  context.CancelCauseFunc
@@ -61,8 +61,8 @@ type Store struct {
 
 var errStoreClosed = errors.New("transcript: store closed")
 
-// Open reads the journal under dir and returns the agents it tells of. The
-// journal is locked until Close; an error says who holds it.
+// Open reads the journal under dir and returns the agents that are on record. The journal
+// is locked until Close; the error names the process that holds it.
 func Open(ctx context.Context, dir, session string, o Options) (*Store, error) {
 	o.Journal.ReadOnly = o.ReadOnly
 	o.NoLines = o.NoLines || o.ReadOnly
@@ -95,7 +95,7 @@ func (s *Store) start() error {
 	for _, t := range s.agents {
 		s.advance(t.state.ledger.Cursor())
 	}
-	if err := s.collect(); err != nil {
+	if err := s.collectBodies(); err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("long texts that no message names could not be collected: %v", err))
 	}
 	if r := s.journal.Report(); !r.Clean() {
@@ -137,8 +137,8 @@ func (s *Store) checkpoints() {
 	for {
 		select {
 		case <-s.journal.CheckpointDue():
-			// A failed checkpoint means a failed journal, which its owner hears
-			// of through Failed; an unfinished one is ignored by the next Open.
+			// A failed checkpoint means a failed journal, which Failed reports; an
+			// unfinished one is ignored by the next Open.
 			if err := s.Checkpoint(); err != nil {
 				return
 			}
@@ -161,8 +161,7 @@ func (s *Store) Checkpoint() error {
 	})
 }
 
-// Notes returns what Open found out of order, one sentence each: a torn tail
-// that was cut and kept aside, damage in the middle.
+// Notes returns what Open has repaired or found damaged, one sentence each.
 func (s *Store) Notes() []string { return s.notes }
 
 // Create records the birth of an agent. The agent exists when it returns; wait
@@ -220,8 +219,8 @@ func (s *Store) advance(c mailbox.Cursor) {
 	}
 }
 
-// Pending returns every message that was accepted and is not settled, each
-// sender's in the order in which it was sent.
+// Pending returns every message that was accepted and is not acknowledged, those of each
+// sender in the order in which they were sent.
 func (s *Store) Pending() []mailbox.Envelope {
 	var all []mailbox.Envelope
 	for _, t := range s.All() {
@@ -242,7 +241,7 @@ func (s *Store) Ship(send func(mailbox.Envelope)) {
 				return // closed, or the journal has failed and accepts nothing
 			}
 			if o.envelope.Ref != "" {
-				// A mark that stays makes the next Open look again.
+				// If this fails, the next Open checks the object again.
 				_ = s.objects.Keep(o.envelope.Ref)
 			}
 			send(o.envelope)
@@ -254,7 +253,7 @@ func (s *Store) Ship(send func(mailbox.Envelope)) {
 func (s *Store) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
 	t, ok := s.Get(e.To.Agent)
 	switch away := !ok || t.IsReplica(); {
-	case away && s.opts.Gone != nil && s.opts.Gone(e.To.Agent):
+	case away && s.opts.IsGone != nil && s.opts.IsGone(e.To.Agent):
 		return mailbox.Arrival{Verdict: mailbox.Gone}, nil
 	case away:
 		return mailbox.Arrival{}, mailbox.ErrNotHere
@@ -265,8 +264,8 @@ func (s *Store) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, e
 		if s.opts.Arrived != nil {
 			s.opts.Arrived(e)
 		}
-		if st, known := t.Status(e.InReplyTo); known && st.State == mailbox.StateAnswered && s.opts.Settled != nil {
-			s.opts.Settled(t.ID(), []mailbox.ID{e.InReplyTo}, st.State)
+		if st, known := t.Status(e.InReplyTo); known && st.State == mailbox.StateAnswered && s.opts.StateChanged != nil {
+			s.opts.StateChanged(t.ID(), []mailbox.ID{e.InReplyTo}, st.State)
 		}
 	}
 	return a, err
@@ -278,8 +277,8 @@ func (s *Store) Settle(r mailbox.Receipt) {
 	if !ok {
 		return
 	}
-	if ids := t.settle(r); len(ids) > 0 && s.opts.Settled != nil {
-		s.opts.Settled(r.To.Agent, ids, r.State)
+	if ids := t.acknowledge(r); len(ids) > 0 && s.opts.StateChanged != nil {
+		s.opts.StateChanged(r.To.Agent, ids, r.State)
 	}
 }
 

@@ -13,26 +13,25 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// ErrClosed is what a transcript answers to a new prompt or request once its
-// agent has ended for good.
+// ErrClosed is the error of a new prompt or request once the agent has ended for good.
 var ErrClosed = errors.New("transcript: the agent has ended")
 
-// Transcript is the life of one agent.
+// Transcript is the record of one agent, from its birth to its end.
 type Transcript struct {
 	store *Store
 	key   string // stream in the journal
 
 	mu     sync.Mutex
-	state  state // guarded by mu
-	talk   *talk // guarded by mu; nil until the conversation is needed
-	lines  lines // guarded by mu
-	ending bool  // the end of its turn is being reported; guarded by mu
+	state  state         // guarded by mu
+	conv   *conversation // guarded by mu; nil until the conversation is needed
+	lines  lines         // guarded by mu
+	ending bool          // the end of its turn is being reported; guarded by mu
 }
 
 // ID returns the agent's id.
 func (t *Transcript) ID() mailbox.AgentID { return mailbox.AgentID(t.key) }
 
-// Life returns a copy of everything but the conversation.
+// Life returns the agent's record: everything but the conversation and the mail.
 func (t *Transcript) Life() agent.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,9 +52,8 @@ func (t *Transcript) Address() mailbox.Address {
 	return mailbox.Address{Agent: t.state.Spec.ID, Incarnation: t.state.Incarnation}
 }
 
-// HasWork reports whether the agent has a turn to begin or to go on with: a
-// turn is open, mail is unread that is worth one, or a protocol has a
-// word for it.
+// HasWork reports whether the agent has a turn to begin or to continue: a turn is open,
+// unread mail wakes it, or a protocol has a message for it.
 func (t *Transcript) HasWork() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,12 +75,12 @@ func (t *Transcript) add(kind byte, meta any, raw []byte) (journal.Ticket, error
 		return journal.Ticket{}, err
 	}
 	ticket := t.store.journal.Append(t.key, kind, data)
-	if t.talk != nil {
-		if err := t.talk.apply(kind, data); err != nil {
+	if t.conv != nil {
+		if err := t.conv.apply(kind, data); err != nil {
 			return journal.Ticket{}, err
 		}
 		if kind == kindAnswer {
-			t.talk.answer = ticket.Seq()
+			t.conv.answer = ticket.Seq()
 		}
 	}
 	t.state.apply(kind, meta)
@@ -105,24 +103,24 @@ func (t *Transcript) checkpoint(snap func(stream string, data []byte)) error {
 
 // load makes the conversation available. mu is held.
 func (t *Transcript) load() error {
-	if t.talk != nil {
+	if t.conv != nil {
 		return nil
 	}
 	if err := t.store.journal.Sync(); err != nil {
 		return err
 	}
-	k, err := t.store.talkUntil(t.key, math.MaxUint64)
+	k, err := t.store.conversationUntil(t.key, math.MaxUint64)
 	if err != nil {
 		return err
 	}
-	t.talk = k
+	t.conv = k
 	return nil
 }
 
-// talkUntil folds the conversation of a stream as it was at a place in the
+// conversationUntil returns the conversation of a stream as it was at a place in the
 // journal. The conversation of a fork begins with its parent's.
-func (s *Store) talkUntil(stream string, last uint64) (*talk, error) {
-	k := &talk{}
+func (s *Store) conversationUntil(stream string, last uint64) (*conversation, error) {
+	k := &conversation{}
 	for rec, err := range s.journal.History(stream) {
 		if err != nil {
 			return nil, fmt.Errorf("transcript: history of %s: %w", stream, err)
@@ -146,14 +144,14 @@ func (s *Store) talkUntil(stream string, last uint64) (*talk, error) {
 }
 
 // forked returns the conversation that a fork begins with.
-func (s *Store) forked(data []byte) (*talk, error) {
+func (s *Store) forked(data []byte) (*conversation, error) {
 	var m forkMeta
 	raw, err := decode(data, &m)
 	if err != nil {
 		return nil, err
 	}
-	k, err := s.forks.of(forkPoint{m.Parent, m.Seq}, func() (*talk, error) {
-		return s.talkUntil(string(m.Parent), m.Seq)
+	k, err := s.forks.of(forkPoint{m.Parent, m.Seq}, func() (*conversation, error) {
+		return s.conversationUntil(string(m.Parent), m.Seq)
 	})
 	if err != nil {
 		return nil, err
@@ -165,15 +163,15 @@ func (s *Store) forked(data []byte) (*talk, error) {
 func (t *Transcript) Loaded() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.talk != nil
+	return t.conv != nil
 }
 
-// Forget drops the conversation from memory; it is read back from the journal
-// when it is needed. An idle agent costs no more than its Life.
+// Forget drops the conversation from memory. It is read from the journal again when it is
+// needed; an idle agent costs no more than its record.
 func (t *Transcript) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.talk = nil
+	t.conv = nil
 	t.lines.close()
 }
 
@@ -184,5 +182,5 @@ func (t *Transcript) Messages() ([]model.Message, error) {
 	if err := t.load(); err != nil {
 		return nil, err
 	}
-	return slices.Clip(t.talk.msgs), nil
+	return slices.Clip(t.conv.msgs), nil
 }

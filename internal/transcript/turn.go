@@ -15,8 +15,8 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Wake records a new incarnation of the agent's host and returns it. Whatever
-// an older incarnation says from now on is stale.
+// Wake records a new incarnation of the agent's host and returns it. What an older
+// incarnation sends from now on is out of date.
 func (t *Transcript) Wake() (uint32, error) {
 	t.mu.Lock()
 	m := &wokeMeta{Time: time.Now(), Incarnation: t.state.Incarnation + 1}
@@ -25,23 +25,23 @@ func (t *Transcript) Wake() (uint32, error) {
 	return m.Incarnation, wait(ticket, err)
 }
 
-// Setup records the system and tool blocks that every request of this agent
-// begins with. The first call decides; later ones return what was recorded, so
-// that a resumed agent keeps its bytes.
+// Setup records the system and tool blocks that every request of this agent begins with.
+// Only the first call records; later ones return what is on record, so that a resumed
+// agent keeps its bytes.
 func (t *Transcript) Setup(build func() (system, tools []json.RawMessage)) (system, tools []json.RawMessage, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.load(); err != nil {
 		return nil, nil, err
 	}
-	if t.talk.system == nil {
+	if t.conv.system == nil {
 		system, tools := build()
 		raw := joinArray(slices.Concat(system, tools))
 		if _, err := t.add(kindSetup, &setupMeta{Time: time.Now(), System: len(system)}, raw); err != nil {
 			return nil, nil, err
 		}
 	}
-	return t.talk.system, t.talk.tools, nil
+	return t.conv.system, t.conv.tools, nil
 }
 
 func joinArray(blocks []json.RawMessage) []byte {
@@ -55,8 +55,8 @@ func joinArray(blocks []json.RawMessage) []byte {
 	return append(raw, ']')
 }
 
-// Prompt records text that the agent is to work on; it opens a turn and becomes
-// part of the next request. It returns when that is on disk.
+// Prompt records text for the agent to work on. It opens a turn and becomes part of the
+// next request. Prompt returns when it is on disk.
 func (t *Transcript) Prompt(origin, text string) error {
 	ticket, err := t.prompt(origin, text)
 	return wait(ticket, err)
@@ -71,10 +71,10 @@ func (t *Transcript) prompt(origin, text string) (journal.Ticket, error) {
 	return t.add(kindPrompt, &promptMeta{Time: time.Now(), Origin: origin}, model.Text(text).AppendJSON(nil))
 }
 
-// Request records the next model request and returns the conversation that it
-// carries: results and prompts that were waiting, and all unread mail as blocks
-// built by frame, whole. It returns when the request is on disk, and everything
-// before it. read are the messages that are new in it. Admit lets in a part.
+// Request records the next model request and returns the conversation that it carries:
+// all results and prompts that were waiting, and all unread mail as blocks built by
+// frame. It returns when the request, and everything before it, is on disk. read holds
+// the messages that are new in it. Admit records a request with a part of these.
 func (t *Transcript) Request(frame func([]mailbox.Envelope) []model.Block) (msgs []model.Message, read []mailbox.Envelope, err error) {
 	t.mu.Lock()
 	read = t.state.ledger.Unread()
@@ -103,8 +103,8 @@ func joinBlocks(blocks []model.Block) []byte {
 	return bytes.Join(parts, []byte{','})
 }
 
-// Answer records a model answer. It returns when the answer is on disk: nothing
-// may act on it before.
+// Answer records a model answer. It returns when the answer is on disk; act on it only
+// then.
 func (t *Transcript) Answer(a *model.Answer) error {
 	t.mu.Lock()
 	if err := t.load(); err != nil {
@@ -118,16 +118,16 @@ func (t *Transcript) Answer(a *model.Answer) error {
 	return wait(ticket, err)
 }
 
-// Final returns the newest answer if it calls no tool and nothing has followed
-// it, not even the end of its turn; else nil. After a crash such a turn is to
-// be ended, not asked again.
+// Final returns the newest answer if it calls no tool and nothing has followed it, not
+// even the end of its turn; else nil. After a crash, such a turn must be ended without
+// another request.
 func (t *Transcript) Final() (*model.Answer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.load(); err != nil {
 		return nil, err
 	}
-	return t.talk.final, nil
+	return t.conv.final, nil
 }
 
 // Calls returns the tool calls of the newest answer, in its order.
@@ -137,7 +137,7 @@ func (t *Transcript) Calls() ([]CallState, error) {
 	if err := t.load(); err != nil {
 		return nil, err
 	}
-	return slices.Clone(t.talk.calls), nil
+	return slices.Clone(t.conv.calls), nil
 }
 
 // StartCall records that a call is about to run. With durable it returns when
@@ -181,7 +181,7 @@ func (t *Transcript) finishCall(id string, r CallResult) (journal.Ticket, error)
 }
 
 func (t *Transcript) finish(id string, r CallResult) (journal.Ticket, error) {
-	c := t.talk.call(id)
+	c := t.conv.call(id)
 	switch {
 	case c == nil:
 		return journal.Ticket{}, fmt.Errorf("transcript: result for call %s, which the newest answer does not have", id)
@@ -195,9 +195,9 @@ func (t *Transcript) finish(id string, r CallResult) (journal.Ticket, error) {
 // cutCall is the result of a call that had begun when its turn ended.
 const cutCall = "cut off: the turn ended while this call ran. It may have taken effect, wholly or in part, or not at all; check before you repeat it."
 
-// End records the end of a turn. Calls that are still open get a result first,
-// since a conversation with an unanswered call is not valid: note, or, of a
-// call that had begun, that it was cut.
+// End records the end of a turn. Calls that are still open get a result first, since a
+// conversation with an unanswered call is not valid: note or, for a call that had begun,
+// that it was cut off.
 func (t *Transcript) End(o agent.Outcome, reason, text, note string) error {
 	ticket, err := t.end(o, reason, text, note)
 	return wait(ticket, err)
@@ -209,7 +209,7 @@ func (t *Transcript) end(o agent.Outcome, reason, text, note string) (journal.Ti
 	if err := t.load(); err != nil {
 		return journal.Ticket{}, err
 	}
-	for c := t.talk.openCall(); c != nil; c = t.talk.openCall() {
+	for c := t.conv.openCall(); c != nil; c = t.conv.openCall() {
 		text := note
 		if c.Started {
 			text = cutCall
@@ -221,12 +221,12 @@ func (t *Transcript) end(o agent.Outcome, reason, text, note string) (journal.Ti
 	return t.add(kindEnd, &endMeta{Time: time.Now(), Outcome: o, Reason: reason, Text: text}, nil)
 }
 
-// ErrTurnEnded is the answer to a change of role that came after the end.
+// ErrTurnEnded is the error of a change of role after the end of the turn.
 var ErrTurnEnded = errors.New("transcript: the turn has ended")
 
-// MoveTo gives an agent that has not ended another role: a foreground agent
-// goes on in the background. After Ending it is ErrTurnEnded, so that an end is
-// told exactly one way.
+// MoveTo gives an agent that has not ended another role: a foreground agent goes on in
+// the background. After Ending it fails with ErrTurnEnded, so that an end is reported in
+// exactly one way.
 func (t *Transcript) MoveTo(r agent.Role) error {
 	t.mu.Lock()
 	if t.ending || t.state.Closed || t.state.Turns == t.state.Settled {
@@ -238,8 +238,8 @@ func (t *Transcript) MoveTo(r agent.Role) error {
 	return wait(ticket, err)
 }
 
-// Ending returns the life whose end is about to be told; its role stays as it is
-// until the agent is opened again.
+// Ending returns the record of an agent whose end is about to be reported. Its role does
+// not change from now on until the agent is reopened.
 func (t *Transcript) Ending() agent.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -247,8 +247,8 @@ func (t *Transcript) Ending() agent.Record {
 	return t.state.Record
 }
 
-// Reopen lets an agent that has ended work again, in a role. It changes nothing
-// for one that has not ended. The time of w is set.
+// Reopen lets an agent that has ended work again, in a role. It changes nothing for an
+// agent that has not ended. It sets the time of w.
 func (t *Transcript) Reopen(r agent.Role, w agent.Waking) error {
 	t.mu.Lock()
 	if !t.state.Closed {
@@ -262,8 +262,8 @@ func (t *Transcript) Reopen(r agent.Role, w agent.Waking) error {
 	return wait(ticket, err)
 }
 
-// Close records that the agent will not run again by itself; why, if it was
-// stopped while no turn ran, and what its own directory is kept for, if it is.
+// Close records that the agent will not run again by itself. why is the reason if it was
+// stopped while no turn ran, and kept its own directory if that was kept.
 func (t *Transcript) Close(why string, kept *agent.Kept) error {
 	t.mu.Lock()
 	if t.state.Closed {
@@ -275,7 +275,7 @@ func (t *Transcript) Close(why string, kept *agent.Kept) error {
 	return wait(ticket, err)
 }
 
-// Seal closes the agent for a reason that holds whatever it ended with before.
+// Seal closes the agent, or an agent that is closed already, with a reason.
 func (t *Transcript) Seal(why string) error {
 	t.mu.Lock()
 	if t.state.Closed && t.state.Reason == why {

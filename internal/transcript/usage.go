@@ -9,8 +9,8 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// use adds what one request has used. A missing cost is an unknown one. Copies
-// of the record share the list, so it is replaced.
+// use adds what one request has used. A nil cost is unknown. Copies of the record share
+// the list, so it is replaced.
 func (s *state) use(id string, u model.Usage, cost *budget.Cost) {
 	s.Usage = s.Usage.Add(u)
 	if u == (model.Usage{}) {

@@ -69,7 +69,7 @@ func New(t testing.TB, dir string, m model.Model, o Options) *Node {
 	n.Store, err = transcript.Open(t.Context(), dir, "session", transcript.Options{
 		Journal: journal.Options{FS: o.Disk, SegmentBytes: o.Segment},
 		NoLines: true, Prices: o.Prices,
-		Settled: func(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
+		StateChanged: func(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
 			n.Bus.Publish(event.Agent{ID: sender}, event.MailSettled{IDs: ids, State: state})
 			n.Notify()
 		},

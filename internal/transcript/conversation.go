@@ -8,16 +8,16 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// talk is the conversation of an agent: the fold over the records that a model
+// conversation is the conversation of an agent: the fold over the records that a model
 // request is made of. It is loaded when the agent first needs it.
-type talk struct {
+type conversation struct {
 	system  []json.RawMessage
 	tools   []json.RawMessage
 	msgs    []model.Message
 	pending [][]byte      // encoded blocks for the next user message
 	calls   []CallState   // tool calls of the newest answer
 	answer  uint64        // place of the newest answer in the journal
-	begin   *talk         // what a fork has in common with its siblings; keeps it in memory for them
+	begin   *conversation // what a fork shares with its siblings; keeps it in memory for them
 	final   *model.Answer // the newest answer, if it calls nothing and nothing has followed
 
 	prefix  int     // leading messages of a fork that are its parent's, and its directive
@@ -26,9 +26,8 @@ type talk struct {
 	fresh   bool    // compacted, and no request has followed
 }
 
-// apply folds one record. Records of the mail and of the life are not its
-// business and are ignored.
-func (k *talk) apply(kind byte, data []byte) error {
+// apply folds one record. Records of other kinds are ignored.
+func (k *conversation) apply(kind byte, data []byte) error {
 	switch kind {
 	case kindSetup:
 		return k.applySetup(data)
@@ -68,7 +67,7 @@ func (k *talk) apply(kind byte, data []byte) error {
 	return nil
 }
 
-// folded hands what a record holds to its fold.
+// folded decodes a record and passes it to its fold.
 func folded[M any](data []byte, fold func(m M, raw []byte) error) error {
 	var m M
 	raw, err := decode(data, &m)
@@ -78,15 +77,16 @@ func folded[M any](data []byte, fold func(m M, raw []byte) error) error {
 	return fold(m, raw)
 }
 
-// change changes a call of the newest answer; one of an older answer is done.
-func (k *talk) change(id string, f func(*CallState)) error {
+// change changes a call of the newest answer. A call of an older answer is done, and
+// nothing changes.
+func (k *conversation) change(id string, f func(*CallState)) error {
 	if c := k.call(id); c != nil {
 		f(c)
 	}
 	return nil
 }
 
-func (k *talk) applyAnswer(m answerMeta, raw []byte) error {
+func (k *conversation) applyAnswer(m answerMeta, raw []byte) error {
 	msg, err := model.MessageFromRaw(slices.Clone(raw))
 	if err != nil {
 		return fmt.Errorf("transcript: recorded answer: %w", err)
@@ -95,7 +95,7 @@ func (k *talk) applyAnswer(m answerMeta, raw []byte) error {
 	return nil
 }
 
-func (k *talk) applySetup(data []byte) error {
+func (k *conversation) applySetup(data []byte) error {
 	var m setupMeta
 	raw, err := decode(data, &m)
 	if err != nil {
@@ -112,7 +112,7 @@ func (k *talk) applySetup(data []byte) error {
 	return nil
 }
 
-func (k *talk) call(id string) *CallState {
+func (k *conversation) call(id string) *CallState {
 	for i := range k.calls {
 		if k.calls[i].ID == id {
 			return &k.calls[i]
@@ -123,7 +123,7 @@ func (k *talk) call(id string) *CallState {
 
 // openCall returns the first call of the newest answer that has no result; nil if all
 // have one.
-func (k *talk) openCall() *CallState {
+func (k *conversation) openCall() *CallState {
 	for i := range k.calls {
 		if !k.calls[i].Done {
 			return &k.calls[i]
@@ -132,7 +132,7 @@ func (k *talk) openCall() *CallState {
 	return nil
 }
 
-func (k *talk) answered(a *model.Answer) {
+func (k *conversation) answered(a *model.Answer) {
 	k.msgs = append(k.msgs, a.Message)
 	k.count(a.Usage.Total())
 	k.calls, k.final = nil, nil
@@ -144,8 +144,8 @@ func (k *talk) answered(a *model.Answer) {
 	}
 }
 
-// count notes what the model took the conversation so far to be.
-func (k *talk) count(tokens int64) {
+// count records the tokens that the model reported for the conversation so far.
+func (k *conversation) count(tokens int64) {
 	bytes := k.counted.Bytes
 	if k.counted.Messages == 0 {
 		bytes = 0
@@ -158,7 +158,7 @@ func (k *talk) count(tokens int64) {
 
 // blocks returns what the next user message is made of, mail excluded: the
 // results of the newest answer's calls in call order, then the prompts.
-func (k *talk) blocks() [][]byte {
+func (k *conversation) blocks() [][]byte {
 	var all [][]byte
 	for _, c := range k.calls {
 		if c.Done {
@@ -168,12 +168,12 @@ func (k *talk) blocks() [][]byte {
 	return append(all, k.pending...)
 }
 
-// fold closes the pending blocks and the given ones into a user message; raw
-// begins with the blocks that stand in for pending ones. With nothing new the
-// request repeats an earlier one and there is no message.
-func (k *talk) fold(short []shortMeta, raw []byte) error {
+// fold joins the pending blocks and the given ones into a user message; raw begins with
+// the blocks that replace pending ones. With nothing new the request repeats an earlier
+// one and there is no message.
+func (k *conversation) fold(short []shortMeta, raw []byte) error {
 	all := k.blocks()
-	rest, err := standIn(all, short, raw)
+	rest, err := replaceBlocks(all, short, raw)
 	if err != nil {
 		return err
 	}
@@ -196,9 +196,9 @@ func (k *talk) fold(short []shortMeta, raw []byte) error {
 	return nil
 }
 
-// standIn puts the leading blocks of raw in the places of others and returns
-// what follows them.
-func standIn(all [][]byte, short []shortMeta, raw []byte) (rest []byte, err error) {
+// replaceBlocks replaces blocks of all by the leading ones of raw and returns what follows
+// these in raw.
+func replaceBlocks(all [][]byte, short []shortMeta, raw []byte) (rest []byte, err error) {
 	for _, s := range short {
 		if s.At < 0 || s.At >= len(all) || s.Bytes < 0 || s.Bytes > len(raw) {
 			return nil, fmt.Errorf("transcript: recorded request shortens block %d of %d to %d of %d bytes", s.At, len(all), s.Bytes, len(raw))

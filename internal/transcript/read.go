@@ -6,12 +6,11 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// readMeta is the record of messages that no request carries: who read them
-// stands outside.
+// readMeta is the record of messages that no request carries, since a program read them.
 type readMeta struct {
 	Time     time.Time    `json:"t"`
 	Mail     []mailbox.ID `json:"mail"`
-	Rejected string       `json:"rejected,omitempty"` // why nobody will ever read them
+	Rejected string       `json:"rejected,omitempty"` // why they will never be read
 }
 
 func (m readMeta) step() mailbox.Step {
@@ -21,12 +20,11 @@ func (m readMeta) step() mailbox.Step {
 	return mailbox.Step{State: mailbox.StateRead, Time: m.Time}
 }
 
-// Read records that a member outside has read some of its messages. It returns
-// when that is on disk. Messages that are not unread are left out.
+// Read records that a member which is a program has read some of its messages. It returns
+// when that is on disk. Messages that were read before are left out.
 func (t *Transcript) Read(ids ...mailbox.ID) error { return t.readBy(readMeta{Mail: ids}) }
 
-// Reject is Read for a message that nobody will ever read, for the reason that is
-// given.
+// Reject records that a message will never be read, and why.
 func (t *Transcript) Reject(id mailbox.ID, why string) error {
 	return t.readBy(readMeta{Mail: []mailbox.ID{id}, Rejected: why})
 }
