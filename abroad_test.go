@@ -93,7 +93,7 @@ func TestAddressesOfOtherSessions(t *testing.T) {
 	if _, err := from.Send("uds:/tmp/nobody.sock", "x"); err == nil || !strings.Contains(err.Error(), "leads to no session") {
 		t.Errorf("to no session: %v", err)
 	}
-	if _, err := from.Send("bridge:receiver", "x"); !errors.As(err, new(*team.AbroadError)) || !strings.Contains(err.Error(), "swarm resume sender --nats URL") {
+	if _, err := from.Send("bridge:receiver", "x"); !errors.As(err, new(*team.UnreachableSessionError)) || !strings.Contains(err.Error(), "swarm resume sender --nats URL") {
 		t.Errorf("over a bridge: %v", err)
 	}
 	if _, err := from.Send("nobody", "x"); !errors.As(err, new(*team.UnknownAgentError)) {
@@ -262,7 +262,7 @@ func arrivesOnce(t *testing.T, from *swarm.Session, to, state string, env ...str
 	}
 }
 
-// A letter whose answer was lost is posted again, and is one message.
+// A message whose answer was lost is posted again, and is one message.
 func TestALetterThatIsPostedTwiceIsOneMessage(t *testing.T) {
 	s := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{NewSession: "receiver", Inbound: swarm.InboundAccept})
 	ok(t, s.Begin())

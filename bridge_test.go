@@ -163,7 +163,7 @@ func TestABridgeNeedsTheUsersConsent(t *testing.T) {
 	if m, err := ann.Message(refused[0].ID); err != nil || m.State() != mailbox.StateRejected {
 		t.Errorf("the third is %+v, %v", m, err)
 	}
-	if _, err := ann.Send("bridge:ben", "the fourth"); !errors.As(err, new(*team.AbroadError)) || !strings.Contains(err.Error(), "swarm bridge allow ben") {
+	if _, err := ann.Send("bridge:ben", "the fourth"); !errors.As(err, new(*team.UnreachableSessionError)) || !strings.Contains(err.Error(), "swarm bridge allow ben") {
 		t.Errorf("after the refusal: %v", err)
 	}
 	if all, err := ben.Inbox(agent.LeadName); err != nil || len(all) != 2 {
@@ -219,7 +219,7 @@ func TestWhereNoBridgeLeads(t *testing.T) {
 	sub := ann.Events()
 	defer sub.Close()
 	for to, want := range map[string]string{"bridge:nobody": "no session of this id has answered", "bridge:No Body": "not a session id"} {
-		if _, err := ann.Send(to, "x"); !errors.As(err, new(*team.AbroadError)) || !strings.Contains(err.Error(), want) {
+		if _, err := ann.Send(to, "x"); !errors.As(err, new(*team.UnreachableSessionError)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("to %s: %v", to, err)
 		}
 	}
@@ -232,7 +232,7 @@ func TestWhereNoBridgeLeads(t *testing.T) {
 }
 
 // A session that does not answer at once may only be coming back, as all do when the
-// server is started again: a letter to it is not refused before a while.
+// server is started again: a message to it is not refused before a while.
 func TestALetterWaitsForASessionThatComesBack(t *testing.T) {
 	server := share(t, "ann", "ben")
 	ann := server.open(t, "ann", swarm.Options{})
@@ -253,7 +253,7 @@ func TestALetterWaitsForASessionThatComesBack(t *testing.T) {
 	ended(t, ann, posted[0].ID, mailbox.StateRead)
 }
 
-// Who wrote is what the server has let publish as that session, whatever the letter
+// Who wrote is what the server has let publish as that session, whatever the message
 // says; what is tried is refused, noted, and changes nothing.
 func TestASessionElsewhereCannotSpeakAsAnother(t *testing.T) {
 	server := share(t, "ann", "ben", "eve")

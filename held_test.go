@@ -146,7 +146,7 @@ func TestOtherOptionsDecideAboutHeldMessages(t *testing.T) {
 	}
 }
 
-// poster posts letters at a session's door, as another session does; with an empty
+// poster posts messages at a session's door, as another session does; with an empty
 // text it asks what became of one.
 func poster(t *testing.T, s *swarm.Session) func(session, id, text string) string {
 	t.Helper()

@@ -18,15 +18,15 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Outsider is a program that is a member of the session without being run by it:
+// Member is a program that is a member of the session without being run by it:
 // others write to it by its name, it works on the shared tasks, and it can ask the
 // user. Its methods may be called from any goroutine. Each is a sign of life; a
 // program that gives none for ten minutes loses the tasks that it has taken.
-type Outsider struct{ m *member.Member }
+type Member struct{ m *member.Member }
 
 // What outside members send, receive and are answered.
 type (
-	Letter   = mailbox.Message
+	Message  = mailbox.Message
 	Mail     = mailbox.Received
 	TextPart = mailbox.TextPart
 	Reply    = event.Reply
@@ -35,79 +35,79 @@ type (
 // Join makes the program that calls a member of the session under a name, of a-z,
 // 0-9 and dashes. The member of that name goes on in a new incarnation: what an
 // older one does from then on is refused.
-func (s *Session) Join(name string) (*Outsider, error) {
+func (s *Session) Join(name string) (*Member, error) {
 	m, err := s.members.Join(name)
 	if err != nil {
 		return nil, err
 	}
-	return &Outsider{m}, nil
+	return &Member{m}, nil
 }
 
 // Name returns the name that others write to.
-func (o *Outsider) Name() string { return o.m.Name() }
+func (o *Member) Name() string { return o.m.Name() }
 
 // Send writes to an agent, or to all. It returns when the message is on disk.
-func (o *Outsider) Send(l Letter) ([]team.Posted, error) { return o.m.Send(l) }
+func (o *Member) Send(l Message) ([]team.SendResult, error) { return o.m.Send(l) }
 
 // Inbox returns the unread messages, oldest first and at most so many of them. It
 // waits for one until ctx ends, which is no error. A message stays unread until
 // Read says that the program has it: one that dies before is given it again.
-func (o *Outsider) Inbox(ctx context.Context, most int) ([]Mail, error) { return o.m.Inbox(ctx, most) }
+func (o *Member) Inbox(ctx context.Context, most int) ([]Mail, error) { return o.m.Inbox(ctx, most) }
 
 // Text returns the part of the text of a message to the member that begins at an
 // offset, in bytes. Of a message that has a Ref, Mail holds only the beginning.
-func (o *Outsider) Text(id mailbox.ID, offset int) (TextPart, error) { return o.m.Text(id, offset) }
+func (o *Member) Text(id mailbox.ID, offset int) (TextPart, error) { return o.m.Text(id, offset) }
 
 // Read says that the program has messages; their senders are told. It returns
 // when that is on disk.
-func (o *Outsider) Read(ids ...mailbox.ID) error { return o.m.Read(ids...) }
+func (o *Member) Read(ids ...mailbox.ID) error { return o.m.Read(ids...) }
 
 // AnswerShutdown is the member's answer to a message of kind shutdown_request: it
 // ends, or objects, which it can do once.
-func (o *Outsider) AnswerShutdown(request string, approve bool, reason string) error {
+func (o *Member) AnswerShutdown(request string, approve bool, reason string) error {
 	return o.m.AnswerShutdown(request, approve, reason)
 }
 
 // Task calls TaskCreate, TaskGet, TaskList or TaskUpdate, as the agents do, with
 // the input of that tool. What cannot be done is said in the result.
-func (o *Outsider) Task(ctx context.Context, tool string, input json.RawMessage) (tool.Result, error) {
+func (o *Member) Task(ctx context.Context, tool string, input json.RawMessage) (tool.Result, error) {
 	return o.m.Task(ctx, tool, input)
 }
 
 // Leave gives back the tasks that the program has taken and withdraws what it
 // asks. The member stays: its mail waits for who joins as it next.
-func (o *Outsider) Leave(ctx context.Context) error { return o.m.Leave(ctx) }
+func (o *Member) Leave(ctx context.Context) error { return o.m.Leave(ctx) }
 
 // Ask puts a question to the user and waits for the answer until ctx ends, which
 // is no error: the question stays, and Answer goes on waiting. The answer comes as
 // a message too, in case the program is gone by then. Where nobody can be asked it
 // is ErrUnattended.
-func (o *Outsider) Ask(ctx context.Context, q event.Choice) (Reply, error) { return o.m.Ask(ctx, q) }
+func (o *Member) Ask(ctx context.Context, q event.Choice) (Reply, error) { return o.m.Ask(ctx, q) }
 
 // Answer waits for the answer to a question of the member until ctx ends, which
 // is no error.
-func (o *Outsider) Answer(ctx context.Context, id string) (Reply, error) { return o.m.Answer(ctx, id) }
+func (o *Member) Answer(ctx context.Context, id string) (Reply, error) { return o.m.Answer(ctx, id) }
 
 // ErrUnattended is the answer to a question where there is nobody to ask.
 var ErrUnattended = actors.ErrUnattended
 
-// RemoteOutsider is an Outsider of a session that another process runs. Its
+// RemoteMember is an Outsider of a session that another process runs. Its
 // methods may be called from any goroutine.
-type RemoteOutsider struct{ c *member.Client }
+type RemoteMember struct{ c *member.Client }
 
 // Join makes the program that calls a member of the session. See Session.Join.
-func (r *Remote) Join(ctx context.Context, name string) (*RemoteOutsider, error) {
+func (r *Remote) Join(ctx context.Context, name string) (*RemoteMember, error) {
 	return r.Rejoin(ctx, name, 0)
 }
 
 // Rejoin goes on in an incarnation that the program had before its connection
 // broke. It is a *SupersededError if another program has joined since.
-func (r *Remote) Rejoin(ctx context.Context, name string, incarnation uint32) (*RemoteOutsider, error) {
+func (r *Remote) Rejoin(ctx context.Context, name string, incarnation uint32) (*RemoteMember, error) {
 	c, err := member.Join(ctx, r.c.Requests, name, incarnation)
 	if err != nil {
 		return nil, err
 	}
-	return &RemoteOutsider{c}, nil
+	return &RemoteMember{c}, nil
 }
 
 // SupersededError reports a request of a program whose place another has taken.
@@ -117,51 +117,51 @@ type SupersededError = team.SupersededError
 type FinalError = actors.FinalError
 
 // Incarnation is what Rejoin takes.
-func (o *RemoteOutsider) Incarnation() uint32 { return o.c.Incarnation() }
+func (o *RemoteMember) Incarnation() uint32 { return o.c.Incarnation() }
 
 // Send is Outsider.Send.
-func (o *RemoteOutsider) Send(ctx context.Context, l Letter) ([]team.Posted, error) {
+func (o *RemoteMember) Send(ctx context.Context, l Message) ([]team.SendResult, error) {
 	return o.c.Send(ctx, l)
 }
 
 // Inbox is Outsider.Inbox after an Outsider.Read of some messages. It waits for at
 // most the time given.
-func (o *RemoteOutsider) Inbox(ctx context.Context, most int, wait time.Duration, read ...mailbox.ID) ([]Mail, error) {
+func (o *RemoteMember) Inbox(ctx context.Context, most int, wait time.Duration, read ...mailbox.ID) ([]Mail, error) {
 	return o.c.Inbox(ctx, most, wait, read...)
 }
 
 // Text is Outsider.Text.
-func (o *RemoteOutsider) Text(ctx context.Context, id mailbox.ID, offset int) (TextPart, error) {
+func (o *RemoteMember) Text(ctx context.Context, id mailbox.ID, offset int) (TextPart, error) {
 	return o.c.Text(ctx, id, offset)
 }
 
 // AnswerShutdown is Outsider.AnswerShutdown.
-func (o *RemoteOutsider) AnswerShutdown(ctx context.Context, request string, approve bool, reason string) error {
+func (o *RemoteMember) AnswerShutdown(ctx context.Context, request string, approve bool, reason string) error {
 	return o.c.AnswerShutdown(ctx, request, approve, reason)
 }
 
 // Read is Outsider.Read.
-func (o *RemoteOutsider) Read(ctx context.Context, ids ...mailbox.ID) error {
+func (o *RemoteMember) Read(ctx context.Context, ids ...mailbox.ID) error {
 	return o.c.Read(ctx, ids...)
 }
 
 // Task is Outsider.Task.
-func (o *RemoteOutsider) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
+func (o *RemoteMember) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
 	return o.c.Task(ctx, name, input)
 }
 
 // Ask is Outsider.Ask, which waits for at most the time given.
-func (o *RemoteOutsider) Ask(ctx context.Context, q event.Choice, wait time.Duration) (Reply, error) {
+func (o *RemoteMember) Ask(ctx context.Context, q event.Choice, wait time.Duration) (Reply, error) {
 	return o.c.Ask(ctx, q, wait)
 }
 
 // Answer is Outsider.Answer, which waits for at most the time given.
-func (o *RemoteOutsider) Answer(ctx context.Context, id string, wait time.Duration) (Reply, error) {
+func (o *RemoteMember) Answer(ctx context.Context, id string, wait time.Duration) (Reply, error) {
 	return o.c.Answer(ctx, id, wait)
 }
 
 // Leave is Outsider.Leave.
-func (o *RemoteOutsider) Leave(ctx context.Context) error { return o.c.Leave(ctx) }
+func (o *RemoteMember) Leave(ctx context.Context) error { return o.c.Leave(ctx) }
 
 // What is known of a session's bus and its users.
 type (

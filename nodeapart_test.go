@@ -135,7 +135,7 @@ func TestEverybodyIsEverywhere(t *testing.T) {
 	if said := s.says(t, "digger", "#write to smit saying x"); !strings.Contains(said, "did you mean smith") {
 		t.Error(said)
 	}
-	if _, err := s.Shutdown(t.Context(), "smith", 0); !errors.As(err, new(*team.FarError)) {
+	if _, err := s.Shutdown(t.Context(), "smith", 0); !errors.As(err, new(*team.RemoteAgentError)) {
 		t.Errorf("down of one below: %v", err)
 	}
 }

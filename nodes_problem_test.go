@@ -293,7 +293,7 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 			t.Errorf("%s of the old launch: %v", verb, err)
 		}
 	}
-	if _, err := s.roster.Send(lead, team.Letter{To: "ben@1", Text: "a word of the past"}); !errors.As(err, new(*team.PastError)) {
+	if _, err := s.roster.Send(lead, team.Message{To: "ben@1", Text: "a word of the past"}); !errors.As(err, new(*team.IncarnationError)) {
 		t.Errorf("a letter to the old incarnation: %v", err)
 	}
 }

@@ -83,7 +83,7 @@ func TestAnOutsideMemberIsWrittenToAndWrites(t *testing.T) {
 		t.Fatalf("the mail is %+v", mail)
 	}
 	coordinatortest.Next(t, sub, "the end of the lead's turn", coordinatortest.TurnEnd(agent.LeadName))
-	posted, err := ext.Send(ctx, swarm.Letter{To: "team-lead", Text: "a tree", ReplyTo: mail[0].ID})
+	posted, err := ext.Send(ctx, swarm.Message{To: "team-lead", Text: "a tree", ReplyTo: mail[0].ID})
 	ok(t, err)
 	if len(posted) != 1 || posted[0].Name != agent.LeadName || posted[0].ID == "" {
 		t.Errorf("posted: %+v", posted)
@@ -95,7 +95,7 @@ func TestAnOutsideMemberIsWrittenToAndWrites(t *testing.T) {
 	if got := state(t, s, "ext"); got.Life.Spec.Role != "outside" || got.Running {
 		t.Errorf("the member is %+v", got)
 	}
-	if _, err := ext.Send(ctx, swarm.Letter{To: "team-leed", Text: "x"}); err == nil || !strings.Contains(err.Error(), "did you mean team-lead") {
+	if _, err := ext.Send(ctx, swarm.Message{To: "team-leed", Text: "x"}); err == nil || !strings.Contains(err.Error(), "did you mean team-lead") {
 		t.Errorf("a letter to nobody: %v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestMailStaysUnreadUntilTheProgramHasIt(t *testing.T) {
 	if _, err := first.Inbox(ctx, 1, 0, mail[0].ID); !errors.As(err, new(*swarm.SupersededError)) {
 		t.Fatalf("an older incarnation was heard: %v", err)
 	}
-	if _, err := first.Send(ctx, swarm.Letter{To: "*", Text: "x"}); !errors.As(err, new(*swarm.SupersededError)) {
+	if _, err := first.Send(ctx, swarm.Message{To: "*", Text: "x"}); !errors.As(err, new(*swarm.SupersededError)) {
 		t.Fatalf("an older incarnation wrote: %v", err)
 	}
 	again, err := second.Inbox(ctx, 1, time.Minute)
@@ -170,7 +170,7 @@ func TestWhatAnOutsideMemberHasReadSurvivesARestart(t *testing.T) {
 }
 
 // taskOf does a step on the list and returns what the program is told.
-func taskOf(t *testing.T, o *swarm.RemoteOutsider, tool string, in map[string]any) (string, bool) {
+func taskOf(t *testing.T, o *swarm.RemoteMember, tool string, in map[string]any) (string, bool) {
 	t.Helper()
 	raw, err := json.Marshal(in)
 	ok(t, err)
@@ -182,7 +182,7 @@ func taskOf(t *testing.T, o *swarm.RemoteOutsider, tool string, in map[string]an
 func TestOnlyOneOutsideMemberGetsATask(t *testing.T) {
 	s := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{})
 	ctx := soon(t)
-	var all []*swarm.RemoteOutsider
+	var all []*swarm.RemoteMember
 	for i := range 3 {
 		o, err := remoteOf(t, s).Join(ctx, fmt.Sprint("ext", i))
 		ok(t, err)

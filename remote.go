@@ -43,7 +43,7 @@ func call[In any](ctx context.Context, r *Remote, m rpc.Method[In, rpc.None], in
 
 // Send writes a message from the user to an agent of the session. It returns
 // when the session has the message on disk.
-func (r *Remote) Send(ctx context.Context, to, text string) ([]team.Posted, error) {
+func (r *Remote) Send(ctx context.Context, to, text string) ([]team.SendResult, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.Send, api.SendIn{To: to, Text: text})
 	return member.DecodePosted(out.Posted), err
 }
@@ -171,7 +171,7 @@ func (r *Remote) Message(ctx context.Context, id mailbox.ID) (Trace, error) {
 }
 
 // SendClass is Send for a message of a class; "" is the usual one.
-func (r *Remote) SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.Posted, error) {
+func (r *Remote) SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.SendResult, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.Send, api.SendIn{To: to, Text: text, Class: c})
 	return member.DecodePosted(out.Posted), err
 }

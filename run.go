@@ -164,7 +164,7 @@ func (s *Session) Say(text string) error {
 		if !ok {
 			return archive.ErrNoOutbox
 		}
-		_, err := s.roster.Send(user, team.Letter{To: string(agent.LeadID), Text: text})
+		_, err := s.roster.Send(user, team.Message{To: string(agent.LeadID), Text: text})
 		return err
 	}
 	if err := lead.Prompt("user", text); err != nil {

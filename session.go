@@ -205,7 +205,7 @@ func (s *Session) start(ctx context.Context) error {
 	}
 	s.agents, s.roster, s.lead, s.boards, s.teams = s.node.Agents, s.node.Roster, s.node.Lead, s.node.Boards, s.node.Teams
 	if s.fleet != nil {
-		s.roster.ConnectApart(s.fleet.Directory())
+		s.roster.ConnectRemote(s.fleet.Directory())
 	}
 	s.bus = s.newBus()
 	s.users = member.NewUsers(s.Info(), s.agents, s.bus)
@@ -219,7 +219,7 @@ func (s *Session) start(ctx context.Context) error {
 		s.fleet.Attach(s.fleetParts())
 	}
 	s.pushStops()
-	s.roster.Connect(s.peers)
+	s.roster.ConnectSessions(s.peers)
 	if err := s.peers.Start(); err != nil {
 		return err
 	}
@@ -419,16 +419,16 @@ func (s *Session) Agents() []actors.Status {
 
 // Send writes a message from the user to an agent, or with "*" to all. It
 // returns when the message is on disk.
-func (s *Session) Send(to, text string) ([]team.Posted, error) { return s.SendClass(to, text, "") }
+func (s *Session) Send(to, text string) ([]team.SendResult, error) { return s.SendClass(to, text, "") }
 
 // SendClass is Send for a message of a class: one of class control cuts what the
 // agent does and is read first.
-func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.Posted, error) {
+func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.SendResult, error) {
 	user, ok := s.store.Get(agent.UserID)
 	if !ok {
 		return nil, archive.ErrNoOutbox
 	}
-	return s.roster.Send(user, team.Letter{To: to, Text: text, Class: c})
+	return s.roster.Send(user, team.Message{To: to, Text: text, Class: c})
 }
 
 // Stop ends an agent, by name or id. It returns when nothing of it runs. A

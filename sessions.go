@@ -48,7 +48,7 @@ type View interface {
 	// SendClass writes a message of a class from the user to an agent, or with "*" to
 	// all. It returns when the message is on disk; where the session does not run, the
 	// agent reads it when the session goes on.
-	SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.Posted, error)
+	SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.SendResult, error)
 	// Close ends the view, and never the session.
 	Close() error
 }

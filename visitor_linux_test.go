@@ -72,7 +72,7 @@ func TestActAsACommand(t *testing.T) {
 	say("remote", errors.As(r.Kill(ctx, "lead"), new(*swarm.CommandError)))
 	joined, err := r.Join(ctx, "helper")
 	if err == nil {
-		_, err = joined.Send(ctx, swarm.Letter{To: "lead", Text: "a word of a member"})
+		_, err = joined.Send(ctx, swarm.Message{To: "lead", Text: "a word of a member"})
 	}
 	say("member", err)
 }

@@ -266,7 +266,7 @@ func TestTheWireOfMembersStays(t *testing.T) {
 	ext, err := r.Join(ctx, "ext")
 	ok(t, err)
 	did("join")
-	posted, err := ext.Send(ctx, swarm.Letter{To: "nobody", Text: "hello", Summary: "s", Class: mailbox.ClassSteer, ReplyTo: "m1", Key: "k"})
+	posted, err := ext.Send(ctx, swarm.Message{To: "nobody", Text: "hello", Summary: "s", Class: mailbox.ClassSteer, ReplyTo: "m1", Key: "k"})
 	did("post", posted, err)
 	mail, err := ext.Inbox(ctx, 10, 0)
 	did("inbox", mail, err)

@@ -108,7 +108,7 @@ type writer struct {
 	state  string
 	name   string
 	remote *swarm.Remote
-	me     *swarm.RemoteOutsider
+	me     *swarm.RemoteMember
 	repeat *atomic.Int64 // commands that were given again
 }
 
@@ -184,7 +184,7 @@ func (w *writer) round(round string, kept *sync.Map) {
 		return err
 	})
 	w.do("a message", func(ctx context.Context) error {
-		_, err := w.me.Send(ctx, swarm.Letter{To: agent.LeadName, Text: "note of " + member + ".", Key: member})
+		_, err := w.me.Send(ctx, swarm.Message{To: agent.LeadName, Text: "note of " + member + ".", Key: member})
 		return err
 	})
 }

@@ -11,32 +11,32 @@ import (
 // ErrNoSession is the answer of Sessions.Reach to what means no session at all.
 var ErrNoSession = errors.New("there is no such session")
 
-// AbroadError reports an address of another session, which nothing leads to from
+// UnreachableSessionError reports an address of another session, which nothing leads to from
 // here.
-type AbroadError struct {
+type UnreachableSessionError struct {
 	To  string
 	Why string // "" if no session is reached from here
 }
 
-func (e *AbroadError) Error() string {
+func (e *UnreachableSessionError) Error() string {
 	if e.Why != "" {
 		return fmt.Sprintf("nothing leads to %s: %s", e.To, e.Why)
 	}
 	return fmt.Sprintf("%s is another session, and this one has no way to it; ask the user to pass the message on with: swarm send --session ID", e.To)
 }
 
-// FarError reports a step of a protocol with an agent that lives in the process of
+// RemoteAgentError reports a step of a protocol with an agent that lives in the process of
 // another, where such steps are taken.
-type FarError struct {
+type RemoteAgentError struct {
 	Name string
 	With mailbox.AgentID // for whom it works there
 }
 
-func (e *FarError) Error() string {
+func (e *RemoteAgentError) Error() string {
 	return fmt.Sprintf("%s lives in another process and gets texts only from here; %s, for which it works, can end it or decide about its plan, and the user ends it with: swarm stop or swarm kill", e.Name, e.With)
 }
 
-// ErrSelf is the answer to a letter to its own sender.
+// ErrSelf is the answer to a message to its own sender.
 var ErrSelf = errors.New("this is you: write to somebody else")
 
 // IsUnknown reports an error of a name that means no agent.
@@ -66,13 +66,13 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("%s has ended (%s); a message to it alone wakes it, if anything does", e.Name, e.Reason)
 }
 
-// PastError reports an address of a past life of an agent.
-type PastError struct {
+// IncarnationError reports an address of a past life of an agent.
+type IncarnationError struct {
 	Name            string
 	Wanted, Present uint32 // incarnations
 }
 
-func (e *PastError) Error() string {
+func (e *IncarnationError) Error() string {
 	return fmt.Sprintf("%s@%d is not there: %s lives for the %d. time; write to %s if you mean it as it is now", e.Name, e.Wanted, e.Name, e.Present, e.Name)
 }
 

@@ -2,8 +2,8 @@ package team
 
 import "github.com/actorswarm/swarm/mailbox"
 
-// Neighbour is another session.
-type Neighbour struct {
+// OtherSession is another session.
+type OtherSession struct {
 	ID      string
 	Address string // uds:PATH or bridge:SESSION
 	Dir     string // that it works on; "" if it is elsewhere
@@ -13,24 +13,24 @@ type Neighbour struct {
 // Everyone is the address of all members but the sender.
 const Everyone = "*"
 
-// Letter is what somebody wants to say.
-type Letter struct {
+// Message is what somebody wants to say.
+type Message struct {
 	To      string // a name, an agent id, team/name, name@incarnation, or Everyone
 	Text    string
 	Summary string
 	Kind    mailbox.Kind  // "" is a text, or to Everyone a broadcast
 	Class   mailbox.Class // "" is the kind's
 	ReplyTo mailbox.ID    // the message that this one answers
-	// Stale names what the letter is the newest word on: it takes the place of an
+	// Stale names what the message is the newest word on: it takes the place of an
 	// unread one about the same.
 	Stale string
-	// Key makes sending repeatable: two letters of one sender with the same key
+	// Key makes sending repeatable: two messages of one sender with the same key
 	// and receiver are one message. Empty means that each is its own.
 	Key string
 }
 
-// Posted is what became of a letter to one receiver.
-type Posted struct {
+// SendResult is what became of a message to one receiver.
+type SendResult struct {
 	Name string // of the receiver
 	ID   mailbox.ID
 	Err  error // why it was not accepted

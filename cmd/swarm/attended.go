@@ -22,7 +22,7 @@ type talker interface {
 	Events() *event.Subscription
 	Begin() error
 	Say(text string) error
-	Send(to, text string) ([]team.Posted, error)
+	Send(to, text string) ([]team.SendResult, error)
 	Interrupt() bool
 	InterruptAgent(name string) (bool, error)
 	BackgroundForeground() []string

@@ -131,7 +131,7 @@ type (
 		Cut bool `json:"cut,omitempty"`
 	}
 	PostedOut struct {
-		Posted []member.Posted `json:"posted,omitempty"`
+		Posted []member.SendResult `json:"posted,omitempty"`
 	}
 	TracesOut struct {
 		Traces []mailbox.Trace `json:"traces,omitempty"`

@@ -62,7 +62,7 @@ type Agents interface {
 
 // Mail is the mail of a session, and what its agents ask the user.
 type Mail interface {
-	SendClass(to, text string, c mailbox.Class) ([]team.Posted, error)
+	SendClass(to, text string, c mailbox.Class) ([]team.SendResult, error)
 	Inbox(name string) ([]mailbox.Trace, error)
 	Message(id mailbox.ID) (mailbox.Trace, error)
 	Questions() []event.Question

@@ -206,7 +206,7 @@ func (s *Session) Agent(ctx context.Context, name string) (actors.Status, error)
 	if err != nil {
 		return actors.Status{}, err
 	}
-	own, err := roster.NewRoster(t.Agents).Find(name)
+	own, err := roster.New(t.Agents).Find(name)
 	if err == nil {
 		return StatusOf(t.Agents.Status(), own.ID())
 	}
@@ -250,7 +250,7 @@ func (s *Session) Teams(ctx context.Context) ([]team.Team, error) {
 	if err != nil {
 		return nil, err
 	}
-	return roster.NewRoster(t.Agents).Teams(), nil
+	return roster.New(t.Agents).Teams(), nil
 }
 
 // Team returns how a team is, by name or id, with its tasks as they were when the
@@ -262,7 +262,7 @@ func (s *Session) Team(ctx context.Context, name string) (team.Status, error) {
 	if err != nil {
 		return team.Status{}, err
 	}
-	of, err := roster.NewRoster(t.Agents).Team(name)
+	of, err := roster.New(t.Agents).Team(name)
 	if err != nil {
 		return team.Status{}, err
 	}
@@ -277,12 +277,12 @@ func (s *Session) Team(ctx context.Context, name string) (team.Status, error) {
 
 // Send writes a message from the user to an agent, or with "*" to all. It returns when
 // the message is on disk; the agent reads it when the session goes on.
-func (s *Session) Send(ctx context.Context, to, text string) ([]team.Posted, error) {
+func (s *Session) Send(ctx context.Context, to, text string) ([]team.SendResult, error) {
 	return s.SendClass(ctx, to, text, "")
 }
 
 // SendClass is Send for a message of a class; "" is the usual one.
-func (s *Session) SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.Posted, error) {
+func (s *Session) SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.SendResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(ctx, true); err != nil {
@@ -296,9 +296,9 @@ func (s *Session) SendClass(ctx context.Context, to, text string, c mailbox.Clas
 	if !ok {
 		return nil, ErrNoOutbox
 	}
-	r := roster.NewRoster(t.Agents)
-	r.ConnectApart(atRest{t})
-	return r.Send(user, team.Letter{To: to, Text: text, Class: c})
+	r := roster.New(t.Agents)
+	r.ConnectRemote(atRest{t})
+	return r.Send(user, team.Message{To: to, Text: text, Class: c})
 }
 
 // Close lets others open the session. It may be called more than once.

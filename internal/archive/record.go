@@ -100,7 +100,7 @@ const (
 // Inbox returns the unread messages of an agent, by name or id, and the last that it
 // has read, oldest first. Of long bodies it holds the beginning.
 func (r Record) Inbox(name string) ([]mailbox.Trace, error) {
-	t, err := roster.NewRoster(r.Agents).Find(name)
+	t, err := roster.New(r.Agents).Find(name)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (t Tree) means(name string, s agent.Spec) bool {
 
 // Inbox is [Record.Inbox] for an agent that may live in another process.
 func (t Tree) Inbox(name string) ([]mailbox.Trace, error) {
-	a, err := roster.NewRoster(t.Agents).Find(name)
+	a, err := roster.New(t.Agents).Find(name)
 	host, id := mailbox.AgentID(""), mailbox.AgentID("")
 	switch {
 	case err == nil && (!a.IsReplica() || t.Query == nil):

@@ -169,7 +169,7 @@ func (l *Link) Say(text string) error {
 	return l.call(func(ctx context.Context, r *swarm.Remote) error { return r.Say(ctx, text) })
 }
 
-func (l *Link) Send(to, text string) (posted []team.Posted, err error) {
+func (l *Link) Send(to, text string) (posted []team.SendResult, err error) {
 	err = l.call(func(ctx context.Context, r *swarm.Remote) (err error) {
 		posted, err = r.Send(ctx, to, text)
 		return err

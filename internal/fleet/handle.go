@@ -117,7 +117,7 @@ func (h Handlers) handleRequests(s *rpc.Server) {
 		return workerapi.FoundOut{Found: found}, err
 	})
 	rpc.Handle(s, workerapi.UpFindSession, func(_ context.Context, _ rpc.Caller, in workerapi.FindSessionIn) (workerapi.FoundOut, error) {
-		t, err := h.parts.Sessions.Reach(in.Name, team.Letter{To: in.Name, Kind: in.Kind, Class: in.Class})
+		t, err := h.parts.Sessions.Reach(in.Name, team.Message{To: in.Name, Kind: in.Kind, Class: in.Class})
 		if err != nil {
 			return workerapi.FoundOut{}, err
 		}
@@ -193,7 +193,7 @@ func (h Handlers) pair(c rpc.Caller, name string) (me, t *transcript.Transcript,
 	if err != nil {
 		return nil, nil, err
 	}
-	return nil, nil, &team.FarError{Name: agent.DisplayName(a.Life.Spec), With: a.Life.Spec.Parent}
+	return nil, nil, &team.RemoteAgentError{Name: agent.DisplayName(a.Life.Spec), With: a.Life.Spec.Parent}
 }
 
 // nested returns an agent that lives in the process of another one.

@@ -21,7 +21,7 @@ import (
 // Member is what a program can do in the session that it has joined.
 // *swarm.RemoteOutsider implements it.
 type Member interface {
-	Send(ctx context.Context, l swarm.Letter) ([]team.Posted, error)
+	Send(ctx context.Context, l swarm.Message) ([]team.SendResult, error)
 	Inbox(ctx context.Context, most int, wait time.Duration, read ...mailbox.ID) ([]swarm.Mail, error)
 	Text(ctx context.Context, id mailbox.ID, offset int) (swarm.TextPart, error)
 	Read(ctx context.Context, ids ...mailbox.ID) error

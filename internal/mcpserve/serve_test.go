@@ -40,12 +40,12 @@ func (m *member) done() []string {
 	return slices.Clone(m.did)
 }
 
-func (m *member) Send(_ context.Context, l swarm.Letter) ([]team.Posted, error) {
+func (m *member) Send(_ context.Context, l swarm.Message) ([]team.SendResult, error) {
 	if l.To == "nobody" {
 		return nil, fmt.Errorf("there is no agent named %q", l.To)
 	}
 	m.note("send %s %s %s", l.To, l.Text, l.ReplyTo)
-	return []team.Posted{{Name: l.To, ID: "m7"}}, nil
+	return []team.SendResult{{Name: l.To, ID: "m7"}}, nil
 }
 
 func (m *member) Inbox(ctx context.Context, most int, wait time.Duration, _ ...mailbox.ID) ([]swarm.Mail, error) {

@@ -68,7 +68,7 @@ func (s *server) send(ctx context.Context, in sendInput) (*mcp.CallToolResult, s
 		}
 		return nil, sendOutput{Posted: []posted{}}, s.member.AnswerShutdown(ctx, in.RequestID, *in.Approve, in.Message)
 	}
-	all, err := s.member.Send(ctx, swarm.Letter{
+	all, err := s.member.Send(ctx, swarm.Message{
 		To: in.To, Text: in.Message, Summary: in.Summary, Class: mailbox.Class(in.Class), ReplyTo: mailbox.ID(in.ReplyTo),
 	})
 	out := sendOutput{Posted: []posted{}}

@@ -137,7 +137,7 @@ func (s *Service) sendAnswer(m *Member, id string, c event.Choice, end event.Res
 	if !ok {
 		return "", errNoOutbox
 	}
-	posted, err := s.o.Roster.Send(user, team.Letter{
+	posted, err := s.o.Roster.Send(user, team.Message{
 		To: string(m.ID()), Text: body, Kind: mailbox.KindAnswer, Summary: "answer: " + mailbox.FirstLine(c.Question, 100), Key: id,
 	})
 	if err != nil || len(posted) != 1 {

@@ -229,7 +229,7 @@ func (g *Gateway) check(c rpc.Caller, data []byte) error {
 		g.refuse(c, err.Error())
 	}
 	if err == nil {
-		g.s.o.Boards.Heard(t.ID())
+		g.s.o.Boards.Renew(t.ID())
 	}
 	return err
 }
@@ -281,7 +281,7 @@ func (g *Gateway) send(_ context.Context, m *Member, in busRequest) (postedOut, 
 	if strings.TrimSpace(in.Text) == "" || in.To == "" {
 		return postedOut{}, errors.New(`say to whom and what: {"to":"lead","text":"…"}`)
 	}
-	posted, err := m.m.Send(team.Letter{To: in.To, Text: in.Text, Summary: in.Summary, ReplyTo: in.ReplyTo, Key: in.Key})
+	posted, err := m.m.Send(team.Message{To: in.To, Text: in.Text, Summary: in.Summary, ReplyTo: in.ReplyTo, Key: in.Key})
 	var r postedOut
 	for _, p := range posted {
 		one := busPosted{To: p.Name, ID: p.ID}

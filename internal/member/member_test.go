@@ -46,7 +46,7 @@ func open(t *testing.T) *house {
 	_, err := h.AddMember("bob") // who has a key
 	ok(t, err)
 	ctx, stop := context.WithCancel(t.Context())
-	r := roster.NewRoster(h.Coordinator)
+	r := roster.New(h.Coordinator)
 	boards := roster.NewBoards(h.Coordinator, func(context.Context, string) (board.Store, error) { return &board.Memory{}, nil }, board.Options{})
 	h.members = member.New(ctx, member.Options{
 		Session: "s1", Agents: h.Coordinator, Roster: r, Store: h.Store, Boards: boards, TaskList: func(string) string { return "list" },
@@ -122,7 +122,7 @@ func (h *house) ask(t *testing.T, name, method, body string) (s says) {
 // writes puts a message of the lead into the mailbox of a member.
 func (h *house) writes(t *testing.T, to, text string) {
 	t.Helper()
-	_, err := roster.NewRoster(h.Coordinator).Send(h.Lead, team.Letter{To: to, Text: text})
+	_, err := roster.New(h.Coordinator).Send(h.Lead, team.Message{To: to, Text: text})
 	ok(t, err)
 	h.Until(t, func() bool {
 		r, there := h.Store.Get(mailbox.AgentID(to))

@@ -42,7 +42,7 @@ type Options struct {
 type Service struct {
 	ctx       context.Context
 	o         Options
-	all       *roster.Outsiders
+	all       *roster.Members
 	questions questions
 	work      sync.WaitGroup
 	gateway   atomic.Pointer[Gateway] // nil before programs with a key are answered
@@ -54,14 +54,14 @@ func New(ctx context.Context, o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{ctx: ctx, o: o, all: roster.NewOutsiders(o.Agents, o.Roster, o.Boards, o.TaskList)}
+	return &Service{ctx: ctx, o: o, all: roster.NewMembers(o.Agents, o.Roster, o.Boards, o.TaskList)}
 }
 
 // Wait returns when no question waits any more, after the context of New has ended.
 func (s *Service) Wait() { s.work.Wait() }
 
 // Wake says that mail has come for a member. It never blocks.
-func (s *Service) Wake(id mailbox.AgentID) { s.all.Look(id) }
+func (s *Service) Wake(id mailbox.AgentID) { s.all.Notify(id) }
 
 // Arrived passes a message to an agent that is on disk on to the program with a key that
 // the agent is, if it is one.
@@ -71,14 +71,14 @@ func (s *Service) Arrived(to agent.Spec, e mailbox.Envelope) {
 	}
 }
 
-// StandIn returns the member of an id that stands for another session.
-func (s *Service) StandIn(id mailbox.AgentID) (*roster.Outsider, error) { return s.all.StandIn(id) }
+// Proxy returns the member of an id that stands for another session.
+func (s *Service) StandIn(id mailbox.AgentID) (*roster.Member, error) { return s.all.Proxy(id) }
 
-// Member is a program in one of its incarnations. Each call of a method is a sign of
+// BoardMember is a program in one of its incarnations. Each call of a method is a sign of
 // life; a program that gives none for ten minutes loses the tasks that it has taken.
 type Member struct {
 	s *Service
-	m *roster.Outsider
+	m *roster.Member
 }
 
 // Join makes a program a member under a name. The member of that name goes on in a new
@@ -109,7 +109,7 @@ func (m *Member) Incarnation() uint32 { return m.m.Incarnation() }
 func (m *Member) record() *transcript.Transcript { return m.m.Transcript() }
 
 // Send writes to an agent, or to all. It returns when the message is on disk.
-func (m *Member) Send(l mailbox.Message) ([]team.Posted, error) {
+func (m *Member) Send(l mailbox.Message) ([]team.SendResult, error) {
 	if strings.TrimSpace(l.Text) == "" {
 		return nil, errors.New("the message is empty")
 	}
@@ -117,7 +117,7 @@ func (m *Member) Send(l mailbox.Message) ([]team.Posted, error) {
 		m.s.o.Agents.Refused(m.ID(), "a message to "+l.To, err)
 		return nil, err
 	}
-	return m.m.Send(team.Letter{To: l.To, Text: l.Text, Summary: l.Summary, Class: l.Class, ReplyTo: l.ReplyTo, Key: l.Key})
+	return m.m.Send(team.Message{To: l.To, Text: l.Text, Summary: l.Summary, Class: l.Class, ReplyTo: l.ReplyTo, Key: l.Key})
 }
 
 // Inbox returns the unread messages, oldest first and at most so many of them. It
@@ -209,9 +209,9 @@ func (m *Member) Claim(ctx context.Context, id board.ID) (*board.Task, error) {
 	}
 	var t board.Task
 	if id == "" {
-		t, err = b.Next(ctx, roster.Member(m.record().Life()))
+		t, err = b.Next(ctx, roster.BoardMember(m.record().Life()))
 	} else {
-		t, err = b.Claim(ctx, roster.Member(m.record().Life()), id)
+		t, err = b.Claim(ctx, roster.BoardMember(m.record().Life()), id)
 	}
 	if err != nil {
 		return nil, err

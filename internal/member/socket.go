@@ -47,7 +47,7 @@ type reply struct {
 
 type results struct {
 	Incarnation uint32             `json:"incarnation,omitempty"`
-	Posted      []Posted           `json:"posted,omitempty"`
+	Posted      []SendResult       `json:"posted,omitempty"`
 	Mail        []mailbox.Received `json:"mail,omitempty"`
 	Result      *tool.Result       `json:"result,omitempty"`
 	Reply       *event.Reply       `json:"reply,omitempty"`
@@ -59,18 +59,18 @@ type results struct {
 	Reason      string             `json:"reason,omitempty"`
 }
 
-// Posted is a roster.Posted as other processes read it.
-type Posted struct {
+// SendResult is a roster.Posted as other processes read it.
+type SendResult struct {
 	Name  string     `json:"name"`
 	ID    mailbox.ID `json:"id"`
 	Error string     `json:"error,omitempty"`
 }
 
 // EncodePosted returns what was posted as other processes read it.
-func EncodePosted(all []team.Posted) []Posted {
-	var out []Posted
+func EncodePosted(all []team.SendResult) []SendResult {
+	var out []SendResult
 	for _, p := range all {
-		w := Posted{Name: p.Name, ID: p.ID}
+		w := SendResult{Name: p.Name, ID: p.ID}
 		if p.Err != nil {
 			w.Error = p.Err.Error()
 		}
@@ -80,10 +80,10 @@ func EncodePosted(all []team.Posted) []Posted {
 }
 
 // DecodePosted is the way back.
-func DecodePosted(all []Posted) []team.Posted {
-	var out []team.Posted
+func DecodePosted(all []SendResult) []team.SendResult {
+	var out []team.SendResult
 	for _, w := range all {
-		p := team.Posted{Name: w.Name, ID: w.ID}
+		p := team.SendResult{Name: w.Name, ID: w.ID}
 		if w.Error != "" {
 			p.Err = errors.New(w.Error)
 		}
@@ -254,7 +254,7 @@ func (m *Client) ask(ctx context.Context, name string, in fields) (results, erro
 }
 
 // Send is Member.Send.
-func (m *Client) Send(ctx context.Context, l mailbox.Message) ([]team.Posted, error) {
+func (m *Client) Send(ctx context.Context, l mailbox.Message) ([]team.SendResult, error) {
 	out, err := m.ask(ctx, "post", fields{Message: &l})
 	return DecodePosted(out.Posted), err
 }

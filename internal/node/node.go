@@ -105,7 +105,7 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	}
 	n.directories = n.options.Isolation(n.options.Session, n.options.Root, n.options.Path, n.Store)
 	n.Agents = coordinator.New(n.actorOptions())
-	n.Roster = roster.NewRoster(n.Agents)
+	n.Roster = roster.New(n.Agents)
 	n.Lead = NewLead(LeadOptions{
 		Scope: scope, Store: n.Store, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.leadTools,
 		Model: n.options.Model, Mode: n.options.Mode, Dir: n.options.Dir, MaxTurns: n.options.MaxTurns,

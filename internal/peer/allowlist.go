@@ -17,7 +17,7 @@ type Allowlist struct {
 	open map[string]*Reply // by session; guarded by mu
 }
 
-// of says whether the letters of a relay may leave: taken is yes, held that the
+// of says whether the messages of a relay may leave: taken is yes, held that the
 // user is asked. What was said is kept with the session.
 func (l *Allowlist) of(f *relay) Reply {
 	if b, known := l.service.o.Record.Get().Bridge(f.session); known {
@@ -27,7 +27,7 @@ func (l *Allowlist) of(f *relay) Reply {
 	defer l.mu.Unlock()
 	if r := l.open[f.session]; r != nil {
 		if r.State != Waiting {
-			delete(l.open, f.session) // it was not kept: the next letter asks again
+			delete(l.open, f.session) // it was not kept: the next message asks again
 		}
 		return *r
 	}

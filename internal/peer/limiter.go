@@ -12,13 +12,13 @@ import (
 
 // What a session takes of others (agent-system spec §4.6).
 const (
-	mostRecent = 30               // letters of one session within recentFor
+	mostRecent = 30               // messages of one session within recentFor
 	recentFor  = time.Minute      // ditto
 	sameWithin = 30 * time.Second // in which the same text is not taken again
-	mostQueued = 50               // letters that the lead has not read
+	mostQueued = 50               // messages that the lead has not read
 )
 
-// recent is a letter that was let in.
+// recent is a message that was let in.
 type recent struct {
 	id   mailbox.ID
 	text [sha256.Size]byte
@@ -26,15 +26,15 @@ type recent struct {
 }
 
 // limiter bounds how much other sessions say. What it does not know any more, after a
-// restart, the mailbox does: a letter is one message.
+// restart, the mailbox does: a message is one message.
 type limiter struct {
 	mu   sync.Mutex
 	seen map[mailbox.AgentID][]recent // of the last minute, oldest first; guarded by mu
 }
 
-// admit says of a letter what is to become of it at once; taken is that it may come in.
+// admit says of a message what is to become of it at once; taken is that it may come in.
 // One that was let in before may again: its sender did not hear so. queued is how
-// many letters the lead has to read.
+// many messages the lead has to read.
 func (in *limiter) admit(from mailbox.AgentID, l Message, queued int, now time.Time) Reply {
 	in.mu.Lock()
 	defer in.mu.Unlock()

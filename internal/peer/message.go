@@ -44,7 +44,7 @@ type Message struct {
 	Mode    string     `json:"mode,omitempty"` // of permissions, of the session
 	Summary string     `json:"summary,omitempty"`
 	Text    string     `json:"text"`
-	// Again asks what became of a letter that is kept; there is no text then.
+	// Again asks what became of a message that is kept; there is no text then.
 	Again bool `json:"again,omitempty"`
 }
 
@@ -79,7 +79,7 @@ type Reply struct {
 	End    End    `json:"end,omitempty"`  // of one that was held
 }
 
-// End is what became of a letter that was held.
+// End is what became of a message that was held.
 type End string
 
 const (
@@ -140,9 +140,9 @@ func fromSessions(t *transcript.Transcript) (n int) {
 	return n
 }
 
-// toLead gives a letter to the lead. It returns when that is on disk.
-func toLead(m *roster.Outsider, summary, text string, id mailbox.ID) error {
-	_, err := m.Send(team.Letter{
+// toLead gives a message to the lead. It returns when that is on disk.
+func toLead(m *roster.Member, summary, text string, id mailbox.ID) error {
+	_, err := m.Send(team.Message{
 		To: agent.LeadName, Text: text, Summary: summary, Class: mailbox.ClassSteer, Key: string(id),
 	})
 	return err

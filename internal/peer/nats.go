@@ -18,9 +18,9 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// A letter to another session goes to sw.<receiver>.bridge.<sender> and its answer to
+// A message to another session goes to sw.<receiver>.bridge.<sender> and its answer to
 // sw.<sender>.re.<receiver>.<secret>. Who may publish on a subject that ends with
-// a session's id is for the server's permissions to say: that, and not the letter,
+// a session's id is for the server's permissions to say: that, and not the message,
 // is what tells who wrote.
 func bridgeSubject(to, from string) string { return "sw." + to + ".bridge." + from }
 func answerPrefix(to, from string) string  { return "sw." + to + ".re." + from + "." }
@@ -32,7 +32,7 @@ const fromAccount = "_R_."
 // mostAtOnce bounds the messages that are taken at the same time.
 const mostAtOnce = 64
 
-// bridge takes letters that come through a server of others.
+// bridge takes messages that come through a server of others.
 type bridge struct {
 	*rpc.Server
 	a *Service
@@ -57,7 +57,7 @@ func (s *Service) Serve(conn *nats.Conn) (stop func() error, err error) {
 	return b.Close, nil
 }
 
-// natsReply is what became of a letter. With an error it may be posted again.
+// natsReply is what became of a message. With an error it may be posted again.
 type natsReply struct {
 	Reply
 	Error string `json:"error,omitempty"`
@@ -73,7 +73,7 @@ func (b *bridge) accepts(c rpc.Caller) bool {
 	return false
 }
 
-// take takes a letter. That nothing is in it asks only whether somebody is here.
+// take takes a message. That nothing is in it asks only whether somebody is here.
 func (b *bridge) take(_ context.Context, c rpc.Caller, data rpc.Raw) (natsReply, error) {
 	if len(data) == 0 {
 		return natsReply{}, nil
@@ -158,16 +158,16 @@ const (
 	thereAgain  = 200 * time.Millisecond
 )
 
-// bridgeable says why no letter can go to a session elsewhere. One that only does
-// not answer may be cut off: the letter waits for it.
+// bridgeable says why no message can go to a session elsewhere. One that only does
+// not answer may be cut off: the message waits for it.
 func (s *Service) bridgeable(to, id string) error {
 	switch {
 	case !s.o.NATS:
-		return &team.AbroadError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", s.o.Record.Get().ID)}
+		return &team.UnreachableSessionError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", s.o.Record.Get().ID)}
 	case session.CheckID(id) != nil:
-		return &team.AbroadError{To: to, Why: session.CheckID(id).Error()}
+		return &team.UnreachableSessionError{To: to, Why: session.CheckID(id).Error()}
 	case !mailbox.OfBridge(id).Valid():
-		return &team.AbroadError{To: to, Why: "the id is too long"}
+		return &team.UnreachableSessionError{To: to, Why: "the id is too long"}
 	case id == s.o.Record.Get().ID:
 		return team.ErrSelf
 	}
@@ -176,10 +176,10 @@ func (s *Service) bridgeable(to, id string) error {
 	case !known:
 		return nil // the user is asked first
 	case !b.Allowed:
-		return &team.AbroadError{To: to, Why: verdict(b).Reason}
+		return &team.UnreachableSessionError{To: to, Why: verdict(b).Reason}
 	}
 	if s.isNobody(s.ctx, id) {
-		return &team.AbroadError{To: to, Why: fmt.Sprintf("no session of this id has answered at the NATS server for %v, and nothing was sent; once it is open with --nats, write again", thereWithin)}
+		return &team.UnreachableSessionError{To: to, Why: fmt.Sprintf("no session of this id has answered at the NATS server for %v, and nothing was sent; once it is open with --nats, write again", thereWithin)}
 	}
 	return nil
 }

@@ -56,5 +56,5 @@ type Agents interface {
 
 // Members make the members of this session that stand for others.
 type Members interface {
-	StandIn(id mailbox.AgentID) (*roster.Outsider, error)
+	StandIn(id mailbox.AgentID) (*roster.Member, error)
 }

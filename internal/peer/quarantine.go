@@ -30,7 +30,7 @@ const heldFor = 5 * time.Minute
 type Quarantine struct {
 	service *Service
 
-	mu  sync.Mutex                         // one letter at a time is held or decided
+	mu  sync.Mutex                         // one message at a time is held or decided
 	ask map[string]context.CancelCauseFunc // withdraws a question, by its id; guarded by mu
 }
 
@@ -38,7 +38,7 @@ var errDropped = errors.New("newer messages of other sessions took its place")
 
 // start asks again about what lay here when the session ended. What the options say
 // of such a message now counts.
-func (q *Quarantine) start(m *roster.Outsider) {
+func (q *Quarantine) start(m *roster.Member) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, l := range m.Transcript().Held().All() {
@@ -51,11 +51,11 @@ func (q *Quarantine) start(m *roster.Outsider) {
 	}
 }
 
-// judge does what is to be done about a letter that waits; mu is held.
-func (q *Quarantine) judge(m *roster.Outsider, l transcript.HeldMessage) error {
+// judge does what is to be done about a message that waits; mu is held.
+func (q *Quarantine) judge(m *roster.Member, l transcript.HeldMessage) error {
 	rule, why := q.service.rule(m.Transcript().ID(), l.Mode)
 	switch {
-	case roster.Said(m.Transcript(), string(l.ID)), rule == session.InboundAccept: // killed between the two records
+	case roster.HasSent(m.Transcript(), string(l.ID)), rule == session.InboundAccept: // killed between the two records
 		return q.letIn(m, l, "")
 	case rule == session.InboundRefuse:
 		return m.Transcript().Held().Decide(l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why})
@@ -63,7 +63,7 @@ func (q *Quarantine) judge(m *roster.Outsider, l transcript.HeldMessage) error {
 	return q.inquire(m, l, why)
 }
 
-// known says what became of a letter that was posted before.
+// known says what became of a message that was posted before.
 func (q *Quarantine) known(from mailbox.AgentID, id mailbox.ID) (Reply, bool) {
 	t, ok := q.service.o.Store.Get(from)
 	if !ok {
@@ -72,10 +72,10 @@ func (q *Quarantine) known(from mailbox.AgentID, id mailbox.ID) (Reply, bool) {
 	if l, held := t.Held().Get(id); held {
 		return becameOf(l), true
 	}
-	return Reply{State: Taken}, roster.Said(t, string(id))
+	return Reply{State: Taken}, roster.HasSent(t, string(id))
 }
 
-// becameOf is what the sender of a letter is told.
+// becameOf is what the sender of a message is told.
 func becameOf(l transcript.HeldMessage) Reply {
 	switch l.State {
 	case transcript.ConsentAllowed:
@@ -101,8 +101,8 @@ func until(t time.Time) string {
 	return ", until " + t.Local().Format("15:04:05")
 }
 
-// hold asks the user about a letter, once, and says how far that is.
-func (q *Quarantine) hold(m *roster.Outsider, in Message) (Reply, error) {
+// hold asks the user about a message, once, and says how far that is.
+func (q *Quarantine) hold(m *roster.Member, in Message) (Reply, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := q.makeRoom(); err != nil {
@@ -123,7 +123,7 @@ func (q *Quarantine) hold(m *roster.Outsider, in Message) (Reply, error) {
 	return becameOf(l), err
 }
 
-// makeRoom drops the oldest of too many letters; mu is held.
+// makeRoom drops the oldest of too many messages; mu is held.
 func (q *Quarantine) makeRoom() error {
 	type waiting struct {
 		t *transcript.Transcript
@@ -150,17 +150,17 @@ func (q *Quarantine) makeRoom() error {
 	return nil
 }
 
-func questionAbout(m *roster.Outsider, id mailbox.ID) string {
+func questionAbout(m *roster.Member, id mailbox.ID) string {
 	return questionOf(m.Transcript().ID(), id)
 }
 
-// questionOf is the same after a restart, and another for every letter.
+// questionOf is the same after a restart, and another for every message.
 func questionOf(from mailbox.AgentID, id mailbox.ID) string {
 	return "q" + mailbox.RefOf([]byte(string(from) + " " + string(id))).Hash()[:10]
 }
 
-// inquire puts a letter that is on disk to the user; mu is held.
-func (q *Quarantine) inquire(m *roster.Outsider, l transcript.HeldMessage, why string) error {
+// inquire puts a message that is on disk to the user; mu is held.
+func (q *Quarantine) inquire(m *roster.Member, l transcript.HeldMessage, why string) error {
 	question := event.Question{
 		ID: questionAbout(m, l.ID), Reason: why, Asked: l.Asked, Expires: l.Expires,
 		Choices: []event.Choice{q.about(m, l)},
@@ -192,7 +192,7 @@ const (
 	keepItUp = "Refuse"
 )
 
-func (q *Quarantine) about(m *roster.Outsider, l transcript.HeldMessage) event.Choice {
+func (q *Quarantine) about(m *roster.Member, l transcript.HeldMessage) event.Choice {
 	session, bridged, _ := m.Transcript().ID().Session()
 	where := "through the NATS server, whose permissions alone tell that it is that session"
 	if !bridged {
@@ -209,8 +209,8 @@ func (q *Quarantine) about(m *roster.Outsider, l transcript.HeldMessage) event.C
 	}
 }
 
-// decide does what the user has said about a letter.
-func (q *Quarantine) decide(m *roster.Outsider, l transcript.HeldMessage, s event.Resolution) error {
+// decide does what the user has said about a message.
+func (q *Quarantine) decide(m *roster.Member, l transcript.HeldMessage, s event.Resolution) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now, _ := m.Transcript().Held().Get(l.ID); now.Decided() {
@@ -226,9 +226,9 @@ func (q *Quarantine) decide(m *roster.Outsider, l transcript.HeldMessage, s even
 	return m.Transcript().Held().Decide(l.ID, said)
 }
 
-// letIn gives a letter to the lead; mu is held. That it was let in is the second
+// letIn gives a message to the lead; mu is held. That it was let in is the second
 // record: killed between the two it is let in again, which changes nothing.
-func (q *Quarantine) letIn(m *roster.Outsider, l transcript.HeldMessage, by string) error {
+func (q *Quarantine) letIn(m *roster.Member, l transcript.HeldMessage, by string) error {
 	text, err := q.service.o.Store.HeldBody(l)
 	if err != nil {
 		return err

@@ -20,15 +20,15 @@ type relay struct {
 	service *Service
 	session string
 	bridged bool
-	m       *roster.Outsider
+	m       *roster.Member
 	again   chan struct{} // one pending signal: what was in the way has changed
 	stuck   bool          // the other session was asked and has not taken the mail; guarded by a.mu
 
-	told map[mailbox.ID]bool // letters whose senders know that they wait
-	kept map[mailbox.ID]bool // letters that the other session has on its disk
+	told map[mailbox.ID]bool // messages whose senders know that they wait
+	kept map[mailbox.ID]bool // messages that the other session has on its disk
 }
 
-func newRelay(a *Service, m *roster.Outsider) *relay {
+func newRelay(a *Service, m *roster.Member) *relay {
 	session, bridged, _ := m.Transcript().ID().Session()
 	return &relay{service: a, session: session, bridged: bridged, m: m, again: make(chan struct{}, 1), told: map[mailbox.ID]bool{}, kept: map[mailbox.ID]bool{}}
 }
@@ -45,7 +45,7 @@ const (
 func (r *relay) run(ctx context.Context) {
 	wait := firstRetry
 	for ctx.Err() == nil {
-		coming := r.m.Coming()
+		coming := r.m.Arrivals()
 		mail, err := r.m.Inbox(ctx, mostWaiting)
 		if err != nil {
 			r.rest() // the member was expelled
@@ -79,7 +79,7 @@ func (r *relay) poke() {
 	}
 }
 
-// drain posts letters in order. One that is held lets those behind it pass: it is
+// drain posts messages in order. One that is held lets those behind it pass: it is
 // with the other session. It reports whether one was settled, and whether any is left.
 func (r *relay) drain(ctx context.Context, mail []mailbox.Envelope) (moved, left bool) {
 	for _, e := range mail {
@@ -97,7 +97,7 @@ func (r *relay) drain(ctx context.Context, mail []mailbox.Envelope) (moved, left
 	return moved, left
 }
 
-// deliver posts one letter, or asks after it, and reports whether it is settled or held.
+// deliver posts one message, or asks after it, and reports whether it is settled or held.
 func (r *relay) deliver(ctx context.Context, e mailbox.Envelope) (settled, held bool) {
 	got, err := r.post(ctx, e)
 	r.kept[e.ID] = err == nil && got.Kept
@@ -126,7 +126,7 @@ func (r *relay) deliver(ctx context.Context, e mailbox.Envelope) (settled, held 
 	return err == nil, false
 }
 
-// waits tells the sender of a letter once that it is not taken yet, and why.
+// waits tells the sender of a message once that it is not taken yet, and why.
 func (r *relay) waits(e mailbox.Envelope, got Reply) {
 	if got.Reason == "" || r.told[e.ID] {
 		return
@@ -157,7 +157,7 @@ func (r *relay) post(ctx context.Context, e mailbox.Envelope) (Reply, error) {
 	return r.service.o.Post(ctx, r.session, in)
 }
 
-// letter returns what is posted of a message: only its id once the other has the rest.
+// message returns what is posted of a message: only its id once the other has the rest.
 func (r *relay) letter(e mailbox.Envelope) (in Message, err error) {
 	me := r.service.o.Record.Get()
 	in = Message{
@@ -171,7 +171,7 @@ func (r *relay) letter(e mailbox.Envelope) (in Message, err error) {
 
 var errNobodyThere = errors.New("no session of this id answers at the NATS server now; the message waits until one does")
 
-// notify sends a receipt to the sender of a letter. The state in the key makes it
+// notify sends a receipt to the sender of a message. The state in the key makes it
 // one message, however often it is told.
 func (r *relay) notify(e mailbox.Envelope, state, why string, c mailbox.Class) error {
 	why = fmt.Sprintf("%s: %s", r.m.Transcript().ID(), mailbox.Cut(why, 1000))
@@ -183,7 +183,7 @@ func (r *relay) notify(e mailbox.Envelope, state, why string, c mailbox.Class) e
 	if err != nil {
 		return err
 	}
-	_, err = r.m.Send(team.Letter{
+	_, err = r.m.Send(team.Message{
 		To: string(e.From.Agent), Text: body, Kind: mailbox.KindReceipt, Class: c, Key: state + " " + string(e.ID),
 		Summary: fmt.Sprintf("your message %s is %s", e.ID, state),
 	})

@@ -18,7 +18,7 @@ import (
 )
 
 // Service passes mail on to other sessions. For each there is a member of this one,
-// in whose mailbox a letter lies, on disk, until the other session has answered:
+// in whose mailbox a message lies, on disk, until the other session has answered:
 // it is posted again and again until then, and its id makes it one message there.
 type Service struct {
 	o          Options
@@ -62,7 +62,7 @@ func (s *Service) Start() error {
 
 // member returns the member of an id that stands for another session, whose mail is
 // passed on from then on.
-func (s *Service) member(id mailbox.AgentID) (*roster.Outsider, error) {
+func (s *Service) member(id mailbox.AgentID) (*roster.Member, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -108,14 +108,14 @@ func (s *Service) Stop() {
 	s.work.Wait()
 }
 
-// longestText bounds the text of a letter to another session, in bytes.
+// longestText bounds the text of a message to another session, in bytes.
 const longestText = 1 << 20
 
-// mostWaiting bounds the letters to another session that it has not taken yet.
+// mostWaiting bounds the messages to another session that it has not taken yet.
 const mostWaiting = 30
 
 // Reach is roster.Sessions.
-func (s *Service) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
+func (s *Service) Reach(to string, l team.Message) (*transcript.Transcript, error) {
 	id, err := s.find(to)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s *Service) Reach(to string, l team.Letter) (*transcript.Transcript, error
 }
 
 // Fits says why a message is too long for another session.
-func Fits(l team.Letter) error {
+func Fits(l team.Message) error {
 	if len(l.Text) > longestText {
 		return &mailbox.TooLargeError{What: "text to another session", Size: len(l.Text), Limit: longestText}
 	}
@@ -188,15 +188,15 @@ func (s *Service) neighbour(to, id string, isID bool) (session.Info, error) {
 }
 
 // Near is roster.Sessions.
-func (s *Service) Near(most int) []team.Neighbour {
+func (s *Service) Near(most int) []team.OtherSession {
 	all, err := session.List(s.o.StateDir, "")
 	if err != nil {
 		s.o.Logger.Warn("the other sessions could not be listed", "error", err)
 	}
-	var near []team.Neighbour
+	var near []team.OtherSession
 	for _, b := range s.o.Record.Get().Bridges {
 		if b.Allowed && len(near) < most && s.o.NATS {
-			near = append(near, team.Neighbour{ID: b.Session, Address: "bridge:" + b.Session})
+			near = append(near, team.OtherSession{ID: b.Session, Address: "bridge:" + b.Session})
 		}
 	}
 	for _, info := range all {
@@ -206,7 +206,7 @@ func (s *Service) Near(most int) []team.Neighbour {
 		if len(near) == most {
 			break
 		}
-		near = append(near, team.Neighbour{ID: info.ID, Address: "uds:" + info.Socket(s.o.StateDir), Dir: info.Dir, Prompt: info.Prompt})
+		near = append(near, team.OtherSession{ID: info.ID, Address: "uds:" + info.Socket(s.o.StateDir), Dir: info.Dir, Prompt: info.Prompt})
 	}
 	return near
 }
@@ -214,7 +214,7 @@ func (s *Service) Near(most int) []team.Neighbour {
 // flushWithin is how long the end of a run waits for other sessions to answer.
 const flushWithin = 2 * time.Second
 
-// Flush waits until every letter was posted at least once, for a while: what is
+// Flush waits until every message was posted at least once, for a while: what is
 // not answered by then is posted by the next process that opens the session.
 func (s *Service) Flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushWithin)

@@ -10,9 +10,9 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// Apart leads to the agents that live in other processes and are on record there
+// RemoteDirectory leads to the agents that live in other processes and are on record there
 // alone. Its methods may be called from any goroutine.
-type Apart interface {
+type RemoteDirectory interface {
 	// Find returns the agent that a name, an id or team/name means. Unknown is the
 	// error without them; if none of them is meant either, it says what there is.
 	Find(name string, unknown error) (agent.Record, error)
@@ -24,37 +24,37 @@ type Apart interface {
 	Wake(to agent.Record, by mailbox.AgentID) error
 }
 
-// ConnectApart lets letters go to agents in other processes. It is called before the
+// ConnectRemote lets messages go to agents in other processes. It is called before the
 // first Send.
-func (r *Roster) ConnectApart(a Apart) { r.apart = a }
+func (r *Roster) ConnectRemote(a RemoteDirectory) { r.remote = a }
 
-// postApart is letter for an agent that is not on record here; unknown is the error
+// postRemote is message for an agent that is not on record here; unknown is the error
 // if nobody is meant.
-func (r *Roster) postApart(from *transcript.Transcript, l team.Letter, unknown error) ([]posted, error) {
+func (r *Roster) postRemote(from *transcript.Transcript, l team.Message, unknown error) ([]posted, error) {
 	plain, life := incarnationOf(l.To)
-	to, err := r.apart.Find(plain, unknown)
+	to, err := r.remote.Find(plain, unknown)
 	if err != nil {
 		return nil, err
 	}
 	if err := cmp.Or(isPresent(to, life), r.check(from, to, l)); err != nil {
 		return nil, err
 	}
-	if err := r.apart.Wake(to, from.ID()); err != nil {
+	if err := r.remote.Wake(to, from.ID()); err != nil {
 		return nil, err
 	}
-	p := r.post(from, to, l)
+	p := r.enqueue(from, to, l)
 	return []posted{p}, p.Err
 }
 
-// near says of a name that nobody on record here has, as unknown does, whether it is
+// orRemote says of a name that nobody on record here has, as unknown does, whether it is
 // that of an agent in another process.
-func (r *Roster) near(name string, unknown error) error {
-	if r.apart == nil || !team.IsUnknown(unknown) {
+func (r *Roster) orRemote(name string, unknown error) error {
+	if r.remote == nil || !team.IsUnknown(unknown) {
 		return unknown
 	}
-	l, err := r.apart.Find(name, unknown)
+	l, err := r.remote.Find(name, unknown)
 	if err != nil {
 		return err
 	}
-	return &team.FarError{Name: agent.DisplayName(l.Spec), With: l.Spec.Parent}
+	return &team.RemoteAgentError{Name: agent.DisplayName(l.Spec), With: l.Spec.Parent}
 }

@@ -20,11 +20,11 @@ import (
 // message is at the model, of agents in a tool among 100 of them. Limit: p99 1 s.
 func BenchmarkControl100Busy(b *testing.B) {
 	n, l, heard := busy(b, 100)
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	var took []float64
 	for i := 0; b.Loop(); i++ {
 		begun := time.Now()
-		_, err := r.Send(n.Lead, team.Letter{To: fmt.Sprintf("m%02d", i%100), Text: "look up", Class: mailbox.ClassControl})
+		_, err := r.Send(n.Lead, team.Message{To: fmt.Sprintf("m%02d", i%100), Text: "look up", Class: mailbox.ClassControl})
 		must(b, err)
 		took = append(took, (<-heard).Sub(begun).Seconds()*1000)
 		<-l.began
@@ -57,9 +57,9 @@ func busy(t testing.TB, agents int) (*coordinatortest.Node, *long, <-chan time.T
 	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(work), o)
 	n.Begin(t)
 	must(t, n.SpawnIdle(t.Context(), specs))
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	for _, s := range specs {
-		_, err := r.Send(n.Lead, team.Letter{To: s.Name, Text: "begin"})
+		_, err := r.Send(n.Lead, team.Message{To: s.Name, Text: "begin"})
 		must(t, err)
 		<-l.began
 	}

@@ -174,7 +174,7 @@ func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (b
 	var once sync.Once
 	o := options()
 	o.MoreTools = func(c *coordinator.Coordinator, a coordinator.Agent) []tool.Tool {
-		return roster.NewRoster(c).TaskTools(a, boards, func(string) string { return "list" })
+		return roster.New(c).TaskTools(a, boards, func(string) string { return "list" })
 	}
 	o.Policy.MaxConcurrent = agents
 	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(work), o)
@@ -214,7 +214,7 @@ func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (b
 	list, err := boards.Get(t.Context(), "list")
 	must(t, err)
 	r.list = list
-	lead := roster.Member(n.Lead.Life())
+	lead := roster.BoardMember(n.Lead.Life())
 	for i := range tasks {
 		task := board.New{Subject: fmt.Sprint("task ", i), Writes: i%2 == 0}
 		if i%5 == 4 {
@@ -228,7 +228,7 @@ func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (b
 	tending.Go(func() { boards.Run(ctx, func() error { return nil }, func(err error) { t.Error(err) }) })
 	t.Cleanup(func() { cancel(); tending.Wait() })
 	must(t, n.SpawnIdle(t.Context(), specs))
-	_, err = roster.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: team.Everyone, Text: "begin"})
+	_, err = roster.New(n.Coordinator).Send(n.Lead, team.Message{To: team.Everyone, Text: "begin"})
 	must(t, err)
 	n.Settle(t)
 	gone := 0

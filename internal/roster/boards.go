@@ -27,7 +27,7 @@ type Boards struct {
 	lists  map[string]*board.Board // guarded by mu
 	closed bool                    // guarded by mu
 
-	heard map[mailbox.AgentID]time.Time // when members outside were last heard of; guarded by mu
+	lastSeen map[mailbox.AgentID]time.Time // when members outside were last heard of; guarded by mu
 }
 
 // NewBoards returns the lists whose entries open finds.
@@ -35,7 +35,7 @@ func NewBoards(c *coordinator.Coordinator, open func(ctx context.Context, list s
 	if o.Lease == 0 {
 		o.Lease = time.Minute
 	}
-	return &Boards{open: open, agents: c, options: o, lists: map[string]*board.Board{}, heard: map[mailbox.AgentID]time.Time{}}
+	return &Boards{open: open, agents: c, options: o, lists: map[string]*board.Board{}, lastSeen: map[mailbox.AgentID]time.Time{}}
 }
 
 // Get returns the list of a name; an empty one is made. What agents hold on it
@@ -97,7 +97,7 @@ func (b *Boards) Run(ctx context.Context, export func() error, trouble func(erro
 			return
 		}
 		for _, list := range b.all() {
-			if err := list.Renew(ctx, b.lives); err != nil && ctx.Err() == nil {
+			if err := list.Renew(ctx, b.isAlive); err != nil && ctx.Err() == nil {
 				trouble(fmt.Errorf("the leases of a task list could not be kept: %w", err))
 			}
 		}
@@ -156,7 +156,7 @@ func (b *Boards) all() []*board.Board {
 // knows at the end of their leases. It returns when the next lease ends, if one does.
 func (b *Boards) expire(ctx context.Context, list *board.Board) (time.Time, error) {
 	reclaimed := b.reclaim(ctx, list)
-	next, err := list.Expire(ctx, b.lives)
+	next, err := list.Expire(ctx, b.isAlive)
 	return next, errors.Join(reclaimed, err)
 }
 
@@ -183,31 +183,31 @@ func (b *Boards) Release(ctx context.Context, id mailbox.AgentID) error {
 	return errors.Join(errs...)
 }
 
-// OutsideLease is how long a member outside keeps what it has claimed without
+// MemberLease is how long a outside member keeps what it has claimed without
 // being heard of: nothing else tells that it is alive.
-const OutsideLease = 10 * time.Minute
+const MemberLease = 10 * time.Minute
 
-// Heard notes that a member outside is alive.
-func (b *Boards) Heard(id mailbox.AgentID) {
+// Renew notes that a outside member is alive.
+func (b *Boards) Renew(id mailbox.AgentID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.heard[id] = time.Now()
+	b.lastSeen[id] = time.Now()
 }
 
-func (b *Boards) silent(id mailbox.AgentID) bool {
+func (b *Boards) isSilent(id mailbox.AgentID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	last, ok := b.heard[id]
+	last, ok := b.lastSeen[id]
 	if !ok { // the session has just begun
 		last = time.Now()
-		b.heard[id] = last
+		b.lastSeen[id] = last
 	}
-	return time.Since(last) > OutsideLease
+	return time.Since(last) > MemberLease
 }
 
-func (b *Boards) lives(a mailbox.Address) bool {
+func (b *Boards) isAlive(a mailbox.Address) bool {
 	t, ok := b.agents.Find(string(a.Agent))
-	if ok && t.Spec().Role == agent.Outside && b.silent(t.ID()) {
+	if ok && t.Spec().Role == agent.Outside && b.isSilent(t.ID()) {
 		return false
 	}
 	return ok && !t.Life().Closed && a.Incarnation <= t.Address().Incarnation
@@ -225,8 +225,8 @@ func (b *Boards) Close() {
 	}
 }
 
-// Member is an agent as a board sees it.
-func Member(l agent.Record) board.Member {
+// BoardMember is an agent as a board sees it.
+func BoardMember(l agent.Record) board.Member {
 	s := l.Spec
 	return board.Member{
 		Address: mailbox.Address{Agent: s.ID, Incarnation: l.Incarnation}, Name: agent.DisplayName(s), Lead: s.Role == agent.Lead,

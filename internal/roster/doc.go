@@ -2,7 +2,7 @@
 // the roster of names and teams, the tools for messages, the task lists, and the
 // manager that starts teams from files and ends them.
 //
-//	r := roster.NewRoster(agents)
+//	r := roster.New(agents)
 //	boards := roster.NewBoards(agents, openStore, board.Options{})
 //	teams := roster.NewManager(agents, r, boards, roster.ManagerOptions{Team: own, List: listOf})
 //	tools := slices.Concat(r.Tools(agent), r.TaskTools(agent, boards, listOf))

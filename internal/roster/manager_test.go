@@ -29,7 +29,7 @@ func manage(t *testing.T) *managed {
 	t.Helper()
 	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(answers{agent.LeadName: done("ok")}), options())
 	n.Begin(t)
-	m := &managed{Node: n, roster: roster.NewRoster(n.Coordinator)}
+	m := &managed{Node: n, roster: roster.New(n.Coordinator)}
 	m.boards = roster.NewBoards(n.Coordinator, func(context.Context, string) (board.Store, error) { return &board.Memory{}, nil }, board.Options{})
 	t.Cleanup(m.boards.Close)
 	m.Manager = roster.NewManager(n.Coordinator, m.roster, m.boards, roster.ManagerOptions{
@@ -105,7 +105,7 @@ func TestWhatAMemberHadTakenIsOfferedAgain(t *testing.T) {
 	must(t, err)
 	carl, err := m.roster.Find("carl")
 	must(t, err)
-	_, err = list.Claim(t.Context(), roster.Member(carl.Life()), "1")
+	_, err = list.Claim(t.Context(), roster.BoardMember(carl.Life()), "1")
 	must(t, err)
 	must(t, m.Remove(t.Context(), "crew", "carl"))
 	if task, err := list.Get("1"); err != nil || task.Claim != nil {

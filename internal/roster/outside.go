@@ -17,10 +17,10 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Outsiders are the members of a session that no host of ours runs: programs that
+// Members are the members of a session that no host of ours runs: programs that
 // read their mail and work on tasks by requests. Its methods may be called from
 // any goroutine.
-type Outsiders struct {
+type Members struct {
 	agents *coordinator.Coordinator
 	roster *Roster
 	boards *Boards
@@ -30,15 +30,15 @@ type Outsiders struct {
 	mail map[mailbox.AgentID]chan struct{} // closed when mail comes; guarded by mu
 }
 
-// NewOutsiders returns the outside members of a session. list returns the name of
+// NewMembers returns the outside members of a session. list returns the name of
 // the task list of a team.
-func NewOutsiders(c *coordinator.Coordinator, r *Roster, b *Boards, list func(team string) string) *Outsiders {
-	return &Outsiders{agents: c, roster: r, boards: b, list: list, mail: map[mailbox.AgentID]chan struct{}{}}
+func NewMembers(c *coordinator.Coordinator, r *Roster, b *Boards, list func(team string) string) *Members {
+	return &Members{agents: c, roster: r, boards: b, list: list, mail: map[mailbox.AgentID]chan struct{}{}}
 }
 
-// Outsider is one program in one of its incarnations.
-type Outsider struct {
-	all         *Outsiders
+// Member is one program in one of its incarnations.
+type Member struct {
+	all         *Members
 	t           *transcript.Transcript
 	incarnation uint32
 }
@@ -46,8 +46,8 @@ type Outsider struct {
 // Join makes a program the member of a name. A member that is there already gets
 // a new incarnation, and what an older one says from then on is refused. The
 // error is an *agent.NameTakenError when an agent has the name.
-func (o *Outsiders) Join(name string) (*Outsider, error) {
-	if err := reserved(name); err != nil {
+func (o *Members) Join(name string) (*Member, error) {
+	if err := checkNotReserved(name); err != nil {
 		return nil, err
 	}
 	t, err := o.agents.AddMember(name)
@@ -55,12 +55,12 @@ func (o *Outsiders) Join(name string) (*Outsider, error) {
 		return nil, err
 	}
 	incarnation, err := t.Wake()
-	return &Outsider{o, t, incarnation}, err
+	return &Member{o, t, incarnation}, err
 }
 
-// StandIn returns the member of an id that stands for another session. It keeps
+// Proxy returns the member of an id that stands for another session. It keeps
 // its incarnation: only this process speaks as it.
-func (o *Outsiders) StandIn(id mailbox.AgentID) (*Outsider, error) {
+func (o *Members) Proxy(id mailbox.AgentID) (*Member, error) {
 	t, err := o.agents.AddMember(string(id))
 	if err != nil {
 		return nil, err
@@ -69,12 +69,12 @@ func (o *Outsiders) StandIn(id mailbox.AgentID) (*Outsider, error) {
 	if incarnation == 0 {
 		incarnation, err = t.Wake()
 	}
-	return &Outsider{o, t, incarnation}, err
+	return &Member{o, t, incarnation}, err
 }
 
 // Member returns a member in an incarnation that it has joined as; 0 is the newest.
 // An older one is a *SupersededError.
-func (o *Outsiders) Member(name string, incarnation uint32) (*Outsider, error) {
+func (o *Members) Member(name string, incarnation uint32) (*Member, error) {
 	t, err := o.roster.Find(name)
 	if err != nil {
 		return nil, err
@@ -85,12 +85,12 @@ func (o *Outsiders) Member(name string, incarnation uint32) (*Outsider, error) {
 	if incarnation == 0 {
 		incarnation = t.Address().Incarnation
 	}
-	m := &Outsider{o, t, incarnation}
+	m := &Member{o, t, incarnation}
 	return m, m.refuse()
 }
 
-// Look says that mail has come. It never blocks.
-func (o *Outsiders) Look(id mailbox.AgentID) {
+// Notify says that mail has come. It never blocks.
+func (o *Members) Notify(id mailbox.AgentID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if c := o.mail[id]; c != nil {
@@ -99,7 +99,7 @@ func (o *Outsiders) Look(id mailbox.AgentID) {
 	}
 }
 
-func (o *Outsiders) coming(id mailbox.AgentID) <-chan struct{} {
+func (o *Members) arrivals(id mailbox.AgentID) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.mail[id] == nil {
@@ -109,13 +109,13 @@ func (o *Outsiders) coming(id mailbox.AgentID) <-chan struct{} {
 }
 
 // Transcript returns where the member's mail is kept.
-func (m *Outsider) Transcript() *transcript.Transcript { return m.t }
+func (m *Member) Transcript() *transcript.Transcript { return m.t }
 
 // Incarnation is what the member joins again with, from 1.
-func (m *Outsider) Incarnation() uint32 { return m.incarnation }
+func (m *Member) Incarnation() uint32 { return m.incarnation }
 
 // check refuses what an older incarnation or one that was ended says.
-func (m *Outsider) check() error {
+func (m *Member) check() error {
 	switch l := m.t.Life(); {
 	case l.Closed:
 		return &actors.FinalError{Name: l.Spec.Name, Reason: l.Reason}
@@ -126,7 +126,7 @@ func (m *Outsider) check() error {
 }
 
 // refuse is check for a request, which comes from the program.
-func (m *Outsider) refuse() error {
+func (m *Member) refuse() error {
 	err := m.check()
 	if err != nil {
 		m.all.agents.Refused(m.t.ID(), fmt.Sprintf("a request of incarnation %d", m.incarnation), err)
@@ -136,39 +136,39 @@ func (m *Outsider) refuse() error {
 
 // Alive is a sign of life of the program: it keeps the tasks that it has taken.
 // Every request is one; without any for OutsideLease its tasks are offered again.
-func (m *Outsider) Alive() error {
+func (m *Member) Alive() error {
 	if err := m.refuse(); err != nil {
 		return err
 	}
-	m.all.boards.Heard(m.t.ID())
+	m.all.boards.Renew(m.t.ID())
 	return nil
 }
 
-// Send writes a letter as the member. See Roster.Send.
-func (m *Outsider) Send(l team.Letter) ([]team.Posted, error) {
+// Send writes a message as the member. See Roster.Send.
+func (m *Member) Send(l team.Message) ([]team.SendResult, error) {
 	if err := m.Alive(); err != nil {
 		return nil, err
 	}
 	return m.all.roster.Send(m.t, l)
 }
 
-// Coming returns what is closed when the next message comes.
-func (m *Outsider) Coming() <-chan struct{} { return m.all.coming(m.t.ID()) }
+// Arrivals returns what is closed when the next message comes.
+func (m *Member) Arrivals() <-chan struct{} { return m.all.arrivals(m.t.ID()) }
 
-// Said reports whether somebody has written to the lead with a key.
-func Said(from *transcript.Transcript, key string) bool {
-	_, said := from.Status(letterID(from.ID(), agent.LeadID, key))
+// HasSent reports whether somebody has written to the lead with a key.
+func HasSent(from *transcript.Transcript, key string) bool {
+	_, said := from.Status(messageID(from.ID(), agent.LeadID, key))
 	return said
 }
 
 // Inbox returns the unread messages, oldest first and at most max of them. It
 // waits for one until ctx ends, which is no error.
-func (m *Outsider) Inbox(ctx context.Context, most int) ([]mailbox.Envelope, error) {
+func (m *Member) Inbox(ctx context.Context, most int) ([]mailbox.Envelope, error) {
 	if err := m.Alive(); err != nil {
 		return nil, err
 	}
 	for {
-		coming := m.all.coming(m.t.ID())
+		coming := m.all.arrivals(m.t.ID())
 		if err := m.check(); err != nil {
 			return nil, err
 		}
@@ -185,7 +185,7 @@ func (m *Outsider) Inbox(ctx context.Context, most int) ([]mailbox.Envelope, err
 
 // Read records that the program has messages and need not be given them again,
 // and tells their senders. Messages that are not unread are passed over.
-func (m *Outsider) Read(ids ...mailbox.ID) error {
+func (m *Member) Read(ids ...mailbox.ID) error {
 	if err := m.Alive(); err != nil || len(ids) == 0 {
 		return err
 	}
@@ -193,7 +193,7 @@ func (m *Outsider) Read(ids ...mailbox.ID) error {
 }
 
 // Reject says of a message that nobody will ever read it, and tells its sender why.
-func (m *Outsider) Reject(id mailbox.ID, why string) error {
+func (m *Member) Reject(id mailbox.ID, why string) error {
 	if err := m.Alive(); err != nil {
 		return err
 	}
@@ -202,9 +202,9 @@ func (m *Outsider) Reject(id mailbox.ID, why string) error {
 
 // Await is Read for a message that may still be on its way. When ctx ends first
 // the message stays unread.
-func (m *Outsider) Await(ctx context.Context, id mailbox.ID) error {
+func (m *Member) Await(ctx context.Context, id mailbox.ID) error {
 	for id != "" {
-		coming := m.all.coming(m.t.ID())
+		coming := m.all.arrivals(m.t.ID())
 		if slices.ContainsFunc(m.t.Unread(), func(e mailbox.Envelope) bool { return e.ID == id }) {
 			return m.all.agents.Read(m.t.ID(), id)
 		}
@@ -218,7 +218,7 @@ func (m *Outsider) Await(ctx context.Context, id mailbox.ID) error {
 }
 
 // Task does what one of the tools of TaskTools does, as the member.
-func (m *Outsider) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
+func (m *Member) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
 	if err := m.Alive(); err != nil {
 		return tool.Result{}, err
 	}
@@ -233,7 +233,7 @@ func (m *Outsider) Task(ctx context.Context, name string, input json.RawMessage)
 
 // Leave offers again what the member has taken. It stays a member: its mail waits
 // for the next program that joins as it.
-func (m *Outsider) Leave(ctx context.Context) error {
+func (m *Member) Leave(ctx context.Context) error {
 	if m.check() != nil {
 		return nil // somebody else is in its place
 	}

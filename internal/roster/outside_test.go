@@ -46,7 +46,7 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 	if len(mail) != 1 || mail[0].Body != "look at a.go" || bob.Life().Turns != 0 {
 		t.Fatalf("bob has %v and %+v", mail, bob.Life())
 	}
-	if _, err := roster.NewRoster(n.Coordinator).Send(bob, team.Letter{To: "lead", Text: "a.go is fine"}); err != nil {
+	if _, err := roster.New(n.Coordinator).Send(bob, team.Message{To: "lead", Text: "a.go is fine"}); err != nil {
 		t.Fatal(err)
 	}
 	n.Settle(t)
@@ -73,18 +73,18 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 	if _, err := n.AddMember("lead"); !errors.As(err, &taken) {
 		t.Errorf("the name of the lead: %v", err)
 	}
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	lead, _ := n.Find("lead")
 	if err := n.RemoveMember(bob.ID()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Send(lead, team.Letter{To: "bob", Text: "?"}); !errors.As(err, new(*actors.FinalError)) {
+	if _, err := r.Send(lead, team.Message{To: "bob", Text: "?"}); !errors.As(err, new(*actors.FinalError)) {
 		t.Errorf("writing to one who was removed: %v", err)
 	}
 	if _, err := n.AddMember("bob"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Send(lead, team.Letter{To: "bob", Text: "?"}); err != nil {
+	if _, err := r.Send(lead, team.Message{To: "bob", Text: "?"}); err != nil {
 		t.Errorf("writing to one who is back: %v", err)
 	}
 	n.Until(t, func() bool { return len(bob.Unread()) == 1 })

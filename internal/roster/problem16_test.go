@@ -47,7 +47,7 @@ func TestProblem16_NothingIsReadTwiceAndNoWorkIsDoneTwice(t *testing.T) {
 	t.Logf("%d messages, %d kills, %d of them between record and receipt, %d of %d receipts lost", w.letters, w.kills, w.betweens, w.lost, w.receipts)
 }
 
-// errands is a sequence of lives in which ben does what the letters say of ann,
+// errands is a sequence of lives in which ben does what the messages say of ann,
 // who is of another node: receipts within a node need no wire.
 type errands struct {
 	ann            *mailboxtest.Store
@@ -56,7 +56,7 @@ type errands struct {
 	dir, store     string // of the node and of the server
 	done           []atomic.Int32
 	helped         atomic.Int32 // requests of a child that has long ended
-	sent           int          // letters that are accepted
+	sent           int          // messages that are accepted
 	betweens       int          // kills between a record and its receipt
 	receipts, lost int
 }
@@ -165,7 +165,7 @@ func (w *errands) life(t *testing.T, life int, rng *rand.Rand) {
 	must(t, server.Stop())
 }
 
-// post has ann write this life's share of the letters; then it waits for the kill,
+// post has ann write this life's share of the messages; then it waits for the kill,
 // if there is to be one.
 func (w *errands) post(t *testing.T, ann *mailboxtest.Node, life int, killed <-chan struct{}) {
 	t.Helper()

@@ -91,7 +91,7 @@ func numbered(t *testing.T, cold bool, loss journaltest.Loss) {
 		if crash == 0 {
 			must(t, n.SpawnIdle(scope, specs))
 			for _, spec := range specs[sleeping:] {
-				_, err := roster.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: spec.Name, Text: "begin"})
+				_, err := roster.New(n.Coordinator).Send(n.Lead, team.Message{To: spec.Name, Text: "begin"})
 				must(t, err)
 			}
 		}

@@ -70,7 +70,7 @@ func TestProblem48_AStalledAgentStopsItsSenderOnly(t *testing.T) {
 	n.Settle(t) // the sender's messages were held, not lost
 	for i := range senders {
 		from, _ := n.Find("sender" + strconv.Itoa(i))
-		if _, err := roster.NewRoster(n.Coordinator).Send(from, team.Letter{To: "stalled", Text: "and now?"}); err != nil {
+		if _, err := roster.New(n.Coordinator).Send(from, team.Message{To: "stalled", Text: "and now?"}); err != nil {
 			t.Errorf("once it reads: %v", err)
 		}
 	}
@@ -110,7 +110,7 @@ func stalled(t *testing.T, senders int) (*coordinatortest.Node, *long) {
 		specs = append(specs, member("sender"+strconv.Itoa(i)))
 	}
 	must(t, n.SpawnIdle(t.Context(), specs))
-	_, err := roster.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: "stalled", Text: "begin"})
+	_, err := roster.New(n.Coordinator).Send(n.Lead, team.Message{To: "stalled", Text: "begin"})
 	must(t, err)
 	<-l.began
 	return n, l
@@ -128,7 +128,7 @@ func (f *flood) wait()      { f.group.Wait() }
 
 func flooding(t *testing.T, n *coordinatortest.Node, senders, letters int) *flood {
 	t.Helper()
-	f, r := &flood{}, roster.NewRoster(n.Coordinator)
+	f, r := &flood{}, roster.New(n.Coordinator)
 	f.left.Store(int32(senders))
 	for i := range senders {
 		name := "sender" + strconv.Itoa(i)
@@ -137,7 +137,7 @@ func flooding(t *testing.T, n *coordinatortest.Node, senders, letters int) *floo
 		f.group.Go(func() {
 			defer f.left.Add(-1)
 			for range letters / senders {
-				_, err := r.Send(from, team.Letter{To: "stalled", Text: body})
+				_, err := r.Send(from, team.Message{To: "stalled", Text: body})
 				switch full := new(mailbox.FullError); {
 				case err == nil:
 					f.accepted.Add(1)
@@ -158,14 +158,14 @@ func flooding(t *testing.T, n *coordinatortest.Node, senders, letters int) *floo
 // It returns how long each took to be in a request, shortest first.
 func talk(t *testing.T, n *coordinatortest.Node, least int, enough func() bool) []time.Duration {
 	t.Helper()
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	ann, _ := n.Find("ann")
 	var took []time.Duration
 	pause := time.NewTicker(time.Duration(soak(1, 20)) * time.Millisecond)
 	defer pause.Stop()
 	for ; len(took) < least || !enough(); <-pause.C {
 		begun := time.Now()
-		posted, err := r.Send(ann, team.Letter{To: "ben", Text: "still there?"})
+		posted, err := r.Send(ann, team.Message{To: "ben", Text: "still there?"})
 		must(t, err)
 		n.Until(t, func() bool { s, _ := ann.Status(posted[0].ID); return s.State == mailbox.StateRead })
 		took = append(took, time.Since(begun))

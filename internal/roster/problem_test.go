@@ -91,10 +91,10 @@ func TestProblem14_ControlCutsAToolAndMailWaits(t *testing.T) {
 	n := coordinatortest.New(t, t.TempDir(), m, o)
 	n.Begin(t)
 	must(t, n.SpawnIdle(t.Context(), []agent.Spec{member("ann")}))
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	write := func(text string, c mailbox.Class) {
 		t.Helper()
-		_, err := r.Send(n.Lead, team.Letter{To: "ann", Text: text, Class: c})
+		_, err := r.Send(n.Lead, team.Message{To: "ann", Text: text, Class: c})
 		must(t, err)
 	}
 	write("begin", "")
@@ -132,11 +132,11 @@ func TestProblem14_ControlCutsAToolAndMailWaits(t *testing.T) {
 func TestProblem14_ControlReachesEachOf100BusyAgents(t *testing.T) {
 	const agents = 100
 	n, l, heard := busy(t, agents)
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	var took []time.Duration
 	for i := range agents * soak(1, 10) {
 		begun := time.Now()
-		_, err := r.Send(n.Lead, team.Letter{To: fmt.Sprintf("m%02d", i%agents), Text: "look up", Class: mailbox.ClassControl})
+		_, err := r.Send(n.Lead, team.Message{To: fmt.Sprintf("m%02d", i%agents), Text: "look up", Class: mailbox.ClassControl})
 		must(t, err)
 		took = append(took, (<-heard).Sub(begun))
 		<-l.began
@@ -156,7 +156,7 @@ func TestProblem14_OnlyTheUserTheLeadAndAParentMayCutWork(t *testing.T) {
 	specs[2].Parent = "ann"
 	n.Begin(t)
 	must(t, n.SpawnIdle(t.Context(), specs))
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	ann, _ := n.Find("ann")
 	for to, allowed := range map[string]bool{"child": true, "ben": false, "team-lead": false} {
 		x, err := r.Find(to)
@@ -166,7 +166,7 @@ func TestProblem14_OnlyTheUserTheLeadAndAParentMayCutWork(t *testing.T) {
 			t.Errorf("ann may control %s: %v", to, got)
 		}
 	}
-	_, err := r.Send(ann, team.Letter{To: "ben", Text: "stop", Class: mailbox.ClassControl})
+	_, err := r.Send(ann, team.Message{To: "ben", Text: "stop", Class: mailbox.ClassControl})
 	if refused := new(team.ControlError); !errors.As(err, &refused) || len(n.Store.Pending()) != 0 {
 		t.Errorf("a peer's control message: %v", err)
 	}
@@ -194,16 +194,16 @@ func TestProblem20_ABroadcastTellsWhoItReaches(t *testing.T) {
 	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(work), o)
 	n.Begin(t)
 	must(t, n.SpawnIdle(t.Context(), specs))
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	for _, name := range []string{"m48", "m49"} {
-		_, err := r.Send(n.Lead, team.Letter{To: name, Text: "begin"})
+		_, err := r.Send(n.Lead, team.Message{To: name, Text: "begin"})
 		must(t, err)
 		<-l.began
 	}
 	for _, name := range []mailbox.AgentID{"m00", "m01", "m02"} {
 		must(t, n.Stop(t.Context(), name, turn.ErrKilled))
 	}
-	posted, err := r.Send(n.Lead, team.Letter{To: team.Everyone, Text: "all hands"})
+	posted, err := r.Send(n.Lead, team.Message{To: team.Everyone, Text: "all hands"})
 	var ended *team.EndedError
 	if len(posted) != 50 || err != nil {
 		t.Fatalf("%d posted, %v", len(posted), err)
@@ -244,9 +244,9 @@ func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 	n := coordinatortest.New(t, dir, m, options())
 	n.Begin(t)
 	must(t, n.SpawnIdle(t.Context(), []agent.Spec{member("ann"), member("ben"), member("carl")}))
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	send := func(to string) error {
-		_, err := r.Send(n.Lead, team.Letter{To: to, Text: "hello"})
+		_, err := r.Send(n.Lead, team.Message{To: to, Text: "hello"})
 		return err
 	}
 	for _, to := range []string{"ann", "ANN", "@ann", "session/ann", "Session/Ann"} {
@@ -254,7 +254,7 @@ func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 	}
 	n.Settle(t)
 	must(t, send("ann@1")) // the life it is in
-	if past := new(team.PastError); !errors.As(send("ann@7"), &past) || past.Present != 1 {
+	if past := new(team.IncarnationError); !errors.As(send("ann@7"), &past) || past.Present != 1 {
 		t.Errorf("another incarnation: %v", past)
 	}
 	if unknown := new(team.UnknownAgentError); !errors.As(send("anm"), &unknown) || len(unknown.Near) == 0 {
@@ -264,7 +264,7 @@ func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 		t.Errorf("another team: %+v", other)
 	}
 	for _, to := range []string{"uds:/tmp/other.sock", "bridge:other"} {
-		if other := new(team.AbroadError); !errors.As(send(to), &other) || other.To != to {
+		if other := new(team.UnreachableSessionError); !errors.As(send(to), &other) || other.To != to {
 			t.Errorf("another session: %v", other)
 		}
 	}
@@ -299,10 +299,10 @@ func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 	n.End(t)
 	n = coordinatortest.New(t, dir, m, options())
 	n.Begin(t)
-	r = roster.NewRoster(n.Coordinator)
+	r = roster.New(n.Coordinator)
 	must(t, send("ann")) // restarted
 	n.Settle(t)
-	if past := new(team.PastError); !errors.As(send(fmt.Sprint("ann@", was)), &past) || past.Present <= was {
+	if past := new(team.IncarnationError); !errors.As(send(fmt.Sprint("ann@", was)), &past) || past.Present <= was {
 		t.Errorf("the life before the restart: %+v", past)
 	}
 	if text := all(t, n, "ann"); strings.Count(text, "hello") != 8 {
@@ -327,11 +327,11 @@ func TestProblem20_TheDeadDoNotKeepMail(t *testing.T) {
 	n := coordinatortest.New(t, t.TempDir(), m, o)
 	n.Begin(t)
 	must(t, n.SpawnIdle(t.Context(), []agent.Spec{member("ann")}))
-	r := roster.NewRoster(n.Coordinator)
-	_, err := r.Send(n.Lead, team.Letter{To: "ann", Text: "begin"})
+	r := roster.New(n.Coordinator)
+	_, err := r.Send(n.Lead, team.Message{To: "ann", Text: "begin"})
 	must(t, err)
 	<-l.began
-	posted, err := r.Send(n.Lead, team.Letter{To: "ann", Text: "too late"})
+	posted, err := r.Send(n.Lead, team.Message{To: "ann", Text: "too late"})
 	must(t, err)
 	ann, _ := n.Find("ann")
 	n.Until(t, func() bool { return len(ann.Unread()) == 1 })
@@ -362,9 +362,9 @@ func TestProblem22_IdleTeammatesCostTheLeadNothing(t *testing.T) {
 	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(work), options())
 	n.Begin(t)
 	must(t, n.SpawnIdle(t.Context(), specs))
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	for i := range 8 { // the first turn of each is the lead's work
-		_, err := r.Send(n.Lead, team.Letter{To: fmt.Sprint("mate", i), Text: "begin"})
+		_, err := r.Send(n.Lead, team.Message{To: fmt.Sprint("mate", i), Text: "begin"})
 		must(t, err)
 	}
 	n.Settle(t)
@@ -385,7 +385,7 @@ func TestProblem22_IdleTeammatesCostTheLeadNothing(t *testing.T) {
 	for range 50 {
 		for i := range 8 {
 			from, _ := n.Find(fmt.Sprint("mate", i))
-			_, err := r.Send(from, team.Letter{To: fmt.Sprint("mate", (i+1)%8), Text: "nothing new"})
+			_, err := r.Send(from, team.Message{To: fmt.Sprint("mate", (i+1)%8), Text: "nothing new"})
 			must(t, err)
 		}
 		n.Settle(t)
@@ -470,8 +470,8 @@ func TestALongMessageIsReadByReference(t *testing.T) {
 	n.Begin(t)
 	must(t, n.SpawnIdle(t.Context(), []agent.Spec{member("ben")}))
 	body := strings.Repeat("über alles Mögliche ", 10_000)
-	r := roster.NewRoster(n.Coordinator)
-	_, err := r.Send(n.Lead, team.Letter{To: "ben", Text: body})
+	r := roster.New(n.Coordinator)
+	_, err := r.Send(n.Lead, team.Message{To: "ben", Text: body})
 	must(t, err)
 	path := filepath.Join(dir, "objects", mailbox.RefOf([]byte(body)).Hash())
 	if kept, err := os.ReadFile(path); err != nil || string(kept) != body {
@@ -481,7 +481,7 @@ func TestALongMessageIsReadByReference(t *testing.T) {
 	if text, _ := seen.Load().(string); len(text) > 8<<10 || !strings.Contains(text, body[:4000]) || !strings.Contains(text, path) {
 		t.Errorf("ben saw %d bytes: %.200s … %s", len(text), text, text[max(0, len(text)-300):])
 	}
-	if _, err := r.Send(n.Lead, team.Letter{To: "ben", Text: strings.Repeat("x", 17<<20)}); !errors.As(err, new(*mailbox.TooLargeError)) {
+	if _, err := r.Send(n.Lead, team.Message{To: "ben", Text: strings.Repeat("x", 17<<20)}); !errors.As(err, new(*mailbox.TooLargeError)) {
 		t.Errorf("a message of 17 MiB: %v", err)
 	}
 }
@@ -498,7 +498,7 @@ func TestAReplyAnswersItsMessage(t *testing.T) {
 	n := coordinatortest.New(t, t.TempDir(), m, options())
 	n.Begin(t)
 	must(t, n.SpawnIdle(t.Context(), []agent.Spec{member("ben")}))
-	posted, err := roster.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: "ben", Text: "are you there?"})
+	posted, err := roster.New(n.Coordinator).Send(n.Lead, team.Message{To: "ben", Text: "are you there?"})
 	must(t, err)
 	n.Settle(t)
 	if s, _ := n.Lead.Status(posted[0].ID); s.State != mailbox.StateAnswered {

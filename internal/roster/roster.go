@@ -14,12 +14,12 @@ import (
 // Roster knows the agents of a session by name.
 type Roster struct {
 	agents   *coordinator.Coordinator
-	sessions Sessions // nil where none can be reached
-	apart    Apart    // nil where all agents are on record
+	sessions Sessions        // nil where none can be reached
+	remote   RemoteDirectory // nil where all agents are on record
 }
 
-// NewRoster returns the roster of a session's agents.
-func NewRoster(c *coordinator.Coordinator) *Roster { return &Roster{agents: c} }
+// New returns the roster of a session's agents.
+func New(c *coordinator.Coordinator) *Roster { return &Roster{agents: c} }
 
 // Find returns the one agent that a name means when the user says it, as Reach
 // does. It may have ended.
@@ -62,8 +62,8 @@ func writable(all []actors.Status) []actors.Status {
 	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed || s.Life.Spec.Role == agent.User })
 }
 
-// everybody is Members with the teammates that have ended and were not dismissed.
-func (r *Roster) everybody() ([]actors.Status, error) {
+// receivers is Members with the teammates that have ended and were not dismissed.
+func (r *Roster) receivers() ([]actors.Status, error) {
 	all, err := r.all()
 	return slices.DeleteFunc(all, func(s actors.Status) bool {
 		l := s.Life
@@ -75,10 +75,10 @@ func (r *Roster) everybody() ([]actors.Status, error) {
 // all returns the agents of the session, those in other processes as these say.
 func (r *Roster) all() ([]actors.Status, error) {
 	all := r.agents.Status()
-	if r.apart == nil {
+	if r.remote == nil {
 		return all, nil
 	}
-	apart, err := r.apart.All()
+	apart, err := r.remote.All()
 	for _, s := range apart {
 		if at := slices.IndexFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID == s.Life.Spec.ID }); at >= 0 {
 			all[at] = s

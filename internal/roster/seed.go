@@ -32,7 +32,7 @@ func (r *Roster) seed(ctx context.Context, b *board.Board, lead *transcript.Tran
 		if _, known := there[seed.Key]; known {
 			continue
 		}
-		t, err := b.Create(ctx, Member(lead.Life()), seed.task(there))
+		t, err := b.Create(ctx, BoardMember(lead.Life()), seed.task(there))
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s Seed) task(there map[string]board.Task) board.New {
 	return n
 }
 
-// entrustTo gives a task of the lead's to its owner and tells it. The letter goes
+// entrustTo gives a task of the lead's to its owner and tells it. The message goes
 // first: after a crash between the two it goes again, and is the same.
 func (r *Roster) entrustTo(ctx context.Context, b *board.Board, lead *transcript.Transcript, t board.Task, owner string) error {
 	to, err := r.Reach(lead.Spec(), owner)
@@ -89,13 +89,13 @@ func (r *Roster) entrustTo(ctx context.Context, b *board.Board, lead *transcript
 	if err != nil {
 		return err
 	}
-	_, err = r.Send(lead, team.Letter{
+	_, err = r.Send(lead, team.Message{
 		To: string(to.ID()), Text: body, Kind: m.Kind(), Summary: mailbox.FirstLine(fmt.Sprintf("task assigned %s: %s", t.ID, t.Subject), summaryLength),
 		Key: "seed-" + string(t.ID),
 	})
 	if err != nil {
 		return err
 	}
-	_, err = b.Assign(ctx, Member(lead.Life()), Member(to.Life()), t.ID)
+	_, err = b.Assign(ctx, BoardMember(lead.Life()), BoardMember(to.Life()), t.ID)
 	return err
 }

@@ -19,73 +19,73 @@ import (
 // that one that does not heed the refusal leaves the processors to others.
 const refusalPause = time.Millisecond
 
-// Send accepts a letter: it is on disk when Send returns. For Everyone there is
+// Send accepts a message: it is on disk when Send returns. For Everyone there is
 // one Posted for each member but the sender; otherwise exactly one.
-func (r *Roster) Send(from *transcript.Transcript, l team.Letter) ([]team.Posted, error) {
+func (r *Roster) Send(from *transcript.Transcript, l team.Message) ([]team.SendResult, error) {
 	accepted, err := r.record(from, l)
 	if errors.As(err, new(*mailbox.FullError)) {
 		<-time.After(refusalPause)
 	}
-	var results []team.Posted
+	var results []team.SendResult
 	for _, p := range accepted {
 		if p.Err == nil {
 			p.Err = p.durable()
 			err = errors.Join(err, p.Err)
 		}
-		results = append(results, p.Posted)
+		results = append(results, p.SendResult)
 	}
 	return results, err
 }
 
 // posted is the result for one receiver before it is on disk.
 type posted struct {
-	team.Posted
+	team.SendResult
 	durable func() error // waits until it is on disk
 }
 
 // record is Send without the wait for the disk.
-func (r *Roster) record(from *transcript.Transcript, l team.Letter) ([]posted, error) {
+func (r *Roster) record(from *transcript.Transcript, l team.Message) ([]posted, error) {
 	if l.To == team.Everyone {
 		return r.broadcast(from, l)
 	}
-	accepted, err := r.letter(from, l)
-	if errors.As(err, new(*team.PastError)) || errors.As(err, new(*team.ControlError)) {
+	accepted, err := r.sendOne(from, l)
+	if errors.As(err, new(*team.IncarnationError)) || errors.As(err, new(*team.ControlError)) {
 		r.agents.Refused(from.ID(), "a message to "+l.To, err)
 	}
 	return accepted, err
 }
 
-func (r *Roster) letter(from *transcript.Transcript, l team.Letter) ([]posted, error) {
+func (r *Roster) sendOne(from *transcript.Transcript, l team.Message) ([]posted, error) {
 	to, err := r.address(from.Spec(), l)
-	if r.apart != nil && team.IsUnknown(err) {
-		return r.postApart(from, l, err)
+	if r.remote != nil && team.IsUnknown(err) {
+		return r.postRemote(from, l, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p := r.wake(from, to, l)
+	p := r.wakeAndEnqueue(from, to, l)
 	if p.durable == nil { // nobody would read it
 		return nil, p.Err
 	}
 	return []posted{p}, p.Err
 }
 
-// wake posts to an agent that may have ended.
-func (r *Roster) wake(from, to *transcript.Transcript, l team.Letter) posted {
+// wakeAndEnqueue posts to an agent that may have ended.
+func (r *Roster) wakeAndEnqueue(from, to *transcript.Transcript, l team.Message) posted {
 	if err := r.check(from, to.Life(), l); err != nil {
-		return posted{Posted: team.Posted{Name: agent.DisplayName(to.Spec()), Err: err}}
+		return posted{SendResult: team.SendResult{Name: agent.DisplayName(to.Spec()), Err: err}}
 	}
 	if err := r.agents.Reopen(to.ID(), from.ID()); err != nil {
-		return posted{Posted: team.Posted{Name: agent.DisplayName(to.Spec()), Err: err}}
+		return posted{SendResult: team.SendResult{Name: agent.DisplayName(to.Spec()), Err: err}}
 	}
-	return r.post(from, to.Life(), l)
+	return r.enqueue(from, to.Life(), l)
 }
 
 // address is Reach for what may have an incarnation behind it, as name@2: it must
 // be the present one.
-func (r *Roster) address(from agent.Spec, l team.Letter) (*transcript.Transcript, error) {
-	if isAbroad(l.To) {
-		return r.abroad(l)
+func (r *Roster) address(from agent.Spec, l team.Message) (*transcript.Transcript, error) {
+	if isSessionAddress(l.To) {
+		return r.toSession(l)
 	}
 	plain, life := incarnationOf(l.To)
 	t, err := r.Reach(from, plain)
@@ -94,8 +94,8 @@ func (r *Roster) address(from agent.Spec, l team.Letter) (*transcript.Transcript
 		return r.elsewhere(l, err)
 	case err != nil:
 		return nil, err
-	case standsIn(t.Spec()):
-		return r.abroad(l)
+	case isProxy(t.Spec()):
+		return r.toSession(l)
 	}
 	return t, isPresent(t.Life(), life)
 }
@@ -109,7 +109,7 @@ func isPresent(l agent.Record, wanted uint32) error {
 	case wanted == 0, l.Spec.Where == agent.AtOwner:
 		return nil
 	case wanted != l.Incarnation:
-		return &team.PastError{Name: name, Wanted: wanted, Present: l.Incarnation}
+		return &team.IncarnationError{Name: name, Wanted: wanted, Present: l.Incarnation}
 	case l.Closed: // it would wake in another one
 		return &team.EndedError{Name: name, Reason: l.Reason}
 	}
@@ -118,7 +118,7 @@ func isPresent(l agent.Record, wanted uint32) error {
 
 // elsewhere is address for what no agent here is named: it may be the id of another
 // session. unknown is what it is otherwise.
-func (r *Roster) elsewhere(l team.Letter, unknown error) (*transcript.Transcript, error) {
+func (r *Roster) elsewhere(l team.Message, unknown error) (*transcript.Transcript, error) {
 	t, err := r.sessions.Reach(l.To, l)
 	if errors.Is(err, team.ErrNoSession) {
 		return nil, unknown
@@ -136,23 +136,23 @@ func incarnationOf(name string) (string, uint32) {
 }
 
 // broadcast posts to every member. A teammate that has ended gets nothing and is
-// named: it would be woken only by a letter of its own.
-func (r *Roster) broadcast(from *transcript.Transcript, l team.Letter) ([]posted, error) {
+// named: it would be woken only by a message of its own.
+func (r *Roster) broadcast(from *transcript.Transcript, l team.Message) ([]posted, error) {
 	l.Kind = cmp.Or(l.Kind, mailbox.KindBroadcast)
-	everybody, err := r.everybody()
+	everybody, err := r.receivers()
 	var all []posted
 	for _, m := range r.audience(from.Spec(), everybody) {
 		switch spec := m.Life.Spec; {
-		case spec.ID == from.ID(), standsIn(spec): // other sessions are written to one by one
+		case spec.ID == from.ID(), isProxy(spec): // other sessions are written to one by one
 		case m.Life.Closed:
 			name := agent.DisplayName(spec)
-			all = append(all, posted{Posted: team.Posted{Name: name, Err: &team.EndedError{Name: name, Reason: m.Life.Reason}}})
+			all = append(all, posted{SendResult: team.SendResult{Name: name, Err: &team.EndedError{Name: name, Reason: m.Life.Reason}}})
 		default:
-			all = append(all, r.post(from, m.Life, l))
+			all = append(all, r.enqueue(from, m.Life, l))
 		}
 	}
 	if err != nil {
-		all = append(all, posted{Posted: team.Posted{Name: "agents in other processes", Err: err}})
+		all = append(all, posted{SendResult: team.SendResult{Name: "agents in other processes", Err: err}})
 	}
 	if len(all) == 0 {
 		return nil, team.ErrAlone
@@ -160,7 +160,7 @@ func (r *Roster) broadcast(from *transcript.Transcript, l team.Letter) ([]posted
 	return all, nil
 }
 
-func (r *Roster) check(from *transcript.Transcript, to agent.Record, l team.Letter) error {
+func (r *Roster) check(from *transcript.Transcript, to agent.Record, l team.Message) error {
 	class := mailbox.Envelope{Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class}.ClassOf()
 	switch {
 	case to.Spec.ID == from.ID():
@@ -171,7 +171,7 @@ func (r *Roster) check(from *transcript.Transcript, to agent.Record, l team.Lett
 	return nil
 }
 
-func (r *Roster) post(from *transcript.Transcript, to agent.Record, l team.Letter) posted {
+func (r *Roster) enqueue(from *transcript.Transcript, to agent.Record, l team.Message) posted {
 	sender, receiver := from.Spec(), to.Spec
 	_, present := incarnationOf(l.To)
 	e := mailbox.Envelope{
@@ -180,19 +180,19 @@ func (r *Roster) post(from *transcript.Transcript, to agent.Record, l team.Lette
 		Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class, InReplyTo: l.ReplyTo, Key: l.Stale, Summary: l.Summary, Body: l.Text,
 	}
 	if err := r.check(from, to, l); err != nil {
-		return posted{Posted: team.Posted{Name: e.ToName, Err: err}}
+		return posted{SendResult: team.SendResult{Name: e.ToName, Err: err}}
 	}
 	if l.Key != "" {
-		e.ID = letterID(sender.ID, receiver.ID, l.Key)
+		e.ID = messageID(sender.ID, receiver.ID, l.Key)
 	}
 	e, durable, err := from.Send(e)
 	if err == nil {
 		r.agents.Sent(from.ID(), e)
 	}
-	return posted{team.Posted{Name: e.ToName, ID: e.ID, Err: err}, durable}
+	return posted{team.SendResult{Name: e.ToName, ID: e.ID, Err: err}, durable}
 }
 
-func letterID(from, to mailbox.AgentID, key string) mailbox.ID {
+func messageID(from, to mailbox.AgentID, key string) mailbox.ID {
 	sum := sha256.Sum256([]byte(string(from) + "\x00" + string(to) + "\x00" + key))
 	return mailbox.ID("m" + hex.EncodeToString(sum[:12]))
 }

@@ -80,7 +80,7 @@ func (c *crew) End(t *testing.T) {
 
 func newCrew(t *testing.T, dir string, m model.Model, o coordinatortest.Options) *crew {
 	t.Helper()
-	o.MoreNames, o.MoreTools = roster.ToolNames(), func(c *coordinator.Coordinator, a coordinator.Agent) []tool.Tool { return roster.NewRoster(c).Tools(a) }
+	o.MoreNames, o.MoreTools = roster.ToolNames(), func(c *coordinator.Coordinator, a coordinator.Agent) []tool.Tool { return roster.New(c).Tools(a) }
 	c := &crew{Node: coordinatortest.New(t, dir, m, o)}
 	var ok bool
 	if c.user, ok = c.Store.Get(agent.UserID); !ok {
@@ -88,7 +88,7 @@ func newCrew(t *testing.T, dir string, m model.Model, o coordinatortest.Options)
 		c.user, _, err = c.Store.Create(agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User, Born: time.Now()})
 		must(t, err)
 	}
-	c.roster = roster.NewRoster(c.Coordinator)
+	c.roster = roster.New(c.Coordinator)
 	c.scope, c.leave = context.WithCancelCause(t.Context())
 	t.Cleanup(func() { c.End(t) })
 	return c
@@ -111,7 +111,7 @@ func (c *crew) hire(t *testing.T, more func(*agent.Spec), names ...string) {
 
 func (c *crew) tell(t *testing.T, name, text string) {
 	t.Helper()
-	_, err := c.roster.Send(c.user, team.Letter{To: name, Text: text})
+	_, err := c.roster.Send(c.user, team.Message{To: name, Text: text})
 	must(t, err)
 }
 
@@ -245,7 +245,7 @@ func cycle(t *testing.T, n *crew, begun <-chan struct{}) {
 		t.Fatalf("the roster holds %+v", left)
 	}
 	for _, name := range names {
-		if _, err := n.roster.Send(n.user, team.Letter{To: name, Text: "x"}); !errors.As(err, new(*actors.FinalError)) {
+		if _, err := n.roster.Send(n.user, team.Message{To: name, Text: "x"}); !errors.As(err, new(*actors.FinalError)) {
 			t.Fatalf("%s can still be written to: %v", name, err)
 		}
 	}
@@ -481,7 +481,7 @@ func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
 				case 0:
 					_, err = n.Await(t.Context(), target.ID())
 				case 1:
-					_, err = n.roster.Send(n.user, team.Letter{To: name, Text: "quick"})
+					_, err = n.roster.Send(n.user, team.Message{To: name, Text: "quick"})
 				case 2:
 					_, err = n.ShutDown(t.Context(), n.user.ID(), target.ID(), actors.Dismissal{Grace: time.Duration(j) * time.Millisecond})
 				default:

@@ -20,7 +20,7 @@ import (
 // is refused is an error that changes nothing. Only an object is a step: whatever
 // a text looks like, it is a text.
 func (s *sendTool) step(in sendInput, key string) tool.Result {
-	m, err := parseProtocol(in.Message, string(letterID(s.self.Spec.ID, "", key)))
+	m, err := parseProtocol(in.Message, string(messageID(s.self.Spec.ID, "", key)))
 	if err != nil {
 		if forged := (*team.KindError)(nil); errors.As(err, &forged) && forged.Kind.Valid() {
 			s.roster.agents.Refused(s.self.Spec.ID, string(forged.Kind)+" to "+in.To, err)
@@ -53,9 +53,9 @@ func stepDetail(text, request string) json.RawMessage {
 }
 
 func (s *sendTool) requestShutdown(to string, m message.ShutdownRequest, key string) (text, request string, err error) {
-	t, err := s.roster.address(s.self.Transcript.Spec(), team.Letter{To: to, Kind: mailbox.KindShutdownRequest})
+	t, err := s.roster.address(s.self.Transcript.Spec(), team.Message{To: to, Kind: mailbox.KindShutdownRequest})
 	if err != nil {
-		return "", "", s.roster.near(to, err)
+		return "", "", s.roster.orRemote(to, err)
 	}
 	grace := time.Duration(m.GraceMS) * time.Millisecond
 	state, err := s.roster.agents.RequestShutdown(s.self.Transcript.ID(), t.ID(), actors.Dismissal{Reason: m.Reason, Grace: grace, Key: key})
@@ -83,9 +83,9 @@ func (s *sendTool) answerShutdown(m message.ShutdownResponse, key string) (strin
 }
 
 func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key string) (string, error) {
-	t, err := s.roster.address(s.self.Transcript.Spec(), team.Letter{To: to, Kind: mailbox.KindPlanApprovalResponse})
+	t, err := s.roster.address(s.self.Transcript.Spec(), team.Message{To: to, Kind: mailbox.KindPlanApprovalResponse})
 	if err != nil {
-		return "", s.roster.near(to, err)
+		return "", s.roster.orRemote(to, err)
 	}
 	if err := s.roster.agents.DecidePlan(s.self.Transcript.ID(), t.ID(), m, key); err != nil {
 		return "", err
@@ -102,7 +102,7 @@ func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key str
 func (r *Roster) ShutDown(ctx context.Context, by mailbox.AgentID, name string, d actors.Dismissal) (actors.Departure, error) {
 	t, err := r.Find(name)
 	if err != nil {
-		return actors.Departure{Name: name}, r.near(name, err)
+		return actors.Departure{Name: name}, r.orRemote(name, err)
 	}
 	return r.agents.ShutDown(ctx, by, t.ID(), d)
 }

@@ -20,7 +20,7 @@ import (
 
 // taskTool is one of the tools of the shared task list (agent-system spec §13.3).
 type taskTool struct {
-	desk *taskDesk
+	desk *taskTools
 	spec tool.Spec
 	run  func(context.Context, tool.Call) (tool.Result, error)
 }
@@ -35,8 +35,8 @@ func (t *taskTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return r, err
 }
 
-// taskDesk is what the four tools of one agent share.
-type taskDesk struct {
+// taskTools is what the four tools of one agent share.
+type taskTools struct {
 	roster *Roster
 	boards *Boards
 	list   func(team string) string
@@ -47,7 +47,7 @@ type taskDesk struct {
 // first team and, where a call says so, on that of another of its teams. list
 // returns the name of the list of a team.
 func (r *Roster) TaskTools(self coordinator.Agent, boards *Boards, list func(team string) string) []tool.Tool {
-	d := &taskDesk{roster: r, boards: boards, list: list, self: self}
+	d := &taskTools{roster: r, boards: boards, list: list, self: self}
 	return []tool.Tool{
 		&taskTool{d, taskSpec("TaskCreate", "Puts a task on the list that the whole team shares. Say what is to be done so that another agent can do it alone.", createSchema, false), d.create},
 		&taskTool{d, taskSpec("TaskGet", "Shows one task of the shared list with all that is written about it.", getSchema, true), d.get},
@@ -59,7 +59,7 @@ func (r *Roster) TaskTools(self coordinator.Agent, boards *Boards, list func(tea
 // MoveTask gives a task of the session's list another status in the name of an agent, as
 // its tool TaskUpdate does, with all that follows from it.
 func (r *Roster) MoveTask(ctx context.Context, self coordinator.Agent, boards *Boards, list func(team string) string, id board.ID, to board.Status) (board.Task, error) {
-	d := &taskDesk{roster: r, boards: boards, list: list, self: self}
+	d := &taskTools{roster: r, boards: boards, list: list, self: self}
 	b, me, err := d.board(ctx, "")
 	if err != nil {
 		return board.Task{}, err
@@ -98,8 +98,8 @@ const (
 )
 
 // board returns the list of a team of the agent's; empty is the one it works in.
-func (d *taskDesk) board(ctx context.Context, team string) (*board.Board, board.Member, error) {
-	me := Member(d.self.Transcript.Life())
+func (d *taskTools) board(ctx context.Context, team string) (*board.Board, board.Member, error) {
+	me := BoardMember(d.self.Transcript.Life())
 	if team == "" {
 		b, err := d.boards.Get(ctx, d.list(d.roster.agents.Home(d.self.Transcript.Spec()).Team))
 		return b, me, err
@@ -123,7 +123,7 @@ type createInput struct {
 	Metadata    map[string]any `json:"metadata"`
 }
 
-func (d *taskDesk) create(ctx context.Context, c tool.Call) (tool.Result, error) {
+func (d *taskTools) create(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var in createInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
@@ -150,7 +150,7 @@ type getInput struct {
 	Team   string   `json:"team"`
 }
 
-func (d *taskDesk) get(ctx context.Context, c tool.Call) (tool.Result, error) {
+func (d *taskTools) get(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var in getInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
@@ -177,7 +177,7 @@ type listInput struct {
 	Team string `json:"team"`
 }
 
-func (d *taskDesk) show(ctx context.Context, c tool.Call) (tool.Result, error) {
+func (d *taskTools) show(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var in listInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
@@ -230,7 +230,7 @@ type updateInput struct {
 
 // update goes through the fields in an order in which none is in the way of
 // another: the texts, what waits for what, who has it, how far it is.
-func (d *taskDesk) update(ctx context.Context, c tool.Call) (tool.Result, error) {
+func (d *taskTools) update(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var in updateInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
@@ -264,7 +264,7 @@ func (d *taskDesk) update(ctx context.Context, c tool.Call) (tool.Result, error)
 	return tool.Result{Text: text, Detail: detail(result)}, nil
 }
 
-func (d *taskDesk) failed(id board.ID, changed []string, err error) tool.Result {
+func (d *taskTools) failed(id board.ID, changed []string, err error) tool.Result {
 	text := err.Error()
 	if len(changed) > 0 {
 		text += fmt.Sprintf(" (changed before that: %s)", strings.Join(changed, ", "))
@@ -274,7 +274,7 @@ func (d *taskDesk) failed(id board.ID, changed []string, err error) tool.Result 
 	return r
 }
 
-func (d *taskDesk) edit(ctx context.Context, b *board.Board, _ board.Member, in updateInput) ([]string, error) {
+func (d *taskTools) edit(ctx context.Context, b *board.Board, _ board.Member, in updateInput) ([]string, error) {
 	var changed []string
 	set := func(name string, from *string, into *string) {
 		if from != nil {
@@ -312,7 +312,7 @@ func (d *taskDesk) edit(ctx context.Context, b *board.Board, _ board.Member, in 
 	return changed, nil
 }
 
-func (d *taskDesk) wait(ctx context.Context, b *board.Board, _ board.Member, in updateInput) (changed []string, err error) {
+func (d *taskTools) wait(ctx context.Context, b *board.Board, _ board.Member, in updateInput) (changed []string, err error) {
 	if len(in.AddBlockedBy) > 0 {
 		if err := b.Wait(ctx, in.TaskID, in.AddBlockedBy); err != nil {
 			return changed, err
@@ -332,7 +332,7 @@ func (d *taskDesk) wait(ctx context.Context, b *board.Board, _ board.Member, in 
 
 // own gives the task to somebody: to the agent itself by a claim, to another by
 // a message.
-func (d *taskDesk) own(ctx context.Context, b *board.Board, me board.Member, in updateInput) ([]string, error) {
+func (d *taskTools) own(ctx context.Context, b *board.Board, me board.Member, in updateInput) ([]string, error) {
 	if in.Owner == nil {
 		return nil, nil
 	}
@@ -348,29 +348,29 @@ func (d *taskDesk) own(ctx context.Context, b *board.Board, me board.Member, in 
 		_, err := b.Claim(ctx, me, in.TaskID)
 		return []string{"owner"}, err
 	}
-	t, err := b.Assign(ctx, me, Member(to.Life()), in.TaskID)
+	t, err := b.Assign(ctx, me, BoardMember(to.Life()), in.TaskID)
 	if err != nil {
 		return nil, err
 	}
-	return []string{"owner"}, d.tellOwner(t, me)
+	return []string{"owner"}, d.notifyOwner(t, me)
 }
 
-func (d *taskDesk) tellOwner(t board.Task, by board.Member) error {
-	return d.tell(t, t.Owner, message.TaskAssigned{TaskID: string(t.ID), Subject: t.Subject, Description: t.Description, By: by.Name})
+func (d *taskTools) notifyOwner(t board.Task, by board.Member) error {
+	return d.notify(t, t.Owner, message.TaskAssigned{TaskID: string(t.ID), Subject: t.Subject, Description: t.Description, By: by.Name})
 }
 
-// tell sends a message of the runtime's about a task in the agent's name.
-func (d *taskDesk) tell(about board.Task, to string, m message.Message) error {
+// notify sends a message of the runtime's about a task in the agent's name.
+func (d *taskTools) notify(about board.Task, to string, m message.Message) error {
 	body, err := message.Encode(m)
 	if err != nil {
 		return err
 	}
 	summary := mailbox.FirstLine(fmt.Sprintf("%s %s: %s", strings.ReplaceAll(string(m.Kind()), "_", " "), about.ID, about.Subject), summaryLength)
-	_, err = d.roster.Send(d.self.Transcript, team.Letter{To: to, Text: body, Kind: m.Kind(), Summary: summary})
+	_, err = d.roster.Send(d.self.Transcript, team.Message{To: to, Text: body, Kind: m.Kind(), Summary: summary})
 	return err
 }
 
-func (d *taskDesk) move(ctx context.Context, b *board.Board, me board.Member, in updateInput) ([]string, error) {
+func (d *taskTools) move(ctx context.Context, b *board.Board, me board.Member, in updateInput) ([]string, error) {
 	changed := []string{"status"}
 	switch in.Status {
 	case "":
@@ -391,14 +391,14 @@ func (d *taskDesk) move(ctx context.Context, b *board.Board, me board.Member, in
 		if err != nil {
 			return nil, err
 		}
-		return changed, d.tellFreed(b, t, me)
+		return changed, d.notifyUnblocked(b, t, me)
 	}
 	return nil, fmt.Errorf("there is no status %q; there are pending, in_progress, completed and deleted", in.Status)
 }
 
-// tellFreed wakes those whose tasks waited for one that is done. A task that
+// notifyUnblocked wakes those whose tasks waited for one that is done. A task that
 // nobody has shows on the list.
-func (d *taskDesk) tellFreed(b *board.Board, done board.Task, me board.Member) error {
+func (d *taskTools) notifyUnblocked(b *board.Board, done board.Task, me board.Member) error {
 	freed := map[string][]string{}
 	for _, id := range done.Blocks {
 		if t, err := b.Get(id); err == nil && t.Owner != "" && t.Owner != me.Name && len(t.BlockedBy) == 0 {
@@ -407,7 +407,7 @@ func (d *taskDesk) tellFreed(b *board.Board, done board.Task, me board.Member) e
 	}
 	var errs []error
 	for owner, ids := range freed {
-		errs = append(errs, d.tell(done, owner, message.TaskCompleted{TaskID: string(done.ID), Subject: done.Subject, By: me.Name, Freed: ids}))
+		errs = append(errs, d.notify(done, owner, message.TaskCompleted{TaskID: string(done.ID), Subject: done.Subject, By: me.Name, Freed: ids}))
 	}
 	return errors.Join(errs...)
 }

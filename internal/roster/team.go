@@ -141,7 +141,7 @@ func (r *Roster) unknownIn(in team.Team, member string) error {
 	return e
 }
 
-// audience returns whom of all a letter to everyone is for: all agents of the
+// audience returns whom of all a message to everyone is for: all agents of the
 // session or, from somebody whose team is another than the session's, that team.
 func (r *Roster) audience(from agent.Spec, all []actors.Status) []actors.Status {
 	home := r.agents.Home(from)

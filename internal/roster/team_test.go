@@ -30,7 +30,7 @@ type answers = coordinatortest.Answers
 func options() coordinatortest.Options {
 	return coordinatortest.Options{
 		MoreNames: roster.ToolNames(),
-		MoreTools: func(c *coordinator.Coordinator, a coordinator.Agent) []tool.Tool { return roster.NewRoster(c).Tools(a) },
+		MoreTools: func(c *coordinator.Coordinator, a coordinator.Agent) []tool.Tool { return roster.New(c).Tools(a) },
 	}
 }
 
@@ -173,7 +173,7 @@ func TestAnAgentThatTheUserKilledStaysDead(t *testing.T) {
 	if err := n.Stop(t.Context(), ann.ID(), turn.ErrKilled); err != nil {
 		t.Fatal(err)
 	}
-	_, err := roster.NewRoster(n.Coordinator).Send(n.Lead, team.Letter{To: "ann", Text: "rise"})
+	_, err := roster.New(n.Coordinator).Send(n.Lead, team.Message{To: "ann", Text: "rise"})
 	if final := new(actors.FinalError); !errors.As(err, &final) {
 		t.Errorf("a message to a killed agent: %v", err)
 	}

@@ -66,7 +66,7 @@ func TestATeammateLeadsASubTeamWhoseMembersAnswerToIt(t *testing.T) {
 	}
 	n.End(t)
 	n = coordinatortest.New(t, dir, m, options()) // what was recorded says the same
-	teams := roster.NewRoster(n.Coordinator).Teams()
+	teams := roster.New(n.Coordinator).Teams()
 	ann, _ := n.Find("ann")
 	ben, _ := n.Find("ben")
 	if len(teams) != 2 || teams[1].Name != "ann" || teams[1].Lead != ann.ID() || !slices.Equal(teams[1].Members, []mailbox.AgentID{ben.ID()}) {
@@ -77,7 +77,7 @@ func TestATeammateLeadsASubTeamWhoseMembersAnswerToIt(t *testing.T) {
 func TestANameMeansSomebodyOfTheSendersTeamFirst(t *testing.T) {
 	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(answers{agent.LeadName: done("ok")}), options())
 	n.Begin(t)
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	red := agent.Membership{Team: "red-1", Name: "red", Lead: agent.LeadID}
 	blue := agent.Membership{Team: "blue-1", Name: "blue", Lead: agent.LeadID}
 	redAnn, blueAnn, redBen := hire(t, n, red, "ann"), hire(t, n, blue, "ann"), hire(t, n, red, "ben")
@@ -100,7 +100,7 @@ func TestANameMeansSomebodyOfTheSendersTeamFirst(t *testing.T) {
 	if _, err := n.Hire(t.Context(), coordinator.Hire{Team: red, Call: spawn.Call{Name: "ANN"}}); !errors.As(err, new(*agent.NameTakenError)) {
 		t.Errorf("a second ann in red: %v", err)
 	}
-	posted, err := r.Send(redBen, team.Letter{To: team.Everyone, Text: "x"})
+	posted, err := r.Send(redBen, team.Message{To: team.Everyone, Text: "x"})
 	if err != nil || len(posted) != 2 {
 		t.Errorf("everyone for a member of red is %+v, %v; want its lead and ann", posted, err)
 	}
@@ -124,7 +124,7 @@ func TestAnAgentInSeveralTeamsIsFoundInEach(t *testing.T) {
 	}
 	n.End(t)
 	n = coordinatortest.New(t, dir, coordinatortest.By(nil), options())
-	r := roster.NewRoster(n.Coordinator)
+	r := roster.New(n.Coordinator)
 	for _, name := range []string{"ann", "red/ann", "blue/ann"} {
 		if got, err := r.Reach(n.Lead.Spec(), name); err != nil || got.ID() != ann.ID() {
 			t.Errorf("%s is %v, %v", name, got, err)

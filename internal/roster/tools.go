@@ -126,7 +126,7 @@ func (s *sendTool) send(in sendInput, call string) ([]posted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.roster.record(s.self.Transcript, team.Letter{
+	return s.roster.record(s.self.Transcript, team.Message{
 		To: in.To, Text: text, Summary: cmp.Or(in.Summary, mailbox.FirstLine(text, summaryLength)), Class: in.Class, ReplyTo: in.ReplyTo, Key: call,
 	})
 }
@@ -195,7 +195,7 @@ func (l *listTool) Run(context.Context, tool.Call) (tool.Result, error) {
 	if err != nil {
 		fmt.Fprintf(&text, "There may be more: %v\n", err)
 	}
-	text.WriteString(l.neighbours())
+	text.WriteString(l.otherSessions())
 	return tool.Result{Text: strings.TrimSuffix(text.String(), "\n")}, nil
 }
 

@@ -45,7 +45,7 @@ func (o remoteAgents) Wake(to agent.Record, by mailbox.AgentID) error {
 type peerSessions struct{ worker *Worker }
 
 // Reach implements roster.Sessions.
-func (x peerSessions) Reach(to string, l team.Letter) (*transcript.Transcript, error) {
+func (x peerSessions) Reach(to string, l team.Message) (*transcript.Transcript, error) {
 	if err := peer.Fits(l); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (x peerSessions) Reach(to string, l team.Letter) (*transcript.Transcript, e
 }
 
 // Sessions implements roster.Sessions.
-func (x peerSessions) Near(most int) []team.Neighbour {
+func (x peerSessions) Near(most int) []team.OtherSession {
 	out, err := callOwner(x.worker.scope, x.worker, workerapi.UpListSessions, workerapi.ListSessionsIn{Launch: x.worker.options.Launch, Max: most})
 	if err != nil {
 		x.worker.options.Logger.Warn("the other sessions could not be listed", "error", err)

@@ -200,8 +200,8 @@ func (w *Worker) startNode() error {
 	if err := w.node.Start(w.scope, w.services(refusals), w.end); err != nil {
 		return err
 	}
-	w.node.Roster.ConnectApart(remoteAgents{w})
-	w.node.Roster.Connect(peerSessions{w})
+	w.node.Roster.ConnectRemote(remoteAgents{w})
+	w.node.Roster.ConnectSessions(peerSessions{w})
 	w.bus = w.newBus()
 	var running sync.WaitGroup
 	w.stack.Push("the bus", func(context.Context) error { running.Wait(); return w.bus.Stop() })

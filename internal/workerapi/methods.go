@@ -103,7 +103,7 @@ type (
 		Ending *protocol.Shutdown `json:"ending,omitempty"`
 	}
 	ListSessionsOut struct {
-		Sessions []team.Neighbour `json:"near,omitempty"`
+		Sessions []team.OtherSession `json:"near,omitempty"`
 	}
 	SnapshotOut struct {
 		Snapshot *archive.Snapshot `json:"sight,omitempty"`
