@@ -27,4 +27,4 @@ const (
 )
 
 // ErrNoAnswer reports a request to answer a question that contains no answer.
-var ErrNoAnswer = errors.New("the request contains no answer")
+var ErrNoAnswer = errors.New("the request holds no answer")
