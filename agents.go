@@ -144,7 +144,7 @@ func (s *Session) openFleet() {
 func (s *Session) fleetOptions() fleet.Options {
 	return fleet.Options{
 		Record: s.record, StateDir: s.opts.StateDir, Team: s.policy().Team, Store: s.store, Events: s.events, Logger: s.opts.Logger,
-		Where: s.opts.Policy.Where, Command: s.opts.TeammateCommand, Executor: s.opts.executor, FirstSign: s.opts.firstSign, Silence: s.opts.silence,
+		Where: s.opts.Policy.Where, Command: s.opts.TeammateCommand, Executor: s.opts.executor, FirstReport: s.opts.firstSign, Silence: s.opts.silence,
 		Attended: s.opts.Policy.Attended, AskTimeout: s.opts.Policy.AskTimeout,
 		Audit: s.audit.Note, Getenv: s.opts.Getenv, Receipt: s.sendReceipt, Prices: s.parts.Prices,
 	}
@@ -174,7 +174,7 @@ func (s *Session) askNested(ctx context.Context, name string, method rpc.Method[
 	if s.fleet == nil {
 		return actors.Status{}, unknown
 	}
-	return s.fleet.Directory().Ask(ctx, name, method, unknown)
+	return s.fleet.Directory().Call(ctx, name, method, unknown)
 }
 
 // endNested ends an agent that lives in the process of another, with all that work for

@@ -18,78 +18,78 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// askWorker puts a request to the process of an agent.
-func askWorker[In, Out any](ctx context.Context, f *Fleet, id mailbox.AgentID, m rpc.Method[In, Out], in In) (out Out, err error) {
+// callWorker makes a request to the process of an agent.
+func callWorker[In, Out any](ctx context.Context, f *Fleet, id mailbox.AgentID, m rpc.Method[In, Out], in In) (out Out, err error) {
 	conn, err := f.parts.Bus.Served(ctx)
 	if err != nil {
 		return out, err
 	}
-	client := rpc.NewClient(conn, workerapi.WorkerSubject(f.o.Record.Get().ID).From(string(id)), rpc.ClientOptions{
+	client := rpc.NewClient(conn, workerapi.WorkerSubject(f.options.Record.Get().ID).From(string(id)), rpc.ClientOptions{
 		Errors: workerapi.WorkerErrors(),
 		Failed: func(method string, err error) error {
-			return fmt.Errorf("ask the process of %s to %s: %w", id, method, err)
+			return fmt.Errorf("request %s of the process of %s: %w", method, id, err)
 		},
 	})
 	return rpc.Call(ctx, client, m, in)
 }
 
-// Stop implements coordinator.RemoteAgents. A process that does not end its agents in
-// time is killed, and they are ended on its record.
+// Stop implements actors.RemoteAgents. If the process does not end its agents in time,
+// Stop kills it and ends them on its record.
 func (f *Fleet) Stop(ctx context.Context, id mailbox.AgentID, cause error) error {
-	ending := f.endingOf(id)
+	ending := f.shutdownOf(id)
 	final := ending != nil || errors.Is(cause, turn.ErrKilled)
-	s := f.proc(id)
-	if s == nil {
-		s = f.awaitSoon(ctx, id)
+	p := f.proc(id)
+	if p == nil {
+		p = f.awaitBriefly(ctx, id)
 	}
-	if s == nil {
-		if err := f.killHolder(ctx, f.o.lock(id)); err != nil {
+	if p == nil {
+		if err := f.killHolder(ctx, f.options.lock(id)); err != nil {
 			return err
 		}
 		return f.finalize(ctx, id, cause, final)
 	}
-	asked := f.askToEnd(ctx, s, cause, ending)
+	asked := f.requestEnd(ctx, p, cause, ending)
 	if asked != nil {
-		f.o.Logger.Warn("the process of an agent did not stop it and is killed", "agent", id, "error", asked)
+		f.options.Logger.Warn("the process of an agent did not end it in time and is killed", "agent", id, "error", asked)
 	}
-	if err := f.release(ctx, s); err != nil {
+	if err := f.release(ctx, p); err != nil {
 		return err
 	}
 	if asked == nil && !final {
-		f.forget(id)
+		f.forgetNested(id)
 		return nil
 	}
 	return f.finalize(ctx, id, cause, final)
 }
 
-func (f *Fleet) askToEnd(ctx context.Context, s *proc, cause error, ending *protocol.Shutdown) error {
+func (f *Fleet) requestEnd(ctx context.Context, p *proc, cause error, ending *protocol.Shutdown) error {
 	f.mu.Lock()
-	s.leaving = true
+	p.leaving = true
 	f.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	method := workerapi.DoStop
 	if errors.Is(cause, turn.ErrKilled) {
 		method = workerapi.DoKill
 	}
-	out, err := askWorker(ctx, f, s.spec.ID, method, workerapi.EndIn{Cause: cause.Error(), Ending: ending})
+	out, err := callWorker(ctx, f, p.spec.ID, method, workerapi.EndIn{Cause: cause.Error(), Ending: ending})
 	if err != nil {
 		return err
 	}
-	return f.update(s.spec.ID, out)
+	return f.update(p.spec.ID, out)
 }
 
-// awaitSoon is awaited for somebody who ends the process otherwise.
-func (f *Fleet) awaitSoon(ctx context.Context, id mailbox.AgentID) *proc {
-	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+// awaitBriefly is await for a caller that can also kill the process.
+func (f *Fleet) awaitBriefly(ctx context.Context, id mailbox.AgentID) *proc {
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	return f.await(ctx, id)
 }
 
-// End ends an agent that lives in the process of another, with all that work
-// for it. err is what it is if there is none.
-func (d Directory) End(ctx context.Context, name string, cause, err error) ([]actors.Ended, error) {
-	a, host, err := d.f.Tree().Find(name, err)
+// End ends an agent that lives in the process of another, with all agents below it.
+// unknown is the error if there is no such agent.
+func (d Directory) End(ctx context.Context, name string, cause, unknown error) ([]actors.Ended, error) {
+	a, host, err := d.f.Tree().Find(name, unknown)
 	if err != nil {
 		return nil, err
 	}
@@ -100,13 +100,13 @@ func (d Directory) End(ctx context.Context, name string, cause, err error) ([]ac
 	if errors.Is(cause, turn.ErrKilled) {
 		method = workerapi.DoKillNested
 	}
-	out, err := askWorker(ctx, d.f, host, method, workerapi.EndIn{Name: string(a.Life.Spec.ID), Cause: cause.Error()})
+	out, err := callWorker(ctx, d.f, host, method, workerapi.EndIn{Name: string(a.Life.Spec.ID), Cause: cause.Error()})
 	return out.Ended, err
 }
 
-// endingOf returns the shutdown that an agent is ended by, if one is.
-func (f *Fleet) endingOf(id mailbox.AgentID) *protocol.Shutdown {
-	t, ok := f.o.Store.Get(id)
+// shutdownOf returns the shutdown by which an agent ends, or nil.
+func (f *Fleet) shutdownOf(id mailbox.AgentID) *protocol.Shutdown {
+	t, ok := f.options.Store.Get(id)
 	if !ok {
 		return nil
 	}
@@ -116,9 +116,9 @@ func (f *Fleet) endingOf(id mailbox.AgentID) *protocol.Shutdown {
 	return nil
 }
 
-// update takes over what a process has said of its agent in an answer.
+// update applies the record of an agent in a reply of its process.
 func (f *Fleet) update(id mailbox.AgentID, r workerapi.RecordOut) error {
-	t, ok := f.o.Store.Get(id)
+	t, ok := f.options.Store.Get(id)
 	if !ok || r.Record == nil {
 		return nil
 	}
@@ -127,9 +127,9 @@ func (f *Fleet) update(id mailbox.AgentID, r workerapi.RecordOut) error {
 
 // DecidePlan implements coordinator.RemoteAgents.
 func (f *Fleet) DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, joinWithin)
+	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	out, err := askWorker(ctx, f, id, workerapi.DoPlan, workerapi.PlanIn{By: by, Plan: &r, Key: key})
+	out, err := callWorker(ctx, f, id, workerapi.DoPlan, workerapi.PlanIn{By: by, Plan: &r, Key: key})
 	if err != nil {
 		return err
 	}
@@ -139,11 +139,11 @@ func (f *Fleet) DecidePlan(ctx context.Context, id, by mailbox.AgentID, r messag
 // Idle implements coordinator.RemoteAgents.
 func (f *Fleet) Idle(ctx context.Context, id mailbox.AgentID) bool {
 	if f.proc(id) == nil {
-		return !executor.Held(f.o.lock(id))
+		return !executor.Held(f.options.lock(id))
 	}
 	ctx, cancel := context.WithTimeout(ctx, workerapi.RequestTimeout)
 	defer cancel()
-	r, err := askWorker(ctx, f, id, workerapi.DoQuiet, workerapi.LaunchIn{})
+	r, err := callWorker(ctx, f, id, workerapi.DoQuiet, workerapi.LaunchIn{})
 	return err == nil && r.Quiet
 }
 
@@ -152,15 +152,15 @@ func (f *Fleet) Interrupt(id mailbox.AgentID) {
 	f.run(func() {
 		ctx, cancel := context.WithTimeout(f.scope, workerapi.RequestTimeout)
 		defer cancel()
-		if _, err := askWorker(ctx, f, id, workerapi.DoInterrupt, workerapi.LaunchIn{}); err != nil {
-			f.o.Logger.Warn("an agent could not be interrupted", "agent", id, "error", err)
+		if _, err := callWorker(ctx, f, id, workerapi.DoInterrupt, workerapi.LaunchIn{}); err != nil {
+			f.options.Logger.Warn("an agent could not be interrupted", "agent", id, "error", err)
 		}
 	})
 }
 
 // Compact implements coordinator.RemoteAgents.
 func (f *Fleet) Compact(ctx context.Context, id mailbox.AgentID) error {
-	_, err := askWorker(ctx, f, id, workerapi.DoCompact, workerapi.LaunchIn{})
+	_, err := callWorker(ctx, f, id, workerapi.DoCompact, workerapi.LaunchIn{})
 	return err
 }
 
@@ -168,32 +168,33 @@ func (f *Fleet) Compact(ctx context.Context, id mailbox.AgentID) error {
 func (f *Fleet) Snapshot(id mailbox.AgentID) (coordinator.Snapshot, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.procs[id]
-	if s == nil {
+	p := f.procs[id]
+	if p == nil {
 		return coordinator.Snapshot{}, false
 	}
-	state := s.report.State
-	if s.silent.Name != "" {
-		state = s.silent
+	state := p.report.State
+	if p.stuck.Name != "" {
+		state = p.stuck
 	}
-	return coordinator.Snapshot{State: state, Running: s.report.Running, Unread: s.report.Unread}, true
+	return coordinator.Snapshot{State: state, Running: p.report.Running, Unread: p.report.Unread}, true
 }
 
-// Quiet implements coordinator.RemoteAgents. Mail between two processes could be behind the
-// look at each; two looks that saw the same moves saw none under way.
+// Quiet implements actors.RemoteAgents. Mail can be in transit between two processes
+// that are queried one after the other. Two rounds with the same counts of moves show
+// that there was none.
 func (f *Fleet) Quiet(ctx context.Context) bool {
 	if f.Directory().isOwedMail() {
 		return false
 	}
-	first, ok := f.still(ctx)
+	first, ok := f.queryQuiet(ctx)
 	if !ok {
 		return false
 	}
-	again, ok := f.still(ctx)
+	again, ok := f.queryQuiet(ctx)
 	return ok && slices.Equal(first, again)
 }
 
-func (f *Fleet) still(ctx context.Context) (moves []uint64, quiet bool) {
+func (f *Fleet) queryQuiet(ctx context.Context) (moves []uint64, quiet bool) {
 	ctx, cancel := context.WithTimeout(ctx, workerapi.RequestTimeout)
 	defer cancel()
 	f.mu.Lock()
@@ -204,7 +205,7 @@ func (f *Fleet) still(ctx context.Context) (moves []uint64, quiet bool) {
 	f.mu.Unlock()
 	slices.Sort(ids)
 	for _, id := range ids {
-		r, err := askWorker(ctx, f, id, workerapi.DoQuiet, workerapi.LaunchIn{})
+		r, err := callWorker(ctx, f, id, workerapi.DoQuiet, workerapi.LaunchIn{})
 		if err != nil || !r.Quiet {
 			return nil, false
 		}
@@ -213,33 +214,34 @@ func (f *Fleet) still(ctx context.Context) (moves []uint64, quiet bool) {
 	return moves, true
 }
 
-// Questions returns what the agents in other processes ask a person.
+// Questions returns the open questions of agents in other processes.
 func (f *Fleet) Questions() []event.Question {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var all []event.Question
-	for _, s := range f.procs {
-		all = append(all, s.report.Questions...)
+	for _, p := range f.procs {
+		all = append(all, p.report.Questions...)
 	}
 	return all
 }
 
-// Asker returns the agent in another process that has asked a question.
+// Asker returns the agent in another process that asked a question.
 func (f *Fleet) Asker(id string) (mailbox.AgentID, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for agent, s := range f.procs {
-		if slices.ContainsFunc(s.report.Questions, func(q event.Question) bool { return q.ID == id }) {
+	for agent, p := range f.procs {
+		if slices.ContainsFunc(p.report.Questions, func(q event.Question) bool { return q.ID == id }) {
 			return agent, true
 		}
 	}
 	return "", false
 }
 
-// Answer passes on a person's answer. It returns when it is on disk there.
+// Answer sends a person's answer to the process of the agent that asked. It returns
+// when the answer is on disk there.
 func (f *Fleet) Answer(id mailbox.AgentID, question string, a event.Answer) error {
 	ctx, cancel := context.WithTimeout(f.scope, workerapi.RequestTimeout)
 	defer cancel()
-	_, err := askWorker(ctx, f, id, workerapi.DoAnswer, workerapi.AnswerIn{Name: question, Answer: &a})
+	_, err := callWorker(ctx, f, id, workerapi.DoAnswer, workerapi.AnswerIn{Name: question, Answer: &a})
 	return err
 }

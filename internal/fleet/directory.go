@@ -15,9 +15,9 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Tree are all agents of the session, those in other processes included.
+// Tree returns all agents of the session, including those in other processes.
 func (f *Fleet) Tree() archive.Tree {
-	return archive.Tree{Record: archive.Record{Store: f.o.Store, Agents: f.parts.Agents}, Query: func(id mailbox.AgentID, what, name string) (archive.Snapshot, error) {
+	return archive.Tree{Record: archive.Record{Store: f.options.Store, Agents: f.parts.Agents}, Query: func(id mailbox.AgentID, what, name string) (archive.Snapshot, error) {
 		if what == archive.QueryNested {
 			return archive.Snapshot{Nested: f.Nested(id)}, nil
 		}
@@ -38,18 +38,18 @@ func (d Directory) All() ([]actors.Status, error) {
 
 // final returns the agents with processes of their own that have ended for good.
 func (d Directory) final() []mailbox.AgentID {
-	return slices.DeleteFunc(archive.Hosts(d.f.o.Store), func(id mailbox.AgentID) bool {
-		t, ok := d.f.o.Store.Get(id)
+	return slices.DeleteFunc(archive.Hosts(d.f.options.Store), func(id mailbox.AgentID) bool {
+		t, ok := d.f.options.Store.Get(id)
 		return !ok || !coordinator.Final(t.Life())
 	})
 }
 
-// Wake implements roster.Apart. The process of a host that has none is started again
-// and finds the message.
+// Wake implements team.Apart. If the host has no process, Wake starts one, which finds
+// the message.
 func (d Directory) Wake(to agent.Record, by mailbox.AgentID) error { return d.wakeBy(to, by, nil) }
 
-// wakeBy is Wake by an agent that may be on record neither here nor there: then
-// spec says who it is.
+// wakeBy is Wake by an agent that may be on record neither here nor in the host's
+// process. spec then describes it.
 func (d Directory) wakeBy(to agent.Record, by mailbox.AgentID, spec *agent.Spec) error {
 	id := to.Spec.ID
 	_, host, err := d.f.Tree().Find(string(id), &agent.UnknownError{Name: string(id)})
@@ -59,13 +59,13 @@ func (d Directory) wakeBy(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 	if d.f.proc(host) != nil {
 		ctx, cancel := context.WithTimeout(d.f.scope, workerapi.RequestTimeout)
 		defer cancel()
-		_, err = askWorker(ctx, d.f, host, workerapi.DoWakeNested, workerapi.WakeIn{Name: string(id), By: by, Spec: spec})
+		_, err = callWorker(ctx, d.f, host, workerapi.DoWakeNested, workerapi.WakeIn{Name: string(id), By: by, Spec: spec})
 		if errors.Is(err, context.DeadlineExceeded) && !to.Closed {
-			return nil // it reads the message when its process goes on, or that is answered for
+			return nil // the agent reads the message when its process continues
 		}
 		return err
 	}
-	switch t, ok := d.f.o.Store.Get(host); {
+	switch t, ok := d.f.options.Store.Get(host); {
 	case ok && coordinator.Final(t.Life()):
 		return &actors.FinalError{Name: agent.DisplayName(to.Spec), Reason: t.Life().Reason}
 	case !ok || t.Life().Closed || to.Closed:
@@ -75,9 +75,9 @@ func (d Directory) wakeBy(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 	return nil
 }
 
-// Ask puts a request about an agent to the process that it lives in. unknown is
-// the error if there is no such agent.
-func (d Directory) Ask(ctx context.Context, name string, method rpc.Method[workerapi.NameIn, rpc.None], unknown error) (actors.Status, error) {
+// Call makes a request about an agent to the process that the agent lives in. unknown
+// is the error if there is no such agent.
+func (d Directory) Call(ctx context.Context, name string, method rpc.Method[workerapi.NameIn, rpc.None], unknown error) (actors.Status, error) {
 	a, host, err := d.f.Tree().Find(name, unknown)
 	if err != nil {
 		return a, err
@@ -85,19 +85,19 @@ func (d Directory) Ask(ctx context.Context, name string, method rpc.Method[worke
 	if d.f.proc(host) == nil {
 		return a, d.noProcess(a.Life, host)
 	}
-	_, err = askWorker(ctx, d.f, host, method, workerapi.NameIn{Name: string(a.Life.Spec.ID)})
+	_, err = callWorker(ctx, d.f, host, method, workerapi.NameIn{Name: string(a.Life.Spec.ID)})
 	return a, err
 }
 
-// noProcess is why nothing can be done about an agent now.
+// noProcess returns the error for an agent whose host has no process.
 func (d Directory) noProcess(l agent.Record, host mailbox.AgentID) error {
 	return &agent.NoProcessError{Name: agent.DisplayName(l.Spec), Host: d.f.Tree().DisplayName(host)}
 }
 
-// isOwedMail reports mail on its way to an agent in the process of another that is
-// to read it.
+// isOwedMail reports whether mail is in transit to an agent that lives in the process
+// of another.
 func (d Directory) isOwedMail() bool {
-	pending := d.f.o.Store.Pending()
+	pending := d.f.options.Store.Pending()
 	d.f.mu.Lock()
 	defer d.f.mu.Unlock()
 	for host, nested := range d.f.lastNested {
@@ -111,12 +111,13 @@ func (d Directory) isOwedMail() bool {
 	return false
 }
 
-// Agents returns how all agents of the session are, those in other processes included.
+// Agents returns the state of all agents of the session, including those in other
+// processes.
 func (f *Fleet) Agents() []actors.Status {
 	return status.Complete(append(f.parts.Agents.Status(), f.Directory().all()...))
 }
 
-// Agent returns how one agent is, by name, team/name or id.
+// Agent returns the state of an agent, by name, team/name or id.
 func (f *Fleet) Agent(name string) (actors.Status, error) {
 	t, err := f.parts.Roster.Find(name)
 	if err == nil {
@@ -126,8 +127,9 @@ func (f *Fleet) Agent(name string) (actors.Status, error) {
 	return a, err
 }
 
-// Directory finds the agents that live in other processes: the roster.Apart of the owner.
+// Directory finds the agents that live in other processes. It implements team.Apart for
+// the owner.
 type Directory struct{ f *Fleet }
 
-// Directory returns the agents in other processes.
+// Directory returns the directory of the agents in other processes.
 func (f *Fleet) Directory() Directory { return Directory{f} }

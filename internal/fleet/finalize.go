@@ -10,13 +10,13 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// finalize ends on record what is left of an agent without a process and of those below
-// it. If its end is final, nobody will read their mail, and the senders are told.
+// finalize ends, on its record, an agent without a process and those below it. If its
+// end is final, nobody will read their mail, and the senders are notified.
 func (f *Fleet) finalize(ctx context.Context, id mailbox.AgentID, cause error, final bool) (err error) {
-	if !archive.HasJournal(f.o.dir(id)) {
-		return nil // it never began
+	if !archive.HasJournal(f.options.dir(id)) {
+		return nil // it never started
 	}
-	r, closeRecord, err := archive.OpenHost(ctx, f.o.Record.Get(), id, f.o.archive())
+	r, closeRecord, err := archive.OpenHost(ctx, f.options.Record.Get(), id, f.options.archive())
 	if err != nil {
 		return err
 	}
@@ -41,20 +41,20 @@ func (f *Fleet) finalize(ctx context.Context, id mailbox.AgentID, cause error, f
 	return nil
 }
 
-// sendPending sends what was accepted on a record and is not known to have arrived: no process
-// of its own will. What is sent twice arrives once.
+// sendPending sends the messages of a record that are not known to have arrived,
+// because no process of the agent will. Receivers drop duplicates.
 func (f *Fleet) sendPending(store *transcript.Store) error {
 	pending := store.Pending()
 	for _, e := range pending {
-		if e.Ref == "" || f.o.Store.HasBody(e.Ref) {
+		if e.Ref == "" || f.options.Store.HasBody(e.Ref) {
 			continue
 		}
 		body, err := store.Object(e.Ref)
 		if err == nil {
-			err = f.o.Store.PutBody(body)
+			err = f.options.Store.PutBody(body)
 		}
 		if err != nil {
-			return fmt.Errorf("send the whole of message %s, which the process of its sender has left: %w", e.ID, err)
+			return fmt.Errorf("send the text of message %s, whose sender has ended: %w", e.ID, err)
 		}
 	}
 	if c := f.parts.Bus.Courier(); c != nil {
@@ -63,8 +63,9 @@ func (f *Fleet) sendPending(store *transcript.Store) error {
 	return nil
 }
 
-// IsGone reports an agent below one that has ended for good. One that has ended under
-// an earlier owner is known as such a moment after the first question.
+// IsGone reports whether an agent has ended for good with an agent above it. For one
+// that has ended under an earlier owner, the first calls may return false while its
+// record is read.
 func (f *Fleet) IsGone(id mailbox.AgentID) bool {
 	f.loadTombstones()
 	f.mu.Lock()
@@ -72,7 +73,7 @@ func (f *Fleet) IsGone(id mailbox.AgentID) bool {
 	return f.tombstones[id]
 }
 
-// loadTombstones looks into the record of each agent that has ended for good, once.
+// loadTombstones starts to read the record of each agent that has ended for good, once.
 func (f *Fleet) loadTombstones() {
 	for _, host := range f.Directory().final() {
 		f.mu.Lock()

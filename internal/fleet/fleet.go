@@ -31,41 +31,41 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// How long the processes of agents may take.
+// Time limits for the processes of agents.
 const (
-	firstSignWithin = time.Minute      // from the start of a process to its first report
-	joinWithin      = 10 * time.Second // for a process of an earlier owner to report
-	stopWithin      = 2 * time.Second  // for a process or an agent to end
+	firstReportTimeout = time.Minute      // from the start of a process to its first report
+	joinTimeout        = 10 * time.Second // for a process of an earlier owner to report
+	stopTimeout        = 2 * time.Second  // for a process or an agent to end
 )
 
-// LostAfter is how long a process may be silent before it counts as lost.
-const LostAfter = 15 * time.Second
+// lostAfter is how long a process may not report before it counts as lost.
+const lostAfter = 15 * time.Second
 
-// Options say what the owner's side of agents with processes is made of.
+// Options configure New.
 type Options struct {
 	Record   *session.File
 	StateDir string // of the user
-	Team     string // id of the team of the session
+	Team     string // id of the session's team
 	Store    *transcript.Store
 	Events   *event.Bus
 	Logger   *slog.Logger
 
-	Where     agent.Place       // in which the user wants new agents
-	Command   []string          // begins the command line of a process; empty is this program's own
-	Executor  executor.Executor // starts processes; nil is what Where says
-	FirstSign time.Duration     // how long a process may take to report; 0 is a minute
-	Silence   time.Duration     // after which a process counts as lost; 0 is 15 s
+	Where       agent.Place       // where new agents run
+	Command     []string          // beginning of a process's command line; empty means this program's
+	Executor    executor.Executor // starts processes; nil is chosen by Where
+	FirstReport time.Duration     // limit for the first report of a process; 0 is a minute
+	Silence     time.Duration     // time without a report after which a process counts as lost; 0 is 15 s
 
 	Attended   bool          // a person answers questions
-	AskTimeout time.Duration // after which a question counts as refused; 0 is never
+	AskTimeout time.Duration // time after which a question counts as refused; 0 is never
 
-	Audit   func(event.Audit)        // notes what an agent was refused
+	Audit   func(event.Audit)        // records a refusal
 	Getenv  func(name string) string // reads the environment of the session
-	Receipt func(r mailbox.Receipt)  // sends a receipt, or keeps it until that is possible
+	Receipt func(r mailbox.Receipt)  // sends a receipt, now or when that is possible
 	Prices  *price.Table             // of models
 }
 
-// Parts are the parts of a session that are made after the fleet.
+// Parts are the parts of a session that are created after the fleet.
 type Parts struct {
 	Agents   *coordinator.Coordinator
 	Roster   *roster.Roster
@@ -73,48 +73,50 @@ type Parts struct {
 	Sessions roster.Sessions
 }
 
-// Fleet are the processes in which agents of this session run: the
-// coordinator.RemoteAgents of the process that owns the session.
+// Fleet holds the processes in which agents of a session run. It implements
+// actors.RemoteAgents for the owner of the session.
 type Fleet struct {
-	o      Options
-	parts  Parts
-	scope  context.Context
-	exec   executor.Executor
-	server *rpc.Server // that processes ask; nil until it is opened; guarded by mu
+	options  Options
+	parts    Parts
+	scope    context.Context
+	executor executor.Executor
+	server   *rpc.Server // that processes ask; nil until it is opened; guarded by mu
 
-	work   sync.WaitGroup
-	hinted sync.Once // how the panes are seen
+	goroutines sync.WaitGroup
+	paneHint   sync.Once // how the panes are seen
 
 	mu     sync.Mutex
 	procs  map[mailbox.AgentID]*proc       // guarded by mu
 	losses map[mailbox.AgentID][]time.Time // when processes were lost; guarded by mu
 	closed bool                            // guarded by mu
-	// lastNested are the agents below those that have a process, as last seen; guarded by mu.
+	// lastNested are the agents in each process besides its host, as reported last;
+	// guarded by mu.
 	lastNested map[mailbox.AgentID][]actors.Status
-	// tombstones are agents that have ended for good, with those below them; guarded by mu.
+	// tombstones are the agents that have ended for good, with those below them; guarded
+	// by mu.
 	tombstones map[mailbox.AgentID]bool
 }
 
-// New returns the processes of a session, of which there are none yet. Its notes
-// say what is other than the options want it. What it starts ends with ctx.
+// New returns a fleet without processes. The notes say where it differs from the
+// options. Its processes' goroutines end with ctx.
 func New(ctx context.Context, o Options) (f *Fleet, notes []string) {
-	o.FirstSign, o.Silence = cmp.Or(o.FirstSign, firstSignWithin), cmp.Or(o.Silence, LostAfter)
+	o.FirstReport, o.Silence = cmp.Or(o.FirstReport, firstReportTimeout), cmp.Or(o.Silence, lostAfter)
 	f = &Fleet{
-		o: o, scope: ctx, exec: o.Executor,
+		options: o, scope: ctx, executor: o.Executor,
 		procs: map[mailbox.AgentID]*proc{}, losses: map[mailbox.AgentID][]time.Time{}, lastNested: map[mailbox.AgentID][]actors.Status{}, tombstones: map[mailbox.AgentID]bool{},
 	}
-	if f.exec == nil {
-		f.exec, notes = o.chooseExecutor()
+	if f.executor == nil {
+		f.executor, notes = o.chooseExecutor()
 	}
 	return f, notes
 }
 
-// Attach gives the fleet the parts of the session that are made after it, before an agent
-// is started.
+// Attach sets the parts of the session that are created after the fleet. It must be
+// called before an agent is started.
 func (f *Fleet) Attach(p Parts) { f.parts = p }
 
-// chooseExecutor falls back to processes without a pane: what comes out is the
-// same.
+// chooseExecutor returns the executor for Where. Without tmux it falls back to
+// processes without panes.
 func (o Options) chooseExecutor() (executor.Executor, []string) {
 	if o.Where != agent.InTmux {
 		return executor.Plain{}, nil
@@ -126,27 +128,27 @@ func (o Options) chooseExecutor() (executor.Executor, []string) {
 	return t, nil
 }
 
-// HasPanes reports whether a person can watch the processes in tmux.
+// HasPanes reports whether the processes run in panes of tmux.
 func (f *Fleet) HasPanes() bool {
-	_, ok := f.exec.(*executor.Tmux)
+	_, ok := f.executor.(*executor.Tmux)
 	return ok
 }
 
-// hintPanes says once how a person sees the panes, when there is one.
+// hintPanes publishes once how to watch the panes.
 func (f *Fleet) hintPanes() {
-	t, ok := f.exec.(*executor.Tmux)
+	t, ok := f.executor.(*executor.Tmux)
 	if !ok || t.Attach() == "" {
 		return
 	}
-	f.hinted.Do(func() {
-		f.o.Events.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName},
+	f.paneHint.Do(func() {
+		f.options.Events.Publish(event.Agent{ID: agent.LeadID, Name: agent.LeadName},
 			event.Hint{Text: "teammates work in tmux panes; watch them from another terminal with: " + t.Attach()})
 	})
 }
 
-// sweep takes away the directories of processes that were started for agents
-// which never were: their owner was killed before the first sign of life.
-func (o Options) sweep() error {
+// removeUnborn removes the directories of processes whose agents were never created,
+// because the owner was killed before their first report.
+func (o Options) removeUnborn() error {
 	dirs, err := os.ReadDir(o.dir(""))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -160,15 +162,15 @@ func (o Options) sweep() error {
 	return err
 }
 
-// Open begins to answer the processes.
+// Open starts to answer requests of processes.
 func (f *Fleet) Open(conn *nats.Conn) (err error) {
-	if err := f.o.sweep(); err != nil {
-		f.o.Logger.Warn("what a process left that was never an agent's is still there", "error", err)
+	if err := f.options.removeUnborn(); err != nil {
+		f.options.Logger.Warn("the directory of a process without an agent could not be removed", "error", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return nil // nobody is there to answer
+		return nil // the session is closing
 	}
 	return f.serve(conn)
 }
@@ -183,20 +185,21 @@ func (o Options) dir(id mailbox.AgentID) string { return archive.Dir(o.Record.Ge
 
 func (o Options) lock(id mailbox.AgentID) string { return filepath.Join(o.dir(id), "lock") }
 
-// Close asks every process to leave its turn open and end, and sees to it.
+// Close asks all processes to end with their turns left open, and kills those that do
+// not.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Lock()
 	f.closed = true
 	var all []*proc
-	for _, s := range f.procs {
-		s.leaving = true
-		all = append(all, s)
+	for _, p := range f.procs {
+		p.leaving = true
+		all = append(all, p)
 	}
 	f.mu.Unlock()
 	var left sync.WaitGroup
 	errs := make([]error, len(all))
-	for i, s := range all {
-		left.Go(func() { errs[i] = f.quit(ctx, s) })
+	for i, p := range all {
+		left.Go(func() { errs[i] = f.quitProcess(ctx, p) })
 	}
 	strays := f.orphans()
 	strayed := make([]error, len(strays))
@@ -204,16 +207,15 @@ func (f *Fleet) Close(ctx context.Context) error {
 		left.Go(func() { strayed[i] = f.reapOrphan(ctx, path) })
 	}
 	left.Wait()
-	f.reapRest()
-	if t, ok := f.exec.(*executor.Tmux); ok {
+	f.reapCommands()
+	if t, ok := f.executor.(*executor.Tmux); ok {
 		errs = append(errs, t.Close(ctx))
 	}
 	errs = append(errs, strayed...)
 	return errors.Join(errs...)
 }
 
-// Wait returns when nothing of this is under way. It is called once the session's scope
-// has ended.
+// Wait waits for all goroutines. The session's scope must have ended.
 func (f *Fleet) Wait() (err error) {
 	f.mu.Lock()
 	server := f.server
@@ -221,37 +223,37 @@ func (f *Fleet) Wait() (err error) {
 	if server != nil {
 		err = server.Close()
 	}
-	f.work.Wait()
+	f.goroutines.Wait()
 	return err
 }
 
-// orphans returns the locks of processes that an earlier owner has started and
-// that have not reported here. Each is told to end when it does.
+// orphans returns the locks of processes of an earlier owner that have not reported
+// here. A process that reports now is told to end.
 func (f *Fleet) orphans() (locks []string) {
 	if !f.parts.Bus.IsServed() {
 		return nil // nobody can report
 	}
-	for _, t := range f.o.Store.All() {
+	for _, t := range f.options.Store.All() {
 		if t.IsReplica() && f.proc(t.ID()) == nil {
-			locks = append(locks, f.o.lock(t.ID()))
+			locks = append(locks, f.options.lock(t.ID()))
 		}
 	}
 	return locks
 }
 
-// reapOrphan waits for the end of a process that nobody here started, which is told to end when
-// it reports, and ends one that does not.
+// reapOrphan waits for the end of an orphan, which is told to end when it reports, and
+// then kills it.
 func (f *Fleet) reapOrphan(ctx context.Context, lock string) error {
-	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerapi.ReportInterval+stopWithin)
-	awaitFree(wait, lock)
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerapi.ReportInterval+stopTimeout)
+	awaitUnlocked(wait, lock)
 	cancel()
-	last, stop := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer stop()
 	return f.killHolder(last, lock)
 }
 
-// awaitFree returns when nobody holds a lock, or when ctx ends.
-func awaitFree(ctx context.Context, lock string) {
+// awaitUnlocked waits until no process holds a lock, or ctx ends.
+func awaitUnlocked(ctx context.Context, lock string) {
 	tick := time.NewTicker(workerapi.ReportInterval / 20)
 	defer tick.Stop()
 	for executor.Held(lock) {
@@ -263,33 +265,33 @@ func awaitFree(ctx context.Context, lock string) {
 	}
 }
 
-func (f *Fleet) quit(ctx context.Context, s *proc) error {
-	if s.process == nil {
+// quitProcess asks a process to end and kills it if it does not.
+func (f *Fleet) quitProcess(ctx context.Context, p *proc) error {
+	if p.process == nil {
 		return nil
 	}
-	wait, cancel := context.WithTimeout(ctx, stopWithin)
+	wait, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	if _, err := askWorker(wait, f, s.spec.ID, workerapi.DoQuit, workerapi.LaunchIn{}); err == nil {
+	if _, err := callWorker(wait, f, p.spec.ID, workerapi.DoQuit, workerapi.LaunchIn{}); err == nil {
 		select {
-		case <-s.process.Gone():
+		case <-p.process.Gone():
 			return nil
 		case <-wait.Done():
 		}
 	}
-	last, stop := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer stop()
-	return f.end(last, s)
+	return f.releaseAndForget(last, p)
 }
 
-// reapRest ends what processes that had no time for it have left of their commands.
-// They are found by the end of their process, which comes a moment after the end of
-// its lock.
-func (f *Fleet) reapRest() {
+// reapCommands ends commands of processes that had no time to end them. They can be
+// found a moment after the lock of their process is released.
+func (f *Fleet) reapCommands() {
 	tick := time.NewTicker(workerapi.ReportInterval / 20)
 	defer tick.Stop()
 	for range 3 {
-		if _, err := builtin.Reap(f.o.Record.Get().ID); err != nil {
-			return // what cannot be found has ended with its process
+		if _, err := builtin.Reap(f.options.Record.Get().ID); err != nil {
+			return // commands that cannot be found have ended with their process
 		}
 		<-tick.C
 	}

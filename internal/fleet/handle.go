@@ -21,27 +21,28 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// Handlers answer what the processes of agents ask.
+// Handlers answer the requests of the processes of agents.
 type Handlers struct{ *Fleet }
 
-// serve answers the processes of agents. Events are told in their order.
+// serve registers the handlers. Events are published in their order.
 func (f *Fleet) serve(conn *nats.Conn) error {
 	h := Handlers{f}
-	s := rpc.NewServer(f.scope, rpc.ServerOptions{Log: f.o.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.Check})
+	s := rpc.NewServer(f.scope, rpc.ServerOptions{Log: f.options.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.Check})
 	rpc.Handle(s, workerapi.UpReport, func(_ context.Context, c rpc.Caller, in workerapi.Report) (workerapi.ReportOut, error) {
 		return h.Report(mailbox.AgentID(c.Name), in), nil
 	})
 	rpc.HandleOneWay(s, workerapi.UpEvent, func(c rpc.Caller, in workerapi.Event) { h.republish(mailbox.AgentID(c.Name), in) })
 	h.handleRequests(s)
-	h.handleAbout(s)
+	h.handleAgentRequests(s)
 	f.server = s
-	if err := s.Open(conn, workerapi.OwnerSubject(f.o.Record.Get().ID)); err != nil {
-		return fmt.Errorf("listen to the processes of agents: %w", err)
+	if err := s.Open(conn, workerapi.OwnerSubject(f.options.Record.Get().ID)); err != nil {
+		return fmt.Errorf("listen to requests of the processes of agents: %w", err)
 	}
 	return nil
 }
 
-// accepts takes reports also while the session ends: who reports is told so.
+// accepts reports whether a request is answered. Reports are answered even while the
+// session ends: the reply says so.
 func (h Handlers) accepts(c rpc.Caller) bool {
 	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
 		return true
@@ -54,21 +55,21 @@ func (h Handlers) accepts(c rpc.Caller) bool {
 // Check refuses requests of a process that is not the newest of its agent.
 func (h Handlers) Check(c rpc.Caller, data []byte) error {
 	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
-		return nil // the answer says so, or there is none
+		return nil // the reply says so, or there is none
 	}
 	var in workerapi.LaunchIn
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
 	id := mailbox.AgentID(c.Name)
-	err := h.current(id, in.Launch)
+	err := h.checkLaunch(id, in.Launch)
 	if err != nil {
 		h.parts.Agents.Refused(id, "the request "+c.Method+" of its process", err)
 	}
 	return err
 }
 
-// OldLaunchError reports a request of a process of an agent that has a later one.
+// OldLaunchError reports a request of a process of an agent that has a newer one.
 type OldLaunchError struct {
 	Agent  mailbox.AgentID
 	Launch uint32
@@ -78,13 +79,13 @@ func (e *OldLaunchError) Error() string {
 	return fmt.Sprintf("launch %d of %s is superseded: another process runs the agent now", e.Launch, e.Agent)
 }
 
-// current reports a launch that is not the newest of its agent. One that an
-// earlier owner has started may ask before it has reported here.
-func (h Handlers) current(id mailbox.AgentID, launch uint32) error {
+// checkLaunch returns an error if a launch is not the newest of its agent. A process of
+// an earlier owner may make a request before it has reported here.
+func (h Handlers) checkLaunch(id mailbox.AgentID, launch uint32) error {
 	newest := uint32(0)
-	if s := h.proc(id); s != nil {
-		newest = s.launch
-	} else if t, ok := h.o.Store.Get(id); ok && t.IsReplica() && !t.Life().Closed {
+	if p := h.proc(id); p != nil {
+		newest = p.launch
+	} else if t, ok := h.options.Store.Get(id); ok && t.IsReplica() && !t.Life().Closed {
 		newest = t.Life().Launch
 	}
 	if newest == 0 || launch != newest {
@@ -93,8 +94,7 @@ func (h Handlers) current(id mailbox.AgentID, launch uint32) error {
 	return nil
 }
 
-// handleRequests answers what an agent in another process asks that is not about
-// another agent.
+// handleRequests registers the requests that are not about another agent.
 func (h Handlers) handleRequests(s *rpc.Server) {
 	rpc.Handle(s, workerapi.UpReserve, func(_ context.Context, c rpc.Caller, in workerapi.ReserveIn) (workerapi.ReserveOut, error) {
 		if in.Request == nil {
@@ -103,7 +103,7 @@ func (h Handlers) handleRequests(s *rpc.Server) {
 		return h.Reserve(mailbox.AgentID(c.Name), in)
 	})
 	rpc.Handle(s, workerapi.UpAnswerShutdown, func(_ context.Context, c rpc.Caller, in workerapi.AnswerShutdownIn) (rpc.None, error) {
-		me, err := h.asking(c)
+		me, err := h.requester(c)
 		switch {
 		case err != nil:
 			return rpc.None{}, err
@@ -127,19 +127,19 @@ func (h Handlers) handleRequests(s *rpc.Server) {
 		return workerapi.ListSessionsOut{Sessions: h.parts.Sessions.Near(in.Max)}, nil
 	})
 	rpc.Handle(s, workerapi.UpListAgents, func(_ context.Context, c rpc.Caller, _ workerapi.LaunchIn) (workerapi.SnapshotOut, error) {
-		return workerapi.SnapshotOut{Snapshot: &archive.Snapshot{Nested: h.others(mailbox.AgentID(c.Name))}}, nil
+		return workerapi.SnapshotOut{Snapshot: &archive.Snapshot{Nested: h.agentsOutside(mailbox.AgentID(c.Name))}}, nil
 	})
 }
 
-// handleAbout answers what an agent in another process asks about a third one, which
-// may live in the process of a fourth.
-func (h Handlers) handleAbout(s *rpc.Server) {
+// handleAgentRequests registers the requests about another agent, which may live in a
+// third process.
+func (h Handlers) handleAgentRequests(s *rpc.Server) {
 	rpc.Handle(s, workerapi.UpRecord, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.RecordOut, error) {
 		if t, ok := h.parts.Agents.Find(in.Name); ok {
 			life := t.Life()
 			return workerapi.RecordOut{Record: &life}, nil
 		}
-		a, err := h.nested(in.Name)
+		a, err := h.findNested(in.Name)
 		if err != nil {
 			return workerapi.RecordOut{}, err
 		}
@@ -149,7 +149,7 @@ func (h Handlers) handleAbout(s *rpc.Server) {
 		return rpc.None{}, h.wake(in)
 	})
 	rpc.Handle(s, workerapi.UpPlan, func(_ context.Context, c rpc.Caller, in workerapi.PlanIn) (rpc.None, error) {
-		me, t, err := h.pair(c, in.Name)
+		me, t, err := h.requesterAndTarget(c, in.Name)
 		switch {
 		case err != nil:
 			return rpc.None{}, err
@@ -159,7 +159,7 @@ func (h Handlers) handleAbout(s *rpc.Server) {
 		return rpc.None{}, h.parts.Agents.DecidePlan(me.ID(), t.ID(), *in.Plan, in.Key)
 	})
 	rpc.Handle(s, workerapi.UpRequestShutdown, func(_ context.Context, c rpc.Caller, in workerapi.RequestShutdownIn) (workerapi.ShutdownOut, error) {
-		me, t, err := h.pair(c, in.Name)
+		me, t, err := h.requesterAndTarget(c, in.Name)
 		switch {
 		case err != nil:
 			return workerapi.ShutdownOut{}, err
@@ -171,33 +171,33 @@ func (h Handlers) handleAbout(s *rpc.Server) {
 	})
 }
 
-// asking returns the agent in whose name a process asks.
-func (h Handlers) asking(c rpc.Caller) (*transcript.Transcript, error) {
-	t, ok := h.o.Store.Get(mailbox.AgentID(c.Name))
+// requester returns the agent in whose name a process makes a request.
+func (h Handlers) requester(c rpc.Caller) (*transcript.Transcript, error) {
+	t, ok := h.options.Store.Get(mailbox.AgentID(c.Name))
 	if !ok {
 		return nil, &agent.UnknownError{Name: c.Name}
 	}
 	return t, nil
 }
 
-// pair returns the agent in whose name a process asks, and the one of a name, which
-// must be on record here.
-func (h Handlers) pair(c rpc.Caller, name string) (me, t *transcript.Transcript, err error) {
-	if me, err = h.asking(c); err != nil {
+// requesterAndTarget returns the agent in whose name a process makes a request, and the
+// agent that it names, which must be on record here.
+func (h Handlers) requesterAndTarget(c rpc.Caller, name string) (me, t *transcript.Transcript, err error) {
+	if me, err = h.requester(c); err != nil {
 		return nil, nil, err
 	}
 	if t, ok := h.parts.Agents.Find(name); ok {
 		return me, t, nil
 	}
-	a, err := h.nested(name)
+	a, err := h.findNested(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	return nil, nil, &team.RemoteAgentError{Name: agent.DisplayName(a.Life.Spec), With: a.Life.Spec.Parent}
 }
 
-// nested returns an agent that lives in the process of another one.
-func (h Handlers) nested(name string) (actors.Status, error) {
+// findNested returns an agent that lives in the process of another.
+func (h Handlers) findNested(name string) (actors.Status, error) {
 	a, _, err := h.Tree().Find(name, &agent.UnknownError{Name: name})
 	return a, err
 }
@@ -205,7 +205,7 @@ func (h Handlers) nested(name string) (actors.Status, error) {
 func (h Handlers) wake(in workerapi.WakeIn) error {
 	t, ok := h.parts.Agents.Find(in.Name)
 	if !ok {
-		a, err := h.nested(in.Name)
+		a, err := h.findNested(in.Name)
 		if err != nil {
 			return err
 		}
@@ -218,8 +218,9 @@ func (h Handlers) wake(in workerapi.WakeIn) error {
 	return nil
 }
 
-// Named returns the agents that a name, an id or team/name means, those in other
-// processes included: of several in the session's own process all.
+// Named returns the agents that a name, an id or team/name means, including those in
+// other processes. If several in the owner's process have the name, it returns all of
+// them.
 func (h Handlers) Named(name string) (found []agent.Spec, err error) {
 	for _, t := range h.parts.Agents.Named(name) {
 		found = append(found, t.Spec())
@@ -234,71 +235,71 @@ func (h Handlers) Named(name string) (found []agent.Spec, err error) {
 	return []agent.Spec{a.Life.Spec}, nil
 }
 
-// others returns how the agents of the session are that live outside the process of
-// one, but for those below others that were killed.
-func (h Handlers) others(id mailbox.AgentID) []actors.Status {
+// agentsOutside returns the state of the agents outside of the process of id, except
+// for nested ones that were killed.
+func (h Handlers) agentsOutside(id mailbox.AgentID) []actors.Status {
 	all := slices.DeleteFunc(h.parts.Agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
 	return append(all, archive.NotKilled(h.Directory().all(append(h.Directory().final(), id)...))...)
 }
 
-// Report takes a sign of life of a process. A process that an earlier owner has started
-// is taken over by it.
+// Report handles a report of a process. It takes over a process that an earlier owner
+// has started.
 func (h Handlers) Report(id mailbox.AgentID, r workerapi.Report) workerapi.ReportOut {
 	p := h.reporter(id, r)
 	if p == nil {
 		return workerapi.ReportOut{Refusal: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
 	}
-	if t, ok := h.o.Store.Get(id); ok && r.Record != nil {
+	if t, ok := h.options.Store.Get(id); ok && r.Record != nil {
 		r.Record.Launch = r.Launch
 		if err := h.parts.Agents.Update(t.ID(), *r.Record); err != nil {
-			h.o.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
+			h.options.Logger.Warn("a report could not be recorded", "agent", id, "error", err)
 		}
 	}
-	h.endReservations(p, r.Charged) // it is charged now
-	p.once.Do(func() { close(p.alive) })
+	h.endReservations(p, r.Charged)
+	p.once.Do(func() { close(p.reportReceived) })
 	h.parts.Agents.Notify()
-	return h.welcome(p, r)
+	return h.replyTo(p, r)
 }
 
 func (h Handlers) reporter(id mailbox.AgentID, r workerapi.Report) *proc {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.procs[id]
-	adopted := s == nil && !h.closed
+	p := h.procs[id]
+	adopted := p == nil && !h.closed
 	if adopted {
-		s = h.adoptLocked(id, r)
+		p = h.adoptLocked(id, r)
 	}
-	if s == nil || s.launch != r.Launch {
+	if p == nil || p.launch != r.Launch {
 		return nil
 	}
-	h.noteLocked(s, r)
+	h.recordReportLocked(p, r)
 	if adopted {
-		h.announce(s, r)
+		h.publishAdopted(p, r)
 	}
-	return s
+	return p
 }
 
-// announce tells those who follow the session what a process does and asks that was
-// started for an earlier owner: it has told that one alone.
-func (h Handlers) announce(s *proc, r workerapi.Report) {
-	who := agent.Describe(s.spec)
-	h.o.Events.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
+// publishAdopted publishes the state and the questions of a process that was taken
+// over: it has reported them to the earlier owner only.
+func (h Handlers) publishAdopted(p *proc, r workerapi.Report) {
+	who := agent.Describe(p.spec)
+	h.options.Events.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
 	for _, q := range r.Questions {
-		h.o.Events.Publish(q.Agent, event.Asked{Question: q})
+		h.options.Events.Publish(q.Agent, event.Asked{Question: q})
 	}
 }
 
-func (h Handlers) welcome(s *proc, r workerapi.Report) workerapi.ReportOut {
-	w := workerapi.ReportOut{Spec: &s.spec, Attended: h.o.Attended, AskTimeout: h.o.AskTimeout}
-	w.Bounded = h.parts.Agents.Bounded(s.spec.ID)
+func (h Handlers) replyTo(p *proc, r workerapi.Report) workerapi.ReportOut {
+	w := workerapi.ReportOut{Spec: &p.spec, Attended: h.options.Attended, AskTimeout: h.options.AskTimeout}
+	w.Bounded = h.parts.Agents.Bounded(p.spec.ID)
 	if r.Record == nil {
 		w.Env = h.environment()
 	}
-	w.Granted = h.o.Record.Get().Granted
-	all := h.o.Store.All()
+	w.Granted = h.options.Record.Get().Granted
+	all := h.options.Store.All()
 	if w.Count = len(all); w.Count != r.Known {
 		for _, t := range all {
-			if l := t.Life(); !l.Closed && l.Spec.ID != s.spec.ID && l.Spec.Role != agent.User {
+			if l := t.Life(); !l.Closed && l.Spec.ID != p.spec.ID && l.Spec.Role != agent.User {
 				w.Members = append(w.Members, l.Spec)
 			}
 		}
@@ -306,34 +307,35 @@ func (h Handlers) welcome(s *proc, r workerapi.Report) workerapi.ReportOut {
 	return w
 }
 
-// environment is what a process is to know beside its own environment, which in a
-// pane is tmux's and not ours. It goes over the session's private socket only.
+// environment returns the variables that a process needs besides its own environment,
+// which in a pane is that of tmux. They are sent over the session's private socket
+// only.
 func (h Handlers) environment() map[string]string {
 	env := map[string]string{}
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		for _, prefix := range []string{"ANTHROPIC_", "OPENAI_", "SWARM_", "CLAUDE_"} {
 			if strings.HasPrefix(name, prefix) {
-				env[name] = h.o.Getenv(name)
+				env[name] = h.options.Getenv(name)
 			}
 		}
 	}
 	return env
 }
 
-// republish publishes an event of a process here. Its mail facts come too: what
-// arrives there does not arrive here.
+// republish publishes an event of a process, including its events about mail: mail to
+// its agents does not arrive here.
 func (h Handlers) republish(id mailbox.AgentID, told workerapi.Event) {
-	if h.current(id, told.Launch) != nil {
+	if h.checkLaunch(id, told.Launch) != nil {
 		return
 	}
 	e := told.Event
 	if s, born := e.Fact.(event.Started); born && s.Prompt == "" && e.Agent.ID == id {
-		return // it was told when the task was sent
+		return // the event was published when the task was sent
 	}
 	if a, refused := e.Fact.(event.Audit); refused {
-		h.o.Audit(a)
+		h.options.Audit(a)
 		return
 	}
-	h.o.Events.Publish(e.Agent, e.Fact)
+	h.options.Events.Publish(e.Agent, e.Fact)
 }

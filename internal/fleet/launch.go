@@ -27,54 +27,55 @@ func (f *Fleet) Launch(ctx context.Context, spec agent.Spec, launch uint32) erro
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s := &proc{spec: spec, launch: launch, alive: make(chan struct{})}
-	if err := f.replace(ctx, s); err != nil {
+	p := &proc{spec: spec, launch: launch, reportReceived: make(chan struct{})}
+	if err := f.replace(ctx, p); err != nil {
 		return err
 	}
-	err := f.start(ctx, s)
+	err := f.start(ctx, p)
 	if err == nil {
-		err = f.awaitReport(ctx, s)
+		err = f.awaitReport(ctx, p)
 	}
 	if err != nil {
-		return errors.Join(err, f.cleanUp(ctx, s))
+		return errors.Join(err, f.undoLaunch(ctx, p))
 	}
-	if !f.run(func() { f.watch(s) }) {
-		return errors.Join(actors.ErrShutDown, f.cleanUp(ctx, s))
+	if !f.run(func() { f.watch(p) }) {
+		return errors.Join(actors.ErrShutDown, f.undoLaunch(ctx, p))
 	}
 	f.hintPanes()
 	return nil
 }
 
-// run runs work in a goroutine that close waits for, unless it has begun.
+// run runs work in a goroutine that Wait waits for. It returns false if Close has been
+// called.
 func (f *Fleet) run(work func()) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return false
 	}
-	f.work.Go(work)
+	f.goroutines.Go(work)
 	return true
 }
 
-// replace makes a launch the process of its agent. An earlier process is ended first: it
-// holds the agent's journal.
-func (f *Fleet) replace(ctx context.Context, s *proc) error {
+// replace records p as the process of its agent. It first ends an earlier process,
+// which holds the agent's journal.
+func (f *Fleet) replace(ctx context.Context, p *proc) error {
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()
 		return actors.ErrShutDown
 	}
-	old := f.procs[s.spec.ID]
-	f.procs[s.spec.ID] = s
+	old := f.procs[p.spec.ID]
+	f.procs[p.spec.ID] = p
 	f.mu.Unlock()
 	if old != nil && old.process != nil {
 		return f.killProcess(ctx, old.process)
 	}
-	return f.killHolder(ctx, f.o.lock(s.spec.ID))
+	return f.killHolder(ctx, f.options.lock(p.spec.ID))
 }
 
-// killHolder ends the process that holds the lock of an agent and is not known here: one that
-// an earlier owner started and that has not reported here.
+// killHolder ends the process that holds the lock of an agent and has not reported
+// here. An earlier owner has started it.
 func (f *Fleet) killHolder(ctx context.Context, lock string) error {
 	pid, ok := executor.Holder(lock)
 	if !ok {
@@ -83,39 +84,40 @@ func (f *Fleet) killHolder(ctx context.Context, lock string) error {
 	return f.killProcess(ctx, executor.Adopt(context.WithoutCancel(f.scope), pid, lock))
 }
 
-// killProcess ends a process and what its commands left behind; where that cannot be found,
-// they end with it.
+// killProcess ends a process and its commands. On systems where commands cannot be
+// found, they end with the process.
 func (f *Fleet) killProcess(ctx context.Context, p *executor.Process) error {
 	err := p.Kill(ctx)
-	if _, reaped := builtin.Reap(f.o.Record.Get().ID); reaped != nil && !errors.Is(reaped, errors.ErrUnsupported) {
+	if _, reaped := builtin.Reap(f.options.Record.Get().ID); reaped != nil && !errors.Is(reaped, errors.ErrUnsupported) {
 		err = errors.Join(err, reaped)
 	}
 	return err
 }
 
-func (f *Fleet) start(ctx context.Context, s *proc) error {
-	if err := os.MkdirAll(f.o.dir(s.spec.ID), 0o700); err != nil {
-		return statefile.Error(f.o.Record.Get().Path, err)
+func (f *Fleet) start(ctx context.Context, p *proc) error {
+	if err := os.MkdirAll(f.options.dir(p.spec.ID), 0o700); err != nil {
+		return statefile.Error(f.options.Record.Get().Path, err)
 	}
-	args, err := f.o.command(s)
+	args, err := f.options.command(p)
 	if err != nil {
 		return err
 	}
-	p, err := f.exec.Start(ctx, executor.Command{
-		Args: args, Dir: f.o.workDir(s.spec), Log: f.o.log(s.spec.ID), Lock: f.o.lock(s.spec.ID),
-		Name: agent.DisplayName(s.spec), Color: s.spec.Color,
+	process, err := f.executor.Start(ctx, executor.Command{
+		Args: args, Dir: f.options.workDir(p.spec), Log: f.options.log(p.spec.ID), Lock: f.options.lock(p.spec.ID),
+		Name: agent.DisplayName(p.spec), Color: p.spec.Color,
 	})
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s.process = p
+	p.process = process
 	return nil
 }
 
-// workDir is where a process begins. It does not stand in the directory of an isolated
-// agent: that is given back only when nobody does.
+// workDir returns the directory in which a process starts. It is not that of an
+// isolated agent, because a lease can only be released when no process is in its
+// directory.
 func (o Options) workDir(spec agent.Spec) string {
 	if spec.Isolation == "" {
 		if there, err := os.Stat(spec.Dir); err == nil && there.IsDir() {
@@ -127,7 +129,7 @@ func (o Options) workDir(spec agent.Spec) string {
 
 func (o Options) log(id mailbox.AgentID) string { return filepath.Join(o.dir(id), "log") }
 
-func (o Options) command(s *proc) ([]string, error) {
+func (o Options) command(p *proc) ([]string, error) {
 	argv := o.Command
 	if len(argv) == 0 {
 		self, err := os.Executable()
@@ -137,27 +139,27 @@ func (o Options) command(s *proc) ([]string, error) {
 		argv = []string{self, "teammate"}
 	}
 	args := slices.Concat(argv, []string{
-		"--agent-id", string(s.spec.ID), "--agent-name", agent.DisplayName(s.spec), "--team-name", o.Team,
-		"--agent-color", s.spec.Color, "--agent-type", s.spec.Type, "--parent-session-id", o.Record.Get().ID,
-		"--launch", strconv.Itoa(int(s.launch)), "--state-dir", o.StateDir,
+		"--agent-id", string(p.spec.ID), "--agent-name", agent.DisplayName(p.spec), "--team-name", o.Team,
+		"--agent-color", p.spec.Color, "--agent-type", p.spec.Type, "--parent-session-id", o.Record.Get().ID,
+		"--launch", strconv.Itoa(int(p.launch)), "--state-dir", o.StateDir,
 	})
-	if s.spec.PlanRequired {
+	if p.spec.PlanRequired {
 		args = append(args, "--plan-mode-required")
 	}
 	return args, nil
 }
 
 // awaitReport waits for the first report of a process.
-func (f *Fleet) awaitReport(ctx context.Context, s *proc) error {
-	limit := time.NewTimer(f.o.FirstSign)
+func (f *Fleet) awaitReport(ctx context.Context, p *proc) error {
+	limit := time.NewTimer(f.options.FirstReport)
 	defer limit.Stop()
 	select {
-	case <-s.alive:
+	case <-p.reportReceived:
 		return nil
-	case <-s.process.Gone():
-		return fmt.Errorf("it ended at once: %s", f.o.lastWords(s.spec.ID))
+	case <-p.process.Gone():
+		return fmt.Errorf("it ended at once: %s", f.options.lastOutput(p.spec.ID))
 	case <-limit.C:
-		return fmt.Errorf("it said nothing for %v", f.o.FirstSign)
+		return fmt.Errorf("it did not report for %v", f.options.FirstReport)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-f.scope.Done():
@@ -165,8 +167,8 @@ func (f *Fleet) awaitReport(ctx context.Context, s *proc) error {
 	}
 }
 
-// lastWords is the end of what a process without a pane wrote.
-func (o Options) lastWords(id mailbox.AgentID) string {
+// lastOutput returns the last line of output of a process without a pane.
+func (o Options) lastOutput(id mailbox.AgentID) string {
 	raw, err := os.ReadFile(o.log(id))
 	if raw = bytes.TrimSpace(raw); err != nil || len(raw) == 0 {
 		return "it wrote nothing"
@@ -177,44 +179,45 @@ func (o Options) lastWords(id mailbox.AgentID) string {
 	return mailbox.FirstLine(string(raw), 300)
 }
 
-// cleanUp takes back a launch that came to nothing: the process, its pane, its
-// commands and, of an agent that was never born, its directory.
-func (f *Fleet) cleanUp(ctx context.Context, s *proc) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+// undoLaunch cleans up after a failed launch: the process, its pane, its commands and,
+// if its agent was never created, its directory.
+func (f *Fleet) undoLaunch(ctx context.Context, p *proc) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	err := f.end(ctx, s)
-	if _, born := f.o.Store.Get(s.spec.ID); !born {
-		err = errors.Join(err, os.RemoveAll(f.o.dir(s.spec.ID)))
+	err := f.releaseAndForget(ctx, p)
+	if _, born := f.options.Store.Get(p.spec.ID); !born {
+		err = errors.Join(err, os.RemoveAll(f.options.dir(p.spec.ID)))
 	}
 	return err
 }
 
-// end is release for a process whose record says how all ended that were in it.
-func (f *Fleet) end(ctx context.Context, s *proc) error {
-	err := f.release(ctx, s)
-	f.forget(s.spec.ID)
+// releaseAndForget is release for a process whose record has the end of all agents in
+// it.
+func (f *Fleet) releaseAndForget(ctx context.Context, p *proc) error {
+	err := f.release(ctx, p)
+	f.forgetNested(p.spec.ID)
 	return err
 }
 
-// forget makes the next look at those below an agent one at their record.
-func (f *Fleet) forget(id mailbox.AgentID) {
+// forgetNested makes the next call of Nested read the record.
+func (f *Fleet) forgetNested(id mailbox.AgentID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.lastNested, id)
 }
 
-// release kills what is left of a process and forgets it.
-func (f *Fleet) release(ctx context.Context, s *proc) error {
+// release kills a process and removes it from the fleet.
+func (f *Fleet) release(ctx context.Context, p *proc) error {
 	f.mu.Lock()
-	s.leaving = true
-	p := s.process
-	s.endReservationsLocked()
-	if f.procs[s.spec.ID] == s {
-		delete(f.procs, s.spec.ID)
+	p.leaving = true
+	process := p.process
+	p.endReservationsLocked()
+	if f.procs[p.spec.ID] == p {
+		delete(f.procs, p.spec.ID)
 	}
 	f.mu.Unlock()
-	if p == nil {
+	if process == nil {
 		return nil
 	}
-	return f.killProcess(ctx, p)
+	return f.killProcess(ctx, process)
 }

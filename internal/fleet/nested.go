@@ -12,34 +12,33 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// lookWithin is how long the process of an agent may take to say what it has on
-// record.
-const lookWithin = time.Second
+// queryTimeout limits a query of the record of a process.
+const queryTimeout = time.Second
 
-// archive says how records of agents are opened whose processes do not run.
+// archive returns the options for reading records of agents whose processes do not run.
 func (o Options) archive() archive.Options {
 	return archive.Options{Prices: func() (*price.Table, error) { return o.Prices, nil }, Receipt: o.Receipt}
 }
 
-// query looks into the record of an agent: by its process or, when that is gone, as
-// it stands.
+// query reads from the record of an agent: through its process or, if there is none,
+// from its files.
 func (f *Fleet) query(ctx context.Context, id mailbox.AgentID, what, name string) (archive.Snapshot, error) {
 	if f.proc(id) == nil {
-		return archive.QueryFiles(ctx, f.o.Record.Get(), f.o.archive())(id, what, name)
+		return archive.QueryFiles(ctx, f.options.Record.Get(), f.options.archive())(id, what, name)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	out, err := askWorker(ctx, f, id, workerapi.DoQuery(what), workerapi.NameIn{Name: name})
+	out, err := callWorker(ctx, f, id, workerapi.DoQuery(what), workerapi.NameIn{Name: name})
 	if err != nil || out.Snapshot == nil {
 		return archive.Snapshot{}, err
 	}
 	return *out.Snapshot, nil
 }
 
-// all returns the agents below those that have a process of their own, but for some
-// of these.
-func (d Directory) all(but ...mailbox.AgentID) []actors.Status {
-	ids := slices.DeleteFunc(archive.Hosts(d.f.o.Store), func(id mailbox.AgentID) bool { return slices.Contains(but, id) })
+// all returns the agents nested in the processes of others, except for those in the
+// processes of except.
+func (d Directory) all(except ...mailbox.AgentID) []actors.Status {
+	ids := slices.DeleteFunc(archive.Hosts(d.f.options.Store), func(id mailbox.AgentID) bool { return slices.Contains(except, id) })
 	seen := archive.Each(ids, func(id mailbox.AgentID) (archive.Snapshot, error) {
 		return archive.Snapshot{Nested: d.f.Nested(id)}, nil
 	})
@@ -50,10 +49,10 @@ func (d Directory) all(but ...mailbox.AgentID) []actors.Status {
 	return all
 }
 
-// Nested implements coordinator.RemoteAgents. What a process has said is kept for as long as it
-// is gone or does not answer.
+// Nested implements actors.RemoteAgents. If a process has ended or does not answer,
+// Nested returns what it has reported last.
 func (f *Fleet) Nested(id mailbox.AgentID) []actors.Status {
-	remembered := f.isRemembered(id)
+	remembered := f.hasLastNested(id)
 	var now archive.Snapshot
 	var err error
 	if !remembered {
@@ -67,8 +66,9 @@ func (f *Fleet) Nested(id mailbox.AgentID) []actors.Status {
 	return slices.Clone(f.lastNested[id])
 }
 
-// isRemembered reports whether the agents nested in a process that is gone are known.
-func (f *Fleet) isRemembered(id mailbox.AgentID) bool {
+// hasLastNested reports whether the nested agents of a process that has ended are
+// known.
+func (f *Fleet) hasLastNested(id mailbox.AgentID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, kept := f.lastNested[id]

@@ -16,25 +16,25 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// proc is the process of one agent, as its owner sees it.
+// proc is the owner's handle of the process of one agent.
 type proc struct {
-	spec     agent.Spec
-	launch   uint32
-	process  *executor.Process // nil until it was started; guarded by Fleet.mu
-	alive    chan struct{}     // closed at the first report
-	once     sync.Once
-	report   workerapi.Report // guarded by Fleet.mu
-	reported time.Time        // guarded by Fleet.mu
-	silent   state.State      // while it says nothing; guarded by Fleet.mu
-	leaving  bool             // it was asked to end; guarded by Fleet.mu
+	spec           agent.Spec
+	launch         uint32
+	process        *executor.Process // nil until it is started; guarded by Fleet.mu
+	reportReceived chan struct{}     // closed at the first report
+	once           sync.Once
+	report         workerapi.Report // guarded by Fleet.mu
+	reported       time.Time        // guarded by Fleet.mu
+	stuck          state.State      // set while it does not report; guarded by Fleet.mu
+	leaving        bool             // it was asked to end; guarded by Fleet.mu
 	// reservations are its requests in flight; guarded by Fleet.mu.
 	reservations map[string]*coordinator.Reservation
 }
 
-// adoptLocked takes over a process of an earlier owner, if it is the newest of its
+// adoptLocked takes over a process of an earlier owner if it is the newest of its
 // agent. mu is held.
 func (h Handlers) adoptLocked(id mailbox.AgentID, r workerapi.Report) *proc {
-	t, ok := h.o.Store.Get(id)
+	t, ok := h.options.Store.Get(id)
 	if !ok {
 		return nil
 	}
@@ -42,15 +42,15 @@ func (h Handlers) adoptLocked(id mailbox.AgentID, r workerapi.Report) *proc {
 	if l.Spec.Where == "" || l.Closed || l.Launch != r.Launch {
 		return nil
 	}
-	s := &proc{spec: l.Spec, launch: r.Launch, alive: make(chan struct{}), reported: time.Now()}
-	// The end of the session is when its end is waited for.
-	s.process = executor.Adopt(context.WithoutCancel(h.scope), r.PID, h.o.lock(id))
-	h.procs[id] = s
+	p := &proc{spec: l.Spec, launch: r.Launch, reportReceived: make(chan struct{}), reported: time.Now()}
+	// The process is waited for after the end of the scope too.
+	p.process = executor.Adopt(context.WithoutCancel(h.scope), r.PID, h.options.lock(id))
+	h.procs[id] = p
 	if l.Spec.Where == agent.InTmux {
 		h.hintPanes()
 	}
-	h.work.Go(func() { h.watch(s) })
-	return s
+	h.goroutines.Go(func() { h.watch(p) })
+	return p
 }
 
 // Process returns the process of an agent, or nil if none is known.
@@ -77,22 +77,22 @@ func (f *Fleet) Disown(id mailbox.AgentID, then func()) {
 
 // Join implements coordinator.RemoteAgents.
 func (f *Fleet) Join(ctx context.Context, spec agent.Spec, launch uint32) bool {
-	ctx, cancel := context.WithTimeout(ctx, joinWithin)
+	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	s := f.await(ctx, spec.ID)
-	return s != nil && s.launch == launch // else take ends it: it holds the agent's journal
+	p := f.await(ctx, spec.ID)
+	return p != nil && p.launch == launch // replace ends another one, which holds the agent's journal
 }
 
-// await waits for the report of a process that an earlier owner has started. It
-// returns nil when there is none, or when ctx ends.
+// await waits for the first report of a process that an earlier owner has started. It
+// returns nil if there is none, or when ctx ends.
 func (f *Fleet) await(ctx context.Context, id mailbox.AgentID) *proc {
 	tick := time.NewTicker(workerapi.ReportInterval / 20)
 	defer tick.Stop()
 	for {
-		if s := f.proc(id); s != nil {
-			return s
+		if p := f.proc(id); p != nil {
+			return p
 		}
-		if !executor.Held(f.o.lock(id)) {
+		if !executor.Held(f.options.lock(id)) {
 			return nil
 		}
 		select {
@@ -103,19 +103,18 @@ func (f *Fleet) await(ctx context.Context, id mailbox.AgentID) *proc {
 	}
 }
 
-// watch sees to it that a process that ends, or that says nothing any more, is
-// followed by another.
-func (f *Fleet) watch(s *proc) {
-	tick := time.NewTicker(min(workerapi.ReportInterval/2, f.o.Silence/8))
+// watch handles the loss of a process: when it ends or no longer reports.
+func (f *Fleet) watch(p *proc) {
+	tick := time.NewTicker(min(workerapi.ReportInterval/2, f.options.Silence/8))
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.process.Gone():
-			f.lost(s, fmt.Errorf("it ended: %s", f.o.lastWords(s.spec.ID)))
+		case <-p.process.Gone():
+			f.handleLoss(p, fmt.Errorf("it ended: %s", f.options.lastOutput(p.spec.ID)))
 			return
 		case <-tick.C:
-			if f.isSilent(s) {
-				f.lost(s, fmt.Errorf("it said nothing for %v", f.o.Silence))
+			if f.isSilent(p) {
+				f.handleLoss(p, fmt.Errorf("it did not report for %v", f.options.Silence))
 				return
 			}
 		case <-f.scope.Done():
@@ -124,51 +123,52 @@ func (f *Fleet) watch(s *proc) {
 	}
 }
 
-// isSilent reports a process that counts as lost. One that has been silent for a
-// third of that time is shown as stuck.
-func (f *Fleet) isSilent(s *proc) bool {
+// isSilent reports whether a process counts as lost. After a third of that time without
+// a report the agent is shown as stuck.
+func (f *Fleet) isSilent(p *proc) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	silent := time.Since(s.reported)
-	if silent > f.o.Silence/3 && s.silent.Name == "" && !s.leaving {
-		s.silent = f.parts.Agents.ProcessSilent(s.spec.ID, s.reported)
+	silent := time.Since(p.reported)
+	if silent > f.options.Silence/3 && p.stuck.Name == "" && !p.leaving {
+		p.stuck = f.parts.Agents.ProcessSilent(p.spec.ID, p.reported)
 	}
-	return silent > f.o.Silence
+	return silent > f.options.Silence
 }
 
-// noteLocked notes a sign of life. mu is held.
-func (f *Fleet) noteLocked(s *proc, r workerapi.Report) {
-	s.report, s.reported = r, time.Now()
-	if s.silent.Name != "" {
-		s.silent = state.State{}
-		f.parts.Agents.ProcessHeard(s.spec.ID, r.State)
+// recordReportLocked records a report. mu is held.
+func (f *Fleet) recordReportLocked(p *proc, r workerapi.Report) {
+	p.report, p.reported = r, time.Now()
+	if p.stuck.Name != "" {
+		p.stuck = state.State{}
+		f.parts.Agents.ProcessHeard(p.spec.ID, r.State)
 	}
 }
 
-func (f *Fleet) lost(s *proc, why error) {
+// handleLoss releases a process that was lost and lets the coordinator restart it.
+func (f *Fleet) handleLoss(p *proc, why error) {
 	f.mu.Lock()
-	leaving := s.leaving || f.closed || f.procs[s.spec.ID] != s
-	again := !leaving && f.mayRestartLocked(s.spec.ID)
+	leaving := p.leaving || f.closed || f.procs[p.spec.ID] != p
+	again := !leaving && f.mayRestartLocked(p.spec.ID)
 	f.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.scope), stopWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.scope), stopTimeout)
 	defer cancel()
-	if err := f.end(ctx, s); err != nil {
+	if err := f.releaseAndForget(ctx, p); err != nil {
 		why = errors.Join(why, err)
 	}
 	if !leaving {
-		f.parts.Agents.ProcessLost(s.spec.ID, why, again)
+		f.parts.Agents.ProcessLost(p.spec.ID, why, again)
 	}
 	f.parts.Agents.Notify()
 }
 
-// An agent's process is started again at most so often within a while.
+// The process of an agent is restarted at most maxRestarts times within restartWindow.
 const (
-	MostRestarts   = 3
-	restartsWithin = time.Minute
+	maxRestarts   = 3
+	restartWindow = time.Minute
 )
 
 func (f *Fleet) mayRestartLocked(id mailbox.AgentID) bool {
 	now := time.Now()
-	f.losses[id] = append(slices.DeleteFunc(f.losses[id], func(t time.Time) bool { return now.Sub(t) > restartsWithin }), now)
-	return len(f.losses[id]) <= MostRestarts
+	f.losses[id] = append(slices.DeleteFunc(f.losses[id], func(t time.Time) bool { return now.Sub(t) > restartWindow }), now)
+	return len(f.losses[id]) <= maxRestarts
 }

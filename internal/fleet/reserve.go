@@ -10,18 +10,18 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// reserveWithin is how long a request of a process waits at a time for those in
-// flight before it; then the process asks again.
-const reserveWithin = workerapi.RequestTimeout / 2
+// reserveTimeout limits how long the handler of a reservation waits for other requests
+// in flight. After that the process requests it again.
+const reserveTimeout = workerapi.RequestTimeout / 2
 
-// Reserve lets a request of a process out when the budgets allow it that its agent
-// counts in. The same key again is the same request. It is in flight until a report
-// has what it used, or its process has ended.
+// Reserve reserves what a model request of a process may cost in the accounts of its
+// agent. The same key means the same request. The reservation ends when a report says
+// that it is charged, or with the process.
 func (h Handlers) Reserve(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.ReserveOut, error) {
 	if out, held := h.reservation(id, c); held {
 		return out, nil
 	}
-	ctx, cancel := context.WithTimeout(h.scope, reserveWithin)
+	ctx, cancel := context.WithTimeout(h.scope, reserveTimeout)
 	defer cancel()
 	r, err := h.parts.Agents.Reserve(ctx, id, *c.Request)
 	switch {
@@ -30,56 +30,56 @@ func (h Handlers) Reserve(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.
 	case err != nil:
 		return workerapi.ReserveOut{}, err
 	}
-	return h.keepReservation(id, c, r)
+	return h.addReservation(id, c, r)
 }
 
 func (h Handlers) reservation(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.ReserveOut, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.procs[id]
-	if s == nil || s.reservations[c.Key] == nil {
+	p := h.procs[id]
+	if p == nil || p.reservations[c.Key] == nil {
 		return workerapi.ReserveOut{}, false
 	}
-	return workerapi.ReserveOut{Output: s.reservations[c.Key].Output}, true
+	return workerapi.ReserveOut{Output: p.reservations[c.Key].Output}, true
 }
 
-// keepReservation notes a reservation for the process that has asked for it, if it is still
-// the one of its agent.
-func (h Handlers) keepReservation(id mailbox.AgentID, c workerapi.ReserveIn, r *coordinator.Reservation) (workerapi.ReserveOut, error) {
+// addReservation records a reservation with the process that has requested it, if that
+// is still the process of its agent.
+func (h Handlers) addReservation(id mailbox.AgentID, c workerapi.ReserveIn, r *coordinator.Reservation) (workerapi.ReserveOut, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.procs[id]
-	if s == nil || s.launch != c.Launch {
+	p := h.procs[id]
+	if p == nil || p.launch != c.Launch {
 		r.Settle(budget.Amount{})
 		return workerapi.ReserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
 	}
-	if s.reservations == nil {
-		s.reservations = map[string]*coordinator.Reservation{}
+	if p.reservations == nil {
+		p.reservations = map[string]*coordinator.Reservation{}
 	}
-	if first := s.reservations[c.Key]; first != nil {
+	if first := p.reservations[c.Key]; first != nil {
 		r.Settle(budget.Amount{})
 		r = first
 	}
-	s.reservations[c.Key] = r
+	p.reservations[c.Key] = r
 	return workerapi.ReserveOut{Output: r.Output}, nil
 }
 
-// endReservations ends the flight of requests that are charged.
-func (h Handlers) endReservations(s *proc, keys []string) {
+// endReservations ends reservations that are charged.
+func (h Handlers) endReservations(p *proc, keys []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, key := range keys {
-		if r := s.reservations[key]; r != nil {
+		if r := p.reservations[key]; r != nil {
 			r.Settle(budget.Amount{})
-			delete(s.reservations, key)
+			delete(p.reservations, key)
 		}
 	}
 }
 
-// endReservationsLocked ends the flight of all that a process had in flight. Fleet.mu is held.
-func (s *proc) endReservationsLocked() {
-	for _, r := range s.reservations {
+// endReservationsLocked ends all reservations of a process. Fleet.mu is held.
+func (p *proc) endReservationsLocked() {
+	for _, r := range p.reservations {
 		r.Settle(budget.Amount{})
 	}
-	s.reservations = nil
+	p.reservations = nil
 }
