@@ -90,6 +90,7 @@ var level = map[string]int{
 	"internal/coordinator/registry": 5,
 	"internal/coordinator/report":   5,
 	"internal/coordinator/watchdog": 5,
+	"internal/coordinator/tools":    7,
 	"internal/status":               7,
 	"internal/coordinator":          8,
 

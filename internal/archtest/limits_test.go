@@ -23,9 +23,7 @@ const (
 // tooLong and tooMany hold the exceptions, with their size. An exception may only
 // shrink, and goes once it is within the limit.
 var (
-	tooLong = map[string]int{
-		"internal/coordinator": 5008,
-	}
+	tooLong = map[string]int{}
 	tooMany = map[string]int{
 		".Session":                       76,
 		"internal/transcript.Transcript": 62,

@@ -3,9 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
@@ -13,6 +11,7 @@ import (
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/coordinator/ids"
 	"github.com/actorswarm/swarm/internal/coordinator/report"
+	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -53,7 +52,7 @@ func (p *permits) permit(ctx context.Context, spec tool.Spec, c model.Call) (tur
 			return turn.Verdict{}, err
 		case d.Behavior == permission.Deny:
 			return turn.Verdict{Decision: d}, nil
-		case spec.Name == questionToolName, spec.Name == exitPlanName: // they ask by themselves
+		case tools.Asks(spec.Name):
 			d.Behavior = permission.Allow
 			return turn.Verdict{Decision: d}, nil
 		case consent.Decided():
@@ -94,15 +93,19 @@ func verdictOf(c transcript.Consent) turn.Verdict {
 	case transcript.ConsentAllowed:
 		v.Decision = permission.Decision{Behavior: permission.Allow, Rule: "answer of the " + c.By}
 	case transcript.ConsentExpired:
-		v.Decision = permission.Decision{Rule: "expired", Reason: expired(c)}
+		v.Decision = permission.Decision{Rule: "expired", Reason: report.Expired(c)}
 	default:
 		v.Decision = permission.Decision{Rule: "answer of the " + c.By, Reason: "denied by the " + c.By}
 	}
 	return v
 }
 
-func expired(c transcript.Consent) string {
-	return fmt.Sprintf("the question expired: nobody answered within %v", c.Expires.Sub(c.Asked).Round(time.Millisecond))
+// consentOf returns what an answer means for its call.
+func consentOf(allowed bool) transcript.ConsentState {
+	if allowed {
+		return transcript.ConsentAllowed
+	}
+	return transcript.ConsentDenied
 }
 
 // askPermission puts a call to a person and waits until that is resolved.
@@ -111,11 +114,7 @@ func (p *permits) askPermission(ctx context.Context, spec tool.Spec, c model.Cal
 	q.Reason = d.Reason
 	r := ask.Request{
 		Record: func(s event.Resolution) error {
-			state := transcript.ConsentDenied
-			if s.Answer.Allow {
-				state = transcript.ConsentAllowed
-			}
-			return p.decide(c, state, s)
+			return p.decide(c, consentOf(s.Answer.Allow), s)
 		},
 		Covered: func() bool { return p.judge(spec, c).Behavior == permission.Allow },
 	}

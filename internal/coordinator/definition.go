@@ -4,6 +4,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
 
@@ -29,7 +30,7 @@ func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, call, task s
 	}
 	var err error
 	if life.Spec.Fork && life.Turns == 0 {
-		err = t.FinishFork(parent, forkPlaceholder, directive(parent.Spec(), life.Spec, task))
+		err = t.FinishFork(parent, tools.ForkPlaceholder, tools.ForkDirective(parent.Spec(), life.Spec, task))
 	} else {
 		err = t.Prompt("parent", task)
 	}

@@ -6,37 +6,16 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/transcript"
 )
-
-// forkDescription ends the list of types that the Agent tool offers.
-const forkDescription = "\n- fork: yourself over again, with this whole conversation, for a part of the work whose detail you do not want here. " +
-	"Say in the prompt only what this one is to do."
-
-// forkPlaceholder is the result of every call of the parent's answer as a fork
-// sees it. It is the same for all, so that siblings share every byte before
-// their directive.
-const forkPlaceholder = "(at work in another agent)"
-
-// forkDirective tells a fork what it is and what it hands back. What is the same
-// for all forks stands first.
-const forkDirective = `You are now a fork: a copy of the agent whose conversation stands above, made for one task. The conversation is what you know, not what you are to go on with; calls in its last answer are at work elsewhere and are not yours. Do the task below yourself, with the tools you have. Start no other agents, ask nobody, and do not talk about the conversation.
-
-When you are done, answer with a report of at most 500 words in these parts, each on its own line, without an introduction:
-Scope: what you were asked to do, in one sentence.
-Result: what you found or did.
-Key files: paths that matter, with line numbers where they help.
-Files changed: paths you changed, or none.
-Issues: what is open, doubtful or went wrong, or none.
-
-Task: `
 
 // fork starts an agent that begins with its parent's conversation.
 func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript, spec agent.Spec, task string) error {
 	if err := c.reserve(spec); err != nil {
 		return err
 	}
-	t, err := c.opts.Store.CreateFork(parent, spec, forkPlaceholder, directive(parent.Spec(), spec, task))
+	t, err := c.opts.Store.CreateFork(parent, spec, tools.ForkPlaceholder, tools.ForkDirective(parent.Spec(), spec, task))
 	if err != nil {
 		return fmt.Errorf("fork %s: %w", agent.DisplayName(parent.Spec()), err)
 	}
@@ -46,18 +25,4 @@ func (c *Coordinator) fork(scope context.Context, parent *transcript.Transcript,
 	c.publish(t, event.Started{Model: spec.Model, Task: spec.Description, Prompt: task, Background: spec.Role == agent.Background})
 	c.Wake(spec.ID)
 	return nil
-}
-
-func directive(parent, fork agent.Spec, task string) string {
-	return forkDirective + task + worktreeNotice(parent, fork)
-}
-
-// worktreeNotice tells an isolated fork that the paths in its conversation are
-// its parent's.
-func worktreeNotice(parent, fork agent.Spec) string {
-	if fork.Isolation == "" {
-		return ""
-	}
-	return fmt.Sprintf("\n\nYou work in a checkout of your own, %s. Paths below %s in the conversation are your parent's: "+
-		"use the same path below your own directory, and read a file again before you change it.", fork.Dir, parent.Dir)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/coordinator/report"
+	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -94,7 +95,7 @@ func (ms *members) PoseQuestion(by mailbox.AgentID, q event.Question, record fun
 	if len(q.Choices) != 1 || strings.TrimSpace(q.Choices[0].Question) == "" {
 		return nil, errors.New("the question is empty; write what the user is to decide")
 	}
-	q.Agent, q.Kind, q.Tool = agent.Describe(t.Spec()), event.AsksAnswer, questionToolName
+	q.Agent, q.Kind, q.Tool = agent.Describe(t.Spec()), event.AsksAnswer, tools.QuestionName
 	q.Summary = report.Cut(report.OneLine(q.Choices[0].Question), 200)
 	ticket := ms.c.questions.Open(ask.Request{Question: q, Record: record})
 	ms.c.publish(t, event.Asked{Question: ticket.Question()})

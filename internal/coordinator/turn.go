@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/coordinator/watchdog"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
@@ -166,10 +167,13 @@ func (h *host) choose(k *kit) error {
 
 // tools returns what the agent was resolved to have, in a fixed order.
 func (h *host) tools(spec agent.Spec, box Toolbox) *tool.Set {
-	all := slices.Concat(box.Tools, []tool.Tool{&agentTool{h}, &stopTool{h}, &outputTool{h}, &questionTool{h}, &enterPlan{h}, &exitPlan{h}})
+	all := slices.Concat(box.Tools, []tool.Tool{
+		tools.NewAgent(spawner{h}), tools.NewStop(controller{h}), tools.NewOutput(controller{h}),
+		tools.NewQuestion(asker{h}), tools.NewEnterPlan(planner{asker{h}}), tools.NewExitPlan(planner{asker{h}}),
+	})
 	names := spec.Tools
 	if spec.PlanRequired { // it has no other way to go to work
-		names = append(slices.Clip(names), exitPlanName)
+		names = append(slices.Clip(names), tools.ExitPlanName)
 	}
 	return tool.NewSet(all...).Only(names)
 }
@@ -200,7 +204,7 @@ func (h *host) setup(spec agent.Spec, set *tool.Set) (system, tools []json.RawMe
 
 // ToolNames returns the names of every tool an agent of this session can have.
 func (c *Coordinator) ToolNames() []string {
-	return append(append([]string(nil), c.opts.ToolNames...), "Agent", "TaskStop", outputToolName, questionToolName, enterPlanName, exitPlanName)
+	return slices.Concat(c.opts.ToolNames, tools.Names())
 }
 
 // emit tells observers what the turn does and follows the agent's state.
@@ -220,11 +224,7 @@ func (h *host) waitsForOthers(f event.Fact) bool {
 		return false
 	}
 	unit, _ := h.kit.tools.Lookup(began.Call.Name)
-	switch unit.(type) {
-	case *agentTool, *questionTool, *exitPlan:
-		return true
-	}
-	return false
+	return tools.Waits(unit)
 }
 
 // streamed follows what nobody but the runtime is told of.

@@ -120,6 +120,16 @@ func (rv *reviver) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waki
 	return rv.revive(t)
 }
 
+// reopenByCall is Reopen for a tool call, of an agent that must have ended.
+func (rv *reviver) reopenByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+	rv.reviving.Lock()
+	defer rv.reviving.Unlock()
+	if life := t.Life(); !life.Closed {
+		return &actors.RunningError{Name: agent.DisplayName(life.Spec)}
+	}
+	return rv.reopenAs(t, r, w)
+}
+
 // reopenRole is the role in which an agent that has ended works again when it is
 // written to.
 func reopenRole(l agent.Record) agent.Role {

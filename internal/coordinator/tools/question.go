@@ -1,4 +1,4 @@
-package coordinator
+package tools
 
 import (
 	"context"
@@ -8,18 +8,36 @@ import (
 
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/coordinator/report"
 	"github.com/actorswarm/swarm/internal/transcript"
-	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 )
 
-const questionToolName = "AskUserQuestion"
+// Asker asks the user for the caller.
+type Asker interface {
+	// Attended reports whether the user can be asked at all.
+	Attended() bool
+	// Ask asks the user about a call and returns how the question was resolved.
+	Ask(ctx context.Context, c tool.Call, p Prompt) (transcript.Consent, error)
+	// Consent returns how a question about a call was resolved, if it was.
+	Consent(callID string) (transcript.Consent, error)
+}
 
-// questionTool is the AskUserQuestion tool of one agent: it asks a person and
-// waits.
-type questionTool struct{ h *host }
+// Prompt is what a tool asks the user about its own call.
+type Prompt struct {
+	Kind    event.QuestionKind
+	State   string // the state of the caller while it waits
+	Summary string
+	Reason  string
+	Choices []event.Choice
+	Allows  func(event.Answer) bool // whether an answer counts as consent
+}
+
+// Question is the AskUserQuestion tool: it asks the user and waits.
+type Question struct{ asker Asker }
+
+// NewQuestion returns the AskUserQuestion tool of an agent.
+func NewQuestion(a Asker) *Question { return &Question{a} }
 
 // The shape is that of agent-system spec §13.4.
 const questionSchema = `{"type":"object","properties":{` +
@@ -32,9 +50,10 @@ const questionSchema = `{"type":"object","properties":{` +
 	`"multiSelect":{"type":"boolean","description":"Several options may be chosen together"}` +
 	`},"required":["question","header","options","multiSelect"]}}},"required":["questions"]}`
 
-func (q *questionTool) Spec() tool.Spec {
+// Spec describes the tool.
+func (q *Question) Spec() tool.Spec {
 	return tool.Spec{
-		Name: questionToolName,
+		Name: QuestionName,
 		Description: "Asks the user one to four questions with answers to choose from, and waits. The user may also answer in words of their own. " +
 			"Ask when a decision is the user's and the task cannot go on without it; not for permission to use a tool, which is asked for by itself.",
 		Schema:   json.RawMessage(questionSchema),
@@ -48,7 +67,7 @@ type questionInput struct {
 }
 
 // Run asks, unless the answer is recorded already.
-func (q *questionTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
+func (q *Question) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var in questionInput
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
@@ -56,35 +75,25 @@ func (q *questionTool) Run(ctx context.Context, c tool.Call) (tool.Result, error
 	if err := checkChoices(in.Questions); err != nil {
 		return tool.Errorf("%v", err), nil
 	}
-	call := model.Call{ID: c.ID, Name: c.Name, Input: c.Input}
-	consent, err := q.h.t.Consent(c.ID)
+	consent, err := q.asker.Consent(c.ID)
 	switch {
 	case err != nil:
 		return tool.Result{}, err
-	case !consent.Decided() && !q.h.c.opts.Policy.Asks():
+	case !consent.Decided() && !q.asker.Attended():
 		return tool.Errorf("unattended: nobody can be asked here. Decide yourself what fits the task best, go on, and say in your answer what you assumed."), nil
 	case !consent.Decided():
-		if err := q.ask(ctx, call, in.Questions); err != nil {
-			return tool.Result{}, err
-		}
-		if consent, err = q.h.t.Consent(c.ID); err != nil {
+		if consent, err = q.asker.Ask(ctx, c, promptOf(in.Questions)); err != nil {
 			return tool.Result{}, err
 		}
 	}
 	return answerResult(in.Questions, consent), nil
 }
 
-func (q *questionTool) ask(ctx context.Context, c model.Call, choices []event.Choice) error {
-	ask := ask.Request{Record: func(s event.Resolution) error {
-		state := transcript.ConsentDenied
-		if s.Answer.Answers() {
-			state = transcript.ConsentAllowed
-		}
-		return q.h.permits.decide(c, state, s)
-	}}
-	question := q.h.permits.question(event.AsksAnswer, c)
-	question.Choices, question.Summary = choices, report.Cut(report.OneLine(choices[0].Question), 200)
-	return q.h.permits.ask(ctx, state.WaitsForAnswer, question, ask, c)
+func promptOf(choices []event.Choice) Prompt {
+	return Prompt{
+		Kind: event.AsksAnswer, State: state.WaitsForAnswer, Choices: choices,
+		Summary: report.Cut(report.OneLine(choices[0].Question), 200), Allows: event.Answer.Answers,
+	}
 }
 
 func checkChoices(all []event.Choice) error {
@@ -102,11 +111,11 @@ func checkChoices(all []event.Choice) error {
 	return nil
 }
 
-// answerResult is what the model sees of a settled question.
+// answerResult is what the model sees of a question that was resolved.
 func answerResult(asked []event.Choice, c transcript.Consent) tool.Result {
 	switch c.State {
 	case transcript.ConsentExpired:
-		return tool.Errorf("%s. Decide yourself what fits the task best, go on, and say in your answer what you assumed.", expired(c))
+		return tool.Errorf("%s. Decide yourself what fits the task best, go on, and say in your answer what you assumed.", report.Expired(c))
 	case transcript.ConsentDenied:
 		return tool.Errorf("declined by the %s%s", c.By, colon(c.Note))
 	}

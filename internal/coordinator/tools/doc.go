@@ -1,0 +1,27 @@
+// Package tools holds the tools with which an agent works with other agents and with
+// the user: Agent, TaskStop, TaskOutput, AskUserQuestion, EnterPlanMode and ExitPlanMode.
+//
+//	set := tool.NewSet(
+//		tools.NewAgent(spawner), // each takes an interface of what it uses
+//		tools.NewStop(stopper),
+//		tools.NewQuestion(asker),
+//	)
+//	verdict := permission.Decide(policy, request)
+//	if tools.Asks(name) {
+//		verdict.Behavior = permission.Allow // the call asks the user by itself
+//	}
+//
+// A tool has its schema, its description, the check of its input and the texts of its
+// results; what a call does to agents is the coordinator's. What a tool says of itself
+// begins every request, so its bytes are those of its text here.
+//
+// Laws:
+//
+//   - A schema describes what is decoded (TestSchemasDescribeWhatIsDecoded).
+//   - A call ends only agents that its caller has started, or that those have started,
+//     never the lead or the caller (TestACallStopsOnlyAgentsBelowItsCaller).
+//   - A question that cannot be asked, or that offers no choice, is refused and changes
+//     nothing (TestAQuestionThatCannotBeAskedIsRefused).
+//   - A plan that does not reach the lead is withdrawn, so that it can be shown again
+//     (TestAPlanThatDoesNotReachTheLeadIsWithdrawn).
+package tools
