@@ -31,6 +31,7 @@ var level = map[string]int{
 	"internal/shell":             0,
 	"internal/retry":             0,
 	"internal/rpc":               0,
+	"internal/sandbox":           0,
 	"internal/statefile":         0,
 	"internal/term":              0,
 	"internal/worktree/filelock": 0,

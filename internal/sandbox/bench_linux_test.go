@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+)
+
+// BenchmarkStart measures what a profile adds to a command that does nothing, in turns
+// with the bare command, so that the machine's mood is the same for all.
+func BenchmarkStart(b *testing.B) {
+	m := Probe()
+	l := benchLab(b)
+	kinds := []struct {
+		name string
+		m    Machine
+		p    Name
+	}{{"inspect", m, Inspect}, {"edit", m, Edit}, {"open", m, Open}}
+	if path, err := exec.LookPath("bwrap"); err == nil {
+		wrapped := m
+		wrapped.Mounts, wrapped.Bwrap = false, real(path)
+		kinds = append(kinds, struct {
+			name string
+			m    Machine
+			p    Name
+		}{"edit-bwrap", wrapped, Edit})
+	}
+	profiles := map[Name]Profile{}
+	for _, n := range Names() { // a caller makes them once for a place
+		profiles[n] = l.profile(n)
+	}
+	took := make([][]time.Duration, len(kinds)+1)
+	for b.Loop() {
+		start := time.Now()
+		if err := exec.Command("/bin/true").Run(); err != nil {
+			b.Fatal(err)
+		}
+		took[0] = append(took[0], time.Since(start))
+		for i, k := range kinds {
+			start := time.Now()
+			proc, err := k.m.Start(exec.Command("/bin/true"), profiles[k.p])
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := proc.Wait(); err != nil {
+				b.Fatal(err)
+			}
+			if err := proc.Close(); err != nil {
+				b.Fatal(err)
+			}
+			took[i+1] = append(took[i+1], time.Since(start))
+		}
+	}
+	for _, t := range took {
+		slices.Sort(t)
+	}
+	middle := func(i int) float64 { return float64(took[i][len(took[i])/2].Microseconds()) }
+	b.ReportMetric(middle(0), "bare-µs")
+	for i, k := range kinds {
+		b.ReportMetric(middle(i+1)-middle(0), k.name+"-adds-µs")
+	}
+}
+
+func benchLab(b *testing.B) *lab {
+	b.Helper()
+	if Probe().Landlock == 0 {
+		b.Skip("the kernel has no Landlock")
+	}
+	base := real(b.TempDir())
+	l := &lab{home: base + "/home", dir: base + "/home/work", state: base + "/home/.swarm", temp: base + "/temp"}
+	for _, dir := range []string{l.home + "/.ssh", l.home + "/.aws", l.dir + "/.git", l.state, l.temp} {
+		if out, err := exec.Command("mkdir", "-p", dir).CombinedOutput(); err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
+	}
+	return l
+}

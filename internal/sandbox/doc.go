@@ -1,0 +1,58 @@
+// Package sandbox starts commands that the kernel confines, and ends them whole. A
+// Profile says what a command may reach; Start is the only way to run one under it.
+//
+//	place := sandbox.Place{Dirs: []string{"/srv/project"}, Home: home, State: state, Getenv: os.Getenv}
+//	p := place.Profile(sandbox.Inspect)
+//	p.Temp = temp // a private directory, made by the caller
+//	proc, err := sandbox.Start(exec.Command("git", "status"), p)
+//	err = proc.Wait()     // the command itself has ended
+//	proc.KillAll()        // and now whatever it has left behind
+//	err = proc.Close()
+//
+// There are three profiles. Inspect reads the working directories, the system and the
+// toolchains, writes a private temporary directory, and has no network and no Unix
+// sockets. Edit is Inspect that also writes the working directories, but for the names
+// that other programs obey (.git, .claude, .mcp.json, shell files). Open is what a rule
+// or a person allowed. Each lacks what is hidden: swarm's own state, which holds the
+// journals, outputs and sockets of all sessions, and the credentials that Secrets lists.
+//
+// A part of the state can be shown again. The commands of agents are meant to ask their
+// session some things (swarm ps, swarm mcp), so under Open the caller shows the
+// session's socket and its record. That is no way around a question to the user: every
+// process below a command has no_new_privs and one more seccomp filter than the runtime,
+// neither of which it can shed, and the server that listens on the socket asks Marked
+// about each process that connects and lets a marked one observe and be a member only.
+//
+// On Linux Start takes a thread, restricts that thread alone (no_new_privs, Landlock,
+// seccomp, a mount namespace), starts the command from it and throws it away in the
+// end: no second program is needed. What Landlock cannot express, a name hidden inside a
+// directory that is otherwise open, is a mount of our own where the process may mount
+// (CAP_SYS_ADMIN) and bwrap's elsewhere. Where neither works, Open hides names from
+// reading only, and a command cannot read what it has itself made beside a hidden name;
+// Edit makes no new names at the top of a directory. Probe says which of these a machine has.
+//
+// Laws:
+//
+//   - No command reads what is hidden, by whatever path, under any profile
+//     (TestSecretsCannotBeRead).
+//   - Inspect writes its temporary directory and nothing else (TestInspectWritesNothing);
+//     Edit writes the working directories, but no fixed name, whether it exists or not
+//     (TestEditLeavesFixedNamesAlone).
+//   - Inspect and Edit have no network and no Unix sockets (TestNoNetwork).
+//   - No command reads the environment of, signals or traces a process outside of it
+//     (TestProcessesOutsideAreOutOfReach).
+//   - Nothing outlives KillAll, however often it forks and whatever it sheds
+//     (TestDaemonsEndWithTheirScope).
+//   - A command knows nothing of the restrictions of another: the threads of this
+//     process and the commands started without Start have none
+//     (TestTheStarterStaysFree).
+//   - Each process below a command is marked (TestEachDescendantIsMarked).
+//   - A profile within another allows nothing that the other does not
+//     (TestWithinNeverWidens).
+//   - What a machine cannot enforce is an error and never less than was asked for, except
+//     under Open, which runs with what there is (TestWhatCannotBeEnforcedIsRefused).
+//
+// Not promised: that a root user is kept from raw devices under Open; that a fixed name
+// below the top of a directory is protected (internal/permission judges those); the signal
+// half of the laws on kernels before Linux 6.12, and any of them but the files on macOS.
+package sandbox

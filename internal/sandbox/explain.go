@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Explain writes what the profile lets a command do, and how this machine holds it to that.
+func (p Profile) Explain(w io.Writer, m Machine) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: %s\n", p.Name, purpose(p.Name))
+	list(&b, "reads", p.Read)
+	if p.Temp == "" && len(p.Write) == 0 {
+		list(&b, "changes", []string{"a private temporary directory"})
+	} else {
+		list(&b, "changes", p.writable())
+	}
+	list(&b, "hidden", p.Hidden)
+	list(&b, "shown", p.Shown)
+	var fixed []string
+	for _, f := range p.Fixed {
+		fixed = append(fixed, f.Path)
+	}
+	list(&b, "read only", fixed)
+	list(&b, "network", []string{yes(p.Network)})
+	list(&b, "sockets", []string{yes(p.Sockets)})
+	list(&b, "outside", []string{"no process that it did not start is signalled, traced or read"})
+	if p.Name == Open {
+		list(&b, "reaches", []string{
+			"services of the user that run commands for whoever connects: docker, systemd, a tmux server, an editor's socket, ssh-agent",
+			"files that later programs run: shell start-up files, crontabs, hooks of repositories",
+		})
+	}
+	list(&b, "by", []string{m.means(p)})
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func purpose(n Name) string {
+	switch n {
+	case Inspect:
+		return "commands that run without a question because they only read"
+	case Edit:
+		return "commands that run without a question because they change files of the working directories"
+	}
+	return "commands that a rule or a person has allowed"
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "none"
+}
+
+func list(w io.Writer, what string, items []string) {
+	for _, item := range items {
+		fmt.Fprintf(w, "  %-10s%s\n", what, item)
+		what = ""
+	}
+}
+
+// means says how the machine enforces the profile.
+func (m Machine) means(p Profile) string {
+	if err := m.Enforces(p.Name); err != nil {
+		return "nothing: " + err.Error()
+	}
+	by := m.String()
+	if p.Name != Inspect && m.Seatbelt == "" && !m.Mounts && m.Bwrap == "" {
+		by += "; without mounts, " + strings.Join(m.Missing, "; ")
+	}
+	return by
+}

@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// Machine is what a machine can enforce. Its zero value can enforce nothing.
+type Machine struct {
+	Landlock int    // its ABI; 0 is none
+	Scopes   bool   // signals and abstract sockets end at the command
+	Seccomp  bool   // system calls can be refused
+	Mounts   bool   // this process can give a command mounts of its own
+	Bwrap    string // a program that can, for other users; "" is none
+	Seatbelt string // sandbox-exec of macOS; "" is none
+	// Missing says in a sentence each why something is not there.
+	Missing []string
+}
+
+// Probe returns what this machine can enforce. It looks once.
+func Probe() Machine { return probed() }
+
+var probed = sync.OnceValue(probe)
+
+// UnenforcedError reports a profile that a machine cannot enforce.
+type UnenforcedError struct {
+	Profile Name
+	Missing []string
+}
+
+func (e *UnenforcedError) Error() string {
+	why := strings.Join(e.Missing, "; ")
+	if why == "" {
+		why = "it has no sandbox"
+	}
+	return fmt.Sprintf("this machine cannot enforce the profile %s: %s", e.Profile, why)
+}
+
+// Enforces returns nil if the machine can enforce a profile, or *UnenforcedError.
+func (m Machine) Enforces(n Name) error {
+	enough := m.Seatbelt != "" || m.Landlock > 0 && m.Seccomp
+	if n == Open {
+		enough = m.Seatbelt != "" || m.Seccomp && (m.Landlock > 0 || m.Bwrap != "")
+	}
+	if enough {
+		return nil
+	}
+	return &UnenforcedError{n, m.Missing}
+}
+
+// String says in a line what the machine uses.
+func (m Machine) String() string {
+	var has []string
+	add := func(ok bool, what string) {
+		if ok {
+			has = append(has, what)
+		}
+	}
+	add(m.Landlock > 0, fmt.Sprintf("Landlock ABI %d", m.Landlock))
+	add(m.Scopes, "signal scopes")
+	add(m.Seccomp, "seccomp")
+	add(m.Mounts, "mount namespaces")
+	add(m.Bwrap != "", "bwrap ("+m.Bwrap+")")
+	add(m.Seatbelt != "", "sandbox-exec")
+	if len(has) == 0 {
+		return "nothing"
+	}
+	return strings.Join(has, ", ")
+}

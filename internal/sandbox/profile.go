@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Name is the name of a profile.
+type Name string
+
+// The profiles, each within the next.
+const (
+	Inspect Name = "inspect"
+	Edit    Name = "edit"
+	Open    Name = "open"
+)
+
+// Names returns the profiles, the narrowest first.
+func Names() []Name { return []Name{Inspect, Edit, Open} }
+
+// Profile says what a command may reach. All paths are absolute and clean. Of Hidden
+// and Shown the one nearest to a path decides.
+type Profile struct {
+	Name  Name
+	Read  []string // what may be read and executed, with all below
+	Write []string // what may be changed besides, with all below
+	// Hidden may be neither read nor changed, also below Read and Write.
+	Hidden []string
+	// Shown may be read, also below Hidden, and changed below Write.
+	Shown []string
+	// Fixed may be read and neither changed nor made, also below Write.
+	Fixed []Fixed
+
+	Network bool // may use the network
+	Sockets bool // may use Unix sockets
+	// Temp is the private temporary directory: TMPDIR of the command and writable. Empty:
+	// the command has that of its environment.
+	Temp   string
+	Limits Limits
+}
+
+// Fixed is a name that other programs obey.
+type Fixed struct {
+	Path string
+	Dir  bool // it would be a directory
+}
+
+// Limits bound each process of a command. Zero does not bound.
+type Limits struct {
+	CPU       uint64 // seconds
+	FileSize  uint64 // bytes
+	OpenFiles uint64
+	Memory    uint64 // bytes of address space
+}
+
+// MayRead reports whether the profile lets a command read a path.
+func (p Profile) MayRead(path string) bool {
+	shown, hidden := nearest(p.Shown, path), nearest(p.Hidden, path)
+	if hidden != "" && len(hidden) > len(shown) {
+		return false
+	}
+	return shown != "" || nearest(p.Read, path) != "" || nearest(p.writable(), path) != ""
+}
+
+// MayWrite reports whether the profile lets a command change or make a path.
+func (p Profile) MayWrite(path string) bool {
+	if !p.MayRead(path) || slices.ContainsFunc(p.Fixed, func(f Fixed) bool { return below(path, f.Path) }) {
+		return false
+	}
+	return nearest(p.writable(), path) != ""
+}
+
+func (p Profile) writable() []string {
+	if p.Temp == "" {
+		return p.Write
+	}
+	return append(slices.Clone(p.Write), p.Temp)
+}
+
+// Within returns the profile that allows what both do: a child's within its parent's.
+func (p Profile) Within(parent Profile) Profile {
+	child := p
+	p.Read = common(append(slices.Clone(child.Read), child.writable()...), append(slices.Clone(parent.Read), parent.writable()...))
+	p.Write = common(child.Write, parent.writable())
+	p.Hidden = union(child.Hidden, parent.Hidden)
+	p.Shown = slices.DeleteFunc(union(child.Shown, parent.Shown), func(s string) bool { return !child.MayRead(s) || !parent.MayRead(s) })
+	p.Fixed = append(slices.Clone(child.Fixed), parent.Fixed...)
+	p.Network, p.Sockets = child.Network && parent.Network, child.Sockets && parent.Sockets
+	if child.Temp != "" && !parent.MayWrite(child.Temp) {
+		p.Temp = ""
+	}
+	p.Limits = child.Limits.within(parent.Limits)
+	if slices.Index(Names(), parent.Name) < slices.Index(Names(), child.Name) {
+		p.Name = parent.Name
+	}
+	return p
+}
+
+func (l Limits) within(o Limits) Limits {
+	least := func(a, b uint64) uint64 {
+		if a == 0 || b != 0 && b < a {
+			return b
+		}
+		return a
+	}
+	return Limits{
+		CPU: least(l.CPU, o.CPU), FileSize: least(l.FileSize, o.FileSize),
+		OpenFiles: least(l.OpenFiles, o.OpenFiles), Memory: least(l.Memory, o.Memory),
+	}
+}
+
+// common returns the roots that lie in one of a and in one of b.
+func common(a, b []string) []string {
+	var out []string
+	for _, x := range a {
+		for _, y := range b {
+			switch {
+			case below(x, y):
+				out = append(out, x)
+			case below(y, x):
+				out = append(out, y)
+			}
+		}
+	}
+	return union(out, nil)
+}
+
+// union returns what is in a or in b, sorted.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// nearest returns the longest of dirs that path is or lies below, or "".
+func nearest(dirs []string, path string) string {
+	found := ""
+	for _, d := range dirs {
+		if len(d) > len(found) && below(path, d) {
+			found = d
+		}
+	}
+	return found
+}
+
+// below reports whether path is dir or lies below it. Both are clean.
+func below(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+}
+
+// real follows the links of a path as far as it exists.
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	dir, base := filepath.Split(filepath.Clean(path))
+	if dir == path || base == "" {
+		return path
+	}
+	return filepath.Join(real(filepath.Clean(dir)), base)
+}

@@ -1,0 +1,228 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Offsets into what a seccomp filter sees of a call, on machines whose low half of a
+// number comes first.
+const (
+	callNumber = 0
+	callArch   = 4
+	firstArg   = 16
+)
+
+// filter is a program that decides about system calls; what it does not name passes.
+type filter []unix.SockFilter
+
+func (f *filter) load(offset uint32) {
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
+}
+
+// when goes on to the next n instructions if the value loaded is k, and past them if not.
+func (f *filter) when(k uint32, n uint8) {
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jf: n})
+}
+
+// unlessSet goes past the next n instructions if no bit of k is set.
+func (f *filter) unlessSet(k uint32, n uint8) {
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: k, Jf: n})
+}
+
+// refuse ends the call with an error.
+func (f *filter) refuse(errno unix.Errno) {
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)})
+}
+
+func (f *filter) allow() {
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+}
+
+// always are the calls that no command needs: they reach the keyrings, the kernel
+// itself, or files past the mounts that hide them.
+func always() []uint32 {
+	return []uint32{
+		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
+		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_SWAPON, unix.SYS_REBOOT,
+	}
+}
+
+// confining are the calls that a command besides does not need unless a person has
+// allowed it.
+func confining() []uint32 {
+	return []uint32{
+		unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT,
+	}
+}
+
+func mounting() []uint32 {
+	return []uint32{
+		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE,
+		unix.SYS_FSOPEN, unix.SYS_FSPICK, unix.SYS_FSMOUNT, unix.SYS_MOUNT_SETATTR,
+	}
+}
+
+// withoutMounts keeps what runs inside of bwrap from undoing its mounts.
+func withoutMounts() filter {
+	var f filter
+	f.foreign(true)
+	f.load(callNumber)
+	for _, nr := range append(mounting(), unix.SYS_SETNS) {
+		f.when(nr, 1)
+		f.refuse(unix.EPERM)
+	}
+	f.allow()
+	return f
+}
+
+// unknown are calls that programs do without when the kernel has none of them; a
+// filter could not see what they are asked for.
+func unknown() []uint32 {
+	return []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_CLONE3}
+}
+
+func signals() []uint32 {
+	return []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL}
+}
+
+// filterOf returns the filter of a profile; scoped says that signals are confined
+// otherwise, and bwrap that it makes the mounts and has to be let.
+func filterOf(p Profile, scoped, bwrap bool) filter {
+	var f filter
+	confined := p.Name != Open
+	f.foreign(confined)
+	refused := always()
+	if confined && !bwrap {
+		refused = append(append(refused, confining()...), mounting()...)
+	}
+	if p.Name == Inspect && !scoped {
+		refused = append(refused, signals()...)
+	}
+	f.load(callNumber)
+	for _, nr := range refused {
+		f.when(nr, 1)
+		f.refuse(unix.EPERM)
+	}
+	if confined {
+		for _, nr := range unknown() {
+			f.when(nr, 1)
+			f.refuse(unix.ENOSYS)
+		}
+	}
+	if confined {
+		f.tracing()
+	}
+	f.terminals()
+	f.namespaces(confined && !bwrap)
+	f.sockets(p)
+	f.allow()
+	return f
+}
+
+// foreign decides about calls in another convention, such as those of 32-bit programs,
+// whose numbers mean other calls. A confined command makes none.
+func (f *filter) foreign(confined bool) {
+	f.load(callArch)
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: auditArch, Jt: 1})
+	if confined {
+		*f = append(*f, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_KILL_PROCESS})
+	} else {
+		f.allow()
+	}
+	if x32 := uint32(0x40000000); auditArch == unix.AUDIT_ARCH_X86_64 {
+		f.load(callNumber)
+		f.unlessSet(x32, 1)
+		f.refuse(unix.ENOSYS)
+	}
+}
+
+// tracing refuses to trace anything. What a start with limits needs is let through: to
+// be traced by the parent, and to let go.
+func (f *filter) tracing() {
+	f.load(callNumber)
+	f.when(unix.SYS_PTRACE, 6)
+	f.load(firstArg)
+	f.when(unix.PTRACE_TRACEME, 1)
+	f.allow()
+	f.when(unix.PTRACE_DETACH, 1)
+	f.allow()
+	f.refuse(unix.EPERM)
+}
+
+// terminals refuses to type into a terminal as if a person did.
+func (f *filter) terminals() {
+	const linux = 0x541c // TIOCLINUX, which pastes the console's selection
+	f.load(callNumber)
+	f.when(unix.SYS_IOCTL, 5)
+	f.load(firstArg + 8)
+	f.when(unix.TIOCSTI, 1)
+	f.refuse(unix.EPERM)
+	f.when(linux, 1)
+	f.refuse(unix.EPERM)
+}
+
+// namespaces refuses a new user namespace, in which a process may do more.
+func (f *filter) namespaces(refuse bool) {
+	if !refuse {
+		return
+	}
+	f.load(callNumber)
+	f.when(unix.SYS_CLONE, 3)
+	f.load(firstArg)
+	f.unlessSet(unix.CLONE_NEWUSER, 1)
+	f.refuse(unix.EPERM)
+}
+
+// sockets refuses the kinds of socket that a profile lacks. A pair of Unix sockets leads
+// nowhere else and is not refused.
+func (f *filter) sockets(p Profile) {
+	if p.Network && p.Sockets {
+		return
+	}
+	f.load(callNumber)
+	if !p.Network && !p.Sockets {
+		f.when(unix.SYS_SOCKET, 1)
+		f.refuse(unix.EACCES)
+		return
+	}
+	families := []uint32{unix.AF_UNIX}
+	if p.Sockets {
+		families = []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_PACKET}
+	}
+	f.when(unix.SYS_SOCKET, uint8(1+2*len(families)))
+	f.load(firstArg)
+	for _, family := range families {
+		f.when(family, 1)
+		f.refuse(unix.EACCES)
+	}
+}
+
+// file returns the filter as bwrap reads it.
+func (f filter) file() (*os.File, error) {
+	fd, err := unix.MemfdCreate("filter", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make a file for a seccomp filter: %w", err)
+	}
+	file := os.NewFile(uintptr(fd), "filter")
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), len(f)*int(unsafe.Sizeof(f[0])))
+	if _, err := file.WriteAt(raw, 0); err != nil {
+		return nil, errors.Join(fmt.Errorf("write a seccomp filter: %w", err), file.Close())
+	}
+	return file, nil
+}
+
+// install puts the calling thread under the filter, for good.
+func (f filter) install() error {
+	prog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return fmt.Errorf("install a seccomp filter: %w", errno)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Process is a command that was started under a profile, with all that it starts.
+type Process struct {
+	Profile Profile
+
+	cmd   *exec.Cmd
+	end   chan struct{}
+	close sync.Once
+}
+
+// Start starts a command under a profile, with what this machine has. The caller waits
+// for the command and closes the process.
+func Start(cmd *exec.Cmd, p Profile) (*Process, error) { return Probe().Start(cmd, p) }
+
+// Start starts a command under a profile. A machine that cannot enforce it refuses with
+// *UnenforcedError, but runs a command that is open with what it has.
+func (m Machine) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
+	if err := m.Enforces(p.Name); err != nil && p.Name != Open {
+		return nil, err
+	}
+	if p.Limits != (Limits{}) {
+		return nil, errors.New("this machine cannot enforce limits")
+	}
+	if p.Temp != "" {
+		if cmd.Env == nil {
+			cmd.Env = os.Environ()
+		}
+		cmd.Env = append(slices.Clone(cmd.Env), "TMPDIR="+p.Temp)
+	}
+	if m.Seatbelt != "" {
+		cmd.Args = append([]string{m.Seatbelt, "-p", seatbelt(p), cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = m.Seatbelt
+	}
+	proc := &Process{Profile: p, cmd: cmd, end: make(chan struct{})}
+	started := make(chan error)
+	go proc.hold(started)
+	return proc, <-started
+}
+
+// hold starts the command on a thread that stays until Close: some systems end the
+// command with the thread that started it.
+func (p *Process) hold(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	started <- p.cmd.Start()
+	<-p.end
+}
+
+// PID returns the number of the process that was started.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Wait waits for the command itself, as exec.Cmd.Wait does.
+func (p *Process) Wait() error { return p.cmd.Wait() }
+
+// Scoped reports whether KillAll finds every process of the command: here it does not.
+func (p *Process) Scoped() bool { return false }
+
+// KillAll kills nothing here.
+func (p *Process) KillAll() ([]int, error) { return nil, nil }
+
+// Left knows no processes here.
+func (p *Process) Left() ([]int, error) { return nil, nil }
+
+// Close gives back what the process took.
+func (p *Process) Close() error {
+	p.close.Do(func() { close(p.end) })
+	return nil
+}
+
+// Marked knows no marks here.
+func Marked(int) (bool, error) { return false, nil }
