@@ -135,7 +135,7 @@ func TestASessionRefusesMessagesOfOthers(t *testing.T) {
 	if told := leadGets(t, sub); !strings.Contains(told.Body, `"rejected"`) || told.From.Agent != "session-receiver" || told.Kind != mailbox.KindReceipt {
 		t.Errorf("the sender was told %+v", told)
 	}
-	if lead := state(t, receiver, agent.LeadName); lead.Life.Turns != 0 {
+	if lead := state(t, receiver, agent.LeadName); lead.Record.Turns != 0 {
 		t.Errorf("the lead heard of it: %+v", lead)
 	}
 }

@@ -78,7 +78,7 @@ func (s *Session) Down(ctx context.Context, names []string, grace time.Duration)
 func (s *Session) memberNames() []string {
 	var ids []string
 	for _, a := range s.agents.Status() {
-		switch l := a.Life; {
+		switch l := a.Record; {
 		case l.Shutdown.Leaving(), l.Spec.Role == agent.Lead:
 		case l.Spec.Role == agent.Teammate, l.Spec.Parent == agent.LeadID && !l.Closed:
 			ids = append(ids, string(l.Spec.ID))

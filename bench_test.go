@@ -92,8 +92,8 @@ func BenchmarkTurns20Agents(b *testing.B) {
 		run(b, s, "go")
 		rates = append(rates, agents*turns/time.Since(begun).Seconds())
 		for _, a := range s.Agents() {
-			if a.Life.Spec.Depth == 1 && a.Life.Steps != turns {
-				b.Fatalf("%s made %d turns: %+v", a.Life.Spec.ID, a.Life.Steps, a.Life)
+			if a.Record.Spec.Depth == 1 && a.Record.Steps != turns {
+				b.Fatalf("%s made %d turns: %+v", a.Record.Spec.ID, a.Record.Steps, a.Record)
 			}
 		}
 		if err := s.Close(); err != nil {

@@ -102,7 +102,7 @@ func choose(t *testing.T, s *swarm.Session, q event.Question, label string) {
 // hasGuests says whether somebody stands for another session.
 func hasGuests(s *swarm.Session) bool {
 	return slices.ContainsFunc(s.Agents(), func(a actors.Status) bool {
-		_, _, is := a.Life.Spec.ID.Session()
+		_, _, is := a.Record.Spec.ID.Session()
 		return is
 	})
 }

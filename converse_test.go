@@ -17,7 +17,7 @@ import (
 func state(t *testing.T, s *swarm.Session, name string) actors.Status {
 	t.Helper()
 	for _, a := range s.Agents() {
-		if agent.DisplayName(a.Life.Spec) == name {
+		if agent.DisplayName(a.Record.Spec) == name {
 			return a
 		}
 	}
@@ -84,15 +84,15 @@ func TestAnInterruptEndsTheForegroundTurnAndNoBackgroundAgent(t *testing.T) {
 		}
 	}
 	for _, a := range s.Agents() {
-		spec := a.Life.Spec
+		spec := a.Record.Spec
 		switch {
 		case spec.Type == "Explore" || spec.Name == "bob":
-			if !a.Running || a.Life.Closed {
+			if !a.Running || a.Record.Closed {
 				t.Errorf("%s does not go on: %+v", spec.ID, a.State)
 			}
 		case spec.Type == "general-purpose":
-			if a.Running || a.Life.Outcome != "interrupted" {
-				t.Errorf("the foreground agent is %+v, %s", a.State, a.Life.Outcome)
+			if a.Running || a.Record.Outcome != "interrupted" {
+				t.Errorf("the foreground agent is %+v, %s", a.State, a.Record.Outcome)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	coordinatortest.Eventually(t, "the text has arrived", func() bool {
-		return slices.ContainsFunc(s.Agents(), func(a actors.Status) bool { return a.Life.Spec.ID == agent.LeadID && a.Unread == 1 })
+		return slices.ContainsFunc(s.Agents(), func(a actors.Status) bool { return a.Record.Spec.ID == agent.LeadID && a.Unread == 1 })
 	})
 	if moved := s.BackgroundForeground(); len(moved) != 2 {
 		t.Errorf("moved: %v", moved)
@@ -145,7 +145,7 @@ func TestTheForegroundMovesToTheBackgroundAndTheLeadGoesOn(t *testing.T) {
 		t.Errorf("the lead said %q", text)
 	}
 	for _, a := range s.Agents() {
-		if spec := a.Life.Spec; spec.Parent == agent.LeadID && (spec.Role != "background" || !a.Running) {
+		if spec := a.Record.Spec; spec.Parent == agent.LeadID && (spec.Role != "background" || !a.Running) {
 			t.Errorf("%s is %s and %+v", spec.ID, spec.Role, a.State)
 		}
 	}
@@ -226,14 +226,14 @@ func TestATextWakesAStoppedLead(t *testing.T) {
 		if err := s.Stop(t.Context(), agent.LeadName); err != nil {
 			t.Fatal(err)
 		}
-		turns := state(t, s, agent.LeadName).Life.Turns
+		turns := state(t, s, agent.LeadName).Record.Turns
 		if err := say(); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Quiet(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if l := state(t, s, agent.LeadName).Life; l.Turns != turns+1 || l.Result != "fine" {
+		if l := state(t, s, agent.LeadName).Record; l.Turns != turns+1 || l.Result != "fine" {
 			t.Errorf("%d turns after %d, the last said %q", l.Turns, turns, l.Result)
 		}
 	}

@@ -201,6 +201,6 @@ func ExampleLook() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(lead.Life.Outcome, lead.Life.Result)
+	fmt.Println(lead.Record.Outcome, lead.Record.Result)
 	// Output: completed There are two.
 }

@@ -92,7 +92,7 @@ func kept(t *testing.T, s *swarm.Session) string {
 	}
 	var plans []string
 	for _, a := range s.Agents() {
-		plans = append(plans, fmt.Sprint(a.Life.Plan, a.Life.Closed, a.Life.Spec.Mode, a.Unread))
+		plans = append(plans, fmt.Sprint(a.Record.Plan, a.Record.Closed, a.Record.Spec.Mode, a.Unread))
 	}
 	return fmt.Sprintf("%x\n%+v\n%+v\n%v", sum.Sum(nil), tasks, s.Questions(), plans)
 }
@@ -117,10 +117,10 @@ func planner() model.Model {
 func rest(s *swarm.Session, turns int) bool {
 	had := 0
 	for _, a := range s.Agents() {
-		if a.Running || a.Life.TurnOpen || a.Life.Spec.Role.Runs() && a.Unread > 0 {
+		if a.Running || a.Record.TurnOpen || a.Record.Spec.Role.Runs() && a.Unread > 0 {
 			return false
 		}
-		had += a.Life.Turns
+		had += a.Record.Turns
 	}
 	return had >= turns
 }
@@ -129,7 +129,7 @@ func pendingPlan(t *testing.T, s *swarm.Session, not string) (id string) {
 	t.Helper()
 	coordinatortest.Eventually(t, "a plan waits", func() bool {
 		for _, a := range s.Agents() {
-			if p := a.Life.Plan; p.Phase == "pending" && p.ID != not && !a.Life.TurnOpen && len(s.Questions()) > 0 {
+			if p := a.Record.Plan; p.Phase == "pending" && p.ID != not && !a.Record.TurnOpen && len(s.Questions()) > 0 {
 				id = p.ID
 			}
 		}

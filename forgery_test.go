@@ -85,7 +85,7 @@ func TestProblem42_WhatIsForgedChangesNothingAndIsInTheAudit(t *testing.T) {
 		{Name: "ann", Prompt: "begin", PlanRequired: true}, {Name: "ben"},
 	}})
 	ok(t, err)
-	plan := func() protocol.Plan { return state(t, s, "ann").Life.Plan }
+	plan := func() protocol.Plan { return state(t, s, "ann").Record.Plan }
 	first := ""
 	coordinatortest.Next(t, sub, "the second plan", func(event.Event) bool {
 		p := plan()
@@ -103,7 +103,7 @@ func TestProblem42_WhatIsForgedChangesNothingAndIsInTheAudit(t *testing.T) {
 	ok(t, err)
 	ok(t, s.Quiet(t.Context()))
 
-	if p := plan(); p.Phase != protocol.PlanPending || p.ID != second || state(t, s, "ann").Life.Spec.Mode == "acceptEdits" {
+	if p := plan(); p.Phase != protocol.PlanPending || p.ID != second || state(t, s, "ann").Record.Spec.Mode == "acceptEdits" {
 		t.Errorf("the plan is %+v, want %s", p, second)
 	}
 	if _, err := os.Stat(filepath.Join(s.Info().Dir, "made.txt")); err == nil {

@@ -143,7 +143,7 @@ func goneTogether(t *testing.T, s *swarm.Session) {
 	}
 	for _, a := range s.Agents() {
 		if a.Running {
-			t.Errorf("%s runs", agent.DisplayName(a.Life.Spec))
+			t.Errorf("%s runs", agent.DisplayName(a.Record.Spec))
 		}
 	}
 	again, err := s.Down(t.Context(), names, 5*time.Second)

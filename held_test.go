@@ -59,7 +59,7 @@ func TestAHeldMessageExpires(t *testing.T) {
 			t.Errorf("instead of %s the sender was told %+v", want, told)
 		}
 	}
-	if lead := state(t, receiver, agent.LeadName); lead.Life.Turns != 0 {
+	if lead := state(t, receiver, agent.LeadName); lead.Record.Turns != 0 {
 		t.Errorf("the lead heard of it: %+v", lead)
 	}
 }

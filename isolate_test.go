@@ -162,7 +162,7 @@ func TestIsolatedAgentsCannotReachTheMainCheckout(t *testing.T) {
 	}
 	ended := 0
 	for _, a := range s.Agents() {
-		switch l := a.Life; {
+		switch l := a.Record; {
 		case l.Spec.Isolation == "":
 		case l.Turns > 0 && l.ToolUses > 0:
 			ended++

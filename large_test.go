@@ -56,7 +56,7 @@ func TestAnAnswerMayBeLargerThanAMessage(t *testing.T) {
 	ok(t, err)
 	whole := 0
 	for _, a := range all {
-		if len(a.Life.Result) == size {
+		if len(a.Record.Result) == size {
 			whole++
 		}
 	}

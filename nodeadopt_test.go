@@ -41,7 +41,7 @@ func TestAProcessThatNobodyHearsOfIsEndedByItsLock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-			coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+			coordinatortest.Eventually(t, "it rests", func() bool { return ben.Record().Result == "ok" && !ben.Record().TurnOpen })
 			lock := filepath.Join(archive.Dir(s.Info().Path, ben.ID()), "lock")
 			if pid, ok := executor.Holder(lock); !ok || pid != s.fleet.Process(ben.ID()).PID {
 				t.Errorf("the lock is held by %d, %t", pid, ok)
@@ -65,7 +65,7 @@ func TestALivingProcessIsTakenOver(t *testing.T) {
     say: {text: here}
   - say: {text: ok}
 `, nil)
-	coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it rests", func() bool { return ben.Record().Result == "ok" && !ben.Record().TurnOpen })
 	old := s.fleet.Process(ben.ID())
 	forget(t, s, ben.ID(), func() {})
 	if err := syscall.Kill(old.PID, syscall.SIGCONT); err != nil {
@@ -75,9 +75,9 @@ func TestALivingProcessIsTakenOver(t *testing.T) {
 	if _, err := s.Send("ben", "again"); err != nil {
 		t.Fatal(err)
 	}
-	coordinatortest.Eventually(t, "it answers", func() bool { return ben.Life().Result == "here" })
-	if now := s.fleet.Process(ben.ID()); now.PID != old.PID || ben.Life().Launch != 1 {
-		t.Errorf("process %d was followed by %d, launch %d", old.PID, now.PID, ben.Life().Launch)
+	coordinatortest.Eventually(t, "it answers", func() bool { return ben.Record().Result == "here" })
+	if now := s.fleet.Process(ben.ID()); now.PID != old.PID || ben.Record().Launch != 1 {
+		t.Errorf("process %d was followed by %d, launch %d", old.PID, now.PID, ben.Record().Launch)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestATakenOverProcessTellsWhatItAsks(t *testing.T) {
 	if err := syscall.Kill(old.PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if again := asked(); again != first || ben.Life().Launch != 1 { // the next launch would ask anew
-		t.Errorf("%s was asked, then %s by launch %d", first, again, ben.Life().Launch)
+	if again := asked(); again != first || ben.Record().Launch != 1 { // the next launch would ask anew
+		t.Errorf("%s was asked, then %s by launch %d", first, again, ben.Record().Launch)
 	}
 }

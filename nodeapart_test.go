@@ -55,7 +55,7 @@ func lifeOf(s *Session, name string) agent.Record {
 	if err != nil {
 		return agent.Record{}
 	}
-	return a.Life
+	return a.Record
 }
 
 // says has an agent make a call and returns the result.
@@ -148,20 +148,20 @@ func TestWhoWakesAnAgentInAnotherProcessHearsItsEnd(t *testing.T) {
 	var mole actors.Status
 	coordinatortest.Eventually(t, "the mole has ended", func() bool {
 		for _, a := range s.Agents() {
-			if a.Life.Spec.Description == "mole" {
+			if a.Record.Spec.Description == "mole" {
 				mole = a
 			}
 		}
-		return mole.Life.Closed
+		return mole.Record.Closed
 	})
-	id := string(mole.Life.Spec.ID)
+	id := string(mole.Record.Spec.ID)
 	if said := s.says(t, "digger", "#write to "+id+" saying again"); !strings.Contains(said, "queued for") {
 		t.Fatal(said)
 	}
 	coordinatortest.Eventually(t, "the digger has its report", func() bool {
 		mail, err := s.Inbox("digger")
 		return err == nil && slices.ContainsFunc(mail, func(m Trace) bool {
-			return m.Envelope.Kind == mailbox.KindAgentReport && m.Envelope.From.Agent == mole.Life.Spec.ID
+			return m.Envelope.Kind == mailbox.KindAgentReport && m.Envelope.From.Agent == mole.Record.Spec.ID
 		})
 	})
 }

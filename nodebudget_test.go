@@ -31,8 +31,8 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 	}
 	steps := func() (sum int, over int) {
 		for _, a := range s.Agents() {
-			sum += a.Life.Steps
-			if a.Life.Outcome == agent.OverBudget {
+			sum += a.Record.Steps
+			if a.Record.Outcome == agent.OverBudget {
 				over++
 			}
 		}
@@ -55,7 +55,7 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 	}
 	var used int64
 	for _, x := range agents.Status() {
-		l := x.Life
+		l := x.Record
 		used += int64(l.Steps) + l.Below.Requests
 	}
 	if used != limit {
@@ -68,7 +68,7 @@ func TestAReservationEndsWithItsProcess(t *testing.T) {
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = budget.Limits{Tokens: 1_000_000} })
 	seat := s.fleet.Process(ben.ID())
 	owner := fleet.Handlers{Fleet: s.fleet}
-	ask := workerapi.ReserveIn{Launch: ben.Life().Launch, Key: "k", Request: &budget.Request{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
+	ask := workerapi.ReserveIn{Launch: ben.Record().Launch, Key: "k", Request: &budget.Request{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
 	first, err := owner.Reserve(ben.ID(), ask)
 	if err != nil || first.Output != 600_000 {
 		t.Fatalf("%+v, %v", first, err)

@@ -54,7 +54,7 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
     say: {stall: true}
   - say: {text: ok}
 `, nil)
-				coordinatortest.Eventually(t, "the kid works", func() bool { return lifeOf(s, "kid").TurnOpen && ben.Life().Outcome == agent.Completed })
+				coordinatortest.Eventually(t, "the kid works", func() bool { return lifeOf(s, "kid").TurnOpen && ben.Record().Outcome == agent.Completed })
 				if frozen {
 					kill(t, s.fleet.Process(ben.ID()).PID, syscall.SIGSTOP)
 				}
@@ -130,7 +130,7 @@ func TestProblem20_TheDeadBelowATeammateApartKeepNoMail(t *testing.T) {
 func TestWhatADeadProcessHasAcceptedArrives(t *testing.T) {
 	t.Parallel()
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-	coordinatortest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
+	coordinatortest.Eventually(t, "ben has begun", func() bool { return ben.Record().Outcome == agent.Completed })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func acceptAs(t *testing.T, s *Session, from mailbox.AgentID, to *transcript.Tra
 func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 	t.Parallel()
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-	coordinatortest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
+	coordinatortest.Eventually(t, "ben has begun", func() bool { return ben.Record().Outcome == agent.Completed })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
@@ -212,8 +212,8 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 	if err := look.Close(); err != nil {
 		t.Fatal(err)
 	}
-	coordinatortest.Eventually(t, "ben works again", func() bool { return ben.Life().Turns > 1 })
-	if n := ben.Life().Launch; n != 2 {
+	coordinatortest.Eventually(t, "ben works again", func() bool { return ben.Record().Turns > 1 })
+	if n := ben.Record().Launch; n != 2 {
 		t.Errorf("it was started %d times", n)
 	}
 }
@@ -222,7 +222,7 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 func TestAnAgentEndsWhileItsRecordIsLookedAt(t *testing.T) {
 	t.Parallel()
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", nil)
-	coordinatortest.Eventually(t, "ben has begun", func() bool { return ben.Life().Outcome == agent.Completed })
+	coordinatortest.Eventually(t, "ben has begun", func() bool { return ben.Record().Outcome == agent.Completed })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}

@@ -65,8 +65,8 @@ func endTen(t *testing.T, where agent.Place) {
 	}
 	life := func(name string) (l agent.Record, state string) {
 		for _, a := range s.Agents() {
-			if a.Life.Spec.Name == name {
-				l, state = a.Life, a.State.Name
+			if a.Record.Spec.Name == name {
+				l, state = a.Record, a.State.Name
 			}
 		}
 		return l, state
@@ -126,8 +126,8 @@ func (s *Session) noneOfTen(t *testing.T) {
 		}
 	}
 	for _, a := range s.Agents() {
-		if id := a.Life.Spec.ID; a.Running || s.fleet.Process(id) != nil {
-			t.Errorf("%s runs or has its seat", agent.DisplayName(a.Life.Spec))
+		if id := a.Record.Spec.ID; a.Running || s.fleet.Process(id) != nil {
+			t.Errorf("%s runs or has its seat", agent.DisplayName(a.Record.Spec))
 		}
 	}
 	members, err := s.roster.Members()
@@ -135,8 +135,8 @@ func (s *Session) noneOfTen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range members {
-		if slices.Contains(ten, m.Life.Spec.Name) {
-			t.Errorf("%s is still in the roster", m.Life.Spec.Name)
+		if slices.Contains(ten, m.Record.Spec.Name) {
+			t.Errorf("%s is still in the roster", m.Record.Spec.Name)
 		}
 	}
 }

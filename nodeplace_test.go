@@ -105,9 +105,9 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		coordinatortest.Eventually(t, name+" rests", func() bool { return a.Life().Result == "ok" && !a.Life().TurnOpen })
-		all[name] = a.Life()
-		if l := a.Life(); l.Spec.Where != agent.InProcess || !strings.HasPrefix(l.Spec.Dir, filepath.Join(s.Info().Path, "worktrees")+"/") || !isDir(l.Spec.Dir) {
+		coordinatortest.Eventually(t, name+" rests", func() bool { return a.Record().Result == "ok" && !a.Record().TurnOpen })
+		all[name] = a.Record()
+		if l := a.Record(); l.Spec.Where != agent.InProcess || !strings.HasPrefix(l.Spec.Dir, filepath.Join(s.Info().Path, "worktrees")+"/") || !isDir(l.Spec.Dir) {
 			t.Errorf("%s runs in %q at %s", name, l.Spec.Where, l.Spec.Dir)
 		}
 	}
@@ -122,7 +122,7 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 	}
 	for name, l := range all {
 		a, _ := s.store.Get(l.Spec.ID)
-		kept := a.Life().Kept
+		kept := a.Record().Kept
 		if wrote := name == "ann"; isDir(l.Spec.Dir) != wrote || (kept != nil) != wrote {
 			t.Errorf("%s: kept %+v, its directory is there: %t", name, kept, isDir(l.Spec.Dir))
 		}
@@ -144,7 +144,7 @@ func TestAnIsolatedTeammateComesBack(t *testing.T) {
     say: {text: 'here again'}
   - say: {text: ok}
 `, repository(t))
-	coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "ok" && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it rests", func() bool { return ben.Record().Result == "ok" && !ben.Record().TurnOpen })
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestAnIsolatedTeammateComesBack(t *testing.T) {
 	if _, err := s.Send("ben", "again"); err != nil {
 		t.Fatal(err)
 	}
-	coordinatortest.Eventually(t, "it works again", func() bool { return ben.Life().Result == "here again" })
+	coordinatortest.Eventually(t, "it works again", func() bool { return ben.Record().Result == "here again" })
 	if !isDir(ben.Spec().Dir) {
 		t.Error("it has no directory")
 	}
@@ -165,7 +165,7 @@ func TestAnIsolatedTeammateComesBack(t *testing.T) {
 func TestProcessesGoWithAServerOfOthers(t *testing.T) {
 	server := natsdtest.Start(t, natsdtest.Options{})
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", func(o *Options) { o.NATS = NATS{URL: server.URL} })
-	coordinatortest.Eventually(t, "the plan is shown", func() bool { return ben.Life().Plan.ID != "" && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "the plan is shown", func() bool { return ben.Record().Plan.ID != "" && !ben.Record().TurnOpen })
 	coordinatortest.Eventually(t, "the lead has the plan", func() bool {
 		for _, m := range mailTo(t, s, "lead") {
 			if m.Envelope.From.Agent == ben.ID() {

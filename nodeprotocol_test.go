@@ -50,11 +50,11 @@ const planner = `  - when: {agent: ben, text: 'is approved: go ahead'}
 func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", nil)
 	pending := func() bool {
-		l := ben.Life()
+		l := ben.Record()
 		return l.Plan.Phase == protocol.PlanPending && !l.TurnOpen
 	}
 	coordinatortest.Eventually(t, "the plan is shown", pending)
-	p := ben.Life().Plan
+	p := ben.Record().Plan
 	lead, _ := s.agents.Find("lead")
 	decide := func(by *transcript.Transcript, id string, approve bool, key string) error {
 		return s.agents.DecidePlan(by.ID(), ben.ID(), message.PlanApprovalResponse{RequestID: id, Approve: approve, Feedback: "touch less"}, key)
@@ -73,14 +73,14 @@ func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 	if err := decide(lead, p.ID, false, "3"); err != nil && !errors.Is(err, protocol.ErrWrongID) { // it may have shown the next one
 		t.Errorf("the same word again: %v", err)
 	}
-	coordinatortest.Eventually(t, "the second plan is shown", func() bool { return ben.Life().Plan.ID != p.ID && pending() })
+	coordinatortest.Eventually(t, "the second plan is shown", func() bool { return ben.Record().Plan.ID != p.ID && pending() })
 	wrong("late", decide(lead, p.ID, true, "4"), protocol.ErrWrongID)
-	second := ben.Life().Plan.ID
+	second := ben.Record().Plan.ID
 	if err := decide(lead, second, true, "5"); err != nil {
 		t.Fatal(err)
 	}
 	wrong("twice", decide(lead, second, false, "6"), protocol.ErrLate)
-	coordinatortest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Record().Result, "done") && !ben.Record().TurnOpen })
 	for name, written := range map[string]bool{"before": false, "between": false, "after": true} {
 		if _, err := os.Stat(filepath.Join(s.Info().Dir, name)); (err == nil) != written {
 			t.Errorf("%s: %v", name, err)
@@ -96,7 +96,7 @@ func TestAPlanFromAnotherProcessLiesBeforeTheUser(t *testing.T) {
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", func(o *Options) { o.Policy.Attended = true })
 	question := func() (q Question, ok bool) {
 		for _, q := range s.Questions() {
-			if q.ID == ben.Life().Plan.ID {
+			if q.ID == ben.Record().Plan.ID {
 				return q, true
 			}
 		}
@@ -107,7 +107,7 @@ func TestAPlanFromAnotherProcessLiesBeforeTheUser(t *testing.T) {
 	if err := s.Answer(q.ID, Answer{Allow: true}); err != nil {
 		t.Fatal(err)
 	}
-	coordinatortest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
+	coordinatortest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Record().Result, "done") })
 	if len(s.Questions()) != 0 {
 		t.Errorf("still asked: %+v", s.Questions())
 	}
@@ -130,10 +130,10 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
     say: {text: 'said: {{lastResult "SendMessage"}}'}
   - say: {text: ok}
 `, nil)
-	coordinatortest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Life().Result, "done") })
+	coordinatortest.Eventually(t, "it goes to work", func() bool { return strings.HasPrefix(ben.Record().Result, "done") })
 	lead, _ := s.store.Get("lead")
 	coordinatortest.Eventually(t, "the lead heard", func() bool {
-		return strings.Contains(lead.Life().Result, "ok") || strings.Contains(lead.Life().Result, "said")
+		return strings.Contains(lead.Record().Result, "ok") || strings.Contains(lead.Record().Result, "said")
 	})
 	if _, err := os.Stat(filepath.Join(s.Info().Dir, "after")); err != nil {
 		t.Error(err)
@@ -143,7 +143,7 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
 // TestAProcessThatIsToPlanBeginsSo whatever the session's owner knows of it.
 func TestAProcessThatIsToPlanBeginsSo(t *testing.T) {
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", nil)
-	coordinatortest.Eventually(t, "the plan is shown", func() bool { return ben.Life().Plan.Phase == protocol.PlanPending })
+	coordinatortest.Eventually(t, "the plan is shown", func() bool { return ben.Record().Plan.Phase == protocol.PlanPending })
 	seat := s.fleet.Process(ben.ID())
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(seat.PID) + "/cmdline")
 	if err == nil && !strings.Contains(string(raw), "--plan-mode-required") {
@@ -170,12 +170,12 @@ const objector = `  - when: {agent: ben, text: 'asked to end your work', turn: 1
 // ends it, its process, its name, and what it held.
 func TestAMemberInAnotherProcessMayObjectOnce(t *testing.T) {
 	s, ben := apartWith(t, "", objector, nil)
-	coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Outcome != "" && !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it rests", func() bool { return ben.Record().Outcome != "" && !ben.Record().TurnOpen })
 	d, err := s.Shutdown(t.Context(), "ben", time.Minute)
 	if err != nil || d.Gone || d.Objection != "half way" {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	coordinatortest.Eventually(t, "it rests again", func() bool { return !ben.Life().TurnOpen })
+	coordinatortest.Eventually(t, "it rests again", func() bool { return !ben.Record().TurnOpen })
 	d, err = s.Shutdown(t.Context(), "ben", 3*time.Second)
 	if err != nil || !d.Gone || d.Why != protocol.ShutdownExpired {
 		t.Fatalf("%+v, %v", d, err)
@@ -241,7 +241,7 @@ func TestAShutdownIsHeardInTheMiddleOfWork(t *testing.T) {
 				if err != nil || !d.Gone || d.Why != protocol.ShutdownFinished {
 					t.Fatalf("%+v, %v", d, err)
 				}
-				if l := ben.Life(); l.Result != "I come to an end" {
+				if l := ben.Record(); l.Result != "I come to an end" {
 					t.Errorf("%+v", l)
 				}
 			})

@@ -208,7 +208,7 @@ func TestProblem44_NothingOfAnOldIncarnationCounts(t *testing.T) {
 	if after := s.effects(t); after != before {
 		t.Errorf("before %+v\nafter  %+v", before, after)
 	}
-	if l := ben.Life(); l.Closed || l.Result != "found" || l.Outcome != agent.Completed {
+	if l := ben.Record(); l.Closed || l.Result != "found" || l.Outcome != agent.Completed {
 		t.Errorf("the later incarnation was harmed: %+v", l)
 	}
 	s.comeBack(t, ben)
@@ -232,8 +232,8 @@ func (s *Session) effects(t *testing.T) effects {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := ben.Life()
-	e := effects{launch: l.Launch, incarnation: min(l.Incarnation, 2), plan: fmt.Sprint(l.Plan, lead.Life().Plan)}
+	l := ben.Record()
+	e := effects{launch: l.Launch, incarnation: min(l.Incarnation, 2), plan: fmt.Sprint(l.Plan, lead.Record().Plan)}
 	for _, m := range msgs {
 		e.first += strings.Count(string(m.Raw()), "the first word")
 		e.second += strings.Count(string(m.Raw()), "the second word")
@@ -283,7 +283,7 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 	if _, err := b.Claim(t.Context(), was, "3"); !errors.As(err, new(*board.SupersededError)) {
 		t.Errorf("the old incarnation took a task that was free: %v", err)
 	}
-	life := ben.Life()
+	life := ben.Record()
 	life.Result, life.Closed = "stale", true
 	if w := (fleet.Handlers{Fleet: s.fleet}.Report(ben.ID(), workerapi.Report{Launch: 1, PID: 1, Record: &life})); w.Refusal == "" {
 		t.Error("a report of the old launch was taken")
@@ -418,7 +418,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 			kill(t, p.PID, syscall.SIGKILL)
 			<-p.Gone()
 			w.until(soon, "its end is shown, or the next launch", func(a actors.Status) bool {
-				return a.State.Name != "thinking" || a.Life.Launch > launch
+				return a.State.Name != "thinking" || a.Record.Launch > launch
 			})
 		}
 	}
@@ -451,7 +451,7 @@ func watchStates(t *testing.T, s *Session, name string) *states {
 
 func (w *states) status() (a actors.Status) {
 	for _, a := range w.s.Agents() {
-		if a.Life.Spec.Name == w.name {
+		if a.Record.Spec.Name == w.name {
 			w.seen[a.State.Name] = true
 			return a
 		}
@@ -460,7 +460,7 @@ func (w *states) status() (a actors.Status) {
 }
 
 func (w *states) state() string       { return w.status().State.Name }
-func (w *states) life() agent.Record  { return w.status().Life }
+func (w *states) life() agent.Record  { return w.status().Record }
 func (w *states) id() mailbox.AgentID { return w.life().Spec.ID }
 
 // within fails unless one of the states is shown in time.

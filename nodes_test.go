@@ -226,10 +226,10 @@ func (spawns) onlyTheGood(t *testing.T, s *Session, good int) {
 	t.Helper()
 	var live []string
 	for _, a := range s.Agents() {
-		if a.Life.Spec.Where != "" {
-			live = append(live, a.Life.Spec.Name)
-			if a.Life.Turns == 0 || a.Life.Result != "found" {
-				t.Errorf("%s runs and has done nothing: %+v", a.Life.Spec.Name, a.Life)
+		if a.Record.Spec.Where != "" {
+			live = append(live, a.Record.Spec.Name)
+			if a.Record.Turns == 0 || a.Record.Result != "found" {
+				t.Errorf("%s runs and has done nothing: %+v", a.Record.Spec.Name, a.Record)
 			}
 		}
 	}

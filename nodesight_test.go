@@ -27,19 +27,19 @@ func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
 `, nil)
 	child := func(all []actors.Status) actors.Status {
 		for _, a := range all {
-			if a.Life.Spec.Parent == ben.ID() {
+			if a.Record.Spec.Parent == ben.ID() {
 				return a
 			}
 		}
 		return actors.Status{}
 	}
 	coordinatortest.Eventually(t, "the child has ended and was heard of", func() bool {
-		return child(s.Agents()).Life.Result == "found gold" && ben.Life().Result == "gold" && !ben.Life().TurnOpen
+		return child(s.Agents()).Record.Result == "found gold" && ben.Record().Result == "gold" && !ben.Record().TurnOpen
 	})
-	kid := child(s.Agents()).Life.Spec.ID
+	kid := child(s.Agents()).Record.Spec.ID
 	see := func(what string, agents []actors.Status, inbox func(string) ([]Trace, error), message func(mailbox.ID) (Trace, error)) {
 		t.Helper()
-		if child(agents).Life.Spec.ID != kid {
+		if child(agents).Record.Spec.ID != kid {
 			t.Errorf("%s: the child is not shown: %+v", what, agents)
 		}
 		mail, err := inbox("ben")
@@ -99,19 +99,19 @@ func TestAnAgentBelowATeammateApartIsEndedFromTheOwner(t *testing.T) {
 `, func(o *Options) { o.Policy.Attended = true })
 	child := func() (a actors.Status) {
 		for _, x := range s.Agents() {
-			if x.Life.Spec.Parent == ben.ID() {
+			if x.Record.Spec.Parent == ben.ID() {
 				a = x
 			}
 		}
 		return a
 	}
 	coordinatortest.Eventually(t, "the child works", func() bool { return child().Running })
-	ended, err := s.StopTree(t.Context(), string(child().Life.Spec.ID))
+	ended, err := s.StopTree(t.Context(), string(child().Record.Spec.ID))
 	if err != nil || len(ended) != 1 || ended[0].State != "stopped" {
 		t.Errorf("%+v, %v", ended, err)
 	}
-	coordinatortest.Eventually(t, "the child has ended", func() bool { return child().Life.Closed })
-	if l := ben.Life(); l.Closed {
+	coordinatortest.Eventually(t, "the child has ended", func() bool { return child().Record.Closed })
+	if l := ben.Record(); l.Closed {
 		t.Errorf("the teammate ended with it: %+v", l)
 	}
 	if _, err := s.StopTree(t.Context(), "nobody"); err == nil {
@@ -135,16 +135,16 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 `, nil)
 	kid := func() (a actors.Status) {
 		for _, x := range s.Agents() {
-			if x.Life.Spec.Name == "kid" {
+			if x.Record.Spec.Name == "kid" {
 				a = x
 			}
 		}
 		return a
 	}
-	coordinatortest.Eventually(t, "the kid rests", func() bool { return kid().Life.Outcome == agent.Completed })
+	coordinatortest.Eventually(t, "the kid rests", func() bool { return kid().Record.Outcome == agent.Completed })
 	heard := func(what string) {
 		t.Helper()
-		coordinatortest.Eventually(t, what, func() bool { a := kid(); return a.Life.Result == "heard "+what && !a.Life.TurnOpen })
+		coordinatortest.Eventually(t, what, func() bool { a := kid(); return a.Record.Result == "heard "+what && !a.Record.TurnOpen })
 	}
 	write := func(to, text string) {
 		t.Helper()
@@ -156,7 +156,7 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 	}
 	write("kid", "by name")
 	write("ben/Kid", "by team")
-	write(string(kid().Life.Spec.ID), "by id")
+	write(string(kid().Record.Spec.ID), "by id")
 	write("*", "everybody")
 	if err := s.Say("write to kid"); err != nil {
 		t.Fatal(err)
@@ -166,8 +166,8 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("kid", "again")
-	if a, err := s.Agent("kid"); err != nil || a.Life.Result != "heard again" {
-		t.Errorf("%+v, %v", a.Life, err)
+	if a, err := s.Agent("kid"); err != nil || a.Record.Result != "heard again" {
+		t.Errorf("%+v, %v", a.Record, err)
 	}
 	if _, err := s.Send("kind", "x"); err == nil || !strings.Contains(err.Error(), "did you mean kid") {
 		t.Error(err)
@@ -202,8 +202,8 @@ func TestAnAgentBelowATeammateApartEndsWithItsShutdown(t *testing.T) {
 `, nil)
 	kid := func() (l agent.Record) {
 		for _, a := range s.Agents() {
-			if a.Life.Spec.Parent == ben.ID() {
-				l = a.Life
+			if a.Record.Spec.Parent == ben.ID() {
+				l = a.Record
 			}
 		}
 		return l

@@ -54,7 +54,7 @@ func TestProblem20_TheDeadInAnotherProcessKeepNoMail(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			s, ben := apartWith(t, "", "  - say: {text: done}\n", nil)
-			coordinatortest.Eventually(t, "it rests", func() bool { return ben.Life().Result == "done" && !ben.Life().TurnOpen })
+			coordinatortest.Eventually(t, "it rests", func() bool { return ben.Record().Result == "done" && !ben.Record().TurnOpen })
 			if err := syscall.Kill(s.fleet.Process(ben.ID()).PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}

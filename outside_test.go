@@ -92,7 +92,7 @@ func TestAnOutsideMemberIsWrittenToAndWrites(t *testing.T) {
 	if text := e.Fact.(event.TurnEnded).Text; !strings.Contains(text, "a tree") || !strings.Contains(text, `"ext"`) {
 		t.Errorf("the lead said %q", text)
 	}
-	if got := state(t, s, "ext"); got.Life.Spec.Role != "outside" || got.Running {
+	if got := state(t, s, "ext"); got.Record.Spec.Role != "outside" || got.Running {
 		t.Errorf("the member is %+v", got)
 	}
 	if _, err := ext.Send(ctx, swarm.Message{To: "team-leed", Text: "x"}); err == nil || !strings.Contains(err.Error(), "did you mean team-lead") {

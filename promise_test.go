@@ -387,8 +387,8 @@ func TestPromise2_AWorkingAgentHearsYou(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range s.Agents() {
-		if a.Life.Spec.Name == "ben" && a.Life.Result != "ben is done" {
-			t.Errorf("ben is %+v", a.Life)
+		if a.Record.Spec.Name == "ben" && a.Record.Result != "ben is done" {
+			t.Errorf("ben is %+v", a.Record)
 		}
 	}
 }

@@ -172,8 +172,8 @@ func oneTask(t *testing.T, s *swarm.Session) board.Task {
 func idOf(t *testing.T, s *swarm.Session, name string) string {
 	t.Helper()
 	for _, a := range s.Agents() {
-		if a.Life.Spec.Name == name {
-			return string(a.Life.Spec.ID)
+		if a.Record.Spec.Name == name {
+			return string(a.Record.Spec.ID)
 		}
 	}
 	t.Fatalf("there is no %s", name)

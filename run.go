@@ -53,7 +53,7 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 	if err := s.lead.Reopen(lead); err != nil {
 		return Result{}, err
 	}
-	before := lead.Life()
+	before := lead.Record()
 	if err := s.record.NotePrompt(prompt); err != nil {
 		return Result{}, err
 	}
@@ -70,7 +70,7 @@ func (s *Session) Resume(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return s.follow(ctx, lead, lead.Life())
+	return s.follow(ctx, lead, lead.Record())
 }
 
 // follow brings the agents to life and waits until they rest.
@@ -117,7 +117,7 @@ func (s *Session) interrupt() error {
 }
 
 func (s *Session) result(lead *transcript.Transcript, before agent.Record, took time.Duration) Result {
-	now := lead.Life()
+	now := lead.Record()
 	r := Result{
 		Session: s.Info().ID, Text: now.Result, Outcome: now.Outcome, Reason: now.Reason,
 		Steps: now.Steps - before.Steps, Took: took, Usage: minus(now, before),
@@ -211,8 +211,8 @@ func (s *Session) InterruptAgent(name string) (bool, error) {
 func (s *Session) BackgroundForeground() []string {
 	var moved []string
 	for _, a := range s.agents.Status() {
-		spec := a.Life.Spec
-		if spec.Parent != agent.LeadID || spec.Role != agent.Foreground || a.Life.Closed {
+		spec := a.Record.Spec
+		if spec.Parent != agent.LeadID || spec.Role != agent.Foreground || a.Record.Closed {
 			continue
 		}
 		if s.agents.Background(spec.ID) == nil { // it may have ended meanwhile
@@ -269,7 +269,7 @@ type ModelUse struct {
 func byModel(all []actors.Status, t *price.Table) (tree map[string]ModelUse, cost budget.Cost) {
 	tree = map[string]ModelUse{}
 	for _, a := range all {
-		for _, u := range a.Life.Models {
+		for _, u := range a.Record.Models {
 			sum := tree[u.Model]
 			tree[u.Model] = ModelUse{sum.Add(u.Usage), sum.Cost.Add(u.Cost(t))}
 		}

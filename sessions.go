@@ -100,7 +100,7 @@ func atRest(info session.Info) *archive.Session {
 // once it has worked. An agent in a process of its own keeps its record apart, with
 // those of all below it.
 func TranscriptPath(info Info, a actors.Status) string {
-	spec := a.Life.Spec
+	spec := a.Record.Spec
 	name := filepath.Join("transcripts", string(spec.ID)+".jsonl")
 	path, home := filepath.Join(info.Path, name), "*"
 	if spec.Where != "" {

@@ -98,10 +98,10 @@ func TestProblem33_TeamsOfOneNameDoNotHearEachOther(t *testing.T) {
 			t.Errorf("session %d has %d members", i, len(team.Members))
 		}
 		for _, a := range team.Agents {
-			heard := wordsOf(t, s, string(a.Life.Spec.ID))
+			heard := wordsOf(t, s, string(a.Record.Spec.ID))
 			// A member said it 4 times and heard it twice from one, once each from 9.
 			if n := strings.Count(heard, "from session "); n != strings.Count(heard, fmt.Sprintf("from session %d.", i)) || n < 4+2+9 {
-				t.Errorf("%s of session %d heard another session: %s", agent.DisplayName(a.Life.Spec), i, heard)
+				t.Errorf("%s of session %d heard another session: %s", agent.DisplayName(a.Record.Spec), i, heard)
 			}
 		}
 		if strings.Contains(wordsOf(t, s, string(agent.LeadID)), "session x.") {
@@ -331,7 +331,7 @@ func shownSoon(t *testing.T, s *swarm.Session, want map[string]string, limit tim
 		ok(t, err)
 		wrong := map[string]string{}
 		for _, a := range team.Agents {
-			name := a.Life.Spec.Name
+			name := a.Record.Spec.Name
 			if got := a.State.Name + " " + a.State.Detail; !strings.HasPrefix(got, want[name]) {
 				wrong[name] = got
 			}

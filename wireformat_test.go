@@ -426,11 +426,11 @@ func TestTheWireOfWorkersStays(t *testing.T) {
 	ok(t, s.Say("go"))
 	coordinatortest.Eventually(t, "all rest", func() bool {
 		a, err := s.Agent("ben")
-		return err == nil && a.Life.Outcome == "completed" && !slices.ContainsFunc(s.Agents(), func(a actors.Status) bool { return a.Running || a.Unread > 0 })
+		return err == nil && a.Record.Outcome == "completed" && !slices.ContainsFunc(s.Agents(), func(a actors.Status) bool { return a.Running || a.Unread > 0 })
 	})
 	status, err := s.Agent("ben")
 	ok(t, err)
-	ben := string(status.Life.Spec.ID)
+	ben := string(status.Record.Spec.ID)
 	rec.words = append(rec.words, ben, "BEN")
 	rec.exchange(".up.report")
 	for _, up := range []string{

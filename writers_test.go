@@ -220,7 +220,7 @@ func (w *writer) answer(ctx context.Context, member string, kept *sync.Map) erro
 func (w *writer) hasEnded(ctx context.Context, member string) (bool, error) {
 	agents, err := w.remote.Agents(ctx)
 	return slices.ContainsFunc(agents, func(a actors.Status) bool {
-		return a.Life.Spec.Name == member && a.Life.Outcome != ""
+		return a.Record.Spec.Name == member && a.Record.Outcome != ""
 	}), err
 }
 
@@ -342,7 +342,7 @@ func checkWritten(t *testing.T, state string, r *rounds, kept *sync.Map) {
 	ok(t, err)
 	members := map[string]int{}
 	for _, a := range status.Agents {
-		members[a.Life.Spec.Name]++
+		members[a.Record.Spec.Name]++
 	}
 	heard := strings.Join(conversation(t, s.Info().Path, agent.LeadName), "\n")
 	if len(tasks) != 1 || len(tasks[0].Metadata) != int(r.all.Load()) {

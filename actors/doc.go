@@ -3,7 +3,7 @@
 // branches on.
 //
 //	for _, s := range session.Agents() {
-//		fmt.Println(agent.DisplayName(s.Life.Spec), s.State.Name, s.Subtree.Cost)
+//		fmt.Println(agent.DisplayName(s.Record.Spec), s.State.Name, s.Subtree.Cost)
 //	}
 //	departure, err := session.Shutdown(ctx, "ben", time.Minute)
 //	if errors.As(err, new(*actors.FinalError)) {

@@ -26,7 +26,7 @@ func (o Orphan) String() string {
 
 // Status is a look at one agent.
 type Status struct {
-	Life    agent.Record
+	Record  agent.Record `json:"Life"`
 	State   state.State
 	Running bool
 	Unread  int

@@ -19,7 +19,7 @@ type Status struct {
 func StatusOf(t Team, all []actors.Status) Status {
 	status := Status{Team: t}
 	for _, a := range all {
-		switch id := a.Life.Spec.ID; {
+		switch id := a.Record.Spec.ID; {
 		case id == t.Lead:
 			status.Agents = slices.Insert(status.Agents, 0, a)
 		case t.Has(id):

@@ -76,11 +76,11 @@ func (a *app) left(ctx context.Context, ctl *cli.Signals, s *swarm.Session, fres
 // its lead has come into it.
 func unused(s *swarm.Session) bool {
 	all := s.Agents()
-	if slices.ContainsFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID != agent.LeadID && a.Life.Spec.Role != "user" }) {
+	if slices.ContainsFunc(all, func(a actors.Status) bool { return a.Record.Spec.ID != agent.LeadID && a.Record.Spec.Role != "user" }) {
 		return false
 	}
 	lead, begun := leadOf(all)
-	return s.Info().Prompt == "" && (!begun || lead.Life.Turns == 0 && !lead.Life.TurnOpen && lead.Unread == 0)
+	return s.Info().Prompt == "" && (!begun || lead.Record.Turns == 0 && !lead.Record.TurnOpen && lead.Unread == 0)
 }
 
 // handOver lets a process of its own go on with a session that was closed.

@@ -38,10 +38,10 @@ turn did not complete.`,
 			if err != nil {
 				return err
 			}
-			if err := a.Print(view.Printable(a.Out, strings.TrimSuffix(s.Life.Result, "\n")) + "\n"); err != nil {
+			if err := a.Print(view.Printable(a.Out, strings.TrimSuffix(s.Record.Result, "\n")) + "\n"); err != nil {
 				return err
 			}
-			if o := s.Life.Outcome; o != "completed" {
+			if o := s.Record.Outcome; o != "completed" {
 				return fmt.Errorf("the last turn of %s is not a completed one: %s", term.Clean(args[0]), outcomeOf(s, running, info.ID))
 			}
 			return nil
@@ -52,7 +52,7 @@ turn did not complete.`,
 }
 
 func outcomeOf(s actors.Status, running bool, session string) string {
-	switch l := s.Life; {
+	switch l := s.Record; {
 	case l.TurnOpen && !running:
 		return "it was cut; go on with: swarm resume " + session
 	case l.TurnOpen:

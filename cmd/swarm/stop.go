@@ -149,10 +149,10 @@ func leftBehind(ctx context.Context, r *swarm.Remote, name string) (string, erro
 	}
 	var text strings.Builder
 	for _, s := range all {
-		if spec := s.Life.Spec; !strings.EqualFold(name, spec.Name) && name != string(spec.ID) {
+		if spec := s.Record.Spec; !strings.EqualFold(name, spec.Name) && name != string(spec.ID) {
 			continue
 		}
-		for _, o := range status.Orphans(all, s.Life.Spec.ID) {
+		for _, o := range status.Orphans(all, s.Record.Spec.ID) {
 			text.WriteString(term.Clean(o.String()) + "\n")
 		}
 	}

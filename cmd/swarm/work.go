@@ -73,16 +73,16 @@ func (a *app) goOn(ctx context.Context, s *swarm.Session, prompt string) (swarm.
 	switch {
 	case !ok:
 		return swarm.Result{}, fmt.Errorf("session %s has no work yet; give it some: swarm run --resume %s PROMPT", s.ID(), s.ID())
-	case lead.Life.TurnOpen, lead.Unread > 0, lead.Life.Turns == 0, lead.Life.Outcome == "completed":
+	case lead.Record.TurnOpen, lead.Unread > 0, lead.Record.Turns == 0, lead.Record.Outcome == "completed":
 		return s.Resume(ctx)
 	}
-	a.Notef("the lead's last turn ended early (%s); it is told to go on", lead.Life.Outcome)
+	a.Notef("the lead's last turn ended early (%s); it is told to go on", lead.Record.Outcome)
 	return s.Run(ctx, goOnPrompt)
 }
 
 func leadOf(agents []actors.Status) (actors.Status, bool) {
 	for _, s := range agents {
-		if s.Life.Spec.ID == agent.LeadID {
+		if s.Record.Spec.ID == agent.LeadID {
 			return s, true
 		}
 	}
@@ -139,7 +139,7 @@ func setupOf(s *swarm.Session, env func(string) string) stream.Setup {
 		}
 	}
 	if lead, ok := leadOf(s.Agents()); ok {
-		spec := lead.Life.Spec
+		spec := lead.Record.Spec
 		out.Model, out.Mode, out.Tools = spec.Model, spec.Mode, spec.Tools
 	}
 	for _, d := range s.Definitions().Active {

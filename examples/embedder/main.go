@@ -78,7 +78,7 @@ func count(ctx context.Context, events *event.Subscription) <-chan int {
 // show prints who there is, what they were written, and what is to be done.
 func show(ctx context.Context, out io.Writer, s *swarm.Session) error {
 	for _, a := range s.Agents() {
-		var record agent.Record = a.Life
+		var record agent.Record = a.Record
 		fmt.Fprintf(out, "agent %s, %s\n", agent.DisplayName(record.Spec), record.Spec.Role)
 	}
 	posted, err := s.Send("counter", "Thank you.")

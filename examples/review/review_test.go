@@ -169,19 +169,19 @@ func checkAgents(t *testing.T, out outcome) {
 	t.Helper()
 	var names []string
 	for _, a := range out.agents {
-		spec := a.Life.Spec
+		spec := a.Record.Spec
 		if spec.Name == "user" {
 			continue
 		}
 		names = append(names, spec.Name)
-		if a.Running || a.Life.TurnOpen {
+		if a.Running || a.Record.TurnOpen {
 			t.Errorf("%s is still at work", spec.Name)
 		}
-		if spec.Name != "team-lead" && !a.Life.Closed {
+		if spec.Name != "team-lead" && !a.Record.Closed {
 			t.Errorf("%s was not let go", spec.Name)
 		}
-		if a.Life.Steps < 3 || a.Life.ToolUses < 3 {
-			t.Errorf("%s made %d steps and %d tool calls; every one of the team works with tools", spec.Name, a.Life.Steps, a.Life.ToolUses)
+		if a.Record.Steps < 3 || a.Record.ToolUses < 3 {
+			t.Errorf("%s made %d steps and %d tool calls; every one of the team works with tools", spec.Name, a.Record.Steps, a.Record.ToolUses)
 		}
 	}
 	slices.Sort(names)

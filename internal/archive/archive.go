@@ -193,7 +193,7 @@ func (s *Session) Agents(ctx context.Context) ([]actors.Status, error) {
 	}
 	all := t.Agents.Status()
 	for i := range all {
-		all[i].Unread += coming[all[i].Life.Spec.ID]
+		all[i].Unread += coming[all[i].Record.Spec.ID]
 	}
 	return status.Complete(append(all, t.Nested()...)), nil
 }
@@ -315,7 +315,7 @@ type atRest struct{ Tree }
 // Find implements roster.Apart.
 func (a atRest) Find(name string, unknown error) (agent.Record, error) {
 	s, _, err := a.Tree.Find(name, unknown)
-	return s.Life, err
+	return s.Record, err
 }
 
 // All implements roster.Apart.
@@ -328,7 +328,7 @@ func (a atRest) Wake(to agent.Record, _ mailbox.AgentID) error {
 	if err != nil {
 		return err
 	}
-	if t, ok := a.Store.Get(host); !ok || t.Life().Closed || to.Closed {
+	if t, ok := a.Store.Get(host); !ok || t.Record().Closed || to.Closed {
 		return &agent.NoProcessError{Name: agent.DisplayName(to.Spec), Host: a.DisplayName(host)}
 	}
 	return nil

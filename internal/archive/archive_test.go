@@ -70,14 +70,14 @@ func TestNestedAgentsAreFoundInTheirJournals(t *testing.T) {
 	}
 	var ids []mailbox.AgentID
 	for _, a := range all {
-		ids = append(ids, a.Life.Spec.ID)
+		ids = append(ids, a.Record.Spec.ID)
 	}
 	if diff := cmp.Diff([]mailbox.AgentID{agent.UserID, agent.LeadID, "ben-1", "kid-1"}, ids); diff != "" {
 		t.Errorf("the agents (-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"kid", "@kid", "kid-1", "ben", "team-lead"} {
-		if a, err := s.Agent(t.Context(), name); err != nil || !strings.HasPrefix(string(a.Life.Spec.ID), strings.Trim(name, "@team-")) {
-			t.Errorf("%s is %s, %v", name, a.Life.Spec.ID, err)
+		if a, err := s.Agent(t.Context(), name); err != nil || !strings.HasPrefix(string(a.Record.Spec.ID), strings.Trim(name, "@team-")) {
+			t.Errorf("%s is %s, %v", name, a.Record.Spec.ID, err)
 		}
 	}
 	var unknown *agent.UnknownError
@@ -121,7 +121,7 @@ func TestWhatIsSentToASessionAtRestWaitsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := s.Agents(t.Context())
-	if err != nil || all[1].Unread != 1 || lead.Life.Spec.ID != all[1].Life.Spec.ID {
+	if err != nil || all[1].Unread != 1 || lead.Record.Spec.ID != all[1].Record.Spec.ID {
 		t.Errorf("the lead has %d unread messages, %v; want 1", all[1].Unread, err)
 	}
 	if _, err := s.Message(t.Context(), "nothing"); !errors.As(err, new(*mailbox.UnknownMessageError)) {

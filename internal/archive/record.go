@@ -26,7 +26,7 @@ type Record struct {
 // journal of that process.
 func (r Record) Nested(host mailbox.AgentID) []actors.Status {
 	return slices.DeleteFunc(r.Agents.Status(), func(s actors.Status) bool {
-		return s.Life.Spec.Where != "" || s.Life.Spec.ID == host || !s.Life.Spec.Role.Runs()
+		return s.Record.Spec.Where != "" || s.Record.Spec.ID == host || !s.Record.Spec.Role.Runs()
 	})
 }
 
@@ -44,7 +44,7 @@ func (r Record) Local() (all []*transcript.Transcript) {
 // Cut ends the turns that a process has left open.
 func (r Record) Cut(cause error) (err error) {
 	for _, t := range r.Local() {
-		if l := t.Life(); l.TurnOpen {
+		if l := t.Record(); l.TurnOpen {
 			err = errors.Join(err, t.End(agent.Stopped, cause.Error(), l.Result, "not run: the turn was stopped"))
 		}
 	}
@@ -55,8 +55,8 @@ func (r Record) Cut(cause error) (err error) {
 func (r Record) End(ctx context.Context, host mailbox.AgentID, cause error) error {
 	_, err := r.Agents.StopTree(ctx, host, cause)
 	for _, s := range r.Nested(host) { // also those that work for somebody elsewhere
-		if !s.Life.Closed || errors.Is(cause, turn.ErrKilled) {
-			err = errors.Join(err, r.Agents.Stop(ctx, s.Life.Spec.ID, cause))
+		if !s.Record.Closed || errors.Is(cause, turn.ErrKilled) {
+			err = errors.Join(err, r.Agents.Stop(ctx, s.Record.Spec.ID, cause))
 		}
 	}
 	return err

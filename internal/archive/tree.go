@@ -60,22 +60,22 @@ func (t Tree) Find(name string, unknown error) (found actors.Status, host mailbo
 	var names []string
 	ambiguous := &actors.AmbiguousNameError{Name: name}
 	t.each(func(at mailbox.AgentID, s actors.Status) {
-		if !s.Life.Closed {
-			names = append(names, agent.DisplayName(s.Life.Spec))
+		if !s.Record.Closed {
+			names = append(names, agent.DisplayName(s.Record.Spec))
 		}
-		if !t.means(name, s.Life.Spec) {
+		if !t.means(name, s.Record.Spec) {
 			return
 		}
 		switch {
-		case host == "", found.Life.Closed && !s.Life.Closed:
+		case host == "", found.Record.Closed && !s.Record.Closed:
 			found, host, ambiguous.Teams = s, at, nil
-		case s.Life.Closed && !found.Life.Closed:
+		case s.Record.Closed && !found.Record.Closed:
 			return
-		case s.Life.Closed:
+		case s.Record.Closed:
 			found, host = s, at // who had it last
 			return
 		}
-		ambiguous.Teams = append(ambiguous.Teams, t.Agents.Home(s.Life.Spec).Name)
+		ambiguous.Teams = append(ambiguous.Teams, t.Agents.Home(s.Record.Spec).Name)
 	})
 	switch {
 	case host == "":
@@ -119,7 +119,7 @@ func (t Tree) Inbox(name string) ([]mailbox.Trace, error) {
 		if err != nil {
 			return nil, err
 		}
-		host, id = at, nested.Life.Spec.ID
+		host, id = at, nested.Record.Spec.ID
 	}
 	seen, err := t.Query(host, QueryInbox, string(id))
 	if err != nil {
@@ -159,13 +159,13 @@ func (t Tree) DisplayName(id mailbox.AgentID) string {
 
 // NotKilled leaves out agents that were killed.
 func NotKilled(all []actors.Status) []actors.Status {
-	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed && s.Life.Reason == turn.ErrKilled.Error() })
+	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Record.Closed && s.Record.Reason == turn.ErrKilled.Error() })
 }
 
 // StatusOf returns the agent of an id; "" is the first.
 func StatusOf(all []actors.Status, id mailbox.AgentID) (actors.Status, error) {
 	for _, a := range all {
-		if id == "" || a.Life.Spec.ID == id {
+		if id == "" || a.Record.Spec.ID == id {
 			return a, nil
 		}
 	}

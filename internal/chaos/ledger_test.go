@@ -63,8 +63,8 @@ func (l ledger) readAll(t *testing.T, dir string) map[mailbox.AgentID]uint32 {
 	launches := map[mailbox.AgentID]uint32{}
 	for _, of := range store.All() {
 		switch {
-		case of.Life().Launch > 0:
-			launches[of.ID()] = of.Life().Launch
+		case of.Record().Launch > 0:
+			launches[of.ID()] = of.Record().Launch
 		case of.Spec().Where == "" && of.Spec().Role.Runs():
 			l.read(t, of)
 		}

@@ -231,7 +231,7 @@ func (n *node) attend(ctx context.Context, id mailbox.AgentID) {
 	t, _ := n.store.Get(id)
 	for ctx.Err() == nil {
 		<-n.wakes[id]
-		for len(t.Unread()) > 0 || t.Life().TurnOpen {
+		for len(t.Unread()) > 0 || t.Record().TurnOpen {
 			n.reading.Add(1)
 			if err := n.turn(t); err != nil {
 				panic(err)

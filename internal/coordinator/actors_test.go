@@ -196,15 +196,15 @@ func TestPromise4_AStopEndsThatAgentAndNoOther(t *testing.T) {
 	ann, _ := n.Find("ann")
 	ben, _ := n.Find("Ben")
 	must(t, n.Stop(t.Context(), ann.ID(), turn.ErrStopped))
-	if life := ann.Life(); !life.Closed || life.Outcome != agent.Stopped {
+	if life := ann.Record(); !life.Closed || life.Outcome != agent.Stopped {
 		t.Errorf("ann is %+v", life)
 	}
-	if life := ben.Life(); life.Closed || !life.TurnOpen {
+	if life := ben.Record(); life.Closed || !life.TurnOpen {
 		t.Errorf("ben is %+v", life)
 	}
 	close(release)
 	n.Settle(t)
-	if life := ben.Life(); life.Result != "ben is done" || life.Closed {
+	if life := ben.Record(); life.Result != "ben is done" || life.Closed {
 		t.Errorf("ben ended as %+v", life)
 	}
 }
@@ -224,7 +224,7 @@ func TestAStopEndsATeammateThatRests(t *testing.T) {
 	n.Say(t, "go")
 	ann, _ := n.Find("ann")
 	must(t, n.Stop(t.Context(), ann.ID(), turn.ErrStopped))
-	if life := ann.Life(); !life.Closed || life.Result != "ready" || ann.HasWork() {
+	if life := ann.Record(); !life.Closed || life.Result != "ready" || ann.HasWork() {
 		t.Errorf("ann is %+v", life)
 	}
 	n.Settle(t)
@@ -297,7 +297,7 @@ func TestTheSameCallAfterACrashFindsItsAgent(t *testing.T) {
 	n.Wake(agent.LeadID)
 	<-blocked
 	n.Until(t, func() bool { // the first child has ended for good
-		return slices.ContainsFunc(n.Status(), func(s actors.Status) bool { return s.Life.Closed })
+		return slices.ContainsFunc(n.Status(), func(s actors.Status) bool { return s.Record.Closed })
 	})
 	n.End(t) // turns stay open
 

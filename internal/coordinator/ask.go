@@ -46,7 +46,7 @@ type permits struct{ h *host }
 func (p *permits) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.Verdict, error) {
 	for {
 		d := p.gate(p.judge(spec, c))
-		consent, err := p.h.t.Consent(c.ID)
+		consent, err := p.h.t.Consents().Of(c.ID)
 		switch {
 		case err != nil:
 			return turn.Verdict{}, err
@@ -128,7 +128,7 @@ func (p *permits) askPermission(ctx context.Context, spec tool.Spec, c model.Cal
 // ask puts a question to the user and returns when it is resolved. The agent
 // waits without a place among the running.
 func (p *permits) ask(ctx context.Context, what string, q event.Question, r ask.Request, c model.Call) error {
-	consent, err := p.h.t.Ask(c.ID, p.h.c.opts.Policy.AskTimeout)
+	consent, err := p.h.t.Consents().Ask(c.ID, p.h.c.opts.Policy.AskTimeout)
 	if err != nil {
 		return err
 	}
@@ -156,11 +156,11 @@ func (p *permits) decide(c model.Call, state transcript.ConsentState, s event.Re
 	if s.Answer.Answers() {
 		d.Answer = report.Detail(s.Answer)
 	}
-	return p.h.t.Decide(c.ID, d)
+	return p.h.t.Consents().Decide(c.ID, d)
 }
 
 func (p *permits) question(kind event.QuestionKind, c model.Call) event.Question {
 	return event.Question{
-		ID: ids.Question(p.h.t.ID(), p.h.t.Life().Steps, c), Agent: agent.Describe(p.h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
+		ID: ids.Question(p.h.t.ID(), p.h.t.Record().Steps, c), Agent: agent.Describe(p.h.t.Spec()), Kind: kind, Tool: c.Name, Summary: report.CallSummary(c), Input: c.Input,
 	}
 }

@@ -133,7 +133,7 @@ func TestPermissionRequestsBubble(t *testing.T) {
 		t.Errorf("asked have %v", names)
 	}
 	for _, a := range n.Store.All() {
-		l := a.Life()
+		l := a.Record()
 		if l.Spec.Depth != 1 {
 			continue
 		}
@@ -159,11 +159,11 @@ func TestAnInterruptWithdrawsTheQuestion(t *testing.T) {
 		t.Errorf("the asker is %+v", s)
 	}
 	n.Interrupt(agent.LeadID)
-	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })
+	n.Until(t, func() bool { return !n.Lead.Record().TurnOpen })
 	if late := (*event.ResolvedQuestionError)(nil); !errors.As(n.Answer(q.ID, event.Answer{Allow: true}), &late) || late.State != event.QuestionWithdrawn {
 		t.Errorf("a late answer: %v", late)
 	}
-	if l := n.Lead.Life(); l.Outcome != agent.Interrupted || len(n.Questions()) != 0 || g.count() != 0 {
+	if l := n.Lead.Record(); l.Outcome != agent.Interrupted || len(n.Questions()) != 0 || g.count() != 0 {
 		t.Errorf("%+v; %v; ran %v", l, n.Questions(), g.ran)
 	}
 }
@@ -270,7 +270,7 @@ func TestQuestionsSurviveACrash(t *testing.T) {
 		n.Settle(t)
 		counts := map[string]int{}
 		for _, a := range n.Store.All() {
-			if l := a.Life(); l.Spec.Depth == 1 {
+			if l := a.Record(); l.Spec.Depth == 1 {
 				switch {
 				case strings.Contains(l.Result, "note for "+string(l.Spec.ID)):
 					counts["allowed"]++
@@ -388,7 +388,7 @@ func TestAMessageIsNeverConsent(t *testing.T) {
 		t.Error("a message let a call run")
 	}
 	n.Interrupt(agent.LeadID)
-	n.Until(t, func() bool { return n.Lead.Life().Outcome == agent.Interrupted })
+	n.Until(t, func() bool { return n.Lead.Record().Outcome == agent.Interrupted })
 	must(t, n.Stop(t.Context(), "ann", turn.ErrStopped))
 }
 

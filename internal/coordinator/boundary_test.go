@@ -92,7 +92,7 @@ func liveUntil(t *testing.T, n *coordinatortest.Node, disk *journaltest.Disk, sy
 		}
 	})
 	n.Begin(t)
-	if n.Lead.Life().Turns == 0 {
+	if n.Lead.Record().Turns == 0 {
 		if err := n.Lead.Prompt("user", "level 0"); err == nil {
 			n.Wake(agent.LeadID)
 		}
@@ -149,8 +149,8 @@ func TestPromise5_AKillAtEveryBoundaryOfTheJournalCountsEachCallOnce(t *testing.
 	disk := journaltest.New()
 	before := disk.Counts().Syncs
 	n := countingNode(t, t.TempDir(), disk, &tally{times: map[string]int{}})
-	if liveUntil(t, n, disk, -1, journaltest.LoseNothing) || n.Lead.Life().Result != "all counted" {
-		t.Fatalf("without a crash the lead is %+v", n.Lead.Life())
+	if liveUntil(t, n, disk, -1, journaltest.LoseNothing) || n.Lead.Record().Result != "all counted" {
+		t.Fatalf("without a crash the lead is %+v", n.Lead.Record())
 	}
 	boundaries := disk.Counts().Syncs - before
 	n.End(t)
@@ -194,7 +194,7 @@ func countThrough(t *testing.T, at int, loss journaltest.Loss) (kills, inDoubt i
 
 func checkCounted(t *testing.T, n *coordinatortest.Node, c *tally, doubts int, when string) {
 	t.Helper()
-	if l := n.Lead.Life(); l.Outcome != agent.Completed || l.Result != "all counted" {
+	if l := n.Lead.Record(); l.Outcome != agent.Completed || l.Result != "all counted" {
 		t.Errorf("%s: the lead is %+v", when, l)
 	}
 	if len(c.times) != levels*perLevel {

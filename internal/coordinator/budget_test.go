@@ -109,9 +109,9 @@ func TestAnAgentThatAlwaysSpawnsFiveOfItselfIsHeld(t *testing.T) {
 			var used int64
 			all := node.Status()
 			for _, s := range all {
-				used += s.Life.Usage.Total()
-				if s.Running || s.Life.TurnOpen || s.Life.Spec.Depth > 3 {
-					t.Errorf("%s runs on, at depth %d", s.Life.Spec.ID, s.Life.Spec.Depth)
+				used += s.Record.Usage.Total()
+				if s.Running || s.Record.TurnOpen || s.Record.Spec.Depth > 3 {
+					t.Errorf("%s runs on, at depth %d", s.Record.Spec.ID, s.Record.Spec.Depth)
 				}
 			}
 			if len(all) > 30 || m.most > 8 || m.worst > limit || used != m.used || m.inFlight != 0 {
@@ -120,7 +120,7 @@ func TestAnAgentThatAlwaysSpawnsFiveOfItselfIsHeld(t *testing.T) {
 			if m.used < limit-20_000 {
 				t.Errorf("only %d tokens were used: nothing tested the limit", m.used)
 			}
-			if sum := all[0].Subtree; sum.Usage.Total() != m.used || all[0].Life.Spec.ID != agent.LeadID {
+			if sum := all[0].Subtree; sum.Usage.Total() != m.used || all[0].Record.Spec.ID != agent.LeadID {
 				t.Errorf("the sum at the lead is %+v", sum)
 			}
 		})
@@ -138,7 +138,7 @@ func TestABudgetCountsWhatWasUsedBeforeARestart(t *testing.T) {
 		for range 2 {
 			n.Say(t, "go")
 		}
-		if l := n.Lead.Life(); run > 0 && l.Outcome != agent.OverBudget {
+		if l := n.Lead.Record(); run > 0 && l.Outcome != agent.OverBudget {
 			t.Errorf("run %d ended with %s", run, l.Outcome)
 		}
 		n.End(t)
@@ -175,7 +175,7 @@ func TestABudgetOfASubtreeEndsTheSubtreeOnly(t *testing.T) {
 	})
 	n.Begin(t)
 	lead := n.Say(t, "go")
-	child := n.Status()[1].Life
+	child := n.Status()[1].Record
 	if child.Outcome != agent.OverBudget || child.Steps != 4 || child.Result != "at it" {
 		t.Errorf("the child ended with %s after %d steps: %s", child.Outcome, child.Steps, child.Result)
 	}
@@ -325,7 +325,7 @@ func TestSpawnsOverTheRateWaitInOrder(t *testing.T) {
 		n.Say(t, "go")
 		var after []int
 		for _, s := range n.Status()[1:] {
-			after = append(after, int(s.Life.Spec.Born.Sub(begun)/(100*time.Millisecond)))
+			after = append(after, int(s.Record.Spec.Born.Sub(begun)/(100*time.Millisecond)))
 		}
 		if want := []int{0, 0, 5, 10, 15, 20, 25, 30, 35, 40}; !slices.Equal(after, want) {
 			t.Errorf("they were born after %v tenths of a second, want %v", after, want)
@@ -365,9 +365,9 @@ func TestMaxTurnsMakesExactlyTenRequestsAcrossCrashes(t *testing.T) {
 			case <-t.Context().Done():
 			}
 		} else {
-			node.Until(t, func() bool { return !node.Lead.Life().TurnOpen })
+			node.Until(t, func() bool { return !node.Lead.Record().TurnOpen })
 		}
-		if l := node.Lead.Life(); run == 2 && (l.Outcome != agent.MaxTurns || l.Steps != 10) {
+		if l := node.Lead.Record(); run == 2 && (l.Outcome != agent.MaxTurns || l.Steps != 10) {
 			t.Errorf("the lead ended with %s after %d steps", l.Outcome, l.Steps)
 		}
 		node.End(t)

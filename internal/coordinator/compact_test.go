@@ -108,8 +108,8 @@ func TestATeammateAtTheEndOfItsWindowHandlesItsMailAndAStop(t *testing.T) {
 		write(t, n.Lead, ben, fmt.Sprintf("order %d. ", i)+strings.Repeat("word ", 200))
 	}
 	n.Settle(t)
-	if len(heard) != 50 || len(ben.Unread()) != 0 || ben.Life().Compactions == 0 {
-		t.Errorf("%d of 50 messages were seen, %d are unread, %d compactions", len(heard), len(ben.Unread()), ben.Life().Compactions)
+	if len(heard) != 50 || len(ben.Unread()) != 0 || ben.Record().Compactions == 0 {
+		t.Errorf("%d of 50 messages were seen, %d are unread, %d compactions", len(heard), len(ben.Unread()), ben.Record().Compactions)
 	}
 	if m.largest["ben"] > window*80/100 {
 		t.Errorf("a request took %d of %d tokens", m.largest["ben"], window)
@@ -117,7 +117,7 @@ func TestATeammateAtTheEndOfItsWindowHandlesItsMailAndAStop(t *testing.T) {
 	write(t, n.Lead, ben, "hang")
 	<-stuck
 	must(t, n.Stop(t.Context(), "ben", turn.ErrStopped))
-	if l := ben.Life(); !l.Closed || l.Outcome != agent.Stopped {
+	if l := ben.Record(); !l.Closed || l.Outcome != agent.Stopped {
 		t.Errorf("after the stop: %+v", l)
 	}
 }
@@ -136,12 +136,12 @@ func TestAStopEndsAnAgentThatIsCompacting(t *testing.T) {
 	write(t, n.Lead, ben, "order")
 	<-begun
 	for _, s := range n.Status() {
-		if s.Life.Spec.ID == "ben" && s.State.Name != "compacting" {
+		if s.Record.Spec.ID == "ben" && s.State.Name != "compacting" {
 			t.Errorf("while it compacts ben is %s", s.State.Name)
 		}
 	}
 	must(t, n.Stop(t.Context(), "ben", turn.ErrStopped))
-	if l := ben.Life(); !l.Closed || l.Outcome != agent.Stopped || l.Compactions != 0 {
+	if l := ben.Record(); !l.Closed || l.Outcome != agent.Stopped || l.Compactions != 0 {
 		t.Errorf("after the stop: %+v", l)
 	}
 }
@@ -214,7 +214,7 @@ func TestAfterACompactionTheRosterIsToldAfresh(t *testing.T) {
 			t.Errorf("round %d: nothing is said of the mail: %s", round, got)
 		}
 	}
-	if l := n.Lead.Life(); l.Compactions != 3 || m.summaries["lead"] != 3 {
+	if l := n.Lead.Record(); l.Compactions != 3 || m.summaries["lead"] != 3 {
 		t.Errorf("%d compactions, %d summaries", l.Compactions, m.summaries["lead"])
 	}
 	if len(n.Status()) != helpers+1 {
@@ -262,7 +262,7 @@ func TestACompactionOnDemandIsMadeAtOnceOrAtTheNextStep(t *testing.T) {
 	if err := <-done; err != nil && !errors.Is(err, turn.ErrNothing) { // it may have come later than the first
 		t.Error(err)
 	}
-	if l := n.Lead.Life(); l.Compactions != 2 || l.Result != "done" {
+	if l := n.Lead.Record(); l.Compactions != 2 || l.Result != "done" {
 		t.Errorf("the lead ended with %+v", l)
 	}
 	made := false

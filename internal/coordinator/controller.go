@@ -57,8 +57,8 @@ func (c controller) IsBelow(id mailbox.AgentID) bool { return c.h.c.registry.IsB
 func (c controller) Running() []string {
 	var names []string
 	for _, s := range c.h.c.Status() {
-		if s.Running && s.Life.Spec.Role != agent.Lead {
-			names = append(names, agent.DisplayName(s.Life.Spec))
+		if s.Running && s.Record.Spec.Role != agent.Lead {
+			names = append(names, agent.DisplayName(s.Record.Spec))
 		}
 	}
 	return names
@@ -76,7 +76,7 @@ func (c controller) Result(id mailbox.AgentID) (agent.Record, bool) {
 	if !ok {
 		return agent.Record{}, false
 	}
-	return t.Life(), c.h.c.isWorking(t)
+	return t.Record(), c.h.c.isWorking(t)
 }
 
 // AwaitRest returns when an agent has nothing to do, when the time is over, or when
@@ -111,5 +111,5 @@ func (c *Coordinator) awaitRest(ctx context.Context, t *transcript.Transcript) e
 // for it.
 func (c *Coordinator) isWorking(t *transcript.Transcript) bool {
 	h := c.hosts.get(t.ID())
-	return t.HasWork() || h != nil && (h.busy() || state.IsResting(t.Life()))
+	return t.HasWork() || h != nil && (h.busy() || state.IsResting(t.Record()))
 }

@@ -305,14 +305,14 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 		defer c.buryFinal(t)
 		return c.recordEnd(t, func() error { return t.Seal(cause.Error()) }) // also if it was faster, or had ended before
 	}
-	return c.recordEnd(t, func() error { return t.Close(cause.Error(), t.Life().Kept) })
+	return c.recordEnd(t, func() error { return t.Close(cause.Error(), t.Record().Kept) })
 }
 
 // recordEnd tells of the state that an agent without a host comes into by its end.
 func (c *Coordinator) recordEnd(t *transcript.Transcript, end func() error) error {
-	was := state.Resting(t.Life())
+	was := state.Resting(t.Record())
 	err := end()
-	if is := state.Resting(t.Life()); is.Name != was.Name {
+	if is := state.Resting(t.Record()); is.Name != was.Name {
 		c.publish(t, event.StateChanged{From: was.Name, To: is.Name, Reason: is.Detail})
 	}
 	return err
@@ -328,10 +328,10 @@ func (c *Coordinator) Await(ctx context.Context, id mailbox.AgentID) (agent.Reco
 		select {
 		case <-h.ended:
 		case <-ctx.Done():
-			return t.Life(), context.Cause(ctx)
+			return t.Record(), context.Cause(ctx)
 		}
 	}
-	return t.Life(), nil
+	return t.Record(), nil
 }
 
 var errMoved = errors.New("the agent goes on in the background")
@@ -341,7 +341,7 @@ var errMoved = errors.New("the agent goes on in the background")
 func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Transcript) (agent.Record, error) {
 	h := c.hosts.get(t.ID())
 	if h == nil {
-		return t.Life(), nil
+		return t.Record(), nil
 	}
 	patience := c.opts.Policy.AutoBackground
 	if patience < 0 {
@@ -351,9 +351,9 @@ func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Trans
 	defer long.Stop()
 	select {
 	case <-h.ended:
-		return t.Life(), nil
+		return t.Record(), nil
 	case <-ctx.Done():
-		return t.Life(), context.Cause(ctx)
+		return t.Record(), context.Cause(ctx)
 	case <-h.moved:
 	case <-long.C:
 	}
@@ -361,9 +361,9 @@ func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Trans
 	case errors.Is(err, transcript.ErrTurnEnded):
 		return c.Await(ctx, t.ID()) // it was faster: its end is the result of the call
 	case err != nil:
-		return t.Life(), err
+		return t.Record(), err
 	}
-	return t.Life(), errMoved
+	return t.Record(), errMoved
 }
 
 // Background lets a running foreground agent go on in the background: its
@@ -406,7 +406,7 @@ func (c *Coordinator) running() []string {
 	var names []string
 	for _, s := range c.Status() {
 		if s.Running {
-			names = append(names, string(s.Life.Spec.ID))
+			names = append(names, string(s.Record.Spec.ID))
 		}
 	}
 	return names

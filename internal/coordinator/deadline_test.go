@@ -126,7 +126,7 @@ func checkNine(t *testing.T, n *coordinatortest.Node, all map[string][]ended) {
 		}
 	}
 	for _, a := range n.Store.All() {
-		if l := a.Life(); l.Spec.Parent != "" && l.Outcome != agent.TimedOut && l.Outcome != agent.Completed {
+		if l := a.Record(); l.Spec.Parent != "" && l.Outcome != agent.TimedOut && l.Outcome != agent.Completed {
 			t.Errorf("%s ended as %s (%s)", l.Spec.ID, l.Outcome, l.Reason)
 		}
 	}
@@ -261,7 +261,7 @@ func (f failing) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.E
 
 func stateOf(n *coordinatortest.Node, id mailbox.AgentID) state.State {
 	for _, s := range n.Status() {
-		if s.Life.Spec.ID == id {
+		if s.Record.Spec.ID == id {
 			return s.State
 		}
 	}
@@ -314,11 +314,11 @@ func TestAnEndSaysByWhom(t *testing.T) {
 		time.Sleep(time.Hour + 2*time.Second)
 		outer := childOf(t, n, agent.LeadID)
 		inner := childOf(t, n, outer.ID())
-		if l := outer.Life(); l.Outcome != agent.TimedOut || !l.Closed || !strings.HasPrefix(l.Reason, "the turn had no end for 1h0m0s") {
+		if l := outer.Record(); l.Outcome != agent.TimedOut || !l.Closed || !strings.HasPrefix(l.Reason, "the turn had no end for 1h0m0s") {
 			t.Errorf("outer is %+v", l)
 		}
 		want := "stopped by " + string(outer.ID()) + ", which was cut: the turn had no end "
-		if l := inner.Life(); l.Outcome != agent.Stopped || !strings.HasPrefix(l.Reason, want) {
+		if l := inner.Record(); l.Outcome != agent.Stopped || !strings.HasPrefix(l.Reason, want) {
 			t.Errorf("inner is %+v, want %q", l, want)
 		}
 		for id, want := range map[mailbox.AgentID]string{outer.ID(): "timed_out the turn had no end", inner.ID(): "stopped by " + string(outer.ID())} {
@@ -348,7 +348,7 @@ func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
 		begin(t, n)
 		time.Sleep(2 * time.Minute)
 		ann, _ := n.Find("ann")
-		if l := ann.Life(); l.Closed || l.Outcome != agent.TimedOut {
+		if l := ann.Record(); l.Closed || l.Outcome != agent.TimedOut {
 			t.Fatalf("ann is %+v", l)
 		}
 		if s := stateOf(n, ann.ID()); s.Name != "idle" || !strings.HasPrefix(s.Detail, "no first token for 1m0s") {
@@ -356,7 +356,7 @@ func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
 		}
 		write(t, n.Lead, ann, "again")
 		n.Settle(t)
-		if l := ann.Life(); l.Result != "now it works" {
+		if l := ann.Record(); l.Result != "now it works" {
 			t.Errorf("ann is %+v", l)
 		}
 	})
@@ -426,7 +426,7 @@ func TestADeadlineHoldsOverRetriesAndNotForRateLimits(t *testing.T) {
 				n.Begin(t)
 				begin(t, n)
 				time.Sleep(time.Hour + time.Minute)
-				l := n.Lead.Life()
+				l := n.Lead.Record()
 				if took := l.Active.Sub(l.Spec.Born); l.TurnOpen || l.Outcome != c.want || took < c.after || took > c.after+4*time.Minute {
 					t.Errorf("after %v: %+v", took, l)
 				}

@@ -59,8 +59,8 @@ func TestForksShareTheirParentsRequestUpToTheDirectiveAndCannotFork(t *testing.T
 		t.Errorf("history or refusal is missing: %s", refusal)
 	}
 	for _, s := range n.Status() {
-		if s.Life.Spec.Fork && s.Life.Spec.Type != "fork" {
-			t.Errorf("%+v", s.Life.Spec)
+		if s.Record.Spec.Fork && s.Record.Spec.Type != "fork" {
+			t.Errorf("%+v", s.Record.Spec)
 		}
 	}
 }

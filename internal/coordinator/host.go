@@ -146,7 +146,7 @@ func (h *host) wake() {
 		return
 	}
 	switch {
-	case h.stopped != nil && !h.t.Life().TurnOpen:
+	case h.stopped != nil && !h.t.Record().TurnOpen:
 		cause := h.stopped
 		h.begin(func(ctx context.Context) ending { return h.retire(ctx, cause) })
 	case h.hasWork(): // an open turn that is to stop ends as stopped
@@ -167,7 +167,7 @@ func (h *host) wake() {
 // hasWork says whether there is a turn to begin. One that was interrupted waits
 // for its next prompt, which opens a turn: mail alone does not move it.
 func (h *host) hasWork() bool {
-	return h.t.HasWork() && (!h.held.Load() || h.t.Life().TurnOpen)
+	return h.t.HasWork() && (!h.held.Load() || h.t.Record().TurnOpen)
 }
 
 func (h *host) isOver() bool {
@@ -210,7 +210,7 @@ func (h *host) cancel(m cancel) {
 		h.stopped = m.cause
 	}
 	h.held.Store(!m.final && !endsByItself(h.t.Spec().Role))
-	if !h.running.Load() && (m.final || h.t.Life().TurnOpen) {
+	if !h.running.Load() && (m.final || h.t.Record().TurnOpen) {
 		h.wake() // begins what the cancel has overtaken, to end it
 	}
 	if h.running.Load() {
@@ -242,7 +242,7 @@ func (h *host) over() {
 	close(h.ended)
 	h.c.drop(h)
 	h.self.Stop()
-	h.c.wakeConcerned(h.t.Life())
+	h.c.wakeConcerned(h.t.Record())
 	h.c.wakeIfWork(h.t) // what came after its last look
 }
 
@@ -255,7 +255,7 @@ func (h *host) parked(_ string, reason error) {
 		h.fail(reason)
 		close(h.ended)
 		h.c.drop(h)
-		h.c.wakeConcerned(h.t.Life())
+		h.c.wakeConcerned(h.t.Record())
 		if len(h.t.Unread()) > waiting {
 			h.c.wakeIfWork(h.t) // its look found nobody
 		}

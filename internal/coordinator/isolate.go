@@ -77,7 +77,7 @@ func (h *host) release() *agent.Kept {
 // releaseRemote gives back the directory of an agent whose process has ended without
 // doing so, and returns what it is kept for.
 func (rs *replicas) releaseRemote(ctx context.Context, t *transcript.Transcript) *agent.Kept {
-	l := t.Life()
+	l := t.Record()
 	if l.Spec.Isolation == "" || l.Closed || rs.c.opts.Isolate == nil {
 		return l.Kept
 	}

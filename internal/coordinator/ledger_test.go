@@ -112,7 +112,7 @@ func TestTheLedgerIsTheProvidersBill(t *testing.T) {
 	all := n.Status()
 	below := map[mailbox.AgentID]model.Usage{}
 	for i := len(all) - 1; i >= 0; i-- { // children were born after their parents
-		l := all[i].Life
+		l := all[i].Record
 		below[l.Spec.ID] = below[l.Spec.ID].Add(l.Usage)
 		if l.Usage != want[l.Spec.ID] || l.Usage == (model.Usage{}) {
 			t.Errorf("%s is recorded with %+v and billed with %+v", l.Spec.ID, l.Usage, want[l.Spec.ID])

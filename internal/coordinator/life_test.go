@@ -80,8 +80,8 @@ func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
 	synctest.Wait()                      // an agent looks once when it begins
 	must(t, n.Lead.Prompt("user", "go")) // nobody looks
 	n.Interrupt(agent.LeadID)
-	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen })
-	if l := n.Lead.Life(); l.Outcome != agent.Interrupted {
+	n.Until(t, func() bool { return !n.Lead.Record().TurnOpen })
+	if l := n.Lead.Record(); l.Outcome != agent.Interrupted {
 		t.Errorf("the lead is %+v", l)
 	}
 	spec := n.Lead.Spec()
@@ -91,7 +91,7 @@ func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
 	ann, _ := n.Find("ann")
 	must(t, ann.Prompt("parent", "go"))
 	must(t, n.Stop(t.Context(), "ann", turn.ErrStopped))
-	if l := ann.Life(); l.Outcome != agent.Stopped || l.TurnOpen || !l.Closed {
+	if l := ann.Record(); l.Outcome != agent.Stopped || l.TurnOpen || !l.Closed {
 		t.Errorf("ann is %+v", l)
 	}
 	n.End(t)
@@ -110,7 +110,7 @@ func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 	child := childOf(t, n, agent.LeadID)
 	write(t, n.Lead, child, "one more thing")
 	n.Settle(t)
-	if l := child.Life(); !strings.Contains(l.Result, "one more thing") || l.Turns != 2 || !l.Closed {
+	if l := child.Record(); !strings.Contains(l.Result, "one more thing") || l.Turns != 2 || !l.Closed {
 		t.Fatalf("the child is %+v", l)
 	}
 	must(t, n.Reopen(child.ID(), agent.LeadID))
@@ -118,7 +118,7 @@ func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 	write(t, n.Lead, child, "and another")
 	n.Settle(t)
 	n.Until(t, func() bool { return len(child.Unread()) == 1 })
-	if l := child.Life(); l.Turns != 2 || !l.Closed {
+	if l := child.Record(); l.Turns != 2 || !l.Closed {
 		t.Fatalf("a stopped child is %+v", l)
 	}
 }
@@ -146,7 +146,7 @@ func TestMailThatCameAfterTheEndIsReadAfterARestart(t *testing.T) {
 	must(t, a.Durable())
 	n.Begin(t)
 	n.Settle(t)
-	if l := child.Life(); !strings.Contains(l.Result, "one more thing") {
+	if l := child.Record(); !strings.Contains(l.Result, "one more thing") {
 		t.Errorf("the child is %+v", l)
 	}
 }
@@ -180,8 +180,8 @@ func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
 		must(t, n.SpawnIdle(t.Context(), []agent.Spec{spec}))
 		courier.Wait()
 		mate, _ := n.Find(string(id))
-		n.Until(t, func() bool { return mate.Life().Turns > 0 && !mate.Life().TurnOpen })
-		if l := mate.Life(); l.Incarnation != 1 || l.Steps != 1 {
+		n.Until(t, func() bool { return mate.Record().Turns > 0 && !mate.Record().TurnOpen })
+		if l := mate.Record(); l.Incarnation != 1 || l.Steps != 1 {
 			t.Fatalf("%s was started %d times and made %d steps", id, l.Incarnation, l.Steps)
 		}
 	}
@@ -209,7 +209,7 @@ func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
 		text := fmt.Sprintf("thing %d.", i)
 		write(t, n.Lead, child, text)
 		n.Settle(t)
-		if l := child.Life(); !strings.Contains(l.Result, text) {
+		if l := child.Record(); !strings.Contains(l.Result, text) {
 			t.Fatalf("round %d: the child is %+v", i, l)
 		}
 	}
@@ -234,8 +234,8 @@ func TestAnyEndOfTheScopeIsAShutdown(t *testing.T) {
 	must(t, n.Shutdown(t.Context()))
 	calls, err := n.Lead.Calls()
 	must(t, err)
-	if !n.Lead.Life().TurnOpen || !childOf(t, n, agent.LeadID).Life().TurnOpen || calls[0].Done {
-		t.Errorf("the lead is %+v, its call %+v", n.Lead.Life(), calls[0])
+	if !n.Lead.Record().TurnOpen || !childOf(t, n, agent.LeadID).Record().TurnOpen || calls[0].Done {
+		t.Errorf("the lead is %+v, its call %+v", n.Lead.Record(), calls[0])
 	}
 }
 
@@ -257,7 +257,7 @@ func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
 	n.Begin(t)
 	n.Say(t, "go")
 	ann, _ := n.Find("ann")
-	if l := ann.Life(); l.Outcome != agent.Failed {
+	if l := ann.Record(); l.Outcome != agent.Failed {
 		t.Fatalf("ann is %+v", l)
 	}
 	wantParked(t, n, "ann")
@@ -269,7 +269,7 @@ func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
 	broken.Store(false)
 	write(t, n.Lead, ann, "are you there?")
 	n.Settle(t)
-	if l := ann.Life(); !strings.Contains(l.Result, "are you there?") {
+	if l := ann.Record(); !strings.Contains(l.Result, "are you there?") {
 		t.Errorf("ann is %+v", l)
 	}
 }
@@ -277,7 +277,7 @@ func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
 func wantParked(t *testing.T, n *coordinatortest.Node, name string) {
 	t.Helper()
 	for _, s := range n.Status() {
-		if agent.DisplayName(s.Life.Spec) != name {
+		if agent.DisplayName(s.Record.Spec) != name {
 			continue
 		}
 		if s.State.Name != "parked" || !strings.Contains(s.State.Detail, "a bug of ours") || strings.Contains(s.State.Detail, "given up") {
@@ -322,8 +322,8 @@ func TestAShutdownLeavesTurnsOpenWhateverScopeTheyLiveIn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	must(t, n.Shutdown(ctx))
-	if !ann.Life().TurnOpen {
-		t.Errorf("ann is %+v", ann.Life())
+	if !ann.Record().TurnOpen {
+		t.Errorf("ann is %+v", ann.Record())
 	}
 }
 
@@ -354,8 +354,8 @@ func TestQuietWaitsForAnEndThatIsStillToBeTold(t *testing.T) {
 	must(t, a.End(agent.Completed, "", "the report", ""))
 	n.Begin(t)
 	n.Settle(t)
-	if !a.Life().Closed || n.Lead.Life().Turns != 1 {
-		t.Errorf("the child is %+v, the lead %+v", a.Life(), n.Lead.Life())
+	if !a.Record().Closed || n.Lead.Record().Turns != 1 {
+		t.Errorf("the child is %+v, the lead %+v", a.Record(), n.Lead.Record())
 	}
 }
 
@@ -409,8 +409,8 @@ func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
 	must(t, n.Lead.Prompt("user", "go"))
 	n.Begin(t)
 	n.Settle(t)
-	if strings.Count(heard, "the last word") != 1 || !a.Life().Closed {
-		t.Errorf("the lead heard %d bytes without the report; the child is %+v", len(heard), a.Life())
+	if strings.Count(heard, "the last word") != 1 || !a.Record().Closed {
+		t.Errorf("the lead heard %d bytes without the report; the child is %+v", len(heard), a.Record())
 	}
 }
 

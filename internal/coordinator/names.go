@@ -86,7 +86,7 @@ func (d *directory) IsFinal(id mailbox.AgentID) bool {
 	if !ok {
 		return false
 	}
-	l := t.Life()
+	l := t.Record()
 	return l.Closed && l.Reason == turn.ErrKilled.Error()
 }
 
@@ -105,9 +105,9 @@ func (d *directory) nameOf(id mailbox.AgentID) string {
 // for those that live there.
 func (d *directory) present(t *transcript.Transcript) (agent.Record, error) {
 	if d.isAtOwner(t) {
-		return d.owner.Life(t.ID())
+		return d.owner.Record(t.ID())
 	}
-	return t.Life(), nil
+	return t.Record(), nil
 }
 
 // isAtOwner reports whether an agent lives with the session's owner, and this is

@@ -20,7 +20,7 @@ import (
 // gatedBy returns the agent whose plan must be approved before a call of this one
 // may change anything: itself, or the nearest for which it works until its end.
 func (p *permits) gatedBy() (agent.Record, bool) {
-	for l := p.h.t.Life(); ; {
+	for l := p.h.t.Record(); ; {
 		if l.Plan.Gates() {
 			return l, true
 		}
@@ -28,7 +28,7 @@ func (p *permits) gatedBy() (agent.Record, bool) {
 		if !endsByItself(l.Spec.Role) || !ok {
 			return l, false
 		}
-		l = up.Life()
+		l = up.Record()
 	}
 }
 
@@ -99,7 +99,7 @@ func (ps *protocols) decide(by, t *transcript.Transcript, r message.PlanApproval
 // decideRemotePlan passes a decision on to the process of the agent, where the plan
 // and its gate are.
 func (ps *protocols) decideRemotePlan(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
-	if l := t.Life(); l.Closed {
+	if l := t.Record(); l.Closed {
 		d := protocol.Decide{ID: r.RequestID, From: by.ID(), User: by.ID() == agent.UserID, Approve: r.Approve, Key: key}
 		_, _, err := l.Plan.Next(d)
 		if err == nil {
@@ -122,7 +122,7 @@ func (ps *protocols) decidePlan(by, t *transcript.Transcript, d protocol.Decide,
 			return err
 		}
 	}
-	if _, _, err := t.Life().Plan.Next(d); err != nil {
+	if _, _, err := t.Record().Plan.Next(d); err != nil {
 		return err
 	}
 	if err := ps.c.Reopen(t.ID(), by.ID()); err != nil {
@@ -189,7 +189,7 @@ func (ps *protocols) publishPlan(t *transcript.Transcript, p protocol.Plan) {
 // somebody has decided. The swarm is not quiet meanwhile, as long as a question
 // may wait.
 func (ps *protocols) awaitPlan(t *transcript.Transcript) {
-	p := t.Life().Plan
+	p := t.Record().Plan
 	user, ok := ps.c.opts.Store.Get(agent.UserID)
 	if !ok || p.Phase != protocol.PlanPending || !ps.c.opts.Policy.Asks() {
 		return
@@ -231,7 +231,7 @@ var errPlanDecided = errors.New("the plan is decided")
 func (ps *protocols) awaitDecision(ctx context.Context, t *transcript.Transcript, id string) {
 	for {
 		changed := ps.c.whenChanged()
-		if p := t.Life().Plan; p.Phase != protocol.PlanPending || p.ID != id {
+		if p := t.Record().Plan; p.Phase != protocol.PlanPending || p.ID != id {
 			return
 		}
 		select {

@@ -31,7 +31,7 @@ var (
 func (a asker) Attended() bool { return a.h.c.opts.Policy.Asks() }
 
 // Consent returns how a question about a call was resolved, if it was.
-func (a asker) Consent(callID string) (transcript.Consent, error) { return a.h.t.Consent(callID) }
+func (a asker) Consent(callID string) (transcript.Consent, error) { return a.h.t.Consents().Of(callID) }
 
 // Ask asks the user about a call and returns how the question was resolved.
 func (a asker) Ask(ctx context.Context, c tool.Call, p tools.Prompt) (transcript.Consent, error) {
@@ -44,11 +44,11 @@ func (a asker) Ask(ctx context.Context, c tool.Call, p tools.Prompt) (transcript
 	if err != nil {
 		return transcript.Consent{}, err
 	}
-	return a.h.t.Consent(c.ID)
+	return a.h.t.Consents().Of(c.ID)
 }
 
 // Record is how the agent is now.
-func (p planner) Record() agent.Record { return p.h.t.Life() }
+func (p planner) Record() agent.Record { return p.h.t.Record() }
 
 // Lead returns the agent that decides about the plans besides the user.
 func (p planner) Lead() (agent.Spec, bool) {
@@ -91,7 +91,7 @@ func (p planner) Send(e mailbox.Envelope) error {
 // pause ends the turn of an agent that has just shown its plan to its lead, and
 // has nothing else to read.
 func (h *host) pause() string {
-	p := h.t.Life().Plan
+	p := h.t.Record().Plan
 	if p.Phase != protocol.PlanPending || p.Lead == "" {
 		return ""
 	}

@@ -17,7 +17,7 @@ func (h *host) preempt() {
 }
 
 func (h *host) isPressed() bool {
-	life := h.t.Life()
+	life := h.t.Record()
 	controls := func(e mailbox.Envelope) bool {
 		return e.ClassOf() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, life)
 	}

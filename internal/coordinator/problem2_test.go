@@ -43,7 +43,7 @@ func TestProblem2_EveryResultReachesTheParentAndIsKept(t *testing.T) {
 	bubble("while it compacts", func(t *testing.T, h *harvest) {
 		close(h.done)
 		h.begin(t, strings.Repeat("a long story. ", 20_000))
-		h.Until(t, func() bool { return !h.Lead.Life().TurnOpen })
+		h.Until(t, func() bool { return !h.Lead.Record().TurnOpen })
 		compacted := make(chan error, 1)
 		go func() { compacted <- h.Compact(t.Context(), agent.LeadID) }()
 		<-h.asked
@@ -84,7 +84,7 @@ func TestProblem2_EveryResultReachesTheParentAndIsKept(t *testing.T) {
 func (h *harvest) untold() int {
 	ended := 0
 	for _, a := range h.Store.All() {
-		if a.Spec().Role == agent.Background && a.Life().Outcome != "" {
+		if a.Spec().Role == agent.Background && a.Record().Outcome != "" {
 			ended++
 		}
 	}
@@ -212,8 +212,8 @@ func (h *harvest) kept(t *testing.T) {
 		}
 		msgs, err := a.Messages()
 		must(t, err)
-		if want := fruit(place.FindStringSubmatch(string(msgs[0].Raw()))[1]); a.Life().Result != want {
-			t.Errorf("%s said %.60q and %.60q is kept", a.ID(), want, a.Life().Result)
+		if want := fruit(place.FindStringSubmatch(string(msgs[0].Raw()))[1]); a.Record().Result != want {
+			t.Errorf("%s said %.60q and %.60q is kept", a.ID(), want, a.Record().Result)
 		}
 		whole++
 	}

@@ -48,7 +48,7 @@ func (h *host) progress(f event.Fact) {
 	if !tell {
 		return
 	}
-	l := h.t.Life()
+	l := h.t.Record()
 	u := l.Usage
 	h.c.publish(h.t, event.Progress{
 		ToolUses: l.ToolUses, LastTool: tool, Took: now.Sub(report.Began(l)),

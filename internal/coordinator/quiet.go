@@ -33,7 +33,7 @@ func (c *Coordinator) isQuiet() bool {
 	// Mail first: once it has arrived, its receiver has work.
 	for _, e := range c.opts.Store.Pending() {
 		switch t, ok := c.opts.Store.Get(e.To.Agent); {
-		case ok && willRead(t.Life()), !ok && c.opts.Owner != nil: // it is in yet another process
+		case ok && willRead(t.Record()), !ok && c.opts.Owner != nil: // it is in yet another process
 			return false
 		}
 	}

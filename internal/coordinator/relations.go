@@ -18,7 +18,7 @@ func (c *Coordinator) expects(me *transcript.Transcript) bool { return c.owedBy(
 
 func (c *Coordinator) owedBy(id mailbox.AgentID, me *transcript.Transcript) bool {
 	for _, kid := range c.registry.Workers(id) {
-		if c.owes(kid, me) || kid.Life().Closed && c.owedBy(kid.ID(), me) {
+		if c.owes(kid, me) || kid.Record().Closed && c.owedBy(kid.ID(), me) {
 			return true
 		}
 	}
@@ -26,7 +26,7 @@ func (c *Coordinator) owedBy(id mailbox.AgentID, me *transcript.Transcript) bool
 }
 
 func (c *Coordinator) owes(kid, me *transcript.Transcript) bool {
-	l := kid.Life()
+	l := kid.Record()
 	if kid.OnItsWay(me) {
 		return true
 	}
@@ -48,7 +48,7 @@ func endsByItself(r agent.Role) bool {
 
 // stopCause returns why an agent is to stop that does not know it yet, or nil.
 func (h *host) stopCause() error {
-	if s := h.t.Life().Shutdown; s.Phase == protocol.ShutdownEnding {
+	if s := h.t.Record().Shutdown; s.Phase == protocol.ShutdownEnding {
 		return turn.ShutDownBy(h.c.nameOf(s.By))
 	}
 	return h.orphaned()
@@ -57,7 +57,7 @@ func (h *host) stopCause() error {
 // orphaned returns why an agent is to stop whose link ties it to one that has
 // ended, or nil. It follows from what is recorded, so a crash loses no stop.
 func (h *host) orphaned() error {
-	l := h.t.Life()
+	l := h.t.Record()
 	if l.Spec.Link != agent.StopWith || l.Spec.Role != agent.Background || l.Closed || l.Turns == l.Settled {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (h *host) orphaned() error {
 	if !ok {
 		return nil
 	}
-	if above := up.Life(); above.Closed && above.Outcome != agent.Completed {
+	if above := up.Record(); above.Closed && above.Outcome != agent.Completed {
 		return fmt.Errorf("%w with %s, for which it worked", turn.ErrStopped, agent.DisplayName(above.Spec))
 	}
 	return nil
@@ -76,9 +76,9 @@ func (h *host) orphaned() error {
 func (c *Coordinator) wakeConcerned(l agent.Record) {
 	c.Wake(c.registry.ReportsTo(l))
 	for _, kid := range c.registry.Workers(l.Spec.ID) {
-		if !kid.Life().Closed {
+		if !kid.Record().Closed {
 			c.Wake(kid.ID())
-			c.Wake(c.registry.ReportsTo(kid.Life())) // who inherits the wait
+			c.Wake(c.registry.ReportsTo(kid.Record())) // who inherits the wait
 		}
 	}
 }

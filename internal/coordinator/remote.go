@@ -67,8 +67,8 @@ type Owner interface {
 	Reopen(id, by mailbox.AgentID) error
 	// Self is the agent of the node, in whose name the node asks.
 	Self() mailbox.AgentID
-	// Life returns how an agent is there now.
-	Life(id mailbox.AgentID) (agent.Record, error)
+	// Record returns the record of an agent there.
+	Record(id mailbox.AgentID) (agent.Record, error)
 	// DecidePlan is Coordinator.DecidePlan there.
 	DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error
 	// RequestShutdown is Coordinator.RequestShutdown there.
@@ -146,7 +146,7 @@ func (rs *replicas) launchAgain(t *transcript.Transcript) error {
 	lock, _ := rs.launching.LoadOrStore(t.ID(), &sync.Mutex{})
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
-	life := t.Life()
+	life := t.Record()
 	if life.Closed || life.Shutdown.Leaving() || life.Launch > 0 && rs.c.opts.Remote.Join(rs.c.scope, life.Spec, life.Launch) {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (rs *replicas) launchAgain(t *transcript.Transcript) error {
 // giveUp parks an agent whose process cannot be kept alive, and tells the lead.
 // A message to it tries again.
 func (rs *replicas) giveUp(t *transcript.Transcript, why error) {
-	l, why := t.Life(), fmt.Errorf("%w: %w", turn.ErrGivenUp, why)
+	l, why := t.Record(), fmt.Errorf("%w: %w", turn.ErrGivenUp, why)
 	l.TurnOpen, l.Outcome, l.Reason = false, agent.Failed, why.Error()
 	if _, _, err := t.Update(l); err != nil {
 		why = errors.Join(why, err)
@@ -201,7 +201,7 @@ func (rs *replicas) outbox(t, to *transcript.Transcript) *transcript.Transcript 
 // The agent gets another one, or is given up if again says no.
 func (rs *replicas) ProcessLost(id mailbox.AgentID, why error, again bool) {
 	t, ok := rs.c.opts.Store.Get(id)
-	if !ok || t.Life().Closed || rs.c.scope.Err() != nil {
+	if !ok || t.Record().Closed || rs.c.scope.Err() != nil {
 		return
 	}
 	if !again {
@@ -259,7 +259,7 @@ func (rs *replicas) Register(spec agent.Spec) error {
 		}
 		return err
 	}
-	rs.c.registry.Add(t.Life())
+	rs.c.registry.Add(t.Record())
 	return nil
 }
 
@@ -274,10 +274,10 @@ func (rs *replicas) replica(id mailbox.AgentID) (*transcript.Transcript, bool) {
 
 // completeRemote completes the status of an agent that lives in another process.
 func (rs *replicas) completeRemote(s *actors.Status) {
-	if s.Life.Spec.Where == "" || rs.c.opts.Remote == nil {
+	if s.Record.Spec.Where == "" || rs.c.opts.Remote == nil {
 		return
 	}
-	if seen, ok := rs.c.opts.Remote.Snapshot(s.Life.Spec.ID); ok {
+	if seen, ok := rs.c.opts.Remote.Snapshot(s.Record.Spec.ID); ok {
 		s.Running, s.Unread = seen.Running, seen.Unread
 		if seen.State.Name != "" {
 			s.State = seen.State

@@ -19,7 +19,7 @@ import (
 // that has only one turn or is to stop, ends the agent. Everything in it may be
 // done again after a crash and then changes nothing.
 func (h *host) finishTurn(ctx context.Context) ending {
-	life := h.t.Life()
+	life := h.t.Record()
 	if h.rests(life) {
 		h.moveTo(state.Waiting, state.WaitsForChild)
 		return goOn
@@ -35,7 +35,7 @@ func (h *host) finishTurn(ctx context.Context) ending {
 
 // retire ends an agent that is to stop and runs no turn.
 func (h *host) retire(ctx context.Context, cause error) ending {
-	life := h.t.Life()
+	life := h.t.Record()
 	if state.IsResting(life) { // what it said last was not yet its result
 		life.Outcome, life.Reason = agent.Stopped, cause.Error()
 	}
@@ -63,7 +63,7 @@ func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why str
 	if err := h.t.Close(why, life.Kept); err != nil {
 		return h.breakOff(err)
 	}
-	is := state.Resting(h.t.Life())
+	is := state.Resting(h.t.Record())
 	h.moveTo(is.Name, is.Detail)
 	return over
 }
@@ -79,7 +79,7 @@ func (h *host) endsWith(l agent.Record) bool {
 // owesReport says whether a turn has ended whose end was not told or closed,
 // as after a crash between the two.
 func (h *host) owesReport() bool {
-	l := h.t.Life()
+	l := h.t.Record()
 	return l.Turns > l.Settled && !l.TurnOpen && !l.Closed && endsByItself(l.Spec.Role) && !h.rests(l)
 }
 
@@ -163,11 +163,11 @@ func (h *host) isNews(l agent.Record) bool {
 func (h *host) fail(reason error) {
 	reason = fmt.Errorf("%w: %w", turn.ErrGivenUp, reason)
 	note := "not run: the agent's host failed"
-	err := h.t.End(agent.Failed, reason.Error(), h.t.Life().Result, note)
+	err := h.t.End(agent.Failed, reason.Error(), h.t.Record().Result, note)
 	if err != nil {
 		// Its conversation cannot be read: it ends without it.
 		h.emit(event.Warning{Text: err.Error()})
-		err = h.t.Close(reason.Error(), h.t.Life().Kept)
+		err = h.t.Close(reason.Error(), h.t.Record().Kept)
 	}
 	if err != nil {
 		h.emit(event.Warning{Text: err.Error()})
@@ -175,7 +175,7 @@ func (h *host) fail(reason error) {
 	}
 	h.moveTo(state.Parked, reason.Error())
 	h.asked.Store(true)
-	if err := h.report(h.t.Life()); err != nil {
+	if err := h.report(h.t.Record()); err != nil {
 		h.emit(event.Warning{Text: err.Error()})
 	}
 }

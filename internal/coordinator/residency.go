@@ -28,7 +28,7 @@ func (c *Coordinator) sweep(keep time.Duration) {
 // isIdle reports whether the agent has had nothing to do for as long as keep,
 // and holds memory for it. Any goroutine may ask.
 func (h *host) isIdle(keep time.Duration) bool {
-	return !h.running.Load() && h.t.Loaded() && time.Since(h.t.Life().Active) >= keep
+	return !h.running.Load() && h.t.Loaded() && time.Since(h.t.Record().Active) >= keep
 }
 
 // forget lets go of the conversation of an agent that is idle. Its tools stay,

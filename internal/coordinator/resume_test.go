@@ -79,7 +79,7 @@ func TestACallThatWakesIsFinishedAfterACrash(t *testing.T) {
 			must(t, err)
 			must(t, n.Lead.Answer(use(again("c1", "a", "more", false))))
 			must(t, n.Lead.StartCall("c1", true))
-			must(t, a.Reopen(agent.Foreground, agent.Waking{By: agent.LeadID, Answer: n.Lead.Life().Steps, Call: "c1"}))
+			must(t, a.Reopen(agent.Foreground, agent.Waking{By: agent.LeadID, Answer: n.Lead.Record().Steps, Call: "c1"}))
 			if prompted {
 				must(t, a.Prompt("parent", "more"))
 			}
@@ -89,7 +89,7 @@ func TestACallThatWakesIsFinishedAfterACrash(t *testing.T) {
 			n.Settle(t)
 			a, _ = n.Store.Get("a")
 			heard := heardIn(t, n.Lead)
-			if l := a.Life(); l.Turns != 2 || !l.Closed || strings.Count(heard, "to more") != 1 {
+			if l := a.Record(); l.Turns != 2 || !l.Closed || strings.Count(heard, "to more") != 1 {
 				t.Errorf("a is %+v; the lead heard %s", l, heard)
 			}
 		})

@@ -71,7 +71,7 @@ func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d actors.Dism
 		ps.c.Refused(by.ID(), "shutdown_request to "+agent.DisplayName(t.Spec()), err)
 		return protocol.Shutdown{}, err
 	}
-	if t.Life().Closed {
+	if t.Record().Closed {
 		d.Grace = 0 // there is nobody to hear it
 	}
 	ask := protocol.Ask{ID: ids.Request(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
@@ -105,7 +105,7 @@ func (ps *protocols) ShutDown(ctx context.Context, by, id mailbox.AgentID, d act
 	}
 	for {
 		changed := ps.c.whenChanged()
-		s := t.Life().Shutdown
+		s := t.Record().Shutdown
 		out := actors.Departure{Name: agent.DisplayName(t.Spec()), Gone: s.Phase == protocol.ShutdownGone, Why: s.Why, Objection: s.Objection}
 		switch s.Phase {
 		case protocol.ShutdownGone:
@@ -171,7 +171,7 @@ func (ps *protocols) driveShutdown(t *transcript.Transcript) {
 		ps.mu.Lock()
 		delete(ps.leaving, t.ID())
 		ps.mu.Unlock()
-		if p := t.Life().Shutdown.Phase; p == protocol.ShutdownAsked && ps.c.scope.Err() == nil {
+		if p := t.Record().Shutdown.Phase; p == protocol.ShutdownAsked && ps.c.scope.Err() == nil {
 			ps.driveShutdown(t) // it was asked again meanwhile
 		}
 		ps.c.Notify()
@@ -194,7 +194,7 @@ func (ps *protocols) expireShutdowns() {
 // resumeProtocols goes on with what was asked for and not settled.
 func (ps *protocols) resumeProtocols() {
 	for _, t := range ps.c.opts.Store.All() {
-		switch l := t.Life(); {
+		switch l := t.Record(); {
 		case l.Shutdown.Phase == protocol.ShutdownAsked, l.Shutdown.Phase == protocol.ShutdownEnding:
 			ps.driveShutdown(t)
 		case l.Plan.Phase == protocol.PlanPending && l.Plan.Lead != "" && !l.Closed && !t.IsReplica():
@@ -208,7 +208,7 @@ func (ps *protocols) awaitShutdown(t *transcript.Transcript) {
 	shown := ""
 	for ps.c.scope.Err() == nil {
 		changed := ps.c.whenChanged()
-		s := t.Life().Shutdown
+		s := t.Record().Shutdown
 		if s.Phase == protocol.ShutdownAsked && shown != s.ID {
 			shown = s.ID
 			ps.showRemoteShutdown(t, s)
@@ -240,7 +240,7 @@ func (ps *protocols) isBusy(t *transcript.Transcript) bool {
 		return true // only its answer tells
 	}
 	if _, away := ps.c.replica(t.ID()); away {
-		by, ok := ps.c.opts.Store.Get(t.Life().Shutdown.By)
+		by, ok := ps.c.opts.Store.Get(t.Record().Shutdown.By)
 		return ok && ps.c.outbox(by, t).OnItsWay(t) || !ps.c.opts.Remote.Idle(ps.c.scope, t.ID())
 	}
 	if t.HasWork() || ps.c.expects(t) {
@@ -254,7 +254,7 @@ func (ps *protocols) isBusy(t *transcript.Transcript) bool {
 // outside. It is one message, however often it is sent.
 func (ps *protocols) showRemoteShutdown(t *transcript.Transcript, s protocol.Shutdown) {
 	by, known := ps.c.opts.Store.Get(s.By)
-	if _, away := ps.c.replica(t.ID()); !away && !isOutside(t) || !known || t.Life().Closed {
+	if _, away := ps.c.replica(t.ID()); !away && !isOutside(t) || !known || t.Record().Closed {
 		return
 	}
 	body, err := message.Encode(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: max(0, time.Until(s.Deadline).Milliseconds())})
@@ -290,7 +290,7 @@ func (ps *protocols) shutdownNext(t *transcript.Transcript, e protocol.ShutdownE
 func (ps *protocols) completeShutdown(t *transcript.Transcript) {
 	ctx, cancel := context.WithTimeout(ps.c.scope, killWithin)
 	defer cancel()
-	s := t.Life().Shutdown
+	s := t.Record().Shutdown
 	cause := turn.ShutDownBy(ps.c.nameOf(s.By))
 	tree, err := ps.StopTree(ctx, t.ID(), cause)
 	if ps.c.scope.Err() != nil {
@@ -318,7 +318,7 @@ func (ps *protocols) replyShutdown(t *transcript.Transcript, s protocol.Shutdown
 		return nil
 	}
 	asker, ok := ps.c.opts.Store.Get(s.By)
-	if !ok || asker.Life().Shutdown.Leaving() {
+	if !ok || asker.Record().Shutdown.Leaving() {
 		return nil
 	}
 	body, err := message.Encode(r)

@@ -39,7 +39,7 @@ func (s spawner) Transcript(id mailbox.AgentID) (path string, canRead bool) {
 // Made returns the agent that a call has started or woken before a crash, if it has,
 // with its task.
 func (s spawner) Made(callID, task string) (agent.Spec, bool, error) {
-	id, ok := s.h.c.MadeBy(s.h.t.ID(), s.h.t.Life().Steps, callID)
+	id, ok := s.h.c.MadeBy(s.h.t.ID(), s.h.t.Record().Steps, callID)
 	if !ok {
 		return agent.Spec{}, false, nil
 	}
@@ -74,7 +74,7 @@ func (s spawner) spawn(ctx context.Context, callID string, call spawn.Call) (mai
 	if err != nil {
 		return "", err
 	}
-	spec.Call, spec.Answer = callID, s.h.t.Life().Steps
+	spec.Call, spec.Answer = callID, s.h.t.Record().Steps
 	if spec.Isolation != "" {
 		done, err := c.isolate(&spec)
 		if err != nil {
@@ -129,7 +129,7 @@ func (s spawner) Await(ctx context.Context, id mailbox.AgentID) (r agent.Record,
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(err, errMoved):
-		return child.Life(), true, nil
+		return child.Record(), true, nil
 	case err == nil, cause == nil:
 		return r, false, err
 	case errors.Is(cause, turn.ErrShutdown):
@@ -142,7 +142,7 @@ func (s spawner) Await(ctx context.Context, id mailbox.AgentID) (r agent.Record,
 	if err := s.h.c.Stop(wait, id, turn.StoppedWith(agent.DisplayName(s.h.t.Spec()), cause)); err != nil {
 		return r, false, &tools.StuckError{ID: id, Err: err}
 	}
-	return child.Life(), false, nil
+	return child.Record(), false, nil
 }
 
 // moveToBackground lets a child that was waited for go on in the background, unless
@@ -153,7 +153,7 @@ func (s spawner) moveToBackground(child *transcript.Transcript) (r agent.Record,
 		r, err = s.h.c.Await(s.h.turnContext, child.ID())
 		return r, false, err
 	}
-	return child.Life(), err == nil, err
+	return child.Record(), err == nil, err
 }
 
 // resume wakes an agent that has ended, with a new prompt. Its end is told to the
@@ -178,7 +178,7 @@ func (s spawner) resume(ctx context.Context, callID string, call spawn.Call) (ma
 	if err := c.admitSpawn(ctx, spec); err != nil {
 		return "", err
 	}
-	w := agent.Waking{By: me.ID(), Answer: me.Life().Steps, Call: callID}
+	w := agent.Waking{By: me.ID(), Answer: me.Record().Steps, Call: callID}
 	if err := c.reopenByCall(t, role, w); err != nil {
 		return "", err
 	}

@@ -37,9 +37,9 @@ func (h *host) now() state.State {
 func (c *Coordinator) Status() []actors.Status {
 	var all []actors.Status
 	for _, t := range c.opts.Store.All() {
-		s := actors.Status{Life: t.Life(), Unread: len(t.Unread())}
-		s.Cost = s.Life.Cost(c.opts.Prices)
-		s.State = c.atRest(s.Life)
+		s := actors.Status{Record: t.Record(), Unread: len(t.Unread())}
+		s.Cost = s.Record.Cost(c.opts.Prices)
+		s.State = c.atRest(s.Record)
 		if h := c.hosts.get(t.ID()); h != nil {
 			if s.Running = h.running.Load(); s.Running {
 				s.State = h.now()

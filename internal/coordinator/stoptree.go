@@ -45,7 +45,7 @@ func (ps *protocols) stopAll(ctx context.Context, all []*transcript.Transcript, 
 		}
 	}
 	for _, t := range all {
-		if t.ID() != top && t.Life().Closed && ps.c.hosts.get(t.ID()) == nil {
+		if t.ID() != top && t.Record().Closed && ps.c.hosts.get(t.ID()) == nil {
 			continue
 		}
 		if err := ps.c.Stop(ctx, t.ID(), cause); err != nil {
@@ -59,7 +59,7 @@ func (ps *protocols) receipt(tree []*transcript.Transcript, failed map[mailbox.A
 	var all []actors.Ended
 	var errs []error
 	for _, t := range tree {
-		e := endOf(t.Life())
+		e := endOf(t.Record())
 		if err := failed[t.ID()]; err != nil {
 			e.Error = err.Error()
 			errs = append(errs, err)
@@ -67,7 +67,7 @@ func (ps *protocols) receipt(tree []*transcript.Transcript, failed map[mailbox.A
 		all = append(all, e)
 		if _, away := ps.c.replica(t.ID()); away {
 			for _, s := range ps.c.opts.Remote.Nested(t.ID()) {
-				all = append(all, endOf(s.Life))
+				all = append(all, endOf(s.Record))
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
 	if window := h.c.opts.Window; window != nil {
 		turn.Window = window(h.kit.base.Model)
 	}
-	life := h.t.Life()
+	life := h.t.Record()
 	turn.Base.Caller.Turn = life.Turns
 	if life.TurnOpen { // else it is opened by a message, and those are of the turn before
 		turn.StepsBefore = life.TurnSteps

@@ -25,7 +25,7 @@ func (c *Coordinator) RejectUnread(id mailbox.AgentID) {
 
 // buryFinal is RejectUnread for an agent that was ended for good.
 func (c *Coordinator) buryFinal(t *transcript.Transcript) {
-	if Final(t.Life()) {
+	if Final(t.Record()) {
 		c.rejectUnreadIfFinal(t)
 	}
 }
@@ -34,7 +34,7 @@ func (c *Coordinator) rejectUnreadIfFinal(t *transcript.Transcript) {
 	if c.opts.Receipt == nil {
 		return
 	}
-	l := t.Life()
+	l := t.Record()
 	for _, e := range t.Unread() {
 		c.opts.Receipt(mailbox.Receipt{
 			From: t.Address(), To: e.From, State: mailbox.StateDead, Through: e.Seq, IDs: []mailbox.ID{e.ID},

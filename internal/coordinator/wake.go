@@ -25,7 +25,7 @@ type reviver struct {
 // revive gives an agent a host if it has none and something to live for.
 // reviving is held.
 func (rv *reviver) revive(t *transcript.Transcript) error {
-	life := t.Life()
+	life := t.Record()
 	rv.c.registry.Add(life)
 	switch {
 	case !life.Spec.Role.Runs(), rv.c.hosts.get(t.ID()) != nil:
@@ -55,7 +55,7 @@ func willRead(l agent.Record) bool {
 
 // missed reports whether an agent has ended without mail that is to wake it.
 func (rv *reviver) missed(t *transcript.Transcript) bool {
-	l := t.Life()
+	l := t.Record()
 	return l.Closed && willRead(l) && len(t.Unread()) > 0
 }
 
@@ -89,18 +89,18 @@ func (rv *reviver) Reopen(id, by mailbox.AgentID) error {
 	if rv.c.isAtOwner(t) {
 		return rv.c.opts.Owner.Reopen(t.ID(), by)
 	}
-	if l := t.Life(); !l.Closed && !l.Shutdown.Leaving() {
+	if l := t.Record(); !l.Closed && !l.Shutdown.Leaving() {
 		return nil // no message to one that lives waits for another that is brought to life
 	}
 	rv.reviving.Lock()
 	defer rv.reviving.Unlock()
-	life := t.Life()
+	life := t.Record()
 	return rv.reopenAs(t, reopenRole(life), agent.Waking{By: rv.c.registry.Employer(life, by)})
 }
 
 // reopenAs is Reopen in a role and for a tool call, if there is one. reviving is held.
 func (rv *reviver) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
-	life := t.Life()
+	life := t.Record()
 	name := agent.DisplayName(life.Spec)
 	switch {
 	case life.Shutdown.Leaving():
@@ -124,7 +124,7 @@ func (rv *reviver) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waki
 func (rv *reviver) reopenByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	rv.reviving.Lock()
 	defer rv.reviving.Unlock()
-	if life := t.Life(); !life.Closed {
+	if life := t.Record(); !life.Closed {
 		return &actors.RunningError{Name: agent.DisplayName(life.Spec)}
 	}
 	return rv.reopenAs(t, r, w)
@@ -164,7 +164,7 @@ func (rv *reviver) reopenFor(id, by mailbox.AgentID) error {
 	if !ok {
 		return fmt.Errorf("there is no agent %s to report to", id)
 	}
-	if l := t.Life(); !l.Closed || l.Outcome == agent.Stopped || id == agent.LeadID {
+	if l := t.Record(); !l.Closed || l.Outcome == agent.Stopped || id == agent.LeadID {
 		return nil
 	}
 	if err := rv.Reopen(t.ID(), by); !errors.As(err, new(*actors.FinalError)) {

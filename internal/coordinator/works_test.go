@@ -96,7 +96,7 @@ func ofType(n *coordinatortest.Node, kind string) *transcript.Transcript {
 func resting(n *coordinatortest.Node, kind string) func() bool {
 	return func() bool {
 		for _, s := range n.Status() {
-			if s.Life.Spec.Type == kind && s.State.Name == "waiting" {
+			if s.Record.Spec.Type == kind && s.State.Name == "waiting" {
 				return true
 			}
 		}
@@ -126,7 +126,7 @@ func TestAnAgentWaitsForItsOwnBackgroundChildren(t *testing.T) {
 			if strings.Count(heard, "the whole result") != 1 || strings.Contains(heard, "interim") || strings.Contains(heard, "the leaf's report") {
 				t.Errorf("the lead heard %s", heard)
 			}
-			if l := ofType(n, "mid").Life(); l.Turns != 2 || !l.Closed || l.Outcome != agent.Completed {
+			if l := ofType(n, "mid").Record(); l.Turns != 2 || !l.Closed || l.Outcome != agent.Completed {
 				t.Errorf("the one between is %+v", l)
 			}
 		})
@@ -146,7 +146,7 @@ func TestAnAgentThatWaitsForItsChildrenGoesOnInTheBackground(t *testing.T) {
 	n.Wake(agent.LeadID)
 	n.Until(t, resting(n, "mid"))
 	must(t, n.Background(ofType(n, "mid").ID()))
-	n.Until(t, func() bool { return !n.Lead.Life().TurnOpen }) // the call has returned
+	n.Until(t, func() bool { return !n.Lead.Record().TurnOpen }) // the call has returned
 	close(l.gate)
 	n.Settle(t)
 	if heard := heardIn(t, n.Lead); strings.Count(heard, "the whole result") != 1 || !strings.Contains(heard, "in the background") {
@@ -188,14 +188,14 @@ func TestALinkSaysWhatAnEndMeansForThoseBelow(t *testing.T) {
 			n.Begin(t)
 			must(t, n.Lead.Prompt("user", "go"))
 			n.Wake(agent.LeadID)
-			n.Until(t, func() bool { mid := ofType(n, "mid"); return mid != nil && mid.Life().Closed })
+			n.Until(t, func() bool { mid := ofType(n, "mid"); return mid != nil && mid.Record().Closed })
 			close(l.gate)
 			n.Settle(t)
 			leaf := ofType(n, "leaf")
 			count := func(a *transcript.Transcript) int {
 				return strings.Count(heardIn(t, a), "<task-id>"+string(leaf.ID())+"<") + strings.Count(heardIn(t, a), `\u003ctask-id\u003e`+string(leaf.ID())+`\u003c`)
 			}
-			if got := leaf.Life().Outcome; link != agent.StopWith && got != want.leaf {
+			if got := leaf.Record().Outcome; link != agent.StopWith && got != want.leaf {
 				t.Errorf("the leaf is %s, want %s", got, want.leaf)
 			}
 			if a, b := count(n.Lead), count(ofType(n, "mid")); a != want.lead || b != want.mid {
@@ -246,7 +246,7 @@ func TestALinkToStopSurvivesACrash(t *testing.T) {
 	must(t, leaf.Prompt("parent", "go"))
 	n.Begin(t)
 	n.Settle(t)
-	if l := leaf.Life(); l.Outcome != agent.Stopped || !l.Closed {
+	if l := leaf.Record(); l.Outcome != agent.Stopped || !l.Closed {
 		t.Errorf("the leaf is %+v", l)
 	}
 }
@@ -273,8 +273,8 @@ func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 	close(l.gate)
 	n.Settle(t)
 	heard := heardIn(t, n.Lead)
-	if mid.Life().Outcome != agent.Stopped || !strings.Contains(heard, "d: stopped (stopped)") || strings.Count(heard, "the leaf's report") != 1 {
-		t.Errorf("the one between is %+v; the lead heard %s", mid.Life(), heard)
+	if mid.Record().Outcome != agent.Stopped || !strings.Contains(heard, "d: stopped (stopped)") || strings.Count(heard, "the leaf's report") != 1 {
+		t.Errorf("the one between is %+v; the lead heard %s", mid.Record(), heard)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestNobodyComesToWorkForItself(t *testing.T) {
 	must(t, n.Reopen(b.ID(), "lead"))
 	must(t, n.Reopen(c.ID(), "a"))
 	for x, want := range map[*transcript.Transcript]mailbox.AgentID{a: "c", b: "lead", c: ""} {
-		if got := x.Life().Woken.By; got != want {
+		if got := x.Record().Woken.By; got != want {
 			t.Errorf("%s works for %q, want %q", x.ID(), got, want)
 		}
 	}
@@ -350,7 +350,7 @@ func TestPromise3_ATreeOfAgentsTellsEachSpawnerOnce(t *testing.T) {
 			disk.BeforeSync(func() {})
 		}
 		n.Begin(t)
-		if n.Lead.Life().Turns == 0 {
+		if n.Lead.Record().Turns == 0 {
 			if err := n.Lead.Prompt("user", "Place 0."); err == nil {
 				n.Wake(agent.LeadID)
 			}
@@ -410,7 +410,7 @@ func checkTree(t *testing.T, n *coordinatortest.Node, depth, width int) {
 	t.Helper()
 	count, reports := 0, 0
 	for _, a := range n.Store.All() {
-		l := a.Life()
+		l := a.Record()
 		if l.Spec.Role == agent.User {
 			continue
 		}

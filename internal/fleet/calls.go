@@ -94,13 +94,13 @@ func (d Directory) End(ctx context.Context, name string, cause, unknown error) (
 		return nil, err
 	}
 	if d.f.proc(host) == nil {
-		return nil, d.noProcess(a.Life, host)
+		return nil, d.noProcess(a.Record, host)
 	}
 	method := workerapi.DoStopNested
 	if errors.Is(cause, turn.ErrKilled) {
 		method = workerapi.DoKillNested
 	}
-	out, err := callWorker(ctx, d.f, host, method, workerapi.EndIn{Name: string(a.Life.Spec.ID), Cause: cause.Error()})
+	out, err := callWorker(ctx, d.f, host, method, workerapi.EndIn{Name: string(a.Record.Spec.ID), Cause: cause.Error()})
 	return out.Ended, err
 }
 
@@ -110,7 +110,7 @@ func (f *Fleet) shutdownOf(id mailbox.AgentID) *protocol.Shutdown {
 	if !ok {
 		return nil
 	}
-	if s := t.Life().Shutdown; s.Leaving() {
+	if s := t.Record().Shutdown; s.Leaving() {
 		return &s
 	}
 	return nil

@@ -28,7 +28,7 @@ func (f *Fleet) Tree() archive.Tree {
 // Find implements roster.Apart.
 func (d Directory) Find(name string, unknown error) (agent.Record, error) {
 	a, _, err := d.f.Tree().Find(name, unknown)
-	return a.Life, err
+	return a.Record, err
 }
 
 // All implements roster.Apart.
@@ -40,7 +40,7 @@ func (d Directory) All() ([]actors.Status, error) {
 func (d Directory) final() []mailbox.AgentID {
 	return slices.DeleteFunc(archive.Hosts(d.f.options.Store), func(id mailbox.AgentID) bool {
 		t, ok := d.f.options.Store.Get(id)
-		return !ok || !coordinator.Final(t.Life())
+		return !ok || !coordinator.Final(t.Record())
 	})
 }
 
@@ -66,9 +66,9 @@ func (d Directory) wakeBy(to agent.Record, by mailbox.AgentID, spec *agent.Spec)
 		return err
 	}
 	switch t, ok := d.f.options.Store.Get(host); {
-	case ok && coordinator.Final(t.Life()):
-		return &actors.FinalError{Name: agent.DisplayName(to.Spec), Reason: t.Life().Reason}
-	case !ok || t.Life().Closed || to.Closed:
+	case ok && coordinator.Final(t.Record()):
+		return &actors.FinalError{Name: agent.DisplayName(to.Spec), Reason: t.Record().Reason}
+	case !ok || t.Record().Closed || to.Closed:
 		return d.noProcess(to, host)
 	}
 	d.f.parts.Agents.EnsureProcess(host)
@@ -83,9 +83,9 @@ func (d Directory) Call(ctx context.Context, name string, method rpc.Method[work
 		return a, err
 	}
 	if d.f.proc(host) == nil {
-		return a, d.noProcess(a.Life, host)
+		return a, d.noProcess(a.Record, host)
 	}
-	_, err = callWorker(ctx, d.f, host, method, workerapi.NameIn{Name: string(a.Life.Spec.ID)})
+	_, err = callWorker(ctx, d.f, host, method, workerapi.NameIn{Name: string(a.Record.Spec.ID)})
 	return a, err
 }
 
@@ -102,8 +102,8 @@ func (d Directory) isOwedMail() bool {
 	defer d.f.mu.Unlock()
 	for host, nested := range d.f.lastNested {
 		for _, s := range nested {
-			to := func(e mailbox.Envelope) bool { return e.To.Agent == s.Life.Spec.ID }
-			if d.f.procs[host] != nil && !s.Life.Closed && slices.ContainsFunc(pending, to) {
+			to := func(e mailbox.Envelope) bool { return e.To.Agent == s.Record.Spec.ID }
+			if d.f.procs[host] != nil && !s.Record.Closed && slices.ContainsFunc(pending, to) {
 				return true
 			}
 		}

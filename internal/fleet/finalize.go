@@ -91,6 +91,6 @@ func (f *Fleet) addTombstones(host mailbox.AgentID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range nested {
-		f.tombstones[s.Life.Spec.ID] = true
+		f.tombstones[s.Record.Spec.ID] = true
 	}
 }

@@ -85,8 +85,8 @@ func (h Handlers) checkLaunch(id mailbox.AgentID, launch uint32) error {
 	newest := uint32(0)
 	if p := h.proc(id); p != nil {
 		newest = p.launch
-	} else if t, ok := h.options.Store.Get(id); ok && t.IsReplica() && !t.Life().Closed {
-		newest = t.Life().Launch
+	} else if t, ok := h.options.Store.Get(id); ok && t.IsReplica() && !t.Record().Closed {
+		newest = t.Record().Launch
 	}
 	if newest == 0 || launch != newest {
 		return &OldLaunchError{Agent: id, Launch: launch}
@@ -136,14 +136,14 @@ func (h Handlers) handleRequests(s *rpc.Server) {
 func (h Handlers) handleAgentRequests(s *rpc.Server) {
 	rpc.Handle(s, workerapi.UpRecord, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.RecordOut, error) {
 		if t, ok := h.parts.Agents.Find(in.Name); ok {
-			life := t.Life()
+			life := t.Record()
 			return workerapi.RecordOut{Record: &life}, nil
 		}
 		a, err := h.findNested(in.Name)
 		if err != nil {
 			return workerapi.RecordOut{}, err
 		}
-		return workerapi.RecordOut{Record: &a.Life}, nil
+		return workerapi.RecordOut{Record: &a.Record}, nil
 	})
 	rpc.Handle(s, workerapi.UpWake, func(_ context.Context, _ rpc.Caller, in workerapi.WakeIn) (rpc.None, error) {
 		return rpc.None{}, h.wake(in)
@@ -193,7 +193,7 @@ func (h Handlers) requesterAndTarget(c rpc.Caller, name string) (me, t *transcri
 	if err != nil {
 		return nil, nil, err
 	}
-	return nil, nil, &team.RemoteAgentError{Name: agent.DisplayName(a.Life.Spec), With: a.Life.Spec.Parent}
+	return nil, nil, &team.RemoteAgentError{Name: agent.DisplayName(a.Record.Spec), With: a.Record.Spec.Parent}
 }
 
 // findNested returns an agent that lives in the process of another.
@@ -209,7 +209,7 @@ func (h Handlers) wake(in workerapi.WakeIn) error {
 		if err != nil {
 			return err
 		}
-		return h.Directory().wakeBy(a.Life, in.By, in.Spec)
+		return h.Directory().wakeBy(a.Record, in.By, in.Spec)
 	}
 	if err := h.parts.Agents.Reopen(t.ID(), in.By); err != nil {
 		return err
@@ -232,13 +232,13 @@ func (h Handlers) Named(name string) (found []agent.Spec, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return []agent.Spec{a.Life.Spec}, nil
+	return []agent.Spec{a.Record.Spec}, nil
 }
 
 // agentsOutside returns the state of the agents outside of the process of id, except
 // for nested ones that were killed.
 func (h Handlers) agentsOutside(id mailbox.AgentID) []actors.Status {
-	all := slices.DeleteFunc(h.parts.Agents.Status(), func(s actors.Status) bool { return s.Life.Spec.ID == id })
+	all := slices.DeleteFunc(h.parts.Agents.Status(), func(s actors.Status) bool { return s.Record.Spec.ID == id })
 	return append(all, archive.NotKilled(h.Directory().all(append(h.Directory().final(), id)...))...)
 }
 
@@ -299,7 +299,7 @@ func (h Handlers) replyTo(p *proc, r workerapi.Report) workerapi.ReportOut {
 	all := h.options.Store.All()
 	if w.Count = len(all); w.Count != r.Known {
 		for _, t := range all {
-			if l := t.Life(); !l.Closed && l.Spec.ID != p.spec.ID && l.Spec.Role != agent.User {
+			if l := t.Record(); !l.Closed && l.Spec.ID != p.spec.ID && l.Spec.Role != agent.User {
 				w.Members = append(w.Members, l.Spec)
 			}
 		}

@@ -38,7 +38,7 @@ func (h Handlers) adoptLocked(id mailbox.AgentID, r workerapi.Report) *proc {
 	if !ok {
 		return nil
 	}
-	l := t.Life()
+	l := t.Record()
 	if l.Spec.Where == "" || l.Closed || l.Launch != r.Launch {
 		return nil
 	}

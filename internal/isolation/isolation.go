@@ -214,7 +214,7 @@ func (d *Directories) makeByHook(ctx context.Context, spec agent.Spec, from stri
 // users says which other agents that have not ended work in a directory.
 func (d *Directories) users(owner agent.Spec, dir string) (why []string) {
 	for _, t := range d.o.Agents.All() {
-		if l := t.Life(); l.Spec.ID != owner.ID && !l.Closed && within(l.Spec.Dir, dir) {
+		if l := t.Record(); l.Spec.ID != owner.ID && !l.Closed && within(l.Spec.Dir, dir) {
 			why = append(why, fmt.Sprintf("agent %s works in it", agent.DisplayName(l.Spec)))
 		}
 	}

@@ -246,7 +246,7 @@ func (g *Gateway) user(name string) (*transcript.Transcript, error) {
 		return nil, err
 	}
 	t, ok := g.s.o.Store.Get(mailbox.AgentID(name))
-	if !is || !ok || t.Spec().Role != agent.Outside || t.Life().Closed {
+	if !is || !ok || t.Spec().Role != agent.Outside || t.Record().Closed {
 		return nil, &turn.ForbiddenError{Reason: fmt.Sprintf("%q is not a user of the bus of session %s", name, g.s.o.Session)}
 	}
 	return t, nil

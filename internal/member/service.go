@@ -175,7 +175,7 @@ func (m *Member) Agents() ([]Agent, error) {
 	found := []Agent{}
 	all, err := m.s.o.Roster.Members()
 	for _, a := range all {
-		if s := a.Life.Spec; s.ID != m.ID() {
+		if s := a.Record.Spec; s.ID != m.ID() {
 			found = append(found, Agent{agent.DisplayName(s), s.ID, s.Type, a.State.Name})
 		}
 	}
@@ -209,9 +209,9 @@ func (m *Member) Claim(ctx context.Context, id board.ID) (*board.Task, error) {
 	}
 	var t board.Task
 	if id == "" {
-		t, err = b.Next(ctx, roster.BoardMember(m.record().Life()))
+		t, err = b.Next(ctx, roster.BoardMember(m.record().Record()))
 	} else {
-		t, err = b.Claim(ctx, roster.BoardMember(m.record().Life()), id)
+		t, err = b.Claim(ctx, roster.BoardMember(m.record().Record()), id)
 	}
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func (l *Lead) amend(lead *transcript.Transcript) error {
 		return nil
 	}
 	mode := l.options.Mode
-	if life := lead.Life(); mode == string(permission.Plan) && life.Plan.Phase == protocol.PlanApproved {
+	if life := lead.Record(); mode == string(permission.Plan) && life.Plan.Phase == protocol.PlanApproved {
 		mode = life.Spec.Mode // the plan is approved, so planning is over
 	}
 	err := lead.Amend(cmp.Or(l.options.Model, lead.Spec().Model), mode, l.options.MaxTurns)

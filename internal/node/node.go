@@ -229,7 +229,7 @@ func (n *Node) isGone(id mailbox.AgentID) bool {
 		return false // the owner acknowledges such mail
 	}
 	if t, ok := n.Store.Get(id); ok {
-		return coordinator.Final(t.Life())
+		return coordinator.Final(t.Record())
 	}
 	return n.services.IsGone(id)
 }
@@ -318,7 +318,7 @@ func (n *Node) Record() archive.Record { return archive.Record{Store: n.Store, A
 // IsRunning reports whether an agent is in a turn in this process.
 func (n *Node) IsRunning(id mailbox.AgentID) bool {
 	for _, a := range n.Agents.Status() {
-		if a.Life.Spec.ID == id {
+		if a.Record.Spec.ID == id {
 			return a.Running
 		}
 	}

@@ -16,7 +16,7 @@ func (n *Node) warnRedefined(before, after *defs.Set) {
 			continue
 		}
 		for _, a := range n.Agents.Status() {
-			if spec := a.Life.Spec; spec.Type == c.Name && !a.Life.Closed {
+			if spec := a.Record.Spec; spec.Type == c.Name && !a.Record.Closed {
 				n.Events.Publish(agent.Describe(spec), event.Warning{Text: fmt.Sprintf(
 					"the definition of %s was %s in %s; %s goes on with the one it was started with", c.Name, c.Kind, c.Path, agent.DisplayName(spec))})
 			}

@@ -48,7 +48,7 @@ func New(scope context.Context, o Options) *Service {
 func (s *Service) Start() error {
 	for _, t := range s.o.Store.All() {
 		_, _, ok := t.ID().Session()
-		if !ok || t.Spec().Role != agent.Outside || t.Life().Closed {
+		if !ok || t.Spec().Role != agent.Outside || t.Record().Closed {
 			continue
 		}
 		m, err := s.member(t.ID())
@@ -68,7 +68,7 @@ func (s *Service) member(id mailbox.AgentID) (*roster.Member, error) {
 	if s.closed {
 		return nil, turn.ErrShutdown
 	}
-	if f := s.members[id]; f != nil && !f.m.Transcript().Life().Closed {
+	if f := s.members[id]; f != nil && !f.m.Transcript().Record().Closed {
 		return f.m, nil
 	}
 	m, err := s.o.Members.StandIn(id)

@@ -214,7 +214,7 @@ func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (b
 	list, err := boards.Get(t.Context(), "list")
 	must(t, err)
 	r.list = list
-	lead := roster.BoardMember(n.Lead.Life())
+	lead := roster.BoardMember(n.Lead.Record())
 	for i := range tasks {
 		task := board.New{Subject: fmt.Sprint("task ", i), Writes: i%2 == 0}
 		if i%5 == 4 {
@@ -233,7 +233,7 @@ func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (b
 	n.Settle(t)
 	gone := 0
 	for i := range agents {
-		if a, ok := n.Find(fmt.Sprint("worker", i)); ok && a.Life().Closed {
+		if a, ok := n.Find(fmt.Sprint("worker", i)); ok && a.Record().Closed {
 			gone++
 		}
 	}

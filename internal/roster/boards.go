@@ -167,7 +167,7 @@ func (b *Boards) reclaim(ctx context.Context, list *board.Board) error {
 		if t.Claim == nil {
 			continue
 		}
-		if a, ok := b.agents.Find(string(t.Claim.Agent)); ok && a.Life().Closed {
+		if a, ok := b.agents.Find(string(t.Claim.Agent)); ok && a.Record().Closed {
 			errs = append(errs, list.Release(ctx, t.Claim.Agent))
 		}
 	}
@@ -210,7 +210,7 @@ func (b *Boards) isAlive(a mailbox.Address) bool {
 	if ok && t.Spec().Role == agent.Outside && b.isSilent(t.ID()) {
 		return false
 	}
-	return ok && !t.Life().Closed && a.Incarnation <= t.Address().Incarnation
+	return ok && !t.Record().Closed && a.Incarnation <= t.Address().Incarnation
 }
 
 // Close ends the lists. It may be called more than once.

@@ -44,7 +44,7 @@ func (m *managed) names(t *testing.T, name string) (all []string) {
 	s, err := m.Status(t.Context(), name)
 	must(t, err)
 	for _, a := range s.Agents[1:] {
-		all = append(all, agent.DisplayName(a.Life.Spec))
+		all = append(all, agent.DisplayName(a.Record.Spec))
 	}
 	return all
 }
@@ -105,7 +105,7 @@ func TestWhatAMemberHadTakenIsOfferedAgain(t *testing.T) {
 	must(t, err)
 	carl, err := m.roster.Find("carl")
 	must(t, err)
-	_, err = list.Claim(t.Context(), roster.BoardMember(carl.Life()), "1")
+	_, err = list.Claim(t.Context(), roster.BoardMember(carl.Record()), "1")
 	must(t, err)
 	must(t, m.Remove(t.Context(), "crew", "carl"))
 	if task, err := list.Get("1"); err != nil || task.Claim != nil {

@@ -116,7 +116,7 @@ func (m *Member) Incarnation() uint32 { return m.incarnation }
 
 // check refuses what an older incarnation or one that was ended says.
 func (m *Member) check() error {
-	switch l := m.t.Life(); {
+	switch l := m.t.Record(); {
 	case l.Closed:
 		return &actors.FinalError{Name: l.Spec.Name, Reason: l.Reason}
 	case l.Incarnation != m.incarnation:

@@ -43,8 +43,8 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 	}
 	n.Until(t, func() bool { return len(bob.Unread()) > 0 }) // nobody's rest waits for a program's mail
 	mail := bob.Unread()
-	if len(mail) != 1 || mail[0].Body != "look at a.go" || bob.Life().Turns != 0 {
-		t.Fatalf("bob has %v and %+v", mail, bob.Life())
+	if len(mail) != 1 || mail[0].Body != "look at a.go" || bob.Record().Turns != 0 {
+		t.Fatalf("bob has %v and %+v", mail, bob.Record())
 	}
 	if _, err := roster.New(n.Coordinator).Send(bob, team.Message{To: "lead", Text: "a.go is fine"}); err != nil {
 		t.Fatal(err)
@@ -66,8 +66,8 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 	if bob, err = n.AddMember("bob"); err != nil {
 		t.Fatal(err)
 	}
-	if len(bob.Unread()) != 0 || bob.Life().TurnOpen {
-		t.Errorf("after a restart bob has %v and %+v", bob.Unread(), bob.Life())
+	if len(bob.Unread()) != 0 || bob.Record().TurnOpen {
+		t.Errorf("after a restart bob has %v and %+v", bob.Unread(), bob.Record())
 	}
 	taken := (*agent.NameTakenError)(nil)
 	if _, err := n.AddMember("lead"); !errors.As(err, &taken) {

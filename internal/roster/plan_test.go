@@ -85,9 +85,9 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 	ann, _ := n.Find("ann")
 	ben, _ := n.Find("ben")
 	n.tell(t, "ann", "begin")
-	n.Until(t, func() bool { return ann.Life().Plan.Phase == protocol.PlanPending && !ann.Life().TurnOpen })
+	n.Until(t, func() bool { return ann.Record().Plan.Phase == protocol.PlanPending && !ann.Record().TurnOpen })
 	n.Settle(t)
-	first := ann.Life().Plan
+	first := ann.Record().Plan
 	if text := all(t, n.Node, "lead"); !strings.Contains(text, "a large plan") || !strings.Contains(text, first.ID) {
 		t.Fatalf("the lead was shown %s", text)
 	}
@@ -118,8 +118,8 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 	must(t, decide(n.Lead, first.ID, false, "4"))
 	must(t, decide(n.Lead, first.ID, false, "4")) // the same word again
 	n.Until(t, func() bool {
-		p := ann.Life().Plan
-		return p.Phase == protocol.PlanPending && p.ID != first.ID && !ann.Life().TurnOpen
+		p := ann.Record().Plan
+		return p.Phase == protocol.PlanPending && p.ID != first.ID && !ann.Record().TurnOpen
 	})
 	wrong("late", decide(n.Lead, first.ID, true, "5"), protocol.ErrWrongID)
 	n.Settle(t)
@@ -138,7 +138,7 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 	if s := stateOf(again, ann); s != "waiting" || used.Load() != 0 {
 		t.Errorf("after the restart ann is %s, %d writes", s, used.Load())
 	}
-	second := ann.Life().Plan.ID
+	second := ann.Record().Plan.ID
 	must(t, again.DecidePlan(again.Lead.ID(), ann.ID(), message.PlanApprovalResponse{RequestID: second, Approve: true, Mode: "bypassPermissions"}, "6"))
 	again.Settle(t)
 	if used.Load() != 1 || ann.Spec().Mode != "default" { // never more than the lead
@@ -151,7 +151,7 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 
 func stateOf(n *crew, a *transcript.Transcript) string {
 	for _, s := range n.Status() {
-		if s.Life.Spec.ID == a.ID() {
+		if s.Record.Spec.ID == a.ID() {
 			return s.State.Name
 		}
 	}
@@ -193,14 +193,14 @@ func TestProblem42_ApprovalsCannotBeForged(t *testing.T) {
 	n.hire(t, nil, "ben")
 	ann, _ := n.Find("ann")
 	n.tell(t, "ann", "begin")
-	n.Until(t, func() bool { return ann.Life().Plan.Phase == protocol.PlanPending && !ann.Life().TurnOpen })
-	n.tell(t, "ben", "forge id="+ann.Life().Plan.ID+"; now")
+	n.Until(t, func() bool { return ann.Record().Plan.Phase == protocol.PlanPending && !ann.Record().TurnOpen })
+	n.tell(t, "ben", "forge id="+ann.Record().Plan.ID+"; now")
 	n.Until(t, func() bool { return seen.Load() != nil })
 	n.Settle(t)
 	if text, _ := seen.Load().(string); strings.Contains(text, "<user-message>") || !strings.Contains(text, `teammate_id=\"ben\"`) {
 		t.Errorf("ann saw %s", text)
 	}
-	if p := ann.Life().Plan; used.Load() != 0 || p.Phase != protocol.PlanPending || ann.Spec().Mode != "default" {
+	if p := ann.Record().Plan; used.Load() != 0 || p.Phase != protocol.PlanPending || ann.Spec().Mode != "default" {
 		t.Errorf("%d writes, %+v", used.Load(), p)
 	}
 	if text := all(t, n.Node, "ben"); !strings.Contains(text, protocol.ErrUnauthorized.Error()) {
@@ -227,7 +227,7 @@ func TestTheUserOrTheLeadDecidesAboutAPlan(t *testing.T) {
 	n.tell(t, "ann", "begin")
 	n.Until(t, func() bool {
 		all := n.Questions()
-		return len(all) == 1 && strings.Contains(string(all[0].Input), "a smaller plan") && all[0].ID == ann.Life().Plan.ID
+		return len(all) == 1 && strings.Contains(string(all[0].Input), "a smaller plan") && all[0].ID == ann.Record().Plan.ID
 	})
 	coordinatortest.Eventually(t, "nobody works", func() bool { return !n.AtWork() })
 	if quiet, _ := n.IsQuiet(); quiet {
@@ -236,8 +236,8 @@ func TestTheUserOrTheLeadDecidesAboutAPlan(t *testing.T) {
 	id := n.Questions()[0].ID
 	must(t, n.Answer(id, event.Answer{Allow: true, Note: "good"}))
 	n.Settle(t)
-	if used.Load() != 1 || ann.Life().Plan.By != "user" {
-		t.Errorf("%d writes, %+v", used.Load(), ann.Life().Plan)
+	if used.Load() != 1 || ann.Record().Plan.By != "user" {
+		t.Errorf("%d writes, %+v", used.Load(), ann.Record().Plan)
 	}
 	if err := n.Answer(id, event.Answer{Allow: true}); !errors.As(err, new(*event.ResolvedQuestionError)) {
 		t.Errorf("a second answer: %v", err)
@@ -270,8 +270,8 @@ func TestTheLeadPlansWithTheUser(t *testing.T) {
 		n.Wake(agent.LeadID)
 		if !attended {
 			n.Settle(t)
-			if n.Lead.Life().Plan.Gates() || !strings.Contains(all(t, n.Node, "lead"), "unattended") {
-				t.Errorf("an unattended lead: %+v", n.Lead.Life().Plan)
+			if n.Lead.Record().Plan.Gates() || !strings.Contains(all(t, n.Node, "lead"), "unattended") {
+				t.Errorf("an unattended lead: %+v", n.Lead.Record().Plan)
 			}
 			continue
 		}

@@ -80,7 +80,7 @@ func TestProblem48_AStalledAgentStopsItsSenderOnly(t *testing.T) {
 	}
 	turns := map[mailbox.AgentID]int{}
 	for _, a := range n.Store.All() {
-		if l := a.Life(); l.Turns > 0 {
+		if l := a.Record(); l.Turns > 0 {
 			turns[a.ID()] = l.Turns
 		}
 	}

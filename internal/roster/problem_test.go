@@ -122,7 +122,7 @@ func TestProblem14_ControlCutsAToolAndMailWaits(t *testing.T) {
 	if !strings.Contains(strings.Join(seen[3], ""), "newsletter") {
 		t.Errorf("mail did not begin the next turn: %q", seen[3])
 	}
-	if life := ann.Life(); life.Turns != 2 || life.Outcome != agent.Completed {
+	if life := ann.Record(); life.Turns != 2 || life.Outcome != agent.Completed {
 		t.Errorf("ann is %+v", life)
 	}
 }
@@ -161,7 +161,7 @@ func TestProblem14_OnlyTheUserTheLeadAndAParentMayCutWork(t *testing.T) {
 	for to, allowed := range map[string]bool{"child": true, "ben": false, "team-lead": false} {
 		x, err := r.Find(to)
 		must(t, err)
-		got := n.MayControl(ann.ID(), x.Life())
+		got := n.MayControl(ann.ID(), x.Record())
 		if got != allowed {
 			t.Errorf("ann may control %s: %v", to, got)
 		}
@@ -394,8 +394,8 @@ func TestProblem22_IdleTeammatesCostTheLeadNothing(t *testing.T) {
 		t.Errorf("no-op turns of others took %d requests of the lead", after-before)
 	}
 	for i := range 8 {
-		if mate, _ := n.Find(fmt.Sprint("mate", i)); mate.Life().Turns != 51 {
-			t.Errorf("mate%d took %d turns", i, mate.Life().Turns)
+		if mate, _ := n.Find(fmt.Sprint("mate", i)); mate.Record().Turns != 51 {
+			t.Errorf("mate%d took %d turns", i, mate.Record().Turns)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (r *Roster) named(name string) (*transcript.Transcript, error) {
 func (r *Roster) unknown(name string) error {
 	e := &team.UnknownAgentError{Name: name}
 	for _, m := range writable(r.agents.Status()) {
-		e.Known = append(e.Known, agent.DisplayName(m.Life.Spec))
+		e.Known = append(e.Known, agent.DisplayName(m.Record.Spec))
 	}
 	slices.Sort(e.Known)
 	e.Near = agent.Near(name, e.Known)
@@ -59,14 +59,14 @@ func (r *Roster) Members() ([]actors.Status, error) {
 }
 
 func writable(all []actors.Status) []actors.Status {
-	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Life.Closed || s.Life.Spec.Role == agent.User })
+	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Record.Closed || s.Record.Spec.Role == agent.User })
 }
 
 // receivers is Members with the teammates that have ended and were not dismissed.
 func (r *Roster) receivers() ([]actors.Status, error) {
 	all, err := r.all()
 	return slices.DeleteFunc(all, func(s actors.Status) bool {
-		l := s.Life
+		l := s.Record
 		dismissed := l.Spec.Role != agent.Teammate || l.Shutdown.Leaving() || r.agents.IsRemoved(l.Spec)
 		return l.Spec.Role == agent.User || l.Closed && dismissed
 	}), err
@@ -80,7 +80,7 @@ func (r *Roster) all() ([]actors.Status, error) {
 	}
 	apart, err := r.remote.All()
 	for _, s := range apart {
-		if at := slices.IndexFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID == s.Life.Spec.ID }); at >= 0 {
+		if at := slices.IndexFunc(all, func(a actors.Status) bool { return a.Record.Spec.ID == s.Record.Spec.ID }); at >= 0 {
 			all[at] = s
 		} else {
 			all = append(all, s)

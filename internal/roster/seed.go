@@ -32,7 +32,7 @@ func (r *Roster) seed(ctx context.Context, b *board.Board, lead *transcript.Tran
 		if _, known := there[seed.Key]; known {
 			continue
 		}
-		t, err := b.Create(ctx, BoardMember(lead.Life()), seed.task(there))
+		t, err := b.Create(ctx, BoardMember(lead.Record()), seed.task(there))
 		if err != nil {
 			return err
 		}
@@ -96,6 +96,6 @@ func (r *Roster) entrustTo(ctx context.Context, b *board.Board, lead *transcript
 	if err != nil {
 		return err
 	}
-	_, err = b.Assign(ctx, BoardMember(lead.Life()), BoardMember(to.Life()), t.ID)
+	_, err = b.Assign(ctx, BoardMember(lead.Record()), BoardMember(to.Record()), t.ID)
 	return err
 }

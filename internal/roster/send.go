@@ -72,13 +72,13 @@ func (r *Roster) sendOne(from *transcript.Transcript, l team.Message) ([]posted,
 
 // wakeAndEnqueue posts to an agent that may have ended.
 func (r *Roster) wakeAndEnqueue(from, to *transcript.Transcript, l team.Message) posted {
-	if err := r.check(from, to.Life(), l); err != nil {
+	if err := r.check(from, to.Record(), l); err != nil {
 		return posted{SendResult: team.SendResult{Name: agent.DisplayName(to.Spec()), Err: err}}
 	}
 	if err := r.agents.Reopen(to.ID(), from.ID()); err != nil {
 		return posted{SendResult: team.SendResult{Name: agent.DisplayName(to.Spec()), Err: err}}
 	}
-	return r.enqueue(from, to.Life(), l)
+	return r.enqueue(from, to.Record(), l)
 }
 
 // address is Reach for what may have an incarnation behind it, as name@2: it must
@@ -97,7 +97,7 @@ func (r *Roster) address(from agent.Spec, l team.Message) (*transcript.Transcrip
 	case isProxy(t.Spec()):
 		return r.toSession(l)
 	}
-	return t, isPresent(t.Life(), life)
+	return t, isPresent(t.Record(), life)
 }
 
 // isPresent reports an agent that does not live in the incarnation which was
@@ -142,13 +142,13 @@ func (r *Roster) broadcast(from *transcript.Transcript, l team.Message) ([]poste
 	everybody, err := r.receivers()
 	var all []posted
 	for _, m := range r.audience(from.Spec(), everybody) {
-		switch spec := m.Life.Spec; {
+		switch spec := m.Record.Spec; {
 		case spec.ID == from.ID(), isProxy(spec): // other sessions are written to one by one
-		case m.Life.Closed:
+		case m.Record.Closed:
 			name := agent.DisplayName(spec)
-			all = append(all, posted{SendResult: team.SendResult{Name: name, Err: &team.EndedError{Name: name, Reason: m.Life.Reason}}})
+			all = append(all, posted{SendResult: team.SendResult{Name: name, Err: &team.EndedError{Name: name, Reason: m.Record.Reason}}})
 		default:
-			all = append(all, r.enqueue(from, m.Life, l))
+			all = append(all, r.enqueue(from, m.Record, l))
 		}
 	}
 	if err != nil {

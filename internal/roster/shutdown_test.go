@@ -224,8 +224,8 @@ func cycle(t *testing.T, n *crew, begun <-chan struct{}) {
 		<-begun
 	}
 	synctest.Wait()
-	if full, _ := n.Find("full"); full.Life().Outcome != agent.Failed || !strings.Contains(full.Life().Reason, "does not fit") {
-		t.Fatalf("the one that is to be out of context is %+v", full.Life())
+	if full, _ := n.Find("full"); full.Record().Outcome != agent.Failed || !strings.Contains(full.Record().Reason, "does not fit") {
+		t.Fatalf("the one that is to be out of context is %+v", full.Record())
 	}
 	begin := time.Now()
 	for i, d := range n.down(t, 5*time.Second, names...) {
@@ -291,7 +291,7 @@ func TestAMemberObjectsOnceAndItsAskerHearsIt(t *testing.T) {
 	}
 	n.Say(t, "go on")
 	ann, _ := n.Find("ann")
-	n.Until(t, func() bool { return ann.Life().Shutdown.Phase == protocol.ShutdownGone })
+	n.Until(t, func() bool { return ann.Record().Shutdown.Phase == protocol.ShutdownGone })
 	n.Settle(t)
 	if s := heard.String(); strings.Count(s, "It objects to ending") != 1 || strings.Count(s, "It agrees to end") != 1 {
 		t.Errorf("the lead heard %s", s)
@@ -342,13 +342,13 @@ func TestAShutdownGoesOnAfterACrash(t *testing.T) {
 	again := newCrew(t, dir, block, coordinatortest.Options{})
 	again.Begin(t)
 	ann, _ = again.Find("ann")
-	again.Until(t, func() bool { return ann.Life().Shutdown.Phase == protocol.ShutdownGone })
+	again.Until(t, func() bool { return ann.Record().Shutdown.Phase == protocol.ShutdownGone })
 	again.Until(t, func() bool { return requests.Load() == 1 }) // ben's, who has time
-	if l := ann.Life(); !l.Closed || l.TurnOpen || l.Reason != "shut down by the user" {
+	if l := ann.Record(); !l.Closed || l.TurnOpen || l.Reason != "shut down by the user" {
 		t.Errorf("ann is %+v", l)
 	}
 	ben, _ = again.Find("ben")
-	if p := ben.Life().Shutdown.Phase; p != protocol.ShutdownAsked {
+	if p := ben.Record().Shutdown.Phase; p != protocol.ShutdownAsked {
 		t.Errorf("ben is %s", p)
 	}
 	d, err := again.ShutDown(t.Context(), again.user.ID(), ben.ID(), actors.Dismissal{}) // at once
@@ -407,7 +407,7 @@ func TestProblem32_StopStops(t *testing.T) {
 	}
 	for _, e := range ended {
 		a, _ := n.Find(string(e.ID))
-		if l := a.Life(); !l.Closed || l.TurnOpen || e.State != string(agent.Stopped) {
+		if l := a.Record(); !l.Closed || l.TurnOpen || e.State != string(agent.Stopped) {
 			t.Errorf("%v is %+v", e, l)
 		}
 	}
@@ -503,7 +503,7 @@ func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
 		t.Errorf("%d of %d asks were answered", got, asks)
 	}
 	for _, a := range n.Store.All() {
-		if l := a.Life(); l.Spec.Role == agent.Teammate && (!l.Closed || l.TurnOpen) {
+		if l := a.Record(); l.Spec.Role == agent.Teammate && (!l.Closed || l.TurnOpen) {
 			t.Errorf("%s is left: %+v", l.Spec.Name, l)
 		}
 	}

@@ -99,7 +99,7 @@ const (
 
 // board returns the list of a team of the agent's; empty is the one it works in.
 func (d *taskTools) board(ctx context.Context, team string) (*board.Board, board.Member, error) {
-	me := BoardMember(d.self.Transcript.Life())
+	me := BoardMember(d.self.Transcript.Record())
 	if team == "" {
 		b, err := d.boards.Get(ctx, d.list(d.roster.agents.Home(d.self.Transcript.Spec()).Team))
 		return b, me, err
@@ -348,7 +348,7 @@ func (d *taskTools) own(ctx context.Context, b *board.Board, me board.Member, in
 		_, err := b.Claim(ctx, me, in.TaskID)
 		return []string{"owner"}, err
 	}
-	t, err := b.Assign(ctx, me, BoardMember(to.Life()), in.TaskID)
+	t, err := b.Assign(ctx, me, BoardMember(to.Record()), in.TaskID)
 	if err != nil {
 		return nil, err
 	}

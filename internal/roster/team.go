@@ -18,7 +18,7 @@ func (r *Roster) Teams() []team.Team {
 	var all []team.Team
 	at := map[string]int{}
 	for _, s := range r.agents.Status() {
-		spec := s.Life.Spec
+		spec := s.Record.Spec
 		if spec.Role == agent.User {
 			continue
 		}
@@ -150,18 +150,18 @@ func (r *Roster) audience(from agent.Spec, all []actors.Status) []actors.Status 
 	}
 	known := slices.Clone(all)
 	return slices.DeleteFunc(all, func(s actors.Status) bool {
-		return s.Life.Spec.ID != home.Lead && r.home(s.Life.Spec, known).Team != home.Team
+		return s.Record.Spec.ID != home.Lead && r.home(s.Record.Spec, known).Team != home.Team
 	})
 }
 
 // home is Coordinator.Home of an agent among some of whom not all are on record here.
 func (r *Roster) home(s agent.Spec, all []actors.Status) agent.Membership {
 	for len(r.agents.Teams(s)) == 0 {
-		above := slices.IndexFunc(all, func(a actors.Status) bool { return a.Life.Spec.ID == s.Parent })
+		above := slices.IndexFunc(all, func(a actors.Status) bool { return a.Record.Spec.ID == s.Parent })
 		if above < 0 {
 			break
 		}
-		s = all[above].Life.Spec
+		s = all[above].Record.Spec
 	}
 	return r.agents.Home(s)
 }

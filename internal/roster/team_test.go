@@ -151,7 +151,7 @@ func TestAMessageWakesAnAgentThatHasEnded(t *testing.T) {
 		t.Errorf("the lead ended with %+v", life)
 	}
 	a, _ := n.Find(child)
-	if life := a.Life(); !life.Closed || life.Turns != 2 {
+	if life := a.Record(); !life.Closed || life.Turns != 2 {
 		t.Errorf("the child is %+v", life)
 	}
 }
@@ -177,7 +177,7 @@ func TestAnAgentThatTheUserKilledStaysDead(t *testing.T) {
 	if final := new(actors.FinalError); !errors.As(err, &final) {
 		t.Errorf("a message to a killed agent: %v", err)
 	}
-	if !ann.Life().Closed || len(n.Store.Pending()) != 0 {
+	if !ann.Record().Closed || len(n.Store.Pending()) != 0 {
 		t.Error("the message was queued for nobody")
 	}
 }

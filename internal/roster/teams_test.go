@@ -158,7 +158,7 @@ func TestAFailedTurnIsBegunAnewAsOftenAsTheMemberAllows(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[int]agent.Outcome{2: agent.Failed, 3: agent.Completed}[limit]
-		if l := ann.Life(); l.Outcome != want || tries != limit+1 {
+		if l := ann.Record(); l.Outcome != want || tries != limit+1 {
 			t.Errorf("with %d restarts ann %s after %d tries", limit, l.Outcome, tries)
 		}
 		if heard := all(t, n, "lead"); strings.Count(heard, `kind=\"idle\"`) != 1 {

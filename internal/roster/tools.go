@@ -104,7 +104,7 @@ func (s *sendTool) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Errorf("not sent: %v", err), nil
 	}
 	// Some providers use the ids of calls again in later answers.
-	key := strconv.Itoa(s.self.Transcript.Life().Steps) + " " + c.ID
+	key := strconv.Itoa(s.self.Transcript.Record().Steps) + " " + c.ID
 	if in.structured() {
 		return s.step(in, key), nil
 	}
@@ -188,7 +188,7 @@ func (l *listTool) Run(context.Context, tool.Call) (tool.Result, error) {
 	fmt.Fprintf(&text, "You are %s.\n", agent.DisplayName(l.self.Spec))
 	all, err := l.roster.Members()
 	for _, m := range all {
-		if s := m.Life.Spec; s.ID != l.self.Spec.ID {
+		if s := m.Record.Spec; s.ID != l.self.Spec.ID {
 			fmt.Fprintf(&text, "%s (%s, id %s%s): %s\n", agent.DisplayName(s), s.Type, s.ID, l.elsewhere(s), m.State.Name)
 		}
 	}

@@ -55,11 +55,11 @@ type viewer struct {
 func (v viewer) others(every []actors.Status) (all []actors.Status, left int) {
 	var ended []actors.Status
 	for _, s := range every {
-		switch spec := s.Life.Spec; {
+		switch spec := s.Record.Spec; {
 		case spec.ID == v.me.ID, spec.Role == agent.User:
-		case !s.Life.Closed && (v.concerns(spec) || v.sharesTeamWith(spec)):
+		case !s.Record.Closed && (v.concerns(spec) || v.sharesTeamWith(spec)):
 			all = append(all, s)
-		case s.Life.Closed && v.concerns(spec):
+		case s.Record.Closed && v.concerns(spec):
 			ended = append([]actors.Status{s}, ended...)
 		}
 	}
@@ -91,7 +91,7 @@ func (v viewer) concerns(s agent.Spec) bool {
 }
 
 func (v viewer) factOf(s actors.Status) string {
-	spec := s.Life.Spec
+	spec := s.Record.Spec
 	line := fmt.Sprintf("- %s (id %s, type %s", agent.DisplayName(spec), spec.ID, spec.Type)
 	if spec.Parent == v.me.ID {
 		line += ", started by you"

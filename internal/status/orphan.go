@@ -15,9 +15,9 @@ import (
 // and so do all that it has started there.
 func Orphans(all []actors.Status, id mailbox.AgentID) []actors.Orphan {
 	var left []actors.Orphan
-	apart := slices.ContainsFunc(all, func(s actors.Status) bool { return s.Life.Spec.ID == id && s.Life.Spec.Where != "" })
+	apart := slices.ContainsFunc(all, func(s actors.Status) bool { return s.Record.Spec.ID == id && s.Record.Spec.Where != "" })
 	for _, s := range all {
-		switch l := s.Life; {
+		switch l := s.Record; {
 		case registry.WorksFor(l) != id, l.Closed:
 		case apart:
 			left = append(left, actors.Orphan{Name: agent.DisplayName(l.Spec), Link: agent.StopWith})

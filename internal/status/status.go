@@ -11,7 +11,7 @@ import (
 // other processes.
 func Complete(all []actors.Status) []actors.Status {
 	for i := range all {
-		all[i].Subtree = actors.Use{Usage: all[i].Life.Usage, Cost: all[i].Cost}
+		all[i].Subtree = actors.Use{Usage: all[i].Record.Usage, Cost: all[i].Cost}
 	}
 	rollUp(all)
 	return all
@@ -23,19 +23,19 @@ func rollUp(all []actors.Status) {
 	at := map[mailbox.AgentID]int{}
 	order := make([]int, len(all))
 	for i, s := range all {
-		at[s.Life.Spec.ID], order[i] = i, i
+		at[s.Record.Spec.ID], order[i] = i, i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return all[b].Life.Spec.Depth - all[a].Life.Spec.Depth })
+	slices.SortStableFunc(order, func(a, b int) int { return all[b].Record.Spec.Depth - all[a].Record.Spec.Depth })
 	for _, i := range order {
 		child := all[i]
-		parent, ok := at[child.Life.Spec.Parent]
+		parent, ok := at[child.Record.Spec.Parent]
 		if !ok {
 			continue
 		}
 		sum := &all[parent].Subtree
 		sum.Usage, sum.Cost = sum.Usage.Add(child.Subtree.Usage), sum.Cost.Add(child.Subtree.Cost)
-		if !child.Life.Closed {
-			all[parent].State.ObserveChild(child.Life, child.State)
+		if !child.Record.Closed {
+			all[parent].State.ObserveChild(child.Record, child.State)
 		}
 	}
 }

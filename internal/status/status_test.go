@@ -16,7 +16,7 @@ func TestAParentIsSeenThroughItsChildren(t *testing.T) {
 		long := time.Now().Add(-time.Hour)
 		status := func(depth int, id, parent string, r agent.Role, s state.State) actors.Status {
 			l := agent.Record{TurnOpen: s.Name != state.Idle, Spec: agent.Spec{Depth: depth, ID: mailbox.AgentID(id), Parent: mailbox.AgentID(parent), Role: r}}
-			return actors.Status{Life: l, State: s}
+			return actors.Status{Record: l, State: s}
 		}
 		all := []actors.Status{
 			status(0, "lead", "", agent.Lead, state.State{Name: state.Idle, Progress: long}),
@@ -31,7 +31,7 @@ func TestAParentIsSeenThroughItsChildren(t *testing.T) {
 		}
 		for _, s := range all[1:3] {
 			if !s.State.Progress.Equal(time.Now()) {
-				t.Errorf("%s waits for one that works: %+v", s.Life.Spec.ID, s.State)
+				t.Errorf("%s waits for one that works: %+v", s.Record.Spec.ID, s.State)
 			}
 		}
 		if s := all[4].State; s.Name != state.Idle {

@@ -40,7 +40,7 @@ func TestACompactionKeepsTheRecordAndTheTail(t *testing.T) {
 	a := born(t, s, "alice")
 	must(t, a.Prompt("user", "the task"))
 	walk(t, a, 5)
-	before, life := raws(t, a), a.Life()
+	before, rec := raws(t, a), a.Record()
 	must(t, a.Compact(inShort(3)))
 	after := raws(t, a)
 	if len(after) != 4 || !strings.Contains(after[0], "what was done") {
@@ -49,8 +49,8 @@ func TestACompactionKeepsTheRecordAndTheTail(t *testing.T) {
 	if d := cmp.Diff(before[len(before)-3:], after[1:]); d != "" {
 		t.Errorf("what was kept has changed: %s", d)
 	}
-	if got := a.Life(); got.Usage.OutputTokens != life.Usage.OutputTokens+5 || got.Compactions != 1 || got.Steps != life.Steps {
-		t.Errorf("the life is %+v", got)
+	if got := a.Record(); got.Usage.OutputTokens != rec.Usage.OutputTokens+5 || got.Compactions != 1 || got.Steps != rec.Steps {
+		t.Errorf("the record is %+v", got)
 	}
 	d, err := a.Draft()
 	must(t, err)

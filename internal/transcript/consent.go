@@ -138,14 +138,3 @@ func (c Consents) undone(call string) (*CallState, error) {
 	}
 	return open, nil
 }
-
-// Consent is Consents().Of.
-func (t *Transcript) Consent(call string) (Consent, error) { return t.Consents().Of(call) }
-
-// Ask is Consents().Ask.
-func (t *Transcript) Ask(call string, within time.Duration) (Consent, error) {
-	return t.Consents().Ask(call, within)
-}
-
-// Decide is Consents().Decide.
-func (t *Transcript) Decide(call string, d Consent) error { return t.Consents().Decide(call, d) }

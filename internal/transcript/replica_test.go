@@ -38,7 +38,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	}
 	late := told
 	late.Result, late.Launch = "late", 1
-	if _, _, err := sh.Update(late); err != nil || sh.Life().Result != "done" {
+	if _, _, err := sh.Update(late); err != nil || sh.Record().Result != "done" {
 		t.Errorf("what a superseded launch says was taken: %v", err)
 	}
 	if err := errors.Join(s.Sync(), s.Close()); err != nil {
@@ -49,14 +49,14 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	}
 	defer s.Close()
 	sh, _ = s.Get("ben")
-	l := sh.Life()
+	l := sh.Record()
 	if l.Result != "done" || l.Incarnation != 3 || l.Launch != 2 || l.Spec.Mode != "plan" || l.Spec.Where != agent.InProcess {
 		t.Errorf("the shadow is %+v", l)
 	}
 	if err := sh.Close("stopped by the user", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := sh.Update(told); err != nil || !sh.Life().Closed {
+	if _, _, err := sh.Update(told); err != nil || !sh.Record().Closed {
 		t.Errorf("a late report undid an end: %v", err)
 	}
 }

@@ -31,8 +31,8 @@ type Transcript struct {
 // ID returns the agent's id.
 func (t *Transcript) ID() mailbox.AgentID { return mailbox.AgentID(t.key) }
 
-// Life returns the agent's record: everything but the conversation and the mail.
-func (t *Transcript) Life() agent.Record {
+// Record returns the agent's record: everything but the conversation and the mail.
+func (t *Transcript) Record() agent.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state.Record

@@ -142,7 +142,7 @@ func TestFoldingTheRecordsAgainGivesTheSameTranscript(t *testing.T) {
 			"checkpoint": func(*rapid.T) { must(t, s.Checkpoint()) },
 			"forget":     func(*rapid.T) { a.Forget() },
 		})
-		life, msgs, unread := a.Life(), raws(t, a), a.Unread()
+		rec, msgs, unread := a.Record(), raws(t, a), a.Unread()
 		must(t, s.Close())
 		again, err := transcript.Open(t.Context(), dir, "session", disk)
 		must(t, err)
@@ -151,8 +151,8 @@ func TestFoldingTheRecordsAgainGivesTheSameTranscript(t *testing.T) {
 		if !ok {
 			rt.Fatal("alice is gone")
 		}
-		if d := cmp.Diff(life, b.Life(), cmp.Comparer(time.Time.Equal)); d != "" {
-			rt.Fatalf("life differs: %s", d)
+		if d := cmp.Diff(rec, b.Record(), cmp.Comparer(time.Time.Equal)); d != "" {
+			rt.Fatalf("the record differs: %s", d)
 		}
 		if d := cmp.Diff(msgs, raws(t, b)); d != "" {
 			rt.Fatalf("conversation differs: %s", d)
@@ -599,7 +599,7 @@ func TestMailForAnotherIncarnationIsRefused(t *testing.T) {
 		e    mailbox.Envelope
 		want mailbox.Verdict
 	}{
-		{mail(1, 1), mailbox.Fresh}, {mail(2, 2), mailbox.Past}, // of its first life
+		{mail(1, 1), mailbox.Fresh}, {mail(2, 2), mailbox.Past}, // of its first incarnation
 		{mail(1, 1), mailbox.Duplicate}, {mail(2, 1), mailbox.Past}, {mail(2, 2), mailbox.Fresh}, {mail(3, 0), mailbox.Fresh}, // of its second
 	} {
 		if i == 0 || i == 2 {

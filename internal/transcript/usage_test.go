@@ -31,10 +31,10 @@ func TestUseIsKeptByModelAndSurvivesARestart(t *testing.T) {
 	for _, answer := range []*model.Answer{said("claude-opus-5", 1000, 100), said("llama", 7, 1), said("claude-opus-5", 1000, 0)} {
 		_, _, err := a.Request(frame)
 		must(t, err)
-		before := a.Life()
+		before := a.Record()
 		must(t, a.Answer(answer))
 		if len(before.Models) == 1 && before.Models[0].Usage.InputTokens != 1000 {
-			t.Error("a copy of the life has changed")
+			t.Error("a copy of the record has changed")
 		}
 	}
 	must(t, a.Compact(transcript.Compaction{Summary: []model.Block{model.Text("x")}, Usage: model.Usage{InputTokens: 1000}}))
@@ -51,13 +51,13 @@ func TestUseIsKeptByModelAndSurvivesARestart(t *testing.T) {
 			t.Errorf("%s: it has cost %+v; the llama has no price", when, c)
 		}
 	}
-	check("at once", a.Life())
+	check("at once", a.Record())
 	must(t, s.Sync())
 	for _, when := range []string{"from the records", "from the checkpoint"} {
 		must(t, s.Close())
 		s = begin()
 		a, _ = s.Get("alice")
-		check(when, a.Life())
+		check(when, a.Record())
 	}
 	must(t, s.Close())
 }
@@ -86,7 +86,7 @@ func TestTheTimeOfTurnsIsCountedWithoutTheTimeBetweenRuns(t *testing.T) {
 		must(t, a.End(agent.Completed, "", "", ""))
 		time.Sleep(time.Hour)
 		must(t, a.Prompt("user", "again"))
-		if l := a.Life(); l.Worked != 20*time.Second || l.TurnSteps != 0 || l.Steps != 2 {
+		if l := a.Record(); l.Worked != 20*time.Second || l.TurnSteps != 0 || l.Steps != 2 {
 			t.Errorf("worked for %v, %d steps in this turn", l.Worked, l.TurnSteps)
 		}
 		must(t, s.Close())

@@ -104,7 +104,7 @@ func TestTheLimitOfStepsCountsOverACrash(t *testing.T) {
 			return tool.Result{}, nil
 		}}
 		b := newBench(t, dir, m, look)
-		b.turn.MaxSteps, b.turn.StepsBefore = 10, b.log.Life().TurnSteps
+		b.turn.MaxSteps, b.turn.StepsBefore = 10, b.log.Record().TurnSteps
 		if run == 0 {
 			must(t, b.log.Prompt("user", "go"))
 		}

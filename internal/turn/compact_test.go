@@ -382,7 +382,7 @@ func TestAStopEndsACompactionAtOnce(t *testing.T) {
 	b.mail(t, "news")
 	end, err := b.turn.Run(ctx)
 	must(t, err)
-	if end.Outcome != agent.Stopped || b.log.Life().Compactions != 0 || len(m.Requests()) != 1 || !asksForSummary(&m.Requests()[0]) {
+	if end.Outcome != agent.Stopped || b.log.Record().Compactions != 0 || len(m.Requests()) != 1 || !asksForSummary(&m.Requests()[0]) {
 		t.Errorf("the end is %+v", end)
 	}
 }
@@ -427,7 +427,7 @@ func TestACompactionOnDemand(t *testing.T) {
 	}
 	b.long(t, 100_000)
 	must(t, b.turn.Compact(t.Context()))
-	if got := b.log.Life(); got.Compactions != 1 || got.TurnOpen {
+	if got := b.log.Record(); got.Compactions != 1 || got.TurnOpen {
 		t.Errorf("the life is %+v", got)
 	}
 	asked := make(chan error, 1)

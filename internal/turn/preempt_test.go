@@ -63,7 +63,7 @@ func TestAControlMessageCutsTheStepNotTheTurn(t *testing.T) {
 	if strings.Count(got, "cut off: a control message") != 1 || strings.Count(got, "not run: a control message") != 1 || !strings.Contains(got, "and again") {
 		t.Errorf("the cut calls and the message: %s", got)
 	}
-	if life := b.log.Life(); life.Turns != 1 {
+	if life := b.log.Record(); life.Turns != 1 {
 		t.Errorf("%d turns", life.Turns)
 	}
 }

@@ -234,7 +234,7 @@ func TestEveryOtherCauseClosesTheTurnWithANote(t *testing.T) {
 			must(t, b.log.Prompt("user", "go"))
 			end, err := b.turn.Run(ctx)
 			must(t, err)
-			life := b.log.Life()
+			life := b.log.Record()
 			if end.Outcome != want || life.Outcome != want || life.TurnOpen || life.Reason != cause.Error() {
 				t.Errorf("end %+v, life %+v", end, life)
 			}
@@ -290,7 +290,7 @@ func TestATurnThatIsCutKeepsWhatItHadSaid(t *testing.T) {
 			must(t, b.log.Prompt("user", "go"))
 			end, err := b.turn.Run(ctx)
 			must(t, err)
-			if life := b.log.Life(); end.Outcome != agent.TimedOut || !strings.HasPrefix(end.Text, c.want) || c.want == "" && end.Text != "" || life.Result != end.Text {
+			if life := b.log.Record(); end.Outcome != agent.TimedOut || !strings.HasPrefix(end.Text, c.want) || c.want == "" && end.Text != "" || life.Result != end.Text {
 				t.Errorf("end %+v, life %+v", end, life)
 			}
 		})
@@ -400,7 +400,7 @@ func TestAnAnswerThatEndedTheTurnIsNotAskedForAgainAfterACrash(t *testing.T) {
 	b = newBench(t, dir, m)
 	end, err := b.turn.Run(t.Context())
 	must(t, err)
-	if asked != 0 || end.Outcome != agent.Completed || end.Text != "all is done" || b.log.Life().TurnOpen {
+	if asked != 0 || end.Outcome != agent.Completed || end.Text != "all is done" || b.log.Record().TurnOpen {
 		t.Errorf("asked %d times; %+v", asked, end)
 	}
 	b.mail(t, "one more thing") // opens a turn of its own
@@ -419,7 +419,7 @@ func TestATurnThatIsCancelledBeforeItBeginsPreparesNothing(t *testing.T) {
 	cancel(turn.ErrStopped)
 	end, err := b.turn.Run(ctx)
 	must(t, err)
-	if end.Outcome != agent.Stopped || b.log.Life().TurnOpen {
+	if end.Outcome != agent.Stopped || b.log.Record().TurnOpen {
 		t.Errorf("%+v", end)
 	}
 }

@@ -90,7 +90,7 @@ func (w *Worker) Reopen(id, by mailbox.AgentID) error {
 func (w *Worker) Self() mailbox.AgentID { return w.id }
 
 // Record implements coordinator.Owner.
-func (w *Worker) Life(id mailbox.AgentID) (agent.Record, error) {
+func (w *Worker) Record(id mailbox.AgentID) (agent.Record, error) {
 	out, err := callOwner(w.scope, w, workerapi.UpRecord, workerapi.NameIn{Name: string(id), Launch: w.options.Launch})
 	if err != nil || out.Record == nil {
 		return agent.Record{}, err

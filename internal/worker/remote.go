@@ -23,7 +23,7 @@ func (o remoteAgents) Find(name string, _ error) (agent.Record, error) {
 	case len(all) == 0:
 		return agent.Record{}, &agent.UnknownError{Name: name}
 	}
-	return all[0].Life(), nil
+	return all[0].Record(), nil
 }
 
 // All implements roster.Apart.

@@ -64,8 +64,8 @@ func (w *Worker) currentReport() workerapi.Report {
 		return r
 	}
 	for _, s := range w.node.Agents.Status() {
-		if s.Life.Spec.ID == w.id {
-			life := s.Life
+		if s.Record.Spec.ID == w.id {
+			life := s.Record
 			life.Below = w.node.Agents.Below(life)
 			r.Record, r.State, r.Running, r.Unread = &life, s.State, s.Running, s.Unread
 		}

@@ -32,7 +32,7 @@ type MemberRow struct {
 func NewTeamRow(t team.Status) TeamRow {
 	row := TeamRow{ID: t.ID, Name: t.Name, Lead: t.Lead, Members: []MemberRow{}, Tasks: append([]board.Task{}, t.Tasks...)}
 	for _, s := range t.Agents {
-		row.Members = append(row.Members, MemberRow{AgentRow: newAgentRow(s), Mode: s.Life.Spec.Mode, Dir: s.Life.Spec.Dir})
+		row.Members = append(row.Members, MemberRow{AgentRow: newAgentRow(s), Mode: s.Record.Spec.Mode, Dir: s.Record.Spec.Dir})
 	}
 	return row
 }

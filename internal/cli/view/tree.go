@@ -42,7 +42,7 @@ type AgentRow struct {
 }
 
 func newAgentRow(s actors.Status) AgentRow {
-	l, spec := s.Life, s.Life.Spec
+	l, spec := s.Record, s.Record.Spec
 	return AgentRow{
 		ID: spec.ID, Name: AgentLabel(agent.Describe(spec)), Type: spec.Type, Role: string(spec.Role), Color: spec.Color,
 		Parent: spec.Parent, Model: spec.Model, State: s.State.Name, Detail: s.State.Detail, Since: s.State.Since,
@@ -179,7 +179,7 @@ func (p AgentRow) isWorking() bool {
 func AgentRows(all []actors.Status) []AgentRow {
 	var rows []AgentRow
 	for _, s := range all {
-		if s.Life.Spec.Role != "user" {
+		if s.Record.Spec.Role != "user" {
 			rows = append(rows, newAgentRow(s))
 		}
 	}

@@ -55,7 +55,7 @@ func New(l budget.Limits, prices Prices, all []*transcript.Transcript) *Tree {
 		own: map[mailbox.AgentID]*account.Account{}, up: map[mailbox.AgentID]mailbox.AgentID{},
 	}
 	for _, t := range all {
-		l := t.Life()
+		l := t.Record()
 		a.Open(l.Spec, now.Add(-worked[l.Spec.ID]))
 		a.Of(l.Spec.ID).Charge(a.UsedBy(l))
 	}
@@ -74,7 +74,7 @@ func (a *Tree) UsedBy(l agent.Record) budget.Amount {
 func workedBelow(all []*transcript.Transcript) map[mailbox.AgentID]time.Duration {
 	worked := map[mailbox.AgentID]time.Duration{}
 	for i := len(all) - 1; i >= 0; i-- {
-		l := all[i].Life()
+		l := all[i].Record()
 		mine := max(worked[l.Spec.ID], l.Worked)
 		worked[l.Spec.ID] = mine
 		worked[l.Spec.Parent] = max(worked[l.Spec.Parent], mine)
@@ -118,7 +118,7 @@ func (a *Tree) Ask(id string, input int64, output int) budget.Request {
 // of money: what is left of it is not known.
 func (a *Tree) Unpriced(all []*transcript.Transcript) error {
 	for _, t := range all {
-		l := t.Life()
+		l := t.Record()
 		for _, u := range l.Models {
 			if u.Cost(a.prices).Unknown {
 				if err := a.Of(l.Spec.ID).Afford(budget.Request{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {

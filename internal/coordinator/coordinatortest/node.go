@@ -205,7 +205,7 @@ func (n *Node) Settle(t testing.TB) agent.Record {
 	if err := n.Quiet(ctx); err != nil {
 		t.Fatalf("the swarm does not come to rest: %v; %+v", err, n.Status())
 	}
-	return n.Lead.Life()
+	return n.Lead.Record()
 }
 
 func must(t testing.TB, err error) {

@@ -50,7 +50,7 @@ func New(store *transcript.Store, policy spawn.Policy) *Registry {
 		workers: map[mailbox.AgentID]map[mailbox.AgentID]struct{}{},
 	}
 	for _, t := range store.All() {
-		r.Add(t.Life())
+		r.Add(t.Record())
 	}
 	return r
 }

@@ -22,7 +22,7 @@ func (r *Registry) ReportsTo(l agent.Record) mailbox.AgentID {
 		if !ok {
 			return agent.LeadID
 		}
-		above := t.Life()
+		above := t.Record()
 		if !above.Closed {
 			return up
 		}
@@ -57,7 +57,7 @@ func (r *Registry) IsBelow(id, top mailbox.AgentID) bool {
 		if !ok {
 			return false
 		}
-		id = WorksFor(t.Life())
+		id = WorksFor(t.Record())
 	}
 	return id == top
 }
@@ -69,7 +69,7 @@ func (r *Registry) Workers(id mailbox.AgentID) []*transcript.Transcript {
 	r.mu.Unlock()
 	var all []*transcript.Transcript
 	for _, kid := range ids {
-		if t, ok := r.store.Get(kid); ok && WorksFor(t.Life()) == id {
+		if t, ok := r.store.Get(kid); ok && WorksFor(t.Record()) == id {
 			all = append(all, t)
 		}
 	}
@@ -104,7 +104,7 @@ func (r *Registry) LeadOf(s agent.Spec) mailbox.AgentID {
 		switch {
 		case !ok, up == s.ID:
 			return agent.LeadID
-		case !t.Life().Closed:
+		case !t.Record().Closed:
 			return up
 		}
 		s = t.Spec()
