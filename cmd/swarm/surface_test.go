@@ -97,6 +97,7 @@ var wrongUses = []string{
 	"demo x", "demo --output-format xml", "doctor x", "help nosuch", "version x",
 	"inbox a b", "inbox --format xml", "inbox", "logs", "logs a --format xml", "logs lead", "message", "message --format xml", "message x",
 	"mcp", "mcp x", "ps a b", "ps --format xml", "ps nosuch", "ps --dir nowhere", "result", "result a b", "result lead",
+	"sandbox nosuch", "sandbox explain nosuch", "sandbox explain open x",
 	"send", "send lead", "send lead x --class loud", "send lead x", "tail a b", "tail --format xml", "tail nosuch",
 	"tasks a b", "tasks --format xml", "tasks nosuch", "team nosuch", "team up", "team up nosuch", "team up a --session b --resume c",
 	"team status a b", "team status --format xml", "team add", "team add a", "team remove a", "team down",

@@ -1,7 +1,7 @@
 // Package sandbox starts commands that the kernel confines, and ends them whole. A
 // Profile says what a command may reach; Start is the only way to run one under it.
 //
-//	place := sandbox.Place{Dirs: []string{"/srv/project"}, Home: home, State: state, Getenv: os.Getenv}
+//	place := sandbox.Place{Dirs: []string{"/srv/project"}, Home: home, Hidden: []string{state}, Getenv: os.Getenv}
 //	p := place.Profile(sandbox.Inspect)
 //	p.Temp = temp // a private directory, made by the caller
 //	proc, err := sandbox.Start(exec.Command("git", "status"), p)

@@ -67,7 +67,7 @@ func TestUsualFilesCanBeRead(t *testing.T) {
 				`cat file sub/file; cat < <(echo inner); cat <<< here; ls -a; git --version; id -u`:  Names(),
 				`echo text > /dev/null; cat "$TMPDIR/file"; echo new > "$TMPDIR/x"; cat "$TMPDIR/x"`: {Inspect, Edit},
 				`cat ~/notes ~/.config/other/file "$ELSE/file"; ls ~ / > /dev/null`:                  {Open},
-				`cat "$STATE"/projects/p/s/outputs/ann/1`:                                            {Open},
+				`cat "$STATE"/projects/p/s/outputs/ann/1`:                                            Names(),
 				`echo new > new && cat new && mkdir -p d/e && mv new d/e/ && cat d/e/new`:            {Edit, Open},
 			} {
 				if m.Mounts || m.Bwrap != "" || !strings.Contains(script, "mkdir") {

@@ -55,7 +55,7 @@ func write(t *testing.T, path, text string) {
 // profile returns a profile for the lab in which this test program can run too.
 func (l *lab) profile(n Name) Profile {
 	p := Place{
-		Dirs: []string{l.dir}, Home: l.home, State: l.state, Shown: []string{l.state + "/projects/p/s/outputs/ann"}, Getenv: os.Getenv,
+		Dirs: []string{l.dir}, Home: l.home, Hidden: []string{l.state}, Shown: []string{l.state + "/projects/p/s/outputs/ann"}, Getenv: os.Getenv,
 	}.Profile(n)
 	if n != Open {
 		p.Temp = l.temp

@@ -9,39 +9,31 @@ import (
 
 // Place is where commands run. Its zero value has no working directory.
 type Place struct {
-	Dirs  []string // the working directories
-	Home  string   // of the user; "" is none
-	State string   // what swarm keeps, of all sessions; "" is nothing
-	// Shown are parts of State that commands may see under Open.
-	Shown  []string
+	Dirs   []string            // the working directories
+	Home   string              // of the user; "" is none
+	Hidden []string            // besides the credentials: what swarm keeps, of all sessions
+	Shown  []string            // what commands may see of it
 	Getenv func(string) string // finds the toolchains; may be nil
 }
 
 // Profile returns a profile for the place, as the file system is now.
 func (pl Place) Profile(n Name) Profile {
 	dirs := each(pl.Dirs, real)
-	p := Profile{Name: n, Hidden: pl.hidden(), Shown: dirs}
+	p := Profile{Name: n, Hidden: pl.hidden(), Shown: union(dirs, each(pl.Shown, real))}
 	switch n {
 	case Open:
 		p.Read, p.Write = []string{"/"}, []string{"/"}
-		p.Shown = append(p.Shown, each(pl.Shown, real)...)
 		p.Network, p.Sockets = true, true
 	case Edit:
 		p.Read, p.Write, p.Fixed = pl.readable(dirs), dirs, pl.fixedIn(dirs)
 	default:
-		p.Read = append(pl.readable(dirs), dirs...)
+		p.Read = outermost(append(pl.readable(dirs), dirs...))
 	}
 	return p
 }
 
 // hidden returns swarm's own state and the credentials of the user's tools.
-func (pl Place) hidden() []string {
-	hidden := Secrets(pl.Home)
-	if pl.State != "" {
-		hidden = append(hidden, pl.State)
-	}
-	return union(each(hidden, real), nil)
-}
+func (pl Place) hidden() []string { return each(append(Secrets(pl.Home), pl.Hidden...), real) }
 
 // Secrets returns the files and directories below a home that hold credentials.
 func Secrets(home string) []string {
@@ -51,7 +43,7 @@ func Secrets(home string) []string {
 	var all []string
 	for _, name := range []string{
 		".ssh", ".aws", ".azure", ".kube", ".netrc", ".git-credentials", ".config/gcloud", ".config/git/credentials",
-		".docker/config.json", ".gnupg/private-keys-v1.d", ".local/share/keyrings",
+		".docker/config.json", ".cargo/credentials", ".cargo/credentials.toml", ".gnupg/private-keys-v1.d", ".local/share/keyrings",
 	} {
 		all = append(all, filepath.Join(home, name))
 	}

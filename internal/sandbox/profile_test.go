@@ -60,7 +60,7 @@ func TestWithinNeverWidens(t *testing.T) {
 // TestProfilesLieWithinEachOther: inspect allows no more than edit, and edit than open.
 func TestProfilesLieWithinEachOther(t *testing.T) {
 	home := t.TempDir()
-	pl := Place{Dirs: []string{home + "/work"}, Home: home, State: home + "/.swarm", Getenv: os.Getenv}
+	pl := Place{Dirs: []string{home + "/work"}, Home: home, Hidden: []string{home + "/.swarm"}, Getenv: os.Getenv}
 	for _, path := range []string{
 		"/usr/bin/env", "/etc/passwd", home, home + "/.ssh/id", home + "/work/f", home + "/work/.git/config", home + "/work/.claude", home + "/.swarm/x", "/root/f",
 	} {
@@ -106,7 +106,7 @@ func TestDenialNamesWhatWasDenied(t *testing.T) {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	pl := Place{Dirs: []string{work}, Home: home, State: home + "/.swarm", Getenv: func(string) string { return "" }}
+	pl := Place{Dirs: []string{work}, Home: home, Hidden: []string{home + "/.swarm"}, Getenv: func(string) string { return "" }}
 	for _, c := range []struct {
 		n            Name
 		output, want string
@@ -131,7 +131,7 @@ func TestDenialNamesWhatWasDenied(t *testing.T) {
 }
 
 func TestExplainNamesEverything(t *testing.T) {
-	pl := Place{Dirs: []string{"/srv/project"}, Home: "/home/ann", State: "/home/ann/.swarm"}
+	pl := Place{Dirs: []string{"/srv/project"}, Home: "/home/ann", Hidden: []string{"/home/ann/.swarm"}}
 	for _, n := range Names() {
 		var b bytes.Buffer
 		p := pl.Profile(n)

@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli/view"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,6 +38,19 @@ func program(ctx context.Context, without grade, name, consequence string) findi
 		return findingf(without, name, "%s does not run: %v", path, err)
 	}
 	return findingf(fine, name, "%s (%s)", path, view.FirstLine(string(out)))
+}
+
+// checkSandbox says what the kernel can hold the commands of agents to.
+func (a *checker) checkSandbox(context.Context, string) []finding {
+	m := sandbox.Probe()
+	if err := m.Enforces(sandbox.Inspect); err != nil {
+		return []finding{findingf(warn, "sandbox", "%v; only commands without variables and patterns run unasked", err)}
+	}
+	found := []finding{findingf(fine, "sandbox", "%s", m)}
+	for _, missing := range m.Missing {
+		found = append(found, findingf(warn, "sandbox", "%s", missing))
+	}
+	return found
 }
 
 // The least free space, in bytes, below which a session is in danger.

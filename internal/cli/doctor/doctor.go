@@ -21,9 +21,10 @@ func New(console *cli.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what swarm needs on this machine",
-		Long: `Doctor looks at the programs, the state directory, the credentials (never at the
-keys themselves), the agent definitions and the kept sessions of the directory.
-It starts nothing and asks no model. The exit status is 1 if something fails.`,
+		Long: `Doctor looks at the programs, what the kernel can hold commands to, the state
+directory, the credentials (never at the keys themselves), the agent definitions
+and the kept sessions of the directory. It starts nothing and asks no model. The
+exit status is 1 if something fails.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.NoMoreArgs(args, 0, "swarm doctor"); err != nil {
 				return err
@@ -72,7 +73,7 @@ func (a *checker) findingText(f finding) string {
 func (a *checker) doctor(ctx context.Context, dir string) error {
 	failed := 0
 	for _, check := range []func(context.Context, string) []finding{
-		a.checkPrograms, a.checkState, a.checkModel, a.checkDefinitions, a.checkSessions, a.checkSockets,
+		a.checkPrograms, a.checkSandbox, a.checkState, a.checkModel, a.checkDefinitions, a.checkSessions, a.checkSockets,
 	} {
 		for _, f := range check(ctx, dir) {
 			if f.grade == bad {
