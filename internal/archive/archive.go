@@ -23,22 +23,22 @@ import (
 	"github.com/actorswarm/swarm/team/board"
 )
 
-// ErrNoOutbox is what a message from the user is answered with in a session whose
-// lead was never begun.
+// ErrNoOutbox is the error of a message from the user to a session whose lead has never
+// begun.
 var ErrNoOutbox = errors.New("the session has no outbox for the user yet; give it a prompt first: swarm resume ID PROMPT")
 
 // Options say how a session is opened. The zero value is usable.
 type Options struct {
 	// Prices returns what models cost; nil knows no prices.
 	Prices func() (*price.Table, error)
-	// Receipt is told what becomes of mail when agents are ended here; it may be nil.
+	// Receipt is called with the receipts of mail when agents are ended here; may be nil.
 	Receipt func(mailbox.Receipt)
 }
 
-// Session is a session that nobody runs: no agent works and no message travels. Its
-// journal is opened when it is first needed, and nobody else can run the session from
-// then on until it is closed. The error of each method wraps journal.ErrLocked if a
-// process has the session open. Its methods may be called from any goroutine.
+// Session is a session that no process runs: no agent works and no message travels. Its
+// journal is opened when it is first needed, and from then on no process can run the
+// session until Close. The error of each method wraps journal.ErrLocked if a process has
+// the session open. Methods may be called from any goroutine.
 type Session struct {
 	info session.Info
 	o    Options
@@ -57,8 +57,8 @@ type record struct {
 	bus event.Bus
 }
 
-// OpenHost opens the record of an agent that has a process of its own, which does not
-// run. Its journal can be written; it waits for those who read it. close ends it.
+// OpenHost opens the record of an agent whose own process does not run. Its journal can
+// be written; OpenHost waits for other processes that read it. Call close at the end.
 func OpenHost(ctx context.Context, info session.Info, host mailbox.AgentID, o Options) (r Record, close func() error, err error) {
 	var rec *record
 	err = OpenWhenUnlocked(ctx, func() (err error) {
@@ -97,8 +97,8 @@ func (r *record) close() error {
 	return r.Store.Close()
 }
 
-// QueryFiles reads the journal of an agent whose process does not run. One that has
-// none yet holds nothing.
+// QueryFiles returns a Query that reads the journals of agents whose processes do not
+// run. An agent without a journal has an empty Snapshot.
 func QueryFiles(ctx context.Context, info session.Info, o Options) Query {
 	o.Receipt = nil
 	return func(host mailbox.AgentID, what, name string) (out Snapshot, err error) {
@@ -157,7 +157,7 @@ func (s *Session) tree(ctx context.Context) (Tree, error) {
 // Info returns what is known of the session without opening it.
 func (s *Session) Info() session.Info { return s.info }
 
-// Notes returns what is out of order in the files of the session.
+// Notes returns what is damaged in the files of the session, one sentence each.
 func (s *Session) Notes(ctx context.Context) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,8 +167,8 @@ func (s *Session) Notes(ctx context.Context) ([]string, error) {
 	return s.rec.Store.Notes(), nil
 }
 
-// Coordinator returns the coordinator of the session's agents, none of whom works, for
-// those who change which programs outside are members. The journal can be written.
+// Coordinator returns the coordinator of the session's agents, none of which works, to
+// change which programs are members. The journal can be written.
 func (s *Session) Coordinator(ctx context.Context) (*coordinator.Coordinator, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,7 +301,8 @@ func (s *Session) SendClass(ctx context.Context, to, text string, c mailbox.Clas
 	return r.Send(user, team.Message{To: to, Text: text, Class: c})
 }
 
-// Close lets others open the session. It may be called more than once.
+// Close closes the journal, so that processes can run the session. It may be called more
+// than once.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,14 +16,14 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Record is what one journal holds of agents and their mail.
+// Record is the agents and their mail of one journal.
 type Record struct {
 	Store  *transcript.Store
 	Agents *coordinator.Coordinator
 }
 
-// Nested returns the agents that live in the process of host besides it, in the
-// journal of that process.
+// Nested returns the other agents that live in the process of host, from the journal of
+// that process.
 func (r Record) Nested(host mailbox.AgentID) []actors.Status {
 	return slices.DeleteFunc(r.Agents.Status(), func(s actors.Status) bool {
 		return s.Record.Spec.Where != "" || s.Record.Spec.ID == host || !s.Record.Spec.Role.Runs()
@@ -54,7 +54,7 @@ func (r Record) Cut(cause error) (err error) {
 // End ends the agent that host is, and all others in its process.
 func (r Record) End(ctx context.Context, host mailbox.AgentID, cause error) error {
 	_, err := r.Agents.StopTree(ctx, host, cause)
-	for _, s := range r.Nested(host) { // also those that work for somebody elsewhere
+	for _, s := range r.Nested(host) { // also those that work for an agent of another process
 		if !s.Record.Closed || errors.Is(cause, turn.ErrKilled) {
 			err = errors.Join(err, r.Agents.Stop(ctx, s.Record.Spec.ID, cause))
 		}
@@ -62,7 +62,7 @@ func (r Record) End(ctx context.Context, host mailbox.AgentID, cause error) erro
 	return err
 }
 
-// What a Query can be about.
+// The subjects of a Query.
 const (
 	QueryNested = "staff" // the agents that live in a process besides its own
 	QueryInbox  = "inbox" // the mail of an agent, by id
@@ -123,7 +123,7 @@ func (r Record) Inbox(name string) ([]mailbox.Trace, error) {
 	return shown, nil
 }
 
-// Hosts returns the agents of a store that have processes, and journals, of their own.
+// Hosts returns the agents of a store that have processes and journals of their own.
 func Hosts(store *transcript.Store) []mailbox.AgentID {
 	var ids []mailbox.AgentID
 	for _, t := range store.All() {
@@ -140,8 +140,8 @@ func Dir(session string, host mailbox.AgentID) string {
 	return filepath.Join(session, "nodes", string(host))
 }
 
-// Each puts a query to several agents at once. What cannot be answered is left out:
-// it is a part of the whole.
+// Each queries several agents at once. An agent whose query fails is left out, so that
+// the others can be shown.
 func Each(hosts []mailbox.AgentID, query func(mailbox.AgentID) (Snapshot, error)) map[mailbox.AgentID]Snapshot {
 	var mu sync.Mutex
 	var group sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"github.com/actorswarm/swarm/team/board"
 )
 
-// tasksPath is where the copy of a task list is; "" is the session's own.
+// tasksPath returns the path of the copy of a task list; "" is the session's own.
 func tasksPath(info session.Info, list string) string {
 	if list == "" {
 		return filepath.Join(info.Path, "tasks.json")
@@ -21,8 +21,8 @@ func tasksPath(info session.Info, list string) string {
 	return filepath.Join(info.Path, "tasks-"+statefile.Name(list)+".json")
 }
 
-// WriteTasks keeps a copy of a task list for when the session does not run; "" is the
-// session's own.
+// WriteTasks writes a copy of a task list, which is shown while the session does not run;
+// list "" is the session's own.
 func WriteTasks(info session.Info, list string, tasks []board.Task) error {
 	raw, err := json.MarshalIndent(tasks, "", "  ")
 	if err != nil {

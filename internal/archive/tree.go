@@ -14,12 +14,12 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// Query puts a query to the record of an agent that has a process of its own:
+// Query queries the record of an agent that has a process of its own about a subject:
 // QueryNested, QueryInbox or QueryMail.
 type Query func(host mailbox.AgentID, what, name string) (Snapshot, error)
 
 // Tree is all agents of a session: those of its own record, and those nested in the
-// processes of agents, which are on record there alone.
+// processes of agents, which are on record only there.
 type Tree struct {
 	Record
 	Query Query // nil if no agent is nested
@@ -39,7 +39,7 @@ func (t Tree) Nested() (all []actors.Status) {
 	return all
 }
 
-// each calls f with every nested agent and in whose process it lives.
+// each calls f with every nested agent and the agent in whose process it lives.
 func (t Tree) each(f func(host mailbox.AgentID, s actors.Status)) {
 	hosts := t.hosts()
 	seen := Each(hosts, func(id mailbox.AgentID) (Snapshot, error) { return t.Query(id, QueryNested, "") })
@@ -50,9 +50,9 @@ func (t Tree) each(f func(host mailbox.AgentID, s actors.Status)) {
 	}
 }
 
-// Find returns the nested agent that a name, an id or team/name means, and in whose
-// process it lives. unknown is why nobody else is meant. One that has ended counts
-// only if nobody else has the name.
+// Find returns the nested agent with a name, an id or team/name, and the agent in whose
+// process it lives. unknown is the error of the same lookup in the session's own record.
+// An agent that has ended is found only if no other has the name.
 func (t Tree) Find(name string, unknown error) (found actors.Status, host mailbox.AgentID, err error) {
 	if !team.IsUnknown(unknown) {
 		return found, "", unknown
@@ -72,7 +72,7 @@ func (t Tree) Find(name string, unknown error) (found actors.Status, host mailbo
 		case s.Record.Closed && !found.Record.Closed:
 			return
 		case s.Record.Closed:
-			found, host = s, at // who had it last
+			found, host = s, at // the last one that had the name
 			return
 		}
 		ambiguous.Teams = append(ambiguous.Teams, t.Agents.Home(s.Record.Spec).Name)
@@ -86,7 +86,7 @@ func (t Tree) Find(name string, unknown error) (found actors.Status, host mailbo
 	return found, host, nil
 }
 
-// withKnown adds names to those that an error says are known.
+// withKnown adds names to the known ones of an UnknownError.
 func withKnown(err error, names []string) error {
 	var unknown *agent.UnknownError
 	if !errors.As(err, &unknown) || len(names) == 0 {
@@ -128,9 +128,9 @@ func (t Tree) Inbox(name string) ([]mailbox.Trace, error) {
 	return mailbox.WithPending(seen.Inbox, t.Store.Pending(), id), nil
 }
 
-// Message returns a message and all that became of it: what its sender and its
-// receiver have recorded, here or in processes of their own. The error is an
-// *mailbox.UnknownMessageError if there is none.
+// Message returns a message and all that became of it, from the records of its sender and
+// its receiver, here or in processes of their own. The error is an
+// *mailbox.UnknownMessageError if there is no such message.
 func (t Tree) Message(id mailbox.ID) (mailbox.Trace, error) {
 	others := Each(t.hosts(), func(host mailbox.AgentID) (Snapshot, error) { return t.Query(host, QueryMail, string(id)) })
 	sent, got, err := t.Store.Trace(id)
@@ -157,7 +157,7 @@ func (t Tree) DisplayName(id mailbox.AgentID) string {
 	return string(id)
 }
 
-// NotKilled leaves out agents that were killed.
+// NotKilled returns the agents that were not killed.
 func NotKilled(all []actors.Status) []actors.Status {
 	return slices.DeleteFunc(all, func(s actors.Status) bool { return s.Record.Closed && s.Record.Reason == turn.ErrKilled.Error() })
 }

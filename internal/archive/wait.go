@@ -8,12 +8,12 @@ import (
 	"github.com/actorswarm/swarm/internal/journal"
 )
 
-// unlockedWithin is how long others may read a record that is to be written.
+// unlockedWithin is how long OpenWhenUnlocked waits for readers.
 const unlockedWithin = 10 * time.Second
 
-// OpenWhenUnlocked opens the record of an agent that has a process of its own for
-// writing. The only other that writes it is held off by the lock of its launch: who
-// has the journal reads it, or is about to be gone.
+// OpenWhenUnlocked calls open until the journal that it opens for writing is not locked,
+// for ten seconds at most. The lock of the agent's launch keeps other writers away, so
+// whatever process has the journal only reads it, or is about to end.
 func OpenWhenUnlocked(ctx context.Context, open func() error) error {
 	late := time.NewTimer(unlockedWithin)
 	defer late.Stop()

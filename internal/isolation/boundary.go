@@ -12,9 +12,9 @@ import (
 	"github.com/actorswarm/swarm/internal/worktree"
 )
 
-// Boundary keeps the calls of an isolated agent, and of every agent below it, in
-// its directory. It returns nil for an agent that is not isolated. If it cannot be
-// found out what is off limits, everything is. The boundary asks git until ctx ends.
+// Boundary returns what an isolated agent, and every agent below it, may write to: its own
+// directory. It returns nil for an agent that is not isolated. If it cannot be determined
+// what is off limits, everything is. The boundary can be used until ctx ends.
 func (d *Directories) Boundary(ctx context.Context, spec agent.Spec) *permission.Boundary {
 	for spec.Isolation == "" {
 		parent, ok := d.parentOf(spec)
@@ -25,7 +25,7 @@ func (d *Directories) Boundary(ctx context.Context, spec agent.Spec) *permission
 	}
 	off, err := d.offLimits(ctx, spec)
 	if err != nil {
-		d.o.Logger.Warn("what is off limits to an isolated agent could not be found out, so it may write to its own directory only", "agent", spec.ID, "error", err)
+		d.o.Logger.Warn("could not determine what is off limits to an isolated agent, so it may write to its own directory only", "agent", spec.ID, "error", err)
 		off = []string{"/"}
 	}
 	return &permission.Boundary{

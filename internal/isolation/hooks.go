@@ -23,11 +23,10 @@ const (
 	worktreeRemove = "WorktreeRemove"
 )
 
-// maker lets WorktreeCreate and WorktreeRemove hooks make and remove the
-// directories of isolated agents (agent-system spec §5.5). It is a hookdir.Maker.
+// maker is the hookdir.Maker that runs WorktreeCreate and WorktreeRemove hooks.
 type maker struct {
 	o   Options
-	by  agent.Spec // the agent that asks
+	by  agent.Spec // the agent in whose name the hooks run
 	dir string     // where it works
 }
 
@@ -46,8 +45,7 @@ func (m maker) run(ctx context.Context, set *hook.Set, event string, fields map[
 	return set.Run(ctx, hook.Call{Event: event, Input: input, Dir: m.dir, Env: append(env, "CLAUDE_PROJECT_DIR="+m.o.Dir)})
 }
 
-// Create runs the hooks; all of them must succeed, and what they print must be
-// one path.
+// Create runs the hooks. All of them must succeed and print the same path.
 func (m maker) Create(ctx context.Context, name string) (string, error) {
 	paths := map[string]bool{}
 	var path string
@@ -64,7 +62,7 @@ func (m maker) Create(ctx context.Context, name string) (string, error) {
 	err := errors.Join(errs...)
 	switch {
 	case err != nil && path != "":
-		return "", fmt.Errorf("%w; look at %s, which is left as it is", err, strings.Join(slices.Sorted(maps.Keys(paths)), " and "))
+		return "", fmt.Errorf("%w; %s is left as it is; remove it if nothing uses it", err, strings.Join(slices.Sorted(maps.Keys(paths)), " and "))
 	case err != nil:
 		return "", err
 	case len(paths) != 1:
@@ -73,8 +71,8 @@ func (m maker) Create(ctx context.Context, name string) (string, error) {
 	return path, nil
 }
 
-// printedPath returns the path that a hook gave: worktreePath in its JSON, or the
-// last line with something in it.
+// printedPath returns the path that a hook printed: worktreePath in its JSON, or the last
+// line that is not empty.
 func printedPath(o hook.Outcome) string {
 	if o.Output != nil {
 		var specific struct {

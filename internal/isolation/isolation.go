@@ -1,6 +1,6 @@
-// Package isolation gives agents directories of their own: git worktrees, or what
-// the user's WorktreeCreate hooks make in their place. It says what such an agent
-// must not touch, and what it has left.
+// Package isolation gives agents directories of their own: git worktrees, or what the
+// user's WorktreeCreate hooks make in their place. It determines what such an agent must
+// not write to, and lists what isolated agents have left.
 //
 //	dirs := isolation.New(isolation.Options{Session: id, Root: sessionDir, Dir: workDir, Agents: store})
 //	lease, err := dirs.Lease(ctx, spec, incarnation) // or what the agent has already
@@ -23,10 +23,10 @@
 //   - What is off limits includes the checkouts of the session and of every agent
 //     above, and the directories of all isolated agents
 //     (TestOffLimitsAreTheCheckoutsAbove).
-//   - If what is off limits cannot be found out, everything is
+//   - If it cannot be determined what is off limits, everything is
 //     (TestBoundaryWithoutAnswerIsEverything).
-//   - Hooks must name exactly one directory, and what hooks that fail have made is
-//     named in the error (TestHooksMakeOneDirectory).
+//   - Hooks must name exactly one directory. If they fail, the error names what they
+//     have made (TestHooksMakeOneDirectory).
 package isolation
 
 import (
@@ -52,15 +52,15 @@ type Agents interface {
 	All() []*transcript.Transcript
 }
 
-// Options say whose directories they are. All but Logger and Getenv are required;
-// List, Prune and Rescue need neither Agents nor Transcripts.
+// Options describe the session. All but Logger and Getenv are required; List, Prune and
+// Rescue need neither Agents nor Transcripts.
 type Options struct {
 	Session string // its id
 	Root    string // the session's own directory, below which the isolated agents live
 	Dir     string // where the session's agents work
 	Agents  Agents
-	// Transcripts is the directory with the conversations of this process's agents,
-	// of which hooks are told.
+	// Transcripts is the directory with the transcripts of this process's agents; their
+	// paths are part of the input of hooks.
 	Transcripts string
 	// Hooks reads the hooks of the settings files. It is called each time a directory
 	// is made or removed.
@@ -85,19 +85,19 @@ func New(o Options) *Directories {
 	return &Directories{o: o}
 }
 
-// worktrees is where the git worktrees of the session are.
+// worktrees holds the git worktrees of the session.
 func (d *Directories) worktrees() string { return filepath.Join(d.o.Root, "worktrees") }
 
-// hookRecords is where it is recorded what hooks made.
+// hookRecords holds the records of the directories that hooks made.
 func (d *Directories) hookRecords() string { return filepath.Join(d.o.Root, "made") }
 
-// hookDirs keeps the directories that hooks make for an agent that isolates itself
-// from dir.
+// hookDirs returns the directories that hooks make. parent is the agent in whose name the
+// hooks run, and dir where they run.
 func (d *Directories) hookDirs(parent agent.Spec, dir string) *hookdir.Dirs {
 	return hookdir.New(d.hookRecords(), maker{d.o, parent, dir}, worktree.Options{})
 }
 
-// parentOf returns what the parent of an agent is; zero if it has none.
+// parentOf returns the spec of the parent of an agent; ok is false if it has none.
 func (d *Directories) parentOf(spec agent.Spec) (parent agent.Spec, ok bool) {
 	t, ok := d.o.Agents.Get(spec.Parent)
 	if !ok {
@@ -114,14 +114,14 @@ type Lease struct {
 	tree releaser
 }
 
-// releaser is the lease of a directory, whoever made it.
+// releaser is the lease of a git worktree or of a directory that a hook made.
 type releaser interface {
 	Release(ctx context.Context, keep ...string) (worktree.Released, error)
 }
 
 // Release ends the lease once the agent's last process has ended. The directory is
-// removed if nothing in it is worth keeping; else the result says where it is and
-// why it is kept. It may be called again after a crash.
+// removed if nothing in it is worth keeping; otherwise the result names it and the
+// reasons why it is kept. Release may be called again after a crash.
 func (l *Lease) Release(ctx context.Context) (*agent.Kept, error) {
 	released, err := l.tree.Release(ctx, l.dirs.users(l.spec, l.Dir)...)
 	if err != nil || released.Removed {
@@ -130,9 +130,8 @@ func (l *Lease) Release(ctx context.Context) (*agent.Kept, error) {
 	return &agent.Kept{Path: released.Path, Branch: released.Branch, Why: released.Why}, nil
 }
 
-// Lease gives an agent a directory of its own, or takes over the one that it has.
-// It is a git worktree from its parent's HEAD, or what the WorktreeCreate hooks
-// make.
+// Lease gives an agent a directory of its own, or takes over the one that it has. A new
+// one is a git worktree of its parent's HEAD, or what the WorktreeCreate hooks make.
 func (d *Directories) Lease(ctx context.Context, spec agent.Spec, incarnation uint32) (*Lease, error) {
 	tree, dir, err := d.adopt(ctx, spec, incarnation)
 	if errors.Is(err, worktree.ErrNoLease) {
@@ -174,8 +173,8 @@ func (d *Directories) adopt(ctx context.Context, spec agent.Spec, incarnation ui
 }
 
 // make makes a new directory. Before the agent's birth spec.Dir is its parent's
-// directory, whose HEAD counts; later that directory is gone and the session's
-// counts.
+// directory, from whose HEAD the worktree starts. Later it is the agent's own, which is
+// gone; then the worktree starts from the session's directory.
 func (d *Directories) make(ctx context.Context, spec agent.Spec, incarnation uint32) (releaser, string, error) {
 	from, want := spec.Dir, ""
 	if _, born := d.o.Agents.Get(spec.ID); born {
@@ -211,7 +210,7 @@ func (d *Directories) makeByHook(ctx context.Context, spec agent.Spec, from stri
 	return made, made.Path, nil
 }
 
-// users says which other agents that have not ended work in a directory.
+// users names the other agents that have not ended and work in a directory.
 func (d *Directories) users(owner agent.Spec, dir string) (why []string) {
 	for _, t := range d.o.Agents.All() {
 		if l := t.Record(); l.Spec.ID != owner.ID && !l.Closed && within(l.Spec.Dir, dir) {

@@ -197,7 +197,7 @@ func TestHooksMakeOneDirectory(t *testing.T) {
 		"the same":   {hooks: []string{create, create}},
 		"none":       {hooks: []string{"true"}, err: "must print the path of one directory"},
 		"two":        {hooks: []string{create, "echo " + p.repo}, err: "they printed 2"},
-		"one failed": {hooks: []string{create, "exit 1"}, err: "look at " + area},
+		"one failed": {hooks: []string{create, "exit 1"}, err: "; " + area},
 		"refused":    {hooks: []string{create, `echo '{"decision":"block","reason":"not today"}'`}, err: "not today"},
 	} {
 		t.Run(name, func(t *testing.T) {

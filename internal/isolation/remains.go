@@ -27,9 +27,9 @@ func (d *Directories) List(ctx context.Context, repo *worktree.Repo) ([]worktree
 	return append(entries, made...), err
 }
 
-// Prune removes the directories that no process holds and that hold nothing of their
-// own; with rescue, also the worktrees whose content it has committed to a rescue ref
-// first. It returns also what stays, with the reasons.
+// Prune removes the directories that no process uses and that hold nothing of their own;
+// with rescue, also the worktrees whose content it has committed to a rescue ref first.
+// The result includes what stays, with the reasons.
 func (d *Directories) Prune(ctx context.Context, repo *worktree.Repo, rescue bool) ([]worktree.Pruned, error) {
 	made, err := d.remains().Prune(ctx)
 	if err != nil || repo == nil || !d.HasWorktrees() {
