@@ -45,7 +45,7 @@ func call[In any](ctx context.Context, r *Remote, m rpc.Method[In, rpc.None], in
 // when the session has the message on disk.
 func (r *Remote) Send(ctx context.Context, to, text string) ([]team.SendResult, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.Send, api.SendIn{To: to, Text: text})
-	return member.DecodePosted(out.Posted), err
+	return member.DecodeResults(out.Posted), err
 }
 
 // Agents returns a look at every agent of the session.
@@ -173,7 +173,7 @@ func (r *Remote) Message(ctx context.Context, id mailbox.ID) (Trace, error) {
 // SendClass is Send for a message of a class; "" is the usual one.
 func (r *Remote) SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.SendResult, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.Send, api.SendIn{To: to, Text: text, Class: c})
-	return member.DecodePosted(out.Posted), err
+	return member.DecodeResults(out.Posted), err
 }
 
 // Hello returns what a process that joins the session wants to know first.

@@ -226,7 +226,7 @@ func (s *Server) handleEnds() {
 func (s *Server) handleMail() {
 	handle(s, Send, func(_ context.Context, in SendIn) (PostedOut, error) {
 		posted, err := s.p.Mail.SendClass(in.To, in.Text, in.Class)
-		return PostedOut{member.EncodePosted(posted)}, err
+		return PostedOut{member.EncodeResults(posted)}, err
 	})
 	named(s, ReadInbox, func(_ context.Context, name string) (TracesOut, error) {
 		all, err := s.p.Mail.Inbox(name)

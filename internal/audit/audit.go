@@ -1,6 +1,6 @@
-// Package audit keeps the file of what was tried in a session and refused, a JSON
-// object in each line. Whoever refuses something calls Note, which never waits, and
-// one goroutine of the session writes:
+// Package audit writes the file of what was refused in a session, one JSON object a line.
+// Code that refuses something calls Note, which never waits, and one goroutine of the
+// session writes:
 //
 //	log := audit.New(audit.Options{Path: filepath.Join(dir, audit.File), Publish: publish, Logger: logger})
 //	go log.Run(ctx)
@@ -8,12 +8,12 @@
 //
 // The laws:
 //
-//   - Whoever tries much fills no disk: of each minute at most 600 entries are
-//     written, and the next entry says how many were left out
+//   - Many attempts do not fill the disk: at most 600 entries a minute are written, and
+//     the next entry says how many were left out
 //     (TestEntriesBeyondTheLimitOfAMinuteAreCounted).
-//   - What was noted before the end is written before Run returns
+//   - Entries that were noted before the end are written before Run returns
 //     (TestRunWritesWhatWasNotedBeforeItsEnd).
-//   - Note never blocks: what does not fit into the queue is logged instead
+//   - Note never blocks: an entry that does not fit into the queue is logged instead
 //     (TestNoteNeverBlocks).
 package audit
 
@@ -33,33 +33,33 @@ const File = "audit.jsonl"
 
 const (
 	queueSize = 256 // entries that wait to be written
-	perMinute = 600 // entries that are written of each minute
+	perMinute = 600 // entries that are written in a minute
 )
 
-// Options say where a Log writes. The zero value keeps and publishes nothing.
+// Options configure New. With the zero value, entries are neither written nor published.
 type Options struct {
-	Path    string            // of the file; "" keeps none
-	Publish func(event.Audit) // is told of each entry that is written; nil is nobody. Only Run calls it
-	Logger  *slog.Logger      // gets what could not be kept; nil discards it
+	Path    string            // of the file; "" writes none
+	Publish func(event.Audit) // called by Run for each entry that is written; may be nil
+	Logger  *slog.Logger      // logs entries that could not be written; nil discards them
 }
 
-// Log takes refusals without holding up those who refuse. Its methods may be called
-// from any goroutine; Run is called once.
+// Log records refusals without delaying the caller. Its methods may be called from any
+// goroutine; Run is called once.
 type Log struct {
-	o     Options
-	queue chan event.Audit
+	options Options
+	queue   chan event.Audit
 
 	// only Run's goroutine:
 	minute  time.Time // when the count began
 	written int       // entries since then
-	left    int       // entries that were left out since the last one
+	leftOut int       // entries that were left out since the last one
 }
 
-// line is what the file holds of an entry.
+// line is an entry in the file.
 type line struct {
 	Time time.Time `json:"t"`
 	event.Audit
-	Left int `json:"left_out,omitempty"` // entries left out before this one
+	LeftOut int `json:"left_out,omitempty"` // entries left out before this one
 }
 
 // New returns a log that writes once Run is called.
@@ -70,20 +70,20 @@ func New(o Options) *Log {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Log{o: o, queue: make(chan event.Audit, queueSize)}
+	return &Log{options: o, queue: make(chan event.Audit, queueSize)}
 }
 
-// Note adds an entry and never blocks. An entry that does not fit is lost to the file
-// and goes to the logger.
+// Note adds an entry and never blocks. An entry that does not fit into the queue is
+// logged and not written to the file.
 func (l *Log) Note(e event.Audit) {
 	select {
 	case l.queue <- e:
 	default:
-		l.o.Logger.Warn("refused, and too often to be audited", "by", e.By, "from", e.From, "reason", e.Reason)
+		l.options.Logger.Warn("refused, and too often to be audited", "by", e.By, "from", e.From, "reason", e.Reason)
 	}
 }
 
-// Run writes until ctx ends, and then what was noted before.
+// Run writes entries until ctx ends, and then those that were noted before.
 func (l *Log) Run(ctx context.Context) {
 	for {
 		select {
@@ -100,38 +100,38 @@ func (l *Log) Run(ctx context.Context) {
 	}
 }
 
-// admit counts an entry and reports whether the minute has room for it.
+// admit counts an entry and reports whether the limit allows it.
 func (l *Log) admit(now time.Time) bool {
 	if now.Sub(l.minute) > time.Minute {
 		l.minute, l.written = now, 0
 	}
 	if l.written++; l.written > perMinute {
-		l.left++
+		l.leftOut++
 		return false
 	}
 	return true
 }
 
 func (l *Log) write(e event.Audit) {
-	left := l.left
-	l.left = 0
-	l.o.Publish(e)
-	if l.o.Path == "" {
+	left := l.leftOut
+	l.leftOut = 0
+	l.options.Publish(e)
+	if l.options.Path == "" {
 		return
 	}
-	if err := l.append(line{Time: time.Now().UTC(), Audit: e, Left: left}); err != nil {
-		l.o.Logger.Warn("a refusal could not be written to the audit file", "by", e.By, "reason", e.Reason, "error", err)
+	if err := l.append(line{Time: time.Now().UTC(), Audit: e, LeftOut: left}); err != nil {
+		l.options.Logger.Warn("a refusal could not be written to the audit file", "by", e.By, "reason", e.Reason, "error", err)
 	}
 }
 
-// append adds a line to the file. It opens the file for each, so that a file that was
-// moved away is made anew.
+// append adds a line to the file. It opens the file each time, so that a file that was
+// moved away is created again.
 func (l *Log) append(entry line) error {
 	raw, err := json.Marshal(entry)
 	if err != nil {
 		return fmt.Errorf("encode a line of the audit: %w", err)
 	}
-	f, err := os.OpenFile(l.o.Path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(l.options.Path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func TestEntriesBeyondTheLimitOfAMinuteAreCounted(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		note(2)
 		got := lines(t, path)
-		if len(got) != perMinute+2 || got[perMinute].Left != 8 || got[perMinute+1].Left != 0 {
+		if len(got) != perMinute+2 || got[perMinute].LeftOut != 8 || got[perMinute+1].LeftOut != 0 {
 			t.Errorf("the lines of the next minute are %+v, want two, of which the first says that 8 were left out", got[perMinute:])
 		}
 	})

@@ -1,6 +1,7 @@
-// Package chaos kills the processes of a swarm, again and again, while they write
-// to each other, and then counts what arrived. It has no product code: its tests
-// are the harness, a small one in make test and the whole by make chaos.
+// Package chaos tests that messages survive killed processes: it kills the processes of a
+// session repeatedly while their agents write to each other, and counts what arrived. It
+// has no product code. Its tests are the harness: a short run in make test, and the whole
+// in make chaos.
 //
 // Three processes hold ten agents. The owner has the server and four agents, a
 // second node four more with a journal of its own, and a client that is no node
@@ -13,6 +14,6 @@
 // reads from each agent's conversation what it was told was sent, and from the
 // others' what came.
 //
-// The law that is tested is the first promise: what was accepted is in the
-// receiver's conversation exactly once, and in its sender's order.
+// The law that is tested is the first promise: an accepted message is in the receiver's
+// conversation exactly once, in its sender's order.
 package chaos

@@ -1,4 +1,4 @@
-// Package lifecycle stops what was started, in the opposite order.
+// Package lifecycle stops the parts of a program in the opposite order of their start.
 //
 //	var parts lifecycle.Stack
 //	parts.Push("the journal", func(context.Context) error { return journal.Close() })
@@ -8,8 +8,8 @@
 //
 // The law:
 //
-//   - What was pushed last is stopped first, each step once, and a step that fails
-//     keeps no other from its stop (TestAStackStopsBackwardsAndNamesWhatFailed).
+//   - Steps are stopped once each, the last one first, and a step that fails does not
+//     keep others from being stopped (TestStackStopsInReverseAndNamesFailures).
 package lifecycle
 
 import (
@@ -19,9 +19,9 @@ import (
 	"slices"
 )
 
-// Stack is what was started and is to be stopped, in order. Each step of a start
-// pushes its stop; a start that fails half way leaves what it has pushed. The zero
-// value is ready. It is for one goroutine.
+// Stack holds the steps to stop, in order of their start. Each step of a start pushes
+// its stop; a start that fails half way leaves the steps that it has pushed. The zero
+// value is ready. A Stack is for one goroutine.
 type Stack struct{ steps []step }
 
 type step struct {
@@ -29,14 +29,13 @@ type step struct {
 	stop func(context.Context) error
 }
 
-// Push adds a step, which is stopped before those that were pushed earlier. The name
-// goes on after "stop".
+// Push adds a step, which is stopped before earlier ones. Errors name it after "stop".
 func (s *Stack) Push(name string, stop func(context.Context) error) {
 	s.steps = append(s.steps, step{name, stop})
 }
 
-// Stop stops every step, the last first, and joins their errors. A step that fails, or
-// takes longer than ctx lasts, keeps none of the others from their stop.
+// Stop stops all steps, the last one first, and joins their errors. It continues after
+// a step that fails or takes longer than ctx lasts.
 func (s *Stack) Stop(ctx context.Context) error {
 	var errs []error
 	for len(s.steps) > 0 {
@@ -49,7 +48,7 @@ func (s *Stack) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Names returns what would be stopped, in that order.
+// Names returns the names of the steps in the order in which Stop stops them.
 func (s *Stack) Names() (names []string) {
 	for _, step := range slices.Backward(s.steps) {
 		names = append(names, step.name)

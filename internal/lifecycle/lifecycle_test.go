@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAStackStopsBackwardsAndNamesWhatFailed(t *testing.T) {
+func TestStackStopsInReverseAndNamesFailures(t *testing.T) {
 	var l Stack
 	var stopped []string
 	broken := errors.New("broken")

@@ -25,50 +25,51 @@ import (
 	"github.com/actorswarm/swarm/team/board"
 )
 
-// Limits of what programs with a key ask.
+// Limits for requests of programs with a key.
 const (
-	busAtOnce = 64      // requests of all of them
-	busBytes  = 1 << 20 // of one request
-	busMail   = 50      // messages of one answer, at most; of long ones fewer
-	busWithin = 30 * time.Second
+	maxRequests    = 64      // concurrent requests of all programs
+	maxRequestSize = 1 << 20 // bytes of one request
+	maxMessages    = 50      // messages in one reply; fewer of long ones
+	requestTimeout = 30 * time.Second
 )
 
-// Subject is where programs with a key ask: the caller is the name of their key.
+// Subject is the subject of requests of programs with a key. The caller is the name of
+// the key.
 func Subject(id string) rpc.Subject {
 	return rpc.Subject(session.BusSubject(id, "{caller}", "{method}"))
 }
 
-// GatewayOptions are what a gateway needs. IsUser and Audit are required.
+// GatewayOptions configure OpenGateway. All of them are required.
 type GatewayOptions struct {
-	IsUser func(name string) (bool, error) // whether there is a key of a name
-	Audit  func(event.Audit)               // notes what was refused
+	IsUser func(name string) (bool, error) // reports whether there is a key of a name
+	Audit  func(event.Audit)               // records a refusal
 }
 
-// Gateway answers programs that have a key for the session's bus. They ask on Subject,
-// where the caller is who the NATS server has let in, and what they say is in the
-// journal before they are answered.
+// Gateway answers programs that have a key for the session's bus. The NATS server
+// authenticates the caller in the subject, and messages are in the journal before the
+// reply.
 type Gateway struct {
 	*rpc.Server
-	s    *Service
-	o    GatewayOptions
-	conn *nats.Conn
-	work sync.WaitGroup
+	service    *Service
+	options    GatewayOptions
+	conn       *nats.Conn
+	goroutines sync.WaitGroup
 
-	newsMu sync.Mutex
-	news   []mailbox.Envelope // arrived and not yet published; guarded by newsMu
-	bell   chan struct{}      // one pending signal
+	arrivedMu sync.Mutex
+	arrived   []mailbox.Envelope // arrived and not yet published; guarded by newsMu
+	signal    chan struct{}      // holds one signal
 }
 
-// busRequest has all that programs with a key ask with. A field that is not in it is
-// refused, so that nobody believes that it did something.
+// busRequest has the fields of all requests of programs with a key. A request with
+// another field is refused, so that no program relies on it.
 type busRequest struct {
-	From    string       `json:"from"` // may be given, and must be true
-	Kind    mailbox.Kind `json:"kind"` // may be given, and must be text
+	From    string       `json:"from"` // optional; must be the caller's name
+	Kind    mailbox.Kind `json:"kind"` // optional; must be text
 	To      string       `json:"to"`
 	Text    string       `json:"text"`
 	Summary string       `json:"summary"`
 	ReplyTo mailbox.ID   `json:"reply_to"`
-	Key     string       `json:"key"` // two requests with the same one are one message
+	Key     string       `json:"key"` // requests with the same key are one message
 	Last    mailbox.ID   `json:"last"`
 	Max     int          `json:"max"`
 	Task    board.ID     `json:"task"`
@@ -84,7 +85,7 @@ type busRequest struct {
 	WaitMS   int           `json:"wait_ms"`
 }
 
-// What they are answered.
+// The replies.
 type (
 	postedOut struct {
 		Posted []busPosted `json:"posted,omitempty"`
@@ -122,35 +123,36 @@ type (
 // OpenGateway answers programs with a key until the context of the service has ended
 // and Close is called.
 func OpenGateway(s *Service, conn *nats.Conn, o GatewayOptions) (*Gateway, error) {
-	g := &Gateway{s: s, o: o, conn: conn, bell: make(chan struct{}, 1)}
-	g.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.o.Log, AtOnce: busAtOnce, OneMessage: true, Accept: g.accepts, Check: g.check})
+	g := &Gateway{service: s, options: o, conn: conn, signal: make(chan struct{}, 1)}
+	g.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.options.Log, AtOnce: maxRequests, OneMessage: true, Accept: g.accepts, Check: g.check})
 	g.handleMail()
 	g.handleTasks()
-	if err := g.Open(conn, Subject(s.o.Session)); err != nil {
+	if err := g.Open(conn, Subject(s.options.Session)); err != nil {
 		return nil, fmt.Errorf("open the session to programs outside: %w", err)
 	}
-	g.work.Go(g.publish)
+	g.goroutines.Go(g.publish)
 	s.gateway.Store(g)
 	return g, nil
 }
 
-// Close waits for what is being answered and published.
+// Close waits for requests and publishing to end.
 func (g *Gateway) Close() error {
 	err := g.Server.Close()
-	g.work.Wait()
+	g.goroutines.Wait()
 	return err
 }
 
-// newest is the incarnation of a program with a key: whoever has the key is the member.
-const newest = 0
+// newestIncarnation is the incarnation of a program with a key: the holder of the key
+// is the member.
+const newestIncarnation = 0
 
-// handle handles a request under a name, and under others that mean the same, in the
-// name of the member that asks.
+// handle registers a request under a name and aliases, in the name of the member that
+// makes it.
 func handle[Out any](g *Gateway, name string, do func(context.Context, *Member, busRequest) (Out, error), aliases ...string) {
 	for _, name := range append(aliases, name) {
-		m := rpc.Method[busRequest, Out]{Name: name, Within: busWithin, Class: rpc.Participate}
+		m := rpc.Method[busRequest, Out]{Name: name, Within: requestTimeout, Class: rpc.Participate}
 		rpc.Handle(g.Server, m, func(ctx context.Context, c rpc.Caller, in busRequest) (Out, error) {
-			m, err := g.s.Rejoin(c.Name, newest)
+			m, err := g.service.Rejoin(c.Name, newestIncarnation)
 			if err != nil {
 				var none Out
 				return none, err
@@ -180,7 +182,7 @@ func (g *Gateway) handleMail() {
 		return agentsOut{all}, err
 	})
 	handle(g, "ask", func(ctx context.Context, m *Member, in busRequest) (replyOut, error) {
-		wait, cancel := context.WithTimeout(ctx, min(max(time.Duration(in.WaitMS)*time.Millisecond, 0), longestWait))
+		wait, cancel := context.WithTimeout(ctx, min(max(time.Duration(in.WaitMS)*time.Millisecond, 0), maxWait))
 		defer cancel()
 		said, err := m.askOrAnswer(wait, in.Choice, in.Question)
 		if err != nil {
@@ -209,8 +211,8 @@ func (g *Gateway) handleTasks() {
 	})
 }
 
-// accepts refuses what wants its answer elsewhere: that would go out with the
-// session's rights, to where the user may not publish.
+// accepts rejects a request whose reply subject is not the caller's: the reply would be
+// published with the session's permissions where the caller has none.
 func (g *Gateway) accepts(c rpc.Caller) bool {
 	if c.Reply == "" || strings.HasPrefix(c.Reply, session.BusInbox(c.Name)+".") {
 		return true
@@ -219,7 +221,7 @@ func (g *Gateway) accepts(c rpc.Caller) bool {
 	return false
 }
 
-// check refuses who is no user, and what a user may not say.
+// check rejects callers that are not users, and requests that are not allowed.
 func (g *Gateway) check(c rpc.Caller, data []byte) error {
 	t, err := g.user(c.Name)
 	if err == nil {
@@ -229,33 +231,33 @@ func (g *Gateway) check(c rpc.Caller, data []byte) error {
 		g.refuse(c, err.Error())
 	}
 	if err == nil {
-		g.s.o.Boards.Renew(t.ID())
+		g.service.options.Boards.Renew(t.ID())
 	}
 	return err
 }
 
 func (g *Gateway) refuse(c rpc.Caller, why string) {
-	g.o.Audit(event.Audit{By: c.Name, Subject: c.Subject, Reason: why})
+	g.options.Audit(event.Audit{By: c.Name, Subject: c.Subject, Reason: why})
 }
 
-// user returns who asks. The server has checked the key; the name must still be
-// a user's, also on a server that is not ours.
+// user returns the member that makes a request. The server has checked the key; on an
+// external server the name may still not be a user's.
 func (g *Gateway) user(name string) (*transcript.Transcript, error) {
-	is, err := g.o.IsUser(name)
+	is, err := g.options.IsUser(name)
 	if err != nil {
 		return nil, err
 	}
-	t, ok := g.s.o.Store.Get(mailbox.AgentID(name))
+	t, ok := g.service.options.Store.Get(mailbox.AgentID(name))
 	if !is || !ok || t.Spec().Role != agent.Outside || t.Record().Closed {
-		return nil, &turn.ForbiddenError{Reason: fmt.Sprintf("%q is not a user of the bus of session %s", name, g.s.o.Session)}
+		return nil, &turn.ForbiddenError{Reason: fmt.Sprintf("%q is not a user of the bus of session %s", name, g.service.options.Session)}
 	}
 	return t, nil
 }
 
 func checkRequest(name string, data []byte) error {
 	var in busRequest
-	if len(data) > busBytes {
-		return fmt.Errorf("the request has %d bytes and may have %d", len(data), busBytes)
+	if len(data) > maxRequestSize {
+		return fmt.Errorf("the request has %d bytes and may have %d", len(data), maxRequestSize)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
@@ -281,7 +283,7 @@ func (g *Gateway) send(_ context.Context, m *Member, in busRequest) (postedOut, 
 	if strings.TrimSpace(in.Text) == "" || in.To == "" {
 		return postedOut{}, errors.New(`say to whom and what: {"to":"lead","text":"…"}`)
 	}
-	posted, err := m.m.Send(team.Message{To: in.To, Text: in.Text, Summary: in.Summary, ReplyTo: in.ReplyTo, Key: in.Key})
+	posted, err := m.member.Send(team.Message{To: in.To, Text: in.Text, Summary: in.Summary, ReplyTo: in.ReplyTo, Key: in.Key})
 	var r postedOut
 	for _, p := range posted {
 		one := busPosted{To: p.Name, ID: p.ID}
@@ -293,7 +295,7 @@ func (g *Gateway) send(_ context.Context, m *Member, in busRequest) (postedOut, 
 	return r, err
 }
 
-// respond is a member's answer to the request that it end.
+// respond answers a shutdown request to the member.
 func respond(_ context.Context, m *Member, in busRequest) (rpc.None, error) {
 	if in.RequestID == "" || in.Approve == nil {
 		return rpc.None{}, errors.New(`say which request it is the answer to, and yes or no: {"request_id":"…","approve":false,"reason":"…"}`)
@@ -301,8 +303,8 @@ func respond(_ context.Context, m *Member, in busRequest) (rpc.None, error) {
 	return rpc.None{}, m.AnswerShutdown(in.RequestID, *in.Approve, in.Reason)
 }
 
-// read takes everything up to in.Last for read and returns what follows. Who does
-// not say what it has read gets the same again.
+// read marks messages up to in.Last as read and returns those after it. A program that
+// does not report what it has read gets the same messages again.
 func (g *Gateway) read(_ context.Context, m *Member, in busRequest) (mailOut, error) {
 	if in.Last != "" {
 		if err := m.readUpTo(in.Last); err != nil {
@@ -310,24 +312,24 @@ func (g *Gateway) read(_ context.Context, m *Member, in busRequest) (mailOut, er
 		}
 	}
 	unread := m.record().Unread()
-	limit := busMail
+	limit := maxMessages
 	if in.Max > 0 {
 		limit = min(limit, in.Max)
 	}
-	n := fitting(unread[:min(limit, len(unread))])
+	n := countFitting(unread[:min(limit, len(unread))])
 	if n > 0 {
-		if err := g.s.o.Store.Sync(); err != nil { // what is shown has been delivered
+		if err := g.service.options.Store.Sync(); err != nil { // messages are delivered before they are shown
 			return mailOut{}, err
 		}
 	}
 	r := mailOut{Messages: make([]mailbox.Received, n), Left: len(unread) - n}
 	for i, e := range unread[:n] {
-		r.Messages[i] = g.s.received(e)
+		r.Messages[i] = g.service.received(e)
 	}
 	return r, nil
 }
 
-// readUpTo records what a member has read. An id that is not unread was read before.
+// readUpTo marks messages as read. It ignores an id that is not unread.
 func (m *Member) readUpTo(last mailbox.ID) error {
 	unread := m.record().Unread()
 	at := slices.IndexFunc(unread, func(e mailbox.Envelope) bool { return e.ID == last })
@@ -338,43 +340,43 @@ func (m *Member) readUpTo(last mailbox.ID) error {
 	for i, e := range unread[:at+1] {
 		ids[i] = e.ID
 	}
-	return m.s.o.Agents.Read(m.ID(), ids...)
+	return m.service.options.Agents.Read(m.ID(), ids...)
 }
 
-// Arrived notes mail to a program outside, which is published once it is on disk.
+// Arrived queues a message to a program with a key to be published once it is on disk.
 func (g *Gateway) Arrived(e mailbox.Envelope) {
-	g.newsMu.Lock()
-	g.news = append(g.news, e)
-	g.newsMu.Unlock()
+	g.arrivedMu.Lock()
+	g.arrived = append(g.arrived, e)
+	g.arrivedMu.Unlock()
 	select {
-	case g.bell <- struct{}{}:
+	case g.signal <- struct{}{}:
 	default:
 	}
 }
 
-// publish publishes mail to programs outside as it arrives. It is a hint: who was
-// not there reads all the same.
+// publish publishes mail to programs with a key when it arrives. That is a hint only:
+// programs that were not connected read it later.
 func (g *Gateway) publish() {
 	for {
 		select {
-		case <-g.bell:
-		case <-g.s.ctx.Done():
+		case <-g.signal:
+		case <-g.service.ctx.Done():
 			return
 		}
-		g.newsMu.Lock()
-		news := g.news
-		g.news = nil
-		g.newsMu.Unlock()
-		if err := g.s.o.Store.Sync(); err != nil {
+		g.arrivedMu.Lock()
+		news := g.arrived
+		g.arrived = nil
+		g.arrivedMu.Unlock()
+		if err := g.service.options.Store.Sync(); err != nil {
 			return // the journal has failed, which ends the session
 		}
 		for _, e := range news {
-			raw, err := json.Marshal(g.s.received(e))
+			raw, err := json.Marshal(g.service.received(e))
 			if err == nil {
-				err = g.conn.Publish(session.BusMail(g.s.o.Session, string(e.To.Agent)), raw)
+				err = g.conn.Publish(session.BusMail(g.service.options.Session, string(e.To.Agent)), raw)
 			}
 			if err != nil {
-				g.s.o.Log.Warn("mail to a program outside could not be published", "name", e.To.Agent, "error", err)
+				g.service.options.Log.Warn("mail to a program outside could not be published", "name", e.To.Agent, "error", err)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Options are what a service needs of a session. All but Object and Log are required.
+// Options configure New. All but Object and Log are required.
 type Options struct {
 	Session  string // its id
 	Agents   *coordinator.Coordinator
@@ -31,60 +31,61 @@ type Options struct {
 	Store    *transcript.Store
 	Boards   *roster.Boards
 	TaskList func(team string) string // name of the task list of a team; "" is the session's
-	// Object returns where on the session's server the whole of a long text is; nil says
-	// nothing of it.
+	// Object returns where on the session's server the whole of a long text is. It may be
+	// nil.
 	Object func(mailbox.Ref) string
 	Log    *slog.Logger // nil discards
 }
 
-// Service are the programs that are members of a session. Its methods may be called
+// Service holds the programs that are members of a session. Its methods may be called
 // from any goroutine.
 type Service struct {
-	ctx       context.Context
-	o         Options
-	all       *roster.Members
-	questions questions
-	work      sync.WaitGroup
-	gateway   atomic.Pointer[Gateway] // nil before programs with a key are answered
+	ctx        context.Context
+	options    Options
+	members    *roster.Members
+	questions  questions
+	goroutines sync.WaitGroup
+	gateway    atomic.Pointer[Gateway] // nil until programs with a key are answered
 }
 
-// New returns the members of a session. What they ask the user is withdrawn when ctx
-// ends.
+// New returns the members of a session. Their questions to the user are withdrawn when
+// ctx ends.
 func New(ctx context.Context, o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{ctx: ctx, o: o, all: roster.NewMembers(o.Agents, o.Roster, o.Boards, o.TaskList)}
+	return &Service{ctx: ctx, options: o, members: roster.NewMembers(o.Agents, o.Roster, o.Boards, o.TaskList)}
 }
 
-// Wait returns when no question waits any more, after the context of New has ended.
-func (s *Service) Wait() { s.work.Wait() }
+// Wait waits for all questions to end, after the context of New has ended.
+func (s *Service) Wait() { s.goroutines.Wait() }
 
-// Wake says that mail has come for a member. It never blocks.
-func (s *Service) Wake(id mailbox.AgentID) { s.all.Notify(id) }
+// Wake signals that mail has come for a member. It never blocks.
+func (s *Service) Wake(id mailbox.AgentID) { s.members.Notify(id) }
 
-// Arrived passes a message to an agent that is on disk on to the program with a key that
-// the agent is, if it is one.
+// Arrived passes a message on to the gateway if the receiver is a program with a key.
 func (s *Service) Arrived(to agent.Spec, e mailbox.Envelope) {
 	if g := s.gateway.Load(); g != nil && to.Role == agent.Outside {
 		g.Arrived(e)
 	}
 }
 
-// Proxy returns the member of an id that stands for another session.
-func (s *Service) StandIn(id mailbox.AgentID) (*roster.Member, error) { return s.all.Proxy(id) }
+// Proxy returns the member for another session.
+func (s *Service) Proxy(id mailbox.AgentID) (*roster.Member, error) { return s.members.Proxy(id) }
 
-// BoardMember is a program in one of its incarnations. Each call of a method is a sign of
-// life; a program that gives none for ten minutes loses the tasks that it has taken.
+// Member is a program in one of its incarnations. Each method call shows that the
+// program is alive; after ten minutes without one it loses the tasks that it has
+// claimed.
 type Member struct {
-	s *Service
-	m *roster.Member
+	service *Service
+	member  *roster.Member
 }
 
-// Join makes a program a member under a name. The member of that name goes on in a new
-// incarnation: what an older one does from then on is a *roster.SupersededError.
+// Join makes a program a member under a name. If there is a member of that name, it
+// continues in a new incarnation: calls of an older one fail with a
+// *team.SupersededError.
 func (s *Service) Join(name string) (*Member, error) {
-	m, err := s.all.Join(name)
+	m, err := s.members.Join(name)
 	if err != nil {
 		return nil, fmt.Errorf("join as %s: %w", name, err)
 	}
@@ -93,20 +94,20 @@ func (s *Service) Join(name string) (*Member, error) {
 
 // Rejoin returns a member in an incarnation that it has joined as; 0 is the newest.
 func (s *Service) Rejoin(name string, incarnation uint32) (*Member, error) {
-	m, err := s.all.Member(name, incarnation)
+	m, err := s.members.Member(name, incarnation)
 	return &Member{s, m}, err
 }
 
-// ID is the member's id.
+// ID returns the member's id.
 func (m *Member) ID() mailbox.AgentID { return m.record().ID() }
 
-// Name is what others write to.
+// Name returns the name that others write to.
 func (m *Member) Name() string { return m.record().Spec().Name }
 
-// Incarnation is what Rejoin takes.
-func (m *Member) Incarnation() uint32 { return m.m.Incarnation() }
+// Incarnation returns the argument for Rejoin.
+func (m *Member) Incarnation() uint32 { return m.member.Incarnation() }
 
-func (m *Member) record() *transcript.Transcript { return m.m.Transcript() }
+func (m *Member) record() *transcript.Transcript { return m.member.Transcript() }
 
 // Send writes to an agent, or to all. It returns when the message is on disk.
 func (m *Member) Send(l mailbox.Message) ([]team.SendResult, error) {
@@ -114,33 +115,33 @@ func (m *Member) Send(l mailbox.Message) ([]team.SendResult, error) {
 		return nil, errors.New("the message is empty")
 	}
 	if err := turn.CheckForeign(l.Text, l.Summary); err != nil {
-		m.s.o.Agents.Refused(m.ID(), "a message to "+l.To, err)
+		m.service.options.Agents.Refused(m.ID(), "a message to "+l.To, err)
 		return nil, err
 	}
-	return m.m.Send(team.Message{To: l.To, Text: l.Text, Summary: l.Summary, Class: l.Class, ReplyTo: l.ReplyTo, Key: l.Key})
+	return m.member.Send(team.Message{To: l.To, Text: l.Text, Summary: l.Summary, Class: l.Class, ReplyTo: l.ReplyTo, Key: l.Key})
 }
 
-// Inbox returns the unread messages, oldest first and at most so many of them. It
-// waits for one until ctx ends, which is no error. A message stays unread until Read.
+// Inbox returns at most so many unread messages, oldest first. It waits for one until
+// ctx ends, which is no error. A message stays unread until Read.
 func (m *Member) Inbox(ctx context.Context, most int) ([]mailbox.Received, error) {
-	mail, err := m.m.Inbox(ctx, most)
+	mail, err := m.member.Inbox(ctx, most)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]mailbox.Received, fitting(mail))
+	all := make([]mailbox.Received, countFitting(mail))
 	for i := range all {
-		all[i] = m.s.received(mail[i])
+		all[i] = m.service.received(mail[i])
 	}
 	return all, nil
 }
 
-// Read says that the program has messages; their senders are told. It returns when
-// that is on disk.
-func (m *Member) Read(ids ...mailbox.ID) error { return m.m.Read(ids...) }
+// Read acknowledges messages, whose senders are notified. It returns when that is on
+// disk.
+func (m *Member) Read(ids ...mailbox.ID) error { return m.member.Read(ids...) }
 
-// State returns what became of a message that the member has sent, and why.
+// State returns the state of a message that the member has sent, and why.
 func (m *Member) State(id mailbox.ID) (mailbox.State, string, error) {
-	if err := m.m.Alive(); err != nil {
+	if err := m.member.Alive(); err != nil {
 		return "", "", err
 	}
 	st, ok := m.record().Status(id)
@@ -150,16 +151,16 @@ func (m *Member) State(id mailbox.ID) (mailbox.State, string, error) {
 	return st.State, st.Reason, nil
 }
 
-// AnswerShutdown is the member's answer to a message of kind shutdown_request: it
-// ends, or objects, which it can do once.
+// AnswerShutdown answers a message of kind shutdown_request: the member ends, or
+// objects, which it can do once.
 func (m *Member) AnswerShutdown(request string, approve bool, reason string) error {
-	if err := m.m.Alive(); err != nil {
+	if err := m.member.Alive(); err != nil {
 		return err
 	}
-	return m.s.o.Agents.AnswerShutdown(m.ID(), message.ShutdownResponse{RequestID: request, Approve: approve, Reason: reason}, fmt.Sprint(request, approve))
+	return m.service.options.Agents.AnswerShutdown(m.ID(), message.ShutdownResponse{RequestID: request, Approve: approve, Reason: reason}, fmt.Sprint(request, approve))
 }
 
-// Agent is a look at somebody who can be written to.
+// Agent is an agent or member that can be written to.
 type Agent struct {
 	Name  string          `json:"name"`
 	ID    mailbox.AgentID `json:"id"`
@@ -167,13 +168,13 @@ type Agent struct {
 	State string          `json:"state"`
 }
 
-// Agents returns who can be written to.
+// Agents returns the agents and members that can be written to.
 func (m *Member) Agents() ([]Agent, error) {
-	if err := m.m.Alive(); err != nil {
+	if err := m.member.Alive(); err != nil {
 		return nil, err
 	}
 	found := []Agent{}
-	all, err := m.s.o.Roster.Members()
+	all, err := m.service.options.Roster.Members()
 	for _, a := range all {
 		if s := a.Record.Spec; s.ID != m.ID() {
 			found = append(found, Agent{agent.DisplayName(s), s.ID, s.Type, a.State.Name})
@@ -184,10 +185,10 @@ func (m *Member) Agents() ([]Agent, error) {
 
 // Tasks returns the tasks of the session's list.
 func (m *Member) Tasks(ctx context.Context) ([]board.Task, error) {
-	if err := m.m.Alive(); err != nil {
+	if err := m.member.Alive(); err != nil {
 		return nil, err
 	}
-	b, err := m.s.board(ctx)
+	b, err := m.service.board(ctx)
 	if err != nil {
 		return []board.Task{}, err
 	}
@@ -195,15 +196,15 @@ func (m *Member) Tasks(ctx context.Context) ([]board.Task, error) {
 }
 
 func (s *Service) board(ctx context.Context) (*board.Board, error) {
-	return s.o.Boards.Get(ctx, s.o.TaskList(""))
+	return s.options.Boards.Get(ctx, s.options.TaskList(""))
 }
 
-// Claim takes a task, "" for the next one that is free.
+// Claim claims a task; "" claims the next one that is free.
 func (m *Member) Claim(ctx context.Context, id board.ID) (*board.Task, error) {
-	if err := m.m.Alive(); err != nil {
+	if err := m.member.Alive(); err != nil {
 		return nil, err
 	}
-	b, err := m.s.board(ctx)
+	b, err := m.service.board(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -219,50 +220,50 @@ func (m *Member) Claim(ctx context.Context, id board.ID) (*board.Task, error) {
 	return &t, nil
 }
 
-// Complete completes a task that the member has taken.
+// Complete completes a task that the member has claimed.
 func (m *Member) Complete(ctx context.Context, id board.ID) (*board.Task, error) {
 	return m.move(ctx, id, board.Completed)
 }
 
-// Drop gives back a task that the member has taken.
+// Drop gives up a task that the member has claimed.
 func (m *Member) Drop(ctx context.Context, id board.ID) (*board.Task, error) {
 	return m.move(ctx, id, board.Pending)
 }
 
 func (m *Member) move(ctx context.Context, id board.ID, to board.Status) (*board.Task, error) {
-	if err := m.m.Alive(); err != nil {
+	if err := m.member.Alive(); err != nil {
 		return nil, err
 	}
 	self := coordinator.Agent{Transcript: m.record(), Spec: m.record().Spec()}
-	t, err := m.s.o.Roster.MoveTask(ctx, self, m.s.o.Boards, m.s.o.TaskList, id, to)
+	t, err := m.service.options.Roster.MoveTask(ctx, self, m.service.options.Boards, m.service.options.TaskList, id, to)
 	if err != nil {
 		return nil, err
 	}
 	return &t, nil
 }
 
-// Task calls TaskCreate, TaskGet, TaskList or TaskUpdate, as the agents do, with
-// the input of that tool. What cannot be done is said in the result.
+// Task calls TaskCreate, TaskGet, TaskList or TaskUpdate with the input of that tool.
+// Failures are in the result.
 func (m *Member) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
-	return m.m.Task(ctx, name, input)
+	return m.member.Task(ctx, name, input)
 }
 
-// Leave gives back the tasks that the program has taken and withdraws what it
-// asks. The member stays: its mail waits for who joins as it next.
+// Leave gives up the program's tasks and withdraws its questions. The member remains:
+// its mail waits for the next program that joins as it.
 func (m *Member) Leave(ctx context.Context) error {
-	m.s.questions.withdraw(m)
-	return m.m.Leave(ctx)
+	m.service.questions.withdraw(m)
+	return m.member.Leave(ctx)
 }
 
-// mostText is how many bytes of texts one answer holds, as far as one message is not
-// more. In JSON each may take six, and a NATS server takes 1 MiB by default.
-const mostText = 128 << 10
+// maxReplyText bounds the texts in one reply, in bytes, unless one message alone is
+// longer. In JSON each byte may take six, and a NATS server accepts 1 MiB by default.
+const maxReplyText = 128 << 10
 
-// fitting is how many messages, from the first on, one answer holds.
-func fitting(mail []mailbox.Envelope) int {
+// countFitting returns how many messages, from the first on, fit into one reply.
+func countFitting(mail []mailbox.Envelope) int {
 	size := 0
 	for i, e := range mail {
-		if size += len(e.Body); size > mostText && i > 0 {
+		if size += len(e.Body); size > maxReplyText && i > 0 {
 			return i
 		}
 	}
@@ -274,27 +275,27 @@ func (s *Service) received(e mailbox.Envelope) mailbox.Received {
 		ID: e.ID, From: e.FromName, FromID: e.From.Agent, Kind: e.Kind, Class: e.ClassOf(), Summary: e.Summary,
 		Text: e.Body, ReplyTo: e.InReplyTo, Ref: e.Ref, Sent: e.Sent,
 	}
-	if e.Ref != "" && s.o.Object != nil {
-		m.Object = s.o.Object(e.Ref)
+	if e.Ref != "" && s.options.Object != nil {
+		m.Object = s.options.Object(e.Ref)
 	}
 	return m
 }
 
-// Text returns the part of the text of a message to the member that begins at an
-// offset, in bytes, whether or not it has read the message. Of a message that has a
-// Ref, Received holds only the beginning.
+// Text returns the part of a message's text that begins at an offset in bytes, whether
+// or not the message is read. A received message with a Ref contains only the beginning
+// of its text.
 func (m *Member) Text(id mailbox.ID, offset int) (mailbox.TextPart, error) {
-	if err := m.m.Alive(); err != nil {
+	if err := m.member.Alive(); err != nil {
 		return mailbox.TextPart{}, err
 	}
-	e, found, err := m.s.o.Store.Got(m.ID(), id)
+	e, found, err := m.service.options.Store.Got(m.ID(), id)
 	if err != nil {
 		return mailbox.TextPart{}, err
 	}
 	if !found {
 		return mailbox.TextPart{}, fmt.Errorf("%s has got no message %.64q", m.ID(), id)
 	}
-	text, err := m.s.o.Store.Body(e)
+	text, err := m.service.options.Store.Body(e)
 	if err != nil {
 		return mailbox.TextPart{}, err
 	}
@@ -305,7 +306,7 @@ func part(text string, offset int) (mailbox.TextPart, error) {
 	if offset < 0 || offset > len(text) || offset < len(text) && !utf8.RuneStart(text[offset]) {
 		return mailbox.TextPart{}, fmt.Errorf("no part of the text begins at %d; begin with 0 and go on with what next says", offset)
 	}
-	p := mailbox.TextPart{Text: mailbox.Cut(text[offset:], mostText), Size: len(text)}
+	p := mailbox.TextPart{Text: mailbox.Cut(text[offset:], maxReplyText), Size: len(text)}
 	if end := offset + len(p.Text); end < len(text) {
 		p.Next = end
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// request is what a program asks through the socket. All requests have one form.
+// request is a request of a program through the socket. All requests have this form.
 type request struct {
-	Outside *fields `json:"outside,omitempty"`
+	Outside *requestFields `json:"outside,omitempty"`
 }
 
-type fields struct {
+type requestFields struct {
 	Name        string `json:"name"`
 	Incarnation uint32 `json:"incarnation,omitempty"`
 
@@ -40,12 +40,12 @@ type fields struct {
 	Response *message.ShutdownResponse `json:"response,omitempty"`
 }
 
-// reply is what it is answered.
+// reply is the reply to a request.
 type reply struct {
-	Outside *results `json:"outside,omitempty"`
+	Outside *replyFields `json:"outside,omitempty"`
 }
 
-type results struct {
+type replyFields struct {
 	Incarnation uint32             `json:"incarnation,omitempty"`
 	Posted      []SendResult       `json:"posted,omitempty"`
 	Mail        []mailbox.Received `json:"mail,omitempty"`
@@ -59,15 +59,15 @@ type results struct {
 	Reason      string             `json:"reason,omitempty"`
 }
 
-// SendResult is a roster.Posted as other processes read it.
+// SendResult is a team.SendResult on the wire.
 type SendResult struct {
 	Name  string     `json:"name"`
 	ID    mailbox.ID `json:"id"`
 	Error string     `json:"error,omitempty"`
 }
 
-// EncodePosted returns what was posted as other processes read it.
-func EncodePosted(all []team.SendResult) []SendResult {
+// EncodeResults encodes the results of a send.
+func EncodeResults(all []team.SendResult) []SendResult {
 	var out []SendResult
 	for _, p := range all {
 		w := SendResult{Name: p.Name, ID: p.ID}
@@ -79,8 +79,8 @@ func EncodePosted(all []team.SendResult) []SendResult {
 	return out
 }
 
-// DecodePosted is the way back.
-func DecodePosted(all []SendResult) []team.SendResult {
+// DecodeResults decodes the results of a send.
+func DecodeResults(all []SendResult) []team.SendResult {
 	var out []team.SendResult
 	for _, w := range all {
 		p := team.SendResult{Name: w.Name, ID: w.ID}
@@ -96,76 +96,76 @@ func method(name string) rpc.Method[request, reply] {
 	return rpc.Method[request, reply]{Name: name, Class: rpc.Participate}
 }
 
-// longestWait bounds how long one request waits, so that what waits for nobody
-// ends soon.
-const longestWait = 20 * time.Second
+// maxWait bounds how long a request waits, so that a request without a client ends
+// soon.
+const maxWait = 20 * time.Second
 
 var errNoMember = errors.New("the request does not say which member it is of")
 
-// requests are what a program asks through the socket, by name: what a member does,
-// within the time of the server, or, where it waits for something, the time to wait.
-var requests = map[string]func(ctx, wait context.Context, m *Member, in *fields, out *results) error{
-	"join":  func(_, _ context.Context, _ *Member, _ *fields, _ *results) error { return nil },
-	"read":  func(_, _ context.Context, _ *Member, _ *fields, _ *results) error { return nil }, // what was read is recorded for each
-	"leave": func(ctx, _ context.Context, m *Member, _ *fields, _ *results) error { return m.Leave(ctx) },
-	"post": func(_, _ context.Context, m *Member, in *fields, out *results) error {
+// requests are the requests through the socket, by name. ctx ends with the server's time
+// limit, wait with the time that the request is to wait.
+var requests = map[string]func(ctx, wait context.Context, m *Member, in *requestFields, out *replyFields) error{
+	"join":  func(_, _ context.Context, _ *Member, _ *requestFields, _ *replyFields) error { return nil },
+	"read":  func(_, _ context.Context, _ *Member, _ *requestFields, _ *replyFields) error { return nil }, // what was read is recorded for each
+	"leave": func(ctx, _ context.Context, m *Member, _ *requestFields, _ *replyFields) error { return m.Leave(ctx) },
+	"post": func(_, _ context.Context, m *Member, in *requestFields, out *replyFields) error {
 		if in.Message == nil {
 			return errors.New("the request holds no letter")
 		}
 		posted, err := m.Send(*in.Message)
-		out.Posted = EncodePosted(posted)
+		out.Posted = EncodeResults(posted)
 		return err
 	},
-	"respond": func(_, _ context.Context, m *Member, in *fields, _ *results) error {
+	"respond": func(_, _ context.Context, m *Member, in *requestFields, _ *replyFields) error {
 		if in.Response == nil {
 			return errors.New("the request holds no response")
 		}
 		return m.AnswerShutdown(in.Response.RequestID, in.Response.Approve, in.Response.Reason)
 	},
-	"inbox": func(_, wait context.Context, m *Member, in *fields, out *results) (err error) {
+	"inbox": func(_, wait context.Context, m *Member, in *requestFields, out *replyFields) (err error) {
 		out.Mail, err = m.Inbox(wait, in.Max)
 		return err
 	},
-	"text": func(_, _ context.Context, m *Member, in *fields, out *results) error {
+	"text": func(_, _ context.Context, m *Member, in *requestFields, out *replyFields) error {
 		part, err := m.Text(in.ID, in.Offset)
 		if err == nil {
 			out.Part = &part
 		}
 		return err
 	},
-	"task": func(ctx, _ context.Context, m *Member, in *fields, out *results) error {
+	"task": func(ctx, _ context.Context, m *Member, in *requestFields, out *replyFields) error {
 		result, err := m.Task(ctx, in.Tool, in.Input)
 		out.Result = &result
 		return err
 	},
-	"ask": func(_, wait context.Context, m *Member, in *fields, out *results) error {
+	"ask": func(_, wait context.Context, m *Member, in *requestFields, out *replyFields) error {
 		said, err := m.askOrAnswer(wait, in.Choice, in.Question)
 		out.Reply = &said
 		return err
 	},
-	"state": func(_, _ context.Context, m *Member, in *fields, out *results) (err error) {
+	"state": func(_, _ context.Context, m *Member, in *requestFields, out *replyFields) (err error) {
 		out.State, out.Reason, err = m.State(in.ID)
 		return err
 	},
-	"agents": func(_, _ context.Context, m *Member, _ *fields, out *results) (err error) {
+	"agents": func(_, _ context.Context, m *Member, _ *requestFields, out *replyFields) (err error) {
 		out.Agents, err = m.Agents()
 		return err
 	},
-	"claim": func(ctx, _ context.Context, m *Member, in *fields, out *results) (err error) {
+	"claim": func(ctx, _ context.Context, m *Member, in *requestFields, out *replyFields) (err error) {
 		out.Task, err = m.Claim(ctx, in.Task)
 		return err
 	},
-	"complete": func(ctx, _ context.Context, m *Member, in *fields, out *results) (err error) {
+	"complete": func(ctx, _ context.Context, m *Member, in *requestFields, out *replyFields) (err error) {
 		out.Task, err = m.Complete(ctx, in.Task)
 		return err
 	},
-	"drop": func(ctx, _ context.Context, m *Member, in *fields, out *results) (err error) {
+	"drop": func(ctx, _ context.Context, m *Member, in *requestFields, out *replyFields) (err error) {
 		out.Task, err = m.Drop(ctx, in.Task)
 		return err
 	},
 }
 
-// askOrAnswer asks, or goes on waiting for the answer to a question.
+// askOrAnswer asks a question, or continues to wait for the answer to one.
 func (m *Member) askOrAnswer(wait context.Context, choice *event.Choice, question string) (event.Reply, error) {
 	if choice == nil {
 		return m.Answer(wait, question)
@@ -173,22 +173,22 @@ func (m *Member) askOrAnswer(wait context.Context, choice *event.Choice, questio
 	return m.Ask(wait, *choice)
 }
 
-// Serve answers programs of the user through a server. It is called before the server
-// is opened.
+// Serve registers the requests of programs of the user. It must be called before the
+// server is opened.
 func (s *Service) Serve(server *rpc.Server) {
 	for name, do := range requests {
 		rpc.Handle(server, method(name), func(ctx context.Context, c rpc.Caller, in request) (reply, error) {
-			m, err := s.asking(c.Method, in.Outside)
+			m, err := s.requester(c.Method, in.Outside)
 			switch {
 			case m == nil:
 				return reply{}, err
 			case err != nil:
-				return reply{&results{Superseded: errors.As(err, new(*team.SupersededError))}}, err
+				return reply{&replyFields{Superseded: errors.As(err, new(*team.SupersededError))}}, err
 			}
-			// The time for the answer is not for waiting: what is read is recorded after it.
-			wait, cancel := context.WithTimeout(ctx, min(max(in.Outside.Wait, 0), longestWait))
+			// A request waits for less than the server's time limit, which must leave time to reply.
+			wait, cancel := context.WithTimeout(ctx, min(max(in.Outside.Wait, 0), maxWait))
 			defer cancel()
-			out := &results{Incarnation: m.Incarnation()}
+			out := &replyFields{Incarnation: m.Incarnation()}
 			if err := m.Read(in.Outside.Read...); err != nil {
 				return reply{out}, err
 			}
@@ -197,9 +197,9 @@ func (s *Service) Serve(server *rpc.Server) {
 	}
 }
 
-// asking returns the member that asks. Who has joined before and says as whom goes on
-// as that. Without a name there is no member.
-func (s *Service) asking(method string, in *fields) (*Member, error) {
+// requester returns the member that makes a request, in the incarnation in which it has
+// joined. A request without a name has no member.
+func (s *Service) requester(method string, in *requestFields) (*Member, error) {
 	switch {
 	case in == nil || in.Name == "":
 		return nil, errNoMember
@@ -215,22 +215,23 @@ func (s *Service) asking(method string, in *fields) (*Member, error) {
 	return new(Member), fmt.Errorf("%s has not joined", in.Name)
 }
 
-// Errors are the errors of members that are the same on both sides of the socket.
+// Errors returns the errors of members that keep their identity on both sides of the
+// socket.
 func Errors() rpc.Errors { return rpc.Errors{rpc.Type[*team.SupersededError]("superseded")} }
 
-// Client is a member of a session that another process runs. Its methods are those of
-// Member and may be called from any goroutine.
+// Client is a member of a session that another process runs. It has the methods of
+// Member, which may be called from any goroutine.
 type Client struct {
-	c           *rpc.Client
+	rpc         *rpc.Client
 	name        string
 	incarnation uint32
 }
 
-// Join makes the program that calls a member of the session that a client reaches. With
-// an incarnation it goes on in that, unless another program has joined since.
+// Join makes the calling program a member of the session that c is connected to. With
+// an incarnation it continues in that one, unless another program has joined since.
 func Join(ctx context.Context, c *rpc.Client, name string, incarnation uint32) (*Client, error) {
-	m := &Client{c: c, name: name, incarnation: incarnation}
-	out, err := m.ask(ctx, "join", fields{})
+	m := &Client{rpc: c, name: name, incarnation: incarnation}
+	out, err := m.call(ctx, "join", requestFields{})
 	if err != nil {
 		return nil, err
 	}
@@ -238,14 +239,14 @@ func Join(ctx context.Context, c *rpc.Client, name string, incarnation uint32) (
 	return m, nil
 }
 
-// Incarnation is what Join takes to go on.
+// Incarnation returns the argument with which Join continues as this member.
 func (m *Client) Incarnation() uint32 { return m.incarnation }
 
-func (m *Client) ask(ctx context.Context, name string, in fields) (results, error) {
+func (m *Client) call(ctx context.Context, name string, in requestFields) (replyFields, error) {
 	in.Name, in.Incarnation = m.name, m.incarnation
-	out, err := rpc.Call(ctx, m.c, method(name), request{&in})
+	out, err := rpc.Call(ctx, m.rpc, method(name), request{&in})
 	if out.Outside == nil {
-		out.Outside = &results{}
+		out.Outside = &replyFields{}
 	}
 	if out.Outside.Superseded {
 		err = &team.SupersededError{Name: m.name}
@@ -255,16 +256,16 @@ func (m *Client) ask(ctx context.Context, name string, in fields) (results, erro
 
 // Send is Member.Send.
 func (m *Client) Send(ctx context.Context, l mailbox.Message) ([]team.SendResult, error) {
-	out, err := m.ask(ctx, "post", fields{Message: &l})
-	return DecodePosted(out.Posted), err
+	out, err := m.call(ctx, "post", requestFields{Message: &l})
+	return DecodeResults(out.Posted), err
 }
 
-// Inbox is Member.Inbox after a Member.Read of some messages. It waits for at most
-// the time given.
+// Inbox is Member.Inbox after Member.Read of some messages. It waits for at most the
+// given time.
 func (m *Client) Inbox(ctx context.Context, most int, wait time.Duration, read ...mailbox.ID) ([]mailbox.Received, error) {
 	for {
-		step := min(wait, longestWait)
-		out, err := m.ask(ctx, "inbox", fields{Max: most, Wait: step, Read: read})
+		step := min(wait, maxWait)
+		out, err := m.call(ctx, "inbox", requestFields{Max: most, Wait: step, Read: read})
 		if wait -= step; err != nil || len(out.Mail) > 0 || wait <= 0 {
 			return out.Mail, err
 		}
@@ -274,7 +275,7 @@ func (m *Client) Inbox(ctx context.Context, most int, wait time.Duration, read .
 
 // Text is Member.Text.
 func (m *Client) Text(ctx context.Context, id mailbox.ID, offset int) (mailbox.TextPart, error) {
-	out, err := m.ask(ctx, "text", fields{ID: id, Offset: offset})
+	out, err := m.call(ctx, "text", requestFields{ID: id, Offset: offset})
 	if out.Part == nil {
 		return mailbox.TextPart{}, err
 	}
@@ -283,59 +284,59 @@ func (m *Client) Text(ctx context.Context, id mailbox.ID, offset int) (mailbox.T
 
 // AnswerShutdown is Member.AnswerShutdown.
 func (m *Client) AnswerShutdown(ctx context.Context, request string, approve bool, reason string) error {
-	_, err := m.ask(ctx, "respond", fields{Response: &message.ShutdownResponse{RequestID: request, Approve: approve, Reason: reason}})
+	_, err := m.call(ctx, "respond", requestFields{Response: &message.ShutdownResponse{RequestID: request, Approve: approve, Reason: reason}})
 	return err
 }
 
 // Read is Member.Read.
 func (m *Client) Read(ctx context.Context, ids ...mailbox.ID) error {
-	_, err := m.ask(ctx, "read", fields{Read: ids})
+	_, err := m.call(ctx, "read", requestFields{Read: ids})
 	return err
 }
 
 // State is Member.State.
 func (m *Client) State(ctx context.Context, id mailbox.ID) (mailbox.State, string, error) {
-	out, err := m.ask(ctx, "state", fields{ID: id})
+	out, err := m.call(ctx, "state", requestFields{ID: id})
 	return out.State, out.Reason, err
 }
 
 // Agents is Member.Agents.
 func (m *Client) Agents(ctx context.Context) ([]Agent, error) {
-	out, err := m.ask(ctx, "agents", fields{})
+	out, err := m.call(ctx, "agents", requestFields{})
 	return out.Agents, err
 }
 
 // Claim is Member.Claim.
 func (m *Client) Claim(ctx context.Context, id board.ID) (*board.Task, error) {
-	out, err := m.ask(ctx, "claim", fields{Task: id})
+	out, err := m.call(ctx, "claim", requestFields{Task: id})
 	return out.Task, err
 }
 
 // Complete is Member.Complete.
 func (m *Client) Complete(ctx context.Context, id board.ID) (*board.Task, error) {
-	out, err := m.ask(ctx, "complete", fields{Task: id})
+	out, err := m.call(ctx, "complete", requestFields{Task: id})
 	return out.Task, err
 }
 
 // Drop is Member.Drop.
 func (m *Client) Drop(ctx context.Context, id board.ID) (*board.Task, error) {
-	out, err := m.ask(ctx, "drop", fields{Task: id})
+	out, err := m.call(ctx, "drop", requestFields{Task: id})
 	return out.Task, err
 }
 
 // Task is Member.Task.
 func (m *Client) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
-	out, err := m.ask(ctx, "task", fields{Tool: name, Input: input})
+	out, err := m.call(ctx, "task", requestFields{Tool: name, Input: input})
 	if out.Result == nil {
 		return tool.Result{}, err
 	}
 	return *out.Result, err
 }
 
-// Ask is Member.Ask, which waits for at most the time given.
+// Ask is Member.Ask, which waits for at most the given time.
 func (m *Client) Ask(ctx context.Context, q event.Choice, wait time.Duration) (event.Reply, error) {
-	step := min(wait, longestWait)
-	out, err := m.ask(ctx, "ask", fields{Choice: &q, Wait: step})
+	step := min(wait, maxWait)
+	out, err := m.call(ctx, "ask", requestFields{Choice: &q, Wait: step})
 	if err != nil || out.Reply == nil {
 		return event.Reply{}, err
 	}
@@ -345,11 +346,11 @@ func (m *Client) Ask(ctx context.Context, q event.Choice, wait time.Duration) (e
 	return m.Answer(ctx, out.Reply.ID, wait)
 }
 
-// Answer is Member.Answer, which waits for at most the time given.
+// Answer is Member.Answer, which waits for at most the given time.
 func (m *Client) Answer(ctx context.Context, id string, wait time.Duration) (event.Reply, error) {
 	for {
-		step := min(wait, longestWait)
-		out, err := m.ask(ctx, "ask", fields{Question: id, Wait: step})
+		step := min(wait, maxWait)
+		out, err := m.call(ctx, "ask", requestFields{Question: id, Wait: step})
 		if err != nil || out.Reply == nil {
 			return event.Reply{}, err
 		}
@@ -361,6 +362,6 @@ func (m *Client) Answer(ctx context.Context, id string, wait time.Duration) (eve
 
 // Leave is Member.Leave.
 func (m *Client) Leave(ctx context.Context) error {
-	_, err := m.ask(ctx, "leave", fields{})
+	_, err := m.call(ctx, "leave", requestFields{})
 	return err
 }

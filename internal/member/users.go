@@ -14,7 +14,7 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// Users are the programs that may come in with a key of their own. Each is a member of
+// Users are the programs that may connect with a key of their own. Each is a member of
 // the session. Its methods may be called from any goroutine.
 type Users struct {
 	info   session.Info
@@ -22,20 +22,20 @@ type Users struct {
 	bus    *bus.Bus // nil if the session does not run
 }
 
-// Agents change who is a member; the coordinator of a session does.
+// Agents adds and removes members; the coordinator of a session implements it.
 type Agents interface {
 	AddMember(name string) (*transcript.Transcript, error)
 	RemoveMember(id mailbox.AgentID) error
 	Find(name string) (*transcript.Transcript, bool)
 }
 
-// NewUsers returns the users of the bus of a session. b is its bus, nil if the session
-// does not run; agents may be nil if nobody is added or removed.
+// NewUsers returns the users of the bus of a session. b is its bus, or nil if the
+// session does not run. agents may be nil if no user is added or removed.
 func NewUsers(info session.Info, agents Agents, b *bus.Bus) *Users {
 	return &Users{info: info, agents: agents, bus: b}
 }
 
-// State returns where the bus listens, or will as far as that is known, and who may use it.
+// State returns where the bus listens, as far as that is known, and who may use it.
 func (u *Users) State() (session.BusState, error) {
 	url, webSocket := u.urls()
 	users, err := u.info.BusUsers()
@@ -49,8 +49,8 @@ func (u *Users) urls() (tcp, webSocket string) {
 	return cmp.Or(u.info.NATS.URL, bus.Address(u.info, "nats", u.info.Listen)), bus.Address(u.info, "ws", u.info.ListenWebSocket)
 }
 
-// Add makes a program a member and lets it in, with a fresh key. One that is a member
-// already gets a new key, and its old one is worth nothing from then on.
+// Add makes a program a member and creates its key. A program that is a member already
+// gets a new key, and its old one is revoked.
 func (u *Users) Add(name string) (c session.BusCredentials, err error) {
 	err = u.change(func() (all []session.BusUser, err error) {
 		c, all, err = u.add(name)
@@ -60,7 +60,7 @@ func (u *Users) Add(name string) (c session.BusCredentials, err error) {
 		return c, err
 	}
 	c.URL, c.WebSocket = u.urls()
-	believe(&c, u.info)
+	setTrust(&c, u.info)
 	return c, nil
 }
 
@@ -81,7 +81,7 @@ func (u *Users) add(name string) (session.BusCredentials, []session.BusUser, err
 	return session.BusCredentials{BusUser: user, Session: u.info.ID, Seed: seed}, all, err
 }
 
-// checkUser keeps a user's name fit for subjects and for people.
+// checkUser accepts names that can be part of a subject.
 func checkUser(name string) error {
 	if !mailbox.AgentID(name).Valid() || len(name) > 32 {
 		return fmt.Errorf("%.80q cannot be the name of a user of the bus: use 1 to 32 of a-z, 0-9 and '-'", name)
@@ -95,10 +95,10 @@ func checkUser(name string) error {
 	return nil
 }
 
-// believe says how a user comes to believe that it talks with the session.
-func believe(c *session.BusCredentials, i session.Info) {
+// setTrust sets how a user verifies the session's server.
+func setTrust(c *session.BusCredentials, i session.Info) {
 	if i.NATS.URL != "" {
-		return // that server has a certificate of its own
+		return // an external server has its own certificate
 	}
 	switch asItIs, byItself := bus.Trust(i); {
 	case asItIs:
@@ -109,7 +109,7 @@ func believe(c *session.BusCredentials, i session.Info) {
 	}
 }
 
-// Remove ends what a program may do, at once.
+// Remove revokes a program's key and ends its membership, at once.
 func (u *Users) Remove(name string) error {
 	return u.change(func() ([]session.BusUser, error) { return u.remove(name) })
 }
@@ -126,7 +126,7 @@ func (u *Users) remove(name string) ([]session.BusUser, error) {
 	return all, u.agents.RemoveMember(t.ID())
 }
 
-// DropKey takes the key of a user, if the name is one. The member stays.
+// DropKey revokes the key of a name, if there is one. The member remains.
 func (u *Users) DropKey(name string) error {
 	return u.change(func() ([]session.BusUser, error) { return u.info.PutBusUser(session.BusUser{Name: name}) })
 }
@@ -137,7 +137,7 @@ func (u *Users) Has(name string) (bool, error) {
 	return slices.ContainsFunc(all, func(one session.BusUser) bool { return one.Name == name }), err
 }
 
-// change makes a change of who may come in, which the server obeys from then on.
+// change changes the users, and updates the server if the session runs.
 func (u *Users) change(change func() ([]session.BusUser, error)) error {
 	if u.bus == nil {
 		_, err := change()
@@ -149,13 +149,14 @@ func (u *Users) change(change func() ([]session.BusUser, error)) error {
 	})
 }
 
-// ServerUsers returns the users of a session's bus as a NATS server judges them.
+// ServerUsers returns the users of a session's bus in the form of the NATS server.
 func ServerUsers(info session.Info) ([]natsd.User, error) {
 	all, err := info.BusUsers()
 	return serverUsers(info.ID, all), err
 }
 
-// serverUsers lets each user ask as itself, and hear its answers and its own mail.
+// serverUsers gives each user the permissions to make requests as itself, and to
+// receive its replies and its mail.
 func serverUsers(id string, all []session.BusUser) []natsd.User {
 	users := make([]natsd.User, len(all))
 	for i, u := range all {

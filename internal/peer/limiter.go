@@ -10,31 +10,31 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// What a session takes of others (agent-system spec §4.6).
+// The limits for messages of other sessions.
 const (
-	mostRecent = 30               // messages of one session within recentFor
-	recentFor  = time.Minute      // ditto
-	sameWithin = 30 * time.Second // in which the same text is not taken again
-	mostQueued = 50               // messages that the lead has not read
+	maxRecent       = 30               // messages of one session within recentWindow
+	recentWindow    = time.Minute      // ditto
+	duplicateWindow = 30 * time.Second // in which a repeated text is refused
+	maxQueued       = 50               // unread messages of other sessions
 )
 
-// recent is a message that was let in.
+// recent is a message that was admitted.
 type recent struct {
 	id   mailbox.ID
 	text [sha256.Size]byte
 	at   time.Time
 }
 
-// limiter bounds how much other sessions say. What it does not know any more, after a
-// restart, the mailbox does: a message is one message.
+// limiter bounds the messages of other sessions. Its state is not stored: after a
+// restart, the ids of messages still prevent duplicates.
 type limiter struct {
 	mu   sync.Mutex
 	seen map[mailbox.AgentID][]recent // of the last minute, oldest first; guarded by mu
 }
 
-// admit says of a message what is to become of it at once; taken is that it may come in.
-// One that was let in before may again: its sender did not hear so. queued is how
-// many messages the lead has to read.
+// admit returns Taken for a message within the limits. A message that was admitted
+// before is admitted again, because its sender may not have received the reply. queued
+// is the number of unread messages of other sessions.
 func (in *limiter) admit(from mailbox.AgentID, l Message, queued int, now time.Time) Reply {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -44,14 +44,14 @@ func (in *limiter) admit(from mailbox.AgentID, l Message, queued int, now time.T
 		return Reply{State: Taken}
 	}
 	for _, r := range all {
-		if r.text == text && now.Sub(r.at) < sameWithin {
+		if r.text == text && now.Sub(r.at) < duplicateWindow {
 			return Reply{State: Refused, Reason: fmt.Sprintf("it got the same text as message %s a moment ago", r.id)}
 		}
 	}
 	switch {
-	case len(all) >= mostRecent:
-		return Reply{State: Busy, Reason: fmt.Sprintf("it takes %d messages of one session in a minute; the message waits", mostRecent)}
-	case queued >= mostQueued:
+	case len(all) >= maxRecent:
+		return Reply{State: Busy, Reason: fmt.Sprintf("it takes %d messages of one session in a minute; the message waits", maxRecent)}
+	case queued >= maxQueued:
 		return Reply{State: Busy, Reason: fmt.Sprintf("its lead has %d messages of other sessions to read; the message waits", queued)}
 	}
 	if in.seen == nil {
@@ -61,10 +61,10 @@ func (in *limiter) admit(from mailbox.AgentID, l Message, queued int, now time.T
 	return Reply{State: Taken}
 }
 
-// expire forgets what is older than a minute; mu is held.
+// expire removes messages older than recentWindow; mu is held.
 func (in *limiter) expire(now time.Time) {
 	for from, all := range in.seen {
-		all = slices.DeleteFunc(all, func(r recent) bool { return now.Sub(r.at) >= recentFor })
+		all = slices.DeleteFunc(all, func(r recent) bool { return now.Sub(r.at) >= recentWindow })
 		if in.seen[from] = all; len(all) == 0 {
 			delete(in.seen, from)
 		}

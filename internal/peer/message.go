@@ -14,72 +14,72 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// rule returns what becomes of a message of a session that says it is in a
-// permission mode, and why. Through a NATS server nobody proves what it says: there
-// it counts only where it makes the rule stricter.
-func (s *Service) rule(from mailbox.AgentID, mode string) (session.Inbound, string) {
+// inboundRule returns how a message is handled whose session reports a permission mode,
+// and why. Through a NATS server the mode is not authenticated, so there it can only
+// make the rule stricter.
+func (s *Service) inboundRule(from mailbox.AgentID, mode string) (session.Inbound, string) {
 	const bypass = string(permission.Bypass)
 	_, bridged, _ := from.Session()
-	switch i := s.o.Inbound; {
+	switch i := s.options.Inbound; {
 	case i == session.InboundRefuse:
 		return i, "it takes no messages of other sessions"
 	case i == session.InboundHold:
 		return i, "this session asks about every message of others (inbound: hold)"
 	case i != "":
 		return i, ""
-	case s.o.Mode == bypass && (bridged || mode != bypass):
+	case s.options.Mode == bypass && (bridged || mode != bypass):
 		return session.InboundHold, "this session bypasses permissions"
-	case s.o.Mode != bypass && mode == bypass:
+	case s.options.Mode != bypass && mode == bypass:
 		return session.InboundHold, "the other session bypasses permissions and this one does not"
 	}
 	return session.InboundAccept, ""
 }
 
-// Message is a message as another session posts it.
+// Message is a message in the form in which another session posts it.
 type Message struct {
-	Session string     `json:"session"`        // whose it is
-	Dir     string     `json:"dir"`            // that it works on
-	From    string     `json:"from"`           // the agent that wrote it
-	ID      mailbox.ID `json:"id"`             // two posts with the same are one message
+	Session string     `json:"session"`        // id of the sender's session
+	Dir     string     `json:"dir"`            // directory of the sender's session
+	From    string     `json:"from"`           // name of the sending agent
+	ID      mailbox.ID `json:"id"`             // posts with the same id are one message
 	Mode    string     `json:"mode,omitempty"` // of permissions, of the session
 	Summary string     `json:"summary,omitempty"`
 	Text    string     `json:"text"`
-	// Again asks what became of a message that is kept; there is no text then.
+	// Again asks for the state of a message that the receiver has on disk; it has no text.
 	Again bool `json:"again,omitempty"`
 }
 
 func (l Message) check() error {
 	switch {
 	case session.CheckID(l.Session) != nil:
-		return errors.New("the letter does not say of which session it is")
+		return errors.New("the message does not name its session")
 	case !l.ID.Valid():
-		return errors.New("the letter has no valid id")
+		return errors.New("the message has no valid id")
 	case strings.TrimSpace(l.Text) == "" && !l.Again:
 		return errors.New("the letter is empty")
-	case len(l.Text) > longestText:
-		return &mailbox.TooLargeError{What: "letter", Size: len(l.Text), Limit: longestText}
+	case len(l.Text) > maxText:
+		return &mailbox.TooLargeError{What: "message", Size: len(l.Text), Limit: maxText}
 	}
 	return nil
 }
 
-// State is what became of a post.
+// State is the result of a post.
 type State string
 
 const (
-	Taken   State = "taken"   // it is on disk
-	Waiting State = "held"    // the user is asked; ask again to hear the end
-	Busy    State = "busy"    // too much has come; post it again later
-	Refused State = "refused" // it is not taken, and never will be
+	Taken   State = "taken"   // the message is on disk
+	Waiting State = "held"    // the user is asked; post again for the result
+	Busy    State = "busy"    // too many messages; post again later
+	Refused State = "refused" // the message is refused for good
 )
 
 type Reply struct {
 	State  State  `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	Kept   bool   `json:"kept,omitempty"` // the text is on disk and need not come again
-	End    End    `json:"end,omitempty"`  // of one that was held
+	OnDisk bool   `json:"kept,omitempty"` // the receiver has the text, which need not be sent again
+	End    End    `json:"end,omitempty"`  // of a message that was held
 }
 
-// End is what became of a message that was held.
+// End is the final state of a message that was held.
 type End string
 
 const (
@@ -93,31 +93,31 @@ var (
 	errUnknownMessage = errors.New("the letter is not known any more; post it whole")
 )
 
-func notKnown(known bool) error {
+func unknownMessage(known bool) error {
 	if known {
 		return nil
 	}
 	return errUnknownMessage
 }
 
-// Receive takes a message of another session, for which from stands here. An error
-// means that it may be posted again.
+// Receive handles a message of another session; from is the member for that session.
+// After an error the message may be posted again.
 func (s *Service) Receive(from mailbox.AgentID, in *Message) (Reply, error) {
 	if err := in.check(); err != nil {
 		return Reply{State: Refused, Reason: err.Error()}, nil
 	}
-	lead, err := s.o.Lead()
+	lead, err := s.options.Lead()
 	if err != nil {
 		return Reply{}, err
 	}
-	if got, known := s.quarantine.known(from, in.ID); known || in.Again {
-		return got, notKnown(known)
+	if got, known := s.quarantine.replyToKnown(from, in.ID); known || in.Again {
+		return got, unknownMessage(known)
 	}
-	rule, why := s.rule(from, in.Mode)
+	rule, why := s.inboundRule(from, in.Mode)
 	if rule == session.InboundRefuse {
 		return Reply{State: Refused, Reason: why}, nil
 	}
-	if got := s.limiter.admit(from, *in, fromSessions(lead), time.Now()); got.State != Taken {
+	if got := s.limiter.admit(from, *in, countFromSessions(lead), time.Now()); got.State != Taken {
 		return got, nil
 	}
 	m, err := s.member(from)
@@ -130,8 +130,8 @@ func (s *Service) Receive(from mailbox.AgentID, in *Message) (Reply, error) {
 	return Reply{State: Taken}, toLead(m, in.Summary, in.Text, in.ID)
 }
 
-// fromSessions counts the unread messages of other sessions.
-func fromSessions(t *transcript.Transcript) (n int) {
+// countFromSessions counts the unread messages of other sessions.
+func countFromSessions(t *transcript.Transcript) (n int) {
 	for _, e := range t.Unread() {
 		if _, _, abroad := e.From.Agent.Session(); abroad {
 			n++
@@ -140,7 +140,7 @@ func fromSessions(t *transcript.Transcript) (n int) {
 	return n
 }
 
-// toLead gives a message to the lead. It returns when that is on disk.
+// toLead delivers a message to the lead. It returns when the message is on disk.
 func toLead(m *roster.Member, summary, text string, id mailbox.ID) error {
 	_, err := m.Send(team.Message{
 		To: agent.LeadName, Text: text, Summary: summary, Class: mailbox.ClassSteer, Key: string(id),

@@ -18,82 +18,82 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// A message to another session goes to sw.<receiver>.bridge.<sender> and its answer to
-// sw.<sender>.re.<receiver>.<secret>. Who may publish on a subject that ends with
-// a session's id is for the server's permissions to say: that, and not the message,
-// is what tells who wrote.
+// A message to another session is published on sw.<receiver>.bridge.<sender>, and its
+// reply on sw.<sender>.re.<receiver>.<secret>. The server's permissions decide who may
+// publish on a subject that ends with a session's id: the subject, and not the message,
+// authenticates the sender.
 func bridgeSubject(to, from string) string { return "sw." + to + ".bridge." + from }
 func answerPrefix(to, from string) string  { return "sw." + to + ".re." + from + "." }
 
-// fromAccount begins the subject on which the server takes the answer to what came
-// from another account, and which it has made itself.
+// fromAccount is the prefix of reply subjects that the server creates for requests from
+// another account.
 const fromAccount = "_R_."
 
-// mostAtOnce bounds the messages that are taken at the same time.
-const mostAtOnce = 64
+// maxConcurrent bounds the messages that are handled concurrently.
+const maxConcurrent = 64
 
-// bridge takes messages that come through a server of others.
+// bridge receives messages through an external NATS server.
 type bridge struct {
 	*rpc.Server
-	a *Service
+	service *Service
 }
 
-// natsMessage is all that is asked there, and so the subject does not name it.
+// natsMessage is the only method, so its name is not part of the subject.
 var natsMessage = rpc.Method[rpc.Raw, natsReply]{Class: rpc.Participate}
 
-// Serve takes the messages that come through a server of others, until the service is
-// stopped or the returned function is called.
+// Serve receives messages through an external NATS server until the service is stopped
+// or the returned function is called.
 func (s *Service) Serve(conn *nats.Conn) (stop func() error, err error) {
-	b := &bridge{a: s}
-	b.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.o.Logger, AtOnce: mostAtOnce, OneMessage: true, Accept: b.accepts})
-	rpc.Handle(b.Server, natsMessage, b.take)
-	if err := b.Open(conn, rpc.Subject(bridgeSubject(s.o.Record.Get().ID, "{caller}"))); err != nil {
+	b := &bridge{service: s}
+	b.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.options.Logger, AtOnce: maxConcurrent, OneMessage: true, Accept: b.accepts})
+	rpc.Handle(b.Server, natsMessage, b.receive)
+	if err := b.Open(conn, rpc.Subject(bridgeSubject(s.options.Record.Get().ID, "{caller}"))); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
-	// Whoever is told that the session is open finds it open.
-	if err := conn.FlushTimeout(postWithin); err != nil {
+	// When Serve returns, the server knows of the subscription.
+	if err := conn.FlushTimeout(postTimeout); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
 	}
 	return b.Close, nil
 }
 
-// natsReply is what became of a message. With an error it may be posted again.
+// natsReply is the reply to a message. After an error it may be posted again.
 type natsReply struct {
 	Reply
 	Error string `json:"error,omitempty"`
 }
 
-// accepts refuses what wants its answer elsewhere: that would go out with this
-// session's rights, to where the sender may not publish.
+// accepts rejects a request whose reply subject is not the sender's: the reply would be
+// published with this session's permissions where the sender has none.
 func (b *bridge) accepts(c rpc.Caller) bool {
-	if session.CheckID(c.Name) == nil && (strings.HasPrefix(c.Reply, answerPrefix(c.Name, b.a.o.Record.Get().ID)) || strings.HasPrefix(c.Reply, fromAccount)) {
+	if session.CheckID(c.Name) == nil && (strings.HasPrefix(c.Reply, answerPrefix(c.Name, b.service.options.Record.Get().ID)) || strings.HasPrefix(c.Reply, fromAccount)) {
 		return true
 	}
-	b.a.o.Audit(event.Audit{By: string(mailbox.OfBridge(c.Name)), Subject: c.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", c.Reply)})
+	b.service.options.Audit(event.Audit{By: string(mailbox.OfBridge(c.Name)), Subject: c.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", c.Reply)})
 	return false
 }
 
-// take takes a message. That nothing is in it asks only whether somebody is here.
-func (b *bridge) take(_ context.Context, c rpc.Caller, data rpc.Raw) (natsReply, error) {
+// receive handles a message. An empty one only asks whether the session is there.
+func (b *bridge) receive(_ context.Context, c rpc.Caller, data rpc.Raw) (natsReply, error) {
 	if len(data) == 0 {
 		return natsReply{}, nil
 	}
 	from := mailbox.OfBridge(c.Name)
-	in, forbidden, err := b.a.parse(c.Name, data)
+	in, forbidden, err := b.service.parse(c.Name, data)
 	if forbidden {
-		b.a.o.Audit(event.Audit{By: string(from), Subject: c.Subject, Reason: err.Error()})
+		b.service.options.Audit(event.Audit{By: string(from), Subject: c.Subject, Reason: err.Error()})
 	}
 	if err != nil {
 		return natsReply{Reply: Reply{State: Refused, Reason: err.Error()}}, nil
 	}
-	r, err := b.a.Receive(from, &in)
+	r, err := b.service.Receive(from, &in)
 	if err != nil {
 		return natsReply{Error: err.Error()}, nil
 	}
 	return natsReply{Reply: r}, nil
 }
 
-// parse reads a message, and says whether it holds what nobody writes by mistake.
+// parse parses a message. forbidden reports content that cannot be a mistake.
 func (s *Service) parse(from string, data []byte) (in Message, forbidden bool, err error) {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return in, false, fmt.Errorf("the letter is not valid: %w", err)
@@ -101,8 +101,8 @@ func (s *Service) parse(from string, data []byte) (in Message, forbidden bool, e
 	if in.Session != from {
 		return in, true, fmt.Errorf("session %s cannot write as session %.64q", from, in.Session)
 	}
-	if s.o.Forged != nil {
-		err = s.o.Forged(in.Text, in.Summary)
+	if s.options.Forged != nil {
+		err = s.options.Forged(in.Text, in.Summary)
 	}
 	return in, err != nil, err
 }
@@ -113,7 +113,7 @@ func (s *Service) post(ctx context.Context, session string, in Message) (Reply, 
 	if err != nil {
 		return Reply{}, err
 	}
-	out, err := s.askBridge(ctx, session, raw)
+	out, err := s.callBridge(ctx, session, raw)
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return Reply{State: Refused, Reason: fmt.Sprintf("the message has %d bytes, which is more than the NATS server takes; write it to a file and send the path", len(raw))}, nil
@@ -125,80 +125,80 @@ func (s *Service) post(ctx context.Context, session string, in Message) (Reply, 
 	return out.Reply, nil
 }
 
-func (s *Service) askBridge(ctx context.Context, session string, data []byte) (out natsReply, err error) {
-	conn, err := s.o.Conn(ctx)
+func (s *Service) callBridge(ctx context.Context, session string, data []byte) (out natsReply, err error) {
+	conn, err := s.options.Conn(ctx)
 	if err != nil {
 		return out, err
 	}
-	answers, err := conn.SubscribeSync(answerPrefix(s.o.Record.Get().ID, session) + rand.Text())
+	answers, err := conn.SubscribeSync(answerPrefix(s.options.Record.Get().ID, session) + rand.Text())
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, answers.Unsubscribe()) }()
-	if err := conn.PublishRequest(bridgeSubject(session, s.o.Record.Get().ID), answers.Subject, data); err != nil {
+	if err := conn.PublishRequest(bridgeSubject(session, s.options.Record.Get().ID), answers.Subject, data); err != nil {
 		return out, err
 	}
 	m, err := answers.NextMsgWithContext(ctx)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return out, errNobodyThere
+		return out, errSessionAbsent
 	case err != nil:
-		return out, fmt.Errorf("post a letter to session %s: %w", session, err)
+		return out, fmt.Errorf("post a message to session %s: %w", session, err)
 	}
 	if err := json.Unmarshal(m.Data, &out); err != nil {
-		return out, fmt.Errorf("read the answer of session %s: %w", session, err)
+		return out, fmt.Errorf("read the reply of session %s: %w", session, err)
 	}
 	return out, nil
 }
 
-// How long it takes until a session elsewhere counts as not there, and how often it
-// is asked: when the server is started again its sessions come back one by one.
+// A session elsewhere counts as absent if it has not answered for presenceTimeout. It is
+// asked repeatedly, because after a restart of the server its sessions reconnect one by one.
 const (
-	thereWithin = 3 * time.Second
-	thereAgain  = 200 * time.Millisecond
+	presenceTimeout  = 3 * time.Second
+	presenceInterval = 200 * time.Millisecond
 )
 
-// bridgeable says why no message can go to a session elsewhere. One that only does
-// not answer may be cut off: the message waits for it.
-func (s *Service) bridgeable(to, id string) error {
+// checkBridge returns why no message can be sent to a session elsewhere. One that only
+// does not answer may be disconnected: messages wait for it.
+func (s *Service) checkBridge(to, id string) error {
 	switch {
-	case !s.o.NATS:
-		return &team.UnreachableSessionError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", s.o.Record.Get().ID)}
+	case !s.options.NATS:
+		return &team.UnreachableSessionError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", s.options.Record.Get().ID)}
 	case session.CheckID(id) != nil:
 		return &team.UnreachableSessionError{To: to, Why: session.CheckID(id).Error()}
 	case !mailbox.OfBridge(id).Valid():
 		return &team.UnreachableSessionError{To: to, Why: "the id is too long"}
-	case id == s.o.Record.Get().ID:
+	case id == s.options.Record.Get().ID:
 		return team.ErrSelf
 	}
-	b, known := s.o.Record.Get().Bridge(id)
+	b, known := s.options.Record.Get().Bridge(id)
 	switch {
 	case !known:
 		return nil // the user is asked first
 	case !b.Allowed:
-		return &team.UnreachableSessionError{To: to, Why: verdict(b).Reason}
+		return &team.UnreachableSessionError{To: to, Why: replyForBridge(b).Reason}
 	}
-	if s.isNobody(s.ctx, id) {
-		return &team.UnreachableSessionError{To: to, Why: fmt.Sprintf("no session of this id has answered at the NATS server for %v, and nothing was sent; once it is open with --nats, write again", thereWithin)}
+	if s.isAbsent(s.ctx, id) {
+		return &team.UnreachableSessionError{To: to, Why: fmt.Sprintf("no session of this id has answered at the NATS server for %v, and nothing was sent; once it is open with --nats, write again", presenceTimeout)}
 	}
 	return nil
 }
 
-// isNobody reports that the server has said for a while that nobody is there of an id.
-// Where the server itself does not answer, nothing is known.
-func (s *Service) isNobody(ctx context.Context, session string) (nobody bool) {
-	ctx, cancel := context.WithTimeout(ctx, thereWithin)
+// isAbsent reports that the server has found no session of an id for a while. If the
+// server itself does not answer, the result is false.
+func (s *Service) isAbsent(ctx context.Context, session string) (nobody bool) {
+	ctx, cancel := context.WithTimeout(ctx, presenceTimeout)
 	defer cancel()
 	for {
-		_, err := s.askBridge(ctx, session, nil)
+		_, err := s.callBridge(ctx, session, nil)
 		if ctx.Err() != nil {
 			return nobody
 		}
-		if nobody = errors.Is(err, errNobodyThere); !nobody {
+		if nobody = errors.Is(err, errSessionAbsent); !nobody {
 			return false
 		}
 		select {
-		case <-time.After(thereAgain):
+		case <-time.After(presenceInterval):
 		case <-ctx.Done():
 			return true
 		}

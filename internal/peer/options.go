@@ -15,30 +15,29 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// Options are what mail to and from other sessions needs of this one. All but the
-// settings below Audit are required.
+// Options configure New. All but the fields below Audit are required.
 type Options struct {
 	Record   Record // of this session
-	StateDir string // in which the sessions of this machine are kept
+	StateDir string // directory of the sessions of this machine
 	Store    *transcript.Store
 	Agents   Agents
 	Members  Members
-	// Lead returns who reads what other sessions write.
+	// Lead returns the agent that reads messages of other sessions.
 	Lead func() (*transcript.Transcript, error)
 	// Post posts a message through the socket of a session of this machine.
 	Post func(ctx context.Context, session string, m Message) (Reply, error)
-	// Conn waits for the connection to the server of others, where there is one.
+	// Conn waits for the connection to an external NATS server.
 	Conn func(context.Context) (*nats.Conn, error)
-	// Forged says what in a text only the runtime may write; nil is nothing.
+	// Forged returns an error for text that only the runtime may write. It may be nil.
 	Forged func(text, summary string) error
-	// Warn tells the user something; Audit records what was refused.
+	// Warn shows a warning to the user; Audit records a refusal.
 	Warn  func(text string)
 	Audit func(event.Audit)
 
-	NATS          bool            // sessions elsewhere are reached, through a server of others
+	NATS          bool            // sessions elsewhere are reachable through an external server
 	Mode          string          // of permissions, of this session
-	Inbound       session.Inbound // what becomes of messages of others
-	InboundExpiry time.Duration   // how long one waits for the user; 0 is 5 minutes, negative for ever
+	Inbound       session.Inbound // how messages of others are handled
+	InboundExpiry time.Duration   // how long a held message waits; 0 is 5 minutes, negative for ever
 	Logger        *slog.Logger
 }
 
@@ -48,13 +47,13 @@ type Record interface {
 	Update(func(*session.Info) error) error
 }
 
-// Agents put questions of members to the user.
+// Agents asks the user questions of members.
 type Agents interface {
 	AskUser(id mailbox.AgentID, choices []event.Choice, settle func(answer string, s event.Resolution) error) (*coordinator.UserQuestion, error)
 	PoseQuestion(id mailbox.AgentID, q event.Question, settle func(event.Resolution) error) (*coordinator.UserQuestion, error)
 }
 
-// Members make the members of this session that stand for others.
+// Members returns the members for other sessions.
 type Members interface {
-	StandIn(id mailbox.AgentID) (*roster.Member, error)
+	Proxy(id mailbox.AgentID) (*roster.Member, error)
 }

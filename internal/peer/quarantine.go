@@ -17,27 +17,26 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// mostHeld bounds the messages of other sessions about which the user is asked at
-// once. One more takes the place of the oldest.
-const mostHeld = 100
+// maxHeld bounds the messages about which the user is asked at the same time. A further
+// one replaces the oldest.
+const maxHeld = 100
 
-// heldFor is how long the user has to answer, if the options do not say.
-const heldFor = 5 * time.Minute
+// defaultExpiry is how long a message waits for the user's answer.
+const defaultExpiry = 5 * time.Minute
 
-// Quarantine holds the messages of other sessions about which the user is asked.
-// They are on disk with the member that stands for their session, and what was said
-// about them too: after a restart the user is asked the same under the same id.
+// Quarantine holds the messages of other sessions about which the user is asked. They
+// are stored with the member for their session, as are the user's answers: after a
+// restart the user is asked the same question under the same id.
 type Quarantine struct {
 	service *Service
 
-	mu  sync.Mutex                         // one message at a time is held or decided
-	ask map[string]context.CancelCauseFunc // withdraws a question, by its id; guarded by mu
+	mu       sync.Mutex                         // held while a message is held or decided
+	withdraw map[string]context.CancelCauseFunc // withdraws a question, by its id; guarded by mu
 }
 
 var errDropped = errors.New("newer messages of other sessions took its place")
 
-// start asks again about what lay here when the session ended. What the options say
-// of such a message now counts.
+// start asks again about the messages of an earlier run, with the current rule.
 func (q *Quarantine) start(m *roster.Member) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -45,38 +44,38 @@ func (q *Quarantine) start(m *roster.Member) {
 		if l.Decided() {
 			continue
 		}
-		if err := q.judge(m, l); err != nil {
-			q.service.o.Logger.Warn("a message of another session waits for the next start", "member", m.Transcript().ID(), "message", l.ID, "error", err)
+		if err := q.applyRule(m, l); err != nil {
+			q.service.options.Logger.Warn("a message of another session waits for the next start", "member", m.Transcript().ID(), "message", l.ID, "error", err)
 		}
 	}
 }
 
-// judge does what is to be done about a message that waits; mu is held.
-func (q *Quarantine) judge(m *roster.Member, l transcript.HeldMessage) error {
-	rule, why := q.service.rule(m.Transcript().ID(), l.Mode)
+// applyRule applies the current rule to a held message; mu is held.
+func (q *Quarantine) applyRule(m *roster.Member, l transcript.HeldMessage) error {
+	rule, why := q.service.inboundRule(m.Transcript().ID(), l.Mode)
 	switch {
 	case roster.HasSent(m.Transcript(), string(l.ID)), rule == session.InboundAccept: // killed between the two records
-		return q.letIn(m, l, "")
+		return q.deliver(m, l, "")
 	case rule == session.InboundRefuse:
 		return m.Transcript().Held().Decide(l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why})
 	}
-	return q.inquire(m, l, why)
+	return q.askUser(m, l, why)
 }
 
-// known says what became of a message that was posted before.
-func (q *Quarantine) known(from mailbox.AgentID, id mailbox.ID) (Reply, bool) {
-	t, ok := q.service.o.Store.Get(from)
+// replyToKnown returns the state of a message that was posted before.
+func (q *Quarantine) replyToKnown(from mailbox.AgentID, id mailbox.ID) (Reply, bool) {
+	t, ok := q.service.options.Store.Get(from)
 	if !ok {
 		return Reply{}, false
 	}
 	if l, held := t.Held().Get(id); held {
-		return becameOf(l), true
+		return replyOf(l), true
 	}
 	return Reply{State: Taken}, roster.HasSent(t, string(id))
 }
 
-// becameOf is what the sender of a message is told.
-func becameOf(l transcript.HeldMessage) Reply {
+// replyOf returns the reply to the sender of a held message.
+func replyOf(l transcript.HeldMessage) Reply {
 	switch l.State {
 	case transcript.ConsentAllowed:
 		return Reply{State: Taken, End: Delivered, Reason: "its user let the message in"}
@@ -91,7 +90,7 @@ func becameOf(l transcript.HeldMessage) Reply {
 	case transcript.ConsentDropped:
 		return Reply{State: Refused, Reason: l.Note}
 	}
-	return Reply{State: Waiting, Kept: true, Reason: "its user is asked whether the message may come in" + until(l.Expires)}
+	return Reply{State: Waiting, OnDisk: true, Reason: "its user is asked whether the message may come in" + until(l.Expires)}
 }
 
 func until(t time.Time) string {
@@ -101,7 +100,7 @@ func until(t time.Time) string {
 	return ", until " + t.Local().Format("15:04:05")
 }
 
-// hold asks the user about a message, once, and says how far that is.
+// hold stores a message, asks the user about it once, and returns its state.
 func (q *Quarantine) hold(m *roster.Member, in Message) (Reply, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -109,18 +108,18 @@ func (q *Quarantine) hold(m *roster.Member, in Message) (Reply, error) {
 		return Reply{}, err
 	}
 	l := transcript.HeldMessage{ID: in.ID, From: in.From, Mode: in.Mode, Summary: in.Summary, Body: in.Text}
-	if within := cmp.Or(q.service.o.InboundExpiry, heldFor); within > 0 {
+	if within := cmp.Or(q.service.options.InboundExpiry, defaultExpiry); within > 0 {
 		l.Expires = time.Now().Add(within)
 	}
 	l, err := m.Transcript().Held().Add(l)
 	if err != nil {
 		return Reply{}, err
 	}
-	_, why := q.service.rule(m.Transcript().ID(), in.Mode)
-	if !l.Decided() && q.ask[questionAbout(m, l.ID)] == nil {
-		err = q.inquire(m, l, why)
+	_, why := q.service.inboundRule(m.Transcript().ID(), in.Mode)
+	if !l.Decided() && q.withdraw[questionIDFor(m, l.ID)] == nil {
+		err = q.askUser(m, l, why)
 	}
-	return becameOf(l), err
+	return replyOf(l), err
 }
 
 // makeRoom drops the oldest of too many messages; mu is held.
@@ -130,7 +129,7 @@ func (q *Quarantine) makeRoom() error {
 		l transcript.HeldMessage
 	}
 	var all []waiting
-	for _, t := range q.service.o.Store.All() {
+	for _, t := range q.service.options.Store.All() {
 		for _, l := range t.Held().All() {
 			if !l.Decided() {
 				all = append(all, waiting{t, l})
@@ -138,61 +137,62 @@ func (q *Quarantine) makeRoom() error {
 		}
 	}
 	slices.SortFunc(all, func(a, b waiting) int { return a.l.Asked.Compare(b.l.Asked) })
-	for _, w := range all[:max(0, len(all)-mostHeld+1)] {
-		why := fmt.Sprintf("%d newer messages of other sessions wait for its user", mostHeld)
+	for _, w := range all[:max(0, len(all)-maxHeld+1)] {
+		why := fmt.Sprintf("%d newer messages of other sessions wait for its user", maxHeld)
 		if err := w.t.Held().Decide(w.l.ID, transcript.Consent{State: transcript.ConsentDropped, Note: why}); err != nil {
 			return err
 		}
-		if withdraw := q.ask[questionOf(w.t.ID(), w.l.ID)]; withdraw != nil {
+		if withdraw := q.withdraw[questionID(w.t.ID(), w.l.ID)]; withdraw != nil {
 			withdraw(errDropped)
 		}
 	}
 	return nil
 }
 
-func questionAbout(m *roster.Member, id mailbox.ID) string {
-	return questionOf(m.Transcript().ID(), id)
+func questionIDFor(m *roster.Member, id mailbox.ID) string {
+	return questionID(m.Transcript().ID(), id)
 }
 
-// questionOf is the same after a restart, and another for every message.
-func questionOf(from mailbox.AgentID, id mailbox.ID) string {
+// questionID returns the id of the question about a message, which is the same after a
+// restart.
+func questionID(from mailbox.AgentID, id mailbox.ID) string {
 	return "q" + mailbox.RefOf([]byte(string(from) + " " + string(id))).Hash()[:10]
 }
 
-// inquire puts a message that is on disk to the user; mu is held.
-func (q *Quarantine) inquire(m *roster.Member, l transcript.HeldMessage, why string) error {
+// askUser asks the user about a message that is on disk; mu is held.
+func (q *Quarantine) askUser(m *roster.Member, l transcript.HeldMessage, why string) error {
 	question := event.Question{
-		ID: questionAbout(m, l.ID), Reason: why, Asked: l.Asked, Expires: l.Expires,
-		Choices: []event.Choice{q.about(m, l)},
+		ID: questionIDFor(m, l.ID), Reason: why, Asked: l.Asked, Expires: l.Expires,
+		Choices: []event.Choice{q.question(m, l)},
 	}
 	ctx, withdraw := context.WithCancelCause(q.service.ctx)
-	asked, err := q.service.o.Agents.PoseQuestion(m.Transcript().ID(), question, func(s event.Resolution) error { return q.decide(m, l, s) })
+	asked, err := q.service.options.Agents.PoseQuestion(m.Transcript().ID(), question, func(s event.Resolution) error { return q.decide(m, l, s) })
 	if err != nil {
 		withdraw(nil)
 		return err
 	}
-	if q.ask == nil {
-		q.ask = map[string]context.CancelCauseFunc{}
+	if q.withdraw == nil {
+		q.withdraw = map[string]context.CancelCauseFunc{}
 	}
-	q.ask[question.ID] = withdraw
-	q.service.begin(func() {
+	q.withdraw[question.ID] = withdraw
+	q.service.run(func() {
 		defer withdraw(nil)
 		if _, err := asked.Wait(ctx); err != nil && ctx.Err() == nil {
-			q.service.o.Logger.Warn("the end of a question about a letter could not be recorded", "question", question.ID, "error", err)
+			q.service.options.Logger.Warn("the end of a question about a message could not be recorded", "question", question.ID, "error", err)
 		}
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		delete(q.ask, question.ID)
+		delete(q.withdraw, question.ID)
 	})
 	return nil
 }
 
 const (
-	letItIn  = "Deliver"
-	keepItUp = "Refuse"
+	deliverLabel = "Deliver"
+	rejectLabel  = "Refuse"
 )
 
-func (q *Quarantine) about(m *roster.Member, l transcript.HeldMessage) event.Choice {
+func (q *Quarantine) question(m *roster.Member, l transcript.HeldMessage) event.Choice {
 	session, bridged, _ := m.Transcript().ID().Session()
 	where := "through the NATS server, whose permissions alone tell that it is that session"
 	if !bridged {
@@ -205,11 +205,11 @@ func (q *Quarantine) about(m *roster.Member, l transcript.HeldMessage) event.Cho
 		Header: "Message",
 		Question: fmt.Sprintf("%s of session %s (%s) writes: %s - may the lead read it?",
 			cmp.Or(mailbox.FirstLine(l.From, 100), "an agent"), session, where, strconv.Quote(mailbox.FirstLine(l.Body, 500))),
-		Options: []event.Option{{Label: letItIn, Description: "the lead reads it as data of another session"}, {Label: keepItUp, Description: "the sender is told that it was refused"}},
+		Options: []event.Option{{Label: deliverLabel, Description: "the lead reads it as data of another session"}, {Label: rejectLabel, Description: "the sender is told that it was refused"}},
 	}
 }
 
-// decide does what the user has said about a message.
+// decide applies the user's answer to a message.
 func (q *Quarantine) decide(m *roster.Member, l transcript.HeldMessage, s event.Resolution) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -220,16 +220,17 @@ func (q *Quarantine) decide(m *roster.Member, l transcript.HeldMessage, s event.
 	switch {
 	case s.State == event.QuestionExpired:
 		said.State = transcript.ConsentExpired
-	case slices.Contains(append(slices.Concat(s.Answer.Choices...), s.Answer.Text), letItIn):
-		return q.letIn(m, l, s.By)
+	case slices.Contains(append(slices.Concat(s.Answer.Choices...), s.Answer.Text), deliverLabel):
+		return q.deliver(m, l, s.By)
 	}
 	return m.Transcript().Held().Decide(l.ID, said)
 }
 
-// letIn gives a message to the lead; mu is held. That it was let in is the second
-// record: killed between the two it is let in again, which changes nothing.
-func (q *Quarantine) letIn(m *roster.Member, l transcript.HeldMessage, by string) error {
-	text, err := q.service.o.Store.HeldBody(l)
+// deliver sends a message to the lead; mu is held. Its delivery is recorded second: if
+// the session is killed between the two records, it is delivered again and dropped as a
+// duplicate.
+func (q *Quarantine) deliver(m *roster.Member, l transcript.HeldMessage, by string) error {
+	text, err := q.service.options.Store.HeldBody(l)
 	if err != nil {
 		return err
 	}

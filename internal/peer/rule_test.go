@@ -31,8 +31,8 @@ func TestTheModesOfTwoSessionsSayWhatIsHeld(t *testing.T) {
 		{session.InboundHold, "default", "default", "session-a", session.InboundHold},
 		{session.InboundRefuse, bypass, bypass, "session-a", session.InboundRefuse},
 	} {
-		a := &Service{o: Options{Mode: c.mine, Inbound: c.given}}
-		got, why := a.rule(c.member, c.from)
+		a := &Service{options: Options{Mode: c.mine, Inbound: c.given}}
+		got, why := a.inboundRule(c.member, c.from)
 		if got != c.want || (got != session.InboundAccept) != (why != "") {
 			t.Errorf("%+v: %s (%s)", c, got, why)
 		}

@@ -17,36 +17,36 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// Service passes mail on to other sessions. For each there is a member of this one,
-// in whose mailbox a message lies, on disk, until the other session has answered:
-// it is posted again and again until then, and its id makes it one message there.
+// Service exchanges mail with other sessions. For each there is a member of this
+// session, whose mailbox holds a message on disk until the other session has replied.
+// The message is posted again until then, and its id makes it one message there.
 type Service struct {
-	o          Options
+	options    Options
 	quarantine Quarantine
 	allowlist  Allowlist
 	limiter    limiter
-	work       sync.WaitGroup
+	goroutines sync.WaitGroup
 	ctx        context.Context
 	cancel     context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool                       // guarded by mu
-	members map[mailbox.AgentID]*relay // by who stands for the session; guarded by mu
-	idle    map[chan struct{}]struct{} // who waits for relays to rest; guarded by mu
+	members map[mailbox.AgentID]*relay // by the id of the member for the session; guarded by mu
+	idle    map[chan struct{}]struct{} // waiters for relays to rest; guarded by mu
 }
 
-// New returns the service of a session, which passes no mail on before Start. It ends
-// with scope at the latest.
+// New returns the service of a session. It sends mail after Start, and ends with scope
+// at the latest.
 func New(scope context.Context, o Options) *Service {
-	a := &Service{o: o, members: map[mailbox.AgentID]*relay{}, idle: map[chan struct{}]struct{}{}}
+	a := &Service{options: o, members: map[mailbox.AgentID]*relay{}, idle: map[chan struct{}]struct{}{}}
 	a.quarantine.service, a.allowlist.service = a, a
 	a.ctx, a.cancel = context.WithCancel(scope)
 	return a
 }
 
-// Start goes on with what lies in the mailboxes of members for other sessions.
+// Start starts to send the mail in the mailboxes of members for other sessions.
 func (s *Service) Start() error {
-	for _, t := range s.o.Store.All() {
+	for _, t := range s.options.Store.All() {
 		_, _, ok := t.ID().Session()
 		if !ok || t.Spec().Role != agent.Outside || t.Record().Closed {
 			continue
@@ -60,61 +60,60 @@ func (s *Service) Start() error {
 	return nil
 }
 
-// member returns the member of an id that stands for another session, whose mail is
-// passed on from then on.
+// member returns the member for another session and starts to send its mail.
 func (s *Service) member(id mailbox.AgentID) (*roster.Member, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, turn.ErrShutdown
 	}
-	if f := s.members[id]; f != nil && !f.m.Transcript().Record().Closed {
-		return f.m, nil
+	if f := s.members[id]; f != nil && !f.member.Transcript().Record().Closed {
+		return f.member, nil
 	}
-	m, err := s.o.Members.StandIn(id)
+	m, err := s.options.Members.Proxy(id)
 	if err != nil {
 		return nil, err
 	}
 	f := newRelay(s, m)
 	s.members[id] = f
-	s.work.Go(func() { f.run(s.ctx) })
+	s.goroutines.Go(func() { f.run(s.ctx) })
 	return m, nil
 }
 
-// poke makes every relay try again at once.
-func (s *Service) poke() {
+// retryAll makes all relays try again at once.
+func (s *Service) retryAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.members {
-		f.poke()
+		f.retryNow()
 	}
 }
 
-// begin runs f in a goroutine, unless the session is being closed.
-func (s *Service) begin(f func()) {
+// run runs f in a goroutine, unless the service is stopped.
+func (s *Service) run(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.work.Go(f)
+		s.goroutines.Go(f)
 	}
 }
 
-// Stop ends what passes mail on. The mail stays.
+// Stop stops sending. Mail that was not sent stays in the mailboxes.
 func (s *Service) Stop() {
 	s.cancel()
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.work.Wait()
+	s.goroutines.Wait()
 }
 
-// longestText bounds the text of a message to another session, in bytes.
-const longestText = 1 << 20
+// maxText bounds the text of a message to another session, in bytes.
+const maxText = 1 << 20
 
-// mostWaiting bounds the messages to another session that it has not taken yet.
-const mostWaiting = 30
+// maxPending bounds the messages to another session that it has not accepted.
+const maxPending = 30
 
-// Reach is roster.Sessions.
+// Reach implements roster.Sessions.
 func (s *Service) Reach(to string, l team.Message) (*transcript.Transcript, error) {
 	id, err := s.find(to)
 	if err != nil {
@@ -124,41 +123,41 @@ func (s *Service) Reach(to string, l team.Message) (*transcript.Transcript, erro
 	case l.Kind != "" && l.Kind != mailbox.KindText, l.Class == mailbox.ClassControl:
 		return nil, fmt.Errorf("another session takes texts only, and no control messages: %s gets no such message", to)
 	}
-	if err := Fits(l); err != nil {
+	if err := CheckSize(l); err != nil {
 		return nil, err
 	}
 	m, err := s.member(id)
 	if err != nil {
 		return nil, err
 	}
-	if n := len(m.Transcript().Unread()) + s.coming(m.Transcript()); n >= mostWaiting {
+	if n := len(m.Transcript().Unread()) + s.pendingFor(m.Transcript()); n >= maxPending {
 		return nil, &session.BacklogError{To: to, Waiting: n}
 	}
 	return m.Transcript(), nil
 }
 
-// Fits says why a message is too long for another session.
-func Fits(l team.Message) error {
-	if len(l.Text) > longestText {
-		return &mailbox.TooLargeError{What: "text to another session", Size: len(l.Text), Limit: longestText}
+// CheckSize returns an error if a message is too long for another session.
+func CheckSize(l team.Message) error {
+	if len(l.Text) > maxText {
+		return &mailbox.TooLargeError{What: "text to another session", Size: len(l.Text), Limit: maxText}
 	}
 	return nil
 }
 
-// find returns who stands for the session that an address means.
+// find returns the member for the session that an address means.
 func (s *Service) find(to string) (mailbox.AgentID, error) {
 	id, bridged, isID := mailbox.AgentID(to).Session()
 	if path, ok := strings.CutPrefix(to, "bridge:"); ok {
 		id, bridged = path, true
 	}
 	if bridged {
-		return mailbox.OfBridge(id), s.bridgeable(to, id)
+		return mailbox.OfBridge(id), s.checkBridge(to, id)
 	}
 	info, err := s.neighbour(to, id, isID)
 	switch {
 	case err != nil:
 		return "", err
-	case info.ID == s.o.Record.Get().ID:
+	case info.ID == s.options.Record.Get().ID:
 		return "", team.ErrSelf
 	case !info.Open():
 		return "", &session.NotRunningError{ID: info.ID}
@@ -169,7 +168,7 @@ func (s *Service) find(to string) (mailbox.AgentID, error) {
 // neighbour returns the session of this machine that an address means.
 func (s *Service) neighbour(to, id string, isID bool) (session.Info, error) {
 	path, isPath := strings.CutPrefix(to, "uds:")
-	all, err := session.List(s.o.StateDir, "")
+	all, err := session.List(s.options.StateDir, "")
 	if err != nil {
 		return session.Info{}, err
 	}
@@ -177,50 +176,50 @@ func (s *Service) neighbour(to, id string, isID bool) (session.Info, error) {
 		switch {
 		case info.ID == to, isID && info.ID == id:
 			return info, nil
-		case isPath && (filepath.Clean(path) == info.Socket(s.o.StateDir) || path == info.ID):
+		case isPath && (filepath.Clean(path) == info.Socket(s.options.StateDir) || path == info.ID):
 			return info, nil
 		}
 	}
 	if isPath || isID {
-		return session.Info{}, fmt.Errorf("%s leads to no session that is kept in %s; ListAgents shows those that run", to, s.o.StateDir)
+		return session.Info{}, fmt.Errorf("%s leads to no session in %s; ListAgents shows those that run", to, s.options.StateDir)
 	}
 	return session.Info{}, team.ErrNoSession
 }
 
-// Near is roster.Sessions.
+// Near implements roster.Sessions.
 func (s *Service) Near(most int) []team.OtherSession {
-	all, err := session.List(s.o.StateDir, "")
+	all, err := session.List(s.options.StateDir, "")
 	if err != nil {
-		s.o.Logger.Warn("the other sessions could not be listed", "error", err)
+		s.options.Logger.Warn("the other sessions could not be listed", "error", err)
 	}
 	var near []team.OtherSession
-	for _, b := range s.o.Record.Get().Bridges {
-		if b.Allowed && len(near) < most && s.o.NATS {
+	for _, b := range s.options.Record.Get().Bridges {
+		if b.Allowed && len(near) < most && s.options.NATS {
 			near = append(near, team.OtherSession{ID: b.Session, Address: "bridge:" + b.Session})
 		}
 	}
 	for _, info := range all {
-		if info.ID == s.o.Record.Get().ID || !info.Open() {
+		if info.ID == s.options.Record.Get().ID || !info.Open() {
 			continue
 		}
 		if len(near) == most {
 			break
 		}
-		near = append(near, team.OtherSession{ID: info.ID, Address: "uds:" + info.Socket(s.o.StateDir), Dir: info.Dir, Prompt: info.Prompt})
+		near = append(near, team.OtherSession{ID: info.ID, Address: "uds:" + info.Socket(s.options.StateDir), Dir: info.Dir, Prompt: info.Prompt})
 	}
 	return near
 }
 
-// flushWithin is how long the end of a run waits for other sessions to answer.
-const flushWithin = 2 * time.Second
+// flushTimeout is how long Flush waits for other sessions to reply.
+const flushTimeout = 2 * time.Second
 
-// Flush waits until every message was posted at least once, for a while: what is
-// not answered by then is posted by the next process that opens the session.
+// Flush waits, up to flushTimeout, until each message was posted at least once. The
+// next process that opens the session posts messages without a reply again.
 func (s *Service) Flush(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, flushWithin)
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	for {
-		changed, busy := s.busy()
+		changed, busy := s.unfinished()
 		if !busy {
 			return
 		}
@@ -232,11 +231,11 @@ func (s *Service) Flush(ctx context.Context) {
 	}
 }
 
-func (s *Service) busy() (<-chan struct{}, bool) {
+func (s *Service) unfinished() (<-chan struct{}, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.members {
-		if !f.stuck && (len(f.m.Transcript().Unread()) > 0 || s.coming(f.m.Transcript()) > 0) {
+		if !f.stuck && (len(f.member.Transcript().Unread()) > 0 || s.pendingFor(f.member.Transcript()) > 0) {
 			c := make(chan struct{})
 			s.idle[c] = struct{}{}
 			return c, true
@@ -245,9 +244,9 @@ func (s *Service) busy() (<-chan struct{}, bool) {
 	return nil, false
 }
 
-// coming counts the messages that are on their way to a member.
-func (s *Service) coming(to *transcript.Transcript) (n int) {
-	for _, e := range s.o.Store.Pending() {
+// pendingFor counts the messages that have been sent to a member and have not arrived.
+func (s *Service) pendingFor(to *transcript.Transcript) (n int) {
+	for _, e := range s.options.Store.Pending() {
 		if e.To.Agent == to.ID() {
 			n++
 		}
@@ -255,18 +254,18 @@ func (s *Service) coming(to *transcript.Transcript) (n int) {
 	return n
 }
 
-// Allow keeps whether messages may go to a session elsewhere. It returns when that is on
-// disk.
+// Allow records whether messages may be sent to a session elsewhere. It returns when
+// that is on disk.
 func (s *Service) Allow(id string, allowed bool) error {
-	err := s.o.Record.Update(func(i *session.Info) error { return i.SetBridge(id, allowed) })
+	err := s.options.Record.Update(func(i *session.Info) error { return i.SetBridge(id, allowed) })
 	if err == nil {
-		s.poke()
+		s.retryAll()
 	}
 	return err
 }
 
-// Withdraw forgets what the user has said about a session elsewhere: the user is asked
-// again before the next message goes there.
+// Withdraw removes the user's answer about a session elsewhere: the user is asked again
+// before the next message to it.
 func (s *Service) Withdraw(id string) error {
-	return s.o.Record.Update(func(i *session.Info) error { return i.WithdrawBridge(id) })
+	return s.options.Record.Update(func(i *session.Info) error { return i.WithdrawBridge(id) })
 }

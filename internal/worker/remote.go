@@ -46,7 +46,7 @@ type peerSessions struct{ worker *Worker }
 
 // Reach implements roster.Sessions.
 func (x peerSessions) Reach(to string, l team.Message) (*transcript.Transcript, error) {
-	if err := peer.Fits(l); err != nil {
+	if err := peer.CheckSize(l); err != nil {
 		return nil, err
 	}
 	all, err := x.worker.registerFound(callOwner(x.worker.scope, x.worker, workerapi.UpFindSession, workerapi.FindSessionIn{Name: to, Launch: x.worker.options.Launch, Kind: l.Kind, Class: l.Class}))
