@@ -135,6 +135,7 @@ var level = map[string]int{
 	"internal/coordinator/coordinatortest": kits,
 	"internal/archtest":                    kits,
 	"internal/cli/clitest":                 kits,
+	"internal/gittest":                     kits,
 	"internal/chaos":                       kits,
 	"internal/mutate":                      kits,
 	"internal/journal/journaltest":         kits,

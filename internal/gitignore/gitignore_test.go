@@ -1,35 +1,14 @@
 package gitignore
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/actorswarm/swarm/internal/gittest"
 )
-
-func git(t testing.TB, dir string, input []byte, args ...string) []byte {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(input)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil && stderr.Len() > 0 {
-		t.Fatalf("git %v: %v\n%s", args, err, &stderr)
-	}
-	return out
-}
-
-func needGit(t testing.TB) {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not there")
-	}
-}
 
 func TestIgnoreRules(t *testing.T) {
 	for _, c := range []struct{ rules, ignored, kept string }{
@@ -107,7 +86,7 @@ func compareWithGit(t *testing.T, repo, rules string, paths []string) {
 	if err := os.WriteFile(filepath.Join(repo, ".gitignore"), []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := git(t, repo, []byte(strings.Join(paths, "\x00")+"\x00"), "check-ignore", "--stdin", "-z", "--no-index")
+	out := gittest.Run(t, repo, []byte(strings.Join(paths, "\x00")+"\x00"), "check-ignore", "--stdin", "-z", "--no-index")
 	ignored := make(map[string]bool)
 	for name := range strings.SplitSeq(string(out), "\x00") {
 		ignored[name] = true
@@ -123,9 +102,9 @@ func compareWithGit(t *testing.T, repo, rules string, paths []string) {
 // The repository is empty but for .gitignore, so git takes every path for a
 // file and its parents for folders, as asked does.
 func TestIgnoreAgreesWithGit(t *testing.T) {
-	needGit(t)
+	gittest.Need(t)
 	repo := t.TempDir()
-	git(t, repo, nil, "init", "-q")
+	gittest.Run(t, repo, nil, "init", "-q")
 	rounds := 200
 	if testing.Short() {
 		rounds = 50
@@ -137,12 +116,12 @@ func TestIgnoreAgreesWithGit(t *testing.T) {
 }
 
 func FuzzIgnore(f *testing.F) {
-	needGit(f)
+	gittest.Need(f)
 	f.Add("*.o\n!a.o\n", "d/a.o")
 	f.Add("a/**/b\n", "a/x/b")
 	f.Add("[[:alpha:]-z]\n", "b")
 	repo := f.TempDir()
-	git(f, repo, nil, "init", "-q")
+	gittest.Run(f, repo, nil, "init", "-q")
 	f.Fuzz(func(t *testing.T, rules, path string) {
 		clean := filepath.ToSlash(filepath.Clean(path))
 		if clean != path || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "..") || path == "." ||

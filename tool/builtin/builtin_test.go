@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/actorswarm/swarm/tool"
 	"github.com/actorswarm/swarm/tool/tooltest"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {

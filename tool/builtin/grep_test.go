@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/actorswarm/swarm/tool/tooltest"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/actorswarm/swarm/internal/gittest"
+	"github.com/actorswarm/swarm/tool/tooltest"
 )
 
 // engines are the two ways to search; every test runs with both.
@@ -146,18 +148,18 @@ func TestGrepEnginesAgree(t *testing.T) {
 	if rg == "" {
 		t.Skip("rg is not there")
 	}
-	needGit(t)
+	gittest.Need(t)
 	patterns := []string{"a", "ab+", "^b", "c$", "a.c", "(?i)A", "[ab]{2}", `\bab`, "b\nc", "a|c", "x?b", "^$"}
 	globs := []string{"", "", "", "*.x", "!*.x", "d/*", "d/**", "**/a", "*.{x,y}", "!d", "!d/", "a*"}
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		k := newKit(t)
 		if seed%2 == 0 {
-			git(t, k.dir, nil, "init", "-q")
+			gittest.Run(t, k.dir, nil, "init", "-q")
 		}
 		k.randomTree(r)
 		if seed%4 == 0 {
-			git(t, k.dir, nil, "add", "-f", ".")
+			gittest.Run(t, k.dir, nil, "add", "-f", ".")
 		}
 		for range 25 {
 			query := in{

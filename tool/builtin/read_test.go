@@ -10,8 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/actorswarm/swarm/tool/tooltest"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/actorswarm/swarm/tool/tooltest"
 )
 
 func TestReadNumbersLines(t *testing.T) {

@@ -1,42 +1,21 @@
 package builtin
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/actorswarm/swarm/internal/childenv"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/actorswarm/swarm/internal/childenv"
+	"github.com/actorswarm/swarm/internal/gittest"
 )
 
-func git(t testing.TB, dir string, input []byte, args ...string) []byte {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(input)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil && stderr.Len() > 0 {
-		t.Fatalf("git %v: %v\n%s", args, err, &stderr)
-	}
-	return out
-}
-
-func needGit(t testing.TB) {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not there")
-	}
-}
-
 func TestSourcesInAndOutOfARepositoryAreTheSame(t *testing.T) {
-	needGit(t)
+	gittest.Need(t)
 	plain, repo := t.TempDir(), t.TempDir()
 	for _, dir := range []string{plain, repo} {
 		k := &kit{t: t, dir: dir}
@@ -49,7 +28,7 @@ func TestSourcesInAndOutOfARepositoryAreTheSame(t *testing.T) {
 		}
 		k.file("sub/.gitignore", "*.tmp\nnothing\n")
 	}
-	git(t, repo, nil, "init", "-q")
+	gittest.Run(t, repo, nil, "init", "-q")
 	want := []string{".env", ".gitignore", "a/b", "a-b/c", "a.b/c", "a.go", "keep.log", "node_modules/n.js", "sub/.gitignore", "sub/build/y.go", "vendor/v.go", "ünï/ç.txt"}
 	env := childenv.Of(os.Getenv, nil)
 	for _, dir := range []string{plain, repo} {
@@ -67,15 +46,15 @@ func TestSourcesInAndOutOfARepositoryAreTheSame(t *testing.T) {
 }
 
 func TestSourcesGoIntoNestedRepositoriesAndIgnoredRoots(t *testing.T) {
-	needGit(t)
+	gittest.Need(t)
 	k := &kit{t: t, dir: t.TempDir()}
-	git(t, k.dir, nil, "init", "-q")
+	gittest.Run(t, k.dir, nil, "init", "-q")
 	k.file("inner/f", "x")
 	k.file("inner/skipped.o", "x")
 	k.file("inner/.gitignore", "*.o\n")
 	k.file(".gitignore", "out/\n")
 	k.file("out/f", "x")
-	git(t, filepath.Join(k.dir, "inner"), nil, "init", "-q")
+	gittest.Run(t, filepath.Join(k.dir, "inner"), nil, "init", "-q")
 	env := childenv.Of(os.Getenv, nil)
 	for dir, want := range map[string][]string{
 		k.dir:                       {".gitignore", "inner/.gitignore", "inner/f"},
@@ -90,10 +69,10 @@ func TestSourcesGoIntoNestedRepositoriesAndIgnoredRoots(t *testing.T) {
 
 // A repository must not be able to run a program by being searched.
 func TestSearchingRunsNothingOfTheRepository(t *testing.T) {
-	needGit(t)
+	gittest.Need(t)
 	k := newKit(t)
 	proof := filepath.Join(t.TempDir(), "ran")
-	git(t, k.dir, nil, "init", "-q")
+	gittest.Run(t, k.dir, nil, "init", "-q")
 	hook := k.file("evil.sh", fmt.Sprintf("#!/bin/sh\ntouch %s\n", proof))
 	if err := os.Chmod(hook, 0o755); err != nil {
 		t.Fatal(err)
@@ -102,7 +81,7 @@ func TestSearchingRunsNothingOfTheRepository(t *testing.T) {
 	if err := os.Chmod(filepath.Join(k.dir, ".git/hooks/post-index-change"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	git(t, k.dir, nil, "config", "core.fsmonitor", hook)
+	gittest.Run(t, k.dir, nil, "config", "core.fsmonitor", hook)
 	k.file("sub/a", "needle\n")
 	for _, rg := range []string{"", findRipgrep()} {
 		grep := &grepTool{at: place{dir: k.dir, getenv: os.Getenv}, ripgrep: rg}
@@ -115,7 +94,7 @@ func TestSearchingRunsNothingOfTheRepository(t *testing.T) {
 	if _, err := os.Stat(proof); err == nil {
 		t.Error("the repository's program ran")
 	}
-	git(t, k.dir, nil, "status", "--short") // would run it: the trap is a real one
+	gittest.Run(t, k.dir, nil, "status", "--short") // would run it: the trap is a real one
 	if _, err := os.Stat(proof); err != nil {
 		t.Errorf("the trap does not work: %v", err)
 	}

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/actorswarm/swarm/tool/tooltest"
 	"golang.org/x/sys/unix"
+
+	"github.com/actorswarm/swarm/tool/tooltest"
 )
 
 // Law: nothing is overwritten unseen.
