@@ -31,7 +31,6 @@ import (
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/peer"
 	"github.com/actorswarm/swarm/internal/roster"
-	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/internal/workerapi"
@@ -358,11 +357,7 @@ func (s *Session) Problems() []string {
 	for _, p := range s.parts.Definitions.Problems() {
 		all = append(all, p.String())
 	}
-	_, problems := settings.Hooks(s.opts.config().Sources())
-	for _, p := range problems {
-		all = append(all, p.Error())
-	}
-	return slices.Concat(all, s.opts.listen().Exposed(), s.parts.Definitions.Notes(), s.store.Notes(), s.notes)
+	return slices.Concat(all, s.opts.config().HookProblems(), s.opts.listen().Exposed(), s.parts.Definitions.Notes(), s.store.Notes(), s.notes)
 }
 
 // Definitions returns the agent types of the session as they are now, without

@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/hooks"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -17,6 +18,7 @@ type runFlags struct {
 	print, continued, skip bool
 	agents, model, mode    string
 	addDirs, pluginDirs    []string
+	trustDirs              []string
 	allow, deny            []string
 	maxTurns               int
 	deadlines              cli.DeadlineFlags
@@ -115,6 +117,7 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 	f.budget.Add(fs)
 	fs.StringVar(&f.dir, "dir", "", "the `directory` to work in (default: the working directory)")
 	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "a further `directory` that agents may work in, with its .claude/agents")
+	fs.StringArrayVar(&f.trustDirs, "trust-dir", nil, "trust a `directory` with what its settings run now, as swarm trust does")
 	fs.StringArrayVar(&f.pluginDirs, "plugin-dir", nil, "a `plugin` to load that no settings enable")
 	f.show.add(c)
 }
@@ -189,6 +192,9 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	}
 	if f.skip {
 		o.Mode = "bypassPermissions"
+	}
+	if err := hooks.TrustDirs(&a.Console, f.trustDirs); err != nil {
+		return o, err
 	}
 	if !f.continued {
 		return o, nil

@@ -49,7 +49,7 @@ var level = map[string]int{
 	"internal/permission": 1,
 	"internal/price":      1,
 	"internal/prompt":     1,
-	"internal/settings":   1,
+	"internal/trust":      1,
 	"internal/worktree":   1,
 	"mailbox/message":     1,
 	"mailbox/natsbox":     1,
@@ -68,6 +68,7 @@ var level = map[string]int{
 	"internal/account":          2,
 	"internal/object/bucket":    2,
 	"internal/provider":         2,
+	"internal/settings":         2,
 	"internal/tui":              2,
 	"internal/worktree/hookdir": 2,
 	"team/board/kvboard":        2,
@@ -129,6 +130,7 @@ var level = map[string]int{
 	"internal/cli/definitions": 16,
 	"internal/attach":          15,
 	"internal/cli/doctor":      16,
+	"internal/cli/hooks":       16,
 	"cmd/swarm":                17,
 
 	// test kits, above what they test; product code never imports them
@@ -158,7 +160,7 @@ var owner = map[string][]string{
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
 	"github.com/nats-io/nats.go":             {"", "internal/api", "internal/bus", "internal/fleet", "internal/member", "internal/node", "internal/worker", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
-	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli", "internal/cli/definitions", "internal/cli/doctor"},
+	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli", "internal/cli/definitions", "internal/cli/doctor", "internal/cli/hooks"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserve"},
 	"github.com/muesli/cancelreader":         {"internal/tui"},
 	"go.yaml.in/yaml":                        {"defs", "internal/price", "team/teamfile", "model/script"},

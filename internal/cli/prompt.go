@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/term"
 )
 
 // maxInput is the most that is read from standard input, in bytes.
@@ -59,4 +62,20 @@ func piped(in io.Reader) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}
+
+// Confirm asks a person on the terminal. Without one there is nobody to ask.
+func (c *Console) Confirm(question string) (bool, error) {
+	if _, terminal := Columns(c.In); !terminal {
+		return false, Usagef("there is no terminal to ask on; to go ahead without being asked, add --yes")
+	}
+	if err := Fprint(c.Err, term.Clean(question)+" [y/N] "); err != nil {
+		return false, err
+	}
+	answer, err := bufio.NewReader(c.In).ReadString('\n')
+	if err != nil && answer == "" {
+		return false, nil // the terminal was closed: no answer is a no
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", nil
 }

@@ -7,6 +7,20 @@ import (
 	"strings"
 )
 
+// MatcherError reports a matcher that is no regular expression that Go knows, such as
+// one with look-around. Its hooks block every event that can be blocked: what they
+// guard is not known.
+type MatcherError struct {
+	Matcher string
+	Err     error
+}
+
+func (e *MatcherError) Error() string {
+	return fmt.Sprintf("the matcher %q is not a regular expression in Go's syntax: %v", e.Matcher, e.Err)
+}
+
+func (e *MatcherError) Unwrap() error { return e.Err }
+
 func always(string) bool { return true }
 
 // compile reads a matcher: nothing or "*" is everything, plain names are a list
@@ -25,7 +39,7 @@ func compile(matcher string) (func(string) bool, error) {
 	}
 	re, err := regexp.Compile(matcher)
 	if err != nil {
-		return always, fmt.Errorf("the matcher is no regular expression that Go knows: %w", err)
+		return always, &MatcherError{Matcher: matcher, Err: err}
 	}
 	return re.MatchString, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 // Outcome is how one hook ended.
 type Outcome struct {
-	// Source is the settings file, Command what was run.
+	// Source is the settings file, Command what was run, or the URL that was asked.
 	Source, Command string
 	// Code is the exit code; -1 if there is none, and then Err says why.
 	Code int
@@ -21,8 +22,14 @@ type Outcome struct {
 	Output *Output
 	// Err is why the hook did not run to its end: *TimeoutError for one.
 	Err error
+	// Broken is set if the settings alone show that the hook cannot run; Parse has
+	// reported it.
+	Broken bool
+	// Rewake is set for a hook that wakes the agent if it exits with code 2.
+	Rewake bool
 
 	failureBlocks bool
+	malformed     bool // standard output begins like JSON and is none
 }
 
 // Output is what a hook may answer in JSON.
@@ -40,21 +47,22 @@ type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("it timed out after %v", e.After) }
 
-// parseOutput reads standard output that begins with "{"; nil if it is none.
-func parseOutput(stdout string) *Output {
+// parseOutput reads standard output that begins with "{"; nil if it does not.
+// malformed reports one that begins so and is no JSON object of these fields.
+func parseOutput(stdout string) (out *Output, malformed bool) {
 	text := bytes.TrimSpace([]byte(stdout))
 	if !bytes.HasPrefix(text, []byte("{")) {
-		return nil
+		return nil, false
 	}
-	var out Output
-	if json.Unmarshal(text, &out) != nil {
-		return nil
+	out = new(Output)
+	if json.Unmarshal(text, out) != nil {
+		return nil, true
 	}
-	return &out
+	return out, false
 }
 
 // Blocked reports whether the hook objects, and why: exit code 2, a decision in
-// its JSON, or a failure of one with onFailure block.
+// its JSON, a matcher that cannot be used, or a failure of one with onFailure block.
 func (o Outcome) Blocked() (why string, blocked bool) {
 	said := Output{}
 	if o.Output != nil {
@@ -63,7 +71,9 @@ func (o Outcome) Blocked() (why string, blocked bool) {
 	switch {
 	case o.Code == 2 && o.Err == nil:
 		return cmp.Or(said.Reason, strings.TrimSpace(o.Stderr), "the hook gave no reason"), true
-	case o.failureBlocks && (o.Err != nil || o.Code != 0):
+	case errors.As(o.Err, new(*MatcherError)):
+		return o.Failure().Error(), true
+	case o.failureBlocks && (o.Err != nil || o.Code != 0 || o.malformed):
 		return fmt.Sprintf("%v; blocked, as its onFailure is block", o.Failure()), true
 	case o.Err == nil && said.Continue != nil && !*said.Continue:
 		return cmp.Or(said.StopReason, said.Reason, "the hook gave no reason"), true
@@ -79,6 +89,8 @@ func (o Outcome) Failure() error {
 	switch {
 	case o.Err != nil:
 		return fmt.Errorf("the hook %q of %s failed: %w", o.Command, o.Source, o.Err)
+	case o.Code == 0 && o.malformed:
+		return fmt.Errorf("the hook %q of %s printed what begins like JSON and cannot be read", o.Command, o.Source)
 	case o.Code == 0:
 		return nil
 	}

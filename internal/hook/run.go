@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -32,48 +33,129 @@ type Call struct {
 	// Dir is the working directory, Env the whole environment.
 	Dir string
 	Env []string
+	// Covers reports whether a permission rule, the "if" of a handler, covers the tool
+	// call of the event. If it is nil, handlers with one do not run.
+	Covers func(rule string) bool
+	// Getenv reads variables for the headers of HTTP requests; nil reads none.
+	Getenv func(string) string
+	// Background runs an asynchronous handler and Late gets its outcome. Without both,
+	// such handlers are errors.
+	Background func(run func(context.Context))
+	Late       func(Outcome)
 }
 
 // Has reports whether some hook would run on a call.
-func (s *Set) Has(event, subject string) bool { return len(s.matching(event, subject)) > 0 }
+func (s *Set) Has(event, subject string) bool {
+	return len(s.matching(Call{Event: event, Subject: subject})) > 0
+}
 
-func (s *Set) matching(event, subject string) []handler {
+// Listens reports whether there is a handler of an event, whatever its matcher.
+func (s *Set) Listens(event string) bool { return s != nil && len(s.handlers[event]) > 0 }
+
+// matching returns the handlers that run at a call; equal ones once.
+func (s *Set) matching(c Call) []handler {
 	if s == nil {
 		return nil
 	}
 	var out []handler
-	for _, h := range s.handlers[event] {
-		if (subject == "" || h.matches(subject)) && h.If == "" {
+	for _, h := range s.handlers[c.Event] {
+		switch {
+		case c.Subject != "" && !h.matches(c.Subject), h.Once && h.spent.Load():
+		case h.If != "" && (c.Covers == nil || !c.Covers(h.If)):
+		case h.broken == nil && !h.Async && !h.AsyncRewake && slices.ContainsFunc(out, h.same):
+		default:
 			out = append(out, h)
 		}
 	}
 	return out
 }
 
+// same reports a handler that does the same.
+func (h handler) same(o handler) bool { return o.broken == nil && h.equal(o.config) }
+
 // Run runs the hooks of a call side by side and returns their outcomes in the
 // order of the settings files. When ctx ends they are ended too, and the
-// outcomes wrap its cause.
+// outcomes wrap its cause. Asynchronous hooks are only started.
 func (s *Set) Run(ctx context.Context, c Call) []Outcome {
-	hooks := s.matching(c.Event, c.Subject)
+	hooks := s.matching(c)
 	input := map[string]any{"hook_event_name": c.Event}
 	maps.Copy(input, c.Input)
 	text, err := json.Marshal(input)
 	text = append(text, '\n') // for hooks that read lines
-	out := make([]Outcome, len(hooks))
+	if c.Event == "SessionEnd" {
+		var cancel context.CancelFunc
+		ctx, cancel = withEndTimeout(ctx, hooks)
+		defer cancel()
+	}
+	out := make([]*Outcome, 0, len(hooks))
 	var all sync.WaitGroup
-	for i, h := range hooks {
-		out[i] = Outcome{Source: h.source, Command: h.Command, Code: -1, Err: errors.Join(err, h.broken), failureBlocks: h.OnFailure == "block"}
-		if out[i].Err == nil {
-			all.Go(func() { h.run(ctx, c, text, &out[i]) })
+	for _, h := range hooks {
+		o := h.outcome(err)
+		switch {
+		case o.Err == nil && (h.Async || h.AsyncRewake) && c.Background != nil && c.Late != nil:
+			c.Background(func(ctx context.Context) {
+				h.run(ctx, s.limits, c, text, o)
+				c.Late(*o)
+			})
+			continue
+		case o.Err == nil && (h.Async || h.AsyncRewake):
+			o.Err = errors.New("asynchronous hooks are not supported at this event")
+		case o.Err == nil:
+			all.Go(func() { h.run(ctx, s.limits, c, text, o) })
 		}
+		out = append(out, o)
 	}
 	all.Wait()
+	return collect(out)
+}
+
+func collect(all []*Outcome) []Outcome {
+	out := make([]Outcome, len(all))
+	for i, o := range all {
+		out[i] = *o
+	}
 	return out
 }
 
-func (h *handler) run(ctx context.Context, c Call, input []byte, out *Outcome) {
-	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout(), &TimeoutError{h.timeout()})
-	defer cancel()
+// outcome returns the outcome of a handler that has not run, err if it cannot.
+func (h handler) outcome(err error) *Outcome {
+	return &Outcome{
+		Source: h.source, Command: h.name(), Code: -1, Err: errors.Join(err, h.broken), Broken: h.broken != nil,
+		Rewake: h.AsyncRewake, failureBlocks: h.OnFailure == "block" && !h.Async && !h.AsyncRewake,
+	}
+}
+
+// withEndTimeout limits the time of all hooks together at the end of a session.
+func withEndTimeout(ctx context.Context, hooks []handler) (context.Context, context.CancelFunc) {
+	limit := endTimeout
+	for _, h := range hooks {
+		limit = max(limit, min(time.Duration(h.Timeout*float64(time.Second)), maxEndTimeout))
+	}
+	return context.WithTimeoutCause(ctx, limit, &TimeoutError{limit})
+}
+
+func (h handler) run(ctx context.Context, l limits, c Call, input []byte, out *Outcome) {
+	if !h.Async || h.AsyncRewake { // what nobody waits for may take as long as it likes
+		limit := h.timeout(c.Event)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &TimeoutError{limit})
+		defer cancel()
+	}
+	if h.Type == "http" {
+		h.post(ctx, l, c, input, out)
+	} else {
+		h.exec(ctx, c, input, out)
+	}
+	if out.Err == nil {
+		out.Output, out.malformed = parseOutput(out.Stdout)
+	}
+	if _, blocked := out.Blocked(); !blocked && out.Failure() == nil {
+		h.spent.Store(true)
+	}
+}
+
+// exec runs a command to its end.
+func (h handler) exec(ctx context.Context, c Call, input []byte, out *Outcome) {
 	cmd := h.cmd(ctx)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	var stdout, stderr head
@@ -98,13 +180,10 @@ func (h *handler) run(ctx context.Context, c Call, input []byte, out *Outcome) {
 	default:
 		out.Err = err
 	}
-	if out.Err == nil {
-		out.Output = parseOutput(out.Stdout)
-	}
 }
 
 // cmd is the shell, or with args the program itself.
-func (h *handler) cmd(ctx context.Context) *exec.Cmd {
+func (h handler) cmd(ctx context.Context) *exec.Cmd {
 	switch {
 	case h.Args != nil:
 		return exec.CommandContext(ctx, h.Command, h.Args...)

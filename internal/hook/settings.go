@@ -2,13 +2,14 @@ package hook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
-
-// DefaultTimeout is how long a command may take that names no time of its own.
-const DefaultTimeout = 600 * time.Second
 
 // File is what one settings file says about hooks. Files are given from the
 // weakest to the strongest.
@@ -23,47 +24,60 @@ type File struct {
 	ManagedOnly bool
 	// Managed marks the organisation's files.
 	Managed bool
-	// Untrusted marks files of a repository that is not trusted.
+	// Untrusted marks files of a directory that the user has not trusted.
 	Untrusted bool
+	// URLs are the values of "allowedHttpHookUrls" and Env those of
+	// "httpHookAllowedEnvVars". If a file has one, no other URL is asked and no other
+	// variable is put into a header.
+	URLs, Env *[]string
+	// Agent marks the hooks of one agent's definition: its Stop is SubagentStop.
+	Agent bool
 }
 
 // Set holds the hooks of all settings files. The zero value has none.
 type Set struct {
 	handlers map[string][]handler // by event
+	limits   limits
 }
 
-// handler is one command for one event.
+// handler is what one settings file runs at one event.
 type handler struct {
 	matches func(subject string) bool
+	matcher string
 	source  string
 	config
-	broken error // why it cannot be run
+	broken error        // why it cannot be run
+	spent  *atomic.Bool // it has run successfully
 }
 
 // config is a handler as settings files write it.
 type config struct {
-	Type        string   `json:"type"`
-	Command     string   `json:"command"`
-	Args        []string `json:"args"`  // the command is a program, and no shell is used
-	Shell       string   `json:"shell"` // bash or powershell
-	Timeout     float64  `json:"timeout"`
-	If          string   `json:"if"`
-	Async       bool     `json:"async"`
-	AsyncRewake bool     `json:"asyncRewake"`
-	OnFailure   string   `json:"onFailure"` // continue or block
+	Type        string            `json:"type"`
+	Command     string            `json:"command"`
+	Args        []string          `json:"args"`  // the command is a program, and no shell is used
+	Shell       string            `json:"shell"` // bash or powershell
+	URL         string            `json:"url"`
+	Headers     map[string]string `json:"headers"`
+	EnvVars     []string          `json:"allowedEnvVars"` // may be used in headers
+	Timeout     float64           `json:"timeout"`
+	If          string            `json:"if"`
+	Once        bool              `json:"once"`
+	Async       bool              `json:"async"`
+	AsyncRewake bool              `json:"asyncRewake"`
+	OnFailure   string            `json:"onFailure"` // continue or block
 }
 
 // Parse reads the hooks of settings files. What is wrong in them is returned,
 // one error each; the rest is used.
 func Parse(files []File) (*Set, []error) {
-	s := &Set{handlers: map[string][]handler{}}
+	s := &Set{handlers: map[string][]handler{}, limits: limitsOf(files)}
 	var problems []error
 	off, managedOnly := switches(files)
 	for _, f := range files {
 		switch {
 		case len(f.Hooks) == 0, !f.Managed && (off || managedOnly):
 		case f.Untrusted:
-			problems = append(problems, fmt.Errorf("%s: its hooks are not run, as the repository is not trusted", f.Path))
+			problems = append(problems, fmt.Errorf("%s: its hooks are not run, as the directory is not trusted; see what they run, and trust it, with: swarm trust", f.Path))
 		default:
 			problems = append(problems, s.add(f)...)
 		}
@@ -87,16 +101,25 @@ func (s *Set) add(f File) (problems []error) {
 	if err := json.Unmarshal(f.Hooks, &events); err != nil {
 		return []error{fmt.Errorf("%s: hooks must be an object keyed by event: %w", f.Path, err)}
 	}
-	for event, raw := range events {
-		for _, h := range parseEvent(raw) {
+	var idle []string
+	for _, event := range slices.Sorted(maps.Keys(events)) {
+		handlers := parseEvent(events[event])
+		if f.Agent && event == "Stop" {
+			event = "SubagentStop"
+		}
+		if known, _ := FindEvent(event); !known.Fires {
+			idle = append(idle, event)
+		}
+		for _, h := range handlers {
 			h.source = f.Path
 			if h.broken != nil {
 				problems = append(problems, fmt.Errorf("%s: a hook of %s cannot be run: %w", f.Path, event, h.broken))
 			}
-			if !s.has(event, h) {
-				s.handlers[event] = append(s.handlers[event], h)
-			}
+			s.handlers[event] = append(s.handlers[event], h)
 		}
+	}
+	if len(idle) > 0 {
+		problems = append(problems, fmt.Errorf("%s: its hooks of %s are not run, as nothing fires that here", f.Path, strings.Join(idle, ", ")))
 	}
 	return problems
 }
@@ -116,6 +139,7 @@ func parseEvent(raw json.RawMessage) []handler {
 		matches, err := compile(g.Matcher)
 		for _, one := range g.Hooks {
 			h := parseHandler(one)
+			h.matcher = g.Matcher
 			if h.matches = matches; err != nil {
 				h.broken = err
 			}
@@ -126,7 +150,7 @@ func parseEvent(raw json.RawMessage) []handler {
 }
 
 func parseHandler(raw json.RawMessage) handler {
-	var h handler
+	h := handler{spent: new(atomic.Bool)}
 	if err := json.Unmarshal(raw, &h.config); err != nil {
 		h.broken = fmt.Errorf("it cannot be read: %w", err)
 		return h
@@ -136,39 +160,49 @@ func parseHandler(raw json.RawMessage) handler {
 }
 
 func (c config) check() error {
+	switch c.Type {
+	case "command":
+		if strings.TrimSpace(c.Command) == "" {
+			return errors.New("it names no command")
+		}
+	case "http":
+		if err := c.checkURL(); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("the type %q is not supported; use command or http", c.Type)
+	}
 	switch {
-	case c.Type != "command":
-		return fmt.Errorf("the type %q is not supported; use command", c.Type)
-	case strings.TrimSpace(c.Command) == "":
-		return fmt.Errorf("it names no command")
-	case c.Async || c.AsyncRewake:
-		return fmt.Errorf("hooks that nobody waits for (async) are not supported")
 	case c.Shell != "" && c.Shell != "bash" && c.Shell != "powershell":
 		return fmt.Errorf("the shell %q is not supported; use bash or powershell", c.Shell)
 	case c.Timeout < 0:
 		return fmt.Errorf("the timeout is %v seconds; it must not be negative", c.Timeout)
+	case c.OnFailure != "" && c.OnFailure != "continue" && c.OnFailure != "block":
+		return fmt.Errorf("onFailure is %q; use continue or block", c.OnFailure)
+	case (c.Async || c.AsyncRewake) && c.Type != "command":
+		return fmt.Errorf("only a command can be asynchronous, not type %q", c.Type)
 	}
 	return nil
 }
 
-// has reports an equal handler, of a weaker file for one.
-func (s *Set) has(event string, h handler) bool {
-	for _, old := range s.handlers[event] {
-		if old.broken == nil && h.broken == nil && old.equal(h.config) {
-			return true
-		}
-	}
-	return false
-}
-
 func (c config) equal(o config) bool {
-	return c.Command == o.Command && c.Shell == o.Shell && c.If == o.If && c.Timeout == o.Timeout &&
+	return c.Type == o.Type && c.URL == o.URL && maps.Equal(c.Headers, o.Headers) && c.Command == o.Command && c.Shell == o.Shell && c.If == o.If && c.Timeout == o.Timeout &&
 		c.OnFailure == o.OnFailure && strings.Join(c.Args, "\x00") == strings.Join(o.Args, "\x00") && (c.Args == nil) == (o.Args == nil)
 }
 
-func (c config) timeout() time.Duration {
+// timeout returns the handler's time limit at an event.
+func (c config) timeout(event string) time.Duration {
 	if c.Timeout == 0 {
-		return DefaultTimeout
+		e, _ := FindEvent(event)
+		return e.Timeout
 	}
 	return time.Duration(c.Timeout * float64(time.Second))
+}
+
+// name is what messages call the handler.
+func (c config) name() string {
+	if c.Type == "http" {
+		return c.URL
+	}
+	return c.Command
 }

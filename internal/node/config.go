@@ -22,6 +22,7 @@ import (
 	"github.com/actorswarm/swarm/internal/provider"
 	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/statefile"
+	"github.com/actorswarm/swarm/internal/trust"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
@@ -188,12 +189,25 @@ func ReadPrices(stateDir string) (*price.Table, error) {
 	return t, nil
 }
 
-// Hooks returns the hooks in the settings files. settings.Hooks reports mistakes in
-// these files.
+// Hooks returns the hooks in the settings files of the user and of directories that the
+// user trusts. HookProblems reports mistakes in these files.
 func (c Config) Hooks() *hook.Set {
-	set, _ := settings.Hooks(c.Sources())
+	set, _ := settings.Hooks(c.Sources(), c.trusts)
 	return set
 }
+
+// HookProblems returns what is wrong with the hooks in the settings files, one line
+// each, and which of them do not run.
+func (c Config) HookProblems() (all []string) {
+	_, problems := settings.Hooks(c.Sources(), c.trusts)
+	for _, p := range problems {
+		all = append(all, p.Error())
+	}
+	return all
+}
+
+// trusts reports whether the user trusts what a directory would run.
+func (c Config) trusts(i trust.Item) bool { return trust.Open(c.StateDir).Trusts(i) }
 
 // Isolation returns the directories of the isolated agents of a session. root is the
 // directory of the session, path that of this process. Commands run in the environment

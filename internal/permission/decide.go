@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/actorswarm/swarm/internal/shell"
 )
@@ -125,7 +126,7 @@ func (c *call) checkGuards() (Decision, bool) {
 		return Decision{}, false
 	}
 	if c.answersQuestions() {
-		return Decision{Deny, "answer of an agent", "only a person answers questions; no command of an agent does"}, true
+		return Decision{Deny, "answer of an agent", "only a person answers questions and trusts directories; no command of an agent does"}, true
 	}
 	if reason := c.criticalRemoval(); reason != "" {
 		return Decision{Ask, "critical removal", reason}, true
@@ -137,16 +138,21 @@ func (c *call) checkGuards() (Decision, bool) {
 }
 
 // answersQuestions reports whether the command would answer a question that is
-// put to a person.
+// put to a person, or trust a directory.
 func (c *call) answersQuestions() bool {
 	for i := range c.shell.Commands {
 		words := c.shell.Commands[i].Words
 		if len(words) > 1 && path.Base(shell.WithoutExpansions(words[0].Text)) == "swarm" &&
-			(!words[1].Literal || slices.ContainsFunc(words[1:], func(w shell.Word) bool { return w.Text == "approvals" })) {
+			(!words[1].Literal || words[1].Text == "trust" || slices.ContainsFunc(words[1:], forPeople)) {
 			return true
 		}
 	}
 	return false
+}
+
+// forPeople reports a word of a command line of ours that only a person gives.
+func forPeople(w shell.Word) bool {
+	return w.Text == "approvals" || strings.HasPrefix(w.Text, "--trust-dir")
 }
 
 func (c *call) checkMode() (Decision, bool) {

@@ -2,13 +2,15 @@
 // package defs finds the files and knows those about agents.
 //
 //	modes, notes := settings.Values(sources, settings.TeammateMode, validMode)
-//	hooks, problems := settings.Hooks(sources)
+//	hooks, problems := settings.Hooks(sources, store.Trusts)
 //
 // The laws:
 //
 //   - A file that is not trusted says nothing (TestValuesOfUntrustedFilesDoNotCount).
 //   - A value that is wrong costs itself and no other: there is a note of its file and
 //     key, and the rest counts (TestAWrongValueIsANote).
+//   - Hooks of a directory run only while the user trusts exactly these
+//     (TestHooksOfADirectoryNeedTrust).
 //   - Each call reads the files as they are now (TestHooksAreReadAnew).
 package settings
 
@@ -17,7 +19,6 @@ import (
 	"fmt"
 
 	"github.com/actorswarm/swarm/defs"
-	"github.com/actorswarm/swarm/internal/hook"
 )
 
 // Keys of the settings files.
@@ -66,27 +67,4 @@ func value(f defs.SettingsFile, key string, into any) (found bool, err error) {
 		return false, fmt.Errorf("%s: %s: %w", f.Path, key, err)
 	}
 	return true, nil
-}
-
-// Hooks reads the hooks, and what is wrong with them.
-func Hooks(from defs.Options) (*hook.Set, []error) {
-	read, _, err := defs.ReadSettings(from)
-	problems := []error{err}
-	var files []hook.File
-	for _, f := range read {
-		file := hook.File{Path: f.Path, Managed: f.Source == defs.Managed, Untrusted: f.Untrusted}
-		file.Hooks, err = f.Value("hooks")
-		_, disabled := value(f, "disableAllHooks", &file.DisableAll)
-		_, managed := value(f, "allowManagedHooksOnly", &file.ManagedOnly)
-		problems = append(problems, err, disabled, managed)
-		files = append(files, file)
-	}
-	set, wrong := hook.Parse(files)
-	var all []error
-	for _, err := range append(problems, wrong...) {
-		if err != nil {
-			all = append(all, err)
-		}
-	}
-	return set, all
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/trust"
 )
 
 // write puts a settings file below dir and returns its path.
@@ -72,17 +73,47 @@ func TestValuesOfUntrustedFilesDoNotCount(t *testing.T) {
 	}
 }
 
+func trustsAll(trust.Item) bool { return true }
+
+func TestHooksOfADirectoryNeedTrust(t *testing.T) {
+	home, dir, from := places(t)
+	const hooks = `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}`
+	path, store := write(t, dir, "settings.json", hooks), trust.Open(t.TempDir())
+	set, problems := Hooks(from, store.Trusts)
+	if set.Listens("Stop") || len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), path+": its hooks are not run") {
+		t.Fatalf("the hooks run, or nothing is said of them: %v", problems)
+	}
+	items, err := Items(from, &defs.Set{})
+	if err != nil || len(items) != 1 || items[0].Name != ".claude/settings.json hooks" || items[0].Dir != dir {
+		t.Fatalf("the items are %+v, %v", items, err)
+	}
+	if err := store.Add(dir, items); err != nil {
+		t.Fatal(err)
+	}
+	if set, problems := Hooks(from, store.Trusts); !set.Listens("Stop") || len(problems) > 0 {
+		t.Errorf("the hooks of a trusted directory do not run: %v", problems)
+	}
+	write(t, dir, "settings.json", strings.Replace(hooks, "true", "false", 1))
+	if set, _ := Hooks(from, store.Trusts); set.Listens("Stop") {
+		t.Error("hooks that have changed run unasked")
+	}
+	write(t, home, "settings.json", hooks)
+	if set, _ := Hooks(from, nil); !set.Listens("Stop") {
+		t.Error("the user's own hooks need trust")
+	}
+}
+
 func TestHooksAreReadAnew(t *testing.T) {
 	_, dir, from := places(t)
-	if set, problems := Hooks(from); set.Has("WorktreeCreate", "") || len(problems) > 0 {
+	if set, problems := Hooks(from, trustsAll); set.Has("WorktreeCreate", "") || len(problems) > 0 {
 		t.Fatalf("without files there are hooks, or problems: %v", problems)
 	}
 	write(t, dir, "settings.json", `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "true"}]}]}}`)
-	if set, problems := Hooks(from); !set.Has("WorktreeCreate", "") || len(problems) > 0 {
+	if set, problems := Hooks(from, trustsAll); !set.Has("WorktreeCreate", "") || len(problems) > 0 {
 		t.Fatalf("the hook of a new file is not there: %v", problems)
 	}
 	write(t, dir, "settings.local.json", `{"disableAllHooks": "yes"}`)
-	if set, problems := Hooks(from); !set.Has("WorktreeCreate", "") || len(problems) != 1 || !strings.Contains(problems[0].Error(), "disableAllHooks") {
+	if set, problems := Hooks(from, trustsAll); !set.Has("WorktreeCreate", "") || len(problems) != 1 || !strings.Contains(problems[0].Error(), "disableAllHooks") {
 		t.Errorf("a wrong value costs more than itself, or there is no note of it: %v", problems)
 	}
 }

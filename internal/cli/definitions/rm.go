@@ -1,18 +1,16 @@
 package definitions
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/actorswarm/swarm/defs"
-	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/actorswarm/swarm/internal/term"
-	"github.com/spf13/cobra"
 )
 
 func newAgentsRemove(a *commands) *cobra.Command {
@@ -50,7 +48,7 @@ func (a *commands) removeAgent(all *catalog, name string, yes bool) error {
 		return err
 	}
 	if !yes {
-		sure, err := a.confirm(fmt.Sprintf("remove %s (%s)?", heading(e), all.short(e.Path)))
+		sure, err := a.Confirm(fmt.Sprintf("remove %s (%s)?", heading(e), all.short(e.Path)))
 		if err != nil {
 			return err
 		}
@@ -78,22 +76,6 @@ func (c *catalog) next(gone defs.Entry) (next defs.Entry, ok bool) {
 		}
 	}
 	return next, ok
-}
-
-// confirm asks on the terminal. Without one there is nobody to ask.
-func (a *commands) confirm(question string) (bool, error) {
-	if _, terminal := cli.Columns(a.In); !terminal {
-		return false, cli.Usagef("there is no terminal to ask on; to go ahead without being asked, add --yes")
-	}
-	if err := cli.Fprint(a.Err, term.Clean(question)+" [y/N] "); err != nil {
-		return false, err
-	}
-	answer, err := bufio.NewReader(a.In).ReadString('\n')
-	if err != nil && answer == "" {
-		return false, nil // the terminal was closed: no answer is a no
-	}
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes", nil
 }
 
 func unwrapped(err error) error {

@@ -1,0 +1,148 @@
+// Package trust records which directories a user trusts, and with what: the exact
+// texts that files of a directory would run. It is kept in the user's own state
+// directory, where no agent writes.
+//
+//	store := trust.Open(stateDir)
+//	item := trust.Item{Dir: "/home/u/shop", Name: ".claude/settings.json hooks", Text: hooks}
+//	if !store.Trusts(item) {
+//		… // do not run it; name the file
+//	}
+//	err := store.Add("/home/u/shop", []trust.Item{item}) // the user has seen the items
+//
+// Laws:
+//
+//   - What was not added is not trusted, and a record that cannot be read trusts
+//     nothing (TestNothingIsTrustedUnasked).
+//   - A text that has changed is not trusted, nor the same text of another file
+//     (TestAChangeAsksAnew).
+//   - Another directory at the same path is not trusted
+//     (TestAnotherDirectoryAtThePathIsNotTrusted).
+//   - What is added for a directory replaces what was trusted of it before
+//     (TestAddReplaces).
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/actorswarm/swarm/internal/statefile"
+)
+
+// Item is something that a directory would run, or would allow.
+type Item struct {
+	Dir  string // the directory that it belongs to
+	Name string // what it is, such as ".claude/settings.json hooks"
+	Text string // exactly what would run
+}
+
+// Digest returns the hash by which the item is recorded.
+func (i Item) Digest() string {
+	sum := sha256.Sum256([]byte(i.Name + "\x00" + i.Text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Store is the record in one state directory. It reads the file at each call.
+type Store struct{ dir string }
+
+// Open returns the record in a state directory. The file need not exist.
+func Open(stateDir string) *Store { return &Store{stateDir} }
+
+// record is the content of the file.
+type record struct {
+	Directories map[string]entry `json:"directories"`
+}
+
+// entry is what is recorded of one directory.
+type entry struct {
+	identity
+	Digests []string `json:"digests"`
+}
+
+// identity tells a directory from another one that has taken its path.
+type identity struct {
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+}
+
+func (s *Store) path() string { return filepath.Join(s.dir, "trust.json") }
+
+// Trusts reports whether the user trusts an item as it is.
+func (s *Store) Trusts(i Item) bool {
+	r, err := s.read()
+	if err != nil {
+		return false
+	}
+	path, id, err := identify(i.Dir)
+	e, ok := r.Directories[path]
+	if err != nil || !ok || e.identity != id {
+		return false
+	}
+	digest := i.Digest()
+	for _, d := range e.Digests {
+		if d == digest {
+			return true
+		}
+	}
+	return false
+}
+
+// Add records that the user trusts a directory with these items and no others.
+func (s *Store) Add(dir string, items []Item) error {
+	path, id, err := identify(dir)
+	if err != nil {
+		return fmt.Errorf("trust %s: %w", dir, err)
+	}
+	e := entry{identity: id, Digests: []string{}}
+	for _, i := range items {
+		e.Digests = append(e.Digests, i.Digest())
+	}
+	return s.change(func(all map[string]entry) { all[path] = e })
+}
+
+// Remove withdraws the trust in a directory, which need not exist any more.
+func (s *Store) Remove(dir string) error {
+	path, _, err := identify(dir)
+	if err != nil {
+		path = filepath.Clean(dir)
+	}
+	return s.change(func(all map[string]entry) { delete(all, path) })
+}
+
+func (s *Store) change(change func(map[string]entry)) error {
+	r, err := s.read()
+	if err != nil {
+		return err
+	}
+	if r.Directories == nil {
+		r.Directories = map[string]entry{}
+	}
+	change(r.Directories)
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the trusted directories: %w", err)
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return statefile.Error(s.dir, err)
+	}
+	return statefile.Write(s.path(), append(raw, '\n'))
+}
+
+func (s *Store) read() (r record, err error) {
+	raw, err := os.ReadFile(s.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return r, fmt.Errorf("read the trusted directories: %w", err)
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return r, fmt.Errorf("%s cannot be read, so nothing is trusted; repair or remove it: %w", s.path(), err)
+	}
+	return r, nil
+}

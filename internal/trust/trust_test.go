@@ -1,0 +1,89 @@
+package trust
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestNothingIsTrustedUnasked(t *testing.T) {
+	state, dir := t.TempDir(), t.TempDir()
+	item := Item{Dir: dir, Name: "hooks", Text: "true"}
+	if Open(state).Trusts(item) {
+		t.Error("a directory is trusted that nobody has trusted")
+	}
+	if err := Open(state).Add(dir, []Item{item}); err != nil {
+		t.Fatal(err)
+	}
+	if !Open(state).Trusts(item) {
+		t.Error("what was added is not trusted")
+	}
+	if err := os.WriteFile(filepath.Join(state, "trust.json"), []byte(`{"directories": 3}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if Open(state).Trusts(item) {
+		t.Error("a record that cannot be read trusts something")
+	}
+	if err := Open(state).Add(dir, []Item{item}); err == nil {
+		t.Error("a record that cannot be read was written over")
+	}
+}
+
+func TestAChangeAsksAnew(t *testing.T) {
+	s, dir := Open(t.TempDir()), t.TempDir()
+	item := Item{Dir: dir, Name: "hooks", Text: "true"}
+	if err := s.Add(dir, []Item{item}); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []Item{{dir, "hooks", "false"}, {dir, "other", "true"}, {t.TempDir(), "hooks", "true"}} {
+		if s.Trusts(other) {
+			t.Errorf("%+v is trusted", other)
+		}
+	}
+	if err := s.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if s.Trusts(item) {
+		t.Error("what was removed is trusted")
+	}
+}
+
+func TestAnotherDirectoryAtThePathIsNotTrusted(t *testing.T) {
+	s, above := Open(t.TempDir()), t.TempDir()
+	dir, link := filepath.Join(above, "a"), filepath.Join(above, "link")
+	item := Item{Dir: dir, Name: "hooks", Text: "true"}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(link, []Item{item}); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Trusts(item) {
+		t.Error("the directory behind the link is not trusted")
+	}
+	if err := os.Rename(dir, filepath.Join(above, "moved")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s.Trusts(item) {
+		t.Error("another directory at the path is trusted")
+	}
+}
+
+func TestAddReplaces(t *testing.T) {
+	s, dir := Open(t.TempDir()), t.TempDir()
+	old, now := Item{dir, "hooks", "old"}, Item{dir, "hooks", "new"}
+	for _, i := range []Item{old, now} {
+		if err := s.Add(dir, []Item{i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Trusts(old) || !s.Trusts(now) {
+		t.Errorf("old %v, new %v", s.Trusts(old), s.Trusts(now))
+	}
+}
