@@ -19,10 +19,10 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Departure is what came of a shutdown; Ended what became of one agent.
+// ShutdownResult is what came of a shutdown; Ended what became of one agent.
 type (
-	Departure = actors.Departure
-	Ended     = actors.Ended
+	ShutdownResult = actors.ShutdownResult
+	Ended          = actors.Ended
 )
 
 // Shutdown asks an agent, by name or id, to end: it may bring its work to an end
@@ -31,27 +31,27 @@ type (
 // again, and its commands, directory and claims are given back. Without grace it
 // is ended at once. Shutdown returns when it is gone, or has objected and goes
 // on. It may be called again, also for an agent that is gone.
-func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration) (Departure, error) {
+func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration) (ShutdownResult, error) {
 	if err := s.Begin(); err != nil {
-		return Departure{Name: name}, err
+		return ShutdownResult{Name: name}, err
 	}
 	user, ok := s.store.Get(agent.UserID)
 	if !ok {
-		return Departure{Name: name}, archive.ErrNoOutbox
+		return ShutdownResult{Name: name}, archive.ErrNoOutbox
 	}
-	return s.roster.ShutDown(ctx, user.ID(), name, actors.Dismissal{Grace: grace, Reason: "the user asks for it"})
+	return s.roster.ShutDown(ctx, user.ID(), name, actors.ShutdownOptions{Grace: grace, Reason: "the user asks for it"})
 }
 
 // Down is Shutdown for several agents at once that does not leave it at an
 // objection: it is asked a second time, which it cannot refuse, with what is left
 // of the grace time. Without names it is everybody but the lead. It returns those
 // that are gone.
-func (s *Session) Down(ctx context.Context, names []string, grace time.Duration) ([]Departure, error) {
+func (s *Session) Down(ctx context.Context, names []string, grace time.Duration) ([]ShutdownResult, error) {
 	if len(names) == 0 {
 		names = s.memberNames()
 	}
 	until := time.Now().Add(grace)
-	all, errs := make([]Departure, len(names)), make([]error, len(names))
+	all, errs := make([]ShutdownResult, len(names)), make([]error, len(names))
 	var group sync.WaitGroup
 	for i, name := range names {
 		group.Go(func() {
@@ -63,7 +63,7 @@ func (s *Session) Down(ctx context.Context, names []string, grace time.Duration)
 		})
 	}
 	group.Wait()
-	var gone []Departure
+	var gone []ShutdownResult
 	for i, d := range all {
 		if errs[i] == nil {
 			gone = append(gone, d)

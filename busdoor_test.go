@@ -504,7 +504,7 @@ func TestAProgramOutsideIsShutDown(t *testing.T) {
 		t.Fatalf("claimed %+v", a)
 	}
 	type outcome struct {
-		swarm.Departure
+		swarm.ShutdownResult
 		err error
 	}
 	down := func(grace time.Duration) chan outcome {

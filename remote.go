@@ -85,7 +85,7 @@ func (r *Remote) KillTree(ctx context.Context, name string) ([]Ended, error) {
 
 // Down shuts agents of the session down, without names all but the lead. See
 // Session.Down.
-func (r *Remote) Down(ctx context.Context, names []string, grace time.Duration) ([]Departure, error) {
+func (r *Remote) Down(ctx context.Context, names []string, grace time.Duration) ([]ShutdownResult, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.Down, api.DownIn{Names: names, Grace: grace})
 	return out.Gone, err
 }

@@ -5,7 +5,7 @@
 //	for _, s := range session.Agents() {
 //		fmt.Println(agent.DisplayName(s.Record.Spec), s.State.Name, s.Subtree.Cost)
 //	}
-//	departure, err := session.Shutdown(ctx, "ben", time.Minute)
+//	result, err := session.Shutdown(ctx, "ben", time.Minute)
 //	if errors.As(err, new(*actors.FinalError)) {
 //		// it has ended before and cannot be woken
 //	}

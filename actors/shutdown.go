@@ -6,8 +6,8 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Dismissal is a request that a member end.
-type Dismissal struct {
+// ShutdownOptions is a request that a member end.
+type ShutdownOptions struct {
 	// Reason is told to the member.
 	Reason string
 	// Grace is how long it may take, or object; without any it is ended at once.
@@ -17,8 +17,8 @@ type Dismissal struct {
 	Key string
 }
 
-// Departure is what came of a shutdown.
-type Departure struct {
+// ShutdownResult is what came of a shutdown.
+type ShutdownResult struct {
 	Name      string `json:"name"`
 	Gone      bool   `json:"gone"`
 	Why       string `json:"why,omitempty"`       // it is gone

@@ -21,7 +21,7 @@ const (
 	stopping       // Stopping was received
 	stopped        // the queue was taken and Stopped was received
 	unnamed        // the name is free
-	told           // Parked was told
+	reported       // Parked was told
 	gone           // Done is closed
 )
 
@@ -134,22 +134,22 @@ func (x *cell) stop() {
 		x.phase++
 		switch x.phase {
 		case stopping:
-			x.lastWords(Stopping{})
+			x.deliver(Stopping{})
 		case stopped:
-			x.lastWords(Stopped{Undelivered: x.drain()})
+			x.deliver(Stopped{Undelivered: x.drain()})
 		case unnamed:
 			x.inv.InvokeSystemMessage(protoactor().stop)
-		case told:
-			x.tellParked()
+		case reported:
+			x.reportParked()
 		case gone:
 			x.end()
 		}
 	}
 }
 
-// lastWords hands a message of the stop to the behavior, or, if none could be
+// deliver hands a message of the stop to the behavior, or, if none could be
 // made, keeps what it carries from vanishing unseen.
-func (x *cell) lastWords(m any) {
+func (x *cell) deliver(m any) {
 	x.q.msg = m
 	if x.behavior != nil {
 		x.behavior.Receive((*Context)(x), m)
@@ -167,7 +167,7 @@ func (x *cell) lastWords(m any) {
 	x.sys.log.Warn("messages dropped: the actor stopped before it had a behavior", "actor", x.name(), "messages", len(s.Undelivered))
 }
 
-func (x *cell) tellParked() {
+func (x *cell) reportParked() {
 	r := x.extra()
 	if r.timer != nil {
 		r.timer.Stop()

@@ -45,11 +45,11 @@ func (x *cell) dispose(p *Panic) {
 	case hook:
 		return // logged, and that is all
 	case Restarting:
-		x.tellWorker(p)
+		x.pushReport(p)
 		return
 	}
 	if x.phase != alive { // or the panic would revive a stopping actor
-		x.tellWorker(p)
+		x.pushReport(p)
 		return
 	}
 	if a, ok := x.q.msg.(*asked); ok {
@@ -57,7 +57,7 @@ func (x *cell) dispose(p *Panic) {
 		a.failed = p
 		x.mu.Unlock()
 	}
-	x.tellWorker(p)
+	x.pushReport(p)
 	x.inv.EscalateFailure(p, x)
 	x.endLife()
 }

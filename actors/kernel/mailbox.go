@@ -72,9 +72,9 @@ func (x *cell) push(m any, c class) {
 	}
 }
 
-// tellWorker queues a report for the worker itself, also when the actor is
+// pushReport queues a report for the worker itself, also when the actor is
 // closed.
-func (x *cell) tellWorker(p *Panic) {
+func (x *cell) pushReport(p *Panic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.push(p, system)

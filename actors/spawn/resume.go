@@ -11,15 +11,15 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// AsItIsError reports a call that goes on with an agent and asks that it be
+// ResumeChangeError reports a call that goes on with an agent and asks that it be
 // another than it was. What it was is kept: mode, directory and limits are what
 // was agreed for it.
-type AsItIsError struct {
+type ResumeChangeError struct {
 	Name   string
 	Fields []string // of the call, that ask for something else
 }
 
-func (e *AsItIsError) Error() string {
+func (e *ResumeChangeError) Error() string {
 	return fmt.Sprintf("%s goes on as it was: leave out %s, or start a new agent", e.Name, strings.Join(e.Fields, ", "))
 }
 
@@ -35,13 +35,13 @@ func (c Call) CheckResume(caller agent.Spec) error {
 }
 
 // Resume returns the role in which a call goes on with an agent that has ended.
-// The error is an *AsItIsError if the call asks for another agent than it was.
+// The error is an *ResumeChangeError if the call asks for another agent than it was.
 func (p Policy) Resume(set *defs.Set, c Call, s agent.Spec) (agent.Role, error) {
 	if d, ok := set.Lookup(c.Type); ok {
 		c.Type = d.Name
 	}
 	if fields := c.changes(s, p.SessionTeam().Name); len(fields) > 0 {
-		return "", &AsItIsError{Name: agent.DisplayName(s), Fields: fields}
+		return "", &ResumeChangeError{Name: agent.DisplayName(s), Fields: fields}
 	}
 	return p.resumedRole(s, c), nil
 }

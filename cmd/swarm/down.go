@@ -46,7 +46,7 @@ for those that are gone already.`,
 			}
 			defer r.Close()
 			gone, err := r.Down(c.Context(), args, grace)
-			if printed := printDepartures(a.Out, gone); printed != nil {
+			if printed := printShutdowns(a.Out, gone); printed != nil {
 				return printed
 			}
 			return err
@@ -58,9 +58,9 @@ for those that are gone already.`,
 	return c
 }
 
-// printDepartures says a line for each agent, and one for each objection and for
+// printShutdowns says a line for each agent, and one for each objection and for
 // each agent that went with another.
-func printDepartures(w io.Writer, all []swarm.Departure) error {
+func printShutdowns(w io.Writer, all []swarm.ShutdownResult) error {
 	for _, d := range all {
 		if d.Objection != "" {
 			if err := cli.Fprint(w, fmt.Sprintf("%s objects: %s\n", term.Clean(d.Name), term.Clean(d.Objection))); err != nil {

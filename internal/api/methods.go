@@ -122,7 +122,7 @@ type (
 		Ended []actors.Ended `json:"ended,omitempty"`
 	}
 	DownOut struct {
-		Gone []actors.Departure `json:"gone,omitempty"`
+		Gone []actors.ShutdownResult `json:"gone,omitempty"`
 	}
 	MovedOut struct {
 		Moved []string `json:"moved,omitempty"`

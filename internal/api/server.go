@@ -52,7 +52,7 @@ type Agents interface {
 	Kill(ctx context.Context, name string) error
 	StopTree(ctx context.Context, name string) ([]actors.Ended, error)
 	KillTree(ctx context.Context, name string) ([]actors.Ended, error)
-	Down(ctx context.Context, names []string, grace time.Duration) ([]actors.Departure, error)
+	Down(ctx context.Context, names []string, grace time.Duration) ([]actors.ShutdownResult, error)
 	Background(name string) error
 	BackgroundForeground() []string
 	Interrupt() bool

@@ -89,7 +89,7 @@ func (h *host) compact(ctx context.Context) ending {
 	h.moveTo(state.Idle, "")
 	switch {
 	case errors.Is(context.Cause(ctx), turn.ErrShutdown):
-		return shut
+		return suspended
 	case h.c.opts.Store.Err() != nil:
 		return h.breakOff(err)
 	}

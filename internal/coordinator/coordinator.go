@@ -79,7 +79,7 @@ type Options struct {
 	Receipt func(mailbox.Receipt)
 	// Gone takes from an agent that was shut down what others can have now; may be
 	// nil. It may be called again for the same agent.
-	Gone func(ctx context.Context, id mailbox.AgentID) error
+	Release func(ctx context.Context, id mailbox.AgentID) error
 	// Audit keeps what was tried and refused, and tells observers. It must not
 	// block. nil: observers are told.
 	Audit func(event.Audit)
@@ -121,7 +121,7 @@ type Coordinator struct {
 	*directory
 	*budgets
 	*activity
-	*reviver
+	*waker
 	*protocols
 	*members
 	*replicas
@@ -148,7 +148,7 @@ func New(o Options) *Coordinator {
 		},
 		activity: newActivity(),
 	}
-	c.reviver, c.protocols, c.members, c.replicas = &reviver{c: c}, newProtocols(c), &members{c}, &replicas{c: c}
+	c.waker, c.protocols, c.members, c.replicas = &waker{c: c}, newProtocols(c), &members{c}, &replicas{c: c}
 	return c
 }
 
@@ -156,8 +156,8 @@ func New(o Options) *Coordinator {
 // that was cut goes on, an end that was not told is told. ctx is the session's
 // scope; cancelling it shuts every agent down with its turn left open.
 func (c *Coordinator) Start(ctx context.Context) error {
-	c.reviving.Lock()
-	defer c.reviving.Unlock()
+	c.waking.Lock()
+	defer c.waking.Unlock()
 	if err := c.accounts.Unpriced(c.opts.Store.All()); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (c *Coordinator) Start(ctx context.Context) error {
 	c.kernel = kernel.New(kernel.Options{Logger: c.opts.Logger})
 	var errs []error
 	for _, t := range c.opts.Store.All() {
-		errs = append(errs, c.revive(t))
+		errs = append(errs, c.ensureHost(t))
 	}
 	c.expireShutdowns()
 	// Only now that every agent can be found may one of them look for another.
@@ -225,8 +225,8 @@ func (c *Coordinator) create(scope context.Context, spec agent.Spec) (*transcrip
 		return c.createRemote(scope, spec)
 	}
 	// Who looks for the agent as soon as the store knows it must not host it too.
-	c.reviving.Lock()
-	defer c.reviving.Unlock()
+	c.waking.Lock()
+	defer c.waking.Unlock()
 	t, wait, err := c.opts.Store.Create(spec)
 	if err != nil {
 		return nil, nil, err
@@ -261,7 +261,7 @@ func (c *Coordinator) Wake(id mailbox.AgentID) {
 	if h := c.hosts.get(id); h != nil {
 		h.ref.Tell(wakeUp{})
 	} else if t, ok := c.opts.Store.Get(id); ok {
-		c.buryFinal(t)
+		c.rejectUnreadIfFinal(t)
 		c.wakeIfWork(t)
 	}
 }
@@ -302,7 +302,7 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 		return nil
 	}
 	if errors.Is(cause, turn.ErrKilled) {
-		defer c.buryFinal(t)
+		defer c.rejectUnreadIfFinal(t)
 		return c.recordEnd(t, func() error { return t.Seal(cause.Error()) }) // also if it was faster, or had ended before
 	}
 	return c.recordEnd(t, func() error { return t.Close(cause.Error(), t.Record().Kept) })
@@ -382,9 +382,9 @@ func (c *Coordinator) Background(id mailbox.AgentID) error {
 // may be called more than once.
 func (c *Coordinator) Shutdown(ctx context.Context) error {
 	c.close()
-	c.reviving.Lock()
+	c.waking.Lock()
 	end, system := c.end, c.kernel
-	c.reviving.Unlock()
+	c.waking.Unlock()
 	if end == nil {
 		return nil
 	}

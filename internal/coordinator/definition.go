@@ -18,9 +18,9 @@ func (c *Coordinator) definition(spec agent.Spec) defs.Definition {
 	return d
 }
 
-// finishBirth gives an agent its task if a crash came between that and its
+// finishSpawn gives an agent its task if a crash came between that and its
 // birth, or its waking by the call: nobody else would.
-func (c *Coordinator) finishBirth(parent, t *transcript.Transcript, call, task string) error {
+func (c *Coordinator) finishSpawn(parent, t *transcript.Transcript, call, task string) error {
 	life := t.Record()
 	if life.Closed || life.Turns > life.Settled || life.Turns > 0 && life.Woken.Call != call {
 		return nil

@@ -39,10 +39,10 @@ func (cancel) ControlMessage() {}
 type ending int
 
 const (
-	goOn  ending = iota // look again
-	over                // the agent has ended
-	shut                // the session ends; the turn stays open
-	broke               // the runtime failed; nothing can be recorded any more
+	goOn      ending = iota // look again
+	finished                // the agent has ended
+	suspended               // the session ends; the turn stays open
+	failed                  // the runtime failed; nothing can be recorded any more
 )
 
 // host is the actor of one agent. Its fields belong to the actor unless a
@@ -63,7 +63,7 @@ type host struct {
 	stopped     error                   // why the agent is to end; nil = it is not
 	held        atomic.Bool             // interrupted and not prompted since; written by the actor, read by anyone
 	compactions compactions             // for a compaction
-	broken      error                   // why the last work broke; written before its turnDone
+	failure     error                   // why the last work broke; written before its turnDone
 
 	lasts   bool // it lives on after a turn; never changes
 	stating sync.Mutex
@@ -182,12 +182,12 @@ func (h *host) isOver() bool {
 // begin runs work in a goroutine of its own under the agent's scope.
 func (h *host) begin(work func(context.Context) ending) {
 	ctx, stop := context.WithCancelCause(h.parent)
-	h.stop, h.broken = stop, errCut
+	h.stop, h.failure = stop, errCut
 	h.running.Store(true)
 	started := h.c.work(func() {
 		// The scope in which the agent lives may outlast the shutdown that waits for this.
 		leave := context.AfterFunc(h.c.scope, func() { stop(context.Cause(h.c.scope)) })
-		done := turnDone{end: broke}
+		done := turnDone{end: failed}
 		defer func() {
 			leave()
 			done.panic = recover()
@@ -225,24 +225,24 @@ func (h *host) turnDone(m turnDone) {
 	switch {
 	case m.panic != nil:
 		panic(m.panic) // the supervisor decides about another incarnation
-	case m.end == over:
-		h.over()
+	case m.end == finished:
+		h.finished()
 	case m.end == goOn:
 		h.wake()
-	case m.end == broke && h.c.opts.Store.Err() == nil:
+	case m.end == failed && h.c.opts.Store.Err() == nil:
 		// The journal is well: it is this agent that cannot go on.
-		h.parked("", h.broken)
+		h.parked("", h.failure)
 		h.self.Stop()
 	}
 	h.c.Notify()
 }
 
-// over ends the actor. What is recorded of the agent stays.
-func (h *host) over() {
+// finished ends the actor. What is recorded of the agent stays.
+func (h *host) finished() {
 	close(h.ended)
 	h.c.drop(h)
 	h.self.Stop()
-	h.c.wakeConcerned(h.t.Record())
+	h.c.wakeDependents(h.t.Record())
 	h.c.wakeIfWork(h.t) // what came after its last look
 }
 
@@ -255,7 +255,7 @@ func (h *host) parked(_ string, reason error) {
 		h.fail(reason)
 		close(h.ended)
 		h.c.drop(h)
-		h.c.wakeConcerned(h.t.Record())
+		h.c.wakeDependents(h.t.Record())
 		if len(h.t.Unread()) > waiting {
 			h.c.wakeIfWork(h.t) // its look found nobody
 		}

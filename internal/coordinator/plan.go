@@ -83,7 +83,7 @@ func (ps *protocols) decide(by, t *transcript.Transcript, r message.PlanApproval
 	switch _, away := ps.c.replica(t.ID()); {
 	case away:
 		return ps.decideRemotePlan(by, t, r, key)
-	case ps.c.isAtOwner(t) && ps.c.isNode(by):
+	case ps.c.isAtOwner(t) && ps.c.isSelf(by):
 		return ps.c.opts.Owner.DecidePlan(t.ID(), r, key)
 	}
 	d := protocol.Decide{
@@ -160,7 +160,7 @@ func (ps *protocols) modeAfterPlan(s agent.Spec, asked permission.Mode) (permiss
 		up, ok = ps.c.opts.Store.Get(s.Parent)
 	}
 	if ok {
-		l, err := ps.c.present(up)
+		l, err := ps.c.currentRecord(up)
 		if err != nil {
 			return "", err
 		}

@@ -12,11 +12,11 @@ import (
 // another process can write anything.
 func (h *host) preempt() {
 	if turn := h.current.Load(); turn != nil {
-		turn.Preempt(h.isPressed)
+		turn.Preempt(h.mustPreempt)
 	}
 }
 
-func (h *host) isPressed() bool {
+func (h *host) mustPreempt() bool {
 	life := h.t.Record()
 	controls := func(e mailbox.Envelope) bool {
 		return e.ClassOf() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, life)

@@ -15,13 +15,13 @@ const progressEvery = time.Second
 // meter says when an agent's progress is to be told again. Its methods may be
 // called from any goroutine.
 type meter struct {
-	mu   sync.Mutex
-	told time.Time // guarded by mu
-	tool string    // guarded by mu
+	mu        sync.Mutex
+	published time.Time // guarded by mu
+	tool      string    // guarded by mu
 }
 
-// see follows the agent's facts. tell is true at most once in progressEvery.
-func (m *meter) see(f event.Fact, now time.Time) (tool string, tell bool) {
+// observe follows the agent's facts. tell is true at most once in progressEvery.
+func (m *meter) observe(f event.Fact, now time.Time) (tool string, tell bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch f := f.(type) {
@@ -31,10 +31,10 @@ func (m *meter) see(f event.Fact, now time.Time) (tool string, tell bool) {
 	default:
 		return "", false
 	}
-	if now.Sub(m.told) < progressEvery {
+	if now.Sub(m.published) < progressEvery {
 		return "", false
 	}
-	m.told = now
+	m.published = now
 	return m.tool, true
 }
 
@@ -44,7 +44,7 @@ func (h *host) progress(f event.Fact) {
 		return
 	}
 	now := time.Now()
-	tool, tell := h.meter.see(f, now)
+	tool, tell := h.meter.observe(f, now)
 	if !tell {
 		return
 	}

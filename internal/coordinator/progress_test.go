@@ -14,14 +14,14 @@ func TestProgressIsToldAtMostOnceInASecond(t *testing.T) {
 	told := 0
 	for i := range 100 { // ten facts a second, for ten seconds
 		now := begun.Add(time.Duration(i) * 100 * time.Millisecond)
-		m.see(event.Delta{}, now)
-		if tool, tell := m.see(event.CallStarted{Call: model.Call{Name: "Read"}}, now); tell {
+		m.observe(event.Delta{}, now)
+		if tool, tell := m.observe(event.CallStarted{Call: model.Call{Name: "Read"}}, now); tell {
 			told++
 			if tool != "Read" {
 				t.Errorf("the last tool is %q", tool)
 			}
 		}
-		if _, tell := m.see(event.CallFinished{}, now); tell {
+		if _, tell := m.observe(event.CallFinished{}, now); tell {
 			t.Error("the same moment was told twice")
 		}
 	}

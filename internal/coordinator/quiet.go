@@ -37,7 +37,7 @@ func (c *Coordinator) isQuiet() bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(c.opts.Store.All(), c.missed) && !c.anyBusy() && c.moves.Load() == before
+	return !slices.ContainsFunc(c.opts.Store.All(), c.hasMissedMail) && !c.anyBusy() && c.moves.Load() == before
 }
 
 // Rest returns when an agent runs no turn.

@@ -71,9 +71,9 @@ func (h *host) orphaned() error {
 	return nil
 }
 
-// wakeConcerned tells those that an agent's end concerns to look: who waits for it, and
+// wakeDependents tells those that an agent's end concerns to look: who waits for it, and
 // whom a link ties to it.
-func (c *Coordinator) wakeConcerned(l agent.Record) {
+func (c *Coordinator) wakeDependents(l agent.Record) {
 	c.Wake(c.registry.ReportsTo(l))
 	for _, kid := range c.registry.Workers(l.Spec.ID) {
 		if !kid.Record().Closed {

@@ -26,12 +26,12 @@ const killWithin = 5 * time.Second
 type protocols struct {
 	c *Coordinator
 
-	mu      sync.Mutex
-	leaving map[mailbox.AgentID]struct{} // whose shutdown is driven by a goroutine; guarded by mu
+	mu     sync.Mutex
+	driven map[mailbox.AgentID]struct{} // whose shutdown is driven by a goroutine; guarded by mu
 }
 
 func newProtocols(c *Coordinator) *protocols {
-	return &protocols{c: c, leaving: map[mailbox.AgentID]struct{}{}}
+	return &protocols{c: c, driven: map[mailbox.AgentID]struct{}{}}
 }
 
 // MayEnd returns an error if an agent may not ask another to end or stop it:
@@ -51,7 +51,7 @@ func (ps *protocols) MayEnd(by mailbox.AgentID, target agent.Spec) error {
 // returns the request when it is on disk. Whoever asks a member that leaves
 // already, or asks twice, has the answer of the first. The runtime sees to the
 // end, also over restarts.
-func (ps *protocols) RequestShutdown(by, id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error) {
+func (ps *protocols) RequestShutdown(by, id mailbox.AgentID, d actors.ShutdownOptions) (protocol.Shutdown, error) {
 	from, err := ps.c.transcript(by)
 	if err != nil {
 		return protocol.Shutdown{}, err
@@ -63,8 +63,8 @@ func (ps *protocols) RequestShutdown(by, id mailbox.AgentID, d actors.Dismissal)
 	return ps.requestShutdown(from, t, d)
 }
 
-func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d actors.Dismissal) (protocol.Shutdown, error) {
-	if ps.c.isAtOwner(t) && ps.c.isNode(by) {
+func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d actors.ShutdownOptions) (protocol.Shutdown, error) {
+	if ps.c.isAtOwner(t) && ps.c.isSelf(by) {
 		return ps.c.opts.Owner.RequestShutdown(t.ID(), d)
 	}
 	if err := ps.MayEnd(by.ID(), t.Spec()); err != nil {
@@ -88,25 +88,25 @@ func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d actors.Dism
 	if effect != protocol.Nothing {
 		ps.publishShutdown(t, s)
 	}
-	ps.driveShutdown(t)
+	ps.runShutdown(t)
 	ps.c.Wake(t.ID())
 	return s, nil
 }
 
 // ShutDown is RequestShutdown that returns when the member is gone, or has
 // objected, which it can do once.
-func (ps *protocols) ShutDown(ctx context.Context, by, id mailbox.AgentID, d actors.Dismissal) (actors.Departure, error) {
+func (ps *protocols) ShutDown(ctx context.Context, by, id mailbox.AgentID, d actors.ShutdownOptions) (actors.ShutdownResult, error) {
 	t, err := ps.c.transcript(id)
 	if err != nil {
-		return actors.Departure{Name: string(id)}, err
+		return actors.ShutdownResult{Name: string(id)}, err
 	}
 	if _, err := ps.RequestShutdown(by, id, d); err != nil {
-		return actors.Departure{Name: agent.DisplayName(t.Spec())}, err
+		return actors.ShutdownResult{Name: agent.DisplayName(t.Spec())}, err
 	}
 	for {
 		changed := ps.c.whenChanged()
 		s := t.Record().Shutdown
-		out := actors.Departure{Name: agent.DisplayName(t.Spec()), Gone: s.Phase == protocol.ShutdownGone, Why: s.Why, Objection: s.Objection}
+		out := actors.ShutdownResult{Name: agent.DisplayName(t.Spec()), Gone: s.Phase == protocol.ShutdownGone, Why: s.Why, Objection: s.Objection}
 		switch s.Phase {
 		case protocol.ShutdownGone:
 			var err error
@@ -132,7 +132,7 @@ func (ps *protocols) AnswerShutdown(id mailbox.AgentID, r message.ShutdownRespon
 	if err != nil {
 		return err
 	}
-	if ps.c.isNode(t) {
+	if ps.c.isSelf(t) {
 		return ps.c.opts.Owner.AnswerShutdown(r, key)
 	}
 	s, effect, err := t.ShutdownNext(protocol.Respond{ID: r.RequestID, Approve: r.Approve, Reason: r.Reason, Key: key}, nil)
@@ -150,16 +150,16 @@ func (ps *protocols) AnswerShutdown(id mailbox.AgentID, r message.ShutdownRespon
 	return err
 }
 
-// driveShutdown sees a shutdown that was asked for to its end, in one goroutine for each
+// runShutdown sees a shutdown that was asked for to its end, in one goroutine for each
 // member.
-func (ps *protocols) driveShutdown(t *transcript.Transcript) {
+func (ps *protocols) runShutdown(t *transcript.Transcript) {
 	if !ps.c.live.Load() {
 		return // Start does it
 	}
 	ps.mu.Lock()
-	_, under := ps.leaving[t.ID()]
+	_, under := ps.driven[t.ID()]
 	if !under {
-		ps.leaving[t.ID()] = struct{}{}
+		ps.driven[t.ID()] = struct{}{}
 	}
 	ps.mu.Unlock()
 	if under {
@@ -169,16 +169,16 @@ func (ps *protocols) driveShutdown(t *transcript.Transcript) {
 	begun := ps.c.work(func() {
 		ps.awaitShutdown(t)
 		ps.mu.Lock()
-		delete(ps.leaving, t.ID())
+		delete(ps.driven, t.ID())
 		ps.mu.Unlock()
 		if p := t.Record().Shutdown.Phase; p == protocol.ShutdownAsked && ps.c.scope.Err() == nil {
-			ps.driveShutdown(t) // it was asked again meanwhile
+			ps.runShutdown(t) // it was asked again meanwhile
 		}
 		ps.c.Notify()
 	})
 	if !begun {
 		ps.mu.Lock()
-		delete(ps.leaving, t.ID())
+		delete(ps.driven, t.ID())
 		ps.mu.Unlock()
 	}
 }
@@ -196,7 +196,7 @@ func (ps *protocols) resumeProtocols() {
 	for _, t := range ps.c.opts.Store.All() {
 		switch l := t.Record(); {
 		case l.Shutdown.Phase == protocol.ShutdownAsked, l.Shutdown.Phase == protocol.ShutdownEnding:
-			ps.driveShutdown(t)
+			ps.runShutdown(t)
 		case l.Plan.Phase == protocol.PlanPending && l.Plan.Lead != "" && !l.Closed && !t.IsReplica():
 			ps.awaitPlan(t)
 		}
@@ -211,7 +211,7 @@ func (ps *protocols) awaitShutdown(t *transcript.Transcript) {
 		s := t.Record().Shutdown
 		if s.Phase == protocol.ShutdownAsked && shown != s.ID {
 			shown = s.ID
-			ps.showRemoteShutdown(t, s)
+			ps.sendShutdownRequest(t, s)
 		}
 		switch {
 		case s.Phase == protocol.ShutdownEnding:
@@ -250,9 +250,9 @@ func (ps *protocols) isBusy(t *transcript.Transcript) bool {
 	return h != nil && h.busy()
 }
 
-// showRemoteShutdown sends the request to a member that lives in another process or is a program
+// sendShutdownRequest sends the request to a member that lives in another process or is a program
 // outside. It is one message, however often it is sent.
-func (ps *protocols) showRemoteShutdown(t *transcript.Transcript, s protocol.Shutdown) {
+func (ps *protocols) sendShutdownRequest(t *transcript.Transcript, s protocol.Shutdown) {
 	by, known := ps.c.opts.Store.Get(s.By)
 	if _, away := ps.c.replica(t.ID()); !away && !isOutside(t) || !known || t.Record().Closed {
 		return
@@ -297,11 +297,11 @@ func (ps *protocols) completeShutdown(t *transcript.Transcript) {
 		return // it goes on after the restart
 	}
 	err = errors.Join(err, ps.c.recordEnd(t, func() error { return t.Seal(cause.Error()) }))
-	ps.c.buryFinal(t)
+	ps.c.rejectUnreadIfFinal(t)
 	ps.c.registry.Release(t.Spec())
-	if ps.c.opts.Gone != nil {
+	if ps.c.opts.Release != nil {
 		for _, e := range tree {
-			err = errors.Join(err, ps.c.opts.Gone(ctx, e.ID))
+			err = errors.Join(err, ps.c.opts.Release(ctx, e.ID))
 		}
 	}
 	err = errors.Join(err, ps.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Approve: true, Reason: "it has ended: " + s.Why}))

@@ -18,8 +18,8 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Hire is a teammate to be made for a team.
-type Hire struct {
+// Teammate is a teammate to be made for a team.
+type Teammate struct {
 	Team    agent.Membership
 	Call    spawn.Call // of the lead of the team; without a prompt it waits for its first message
 	Color   string     // "" is that of its type
@@ -27,9 +27,9 @@ type Hire struct {
 	Restart agent.Restart
 }
 
-// Plan returns the teammate that Hire would make of a lead, or why it would not,
+// PlanTeammate returns the teammate that Hire would make of a lead, or why it would not,
 // as far as that is known beforehand.
-func (c *Coordinator) Plan(lead agent.Spec, h Hire) (agent.Spec, error) {
+func (c *Coordinator) PlanTeammate(lead agent.Spec, h Teammate) (agent.Spec, error) {
 	h.Call.Member = &h.Team
 	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), h.Call, lead, c.ToolNames())
 	if err != nil {
@@ -38,9 +38,9 @@ func (c *Coordinator) Plan(lead agent.Spec, h Hire) (agent.Spec, error) {
 	return plan.Spec, c.opts.Policy.CheckDir(plan.Spec.Dir, lead.Dir)
 }
 
-// Hire makes a teammate of the team's lead, with the checks and limits of a call
+// Teammate makes a teammate of the team's lead, with the checks and limits of a call
 // of that lead. It returns when the agent and its prompt are on disk.
-func (c *Coordinator) Hire(ctx context.Context, h Hire) (*transcript.Transcript, error) {
+func (c *Coordinator) StartTeammate(ctx context.Context, h Teammate) (*transcript.Transcript, error) {
 	lead, ok := c.opts.Store.Get(h.Team.Lead)
 	if !ok {
 		return nil, fmt.Errorf("team %s has no lead any more: there is no agent %s", h.Team.Name, h.Team.Lead)

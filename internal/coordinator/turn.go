@@ -44,7 +44,7 @@ func (h *host) turn(ctx context.Context) ending {
 	case err != nil:
 		return h.breakOff(err)
 	case end.Open:
-		return shut
+		return suspended
 	}
 	return h.finishTurn(ctx)
 }
@@ -76,9 +76,9 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 
 // breakOff says that the runtime failed the agent.
 func (h *host) breakOff(err error) ending {
-	h.broken = err
+	h.failure = err
 	h.emit(event.Warning{Text: err.Error()})
-	return broke
+	return failed
 }
 
 // run is the part of a turn that needs a place; a panic gives it back too.

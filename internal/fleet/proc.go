@@ -140,7 +140,7 @@ func (f *Fleet) recordReportLocked(p *proc, r workerapi.Report) {
 	p.report, p.reported = r, time.Now()
 	if p.stuck.Name != "" {
 		p.stuck = state.State{}
-		f.parts.Agents.ProcessHeard(p.spec.ID, r.State)
+		f.parts.Agents.ProcessRecovered(p.spec.ID, r.State)
 	}
 }
 

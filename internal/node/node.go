@@ -128,7 +128,7 @@ func (n *Node) actorOptions() coordinator.Options {
 		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
 		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.options.Rules.Grant,
 		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.receipt,
-		Gone: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
+		Release: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
 	if o.Owner != nil {
 		o.Grant, o.Policy.Where = nil, "" // rules and processes are the owner's

@@ -136,7 +136,7 @@ func (m *Manager) join(ctx context.Context, in agent.Membership, member teamfile
 	if why := mailbox.BadName(member.Name); why != "" {
 		return nil, false, fmt.Errorf("the member's name, %q, %s", member.Name, why)
 	}
-	t, err = m.agents.Hire(ctx, coordinator.Hire{
+	t, err = m.agents.StartTeammate(ctx, coordinator.Teammate{
 		Team: in, Call: callOf(member), Color: member.Color, Budget: member.Budget,
 		Restart: agent.Restart{Max: member.Restarts, Within: member.Within},
 	})

@@ -283,7 +283,7 @@ func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 		t.Error("a letter to a life that has ended was taken for the next one")
 	}
 	carl, _ := n.Find("carl")
-	gone, err := n.ShutDown(t.Context(), n.Lead.ID(), carl.ID(), actors.Dismissal{})
+	gone, err := n.ShutDown(t.Context(), n.Lead.ID(), carl.ID(), actors.ShutdownOptions{})
 	must(t, err)
 	if final := new(actors.FinalError); !errors.As(send("carl"), &final) || !gone.Gone {
 		t.Error("one that was just shut down is written to")

@@ -116,17 +116,17 @@ func (c *crew) tell(t *testing.T, name, text string) {
 }
 
 // down is what Session.Down does: who objects is asked again.
-func (c *crew) down(t *testing.T, grace time.Duration, names ...string) []actors.Departure {
+func (c *crew) down(t *testing.T, grace time.Duration, names ...string) []actors.ShutdownResult {
 	t.Helper()
 	until := time.Now().Add(grace)
-	all := make([]actors.Departure, len(names))
+	all := make([]actors.ShutdownResult, len(names))
 	var group sync.WaitGroup
 	for i, name := range names {
 		group.Go(func() {
-			d, err := c.roster.ShutDown(t.Context(), c.user.ID(), name, actors.Dismissal{Grace: grace})
+			d, err := c.roster.ShutDown(t.Context(), c.user.ID(), name, actors.ShutdownOptions{Grace: grace})
 			said := d.Objection
 			if err == nil && !d.Gone {
-				d, err = c.roster.ShutDown(t.Context(), c.user.ID(), name, actors.Dismissal{Grace: time.Until(until)})
+				d, err = c.roster.ShutDown(t.Context(), c.user.ID(), name, actors.ShutdownOptions{Grace: time.Until(until)})
 			}
 			if d.Objection = said; err != nil {
 				t.Error(err)
@@ -332,9 +332,9 @@ func TestAShutdownGoesOnAfterACrash(t *testing.T) {
 	n.Until(t, func() bool { return requests.Load() == 2 })
 	ann, _ := n.Find("ann")
 	ben, _ := n.Find("ben")
-	_, err := n.RequestShutdown(n.user.ID(), ann.ID(), actors.Dismissal{Grace: time.Millisecond * 50, Reason: "x"})
+	_, err := n.RequestShutdown(n.user.ID(), ann.ID(), actors.ShutdownOptions{Grace: time.Millisecond * 50, Reason: "x"})
 	must(t, err)
-	_, err = n.RequestShutdown(n.user.ID(), ben.ID(), actors.Dismissal{Grace: time.Hour})
+	_, err = n.RequestShutdown(n.user.ID(), ben.ID(), actors.ShutdownOptions{Grace: time.Hour})
 	must(t, err)
 	n.End(t)
 	time.Sleep(60 * time.Millisecond) // the grace time of ann, for which nobody waits
@@ -351,7 +351,7 @@ func TestAShutdownGoesOnAfterACrash(t *testing.T) {
 	if p := ben.Record().Shutdown.Phase; p != protocol.ShutdownAsked {
 		t.Errorf("ben is %s", p)
 	}
-	d, err := again.ShutDown(t.Context(), again.user.ID(), ben.ID(), actors.Dismissal{}) // at once
+	d, err := again.ShutDown(t.Context(), again.user.ID(), ben.ID(), actors.ShutdownOptions{}) // at once
 	must(t, err)
 	if !d.Gone {
 		t.Errorf("ben: %+v", d)
@@ -483,7 +483,7 @@ func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
 				case 1:
 					_, err = n.roster.Send(n.user, team.Message{To: name, Text: "quick"})
 				case 2:
-					_, err = n.ShutDown(t.Context(), n.user.ID(), target.ID(), actors.Dismissal{Grace: time.Duration(j) * time.Millisecond})
+					_, err = n.ShutDown(t.Context(), n.user.ID(), target.ID(), actors.ShutdownOptions{Grace: time.Duration(j) * time.Millisecond})
 				default:
 					_, err = n.StopTree(t.Context(), target.ID(), turn.ErrStopped)
 				}
@@ -493,7 +493,7 @@ func askTheStopped(t *testing.T, open func() (mailbox.Transport, func())) {
 			})
 		}
 		group.Go(func() {
-			if _, err := n.ShutDown(t.Context(), n.user.ID(), target.ID(), actors.Dismissal{}); err != nil {
+			if _, err := n.ShutDown(t.Context(), n.user.ID(), target.ID(), actors.ShutdownOptions{}); err != nil {
 				t.Error(err)
 			}
 		})

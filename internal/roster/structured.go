@@ -58,7 +58,7 @@ func (s *sendTool) requestShutdown(to string, m message.ShutdownRequest, key str
 		return "", "", s.roster.orRemote(to, err)
 	}
 	grace := time.Duration(m.GraceMS) * time.Millisecond
-	state, err := s.roster.agents.RequestShutdown(s.self.Transcript.ID(), t.ID(), actors.Dismissal{Reason: m.Reason, Grace: grace, Key: key})
+	state, err := s.roster.agents.RequestShutdown(s.self.Transcript.ID(), t.ID(), actors.ShutdownOptions{Reason: m.Reason, Grace: grace, Key: key})
 	name := agent.DisplayName(t.Spec())
 	switch {
 	case err != nil:
@@ -99,10 +99,10 @@ func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key str
 
 // ShutDown asks a member, by name or id, to end and returns when it is gone or
 // has objected.
-func (r *Roster) ShutDown(ctx context.Context, by mailbox.AgentID, name string, d actors.Dismissal) (actors.Departure, error) {
+func (r *Roster) ShutDown(ctx context.Context, by mailbox.AgentID, name string, d actors.ShutdownOptions) (actors.ShutdownResult, error) {
 	t, err := r.Find(name)
 	if err != nil {
-		return actors.Departure{Name: name}, r.orRemote(name, err)
+		return actors.ShutdownResult{Name: name}, r.orRemote(name, err)
 	}
 	return r.agents.ShutDown(ctx, by, t.ID(), d)
 }

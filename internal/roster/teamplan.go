@@ -56,7 +56,7 @@ func (m *Manager) checkMember(name string, lead agent.Spec, member teamfile.Memb
 			return t.Spec(), nil
 		}
 	}
-	return m.agents.Plan(lead, coordinator.Hire{Team: agent.Membership{Name: name, Lead: lead.ID}, Call: callOf(member)})
+	return m.agents.PlanTeammate(lead, coordinator.Teammate{Team: agent.Membership{Name: name, Lead: lead.ID}, Call: callOf(member)})
 }
 
 func callOf(member teamfile.Member) spawn.Call {

@@ -26,7 +26,7 @@ func done(text string) func(context.Context, int, *model.Request) *model.Answer 
 // hire puts an agent without a task into a team.
 func hire(t *testing.T, n *coordinatortest.Node, in agent.Membership, name string) *transcript.Transcript {
 	t.Helper()
-	a, err := n.Hire(t.Context(), coordinator.Hire{Team: in, Call: spawn.Call{Name: name}})
+	a, err := n.StartTeammate(t.Context(), coordinator.Teammate{Team: in, Call: spawn.Call{Name: name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestANameMeansSomebodyOfTheSendersTeamFirst(t *testing.T) {
 			t.Errorf("%s is %v, want %s", name, err, want)
 		}
 	}
-	if _, err := n.Hire(t.Context(), coordinator.Hire{Team: red, Call: spawn.Call{Name: "ANN"}}); !errors.As(err, new(*agent.NameTakenError)) {
+	if _, err := n.StartTeammate(t.Context(), coordinator.Teammate{Team: red, Call: spawn.Call{Name: "ANN"}}); !errors.As(err, new(*agent.NameTakenError)) {
 		t.Errorf("a second ann in red: %v", err)
 	}
 	posted, err := r.Send(redBen, team.Message{To: team.Everyone, Text: "x"})
@@ -148,7 +148,7 @@ func TestAFailedTurnIsBegunAnewAsOftenAsTheMemberAllows(t *testing.T) {
 		n := coordinatortest.New(t, t.TempDir(), m, options())
 		n.Begin(t)
 		own := agent.Membership{Team: "red-1", Name: "red", Lead: agent.LeadID}
-		ann, err := n.Hire(t.Context(), coordinator.Hire{
+		ann, err := n.StartTeammate(t.Context(), coordinator.Teammate{
 			Team: own, Call: spawn.Call{Name: "ann", Prompt: "go"}, Restart: agent.Restart{Max: limit},
 		})
 		if err != nil {

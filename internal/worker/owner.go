@@ -105,7 +105,7 @@ func (w *Worker) DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, 
 }
 
 // RequestShutdown implements coordinator.Owner.
-func (w *Worker) RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error) {
+func (w *Worker) RequestShutdown(id mailbox.AgentID, d actors.ShutdownOptions) (protocol.Shutdown, error) {
 	out, err := callOwner(w.scope, w, workerapi.UpRequestShutdown, workerapi.RequestShutdownIn{Name: string(id), Launch: w.options.Launch, Dismiss: &d})
 	if err != nil || out.Ending == nil {
 		return protocol.Shutdown{}, err

@@ -68,9 +68,9 @@ type (
 		Key    string                        `json:"key,omitempty"`
 	}
 	RequestShutdownIn struct {
-		Name    string            `json:"name,omitempty"`
-		Launch  uint32            `json:"launch"`
-		Dismiss *actors.Dismissal `json:"dismiss,omitempty"`
+		Name    string                  `json:"name,omitempty"`
+		Launch  uint32                  `json:"launch"`
+		Dismiss *actors.ShutdownOptions `json:"dismiss,omitempty"`
 	}
 	AnswerShutdownIn struct {
 		Launch   uint32                    `json:"launch"`

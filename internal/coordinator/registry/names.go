@@ -14,13 +14,13 @@ func (r *Registry) Named(name string) []*transcript.Transcript {
 	r.mu.Lock()
 	list := slices.Clone(r.names[strings.ToLower(strings.TrimPrefix(name, "@"))])
 	r.mu.Unlock()
-	if has := slices.DeleteFunc(slices.Clone(list), func(x bearer) bool { return x.free }); len(has) > 0 {
+	if has := slices.DeleteFunc(slices.Clone(list), func(x holder) bool { return x.free }); len(has) > 0 {
 		list = has
 	} else if len(list) > 1 {
 		list = list[len(list)-1:] // who had it last
 	}
 	own := r.policy.Team
-	slices.SortStableFunc(list, func(a, b bearer) int { return rank(a, own) - rank(b, own) })
+	slices.SortStableFunc(list, func(a, b holder) int { return rank(a, own) - rank(b, own) })
 	var all []*transcript.Transcript
 	for _, x := range list {
 		if t, ok := r.store.Get(x.id); ok {
@@ -31,7 +31,7 @@ func (r *Registry) Named(name string) []*transcript.Transcript {
 }
 
 // rank orders those of a name by team: own first.
-func rank(x bearer, own string) int {
+func rank(x holder, own string) int {
 	if x.team == own {
 		return 0
 	}

@@ -23,8 +23,8 @@ type callKey struct {
 	call   string
 }
 
-// bearer is an agent that has a name.
-type bearer struct {
+// holder is an agent that has a name.
+type holder struct {
 	id   mailbox.AgentID
 	team string // in which it has the name: its first at birth
 	free bool   // it has ended for good and another may have the name
@@ -36,17 +36,17 @@ type Registry struct {
 	policy spawn.Policy
 
 	mu      sync.Mutex
-	names   map[string][]bearer                              // lower case, ids too; guarded by mu
+	names   map[string][]holder                              // lower case, ids too; guarded by mu
 	calls   map[callKey]mailbox.AgentID                      // which agent a tool call made or woke; guarded by mu
 	workers map[mailbox.AgentID]map[mailbox.AgentID]struct{} // by whom they work or worked for; guarded by mu
-	made    int                                              // agents so far; guarded by mu
+	count   int                                              // agents so far; guarded by mu
 }
 
 // New returns a registry of the agents in a store. The policy has its defaults.
 func New(store *transcript.Store, policy spawn.Policy) *Registry {
 	r := &Registry{
 		store: store, policy: policy,
-		names: map[string][]bearer{}, calls: map[callKey]mailbox.AgentID{},
+		names: map[string][]holder{}, calls: map[callKey]mailbox.AgentID{},
 		workers: map[mailbox.AgentID]map[mailbox.AgentID]struct{}{},
 	}
 	for _, t := range store.All() {
@@ -60,7 +60,7 @@ func New(store *transcript.Store, policy spawn.Policy) *Registry {
 func (r *Registry) Reserve(spec agent.Spec) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if limit := r.policy.MaxAgents; limit > 0 && r.made >= limit && spec.Role != agent.Lead {
+	if limit := r.policy.MaxAgents; limit > 0 && r.count >= limit && spec.Role != agent.Lead {
 		return &spawn.LimitError{What: "agents", Max: limit}
 	}
 	for _, owner := range r.names[strings.ToLower(spec.Name)] {
@@ -107,7 +107,7 @@ func (r *Registry) employ(w agent.Waking, id mailbox.AgentID) {
 
 func (r *Registry) add(spec agent.Spec) {
 	if _, known := r.names[string(spec.ID)]; !known {
-		r.made++
+		r.count++
 		r.name(string(spec.ID), spec)
 		if name := strings.ToLower(spec.Name); name != "" && name != string(spec.ID) {
 			r.name(name, spec)
@@ -117,7 +117,7 @@ func (r *Registry) add(spec agent.Spec) {
 }
 
 func (r *Registry) name(name string, s agent.Spec) {
-	r.names[name] = append(r.names[name], bearer{id: s.ID, team: r.namespace(s)})
+	r.names[name] = append(r.names[name], holder{id: s.ID, team: r.namespace(s)})
 }
 
 // namespace is the team in which an agent has its name: two teams may each have
@@ -133,9 +133,9 @@ func (r *Registry) namespace(s agent.Spec) string {
 func (r *Registry) Unreserve(spec agent.Spec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.made--
+	r.count--
 	for _, name := range []string{string(spec.ID), strings.ToLower(spec.Name)} {
-		left := slices.DeleteFunc(r.names[name], func(b bearer) bool { return b.id == spec.ID })
+		left := slices.DeleteFunc(r.names[name], func(b holder) bool { return b.id == spec.ID })
 		if r.names[name] = left; len(left) == 0 {
 			delete(r.names, name)
 		}
@@ -158,8 +158,8 @@ func (r *Registry) release(s agent.Spec) {
 	}
 }
 
-// Retake gives an agent its name back.
-func (r *Registry) Retake(s agent.Spec) {
+// Restore gives an agent its name back.
+func (r *Registry) Restore(s agent.Spec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := r.names[strings.ToLower(s.Name)]
@@ -168,11 +168,11 @@ func (r *Registry) Retake(s agent.Spec) {
 	}
 }
 
-// Dismissed reports whether an agent has ended for good and given up its name.
-func (r *Registry) Dismissed(s agent.Spec) bool {
+// IsReleased reports whether an agent has ended for good and given up its name.
+func (r *Registry) IsReleased(s agent.Spec) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.names[strings.ToLower(s.Name)], func(x bearer) bool { return x.id == s.ID && x.free })
+	return slices.ContainsFunc(r.names[strings.ToLower(s.Name)], func(x holder) bool { return x.id == s.ID && x.free })
 }
 
 // MadeBy returns the agent that a tool call of parent has made or woken, if it has. answer

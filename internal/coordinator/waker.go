@@ -13,18 +13,18 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// reviver brings agents to life that have no host.
-type reviver struct {
+// waker brings agents to life that have no host.
+type waker struct {
 	c *Coordinator
 
 	// reviving guards kernel, scope and end of the coordinator until Start has set
 	// them, and lets an agent come to life once, whoever wakes it.
-	reviving sync.Mutex
+	waking sync.Mutex
 }
 
-// revive gives an agent a host if it has none and something to live for.
-// reviving is held.
-func (rv *reviver) revive(t *transcript.Transcript) error {
+// ensureHost gives an agent a host if it has none and something to live for.
+// waking is held.
+func (rv *waker) ensureHost(t *transcript.Transcript) error {
 	life := t.Record()
 	rv.c.registry.Add(life)
 	switch {
@@ -33,10 +33,10 @@ func (rv *reviver) revive(t *transcript.Transcript) error {
 	case life.Spec.Where != "":
 		rv.c.relaunch(t)
 		return nil
-	case life.Closed && !rv.missed(t):
+	case life.Closed && !rv.hasMissedMail(t):
 		return nil
 	}
-	if err := rv.recordReopening(t, reopenRole(life), agent.Waking{By: rv.c.registry.Employer(life, writer(t.Unread()))}); err != nil {
+	if err := rv.recordReopening(t, reopenRole(life), agent.Waking{By: rv.c.registry.Employer(life, firstSender(t.Unread()))}); err != nil {
 		return err
 	}
 	_, err := rv.c.host(rv.c.scope, t, life.Incarnation+1)
@@ -53,22 +53,22 @@ func willRead(l agent.Record) bool {
 	return !l.Closed || l.Outcome == agent.Completed && !l.Spec.OneShot
 }
 
-// missed reports whether an agent has ended without mail that is to wake it.
-func (rv *reviver) missed(t *transcript.Transcript) bool {
+// hasMissedMail reports whether an agent has ended without mail that is to wake it.
+func (rv *waker) hasMissedMail(t *transcript.Transcript) bool {
 	l := t.Record()
 	return l.Closed && willRead(l) && len(t.Unread()) > 0
 }
 
 // wakeIfWork brings an agent without a host to life if there is work for it: one
 // whose mail came after its end, or whose host was given up.
-func (rv *reviver) wakeIfWork(t *transcript.Transcript) {
-	if !rv.c.live.Load() || !t.Spec().Role.Runs() || t.IsReplica() || !t.HasWork() && !rv.missed(t) {
+func (rv *waker) wakeIfWork(t *transcript.Transcript) {
+	if !rv.c.live.Load() || !t.Spec().Role.Runs() || t.IsReplica() || !t.HasWork() && !rv.hasMissedMail(t) {
 		return
 	}
 	rv.c.change(func() {
-		rv.reviving.Lock()
-		defer rv.reviving.Unlock()
-		if err := rv.revive(t); err != nil {
+		rv.waking.Lock()
+		defer rv.waking.Unlock()
+		if err := rv.ensureHost(t); err != nil {
 			rv.c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", agent.DisplayName(t.Spec()), err)})
 		}
 		if h := rv.c.hosts.get(t.ID()); h != nil {
@@ -81,7 +81,7 @@ func (rv *reviver) wakeIfWork(t *transcript.Transcript) {
 // tools, model and mode, in the background. The caller has something for it to
 // do, a message of by, who is told of its end if that is an agent. It does
 // nothing for an agent that has not ended.
-func (rv *reviver) Reopen(id, by mailbox.AgentID) error {
+func (rv *waker) Reopen(id, by mailbox.AgentID) error {
 	t, err := rv.c.transcript(id)
 	if err != nil {
 		return err
@@ -92,14 +92,14 @@ func (rv *reviver) Reopen(id, by mailbox.AgentID) error {
 	if l := t.Record(); !l.Closed && !l.Shutdown.Leaving() {
 		return nil // no message to one that lives waits for another that is brought to life
 	}
-	rv.reviving.Lock()
-	defer rv.reviving.Unlock()
+	rv.waking.Lock()
+	defer rv.waking.Unlock()
 	life := t.Record()
 	return rv.reopenAs(t, reopenRole(life), agent.Waking{By: rv.c.registry.Employer(life, by)})
 }
 
 // reopenAs is Reopen in a role and for a tool call, if there is one. reviving is held.
-func (rv *reviver) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+func (rv *waker) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	life := t.Record()
 	name := agent.DisplayName(life.Spec)
 	switch {
@@ -117,13 +117,13 @@ func (rv *reviver) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waki
 	if err := rv.recordReopening(t, r, w); err != nil || rv.c.kernel == nil {
 		return err // before Start nobody runs; Start brings it to life
 	}
-	return rv.revive(t)
+	return rv.ensureHost(t)
 }
 
 // reopenByCall is Reopen for a tool call, of an agent that must have ended.
-func (rv *reviver) reopenByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
-	rv.reviving.Lock()
-	defer rv.reviving.Unlock()
+func (rv *waker) reopenByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+	rv.waking.Lock()
+	defer rv.waking.Unlock()
 	if life := t.Record(); !life.Closed {
 		return &actors.RunningError{Name: agent.DisplayName(life.Spec)}
 	}
@@ -140,7 +140,7 @@ func reopenRole(l agent.Record) agent.Role {
 }
 
 // recordReopening records that an agent works again and for whom. reviving is held.
-func (rv *reviver) recordReopening(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+func (rv *waker) recordReopening(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	if err := t.Reopen(r, w); err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func (rv *reviver) recordReopening(t *transcript.Transcript, r agent.Role, w age
 	return nil
 }
 
-// writer returns who sent the oldest of some messages.
-func writer(mail []mailbox.Envelope) mailbox.AgentID {
+// firstSender returns who sent the oldest of some messages.
+func firstSender(mail []mailbox.Envelope) mailbox.AgentID {
 	if len(mail) == 0 {
 		return ""
 	}
@@ -159,7 +159,7 @@ func writer(mail []mailbox.Envelope) mailbox.AgentID {
 // reopenFor wakes an agent that has ended for the report of another that is linked
 // to it, if it did not end by being stopped. What cannot be woken finds the
 // report in its transcript if it ever works again.
-func (rv *reviver) reopenFor(id, by mailbox.AgentID) error {
+func (rv *waker) reopenFor(id, by mailbox.AgentID) error {
 	t, ok := rv.c.opts.Store.Get(id)
 	if !ok {
 		return fmt.Errorf("there is no agent %s to report to", id)

@@ -50,7 +50,7 @@ func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why str
 	}
 	switch err := h.reportInTime(ctx, life); {
 	case errors.Is(err, turn.ErrShutdown):
-		return shut // told after the restart
+		return suspended // told after the restart
 	case errors.As(err, new(*mailbox.FullError)):
 		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not told: %v", agent.DisplayName(life.Spec), err)})
 	case err != nil:
@@ -65,7 +65,7 @@ func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why str
 	}
 	is := state.Resting(h.t.Record())
 	h.moveTo(is.Name, is.Detail)
-	return over
+	return finished
 }
 
 // endsWith says whether the agent ends with the turn that has ended.

@@ -57,7 +57,7 @@ func (d *directory) transcript(id mailbox.AgentID) (*transcript.Transcript, erro
 func (d *directory) NewID(name string) mailbox.AgentID { return d.registry.NewID(name) }
 
 // IsRemoved reports whether an agent has ended for good and given up its name.
-func (d *directory) IsRemoved(s agent.Spec) bool { return d.registry.Dismissed(s) }
+func (d *directory) IsRemoved(s agent.Spec) bool { return d.registry.IsReleased(s) }
 
 // MadeBy returns the agent that a tool call of parent has made or woken, if it
 // has. answer counts the parent's answers up to the one with the call.
@@ -101,9 +101,9 @@ func (d *directory) nameOf(id mailbox.AgentID) string {
 	return agent.DisplayName(t.Spec())
 }
 
-// present is how an agent is now where that is decided: with the session's owner
+// currentRecord is how an agent is now where that is decided: with the session's owner
 // for those that live there.
-func (d *directory) present(t *transcript.Transcript) (agent.Record, error) {
+func (d *directory) currentRecord(t *transcript.Transcript) (agent.Record, error) {
 	if d.isAtOwner(t) {
 		return d.owner.Record(t.ID())
 	}
@@ -116,7 +116,7 @@ func (d *directory) isAtOwner(t *transcript.Transcript) bool {
 	return d.owner != nil && t.Spec().Where == agent.AtOwner
 }
 
-// isNode reports whether an agent is the one whose node this is.
-func (d *directory) isNode(t *transcript.Transcript) bool {
+// isSelf reports whether an agent is the one whose node this is.
+func (d *directory) isSelf(t *transcript.Transcript) bool {
 	return d.owner != nil && d.owner.Self() == t.ID()
 }

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,53 +15,6 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 )
-
-// members are those of a session that no host runs: the user, programs, and other sessions.
-type members struct{ c *Coordinator }
-
-// Read records that a member without a host has read messages, and tells their
-// senders. It returns when that is on disk.
-func (ms *members) Read(by mailbox.AgentID, ids ...mailbox.ID) error {
-	t, err := ms.c.transcript(by)
-	if err != nil {
-		return err
-	}
-	read := slices.DeleteFunc(t.Unread(), func(e mailbox.Envelope) bool { return !slices.Contains(ids, e.ID) })
-	if len(read) == 0 {
-		return nil
-	}
-	if err := t.Read(ids...); err != nil || ms.c.opts.Receipt == nil {
-		return err
-	}
-	for _, e := range read {
-		ms.c.opts.Receipt(readReceipt(t.Address(), e))
-	}
-	return nil
-}
-
-// Reject is Read for a message that nobody will ever read, and says why.
-func (ms *members) Reject(by mailbox.AgentID, id mailbox.ID, why string) error {
-	t, err := ms.c.transcript(by)
-	if err != nil {
-		return err
-	}
-	unread := t.Unread()
-	at := slices.IndexFunc(unread, func(e mailbox.Envelope) bool { return e.ID == id })
-	if at < 0 {
-		return nil
-	}
-	if err := t.Reject(id, why); err != nil || ms.c.opts.Receipt == nil {
-		return err
-	}
-	r := readReceipt(t.Address(), unread[at])
-	r.State, r.Reason = mailbox.StateRejected, why
-	ms.c.opts.Receipt(r)
-	return nil
-}
-
-func readReceipt(me mailbox.Address, e mailbox.Envelope) mailbox.Receipt {
-	return mailbox.Receipt{From: me, To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID}}
-}
 
 // UserQuestion is a question of a member without a host.
 type UserQuestion struct {

@@ -19,18 +19,18 @@ func Final(l agent.Record) bool {
 // can never run again, that nobody will read them.
 func (c *Coordinator) RejectUnread(id mailbox.AgentID) {
 	if t, ok := c.opts.Store.Get(id); ok {
-		c.rejectUnreadIfFinal(t)
+		c.rejectUnread(t)
 	}
 }
 
-// buryFinal is RejectUnread for an agent that was ended for good.
-func (c *Coordinator) buryFinal(t *transcript.Transcript) {
-	if Final(t.Record()) {
-		c.rejectUnreadIfFinal(t)
-	}
-}
-
+// rejectUnreadIfFinal is RejectUnread for an agent that was ended for good.
 func (c *Coordinator) rejectUnreadIfFinal(t *transcript.Transcript) {
+	if Final(t.Record()) {
+		c.rejectUnread(t)
+	}
+}
+
+func (c *Coordinator) rejectUnread(t *transcript.Transcript) {
 	if c.opts.Receipt == nil {
 		return
 	}

@@ -72,7 +72,7 @@ type Owner interface {
 	// DecidePlan is Coordinator.DecidePlan there.
 	DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error
 	// RequestShutdown is Coordinator.RequestShutdown there.
-	RequestShutdown(id mailbox.AgentID, d actors.Dismissal) (protocol.Shutdown, error)
+	RequestShutdown(id mailbox.AgentID, d actors.ShutdownOptions) (protocol.Shutdown, error)
 	// AnswerShutdown is Coordinator.AnswerShutdown there, of the node's agent.
 	AnswerShutdown(r message.ShutdownResponse, key string) error
 	// Reserve asks for the budgets that the node's agent counts in there, if any has
@@ -82,7 +82,7 @@ type Owner interface {
 	Reserve(ctx context.Context, k budget.Request) (output int64, landed func(), err error)
 }
 
-var errNowhere = errors.New("this process cannot run agents in processes of their own")
+var errNoRemote = errors.New("this process cannot run agents in processes of their own")
 
 // replicas are this process's copies of the agents that run in other processes.
 type replicas struct {
@@ -95,7 +95,7 @@ type replicas struct {
 func (rs *replicas) createRemote(ctx context.Context, spec agent.Spec) (*transcript.Transcript, func() error, error) {
 	if rs.c.opts.Remote == nil {
 		rs.c.unreserve(spec)
-		return nil, nil, errNowhere
+		return nil, nil, errNoRemote
 	}
 	if err := rs.c.opts.Remote.Launch(ctx, spec, 1); err != nil {
 		rs.c.unreserve(spec)
@@ -137,7 +137,7 @@ func (rs *replicas) relaunch(t *transcript.Transcript) {
 	}
 	rs.c.change(func() {
 		if err := rs.launchAgain(t); err != nil && rs.c.scope.Err() == nil {
-			rs.giveUp(t, err)
+			rs.park(t, err)
 		}
 	})
 }
@@ -160,9 +160,9 @@ func (rs *replicas) launchAgain(t *transcript.Transcript) error {
 	return rs.c.opts.Remote.Launch(rs.c.scope, t.Spec(), n)
 }
 
-// giveUp parks an agent whose process cannot be kept alive, and tells the lead.
+// park parks an agent whose process cannot be kept alive, and tells the lead.
 // A message to it tries again.
-func (rs *replicas) giveUp(t *transcript.Transcript, why error) {
+func (rs *replicas) park(t *transcript.Transcript, why error) {
 	l, why := t.Record(), fmt.Errorf("%w: %w", turn.ErrGivenUp, why)
 	l.TurnOpen, l.Outcome, l.Reason = false, agent.Failed, why.Error()
 	if _, _, err := t.Update(l); err != nil {
@@ -205,7 +205,7 @@ func (rs *replicas) ProcessLost(id mailbox.AgentID, why error, again bool) {
 		return
 	}
 	if !again {
-		rs.c.change(func() { rs.giveUp(t, why) })
+		rs.c.change(func() { rs.park(t, why) })
 		return
 	}
 	rs.c.publish(t, event.Warning{Text: fmt.Sprintf("the process of %s ended and is started again: %v", agent.DisplayName(t.Spec()), why)})
@@ -222,8 +222,8 @@ func (rs *replicas) ProcessSilent(id mailbox.AgentID, since time.Time) state.Sta
 	return s
 }
 
-// ProcessHeard is told that a process which was silent goes on, in a state.
-func (rs *replicas) ProcessHeard(id mailbox.AgentID, now state.State) {
+// ProcessRecovered is told that a process which was silent goes on, in a state.
+func (rs *replicas) ProcessRecovered(id mailbox.AgentID, now state.State) {
 	if t, ok := rs.c.opts.Store.Get(id); ok {
 		rs.c.publish(t, event.StateChanged{From: state.Stuck, To: now.Name, Reason: now.Detail})
 	}
