@@ -25,7 +25,7 @@ leaving stops nothing. When the process that runs the session dies, an attached
 terminal starts another that goes on with it (swarm serve).`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := of.Take(args, "swarm attach [ID]"); err != nil {
+			if err := of.SetSession(args, "swarm attach [ID]"); err != nil {
 				return err
 			}
 			if name := a.Getenv("SWARM_AGENT"); name != "" {
@@ -110,7 +110,7 @@ left open, and go on with swarm serve --resume ID or swarm resume ID. It returns
 when the session has ended.`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := of.Take(args, "swarm quit [ID]"); err != nil {
+			if err := of.SetSession(args, "swarm quit [ID]"); err != nil {
 				return err
 			}
 			info, err := of.Choose(&a.Console)

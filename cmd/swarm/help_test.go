@@ -14,7 +14,7 @@ import (
 
 // Every command that has others refuses what is none of them, and names the nearest
 // and all.
-func TestAGroupOfCommandsRefusesWhatItHasNot(t *testing.T) {
+func TestUnknownSubcommandsAreRefused(t *testing.T) {
 	app := &app{Console: cli.Console{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}}
 	groups := 0
 	var visit func(c *cobra.Command)

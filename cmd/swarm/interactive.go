@@ -153,7 +153,7 @@ func (a *app) lines(dir string, out *os.File, mine *own) func(event.Event) strin
 			}
 			return "› " + strings.ReplaceAll(term.CleanLines(f.Text), "\n", "\n  ")
 		}
-		p.See(e)
+		p.Handle(e)
 		defer b.Reset()
 		return b.String()
 	}

@@ -56,7 +56,7 @@ func serveMCP(ctx context.Context, con *cli.Console, info swarm.Info, name strin
 	if err != nil {
 		return err
 	}
-	served := mcpserve.Serve(ctx, member, con.In, con.Out, mcpserve.Options{Name: name, Session: info.ID, Version: cli.VersionLine()})
+	served := mcpserve.Serve(ctx, member, con.In, con.Out, mcpserve.Options{Name: name, Session: info.ID, Version: cli.VersionText()})
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	defer cancel()
 	if served != nil {

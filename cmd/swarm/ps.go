@@ -28,7 +28,7 @@ below it have used together. $? is money that nobody knows: see docs/models.md.`
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := of.Take(args, "swarm ps [ID]"); err != nil {
+			if err := of.SetSession(args, "swarm ps [ID]"); err != nil {
 				return err
 			}
 			return ps(c.Context(), &a.Console, of.Dir, of.Session, format == "json")

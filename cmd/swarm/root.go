@@ -45,7 +45,7 @@ func newRoot(a *app) *cobra.Command {
 			return a.bare(c, flags, args)
 		},
 	}
-	root.Version = cli.VersionLine()
+	root.Version = cli.VersionText()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", cli.PlainWidth)))
 	flags.add(root)

@@ -52,7 +52,7 @@ a command to it. Without a name it prints all three.`,
 }
 
 func (a *app) explainSandbox(dir string, names []sandbox.Name) error {
-	state, dir, err := a.Sessions().Places(dir)
+	state, dir, err := a.Sessions().Directories(dir)
 	if err != nil {
 		return err
 	}

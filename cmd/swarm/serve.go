@@ -111,7 +111,7 @@ func (a *app) keep(ctl *cli.Signals, s *swarm.Session, prompt string, apart bool
 	warnOfProblems(&a.Console, s)
 	watched := closed()
 	if !apart {
-		watched = view.Follow(context.WithoutCancel(ctl.Session), s.Events(), view.NewProgress(a.ErrScreen(), s.Info().Dir, false).See)
+		watched = view.Follow(context.WithoutCancel(ctl.Session), s.Events(), view.NewProgress(a.ErrScreen(), s.Info().Dir, false).Handle)
 	}
 	if err := a.wake(ctl, s, prompt); err != nil {
 		return err

@@ -25,7 +25,7 @@ session ends. With --format json it writes every event as a line of JSON.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := of.Take(args, "swarm tail [ID]"); err != nil {
+			if err := of.SetSession(args, "swarm tail [ID]"); err != nil {
 				return err
 			}
 			info, err := of.Choose(&a.Console)
@@ -68,7 +68,7 @@ func readableEvents(con *cli.Console, info swarm.Info, verbose bool) func([]byte
 	return func(raw []byte) error {
 		e, ok, err := event.Parse(raw)
 		if err == nil && ok {
-			show.See(e)
+			show.Handle(e)
 		}
 		return err
 	}

@@ -27,7 +27,7 @@ file has a list of its own: name it with --team.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if err := of.Take(args, "swarm tasks [ID]"); err != nil {
+			if err := of.SetSession(args, "swarm tasks [ID]"); err != nil {
 				return err
 			}
 			info, err := of.Choose(&a.Console)

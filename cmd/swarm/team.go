@@ -75,7 +75,7 @@ there already stays as it is: doing it again changes nothing.`,
 }
 
 func (a *app) completeTeamFile(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	_, dir, err := a.Sessions().Places(cli.FlagValue(c, "dir"))
+	_, dir, err := a.Sessions().Directories(cli.FlagValue(c, "dir"))
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -83,7 +83,7 @@ func (a *app) completeTeamFile(c *cobra.Command, args []string, _ string) ([]str
 }
 
 func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
-	_, dir, err := a.Sessions().Places(flags.dir)
+	_, dir, err := a.Sessions().Directories(flags.dir)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do
 		return swarm.Info{}, a.notOpened(o, err)
 	}
 	warnOfProblems(&a.Console, s)
-	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.Unread).See)
+	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.EndUnread).Handle)
 	err = do(ctl.Run, s)
 	closeErr := s.Close()
 	<-watch

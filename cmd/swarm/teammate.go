@@ -72,7 +72,7 @@ func (a *app) teammate(ctx context.Context, f *teammateFlags) error {
 	if err != nil {
 		return err
 	}
-	watch := view.Follow(context.WithoutCancel(ctx), w.Events(), view.NewText(a.ErrScreen(), w.Dir(), false, a.Out).See)
+	watch := view.Follow(context.WithoutCancel(ctx), w.Events(), view.NewText(a.ErrScreen(), w.Dir(), false, a.Out).Handle)
 	release := a.interrupts(w)
 	err = w.Run(ctx)
 	release()

@@ -13,7 +13,7 @@ func newVersion(a *app) *cobra.Command {
 			if err := cli.NoMoreArgs(args, 0, "swarm version"); err != nil {
 				return err
 			}
-			return a.Print(cli.VersionLine() + "\n")
+			return a.Print(cli.VersionText() + "\n")
 		},
 	}
 }

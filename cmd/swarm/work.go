@@ -31,8 +31,8 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 		return swarm.Info{}, a.notOpened(j.opts, err)
 	}
 	warnOfProblems(&a.Console, s)
-	v := a.newView(s, j.show, ctl.Unread)
-	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), v.See)
+	v := a.newView(s, j.show, ctl.EndUnread)
+	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), v.Handle)
 	ctl.EndWhen(s.Quitting())
 	result, runErr := a.goOn(ctl.Run, s, j.prompt)
 	closeErr := s.Close()
@@ -41,7 +41,7 @@ func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	if _, begun := leadOf(s.Agents()); !begun && j.opts.Session == "" {
 		closeErr = errors.Join(closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to go on with
 	}
-	return s.Info(), errors.Join(a.conclude(v, ctl, view.Verdict{Result: result, Err: runErr}), closeErr)
+	return s.Info(), errors.Join(a.conclude(v, ctl, view.RunResult{Result: result, Err: runErr}), closeErr)
 }
 
 // notOpened says of a session that another process runs what can be done with it.
@@ -90,7 +90,7 @@ func leadOf(agents []actors.Status) (actors.Status, bool) {
 }
 
 // conclude shows how the run ended and returns the exit status as an error.
-func (a *app) conclude(v view.View, ctl *cli.Signals, r view.Verdict) error {
+func (a *app) conclude(v view.View, ctl *cli.Signals, r view.RunResult) error {
 	err := v.Finish(r)
 	code := ctl.ExitCode()
 	if err != nil && (code == 0 || code == cli.ExitFailed) {
@@ -122,7 +122,7 @@ func (a *app) newView(s *swarm.Session, show showFlags, unread func()) view.View
 	case "stream-json":
 		return stream.New(a.Out, stream.Options{
 			Session: s.ID(), Transcripts: filepath.Join(s.Info().Path, "transcripts"), Forward: show.forward,
-			Setup: func() stream.Setup { return setupOf(s, a.Getenv) }, Unread: unread,
+			Setup: func() stream.Setup { return setupOf(s, a.Getenv) }, OnWriteError: unread,
 		})
 	}
 	return view.NewText(a.ErrScreen(), s.Info().Dir, show.verbose, a.Out)

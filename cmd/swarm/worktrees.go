@@ -25,7 +25,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			state, dir, err := a.Sessions().Places(dir)
+			state, dir, err := a.Sessions().Directories(dir)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ is removed at its end; one that holds something stays until you have looked.`,
 			if len(args) != 1 {
 				return cli.Usagef("name one agent, as swarm worktrees list shows it: swarm worktrees rescue AGENT")
 			}
-			state, dir, err := a.Sessions().Places(dir)
+			state, dir, err := a.Sessions().Directories(dir)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ untouched. With --rescue it first commits what is in the others to
 refs/swarm/rescue/AGENT and
 removes them too. It never deletes what git does not hold.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			state, dir, err := a.Sessions().Places(*dir)
+			state, dir, err := a.Sessions().Directories(*dir)
 			if err != nil {
 				return err
 			}

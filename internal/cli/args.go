@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CheckFormat is for commands that show a list.
+// CheckFormat checks the format of a command that prints a list.
 func CheckFormat(format string) error {
 	if format != "text" && format != "json" {
 		return Usagef("unknown --format %q; use text or json", format)
@@ -14,7 +14,8 @@ func CheckFormat(format string) error {
 	return nil
 }
 
-// NoMoreArgs refuses arguments beyond the n that a command takes.
+// NoMoreArgs returns an error if there are more than the n arguments that a command
+// takes.
 func NoMoreArgs(args []string, n int, use string) error {
 	if len(args) > n {
 		return Usagef("there is nothing to do with %q; usage: %s", args[n], use)
@@ -30,7 +31,7 @@ func Arg(args []string, i int) string {
 	return ""
 }
 
-// SplitRules takes lists apart at commas and spaces outside parentheses.
+// SplitRules splits lists at commas and spaces outside of parentheses.
 func SplitRules(lists []string) []string {
 	var rules []string
 	for _, list := range lists {
@@ -48,7 +49,7 @@ func SplitRules(lists []string) []string {
 	return rules
 }
 
-// CompleteFixed completes the flags that have a few values.
+// CompleteFixed sets the completions of flags with a fixed set of values.
 func CompleteFixed(c *cobra.Command) {
 	for name, values := range map[string][]string{
 		"output-format":      {"text", "json", "stream-json"},
@@ -62,7 +63,7 @@ func CompleteFixed(c *cobra.Command) {
 	}
 }
 
-// CompleteFlag completes a flag, if the command has it.
+// CompleteFlag sets the completions of a flag, if the command has it.
 func CompleteFlag(c *cobra.Command, name string, values cobra.CompletionFunc) {
 	if c.Flags().Lookup(name) == nil {
 		return

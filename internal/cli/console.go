@@ -10,7 +10,7 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// Console is where a command reads, writes and finds its environment.
+// Console holds the input, the outputs and the environment of a command.
 type Console struct {
 	In     io.Reader
 	Out    io.Writer // results, and nothing else
@@ -18,8 +18,8 @@ type Console struct {
 	Getenv func(string) string
 }
 
-// Notef writes one line to standard error. If that fails there is no other place
-// for it.
+// Notef writes one line to standard error. It ignores an error, which could not be
+// reported elsewhere.
 func (c *Console) Notef(format string, args ...any) {
 	fmt.Fprintf(c.Err, "%s\n", term.Clean(fmt.Sprintf(format, args...)))
 }
@@ -34,11 +34,10 @@ func (c *Console) PrintJSON(v any) error { return WriteJSON(c.Out, v) }
 func (c *Console) Screen() Screen    { return NewScreen(c.Out, c.Getenv) }
 func (c *Console) ErrScreen() Screen { return NewScreen(c.Err, c.Getenv) }
 
-// Sessions are those that the environment leads to.
+// Sessions returns the sessions in the state directory that the environment selects.
 func (c *Console) Sessions() Sessions { return Sessions{c.Getenv} }
 
-// OnTerminal reports whether a person sits before both standard input and
-// standard output.
+// OnTerminal reports whether standard input and standard output are both terminals.
 func (c *Console) OnTerminal() bool {
 	_, in := Columns(c.In)
 	_, out := Columns(c.Out)
@@ -55,7 +54,7 @@ func (c *Console) Files() (in, out *os.File, err error) {
 	return in, out, nil
 }
 
-// Fprint writes text, and says of an error that it is of the output.
+// Fprint writes text. Its error says that it is about the output.
 func Fprint(w io.Writer, text string) error {
 	if _, err := fmt.Fprint(w, text); err != nil {
 		return fmt.Errorf("write the output: %w", err)
@@ -63,7 +62,7 @@ func Fprint(w io.Writer, text string) error {
 	return nil
 }
 
-// WriteJSON writes v on a line of its own, < and > as they are.
+// WriteJSON writes v as one line of JSON, without escaping < and >.
 func WriteJSON(out io.Writer, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// Why a run was ended from outside.
+// The causes of a run that ends early.
 var (
-	errInterrupt = errors.New("interrupted")
-	errAgain     = errors.New("interrupted twice")
-	errTerminate = errors.New("terminated")
-	errHangUp    = errors.New("the terminal has gone")
-	ErrQuit      = errors.New("ended by swarm quit")
-	errNoReader  = errors.New("nobody reads standard output any more")
+	errInterrupt        = errors.New("interrupted")
+	errInterruptedTwice = errors.New("interrupted twice")
+	errTerminate        = errors.New("terminated")
+	errHangUp           = errors.New("the terminal was closed")
+	ErrQuit             = errors.New("ended by swarm quit")
+	errOutputClosed     = errors.New("standard output was closed by its reader")
 )
 
-// quitWithin is how long a run may take to end after the second Ctrl-C.
-const quitWithin = 1900 * time.Millisecond
+// quitTimeout is how long a run may take to end after the second Ctrl-C.
+const quitTimeout = 1900 * time.Millisecond
 
-// Signals turns signals into the ends of two scopes: the first Ctrl-C ends run,
-// which stops the lead's turn; the second, and every other signal, ends session,
-// which leaves turns open. It owns a goroutine until release.
+// Signals ends two contexts on signals: the first Ctrl-C ends Run, which stops the
+// lead's turn; the second, and every other signal, ends Session, which leaves turns
+// open. It owns a goroutine until Release.
 type Signals struct {
 	Run, Session context.Context
 	endRun, end  context.CancelCauseFunc
 
 	signals  chan os.Signal
 	diverted atomic.Pointer[chan os.Signal] // where Ctrl-C goes instead; nil is here
-	giveBack func()                         // gives the signals back; nil if none were taken
-	over     chan struct{}                  // closed by release
+	restore  func()                         // gives the signals back; nil if none were taken
+	released chan struct{}                  // closed by release
 	done     sync.WaitGroup
 	once     sync.Once
 	exit     func(int)
@@ -43,16 +43,16 @@ type Signals struct {
 func CatchSignals(ctx context.Context, exit func(int)) *Signals {
 	c := newControl(ctx, exit)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // by nohup, or a shell for what it runs behind
+		if !signal.Ignored(s) { // nohup and shells ignore signals for background processes
 			signal.Notify(c.signals, s)
 		}
 	}
-	// A broken pipe would kill the process in the middle of what it does, and
-	// what its commands have started would be left. The failed write says enough.
-	// Ignoring it would be handed on to the commands.
+	// SIGPIPE would kill the process at once and leave its commands running; the failed
+	// write is reported. It is caught, not ignored, because commands inherit ignored
+	// signals.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
-	c.giveBack = func() {
+	c.restore = func() {
 		signal.Stop(c.signals)
 		signal.Stop(pipe)
 	}
@@ -60,7 +60,7 @@ func CatchSignals(ctx context.Context, exit func(int)) *Signals {
 }
 
 func newControl(ctx context.Context, exit func(int)) *Signals {
-	c := &Signals{signals: make(chan os.Signal, 4), over: make(chan struct{}), exit: exit}
+	c := &Signals{signals: make(chan os.Signal, 4), released: make(chan struct{}), exit: exit}
 	c.Session, c.end = context.WithCancelCause(ctx)
 	c.Run, c.endRun = context.WithCancelCause(c.Session)
 	c.done.Go(c.listen)
@@ -74,25 +74,25 @@ func (c *Signals) listen() {
 			c.end(errTerminate)
 		case s == syscall.SIGHUP:
 			c.end(errHangUp)
-		case c.passOn(s):
+		case c.forward(s):
 		case c.Run.Err() == nil:
 			c.endRun(errInterrupt)
 		default:
-			c.end(errAgain)
-			// Not stopped: an orderly end has ended the process before.
-			time.AfterFunc(quitWithin, func() { c.exit(ExitInterrupted) })
+			c.end(errInterruptedTwice)
+			// The timer is not stopped: an orderly end ends the process earlier.
+			time.AfterFunc(quitTimeout, func() { c.exit(ExitInterrupted) })
 		}
 	}
 }
 
-// Divert hands every Ctrl-C to somebody else until giveBack is called.
+// Divert sends each Ctrl-C to interrupts until giveBack is called.
 func (c *Signals) Divert() (interrupts <-chan os.Signal, giveBack func()) {
 	to := make(chan os.Signal, 4)
 	c.diverted.Store(&to)
 	return to, func() { c.diverted.Store(nil) }
 }
 
-func (c *Signals) passOn(s os.Signal) bool {
+func (c *Signals) forward(s os.Signal) bool {
 	to := c.diverted.Load()
 	if to == nil {
 		return false
@@ -104,37 +104,37 @@ func (c *Signals) passOn(s os.Signal) bool {
 	return true
 }
 
-// Unread ends the session because what it writes goes nowhere.
-func (c *Signals) Unread() { c.end(errNoReader) }
+// EndUnread ends the session because its output cannot be written any more.
+func (c *Signals) EndUnread() { c.end(errOutputClosed) }
 
-// EndWhen ends the session once quit is closed.
+// EndWhen ends the session when quit is closed.
 func (c *Signals) EndWhen(quit <-chan struct{}) {
 	c.done.Go(func() {
 		select {
 		case <-quit:
 			c.end(ErrQuit)
-		case <-c.over:
+		case <-c.released:
 		}
 	})
 }
 
-// Release gives the signals back. It may be called more than once.
+// Release stops catching signals. It may be called more than once.
 func (c *Signals) Release() {
 	c.once.Do(func() {
-		if c.giveBack != nil {
-			c.giveBack()
+		if c.restore != nil {
+			c.restore()
 		}
 		close(c.signals)
-		close(c.over)
+		close(c.released)
 		c.done.Wait()
 		c.end(nil)
 	})
 }
 
-// Cause is the signal that ended the run, if one did.
+// Cause returns the signal that ended the run, or nil.
 func (c *Signals) Cause() error { return context.Cause(c.Run) }
 
-// ExitCode is the exit status that goes with the signal, 0 without one.
+// ExitCode returns the exit status for the signal, or 0 without one.
 func (c *Signals) ExitCode() int {
 	switch {
 	case errors.Is(c.Cause(), errTerminate), errors.Is(c.Cause(), ErrQuit):
@@ -143,7 +143,7 @@ func (c *Signals) ExitCode() int {
 		return ExitHungUp
 	case errors.Is(c.Cause(), errInterrupt):
 		return ExitInterrupted
-	case errors.Is(c.Cause(), errNoReader):
+	case errors.Is(c.Cause(), errOutputClosed):
 		return ExitFailed
 	}
 	return 0

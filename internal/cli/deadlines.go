@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// DeadlineFlags are for how long an agent's work may stand still.
+// DeadlineFlags are the flags for an agent's deadlines.
 type DeadlineFlags struct{ agent.Deadlines }
 
 func (f *DeadlineFlags) Add(fs *pflag.FlagSet) {
@@ -25,7 +25,7 @@ func (f *DeadlineFlags) Add(fs *pflag.FlagSet) {
 	}
 }
 
-// deadlineValue reads one of them.
+// deadlineValue parses one of them.
 type deadlineValue struct{ into *time.Duration }
 
 func (v deadlineValue) Set(text string) error {

@@ -1,6 +1,5 @@
-// Package cli holds what all commands of the program share: where they read and
-// write, how they read arguments and flags, what a signal does to them, and with
-// which status they end. It knows no command.
+// Package cli holds what all commands of the program share: input and output, arguments
+// and flags, signals, and exit statuses. It knows no command.
 //
 //	c := cli.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}
 //	sig := cli.CatchSignals(ctx, os.Exit)
@@ -11,10 +10,10 @@
 //
 //   - A wrong command line ends with status 2 and one line that says what to write
 //     instead (TestExitStatusOfWrongUses).
-//   - A command that has others below it refuses a word that names none of them
-//     (TestAGroupOfCommandsRefusesWhatItHasNot).
+//   - A command with subcommands refuses a word that names none of them
+//     (TestUnknownSubcommandsAreRefused).
 //   - The first signal decides the exit status
 //     (TestTheFirstSignalDecidesTheExitStatus).
-//   - The second Ctrl-C ends the process within two seconds, whatever it does
+//   - The second Ctrl-C ends the process within two seconds in any case
 //     (TestTheSecondCtrlCEndsTheProcessIfNothingElseDoes).
 package cli

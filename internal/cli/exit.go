@@ -17,8 +17,8 @@ const (
 	ExitTerminated  = 143
 )
 
-// ExitError is an error with an exit status of its own. Without err everything
-// has been printed already.
+// ExitError is an error with an exit status. If Err is nil, the error has been printed
+// already.
 type ExitError struct {
 	Code int
 	Err  error
@@ -38,7 +38,7 @@ func Usagef(format string, args ...any) error {
 	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// Report prints what went wrong and returns the exit status for it.
+// Report prints an error and returns its exit status.
 func (c *Console) Report(err error) int {
 	if err == nil {
 		return 0
@@ -59,7 +59,7 @@ func (c *Console) Report(err error) int {
 	return code
 }
 
-// OneLine joins the lines of an error that is made of several.
+// OneLine joins the lines of a text.
 func OneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }), "; ")
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/actorswarm/swarm/agent"
 )
 
-// RefuseUnknownCommands makes every command below root that has commands of its own refuse words
-// that are none of them; alone it does what it did, or shows its help.
+// RefuseUnknownCommands makes all commands with subcommands below root refuse words
+// that name none of these. Without arguments they run or print their help, as before.
 func RefuseUnknownCommands(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -30,7 +30,7 @@ func refuseUnknown(c *cobra.Command) {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 0:
-			return noCommand(c, args[0])
+			return unknownCommand(c, args[0])
 		case alone != nil:
 			return alone(c, args)
 		}
@@ -41,8 +41,9 @@ func refuseUnknown(c *cobra.Command) {
 	}
 }
 
-// noCommand says what may have been meant by a word that is no command of c.
-func noCommand(c *cobra.Command, typed string) error {
+// unknownCommand returns the error for a word that is no command of c, with similar
+// names.
+func unknownCommand(c *cobra.Command, typed string) error {
 	names := Subcommands(c)
 	text := strings.Join(names, ", ")
 	if near := agent.Near(typed, names); len(near) > 0 {
@@ -61,18 +62,18 @@ func Subcommands(c *cobra.Command) []string {
 	return names
 }
 
-// showHelp is swarm help COMMAND.
+// showHelp implements swarm help COMMAND.
 func showHelp(c *cobra.Command, args []string) error {
 	about, rest, err := c.Root().Find(args)
 	if err != nil {
 		return err
 	}
 	if len(rest) > 0 && about.HasSubCommands() {
-		return noCommand(about, rest[0])
+		return unknownCommand(about, rest[0])
 	}
 	about.InitDefaultHelpFlag()
 	return about.Help()
 }
 
-// NoArgs is the arguments of a command that takes none.
+// NoArgs checks the arguments of a command that takes none.
 func NoArgs(c *cobra.Command, args []string) error { return NoMoreArgs(args, 0, c.CommandPath()) }

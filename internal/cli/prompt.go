@@ -11,15 +11,15 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// maxInput is the most that is read from standard input, in bytes.
+// maxInput is the maximum size of standard input, in bytes.
 const maxInput = 10 << 20
 
-// inputPatience is how long standard input may stay silent before the person is
-// told that it is being waited for.
-const inputPatience = 3 * time.Second
+// inputHintDelay is how long standard input may be silent before the user is told that
+// the program waits for it.
+const inputHintDelay = 3 * time.Second
 
-// Prompt joins what the command line and standard input say. It is empty when
-// neither says anything.
+// Prompt joins the prompts in the arguments and in standard input. It is empty if there
+// is neither.
 func (c *Console) Prompt(args []string) (string, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	more, err := c.ReadInput()
@@ -35,12 +35,12 @@ func (c *Console) Prompt(args []string) (string, error) {
 	return text + "\n\n" + more, nil
 }
 
-// ReadInput returns all of standard input if somebody has piped something in.
+// ReadInput returns all of standard input if that is a pipe or a file.
 func (c *Console) ReadInput() (string, error) {
 	if !piped(c.In) {
 		return "", nil
 	}
-	hint := time.AfterFunc(inputPatience, func() {
+	hint := time.AfterFunc(inputHintDelay, func() {
 		c.Notef("swarm: still reading the prompt from standard input; end it, or start swarm with </dev/null")
 	})
 	defer hint.Stop()
@@ -54,7 +54,7 @@ func (c *Console) ReadInput() (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// piped reports whether in is a pipe or a file, and no terminal or device.
+// piped reports whether in is a pipe or a file, and not a terminal or device.
 func piped(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Sessions are those that are kept on this machine, found as its environment says.
+// Sessions finds the sessions in the state directory that the environment selects.
 type Sessions struct{ getenv func(string) string }
 
 // List returns the sessions of a directory, newest first.
@@ -26,21 +26,21 @@ func (s Sessions) List(dir string) ([]swarm.Info, error) {
 	return swarm.Sessions(state, dir)
 }
 
-// Dial reaches the process that runs a session. Its error is a
-// *swarm.NotRunningError when there is none.
+// Dial connects to the process that runs a session. The error is a
+// *swarm.NotRunningError if there is none.
 func (s Sessions) Dial(info swarm.Info) (*swarm.Remote, error) {
 	state, err := s.StateDir()
 	if err != nil {
 		return nil, err
 	}
-	// Without a socket nobody answers, and asking the bus would take longer.
+	// Without a socket no process answers, and a request over NATS would take longer.
 	if _, err := os.Stat(info.Socket(state)); err != nil {
 		return nil, &swarm.NotRunningError{ID: info.ID}
 	}
 	return swarm.Dial(state, info)
 }
 
-// Find returns the session of an id, or the newest of dir.
+// Find returns the session with an id, or the newest one of dir.
 func (s Sessions) Find(dir, id string) (swarm.Info, error) {
 	state, err := s.StateDir()
 	if err != nil {
@@ -52,8 +52,8 @@ func (s Sessions) Find(dir, id string) (swarm.Info, error) {
 	return swarm.FindSession(state, dir, id)
 }
 
-// Choose returns the session that a command is about: the one with the id, or
-// the one session of the directory that runs, or the newest that does not.
+// Choose returns the session for a command: the one with the id, or the only one of the
+// directory that runs, or the newest one.
 func (s Sessions) Choose(dir, id string) (swarm.Info, error) {
 	if id != "" {
 		return s.Find(dir, id)
@@ -72,7 +72,7 @@ func (s Sessions) Choose(dir, id string) (swarm.Info, error) {
 	return s.Find(dir, "")
 }
 
-// Running returns those of the sessions that a process runs.
+// Running returns the sessions that a process runs.
 func (s Sessions) Running(all []swarm.Info) []swarm.Info {
 	var running []swarm.Info
 	for _, info := range all {
@@ -84,8 +84,8 @@ func (s Sessions) Running(all []swarm.Info) []swarm.Info {
 	return running
 }
 
-// Places returns the state directory and dir made absolute.
-func (s Sessions) Places(dir string) (state, abs string, err error) {
+// Directories returns the state directory, and dir made absolute.
+func (s Sessions) Directories(dir string) (state, abs string, err error) {
 	if state, err = s.StateDir(); err != nil {
 		return "", "", err
 	}
@@ -102,33 +102,33 @@ func IDs(all []swarm.Info) []string {
 	return out
 }
 
-// NotRunning reports whether an error says that no process runs the session.
+// NotRunning reports whether an error means that no process runs the session.
 func NotRunning(err error) bool {
 	var none *swarm.NotRunningError
 	return errors.As(err, &none)
 }
 
-// StateDir is where sessions are kept.
+// StateDir returns the directory of all sessions.
 func (s Sessions) StateDir() (string, error) { return swarm.StateDir(s.getenv) }
 
-// SessionFlags say which session a command is about: --session, and --dir for the
-// sessions of another directory.
+// SessionFlags select the session of a command: --session, and --dir for sessions of
+// another directory.
 type SessionFlags struct{ Dir, Session string }
 
-// What a command is about that names no session.
+// The defaults of --session, for its help.
 const (
 	RunningOnly     = "the one that runs"
 	RunningOrNewest = RunningOnly + ", or the newest"
 )
 
-// Add adds the flags to a command, with what it is about without them.
+// Add adds the flags to a command. without describes the default of --session.
 func (f *SessionFlags) Add(c *cobra.Command, without string) {
 	c.Flags().StringVar(&f.Session, "session", "", "the session's `id` (default: "+without+")")
 	c.Flags().StringVar(&f.Dir, "dir", "", "the `directory` whose session is meant (default: the working directory)")
 }
 
-// Take lets the only argument of a command name the session, as --session does.
-func (f *SessionFlags) Take(args []string, use string) error {
+// SetSession lets the only argument of a command select the session, as --session does.
+func (f *SessionFlags) SetSession(args []string, use string) error {
 	if err := NoMoreArgs(args, 1, use); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (f *SessionFlags) Take(args []string, use string) error {
 	return nil
 }
 
-// Choose returns the session that the flags mean.
+// Choose returns the session that the flags select.
 func (f *SessionFlags) Choose(c *Console) (swarm.Info, error) {
 	return c.Sessions().Choose(f.Dir, f.Session)
 }

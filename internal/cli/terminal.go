@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Screen says what lines may look like.
+// Screen describes what an output can show.
 type Screen struct {
 	Out   io.Writer
 	Color bool
 }
 
-// PlainWidth is the width where nobody knows one.
+// PlainWidth is the width if it is not known.
 const PlainWidth = 80
 
 func NewScreen(out io.Writer, env func(string) string) Screen {
@@ -21,7 +21,7 @@ func NewScreen(out io.Writer, env func(string) string) Screen {
 	return Screen{Out: out, Color: terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"}
 }
 
-// Width is asked for each line, since people drag windows.
+// Width returns the current width, which changes when the user resizes the window.
 func (s Screen) Width() int {
 	if n, ok := Columns(s.Out); ok && n > 0 {
 		return n
@@ -51,8 +51,8 @@ var (
 	palette = [...]string{"36", "32", "35", "33", "34", "38;5;208", "38;5;205", "38;5;109", "38;5;143", "38;5;139"}
 )
 
-// Paint colours an agent's name with its own colour, or else with one that it
-// keeps from run to run.
+// Paint colours an agent's name with its own colour, or else with one derived from the
+// name.
 func (s Screen) Paint(name, color string) string {
 	if !s.Color {
 		return name
@@ -60,7 +60,7 @@ func (s Screen) Paint(name, color string) string {
 	code, ok := colorCodes[color]
 	if !ok {
 		h := fnv.New32a()
-		io.WriteString(h, name) // a hash takes everything
+		io.WriteString(h, name) // a hash returns no error
 		code = palette[h.Sum32()%uint32(len(palette))]
 	}
 	return "\x1b[" + code + "m" + name + "\x1b[0m"

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// LogTo makes a file the standard output and error of this process. Who waits
-// for them hears that nothing more comes.
+// LogTo makes a file the standard output and error of this process. Readers of the
+// earlier ones get the end of the file.
 func LogTo(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"runtime/debug"
 )
 
-// VersionLine names the program, its version and what it was built with.
-func VersionLine() string {
+// VersionText names the program, its version and what it was built with.
+func VersionText() string {
 	return fmt.Sprintf("swarm %s (%s, %s/%s)", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// Version is the module's version, or for a build from a working tree the
-// commit, with + when the tree had changes.
+// Version returns the module's version or, for a build from a working tree, the commit,
+// with + if the tree had changes.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

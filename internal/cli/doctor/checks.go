@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkPrograms looks for what tools call.
+// checkPrograms checks the programs that tools run.
 func (a *checker) checkPrograms(ctx context.Context, _ string) []finding {
 	return []finding{
-		program(ctx, bad, "bash", "the Bash tool cannot run; install bash"),
+		program(ctx, fail, "bash", "the Bash tool cannot run; install bash"),
 		program(ctx, warn, "git", "agents cannot use it and the demo needs a repository; install git"),
 		program(ctx, warn, "rg", "Grep falls back to a slower search; install ripgrep"),
 	}
@@ -37,47 +37,47 @@ func program(ctx context.Context, without grade, name, consequence string) findi
 	if err != nil {
 		return findingf(without, name, "%s does not run: %v", path, err)
 	}
-	return findingf(fine, name, "%s (%s)", path, view.FirstLine(string(out)))
+	return findingf(ok, name, "%s (%s)", path, view.FirstLine(string(out)))
 }
 
-// checkSandbox says what the kernel can hold the commands of agents to.
+// checkSandbox reports how the kernel can confine the commands of agents.
 func (a *checker) checkSandbox(context.Context, string) []finding {
 	m := sandbox.Probe()
 	if err := m.Enforces(sandbox.Inspect); err != nil {
 		return []finding{findingf(warn, "sandbox", "%v; only commands without variables and patterns run unasked", err)}
 	}
-	found := []finding{findingf(fine, "sandbox", "%s", m)}
+	found := []finding{findingf(ok, "sandbox", "%s", m)}
 	for _, missing := range m.Missing {
 		found = append(found, findingf(warn, "sandbox", "%s", missing))
 	}
 	return found
 }
 
-// The least free space, in bytes, below which a session is in danger.
+// The limits of free space, in bytes, for a warning and a failure.
 const (
-	littleSpace = 1 << 30
-	noSpace     = 64 << 20
+	lowSpace = 1 << 30
+	noSpace  = 64 << 20
 )
 
-// checkState tries what a session does to its directory: write, sync, lock.
+// checkState tries the operations of a session in its directory: write, sync, lock.
 func (a *checker) checkState(context.Context, string) []finding {
 	dir, err := a.Sessions().StateDir()
 	if err != nil {
-		return []finding{findingf(bad, "state", "%v", err)}
+		return []finding{findingf(fail, "state", "%v", err)}
 	}
 	if err := tryState(dir); err != nil {
-		return []finding{findingf(bad, "state", "%s cannot be used; make it writable or set SWARM_HOME to another: %v", dir, err)}
+		return []finding{findingf(fail, "state", "%s cannot be used; make it writable or set SWARM_HOME to another: %v", dir, err)}
 	}
 	free, err := freeSpace(dir)
 	switch {
 	case err != nil:
 		return []finding{findingf(warn, "state", "%s can be written; its free space is not known: %v", dir, err)}
 	case free < noSpace:
-		return []finding{findingf(bad, "state", "%s has %d MiB left; make room or set SWARM_HOME to another", dir, free>>20)}
-	case free < littleSpace:
+		return []finding{findingf(fail, "state", "%s has %d MiB left; make room or set SWARM_HOME to another", dir, free>>20)}
+	case free < lowSpace:
 		return []finding{findingf(warn, "state", "%s can be written and locked; only %d MiB are left", dir, free>>20)}
 	}
-	return []finding{findingf(fine, "state", "%s can be written and locked; %d GiB are free", dir, free>>30)}
+	return []finding{findingf(ok, "state", "%s can be written and locked; %d GiB are free", dir, free>>30)}
 }
 
 func tryState(dir string) (err error) {
@@ -95,8 +95,8 @@ func tryState(dir string) (err error) {
 	return errors.Join(f.Sync(), tryLock(f))
 }
 
-// tryLock makes sure that a lock keeps a second owner out, which some network
-// file systems only pretend to do.
+// tryLock checks that a lock excludes a second owner: some network file systems do not
+// support that although they claim to.
 func tryLock(f *os.File) (err error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return fmt.Errorf("lock a file: %w", err)
@@ -120,7 +120,7 @@ func freeSpace(dir string) (uint64, error) {
 	return st.Bavail * uint64(st.Bsize), nil
 }
 
-// checkModel says which credentials would be used, never what they are.
+// checkModel names the credentials that would be used, without their values.
 func (a *checker) checkModel(context.Context, string) []finding {
 	for _, p := range []struct{ key, base, what string }{
 		{"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "Claude"},
@@ -133,14 +133,14 @@ func (a *checker) checkModel(context.Context, string) []finding {
 		}
 		where, err := endpoint(a.Getenv(p.base))
 		if err != nil {
-			return []finding{findingf(bad, "model", "%s is not an address; correct it", p.base)}
+			return []finding{findingf(fail, "model", "%s is not an address; correct it", p.base)}
 		}
-		return []finding{findingf(fine, "model", "%s by %s%s", p.what, p.key, where)}
+		return []finding{findingf(ok, "model", "%s by %s%s", p.what, p.key, where)}
 	}
 	return []finding{findingf(warn, "model", "%v", swarm.NoModelError{})}
 }
 
-// endpoint names the host of an address; the rest may hold a password.
+// endpoint returns the host of an address; the rest may contain a password.
 func endpoint(base string) (string, error) {
 	if base == "" {
 		return "", nil
@@ -155,21 +155,21 @@ func endpoint(base string) (string, error) {
 func (a *checker) checkDefinitions(_ context.Context, dir string) []finding {
 	sources, err := swarm.Options{Dir: dir, Getenv: a.Getenv}.Sources()
 	if err != nil {
-		return []finding{findingf(bad, "agents", "%v", err)}
+		return []finding{findingf(fail, "agents", "%v", err)}
 	}
 	set, err := defs.Load(sources)
 	if err != nil {
-		return []finding{findingf(bad, "agents", "%v", err)}
+		return []finding{findingf(fail, "agents", "%v", err)}
 	}
 	var names []string
 	for _, d := range set.Active {
 		names = append(names, d.Name)
 	}
-	found := []finding{findingf(fine, "agents", "%s", strings.Join(names, ", "))}
+	found := []finding{findingf(ok, "agents", "%s", strings.Join(names, ", "))}
 	for _, p := range set.Problems {
 		g := warn
 		if p.Fatal {
-			g = bad
+			g = fail
 		}
 		found = append(found, finding{g, "agents", p.String()})
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
-// manySessions is how many sessions doctor opens, newest first.
-const manySessions = 20
+// maxSessions is how many sessions doctor opens, newest first.
+const maxSessions = 20
 
-// checkSessions looks at the sessions of the directory that nobody runs.
+// checkSessions checks the sessions of the directory that no process runs.
 func (a *checker) checkSessions(ctx context.Context, dir string) []finding {
 	all, err := a.Sessions().List(dir)
 	if err != nil {
-		return []finding{findingf(bad, "sessions", "%v", err)}
+		return []finding{findingf(fail, "sessions", "%v", err)}
 	}
-	looked := all[:min(len(all), manySessions)]
+	looked := all[:min(len(all), maxSessions)]
 	var found []finding
 	running := 0
 	for _, info := range looked {
@@ -35,15 +35,15 @@ func (a *checker) checkSessions(ctx context.Context, dir string) []finding {
 	if len(found) > 0 {
 		return found
 	}
-	return []finding{findingf(fine, "sessions", "%s of %d here whole, %d running", view.Plural(len(looked), "session"), len(all), running)}
+	return []finding{findingf(ok, "sessions", "%s of %d here whole, %d running", view.Plural(len(looked), "session"), len(all), running)}
 }
 
 func (a *checker) checkSession(ctx context.Context, info swarm.Info) []finding {
 	notes, err := swarm.Notes(ctx, info)
 	if err != nil {
-		// Whoever holds the journal without answering has lost its wire, or is
+		// A process that holds the journal without answering has lost its socket, or is
 		// just starting.
-		g := bad
+		g := fail
 		if strings.Contains(err.Error(), "is held by") {
 			g = warn
 		}
@@ -53,28 +53,28 @@ func (a *checker) checkSession(ctx context.Context, info swarm.Info) []finding {
 	for _, note := range notes {
 		g := warn
 		if strings.Contains(note, "is damaged") {
-			g = bad
+			g = fail
 		}
 		found = append(found, findingf(g, "sessions", "%s: %s", info.ID, note))
 	}
 	return found
 }
 
-// checkSockets looks for what dead processes left. It is harmless: the next
-// process of the session replaces it.
+// checkSockets finds sockets that processes have left. They are harmless: the next
+// process of the session replaces its socket.
 func (a *checker) checkSockets(ctx context.Context, _ string) []finding {
 	state, err := a.Sessions().StateDir()
 	if err != nil {
-		return []finding{findingf(bad, "sockets", "%v", err)}
+		return []finding{findingf(fail, "sockets", "%v", err)}
 	}
 	paths, err := filepath.Glob(filepath.Join(state, "run", "*.sock"))
 	if err != nil {
-		return []finding{findingf(bad, "sockets", "%v", err)}
+		return []finding{findingf(fail, "sockets", "%v", err)}
 	}
 	var found []finding
 	alive := 0
 	for _, path := range paths {
-		if err := knock(ctx, path); err != nil {
+		if err := dialSocket(ctx, path); err != nil {
 			id := strings.TrimSuffix(filepath.Base(path), ".sock")
 			found = append(found, findingf(warn, "sockets", "%s was left by a process that died; go on with: swarm resume %s", path, id))
 			continue
@@ -84,11 +84,11 @@ func (a *checker) checkSockets(ctx context.Context, _ string) []finding {
 	if len(found) > 0 {
 		return found
 	}
-	return []finding{findingf(fine, "sockets", "%d in use, none left over", alive)}
+	return []finding{findingf(ok, "sockets", "%d in use, none left over", alive)}
 }
 
-// knock reports whether somebody listens on a socket.
-func knock(ctx context.Context, path string) error {
+// dialSocket returns an error if no process listens on a socket.
+func dialSocket(ctx context.Context, path string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", path, err)

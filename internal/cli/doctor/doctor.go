@@ -36,13 +36,13 @@ exit status is 1 if something fails.`,
 	return c
 }
 
-// grade says how bad a finding is.
+// grade is the severity of a finding.
 type grade int
 
 const (
-	fine grade = iota
+	ok grade = iota
 	warn
-	bad
+	fail
 )
 
 func (g grade) String() string { return [...]string{"ok", "warn", "fail"}[g] }
@@ -58,8 +58,7 @@ func findingf(g grade, about, format string, args ...any) finding {
 	return finding{g, about, fmt.Sprintf(format, args...)}
 }
 
-// findingText breaks long lines where a person reads them; programs get one
-// line for each finding.
+// findingText wraps long lines on a terminal; programs get one line for each finding.
 func (a *checker) findingText(f finding) string {
 	head := fmt.Sprintf("%-4s  %-11s ", f.grade, f.about)
 	text := term.Clean(cli.OneLine(f.text))
@@ -69,14 +68,14 @@ func (a *checker) findingText(f finding) string {
 	return head + text + "\n"
 }
 
-// doctor runs every check, also after one has failed.
+// doctor makes all checks, even after one has failed.
 func (a *checker) doctor(ctx context.Context, dir string) error {
 	failed := 0
 	for _, check := range []func(context.Context, string) []finding{
 		a.checkPrograms, a.checkSandbox, a.checkState, a.checkModel, a.checkDefinitions, a.checkSessions, a.checkSockets,
 	} {
 		for _, f := range check(ctx, dir) {
-			if f.grade == bad {
+			if f.grade == fail {
 				failed++
 			}
 			if err := a.Print(a.findingText(f)); err != nil {

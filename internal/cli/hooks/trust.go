@@ -128,7 +128,7 @@ func sourcesOf(console *cli.Console, dir string) (from defs.Options, abs string,
 }
 
 func configOf(console *cli.Console, dir string) (c node.Config, err error) {
-	state, abs, err := console.Sessions().Places(dir)
+	state, abs, err := console.Sessions().Directories(dir)
 	if err != nil {
 		return c, err
 	}

@@ -23,7 +23,7 @@ type boundary struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// agentOf returns the id of an agent; the lead goes without.
+// agentOf returns the id of an agent, or "" for the lead.
 func agentOf(a event.Agent) string {
 	if a.ID == agent.LeadID {
 		return ""
@@ -31,8 +31,8 @@ func agentOf(a event.Agent) string {
 	return string(a.ID)
 }
 
-// compacted ends the status and, unless it was given up, marks the place from
-// which on the model knows a summary only.
+// compacted ends the status and, if the compaction succeeded, marks where the summary
+// begins.
 func (s *Writer) compacted(a event.Agent, f event.Compacted) {
 	s.write(statusLine{s.head("system", "status"), nil, agentOf(a)})
 	if f.Failed != "" {

@@ -1,6 +1,6 @@
 // Package stream writes a run for programs: as one JSON object for each step
-// (stream-json), or as one object at its end (json). The shapes are those that readers
-// of the claude command know.
+// (stream-json), or as one object at its end (json). The shapes are those of the claude
+// command.
 //
 //	w := stream.New(os.Stdout, stream.Options{Session: id, Setup: setup})
 //	shown := view.Follow(ctx, session.Events(), w.See)
@@ -12,8 +12,8 @@
 //
 //   - The first line is system/init, the last the result, and each has an id of its own
 //     (TestStreamShapes, TestStreamOfARealRun).
-//   - The result says how the run ended, and what an interrupt has cut
+//   - The result says how the run ended, and what an interrupt has cut off
 //     (TestResultShapes, TestAnInterruptSaysWhatItHasCut).
-//   - After a write that failed nothing is written, and the caller is notified once
+//   - After a failed write nothing more is written, and the caller is notified once
 //     (TestOutputThatCannotBeWrittenIsAnError).
 package stream

@@ -6,7 +6,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// mailLine tells how far a message between agents has come.
+// mailLine shows the state of a message between agents.
 type mailLine struct {
 	line
 	ID      mailbox.ID    `json:"id"`
@@ -39,7 +39,8 @@ func (s *Writer) writeMail(e mailbox.Envelope, state mailbox.State) {
 	s.write(m)
 }
 
-// writeReceipt writes a receipt. The receipt of a delivery repeats the arrival and is left out.
+// writeReceipt writes a receipt. It leaves out the receipt of a delivery, which repeats
+// the arrival.
 func (s *Writer) writeReceipt(id mailbox.ID, state mailbox.State) {
 	m, known := s.mail[id]
 	if !known || state == m.State {

@@ -8,14 +8,14 @@ import (
 	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
-// ResultWriter prints nothing but one result object.
+// ResultWriter prints one result object at the end of the run.
 type ResultWriter struct {
 	out   io.Writer
 	tally *tally
 }
 
-func (j *ResultWriter) See(e event.Event)           { j.tally.See(e) }
-func (j *ResultWriter) Finish(v view.Verdict) error { return cli.WriteJSON(j.out, j.tally.result(v)) }
+func (j *ResultWriter) Handle(e event.Event)          { j.tally.add(e) }
+func (j *ResultWriter) Finish(v view.RunResult) error { return cli.WriteJSON(j.out, j.tally.result(v)) }
 
 // NewResultWriter returns a view that writes to out.
 func NewResultWriter(out io.Writer) *ResultWriter { return &ResultWriter{out: out, tally: newTally()} }

@@ -13,15 +13,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// Writer writes what happens as one JSON object per line. The first line is
-// system/init, the last is the result.
+// Writer writes events as one JSON object a line. The first line is system/init, the
+// last is the result.
 type Writer struct {
-	out     io.Writer
-	err     error  // the first of a write; nothing is written after it
-	unread  func() // told of it
-	session string
-	setup   func() Setup
-	forward bool // what children say is shown too
+	out          io.Writer
+	err          error  // the first error of a write; nothing is written after it
+	onWriteError func() // called at the first error
+	session      string
+	setup        func() Setup
+	forward      bool // what children say is shown too
 	// transcripts is the folder with a file for each agent.
 	transcripts string
 	begun       bool
@@ -31,30 +31,30 @@ type Writer struct {
 	mail  map[mailbox.ID]mailLine
 }
 
-// Setup is what a session was started with.
+// Setup is the configuration that a session was started with.
 type Setup struct {
 	Dir, Model, Mode, KeySource string
 	Tools, Agents               []string
 }
 
-// Options of newStream; what is left out is not told.
+// Options configure New. Fields that are empty are left out of the output.
 type Options struct {
-	Session     string
-	Transcripts string       // the folder with a file for each agent
-	Forward     bool         // what children say is shown too
-	Setup       func() Setup // asked when the first line is written
-	Unread      func()       // called when a line cannot be written
+	Session      string
+	Transcripts  string       // the folder with a file for each agent
+	Forward      bool         // what children say is shown too
+	Setup        func() Setup // asked when the first line is written
+	OnWriteError func()       // called when a line cannot be written
 }
 
 // New returns a view that writes to out.
 func New(out io.Writer, o Options) *Writer {
 	return &Writer{
-		out: out, session: o.Session, forward: o.Forward, unread: o.Unread, setup: o.Setup, transcripts: o.Transcripts,
+		out: out, session: o.Session, forward: o.Forward, onWriteError: o.OnWriteError, setup: o.Setup, transcripts: o.Transcripts,
 		tally: newTally(), tasks: map[mailbox.AgentID]*task{}, mail: map[mailbox.ID]mailLine{},
 	}
 }
 
-// line is what every line has.
+// line has the fields of all lines.
 type line struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype,omitempty"`
@@ -70,8 +70,8 @@ func (s *Writer) write(v any) {
 	if s.err != nil {
 		return
 	}
-	if s.err = cli.WriteJSON(s.out, v); s.err != nil && s.unread != nil {
-		s.unread()
+	if s.err = cli.WriteJSON(s.out, v); s.err != nil && s.onWriteError != nil {
+		s.onWriteError()
 	}
 }
 
@@ -91,7 +91,7 @@ type initLine struct {
 	Plugins    []string `json:"plugins"`
 }
 
-func (s *Writer) begin() {
+func (s *Writer) writeInit() {
 	if s.begun {
 		return
 	}
@@ -100,7 +100,7 @@ func (s *Writer) begin() {
 	tools := make([]string, 0, len(at.Tools))
 	for _, name := range at.Tools {
 		if name == "Agent" {
-			name = "Task" // the name under which programs know it
+			name = "Task" // the name in this format
 		}
 		tools = append(tools, name)
 	}
@@ -112,42 +112,42 @@ func (s *Writer) begin() {
 	})
 }
 
-// See writes the lines that belong to e, if any.
-func (s *Writer) See(e event.Event) {
-	s.tally.See(e)
+// Handle writes the lines for e, if any.
+func (s *Writer) Handle(e event.Event) {
+	s.tally.add(e)
 	switch f := e.Fact.(type) {
 	case event.Asked:
-		s.begin()
+		s.writeInit()
 		s.write(noteLine{s.head("system", "informational"), view.AgentLabel(e.Agent) + " " + view.AskedLine(f.Question)})
 	case event.Delta, event.StateChanged, event.Requested:
 		return // not part of this format
 	case event.Answered:
-		s.begin()
+		s.writeInit()
 		s.answered(e.Agent, f)
 	case event.CallFinished:
-		s.begin()
+		s.writeInit()
 		s.finished(e.Agent, f)
 	case event.Denied:
-		s.begin()
+		s.writeInit()
 		s.denied(e.Agent, f)
 	case event.BackingOff:
-		s.begin()
+		s.writeInit()
 		s.retry(f.Backoff)
 	case event.MailSent, event.MailArrived, event.MailSettled:
-		s.begin()
+		s.writeInit()
 		s.mailFact(f)
 	case event.Compacting:
-		s.begin()
+		s.writeInit()
 		compacting := "compacting"
 		s.write(statusLine{s.head("system", "status"), &compacting, agentOf(e.Agent)})
 	case event.Compacted:
-		s.begin()
+		s.writeInit()
 		s.compacted(e.Agent, f)
 	case event.Warning:
-		s.begin()
+		s.writeInit()
 		s.write(noteLine{s.head("system", "informational"), f.Text})
 	case event.Hint:
-		s.begin()
+		s.writeInit()
 		s.write(noteLine{s.head("system", "informational"), f.Text})
 	}
 	s.task(e)
@@ -158,7 +158,7 @@ type noteLine struct {
 	Content string `json:"content"`
 }
 
-// parentCall is the call that an agent answers; null for the lead.
+// parentCall returns the id of the call that started an agent, or nil for the lead.
 func parentCall(a event.Agent) *string {
 	if a.ID == agent.LeadID || a.Call == "" {
 		return nil
@@ -287,8 +287,8 @@ func (s *Writer) retry(b model.Backoff) {
 }
 
 // Finish writes the result.
-func (s *Writer) Finish(v view.Verdict) error {
-	s.begin()
+func (s *Writer) Finish(v view.RunResult) error {
+	s.writeInit()
 	s.write(s.tally.result(v))
 	return s.err
 }

@@ -25,7 +25,7 @@ func normal(text string) string {
 
 func testStream(out io.Writer, forward bool, unread func()) *Writer {
 	return New(out, Options{
-		Session: "one", Forward: forward, Transcripts: "/state/transcripts", Unread: unread,
+		Session: "one", Forward: forward, Transcripts: "/state/transcripts", OnWriteError: unread,
 		Setup: func() Setup {
 			return Setup{
 				Dir: "/repo", Model: "sonnet", Mode: "default", KeySource: "none",
@@ -35,10 +35,10 @@ func testStream(out io.Writer, forward bool, unread func()) *Writer {
 	})
 }
 
-func goodEnd() view.Verdict {
+func goodEnd() view.RunResult {
 	u := model.Usage{InputTokens: 8000, OutputTokens: 200, CacheReadInputTokens: 7}
 	cost := swarm.Cost{USD: swarm.Dollar * 18 / 1000}
-	return view.Verdict{Result: swarm.Result{
+	return view.RunResult{Result: swarm.Result{
 		Session: "one", Text: "All is <well>.", Outcome: "completed", Steps: 2, Usage: u,
 		Tree: map[string]swarm.ModelUse{"claude-sonnet-5-5": {Usage: u, Cost: cost}}, Cost: cost, Agents: 3, Took: 5 * time.Second,
 	}}
@@ -49,7 +49,7 @@ func TestStreamShapes(t *testing.T) {
 		var b bytes.Buffer
 		v := testStream(&b, forward, nil)
 		for _, e := range clitest.Story() {
-			v.See(e)
+			v.Handle(e)
 		}
 		if err := v.Finish(goodEnd()); err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func TestStreamShapes(t *testing.T) {
 
 func TestResultShapes(t *testing.T) {
 	var b bytes.Buffer
-	for _, end := range []view.Verdict{
+	for _, end := range []view.RunResult{
 		goodEnd(),
 		{Result: swarm.Result{Session: "one", Outcome: "max_turns", Reason: "the limit of 2 turns is reached", Text: "so far", Steps: 2}},
 		{Result: swarm.Result{Session: "one", Outcome: "failed", Reason: "the API refused the credentials", Steps: 1}},
@@ -69,7 +69,7 @@ func TestResultShapes(t *testing.T) {
 	} {
 		tally := newTally()
 		for _, e := range clitest.Story() {
-			tally.See(e)
+			tally.add(e)
 		}
 		v := &ResultWriter{out: &b, tally: tally}
 		if err := v.Finish(end); err != nil {
@@ -80,7 +80,7 @@ func TestResultShapes(t *testing.T) {
 }
 
 func TestAnInterruptSaysWhatItHasCut(t *testing.T) {
-	cut := view.Verdict{Result: swarm.Result{Outcome: "interrupted"}, Err: swarm.ErrInterrupted}
+	cut := view.RunResult{Result: swarm.Result{Outcome: "interrupted"}, Err: swarm.ErrInterrupted}
 	asked := clitest.Of(clitest.Lead, event.Requested{Step: 0})
 	for want, events := range map[string][]event.Event{
 		"aborted_streaming": clitest.Timed(asked),
@@ -88,7 +88,7 @@ func TestAnInterruptSaysWhatItHasCut(t *testing.T) {
 	} {
 		tally := newTally()
 		for _, e := range events {
-			tally.See(e)
+			tally.add(e)
 		}
 		if got := tally.result(cut).Terminal; got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -104,7 +104,7 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	told := 0
 	s := testStream(noRoom{}, false, func() { told++ })
 	for _, e := range clitest.Story() {
-		s.See(e)
+		s.Handle(e)
 	}
 	if err := s.Finish(goodEnd()); err == nil || !strings.Contains(err.Error(), "no room") {
 		t.Errorf("stream-json: %v", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// tally gathers from events what the result object tells.
+// tally collects the contents of the result object from events.
 type tally struct {
 	denials   []denial
 	stop      string // stop reason of the lead's last answer
@@ -25,7 +25,7 @@ type tally struct {
 	order     []mailbox.AgentID // of ends
 }
 
-// agentEnd is how an agent's last turn ended in this run.
+// agentEnd is the end of an agent's last turn in this run.
 type agentEnd struct {
 	Name    string `json:"name"`
 	ID      string `json:"id"`
@@ -44,7 +44,7 @@ func newTally() *tally {
 	return &tally{denials: []denial{}, ends: map[mailbox.AgentID]agentEnd{}}
 }
 
-func (t *tally) See(e event.Event) {
+func (t *tally) add(e event.Event) {
 	if f, ok := e.Fact.(event.Denied); ok {
 		t.denials = append(t.denials, denial{f.Call.Name, f.Call.ID, f.Call.Input})
 	}
@@ -64,7 +64,7 @@ func (t *tally) See(e event.Event) {
 	}
 }
 
-// ended keeps how a turn of an agent under the lead ended; a later one replaces it.
+// ended records the end of a turn of an agent under the lead; a later one replaces it.
 func (t *tally) ended(e event.Event) {
 	f, ok := e.Fact.(event.TurnEnded)
 	if !ok {
@@ -115,7 +115,7 @@ type modelUsage struct {
 	Cost       swarm.Cost `json:"costUSD"`
 }
 
-func (t *tally) result(v view.Verdict) resultLine {
+func (t *tally) result(v view.RunResult) resultLine {
 	r := resultLine{
 		Type: "result", Subtype: "success", Session: v.Session, UUID: uuid.NewString(),
 		DurationMS: v.Took.Milliseconds(), APIMS: t.waited.Milliseconds(), Turns: v.Steps,
@@ -139,7 +139,7 @@ func (t *tally) result(v view.Verdict) resultLine {
 	default:
 		r.Subtype = "error_during_execution"
 		if v.Outcome == "interrupted" || errors.Is(v.Err, swarm.ErrInterrupted) {
-			r.Terminal = t.aborted()
+			r.Terminal = t.abortedPart()
 		}
 	}
 	r.IsError = true
@@ -147,15 +147,15 @@ func (t *tally) result(v view.Verdict) resultLine {
 	return r
 }
 
-// aborted says what an interrupt has cut: an answer or the tools after it.
-func (t *tally) aborted() string {
+// abortedPart returns what an interrupt has cut off: an answer or the tools after it.
+func (t *tally) abortedPart() string {
 	if t.requested.IsZero() {
 		return "aborted_tools"
 	}
 	return "aborted_streaming"
 }
 
-func reasons(v view.Verdict) []string {
+func reasons(v view.RunResult) []string {
 	if v.Err != nil {
 		return []string{v.Err.Error()}
 	}

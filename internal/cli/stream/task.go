@@ -10,7 +10,7 @@ import (
 	"github.com/actorswarm/swarm/internal/cli/view"
 )
 
-// task is what the stream tells of a child.
+// task is what the stream shows of a child.
 type task struct {
 	what  string
 	begun time.Time
@@ -49,7 +49,7 @@ func (s *Writer) task(e event.Event) {
 	t := s.tasks[e.Agent.ID]
 	switch f := e.Fact.(type) {
 	case event.Started:
-		s.begin()
+		s.writeInit()
 		s.taskStarted(e, f)
 	case event.Answered:
 		if t != nil {
@@ -62,13 +62,13 @@ func (s *Writer) task(e event.Event) {
 		}
 	case event.Progress:
 		if t != nil {
-			s.begin()
+			s.writeInit()
 			l := s.taskLine("task_progress", e, t)
 			l.Agent, l.LastTool = e.Agent.Type, f.LastTool
 			s.write(l)
 		}
 	case event.TurnEnded:
-		s.begin()
+		s.writeInit()
 		s.taskEnded(e, f)
 	}
 }
@@ -79,11 +79,11 @@ func (s *Writer) taskStarted(e event.Event, f event.Started) {
 	l := s.taskLine("task_started", e, t)
 	background := f.Background
 	if e.Agent.Name != string(e.Agent.ID) {
-		l.Name, background = e.Agent.Name, true // nobody waits for a teammate
+		l.Name, background = e.Agent.Name, true // no call waits for a teammate
 	}
 	l.Kind, l.Agent, l.Background, l.Usage = "local_agent", e.Agent.Type, &background, nil
 	if e.Agent.Type == "fork" {
-		l.Status = "sub_agent_entered" // it goes on in its copy of the conversation
+		l.Status = "sub_agent_entered" // it continues a copy of the conversation
 	}
 	s.write(l)
 }
@@ -100,7 +100,7 @@ func (s *Writer) taskEnded(e event.Event, f event.TurnEnded) {
 	s.write(l)
 }
 
-// taskStatus is the outcome in the three words that programs know.
+// taskStatus returns the outcome in the three words of this format.
 func taskStatus(outcome string) string {
 	switch outcome {
 	case "completed", "stopped":

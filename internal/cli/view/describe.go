@@ -14,7 +14,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// input holds the fields of tool inputs that are worth a line.
+// input holds the fields of tool inputs that are shown.
 type input struct {
 	Pattern string `json:"pattern"`
 	Path    string `json:"path"`
@@ -30,7 +30,7 @@ type input struct {
 	} `json:"questions"`
 }
 
-// describeCall says in a few words what a tool call does.
+// describeCall describes a tool call in a few words.
 func describeCall(c model.Call, dir string) string {
 	var in input
 	if json.Unmarshal(c.Input, &in) != nil {
@@ -72,7 +72,7 @@ func within(path, dir string) string {
 	return " in " + path
 }
 
-// RelativePath shortens a path of dir; others stay as they are.
+// RelativePath makes a path below dir relative; it returns others unchanged.
 func RelativePath(path, dir string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
 		return rel
@@ -88,26 +88,26 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// describeResult says in a few words what a tool call came to.
+// describeResult describes the result of a tool call in a few words.
 func describeResult(f event.CallFinished) string {
 	text := strings.TrimSpace(f.Text)
 	switch {
 	case f.IsError:
 		return "failed: " + FirstLine(text)
 	case f.Call.Name == "Write", f.Call.Name == "Edit", f.Call.Name == "TaskStop":
-		return "done" + slow(f.Took)
+		return "done" + longTime(f.Took)
 	case text == "" || text == "(no output)":
-		return "no output" + slow(f.Took)
+		return "no output" + longTime(f.Took)
 	}
-	return Plural(strings.Count(text, "\n")+1, "line") + slow(f.Took)
+	return Plural(strings.Count(text, "\n")+1, "line") + longTime(f.Took)
 }
 
-// slow mentions a time that a person would have noticed.
-func slow(d time.Duration) string {
+// longTime returns a duration that a person would notice, or "".
+func longTime(d time.Duration) string {
 	if d < time.Second {
 		return ""
 	}
-	return ", " + span(d)
+	return ", " + duration(d)
 }
 
 func Plural(n int, what string) string {
@@ -117,8 +117,8 @@ func Plural(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// span writes a duration as people say it: 0.4s, 12s, 3m20s, 5h, 2d.
-func span(d time.Duration) string {
+// duration formats a duration in a short form: 0.4s, 12s, 3m20s, 5h, 2d.
+func duration(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1fs", max(0, d).Seconds())
@@ -132,12 +132,12 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// tokens is everything that was billed.
+// tokens formats the number of billed tokens.
 func tokens(u model.Usage) string {
 	return number(u.Total())
 }
 
-// number writes a large number as 950, 4.1k or 1.2M.
+// number formats a large number as 950, 4.1k or 1.2M.
 func number(n int64) string {
 	switch {
 	case n < 1000:

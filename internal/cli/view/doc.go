@@ -1,6 +1,6 @@
-// Package view turns what agents do into text for people: progress line by line, the
-// tree of agents, tables of sessions, teams, messages and worktrees, questions. It
-// reads events and values and knows neither processes nor commands.
+// Package view formats what agents do for people: progress line by line, the tree of
+// agents, tables of sessions, teams, messages and worktrees, questions. It reads events
+// and values and knows neither processes nor commands.
 //
 //	v := view.NewText(c.ErrScreen(), dir, false, c.Out)
 //	shown := view.Follow(ctx, session.Events(), v.See)
@@ -12,10 +12,10 @@
 //
 //   - A step of an agent is one line, cut to the width of the screen
 //     (TestProgressIsOneQuietLinePerStep).
-//   - What went wrong and what a person consents to is shown whole
-//     (TestWhatGoesWrongIsShownWhole, TestWhatIsConsentedToIsShownWhole).
+//   - Failures, and calls that need consent, are shown in full
+//     (TestFailuresAreShownInFull, TestConsentIsShownInFull).
 //   - An event of another process is shown as one of this process
 //     (TestEveryFactComesBackFromTheWire).
-//   - A name has the colour of its definition, or one that it keeps from run to run
+//   - A name has the colour of its definition, or else the same colour in each run
 //     (TestColoursAreThoseOfTheDefinitionOrStable).
 package view

@@ -11,21 +11,20 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// View shows a run. See is called for one event after another, Finish once
-// when no more will come.
+// View shows a run. Handle is called for each event in order, then Finish once.
 type View interface {
-	See(event.Event)
-	Finish(Verdict) error
+	Handle(event.Event)
+	Finish(RunResult) error
 }
 
-// Verdict is what a run came to. Err is of the run itself, not of the lead.
-type Verdict struct {
+// RunResult is the end of a run. Err is an error of the run itself, not of the lead.
+type RunResult struct {
 	swarm.Result
 	Err error
 }
 
-// Follow shows events until the session has closed. The channel is closed when
-// all of them have been shown.
+// Follow passes events on until the session has closed, and then closes the returned
+// channel.
 func Follow(ctx context.Context, sub *event.Subscription, see func(event.Event)) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

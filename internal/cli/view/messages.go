@@ -11,7 +11,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Inbox writes one line for each message.
+// Inbox formats one line for each message.
 func Inbox(scr cli.Screen, all []swarm.Trace) string {
 	var b strings.Builder
 	width := scr.Width()
@@ -35,8 +35,8 @@ func Inbox(scr cli.Screen, all []swarm.Trace) string {
 	return b.String()
 }
 
-// History writes messages with the states they have reached, and counts the states
-// of several.
+// History formats messages with their states and, if there are several, the number of
+// each state.
 func History(info swarm.Info, all []swarm.Trace) string {
 	var b strings.Builder
 	count := map[mailbox.State]int{}
@@ -54,7 +54,7 @@ func History(info swarm.Info, all []swarm.Trace) string {
 	return b.String()
 }
 
-// clockTime writes the time of day, or as many blanks for a time that was not noted.
+// clockTime formats the time of day, or blanks for an unknown time.
 func clockTime(t time.Time) string {
 	if t.IsZero() {
 		return "        "
@@ -74,7 +74,7 @@ func messageText(info swarm.Info, m swarm.Trace) string {
 		b.WriteString(line + "\n")
 	}
 	if e.Ref != "" {
-		fmt.Fprintf(&b, "  kept apart: %s, on the session's server as %s\n", e.Ref, swarm.ObjectName(info.ID, e.Ref))
+		fmt.Fprintf(&b, "  stored apart: %s, on the session's server as %s\n", e.Ref, swarm.ObjectName(info.ID, e.Ref))
 	}
 	for line := range strings.Lines(strings.TrimSuffix(e.Body, "\n") + "\n") {
 		b.WriteString("    " + term.Clean(strings.TrimSuffix(line, "\n")) + "\n")

@@ -13,20 +13,20 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// progress writes what agents do, one line per step and agent; only what went
-// wrong may take more. It is used by one goroutine.
+// progress writes one line for each step of an agent; only failures may take more. It
+// is used by one goroutine.
 type progress struct {
 	cli.Screen
 	dir     string // paths below it are shortened
 	verbose bool
 
 	steps  map[mailbox.AgentID]*step
-	denied map[string]bool       // calls whose refusal has been told
+	denied map[string]bool       // calls whose refusal has been shown
 	sent   map[mailbox.ID]string // receivers of messages, by name
 	labels map[mailbox.AgentID]string
 }
 
-// step gathers the calls of one answer until all of them have a result.
+// step collects the calls of one answer until all of them have a result.
 type step struct {
 	open int
 	done []string
@@ -40,8 +40,8 @@ func NewProgress(s cli.Screen, dir string, verbose bool) *progress {
 	}
 }
 
-// See writes the lines that belong to e, if any.
-func (p *progress) See(e event.Event) {
+// Handle writes the lines for e, if any.
+func (p *progress) Handle(e event.Event) {
 	p.labels[e.Agent.ID] = AgentLabel(e.Agent)
 	switch f := e.Fact.(type) {
 	case event.Started:
@@ -85,7 +85,7 @@ func compacted(f event.Compacted) string {
 	if f.Failed != "" {
 		return "its conversation was not compacted: " + TrimPackage(f.Failed)
 	}
-	return fmt.Sprintf("compacted its conversation of %s tokens in %s", number(f.Tokens), span(f.Took))
+	return fmt.Sprintf("compacted its conversation of %s tokens in %s", number(f.Tokens), duration(f.Took))
 }
 
 func started(a event.Agent, f event.Started) string {
@@ -99,7 +99,7 @@ func started(a event.Agent, f event.Started) string {
 	return Join(what, cmp.Or(f.Task, FirstLine(f.Prompt)))
 }
 
-// AskedLine says what an agent waits for, and how to answer from elsewhere.
+// AskedLine describes an open question, and the command that answers it.
 func AskedLine(q event.Question) string {
 	verb, what := "allow", "asks to run "+q.Summary
 	switch {
@@ -112,18 +112,18 @@ func AskedLine(q event.Question) string {
 }
 
 func backingOff(b model.Backoff) string {
-	text := "waits " + span(b.Delay)
+	text := "waits " + duration(b.Delay)
 	if b.Attempt > 0 && b.MaxAttempts > 0 {
 		text += fmt.Sprintf(" (attempt %d of %d)", b.Attempt, b.MaxAttempts)
 	}
 	return text + ": " + TrimPackage(b.Reason)
 }
 
-// TrimPackage leaves out the package that an error comes from.
+// TrimPackage removes the name of the package from the text of an error.
 func TrimPackage(text string) string { return strings.TrimPrefix(text, "model: ") }
 
 func (p *progress) answered(a event.Agent, f event.Answered) {
-	p.flush(a) // an answer that was cut by a crash may have left calls open
+	p.flush(a) // a crash may have left calls without a result
 	calls := f.Answer.Calls()
 	p.steps[a.ID] = &step{open: len(calls)}
 	if p.verbose && f.Answer.Text() != "" {
@@ -202,10 +202,10 @@ func (p *progress) receipt(a event.Agent, id mailbox.ID, state mailbox.State) {
 
 func (p *progress) ended(a event.Agent, f event.TurnEnded) {
 	p.flush(a)
-	what := "idle" // it lives on and may be heard of again
+	what := "idle" // it can work again
 	switch {
 	case f.Outcome == "completed" && a.Name == string(a.ID):
-		what = "done" // without a name it had this one task
+		what = "done" // an agent without a name has one task
 	case f.Outcome != "completed":
 		what = strings.ReplaceAll(f.Outcome, "_", " ")
 	}
@@ -219,7 +219,7 @@ func (p *progress) ended(a event.Agent, f event.TurnEnded) {
 // line writes one line about an agent, cut to the width of the screen.
 func (p *progress) line(a event.Agent, text string) { p.write(a, text, 1) }
 
-// lines writes what a person has to know whole.
+// lines writes a text that is not cut.
 func (p *progress) lines(a event.Agent, text string) { p.write(a, text, MaxLines) }
 
 func (p *progress) write(a event.Agent, text string, most int) {
@@ -234,23 +234,22 @@ func (p *progress) write(a event.Agent, text string, most int) {
 	fmt.Fprintf(p.Out, "%s%s%s\n", p.Paint(name, a.Color), pad, strings.Join(shown, indent))
 }
 
-// nameWidth is the column that short names are filled up to.
+// nameWidth is the width of the column of short names.
 const nameWidth = 8
 
-// maxLines is how many lines a reason may take, and maxCall how many columns
-// the call that it is about.
+// maxLines is how many lines a reason may take, and maxCall how many columns the call.
 const (
 	MaxLines = 8
 	maxCall  = 60
 )
 
-// maxText is how many lines of a text --verbose shows.
-const maxText = 40
+// maxTextLines is how many lines of a text --verbose shows.
+const maxTextLines = 40
 
 func (p *progress) text(text string) {
 	lines := strings.Split(strings.Trim(strings.TrimRight(term.CleanLines(text), " \n"), "\n"), "\n")
 	for i, line := range lines {
-		if i == maxText {
+		if i == maxTextLines {
 			fmt.Fprintf(p.Out, "    … %s more\n", Plural(len(lines)-i, "line"))
 			return
 		}
@@ -258,10 +257,10 @@ func (p *progress) text(text string) {
 	}
 }
 
-// AgentLabel is how an agent is called on the screen.
+// AgentLabel returns the name of an agent for people.
 func AgentLabel(a event.Agent) string { return AgentName(a.ID, a.Name) }
 
-// labelOf is the label of an agent that a message names.
+// labelOf returns the name of an agent that a message has, for people.
 func (p *progress) labelOf(id mailbox.AgentID, name string) string {
 	return cmp.Or(p.labels[id], AgentName(id, name))
 }

@@ -21,7 +21,7 @@ func shown(verbose, color bool, events []event.Event) string {
 	var b strings.Builder
 	p := NewProgress(cli.Screen{Out: &b, Color: color}, "/repo", verbose)
 	for _, e := range events {
-		p.See(e)
+		p.Handle(e)
 	}
 	return b.String()
 }
@@ -36,7 +36,7 @@ func TestProgressIsOneQuietLinePerStep(t *testing.T) {
 	}
 }
 
-func TestWhatGoesWrongIsShownWhole(t *testing.T) {
+func TestFailuresAreShownInFull(t *testing.T) {
 	reason := strings.Repeat("this is a reason of some length; ", 6) + "change the mode"
 	got := shown(false, false, clitest.Timed(
 		clitest.Of(clitest.Security, event.Denied{Call: clitest.Call("c", "Bash", `{"command":"`+strings.Repeat("rm -rf ", 50)+`"}`), Reason: reason}),
@@ -137,7 +137,7 @@ func TestSpansAndTokensAreShort(t *testing.T) {
 		-time.Second: "0.0s", 400 * time.Millisecond: "0.4s", 12 * time.Second: "12s", 200 * time.Second: "3m20s",
 		5 * time.Hour: "5h00m", 72 * time.Hour: "3d",
 	} {
-		if got := span(d); got != want {
+		if got := duration(d); got != want {
 			t.Errorf("span(%v) = %s, want %s", d, got, want)
 		}
 	}
@@ -176,7 +176,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
 func TestAnAnswerThatCannotBeWrittenIsAnError(t *testing.T) {
 	v := NewText(cli.Screen{Out: io.Discard}, "", false, fullDisk{})
-	if err := v.Finish(Verdict{Result: swarm.Result{Text: "done"}}); err == nil || !strings.Contains(err.Error(), "no room") {
+	if err := v.Finish(RunResult{Result: swarm.Result{Text: "done"}}); err == nil || !strings.Contains(err.Error(), "no room") {
 		t.Errorf("Finish returned %v", err)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// mostLines bounds what is shown of a question.
-const mostLines = 12
+// maxQuestionLines is how many lines of a question are shown.
+const maxQuestionLines = 12
 
-// WriteQuestion writes what one agent asks, the id first.
+// WriteQuestion writes a question of an agent, its id first.
 func WriteQuestion(b *strings.Builder, s cli.Screen, q swarm.Question, session string, now time.Time) {
 	line := func(text string) { fmt.Fprintln(b, term.Cut(term.Clean(text), s.Width())) }
 	head := fmt.Sprintf("%-8s  %s%s  ", q.ID, AgentLabel(q.Agent), session)
@@ -28,7 +28,7 @@ func WriteQuestion(b *strings.Builder, s cli.Screen, q swarm.Question, session s
 		}
 	}
 	broken := func(text string) {
-		for _, part := range term.Wrap(term.Clean(text), max(20, s.Width()-len(inset)), mostLines) {
+		for _, part := range term.Wrap(term.Clean(text), max(20, s.Width()-len(inset)), maxQuestionLines) {
 			line(inset + part)
 		}
 	}
@@ -47,15 +47,15 @@ func WriteQuestion(b *strings.Builder, s cli.Screen, q swarm.Question, session s
 	if len(q.Rules) > 0 {
 		line(inset + "always: " + strings.Join(q.Rules, ", "))
 	}
-	age := "asked " + span(now.Sub(q.Asked)) + " ago"
+	age := "asked " + duration(now.Sub(q.Asked)) + " ago"
 	if !q.Expires.IsZero() {
-		age += ", expires in " + span(q.Expires.Sub(now))
+		age += ", expires in " + duration(q.Expires.Sub(now))
 	}
 	line(inset + age)
 }
 
-// FullText is the plan, the command or the change of a file that a person consents to,
-// where its summary in so many columns is not all of it.
+// FullText returns the plan, the command or the change of a file that needs consent,
+// unless its summary in so many columns is all of it.
 func FullText(q swarm.Question, columns int) string {
 	var in struct {
 		Plan    string `json:"plan"`
@@ -76,7 +76,7 @@ func FullText(q swarm.Question, columns int) string {
 	return strings.TrimSuffix(markLines("- ", in.Old)+markLines("+ ", in.New)+markLines("+ ", in.Content), "\n")
 }
 
-// markLines is the text with a mark before each line.
+// markLines returns the text with a mark before each line.
 func markLines(mark, text string) string {
 	if text == "" {
 		return ""

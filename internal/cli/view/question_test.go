@@ -13,7 +13,7 @@ import (
 )
 
 // What is consented to is shown whole, however long it is, and once.
-func TestWhatIsConsentedToIsShownWhole(t *testing.T) {
+func TestConsentIsShownInFull(t *testing.T) {
 	long := "echo " + strings.Repeat("harmless ", 30) + "; rm -rf /the/end"
 	for name, c := range map[string]struct {
 		q    swarm.Question

@@ -11,11 +11,11 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// SessionRow is a session as ps shows it.
+// SessionRow is a session in the output of ps.
 type SessionRow struct {
 	ID      string `json:"id"`
 	Running bool   `json:"running"`
-	// Starting: a process has it, but does not answer yet or any more.
+	// Starting is set if a process holds the session and does not answer.
 	Starting bool       `json:"starting,omitempty"`
 	Dir      string     `json:"dir"`
 	Created  time.Time  `json:"created"`
@@ -27,8 +27,8 @@ func NewSessionRow(info swarm.Info, running bool) SessionRow {
 	return SessionRow{ID: info.ID, Running: running, Starting: !running && info.Open(), Dir: info.Dir, Created: info.Created, Prompt: info.Prompt}
 }
 
-// SessionTable writes one line per session, and under the only one that runs
-// its agents.
+// SessionTable formats one line for each session, and the agents of the only one that
+// runs.
 func SessionTable(scr cli.Screen, list []SessionRow, now time.Time) string {
 	var b strings.Builder
 	short := shortIDs(list)
@@ -40,7 +40,7 @@ func SessionTable(scr cli.Screen, list []SessionRow, now time.Time) string {
 		case s.Starting:
 			state = "starting"
 		}
-		head := fmt.Sprintf("%-10s  %-8s %-6s  ", short[i], state, span(now.Sub(s.Created)))
+		head := fmt.Sprintf("%-10s  %-8s %-6s  ", short[i], state, duration(now.Sub(s.Created)))
 		fmt.Fprintln(&b, head+term.Cut(term.Clean(cmp.Or(s.Prompt, "(no prompt yet)")), max(10, scr.Width()-len(head))))
 		if len(s.Agents) > 0 {
 			b.WriteString(Indent(Tree(scr, s.Agents, now, inset)))
@@ -49,8 +49,8 @@ func SessionTable(scr cli.Screen, list []SessionRow, now time.Time) string {
 	return b.String()
 }
 
-// shortIDs returns the shortest beginnings, from 8 characters up, that tell the
-// sessions apart; every command takes them for the whole.
+// shortIDs returns the shortest unique prefixes of ids, of 8 characters or more. All
+// commands accept them.
 func shortIDs(list []SessionRow) []string {
 	n := 8
 	for ; n < 64; n++ {
@@ -69,7 +69,7 @@ func shortIDs(list []SessionRow) []string {
 	return out
 }
 
-// inset is how far the agents stand to the right of their session.
+// inset is the indentation of agents below their session.
 const inset = 4
 
 func Indent(text string) string {

@@ -12,7 +12,7 @@ import (
 	"github.com/actorswarm/swarm/team/board"
 )
 
-// TeamRow is a team as status shows it.
+// TeamRow is a team in the output of status.
 type TeamRow struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
@@ -21,7 +21,7 @@ type TeamRow struct {
 	Tasks   []board.Task    `json:"tasks"`
 }
 
-// MemberRow is an agent with what a team says of it.
+// MemberRow is an agent with its membership of a team.
 type MemberRow struct {
 	AgentRow
 	Mode string `json:"mode"`
@@ -37,7 +37,7 @@ func NewTeamRow(t team.Status) TeamRow {
 	return row
 }
 
-// Team draws a team: its agents as a tree below their lead, then its tasks.
+// Team formats a team: its agents as a tree below their lead, then its tasks.
 func Team(s cli.Screen, r TeamRow, now time.Time) string {
 	var b strings.Builder
 	head := "team " + r.Name
@@ -49,7 +49,7 @@ func Team(s cli.Screen, r TeamRow, now time.Time) string {
 	for i, m := range r.Members {
 		agents[i] = m.AgentRow
 		if m.ID != r.Lead {
-			agents[i].Parent = r.Lead // whoever started it, here it answers to the lead
+			agents[i].Parent = r.Lead // in a team, agents are shown below the lead
 		} else {
 			agents[i].Parent = ""
 		}

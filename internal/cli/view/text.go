@@ -16,8 +16,8 @@ type Text struct {
 	answer io.Writer
 }
 
-// sum tells what the session has used so far.
-func (t *Text) sum(v Verdict) {
+// writeUsage writes what the session has used so far.
+func (t *Text) writeUsage(v RunResult) {
 	var all model.Usage
 	for _, u := range v.Tree {
 		all = all.Add(u.Usage)
@@ -25,12 +25,12 @@ func (t *Text) sum(v Verdict) {
 	if all == (model.Usage{}) {
 		return
 	}
-	fmt.Fprintf(t.Out, "in all    %s · %s tokens %v · %s\n", Plural(v.Agents, "agent"), tokens(all), v.Cost, span(v.Took))
+	fmt.Fprintf(t.Out, "in all    %s · %s tokens %v · %s\n", Plural(v.Agents, "agent"), tokens(all), v.Cost, duration(v.Took))
 }
 
 // Finish prints the answer.
-func (t *Text) Finish(v Verdict) error {
-	t.sum(v)
+func (t *Text) Finish(v RunResult) error {
+	t.writeUsage(v)
 	text := strings.TrimRight(v.Text, "\n")
 	if text == "" {
 		return nil
@@ -38,8 +38,8 @@ func (t *Text) Finish(v Verdict) error {
 	return cli.Fprint(t.answer, Printable(t.answer, text)+"\n")
 }
 
-// Printable is what an agent said, for out: a terminal gets it cleaned of what could
-// act on it, a file as it is.
+// Printable returns an agent's text for out: cleaned for a terminal, unchanged for a
+// file.
 func Printable(out io.Writer, text string) string {
 	if _, terminal := cli.Columns(out); terminal {
 		return term.CleanLines(text)

@@ -14,7 +14,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// AgentRow is an agent as ps shows it.
+// AgentRow is an agent in the output of ps.
 type AgentRow struct {
 	ID       mailbox.AgentID `json:"id"`
 	Name     string          `json:"name"`
@@ -29,7 +29,7 @@ type AgentRow struct {
 	Progress time.Time       `json:"progress"` // when its work last moved on
 	Born     time.Time       `json:"born"`
 	Running  bool            `json:"running"`
-	Closed   bool            `json:"-"` // it will not run again by itself
+	Closed   bool            `json:"-"` // it only runs again if it gets a message
 	Unread   int             `json:"unread"`
 	Turns    int             `json:"turns"`
 	Steps    int             `json:"steps"`
@@ -52,8 +52,8 @@ func newAgentRow(s actors.Status) AgentRow {
 	}
 }
 
-// Tree draws agents under those that started them, oldest first. inset is how
-// many columns the lines will be moved to the right.
+// Tree formats agents below those that started them, oldest first. inset is the number
+// of columns by which the caller indents the lines.
 func Tree(s cli.Screen, all []AgentRow, now time.Time, inset int) string {
 	if len(all) == 0 {
 		return "no agent has been started yet\n"
@@ -89,13 +89,13 @@ type treeWriter struct {
 	children map[mailbox.AgentID][]AgentRow
 }
 
-// widest is the most columns that names may take before they are out of line.
-const widest = 32
+// maxNameWidth is the maximal width of the column of names.
+const maxNameWidth = 32
 
-// measure makes room for the name of p, behind a branch of so many columns, and
-// for those below it.
+// measure widens the column for the names of p, after a branch of so many columns, and
+// of those below it.
 func (t *treeWriter) measure(p AgentRow, branch int) {
-	if n := branch + term.Width(term.Clean(p.Name)); n <= widest {
+	if n := branch + term.Width(term.Clean(p.Name)); n <= maxNameWidth {
 		t.column = max(t.column, n)
 	}
 	for _, kid := range t.children[p.ID] {
@@ -103,7 +103,7 @@ func (t *treeWriter) measure(p AgentRow, branch int) {
 	}
 }
 
-// write draws p after branch, and what p has started after stem.
+// write writes p after branch, and the agents below it after stem.
 func (t *treeWriter) write(p AgentRow, branch, stem string) {
 	name := term.Clean(p.Name)
 	pad := strings.Repeat(" ", max(0, t.column-term.Width(branch+name))+2)
@@ -119,7 +119,7 @@ func (t *treeWriter) write(p AgentRow, branch, stem string) {
 	}
 }
 
-// StateText says in words where an agent is in its life.
+// StateText describes the state of an agent in words.
 func (p AgentRow) StateText() string {
 	state := strings.ReplaceAll(p.State, "_", " ")
 	if p.State == "waiting" {
@@ -132,9 +132,9 @@ func (p AgentRow) StateText() string {
 }
 
 func (t *treeWriter) about(p AgentRow) string {
-	parts := []string{p.StateText() + " " + span(t.now.Sub(p.Since)), Plural(p.Steps, "step"), p.usageText()}
-	if age := t.now.Sub(p.Progress); p.isWorking() && age >= quietFor {
-		parts = append(parts, "no progress for "+span(age))
+	parts := []string{p.StateText() + " " + duration(t.now.Sub(p.Since)), Plural(p.Steps, "step"), p.usageText()}
+	if age := t.now.Sub(p.Progress); p.isWorking() && age >= progressAge {
+		parts = append(parts, "no progress for "+duration(age))
 	}
 	if p.Unread > 0 {
 		parts = append(parts, fmt.Sprintf("%d unread", p.Unread))
@@ -145,7 +145,7 @@ func (t *treeWriter) about(p AgentRow) string {
 	return strings.Join(parts, " · ")
 }
 
-// usageText tells the tokens and the money of the agent, and behind a slash those of
+// usageText formats the tokens and the cost of the agent and, after a slash, those of
 // it and all below it.
 func (p AgentRow) usageText() string {
 	own, cost := tokens(p.Usage), p.Cost.String()
@@ -161,10 +161,10 @@ func (p AgentRow) usageText() string {
 	return own + "/" + number(p.SubtreeTokens) + " tokens " + cost
 }
 
-// quietFor is how old the last progress of an agent at work is when it is told.
-const quietFor = time.Minute
+// progressAge is the age from which an agent's last progress is shown.
+const progressAge = time.Minute
 
-// isWorking reports whether the agent's work is to move on by itself now.
+// isWorking reports whether the agent is expected to make progress by itself.
 func (p AgentRow) isWorking() bool {
 	switch p.State {
 	case "starting", "thinking", "in_tool", "compacting":
@@ -175,7 +175,7 @@ func (p AgentRow) isWorking() bool {
 	return false
 }
 
-// AgentRows leaves out the user, who is no agent.
+// AgentRows returns the rows of all agents. The user is not one.
 func AgentRows(all []actors.Status) []AgentRow {
 	var rows []AgentRow
 	for _, s := range all {
@@ -186,7 +186,7 @@ func AgentRows(all []actors.Status) []AgentRow {
 	return rows
 }
 
-// EffortText is what a line says of an agent besides its state.
+// EffortText describes what an agent has used.
 func (p AgentRow) EffortText() string {
 	parts := []string{Plural(p.Steps, "step"), tokens(p.Usage) + " tokens"}
 	if p.Role == "background" {

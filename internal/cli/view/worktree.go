@@ -10,7 +10,7 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// Worktree begins with the agent; what else is known is indented below.
+// Worktree formats a worktree: the agent first, details indented below.
 func Worktree(w swarm.Worktree) string {
 	state := w.State
 	switch {
@@ -19,7 +19,7 @@ func Worktree(w swarm.Worktree) string {
 	case w.Live:
 		state = "in use"
 	}
-	parts := []string{fmt.Sprintf("%-24s %-8s %6s", w.Agent, state, span(time.Since(w.Since))), "in " + cmp.Or(w.Path, "a place that is not known yet"), "made by a hook"}
+	parts := []string{fmt.Sprintf("%-24s %-8s %6s", w.Agent, state, duration(time.Since(w.Since))), "in " + cmp.Or(w.Path, "a place that is not known yet"), "made by a hook"}
 	if w.Branch != "" {
 		parts[2] = "on branch " + w.Branch
 	}
