@@ -2,21 +2,13 @@ package swarm
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/fleet"
-	"github.com/actorswarm/swarm/internal/node"
-	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
-	"github.com/actorswarm/swarm/internal/workerapi"
-	"github.com/actorswarm/swarm/mailbox"
 )
 
 // ShutdownResult is what came of a shutdown; Ended what became of one agent.
@@ -32,14 +24,7 @@ type (
 // is ended at once. Shutdown returns when it is gone, or has objected and goes
 // on. It may be called again, also for an agent that is gone.
 func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration) (ShutdownResult, error) {
-	if err := s.Begin(); err != nil {
-		return ShutdownResult{Name: name}, err
-	}
-	user, ok := s.store.Get(agent.UserID)
-	if !ok {
-		return ShutdownResult{Name: name}, archive.ErrNoOutbox
-	}
-	return s.roster.ShutDown(ctx, user.ID(), name, actors.ShutdownOptions{Grace: grace, Reason: "the user asks for it"})
+	return s.control.ShutDown(ctx, name, grace)
 }
 
 // Down is Shutdown for several agents at once that does not leave it at an
@@ -47,87 +32,25 @@ func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration
 // of the grace time. Without names it is everybody but the lead. It returns those
 // that are gone.
 func (s *Session) Down(ctx context.Context, names []string, grace time.Duration) ([]ShutdownResult, error) {
-	if len(names) == 0 {
-		names = s.memberNames()
-	}
-	until := time.Now().Add(grace)
-	all, errs := make([]ShutdownResult, len(names)), make([]error, len(names))
-	var group sync.WaitGroup
-	for i, name := range names {
-		group.Go(func() {
-			all[i], errs[i] = s.Shutdown(ctx, name, grace)
-			if said := all[i].Objection; errs[i] == nil && !all[i].Gone {
-				all[i], errs[i] = s.Shutdown(ctx, name, time.Until(until))
-				all[i].Objection = said
-			}
-		})
-	}
-	group.Wait()
-	var gone []ShutdownResult
-	for i, d := range all {
-		if errs[i] == nil {
-			gone = append(gone, d)
-		}
-	}
-	return gone, errors.Join(errs...)
-}
-
-// members returns the ids of all that a user can shut down and that work for
-// nobody who is shut down too: the teammates, also those that a message would
-// wake, and what works for the lead.
-func (s *Session) memberNames() []string {
-	var ids []string
-	for _, a := range s.agents.Status() {
-		switch l := a.Record; {
-		case l.Shutdown.Leaving(), l.Spec.Role == agent.Lead:
-		case l.Spec.Role == agent.Teammate, l.Spec.Parent == agent.LeadID && !l.Closed:
-			ids = append(ids, string(l.Spec.ID))
-		}
-	}
-	return ids
+	return s.control.Down(ctx, names, grace)
 }
 
 // StopTree is Stop for an agent and all that work for it, whatever their links
 // say. It returns what became of each.
 func (s *Session) StopTree(ctx context.Context, name string) ([]Ended, error) {
-	return s.endTree(ctx, name, turn.StoppedBy("the user"))
+	return s.control.EndTree(ctx, name, turn.StoppedBy("the user"))
 }
 
 // KillTree is Kill for an agent and all that work for it.
 func (s *Session) KillTree(ctx context.Context, name string) ([]Ended, error) {
-	return s.endTree(ctx, name, turn.ErrKilled)
-}
-
-func (s *Session) endTree(ctx context.Context, name string, cause error) ([]Ended, error) {
-	t, err := s.roster.Find(name)
-	if err != nil {
-		return s.endNested(ctx, name, cause, err)
-	}
-	return s.agents.StopTree(ctx, t.ID(), cause)
-}
-
-// gone gives back the tasks that an agent held which was shut down. A program
-// outside loses its key besides.
-func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
-	err := s.boards.Release(ctx, id)
-	if t, ok := s.store.Get(id); ok && t.Spec().Role == agent.Outside {
-		err = errors.Join(err, s.users.DropKey(string(id)))
-	}
-	return err
+	return s.control.EndTree(ctx, name, turn.ErrKilled)
 }
 
 // Compact replaces the older part of an agent's conversation, by name or id, by
 // a summary that its model makes. It returns when that is recorded: an agent at
 // work is compacted at its next step. The record keeps the whole.
 func (s *Session) Compact(ctx context.Context, name string) error {
-	ctx, cancel := node.JoinContexts(ctx, s.scope)
-	defer cancel()
-	t, err := s.roster.Find(name)
-	if err != nil {
-		_, err = s.askNested(ctx, name, workerapi.DoCompactNested, err)
-		return err
-	}
-	return s.agents.Compact(ctx, t.ID())
+	return s.control.Compact(ctx, name)
 }
 
 // openFleet lets agents run in processes of their own, in the process that owns the
@@ -143,10 +66,10 @@ func (s *Session) openFleet() {
 
 func (s *Session) fleetOptions() fleet.Options {
 	return fleet.Options{
-		Record: s.record, StateDir: s.opts.StateDir, Team: s.policy().Team, Store: s.store, Events: s.events, Logger: s.opts.Logger,
+		Record: s.record, StateDir: s.opts.StateDir, Team: s.opts.config().PolicyOf(s.Info().ID).Team, Store: s.store, Events: s.events, Logger: s.opts.Logger,
 		Where: s.opts.Policy.Where, Command: s.opts.TeammateCommand, Executor: s.opts.executor, FirstReport: s.opts.firstSign, Silence: s.opts.silence,
 		Attended: s.opts.Policy.Attended, AskTimeout: s.opts.Policy.AskTimeout,
-		Audit: s.audit.Note, Getenv: s.opts.Getenv, Receipt: s.sendReceipt, Prices: s.parts.Prices,
+		Audit: s.audit.Note, Getenv: s.opts.Getenv, Receipt: s.node.SendReceipt, Prices: s.parts.Prices,
 	}
 }
 
@@ -156,32 +79,23 @@ func (s *Session) fleetParts() fleet.Parts {
 }
 
 // Agent returns a look at one agent, by name, team/name or id.
-func (s *Session) Agent(name string) (actors.Status, error) {
-	if s.fleet != nil {
-		return s.fleet.Agent(name)
-	}
-	t, err := s.roster.Find(name)
-	if err == nil {
-		return archive.StatusOf(s.Agents(), t.ID())
-	}
-	a, _, err := s.tree().Find(name, err)
-	return a, err
+func (s *Session) Agent(name string) (actors.Status, error) { return s.control.Find(name) }
+
+// Agents returns a look at every agent of the session, oldest first.
+func (s *Session) Agents() []actors.Status { return s.control.All() }
+
+// Stop ends an agent, by name or id. It returns when nothing of it runs. A
+// message wakes it again, with all that it knew.
+func (s *Session) Stop(ctx context.Context, name string) error {
+	return s.control.End(ctx, name, turn.StoppedBy("the user"))
 }
 
-// askNested puts a request about an agent to the process of another one that it lives
-// in. unknown is the error if there is no such agent.
-func (s *Session) askNested(ctx context.Context, name string, method rpc.Method[workerapi.NameIn, rpc.None], unknown error) (actors.Status, error) {
-	if s.fleet == nil {
-		return actors.Status{}, unknown
-	}
-	return s.fleet.Directory().Call(ctx, name, method, unknown)
+// Kill ends an agent, by name or id, for good: no message wakes it again. It
+// returns when nothing of it runs.
+func (s *Session) Kill(ctx context.Context, name string) error {
+	return s.control.End(ctx, name, turn.ErrKilled)
 }
 
-// endNested ends an agent that lives in the process of another, with all that work for
-// it. unknown is the error if there is no such agent.
-func (s *Session) endNested(ctx context.Context, name string, cause, unknown error) ([]Ended, error) {
-	if s.fleet == nil {
-		return nil, unknown
-	}
-	return s.fleet.Directory().End(ctx, name, cause, unknown)
-}
+// Background lets a running foreground agent, by name or id, go on in the
+// background: who started it goes on, and is told of its end by message.
+func (s *Session) Background(name string) error { return s.control.Background(name) }

@@ -1,13 +1,9 @@
 package swarm
 
 import (
-	"errors"
 	"path/filepath"
-	"slices"
 
-	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
-	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/object"
 	"github.com/actorswarm/swarm/mailbox"
 )
@@ -15,21 +11,13 @@ import (
 // Trace is a message and what became of it.
 type Trace = mailbox.Trace
 
-// tree is all agents of the session, those in processes of their own included.
-func (s *Session) tree() archive.Tree {
-	if s.fleet == nil {
-		return archive.Tree{Record: s.node.Record()}
-	}
-	return s.fleet.Tree()
-}
-
 // Inbox returns the unread messages of an agent, by name or id, and the last
 // that it has read, oldest first. Of long bodies it holds the beginning.
-func (s *Session) Inbox(name string) ([]Trace, error) { return s.tree().Inbox(name) }
+func (s *Session) Inbox(name string) ([]Trace, error) { return s.control.Tree().Inbox(name) }
 
 // Message returns a message of the session and all that became of it. The error
 // is an *UnknownMessageError if there is none.
-func (s *Session) Message(id mailbox.ID) (Trace, error) { return s.tree().Message(id) }
+func (s *Session) Message(id mailbox.ID) (Trace, error) { return s.control.Tree().Message(id) }
 
 // WholeBody returns the whole body of a message of a session, also of one that
 // is kept in a file of its own.
@@ -56,28 +44,9 @@ type (
 )
 
 // Questions returns what the agents ask a person now, the oldest first.
-func (s *Session) Questions() []Question {
-	all := s.agents.Questions()
-	if s.fleet == nil {
-		return all
-	}
-	all = append(all, s.fleet.Questions()...)
-	slices.SortStableFunc(all, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
-	return all
-}
+func (s *Session) Questions() []Question { return s.control.Questions() }
 
 // Answer settles a question. It returns when the answer is on disk. Its errors
 // are *UnknownQuestionError, *ResolvedQuestionError, *AnswerNotPermittedError, or
 // what kept the answer from being recorded.
-func (s *Session) Answer(id string, a Answer) error {
-	if s.fleet != nil {
-		if asker, ok := s.fleet.Asker(id); ok {
-			return s.fleet.Answer(asker, id, a)
-		}
-	}
-	err := s.agents.Answer(id, a)
-	if errors.As(err, new(*UnknownQuestionError)) || errors.As(err, new(*SettledQuestionError)) {
-		s.agents.Refused(agent.UserID, "an answer to the question "+id, err)
-	}
-	return err
-}
+func (s *Session) Answer(id string, a Answer) error { return s.control.Answer(id, a) }

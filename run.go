@@ -15,7 +15,6 @@ import (
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
-	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
@@ -82,7 +81,9 @@ func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, befor
 	s.agents.Wake(lead.ID())
 	err := s.Quiet(ctx)
 	if err != nil && s.scope.Err() == nil {
-		err = s.interrupt()
+		if err = s.control.StopLead(closeWithin); err == nil {
+			err = ErrInterrupted
+		}
 	}
 	s.peers.Flush(ctx)
 	return s.result(lead, before, time.Since(begun)), err
@@ -104,17 +105,6 @@ func (s *Session) Wake() error {
 // Quiet returns when the swarm has come to rest: no turn runs, no message is
 // unread or on its way.
 func (s *Session) Quiet(ctx context.Context) error { return s.node.Quiet(ctx) }
-
-// interrupt stops the lead's turn and waits until it has stopped.
-func (s *Session) interrupt() error {
-	s.agents.Interrupt(agent.LeadID)
-	ctx, cancel := context.WithTimeout(s.scope, closeWithin)
-	defer cancel()
-	if err := s.agents.Rest(ctx, agent.LeadID); err != nil {
-		return fmt.Errorf("the lead's turn does not stop: %w", err)
-	}
-	return ErrInterrupted
-}
 
 func (s *Session) result(lead *transcript.Transcript, before agent.Record, took time.Duration) Result {
 	now := lead.Record()
@@ -159,7 +149,7 @@ func (s *Session) Say(text string) error {
 	if err := s.record.NotePrompt(text); err != nil {
 		return err
 	}
-	if s.leadRuns() {
+	if s.control.LeadRuns() {
 		user, ok := s.store.Get(agent.UserID)
 		if !ok {
 			return archive.ErrNoOutbox
@@ -177,50 +167,19 @@ func (s *Session) Say(text string) error {
 
 var errEmptyPrompt = errors.New("the prompt is empty; say what is to be done")
 
-func (s *Session) leadRuns() bool { return s.node.IsRunning(agent.LeadID) }
-
 // Interrupt ends the lead's turn and with it the foreground agents that it
 // waits for. Background agents and teammates go on; nobody ends for good. It
 // returns at once and reports whether there was a turn to end.
-func (s *Session) Interrupt() bool {
-	if !s.leadRuns() {
-		return false // a lead at rest is not held back from the reports it waits for
-	}
-	s.agents.Interrupt(agent.LeadID)
-	return true
-}
+func (s *Session) Interrupt() bool { return s.control.InterruptLead() }
 
 // InterruptAgent is Interrupt for any agent, by name or id: its turn ends with
 // what it waits for, and the agent goes on with the next message that it gets.
-func (s *Session) InterruptAgent(name string) (bool, error) {
-	t, err := s.roster.Find(name)
-	if err != nil {
-		a, err := s.askNested(s.scope, name, workerapi.DoInterruptNested, err)
-		return a.Running, err
-	}
-	if !s.node.IsRunning(t.ID()) {
-		return false, nil
-	}
-	s.agents.Interrupt(t.ID())
-	return true, nil
-}
+func (s *Session) InterruptAgent(name string) (bool, error) { return s.control.Interrupt(name) }
 
 // BackgroundForeground lets everything that the lead waits for go on in the
 // background: its foreground agents and the command that it runs itself. It
 // returns what was moved, by name.
-func (s *Session) BackgroundForeground() []string {
-	var moved []string
-	for _, a := range s.agents.Status() {
-		spec := a.Record.Spec
-		if spec.Parent != agent.LeadID || spec.Role != agent.Foreground || a.Record.Closed {
-			continue
-		}
-		if s.agents.Background(spec.ID) == nil { // it may have ended meanwhile
-			moved = append(moved, agent.DisplayName(spec))
-		}
-	}
-	return append(moved, s.node.Toolsets.Detach(agent.LeadID)...)
-}
+func (s *Session) BackgroundForeground() []string { return s.control.BackgroundAll() }
 
 // SetModel gives the lead another model from its next turn on: an alias, an id,
 // "openai:ID" or "script:FILE". A name that no provider knows changes nothing.

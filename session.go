@@ -13,8 +13,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
-	"github.com/actorswarm/swarm/actors"
-	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
@@ -22,6 +20,7 @@ import (
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/audit"
 	"github.com/actorswarm/swarm/internal/bus"
+	"github.com/actorswarm/swarm/internal/control"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/journal"
@@ -33,7 +32,6 @@ import (
 	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
-	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
@@ -61,8 +59,9 @@ type Session struct {
 	users  *member.Users // of the bus
 	lead   *node.Lead
 
-	fleet *fleet.Fleet // nil unless agents run in processes of their own
-	notes []string     // what is wrong, found when it was opened
+	control *control.Agents
+	fleet   *fleet.Fleet // nil unless agents run in processes of their own
+	notes   []string     // what is wrong, found when it was opened
 
 	audit *audit.Log
 
@@ -175,19 +174,16 @@ func (s *Session) read() (err error) {
 // openNode opens the journal.
 func (s *Session) openNode(ctx context.Context) error {
 	var err error
-	if s.node, err = node.Open(ctx, s.nodeOptions()); err != nil {
+	s.node, err = node.Open(ctx, node.Options{
+		Config: s.opts.config(), Parts: s.parts,
+		Session: s.Info().ID, Root: s.Info().Path, Path: s.Info().Path, Journal: journal.Options{FS: s.opts.disk},
+	})
+	if err != nil {
 		return err
 	}
 	s.store, s.events = s.node.Store, s.node.Events
 	s.stack.Push("the journal", func(context.Context) error { return s.node.Close() })
 	return nil
-}
-
-func (s *Session) nodeOptions() node.Options {
-	return node.Options{
-		Config: s.opts.config(), Parts: s.parts,
-		Session: s.Info().ID, Root: s.Info().Path, Path: s.Info().Path, Journal: journal.Options{FS: s.opts.disk},
-	}
 }
 
 func (s *Session) start(ctx context.Context) error {
@@ -197,7 +193,9 @@ func (s *Session) start(ctx context.Context) error {
 		s.end(err)
 		return err
 	}
-	s.audit = s.newAudit()
+	// What an agent in a process of its own is refused comes to the owner's audit as an
+	// event: the process keeps no file.
+	s.audit = audit.New(audit.Options{Logger: s.opts.Logger, Publish: s.node.PublishAudit, Path: filepath.Join(s.Info().Path, audit.File)})
 	if err := s.node.Start(s.scope, s.services(), s.end); err != nil {
 		s.end(err)
 		return err
@@ -217,6 +215,9 @@ func (s *Session) start(ctx context.Context) error {
 	if s.fleet != nil {
 		s.fleet.Attach(s.fleetParts())
 	}
+	s.control = control.New(control.Options{
+		Scope: s.scope, Agents: s.agents, Roster: s.roster, Store: s.store, Detach: s.node.Toolsets.Detach, Begin: s.Begin, Fleet: s.fleet,
+	})
 	s.pushStops()
 	s.roster.ConnectSessions(s.peers)
 	if err := s.peers.Start(); err != nil {
@@ -267,23 +268,22 @@ func (s *Session) newBus() *bus.Bus {
 // wait in their outboxes. A bus that cannot come up ends the session: a swarm whose
 // messages go nowhere must not look alive.
 func (s *Session) runBus() {
-	if err := s.startBus(); err != nil && s.scope.Err() == nil {
+	err := s.bus.Start()
+	if err == nil {
+		err = s.bus.Serve(s.handlers()...)
+	}
+	if err != nil && s.scope.Err() == nil {
 		s.end(fmt.Errorf("the message bus of session %s did not start: %w", s.Info().ID, err))
 	}
-}
-
-func (s *Session) startBus() error {
-	if err := s.bus.Start(); err != nil {
-		return err
-	}
-	return s.bus.Serve(s.handlers()...)
 }
 
 // handlers answer everybody outside this process.
 func (s *Session) handlers() []bus.Handler {
 	all := []bus.Handler{
 		func(_, local *nats.Conn) (func() error, error) {
-			a, err := api.Open(s.scope, local, s.apiParts(), api.Options{Events: s.events, Quit: s.askToQuit, Logger: s.opts.Logger})
+			a, err := api.Open(s.scope, local, api.Parts{
+				Session: s, Agents: s, Mail: s, Teams: s.TeamManager(), Bus: s.users, Peers: s.peers, Members: s.members,
+			}, api.Options{Events: s.events, Quit: func() { s.quit.Do(func() { close(s.quitting) }) }, Logger: s.opts.Logger})
 			if err != nil {
 				return nil, err
 			}
@@ -310,15 +310,13 @@ func (s *Session) handlers() []bus.Handler {
 	return all
 }
 
-// apiParts are what answers other processes of the user.
-func (s *Session) apiParts() api.Parts {
-	return api.Parts{Session: s, Agents: s, Mail: s, Teams: s.TeamManager(), Bus: s.users, Peers: s.peers, Members: s.members}
-}
-
 // services are what the node needs of this process.
 func (s *Session) services() node.Services {
 	services := node.Services{
-		OpenBoard: s.openBoard, Receipt: s.receipt,
+		OpenBoard: func(ctx context.Context, list string) (board.Store, error) {
+			return node.OpenBoard(ctx, s.bus, s.Info().ID, list, s.opts.NATS.Replicas)
+		},
+		Receipt: func(r mailbox.Receipt) bool { return s.bus.Receipt(r) },
 		Arrived: func(to agent.Spec, e mailbox.Envelope) { s.members.Arrived(to, e) },
 		Gone:    s.gone, Audit: s.audit.Note,
 		IsGone: func(id mailbox.AgentID) bool { return s.fleet != nil && s.fleet.IsGone(id) },
@@ -329,18 +327,15 @@ func (s *Session) services() node.Services {
 	return services
 }
 
-// openBoard opens the bucket of a list of tasks, on the session's bus.
-func (s *Session) openBoard(ctx context.Context, list string) (board.Store, error) {
-	conn, err := s.bus.Conn(ctx)
-	if err != nil {
-		return nil, err
+// gone gives back the tasks that an agent held which was shut down. A program
+// outside loses its key besides.
+func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
+	err := s.boards.Release(ctx, id)
+	if t, ok := s.store.Get(id); ok && t.Spec().Role == agent.Outside {
+		err = errors.Join(err, s.users.DropKey(string(id)))
 	}
-	return node.OpenBoard(ctx, conn, s.Info().ID, list, s.opts.NATS.Replicas)
+	return err
 }
-
-// policy is what the options say about how agents come to be, with what the
-// session knows itself.
-func (s *Session) policy() spawn.Policy { return s.opts.config().PolicyOf(s.Info().ID) }
 
 // ID returns the session's id.
 func (s *Session) ID() string { return s.Info().ID }
@@ -390,8 +385,6 @@ func (s *Session) Wait(ctx context.Context) error {
 // Its owner then closes it.
 func (s *Session) Quitting() <-chan struct{} { return s.quitting }
 
-func (s *Session) askToQuit() { s.quit.Do(func() { close(s.quitting) }) }
-
 // What those who join a running session get to know.
 type (
 	Welcome   = session.Welcome
@@ -403,14 +396,6 @@ func (s *Session) Types() []AgentType { return session.AgentTypes(s.Definitions(
 
 // Events returns a subscription to everything that happens from now on.
 func (s *Session) Events() *event.Subscription { return s.events.Subscribe() }
-
-// Agents returns a look at every agent of the session, oldest first.
-func (s *Session) Agents() []actors.Status {
-	if s.fleet != nil {
-		return s.fleet.Agents()
-	}
-	return s.agents.Status()
-}
 
 // Send writes a message from the user to an agent, or with "*" to all. It
 // returns when the message is on disk.
@@ -426,77 +411,19 @@ func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.SendResult
 	return s.roster.Send(user, team.Message{To: to, Text: text, Class: c})
 }
 
-// Stop ends an agent, by name or id. It returns when nothing of it runs. A
-// message wakes it again, with all that it knew.
-func (s *Session) Stop(ctx context.Context, name string) error {
-	t, err := s.roster.Find(name)
-	if err != nil {
-		_, err = s.endNested(ctx, name, turn.StoppedBy("the user"), err)
-		return err
-	}
-	return s.agents.Stop(ctx, t.ID(), turn.StoppedBy("the user"))
-}
-
-// Kill ends an agent, by name or id, for good: no message wakes it again. It
-// returns when nothing of it runs.
-func (s *Session) Kill(ctx context.Context, name string) error {
-	t, err := s.roster.Find(name)
-	if err != nil {
-		_, err = s.endNested(ctx, name, turn.ErrKilled, err)
-		return err
-	}
-	return s.agents.Stop(ctx, t.ID(), turn.ErrKilled)
-}
-
-// Background lets a running foreground agent, by name or id, go on in the
-// background: who started it goes on, and is told of its end by message.
-func (s *Session) Background(name string) error {
-	t, err := s.roster.Find(name)
-	if err != nil {
-		_, err = s.askNested(s.scope, name, workerapi.DoBackgroundNested, err)
-		return err
-	}
-	return s.agents.Background(t.ID())
-}
-
 // Close shuts the session down: running turns are left open, every process and
 // goroutine ends, what was accepted is on disk. It may be called more than once.
 func (s *Session) Close() error {
-	s.closing.Do(func() { s.closed = s.close() })
+	s.closing.Do(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.scope), closeWithin)
+		defer cancel()
+		s.closed = s.stack.Stop(ctx)
+	})
 	return s.closed
 }
 
 // closeWithin is how long Close waits for turns and the server.
 const closeWithin = 2 * time.Second
-
-func (s *Session) close() error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.scope), closeWithin)
-	defer cancel()
-	return s.stack.Stop(ctx)
-}
-
-// newAudit returns the audit of the session. What an agent in a process of its own is
-// refused comes to the owner's audit as an event: the process keeps no file.
-func (s *Session) newAudit() *audit.Log {
-	return audit.New(audit.Options{Logger: s.opts.Logger, Publish: s.node.PublishAudit, Path: filepath.Join(s.Info().Path, audit.File)})
-}
-
-// receipt sends a receipt through the wire, once that is up.
-func (s *Session) receipt(r mailbox.Receipt) bool {
-	c := s.bus.Courier()
-	if c == nil {
-		return false
-	}
-	c.Receipt(r)
-	return true
-}
-
-// sendReceipt is receipt for the record of an agent in a process of its own.
-func (s *Session) sendReceipt(r mailbox.Receipt) {
-	if !s.receipt(r) {
-		s.store.Settle(r)
-	}
-}
 
 // ObjectName returns where the whole text of a message that has a Ref is on the server
 // of its session, until it has been read by whom it is for: bucket/name.

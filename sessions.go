@@ -213,7 +213,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	r := &Rehearsal{parts: s.parts, policy: s.policy()}
+	r := &Rehearsal{parts: s.parts, policy: s.opts.config().PolicyOf(s.Info().ID)}
 	r.tools = coordinator.New(coordinator.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: node.OfferedTools(r.parts.Rules)}).ToolNames()
 	id, err := r.parts.Models.Default(o.Model)
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {

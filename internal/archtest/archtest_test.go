@@ -113,25 +113,28 @@ var level = map[string]int{
 	"internal/fleet":  12,
 	"internal/worker": 12,
 
-	// 13: the public API
-	"": 13,
+	// 13: what the user does with the agents
+	"internal/control": 13,
 
-	// 14 and up: programs
-	"examples/bus":             14,
-	"examples/buspeer":         14,
-	"examples/debate":          14,
-	"examples/embed":           14,
-	"examples/embed-team":      14,
-	"examples/review":          14,
-	"internal/mcpserve":        14,
-	"internal/cli":             14,
-	"internal/cli/view":        15,
-	"internal/cli/stream":      16,
-	"internal/cli/definitions": 16,
-	"internal/attach":          15,
-	"internal/cli/doctor":      16,
-	"internal/cli/hooks":       16,
-	"cmd/swarm":                17,
+	// 14: the public API
+	"": 14,
+
+	// 15 and up: programs
+	"examples/bus":             15,
+	"examples/buspeer":         15,
+	"examples/debate":          15,
+	"examples/embed":           15,
+	"examples/embed-team":      15,
+	"examples/review":          15,
+	"internal/mcpserve":        15,
+	"internal/cli":             15,
+	"internal/cli/view":        16,
+	"internal/cli/stream":      17,
+	"internal/cli/definitions": 17,
+	"internal/attach":          16,
+	"internal/cli/doctor":      17,
+	"internal/cli/hooks":       17,
+	"cmd/swarm":                18,
 
 	// test kits, above what they test; product code never imports them
 	"internal/coordinator/coordinatortest": kits,

@@ -24,9 +24,7 @@ const (
 // shrink, and goes once it is within the limit.
 var (
 	tooLong = map[string]int{}
-	tooMany = map[string]int{
-		".Session": 76,
-	}
+	tooMany = map[string]int{}
 )
 
 // source is what is known of the product code of one package.

@@ -197,6 +197,15 @@ func (b *Bus) IsServed() bool {
 // Courier returns the courier of the mail, nil before mail can travel.
 func (b *Bus) Courier() *mailbox.Courier { return b.courier.Load() }
 
+// Receipt sends a receipt to another process. It reports false if no mail can travel yet.
+func (b *Bus) Receipt(r mailbox.Receipt) bool {
+	c := b.courier.Load()
+	if c != nil {
+		c.Receipt(r)
+	}
+	return c != nil
+}
+
 // URLs returns how programs outside reach the bus, "" where they do not.
 func (b *Bus) URLs() (tcp, webSocket string) {
 	b.mu.Lock()

@@ -5,18 +5,21 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/bus"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/team/board/kvboard"
 )
 
-// OpenBoard opens the bucket of a task list of a session. An external server keeps the
-// given number of replicas; 0 leaves that to the server.
-func OpenBoard(ctx context.Context, conn *nats.Conn, id, list string, replicas int) (board.Store, error) {
+// OpenBoard opens the bucket of a list of tasks of a session, once its bus is up. A
+// server of others keeps as many replicas of it; 0 leaves that to the server.
+func OpenBoard(ctx context.Context, b *bus.Bus, id, list string, replicas int) (board.Store, error) {
+	conn, err := b.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return kvboard.Open(ctx, conn, taskBucket(id, list), kvboard.Options{Replicas: replicas})
 }
 

@@ -127,7 +127,7 @@ func (n *Node) actorOptions() coordinator.Options {
 		Store: n.Store, Policy: n.policy, Definitions: n.options.Definitions.Set, Events: n.Events, Logger: n.options.Logger,
 		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
 		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.options.Rules.Grant,
-		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.receipt,
+		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.SendReceipt,
 		Release: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
 	if o.Owner != nil {
@@ -234,9 +234,9 @@ func (n *Node) isGone(id mailbox.AgentID) bool {
 	return n.services.IsGone(id)
 }
 
-// receipt sends a receipt to its process. While there is no connection to other
+// SendReceipt sends a receipt to its process. While there is no connection to other
 // processes, all agents live here, and their transcripts take the receipt directly.
-func (n *Node) receipt(r mailbox.Receipt) {
+func (n *Node) SendReceipt(r mailbox.Receipt) {
 	if !n.services.Receipt(r) {
 		n.Store.Settle(r)
 	}

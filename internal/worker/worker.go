@@ -223,22 +223,12 @@ func (w *Worker) startNode() error {
 func (w *Worker) services(refusals *audit.Log) node.Services {
 	return node.Services{
 		OpenBoard: func(ctx context.Context, list string) (board.Store, error) {
-			conn, err := w.bus.Conn(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return node.OpenBoard(ctx, conn, w.info.ID, list, w.info.NATS.Replicas)
+			return node.OpenBoard(ctx, w.bus, w.info.ID, list, w.info.NATS.Replicas)
 		},
-		Receipt: func(r mailbox.Receipt) bool {
-			c := w.bus.Courier()
-			if c != nil {
-				c.Receipt(r)
-			}
-			return c != nil
-		},
-		Gone:  func(ctx context.Context, id mailbox.AgentID) error { return w.node.Boards.Release(ctx, id) },
-		Audit: refusals.Note,
-		Owner: w,
+		Receipt: func(r mailbox.Receipt) bool { return w.bus.Receipt(r) },
+		Gone:    func(ctx context.Context, id mailbox.AgentID) error { return w.node.Boards.Release(ctx, id) },
+		Audit:   refusals.Note,
+		Owner:   w,
 	}
 }
 
