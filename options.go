@@ -68,7 +68,7 @@ type Options struct {
 	Policy spawn.Policy
 
 	// Listen opens a TCP listener of the message bus, such as "127.0.0.1:4222",
-	// for the users of Session.AddBusUser; "" opens none. ListenWebSocket does the
+	// for the users of Session.Bus; "" opens none. ListenWebSocket does the
 	// same for WebSocket. A kept session listens where it did; Off ends that.
 	Listen, ListenWebSocket string
 	// ListenCert and ListenKey are the PEM files of a certificate, with those between
