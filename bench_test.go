@@ -67,7 +67,7 @@ func BenchmarkTurns20Agents(b *testing.B) {
 	if err := os.WriteFile(file, []byte(strings.Repeat("a line of text\n", 40)), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	instant := modeltest.NewInstant(b, modeltest.Anthropic, modeltest.Use("call", "Read", fmt.Sprintf(`{"file_path":%q}`, file)))
+	instant := modeltest.NewInstant(b, modeltest.Anthropic, modeltest.ToolCall("call", "Read", fmt.Sprintf(`{"file_path":%q}`, file)))
 	client, err := anthropic.New(anthropic.Options{APIKey: "test", BaseURL: instant.URL})
 	if err != nil {
 		b.Fatal(err)

@@ -102,7 +102,7 @@ func choose(t *testing.T, s *swarm.Session, q event.Question, label string) {
 // hasGuests says whether somebody stands for another session.
 func hasGuests(s *swarm.Session) bool {
 	return slices.ContainsFunc(s.Agents(), func(a actors.Status) bool {
-		_, _, is := a.Record.Spec.ID.Session()
+		_, _, is := a.Record.Spec.ID.Peer()
 		return is
 	})
 }
@@ -157,7 +157,7 @@ func TestABridgeNeedsTheUsersConsent(t *testing.T) {
 	choose(t, ann, asksUser(t, here), "Refuse")
 	warned(t, here, "rejected by bridge-ben: the user lets no messages go there")
 	coordinatortest.Next(t, here, "its receipt", func(e event.Event) bool {
-		s, is := e.Fact.(event.MailSettled)
+		s, is := e.Fact.(event.MailStateChanged)
 		return is && s.State == mailbox.StateRejected
 	})
 	if m, err := ann.Message(refused[0].ID); err != nil || m.State() != mailbox.StateRejected {

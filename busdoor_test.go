@@ -194,7 +194,7 @@ func readsLong(t *testing.T, s *swarm.Session) {
 		whole += part.Text
 		next = part.Next
 	}
-	if whole != long || !mail[0].Ref.Names([]byte(whole)) {
+	if whole != long || !mail[0].Ref.Matches([]byte(whole)) {
 		t.Errorf("it read %d bytes of %d", len(whole), len(long))
 	}
 	if a := bob.ask("text", `{"id":"nosuch"}`); !strings.Contains(a.Error, "has got no message") || a.Part != nil {

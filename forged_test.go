@@ -117,7 +117,7 @@ func planner() model.Model {
 func rest(s *swarm.Session, turns int) bool {
 	had := 0
 	for _, a := range s.Agents() {
-		if a.Running || a.Record.TurnOpen || a.Record.Spec.Role.Runs() && a.Unread > 0 {
+		if a.Running || a.Record.TurnOpen || a.Record.Spec.Role.IsAgent() && a.Unread > 0 {
 			return false
 		}
 		had += a.Record.Turns

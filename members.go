@@ -230,7 +230,7 @@ func (s *Session) Peers() Peers { return Peers{s.peers} }
 // that is on disk.
 func (p Peers) SetBridge(session string, allowed bool) error { return p.peers.Allow(session, allowed) }
 
-// WithdrawBridge forgets what was said about a session elsewhere: the user is
+// RemoveBridge forgets what was said about a session elsewhere: the user is
 // asked again before the next message goes there.
 func (p Peers) WithdrawBridge(session string) error { return p.peers.Withdraw(session) }
 
@@ -252,9 +252,9 @@ func SetBridge(ctx context.Context, info Info, session string, allowed bool) err
 	return changeKept(ctx, info, func(i *Info) error { return i.SetBridge(session, allowed) })
 }
 
-// WithdrawBridge is Peers.WithdrawBridge for a session that does not run.
+// RemoveBridge is Peers.WithdrawBridge for a session that does not run.
 func WithdrawBridge(ctx context.Context, info Info, session string) error {
-	return changeKept(ctx, info, func(i *Info) error { return i.WithdrawBridge(session) })
+	return changeKept(ctx, info, func(i *Info) error { return i.RemoveBridge(session) })
 }
 
 // changeKept writes the file of a session that nobody runs, and keeps others from

@@ -56,7 +56,7 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 	var used int64
 	for _, x := range agents.Status() {
 		l := x.Record
-		used += int64(l.Steps) + l.Below.Requests
+		used += int64(l.Steps) + l.Nested.Requests
 	}
 	if used != limit {
 		t.Errorf("the owner knows of %d requests", used)
@@ -68,7 +68,7 @@ func TestAReservationEndsWithItsProcess(t *testing.T) {
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = budget.Limits{Tokens: 1_000_000} })
 	seat := s.fleet.Process(ben.ID())
 	owner := fleet.Handlers{Fleet: s.fleet}
-	ask := workerapi.ReserveIn{Launch: ben.Record().Launch, Key: "k", Request: &budget.Request{Input: 10, Output: 600_000, Floor: 1, Enough: 600_000}}
+	ask := workerapi.ReserveIn{Launch: ben.Record().Launch, Key: "k", Request: &budget.Request{Input: 10, MaxOutput: 600_000, MinOutput: 1, Enough: 600_000}}
 	first, err := owner.Reserve(ben.ID(), ask)
 	if err != nil || first.Output != 600_000 {
 		t.Fatalf("%+v, %v", first, err)

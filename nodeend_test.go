@@ -87,7 +87,7 @@ func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
 					return
 				}
 				coordinatortest.Next(t, sub, "the sender is told", func(e event.Event) bool {
-					f, is := e.Fact.(event.MailSettled)
+					f, is := e.Fact.(event.MailStateChanged)
 					return is && slices.Contains(f.IDs, posted[0].ID) && f.State == mailbox.StateDead
 				})
 				if _, err := s.Send("kid", "x"); err == nil || !strings.Contains(err.Error(), "cannot be woken again") {
@@ -205,7 +205,7 @@ func TestAProcessBeginsWhileItsRecordIsLookedAt(t *testing.T) {
 		return s.fleet.Process(ben.ID()) != nil && executor.Held(filepath.Join(archive.Dir(s.Info().Path, ben.ID()), "lock"))
 	})
 	select {
-	case <-s.fleet.Process(ben.ID()).Gone():
+	case <-s.fleet.Process(ben.ID()).Done():
 		t.Error("its process did not wait")
 	case <-time.After(time.Second):
 	}

@@ -122,7 +122,7 @@ func TestAnIsolatedTeammateHasAProcessOfItsOwn(t *testing.T) {
 	}
 	for name, l := range all {
 		a, _ := s.store.Get(l.Spec.ID)
-		kept := a.Record().Kept
+		kept := a.Record().KeptDir
 		if wrote := name == "ann"; isDir(l.Spec.Dir) != wrote || (kept != nil) != wrote {
 			t.Errorf("%s: kept %+v, its directory is there: %t", name, kept, isDir(l.Spec.Dir))
 		}

@@ -395,7 +395,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 
 	kill(t, first.PID, syscall.SIGSTOP)
 	w.within(silence/3+soon, "stuck")
-	<-first.Gone()
+	<-first.Done()
 	coordinatortest.Next(t, w.sub, "the next launch's request", func(e event.Event) bool {
 		_, asks := e.Fact.(event.Requested)
 		return asks && e.Agent.Name == "ben" && w.life().Launch > 1 // the second may fall too where little runs
@@ -416,7 +416,7 @@ func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		if p, launch := s.fleet.Process(w.id()), w.life().Launch; p != nil && w.state() == "thinking" {
 			kill(t, p.PID, syscall.SIGKILL)
-			<-p.Gone()
+			<-p.Done()
 			w.until(soon, "its end is shown, or the next launch", func(a actors.Status) bool {
 				return a.State.Name != "thinking" || a.Record.Launch > launch
 			})

@@ -68,7 +68,7 @@ func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
-	<-seat.Gone()
+	<-seat.Done()
 	see("its process gone", s.Agents(), s.Inbox, s.Message)
 	info := s.Info()
 	if err := s.Close(); err != nil {
@@ -182,7 +182,7 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
-	<-seat.Gone()
+	<-seat.Done()
 	for _, do := range []func() error{
 		func() error { _, err := s.Send("kid", "x"); return err },
 		func() error { return s.Stop(t.Context(), "kid") },

@@ -67,7 +67,7 @@ func TestProblem20_TheDeadInAnotherProcessKeepNoMail(t *testing.T) {
 				t.Fatal(err)
 			}
 			coordinatortest.Next(t, sub, "the sender is told", func(e event.Event) bool {
-				f, is := e.Fact.(event.MailSettled)
+				f, is := e.Fact.(event.MailStateChanged)
 				return is && slices.Contains(f.IDs, posted[0].ID) && f.State == mailbox.StateDead
 			})
 		})

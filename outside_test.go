@@ -102,7 +102,7 @@ func TestAnOutsideMemberIsWrittenToAndWrites(t *testing.T) {
 
 func read(id mailbox.ID) func(event.Event) bool {
 	return func(e event.Event) bool {
-		f, ok := e.Fact.(event.MailSettled)
+		f, ok := e.Fact.(event.MailStateChanged)
 		return ok && f.State == mailbox.StateRead && len(f.IDs) == 1 && f.IDs[0] == id
 	}
 }

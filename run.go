@@ -53,7 +53,7 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 		return Result{}, err
 	}
 	before := lead.Record()
-	if err := s.record.NotePrompt(prompt); err != nil {
+	if err := s.record.SetPrompt(prompt); err != nil {
 		return Result{}, err
 	}
 	if err := lead.Prompt("user", prompt); err != nil {
@@ -146,7 +146,7 @@ func (s *Session) Say(text string) error {
 	if err := s.lead.Reopen(lead); err != nil {
 		return err
 	}
-	if err := s.record.NotePrompt(text); err != nil {
+	if err := s.record.SetPrompt(text); err != nil {
 		return err
 	}
 	if s.control.LeadRuns() {

@@ -253,12 +253,12 @@ func (s *Session) newBus() *bus.Bus {
 			s.agents.Wake(id)
 			s.members.Wake(id)
 		},
-		Trouble: func(err error) {
+		OnError: func(err error) {
 			s.node.Warn(err.Error())
 		},
 		Users:     func() ([]natsd.User, error) { return member.ServerUsers(s.Info()) },
 		Authorize: api.Authorize(s.scope, s.Info().ID),
-		Refused: func(r natsd.Refusal) {
+		OnRefusal: func(r natsd.Refusal) {
 			s.audit.Note(event.Audit{By: r.User, From: r.From, Reason: r.What})
 		},
 	})
@@ -331,7 +331,7 @@ func (s *Session) services() node.Services {
 // outside loses its key besides.
 func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
 	err := s.boards.Release(ctx, id)
-	if t, ok := s.store.Get(id); ok && t.Spec().Role == agent.Outside {
+	if t, ok := s.store.Get(id); ok && t.Spec().Role == agent.Program {
 		err = errors.Join(err, s.users.DropKey(string(id)))
 	}
 	return err
@@ -366,7 +366,7 @@ var ErrOpen = journal.ErrLocked
 // Ready returns when other processes can reach the session through Dial, or
 // with what kept it from that.
 func (s *Session) Ready(ctx context.Context) error {
-	_, err := s.bus.Served(ctx)
+	_, err := s.bus.LocalConn(ctx)
 	return err
 }
 

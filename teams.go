@@ -45,7 +45,7 @@ func (m TeamManager) Up(ctx context.Context, f TeamFile) (team.Status, error) {
 	if err != nil {
 		return status, err
 	}
-	return status, m.s.record.NotePrompt("team " + f.Name)
+	return status, m.s.record.SetPrompt("team " + f.Name)
 }
 
 // List is Session.Teams.

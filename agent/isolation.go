@@ -2,11 +2,11 @@ package agent
 
 import "context"
 
-// Isolation is a directory that belongs to one incarnation of one agent.
+// Isolation is the directory of one incarnation of an isolated agent.
 type Isolation struct {
 	Dir string
-	// Release ends it when the agent's last process has ended. What the agent
-	// changed is kept and returned; nil means that there was nothing, and that the
-	// directory is gone. It may be called again after a crash.
-	Release func(context.Context) (*Kept, error)
+	// Release releases the directory when the agent's last process has ended. If the
+	// agent left changes, the directory is kept and returned; nil means that it was
+	// removed. Release may be called again after a crash.
+	Release func(context.Context) (*KeptDir, error)
 }

@@ -11,16 +11,16 @@ const LeadID mailbox.AgentID = "lead"
 // LeadName is the name under which others address the lead.
 const LeadName = "team-lead"
 
-// UserID is the address of the person a session belongs to. What comes from it
-// is the user's own word; everything else is data from an agent.
+// UserID is the address of the user of a session. Messages from it are the user's own
+// words; all others are data from agents.
 const UserID mailbox.AgentID = "user"
 
-// Describe returns what events say of an agent.
+// Describe returns the agent of events.
 func Describe(s Spec) event.Agent {
 	return event.Agent{ID: s.ID, Name: DisplayName(s), Type: s.Type, Color: s.Color, Parent: s.Parent, Call: s.Call}
 }
 
-// DisplayName is how people and other agents see an agent.
+// DisplayName returns the name of an agent for people and other agents.
 func DisplayName(s Spec) string {
 	switch {
 	case s.Role == Lead:

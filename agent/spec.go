@@ -8,16 +8,16 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Spec is what an agent is, fixed when it is born.
+// Spec describes an agent; it does not change after the agent's start.
 type Spec struct {
 	ID          mailbox.AgentID `json:"id"`
-	Name        string          `json:"name"`                  // as others address it
-	Type        string          `json:"type"`                  // definition it was made from
+	Name        string          `json:"name"`                  // under which others address it
+	Type        string          `json:"type"`                  // agent type
 	Description string          `json:"description,omitempty"` // of the task, for people
 	Color       string          `json:"color,omitempty"`
 	Parent      mailbox.AgentID `json:"parent,omitempty"`
-	Call        string          `json:"call,omitempty"`   // the parent's tool call that asked for it
-	Answer      int             `json:"answer,omitempty"` // which of the parent's answers has that call, from 1
+	Call        string          `json:"call,omitempty"`   // the parent's tool call that started it
+	Answer      int             `json:"answer,omitempty"` // number of the parent's answer with that call, from 1
 	Depth       int             `json:"depth"`            // 0 = lead
 	Role        Role            `json:"role"`
 	Fork        bool            `json:"fork,omitempty"`      // began with its parent's conversation
@@ -31,46 +31,46 @@ type Spec struct {
 	Tools       []string        `json:"tools"`           // names, resolved
 	Link        Link            `json:"link,omitempty"`  // of a child; empty is Reparent
 	Budget      budget.Limits   `json:"budget,omitzero"` // of the agent and all below it
-	// Teams are those that the agent is in or leads, the one it works in first.
-	// Nil is what its role says: a lead and a teammate are in the session's team.
+	// Teams are the teams that the agent is in or leads, the one it works in first.
+	// Nil means the default of its role: leads and teammates are in the session's team.
 	Teams   []Membership `json:"teams,omitzero"`
 	Restart Restart      `json:"restart,omitzero"`
 	Born    time.Time    `json:"born"`
-	// Where says which other process hosts the agent, as far as this node is
-	// concerned: a Place. Its transcript there is the truth; the one here is a
-	// shadow, which follows what that process reports. Empty is here.
+	// Where is the Place of the process that hosts the agent, or "" for this one. The
+	// transcript in that process is the truth; the one here is a replica, which follows
+	// its reports.
 	Where Place `json:"where,omitempty"`
-	// PlanRequired agents change nothing before a plan of theirs is approved.
+	// PlanRequired agents change nothing before their plan is approved.
 	PlanRequired bool `json:"plan_required,omitempty"`
 }
 
-// Membership is an agent's place in a team. What a team is follows from the
-// memberships of all agents.
+// Membership is the membership of an agent in a team. The memberships of all agents
+// define the teams.
 type Membership struct {
 	Team   string          `json:"team"`             // generated; no two teams have the same
 	Name   string          `json:"name"`             // for people and models
-	Lead   mailbox.AgentID `json:"lead"`             // to whom the members answer
-	Seeded bool            `json:"seeded,omitempty"` // of the lead: the first tasks are on the list
+	Lead   mailbox.AgentID `json:"lead"`             // the lead of the team
+	Seeded bool            `json:"seeded,omitempty"` // of the lead: the first tasks are on the board
 }
 
-// Restart says whether an agent goes on by itself after a turn that failed. The
-// zero value is that it does not.
+// Restart tells whether an agent begins a new turn after one that failed. The zero value
+// means no.
 type Restart struct {
-	Max    int           `json:"max,omitempty"`    // turns begun anew within the time
+	Max    int           `json:"max,omitempty"`    // new turns within the time
 	Within time.Duration `json:"within,omitempty"` // in nanoseconds; 0 is an hour
 }
 
-// Place is where an agent's host runs, if not in this process.
+// Place is where the host of an agent runs, if not in this process.
 type Place string
 
 // The places.
 const (
 	InTmux    Place = "tmux"    // in a process of its own in a tmux pane
 	InProcess Place = "process" // in a process of its own without a terminal
-	AtOwner   Place = "owner"   // in the process that owns the session; only in nodes
+	InOwner   Place = "owner"   // in the process that owns the session; only in workers
 )
 
-// Role says how an agent lives and to whom it answers.
+// Role is how an agent works and to whom it reports.
 type Role string
 
 // The roles.
@@ -78,26 +78,26 @@ const (
 	Lead       Role = "lead"       // talks with the user
 	Foreground Role = "foreground" // its parent's tool call waits for it
 	Background Role = "background" // reports to its parent by message
-	Teammate   Role = "teammate"   // lives on after each turn, reports to the lead
-	User       Role = "user"       // no agent: the outbox of the person
-	Outside    Role = "outside"    // no agent: a program of somebody's with a mailbox here
+	Teammate   Role = "teammate"   // continues after each turn, reports to the lead
+	User       Role = "user"       // not an agent: the outbox of the user
+	Program    Role = "outside"    // not an agent: a program with a mailbox
 )
 
-// Runs reports whether members of that role are agents of this node.
-func (r Role) Runs() bool { return r != User && r != Outside }
+// IsAgent reports whether members of the role are agents.
+func (r Role) IsAgent() bool { return r != User && r != Program }
 
-// Link says what becomes of an agent that works in the background when the one
-// it works for ends before it, other than by being done.
+// Link tells what happens to a background agent when the agent it works for ends
+// unfinished.
 type Link string
 
 // The links.
 const (
-	Reparent Link = "re-parent" // it goes on and reports to the nearest above that has not ended
-	Continue Link = "continue"  // it goes on and its report wakes the one that has ended, if that may be woken
+	Reparent Link = "re-parent" // it continues and reports to the nearest agent above that has not ended
+	Continue Link = "continue"  // it continues, and its report wakes the one that ended, if possible
 	StopWith Link = "stop"      // it is stopped too
 )
 
-// Outcome says how a turn ended.
+// Outcome tells how a turn ended.
 type Outcome string
 
 // The outcomes of a turn.
@@ -111,7 +111,7 @@ const (
 	OverBudget  Outcome = "over_budget"
 )
 
-// Is reports whether name, an id or a label in any case, means the team.
+// Is reports whether name is the id of the team or, in any case, its name.
 func (m Membership) Is(name string) bool {
 	return strings.EqualFold(m.Team, name) || strings.EqualFold(m.Name, name)
 }

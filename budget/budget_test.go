@@ -93,8 +93,8 @@ func TestAmountsAreAddedInEachPart(t *testing.T) {
 }
 
 func TestARefusalSaysWhatIsUsedAndNeeded(t *testing.T) {
-	const end = "; it goes on when the limit is raised"
-	for want, e := range map[string]budget.OverError{
+	const end = "; raise the limit to continue"
+	for want, e := range map[string]budget.ExceededError{
 		"the budget of bob is used up: $1.00 of $2.00, and the next request may need $1.50" + end: {Kind: budget.Money, Owner: "bob", Used: int64(budget.Dollar), Need: int64(budget.Dollar * 3 / 2), Limit: int64(budget.Dollar * 2)},
 		"the budget of bob is used up: 5 requests of 5 requests" + end:                            {Kind: budget.Requests, Owner: "bob", Used: 5, Need: 1, Limit: 5},
 		"the budget of bob is used up: 1m30s of 2m0s" + end:                                       {Kind: budget.Time, Owner: "bob", Used: int64(90 * time.Second), Limit: int64(2 * time.Minute)},
@@ -104,7 +104,7 @@ func TestARefusalSaysWhatIsUsedAndNeeded(t *testing.T) {
 		}
 	}
 	for kind, want := range map[budget.Kind]float64{budget.Money: 2.5, budget.Time: 2_500, budget.Tokens: 2_500_000_000_000} {
-		if got := (&budget.OverError{Kind: kind}).Shown(2_500_000_000_000); got != want {
+		if got := (&budget.ExceededError{Kind: kind}).Shown(2_500_000_000_000); got != want {
 			t.Errorf("%s: %v, want %v", kind, got, want)
 		}
 	}

@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// Limits bound what an account and all below it may use together. A zero field
-// is no limit.
+// Limits bound the use of an account and all below it together. A zero field is no limit.
 type Limits struct {
 	Money    USD           `json:"money,omitempty"`    // in millionths of a millionth of a dollar
 	Tokens   int64         `json:"tokens,omitempty"`   // input and output, cached or not
 	Requests int64         `json:"requests,omitempty"` // model requests
-	Time     time.Duration `json:"time,omitempty"`     // from the opening of the account, in nanoseconds
+	Time     time.Duration `json:"time,omitempty"`     // since the account was opened, in nanoseconds
 }
 
-// Or returns the limits, and those of m where there is none.
+// Or returns the limits with zero fields taken from m.
 func (l Limits) Or(m Limits) Limits {
 	return Limits{
 		Money: cmp.Or(l.Money, m.Money), Tokens: cmp.Or(l.Tokens, m.Tokens),
@@ -25,8 +24,7 @@ func (l Limits) Or(m Limits) Limits {
 	}
 }
 
-// String names the limits, such as "$2.50, 200,000 tokens"; without any it is
-// "none".
+// String returns the limits, such as "$2.50, 200,000 tokens", or "none".
 func (l Limits) String() string {
 	var all []string
 	for _, limit := range [...]struct {
@@ -52,12 +50,12 @@ func (a Amount) Plus(b Amount) Amount {
 	return Amount{a.Money + b.Money, a.Tokens + b.Tokens, a.Requests + b.Requests}
 }
 
-// Minus returns what is more in a than in b.
+// Minus returns a - b, and 0 where b is larger.
 func (a Amount) Minus(b Amount) Amount {
 	return Amount{a.Money - b.Money, a.Tokens - b.Tokens, a.Requests - b.Requests}
 }
 
-// Kind is what a limit is of.
+// Kind is the quantity of a limit.
 type Kind string
 
 // The kinds of limits.
@@ -68,25 +66,25 @@ const (
 	Time     Kind = "time"
 )
 
-// OverError reports a request that a limit does not let out.
-type OverError struct {
+// ExceededError reports a request that a limit does not allow.
+type ExceededError struct {
 	Kind  Kind
-	Owner string // whose limit it is
-	// Used, Need and Limit are in tokens, requests, nanoseconds, or the unit of
-	// USD. Need is the least that the request would use.
+	Owner string // the owner of the limit
+	// Used, Need and Limit are in tokens, requests, nanoseconds, or the unit of USD.
+	// Need is the least that the request would use.
 	Used, Need, Limit int64
 }
 
-func (e *OverError) Error() string {
+func (e *ExceededError) Error() string {
 	text := fmt.Sprintf("the budget of %s is used up: %s of %s", e.Owner, e.Kind.show(e.Used), e.Kind.show(e.Limit))
 	if e.Used < e.Limit && e.Need > 0 {
 		text += fmt.Sprintf(", and the next request may need %s", e.Kind.show(e.Need))
 	}
-	return text + "; it goes on when the limit is raised"
+	return text + "; raise the limit to continue"
 }
 
 // Shown returns an amount of the error in dollars, tokens, requests or seconds.
-func (e *OverError) Shown(n int64) float64 {
+func (e *ExceededError) Shown(n int64) float64 {
 	switch e.Kind {
 	case Money:
 		return USD(n).Dollars()
@@ -115,10 +113,10 @@ func grouped(n int64) string {
 	return text
 }
 
-// UnpricedError reports a request whose cost nobody knows, under a limit of money.
+// UnpricedError reports a request of unknown price under a limit of money.
 type UnpricedError struct {
 	Model string
-	Owner string // whose limit it is
+	Owner string // the owner of the limit
 }
 
 func (e *UnpricedError) Error() string {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// USD is an amount of money in millionths of a millionth of a US dollar, so
-// that one token of a price per million tokens is a whole number of them.
+// USD is an amount of money in millionths of a millionth of a US dollar, so that the price
+// of one token is a whole number.
 type USD int64
 
 // Dollar is one US dollar.
@@ -15,11 +15,10 @@ const Dollar USD = 1_000_000_000_000
 
 const decimals = 12 // of a Dollar
 
-// maxDollars is the most that a written amount may be; sums of amounts below
-// it stay far from the end of the integers.
+// maxDollars bounds amounts that people write; sums of such amounts do not overflow.
 const maxDollars = 1_000_000
 
-// ParseUSD reads an amount such as 5, 0.25 or $1,000.
+// ParseUSD parses an amount such as 5, 0.25 or $1,000.
 func ParseUSD(text string) (USD, error) {
 	number := strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(text), "$"), ",", "")
 	whole, part, _ := strings.Cut(number, ".")
@@ -36,10 +35,10 @@ func ParseUSD(text string) (USD, error) {
 
 func notDigit(r rune) bool { return r < '0' || r > '9' }
 
-// Dollars returns the amount as a number for JSON and arithmetic of others.
+// Dollars returns the amount in dollars.
 func (u USD) Dollars() float64 { return float64(u) / float64(Dollar) }
 
-// String writes the amount for people: $0.0042, $0.27, $12.30.
+// String formats the amount for people: $0.0042, $0.27, $12.30.
 func (u USD) String() string {
 	switch {
 	case u > 0 && u < Dollar/10_000:
@@ -50,18 +49,18 @@ func (u USD) String() string {
 	return fmt.Sprintf("$%.2f", u.Dollars())
 }
 
-// Cost is what something has cost as far as it is known.
+// Cost is the cost of something, as far as it is known.
 type Cost struct {
 	USD
-	// Unknown says that part of it was done by models without a price: USD is
-	// not the whole.
+	// Unknown reports that models without a price did a part of it, which USD does not
+	// contain.
 	Unknown bool
 }
 
 // Add returns the sum of two costs; it is unknown when one of them is.
 func (c Cost) Add(d Cost) Cost { return Cost{c.USD + d.USD, c.Unknown || d.Unknown} }
 
-// String writes the cost for people, an unknown one as "$?".
+// String formats the cost for people, an unknown one as "$?".
 func (c Cost) String() string {
 	if c.Unknown {
 		return "$?"
@@ -69,7 +68,7 @@ func (c Cost) String() string {
 	return c.USD.String()
 }
 
-// MarshalJSON writes dollars to the last digit, or null when they are not known.
+// MarshalJSON encodes all digits of the dollars, or null if the cost is unknown.
 func (c Cost) MarshalJSON() ([]byte, error) {
 	if c.Unknown {
 		return []byte("null"), nil
@@ -78,7 +77,7 @@ func (c Cost) MarshalJSON() ([]byte, error) {
 	return []byte(strings.TrimRight(strings.TrimRight(text, "0"), ".")), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes what MarshalJSON encodes.
 func (c *Cost) UnmarshalJSON(raw []byte) (err error) {
 	if string(raw) == "null" {
 		*c = Cost{Unknown: true}

@@ -2,8 +2,7 @@ package defs
 
 import "hash/fnv"
 
-// ShownColor returns Color, or for a definition without one the color that its
-// name always gets.
+// ShownColor returns Color, or a color derived from the name.
 func (d Definition) ShownColor() string {
 	if d.Color != "" {
 		return d.Color

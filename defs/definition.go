@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// Source says where a definition came from. A higher value wins over a lower
-// one when two definitions have the same name.
+// Source is where a definition came from. When two definitions have the same name, the
+// higher value wins.
 type Source int
 
-// The sources in rising order of precedence. Local is what a person keeps for
-// themselves in a project: .claude/settings.local.json.
+// The sources in rising order of precedence. Local is for personal settings in a project:
+// .claude/settings.local.json.
 const (
 	BuiltIn Source = iota
 	Plugin
@@ -21,7 +21,7 @@ const (
 	Managed
 )
 
-// String returns the name people see, such as "built-in" or "project".
+// String returns the name for people, such as "built-in" or "project".
 func (s Source) String() string {
 	switch s {
 	case BuiltIn:
@@ -45,7 +45,7 @@ func (s Source) String() string {
 // Definition is one agent as its author wrote it, checked and typed. Empty
 // strings and zero numbers mean that the field was not given.
 type Definition struct {
-	// Name is the identity of the agent; the file name plays no part.
+	// Name is the identity of the agent; the file name does not matter.
 	Name string
 	// Description tells a model when to use the agent.
 	Description string
@@ -60,7 +60,7 @@ type Definition struct {
 	PermissionMode string
 	// MaxTurns limits the model requests of one run; 0 is no limit of its own.
 	MaxTurns int
-	// Background keeps the agent in the background whatever the caller asks.
+	// Background keeps the agent in the background whatever the caller requests.
 	Background bool
 	// Color is one of Colors.
 	Color string
@@ -80,9 +80,9 @@ type Definition struct {
 	OneShot bool
 	// Hooks is the hooks object in JSON; nil without one.
 	Hooks json.RawMessage
-	// MCPServers are the servers named or described, in the order written.
+	// MCPServers are the servers named or described, in order.
 	MCPServers []MCPServer
-	// RequiredMCPServers must be connected before the agent is of use.
+	// RequiredMCPServers must be connected before the agent can work.
 	RequiredMCPServers []string
 	// ForkContext gives the agent the conversation so far.
 	ForkContext bool
@@ -94,7 +94,7 @@ type Definition struct {
 	Source Source
 	// Path is the file, "--agents", or "builtin/NAME.md".
 	Path string
-	// Plugin is what brought the agent, nil without one.
+	// Plugin is the plugin of the agent, or nil.
 	Plugin *PluginInfo
 	// Line is where the body starts in Path, counted from 1; 0 without a body.
 	Line int
@@ -103,8 +103,8 @@ type Definition struct {
 
 	// Lines says where each field was given, in the order of the file.
 	Lines []FieldLine
-	// Untrusted is set if the file belongs to a repository that is not trusted,
-	// so that it may narrow what an agent can do, but not widen it.
+	// Untrusted is set if the file belongs to a repository that is not trusted. It may
+	// then narrow what an agent can do, but not widen it.
 	Untrusted bool
 }
 

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// AgentToolDescription lists the agents for the description of the Agent tool,
-// one "- type: when to use (Properties: …; Tools: …)" each, sorted by name. The same
-// definitions give the same bytes in any order. Further lines of a description
-// are indented, so that none can pose as another agent's entry. Leave out
-// denied agents before the call.
+// AgentToolDescription lists the agents for the description of the Agent tool, one
+// "- type: when to use (Properties: …; Tools: …)" each, sorted by name. The order of defs
+// does not matter. It indents further lines of a description, so that none can imitate
+// another agent's entry. The caller leaves out denied agents.
 func AgentToolDescription(defs []Definition) string {
 	sorted := slices.Clone(defs)
 	slices.SortStableFunc(sorted, func(a, b Definition) int {
@@ -23,7 +22,7 @@ func AgentToolDescription(defs []Definition) string {
 	return b.String()
 }
 
-// whenToUse writes line breaks out, also those that authors spell as \n.
+// whenToUse expands line breaks, including those written as \n.
 func whenToUse(s string) string {
 	s = strings.ReplaceAll(s, `\n`, "\n")
 	lines := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
@@ -34,10 +33,10 @@ func whenToUse(s string) string {
 	return strings.Join(lines, "\n  ")
 }
 
-// properties names what a caller must know besides the tools.
+// properties lists what a caller must know besides the tools.
 func properties(d Definition) string {
 	var props []string
-	if d.ForkContext && InForce("forkContext") {
+	if d.ForkContext && InEffect("forkContext") {
 		props = append(props, "access to current context")
 	}
 	if d.Background {

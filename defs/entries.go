@@ -2,24 +2,24 @@ package defs
 
 import "slices"
 
-// Status says what became of a definition.
+// Status is the status of a definition after loading.
 type Status string
 
 // The statuses.
 const (
 	StatusActive   Status = "active"
-	StatusShadowed Status = "shadowed" // another of the same name is used
+	StatusShadowed Status = "shadowed" // another one with the same name is used
 	StatusFailed   Status = "failed"   // it could not be loaded
 )
 
-// Entry is one definition with its status. Of a failed one only Name, which
-// may be empty, Source and Path are known.
+// Entry is one definition with its status. Of a failed one only Name, which may be empty,
+// Source and Path are set.
 type Entry struct {
 	Definition
 	Status Status
 	// By is the path of the definition that is used instead of a shadowed one.
 	By string
-	// Problems are the complaints about it, in the order of the file.
+	// Problems are its problems, in the order of the file.
 	Problems []Problem
 }
 
@@ -47,18 +47,18 @@ func (s *Set) Entries() []Entry {
 	return out
 }
 
-// of keeps the problems of one agent: one file may hold several.
+// of returns the problems of one agent: a file may hold several.
 func of(name string, ps []Problem) []Problem {
 	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Agent != name })
 }
 
-// Failed returns the fatal problems: what could not be loaded.
+// Failed returns the fatal problems.
 func (s *Set) Failed() []Problem {
 	return slices.DeleteFunc(slices.Clone(s.Problems), func(p Problem) bool { return !p.Fatal })
 }
 
-// Without returns the set without the types that denied reports, as rules such
-// as Agent(type) deny them. s is not changed.
+// Without returns the set without the types for which denied returns true, as rules such as
+// Agent(type) deny them. It does not change s.
 func (s *Set) Without(denied func(name string) bool) *Set {
 	out := *s
 	out.Active = slices.DeleteFunc(slices.Clone(s.Active), func(d Definition) bool { return denied(d.Name) })
@@ -73,7 +73,7 @@ type Change struct {
 	Kind string
 }
 
-// Diff returns what became of the active definitions, by name.
+// Diff returns the changes of the active definitions, by name.
 func Diff(before, after *Set) []Change {
 	var out []Change
 	i, j := 0, 0

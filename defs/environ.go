@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// WithEnv adds what the environment says about agents:
+// WithEnv adds options from environment variables:
 //
 //   - SWARM_SIMPLE, CLAUDE_CODE_SIMPLE: built-ins and --agents only;
 //   - CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS: no built-ins, unless Interactive;
@@ -17,7 +17,7 @@ import (
 //   - CLAUDE_CODE_PLUGIN_DIRS: further plugins, as a list like PATH;
 //   - SWARM_UNTRUSTED: nothing of the project is trusted.
 //
-// What o says already is kept.
+// Options that are set already do not change.
 func (o Options) WithEnv(getenv func(string) string) Options {
 	on := func(name string) bool { return truthy(getenv(name)) }
 	o.Simple = o.Simple || on("SWARM_SIMPLE") || on("CLAUDE_CODE_SIMPLE")
@@ -54,7 +54,7 @@ func truthy(s string) bool {
 	return false
 }
 
-// DefaultManagedDir is where organisations keep their settings on this system.
+// DefaultManagedDir returns where organisations keep their settings on this system.
 func DefaultManagedDir() string {
 	if runtime.GOOS == "darwin" {
 		return "/Library/Application Support/ClaudeCode"
@@ -62,10 +62,9 @@ func DefaultManagedDir() string {
 	return "/etc/claude-code"
 }
 
-// TrustedUnlessRefused returns a function for Options.Trusted that reads what
-// people answered when they were asked about a folder: .claude.json in their
-// home. A folder is not trusted if the nearest answer, about itself or a folder
-// above, is no. Without an answer it is trusted.
+// TrustedUnlessRefused returns a function for Options.Trusted that reads the user's answers
+// to questions about trust in .claude.json. A directory is not trusted if the nearest
+// answer, about itself or a directory above, is no. Without an answer it is trusted.
 func TrustedUnlessRefused(home string) func(dir string) bool {
 	return func(dir string) bool {
 		src, err := readLimited(filepath.Join(home, ".claude.json"))
@@ -78,7 +77,7 @@ func TrustedUnlessRefused(home string) func(dir string) bool {
 			} `json:"projects"`
 		}
 		if json.Unmarshal(src, &state) != nil {
-			return false // somebody answered, and nobody knows what
+			return false // there is an answer that cannot be read
 		}
 		abs, err := filepath.Abs(dir)
 		if err != nil {

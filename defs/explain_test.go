@@ -29,7 +29,7 @@ func TestExplainShowsEveryField(t *testing.T) {
 		"mcpServers": `own {"url":"u"} f.md:6 false`, "odd": "[1] f.md:7 false", "hooks": " f.md:0 false",
 	} {
 		v := got[name]
-		if s := fmt.Sprintf("%s %s:%d %v", v.Value, v.Path, v.Line, v.InForce); s != want || v.Note == "" {
+		if s := fmt.Sprintf("%s %s:%d %v", v.Value, v.Path, v.Line, v.InEffect); s != want || v.Note == "" {
 			t.Errorf("%s is %q, want %q; %s", name, s, want, v.Note)
 		}
 	}
@@ -46,11 +46,11 @@ func TestEveryFieldIsInTheTable(t *testing.T) {
 		if f.Name != "body" && canonicalField(f.Name) != f.Name {
 			t.Errorf("%s is in the table, but is not a field", f.Name)
 		}
-		if f.Note == "" || InForce(f.Name) != f.InForce {
+		if f.Note == "" || InEffect(f.Name) != f.InEffect {
 			t.Errorf("%+v", f)
 		}
 	}
-	if InForce("nothing") {
+	if InEffect("nothing") {
 		t.Error("an unknown field is in force")
 	}
 }

@@ -62,7 +62,7 @@ func canonicalField(key string) string {
 	return keptField(key)
 }
 
-// keptField names the fields that are understood by readers of Extra.
+// keptField reports fields that readers of Extra use.
 func keptField(key string) string {
 	switch fold(key) {
 	case "hooks":
@@ -85,7 +85,7 @@ func keptField(key string) string {
 	return ""
 }
 
-// isAlias reports spellings that are right although they are not canonical.
+// isAlias reports valid spellings that are not canonical.
 func isAlias(key string) bool {
 	return key == "when-to-use" || key == "whenToUse" || key == "criticalSystemReminder_EXPERIMENTAL"
 }
@@ -152,8 +152,8 @@ func (p *parser) setWord(d *Definition, f field) {
 	}
 }
 
-// text reads a scalar as a string. Anything else fails the definition when it
-// is the name, and is a warning otherwise.
+// text reads a scalar as a string. Anything else is fatal for the name, and a warning
+// otherwise.
 func (p *parser) text(f field) string {
 	n := resolve(f.node)
 	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
@@ -165,7 +165,7 @@ func (p *parser) text(f field) string {
 	return ""
 }
 
-// prose is text that YAML may have cut at " #".
+// prose reads text that YAML may have cut at " #".
 func (p *parser) prose(f field) string {
 	n := resolve(f.node)
 	if n.Style == 0 && n.LineComment != "" && n.Kind == yaml.ScalarNode {
@@ -174,8 +174,8 @@ func (p *parser) prose(f field) string {
 	return p.text(f)
 }
 
-// tools reads the allow-list: nil is all, empty is none. What cannot be
-// understood fails the definition, for ignoring it would grant everything.
+// tools reads the allow-list: nil is all, empty is none. An invalid list is fatal, since
+// ignoring it would grant every tool.
 func (p *parser) tools(f field) []string {
 	n := resolve(f.node)
 	if n.Kind == yaml.ScalarNode && strings.TrimSpace(n.Value) == "" {
@@ -250,7 +250,7 @@ func (p *parser) choice(f field, words []string) string {
 	return ""
 }
 
-// mode falls back to the mode that asks, never to the parent's.
+// mode falls back to the default mode, never to the parent's.
 func (p *parser) mode(f field) string {
 	if m := p.choice(f, PermissionModes()); m != "" {
 		return m
@@ -267,8 +267,8 @@ func (p *parser) effort(f field) string {
 	return p.choice(f, []string{"low", "medium", "high", "xhigh", "max"})
 }
 
-// isolation fails the definition when unknown: what cannot be isolated does
-// not start.
+// isolation treats an unknown value as fatal: an agent that cannot be isolated must not
+// start.
 func (p *parser) isolation(f field) string {
 	if n := resolve(f.node); n.Kind != yaml.ScalarNode {
 		p.fail(f.line, nil, "isolation must be worktree or remote, not %s; write one of them, or remove the line", kind(n))
@@ -311,7 +311,7 @@ func notModelRune(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:/@[]", r))
 }
 
-// keep stores a field for Extra and says what becomes of it.
+// keep stores a field in Extra and reports its effect.
 func (p *parser) keep(d *Definition, f field) {
 	raw, err := toJSON(f.node)
 	if err != nil {
@@ -324,7 +324,7 @@ func (p *parser) keep(d *Definition, f field) {
 	d.Extra[f.key] = raw
 	switch {
 	case keptField(f.key) != "":
-		// Fields says what is not in force.
+		// warnNotInEffect warns about these.
 	case fold(f.key) == "allowedtools":
 		p.warn(f.line, "unknown field %q is ignored; the list of an agent is called tools", f.key)
 	default:

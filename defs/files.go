@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// dep is what a path looked like when it was read.
-type dep struct {
-	info fs.FileInfo // nil if there was nothing
-	// racy is set when the path had been written so shortly before that a
-	// further change may not show in its times.
+// fileState is the state of a path when it was read.
+type fileState struct {
+	info fs.FileInfo // nil if it did not exist
+	// racy is set if the path was written so shortly before that a further change may
+	// not change its times.
 	racy bool
 }
 
-// racyWindow is longer than the clock of any file system is coarse, but for
-// those that count in seconds, where the size decides.
+// racyWindow exceeds the resolution of file times, except on file systems that count in
+// seconds, where the size decides.
 const racyWindow = 50 * time.Millisecond
 
-func look(path string) dep {
+func statFile(path string) fileState {
 	info, err := os.Stat(path)
 	if err != nil {
-		return dep{}
+		return fileState{}
 	}
-	return dep{info: info, racy: time.Since(info.ModTime()) < racyWindow}
+	return fileState{info: info, racy: time.Since(info.ModTime()) < racyWindow}
 }
 
-// same reports whether nothing has happened between two looks.
-func (d dep) same(now dep) bool {
+// same reports whether nothing has changed between two states.
+func (d fileState) same(now fileState) bool {
 	if d.info == nil || now.info == nil {
 		return d.info == nil && now.info == nil
 	}
@@ -39,19 +39,19 @@ func (d dep) same(now dep) bool {
 		d.info.ModTime().Equal(now.info.ModTime()) && os.SameFile(d.info, now.info)
 }
 
-// depend notes that the set depends on a path.
-func (l *Loader) depend(path string) dep {
-	d := look(path)
+// recordState records the state of a path that the set depends on.
+func (l *Loader) recordState(path string) fileState {
+	d := statFile(path)
 	l.deps[path] = d
 	return d
 }
 
-// addTree reads one directory, or one file. Files are parsed side by side; the
-// result is in the order of their paths.
+// addTree reads one directory, or one file. It parses files in parallel; the result is in
+// the order of their paths.
 func (l *Loader) addTree(r root) {
 	files := []string{r.only}
 	if r.only == "" {
-		w := walker{seen: map[string]string{}, visit: func(dir string) { l.depend(dir) }}
+		w := walker{seen: map[string]string{}, visit: func(dir string) { l.recordState(dir) }}
 		w.root(r.dir)
 		files = w.files
 		l.problems = append(l.problems, stamped(w.problems, r.from)...)
@@ -73,12 +73,12 @@ func stamped(ps []Problem, from Source) []Problem {
 	return ps
 }
 
-// parseAll parses what is not known from an earlier Load.
+// parseAll parses files that an earlier Load has not parsed.
 func (l *Loader) parseAll(r root, files []string) []*parsed {
 	results := make([]*parsed, len(files))
 	inParallel(len(files), func(i int) {
 		key := r.key(files[i])
-		now := look(files[i]) // before the reading, so that a change in between is seen later
+		now := statFile(files[i]) // before reading, so that a change in between is noticed later
 		if known := l.old[key]; known != nil && known.dep.same(now) {
 			results[i] = known
 			return
@@ -89,7 +89,7 @@ func (l *Loader) parseAll(r root, files []string) []*parsed {
 	for i, res := range results {
 		key := r.key(files[i])
 		if _, twice := l.deps[files[i]]; twice {
-			key = fileKey{} // whatever stands for it is not in the cache
+			key = fileKey{} // its content is not in the cache
 		}
 		l.byPath[files[i]] = key
 		l.cache[r.key(files[i])], l.deps[files[i]] = res, res.dep
@@ -105,7 +105,7 @@ func (r root) key(path string) fileKey {
 	return k
 }
 
-// prefixOf is what the folders between the root and a plugin's file add to its
+// prefixOf returns what the directories between the root and a plugin's file add to its
 // name.
 func (r root) prefixOf(path string) string {
 	if r.plugin == nil || r.only != "" {
@@ -118,10 +118,10 @@ func (r root) prefixOf(path string) string {
 	return r.prefix + strings.ReplaceAll(filepath.ToSlash(rel), "/", ":") + ":"
 }
 
-// parse is Parse for a file on disk; documentation beside the agents is a
-// warning, not a failure.
+// parse is Parse for a file on disk; documentation beside the agents causes a warning
+// only.
 func (r root) parse(path string) *parsed {
-	p := &parser{path: path, from: r.from, distrust: r.distrust, plugin: r.plugin}
+	p := &parser{path: path, from: r.from, untrusted: r.distrust, plugin: r.plugin}
 	src, err := readLimited(path)
 	if err != nil {
 		p.fail(0, err, "cannot be read: %v", cause(err))
@@ -160,7 +160,7 @@ func (l *Loader) addFlag() error {
 	if !filepath.IsAbs(path) && l.o.Cwd != "" {
 		path = filepath.Join(l.o.Cwd, path)
 	}
-	l.depend(path)
+	l.recordState(path)
 	src, err := readLimited(path)
 	if err != nil {
 		return fmt.Errorf("--agents is neither a JSON object nor a readable file: %w", err)

@@ -13,10 +13,9 @@ import (
 // FlagPath is the Path of definitions given as text to --agents.
 const FlagPath = "--agents"
 
-// ParseFlag reads the JSON of --agents: an object of definitions keyed by name,
-// with the body under "prompt". The error is set when the text as a whole is
-// not such an object; a broken definition is a fatal problem and the others
-// load. They come in the order written.
+// ParseFlag parses the JSON of --agents: an object of definitions by name, with the body
+// under "prompt". It returns an error if text is not such an object; a broken definition is
+// a fatal problem, and the others load. Definitions are in the order of the text.
 func ParseFlag(text string) ([]Definition, []Problem, error) {
 	return parseFlag(FlagPath, text)
 }
@@ -37,7 +36,7 @@ func parseFlag(path, text string) ([]Definition, []Problem, error) {
 	return defs, problems, nil
 }
 
-// agents reads an object of definitions; p is what their parsers have in common.
+// agents reads an object of definitions; p is the template of their parsers.
 func (p parser) agents(root *yaml.Node) (defs []Definition, problems []Problem) {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		one := p
@@ -50,10 +49,10 @@ func (p parser) agents(root *yaml.Node) (defs []Definition, problems []Problem) 
 	return defs, problems
 }
 
-// flagEntry reads one definition. The key is the name, whatever the entry says.
+// flagEntry reads one definition. The key is the name, whatever the entry contains.
 func (p *parser) flagEntry(key, value *yaml.Node) (Definition, error) {
 	p.name = key.Value
-	d := Definition{Source: p.from, Path: p.path, Untrusted: p.distrust}
+	d := Definition{Source: p.from, Path: p.path, Untrusted: p.untrusted}
 	if value.Kind != yaml.MappingNode {
 		p.fail(value.Line, nil, "agent %q must be an object, not %s", shorten(key.Value, 60), kind(value))
 		return d, p.outcome()
@@ -75,8 +74,8 @@ func (p *parser) flagEntry(key, value *yaml.Node) (Definition, error) {
 	return d, p.outcome()
 }
 
-// parseJSON reads JSON into the same tree YAML gives, with lines, so that both
-// forms are checked by the same code.
+// parseJSON parses JSON into a YAML tree with lines, so that the same code checks both
+// forms.
 func parseJSON(text string) (*yaml.Node, error) {
 	r := &jsonReader{text: text, dec: json.NewDecoder(strings.NewReader(text)), line: 1}
 	r.dec.UseNumber()

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// frontmatter is a file cut in two. Lines are counted from 1 in the file.
+// frontmatter is a file split in two. Lines are counted from 1 in the file.
 type frontmatter struct {
 	front     []string
 	frontLine int // of front[0]
@@ -39,7 +39,7 @@ func splitFrontmatter(text string) (f frontmatter, ok bool) {
 	return f, true
 }
 
-// yamlBreaks are line breaks to YAML, but to no editor that shows line numbers.
+// yamlBreaks are line breaks for YAML, but not for editors.
 const yamlBreaks = "\u0085\u2028\u2029"
 
 // text joins the lines of the frontmatter, so that YAML counts them as we do.
@@ -72,8 +72,8 @@ func closingFence(lines []string, from int) int {
 	return -1
 }
 
-// guessEnd finds where frontmatter without a closing fence stops: at the first
-// heading, or at a blank line that no key or indented line follows.
+// guessEnd finds the end of frontmatter without a closing fence: at the first heading, or
+// at a blank line without a key or an indented line after it.
 func guessEnd(lines []string, from int) int {
 	for i := from; i < len(lines); i++ {
 		if strings.HasPrefix(lines[i], "#") {

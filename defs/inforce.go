@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// FieldInfo says what a field of a definition does in this runtime.
+// FieldInfo describes the effect of a field in this runtime.
 type FieldInfo struct {
 	Name string
-	// InForce is false for a field that is read, checked and kept, but not
-	// acted on yet.
-	InForce bool
-	// Note says what the field does, or what happens instead.
+	// InEffect is false for a field that is read, checked and kept, but has no effect
+	// yet.
+	InEffect bool
+	// Note is the effect of the field, or what happens instead.
 	Note string
 }
 
-// Fields lists every field a definition may have, in the order in which files
-// are best written.
+// Fields lists all fields of a definition, in the recommended order.
 func Fields() []FieldInfo {
 	return []FieldInfo{
 		{"name", true, "the type that an Agent call names"},
@@ -49,11 +48,10 @@ func Fields() []FieldInfo {
 	}
 }
 
-// InForce reports whether this runtime acts on a field. Unknown fields are not
-// in force.
-func InForce(field string) bool {
+// InEffect reports whether a field has an effect in this runtime. Unknown fields have none.
+func InEffect(field string) bool {
 	info, known := fieldInfo(field)
-	return known && info.InForce
+	return known && info.InEffect
 }
 
 func fieldInfo(field string) (FieldInfo, bool) {
@@ -65,10 +63,10 @@ func fieldInfo(field string) (FieldInfo, bool) {
 	return FieldInfo{Name: field, Note: "unknown field, ignored"}, false
 }
 
-// sayNotInForce warns of the fields given that nothing acts on.
-func (p *parser) sayNotInForce(d *Definition) {
+// warnNotInEffect warns about fields without an effect.
+func (p *parser) warnNotInEffect(d *Definition) {
 	for _, l := range d.Lines {
-		if info, known := fieldInfo(l.Field); known && !info.InForce && d.text(l.Field) != "" && d.text(l.Field) != "remote" {
+		if info, known := fieldInfo(l.Field); known && !info.InEffect && d.text(l.Field) != "" && d.text(l.Field) != "remote" {
 			p.warn(l.Line, "%s is kept but not in force yet: %s", l.Field, info.Note)
 		}
 	}
@@ -100,7 +98,7 @@ func (d Definition) Explain() []FieldValue {
 	return rows
 }
 
-// text is the value of a field for people.
+// text returns the value of a field for people.
 func (d *Definition) text(field string) string {
 	switch field {
 	case "name":
@@ -164,7 +162,7 @@ func flagText(on bool) string {
 	return ""
 }
 
-// listText keeps "nothing" apart from "not given".
+// listText distinguishes an empty list from a missing one.
 func listText(list []string) string {
 	if list != nil && len(list) == 0 {
 		return "[]"

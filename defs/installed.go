@@ -16,7 +16,7 @@ import (
 func (l *Loader) installed(id string) (string, bool) {
 	base := l.o.userDir()
 	name, market, _ := strings.Cut(id, "@")
-	if base == "" || badName(name) != "" || market != "" && badName(market) != "" {
+	if base == "" || nameProblem(name) != "" || market != "" && nameProblem(market) != "" {
 		return "", false
 	}
 	base = filepath.Join(base, "plugins")
@@ -28,7 +28,7 @@ func (l *Loader) installed(id string) (string, bool) {
 		return dir, true
 	}
 	for _, dir := range []string{filepath.Join(base, "marketplaces", market, "plugins", name), filepath.Join(base, name)} {
-		if l.depend(dir).info != nil {
+		if l.recordState(dir).info != nil {
 			return dir, true
 		}
 	}
@@ -38,7 +38,7 @@ func (l *Loader) installed(id string) (string, bool) {
 // listed reads the path of a plugin from the list of installed ones, of which
 // two forms exist: an object, or a list with one for each scope.
 func (l *Loader) listed(list, id string) string {
-	l.depend(list)
+	l.recordState(list)
 	src, err := readLimited(list)
 	if err != nil {
 		return "" // the cache says the same
@@ -52,7 +52,7 @@ func (l *Loader) listed(list, id string) string {
 	if entry != nil && entry.Kind == yaml.SequenceNode && len(entry.Content) > 0 {
 		entry = entry.Content[len(entry.Content)-1]
 	}
-	if path := child(entry, "installPath"); path != nil && l.depend(path.Value).info != nil {
+	if path := child(entry, "installPath"); path != nil && l.recordState(path.Value).info != nil {
 		return path.Value
 	}
 	return ""
@@ -60,7 +60,7 @@ func (l *Loader) listed(list, id string) string {
 
 // newest returns the folder of the highest version in dir, or "".
 func (l *Loader) newest(dir string) string {
-	if l.depend(dir).info == nil {
+	if l.recordState(dir).info == nil {
 		return ""
 	}
 	entries, err := os.ReadDir(dir)

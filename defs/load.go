@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Options says where to look. The zero value reads only the built-ins.
+// Options tell where to find definitions. The zero value reads only the built-ins.
 type Options struct {
 	// Cwd is the working directory; .claude/agents is read in it and in each
 	// directory above, up to the repository root. Empty: no project.
@@ -24,7 +24,7 @@ type Options struct {
 	AddDirs []string
 	// ManagedDir is the organisation's settings directory.
 	ManagedDir string
-	// PluginDirs are plugins that are read although no settings enable them.
+	// PluginDirs are plugins that are read without being enabled in settings.
 	PluginDirs []string
 	// FlagJSON is the value of --agents: JSON text, or the path of a JSON file.
 	FlagJSON string
@@ -36,25 +36,24 @@ type Options struct {
 	Simple bool
 	// Interactive keeps the built-ins whatever WithEnv finds.
 	Interactive bool
-	// Trusted reports whether the files below a directory are trusted; nil
-	// trusts all. It is asked about the repository root, or Cwd outside one, and
-	// about each of AddDirs. It may be called from any goroutine.
+	// Trusted reports whether the files below a directory are trusted; nil trusts all.
+	// It is called with the repository root, or Cwd outside one, and with each of
+	// AddDirs, from any goroutine.
 	Trusted func(dir string) bool
 }
 
-// Load reads every source and resolves precedence. It fails only when FlagJSON
-// cannot be read as a whole or Cwd cannot be made absolute; everything else
-// ends in Set.Problems.
+// Load reads every source and resolves precedence. It fails only if FlagJSON as a whole is
+// invalid or Cwd cannot be made absolute; every other problem is in Set.Problems.
 func Load(o Options) (*Set, error) { return NewLoader(o).Load() }
 
-// Loader reads definitions again and again, and parses only what has changed
-// in between. Its methods must not be called at the same time.
+// Loader reads definitions repeatedly, and parses only what has changed in between. Its
+// methods must not be called concurrently.
 type Loader struct {
 	o     Options
 	cache map[fileKey]*parsed
 	// byPath is the key of each file that is read once.
 	byPath map[string]fileKey
-	deps   map[string]dep // every path the set depends on, as it was
+	deps   map[string]fileState // every path the set depends on, as it was read
 	set    *Set
 
 	// Of one Load.
@@ -63,10 +62,10 @@ type Loader struct {
 	problems []Problem
 }
 
-// NewLoader returns a loader that has read nothing yet.
+// NewLoader returns a loader; it reads nothing yet.
 func NewLoader(o Options) *Loader { return &Loader{o: o} }
 
-// fileKey tells readings of one file apart that give different definitions.
+// fileKey distinguishes readings of one file that give different definitions.
 type fileKey struct {
 	path   string
 	from   Source
@@ -77,13 +76,13 @@ type fileKey struct {
 
 type parsed struct {
 	root     root
-	dep      dep
+	dep      fileState
 	d        Definition
 	problems []Problem
 	ok       bool
 }
 
-// layer is one place with definitions; those of higher rank win.
+// layer is one place with definitions; higher ranks win.
 type layer struct {
 	from Source
 	defs []Definition
@@ -91,7 +90,7 @@ type layer struct {
 
 // Load reads every source, as the function Load does.
 func (l *Loader) Load() (*Set, error) {
-	l.old, l.cache, l.deps = l.cache, map[fileKey]*parsed{}, map[string]dep{}
+	l.old, l.cache, l.deps = l.cache, map[fileKey]*parsed{}, map[string]fileState{}
 	l.byPath = map[string]fileKey{}
 	l.layers, l.problems = nil, nil
 	l.addBuiltins()
@@ -178,7 +177,7 @@ func (o Options) userDir() string {
 	return ""
 }
 
-// place is a directory that may have a .claude.
+// place is a directory that may contain .claude.
 type place struct {
 	dir      string
 	distrust bool

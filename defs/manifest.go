@@ -18,7 +18,7 @@ func (l *Loader) readPlugin(dir, name string, config map[string]*yaml.Node, mana
 	if err == nil {
 		dir = abs
 	}
-	if d := l.depend(dir); d.info == nil || !d.info.IsDir() {
+	if d := l.recordState(dir); d.info == nil || !d.info.IsDir() {
 		l.problems = append(l.problems, Problem{Path: dir, Source: Plugin, Text: "is not the directory of a plugin; name an existing one", Fatal: true})
 		return nil
 	}
@@ -38,7 +38,7 @@ func (l *Loader) readPlugin(dir, name string, config map[string]*yaml.Node, mana
 func (l *Loader) readManifest(p *plugin, config map[string]*yaml.Node) bool {
 	for _, rel := range []string{filepath.Join(".claude-plugin", "plugin.json"), "plugin.json"} {
 		path := filepath.Join(p.info.Root, rel)
-		l.depend(path)
+		l.recordState(path)
 		src, err := readLimited(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -63,7 +63,7 @@ func (l *Loader) readManifest(p *plugin, config map[string]*yaml.Node) bool {
 
 func (l *Loader) useManifest(p *plugin, root *yaml.Node, config map[string]*yaml.Node) bool {
 	if n := child(root, "name"); n != nil && n.Value != "" {
-		if why := badName(n.Value); why != "" {
+		if why := nameProblem(n.Value); why != "" {
 			l.problems = append(l.problems, Problem{Path: p.file, Line: n.Line, Source: Plugin, Text: fmt.Sprintf("the plugin's name %q %s; its agents are missing", shorten(n.Value, 60), why), Fatal: true})
 			return false
 		}

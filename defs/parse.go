@@ -20,10 +20,10 @@ const (
 	maxYAML = 64 << 10
 )
 
-// Parse reads one definition. path is used in messages and kept in the result.
-// The problems hold every warning in the order of the file and, last, the
-// fatal one, which is also the error: a Problem, wrapping ErrNotAgent for a
-// file without frontmatter. The definition is usable only if the error is nil.
+// Parse parses one definition. path is used in messages and kept in the result. The problems
+// are the warnings in the order of the file and, last, the fatal one, which is also the
+// error: a Problem, which wraps ErrNotAgent for a file without frontmatter. The definition
+// is usable only without an error.
 func Parse(path string, src []byte, from Source) (Definition, []Problem, error) {
 	p := &parser{path: path, from: from}
 	d, err := p.parse(src)
@@ -33,15 +33,15 @@ func Parse(path string, src []byte, from Source) (Definition, []Problem, error) 
 	return d, p.problems, nil
 }
 
-// parser collects the complaints of one definition.
+// parser collects the problems of one definition.
 type parser struct {
-	path     string
-	from     Source
-	plugin   *plugin // that brings the file, or nil
-	distrust bool    // the file is part of a repository that is not trusted
-	name     string
-	problems []Problem
-	fatal    *Problem // the first one
+	path      string
+	from      Source
+	plugin    *plugin // plugin of the file, or nil
+	untrusted bool    // the file is part of a repository that is not trusted
+	name      string
+	problems  []Problem
+	fatal     *Problem // the first one
 }
 
 func (p *parser) warn(line int, format string, args ...any) {
@@ -89,7 +89,7 @@ func (p *parser) parse(src []byte) (Definition, error) {
 	if f.unclosed {
 		p.warn(f.fence, "the closing --- is missing; the frontmatter is taken to end before line %d", f.frontLine+len(f.front))
 	}
-	d := Definition{Source: p.from, Path: p.path, Body: f.body, Line: f.bodyLine, Untrusted: p.distrust}
+	d := Definition{Source: p.from, Path: p.path, Body: f.body, Line: f.bodyLine, Untrusted: p.untrusted}
 	if p.plugin != nil {
 		d.Plugin = p.plugin.info
 	}
@@ -101,7 +101,7 @@ func (p *parser) parse(src []byte) (Definition, error) {
 func (p *parser) decode(d *Definition, fields []field) {
 	seen := make(map[string]int, len(fields))
 	for _, f := range fields {
-		key := p.recognise(f)
+		key := p.canonicalKey(f)
 		if first, dup := seen[key]; dup {
 			p.warn(f.line, "%s is given twice; the one in line %d is used", key, first)
 			continue
@@ -112,7 +112,7 @@ func (p *parser) decode(d *Definition, fields []field) {
 		d.Lines = append(d.Lines, FieldLine{key, f.line})
 	}
 	p.restrict(d)
-	p.sayNotInForce(d)
+	p.warnNotInEffect(d)
 	slices.SortStableFunc(p.problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
 	p.name = d.Name
 	for i := range p.problems {
@@ -121,8 +121,8 @@ func (p *parser) decode(d *Definition, fields []field) {
 	p.require(d, fields, seen)
 }
 
-// recognise returns the canonical key of f, complaining about spelling.
-func (p *parser) recognise(f field) string {
+// canonicalKey returns the canonical key of f, with a warning about its spelling.
+func (p *parser) canonicalKey(f field) string {
 	key := canonicalField(f.key)
 	if key == "" || key == "oneShot" && p.from != BuiltIn {
 		return f.key
@@ -145,13 +145,13 @@ func (p *parser) require(d *Definition, fields []field, seen map[string]int) {
 	case d.Description == "":
 		p.fail(max(line, seen["name"]), nil, "agent %q has no description; add a line description: saying when to use it", shorten(d.Name, 60))
 	}
-	if why := badName(d.Name); why != "" && d.Name != "" {
+	if why := nameProblem(d.Name); why != "" && d.Name != "" {
 		p.fail(seen["name"], nil, "the name %q %s; choose another", shorten(d.Name, 60), why)
 	}
 }
 
-// badName says what is wrong with a name, or "".
-func badName(name string) string {
+// nameProblem returns what is wrong with a name, or "".
+func nameProblem(name string) string {
 	switch {
 	case strings.Contains(name, ":"):
 		return `holds ":", which is reserved for plugins`

@@ -107,7 +107,7 @@ Carefully.
 	}
 	var problems []string
 	for _, l := range want.Lines {
-		if info, known := fieldInfo(l.Field); known && !info.InForce {
+		if info, known := fieldInfo(l.Field); known && !info.InEffect {
 			problems = append(problems, fmt.Sprintf("r.md:%d: %s is kept but not in force yet: %s", l.Line, l.Field, info.Note))
 		}
 	}
@@ -469,7 +469,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if badName(d.Name) != "" || d.Name == "" || d.Description == "" {
+		if nameProblem(d.Name) != "" || d.Name == "" || d.Description == "" {
 			t.Fatalf("loaded with name %q and description %q", d.Name, d.Description)
 		}
 		if d.MaxTurns < 0 {

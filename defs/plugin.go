@@ -10,18 +10,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// PluginInfo is what an agent knows of the plugin that brought it.
+// PluginInfo describes the plugin of an agent.
 type PluginInfo struct {
 	Name string
-	// Root is the plugin's directory, which ${CLAUDE_PLUGIN_ROOT} stands for.
+	// Root is the plugin's directory, the value of ${CLAUDE_PLUGIN_ROOT}.
 	Root string
-	// Config is what ${user_config.KEY} stands for, by KEY. Values that the
-	// plugin calls sensitive are not in it.
+	// Config holds the values of ${user_config.KEY}, by KEY, without those that the
+	// plugin declares sensitive.
 	Config map[string]string
 }
 
-// Expand replaces ${CLAUDE_PLUGIN_ROOT} and ${user_config.KEY} in text. A key
-// without a value stays as it is written and is returned in missing.
+// Expand replaces ${CLAUDE_PLUGIN_ROOT} and ${user_config.KEY} in text. It leaves a key
+// without a value unchanged and returns it in missing.
 func (p *PluginInfo) Expand(text string) (out string, missing []string) {
 	if p == nil || !strings.Contains(text, "${") {
 		return text, nil
@@ -53,13 +53,13 @@ func (p *PluginInfo) Expand(text string) (out string, missing []string) {
 type plugin struct {
 	info     *PluginInfo
 	managed  bool
-	identity string // tells readings with different settings apart
+	identity string // distinguishes readings with different settings
 	paths    []*yaml.Node
 	file     string // the manifest, or ""
 }
 
-// enabling is what the settings say about one plugin of a marketplace.
-type enabling struct {
+// pluginSetting holds the settings about one plugin of a marketplace.
+type pluginSetting struct {
 	id      string // "plugin@marketplace"
 	on      bool
 	managed bool
@@ -100,10 +100,10 @@ func (l *Loader) addPlugins(all []settings) {
 	}
 }
 
-// enabled merges enabledPlugins. A repository that is not trusted may switch a
-// plugin off, but not on.
-func (l *Loader) enabled(all []settings) []enabling {
-	merged := map[string]enabling{}
+// enabled merges enabledPlugins. An untrusted repository may disable a plugin, but not
+// enable one.
+func (l *Loader) enabled(all []settings) []pluginSetting {
+	merged := map[string]pluginSetting{}
 	for _, s := range all {
 		n := child(s.root, "enabledPlugins")
 		for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
@@ -116,10 +116,10 @@ func (l *Loader) enabled(all []settings) []enabling {
 				})
 				continue
 			}
-			merged[key.Value] = enabling{key.Value, on, s.from == Managed, s.path, key.Line, s.from}
+			merged[key.Value] = pluginSetting{key.Value, on, s.from == Managed, s.path, key.Line, s.from}
 		}
 	}
-	var out []enabling
+	var out []pluginSetting
 	for _, id := range slices.Sorted(maps.Keys(merged)) {
 		if merged[id].on {
 			out = append(out, merged[id])
@@ -128,8 +128,8 @@ func (l *Loader) enabled(all []settings) []enabling {
 	return out
 }
 
-// configOf merges the values that the user, or the organisation, gave for a
-// plugin. A project has no say.
+// configOf merges the values that the user, or the organisation, gave for a plugin. Those of
+// a project do not count.
 func configOf(all []settings, id string) map[string]*yaml.Node {
 	config := map[string]*yaml.Node{}
 	for _, s := range all {
@@ -163,7 +163,7 @@ func (l *Loader) addPlugin(p *plugin) {
 			continue // read already
 		}
 		seen[path] = true
-		switch d := l.depend(path); {
+		switch d := l.recordState(path); {
 		case d.info == nil:
 			complain(fmt.Sprintf("the path %q of agents does not exist", n.Value))
 		case d.info.IsDir():

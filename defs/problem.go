@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// ErrNotAgent is wrapped by Parse's error for a file without frontmatter: it
-// is documentation that lives beside the agents.
+// ErrNotAgent is wrapped by Parse's error for a file without frontmatter: such a file is
+// documentation.
 var ErrNotAgent = errors.New("no frontmatter")
 
-// Problem is one complaint about one place. It is an error, so that Parse can
-// return the fatal one.
+// Problem is one problem at one place. It is an error, so that Parse can return the fatal
+// one.
 type Problem struct {
 	Path string
 	// Line is counted from 1; 0 means the file as a whole.
@@ -25,7 +25,7 @@ type Problem struct {
 	// Fatal is set when the definition was not loaded.
 	Fatal bool
 	cause error
-	// together marks what is wrong with several definitions, not with one.
+	// aboutSeveral marks problems that concern several definitions.
 	together bool
 }
 
@@ -40,7 +40,7 @@ func (p Problem) String() string {
 // Error is String.
 func (p Problem) Error() string { return p.String() }
 
-// Unwrap returns what lies below, such as ErrNotAgent or a *fs.PathError.
+// Unwrap returns the cause, such as ErrNotAgent or a *fs.PathError.
 func (p Problem) Unwrap() error { return p.cause }
 
 func sortProblems(ps []Problem) {

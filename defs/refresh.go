@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Refresh looks whether anything that the last Load or Refresh read has
-// changed, and returns the set as it is now: the same pointer if nothing has.
-// With an error the last set is returned, and stays in use.
+// Refresh checks whether anything that the last Load or Refresh read has changed, and
+// returns the current set: the same pointer if nothing has. With an error it returns the
+// last set, which remains in use.
 func (l *Loader) Refresh() (*Set, error) {
 	if l.set == nil {
 		return l.Load()
@@ -32,11 +32,11 @@ func sameSet(a, b *Set) bool {
 		slices.EqualFunc(a.All, b.All, func(x, y Definition) bool { return x.equal(&y) })
 }
 
-// changed returns the paths that no longer look as they did.
+// changed returns the paths whose state has changed.
 func (l *Loader) changed() []string {
 	var paths []string
 	for path, d := range l.deps {
-		if !d.same(look(path)) {
+		if !d.same(statFile(path)) {
 			paths = append(paths, path)
 		}
 	}
@@ -44,9 +44,9 @@ func (l *Loader) changed() []string {
 	return paths
 }
 
-// patch puts definitions that were edited in place into the set, without
-// walking and joining everything again. It reports false, and has done
-// nothing, if a change may concern more than one definition.
+// patch replaces edited definitions in the set, without walking and joining everything
+// again. It returns false and changes nothing if a change may concern more than one
+// definition.
 func (l *Loader) patch(paths []string) bool {
 	var edits []*edit
 	for _, path := range paths {
@@ -75,7 +75,7 @@ type edit struct {
 func (l *Loader) edit(path string) *edit {
 	key := l.byPath[path] // none, if the path is no definition or several
 	before := l.cache[key]
-	now := look(path)
+	now := statFile(path)
 	if before == nil || !before.ok || now.info == nil || !now.info.Mode().IsRegular() || l.set.untrusted {
 		return nil
 	}

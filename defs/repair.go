@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxEntries bounds how many top-level entries are looked at one by one.
+// maxEntries bounds how many top-level entries are parsed one by one.
 const maxEntries = 200
 
 // entry is a key at column 0 with the lines up to the next one.
@@ -84,7 +84,7 @@ func (p *parser) recoverLines(f frontmatter) []field {
 	return fields
 }
 
-// warnRepair shows the value as it was understood.
+// warnRepair warns about a repair and shows the repaired value.
 func (p *parser) warnRepair(what string, f field) {
 	shown := strconv.Quote(shorten(f.node.Value, 160))
 	if f.node.Kind == yaml.SequenceNode {

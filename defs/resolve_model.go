@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ModelOrder says which of two wins when the call or the definition names a
-// model and the environment does too.
+// ModelOrder is the precedence of the call, the definition and the environment when several
+// name a model.
 type ModelOrder int
 
 const (

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ToolOptions is what the spawn adds to a definition. The zero value is a
-// foreground agent that may spawn others.
+// ToolOptions holds what the spawn adds to a definition. The zero value is a foreground
+// agent that may spawn others.
 type ToolOptions struct {
 	// Background agents keep only the built-in tools that need no terminal.
 	Background bool
@@ -22,8 +22,8 @@ type ToolOptions struct {
 	MCP []string
 }
 
-// NoToolsError reports a list of tools in which no entry names an available
-// tool. Starting such an agent would leave it unable to work.
+// NoToolsError reports a list of tools without any available tool. An agent without tools
+// could not work.
 type NoToolsError struct {
 	Agent   string
 	Entries []string
@@ -42,7 +42,7 @@ func (e *NoToolsError) Error() string {
 // and Edit to an explicit list. A list in which no entry resolves is a
 // *NoToolsError; an empty list, or one that DisallowedTools empties, is not.
 func ResolveTools(d Definition, available []string, o ToolOptions) ([]string, error) {
-	pool := slices.DeleteFunc(slices.Clone(available), func(t string) bool { return withheld(d, t, o) })
+	pool := slices.DeleteFunc(slices.Clone(available), func(t string) bool { return isWithheld(d, t, o) })
 	if len(d.Tools) > 0 && len(o.MCP) == 0 && !slices.ContainsFunc(pool, func(t string) bool { return listed(d.Tools, t) }) {
 		return nil, &NoToolsError{Agent: d.Name, Entries: d.Tools, Path: d.Path}
 	}
@@ -84,10 +84,10 @@ func names(entry, tool string) bool {
 	return !strings.Contains(strings.TrimPrefix(entry, "mcp__"), "__") && strings.HasPrefix(tool, entry+"__")
 }
 
-// withheld reports tools that a subagent does not get even if it lists them. One
-// that lists AskUserQuestion gets it: what it asks reaches the user under its
-// name, however deep it is and also from the background.
-func withheld(d Definition, tool string, o ToolOptions) bool {
+// isWithheld reports tools that a subagent does not get even if it lists them. An agent that
+// lists AskUserQuestion gets it: its questions reach the user under its name, also from the
+// background and from any depth.
+func isWithheld(d Definition, tool string, o ToolOptions) bool {
 	if o.Exact {
 		return false
 	}

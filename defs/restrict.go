@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// restrict takes from a definition what its author has no right to give: a
-// plugin cannot exceed what its user agreed to at installation, and a
-// repository that is not trusted cannot widen anything.
+// restrict removes from a definition what its author may not grant: a plugin cannot exceed
+// what its user agreed to at installation, and an untrusted repository cannot widen
+// anything.
 func (p *parser) restrict(d *Definition) {
 	switch {
 	case p.from == Plugin && (p.plugin == nil || !p.plugin.managed):
@@ -17,7 +17,7 @@ func (p *parser) restrict(d *Definition) {
 		p.drop(d, "hooks", "a plugin's agent cannot bring any")
 		p.drop(d, "mcpServers", "a plugin's agent cannot bring any")
 		p.drop(d, "initialPrompt", "a plugin's agent cannot set it")
-	case p.distrust:
+	case p.untrusted:
 		why := "the repository is not trusted"
 		p.drop(d, "hooks", why)
 		p.drop(d, "mcpServers", why)
@@ -31,7 +31,7 @@ func (p *parser) restrict(d *Definition) {
 	}
 }
 
-// widens reports modes in which less is asked than by default.
+// widens reports modes that ask less than the default.
 func widens(mode string) bool {
 	return mode == "acceptEdits" || mode == "bypassPermissions" || mode == "auto"
 }
@@ -56,7 +56,7 @@ func (p *parser) drop(d *Definition, field, why string) {
 	}
 }
 
-// pluginDefaults fills in what the file of a plugin may leave out.
+// pluginDefaults sets fields that the file of a plugin may omit.
 func (p *parser) pluginDefaults(d *Definition, line int) {
 	if p.from != Plugin {
 		return
@@ -75,9 +75,9 @@ func (p *parser) pluginDefaults(d *Definition, line int) {
 	}
 }
 
-// confined returns d, of a repository that is not trusted, with no more than
-// base allows, whose name it takes.
-func confined(d, base Definition) (Definition, []Problem) {
+// restricted returns d, of an untrusted repository, limited to what base allows, whose name
+// it takes.
+func restricted(d, base Definition) (Definition, []Problem) {
 	p := &parser{path: d.Path, from: d.Source, name: d.Name}
 	say := func(field string) {
 		p.warn(max(d.LineOf(field), 1), "%s is held to that of the %s agent %q, as the repository is not trusted", field, base.Source, base.Name)
@@ -107,8 +107,8 @@ func confined(d, base Definition) (Definition, []Problem) {
 	return d, p.problems
 }
 
-// within keeps of an allow-list what another allows as well. Memory adds tools
-// to a list, so an empty one stays empty and is never nil.
+// within returns the entries of an allow-list that limit allows as well. Memory adds tools
+// to a list, so that an empty one stays empty and is never nil.
 func within(tools, limit []string) []string {
 	if limit == nil {
 		return tools

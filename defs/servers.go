@@ -4,7 +4,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// setMore stores the fields whose machinery lies outside a single agent.
+// setMore sets the fields that concern more than the agent itself.
 func (p *parser) setMore(d *Definition, f field) {
 	switch f.key {
 	case "hooks":

@@ -7,20 +7,20 @@ import (
 	"sort"
 )
 
-// Set is the outcome of Load.
+// Set is the result of Load.
 type Set struct {
 	// Active holds one definition per name, sorted by name.
 	Active []Definition
-	// All holds the shadowed ones too, lowest rank first.
+	// All includes the shadowed ones, lowest rank first.
 	All []Definition
 	// Problems is sorted by path and line.
 	Problems []Problem
 
-	untrusted bool // some definition is of a repository that is not trusted
+	untrusted bool // a definition is of a repository that is not trusted
 }
 
-// Lookup finds an active definition by name. The exact name wins; otherwise
-// case and separators do not count, and of several the highest source wins.
+// Lookup finds an active definition by name. The exact name wins; otherwise case and
+// separators are ignored, and the highest source wins.
 func (s *Set) Lookup(name string) (Definition, bool) {
 	if d, ok := s.exact(name); ok {
 		return d, true
@@ -59,8 +59,8 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// newSet picks the active ones out of all, which come lowest rank first. Among
-// equals of one source a later tree is nearer and wins.
+// newSet selects the active ones of all, which are ordered by rank. Of one source, a later
+// tree is nearer and wins.
 func newSet(layers []layer, problems []Problem) *Set {
 	s := &Set{Problems: problems}
 	size := 0
@@ -78,7 +78,7 @@ func newSet(layers []layer, problems []Problem) *Set {
 		s.Active = append(s.Active, s.All[i])
 	}
 	slices.SortFunc(s.Active, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
-	s.complain(lookalikes(s.Active)...)
+	s.addProblems(similarNames(s.Active)...)
 	sortProblems(s.Problems)
 	return s
 }
@@ -89,7 +89,7 @@ func (s *Set) take(t layer, active, trusted map[string]int) {
 		s.untrusted = s.untrusted || d.Untrusted
 		old, shadows := active[d.Name]
 		if shadows && old >= first {
-			s.complain(Problem{
+			s.addProblems(Problem{
 				Path: d.Path, Line: 1, Agent: d.Name, Source: d.Source,
 				Text: fmt.Sprintf("agent %q is already defined in %s, which is used; rename one of them", d.Name, s.All[old].Path),
 			})
@@ -98,8 +98,8 @@ func (s *Set) take(t layer, active, trusted map[string]int) {
 		}
 		if base, confines := trusted[d.Name]; confines && d.Untrusted {
 			var ps []Problem
-			d, ps = confined(d, s.All[base])
-			s.complain(ps...)
+			d, ps = restricted(d, s.All[base])
+			s.addProblems(ps...)
 		}
 		active[d.Name] = len(s.All)
 		if !d.Untrusted {
@@ -109,17 +109,16 @@ func (s *Set) take(t layer, active, trusted map[string]int) {
 	}
 }
 
-// complain adds problems that arise from several definitions together.
-func (s *Set) complain(ps ...Problem) {
+// addProblems adds problems that concern several definitions.
+func (s *Set) addProblems(ps ...Problem) {
 	for i := range ps {
 		ps[i].together = true
 	}
 	s.Problems = append(s.Problems, ps...)
 }
 
-// lookalikes complains about active names that Lookup cannot tell apart unless
-// they are written exactly.
-func lookalikes(active []Definition) []Problem {
+// similarNames reports active names that only their exact spelling distinguishes.
+func similarNames(active []Definition) []Problem {
 	var out []Problem
 	seen := make(map[string]Definition, len(active))
 	for _, d := range active {

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// settings is one settings file, as far as it is about agents.
+// settings is the part of one settings file that is about agents.
 type settings struct {
 	path     string
 	from     Source
@@ -46,7 +46,7 @@ func (l *Loader) readSettings(project []place) []settings {
 	if l.o.ManagedDir != "" {
 		read(Managed, false, l.o.ManagedDir, "managed-settings.json")
 		drop := filepath.Join(l.o.ManagedDir, "managed-settings.d")
-		l.depend(drop)
+		l.recordState(drop)
 		more, err := filepath.Glob(filepath.Join(drop, "*.json"))
 		if err != nil { // a directory that is itself a bad pattern
 			l.problems = append(l.problems, Problem{Path: drop, Source: Managed, Text: err.Error(), Fatal: true, cause: err})
@@ -58,9 +58,9 @@ func (l *Loader) readSettings(project []place) []settings {
 	return all
 }
 
-// readSettingsFile reports false for a file that is not there or is broken.
+// readSettingsFile returns false for a missing or broken file.
 func (l *Loader) readSettingsFile(s *settings) bool {
-	l.depend(s.path)
+	l.recordState(s.path)
 	src, err := readLimited(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -97,7 +97,7 @@ func (l *Loader) addSettings(s settings) {
 		})
 		return
 	}
-	p := parser{path: s.path, from: s.from, distrust: s.distrust}
+	p := parser{path: s.path, from: s.from, untrusted: s.distrust}
 	defs, ps := p.agents(agents)
 	l.add(s.from, defs, ps)
 }
@@ -111,7 +111,7 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// withoutLine drops the line that a Problem shows already.
+// withoutLine removes the line, which a Problem contains already.
 func withoutLine(err error) error {
 	var le *lineError
 	if errors.As(err, &le) {
@@ -138,9 +138,9 @@ type SettingsFile struct {
 	root *yaml.Node
 }
 
-// ReadSettings reads the settings files as they are now, from the weakest to
-// the strongest. What is wrong with one is a problem, and the rest is returned.
-// It fails only when Options.Cwd cannot be made absolute.
+// ReadSettings reads the settings files, from the weakest to the strongest. It returns the
+// valid ones and the problems of others. It fails only if Options.Cwd cannot be made
+// absolute.
 func ReadSettings(o Options) ([]SettingsFile, []Problem, error) {
 	if o.Simple {
 		return nil, nil, nil
@@ -150,7 +150,7 @@ func ReadSettings(o Options) ([]SettingsFile, []Problem, error) {
 		return nil, nil, err
 	}
 	l := NewLoader(o)
-	l.deps = map[string]dep{}
+	l.deps = map[string]fileState{}
 	var files []SettingsFile
 	for _, s := range l.readSettings(project) {
 		files = append(files, SettingsFile{Path: s.path, Source: s.from, Untrusted: s.distrust, root: s.root})

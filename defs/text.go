@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// decodeText turns a file's bytes into text with "\n" line ends. bad is the
-// line of the first byte that is not UTF-8, 0 if there is none.
+// decodeText decodes a file into text with "\n" line ends. bad is the line of the first byte
+// that is not UTF-8, or 0.
 func decodeText(src []byte) (text string, bad int) {
 	switch {
 	case bytes.HasPrefix(src, []byte{0xFF, 0xFE}):
@@ -70,8 +70,7 @@ func unixLines(s string) string {
 	return strings.ReplaceAll(s, "\r", "\n")
 }
 
-// fold is the form in which names and keys are compared: case and separators
-// do not count.
+// fold returns the form in which names and keys are compared, without case and separators.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -82,7 +81,7 @@ func fold(s string) string {
 	}, strings.ToLower(s))
 }
 
-// shorten keeps a quoted value readable in a one-line message.
+// shorten shortens a quoted value for a one-line message.
 func shorten(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

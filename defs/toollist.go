@@ -27,7 +27,7 @@ func SplitTools(s string) []string {
 		}
 	}
 	if depth > 0 {
-		// A parenthesis was never closed: its commas separate after all.
+		// A parenthesis was never closed: its commas are separators after all.
 		return append(out, splitPlain(s[start:])...)
 	}
 	if start < len(s) {
@@ -46,8 +46,8 @@ func splitPlain(s string) []string {
 	return out
 }
 
-// ToolName returns the tool an entry of a list names, without its specifier:
-// "Bash(git diff:*)" is "Bash". Task is the old name of Agent.
+// ToolName returns the tool of an entry, without its specifier: "Bash(git diff:*)" is
+// "Bash". Task is the old name of Agent.
 func ToolName(entry string) string {
 	name, _, _ := strings.Cut(entry, "(")
 	name = strings.TrimSpace(name)

@@ -2,11 +2,10 @@ package defs
 
 import "strings"
 
-// Verdict is what a verification found.
+// Verdict is the result of a verification.
 type Verdict string
 
-// The verdicts. NoVerdict is a report that does not end in one: it must never
-// be taken for a pass.
+// The verdicts. NoVerdict stands for a report without one; it never counts as a pass.
 const (
 	NoVerdict Verdict = ""
 	Pass      Verdict = "PASS"
@@ -14,10 +13,9 @@ const (
 	Partial   Verdict = "PARTIAL"
 )
 
-// ParseVerdict reads the last line of a report that is not blank. It must be
-// "VERDICT: PASS", "VERDICT: FAIL" or "VERDICT: PARTIAL"; marks of emphasis
-// around it and a full stop do not count. Anything else is NoVerdict, also
-// when a verdict stands further up.
+// ParseVerdict parses the last line of a report that is not blank. It must be "VERDICT:
+// PASS", "VERDICT: FAIL" or "VERDICT: PARTIAL"; emphasis around it and a full stop are
+// ignored. Anything else is NoVerdict, even if a verdict stands further up.
 func ParseVerdict(report string) Verdict {
 	report = strings.TrimSpace(report)
 	line := report[strings.LastIndexByte(report, '\n')+1:]

@@ -16,7 +16,7 @@ const maxDepth = 32
 // walker lists the Markdown files below a directory in the order of their
 // paths. Links are followed, each real directory once.
 type walker struct {
-	visit    func(dir string) // is told each directory before it is read
+	visit    func(dir string) // is called with each directory before it is read
 	files    []string
 	problems []Problem
 	seen     map[string]string // real directory → path it was reached by
@@ -95,7 +95,7 @@ func readLimited(path string) ([]byte, error) {
 	return src, errors.Join(err, f.Close())
 }
 
-// cause drops the path that a Problem shows already.
+// cause removes the path, which a Problem contains already.
 func cause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -7,23 +7,21 @@ import (
 	"time"
 )
 
-// WatchOptions adjust a Watcher. The zero value looks every second.
+// WatchOptions configure a Watcher. The zero value checks every second.
 type WatchOptions struct {
-	// Every is how often the files are looked at; 0 is a second.
+	// Every is the time between checks; 0 is a second.
 	Every time.Duration
 	// Changed is called with the set before and after each change. It runs in
 	// the watcher's goroutine and must not call Stop.
 	Changed func(before, after *Set)
-	// Failed is called when a change cannot be read, such as that of a broken
-	// --agents file; the last set stays in use. It is called once for an error
-	// that stays the same.
+	// Failed is called when a change cannot be read, such as that of a broken --agents
+	// file; the last set remains in use. It is called once for a repeated error.
 	Failed func(error)
 }
 
-// Watcher keeps a set up to date with the files it was read from. New, edited
-// and deleted files show within Every, plus the time of reading them. It looks
-// at times and sizes only, so it also sees what is written over a network or
-// into folders that did not exist before.
+// Watcher keeps a set up to date with the files it was read from. New, edited and deleted
+// files appear within Every, plus the time of reading them. It compares times and sizes
+// only, so that it also notices changes over a network and in new directories.
 type Watcher struct {
 	o      WatchOptions
 	loader *Loader
@@ -35,7 +33,7 @@ type Watcher struct {
 	running sync.WaitGroup
 }
 
-// Watch loads the definitions. They are followed from Start on.
+// Watch loads the definitions. Start begins to watch them.
 func Watch(o Options, w WatchOptions) (*Watcher, error) {
 	if w.Every <= 0 {
 		w.Every = time.Second

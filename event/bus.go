@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// ErrClosed is what a closed bus or subscription answers when it is drained.
+// ErrClosed is the error of a closed bus or subscription without unread facts.
 var ErrClosed = errors.New("event: closed")
 
-// lossyAbove is how many unread facts make a subscriber miss deltas.
+// lossyAbove is how many unread facts a subscriber may have before it loses deltas.
 const lossyAbove = 256
 
-// Bus carries facts to its subscribers. Its methods may be called from any
-// goroutine. The zero value is ready.
+// Bus delivers facts to its subscribers. Its methods may be called from any goroutine. The
+// zero value is ready to use.
 type Bus struct {
 	mu     sync.Mutex
 	seq    uint64          // guarded by mu
@@ -22,8 +22,7 @@ type Bus struct {
 	closed bool            // guarded by mu
 }
 
-// Publish gives the fact to every subscriber and returns without waiting for
-// any of them.
+// Publish queues the fact for every subscriber and does not wait for any of them.
 func (b *Bus) Publish(about Agent, f Fact) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,9 +37,9 @@ func (b *Bus) Publish(about Agent, f Fact) {
 	}
 }
 
-// Watched reports whether anybody would see a fact published now. A publisher
-// may skip the work of building one when nobody does.
-func (b *Bus) Watched() bool {
+// HasSubscribers reports whether there are subscribers. Without any a publisher need not
+// build a fact.
+func (b *Bus) HasSubscribers() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.subs) > 0
@@ -86,7 +85,7 @@ func (b *Bus) drop(s *Subscription) {
 // at a time; Close from any.
 type Subscription struct {
 	bus   *Bus
-	ready chan struct{} // holds a token when there may be something to read
+	ready chan struct{} // pending signal: there may be a fact
 
 	mu     sync.Mutex
 	queue  []Event // guarded by mu
@@ -121,9 +120,9 @@ func (s *Subscription) finish() {
 	s.signal()
 }
 
-// Next returns the next fact, waiting for one if need be. It returns ErrClosed
-// after Close, or after the bus was closed and everything was read, and the
-// context's cause when ctx ends first.
+// Next returns the next fact and waits for one if necessary. It returns ErrClosed after
+// Close, or when the bus is closed and everything is read, and the cause of ctx when ctx
+// ends first.
 func (s *Subscription) Next(ctx context.Context) (Event, error) {
 	for {
 		e, ok, closed := s.take()
@@ -131,7 +130,7 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 		case ok:
 			return e, nil
 		case closed:
-			s.signal() // the next call must not wait either
+			s.signal() // the next call must not block either
 			return Event{}, ErrClosed
 		}
 		select {

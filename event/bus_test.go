@@ -81,7 +81,7 @@ func TestASubscriptionEndsForGood(t *testing.T) {
 	s := b.Subscribe()
 	s.Close()
 	b.Publish(Agent{}, Warning{})
-	if b.Watched() {
+	if b.HasSubscribers() {
 		t.Error("a closed subscription is still watched by")
 	}
 	ended, end := context.WithCancel(t.Context())

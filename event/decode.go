@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// facts are the types of the package by the names under which they are written.
+// facts maps the names of facts to their types.
 var facts = func() map[string]reflect.Type {
 	all := map[string]reflect.Type{}
 	for _, f := range []Fact{
@@ -22,10 +22,10 @@ var facts = func() map[string]reflect.Type {
 		CallFinished{},
 		Denied{},
 		Asked{},
-		QuestionSettled{},
+		QuestionResolved{},
 		MailSent{},
 		MailArrived{},
-		MailSettled{},
+		MailStateChanged{},
 		Compacting{},
 		Compacted{},
 		Progress{},
@@ -50,7 +50,7 @@ func (e *UnknownTypeError) Error() string {
 	return fmt.Sprintf("there is no fact of type %q; it comes from another version", e.Type)
 }
 
-// wire is an event as other processes read it.
+// wire is the encoded form of an event.
 type wire struct {
 	Seq   uint64          `json:"seq"`
 	Time  time.Time       `json:"time"`

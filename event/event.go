@@ -36,7 +36,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Agent says whom a fact is about.
+// Agent identifies the agent that a fact is about.
 type Agent struct {
 	ID     mailbox.AgentID `json:"id"`
 	Name   string          `json:"name"`
@@ -58,7 +58,7 @@ type Event struct {
 // Fact is one of the types of this package.
 type Fact interface{ fact() string }
 
-// Type returns the name under which f is written, such as "call_started".
+// Type returns the name of the fact's type in encoded events, such as "call_started".
 func Type(f Fact) string { return f.fact() }
 
 // The facts.
@@ -71,18 +71,18 @@ type (
 		Background bool   `json:"background,omitempty"`
 		Resumed    bool   `json:"resumed,omitempty"`
 	}
-	// StateChanged: an agent moved in its life.
+	// StateChanged: the state of an agent changed.
 	StateChanged struct {
 		From   string `json:"from"`
 		To     string `json:"to"`
 		Reason string `json:"reason,omitempty"`
 	}
-	// Delta: a piece of an answer as it streams. The only lossy fact.
+	// Delta: a piece of a streaming answer. Only this fact may be dropped.
 	Delta struct {
 		Text     string `json:"text"`
 		Thinking bool   `json:"thinking,omitempty"`
 	}
-	// Requested: a model request was recorded and is about to leave.
+	// Requested: a model request was recorded and is about to be sent.
 	Requested struct {
 		Step int          `json:"step"`
 		Mail []mailbox.ID `json:"mail,omitempty"` // messages that are new in it
@@ -91,7 +91,7 @@ type (
 	Answered struct {
 		Answer *model.Answer `json:"answer"`
 	}
-	// BackingOff: a request waits before it is tried again.
+	// BackingOff: a request waits before its next attempt.
 	BackingOff struct {
 		Backoff model.Backoff `json:"backoff"`
 	}
@@ -117,10 +117,10 @@ type (
 	Asked struct {
 		Question Question `json:"question"`
 	}
-	// QuestionSettled: the agent waits no longer.
-	QuestionSettled struct {
+	// QuestionResolved: the agent no longer waits for an answer.
+	QuestionResolved struct {
 		ID    string `json:"id"`
-		State string `json:"state"` // answered, expired, withdrawn, covered (by a rule that came meanwhile)
+		State string `json:"state"` // answered, expired, withdrawn, or covered by a new rule
 		Allow bool   `json:"allow"`
 		By    string `json:"by,omitempty"`
 		Note  string `json:"note,omitempty"`
@@ -133,8 +133,8 @@ type (
 	MailArrived struct {
 		Envelope mailbox.Envelope `json:"envelope"`
 	}
-	// MailSettled: the state of messages that this agent sent has changed.
-	MailSettled struct {
+	// MailStateChanged: the state of messages that this agent sent has changed.
+	MailStateChanged struct {
 		IDs   []mailbox.ID  `json:"ids"`
 		State mailbox.State `json:"state"`
 	}
@@ -143,7 +143,7 @@ type (
 		Trigger string `json:"trigger"` // auto, manual, too_long
 		Tokens  int64  `json:"tokens"`  // of the conversation
 	}
-	// Compacted: a compaction was recorded or, if Failed says why, given up.
+	// Compacted: a compaction was recorded or, with Failed set, failed.
 	Compacted struct {
 		Trigger string        `json:"trigger"`
 		Tokens  int64         `json:"tokens"` // of the conversation before
@@ -152,15 +152,14 @@ type (
 		Took    time.Duration `json:"took"`
 		Failed  string        `json:"failed,omitempty"`
 	}
-	// Progress: how far an agent other than the lead is, at most once in a second.
+	// Progress: the work of an agent other than the lead, at most once a second.
 	Progress struct {
 		ToolUses int           `json:"tool_uses"`
 		Tokens   int64         `json:"tokens"` // of all its requests, cached or not
 		LastTool string        `json:"last_tool,omitempty"`
 		Took     time.Duration `json:"took"` // since it began or was woken
 	}
-	// Preempted: a control message has cut what the agent did; an answer that was
-	// streaming is void.
+	// Preempted: a control message interrupted the agent; a streaming answer is void.
 	Preempted struct{}
 	// TurnEnded: an agent has nothing more to do for now.
 	TurnEnded struct {
@@ -171,63 +170,63 @@ type (
 		Usage   model.Usage   `json:"usage"`
 		Took    time.Duration `json:"took"`
 	}
-	// ShutdownMoved: a member was asked to end, objects, ends or has ended.
+	// ShutdownMoved: the phase of a member's shutdown changed.
 	ShutdownMoved struct {
 		ID     string          `json:"request_id"`
 		Phase  string          `json:"phase"` // asked, objected, ending, gone
 		By     mailbox.AgentID `json:"by"`
 		Reason string          `json:"reason,omitempty"` // of the phase
 	}
-	// PlanMoved: an agent plans, shows its plan, or hears the decision about it.
+	// PlanMoved: the phase of an agent's plan changed.
 	PlanMoved struct {
 		ID       string          `json:"request_id,omitempty"`
 		Phase    string          `json:"phase"` // drafting (also after a rejection), pending, approved
 		By       mailbox.AgentID `json:"by,omitempty"`
 		Feedback string          `json:"feedback,omitempty"`
 	}
-	// Audit: somebody tried what it may not; nothing was changed.
+	// Audit: something was attempted without permission, and refused.
 	Audit struct {
-		By      string `json:"by,omitempty"`      // an agent or a member outside; empty is one whom nobody knows
+		By      string `json:"by,omitempty"`      // an agent or a program; "" if unknown
 		From    string `json:"from,omitempty"`    // its network address, if known
-		Subject string `json:"subject,omitempty"` // what it asked for
+		Subject string `json:"subject,omitempty"` // what was attempted
 		Reason  string `json:"reason"`
 	}
-	// Prompted: the user gave an agent at rest a text. One at work gets a message.
+	// Prompted: the user prompted an idle agent. A busy one gets a message.
 	Prompted struct {
 		Text string `json:"text"`
 	}
-	// Warning: something a person should know.
+	// Warning: a problem for a person.
 	Warning struct {
 		Text string `json:"text"`
 	}
-	// Hint: something that may help a person, and that asks for nothing.
+	// Hint: information for a person that needs no action.
 	Hint struct {
 		Text string `json:"text"`
 	}
 )
 
-func (Started) fact() string         { return "started" }
-func (StateChanged) fact() string    { return "state_changed" }
-func (Delta) fact() string           { return "delta" }
-func (Requested) fact() string       { return "requested" }
-func (Answered) fact() string        { return "answered" }
-func (BackingOff) fact() string      { return "backing_off" }
-func (CallStarted) fact() string     { return "call_started" }
-func (CallFinished) fact() string    { return "call_finished" }
-func (Denied) fact() string          { return "denied" }
-func (Asked) fact() string           { return "asked" }
-func (QuestionSettled) fact() string { return "question_settled" }
-func (MailSent) fact() string        { return "mail_sent" }
-func (MailArrived) fact() string     { return "mail_arrived" }
-func (MailSettled) fact() string     { return "mail_settled" }
-func (Compacting) fact() string      { return "compacting" }
-func (Compacted) fact() string       { return "compacted" }
-func (Progress) fact() string        { return "progress" }
-func (Preempted) fact() string       { return "preempted" }
-func (TurnEnded) fact() string       { return "turn_ended" }
-func (ShutdownMoved) fact() string   { return "shutdown_moved" }
-func (PlanMoved) fact() string       { return "plan_moved" }
-func (Audit) fact() string           { return "audit" }
-func (Prompted) fact() string        { return "prompted" }
-func (Warning) fact() string         { return "warning" }
-func (Hint) fact() string            { return "hint" }
+func (Started) fact() string          { return "started" }
+func (StateChanged) fact() string     { return "state_changed" }
+func (Delta) fact() string            { return "delta" }
+func (Requested) fact() string        { return "requested" }
+func (Answered) fact() string         { return "answered" }
+func (BackingOff) fact() string       { return "backing_off" }
+func (CallStarted) fact() string      { return "call_started" }
+func (CallFinished) fact() string     { return "call_finished" }
+func (Denied) fact() string           { return "denied" }
+func (Asked) fact() string            { return "asked" }
+func (QuestionResolved) fact() string { return "question_settled" }
+func (MailSent) fact() string         { return "mail_sent" }
+func (MailArrived) fact() string      { return "mail_arrived" }
+func (MailStateChanged) fact() string { return "mail_settled" }
+func (Compacting) fact() string       { return "compacting" }
+func (Compacted) fact() string        { return "compacted" }
+func (Progress) fact() string         { return "progress" }
+func (Preempted) fact() string        { return "preempted" }
+func (TurnEnded) fact() string        { return "turn_ended" }
+func (ShutdownMoved) fact() string    { return "shutdown_moved" }
+func (PlanMoved) fact() string        { return "plan_moved" }
+func (Audit) fact() string            { return "audit" }
+func (Prompted) fact() string         { return "prompted" }
+func (Warning) fact() string          { return "warning" }
+func (Hint) fact() string             { return "hint" }

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// QuestionKind says what an agent asks a person for.
+// QuestionKind is the kind of a question to a person.
 type QuestionKind string
 
 // The kinds of questions.
 const (
 	AsksPermission QuestionKind = "permission" // to run a tool call
-	AsksAnswer     QuestionKind = "question"   // to one or more questions of its own
+	AsksAnswer     QuestionKind = "question"   // one or more questions of the agent's own
 )
 
-// Question is what one agent asks a person. The agent waits for the answer.
+// Question is a question of an agent to a person. The agent waits for the answer.
 type Question struct {
-	// ID is made of the agent and the call, so that a question that is asked
-	// again after a restart has the id it had.
+	// ID derives from the agent and the call, so that a question has the same id when
+	// it is asked again after a restart.
 	ID      string          `json:"id"`
 	Agent   Agent           `json:"agent"`
 	Kind    QuestionKind    `json:"kind"`
@@ -25,16 +25,16 @@ type Question struct {
 	Summary string          `json:"summary"` // the call in one line
 	Input   json.RawMessage `json:"input,omitempty"`
 	Reason  string          `json:"reason,omitempty"` // why a person is asked
-	// Rules are what an answer that holds for always would allow; without any
-	// such an answer cannot be given.
+	// Rules are the rules that an Always answer adds; without any such an answer is
+	// not permitted.
 	Rules   []string  `json:"rules,omitempty"`
-	Choices []Choice  `json:"choices,omitempty"` // what is asked, if Kind is AsksAnswer
+	Choices []Choice  `json:"choices,omitempty"` // the questions, if Kind is AsksAnswer
 	Asked   time.Time `json:"asked"`
-	Expires time.Time `json:"expires,omitzero"` // zero: it waits as long as it takes
+	Expires time.Time `json:"expires,omitzero"` // zero: never
 }
 
-// Choice is one question of an agent with the answers that it offers. A person
-// may give another one.
+// Choice is one question of an agent with suggested answers. A person may answer
+// otherwise.
 type Choice struct {
 	Header      string   `json:"header"`
 	Question    string   `json:"question"`
@@ -42,7 +42,7 @@ type Choice struct {
 	MultiSelect bool     `json:"multiSelect"`
 }
 
-// Option is an answer that an agent offers.
+// Option is a suggested answer.
 type Option struct {
 	Label       string `json:"label"`
 	Description string `json:"description"`

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// AgentID names one agent for the whole life of a session, across restarts:
-// 1 to 64 of a-z, 0-9 and '-'. Display names are data and never take its place.
+// AgentID identifies one agent for the whole life of a session, across restarts:
+// 1 to 64 of a-z, 0-9 and '-'. Display names never take its place.
 type AgentID string
 
-// Valid reports whether the id has the form every subject and file name relies on.
+// Valid reports whether the id can be a part of subjects and file names.
 func (a AgentID) Valid() bool { return validToken(string(a)) }
 
-// Address says which agent, and which of its lives. Incarnation 0 means
-// whichever lives now.
+// Address names an agent and one of its incarnations; 0 means the current one.
 type Address struct {
 	Agent       AgentID
 	Incarnation uint32
 }
 
-// String is "a1b2@3", or "a1b2" for whichever incarnation lives.
+// String returns "a1b2@3", or "a1b2" for the current incarnation.
 func (a Address) String() string {
 	if a.Incarnation == 0 {
 		return string(a.Agent)
@@ -36,8 +35,8 @@ func (a Address) append(dst []byte) []byte {
 	return strconv.AppendUint(append(dst, '@'), uint64(a.Incarnation), 10)
 }
 
-// ParseAddress reads exactly what String writes; "a@0" and "a@03" are refused,
-// so that one address has one spelling.
+// ParseAddress parses exactly what String returns; it refuses "a@0" and "a@03",
+// so that each address has one spelling.
 func ParseAddress(s string) (Address, error) {
 	name, digits, has := strings.Cut(s, "@")
 	a := Address{Agent: AgentID(name)}
@@ -74,24 +73,24 @@ func validToken(s string) bool {
 	return true
 }
 
-// These begin the ids of those who stand for other sessions. There is one for each
-// way, since the ways prove different things: on this machine that the session is
-// the user's, through a server what the server's permissions do.
+// Prefixes of the ids of members that represent other sessions. They differ because
+// they prove different things: a session of this machine belongs to the same user; a
+// session behind a server has the permissions that the server gives it.
 const (
 	sessionPrefix = "session-"
 	bridgePrefix  = "bridge-"
 )
 
-// OfSession is the id of the member that stands for another session of this machine.
-func OfSession(session string) AgentID { return AgentID(sessionPrefix + session) }
+// PeerID returns the id of the member that represents another session of this machine.
+func PeerID(session string) AgentID { return AgentID(sessionPrefix + session) }
 
-// OfBridge is the id of the member that stands for a session that is reached
-// through a server.
-func OfBridge(session string) AgentID { return AgentID(bridgePrefix + session) }
+// BridgeID returns the id of the member that represents a session that is reached
+// through a NATS server.
+func BridgeID(session string) AgentID { return AgentID(bridgePrefix + session) }
 
-// Session returns the other session that an agent stands for, if it does, and
-// whether the way to it is a server.
-func (a AgentID) Session() (session string, bridged, ok bool) {
+// Peer returns the session that the agent represents, if it represents one, and
+// whether that session is reached through a NATS server.
+func (a AgentID) Peer() (session string, bridged, ok bool) {
 	if session, ok = strings.CutPrefix(string(a), sessionPrefix); ok {
 		return session, false, true
 	}

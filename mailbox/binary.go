@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Versions of the compact form. Journals hold both; only the newer is written.
+// Versions of the compact form. Both are read; only the newer one is written.
 const (
 	binaryVersion   = 1 // of receipts, and of envelopes before there were classes and keys
 	envelopeVersion = 2
 )
 
 // AppendBinary appends the compact form, for journal records. Like AppendJSON it
-// writes what it is given.
+// does not validate e.
 func (e Envelope) AppendBinary(dst []byte) []byte {
 	dst = append(dst, envelopeVersion, e.Kind.number(), e.Class.number())
 	dst = binary.AppendUvarint(dst, e.Seq)
@@ -32,8 +32,8 @@ func (e Envelope) AppendBinary(dst []byte) []byte {
 	return appendText(appendText(dst, e.Body), string(e.Ref))
 }
 
-// DecodeBinary reads what AppendBinary wrote, all of data and nothing less. It
-// refuses another version; data is not kept.
+// DecodeBinary decodes what AppendBinary wrote, and refuses other versions and
+// trailing bytes. It does not retain data.
 func DecodeBinary(data []byte) (Envelope, error) {
 	r := reader{s: string(data)}
 	e := r.envelope()
@@ -53,8 +53,8 @@ func appendAddress(dst []byte, a Address) []byte {
 
 var errDamaged = errors.New("damaged or cut short")
 
-// reader takes values off a string; after the first fault it yields zeros and
-// keeps the fault, so that callers check once.
+// reader decodes values from a string. After the first error it returns zero values
+// and keeps the error, so that callers check once.
 type reader struct {
 	s   string
 	err error

@@ -89,7 +89,7 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 		var mu sync.Mutex
 		var trouble []error
 		b := mailbox.NewCourier(wire.Join(), slowDisk{mailboxtest.NewStore("b").Recorder(), synced, broken}, mailbox.CourierOptions{
-			OnTrouble: func(err error) { mu.Lock(); trouble = append(trouble, err); mu.Unlock() },
+			OnError: func(err error) { mu.Lock(); trouble = append(trouble, err); mu.Unlock() },
 		})
 		if err := b.Start(ctx, mailbox.Cursor{}, nil); err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		if n := len(a.Store.Pending()); n != 3 {
-			t.Errorf("%d messages are unsettled, want 3", n)
+			t.Errorf("%d messages are unacknowledged, want 3", n)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -129,7 +129,7 @@ func TestSendOfOnePairInEitherOrder(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := len(a.Store.Pending()); n != 0 {
-			t.Errorf("%d messages are unsettled", n)
+			t.Errorf("%d messages are unacknowledged", n)
 		}
 		if err := mailboxtest.Verify(a, b); err != nil {
 			t.Error(err)
@@ -137,7 +137,7 @@ func TestSendOfOnePairInEitherOrder(t *testing.T) {
 	})
 }
 
-func TestSendBeforeStartGoesOutBehindTheOutbox(t *testing.T) {
+func TestSendBeforeStartFollowsTheOutbox(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		wire := mailbox.NewMemory()
 		b := node(t, ctx, wire, mailbox.CourierOptions{}, "b")
@@ -162,9 +162,9 @@ func TestSendBeforeStartGoesOutBehindTheOutbox(t *testing.T) {
 	})
 }
 
-// TestWhatAGoneNodeLeftIsAdopted: another sends it, also behind mail that was settled
+// TestMailFromEndedNodesIsSent: another sends it, also after mail that was acknowledged
 // long ago, and loses none of it on the way.
-func TestWhatAGoneNodeLeftIsAdopted(t *testing.T) {
+func TestMailFromEndedNodesIsSent(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		wire := mailbox.NewMemory()
 		b, other := node(t, ctx, wire, mailbox.CourierOptions{}, "b"), node(t, ctx, wire.Join(), mailbox.CourierOptions{}, "c")
@@ -190,7 +190,7 @@ func TestWhatAGoneNodeLeftIsAdopted(t *testing.T) {
 }
 
 // A receiver that is away for a day must not find a stream full of copies.
-func TestSilenceIsProbedAndNotFlooded(t *testing.T) {
+func TestSilentReceiverIsProbedNotFlooded(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		wire := mailbox.NewMemory()
 		counting := &counter{Transport: wire}
@@ -222,7 +222,7 @@ func (c *counter) Publish(e mailbox.Envelope) error {
 	return c.Transport.Publish(e)
 }
 
-func TestReceiverWithANewJournalIsReportedAndGoesOn(t *testing.T) {
+func TestReceiverWithANewJournalIsReportedAndContinues(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		wire := mailbox.NewMemory()
 		a, b := node(t, ctx, wire, mailbox.CourierOptions{}, "a"), node(t, ctx, wire.Join(), mailbox.CourierOptions{}, "b")
@@ -244,7 +244,7 @@ func TestReceiverWithANewJournalIsReportedAndGoesOn(t *testing.T) {
 		if got := again.Store.Transcript("b"); len(got) != 1 || got[0].Body != "new" {
 			t.Errorf("the new journal has %v, want the new message", got)
 		}
-		if trouble := fmt.Sprint(a.Trouble()); !strings.Contains(trouble, "acknowledged 5 messages") {
+		if trouble := fmt.Sprint(a.Errors()); !strings.Contains(trouble, "acknowledged 5 messages") {
 			t.Errorf("reported %s", trouble)
 		}
 	})
@@ -298,7 +298,7 @@ func TestStaleMessageIsRejectedWithAReason(t *testing.T) {
 	})
 }
 
-// answerer says of one agent, which is not of its node, that it is gone.
+// answerer answers mail to an ended agent of another node.
 type answerer struct {
 	mailbox.Recorder
 	gone mailbox.AgentID
@@ -306,14 +306,14 @@ type answerer struct {
 
 func (r answerer) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
 	if e.To.Agent == r.gone {
-		return mailbox.Arrival{Verdict: mailbox.Gone}, nil
+		return mailbox.Arrival{Verdict: mailbox.Dead}, nil
 	}
 	return r.Recorder.Arrive(e, c)
 }
 
-// TestWhoIsGoneIsAnsweredForByAnother writes more than a window to an agent that no
+// TestMailToEndedAgentsIsAcknowledged writes more than a window to an agent that no
 // node has, between messages to one that lives.
-func TestWhoIsGoneIsAnsweredForByAnother(t *testing.T) {
+func TestMailToEndedAgentsIsAcknowledged(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		wire := mailbox.NewMemory()
 		a := node(t, ctx, wire, mailbox.CourierOptions{}, "a")
@@ -341,7 +341,7 @@ func TestWhoIsGoneIsAnsweredForByAnother(t *testing.T) {
 		synctest.Wait() // until all that is on the wire waits for the disk
 		close(synced)
 		synctest.Wait()
-		write(1) // nobody waits behind the dead
+		write(1) // mail to the dead agent delays no other mail
 		synctest.Wait()
 		if n := len(a.Store.Pending()); n != 0 {
 			t.Errorf("%d messages wait to be sent again", n)
@@ -356,8 +356,8 @@ func TestWhoIsGoneIsAnsweredForByAnother(t *testing.T) {
 				t.Fatalf("%s is %+v", id, s)
 			}
 		}
-		if slices.Contains(woken, "gone") || len(store.Transcript("b")) != len(read) || len(a.Trouble()) > 0 {
-			t.Errorf("woken %v, %d of %d recorded, trouble %v", woken, len(store.Transcript("b")), len(read), a.Trouble())
+		if slices.Contains(woken, "gone") || len(store.Transcript("b")) != len(read) || len(a.Errors()) > 0 {
+			t.Errorf("woken %v, %d of %d recorded, trouble %v", woken, len(store.Transcript("b")), len(read), a.Errors())
 		}
 	})
 }

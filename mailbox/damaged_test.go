@@ -9,7 +9,7 @@ import (
 
 // A record that is cut anywhere, has bytes too many or says what cannot be is
 // refused as a whole.
-func TestADamagedRecordIsRefused(t *testing.T) {
+func TestDamagedRecordIsRefused(t *testing.T) {
 	e := golden()
 	e.Class, e.Key = ClassMail, "k"
 	envelope, receipt := e.AppendBinary(nil), bobs(StateRead, 3, "m1", "m2").AppendBinary(nil)
@@ -80,7 +80,7 @@ func TestNumbersOfARecordHaveLimits(t *testing.T) {
 	}
 }
 
-func TestAReceiptOfTheWireIsReadStrictly(t *testing.T) {
+func TestDecodeReceiptIsStrict(t *testing.T) {
 	good := string(bobs(StateRead, 3, "m1").AppendJSON(nil))
 	if _, err := DecodeReceipt([]byte(good)); err != nil {
 		t.Error(err)
@@ -90,7 +90,7 @@ func TestAReceiptOfTheWireIsReadStrictly(t *testing.T) {
 		"version 2":             strings.Replace(good, `"v":1`, `"v":2`, 1),
 		`"through" is missing`:  strings.Replace(good, `,"through":3`, ``, 1),
 		"not valid UTF-8":       strings.Replace(good, "m1", "m\xff", 1),
-		"no message id":         strings.Replace(good, "m1", "M 1", 1),
+		"not a message id":      strings.Replace(good, "m1", "M 1", 1),
 		"unknown state":         strings.Replace(good, `"read"`, `"lost"`, 1),
 		"receipt":               good + strings.Repeat(" ", MaxWire),
 		"something follows":     good + "1",

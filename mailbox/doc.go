@@ -14,7 +14,7 @@
 // The journal of each node is the truth; a transport may lose everything. A message is
 // recorded as an intent in its sender's journal, then as an arrival in its receiver's,
 // and it leaves the sender's outbox when the receiver's receipt comes. The laws, each
-// with the test that bears its name:
+// with the test of its name:
 //
 //   - Once: whatever a transport loses, duplicates or replays, and whichever node
 //     crashes at whatever point, a message whose intent is on disk is recorded exactly
@@ -25,24 +25,23 @@
 //   - Receipt after disk: no receipt and no wake for a message is sent before its
 //     record is durable (TestReceiptAfterDisk).
 //   - States only advance: accepted, delivered, read, answered; a message may become
-//     rejected, expired or dead from any earlier state (TestStatesOnlyMoveOn).
+//     rejected, expired or dead from any earlier state (TestStatesOnlyAdvance).
 //   - A fast sender blocks only itself: at most DefaultLimit messages of a pair are
 //     unacknowledged, and at most as many unread ones of one sender wait at a receiver;
-//     other senders are not delayed (TestFullStopsOnlyThatSender).
+//     other senders are not delayed (TestFastSenderBlocksOnlyItself).
 //   - A past incarnation is rejected: once a later one of the same sender was
 //     recorded, a message that an earlier one sends for the first time is rejected
 //     (TestPastIncarnationIsRejected).
 //   - Mail to agents that have ended is acknowledged: a node that knows that an agent
-//     of another node has ended for good tells those who write to it, and delays no
-//     other mail
-//     (TestWhoIsGoneIsAnsweredForByAnother).
+//     of another node has ended for good notifies its senders, and delays no other mail
+//     (TestMailToEndedAgentsIsAcknowledged).
 //   - Mail from nodes that have ended is sent: a node that has the outboxes of another,
 //     which has ended for good, sends their messages as its own
-//     (TestWhatAGoneNodeLeftIsAdopted).
+//     (TestMailFromEndedNodesIsSent).
 //   - A stale update is replaced: an unread message is dropped when its sender sends
-//     another under the same key, and the sender is notified (TestAStaleUpdateMakesWay).
+//     another under the same key, and the sender is notified (TestStaleUpdateIsReplaced).
 //   - A deliberate gap does not block: when a sender gives up a message, the
-//     next one says so in Skips (TestGivenUpMessageLeavesNoHole).
+//     next one says so in Skips (TestDeliberateGapDoesNotBlock).
 //
 // Not promised: an order between senders; a receipt for every message (they are
 // cumulative, and those for read, answered and dead are sent once, so that one may be

@@ -6,40 +6,40 @@ import (
 	"unicode/utf8"
 )
 
-// The sizes of what may travel, in bytes.
+// Limits of an envelope, in bytes.
 const (
 	MaxBody    = 256 << 10 // Envelope.Body
 	MaxSummary = 4 << 10   // Envelope.Summary
 	MaxName    = 256       // Envelope.FromName and ToName
 	MaxKey     = 256       // Envelope.Key
-	MaxWire    = 2 << 20   // one encoded envelope, every byte of it escaped
+	MaxWire    = 2 << 20   // one encoded envelope, with every byte escaped
 )
 
-// Envelope is one message with everything about it that both sides must agree
-// on. It is a value: nobody changes one that was recorded, except that a sender
-// which gives up a message says so in Skips of the next.
+// Envelope is one message with its sender, receiver, id and number. It is a value and
+// does not change once it is recorded, except that a sender that gives up a message
+// raises Skips of the next.
 type Envelope struct {
 	ID       ID
 	From, To Address
-	FromName string // how people call the sender; data, never used to route
+	FromName string // display name of the sender; not used to route
 	ToName   string
 	Seq      uint64 // per (From.Agent, To.Agent), from 1 without holes
 	Skips    uint64 // how many numbers right before Seq the sender gave up; nearly always 0
 	Kind     Kind
-	Class    Class // how it reaches the receiver; "" is what its kind has
+	Class    Class // "" is the class of its kind
 	Sent     time.Time
-	// Key lets a message take the place of an unread one of the same sender under
-	// the same key, which has become stale; "" takes nobody's place.
+	// Key lets a message replace an unread one of the same sender and kind under the
+	// same key; "" replaces none.
 	Key string
-	// InReplyTo is the message this one answers, or empty.
+	// InReplyTo is the message that this one answers, or "".
 	InReplyTo ID
 	Summary   string
 	Body      string
-	// Ref names the whole body where Body holds only its beginning.
+	// Ref identifies the whole body when Body holds only its beginning.
 	Ref Ref
 }
 
-// TooLargeError says which part of a message is over its limit; sizes in bytes.
+// TooLargeError reports the part of a message that exceeds its limit; sizes in bytes.
 type TooLargeError struct {
 	What        string
 	Size, Limit int
@@ -49,13 +49,13 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the %s of the message is %d bytes and at most %d can be sent; write it to a file and send the path", e.What, e.Size, e.Limit)
 }
 
-// Validate reports the first thing that would make a receiver refuse e.
+// Validate reports the first reason for which a receiver would refuse e.
 func (e Envelope) Validate() error {
 	switch {
 	case !e.ID.Valid():
 		return fmt.Errorf("mailbox: message id %.80q is not 1 to %d of a-z, 0-9 and '-'; leave it empty to have one made", e.ID, maxToken)
 	case e.InReplyTo != "" && !e.InReplyTo.Valid():
-		return fmt.Errorf("mailbox: message %s answers %.80q, which is no message id", e.ID, e.InReplyTo)
+		return fmt.Errorf("mailbox: message %s answers %.80q, which is not a message id", e.ID, e.InReplyTo)
 	case !e.From.Agent.Valid():
 		return fmt.Errorf("mailbox: sender of message %s: %w", e.ID, addressError(string(e.From.Agent)))
 	case !e.To.Agent.Valid():

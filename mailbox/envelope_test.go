@@ -40,7 +40,7 @@ func TestEnvelopeWireFormIsTheGoldenOne(t *testing.T) {
 	}
 }
 
-func TestDecodeEnvelopeRefusesWhatCouldMeanTwoThings(t *testing.T) {
+func TestDecodeEnvelopeRefusesAmbiguity(t *testing.T) {
 	good := string(golden().AppendJSON(nil))
 	replace := func(old, with string) string {
 		if !strings.Contains(good, old) {
@@ -91,7 +91,7 @@ func TestDecodeEnvelopeRefusesWhatCouldMeanTwoThings(t *testing.T) {
 	}
 }
 
-func TestTooLargeErrorSaysWhatAndHowMuch(t *testing.T) {
+func TestTooLargeErrorNamesPartAndSize(t *testing.T) {
 	e := golden()
 	e.Body = strings.Repeat("x", MaxBody+1)
 	var large *TooLargeError
@@ -145,7 +145,7 @@ func envelopes() *rapid.Generator[Envelope] {
 	})
 }
 
-func TestEnvelopeComesBackFromBothForms(t *testing.T) {
+func TestEnvelopeRoundTripsInBothForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := envelopes().Draw(t, "envelope")
 		wire := e.AppendJSON(nil)
@@ -176,9 +176,9 @@ func TestOlderRecordsAreRead(t *testing.T) {
 	}
 }
 
-func TestRefNamesItsBodyOnly(t *testing.T) {
+func TestRefMatchesItsBodyOnly(t *testing.T) {
 	r := RefOf([]byte("hello"))
-	if !r.Valid() || r.Size() != 5 || len(r.Hash()) != 64 || !r.Names([]byte("hello")) || r.Names([]byte("hellO")) {
+	if !r.Valid() || r.Size() != 5 || len(r.Hash()) != 64 || !r.Matches([]byte("hello")) || r.Matches([]byte("hellO")) {
 		t.Errorf("%q: %v, %d, %q", r, r.Valid(), r.Size(), r.Hash())
 	}
 	for _, bad := range []Ref{"x", "sha256:00:1", r + "0x", "SHA" + r[3:], Ref(strings.ToUpper(string(r)))} {
@@ -213,7 +213,7 @@ func TestWireFormReadsTheSameWithEncodingJSON(t *testing.T) {
 	})
 }
 
-func TestReceiptComesBackFromBothForms(t *testing.T) {
+func TestReceiptRoundTripsInBothForms(t *testing.T) {
 	states := []State{StateAccepted, StateDelivered, StateRead, StateAnswered, StateRejected, StateExpired, StateDead, StateFull}
 	rapid.Check(t, func(t *rapid.T) {
 		r := Receipt{

@@ -5,11 +5,11 @@ import (
 	"encoding/base32"
 )
 
-// ID names one message for ever. NewID makes them; a caller that derives its
-// own must keep to 1 to 64 of a-z, 0-9 and '-'.
+// ID identifies one message for ever. NewID makes them; an id made elsewhere must
+// consist of 1 to 64 of a-z, 0-9 and '-'.
 type ID string
 
-// Valid reports whether the id may travel.
+// Valid reports whether the id has that form.
 func (id ID) Valid() bool { return validToken(string(id)) }
 
 // NewID returns 128 random bits in lower-case base32, 26 characters.

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// incomingKept is how many arrivals may wait for the disk before deliveries do.
-const incomingKept = 512
+// maxIncoming is how many arrivals may wait for the disk before deliveries block.
+const maxIncoming = 512
 
-// arrival is a message that the recorder has judged and its receipt still owes.
+// arrival is a message that the recorder has checked and that has no receipt yet.
 type arrival struct {
 	id       ID
 	from, to Address
@@ -18,29 +18,29 @@ type arrival struct {
 	Arrival
 }
 
-// incoming turns arrivals into receipts and wakes, in their order and never
-// before the disk has them. Recording goes on while earlier records are synced:
-// one sync serves everything that came during the one before.
+// incoming turns arrivals into receipts and wakes, in order and once they are on
+// disk. Recording continues during a sync: the next sync covers everything that arrived
+// meanwhile.
 type incoming struct {
-	recorder Recorder
-	trouble  func(error)
-	wake     func(AgentID)
-	forget   func(Cursor) error
-	receipt  func(Receipt)
-	arrived  chan arrival
-	said     *queue[Receipt] // by the receivers themselves
-	broken   bool            // only run: the journal refused
+	recorder    Recorder
+	onError     func(error)
+	wake        func(AgentID)
+	forget      func(Cursor) error
+	sendReceipt func(Receipt)
+	arrived     chan arrival
+	receipts    *queue[Receipt] // receipts of receivers of this node
+	broken      bool            // used by run alone: the journal failed
 }
 
-// arrive is the transport's deliver.
+// arrive is called by the transport for each message.
 func (in *incoming) arrive(ctx context.Context, e Envelope, c Cursor) {
 	got, err := in.recorder.Arrive(e, c)
 	switch {
 	case err == nil:
-	case errors.Is(err, ErrNotHere):
+	case errors.Is(err, ErrNotLocal):
 		return
 	default:
-		in.trouble(fmt.Errorf("mailbox: record message %s from %s to %s, it will be sent again: %w", e.ID, e.From, e.To, err))
+		in.onError(fmt.Errorf("mailbox: record message %s from %s to %s, it will be sent again: %w", e.ID, e.From, e.To, err))
 		return
 	}
 	select {
@@ -55,7 +55,7 @@ func (in *incoming) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-in.said.more:
+		case <-in.receipts.more:
 		case first := <-in.arrived:
 			batch = append(batch[:0], first)
 			for n := len(in.arrived); n > 0; n-- {
@@ -64,17 +64,17 @@ func (in *incoming) run(ctx context.Context) {
 			in.finish(batch)
 			clear(batch)
 		}
-		for _, r := range in.said.take() {
-			in.receipt(r)
+		for _, r := range in.receipts.take() {
+			in.sendReceipt(r)
 		}
 	}
 }
 
-// finish waits for the batch's records and says what became of its messages.
+// finish waits for the records of a batch, then sends receipts and wakes receivers.
 func (in *incoming) finish(batch []arrival) {
 	durable := in.durable(batch)
-	for _, r := range receipts(durable) {
-		in.receipt(r)
+	for _, r := range lastReceipts(durable) {
+		in.sendReceipt(r)
 	}
 	var woken []AgentID
 	for _, a := range durable {
@@ -85,13 +85,13 @@ func (in *incoming) finish(batch []arrival) {
 	}
 	if n := len(durable); n > 0 {
 		if err := in.forget(durable[n-1].cursor); err != nil {
-			in.trouble(fmt.Errorf("mailbox: tell the transport what is recorded: %w", err))
+			in.onError(fmt.Errorf("mailbox: acknowledge messages in the stream: %w", err))
 		}
 	}
 }
 
-// durable waits for the disk and returns the batch up to the first record that
-// did not get there: a receipt for anything behind it could be a lie.
+// durable waits for the disk and returns the batch up to the first record that could
+// not be stored: nothing after it may be acknowledged.
 func (in *incoming) durable(batch []arrival) []arrival {
 	if in.broken {
 		return nil
@@ -102,15 +102,15 @@ func (in *incoming) durable(batch []arrival) []arrival {
 		}
 		if err := a.Durable(); err != nil {
 			in.broken = true
-			in.trouble(fmt.Errorf("mailbox: message %s to %s could not be stored, no mail is taken any more until a restart: %w", a.id, a.to, err))
+			in.onError(fmt.Errorf("mailbox: message %s to %s could not be stored, no mail is received until a restart: %w", a.id, a.to, err))
 			return batch[:i]
 		}
 	}
 	return batch
 }
 
-// receipts says of each pair only the last; the numbers are cumulative.
-func receipts(batch []arrival) []Receipt {
+// lastReceipts returns the last receipt of each pair, since receipts are cumulative.
+func lastReceipts(batch []arrival) []Receipt {
 	var out []Receipt
 	seen := make(map[pair]int)
 	for _, a := range batch {
@@ -121,10 +121,10 @@ func receipts(batch []arrival) []Receipt {
 		p := pair{a.from.Agent, a.to.Agent}
 		i, again := seen[p]
 		switch {
-		case a.Verdict == Stale, a.Verdict == Past, a.Verdict == Gone:
+		case a.Verdict == Stale, a.Verdict == WrongIncarnation, a.Verdict == Dead:
 			out = append(out, r)
 		case again && out[i].State == StateFull && r.Through <= out[i].Through:
-			// A duplicate behind a refused message does not make room.
+			// A duplicate after a refused message does not make room.
 		case again:
 			out[i] = r
 		default:
@@ -143,21 +143,21 @@ func (a arrival) toReceipt() Receipt {
 	case Full:
 		r.State = StateFull
 	case Stale:
-		// Through counts what a later incarnation sent, so it says nothing here.
+		// Through counts messages of a later incarnation, so it does not apply here.
 		r.State, r.Through, r.IDs = StateRejected, 0, []ID{a.id}
-		r.Reason = fmt.Sprintf("%s is a past life of its sender: a later one has written since", a.from)
-	case Past:
+		r.Reason = fmt.Sprintf("%s is an earlier incarnation of its sender: a later one has sent messages since", a.from)
+	case WrongIncarnation:
 		r.State, r.IDs = StateRejected, []ID{a.id}
-		r.Reason = fmt.Sprintf("it was meant for %s, and its receiver lives in another incarnation now", a.to)
-	case Gone:
+		r.Reason = fmt.Sprintf("it was sent to %s, and its receiver has another incarnation now", a.to)
+	case Dead:
 		r.State, r.IDs = StateDead, []ID{a.id}
 		r.Reason = fmt.Sprintf("%s has ended for good and has not read it", a.to)
 	}
 	return r
 }
 
-// superseded tells the sender what will never be read. It says Through as well:
-// the messages were delivered, and that receipt may come after this one.
+// superseded returns the receipt for unread messages that a was sent to replace. It
+// carries Through too: they were delivered, and it may overtake that receipt.
 func (a arrival) superseded() Receipt {
 	return Receipt{
 		From: a.to, To: a.from, State: StateExpired, Through: a.Through, IDs: a.Superseded,

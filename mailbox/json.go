@@ -10,9 +10,9 @@ import (
 
 const wireVersion = 1
 
-// AppendJSON appends the wire form, version 1 of docs/envelope.md. It writes
-// what it is given: call Validate first where the envelope is not one of ours.
-// Invalid UTF-8 becomes U+FFFD, so the output is always JSON.
+// AppendJSON appends the wire form, version 1 of docs/envelope.md. It does not validate
+// e: call Validate first if e comes from elsewhere. It replaces invalid UTF-8 by U+FFFD,
+// so that the output is always JSON.
 func (e Envelope) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"v":1,"id":`...)
 	dst = appendString(dst, string(e.ID))
@@ -84,10 +84,10 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// DecodeEnvelope reads the wire form and refuses whatever two readers could
-// understand differently: another version, an unknown kind or key (which is also
-// what a key in the wrong case is), a repeated key, invalid UTF-8, an envelope
-// over MaxWire or one that Validate refuses. data is not kept.
+// DecodeEnvelope decodes the wire form. It refuses what two readers could understand
+// differently: another version, an unknown kind or key (keys are case-sensitive), a
+// repeated key, invalid UTF-8, an envelope over MaxWire or one that Validate refuses.
+// It does not retain data.
 func DecodeEnvelope(data []byte) (Envelope, error) {
 	if len(data) > MaxWire {
 		return Envelope{}, &TooLargeError{What: "wire form", Size: len(data), Limit: MaxWire}

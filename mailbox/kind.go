@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// Kind says what a message is for. The set is closed: a decoder refuses a kind
-// it does not know, because guessing would change what the message means. The
-// bodies of the kinds are the types of package message.
+// Kind is the purpose of a message. The set is closed: a decoder refuses unknown kinds,
+// because a guess would change the meaning of the message. Package message has the
+// types of the bodies.
 type Kind string
 
 // The kinds of message.
 const (
 	KindText                 Kind = "text"                   // one agent writes to one other
-	KindBroadcast            Kind = "broadcast"              // one of the copies of a message to everybody
+	KindBroadcast            Kind = "broadcast"              // one of the copies of a message to all members of a team
 	KindAgentReport          Kind = "agent_report"           // the outcome of a finished agent
-	KindIdle                 Kind = "idle"                   // a teammate says that it has nothing to do
+	KindIdle                 Kind = "idle"                   // a teammate has nothing to do
 	KindShutdownRequest      Kind = "shutdown_request"       // asks a member to end
-	KindShutdownResponse     Kind = "shutdown_response"      // it agrees, or objects once
-	KindPlanApprovalRequest  Kind = "plan_approval_request"  // a member shows what it is going to do
-	KindPlanApprovalResponse Kind = "plan_approval_response" // the decision about that
+	KindShutdownResponse     Kind = "shutdown_response"      // a member agrees to end, or objects once
+	KindPlanApprovalRequest  Kind = "plan_approval_request"  // a member's plan
+	KindPlanApprovalResponse Kind = "plan_approval_response" // the decision about a plan
 	KindPermissionRequest    Kind = "permission_request"     // a call that a person must allow
 	KindPermissionResponse   Kind = "permission_response"    // the person's decision
-	KindQuestion             Kind = "question"               // something only a person can say
-	KindAnswer               Kind = "answer"                 // what the person said
+	KindQuestion             Kind = "question"               // a question to a person
+	KindAnswer               Kind = "answer"                 // the person's answer
 	KindTaskAssigned         Kind = "task_assigned"          // a task of the board was given to the receiver
 	KindTaskCompleted        Kind = "task_completed"         // a task that the receiver waits for is done
-	KindReceipt              Kind = "receipt"                // what became of a message, for people and models
+	KindReceipt              Kind = "receipt"                // the state of a message, for people and models
 )
 
-// kinds holds every kind at its number in journals: only append.
+// kinds holds each kind at its number in journals: append only.
 var kinds = [...]Kind{
 	1: KindText, 2: KindBroadcast, 3: KindAgentReport, 4: KindIdle,
 	5: KindShutdownRequest, 6: KindShutdownResponse, 7: KindPlanApprovalRequest, 8: KindPlanApprovalResponse,
@@ -41,7 +41,7 @@ var kinds = [...]Kind{
 // Kinds returns every kind.
 func Kinds() []Kind { return slices.Clone(kinds[1:]) }
 
-// Valid reports whether the kind belongs to the closed set.
+// Valid reports whether the kind is known.
 func (k Kind) Valid() bool { return k.number() != 0 }
 
 func (k Kind) number() byte {
@@ -71,24 +71,23 @@ type Class string
 
 // The classes.
 const (
-	// ClassControl cancels the running tool or stream and is the first thing the
-	// receiver reads after it.
+	// ClassControl cancels the running tool or stream; the receiver reads it next.
 	ClassControl Class = "control"
-	// ClassSteer enters at the next step boundary, in the middle of a turn.
+	// ClassSteer is read at the next step of a turn.
 	ClassSteer Class = "steer"
-	// ClassMail waits for the end of the turn.
+	// ClassMail is read after the end of the turn.
 	ClassMail Class = "mail"
 )
 
 var classes = [...]Class{1: ClassControl, 2: ClassSteer, 3: ClassMail}
 
-// Valid reports whether the class belongs to the closed set; "" does.
+// Valid reports whether the class is known or "".
 func (c Class) Valid() bool { return slices.Contains(classes[:], c) }
 
 func (c Class) number() byte { return byte(max(slices.Index(classes[:], c), 0)) }
 
-// ClassOf returns the class that a message travels in: its own or its kind's.
-func (e Envelope) ClassOf() Class {
+// EffectiveClass returns the class of e, or that of its kind if it has none.
+func (e Envelope) EffectiveClass() Class {
 	switch {
 	case e.Class != "":
 		return e.Class
@@ -100,9 +99,9 @@ func (e Envelope) ClassOf() Class {
 	return ClassSteer
 }
 
-// Wakes says whether a receiver that rests begins a turn for the message. An idle
-// notice or a receipt that is mail says nothing that anybody waits for: it is read
-// when a turn begins for another reason.
+// Wakes reports whether an idle receiver begins a turn for the message. It does not for
+// an idle notice or a receipt of class mail: those are read when a turn begins for
+// another reason.
 func (e Envelope) Wakes() bool {
-	return e.Kind != KindIdle && e.Kind != KindReceipt || e.ClassOf() != ClassMail
+	return e.Kind != KindIdle && e.Kind != KindReceipt || e.EffectiveClass() != ClassMail
 }

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// lane is what one sender still owes one receiver. Ledger and Courier both keep
-// their outgoing messages in lanes, so that a receipt means the same to both.
+// lane holds the messages from one sender to one receiver that are not acknowledged.
+// Ledger and Courier both use it, so that a receipt means the same to both.
 type lane struct {
-	last    uint64     // highest number given out
-	acked   uint64     // nothing up to here is still owed
-	said    uint64     // highest mark the receiver has sent
-	full    bool       // the receiver takes nothing more for now
+	last    uint64     // highest number given to a message
+	acked   uint64     // every number up to here is acknowledged or given up
+	mark    uint64     // highest mark that the receiver has sent
+	full    bool       // the receiver accepts no more for now
 	pending []Envelope // neither delivered nor given up, by Seq
 }
 
-// change is one message of a lane that got a new state.
+// change is a message whose state changed.
 type change struct {
 	envelope Envelope
 	state    State
 }
 
-// push adds a message and reports whether it was new. Messages of a Ledger come
-// in order; to a Courier two goroutines may bring theirs the wrong way round.
+// push adds a message and reports whether it is new. A Ledger adds messages in order;
+// a Courier may get two of them from two goroutines in the wrong order.
 func (l *lane) push(e Envelope) bool {
 	i, known := slices.BinarySearchFunc(l.pending, e.Seq, bySeq)
-	if known || e.Seq <= l.said {
+	if known || e.Seq <= l.mark {
 		return false
 	}
 	if before := e.Seq - e.Skips - 1; len(l.pending) == 0 && before > l.acked || before < l.acked {
@@ -38,7 +38,7 @@ func (l *lane) push(e Envelope) bool {
 
 func bySeq(e Envelope, seq uint64) int { return cmp.Compare(e.Seq, seq) }
 
-// next numbers the message after all others.
+// next returns the number for a new message, and how many before it are skipped.
 func (l *lane) next() (seq, skips uint64) {
 	before := l.acked
 	if n := len(l.pending); n > 0 {
@@ -48,11 +48,11 @@ func (l *lane) next() (seq, skips uint64) {
 	return seq, seq - 1 - before
 }
 
-// settle applies a receipt and returns what it ended.
-func (l *lane) settle(r Receipt) []change {
+// acknowledge applies a receipt and returns the messages that it removed.
+func (l *lane) acknowledge(r Receipt) []change {
 	through := l.through(r)
-	if through < l.said && r.State == StateFull {
-		return nil // overtaken by a newer one
+	if through < l.mark && r.State == StateFull {
+		return nil // a newer receipt overtook it
 	}
 	if r.State != StateAccepted {
 		l.full = r.State == StateFull
@@ -67,8 +67,8 @@ func (l *lane) settle(r Receipt) []change {
 	return changed
 }
 
-// through is how far the receipt says the receiver got: a message that was read
-// was delivered, and with it everything before.
+// through returns the highest number that the receipt acknowledges: a message that was
+// read was delivered, and so was every message before it.
 func (l *lane) through(r Receipt) uint64 {
 	through := r.Through
 	if r.State != StateRead && r.State != StateAnswered {
@@ -94,15 +94,15 @@ func (l *lane) deliver(through uint64) []change {
 	clear(l.pending[:n])
 	l.pending = l.pending[n:]
 	l.acked = max(l.acked, through)
-	l.said = max(l.said, through)
-	// A receiver that knows more than this journal outlived a copy of it: numbers
-	// it has seen must not be used again, they would be taken for duplicates.
+	l.mark = max(l.mark, through)
+	// If the receiver knows higher numbers, this journal was restored from an older
+	// copy. Those numbers must not be used again: they would count as duplicates.
 	l.last = max(l.last, through)
 	return changed
 }
 
-// giveUp takes the receipt's messages out and lets those behind them close the
-// hole they leave.
+// giveUp removes the messages that the receipt names, and adds their numbers to Skips
+// of the messages after them.
 func (l *lane) giveUp(r Receipt) []change {
 	var changed []change
 	l.pending = slices.DeleteFunc(l.pending, func(e Envelope) bool {

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// DefaultLimit is how many messages one sender may have unsettled with one
-// receiver, and how many unread ones a receiver holds of one sender.
+// DefaultLimit is how many unacknowledged messages one sender may have with one
+// receiver, and how many unread messages of one sender a receiver holds.
 const DefaultLimit = 256
 
-// FullError says that To takes no more messages of this sender for now: Queued
-// are on their way or waiting, and nothing was queued in addition.
+// FullError reports that To accepts no more messages of this sender for now. Queued
+// messages are on their way or unread; the new one was not queued.
 type FullError struct {
 	To     Address
 	Queued int
@@ -21,46 +21,46 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("the mailbox of %s is full: %d messages of yours wait there; go on with other work and write again when it has read some", e.To.Agent, e.Queued)
 }
 
-// Ledger is the mail side of one agent's transcript as pure state: no input or
-// output, no clock, no lock. Its owner guards it, and folds into it what the
-// journal records, in the journal's order: Sent, Arrived, Read and Settled. The
-// same records give the same ledger, so it never needs to be stored, and may be,
-// as a snapshot.
+// Ledger is the mail state of one agent: what it sent and received, and what was
+// acknowledged. It is pure state, without input or output, clock or lock; its owner guards
+// it and applies the records of the journal in their order with Sent, Arrived, Read and
+// Acknowledged. The same records give the same ledger, so that it need not be stored;
+// AppendSnapshot and Restore only save time.
 type Ledger struct {
 	owner   AgentID
 	limit   int               // unread messages of one sender; 0 is DefaultLimit
 	out     map[AgentID]*lane // by receiver
 	in      map[AgentID]*mark // by sender
 	unread  []Envelope        // in order of arrival
-	settled *settled
+	history *history
 	cursor  Cursor
 }
 
-// mark is what a receiver remembers of one sender for ever.
+// mark is what a receiver remembers of one sender.
 type mark struct {
 	seq         uint64 // everything up to here is recorded
-	incarnation uint32 // highest heard of
+	incarnation uint32 // highest one seen
 	unread      int
 }
 
-// NewLedger returns the ledger of an agent that never sent or got anything.
+// NewLedger returns the ledger of an agent that has sent and received nothing.
 func NewLedger(owner AgentID) *Ledger { return &Ledger{owner: owner} }
 
-// SetUnreadLimit sets how many unread messages of one sender Check lets in;
-// 0 is DefaultLimit. It is a setting, not part of the fold.
+// SetUnreadLimit sets how many unread messages of one sender Check allows; 0 is
+// DefaultLimit. The limit is a setting and not part of the state.
 func (l *Ledger) SetUnreadLimit(n int) { l.limit = n }
 
-// Compose checks e and numbers it: the next Seq for its receiver, an ID when it
-// has none, Sent without a monotonic reading. It changes nothing; the message
-// exists once its intent is recorded and folded with Sent, and until then a
-// second Compose gives the same number. It answers *FullError when limit
-// messages (0 is DefaultLimit) to that receiver are unsettled or the receiver
-// said that it is full, *TooLargeError, or what else Validate finds.
+// Compose validates e and completes it: the next Seq for its receiver, an ID when it
+// has none, Sent without a monotonic reading. It does not change the ledger; the message
+// exists once its intent is recorded and applied with Sent, and until then a second
+// Compose gives the same number. It returns *FullError when limit messages (0 is
+// DefaultLimit) to that receiver are unacknowledged or the receiver reported that it is
+// full, *TooLargeError, or another error of Validate.
 func (l *Ledger) Compose(e Envelope, limit int) (Envelope, error) {
 	if e.From.Agent != l.owner {
 		return Envelope{}, fmt.Errorf("mailbox: %s cannot send in the name of %q", l.owner, e.From.Agent)
 	}
-	if err := l.Room(e.To, limit); err != nil {
+	if err := l.CheckRoom(e.To, limit); err != nil {
 		return Envelope{}, err
 	}
 	if e.ID == "" {
@@ -71,12 +71,12 @@ func (l *Ledger) Compose(e Envelope, limit int) (Envelope, error) {
 	return e, e.Validate()
 }
 
-// Room answers *FullError as Compose would for a message to an agent.
-func (l *Ledger) Room(to Address, limit int) error {
+// CheckRoom returns the *FullError that Compose would return for a message to an agent.
+func (l *Ledger) CheckRoom(to Address, limit int) error {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	// With nothing pending nobody would ask again whether there is room.
+	// With nothing pending, no receipt would report that there is room again.
 	x := l.laneTo(to.Agent)
 	if n := len(x.pending); x.full && n > 0 || n >= limit {
 		return &FullError{To: to, Queued: n}
@@ -84,7 +84,7 @@ func (l *Ledger) Room(to Address, limit int) error {
 	return nil
 }
 
-// laneTo is what is known of the way to a receiver; for reading only.
+// laneTo returns the lane to a receiver, for reading only.
 func (l *Ledger) laneTo(to AgentID) *lane {
 	if x := l.out[to]; x != nil {
 		return x
@@ -92,7 +92,7 @@ func (l *Ledger) laneTo(to AgentID) *lane {
 	return &lane{}
 }
 
-// Sent folds that the intent to send e was recorded.
+// Sent applies the record of the intent to send e.
 func (l *Ledger) Sent(e Envelope) {
 	if l.out == nil {
 		l.out = make(map[AgentID]*lane)
@@ -105,9 +105,8 @@ func (l *Ledger) Sent(e Envelope) {
 	to.push(e)
 }
 
-// Check says what to do with an arriving message; it changes nothing. What was
-// recorded is a Duplicate whoever sends it again; only then does the sender's
-// incarnation count.
+// Check decides about an arriving message; it does not change the ledger. A recorded
+// message is a Duplicate whatever incarnation sends it again.
 func (l *Ledger) Check(e Envelope) Verdict {
 	m := l.in[e.From.Agent]
 	if m == nil {
@@ -119,7 +118,7 @@ func (l *Ledger) Check(e Envelope) Verdict {
 	case e.From.Incarnation < m.incarnation:
 		return Stale
 	case m.unread >= l.unreadLimit():
-		// Before Gap: what follows a refused message must not call for it again.
+		// Before Gap: messages after a refused one must not request it again.
 		return Full
 	case e.Seq-e.Skips > m.seq+1:
 		return Gap
@@ -134,7 +133,7 @@ func (l *Ledger) unreadLimit() int {
 	return l.limit
 }
 
-// Superseded returns the unread messages whose place e takes when it is folded.
+// Superseded returns the unread messages that e replaces when it is applied.
 func (l *Ledger) Superseded(e Envelope) []ID {
 	var ids []ID
 	for i := range l.unread {
@@ -149,9 +148,9 @@ func (e *Envelope) supersedes(old *Envelope) bool {
 	return e.Key != "" && e.Key == old.Key && e.From.Agent == old.From.Agent && e.Kind == old.Kind
 }
 
-// Arrived folds that e was recorded when the stream was at c: the mark of its
-// sender moves, e is unread, what it supersedes never will be read, and what it
-// replies to is answered.
+// Arrived applies the record of e, which arrived when the stream was at c: it advances
+// the mark of the sender, makes e unread, drops what e supersedes, and marks what e
+// replies to as answered.
 func (l *Ledger) Arrived(e Envelope, c Cursor) {
 	if l.in == nil {
 		l.in = make(map[AgentID]*mark)
@@ -170,12 +169,12 @@ func (l *Ledger) Arrived(e Envelope, c Cursor) {
 	l.unread = append(l.unread, e)
 	l.cursor = c
 	if e.InReplyTo != "" {
-		l.Settled(Receipt{From: e.From, To: e.To, State: StateAnswered, IDs: []ID{e.InReplyTo}})
+		l.Acknowledged(Receipt{From: e.From, To: e.To, State: StateAnswered, IDs: []ID{e.InReplyTo}})
 	}
 }
 
-// Read folds that these messages are part of a recorded model request. Ids that
-// are not unread are ignored.
+// Read applies the record of a model request that contains these messages. It ignores
+// ids that are not unread.
 func (l *Ledger) Read(ids ...ID) {
 	l.unread = slices.DeleteFunc(l.unread, func(e Envelope) bool {
 		if !slices.Contains(ids, e.ID) {
@@ -189,40 +188,40 @@ func (l *Ledger) Read(ids ...ID) {
 	}
 }
 
-// Settled folds a receipt: it drops the outbox through r.Through, gives up what
-// a final state names, and moves states on, never back. It returns the ids whose
-// state changed; a receipt that returns none need not be recorded. A receiver
-// is believed only about messages that were sent to it.
-func (l *Ledger) Settled(r Receipt) []ID {
+// Acknowledged applies a receipt: it removes messages through r.Through from the outbox
+// and those that a final state names, and advances states. It returns the ids whose state
+// changed; a receipt that returns none need not be recorded. It ignores what a receiver
+// says about messages to others.
+func (l *Ledger) Acknowledged(r Receipt) []ID {
 	if r.To.Agent != l.owner {
 		return nil
 	}
 	var ids []ID
 	if to := l.out[r.From.Agent]; to != nil {
-		for _, c := range to.settle(r) {
-			l.history().add(c.envelope, c.state, r.Reason)
+		for _, c := range to.acknowledge(r) {
+			l.ensureHistory().add(c.envelope, c.state, r.Reason)
 			ids = append(ids, c.envelope.ID)
 		}
 	}
 	for _, id := range r.IDs {
-		if l.settled != nil && l.settled.raise(id, r) && !slices.Contains(ids, id) {
+		if l.history != nil && l.history.advance(id, r) && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-func (l *Ledger) history() *settled {
-	if l.settled == nil {
-		l.settled = &settled{byID: make(map[ID]Status)}
+func (l *Ledger) ensureHistory() *history {
+	if l.history == nil {
+		l.history = &history{byID: make(map[ID]Status)}
 	}
-	return l.settled
+	return l.history
 }
 
-// Unread returns what arrived and was not read, in order of arrival.
+// Unread returns the unread messages in order of arrival.
 func (l *Ledger) Unread() []Envelope { return slices.Clone(l.unread) }
 
-// Outbox returns what was sent and is unsettled: pair by pair in sending order.
+// Outbox returns the unacknowledged messages, by receiver and in sending order.
 func (l *Ledger) Outbox() []Envelope {
 	var out []Envelope
 	for _, to := range slices.Sorted(maps.Keys(l.out)) {
@@ -239,15 +238,15 @@ func (l *Ledger) Mark(from AgentID) uint64 {
 	return 0
 }
 
-// Cursor returns where the stream was at the last recorded arrival. The cursor
+// Cursor returns the position of the stream at the last recorded arrival. The cursor
 // of a node is the highest of its ledgers.
 func (l *Ledger) Cursor() Cursor { return l.cursor }
 
-// State returns what is known of a message this agent sent: each unsettled one
-// and the last 1,000 settled.
+// State returns the state of a message that this agent sent: of each unacknowledged one
+// and of the last 1,000 others.
 func (l *Ledger) State(id ID) (Status, bool) {
-	if l.settled != nil {
-		if s, ok := l.settled.byID[id]; ok {
+	if l.history != nil {
+		if s, ok := l.history.byID[id]; ok {
 			return s, true
 		}
 	}

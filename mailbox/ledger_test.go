@@ -75,41 +75,41 @@ func TestComposeRefusesAnotherSender(t *testing.T) {
 	}
 }
 
-func TestFullErrorAtTheLimitAndWhenTheReceiverSaysSo(t *testing.T) {
+func TestFullErrorAtTheLimitAndForAFullReceiver(t *testing.T) {
 	l := NewLedger(alice)
 	compose(t, l, 3)
 	var full *FullError
 	if _, err := l.Compose(text("", "hi"), 3); !errors.As(err, &full) || full.Queued != 3 || full.To.Agent != bob {
 		t.Fatalf("at the limit: %v", err)
 	}
-	l.Settled(bobs(StateFull, 2))
+	l.Acknowledged(bobs(StateFull, 2))
 	if _, err := l.Compose(text("", "hi"), 0); !errors.As(err, &full) || full.Queued != 1 {
-		t.Fatalf("after the receiver said full: %v", err)
+		t.Fatalf("after the receiver reported full: %v", err)
 	}
-	l.Settled(bobs(StateAccepted, 2))
+	l.Acknowledged(bobs(StateAccepted, 2))
 	if _, err := l.Compose(text("", "hi"), 0); !errors.As(err, &full) {
 		t.Fatalf("a call to go back ended full: %v", err)
 	}
-	l.Settled(bobs(StateDelivered, 3))
+	l.Acknowledged(bobs(StateDelivered, 3))
 	if _, err := l.Compose(text("", "hi"), 1); err != nil {
 		t.Fatalf("after progress: %v", err)
 	}
 }
 
-// With nothing pending nobody asks again, so the receiver's last word must not
-// hold for ever.
-func TestFullReceiverIsAskedAgain(t *testing.T) {
+// With nothing pending no probe is sent, so the last receipt must not
+// count for ever.
+func TestFullReceiverIsProbed(t *testing.T) {
 	l := NewLedger(alice)
 	compose(t, l, 1)
-	l.Settled(bobs(StateFull, 1))
+	l.Acknowledged(bobs(StateFull, 1))
 	compose(t, l, 1)
-	l.Settled(bobs(StateFull, 1))
+	l.Acknowledged(bobs(StateFull, 1))
 	if _, err := l.Compose(text("", "hi"), 0); !errors.As(err, new(*FullError)) {
 		t.Errorf("with one message waiting: %v, want *FullError", err)
 	}
 }
 
-func TestStatesOnlyMoveOn(t *testing.T) {
+func TestStatesOnlyAdvance(t *testing.T) {
 	l := NewLedger(alice)
 	compose(t, l, 4)
 	for _, step := range []struct {
@@ -126,7 +126,7 @@ func TestStatesOnlyMoveOn(t *testing.T) {
 		{bobs(StateDead, 2, "m1", "m2"), []ID{"m2"}, StateAnswered, StateDead},
 		{bobs(StateRead, 2, "m1", "m2"), nil, StateAnswered, StateDead},
 	} {
-		if diff := cmp.Diff(step.changed, l.Settled(step.r)); diff != "" {
+		if diff := cmp.Diff(step.changed, l.Acknowledged(step.r)); diff != "" {
 			t.Errorf("%+v changed (-want +got):\n%s", step.r, diff)
 		}
 		if stateOf(l, "m1") != step.m1 || stateOf(l, "m2") != step.m2 {
@@ -135,18 +135,18 @@ func TestStatesOnlyMoveOn(t *testing.T) {
 	}
 	forged := bobs(StateDead, 9, "m3", "m1")
 	forged.From.Agent = "mallory"
-	if got := l.Settled(forged); got != nil || stateOf(l, "m3") != StateAccepted {
+	if got := l.Acknowledged(forged); got != nil || stateOf(l, "m3") != StateAccepted {
 		t.Errorf("another agent settled %v", got)
 	}
 }
 
-func TestGivenUpMessageLeavesNoHole(t *testing.T) {
+func TestDeliberateGapDoesNotBlock(t *testing.T) {
 	a, b := NewLedger(alice), NewLedger(bob)
 	sent := compose(t, a, 4)
 	b.Arrived(sent[0], Cursor{1, 1})
 	dead := bobs(StateExpired, 1, "m2", "m3")
 	dead.Reason = "an hour"
-	a.Settled(dead)
+	a.Acknowledged(dead)
 	if s, _ := a.State("m2"); s.State != StateExpired || s.Reason != "an hour" {
 		t.Errorf("m2 is %+v", s)
 	}
@@ -164,7 +164,7 @@ func TestGivenUpMessageLeavesNoHole(t *testing.T) {
 	if v := b.Check(sent[1]); v != Duplicate {
 		t.Errorf("m2 afterwards is %s, want duplicate", v)
 	}
-	a.Settled(bobs(StateDead, 1, "m4"))
+	a.Acknowledged(bobs(StateDead, 1, "m4"))
 	next := compose(t, a, 1)[0]
 	if v := b.Check(next); next.Seq != 5 || v != Fresh {
 		t.Errorf("after everything was given up: seq %d, %s; want 5, fresh", next.Seq, v)
@@ -180,14 +180,14 @@ func TestPastIncarnationIsRejected(t *testing.T) {
 	late := text("m3", "hi")
 	late.Seq = 3
 	if v := l.Check(late); v != Stale {
-		t.Errorf("a new message of incarnation 1 after 2 was heard: %s, want stale", v)
+		t.Errorf("a new message of incarnation 1 after 2 was seen: %s, want stale", v)
 	}
 	if v := l.Check(first); v != Duplicate {
 		t.Errorf("a recorded message of incarnation 1: %s, want duplicate", v)
 	}
 }
 
-func TestFullStopsOnlyThatSender(t *testing.T) {
+func TestFastSenderBlocksOnlyItself(t *testing.T) {
 	l := NewLedger(bob)
 	l.SetUnreadLimit(2)
 	for i := range uint64(2) {
@@ -214,7 +214,7 @@ func TestFullStopsOnlyThatSender(t *testing.T) {
 func TestReceiptBeyondTheJournalKeepsNumbersUnused(t *testing.T) {
 	l := NewLedger(alice) // restored from an old copy
 	compose(t, l, 1)
-	l.Settled(bobs(StateDelivered, 10))
+	l.Acknowledged(bobs(StateDelivered, 10))
 	if e, err := l.Compose(text("", "hi"), 0); err != nil || e.Seq != 11 {
 		t.Errorf("next number %d, %v; want 11", e.Seq, err)
 	}
@@ -228,7 +228,7 @@ func TestStateForgetsAllButTheLastThousandSettled(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Sent(e)
-		l.Settled(bobs(StateDelivered, e.Seq))
+		l.Acknowledged(bobs(StateDelivered, e.Seq))
 	}
 	if _, ok := l.State("m99"); ok {
 		t.Error("m99 is still known")
@@ -244,10 +244,10 @@ func TestStateForgetsAllButTheLastThousandSettled(t *testing.T) {
 func TestSnapshotRestoresTheWholeLedger(t *testing.T) {
 	l := NewLedger(alice)
 	compose(t, l, 5)
-	l.Settled(bobs(StateDelivered, 2))
-	l.Settled(bobs(StateRejected, 2, "m3"))
-	l.Settled(bobs(StateRead, 2, "m1"))
-	l.Settled(bobs(StateFull, 2))
+	l.Acknowledged(bobs(StateDelivered, 2))
+	l.Acknowledged(bobs(StateRejected, 2, "m3"))
+	l.Acknowledged(bobs(StateRead, 2, "m1"))
+	l.Acknowledged(bobs(StateFull, 2))
 	for i := range uint64(3) {
 		e := text(ID(fmt.Sprintf("b%d", i+1)), "hi")
 		e.From, e.To, e.Seq = Address{bob, 7}, Address{alice, 1}, i+1
@@ -259,7 +259,7 @@ func TestSnapshotRestoresTheWholeLedger(t *testing.T) {
 	if err := got.Restore(data); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(l, got, cmp.AllowUnexported(Ledger{}, lane{}, mark{}, settled{})); diff != "" {
+	if diff := cmp.Diff(l, got, cmp.AllowUnexported(Ledger{}, lane{}, mark{}, history{})); diff != "" {
 		t.Errorf("(-was +restored):\n%s", diff)
 	}
 	if err := NewLedger(bob).Restore(data); err == nil {
@@ -270,7 +270,7 @@ func TestSnapshotRestoresTheWholeLedger(t *testing.T) {
 			t.Fatalf("a snapshot cut to %d of %d bytes was accepted", n, len(data))
 		}
 	}
-	if diff := cmp.Diff(l, got, cmp.AllowUnexported(Ledger{}, lane{}, mark{}, settled{})); diff != "" {
+	if diff := cmp.Diff(l, got, cmp.AllowUnexported(Ledger{}, lane{}, mark{}, history{})); diff != "" {
 		t.Errorf("a refused snapshot changed the ledger:\n%s", diff)
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // When a message enters a conversation, and whether it begins a turn, follows from
-// its kind unless it says a class of its own.
-func TestAKindHasAClassAndWakes(t *testing.T) {
+// its kind unless it has a class of its own.
+func TestClassAndWakesFollowFromKind(t *testing.T) {
 	quiet := map[Kind]bool{KindIdle: true, KindReceipt: true}
 	for _, k := range Kinds() {
 		want := ClassSteer
@@ -19,48 +19,48 @@ func TestAKindHasAClassAndWakes(t *testing.T) {
 			want = ClassMail
 		}
 		e := Envelope{Kind: k}
-		if got := e.ClassOf(); got != want {
+		if got := e.EffectiveClass(); got != want {
 			t.Errorf("a %s travels as %s, want %s", k, got, want)
 		}
 		for class, wakes := range map[Class]bool{ClassControl: true, ClassSteer: true, ClassMail: !quiet[k]} {
 			e.Class = class
-			if e.ClassOf() != class || e.Wakes() != wakes {
-				t.Errorf("a %s of class %s travels as %s and wakes: %v, want %v", k, class, e.ClassOf(), e.Wakes(), wakes)
+			if e.EffectiveClass() != class || e.Wakes() != wakes {
+				t.Errorf("a %s of class %s travels as %s and wakes: %v, want %v", k, class, e.EffectiveClass(), e.Wakes(), wakes)
 			}
 		}
 	}
 }
 
-func TestSomeAgentsStandForSessions(t *testing.T) {
+func TestPeerIDs(t *testing.T) {
 	for id, want := range map[AgentID]struct {
 		session     string
 		bridged, ok bool
 	}{
-		OfSession("s1"): {"s1", false, true},
-		OfBridge("s2"):  {"s2", true, true},
-		"alice":         {"alice", false, false},
+		PeerID("s1"):   {"s1", false, true},
+		BridgeID("s2"): {"s2", true, true},
+		"alice":        {"alice", false, false},
 	} {
-		if session, bridged, ok := id.Session(); session != want.session || bridged != want.bridged || ok != want.ok {
+		if session, bridged, ok := id.Peer(); session != want.session || bridged != want.bridged || ok != want.ok {
 			t.Errorf("%s: %q, bridged %v, %v", id, session, bridged, ok)
 		}
 	}
 }
 
-func TestBadNameSaysWhy(t *testing.T) {
+func TestNameProblem(t *testing.T) {
 	for name, want := range map[string]string{
 		"": "is empty", strings.Repeat("x", 65): "is longer", strings.Repeat("x", 64): "", "Lead": "a meaning of its own",
 		"user": "a meaning of its own", "a b": "may hold", "a/b": "may hold", "ä": "may hold", "azAZ09-_.": "",
 		"`": "may hold", "{": "may hold", "@": "may hold", "[": "may hold", ":": "may hold",
 	} {
-		if got := BadName(name); (got == "") != (want == "") || !strings.Contains(got, want) {
+		if got := NameProblem(name); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("BadName(%.20q) is %q, want %q", name, got, want)
 		}
 	}
 }
 
-func TestAVerdictHasAName(t *testing.T) {
+func TestVerdictString(t *testing.T) {
 	for v, want := range map[Verdict]string{
-		Fresh: "fresh", Duplicate: "duplicate", Gap: "gap", Stale: "stale", Full: "full", Past: "past", Gone: "gone", 99: "verdict 99",
+		Fresh: "fresh", Duplicate: "duplicate", Gap: "gap", Stale: "stale", Full: "full", WrongIncarnation: "wrong incarnation", Dead: "dead", 99: "verdict 99",
 	} {
 		if v.String() != want {
 			t.Errorf("verdict %d is called %q, want %q", uint8(v), v, want)
@@ -68,7 +68,7 @@ func TestAVerdictHasAName(t *testing.T) {
 	}
 }
 
-func TestOnlyAnEndIsFinal(t *testing.T) {
+func TestFinalStates(t *testing.T) {
 	for s, want := range map[State]bool{
 		StateAccepted: false, StateDelivered: false, StateRead: false, StateFull: false,
 		StateAnswered: true, StateRejected: true, StateExpired: true, StateDead: true,
@@ -80,7 +80,7 @@ func TestOnlyAnEndIsFinal(t *testing.T) {
 }
 
 // A sender refuses what a receiver would; the error names the part.
-func TestValidateNamesWhatIsWrong(t *testing.T) {
+func TestValidateNamesTheInvalidPart(t *testing.T) {
 	limits := map[string]struct {
 		limit int
 		set   func(*Envelope, string)
@@ -109,19 +109,19 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestAReceiptThatASenderRefuses(t *testing.T) {
+func TestValidateReceipt(t *testing.T) {
 	good := bobs(StateRead, 3, "m1")
 	good.Reason = strings.Repeat("x", MaxSummary)
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}
 	for want, spoil := range map[string]func(*Receipt){
-		"from":          func(r *Receipt) { r.From.Agent = "B" },
-		"to":            func(r *Receipt) { r.To.Agent = "" },
-		"unknown state": func(r *Receipt) { r.State = "lost" },
-		"it has 1025":   func(r *Receipt) { r.Reason += "x" },
-		"must be UTF-8": func(r *Receipt) { r.Reason = "\xff" },
-		"no message id": func(r *Receipt) { r.IDs = append(r.IDs, "M 2") },
+		"from":             func(r *Receipt) { r.From.Agent = "B" },
+		"to":               func(r *Receipt) { r.To.Agent = "" },
+		"unknown state":    func(r *Receipt) { r.State = "lost" },
+		"it has 1025":      func(r *Receipt) { r.Reason += "x" },
+		"must be UTF-8":    func(r *Receipt) { r.Reason = "\xff" },
+		"not a message id": func(r *Receipt) { r.IDs = append(r.IDs, "M 2") },
 	} {
 		r := good
 		spoil(&r)
@@ -134,8 +134,8 @@ func TestAReceiptThatASenderRefuses(t *testing.T) {
 	}
 }
 
-// What is wrong with a message is said, with the place, and nothing else is.
-func TestADecoderSaysWhatItRefuses(t *testing.T) {
+// The error names the fault and its place, and nothing else.
+func TestDecodeEnvelopeErrorNamesTheFault(t *testing.T) {
 	good := string(golden().AppendJSON(nil))
 	replace := func(old, with string) string { return strings.Replace(good, old, with, 1) }
 	for want, in := range map[string]string{
@@ -163,7 +163,7 @@ func TestADecoderSaysWhatItRefuses(t *testing.T) {
 	}
 }
 
-func TestADecoderPassesOverSpaceAndReadsEveryEscape(t *testing.T) {
+func TestDecodeEnvelopeAcceptsSpaceAndEscapes(t *testing.T) {
 	good := string(golden().AppendJSON(nil))
 	spaced := strings.NewReplacer(`{"v":1,`, "\n\t{ \"v\" :\r\n 1 , ", `"seq":7`, `"seq" : 7 `).Replace(good) + " \n"
 	got, err := DecodeEnvelope([]byte(spaced))
@@ -177,7 +177,7 @@ func TestADecoderPassesOverSpaceAndReadsEveryEscape(t *testing.T) {
 }
 
 // A snapshot that does not fit together is refused, and the ledger stays.
-func TestADamagedSnapshotChangesNothing(t *testing.T) {
+func TestDamagedSnapshotChangesNothing(t *testing.T) {
 	from := NewLedger(bob)
 	from.Arrived(Envelope{ID: "m1", From: Address{alice, 1}, To: Address{bob, 1}, Seq: 1, Kind: KindText, Body: "hi"}, Cursor{})
 	good := from.AppendSnapshot(nil)
@@ -201,7 +201,7 @@ func TestADamagedSnapshotChangesNothing(t *testing.T) {
 	stays(NewLedger(bob), stranger.AppendSnapshot(nil), "restore the ledger of bob")
 }
 
-func TestALaneTakesAMessageOnce(t *testing.T) {
+func TestLaneAcceptsAMessageOnce(t *testing.T) {
 	l := &lane{}
 	if e := (Envelope{ID: "m2", Seq: 2, Skips: 1}); !l.push(e) || l.push(e) {
 		t.Error("a message is new once")
@@ -215,7 +215,7 @@ func TestALaneTakesAMessageOnce(t *testing.T) {
 	}
 }
 
-func TestAnAnswerEndsWhatItAnswers(t *testing.T) {
+func TestReplyMarksItsMessageAnswered(t *testing.T) {
 	l := NewLedger(alice)
 	compose(t, l, 2)
 	answer := Envelope{ID: "a1", From: Address{bob, 1}, To: Address{alice, 1}, Seq: 1, Kind: KindText, Body: "yes", InReplyTo: "m2"}

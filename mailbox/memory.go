@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// memoryKept is how many envelopes an in-memory stream holds; the oldest make
-// room, and their senders send them again.
-const memoryKept = 1 << 16
+// memoryLimit is how many envelopes a stream in memory holds. It drops the oldest, and
+// their senders send them again.
+const memoryLimit = 1 << 16
 
-// Memory is a Transport between nodes of one process that stores nothing: one
-// end of a stream in memory. NewMemory makes a stream with one end, Join adds
-// ends. What is in the stream is delivered to every end.
+// Memory is a Transport between nodes of one process: one end of a stream in memory.
+// NewMemory makes a stream with one end, Join adds ends. Everything in the stream is
+// delivered to every end.
 type Memory struct {
-	stream   *memoryStream
-	life     life
-	arrived  chan struct{} // something may have been stored
-	receipts *queue[Receipt]
-	at       Cursor // guarded by stream.mu: delivered up to here
-	forgot   Cursor // guarded by stream.mu
+	stream    *memoryStream
+	lifecycle lifecycle
+	arrived   chan struct{} // pending signal: the stream may have changed
+	receipts  *queue[Receipt]
+	at        Cursor // guarded by stream.mu: delivered up to here
+	forgotten Cursor // guarded by stream.mu
 }
 
 // NewMemory returns the first end of a new, empty stream.
@@ -33,23 +33,23 @@ func (m *Memory) Join() *Memory {
 	return &Memory{stream: m.stream, arrived: make(chan struct{}, 1), receipts: newQueue[Receipt]()}
 }
 
-// Lose takes the newest n envelopes out of the stream and makes it another one,
-// as a server does that comes back with an older copy of its store. It is for
-// tests of what runs over a Transport.
+// Lose drops the newest n envelopes and gives the stream a new identity, like a server
+// that was restored from an older copy of its store. It is for tests of code over a
+// Transport.
 func (m *Memory) Lose(n int) { m.stream.lose(n) }
 
 // Start implements Transport.
 func (m *Memory) Start(ctx context.Context, from Cursor, deliver func(Envelope, Cursor), receipt func(Receipt)) error {
-	ctx, err := m.life.start(ctx)
+	ctx, err := m.lifecycle.start(ctx)
 	if err != nil {
 		return err
 	}
-	m.stream.enter(m, from)
-	m.life.running.Go(func() {
-		defer m.stream.leave(m)
+	m.stream.attach(m, from)
+	m.lifecycle.running.Go(func() {
+		defer m.stream.detach(m)
 		m.deliver(ctx, deliver)
 	})
-	m.life.running.Go(func() { m.receipts.each(ctx, receipt) })
+	m.lifecycle.running.Go(func() { m.receipts.each(ctx, receipt) })
 	return nil
 }
 
@@ -68,9 +68,9 @@ func (m *Memory) deliver(ctx context.Context, deliver func(Envelope, Cursor)) {
 
 // Publish implements Transport.
 func (m *Memory) Publish(e Envelope) error {
-	m.life.mu.Lock()
-	stopped := m.life.stopped
-	m.life.mu.Unlock()
+	m.lifecycle.mu.Lock()
+	stopped := m.lifecycle.stopped
+	m.lifecycle.mu.Unlock()
 	if stopped {
 		return ErrStopped
 	}
@@ -78,15 +78,15 @@ func (m *Memory) Publish(e Envelope) error {
 	return nil
 }
 
-// Receipt implements Transport.
-func (m *Memory) Receipt(r Receipt) error {
-	for _, end := range m.stream.all() {
+// PublishReceipt implements Transport.
+func (m *Memory) PublishReceipt(r Receipt) error {
+	for _, end := range m.stream.snapshot() {
 		end.receipts.put(r)
 	}
 	return nil
 }
 
-// Forget implements Transport. What every end forgot is dropped.
+// Forget implements Transport. The stream drops what every end has forgotten.
 func (m *Memory) Forget(through Cursor) error {
 	m.stream.forget(m, through)
 	return nil
@@ -94,12 +94,12 @@ func (m *Memory) Forget(through Cursor) error {
 
 // Stop implements Transport.
 func (m *Memory) Stop() error {
-	m.life.end()
-	m.life.running.Wait()
+	m.lifecycle.stop()
+	m.lifecycle.running.Wait()
 	return nil
 }
 
-// memoryStream is what the ends share.
+// memoryStream is the stream that the ends share.
 type memoryStream struct {
 	mu      sync.Mutex
 	created int64
@@ -108,20 +108,20 @@ type memoryStream struct {
 	ends    map[*Memory]struct{}
 }
 
-func (s *memoryStream) enter(m *Memory, from Cursor) {
+func (s *memoryStream) attach(m *Memory, from Cursor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m.at = from
 	s.ends[m] = struct{}{}
 }
 
-func (s *memoryStream) leave(m *Memory) {
+func (s *memoryStream) detach(m *Memory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.ends, m)
 }
 
-func (s *memoryStream) all() []*Memory {
+func (s *memoryStream) snapshot() []*Memory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ends := make([]*Memory, 0, len(s.ends))
@@ -135,11 +135,11 @@ func (s *memoryStream) store(e Envelope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = append(s.log, e)
-	s.drop(len(s.log) - memoryKept)
-	s.tell()
+	s.drop(len(s.log) - memoryLimit)
+	s.notify()
 }
 
-func (s *memoryStream) tell() {
+func (s *memoryStream) notify() {
 	for m := range s.ends {
 		signal(m.arrived)
 	}
@@ -162,7 +162,7 @@ func (s *memoryStream) lose(n int) {
 	clear(s.log[keep:])
 	s.log = s.log[:keep]
 	s.created++
-	s.tell()
+	s.notify()
 }
 
 func (s *memoryStream) next(m *Memory) (Envelope, Cursor, bool) {
@@ -182,13 +182,13 @@ func (s *memoryStream) next(m *Memory) (Envelope, Cursor, bool) {
 func (s *memoryStream) forget(m *Memory, through Cursor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m.forgot = through
+	m.forgotten = through
 	least := through.Seq
 	for end := range s.ends {
-		if end.forgot.Stream != s.created {
+		if end.forgotten.Stream != s.created {
 			return
 		}
-		least = min(least, end.forgot.Seq)
+		least = min(least, end.forgotten.Seq)
 	}
 	if through.Stream == s.created && least >= s.first {
 		s.drop(int(min(least-s.first+1, uint64(len(s.log)))))

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// maxName is the most bytes of a name.
+// maxName is the longest name, in bytes.
 const maxName = 64
 
-// reserved are the names that mean somebody else in every session.
+// reserved names have a meaning of their own in every session.
 var reserved = [...]string{"team-lead", "lead", "main", "user", "all"}
 
-// BadName says why nobody can be called by a name, or returns "". Names stand in
-// messages, on terminals and in paths, so that what acts on one of these is no
-// part of a name.
-func BadName(name string) string {
+// NameProblem returns why a name cannot be the display name of an agent, or "". Names
+// are shown on terminals and become parts of messages and paths, so that characters with
+// a meaning there are not allowed.
+func NameProblem(name string) string {
 	switch {
 	case name == "":
 		return "is empty"
@@ -22,12 +22,12 @@ func BadName(name string) string {
 		return "is longer than 64 characters"
 	case slices.Contains(reserved[:], strings.ToLower(name)):
 		return "has a meaning of its own; choose another"
-	case strings.ContainsFunc(name, notInName):
+	case strings.ContainsFunc(name, invalidInName):
 		return "may hold letters, digits, dots, dashes and underscores only"
 	}
 	return ""
 }
 
-func notInName(c rune) bool {
+func invalidInName(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
 }

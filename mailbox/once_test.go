@@ -22,7 +22,7 @@ func plan(seed uint64) mailboxtest.Plan {
 	return mailboxtest.Plan{
 		Seed: seed, Nodes: 3, Agents: 2, Steps: 150,
 		Crash: 0.05, Lose: 0.02, UnreadLimit: 40,
-		Faults: mailboxtest.Faults{Drop: 0.05, Double: 0.05, Reorder: 0.05, DropReceipt: 0.1, DoubleReceipt: 0.05},
+		Faults: mailboxtest.Faults{Drop: 0.05, Duplicate: 0.05, Reorder: 0.05, DropReceipt: 0.1, DuplicateReceipt: 0.05},
 	}
 }
 

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// outgoing is everything a node still owes, and the goroutine that sends it.
+// outgoing holds the unacknowledged messages of a node and sends them.
 type outgoing struct {
-	publish func(Envelope) error
-	trouble func(error)
-	window  int
-	wait    time.Duration
+	publish     func(Envelope) error
+	onError     func(error)
+	window      int
+	resendAfter time.Duration
 
 	more chan struct{} // a flow became ready
 
 	mu      sync.Mutex
 	started bool
-	early   []Envelope // sent before the start, whose older mail comes first
+	early   []Envelope // sent before start; the older mail of the journal goes first
 	flows   map[pair]*flow
-	said    map[pair]uint64      // flow.said of the pairs that owe nothing now
+	marks   map[pair]uint64      // flow.mark of the pairs without unacknowledged messages
 	senders map[AgentID]struct{} // of this node
 	ready   []*flow
 }
 
-// begin takes what the journal still holds, then what was sent meanwhile.
-func (o *outgoing) begin(pending []Envelope) {
-	o.take(pending)
+// start adds the outboxes of the journal, then what was sent before the start.
+func (o *outgoing) start(pending []Envelope) {
+	o.adopt(pending)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.started = true
@@ -37,15 +37,15 @@ func (o *outgoing) begin(pending []Envelope) {
 	o.early = nil
 }
 
-// take takes outboxes as a journal holds them.
-func (o *outgoing) take(pending []Envelope) {
+// adopt adds outboxes as a journal holds them.
+func (o *outgoing) adopt(pending []Envelope) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, e := range pending {
-		// What is before the first of an outbox is settled.
+		// Everything before the first message of an outbox is acknowledged.
 		p := pair{e.From.Agent, e.To.Agent}
-		if _, seen := o.said[p]; !seen {
-			o.said[p] = e.Seq - e.Skips - 1
+		if _, seen := o.marks[p]; !seen {
+			o.marks[p] = e.Seq - e.Skips - 1
 		}
 	}
 	for _, e := range pending {
@@ -69,17 +69,17 @@ func (o *outgoing) push(e Envelope) {
 	f := o.flows[p]
 	if f == nil {
 		f = &flow{window: o.window}
-		f.said = o.said[p]
+		f.mark = o.marks[p]
 		o.flows[p] = f
 	}
 	if f.push(e) {
-		f.handed = min(max(f.handed, f.acked), e.Seq-1)
-		o.offer(f)
+		f.published = min(max(f.published, f.acked), e.Seq-1)
+		o.enqueue(f)
 	}
 }
 
-// offer queues a flow that has something to send.
-func (o *outgoing) offer(f *flow) {
+// enqueue queues a flow that has something to send.
+func (o *outgoing) enqueue(f *flow) {
 	if !f.queued && f.ready() {
 		f.queued = true
 		o.ready = append(o.ready, f)
@@ -91,11 +91,11 @@ func (o *outgoing) offer(f *flow) {
 func (o *outgoing) local(a AgentID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, is := o.senders[a]
-	return is
+	_, ok := o.senders[a]
+	return ok
 }
 
-func (o *outgoing) settle(r Receipt) {
+func (o *outgoing) acknowledge(r Receipt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := pair{r.To.Agent, r.From.Agent}
@@ -103,19 +103,19 @@ func (o *outgoing) settle(r Receipt) {
 	if f == nil {
 		return
 	}
-	if lost := f.settle(r, time.Now(), o.window, o.wait); lost > 0 {
-		o.trouble(fmt.Errorf("mailbox: %s acknowledged %d messages of %s that it does not have any more, its journal is another one; later messages go on", r.From.Agent, lost, r.To.Agent))
+	if lost := f.acknowledge(r, time.Now(), o.window, o.resendAfter); lost > 0 {
+		o.onError(fmt.Errorf("mailbox: %s acknowledged %d messages of %s and lost them with its journal; later messages are delivered", r.From.Agent, lost, r.To.Agent))
 	}
 	if len(f.pending) == 0 {
 		delete(o.flows, p)
-		o.said[p] = f.said
+		o.marks[p] = f.mark
 		return
 	}
-	o.offer(f)
+	o.enqueue(f)
 }
 
-// next takes one message of the flow that waits longest, so that a long lane
-// does not hold up a short one.
+// next returns one message of the flow that has waited longest, so that a long lane
+// does not delay a short one.
 func (o *outgoing) next() (Envelope, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,29 +125,29 @@ func (o *outgoing) next() (Envelope, bool) {
 		o.ready = o.ready[1:]
 		f.queued = false
 		if f.ready() {
-			e := f.take(time.Now(), o.wait)
-			o.offer(f)
+			e := f.next(time.Now(), o.resendAfter)
+			o.enqueue(f)
 			return e, true
 		}
 	}
 	return Envelope{}, false
 }
 
-// run sends until ctx ends. The timer runs only while something is unsettled.
+// run sends until ctx ends. The timer runs only while messages are unacknowledged.
 func (o *outgoing) run(ctx context.Context) {
-	period := max(o.wait/4, time.Millisecond)
+	period := max(o.resendAfter/4, time.Millisecond)
 	tick := time.NewTimer(period)
 	defer tick.Stop()
-	looked := time.Now()
+	lastCheck := time.Now()
 	for ctx.Err() == nil {
-		// Not only on the tick: a stream of new messages must not starve the old.
-		if now := time.Now(); now.Sub(looked) >= period {
-			looked = now
-			o.overdue(now)
+		// Not only on the tick: new messages must not starve overdue ones.
+		if now := time.Now(); now.Sub(lastCheck) >= period {
+			lastCheck = now
+			o.checkTimeouts(now)
 		}
 		if e, ok := o.next(); ok {
 			if err := o.publish(e); err != nil && ctx.Err() == nil {
-				o.trouble(err)
+				o.onError(err)
 			}
 			continue
 		}
@@ -169,13 +169,13 @@ func (o *outgoing) busy() bool {
 	return len(o.flows) > 0
 }
 
-func (o *outgoing) overdue(now time.Time) {
+func (o *outgoing) checkTimeouts(now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, f := range o.flows {
 		if !f.due.IsZero() && !now.Before(f.due) {
-			f.silent(now, o.wait)
-			o.offer(f)
+			f.timeout(now, o.resendAfter)
+			o.enqueue(f)
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// parser reads the small part of JSON that our wire forms use: one flat object
-// of strings, natural numbers and lists of strings. encoding/json folds the case
-// of keys, keeps the last of two equal ones and repairs bad text, each of which
-// lets two readers see two messages.
+// parser reads the part of JSON that the wire forms use: one flat object of strings,
+// natural numbers and lists of strings. encoding/json folds the case of keys, keeps the
+// last of two equal ones and repairs invalid text, so that two readers could see two
+// different messages.
 type parser struct {
-	s    string
-	i    int
-	seen []string
-	room [16]string // backing of seen
+	s       string
+	i       int
+	seen    []string
+	seenBuf [16]string // backing array of seen
 }
 
 type members interface {
@@ -28,7 +28,7 @@ type members interface {
 }
 
 func (p *parser) document(m members) error {
-	p.seen = p.room[:0]
+	p.seen = p.seenBuf[:0]
 	if err := p.object(m); err != nil {
 		return fmt.Errorf("at byte %d: %w", p.i, err)
 	}
@@ -186,7 +186,7 @@ func (p *parser) texts() (list []string, err error) {
 	}
 }
 
-// text reads a string; one without escapes shares the input's memory.
+// text reads a string; one without escapes shares the memory of the input.
 func (p *parser) text() (string, error) {
 	if err := p.expect('"'); err != nil {
 		return "", err

@@ -2,19 +2,19 @@ package mailbox
 
 import "time"
 
-// Message is a message that a program sends which is a member of a session.
+// Message is a message that a program sends as a member of a session.
 type Message struct {
-	To      string `json:"to"` // a name, an agent id, or * for everyone else
+	To      string `json:"to"` // a name, an agent id, or * for all others
 	Text    string `json:"text"`
 	Summary string `json:"summary,omitempty"`
 	Class   Class  `json:"class,omitempty"` // "" is steer for a text
 	ReplyTo ID     `json:"reply_to,omitempty"`
-	// Key makes sending repeatable: two messages with the same key and receiver are
-	// one.
+	// Key makes sending repeatable: messages with the same key and receiver are one
+	// message.
 	Key string `json:"key,omitempty"`
 }
 
-// Received is a message to a program.
+// Received is a message that a program receives.
 type Received struct {
 	ID      ID        `json:"id"`
 	From    string    `json:"from"`
@@ -24,14 +24,14 @@ type Received struct {
 	Summary string    `json:"summary,omitempty"`
 	Text    string    `json:"text"`
 	ReplyTo ID        `json:"reply_to,omitempty"`
-	Ref     Ref       `json:"ref,omitzero"`    // of a text of which Text is only the beginning
-	Object  string    `json:"object,omitzero"` // where that is on the session's server: bucket/name
+	Ref     Ref       `json:"ref,omitzero"`    // of the whole text, if Text is only its beginning
+	Object  string    `json:"object,omitzero"` // where the whole text is on the session's server: bucket/name
 	Sent    time.Time `json:"sent"`
 }
 
-// TextPart is a part of the text of a message.
+// TextPart is a part of a long text.
 type TextPart struct {
 	Text string `json:"text"`
 	Size int    `json:"size"`           // of the whole text, in bytes
-	Next int    `json:"next,omitempty"` // offset of what follows; 0 after the last part
+	Next int    `json:"next,omitempty"` // offset of the next part; 0 after the last one
 }

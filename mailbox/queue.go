@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// queue is an unbounded queue for one reader; writers never wait.
+// queue is an unbounded queue for one reader; writers never block.
 type queue[T any] struct {
 	mu    sync.Mutex
 	items []T

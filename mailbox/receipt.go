@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// State is how far a message has come. A sender sees it only ever move on.
+// State is the progress of a message. For a sender it only advances.
 type State string
 
-// The states of a message, and what a receipt with that state says.
+// The states of a message, and their meaning in a receipt.
 const (
-	// StateAccepted: on the sender's disk. In a receipt: what follows Through has not
-	// been recorded and came with a hole before it, send it again.
+	// StateAccepted: on the sender's disk. In a receipt: a message before the one that
+	// arrived is missing; send everything after Through again.
 	StateAccepted State = "accepted"
 	// StateDelivered: in the receiver's transcript, on its disk.
 	StateDelivered State = "delivered"
@@ -25,16 +25,16 @@ const (
 	StateAnswered State = "answered"
 	// StateRejected: the receiver will never read it; the reason says why.
 	StateRejected State = "rejected"
-	// StateExpired: nobody took it in time.
+	// StateExpired: the receiver did not read it in time, or a newer one replaced it.
 	StateExpired State = "expired"
-	// StateDead: its receiver is gone for good.
+	// StateDead: the receiver has ended for good.
 	StateDead State = "dead"
-	// StateFull is only a receipt's: the receiver holds as many unread messages of
-	// this sender as it takes; nothing after Through has been recorded.
+	// StateFull exists in receipts only: the receiver holds as many unread messages of
+	// this sender as it may; it recorded nothing after Through.
 	StateFull State = "full"
 )
 
-// rank orders the states; a message never goes to a lower or equal one.
+// rank orders the states; a message never changes to a lower or equal rank.
 func (s State) rank() int {
 	switch s {
 	case StateAccepted:
@@ -49,26 +49,27 @@ func (s State) rank() int {
 	return 0
 }
 
-// Final reports whether nothing can follow this state.
+// Final reports whether the state is the last one of a message.
 func (s State) Final() bool { return s.rank() == 4 }
 
-// givesUp reports whether the state ends a message that was never delivered.
+// givesUp reports whether the state ends a message that need not have been delivered.
 func (s State) givesUp() bool { return s == StateRejected || s == StateExpired || s == StateDead }
 
 func (s State) valid() bool { return s == StateFull || s.rank() > 0 }
 
-// Receipt is what a receiver tells a sender about its messages. A lost one is
-// harmless: it is cumulative, and a message that comes again brings it again.
+// Receipt reports the states of messages from their receiver to their sender. Receipts
+// are cumulative, and a message that is sent again causes another one, so that a lost
+// receipt does no harm.
 type Receipt struct {
 	From    Address // the receiver of the messages
 	To      Address // their sender
 	State   State
 	Through uint64 // every message with Seq up to here is delivered
-	IDs     []ID   // the messages State is about, for read, answered, rejected, expired, dead
+	IDs     []ID   // the messages that are read, answered, rejected, expired or dead
 	Reason  string // for people; at most MaxSummary bytes
 }
 
-// Status is what a sender knows of one of its messages.
+// Status is the state of a message as its sender knows it.
 type Status struct {
 	To     Address
 	Seq    uint64
@@ -76,7 +77,7 @@ type Status struct {
 	Reason string
 }
 
-// Validate reports the first thing that would make a sender refuse r.
+// Validate reports the first reason for which a sender would refuse r.
 func (r Receipt) Validate() error {
 	switch {
 	case !r.From.Agent.Valid():
@@ -89,7 +90,7 @@ func (r Receipt) Validate() error {
 		return fmt.Errorf("mailbox: the reason of a receipt must be UTF-8 of at most %d bytes, it has %d", MaxSummary, len(r.Reason))
 	}
 	if i := slices.IndexFunc(r.IDs, func(id ID) bool { return !id.Valid() }); i >= 0 {
-		return fmt.Errorf("mailbox: receipt for %.80q, which is no message id", r.IDs[i])
+		return fmt.Errorf("mailbox: receipt for %.80q, which is not a message id", r.IDs[i])
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func (r Receipt) AppendJSON(dst []byte) []byte {
 	return append(appendOptional(dst, `,"reason":`, r.Reason), '}')
 }
 
-// DecodeReceipt reads the wire form as strictly as DecodeEnvelope does.
+// DecodeReceipt decodes the wire form as strictly as DecodeEnvelope does.
 func DecodeReceipt(data []byte) (Receipt, error) {
 	if len(data) > MaxWire {
 		return Receipt{}, &TooLargeError{What: "receipt", Size: len(data), Limit: MaxWire}
@@ -177,7 +178,7 @@ func (r Receipt) AppendBinary(dst []byte) []byte {
 	return dst
 }
 
-// DecodeBinaryReceipt reads what Receipt.AppendBinary wrote.
+// DecodeBinaryReceipt decodes what Receipt.AppendBinary wrote.
 func DecodeBinaryReceipt(data []byte) (Receipt, error) {
 	r := reader{s: string(data)}
 	var out Receipt

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// Ref names a body by what it holds: "sha256:HEX:SIZE", the size in bytes. Who
-// has the bytes can check that they are the ones that were sent.
+// Ref identifies a body by its content: "sha256:HEX:SIZE", the size in bytes. A reader
+// of the body can check it against the reference.
 type Ref string
 
-// RefOf returns the name of a body.
+// RefOf returns the reference to a body.
 func RefOf(body []byte) Ref {
 	return Ref(fmt.Sprintf("sha256:%x:%d", sha256.Sum256(body), len(body)))
 }
 
-// Valid reports whether the reference has its form; "", which refers to nothing,
-// does.
+// Valid reports whether the reference is well-formed or "".
 func (r Ref) Valid() bool {
 	if r == "" {
 		return true
@@ -49,5 +48,5 @@ func (r Ref) Size() int64 {
 	return n
 }
 
-// Names reports whether body is what the reference names.
-func (r Ref) Names(body []byte) bool { return r != "" && r == RefOf(body) }
+// Matches reports whether r is the reference to body.
+func (r Ref) Matches(body []byte) bool { return r != "" && r == RefOf(body) }

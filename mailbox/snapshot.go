@@ -9,7 +9,7 @@ import (
 
 const snapshotVersion = 1
 
-// AppendSnapshot appends the whole ledger, the same bytes for the same state.
+// AppendSnapshot appends the whole ledger. Equal ledgers give equal bytes.
 func (l *Ledger) AppendSnapshot(dst []byte) []byte {
 	dst = appendText(append(dst, snapshotVersion), string(l.owner))
 	dst = binary.AppendVarint(dst, l.cursor.Stream)
@@ -24,13 +24,13 @@ func (l *Ledger) AppendSnapshot(dst []byte) []byte {
 		dst = binary.AppendUvarint(appendText(dst, string(from)), m.seq)
 		dst = binary.AppendUvarint(dst, uint64(m.incarnation))
 	}
-	return l.settled.appendSnapshot(appendEnvelopes(dst, l.unread))
+	return l.history.appendSnapshot(appendEnvelopes(dst, l.unread))
 }
 
 func (l *lane) appendSnapshot(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, l.last)
 	dst = binary.AppendUvarint(dst, l.acked)
-	dst = binary.AppendUvarint(dst, l.said)
+	dst = binary.AppendUvarint(dst, l.mark)
 	if l.full {
 		dst = append(dst, 1)
 	} else {
@@ -39,7 +39,7 @@ func (l *lane) appendSnapshot(dst []byte) []byte {
 	return appendEnvelopes(dst, l.pending)
 }
 
-func (s *settled) appendSnapshot(dst []byte) []byte {
+func (s *history) appendSnapshot(dst []byte) []byte {
 	if s == nil {
 		return append(dst, 0)
 	}
@@ -61,8 +61,8 @@ func appendEnvelopes(dst []byte, list []Envelope) []byte {
 	return dst
 }
 
-// Restore replaces the state by a snapshot of the same owner's ledger; on an
-// error the ledger is as it was. data is not kept.
+// Restore replaces the state by a snapshot of a ledger of the same owner; on an error
+// the ledger does not change. It does not retain data.
 func (l *Ledger) Restore(data []byte) error {
 	r := reader{s: string(data)}
 	r.version(snapshotVersion)
@@ -81,7 +81,7 @@ func (l *Ledger) Restore(data []byte) error {
 		}
 		m.unread++
 	}
-	restored.readSettled(&r)
+	restored.readHistory(&r)
 	if err := r.end(); err != nil {
 		return fmt.Errorf("mailbox: restore the ledger of %s: %w", l.owner, err)
 	}
@@ -94,7 +94,7 @@ func (l *Ledger) readPairs(r *reader) {
 		l.out = make(map[AgentID]*lane)
 		for range n {
 			to := AgentID(r.text())
-			l.out[to] = &lane{last: r.uvarint(), acked: r.uvarint(), said: r.uvarint(), full: r.byte() == 1, pending: r.envelopes()}
+			l.out[to] = &lane{last: r.uvarint(), acked: r.uvarint(), mark: r.uvarint(), full: r.byte() == 1, pending: r.envelopes()}
 		}
 	}
 	if n := r.count(); n > 0 {
@@ -106,7 +106,7 @@ func (l *Ledger) readPairs(r *reader) {
 	}
 }
 
-func (l *Ledger) readSettled(r *reader) {
+func (l *Ledger) readHistory(r *reader) {
 	for range r.count() {
 		id, to := ID(r.text()), r.address()
 		e := Envelope{ID: id, To: to, Seq: r.uvarint()}
@@ -114,8 +114,8 @@ func (l *Ledger) readSettled(r *reader) {
 		if r.err != nil {
 			return
 		}
-		l.history().add(e, state, reason)
-		l.settled.byID[id] = Status{To: to, Seq: e.Seq, State: state, Reason: reason}
+		l.ensureHistory().add(e, state, reason)
+		l.history.byID[id] = Status{To: to, Seq: e.Seq, State: state, Reason: reason}
 	}
 }
 

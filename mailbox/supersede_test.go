@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAStaleUpdateMakesWay(t *testing.T) {
+func TestStaleUpdateIsReplaced(t *testing.T) {
 	l := NewLedger("ben")
 	message := func(seq uint64, from AgentID, id ID, key string, k Kind) Envelope {
 		return Envelope{ID: id, From: Address{from, 1}, To: Address{Agent: "ben"}, Seq: seq, Kind: k, Key: key}
@@ -35,8 +35,8 @@ func TestAStaleUpdateMakesWay(t *testing.T) {
 		t.Errorf("the snapshot: %v, %v", restored.Unread(), err)
 	}
 	arrived := arrival{id: "a4", from: last.From, to: last.To, Arrival: Arrival{Through: 4, Superseded: []ID{"a1"}}}
-	told := receipts([]arrival{arrived})
-	if len(told) != 2 || told[0].State != StateExpired || !slices.Equal(told[0].IDs, []ID{"a1"}) || told[1].Through != 4 {
-		t.Errorf("the sender is told %+v", told)
+	sent := lastReceipts([]arrival{arrived})
+	if len(sent) != 2 || sent[0].State != StateExpired || !slices.Equal(sent[0].IDs, []ID{"a1"}) || sent[1].Through != 4 {
+		t.Errorf("the sender gets %+v", sent)
 	}
 }

@@ -20,7 +20,7 @@ func TestCutKeepsCharactersWhole(t *testing.T) {
 	}
 }
 
-func TestFirstLineMarksWhatItLeavesOut(t *testing.T) {
+func TestFirstLineMarksOmission(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                 "",
 		"\n  one line  \n": "one line",

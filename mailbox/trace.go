@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Trace is one message and how far it has come.
+// Trace is one message and the states that it has reached.
 type Trace struct {
 	Envelope Envelope `json:"envelope"`
-	Steps    []Step   `json:"steps"` // what became of it, in order
+	Steps    []Step   `json:"steps"` // in order
 }
 
 // Step is one state that a message reached.
 type Step struct {
 	State  State     `json:"state"`
-	Time   time.Time `json:"time,omitzero"` // zero if it was not noted
+	Time   time.Time `json:"time,omitzero"` // zero if it was not recorded
 	Reason string    `json:"reason,omitempty"`
 }
 
-// State returns how far the message has come.
+// State returns the last state that the message has reached.
 func (t Trace) State() State {
 	if len(t.Steps) == 0 {
 		return ""
@@ -27,22 +27,22 @@ func (t Trace) State() State {
 	return t.Steps[len(t.Steps)-1].State
 }
 
-// Unread reports whether the receiver has still to read the message.
+// Unread reports whether the receiver has yet to read the message.
 func (t Trace) Unread() bool {
 	return t.State() == StateAccepted || t.State() == StateDelivered
 }
 
-// Add notes a state that the message reached. One that is noted already, or that
-// comes after a final one, changes nothing.
+// Add records a state that the message reached. It ignores one that is recorded, and
+// every state after a final one.
 func (t *Trace) Add(s Step) {
 	if !slices.ContainsFunc(t.Steps, func(old Step) bool { return old.State == s.State }) && !t.State().Final() {
 		t.Steps = append(t.Steps, s)
 	}
 }
 
-// Join adds what the receiver of the message has recorded to what its sender has:
-// the receiver knows the times.
-func (t Trace) Join(receiver Trace) Trace {
+// Merge adds what the sender has recorded, t, to what the receiver has recorded, whose
+// times count.
+func (t Trace) Merge(receiver Trace) Trace {
 	all := slices.Clone(receiver.Steps)
 	for _, s := range t.Steps {
 		i := slices.IndexFunc(all, func(x Step) bool { return x.State == s.State })
@@ -57,9 +57,9 @@ func (t Trace) Join(receiver Trace) Trace {
 	return t
 }
 
-// WithPending adds to the messages that an agent has got those that are on their way
-// to it.
-func WithPending(got []Trace, pending []Envelope, to AgentID) []Trace {
+// AppendPending appends to the messages that an agent has received those of pending that
+// are on their way to it.
+func AppendPending(got []Trace, pending []Envelope, to AgentID) []Trace {
 	for _, e := range pending {
 		here := slices.ContainsFunc(got, func(t Trace) bool { return t.Envelope.ID == e.ID })
 		if e.To.Agent == to && !here {
@@ -69,7 +69,7 @@ func WithPending(got []Trace, pending []Envelope, to AgentID) []Trace {
 	return got
 }
 
-// UnknownMessageError reports an id that no message of a session has.
+// UnknownMessageError reports that no message of the session has the id.
 type UnknownMessageError struct{ ID ID }
 
 func (e *UnknownMessageError) Error() string {

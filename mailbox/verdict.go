@@ -2,18 +2,18 @@ package mailbox
 
 import "fmt"
 
-// Verdict is what a ledger says about an arriving message.
+// Verdict is what a ledger decides about an arriving message.
 type Verdict uint8
 
 // The verdicts. Only a Fresh message is recorded.
 const (
-	Fresh     Verdict = iota + 1 // the next one of its sender
-	Duplicate                    // recorded before; the receipt is repeated
-	Gap                          // one before it is missing; the sender goes back
-	Stale                        // of a past incarnation of its sender
-	Full                         // this sender has too many unread messages here
-	Past                         // for an incarnation of its receiver that is not the present one
-	Gone                         // its receiver, of another node, has ended for good and nothing of that node answers
+	Fresh            Verdict = iota + 1 // the next one of its sender
+	Duplicate                           // recorded before; its receipt is sent again
+	Gap                                 // a message before it is missing; the sender sends again
+	Stale                               // from an earlier incarnation of its sender
+	Full                                // the receiver holds too many unread messages of this sender
+	WrongIncarnation                    // for an incarnation of its receiver that is not the current one
+	Dead                                // its receiver, an agent of another node, has ended for good
 )
 
 func (v Verdict) String() string {
@@ -28,10 +28,10 @@ func (v Verdict) String() string {
 		return "stale"
 	case Full:
 		return "full"
-	case Past:
-		return "past"
-	case Gone:
-		return "gone"
+	case WrongIncarnation:
+		return "wrong incarnation"
+	case Dead:
+		return "dead"
 	}
 	return fmt.Sprintf("verdict %d", uint8(v))
 }

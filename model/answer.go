@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Usage counts tokens as the provider bills them.
+// Usage counts tokens in the categories of the bill.
 type Usage struct {
 	InputTokens              int64 `json:"input_tokens"` // neither written to nor read from the cache
 	OutputTokens             int64 `json:"output_tokens"`
@@ -24,13 +24,13 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Total returns all tokens of a request and its answer: what the conversation
-// takes of the model's window once the answer is part of it.
+// Total returns all tokens of a request and its answer, which is what the conversation
+// takes of the model's window with the answer.
 func (u Usage) Total() int64 {
 	return u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
 }
 
-// Stop reasons callers branch on; a provider may give others.
+// Stop reasons that callers distinguish; a provider may have others.
 const (
 	StopEndTurn   = "end_turn"
 	StopToolUse   = "tool_use"
@@ -47,27 +47,25 @@ type Answer struct {
 	Message    Message `json:"message"`
 	StopReason string  `json:"stop_reason"`
 	Usage      Usage   `json:"usage"`
-	// Requested is the model that was asked for, if that is known; Model is the
-	// one that says it has answered.
+	// Requested is the requested model, if known; Model is the one that the answer names.
 	Requested string `json:"-"`
 }
 
-// Call is one use of a tool that a model asks for.
+// Call is one tool call of a model.
 type Call struct {
 	ID    string
 	Name  string
 	Input json.RawMessage // a JSON object
 }
 
-// NewAnswer puts a complete answer together. It holds providers to the laws:
-// an answer cut at a limit loses its calls and its unsigned thinking and says so
-// to the model, two calls of one id are a Truncated error, and an answer with
-// nothing in it is an Empty one.
+// NewAnswer assembles a complete answer and enforces the laws: an answer cut at a limit
+// loses its calls and its unsigned thinking and gets a note for the model, two calls with
+// one id cause a Truncated error, and an answer without content an Empty one.
 func NewAnswer(id, name, stopReason string, usage Usage, blocks []Block) (*Answer, error) {
 	if call, twice := repeatedCall(blocks); twice {
 		return nil, &Error{Kind: Truncated, Message: fmt.Sprintf("two tool calls have the id %q", call)}
 	}
-	if CutReason(stopReason) {
+	if IsCutReason(stopReason) {
 		blocks = withoutUnfinished(blocks)
 	}
 	if !slices.ContainsFunc(blocks, func(b Block) bool { return !b.empty() }) {
@@ -90,8 +88,8 @@ func repeatedCall(blocks []Block) (id string, twice bool) {
 	return "", false
 }
 
-// withoutUnfinished returns the blocks of a cut answer that the model may see
-// again, and a note of what is missing.
+// withoutUnfinished returns the blocks of a cut answer that may be sent back to the model,
+// and a note of what is missing.
 func withoutUnfinished(blocks []Block) []Block {
 	kept := make([]Block, 0, len(blocks)+1)
 	lost := 0
@@ -113,16 +111,16 @@ func withoutUnfinished(blocks []Block) []Block {
 // Text returns the text blocks of the answer, joined by newlines.
 func (a *Answer) Text() string { return a.Message.Text() }
 
-// Cut reports an answer that ended at a limit and not where the model wanted.
-func (a *Answer) Cut() bool { return CutReason(a.StopReason) }
+// Cut reports whether the answer ended at a limit.
+func (a *Answer) Cut() bool { return IsCutReason(a.StopReason) }
 
-// CutReason reports whether a stop reason means that the answer met a limit.
-func CutReason(stopReason string) bool {
+// IsCutReason reports whether a stop reason means that the answer ended at a limit.
+func IsCutReason(stopReason string) bool {
 	return stopReason == StopMaxTokens || stopReason == StopContext
 }
 
-// Calls returns the tool calls in the order the model made them. A cut answer
-// has none, as a cut input cannot always be told from a whole one.
+// Calls returns the tool calls in the model's order. A cut answer has none, since a cut
+// input cannot always be distinguished from a complete one.
 func (a *Answer) Calls() []Call {
 	if a.Cut() {
 		return nil

@@ -1,5 +1,5 @@
 package model
 
-// AppendJSON appends the block's encoding, the bytes it has inside a message.
-// It lets a transcript keep blocks one by one before they become a message.
+// AppendJSON appends the block's encoding, the bytes that it has inside a message, so that
+// a transcript can store blocks before they become a message.
 func (b Block) AppendJSON(dst []byte) []byte { return b.appendTo(dst) }

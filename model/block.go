@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Block types this package knows; any other is kept as raw JSON.
+// Known block types; others are kept as raw JSON.
 const (
 	TypeText             = "text"
 	TypeThinking         = "thinking"
@@ -17,7 +17,7 @@ const (
 	TypeImage            = "image"
 )
 
-// Block is one piece of a message. Type says which fields count.
+// Block is one piece of a message. Type determines which fields are used.
 type Block struct {
 	Type string
 
@@ -28,22 +28,22 @@ type Block struct {
 
 	ID    string          // tool_use
 	Name  string          // tool_use
-	Input json.RawMessage // tool_use, a JSON object written as is
+	Input json.RawMessage // tool_use, a JSON object, written unchanged
 
 	ToolUseID string // tool_result: the ID of the call it answers
 	Content   string // tool_result: its text
 	IsError   bool   // tool_result
 
-	// Raw holds a block that the fields above cannot hold whole: an unknown
-	// type, an image, a result with pictures, a text with citations. When set
-	// it is what gets written, and the other fields are only for reading.
+	// Raw holds a block that the fields above cannot represent: an unknown type, an
+	// image, a result with pictures, a text with citations. If set it is written, and
+	// the other fields are only for reading.
 	Raw json.RawMessage
 }
 
 // Text returns a block of plain text.
 func Text(s string) Block { return Block{Type: TypeText, Text: s} }
 
-// ToolUse returns a call of a tool, as a model makes it.
+// ToolUse returns a tool call of a model.
 func ToolUse(id, name string, input json.RawMessage) Block {
 	return Block{Type: TypeToolUse, ID: id, Name: name, Input: input}
 }
@@ -53,7 +53,7 @@ func ToolResult(id, text string, isError bool) Block {
 	return Block{Type: TypeToolResult, ToolUseID: id, Content: text, IsError: isError}
 }
 
-// Image returns a picture given as base64 text of the media type (image/png).
+// Image returns a picture as base64 text of the media type (such as image/png).
 func Image(mediaType, base64 string) Block {
 	raw := []byte(`{"type":"image","source":{"type":"base64"`)
 	raw = appendField(raw, "media_type", mediaType)
@@ -61,7 +61,7 @@ func Image(mediaType, base64 string) Block {
 	return Block{Type: TypeImage, Raw: append(raw, "}}"...)}
 }
 
-// empty reports a block that an API refuses for having nothing in it.
+// empty reports whether an API would refuse the block for having no content.
 func (b Block) empty() bool {
 	switch b.Type {
 	case TypeText:
@@ -118,8 +118,8 @@ func (b Block) appendResult(dst []byte) []byte {
 	return dst
 }
 
-// objectOr returns raw if it is a JSON object and {} if it is not, since one
-// malformed input would make every later request of the conversation invalid.
+// objectOr returns raw if it is a JSON object and otherwise {}, since one malformed input
+// would make every later request of the conversation invalid.
 func objectOr(raw json.RawMessage) json.RawMessage {
 	t := bytes.TrimSpace(raw)
 	if len(t) == 0 || t[0] != '{' || !json.Valid(t) {
@@ -142,8 +142,8 @@ type wireBlock struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// BlockFromRaw reads one block in its wire form. The block keeps a copy of the
-// bytes in Raw unless its other fields say all there is.
+// BlockFromRaw decodes one block in its wire form. The block keeps a copy of the bytes in
+// Raw unless its other fields represent all of it.
 func BlockFromRaw(raw json.RawMessage) (Block, error) {
 	t := bytes.TrimSpace(raw)
 	if len(t) == 0 || t[0] != '{' || !json.Valid(t) {
@@ -152,7 +152,7 @@ func BlockFromRaw(raw json.RawMessage) (Block, error) {
 	return decodeBlock(t), nil
 }
 
-// decodeBlock reads one block; what its fields cannot hold whole goes to Raw.
+// decodeBlock decodes one block; what its fields cannot represent goes to Raw.
 func decodeBlock(raw json.RawMessage) Block {
 	w, whole := decodeWire(raw)
 	content, plain := decodeResultContent(w.Content)
@@ -193,8 +193,8 @@ func decodeWire(raw []byte) (w wireBlock, whole bool) {
 	return w, false
 }
 
-// decodeResultContent reads the content of a tool_result, which is a string or
-// a list of blocks; plain says that it was nothing but one string.
+// decodeResultContent decodes the content of a tool_result, a string or a list of blocks;
+// plain reports that it was one string.
 func decodeResultContent(raw json.RawMessage) (text string, plain bool) {
 	if len(raw) == 0 {
 		return "", true

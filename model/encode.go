@@ -9,9 +9,9 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends s as a JSON string. Unlike encoding/json it leaves
-// <, > and & alone, as a changed byte is a lost prompt cache. Invalid UTF-8
-// becomes U+FFFD, as every JSON reader would see it anyway.
+// appendString appends s as a JSON string. Unlike encoding/json it does not escape <, > and
+// &, since a changed byte invalidates the prompt cache. It replaces invalid UTF-8 by
+// U+FFFD, which every JSON reader would see anyway.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -63,9 +63,8 @@ func appendField(dst []byte, key, value string) []byte {
 	return appendString(dst, value)
 }
 
-// pairSurrogates replaces escapes such as \ud83d that stand alone in JSON. Go
-// reads them, but an API refuses the request and all that follow it. The bytes
-// of other JSON are returned as they are.
+// pairSurrogates replaces unpaired surrogate escapes such as \ud83d. Go reads them, but an
+// API refuses the request and all that follow it. Other JSON is returned unchanged.
 func pairSurrogates(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(`\ud`)) && !bytes.Contains(raw, []byte(`\uD`)) {
 		return raw

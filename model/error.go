@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// ErrorKind says what to do about a failed request.
+// ErrorKind classifies failed requests by what a caller can do.
 type ErrorKind string
 
-// What can go wrong with a request. The first five may pass by themselves.
+// The kinds of errors. The first five may be temporary.
 const (
 	RateLimited ErrorKind = "rate_limited" // too many requests for this key
-	Overloaded  ErrorKind = "overloaded"   // the API has no room for anybody
+	Overloaded  ErrorKind = "overloaded"   // the API has no capacity
 	Server      ErrorKind = "server"       // the API failed
-	Network     ErrorKind = "network"      // the API was not reached, or went silent
-	Truncated   ErrorKind = "truncated"    // the answer was cut or made no sense
+	Network     ErrorKind = "network"      // the API was not reached, or stopped answering
+	Truncated   ErrorKind = "truncated"    // the answer was incomplete or contradictory
 
-	TooLong ErrorKind = "too_long" // the conversation does not fit
-	Auth    ErrorKind = "auth"     // no key, a wrong one, or one without the right
+	TooLong ErrorKind = "too_long" // the conversation exceeds the window
+	Auth    ErrorKind = "auth"     // no key, a wrong one, or one without permission
 	Spend   ErrorKind = "spend"    // no money or quota left
 	Invalid ErrorKind = "invalid"  // the API does not understand the request
 	Refused ErrorKind = "refused"  // the model declined to answer
 	Empty   ErrorKind = "empty"    // a complete answer with nothing in it
 )
 
-// Error is a failed request. Its text never holds a credential.
+// Error is a failed request. Its text never contains a credential.
 type Error struct {
 	Kind       ErrorKind
 	Status     int           // of HTTP; 200 for an error inside a stream, 0 without an answer
-	Type       string        // the provider's own name of the error
-	Message    string        // the provider's own words
-	RetryAfter time.Duration // the wait the provider asked for; 0: it did not
-	Err        error         // the cause below, if any
+	Type       string        // the provider's name of the error
+	Message    string        // the provider's text
+	RetryAfter time.Duration // the wait that the provider asks for; 0 if none
+	Err        error         // the cause, if any
 }
 
-// NewError classifies what a provider answered. It knows the names that
-// Anthropic and OpenAI-compatible servers use.
+// NewError classifies the error of a provider. It knows the names that Anthropic and
+// OpenAI-compatible servers use.
 func NewError(status int, typ, message string, retryAfter time.Duration) *Error {
 	return &Error{
 		Kind: classify(status, strings.ToLower(typ), strings.ToLower(message)), Status: status,
@@ -47,7 +47,7 @@ func NewError(status int, typ, message string, retryAfter time.Duration) *Error 
 	}
 }
 
-// Retryable reports that the same request may succeed later.
+// Retryable reports whether the same request may succeed later.
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case RateLimited, Overloaded, Server, Network, Truncated:
@@ -56,7 +56,7 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
-// Unwrap returns the cause below.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) Error() string {
@@ -157,8 +157,8 @@ func containsAny(s string, parts ...string) bool {
 	return false
 }
 
-// RetryAfter reads how long a provider asks to wait, from retry-after-ms or
-// retry-after in seconds or as a date. It returns 0 when there is no wait.
+// RetryAfter returns how long a provider asks to wait, from retry-after-ms or retry-after in
+// seconds or as a date, or 0.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return wait(ms / 1000)
@@ -173,8 +173,8 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// wait turns seconds into a duration between 0 and a day; a conversion of more
-// would overflow into the past.
+// wait converts seconds to a duration between 0 and a day; larger values would
+// overflow.
 func wait(seconds float64) time.Duration {
 	if !(seconds > 0) {
 		return 0
@@ -182,7 +182,7 @@ func wait(seconds float64) time.Duration {
 	return time.Duration(min(seconds, 86_400) * float64(time.Second))
 }
 
-// Redact replaces each secret in s, so that no error or log can tell it.
+// Redact replaces each secret in s, for errors and logs.
 func Redact(s string, secrets ...string) string {
 	for _, secret := range secrets {
 		if secret != "" {

@@ -6,77 +6,77 @@ import (
 	"time"
 )
 
-// Figures of the gate. Rates are requests per second.
+// Parameters of the gate. Rates are requests per second.
 const (
-	closeAfter  = 3    // failures in a row that are an outage
-	firstRate   = 2.0  // after an outage
-	fastGrowth  = 0.5  // per accepted request: doubles every 1.4 s at any rate
-	slowGrowth  = 0.05 // the same beyond the rate that was too much before
-	openRate    = 200.0
-	lowestRate  = 0.25
-	backOffRate = 0.7 // of the rate that met a rate limit
-	holdRate    = time.Minute
-	firstDelay  = time.Second
-	// probePatience is how long all wait for one probe before another is sent:
-	// a request may hang, or be slow to begin.
-	probePatience = 30 * time.Second
+	outageFailures = 3    // consecutive failures that count as an outage
+	firstRate      = 2.0  // after an outage
+	fastGrowth     = 0.5  // per accepted request: doubles every 1.4 s at any rate
+	slowGrowth     = 0.05 // the same above the rate that was refused before
+	openRate       = 200.0
+	lowestRate     = 0.25
+	backOffRate    = 0.7 // of the rate that met a rate limit
+	holdRate       = time.Minute
+	firstDelay     = time.Second
+	// probeTimeout is how long requests wait for one probe before another is sent: a request
+	// may hang, or be slow to begin.
+	probeTimeout = 30 * time.Second
 )
 
-// phase is what the gate does with those who wait.
-type phase int
+// gatePhase is how the gate treats waiting requests.
+type gatePhase int
 
 const (
-	open    phase = iota // lets everybody in
-	closed               // nobody until a time
-	probing              // one is in, all others wait for what it finds
-	pacing               // one after the other
+	open    gatePhase = iota // admits every request
+	closed                   // admits none until a time
+	probing                  // has admitted one; all others wait for its result
+	pacing                   // admits one after the other
 )
 
-// ticket is one request on its way. The fields above mu's line belong to the
-// goroutine of the stream, those below are guarded by the governor's mutex.
+// ticket is one request. The fields above mu's line belong to the goroutine of the stream;
+// the governor's mutex guards those below.
 type ticket struct {
-	ready    chan struct{} // holds one value when the ticket is let in
-	notice   chan Backoff  // the newest news for one who waits
-	since    time.Time     // when the request was first made
+	ready    chan struct{} // holds one value when the request is admitted
+	notice   chan Backoff  // the newest notice while the request waits
+	since    time.Time     // when the request was made
 	waited   time.Duration
 	accepted bool
 	sent     bool // once at least
 
-	told      bool // it knows of the back-off
-	spent     bool // it has waited all it may
+	notified  bool // it was notified of the back-off
+	spent     bool // it has used up its waiting time
 	inFlight  bool
 	probe     bool
-	epoch     int // of the gate when it was let in
+	epoch     int // of the gate at the admission
 	attempts  int
 	notBefore time.Time
 }
 
-// gate decides who may send when. All methods want the governor's mutex held.
+// gate decides which request may be sent when. The governor's mutex is held by callers.
 type gate struct {
 	opts  *GovernorOptions
 	wake  func()
 	timer *time.Timer
 
-	phase    phase
-	queue    []*ticket
-	flight   int
-	epoch    int       // counts closings
-	until    time.Time // closed
-	failures int       // probes in a row that failed
-	trouble  int       // failures in a row with nothing accepted between
-	last     *Error    // the newest failure
+	phase               gatePhase
+	queue               []*ticket
+	flight              int
+	epoch               int       // number of times that the gate closed
+	until               time.Time // closed
+	failures            int       // consecutive probes that failed
+	consecutiveFailures int       // consecutive failures without a success
+	last                *Error    // the newest failure
 
 	rate      float64
-	threshold float64   // the rate to approach slowly; 0: none is known
-	hold      time.Time // until then the threshold is not passed
-	nextAt    time.Time // pacing: the next may go
+	threshold float64   // the rate to approach slowly; 0 if unknown
+	hold      time.Time // until then the threshold is not exceeded
+	nextAt    time.Time // pacing: when the next one is admitted
 	recent    []time.Time
 }
 
 func (g *gate) shut() bool { return g.phase == closed || g.phase == probing }
 
-// pump lets in whoever may go now and sets the timer for the next.
-func (g *gate) pump(now time.Time) {
+// admitNext admits what may be sent now and sets the timer for the next request.
+func (g *gate) admitNext(now time.Time) {
 	for {
 		t, at := g.next(now)
 		if t == nil {
@@ -97,8 +97,8 @@ func (g *gate) schedule(now, at time.Time) {
 	}
 }
 
-// next returns who may go now, or when to look again; the zero time says that
-// something else has to happen first.
+// next returns the request to admit, or when to check again; the zero time means that
+// another event comes first.
 func (g *gate) next(now time.Time) (*ticket, time.Time) {
 	if g.phase == probing && !now.Before(g.until) {
 		g.phase = closed
@@ -127,8 +127,8 @@ func (g *gate) next(now time.Time) (*ticket, time.Time) {
 	return best, soonest
 }
 
-// before orders by waiting time. Probes are shared out among those who wait, as
-// each costs one of the attempts that a request has.
+// before orders by waiting time. Probes are distributed among the waiting requests, since
+// each costs one of a request's attempts.
 func (g *gate) before(a, b *ticket) bool {
 	if g.phase == closed && a.attempts != b.attempts {
 		return a.attempts < b.attempts
@@ -143,13 +143,13 @@ func (g *gate) admit(t *ticket, now time.Time) {
 	t.attempts++
 	switch g.phase {
 	case closed:
-		g.phase, g.until = probing, now.Add(probePatience)
+		g.phase, g.until = probing, now.Add(probeTimeout)
 	case pacing:
 		g.nextAt = now.Add(time.Duration(float64(time.Second) / g.rate))
 	}
 	g.recent = append(slices.DeleteFunc(g.recent, func(at time.Time) bool { return now.Sub(at) > time.Second }), now)
 	select {
-	case <-t.notice: // no news for one who waits no more
+	case <-t.notice: // it waits no longer
 	default:
 	}
 	t.ready <- struct{}{}
@@ -161,8 +161,8 @@ func (g *gate) drop(t *ticket) {
 	}
 }
 
-// release ends a ticket's stay, however it ended. A probe that ended without
-// finding anything out is followed by another.
+// release ends a ticket, however it ended. If a probe ended without a result, another
+// follows.
 func (g *gate) release(t *ticket, now time.Time) {
 	g.drop(t)
 	if t.inFlight {
@@ -172,16 +172,16 @@ func (g *gate) release(t *ticket, now time.Time) {
 			g.phase, g.until = closed, now
 		}
 	}
-	g.pump(now)
+	g.admitNext(now)
 }
 
-// accept books that the API took a request.
-func (g *gate) accept(t *ticket, now time.Time) {
+// recordSuccess records that the API accepted a request.
+func (g *gate) recordSuccess(t *ticket, now time.Time) {
 	if !t.inFlight || t.epoch != g.epoch {
-		return // it was let in before the gate closed and says nothing of now
+		return // it was admitted before the gate closed, so it tells nothing about now
 	}
 	t.probe = false
-	g.trouble = 0
+	g.consecutiveFailures = 0
 	switch g.phase {
 	case probing, closed: // closed: the probe was slow and another was due
 		g.phase, g.failures, g.rate = pacing, 0, firstRate
@@ -189,7 +189,7 @@ func (g *gate) accept(t *ticket, now time.Time) {
 			g.rate = min(g.rate, g.threshold)
 		}
 		g.nextAt = now.Add(time.Duration(float64(time.Second) / g.rate))
-		g.pump(now)
+		g.admitNext(now)
 	case pacing:
 		g.grow(now)
 	}
@@ -206,27 +206,27 @@ func (g *gate) grow(now time.Time) {
 		return
 	}
 	g.rate = openRate
-	if len(g.queue) == 0 { // else all who wait would go at once
+	if len(g.queue) == 0 { // otherwise all waiting requests would be sent at once
 		g.phase, g.threshold = open, 0
 	}
 }
 
-// fail books a failure that may pass. Failures of requests that were let in
-// before the gate closed belong to what closed it.
-func (g *gate) fail(t *ticket, e *Error, now time.Time) {
+// recordFailure records a temporary failure. Failures of requests that were admitted before
+// the gate closed belong to the failure that closed it.
+func (g *gate) recordFailure(t *ticket, e *Error, now time.Time) {
 	g.last = e
 	own := g.jitter(t.attempts - 1)
-	t.notBefore = now.Add(max(own, g.asked(e)))
+	t.notBefore = now.Add(max(own, g.retryAfter(e)))
 	if t.epoch != g.epoch {
 		if g.phase == closed && e.Kind == RateLimited {
-			g.until = later(g.until, now.Add(g.asked(e)))
+			g.until = later(g.until, now.Add(g.retryAfter(e)))
 		}
 		return
 	}
 	if e.Kind != Truncated {
-		g.trouble++
+		g.consecutiveFailures++
 	}
-	if t.probe || e.Kind == RateLimited || e.Kind != Truncated && g.trouble >= closeAfter {
+	if t.probe || e.Kind == RateLimited || e.Kind != Truncated && g.consecutiveFailures >= outageFailures {
 		g.shutFor(t, e, now)
 	}
 }
@@ -235,23 +235,23 @@ func (g *gate) shutFor(t *ticket, e *Error, now time.Time) {
 	if !t.probe && e.Kind == RateLimited {
 		g.threshold = max(lowestRate, backOffRate*g.pace())
 	}
-	delay := max(g.asked(e), g.jitter(g.failures))
+	delay := max(g.retryAfter(e), g.jitter(g.failures))
 	if t.probe {
 		g.failures++
 	}
-	g.phase, g.trouble, g.until = closed, 0, now.Add(delay)
+	g.phase, g.consecutiveFailures, g.until = closed, 0, now.Add(delay)
 	g.hold = g.until.Add(holdRate)
 	g.epoch++
-	// Those whose failure closed the gate wait for it like all others.
+	// Requests whose failure closed the gate wait for it like all others.
 	t.notBefore = time.Time{}
 	for _, waiting := range g.queue {
 		waiting.notBefore = time.Time{}
-		g.tell(waiting, now)
+		g.notify(waiting, now)
 	}
 }
 
-// pace is the rate at which requests went out before now. What one second of
-// free running shows is too little to go below the pace of a first approach.
+// pace returns the rate of requests until now. One second is too little to go below the
+// pace of a first approach.
 func (g *gate) pace() float64 {
 	if g.phase == pacing {
 		return g.rate
@@ -259,15 +259,15 @@ func (g *gate) pace() float64 {
 	return max(float64(len(g.recent)), firstRate/backOffRate)
 }
 
-// jitter is a random part of a delay that doubles with each failure.
+// jitter returns a random part of a delay that doubles with each failure.
 func (g *gate) jitter(failures int) time.Duration {
 	whole := math.Min(float64(g.opts.MaxDelay), float64(firstDelay)*math.Exp2(float64(failures)))
 	return time.Duration(g.opts.Rand() * whole)
 }
 
-// asked is how long the API wants us to wait, and a little more, as other
-// processes were told the same.
-func (g *gate) asked(e *Error) time.Duration {
+// retryAfter returns the wait that the API asks for, and a little more, since other
+// processes got the same answer.
+func (g *gate) retryAfter(e *Error) time.Duration {
 	d := min(e.RetryAfter, g.opts.MaxRetryAfter)
 	return d + time.Duration(g.opts.Rand()*float64(min(d/10, 5*time.Second)))
 }
@@ -279,14 +279,14 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// tell leaves the newest news for one who waits.
-func (g *gate) tell(t *ticket, now time.Time) {
+// notify replaces the notice for a waiting request by the newest one.
+func (g *gate) notify(t *ticket, now time.Time) {
 	if g.last == nil {
 		return
 	}
-	t.told = true
+	t.notified = true
 	select {
-	case <-t.notice: // old news
+	case <-t.notice: // the old notice
 	default:
 	}
 	t.notice <- g.backoff(t, g.last, now)

@@ -47,10 +47,10 @@ func (m *machine) enter(t *rapid.T) {
 	m.pump(t)
 }
 
-// pump lets in who may go and checks that the gate was open to them.
+// admitNext lets in who may go and checks that the gate was open to them.
 func (m *machine) pump(t *rapid.T) {
 	shut, until, waiting := m.g.phase == closed, m.g.until, slices.Clone(m.g.queue)
-	m.g.pump(m.now)
+	m.g.admitNext(m.now)
 	m.collect(t, waiting, shut && m.now.Before(until))
 }
 
@@ -79,7 +79,7 @@ func (m *machine) act(t *rapid.T, f func(*ticket)) {
 }
 
 func (m *machine) accept(t *rapid.T) {
-	m.act(t, func(in *ticket) { m.g.accept(in, m.now) })
+	m.act(t, func(in *ticket) { m.g.recordSuccess(in, m.now) })
 }
 
 func (m *machine) leave(t *rapid.T) {
@@ -95,7 +95,7 @@ func (m *machine) fail(t *rapid.T) {
 	kind := rapid.SampledFrom([]ErrorKind{RateLimited, Overloaded, Server, Network, Truncated}).Draw(t, "kind")
 	after := time.Duration(rapid.IntRange(0, 60).Draw(t, "retry-after")) * time.Second
 	m.act(t, func(in *ticket) {
-		m.g.fail(in, &Error{Kind: kind, RetryAfter: after}, m.now)
+		m.g.recordFailure(in, &Error{Kind: kind, RetryAfter: after}, m.now)
 		m.land(in)
 		m.g.queue = append(m.g.queue, in)
 	})
@@ -126,7 +126,7 @@ func (m *machine) recover(t *rapid.T) {
 		for len(m.flying) > 0 {
 			waiting := slices.Clone(m.g.queue)
 			in := m.flying[0]
-			m.g.accept(in, m.now)
+			m.g.recordSuccess(in, m.now)
 			m.land(in)
 			m.collect(t, waiting, false)
 		}

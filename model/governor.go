@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// GovernorOptions tune a Governor; the zero value is what one credential of a
-// usual account needs.
+// GovernorOptions configure a Governor; the zero value suits one credential of a usual
+// account.
 type GovernorOptions struct {
-	MaxConcurrent int            // requests at once; 0: no limit
+	MaxConcurrent int            // concurrent requests; 0: no limit
 	MaxAttempts   int            // of one request; 0: 10, at most 15
 	MaxDelay      time.Duration  // of exponential back-off; 0: 60 s
-	MaxRetryAfter time.Duration  // most of what an API asks to wait; 0: 10 min
-	MaxWait       time.Duration  // of one request, all its waits together; 0: 1 h
+	MaxRetryAfter time.Duration  // limit of a wait that an API asks for; 0: 10 min
+	MaxWait       time.Duration  // of one request, over all its waits; 0: 1 h
 	Rand          func() float64 // in [0, 1), for jitter; nil: math/rand/v2
 }
 
@@ -39,8 +39,8 @@ func (o GovernorOptions) withDefaults() GovernorOptions {
 	return o
 }
 
-// Governor makes all callers of one credential wait and retry as one, so that
-// an API that is overloaded or limits the rate is neither stormed nor given up.
+// Governor makes all requests with one credential wait and retry together, so that an API
+// that is overloaded or limits the rate is neither flooded nor given up.
 //
 // Laws:
 //
@@ -81,7 +81,7 @@ func (g *Governor) Govern(m Model) Model { return &governed{m: m, g: g} }
 func (g *Governor) wake() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.gate.pump(time.Now())
+	g.gate.admitNext(time.Now())
 }
 
 type governed struct {
@@ -89,10 +89,10 @@ type governed struct {
 	g *Governor
 }
 
-// errGone says that the reader of a stream broke its loop.
-var errGone = errors.New("model: the reader of the stream went away")
+// errReaderStopped reports that the reader of a stream ended its loop.
+var errReaderStopped = errors.New("model: the reader of the stream stopped")
 
-// Stream sends the request when it is its turn, again if need be. See Model.
+// Stream sends the request when it is admitted, repeatedly if necessary. See Model.
 func (m *governed) Stream(ctx context.Context, r *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		t := &ticket{since: time.Now(), ready: make(chan struct{}, 1), notice: make(chan Backoff, 1)}
@@ -102,10 +102,10 @@ func (m *governed) Stream(ctx context.Context, r *Request) iter.Seq2[Event, erro
 			if err == nil {
 				err = m.attempt(ctx, r, t, yield)
 			}
-			if err == nil || errors.Is(err, errGone) {
+			if err == nil || errors.Is(err, errReaderStopped) {
 				return
 			}
-			b, again := m.g.failed(ctx, t, err)
+			b, again := m.g.recordFailure(ctx, t, err)
 			if !again {
 				yield(Event{}, err)
 				return
@@ -117,20 +117,20 @@ func (m *governed) Stream(ctx context.Context, r *Request) iter.Seq2[Event, erro
 	}
 }
 
-// attempt sends the request once. It returns nil when the answer is finished.
+// attempt sends the request once. It returns nil when the answer is complete.
 func (m *governed) attempt(ctx context.Context, r *Request, t *ticket, yield func(Event, error) bool) error {
 	for e, err := range m.m.Stream(ctx, r) {
 		if err != nil {
 			return err
 		}
 		if e.Kind != Growing {
-			m.g.accepted(t)
+			m.g.recordSuccess(t)
 		}
 		if e.Kind == Finished {
-			m.g.leave(t) // before the reader acts on the answer, maybe for hours
+			m.g.leave(t) // before the reader acts on the answer, which may take hours
 		}
 		if !yield(e, nil) {
-			return errGone
+			return errReaderStopped
 		}
 		if e.Kind == Finished {
 			return nil
@@ -139,7 +139,7 @@ func (m *governed) attempt(ctx context.Context, r *Request, t *ticket, yield fun
 	return &Error{Kind: Truncated, Message: "the stream ended without an answer"}
 }
 
-// wait queues the ticket and returns when it is let in.
+// wait queues the ticket and returns when it is admitted.
 func (g *Governor) wait(ctx context.Context, t *ticket, yield func(Event, error) bool) error {
 	g.enter(t)
 	limit := time.NewTimer(g.opts.MaxWait - t.waited)
@@ -147,19 +147,19 @@ func (g *Governor) wait(ctx context.Context, t *ticket, yield func(Event, error)
 	begun := time.Now()
 	defer func() { t.waited += time.Since(begun) }()
 	if !t.sent && len(t.ready) == 0 && len(t.notice) == 0 && !yield(Event{Kind: Queued}, nil) {
-		return errGone
+		return errReaderStopped
 	}
 	for {
 		select {
 		case <-t.ready:
 			t.sent = true
 			if !yield(Event{Kind: Sent}, nil) {
-				return errGone
+				return errReaderStopped
 			}
 			return nil
 		case b := <-t.notice:
 			if !yield(Event{Kind: BackingOff, Backoff: &b}, nil) {
-				return errGone
+				return errReaderStopped
 			}
 		case <-ctx.Done():
 			return Cancelled(ctx)
@@ -185,31 +185,31 @@ func (g *Governor) enter(t *ticket) {
 	defer g.mu.Unlock()
 	now := time.Now()
 	g.gate.queue = append(g.gate.queue, t)
-	if !t.told && g.gate.shut() {
-		g.gate.tell(t, now)
+	if !t.notified && g.gate.shut() {
+		g.gate.notify(t, now)
 	}
-	g.gate.pump(now)
+	g.gate.admitNext(now)
 }
 
-func (g *Governor) accepted(t *ticket) {
+func (g *Governor) recordSuccess(t *ticket) {
 	if t.accepted {
 		return
 	}
 	t.accepted = true
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.gate.accept(t, time.Now())
+	g.gate.recordSuccess(t, time.Now())
 }
 
-// leave gives back what the ticket holds: a place in the queue or in flight.
+// leave releases what the ticket holds: a place in the queue or in flight.
 func (g *Governor) leave(t *ticket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.gate.release(t, time.Now())
 }
 
-// failed books a failure and says whether to try again and from when.
-func (g *Governor) failed(ctx context.Context, t *ticket, err error) (Backoff, bool) {
+// recordFailure records a failure and returns whether to try again and when.
+func (g *Governor) recordFailure(ctx context.Context, t *ticket, err error) (Backoff, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -219,13 +219,13 @@ func (g *Governor) failed(ctx context.Context, t *ticket, err error) (Backoff, b
 		return Backoff{}, false
 	}
 	if !e.Retryable() {
-		g.gate.accept(t, now) // the API works; it is the request that does not
+		g.gate.recordSuccess(t, now) // the API works; the request is at fault
 		g.gate.release(t, now)
 		return Backoff{}, false
 	}
-	g.gate.fail(t, e, now)
+	g.gate.recordFailure(t, e, now)
 	g.gate.release(t, now)
-	t.accepted, t.told = false, true
+	t.accepted, t.notified = false, true
 	if t.attempts >= g.opts.MaxAttempts {
 		return Backoff{}, false
 	}

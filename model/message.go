@@ -8,34 +8,34 @@ import (
 	"strings"
 )
 
-// Role says who speaks.
+// Role is the author of a message.
 type Role string
 
-// The two speakers of a conversation.
+// The authors of a conversation.
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
 )
 
-// emptyContent stands in where a caller has nothing to say but must speak: an
-// API refuses a message without content and all requests after it.
+// emptyContent replaces empty content: an API refuses a message without content and all
+// requests after it.
 const emptyContent = "(no content)"
 
-// Message is one message of a conversation, held as the bytes it is sent as:
-// {"role":…,"content":…} in the form of Anthropic's Messages API. The zero
-// Message is no message and is left out of requests.
+// Message is one message of a conversation, held in its encoded form:
+// {"role":…,"content":…} as in Anthropic's Messages API. The zero Message is left out of
+// requests.
 //
 // A Message is immutable and safe for concurrent use.
 type Message struct {
 	raw  []byte
 	role Role
-	// mark is where a cache mark goes: before the closing brace of the last
-	// block that may carry one. 0: nowhere; -1: content is one bare string.
+	// mark is the position of a cache mark: before the closing brace of the last block
+	// that may carry one. 0: nowhere; -1: content is one bare string.
 	mark int
 }
 
-// UserMessage encodes a message of the user, that is of everything that is not
-// the model. Empty text blocks are left out; a message left with none says so.
+// UserMessage encodes a message of the user, which is everything but the model. It omits
+// empty text blocks; a message without any others gets emptyContent.
 func UserMessage(blocks ...Block) Message { return newMessage(RoleUser, blocks) }
 
 // AssistantMessage encodes a message of the model. See UserMessage.
@@ -79,8 +79,8 @@ func (m *Message) add(b Block, open int) {
 	}
 }
 
-// MessageFromRaw takes a message in its wire form and keeps the bytes exactly.
-// It does not keep raw itself. The error says what is wrong with it.
+// MessageFromRaw returns a message in its wire form and keeps the bytes exactly. It copies
+// raw.
 func MessageFromRaw(raw []byte) (Message, error) {
 	m := Message{raw: bytes.Clone(raw)}
 	if err := m.scan(); err != nil {
@@ -94,7 +94,7 @@ var (
 	errRole      = errors.New(`its role is neither "user" nor "assistant"`)
 )
 
-// scan fills role and mark from raw.
+// scan sets role and mark from raw.
 func (m *Message) scan() error {
 	content, at, err := m.scanFields()
 	switch {
@@ -114,7 +114,7 @@ func (m *Message) scan() error {
 	return m.scanBlocks(content, at)
 }
 
-// scanFields returns the bytes of the content and where they begin.
+// scanFields returns the bytes of the content and their position.
 func (m *Message) scanFields() (content []byte, at int, err error) {
 	if !json.Valid(m.raw) {
 		return nil, 0, errors.New("it is not JSON")
@@ -169,13 +169,13 @@ func (m *Message) scanBlocks(content []byte, at int) error {
 	return nil
 }
 
-// Raw returns the message as it is sent. The caller must not change the bytes.
+// Raw returns the encoded message. The caller must not change the bytes.
 func (m Message) Raw() []byte { return m.raw }
 
-// Role returns who speaks; it is empty for the zero Message.
+// Role returns the author; it is empty for the zero Message.
 func (m Message) Role() Role { return m.role }
 
-// IsZero reports that there is no message.
+// IsZero reports whether m is the zero Message.
 func (m Message) IsZero() bool { return len(m.raw) == 0 }
 
 // Blocks decodes the content, anew at each call. Content that is one bare

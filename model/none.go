@@ -1,6 +1,6 @@
 package model
 
-// NoModelError reports that nothing says which model is to be used.
+// NoModelError reports that no model is configured.
 type NoModelError struct{}
 
 func (NoModelError) Error() string {

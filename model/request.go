@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// DefaultMaxTokens bounds an answer when a Request does not.
+// DefaultMaxTokens bounds an answer if a Request does not.
 const DefaultMaxTokens = 32_000
 
 // minThinkingBudget is the smallest budget the API takes.
@@ -15,8 +15,8 @@ const minThinkingBudget = 1024
 
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 
-// Caller says on whose behalf a request is made. It serves scripts, logs and
-// fairness, and is never part of the body.
+// Caller identifies the agent of a request, for scripts, logs and fairness. It is never
+// part of the body.
 type Caller struct {
 	Session string
 	AgentID string // unique
@@ -26,7 +26,7 @@ type Caller struct {
 	Step    int    // 0-based number of the request within the turn
 }
 
-// Request asks a model for the next message of a conversation.
+// Request requests the next message of a conversation.
 type Request struct {
 	Model     string
 	MaxTokens int               // of the answer; 0: DefaultMaxTokens
@@ -43,8 +43,8 @@ type Request struct {
 // EncodeSystem returns the system block that holds text.
 func EncodeSystem(text string) json.RawMessage { return Text(text).appendTo(nil) }
 
-// EncodeTool returns the description of a tool with the schema's bytes as they
-// are. A missing or broken schema becomes that of an object with any members.
+// EncodeTool returns the description of a tool with the schema's bytes unchanged. A missing
+// or invalid schema becomes that of an object with any members.
 func EncodeTool(name, description string, schema json.RawMessage) json.RawMessage {
 	dst := append([]byte(nil), `{"name":`...)
 	dst = appendString(dst, name)
@@ -58,10 +58,10 @@ func EncodeTool(name, description string, schema json.RawMessage) json.RawMessag
 	return append(dst, '}')
 }
 
-// AppendBody appends the body of the request in the form of Anthropic's
-// Messages API with streaming on. It only concatenates kept bytes and splices
-// cache marks into the last tool, the last system block and the last message,
-// so it costs about a copy. It may be called concurrently.
+// AppendBody appends the body of the request in the form of Anthropic's Messages API with
+// streaming. It only concatenates encoded bytes and inserts cache marks into the last tool,
+// the last system block and the last message, so that it costs about a copy. It may be
+// called concurrently.
 func (r *Request) AppendBody(dst []byte) []byte {
 	dst = slices.Grow(dst, r.bodySize())
 	dst = r.appendHead(dst)
@@ -111,7 +111,7 @@ func (r *Request) appendHead(dst []byte) []byte {
 	return dst
 }
 
-// appendMarked appends JSON objects as a list and puts a cache mark on the last.
+// appendMarked appends JSON objects as a list with a cache mark on the last.
 func appendMarked(dst []byte, objects []json.RawMessage) []byte {
 	for i, o := range objects {
 		if i > 0 {
@@ -162,7 +162,7 @@ func (m Message) appendMarked(dst []byte) []byte {
 	return append(dst, m.raw[m.mark:]...)
 }
 
-// hasCacheMark reports a member cache_control at the top of a JSON object.
+// hasCacheMark reports whether a JSON object has a member cache_control.
 func hasCacheMark(raw []byte) bool {
 	if !bytes.Contains(raw, []byte(`"cache_control"`)) {
 		return false

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// EventKind says what happened in a stream.
+// EventKind is the kind of an event of a stream.
 type EventKind int
 
-// What happens while a model answers.
+// The kinds of events.
 const (
 	TextDelta     EventKind = iota + 1 // Text is a piece of the answer
 	ThinkingDelta                      // Text is a piece of the thinking
 	CallStarted                        // Call has ID and Name, no input yet
 	BackingOff                         // Backoff is set; deltas so far are void
 	Finished                           // Answer is set; always the last event
-	Growing                            // the answer grows by what nobody is shown, as the input of a call
-	Queued                             // the request waits for its turn and has not been sent
-	Sent                               // the request is about to leave, at each attempt
+	Growing                            // a part that is not shown arrived, such as the input of a call
+	Queued                             // the request waits and has not been sent
+	Sent                               // the request is about to be sent, at each attempt
 )
 
 func (k EventKind) String() string {
@@ -44,7 +44,7 @@ func (k EventKind) String() string {
 	return fmt.Sprintf("event kind %d", int(k))
 }
 
-// Event is one thing that happens while a model answers.
+// Event is one event of a stream.
 type Event struct {
 	Kind    EventKind
 	Text    string
@@ -53,7 +53,7 @@ type Event struct {
 	Answer  *Answer
 }
 
-// Backoff tells why a request waits and for how long.
+// Backoff tells why a request waits and how long.
 type Backoff struct {
 	Attempt     int // the attempt that failed, from 1; 0: it never started
 	MaxAttempts int
@@ -64,14 +64,13 @@ type Backoff struct {
 
 // Model answers requests. Implementations are safe for concurrent use.
 type Model interface {
-	// Stream sends r and yields the answer as it arrives. The last thing it
-	// yields is Finished or an error, never both; the error is an *Error unless
-	// the context ended, in which case it wraps the context's cause. Breaking
-	// the loop cancels the request. The sequence can be used once.
+	// Stream sends r and yields the answer as it arrives. It yields last either Finished
+	// or an error; the error is an *Error, or wraps the context's cause if the context
+	// ended. Breaking the loop cancels the request. The sequence can be used once.
 	Stream(ctx context.Context, r *Request) iter.Seq2[Event, error]
 }
 
-// Complete waits for the whole answer.
+// Complete returns the whole answer.
 func Complete(ctx context.Context, m Model, r *Request) (*Answer, error) {
 	for e, err := range m.Stream(ctx, r) {
 		if err != nil {

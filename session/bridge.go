@@ -36,8 +36,8 @@ func (i *Info) SetBridge(session string, allowed bool) error {
 	return nil
 }
 
-// WithdrawBridge makes the record as if the user had never been asked about a session.
-func (i *Info) WithdrawBridge(session string) error {
+// RemoveBridge makes the record as if the user had never been asked about a session.
+func (i *Info) RemoveBridge(session string) error {
 	if _, known := i.Bridge(session); !known {
 		return fmt.Errorf("nothing was said about session %q; what was is listed by: swarm bridge list", session)
 	}

@@ -66,8 +66,8 @@ func (f *File) Grant(rules []string) error {
 	})
 }
 
-// NotePrompt records the first line of the first prompt, for lists of sessions.
-func (f *File) NotePrompt(prompt string) error {
+// SetPrompt records the first line of the first prompt, for lists of sessions.
+func (f *File) SetPrompt(prompt string) error {
 	return f.Update(func(i *Info) error {
 		i.Prompt = cmp.Or(i.Prompt, mailbox.FirstLine(prompt, 120))
 		return nil

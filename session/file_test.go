@@ -70,7 +70,7 @@ func TestUpdatesFollowEachOther(t *testing.T) {
 	}
 	all := record.Get()
 	names := slices.Clone(all.Bridges)
-	if err := record.Update(func(i *session.Info) error { return i.WithdrawBridge("other-0") }); err != nil {
+	if err := record.Update(func(i *session.Info) error { return i.RemoveBridge("other-0") }); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(names, all.Bridges) || len(record.Get().Bridges) != 19 {

@@ -36,7 +36,7 @@ type UnknownTeamError struct {
 
 func (e *UnknownTeamError) Error() string {
 	text := fmt.Sprintf("there is no team named %q", e.Name)
-	if near := agent.Near(e.Name, e.Known); len(near) > 0 {
+	if near := agent.Suggest(e.Name, e.Known); len(near) > 0 {
 		return text + "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if len(e.Known) == 0 {

@@ -38,54 +38,53 @@ import (
 	"strings"
 )
 
-// Spec is what the model is told about a tool and what the runtime may assume.
+// Spec describes a tool to the model and to the runtime.
 type Spec struct {
 	Name        string
 	Aliases     []string // other names a model or a definition may use
 	Description string
 	Schema      json.RawMessage // JSON Schema of the input, written as is
 
-	// ReadOnly says that a call changes nothing outside the agent, so that it
-	// needs no consent and may be repeated after a crash.
+	// ReadOnly declares that a call changes nothing outside the agent, so that it needs
+	// no permission and may be repeated after a crash.
 	ReadOnly bool
-	// Parallel says that calls of one answer may run at the same time.
+	// Parallel declares that calls of one answer may run at the same time.
 	Parallel bool
-	// Recorded says that the effect of a call is itself a journal record (a
-	// message, a spawn), so that a crash cannot leave it in doubt.
+	// Recorded declares that the effect of a call is itself a journal record (a message, a
+	// spawn), so that a crash cannot leave it in doubt.
 	Recorded bool
 }
 
-// Call is one use of a tool by a model.
+// Call is one tool call of a model.
 type Call struct {
 	ID    string // the model's id of this use, unique within the agent
 	Name  string
 	Input json.RawMessage
 }
 
-// Result is what the model sees of a call.
+// Result is the result of a call for the model.
 type Result struct {
 	Text    string
 	IsError bool
-	// Detail is the structured form for programs (tool_use_result of the
-	// stream); nil when the text says it all.
+	// Detail is the result in a structured form for programs (tool_use_result of the
+	// stream); nil if Text is all.
 	Detail json.RawMessage
 }
 
-// Tool is one ability. Implementations are used by one agent at a time, and
-// concurrently only if the Spec says Parallel.
+// Tool is something that an agent can do. One agent uses it, concurrently only if the Spec
+// has Parallel set.
 type Tool interface {
 	Spec() Spec
 	Run(ctx context.Context, c Call) (Result, error)
 }
 
-// Errorf builds the result of a call that failed in a way the model can act on.
+// Errorf returns the result of a call that failed in a way that the model can act on.
 func Errorf(format string, args ...any) Result {
 	return Result{Text: fmt.Sprintf(format, args...), IsError: true}
 }
 
-// Decode reads a call's input into v, refusing unknown fields by ignoring
-// them, as models add some now and then. The returned result is meant for the
-// model when ok is false.
+// Decode decodes a call's input into v. It ignores unknown fields, since models add some at
+// times. If ok is false, bad is the result for the model.
 func Decode(c Call, v any) (bad Result, ok bool) {
 	input := c.Input
 	if len(input) == 0 {
@@ -143,7 +142,7 @@ func (s *Set) All() []Tool { return s.tools }
 // Names returns the tools' names in order; the caller must not change the slice.
 func (s *Set) Names() []string { return s.names }
 
-// Only returns the set of the tools whose names are listed, in s's order.
+// Only returns the set of the listed tools, in s's order.
 func (s *Set) Only(names []string) *Set {
 	kept := &Set{}
 	for i, t := range s.tools {
@@ -154,7 +153,7 @@ func (s *Set) Only(names []string) *Set {
 	return kept
 }
 
-// Unknown is the result of a call to a tool that is not in the set.
+// Unknown returns the result of a call to a tool that is not in the set.
 func (s *Set) Unknown(name string) Result {
 	return Errorf("there is no tool named %q; this agent has: %s", name, strings.Join(s.names, ", "))
 }

@@ -85,7 +85,7 @@ func (e *LimitError) Error() string {
 
 // checkName refuses a name that nobody can have; none is right for most agents.
 func (c Call) checkName() error {
-	if why := mailbox.BadName(c.Name); why != "" && c.Name != "" {
+	if why := mailbox.NameProblem(c.Name); why != "" && c.Name != "" {
 		return &BadNameError{Name: c.Name, Why: why}
 	}
 	return nil

@@ -14,7 +14,7 @@ func (p Policy) Teams(s agent.Spec) []agent.Membership {
 	switch {
 	case s.Teams != nil:
 		return s.Teams
-	case s.Role == agent.Lead, s.Role == agent.Teammate, !s.Role.Runs():
+	case s.Role == agent.Lead, s.Role == agent.Teammate, !s.Role.IsAgent():
 		return []agent.Membership{p.SessionTeam()}
 	}
 	return nil

@@ -149,14 +149,14 @@ func Resting(l agent.Record) State {
 		s.Name, s.Detail = Waiting, WaitsForChild
 	case l.Closed:
 		s.Name = string(l.Outcome)
-	case l.Outcome == agent.Failed && strings.HasPrefix(l.Reason, turn.ErrGivenUp.Error()+": "):
+	case l.Outcome == agent.Failed && strings.HasPrefix(l.Reason, turn.ErrRuntime.Error()+": "):
 		s.Name = Parked
-	case l.Spec.Role == agent.Outside:
+	case l.Spec.Role == agent.Program:
 		s.Name, s.Detail = Outside, ""
 	case l.Plan.Phase == protocol.PlanPending:
 		s.Name, s.Detail = Waiting, WaitsForApproval
 	}
-	for _, said := range []string{turn.ErrStopped.Error() + " ", turn.ErrTimedOut.Error() + ": ", turn.ErrGivenUp.Error() + ": "} {
+	for _, said := range []string{turn.ErrStopped.Error() + " ", turn.ErrTimedOut.Error() + ": ", turn.ErrRuntime.Error() + ": "} {
 		s.Detail = strings.TrimPrefix(s.Detail, said) // the state says so
 	}
 	return s
@@ -179,5 +179,5 @@ func (s *State) ObserveChild(l agent.Record, child State) {
 // IsResting reports whether an agent's last turn was completed and its end is
 // still to come.
 func IsResting(l agent.Record) bool {
-	return !l.Closed && !l.TurnOpen && l.Turns > l.Settled && l.Outcome == agent.Completed && (l.Spec.Role == agent.Foreground || l.Spec.Role == agent.Background)
+	return !l.Closed && !l.TurnOpen && l.Turns > l.Reported && l.Outcome == agent.Completed && (l.Spec.Role == agent.Foreground || l.Spec.Role == agent.Background)
 }

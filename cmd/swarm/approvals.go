@@ -253,7 +253,7 @@ func answerQuestion(con *cli.Console, c *cobra.Command, at where, args []string,
 
 func answerText(a swarm.Answer) string {
 	switch {
-	case a.Answers():
+	case a.IsAnswer():
 		return "answered"
 	case a.Always:
 		return "allowed, and from now on"

@@ -114,7 +114,7 @@ func (a *app) talkBare(c *cobra.Command, flags *runFlags) error {
 
 func suggestion(c *cobra.Command, typed string) string {
 	near := c.SuggestionsFor(typed) // by name, not by nearness
-	if nearest := agent.Near(typed, near); len(nearest) > 0 {
+	if nearest := agent.Suggest(typed, near); len(nearest) > 0 {
 		near = nearest
 	}
 	if len(near) > 0 {

@@ -76,7 +76,7 @@ func serve(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	bus, err := natsbox.Open(ctx, natsbox.OpenOptions{Dir: o.dir, Space: "example", Listen: "unix:" + o.socket, OnTrouble: trouble})
+	bus, err := natsbox.Open(ctx, natsbox.OpenOptions{Dir: o.dir, Space: "example", Listen: "unix:" + o.socket, OnError: trouble})
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func openLog(path string) (*os.File, mailbox.ID, error) {
 // post sends the lines of in, says of each that it is accepted, and waits until
 // all of them are read.
 func post(ctx context.Context, o options, in io.Reader, out io.Writer) (err error) {
-	bus, err := natsbox.Open(ctx, natsbox.OpenOptions{Dir: o.dir, Space: "example", URL: "unix:" + o.socket, OnTrouble: trouble})
+	bus, err := natsbox.Open(ctx, natsbox.OpenOptions{Dir: o.dir, Space: "example", URL: "unix:" + o.socket, OnError: trouble})
 	if err != nil {
 		return err
 	}

@@ -9,45 +9,45 @@ import (
 	"github.com/actorswarm/swarm/budget"
 )
 
-// book is what the accounts of one tree share.
-type book struct {
+// ledger is shared by the accounts of one tree.
+type ledger struct {
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when something in flight has landed; guarded by mu
+	changed chan struct{} // closed and replaced when a reservation ends; guarded by mu
 }
 
-// Account is what one owner may use and has used. Its methods may be called
-// from several goroutines.
+// Account holds the limits and the use of one owner. Its methods may be called from several
+// goroutines.
 type Account struct {
-	book   *book
-	above  *Account
+	ledger *ledger
+	parent *Account
 	owner  string
 	limits budget.Limits
-	since  time.Time // of which Limits.Time counts
+	since  time.Time // start of Limits.Time
 
-	used     budget.Amount // guarded by book.mu
-	inFlight budget.Amount // guarded by book.mu
+	used     budget.Amount // guarded by ledger.mu
+	reserved budget.Amount // guarded by ledger.mu
 }
 
-// New opens the topmost account of a tree. Its time counts from since.
+// New opens the root account of a tree. Its time counts from since.
 func New(owner string, l budget.Limits, since time.Time) *Account {
-	return &Account{book: &book{changed: make(chan struct{})}, owner: owner, limits: l, since: since}
+	return &Account{ledger: &ledger{changed: make(chan struct{})}, owner: owner, limits: l, since: since}
 }
 
-// Open opens an account below a, whose charges are a's too.
+// Open opens an account below a. Charges to it are charges to a too.
 func (a *Account) Open(owner string, l budget.Limits, since time.Time) *Account {
-	return &Account{book: a.book, above: a, owner: owner, limits: l, since: since}
+	return &Account{ledger: a.ledger, parent: a, owner: owner, limits: l, since: since}
 }
 
-// Used returns what was charged to the account and those below it.
+// Used returns the use of the account and those below it.
 func (a *Account) Used() budget.Amount {
-	a.book.mu.Lock()
-	defer a.book.mu.Unlock()
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
 	return a.used
 }
 
 // Bounded reports whether the account or one above it has a limit.
 func (a *Account) Bounded() bool {
-	for ; a != nil; a = a.above {
+	for ; a != nil; a = a.parent {
 		if a.limits != (budget.Limits{}) {
 			return true
 		}
@@ -55,11 +55,11 @@ func (a *Account) Bounded() bool {
 	return false
 }
 
-// Charge adds what was used without a reservation.
+// Charge adds use without a reservation.
 func (a *Account) Charge(n budget.Amount) {
-	a.book.mu.Lock()
-	defer a.book.mu.Unlock()
-	for ; a != nil; a = a.above {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	for ; a != nil; a = a.parent {
 		a.used = a.used.Plus(n)
 	}
 }
@@ -69,23 +69,23 @@ type Reservation struct {
 	// Output is the most tokens that the answer may have.
 	Output int64
 
-	account *Account
-	held    budget.Amount
-	settled bool // guarded by account.book.mu
+	account   *Account
+	held      budget.Amount
+	committed bool // guarded by account.ledger.mu
 }
 
-// Reserve lets a request out when it fits into the account and all above it. It
-// waits while only what is in flight is in its way. The error is an *OverError,
-// an *UnpricedError, or the cause of ctx.
+// Reserve reserves what a request may use in the account and all above it. It waits while
+// only other reservations prevent that. It returns *budget.ExceededError,
+// *budget.UnpricedError, or the cause of ctx.
 func (a *Account) Reserve(ctx context.Context, k budget.Request) (*Reservation, error) {
 	for {
-		r, changed, err := a.try(k)
+		r, changed, err := a.tryReserve(k)
 		if r != nil || err != nil {
 			return r, err
 		}
-		if k.Waits != nil {
-			k.Waits()
-			k.Waits = nil
+		if k.OnWait != nil {
+			k.OnWait()
+			k.OnWait = nil
 		}
 		select {
 		case <-changed:
@@ -95,36 +95,36 @@ func (a *Account) Reserve(ctx context.Context, k budget.Request) (*Reservation, 
 	}
 }
 
-// try reserves if the request fits now; else changed tells when to look again.
-func (a *Account) try(k budget.Request) (r *Reservation, changed <-chan struct{}, err error) {
-	a.book.mu.Lock()
-	defer a.book.mu.Unlock()
-	floor := min(k.Floor, k.Output)
-	alone, free := k.Output, k.Output
-	for up := a; up != nil; up = up.above {
+// tryReserve reserves if the request fits now; otherwise changed signals the next attempt.
+func (a *Account) tryReserve(k budget.Request) (r *Reservation, changed <-chan struct{}, err error) {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	floor := min(k.MinOutput, k.MaxOutput)
+	alone, free := k.MaxOutput, k.MaxOutput
+	for up := a; up != nil; up = up.parent {
 		if up.limits.Money > 0 && k.Unpriced {
 			return nil, nil, &budget.UnpricedError{Model: k.Model, Owner: up.owner}
 		}
 		room, kind := up.room(k, up.used)
 		if room < floor {
-			return nil, nil, up.over(kind, k.Amount(floor))
+			return nil, nil, up.exceeded(kind, k.Amount(floor))
 		}
 		alone = min(alone, room)
-		room, _ = up.room(k, up.used.Plus(up.inFlight))
+		room, _ = up.room(k, up.used.Plus(up.reserved))
 		free = min(free, room)
 	}
 	if free < min(alone, max(k.Enough, floor)) {
-		return nil, a.book.changed, nil
+		return nil, a.ledger.changed, nil
 	}
 	r = &Reservation{Output: free, account: a, held: k.Amount(free)}
-	for up := a; up != nil; up = up.above {
-		up.inFlight = up.inFlight.Plus(r.held)
+	for up := a; up != nil; up = up.parent {
+		up.reserved = up.reserved.Plus(r.held)
 	}
 	return r, nil, nil
 }
 
-// room returns how many tokens an answer may have beside what is taken, below
-// zero if not even the input fits, and the limit that says so.
+// room returns how many tokens an answer may have if taken is used, below zero if not even
+// the input fits, and the limit that decides.
 func (a *Account) room(k budget.Request, taken budget.Amount) (tokens int64, by budget.Kind) {
 	tokens = math.MaxInt64
 	narrow := func(n int64, kind budget.Kind) {
@@ -153,9 +153,9 @@ func (a *Account) room(k budget.Request, taken budget.Amount) (tokens int64, by 
 	return tokens, by
 }
 
-// over is the refusal of a request that needs n at least. book.mu is held.
-func (a *Account) over(kind budget.Kind, n budget.Amount) *budget.OverError {
-	e := &budget.OverError{Kind: kind, Owner: a.owner}
+// exceeded returns the error for a request that needs at least n. ledger.mu is held.
+func (a *Account) exceeded(kind budget.Kind, n budget.Amount) *budget.ExceededError {
+	e := &budget.ExceededError{Kind: kind, Owner: a.owner}
 	switch kind {
 	case budget.Money:
 		e.Used, e.Need, e.Limit = int64(a.used.Money), int64(n.Money), int64(a.limits.Money)
@@ -169,48 +169,47 @@ func (a *Account) over(kind budget.Kind, n budget.Amount) *budget.OverError {
 	return e
 }
 
-// Settle ends the flight of the request and charges what it has used; nothing
-// when it brought no answer. Only the first call counts.
-func (r *Reservation) Settle(used budget.Amount) {
-	b := r.account.book
+// Commit ends the reservation and charges used, which is zero for a request without an
+// answer. Only the first call counts.
+func (r *Reservation) Commit(used budget.Amount) {
+	b := r.account.ledger
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r.settled {
+	if r.committed {
 		return
 	}
-	r.settled = true
-	for up := r.account; up != nil; up = up.above {
-		up.inFlight, up.used = up.inFlight.Minus(r.held), up.used.Plus(used)
+	r.committed = true
+	for up := r.account; up != nil; up = up.parent {
+		up.reserved, up.used = up.reserved.Minus(r.held), up.used.Plus(used)
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
-// Afford says whether anything is left for one more request of even the
-// smallest size; the error is an *OverError.
-func (a *Account) Afford(k budget.Request) error {
-	a.book.mu.Lock()
-	defer a.book.mu.Unlock()
-	for up := a; up != nil; up = up.above {
+// CheckRemaining returns *budget.ExceededError if not even the smallest request fits.
+func (a *Account) CheckRemaining(k budget.Request) error {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	for up := a; up != nil; up = up.parent {
 		if up.limits.Money > 0 && k.Unpriced {
 			return &budget.UnpricedError{Model: k.Model, Owner: up.owner}
 		}
-		if room, kind := up.room(k, up.used); room < k.Floor {
-			return up.over(kind, k.Amount(k.Floor))
+		if room, kind := up.room(k, up.used); room < k.MinOutput {
+			return up.exceeded(kind, k.Amount(k.MinOutput))
 		}
 	}
 	return nil
 }
 
-// Within returns ctx ended when the time of the account or of one above it is
-// over; the cause is what wrap makes of the *OverError.
-func (a *Account) Within(ctx context.Context, wrap func(error) error) (context.Context, context.CancelFunc) {
+// WithDeadline returns a context that ends with the time of the account or of one above it;
+// the cause is what wrap makes of the *budget.ExceededError.
+func (a *Account) WithDeadline(ctx context.Context, wrap func(error) error) (context.Context, context.CancelFunc) {
 	ends := []context.CancelFunc{}
-	for up := a; up != nil; up = up.above {
+	for up := a; up != nil; up = up.parent {
 		if up.limits.Time == 0 {
 			continue
 		}
-		e := &budget.OverError{Kind: budget.Time, Owner: up.owner, Used: int64(up.limits.Time), Limit: int64(up.limits.Time)}
+		e := &budget.ExceededError{Kind: budget.Time, Owner: up.owner, Used: int64(up.limits.Time), Limit: int64(up.limits.Time)}
 		var end context.CancelFunc
 		ctx, end = context.WithDeadlineCause(ctx, up.since.Add(up.limits.Time), wrap(e))
 		ends = append(ends, end)

@@ -87,14 +87,14 @@ func (m *machine) reserve(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.accounts)-1).Draw(t, "account")
 	k := budget.Request{
 		Input: rapid.Int64Range(0, 900).Draw(t, "input"), InputCost: budget.USD(rapid.Int64Range(0, 900).Draw(t, "cost")),
-		TokenCost: budget.USD(rapid.Int64Range(0, 3).Draw(t, "price")), Output: rapid.Int64Range(1, 900).Draw(t, "output"),
-		Floor: rapid.Int64Range(1, 100).Draw(t, "floor"), Enough: rapid.Int64Range(1, 400).Draw(t, "enough"),
+		TokenCost: budget.USD(rapid.Int64Range(0, 3).Draw(t, "price")), MaxOutput: rapid.Int64Range(1, 900).Draw(t, "output"),
+		MinOutput: rapid.Int64Range(1, 100).Draw(t, "floor"), Enough: rapid.Int64Range(1, 400).Draw(t, "enough"),
 	}
-	floor := min(k.Floor, k.Output)
+	floor := min(k.MinOutput, k.MaxOutput)
 	noWait, cancel := context.WithCancel(t.Context())
 	cancel()
 	r, err := m.accounts[i].Reserve(noWait, k)
-	switch over := new(budget.OverError); {
+	switch over := new(budget.ExceededError); {
 	case errors.As(err, &over):
 		if m.fits(i, k, floor, true) {
 			t.Fatalf("refused although it fits: %v", err)
@@ -103,12 +103,12 @@ func (m *machine) reserve(t *rapid.T) {
 		if !m.fits(i, k, floor, true) {
 			t.Fatalf("waits although it can never fit")
 		}
-		if m.fits(i, k, min(k.Output, max(k.Enough, floor)), false) {
+		if m.fits(i, k, min(k.MaxOutput, max(k.Enough, floor)), false) {
 			t.Fatalf("waits although it fits: %v", err)
 		}
 	default:
-		if r.Output < floor || r.Output > k.Output || !m.fits(i, k, r.Output, false) {
-			t.Fatalf("let out with %d tokens, from %d to %d", r.Output, floor, k.Output)
+		if r.Output < floor || r.Output > k.MaxOutput || !m.fits(i, k, r.Output, false) {
+			t.Fatalf("let out with %d tokens, from %d to %d", r.Output, floor, k.MaxOutput)
 		}
 		m.chain(i, func(i int) { m.held[i] = plus(m.held[i], amount(k, r.Output)) })
 		m.flights = append(m.flights, flight{r, i, k})
@@ -126,8 +126,8 @@ func (m *machine) settle(t *rapid.T) {
 	if rapid.Bool().Draw(t, "answered") {
 		used = amount(f.ask, rapid.Int64Range(0, f.r.Output).Draw(t, "used"))
 	}
-	f.r.Settle(used)
-	f.r.Settle(used) // only the first counts
+	f.r.Commit(used)
+	f.r.Commit(used) // only the first counts
 	m.chain(f.account, func(i int) {
 		m.held[i], m.used[i] = minus(m.held[i], amount(f.ask, f.r.Output)), plus(m.used[i], used)
 	})
@@ -153,7 +153,7 @@ func TestNoAccountIsEverOverItsLimits(t *testing.T) {
 }
 
 func ask(in, out int64) budget.Request {
-	return budget.Request{Input: in, Output: out, Floor: 10, Enough: 50}
+	return budget.Request{Input: in, MaxOutput: out, MinOutput: 10, Enough: 50}
 }
 
 func TestARequestWaitsForThoseInFlight(t *testing.T) {
@@ -178,7 +178,7 @@ func TestARequestWaitsForThoseInFlight(t *testing.T) {
 			t.Fatal("it did not wait: 250 of 300 were in flight")
 		default:
 		}
-		first.Settle(budget.Amount{Tokens: 40})
+		first.Commit(budget.Amount{Tokens: 40})
 		if r := <-got; r.Output != 150 {
 			t.Errorf("it got %d tokens", r.Output)
 		}
@@ -207,16 +207,16 @@ func TestAnAnswerGetsWhatIsLeft(t *testing.T) {
 	if err != nil || r.Output != 20 {
 		t.Fatalf("%+v, %v; want the 20 tokens that are left", r, err)
 	}
-	r.Settle(budget.Amount{Tokens: 111})
+	r.Commit(budget.Amount{Tokens: 111})
 	_, err = a.Reserve(t.Context(), ask(0, 32_000))
-	over := new(budget.OverError)
-	if !errors.As(err, &over) || *over != (budget.OverError{Kind: budget.Tokens, Owner: "the session", Used: 291, Need: 10, Limit: 300}) {
+	over := new(budget.ExceededError)
+	if !errors.As(err, &over) || *over != (budget.ExceededError{Kind: budget.Tokens, Owner: "the session", Used: 291, Need: 10, Limit: 300}) {
 		t.Fatalf("9 tokens are left, which is no answer: %+v", err)
 	}
-	if err := a.Afford(budget.Request{Floor: 10}); !errors.As(err, &over) {
+	if err := a.CheckRemaining(budget.Request{MinOutput: 10}); !errors.As(err, &over) {
 		t.Errorf("a request can be afforded: %v", err)
 	}
-	want := "the budget of the session is used up: 291 tokens of 300 tokens, and the next request may need 10 tokens; it goes on when the limit is raised"
+	want := "the budget of the session is used up: 291 tokens of 300 tokens, and the next request may need 10 tokens; raise the limit to continue"
 	if err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}
@@ -237,16 +237,16 @@ func TestAChargeCountsInAllAccountsAbove(t *testing.T) {
 
 func TestMoneyWithoutAPriceIsRefused(t *testing.T) {
 	free := account.New("the session", budget.Limits{Tokens: 1000}, time.Now())
-	k := budget.Request{Model: "llama", Unpriced: true, Output: 10, Floor: 1}
+	k := budget.Request{Model: "llama", Unpriced: true, MaxOutput: 10, MinOutput: 1}
 	if _, err := free.Reserve(t.Context(), k); err != nil {
 		t.Errorf("no money is limited: %v", err)
 	}
-	if err := free.Afford(k); err != nil {
+	if err := free.CheckRemaining(k); err != nil {
 		t.Errorf("no money is limited: %v", err)
 	}
 	bound := free.Open("child", budget.Limits{Money: budget.Dollar}, time.Now())
 	_, err := bound.Reserve(t.Context(), k)
-	if !errors.As(err, new(*budget.UnpricedError)) || !errors.As(bound.Afford(k), new(*budget.UnpricedError)) {
+	if !errors.As(err, new(*budget.UnpricedError)) || !errors.As(bound.CheckRemaining(k), new(*budget.UnpricedError)) {
 		t.Errorf("a limit of money let out what nobody can price: %v", err)
 	}
 }
@@ -256,11 +256,11 @@ func TestTimeIsALimitLikeTheOthers(t *testing.T) {
 		a := account.New("the session", budget.Limits{Time: time.Hour}, time.Now().Add(-20*time.Minute)) // used before
 		child := a.Open("child", budget.Limits{Time: 2 * time.Hour}, time.Now())
 		mine := errors.New("mine")
-		ctx, end := child.Within(t.Context(), func(err error) error { return errors.Join(mine, err) })
+		ctx, end := child.WithDeadline(t.Context(), func(err error) error { return errors.Join(mine, err) })
 		defer end()
 		begun := time.Now()
 		<-ctx.Done()
-		over := new(budget.OverError)
+		over := new(budget.ExceededError)
 		if took := time.Since(begun); took != 40*time.Minute || !errors.As(context.Cause(ctx), &over) || over.Owner != "the session" || !errors.Is(context.Cause(ctx), mine) {
 			t.Errorf("ended after %v: %v", took, context.Cause(ctx))
 		}
@@ -284,17 +284,17 @@ func TestAnAccountIsBoundedByThoseAbove(t *testing.T) {
 func TestARequestThatWaitsSaysSoOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := account.New("the session", budget.Limits{Tokens: 100}, time.Now())
-		one, err := a.Reserve(t.Context(), budget.Request{Output: 50, Floor: 10, Waits: func() { t.Error("the first has to wait") }})
+		one, err := a.Reserve(t.Context(), budget.Request{MaxOutput: 50, MinOutput: 10, OnWait: func() { t.Error("the first has to wait") }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, err := a.Reserve(t.Context(), budget.Request{Output: 50, Floor: 10})
+		two, err := a.Reserve(t.Context(), budget.Request{MaxOutput: 50, MinOutput: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
 		told, done := 0, make(chan error, 1)
 		go func() {
-			_, err := a.Reserve(t.Context(), budget.Request{Output: 80, Floor: 80, Waits: func() { told++ }})
+			_, err := a.Reserve(t.Context(), budget.Request{MaxOutput: 80, MinOutput: 80, OnWait: func() { told++ }})
 			done <- err
 		}()
 		for _, r := range []*account.Reservation{one, two} {
@@ -302,7 +302,7 @@ func TestARequestThatWaitsSaysSoOnce(t *testing.T) {
 			if told != 1 || len(done) > 0 {
 				t.Errorf("it was told %d times, %d are done", told, len(done))
 			}
-			r.Settle(budget.Amount{})
+			r.Commit(budget.Amount{})
 		}
 		if err := <-done; err != nil || told != 1 {
 			t.Errorf("%v; it was told %d times", err, told)
@@ -318,61 +318,61 @@ func TestEachLimitLetsOutWhatJustFits(t *testing.T) {
 		for name, c := range map[string]struct {
 			limits    budget.Limits
 			fits, not budget.Request
-			want      budget.OverError
+			want      budget.ExceededError
 		}{
 			"tokens": {
 				budget.Limits{Tokens: 100},
-				budget.Request{Input: 30, Output: 10, Floor: 10},
-				budget.Request{Input: 31, Output: 10, Floor: 10},
-				budget.OverError{Kind: budget.Tokens, Used: 60, Need: 41, Limit: 100},
+				budget.Request{Input: 30, MaxOutput: 10, MinOutput: 10},
+				budget.Request{Input: 31, MaxOutput: 10, MinOutput: 10},
+				budget.ExceededError{Kind: budget.Tokens, Used: 60, Need: 41, Limit: 100},
 			},
 			"money": {
 				budget.Limits{Money: 100},
-				budget.Request{InputCost: 20, TokenCost: 2, Output: 10, Floor: 10},
-				budget.Request{InputCost: 21, TokenCost: 2, Output: 10, Floor: 10},
-				budget.OverError{Kind: budget.Money, Used: 60, Need: 41, Limit: 100},
+				budget.Request{InputCost: 20, TokenCost: 2, MaxOutput: 10, MinOutput: 10},
+				budget.Request{InputCost: 21, TokenCost: 2, MaxOutput: 10, MinOutput: 10},
+				budget.ExceededError{Kind: budget.Money, Used: 60, Need: 41, Limit: 100},
 			},
 			"money for the input": {
 				budget.Limits{Money: 100},
-				budget.Request{InputCost: 40, Output: 10},
-				budget.Request{InputCost: 41, Output: 10},
-				budget.OverError{Kind: budget.Money, Used: 60, Need: 41, Limit: 100},
+				budget.Request{InputCost: 40, MaxOutput: 10},
+				budget.Request{InputCost: 41, MaxOutput: 10},
+				budget.ExceededError{Kind: budget.Money, Used: 60, Need: 41, Limit: 100},
 			},
 			"requests": {
 				budget.Limits{Requests: 4},
-				budget.Request{Output: 1, Floor: 1},
+				budget.Request{MaxOutput: 1, MinOutput: 1},
 				budget.Request{},
-				budget.OverError{Kind: budget.Requests, Used: 4, Need: 1, Limit: 4},
+				budget.ExceededError{Kind: budget.Requests, Used: 4, Need: 1, Limit: 4},
 			},
 			"the first of two that are equally narrow": {
 				budget.Limits{Requests: 4, Time: time.Minute},
-				budget.Request{Output: 1},
+				budget.Request{MaxOutput: 1},
 				budget.Request{},
-				budget.OverError{Kind: budget.Time, Used: int64(time.Minute), Limit: int64(time.Minute)},
+				budget.ExceededError{Kind: budget.Time, Used: int64(time.Minute), Limit: int64(time.Minute)},
 			},
 		} {
 			a := account.New("bob", c.limits, time.Now())
 			a.Charge(used)
-			if err := a.Afford(c.fits); err != nil {
+			if err := a.CheckRemaining(c.fits); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			r, err := a.Reserve(t.Context(), c.fits)
-			if err != nil || r.Output != c.fits.Output {
+			if err != nil || r.Output != c.fits.MaxOutput {
 				t.Errorf("%s: %+v, %v", name, r, err)
 				continue
 			}
 			switch c.want.Kind {
 			case budget.Requests:
-				r.Settle(budget.Amount{Requests: 1})
+				r.Commit(budget.Amount{Requests: 1})
 			case budget.Time:
-				r.Settle(budget.Amount{Requests: 1})
+				r.Commit(budget.Amount{Requests: 1})
 				time.Sleep(time.Minute)
 			default:
-				r.Settle(budget.Amount{})
+				r.Commit(budget.Amount{})
 			}
 			c.want.Owner = "bob"
-			for _, err := range []error{a.Afford(c.not), reserve(t, a, c.not)} {
-				if over := new(budget.OverError); !errors.As(err, &over) || *over != c.want {
+			for _, err := range []error{a.CheckRemaining(c.not), reserve(t, a, c.not)} {
+				if over := new(budget.ExceededError); !errors.As(err, &over) || *over != c.want {
 					t.Errorf("%s: %+v, want %+v", name, err, c.want)
 				}
 			}
@@ -392,14 +392,14 @@ func TestAnEndedTimeIsSaidOfItsOwner(t *testing.T) {
 		top := account.New("top", budget.Limits{}, time.Now())
 		child := top.Open("child", budget.Limits{Time: time.Minute}, time.Now())
 		same := func(err error) error { return err }
-		if ctx, end := top.Within(t.Context(), same); ctx.Err() != nil {
+		if ctx, end := top.WithDeadline(t.Context(), same); ctx.Err() != nil {
 			t.Error(ctx.Err())
 		} else if _, limited := ctx.Deadline(); limited {
 			t.Error("an account without a limit of time ends")
 		} else {
 			end()
 		}
-		ctx, end := child.Within(t.Context(), same)
+		ctx, end := child.WithDeadline(t.Context(), same)
 		if at, ok := ctx.Deadline(); !ok || time.Until(at) != time.Minute {
 			t.Errorf("it ends at %v", at)
 		}

@@ -240,7 +240,7 @@ func (s *Server) handleMail() {
 		if in.Message == nil {
 			return PostOut{}, peer.ErrNoMessage
 		}
-		out, err := s.p.Peers.Receive(mailbox.OfSession(in.Message.Session), in.Message)
+		out, err := s.p.Peers.Receive(mailbox.PeerID(in.Message.Session), in.Message)
 		return PostOut{&out}, err
 	})
 }

@@ -81,7 +81,7 @@ func TestNestedAgentsAreFoundInTheirJournals(t *testing.T) {
 		}
 	}
 	var unknown *agent.UnknownError
-	if _, err := s.Agent(t.Context(), "kidd"); !errors.As(err, &unknown) || !slices.Contains(unknown.Near, "kid") {
+	if _, err := s.Agent(t.Context(), "kidd"); !errors.As(err, &unknown) || !slices.Contains(unknown.Suggestions, "kid") {
 		t.Errorf("kidd: %v; want an error that names kid", err)
 	}
 	if mail, err := s.Inbox(t.Context(), "kid"); err != nil || len(mail) != 0 {

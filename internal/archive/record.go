@@ -26,7 +26,7 @@ type Record struct {
 // that process.
 func (r Record) Nested(host mailbox.AgentID) []actors.Status {
 	return slices.DeleteFunc(r.Agents.Status(), func(s actors.Status) bool {
-		return s.Record.Spec.Where != "" || s.Record.Spec.ID == host || !s.Record.Spec.Role.Runs()
+		return s.Record.Spec.Where != "" || s.Record.Spec.ID == host || !s.Record.Spec.Role.IsAgent()
 	})
 }
 

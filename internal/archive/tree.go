@@ -93,7 +93,7 @@ func withKnown(err error, names []string) error {
 		return err
 	}
 	known := slices.Sorted(slices.Values(slices.Concat(unknown.Known, names)))
-	return &agent.UnknownError{Name: unknown.Name, Known: known, Near: agent.Near(unknown.Name, known)}
+	return &agent.UnknownError{Name: unknown.Name, Known: known, Suggestions: agent.Suggest(unknown.Name, known)}
 }
 
 func (t Tree) means(name string, s agent.Spec) bool {
@@ -125,7 +125,7 @@ func (t Tree) Inbox(name string) ([]mailbox.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mailbox.WithPending(seen.Inbox, t.Store.Pending(), id), nil
+	return mailbox.AppendPending(seen.Inbox, t.Store.Pending(), id), nil
 }
 
 // Message returns a message and all that became of it, from the records of its sender and
@@ -144,7 +144,7 @@ func (t Tree) Message(id mailbox.ID) (mailbox.Trace, error) {
 	case sent == nil:
 		return mailbox.Trace{}, &mailbox.UnknownMessageError{ID: id}
 	case got != nil:
-		return sent.Join(*got), nil
+		return sent.Merge(*got), nil
 	}
 	return *sent, nil
 }

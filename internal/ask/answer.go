@@ -6,7 +6,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 )
 
-// check returns why a does not answer q.
+// check returns why a does not answer q, or nil.
 func check(q event.Question, a event.Answer) error {
 	refuse := func(format string, args ...any) error {
 		return &event.AnswerNotPermittedError{ID: q.ID, Reason: fmt.Sprintf(format, args...)}
@@ -16,9 +16,9 @@ func check(q event.Question, a event.Answer) error {
 		return refuse("only a permission can be given for always")
 	case a.Always && len(q.Rules) == 0:
 		return refuse("no rule can allow this call for always (%s); allow it once", q.Reason)
-	case q.Kind == event.AsksPermission && a.Answers():
+	case q.Kind == event.AsksPermission && a.IsAnswer():
 		return refuse("it asks for a permission; allow or deny it, with a note if you like")
-	case q.Kind == event.AsksAnswer && a.Allow && !a.Answers():
+	case q.Kind == event.AsksAnswer && a.Allow && !a.IsAnswer():
 		return refuse("the answer is empty; pick from what is offered or write a text")
 	case len(a.Choices) > len(q.Choices):
 		return refuse("it asks %d things and the answer holds %d", len(q.Choices), len(a.Choices))

@@ -15,12 +15,12 @@
 //
 //   - A question is resolved once: answered, expired, withdrawn because its asker
 //     left, or covered by a rule that was granted meanwhile. Every later answer is
-//     an error (TestAQuestionIsSettledOnce).
+//     an error (TestQuestionIsResolvedOnce).
 //   - An answer is recorded before anybody learns of it; one that cannot be
-//     recorded leaves the question open (TestAnAnswerThatCannotBeRecordedLeavesTheQuestionOpen).
+//     recorded leaves the question open (TestUnrecordedAnswerLeavesTheQuestionOpen).
 //   - Expiry is an answer: it is recorded like one (TestExpiryIsRecorded).
 //   - An answer for always resolves every open question that it covers
-//     (TestAlwaysSettlesWhatItCovers).
+//     (TestAlwaysResolvesCoveredQuestions).
 //
 // The queue keeps nothing on disk: an asker whose process died asks again, under
 // the same id.

@@ -11,45 +11,44 @@ import (
 	"github.com/actorswarm/swarm/event"
 )
 
-// Request is a question, and what is to happen with its answer.
+// Request is a question with functions for its answer.
 type Request struct {
 	Question event.Question
-	// Record puts an answer or an expiry on disk. Its error is what the person
-	// who answers gets.
+	// Record writes an answer or an expiry to disk. Answer returns its error to the
+	// person.
 	Record func(event.Resolution) error
 	// Grant adds the question's rules to the session; nil if it has none.
 	Grant func(rules []string) error
-	// Covered reports whether the question need not be asked any more; may be nil.
+	// Covered, if not nil, reports whether a rule has made the question unnecessary.
 	Covered func() bool
 }
 
-// Queue holds the open questions. Its methods may be called from any goroutine.
-// The zero value is ready.
+// Queue holds the open questions. Its methods may be called from any goroutine. The zero
+// value is ready to use.
 type Queue struct {
-	mu      sync.Mutex
-	open    map[string]*Ticket             // guarded by mu
-	settled map[string]event.QuestionState // guarded by mu
+	mu       sync.Mutex
+	open     map[string]*Ticket             // guarded by mu
+	resolved map[string]event.QuestionState // guarded by mu
 }
 
-// Ticket is the asker's hold on a question.
+// Ticket represents an open question for its asker.
 type Ticket struct {
 	queue *Queue
 	req   Request
 
-	claim chan struct{}    // holds one while somebody resolves the question, and for ever after that
-	done  chan struct{}    // closed once it is resolved
-	left  bool             // the asker waits no longer; guarded by queue.mu
-	how   event.Resolution // written before done is closed
+	claim      chan struct{}    // holds one value while the question is being resolved, and for ever after that
+	done       chan struct{}    // closed when the question is resolved
+	withdrawn  bool             // the asker no longer waits; guarded by queue.mu
+	resolution event.Resolution // written before done is closed
 }
 
-// Open adds a question to the queue, where it can be answered at once. The asker
-// must Wait. Of two that are alike in one answer of a model the second gets an
-// id of its own.
+// Open adds a question to the queue, where it can be answered at once. The asker must call
+// Wait. If an open question has the same id, the new one gets another.
 func (q *Queue) Open(r Request) *Ticket {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.open == nil {
-		q.open, q.settled = map[string]*Ticket{}, map[string]event.QuestionState{}
+		q.open, q.resolved = map[string]*Ticket{}, map[string]event.QuestionState{}
 	}
 	id := r.Question.ID
 	for n := 2; q.open[r.Question.ID] != nil; n++ {
@@ -57,33 +56,33 @@ func (q *Queue) Open(r Request) *Ticket {
 	}
 	t := &Ticket{queue: q, req: r, claim: make(chan struct{}, 1), done: make(chan struct{})}
 	q.open[r.Question.ID] = t
-	delete(q.settled, r.Question.ID) // asked again after it was withdrawn
+	delete(q.resolved, r.Question.ID) // asked again after it was withdrawn
 	return t
 }
 
-// Question returns what is asked, with the id under which it is in the queue.
+// Question returns the question with its id in the queue.
 func (t *Ticket) Question() event.Question { return t.req.Question }
 
-// Wait returns how the question was settled. When ctx ends it is withdrawn and
-// the error is the cause; at its Expires it expires. Another error is that of
+// Wait returns how the question was resolved. When ctx ends Wait withdraws it and returns
+// the cause; at its Expires the question expires. Wait returns any other error from
 // recording the expiry.
 func (t *Ticket) Wait(ctx context.Context) (event.Resolution, error) {
 	expiry, stop := t.expiry()
 	defer stop()
 	select {
 	case <-t.done:
-		return t.how, nil
+		return t.resolution, nil
 	case <-ctx.Done():
-		return t.leave(ctx)
+		return t.withdraw(ctx)
 	case <-expiry:
 	}
 	select {
 	case t.claim <- struct{}{}:
 		return t.expire()
 	case <-t.done:
-		return t.how, nil
+		return t.resolution, nil
 	case <-ctx.Done():
-		return t.leave(ctx)
+		return t.withdraw(ctx)
 	}
 }
 
@@ -95,21 +94,21 @@ func (t *Ticket) expiry() (<-chan time.Time, func() bool) {
 	return timer.C, timer.Stop
 }
 
-// expire settles the claimed question without an answer.
+// expire resolves the claimed question without an answer.
 func (t *Ticket) expire() (event.Resolution, error) {
 	s := event.Resolution{State: event.QuestionExpired}
 	if err := t.req.Record(s); err != nil {
 		t.resolve(event.Resolution{State: event.QuestionWithdrawn})
-		return t.how, err
+		return t.resolution, err
 	}
 	t.resolve(s)
 	return s, nil
 }
 
-// leave withdraws the question, unless an answer is just being recorded.
-func (t *Ticket) leave(ctx context.Context) (event.Resolution, error) {
+// withdraw withdraws the question, unless an answer is being recorded.
+func (t *Ticket) withdraw(ctx context.Context) (event.Resolution, error) {
 	t.queue.mu.Lock()
-	t.left = true
+	t.withdrawn = true
 	select {
 	case t.claim <- struct{}{}:
 		t.resolveLocked(event.Resolution{State: event.QuestionWithdrawn})
@@ -119,7 +118,7 @@ func (t *Ticket) leave(ctx context.Context) (event.Resolution, error) {
 	return event.Resolution{State: event.QuestionWithdrawn}, context.Cause(ctx)
 }
 
-// resolve ends the question, which the caller has claimed.
+// resolve resolves the question, which the caller has claimed.
 func (t *Ticket) resolve(s event.Resolution) {
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()
@@ -127,17 +126,17 @@ func (t *Ticket) resolve(s event.Resolution) {
 }
 
 func (t *Ticket) resolveLocked(s event.Resolution) {
-	t.how = s
+	t.resolution = s
 	delete(t.queue.open, t.req.Question.ID)
-	t.queue.settled[t.req.Question.ID] = s.State
+	t.queue.resolved[t.req.Question.ID] = s.State
 	close(t.done)
 }
 
-// release gives a claim back that came to nothing.
+// release gives up a claim without a result.
 func (t *Ticket) release() {
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()
-	if t.left {
+	if t.withdrawn {
 		t.resolveLocked(event.Resolution{State: event.QuestionWithdrawn})
 		return
 	}
@@ -166,11 +165,11 @@ func (q *Queue) tickets() []*Ticket {
 	return all
 }
 
-// Answer answers a question by the word of a person. It returns when the answer
-// is on disk. Its errors are *UnknownError, *ResolvedError, *NotPermittedError,
-// or what kept the answer from being recorded.
+// Answer answers a question for a person and returns when the answer is on disk. It returns
+// *event.UnknownQuestionError, *event.ResolvedQuestionError, an error of an invalid
+// answer, or the error of recording it.
 func (q *Queue) Answer(id, by string, a event.Answer) error {
-	t, err := q.take(id, a)
+	t, err := q.claim(id, a)
 	if err != nil {
 		return err
 	}
@@ -180,15 +179,15 @@ func (q *Queue) Answer(id, by string, a event.Answer) error {
 	}
 	t.resolve(event.Resolution{State: event.QuestionAnswered, Answer: a, By: by})
 	if a.Always {
-		q.cover()
+		q.resolveCovered()
 	}
 	return nil
 }
 
-// take finds the question of an answer and claims it.
-func (q *Queue) take(id string, a event.Answer) (*Ticket, error) {
+// claim checks an answer and claims its question.
+func (q *Queue) claim(id string, a event.Answer) (*Ticket, error) {
 	q.mu.Lock()
-	t, state := q.open[id], q.settled[id]
+	t, state := q.open[id], q.resolved[id]
 	q.mu.Unlock()
 	switch {
 	case t == nil && state != "":
@@ -215,7 +214,7 @@ func (q *Queue) ids() []string {
 	return ids
 }
 
-// record grants before it records: an answer that is on disk holds whole.
+// record grants rules before it records, so that a recorded answer is complete.
 func (t *Ticket) record(a event.Answer, by string) error {
 	if a.Always {
 		if err := t.req.Grant(t.req.Question.Rules); err != nil {
@@ -225,8 +224,8 @@ func (t *Ticket) record(a event.Answer, by string) error {
 	return t.req.Record(event.Resolution{State: event.QuestionAnswered, Answer: a, By: by})
 }
 
-// cover settles what new rules allow.
-func (q *Queue) cover() {
+// resolveCovered resolves the questions that new rules cover.
+func (q *Queue) resolveCovered() {
 	for _, t := range q.tickets() {
 		if t.req.Covered == nil || !t.req.Covered() {
 			continue
@@ -234,7 +233,7 @@ func (q *Queue) cover() {
 		select {
 		case t.claim <- struct{}{}:
 			t.resolve(event.Resolution{State: event.QuestionCovered})
-		default: // somebody settles it just now
+		default: // another goroutine is resolving it
 		}
 	}
 }

@@ -22,12 +22,12 @@ func request(id string) ask.Request {
 	}
 }
 
-// machine is the queue against a model of it: what each question came to.
+// machine compares the queue with a model of it: the state of each question.
 type machine struct {
 	queue   ask.Queue
 	open    map[string]*asker
 	settled map[string]event.QuestionState
-	allowed map[string]bool // rules that were given
+	allowed map[string]bool // rules that were granted
 	next    int
 }
 
@@ -35,11 +35,11 @@ type asker struct {
 	leave  context.CancelCauseFunc
 	ends   chan event.Resolution
 	expiry time.Time
-	broken bool // nothing about it can be recorded
+	broken bool // recording fails
 	rule   string
 }
 
-var errLeft = errors.New("left")
+var errWithdrawn = errors.New("left")
 
 func (m *machine) ask(t *rapid.T) {
 	m.next++
@@ -74,7 +74,7 @@ func (m *machine) ask(t *rapid.T) {
 	}()
 }
 
-func (m *machine) settle(t *rapid.T, id string, want event.QuestionState) {
+func (m *machine) resolve(t *rapid.T, id string, want event.QuestionState) {
 	synctest.Wait()
 	select {
 	case s := <-m.open[id].ends:
@@ -112,7 +112,7 @@ func (m *machine) answer(t *rapid.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.settle(t, id, event.QuestionAnswered)
+		m.resolve(t, id, event.QuestionAnswered)
 		if always {
 			m.cover(t)
 		}
@@ -122,16 +122,16 @@ func (m *machine) answer(t *rapid.T) {
 func (m *machine) cover(t *rapid.T) {
 	for id, a := range m.open {
 		if m.allowed[a.rule] {
-			m.settle(t, id, event.QuestionCovered)
+			m.resolve(t, id, event.QuestionCovered)
 		}
 	}
 }
 
-func (m *machine) leave(t *rapid.T) {
+func (m *machine) withdraw(t *rapid.T) {
 	id := m.pick(t)
 	if a := m.open[id]; a != nil {
-		a.leave(errLeft)
-		m.settle(t, id, event.QuestionWithdrawn)
+		a.leave(errWithdrawn)
+		m.resolve(t, id, event.QuestionWithdrawn)
 	}
 }
 
@@ -143,7 +143,7 @@ func (m *machine) wait(t *rapid.T) {
 			if a.broken {
 				want = event.QuestionWithdrawn
 			}
-			m.settle(t, id, want)
+			m.resolve(t, id, want)
 		}
 	}
 }
@@ -161,21 +161,21 @@ func (m *machine) check(t *rapid.T) {
 // bubble hides the test's deadline, which virtual time does not have.
 type bubble struct{ testing.TB }
 
-func TestAQuestionIsSettledOnce(t *testing.T) {
+func TestQuestionIsResolvedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(bubble{t}, func(t *rapid.T) {
 			m := &machine{open: map[string]*asker{}, settled: map[string]event.QuestionState{}, allowed: map[string]bool{}}
 			t.Repeat(map[string]func(*rapid.T){
-				"ask": m.ask, "answer": m.answer, "leave": m.leave, "wait": m.wait, "": m.check,
+				"ask": m.ask, "answer": m.answer, "leave": m.withdraw, "wait": m.wait, "": m.check,
 			})
 			for _, a := range m.open {
-				a.leave(errLeft)
+				a.leave(errWithdrawn)
 			}
 		})
 	})
 }
 
-func TestAnAnswerThatCannotBeRecordedLeavesTheQuestionOpen(t *testing.T) {
+func TestUnrecordedAnswerLeavesTheQuestionOpen(t *testing.T) {
 	var d ask.Queue
 	full, r := errors.New("the disk is full"), request("q")
 	r.Record = func(event.Resolution) error { return full }
@@ -210,7 +210,7 @@ func TestExpiryIsRecorded(t *testing.T) {
 	})
 }
 
-func TestAlwaysSettlesWhatItCovers(t *testing.T) {
+func TestAlwaysResolvesCoveredQuestions(t *testing.T) {
 	var d ask.Queue
 	granted := map[string]bool{}
 	var tickets []*ask.Ticket
@@ -234,8 +234,8 @@ func TestAlwaysSettlesWhatItCovers(t *testing.T) {
 	}
 }
 
-// Of any number of answers to one question at the same time one counts.
-func TestTwoAnswersAtOnce(t *testing.T) {
+// Of several concurrent answers to one question only one counts.
+func TestConcurrentAnswersCountOnce(t *testing.T) {
 	var d ask.Queue
 	const n = 16
 	r, inside := request("q"), make(chan struct{})
@@ -259,7 +259,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnswersThatDoNotFit(t *testing.T) {
+func TestInvalidAnswersAreRefused(t *testing.T) {
 	var d ask.Queue
 	plain := request("permission")
 	plain.Question.Rules = nil

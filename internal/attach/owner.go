@@ -110,7 +110,7 @@ func WaitForExit(ctx context.Context, info swarm.Info, pid int) error {
 	poll, timeout := time.NewTicker(pollInterval), time.NewTimer(reapTimeout)
 	defer poll.Stop()
 	defer timeout.Stop()
-	for waiting := true; info.Open() || waiting && executor.Lives(pid); {
+	for waiting := true; info.Open() || waiting && executor.Alive(pid); {
 		select {
 		case <-poll.C:
 		case <-timeout.C:

@@ -29,7 +29,7 @@ type Options struct {
 	Listen  Listen            // of the embedded server, besides its socket
 
 	Wake    func(mailbox.AgentID) // is told of agents that have mail; nil is nobody
-	Trouble func(error)           // is told what goes wrong and is tried again; nil is nobody
+	OnError func(error)           // is told what goes wrong and is tried again; nil is nobody
 	Sole    bool                  // no other process hosts agents of the session
 
 	// Users returns who may come in with a key of its own; nil is nobody. It is called
@@ -39,8 +39,8 @@ type Options struct {
 	// everything.
 	Authorize func(pid int) *natsd.User
 	// Refused is told what the server has refused; nil is nobody.
-	Refused func(natsd.Refusal)
-	Logger  *slog.Logger // of the server; nil discards it
+	OnRefusal func(natsd.Refusal)
+	Logger    *slog.Logger // of the server; nil discards it
 }
 
 // Bus is the bus of one session in one process. Its methods may be called from any
@@ -54,8 +54,8 @@ type Bus struct {
 	courier atomic.Pointer[mailbox.Courier]
 	conn    *nats.Conn    // for mail; read after up is closed
 	local   *nats.Conn    // to the embedded server; read after open is closed
-	up      chan struct{} // closed when mail can travel
-	open    chan struct{} // closed when other processes are answered
+	ready   chan struct{} // closed when mail can travel
+	serving chan struct{} // closed when other processes are answered
 
 	starting sync.Mutex // held by Start, Join and Serve: Stop waits for them
 	stops    []func() error
@@ -74,19 +74,19 @@ func New(ctx context.Context, o Options) *Bus {
 	if o.Wake == nil {
 		o.Wake = func(mailbox.AgentID) {}
 	}
-	if o.Trouble == nil {
-		o.Trouble = func(error) {}
+	if o.OnError == nil {
+		o.OnError = func(error) {}
 	}
 	if o.Users == nil {
 		o.Users = func() ([]natsd.User, error) { return nil, nil }
 	}
-	if o.Refused == nil {
-		o.Refused = func(natsd.Refusal) {}
+	if o.OnRefusal == nil {
+		o.OnRefusal = func(natsd.Refusal) {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Bus{o: o, up: make(chan struct{}), open: make(chan struct{}), sweepEvery: sweepEvery, sweepGrace: sweepGrace}
+	b := &Bus{o: o, ready: make(chan struct{}), serving: make(chan struct{}), sweepEvery: sweepInterval, sweepGrace: sweepGrace}
 	b.ctx, b.cancel = context.WithCancelCause(ctx)
 	return b
 }
@@ -112,7 +112,7 @@ func (b *Bus) Start() (err error) {
 		return err
 	}
 	b.work.Go(func() { carrier.sweep(b.ctx, b.sweepEvery, b.sweepGrace) })
-	return b.ship(carrier)
+	return b.startCourier(carrier)
 }
 
 // Join lets mail travel over a connection to the owner's server, or with Options.NATS
@@ -127,7 +127,7 @@ func (b *Bus) Join(conn *nats.Conn) error {
 	if err != nil {
 		return err
 	}
-	return b.ship(carrier)
+	return b.startCourier(carrier)
 }
 
 // Handler answers requests that come over the bus, from when it returns until stop. Programs
@@ -153,24 +153,24 @@ func (b *Bus) Serve(handlers ...Handler) error {
 	if err := b.running().ServeUnix(b.o.Session.Socket(b.o.Session.StateDir())); err != nil {
 		return err
 	}
-	close(b.open)
+	close(b.serving)
 	return nil
 }
 
 // Conn waits until the bus is up and returns the connection over which mail travels.
 func (b *Bus) Conn(ctx context.Context) (*nats.Conn, error) {
-	return b.conn, b.await(ctx, b.up)
+	return b.conn, b.await(ctx, b.ready)
 }
 
-// Served waits until other processes can reach the session, and returns the connection
+// LocalConn waits until other processes can reach the session, and returns the connection
 // to its own server.
-func (b *Bus) Served(ctx context.Context) (*nats.Conn, error) {
+func (b *Bus) LocalConn(ctx context.Context) (*nats.Conn, error) {
 	select {
-	case <-b.open: // also while the session ends
+	case <-b.serving: // also while the session ends
 		return b.local, nil
 	default:
 	}
-	return b.local, b.await(ctx, b.open)
+	return b.local, b.await(ctx, b.serving)
 }
 
 func (b *Bus) await(ctx context.Context, c <-chan struct{}) error {
@@ -184,10 +184,10 @@ func (b *Bus) await(ctx context.Context, c <-chan struct{}) error {
 	}
 }
 
-// IsServed reports whether other processes can reach the session.
-func (b *Bus) IsServed() bool {
+// Serving reports whether other processes can reach the session.
+func (b *Bus) Serving() bool {
 	select {
-	case <-b.open:
+	case <-b.serving:
 		return true
 	default:
 		return false
@@ -197,11 +197,11 @@ func (b *Bus) IsServed() bool {
 // Courier returns the courier of the mail, nil before mail can travel.
 func (b *Bus) Courier() *mailbox.Courier { return b.courier.Load() }
 
-// Receipt sends a receipt to another process. It reports false if no mail can travel yet.
+// SendReceipt sends a receipt to another process. It reports false if no mail can travel yet.
 func (b *Bus) Receipt(r mailbox.Receipt) bool {
 	c := b.courier.Load()
 	if c != nil {
-		c.Receipt(r)
+		c.SendReceipt(r)
 	}
 	return c != nil
 }
@@ -273,12 +273,12 @@ func (b *Bus) serve() (*natsd.Server, error) {
 	b.server, err = natsd.Start(b.ctx, natsd.Options{
 		Certificate: cert, StoreDir: filepath.Join(b.o.Session.Path, "jetstream"),
 		Listen: session.Listens(b.o.Listen.TCP), WebSocket: session.Listens(b.o.Listen.WebSocket),
-		Users: users, Visitor: b.o.Authorize, Refused: b.o.Refused, Logger: b.o.Logger,
+		Users: users, Authorize: b.o.Authorize, OnRefusal: b.o.OnRefusal, Logger: b.o.Logger,
 	})
 	if err != nil {
-		return nil, cannotListen(err)
+		return nil, listenError(err)
 	}
-	b.url, b.webSocket = reached(b.o.Session, "nats", b.server.ClientURL()), reached(b.o.Session, "ws", b.server.WebSocketURL())
+	b.url, b.webSocket = reachableURL(b.o.Session, "nats", b.server.ClientURL()), reachableURL(b.o.Session, "ws", b.server.WebSocketURL())
 	if b.o.NATS.URL != "" {
 		b.url = b.o.NATS.URL
 	}
@@ -286,21 +286,21 @@ func (b *Bus) serve() (*natsd.Server, error) {
 }
 
 // join opens what mail travels through.
-func (b *Bus) join(conn *nats.Conn) (_ *carrier, err error) {
+func (b *Bus) join(conn *nats.Conn) (_ *objectTransport, err error) {
 	if b.o.NATS.URL != "" {
 		if conn, err = b.connect(); err != nil {
 			return nil, err
 		}
 	}
 	b.conn = conn
-	close(b.up)
+	close(b.ready)
 	box := natsbox.New(conn, natsbox.Options{Space: b.o.Session.ID, Sole: b.o.Sole, Replicas: b.o.NATS.Replicas})
-	return newCarrier(b.ctx, box, conn, b.o)
+	return newObjectTransport(b.ctx, box, conn, b.o)
 }
 
-// ship begins to carry mail.
-func (b *Bus) ship(transport mailbox.Transport) error {
-	courier := mailbox.NewCourier(transport, b.o.Store, mailbox.CourierOptions{Wake: b.o.Wake, OnTrouble: b.o.Trouble})
+// startCourier begins to carry mail.
+func (b *Bus) startCourier(transport mailbox.Transport) error {
+	courier := mailbox.NewCourier(transport, b.o.Store, mailbox.CourierOptions{Wake: b.o.Wake, OnError: b.o.OnError})
 	if err := courier.Start(b.ctx, b.o.Store.Cursor(), b.o.Store.Pending()); err != nil {
 		return err
 	}
@@ -314,9 +314,9 @@ func (b *Bus) connect() (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("swarm session " + b.o.Session.ID), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
 		// Nobody else need be let listen there.
-		nats.CustomInboxPrefix("_INBOX." + string(mailbox.OfSession(b.o.Session.ID))),
+		nats.CustomInboxPrefix("_INBOX." + string(mailbox.PeerID(b.o.Session.ID))),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			b.o.Trouble(fmt.Errorf("the NATS server: %w", err))
+			b.o.OnError(fmt.Errorf("the NATS server: %w", err))
 		}),
 	}
 	creds, err := credentials(b.o.NATS)
@@ -328,7 +328,7 @@ func (b *Bus) connect() (*nats.Conn, error) {
 	}
 	conn, err := nats.Connect(b.o.NATS.URL, options...)
 	if err != nil {
-		return nil, unreachable(b.o.NATS, err)
+		return nil, serverError(b.o.NATS, err)
 	}
 	return conn, nil
 }

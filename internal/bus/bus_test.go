@@ -37,7 +37,7 @@ func opened(t *testing.T) (*Bus, *transcript.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := New(t.Context(), Options{Session: info, Store: store, Sole: true, Trouble: func(err error) { t.Log(err) }})
+	b := New(t.Context(), Options{Session: info, Store: store, Sole: true, OnError: func(err error) { t.Log(err) }})
 	t.Cleanup(func() {
 		if err := errors.Join(b.Stop(), store.Close()); err != nil {
 			t.Error(err)
@@ -63,7 +63,7 @@ func TestTheSocketOpensAfterTheLastHandler(t *testing.T) {
 		if mail != local || mail == nil {
 			t.Error("without a server of others mail has a connection of its own")
 		}
-		if b.IsServed() || dial() == nil {
+		if b.Serving() || dial() == nil {
 			t.Error("somebody gets in before the last handler answers")
 		}
 		return func() error { stopped++; return nil }, nil
@@ -71,7 +71,7 @@ func TestTheSocketOpensAfterTheLastHandler(t *testing.T) {
 	if err := b.Serve(handler, handler); err != nil {
 		t.Fatal(err)
 	}
-	if conn, err := b.Served(t.Context()); err != nil || conn == nil || !b.IsServed() {
+	if conn, err := b.LocalConn(t.Context()); err != nil || conn == nil || !b.Serving() {
 		t.Errorf("the bus is not served: %v", err)
 	}
 	if err := dial(); err != nil {
@@ -95,7 +95,7 @@ func TestAHandlerThatFailsKeepsTheSocketShut(t *testing.T) {
 		func(_, _ *nats.Conn) (func() error, error) { return func() error { stopped = true; return nil }, nil },
 		func(_, _ *nats.Conn) (func() error, error) { return nil, broken },
 	)
-	if !errors.Is(err, broken) || b.IsServed() {
+	if !errors.Is(err, broken) || b.Serving() {
 		t.Errorf("the bus is served: %v", err)
 	}
 	if err := b.Stop(); err != nil || !stopped {

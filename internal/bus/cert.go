@@ -17,7 +17,7 @@ import (
 
 // Certificate reads what the server listens with; nil is no TLS.
 func (l Listen) Certificate() (*tls.Certificate, error) {
-	if l.Cert == "" || l.Cert == session.Off || l.nowhere() {
+	if l.Cert == "" || l.Cert == session.Off || l.disabled() {
 		return nil, nil
 	}
 	refuse := func(format string, args ...any) error {
@@ -65,13 +65,13 @@ func busAddress(scheme, host, port string, chain []*x509.Certificate) string {
 	}
 	if len(chain) > 0 {
 		scheme = map[string]string{"nats": "tls", "ws": "wss"}[scheme]
-		host = hostIn(chain[0], host)
+		host = certificateHost(chain[0], host)
 	}
 	return (&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}).String()
 }
 
-// hostIn returns where a certificate says it is: at host if it says so.
-func hostIn(cert *x509.Certificate, host string) string {
+// certificateHost returns where a certificate says it is: at host if it says so.
+func certificateHost(cert *x509.Certificate, host string) string {
 	if cert.VerifyHostname(host) == nil {
 		return host
 	}

@@ -69,7 +69,7 @@ func (l *Listen) Inherit(i *session.Info) error {
 		l.Cert, l.Key = "", ""
 	}
 	i.Listen, i.ListenWebSocket, i.ListenCert, i.ListenKey = l.TCP, l.WebSocket, l.Cert, l.Key
-	if session.Listens(given) != "" && l.nowhere() {
+	if session.Listens(given) != "" && l.disabled() {
 		return &session.OptionError{Err: errors.New("--listen-cert is for a session that listens; say where with --listen or --listen-websocket")}
 	}
 	if _, err := l.Certificate(); err != nil {
@@ -95,8 +95,8 @@ func (l Listen) Exposed() (warnings []string) {
 	return warnings
 }
 
-// nowhere reports that no listener is opened.
-func (l Listen) nowhere() bool {
+// disabled reports that no listener is opened.
+func (l Listen) disabled() bool {
 	return session.Listens(l.TCP) == "" && session.Listens(l.WebSocket) == ""
 }
 
@@ -110,8 +110,8 @@ func Address(i session.Info, scheme, address string) string {
 	return busAddress(scheme, host, port, chain(i))
 }
 
-// reached is how a listener that is open at a URL is reached.
-func reached(i session.Info, scheme, at string) string {
+// reachableURL is how a listener that is open at a URL is reached.
+func reachableURL(i session.Info, scheme, at string) string {
 	u, err := url.Parse(at)
 	if err != nil || at == "" {
 		return at
@@ -119,8 +119,8 @@ func reached(i session.Info, scheme, at string) string {
 	return busAddress(scheme, u.Hostname(), u.Port(), chain(i))
 }
 
-// cannotListen says what to do about an address that cannot be had.
-func cannotListen(err error) error {
+// listenError says what to do about an address that cannot be had.
+func listenError(err error) error {
 	if err == nil || !strings.Contains(err.Error(), "bind: ") {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// unreachable says what to do about a server that cannot be used.
-func unreachable(n session.NATS, err error) error {
+// serverError says what to do about a server that cannot be used.
+func serverError(n session.NATS, err error) error {
 	because := func(format string, args ...any) error {
 		return fmt.Errorf("the NATS server %s "+format+": %w", append(append([]any{n.URL}, args...), err)...)
 	}

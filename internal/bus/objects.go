@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	objectWithin = 5 * time.Second  // for one object to be put or got
-	sweepEvery   = time.Minute      // the bucket is looked through
-	sweepGrace   = 10 * time.Minute // before an object that nobody needs is taken out
+	objectTimeout = 5 * time.Second  // for one object to be put or got
+	sweepInterval = time.Minute      // the bucket is looked through
+	sweepGrace    = 10 * time.Minute // before an object that nobody needs is taken out
 )
 
 // objectBucket is where the long messages of a session are on its server.
@@ -27,10 +27,10 @@ func ObjectName(session string, ref mailbox.Ref) string {
 	return objectBucket(session) + "/" + ref.Hash()
 }
 
-// carrier is a transport beside which the long bodies travel: a message leaves when
+// objectTransport is a transport beside which the long bodies travel: a message leaves when
 // the bucket has its body, and arrives when the body is on this disk. What does not
 // come that far is sent again, as any message is.
-type carrier struct {
+type objectTransport struct {
 	mailbox.Transport
 	scope   context.Context // of the bus
 	store   *transcript.Store
@@ -38,17 +38,17 @@ type carrier struct {
 	trouble func(error)
 }
 
-func newCarrier(scope context.Context, box mailbox.Transport, conn *nats.Conn, o Options) (*carrier, error) {
+func newObjectTransport(scope context.Context, box mailbox.Transport, conn *nats.Conn, o Options) (*objectTransport, error) {
 	b, err := bucket.New(conn, objectBucket(o.Session.ID), bucket.Options{Replicas: o.NATS.Replicas})
-	return &carrier{Transport: box, scope: scope, store: o.Store, bucket: b, trouble: o.Trouble}, err
+	return &objectTransport{Transport: box, scope: scope, store: o.Store, bucket: b, trouble: o.OnError}, err
 }
 
 // Publish implements mailbox.Transport.
-func (o *carrier) Publish(e mailbox.Envelope) error {
+func (o *objectTransport) Publish(e mailbox.Envelope) error {
 	if e.Ref != "" {
-		err := o.offer(e.Ref)
+		err := o.upload(e.Ref)
 		switch {
-		case err != nil && o.isHere(e.To.Agent): // who needs no bucket
+		case err != nil && o.isLocal(e.To.Agent): // who needs no bucket
 			o.trouble(err)
 		case err != nil:
 			return fmt.Errorf("message %s waits until its text is on the server: %w", e.ID, err)
@@ -57,23 +57,23 @@ func (o *carrier) Publish(e mailbox.Envelope) error {
 	return o.Transport.Publish(e)
 }
 
-// isHere reports whether an agent is of this process.
-func (o *carrier) isHere(id mailbox.AgentID) bool {
+// isLocal reports whether an agent is of this process.
+func (o *objectTransport) isLocal(id mailbox.AgentID) bool {
 	t, ok := o.store.Get(id)
 	return ok && !t.IsReplica()
 }
 
-// offer puts an object into the bucket if it is not there.
-func (o *carrier) offer(ref mailbox.Ref) error {
-	ctx, cancel := context.WithTimeout(o.scope, objectWithin)
+// upload puts an object into the bucket if it is not there.
+func (o *objectTransport) upload(ref mailbox.Ref) error {
+	ctx, cancel := context.WithTimeout(o.scope, objectTimeout)
 	defer cancel()
 	return o.bucket.Put(ctx, ref, func() ([]byte, error) { return o.store.Object(ref) })
 }
 
 // Start implements mailbox.Transport.
-func (o *carrier) Start(ctx context.Context, from mailbox.Cursor, deliver func(mailbox.Envelope, mailbox.Cursor), receipt func(mailbox.Receipt)) error {
+func (o *objectTransport) Start(ctx context.Context, from mailbox.Cursor, deliver func(mailbox.Envelope, mailbox.Cursor), receipt func(mailbox.Receipt)) error {
 	return o.Transport.Start(ctx, from, func(e mailbox.Envelope, c mailbox.Cursor) {
-		if err := o.fetch(ctx, e); err != nil {
+		if err := o.download(ctx, e); err != nil {
 			o.trouble(fmt.Errorf("the text of message %s from %s is not here, it will be sent again: %w", e.ID, e.From, err))
 			return
 		}
@@ -81,12 +81,12 @@ func (o *carrier) Start(ctx context.Context, from mailbox.Cursor, deliver func(m
 	}, receipt)
 }
 
-// fetch brings the body of a message to an agent of this process to this disk.
-func (o *carrier) fetch(ctx context.Context, e mailbox.Envelope) error {
-	if !o.isHere(e.To.Agent) || o.store.HasBody(e.Ref) {
+// download brings the body of a message to an agent of this process to this disk.
+func (o *objectTransport) download(ctx context.Context, e mailbox.Envelope) error {
+	if !o.isLocal(e.To.Agent) || o.store.HasBody(e.Ref) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, objectWithin)
+	ctx, cancel := context.WithTimeout(ctx, objectTimeout)
 	defer cancel()
 	body, err := o.bucket.Get(ctx, e.Ref)
 	if err != nil {
@@ -97,7 +97,7 @@ func (o *carrier) fetch(ctx context.Context, e mailbox.Envelope) error {
 
 // sweep takes out of the bucket, every so often, what nobody has waited for since
 // grace, until ctx ends.
-func (o *carrier) sweep(ctx context.Context, every, grace time.Duration) {
+func (o *objectTransport) sweep(ctx context.Context, every, grace time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -106,7 +106,7 @@ func (o *carrier) sweep(ctx context.Context, every, grace time.Duration) {
 		case <-ctx.Done():
 			return
 		}
-		within, cancel := context.WithTimeout(ctx, objectWithin)
+		within, cancel := context.WithTimeout(ctx, objectTimeout)
 		needed := o.needed()
 		err := o.bucket.Sweep(within, func(hash string) bool { return needed[hash] }, grace)
 		cancel()
@@ -118,13 +118,13 @@ func (o *carrier) sweep(ctx context.Context, every, grace time.Duration) {
 
 // needed are the objects of messages that are on their way, or that somebody without a
 // disk of ours has not read.
-func (o *carrier) needed() map[string]bool {
+func (o *objectTransport) needed() map[string]bool {
 	all := map[string]bool{}
 	for _, e := range o.store.Pending() {
 		all[e.Ref.Hash()] = true
 	}
 	for _, t := range o.store.All() {
-		if t.Spec().Role != agent.Outside {
+		if t.Spec().Role != agent.Program {
 			continue
 		}
 		for _, e := range t.Unread() {

@@ -44,10 +44,10 @@ func process(t *testing.T, conn *nats.Conn, id mailbox.AgentID) *agentProcess {
 	b, err := bucket.New(conn, objectBucket("s1"), bucket.Options{})
 	noted(err)
 	trouble := func(err error) { m.trouble <- err }
-	box := &carrier{
+	box := &objectTransport{
 		Transport: natsbox.New(conn, natsbox.Options{Space: "s1"}), scope: t.Context(), store: m.store, bucket: b, trouble: trouble,
 	}
-	courier := mailbox.NewCourier(box, m.store, mailbox.CourierOptions{Wake: func(mailbox.AgentID) {}, OnTrouble: trouble, ResendAfter: 100 * time.Millisecond})
+	courier := mailbox.NewCourier(box, m.store, mailbox.CourierOptions{Wake: func(mailbox.AgentID) {}, OnError: trouble, ResendAfter: 100 * time.Millisecond})
 	noted(courier.Start(t.Context(), m.store.Cursor(), m.store.Pending()))
 	m.store.Ship(courier.Send)
 	t.Cleanup(func() {
@@ -167,17 +167,17 @@ func TestObjectsOnTheirWayAreNeeded(t *testing.T) {
 	if err := errors.Join(err, durable()); err != nil {
 		t.Fatal(err)
 	}
-	o := &carrier{store: store}
+	o := &objectTransport{store: store}
 	if !o.needed()[e.Ref.Hash()] {
 		t.Error("a message on its way does not need its object")
 	}
-	if _, _, err := store.Create(agent.Spec{ID: "bob", Name: "bob", Role: agent.Outside, Born: time.Now()}); err != nil {
+	if _, _, err := store.Create(agent.Spec{ID: "bob", Name: "bob", Role: agent.Program, Born: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := store.Arrive(e, mailbox.Cursor{}); err != nil {
 		t.Fatal(err)
 	}
-	store.Settle(mailbox.Receipt{From: e.To, To: e.From, State: mailbox.StateDelivered, Through: e.Seq})
+	store.Acknowledge(mailbox.Receipt{From: e.To, To: e.From, State: mailbox.StateDelivered, Through: e.Seq})
 	if !o.needed()[e.Ref.Hash()] {
 		t.Error("a message that is unread outside does not need its object")
 	}

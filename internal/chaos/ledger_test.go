@@ -65,7 +65,7 @@ func (l ledger) readAll(t *testing.T, dir string) map[mailbox.AgentID]uint32 {
 		switch {
 		case of.Record().Launch > 0:
 			launches[of.ID()] = of.Record().Launch
-		case of.Spec().Where == "" && of.Spec().Role.Runs():
+		case of.Spec().Where == "" && of.Spec().Role.IsAgent():
 			l.read(t, of)
 		}
 	}

@@ -187,7 +187,7 @@ func openNode(ctx context.Context, role, dir string, say func(string)) (*node, e
 }
 
 func (n *node) begin(ctx context.Context, conn *nats.Conn) error {
-	box := natsbox.New(conn, natsbox.Options{Space: space, OnTrouble: func(error) {}})
+	box := natsbox.New(conn, natsbox.Options{Space: space, OnError: func(error) {}})
 	n.courier = mailbox.NewCourier(box, n.store, mailbox.CourierOptions{Wake: n.wake, ResendAfter: 300 * time.Millisecond})
 	return n.courier.Start(ctx, n.store.Cursor(), n.store.Pending())
 }
@@ -254,7 +254,7 @@ func (n *node) turn(t *transcript.Transcript) error {
 		return err
 	}
 	for _, e := range read {
-		n.courier.Receipt(mailbox.Receipt{From: t.Address(), To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID}})
+		n.courier.SendReceipt(mailbox.Receipt{From: t.Address(), To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID}})
 	}
 	return t.End(agent.Completed, "", "", "")
 }

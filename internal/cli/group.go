@@ -46,7 +46,7 @@ func refuseUnknown(c *cobra.Command) {
 func unknownCommand(c *cobra.Command, typed string) error {
 	names := Subcommands(c)
 	text := strings.Join(names, ", ")
-	if near := agent.Near(typed, names); len(near) > 0 {
+	if near := agent.Suggest(typed, names); len(near) > 0 {
 		text += "; did you mean " + c.CommandPath() + " " + near[0] + "?"
 	}
 	return Usagef("there is no command %q; the commands are: %s", typed, text)

@@ -140,7 +140,7 @@ func (p *permits) ask(ctx context.Context, what string, q event.Question, r ask.
 	return p.h.waitFor(ctx, what, func() error {
 		p.h.c.publish(p.h.t, event.Asked{Question: ticket.Question()})
 		s, err := ticket.Wait(ctx)
-		p.h.c.publish(p.h.t, event.QuestionSettled{
+		p.h.c.publish(p.h.t, event.QuestionResolved{
 			ID: ticket.Question().ID, State: string(s.State), Allow: s.Answer.Allow || s.State == event.QuestionCovered, By: s.By, Note: s.Answer.Note,
 		})
 		return err
@@ -153,7 +153,7 @@ func (p *permits) decide(c model.Call, state transcript.ConsentState, s event.Re
 	if s.State == event.QuestionExpired {
 		d.State = transcript.ConsentExpired
 	}
-	if s.Answer.Answers() {
+	if s.Answer.IsAnswer() {
 		d.Answer = report.Detail(s.Answer)
 	}
 	return p.h.t.Consents().Decide(c.ID, d)

@@ -32,9 +32,9 @@ func spawnLimiter(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 }
 
-// Below is what this process has charged beside the requests of one agent.
+// Nested is what this process has charged beside the requests of one agent.
 func (b *budgets) Below(l agent.Record) budget.Amount {
-	l.Below = budget.Amount{}
+	l.Nested = budget.Amount{}
 	return b.accounts.Used().Minus(b.accounts.UsedBy(l))
 }
 
@@ -54,7 +54,7 @@ func (b *budgets) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Requ
 	if err != nil {
 		return nil, err
 	}
-	return &Reservation{Output: r.Output, Settle: r.Settle}, nil
+	return &Reservation{Output: r.Output, Settle: r.Commit}, nil
 }
 
 // Bounded reports whether an agent counts in a budget with a limit.
@@ -67,27 +67,27 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 		return nil, err
 	}
 	ask := h.c.accounts.Ask(req.Model, input, req.MaxTokens)
-	ask.Waits = func() { h.moveTo(state.Waiting, state.WaitsForBudget) }
+	ask.OnWait = func() { h.moveTo(state.Waiting, state.WaitsForBudget) }
 	r, err := h.c.accounts.Of(h.t.ID()).Reserve(ctx, ask)
 	if err != nil {
 		return nil, overBudget(err)
 	}
 	landed := func() {}
-	ask.Output = r.Output
+	ask.MaxOutput = r.Output
 	if o := h.c.opts.Owner; o != nil {
-		if ask.Output, landed, err = o.Reserve(ctx, ask); err != nil {
-			r.Settle(budget.Amount{})
+		if ask.MaxOutput, landed, err = o.Reserve(ctx, ask); err != nil {
+			r.Commit(budget.Amount{})
 			return nil, overBudget(err)
 		}
 	}
-	req.MaxTokens = int(ask.Output)
+	req.MaxTokens = int(ask.MaxOutput)
 	return func(a *model.Answer) {
 		defer landed()
 		if a == nil {
-			r.Settle(budget.Amount{}) // nobody says what it has cost
+			r.Commit(budget.Amount{}) // nobody says what it has cost
 			return
 		}
-		r.Settle(budget.Amount{
+		r.Commit(budget.Amount{
 			Money: h.c.opts.Prices.Cost(a.Usage, req.Model, a.Model).USD, Tokens: a.Usage.Total(), Requests: 1,
 		})
 	}, nil
@@ -95,7 +95,7 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 
 // overBudget makes a refusal the outcome of the turn.
 func overBudget(err error) error {
-	if errors.As(err, new(*budget.OverError)) || errors.As(err, new(*budget.UnpricedError)) {
+	if errors.As(err, new(*budget.ExceededError)) || errors.As(err, new(*budget.UnpricedError)) {
 		return overBudgetError{err}
 	}
 	return err
@@ -163,14 +163,14 @@ func (b *budgets) Priced(name string, id mailbox.AgentID) error {
 	return nil
 }
 
-// Afford says whether the budgets that an agent counts in allow a request to a
+// CheckRemaining says whether the budgets that an agent counts in allow a request to a
 // model. The error is a *account.OverError or a *account.UnpricedError.
 func (b *budgets) Afford(name string, id mailbox.AgentID) error {
 	_, exact, err := b.model(name)
 	if err != nil {
 		return nil // what is wrong with the model is told when it is asked
 	}
-	return b.accounts.Of(id).Afford(b.accounts.Ask(exact, 0, accounts.FloorTokens))
+	return b.accounts.Of(id).CheckRemaining(b.accounts.Ask(exact, 0, accounts.FloorTokens))
 }
 
 // Prices say what models cost.

@@ -236,7 +236,7 @@ func TestACompactionOnDemandIsMadeAtOnceOrAtTheNextStep(t *testing.T) {
 	}
 	n := newNode(t, t.TempDir(), m.model(), nodeOptions{})
 	n.Begin(t)
-	if err := n.Compact(t.Context(), agent.LeadID); !errors.Is(err, turn.ErrNothing) {
+	if err := n.Compact(t.Context(), agent.LeadID); !errors.Is(err, turn.ErrNothingToCompact) {
 		t.Errorf("nothing to compact gives %v", err)
 	}
 	if err := n.Compact(t.Context(), "nobody"); err == nil {
@@ -259,7 +259,7 @@ func TestACompactionOnDemandIsMadeAtOnceOrAtTheNextStep(t *testing.T) {
 	go func() { done <- n.Compact(t.Context(), agent.LeadID) }()
 	close(goOn)
 	n.Settle(t)
-	if err := <-done; err != nil && !errors.Is(err, turn.ErrNothing) { // it may have come later than the first
+	if err := <-done; err != nil && !errors.Is(err, turn.ErrNothingToCompact) { // it may have come later than the first
 		t.Error(err)
 	}
 	if l := n.Lead.Record(); l.Compactions != 2 || l.Result != "done" {

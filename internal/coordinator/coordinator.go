@@ -305,7 +305,7 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 		defer c.rejectUnreadIfFinal(t)
 		return c.recordEnd(t, func() error { return t.Seal(cause.Error()) }) // also if it was faster, or had ended before
 	}
-	return c.recordEnd(t, func() error { return t.Close(cause.Error(), t.Record().Kept) })
+	return c.recordEnd(t, func() error { return t.Close(cause.Error(), t.Record().KeptDir) })
 }
 
 // recordEnd tells of the state that an agent without a host comes into by its end.

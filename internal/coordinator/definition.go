@@ -22,7 +22,7 @@ func (c *Coordinator) definition(spec agent.Spec) defs.Definition {
 // birth, or its waking by the call: nobody else would.
 func (c *Coordinator) finishSpawn(parent, t *transcript.Transcript, call, task string) error {
 	life := t.Record()
-	if life.Closed || life.Turns > life.Settled || life.Turns > 0 && life.Woken.Call != call {
+	if life.Closed || life.Turns > life.Reported || life.Turns > 0 && life.Woken.Call != call {
 		return nil
 	}
 	if life.Spec.Where != "" {

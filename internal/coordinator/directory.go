@@ -113,7 +113,7 @@ func (d *directory) currentRecord(t *transcript.Transcript) (agent.Record, error
 // isAtOwner reports whether an agent lives with the session's owner, and this is
 // the node of another.
 func (d *directory) isAtOwner(t *transcript.Transcript) bool {
-	return d.owner != nil && t.Spec().Where == agent.AtOwner
+	return d.owner != nil && t.Spec().Where == agent.InOwner
 }
 
 // isSelf reports whether an agent is the one whose node this is.

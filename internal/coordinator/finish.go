@@ -46,7 +46,7 @@ func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why str
 	if ends {
 		h.closeTools()
 		life.Spec.Role = h.t.Ending().Spec.Role
-		life.Kept = h.release()
+		life.KeptDir = h.release()
 	}
 	switch err := h.reportInTime(ctx, life); {
 	case errors.Is(err, turn.ErrShutdown):
@@ -60,7 +60,7 @@ func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why str
 	if !ends {
 		return goOn
 	}
-	if err := h.t.Close(why, life.Kept); err != nil {
+	if err := h.t.Close(why, life.KeptDir); err != nil {
 		return h.breakOff(err)
 	}
 	is := state.Resting(h.t.Record())
@@ -80,7 +80,7 @@ func (h *host) endsWith(l agent.Record) bool {
 // as after a crash between the two.
 func (h *host) owesReport() bool {
 	l := h.t.Record()
-	return l.Turns > l.Settled && !l.TurnOpen && !l.Closed && endsByItself(l.Spec.Role) && !h.rests(l)
+	return l.Turns > l.Reported && !l.TurnOpen && !l.Closed && endsByItself(l.Spec.Role) && !h.rests(l)
 }
 
 // reportInTime is report that waits while the receiver's mailbox is full, until
@@ -161,13 +161,13 @@ func (h *host) isNews(l agent.Record) bool {
 
 // fail records that the agent's host was given up, and tells it.
 func (h *host) fail(reason error) {
-	reason = fmt.Errorf("%w: %w", turn.ErrGivenUp, reason)
+	reason = fmt.Errorf("%w: %w", turn.ErrRuntime, reason)
 	note := "not run: the agent's host failed"
 	err := h.t.End(agent.Failed, reason.Error(), h.t.Record().Result, note)
 	if err != nil {
 		// Its conversation cannot be read: it ends without it.
 		h.emit(event.Warning{Text: err.Error()})
-		err = h.t.Close(reason.Error(), h.t.Record().Kept)
+		err = h.t.Close(reason.Error(), h.t.Record().KeptDir)
 	}
 	if err != nil {
 		h.emit(event.Warning{Text: err.Error()})

@@ -56,7 +56,7 @@ func (h *host) isolate(ctx context.Context, incarnation uint32) error {
 
 // release gives the agent's own directory back, if it has one, and returns what
 // it is kept for. What cannot be released is kept.
-func (h *host) release() *agent.Kept {
+func (h *host) release() *agent.KeptDir {
 	spec := h.t.Spec()
 	if spec.Isolation == "" {
 		return nil
@@ -64,32 +64,32 @@ func (h *host) release() *agent.Kept {
 	ctx := context.WithoutCancel(h.parent)
 	err := h.takeOver(ctx)
 	if err == nil {
-		var kept *agent.Kept
+		var kept *agent.KeptDir
 		if kept, err = h.isolation.Release(ctx); err == nil {
 			h.isolation = nil
 			return kept
 		}
 	}
 	h.emit(event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", spec.Dir, agent.DisplayName(spec), err)})
-	return &agent.Kept{Path: spec.Dir, Why: []string{err.Error()}}
+	return &agent.KeptDir{Path: spec.Dir, Why: []string{err.Error()}}
 }
 
 // releaseRemote gives back the directory of an agent whose process has ended without
 // doing so, and returns what it is kept for.
-func (rs *replicas) releaseRemote(ctx context.Context, t *transcript.Transcript) *agent.Kept {
+func (rs *replicas) releaseRemote(ctx context.Context, t *transcript.Transcript) *agent.KeptDir {
 	l := t.Record()
 	if l.Spec.Isolation == "" || l.Closed || rs.c.opts.Isolate == nil {
-		return l.Kept
+		return l.KeptDir
 	}
 	own, err := rs.c.opts.Isolate(ctx, l.Spec, l.Incarnation+1)
 	if err == nil {
-		var kept *agent.Kept
+		var kept *agent.KeptDir
 		if kept, err = own.Release(ctx); err == nil {
 			return kept
 		}
 	}
 	rs.c.publish(t, event.Warning{Text: fmt.Sprintf("the directory %s of %s could not be released: %v", l.Spec.Dir, agent.DisplayName(l.Spec), err)})
-	return &agent.Kept{Path: l.Spec.Dir, Why: []string{err.Error()}}
+	return &agent.KeptDir{Path: l.Spec.Dir, Why: []string{err.Error()}}
 }
 
 // takeOver makes the directory this host's if it is still that of one before

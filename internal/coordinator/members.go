@@ -67,9 +67,9 @@ func (ms *members) AddMember(name string) (*transcript.Transcript, error) {
 	defer ms.c.waking.Unlock()
 	if t, ok := ms.c.Find(name); ok && isOutside(t) {
 		ms.c.registry.Restore(t.Spec())
-		return t, t.Reopen(agent.Outside, agent.Waking{})
+		return t, t.Reopen(agent.Program, agent.Waking{})
 	}
-	spec := agent.Spec{ID: mailbox.AgentID(name), Name: name, Type: "outside", Role: agent.Outside, Born: time.Now()}
+	spec := agent.Spec{ID: mailbox.AgentID(name), Name: name, Type: "outside", Role: agent.Program, Born: time.Now()}
 	if !spec.ID.Valid() {
 		return nil, fmt.Errorf("%.80q cannot be the name of a member: use 1 to 64 of a-z, 0-9 and '-'", name)
 	}
@@ -84,7 +84,7 @@ func (ms *members) AddMember(name string) (*transcript.Transcript, error) {
 }
 
 // isOutside reports a member that no host runs.
-func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == agent.Outside }
+func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == agent.Program }
 
 // RemoveMember ends the membership of a program outside.
 func (ms *members) RemoveMember(id mailbox.AgentID) error {

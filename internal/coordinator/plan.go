@@ -221,7 +221,7 @@ func (ps *protocols) awaitPlan(t *transcript.Transcript) {
 		if err != nil && !errors.Is(err, errPlanDecided) {
 			return
 		}
-		ps.c.publish(t, event.QuestionSettled{ID: p.ID, State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note})
+		ps.c.publish(t, event.QuestionResolved{ID: p.ID, State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note})
 	})
 }
 

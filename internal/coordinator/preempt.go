@@ -19,7 +19,7 @@ func (h *host) preempt() {
 func (h *host) mustPreempt() bool {
 	life := h.t.Record()
 	controls := func(e mailbox.Envelope) bool {
-		return e.ClassOf() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, life)
+		return e.EffectiveClass() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, life)
 	}
-	return life.Told && life.Shutdown.Phase == protocol.ShutdownAsked || slices.ContainsFunc(h.t.Unread(), controls)
+	return life.Unread && life.Shutdown.Phase == protocol.ShutdownAsked || slices.ContainsFunc(h.t.Unread(), controls)
 }

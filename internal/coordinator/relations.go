@@ -34,7 +34,7 @@ func (c *Coordinator) owes(kid, me *transcript.Transcript) bool {
 		return false
 	}
 	// One whose host was given up has said so and says no more until it has work.
-	return kid.HasWork() || l.Turns > l.Settled && c.hosts.get(kid.ID()) != nil || me.OnItsWay(kid)
+	return kid.HasWork() || l.Turns > l.Reported && c.hosts.get(kid.ID()) != nil || me.OnItsWay(kid)
 }
 
 // rests says whether an agent that has come to the end of a turn waits for
@@ -58,7 +58,7 @@ func (h *host) stopCause() error {
 // ended, or nil. It follows from what is recorded, so a crash loses no stop.
 func (h *host) orphaned() error {
 	l := h.t.Record()
-	if l.Spec.Link != agent.StopWith || l.Spec.Role != agent.Background || l.Closed || l.Turns == l.Settled {
+	if l.Spec.Link != agent.StopWith || l.Spec.Role != agent.Background || l.Closed || l.Turns == l.Reported {
 		return nil
 	}
 	up, ok := h.c.opts.Store.Get(registry.WorksFor(l))

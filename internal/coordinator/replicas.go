@@ -132,7 +132,7 @@ func (rs *replicas) sendTask(t *transcript.Transcript, prompt string) error {
 // relaunch gives an agent that lives in another process a process again, unless it has
 // one. It does not wait.
 func (rs *replicas) relaunch(t *transcript.Transcript) {
-	if rs.c.opts.Remote == nil || t.Spec().Where == agent.AtOwner {
+	if rs.c.opts.Remote == nil || t.Spec().Where == agent.InOwner {
 		return
 	}
 	rs.c.change(func() {
@@ -163,7 +163,7 @@ func (rs *replicas) launchAgain(t *transcript.Transcript) error {
 // park parks an agent whose process cannot be kept alive, and tells the lead.
 // A message to it tries again.
 func (rs *replicas) park(t *transcript.Transcript, why error) {
-	l, why := t.Record(), fmt.Errorf("%w: %w", turn.ErrGivenUp, why)
+	l, why := t.Record(), fmt.Errorf("%w: %w", turn.ErrRuntime, why)
 	l.TurnOpen, l.Outcome, l.Reason = false, agent.Failed, why.Error()
 	if _, _, err := t.Update(l); err != nil {
 		why = errors.Join(why, err)
@@ -251,7 +251,7 @@ func (rs *replicas) Register(spec agent.Spec) error {
 	if _, ok := rs.c.opts.Store.Get(spec.ID); ok {
 		return nil
 	}
-	spec.Where = agent.AtOwner
+	spec.Where = agent.InOwner
 	t, _, err := rs.c.opts.Store.Create(spec)
 	if err != nil {
 		if _, ok := rs.c.opts.Store.Get(spec.ID); ok {

@@ -164,7 +164,7 @@ func (s spawner) resume(ctx context.Context, callID string, call spawn.Call) (ma
 		return "", err
 	}
 	t, ok := c.Find(call.Resume)
-	if !ok || !t.Spec().Role.Runs() {
+	if !ok || !t.Spec().Role.IsAgent() {
 		return "", c.registry.Unknown(call.Resume)
 	}
 	spec := t.Spec()

@@ -53,20 +53,20 @@ func (h *host) turn(ctx context.Context) ending {
 func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 	h.watchdog = watchdog.New(h.c.opts.Policy.Deadlines.For(h.t.Spec().Role), cut)
 	t := &turn.Turn{
-		Log:      h.t,
-		Prepare:  h.prepare,
-		Permit:   h.permits.permit,
-		Admit:    h.admit,
-		Emit:     h.emit,
-		Watch:    h.streamed,
-		Read:     h.read,
-		MaxSteps: h.t.Spec().MaxTurns,
-		Only:     endsByItself(h.t.Spec().Role),
-		Facts:    h.facts,
-		Record:   h.c.opts.Store.TranscriptPath(h.t.ID()),
-		Demand:   h.compactions.take,
-		Object:   h.c.opts.Store.BodyPath,
-		Pause:    h.pause,
+		Log:            h.t,
+		Prepare:        h.prepare,
+		Permit:         h.permits.permit,
+		Admit:          h.admit,
+		Emit:           h.emit,
+		OnEvent:        h.streamed,
+		OnRead:         h.read,
+		MaxSteps:       h.t.Spec().MaxTurns,
+		LastTurn:       endsByItself(h.t.Spec().Role),
+		Facts:          h.facts,
+		TranscriptPath: h.c.opts.Store.TranscriptPath(h.t.ID()),
+		CompactRequest: h.compactions.take,
+		ObjectPath:     h.c.opts.Store.BodyPath,
+		StopAfterCalls: h.pause,
 	}
 	if spill := h.c.opts.Spill; spill != nil {
 		t.Spill = func(id, text string) (string, error) { return spill(h.t.ID(), id, text) }
@@ -85,7 +85,7 @@ func (h *host) breakOff(err error) ending {
 func (h *host) run(ctx context.Context, t *turn.Turn) (turn.End, error) {
 	defer h.place.Leave()
 	defer h.watchdog.Stop()
-	ctx, end := h.c.accounts.Of(h.t.ID()).Within(ctx, overBudget)
+	ctx, end := h.c.accounts.Of(h.t.ID()).WithDeadline(ctx, overBudget)
 	defer end()
 	h.turnContext = ctx
 	return t.Run(ctx)

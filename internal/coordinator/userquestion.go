@@ -60,7 +60,7 @@ func (i *UserQuestion) ID() string { return i.ticket.Question().ID }
 // Wait returns how the question was resolved. When ctx ends it is withdrawn.
 func (i *UserQuestion) Wait(ctx context.Context) (event.Resolution, error) {
 	s, err := i.ticket.Wait(ctx)
-	i.c.publish(i.t, event.QuestionSettled{
+	i.c.publish(i.t, event.QuestionResolved{
 		ID: i.ID(), State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note,
 	})
 	return s, err

@@ -28,7 +28,7 @@ func (rv *waker) ensureHost(t *transcript.Transcript) error {
 	life := t.Record()
 	rv.c.registry.Add(life)
 	switch {
-	case !life.Spec.Role.Runs(), rv.c.hosts.get(t.ID()) != nil:
+	case !life.Spec.Role.IsAgent(), rv.c.hosts.get(t.ID()) != nil:
 		return nil
 	case life.Spec.Where != "":
 		rv.c.relaunch(t)
@@ -47,7 +47,7 @@ func (rv *waker) ensureHost(t *transcript.Transcript) error {
 // because it was done does not miss what was on its way then; one that was
 // stopped stays so until it is written to again.
 func willRead(l agent.Record) bool {
-	if !l.Spec.Role.Runs() || l.Shutdown.Leaving() {
+	if !l.Spec.Role.IsAgent() || l.Shutdown.Leaving() {
 		return false
 	}
 	return !l.Closed || l.Outcome == agent.Completed && !l.Spec.OneShot
@@ -62,7 +62,7 @@ func (rv *waker) hasMissedMail(t *transcript.Transcript) bool {
 // wakeIfWork brings an agent without a host to life if there is work for it: one
 // whose mail came after its end, or whose host was given up.
 func (rv *waker) wakeIfWork(t *transcript.Transcript) {
-	if !rv.c.live.Load() || !t.Spec().Role.Runs() || t.IsReplica() || !t.HasWork() && !rv.hasMissedMail(t) {
+	if !rv.c.live.Load() || !t.Spec().Role.IsAgent() || t.IsReplica() || !t.HasWork() && !rv.hasMissedMail(t) {
 		return
 	}
 	rv.c.change(func() {
@@ -107,7 +107,7 @@ func (rv *waker) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waking
 		return &actors.FinalError{Name: name, Reason: turn.ShutDownBy(rv.c.nameOf(life.Shutdown.By)).Error()}
 	case !life.Closed:
 		return nil
-	case !life.Spec.Role.Runs():
+	case !life.Spec.Role.IsAgent():
 		return &actors.FinalError{Name: name, Reason: life.Reason}
 	case life.Reason == turn.ErrKilled.Error():
 		return &actors.FinalError{Name: name, Reason: life.Reason}

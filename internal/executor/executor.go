@@ -11,18 +11,18 @@
 // Laws:
 //
 //   - A pane only displays: a command is started by its argument list, never by
-//     keystrokes, and nothing is read from a pane (TestATmuxPaneRunsTheCommand). Tmux
-//     shows a name as it is, whatever characters it contains (TestNoNameIsReadByTmux).
+//     keystrokes, and nothing is read from a pane (TestTmuxPaneRunsTheCommand). Tmux
+//     shows a name as it is, whatever characters it contains (TestTmuxDoesNotInterpretNames).
 //   - Each command has a process group of its own, so signals from the starter's
 //     terminal do not reach it, and Kill ends the whole group, including one that is
 //     stopped (TestPlainIsAnExecutor, TestTmuxIsAnExecutor).
-//   - A pane can open while another closes (TestAPaneOpensWhileTheLastOneGoes).
+//   - A pane can open while another closes (TestPaneOpensWhileTheLastOneCloses).
 //   - Kill returns when the process and its pane are gone. Close removes what tmux
 //     left when the last pane of a session is gone, but not while a person uses that
-//     tmux session (TestASessionThatSomebodyUsesKeepsItsSocket).
+//     tmux session (TestTmuxSessionInUseKeepsItsSocket).
 //   - The lock tells whether an adopted process lives: it is killed only while it
 //     holds its lock, so that another process with the same number is never hit
-//     (TestAnAdoptedNumberOfAStrangerIsNotKilled).
+//     (TestReusedProcessNumberIsNotKilled).
 package executor
 
 import (
@@ -38,18 +38,18 @@ import (
 	"time"
 )
 
-// Command is what is to be run. All but Color are required.
+// Command is a command to run. All fields but Color are required.
 type Command struct {
-	Args  []string // the program first, by its path
+	Args  []string // program path and arguments
 	Dir   string   // working directory
-	Log   string   // file for what it writes where there is no pane
+	Log   string   // file for its output if there is no pane
 	Lock  string   // file that the process locks while it lives
 	Name  string   // title of a pane
-	Color string   // of a pane's border; "" is the terminal's
+	Color string   // of the pane's border; "" is the default
 }
 
-// Executor starts a command and returns when the system has started it, which
-// says nothing of whether it will come to anything.
+// Executor starts commands. Start returns when the process exists; it does not wait for the
+// program to be ready.
 type Executor interface {
 	Start(ctx context.Context, c Command) (*Process, error)
 }
@@ -57,24 +57,24 @@ type Executor interface {
 // Process is one started command. Its methods may be called from any goroutine.
 type Process struct {
 	PID  int
-	Pane string // where it can be seen, for people; "" is nowhere
+	Pane string // where a person can see it; "" if nowhere
 
-	lock    string // with adopted: proof that the number is still its own
-	adopted bool
-	gone    chan struct{}
-	closing sync.Once
-	unseat  func() // takes the pane away; may be nil
+	lock      string // of an adopted process: proof that the number is still its own
+	adopted   bool
+	done      chan struct{}
+	closing   sync.Once
+	closePane func() // closes the pane; may be nil
 }
 
-// Gone is closed when the process has ended.
-func (p *Process) Gone() <-chan struct{} { return p.gone }
+// Done returns a channel that is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Kill ends the process with its group and returns when it is gone. It may be
-// called more than once.
+// Kill kills the process with its group and returns when it has ended. It may be called
+// more than once.
 func (p *Process) Kill(ctx context.Context) error {
-	defer p.clear()
+	defer p.cleanUp()
 	select {
-	case <-p.gone:
+	case <-p.done:
 		return nil
 	default:
 	}
@@ -84,26 +84,26 @@ func (p *Process) Kill(ctx context.Context) error {
 		}
 	}
 	select {
-	case <-p.gone:
-		p.bury(ctx)
+	case <-p.done:
+		p.awaitExit(ctx)
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("process %d was killed and is still there: %w", p.PID, context.Cause(ctx))
 	}
 }
 
-// burial bounds how long bury waits: the number may be another process's already.
-const burial = time.Second
+// exitTimeout bounds awaitExit: the number may belong to another process already.
+const exitTimeout = time.Second
 
-// bury waits until an adopted process is no more. It gives its lock back a moment
-// before, and what is looked for by the end of its process is not found until then.
-func (p *Process) bury(ctx context.Context) {
+// awaitExit waits until an adopted process does not exist any more. It releases its lock a
+// moment earlier, while searches for the process still find it.
+func (p *Process) awaitExit(ctx context.Context) {
 	if !p.adopted {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, burial)
+	ctx, cancel := context.WithTimeout(ctx, exitTimeout)
 	defer cancel()
-	tick := time.NewTicker(burial / 100)
+	tick := time.NewTicker(exitTimeout / 100)
 	defer tick.Stop()
 	for syscall.Kill(p.PID, 0) == nil && !isZombie(p.PID) {
 		select {
@@ -114,44 +114,43 @@ func (p *Process) bury(ctx context.Context) {
 	}
 }
 
-func (p *Process) clear() {
-	if p.unseat != nil {
-		p.closing.Do(p.unseat)
+func (p *Process) cleanUp() {
+	if p.closePane != nil {
+		p.closing.Do(p.closePane)
 	}
 }
 
-// look is how often a process is looked at that is not our child.
-const look = 100 * time.Millisecond
+// pollInterval is how often a process that is not a child is checked.
+const pollInterval = 100 * time.Millisecond
 
-// watch closes gone when a process that is no child has ended, or when ctx ends.
+// watch closes done when a process that is not a child has ended, and returns when ctx ends.
 func (p *Process) watch(ctx context.Context) {
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	for p.lives() {
+	for p.alive() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
 	}
-	close(p.gone)
-	p.clear()
+	close(p.done)
+	p.cleanUp()
 }
 
-func (p *Process) lives() bool {
+func (p *Process) alive() bool {
 	if p.adopted {
-		// One whose first thread has ended is a zombie while others still hold its files.
+		// After its first thread has ended a process is a zombie while others still hold its files.
 		return Held(p.lock)
 	}
-	return Lives(p.PID)
+	return Alive(p.PID)
 }
 
-// Lives reports whether a process has not ended; one that nobody has collected has,
-// where the system can tell.
-func Lives(pid int) bool { return syscall.Kill(pid, 0) == nil && !isZombie(pid) }
+// Alive reports whether a process runs. A zombie does not, where the system shows zombies.
+func Alive(pid int) bool { return syscall.Kill(pid, 0) == nil && !isZombie(pid) }
 
-// isZombie reports a process that has ended and that nobody has collected, where
-// the system can tell.
+// isZombie reports whether a process has ended and its parent has not waited for it, where
+// the system shows that.
 func isZombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -161,10 +160,10 @@ func isZombie(pid int) bool {
 	return bytes.HasPrefix(rest, []byte("Z"))
 }
 
-// Adopt returns the process that holds a lock, started by somebody else. ctx
-// bounds how long it is looked at.
+// Adopt returns the process that holds a lock and that another process started. It checks
+// until ctx ends whether the process lives.
 func Adopt(ctx context.Context, pid int, lock string) *Process {
-	p := &Process{PID: pid, lock: lock, adopted: true, gone: make(chan struct{})}
+	p := &Process{PID: pid, lock: lock, adopted: true, done: make(chan struct{})}
 	go p.watch(ctx)
 	return p
 }
@@ -181,18 +180,18 @@ func (Plain) Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", c.Name, err)
 	}
-	defer log.Close() // the child has its own
+	defer log.Close() // the child has its own copy
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the process of %s: %w", c.Name, err)
 	}
-	p := &Process{PID: cmd.Process.Pid, gone: make(chan struct{})}
+	p := &Process{PID: cmd.Process.Pid, done: make(chan struct{})}
 	go func() {
-		// How it ended is in its log; that it ended is what counts.
+		// The log has the reason; only the end matters here.
 		_ = cmd.Wait()
-		close(p.gone)
+		close(p.done)
 	}()
 	return p, nil
 }

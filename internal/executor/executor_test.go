@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestMain is a process that holds the lock that it is told, for the tests.
+// TestMain makes the test binary a process that holds a lock.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("EXECUTOR_TEST_LOCK"); path != "" {
 		os.Exit(hold(path))
@@ -29,7 +29,7 @@ func hold(path string) int {
 	if _, err := os.Stdout.WriteString("held\n"); err != nil {
 		return 1
 	}
-	_, _ = os.Stdin.Read(make([]byte, 1)) // until the test lets go
+	_, _ = os.Stdin.Read(make([]byte, 1)) // until the test closes it
 	if l.Release() != nil {
 		return 1
 	}
@@ -64,19 +64,19 @@ func await(t *testing.T, gone <-chan struct{}) {
 	}
 }
 
-// conformance is what holds for every Executor.
+// conformance holds for every Executor.
 var conformance = map[string]func(*testing.T, Executor){
 	"KillEndsTheWholeGroup": killEndsTheWholeGroup,
 	"AnEndIsSeen": func(t *testing.T, e Executor) {
 		p := start(t, e, command(t, "/bin/true"))
-		await(t, p.Gone())
+		await(t, p.Done())
 		if err := p.Kill(t.Context()); err != nil {
 			t.Errorf("to kill what has ended: %v", err)
 		}
 	},
 	"ItRunsInItsDirectory": func(t *testing.T, e Executor) {
 		c := command(t, "/bin/sh", "-c", "pwd > where")
-		await(t, start(t, e, c).Gone())
+		await(t, start(t, e, c).Done())
 		if where, err := os.ReadFile(filepath.Join(c.Dir, "where")); string(where) != c.Dir+"\n" {
 			t.Errorf("it ran in %q, not in %q: %v", where, c.Dir, err)
 		}
@@ -95,7 +95,7 @@ func TestTmuxIsAnExecutor(t *testing.T) {
 	}
 }
 
-// tmux is one with a server of its own.
+// tmux returns an executor with a tmux server of its own.
 func tmux(t *testing.T) *Tmux {
 	t.Helper()
 	t.Setenv("TMUX", "")
@@ -112,7 +112,7 @@ func killEndsTheWholeGroup(t *testing.T, e Executor) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The child holds the pipe's end too: it ends when both are gone.
+	// The child holds the pipe open too: reading ends when both have ended.
 	p := start(t, e, command(t, "/bin/sh", "-c", "exec 3>"+fifo+"; sleep 1000 & echo up >&3; wait"))
 	f, err := os.Open(fifo)
 	if err != nil {
@@ -129,30 +129,30 @@ func killEndsTheWholeGroup(t *testing.T, e Executor) {
 		t.Fatal(err)
 	}
 	if n, err := f.Read(make([]byte, 1)); n != 0 {
-		t.Errorf("somebody of the group still writes: %d %v", n, err)
+		t.Errorf("a process of the group still writes: %d %v", n, err)
 	}
 }
 
-func TestWhatCannotBeStartedIsAnError(t *testing.T) {
+func TestMissingProgramIsAnError(t *testing.T) {
 	if _, err := (Plain{}).Start(t.Context(), command(t, "/nowhere/swarm")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing program: %v", err)
 	}
-	await(t, start(t, Plain{}, command(t, "/bin/false")).Gone())
+	await(t, start(t, Plain{}, command(t, "/bin/false")).Done())
 }
 
-func TestAnAdoptedNumberOfAStrangerIsNotKilled(t *testing.T) {
+func TestReusedProcessNumberIsNotKilled(t *testing.T) {
 	stranger := start(t, Plain{}, command(t, "/bin/sleep", "1000"))
 	p := Adopt(t.Context(), stranger.PID, filepath.Join(t.TempDir(), "lock"))
-	await(t, p.Gone()) // nobody holds the lock
+	await(t, p.Done()) // the lock is free
 	if err := p.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(stranger.PID, 0); err != nil {
-		t.Errorf("the stranger was hit: %v", err)
+		t.Errorf("another process was killed: %v", err)
 	}
 }
 
-func TestAnAdoptedProcessIsKilled(t *testing.T) {
+func TestAdoptedProcessIsKilled(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "lock")
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "EXECUTOR_TEST_LOCK="+lock)
@@ -186,25 +186,25 @@ func TestAnAdoptedProcessIsKilled(t *testing.T) {
 	}
 }
 
-// A process that has ended lives no more, also when nobody has collected it.
-func TestAProcessThatNobodyCollectsHasEnded(t *testing.T) {
+// A zombie has ended, although its parent has not waited for it.
+func TestZombieHasEnded(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("the system does not tell")
+		t.Skip("this system does not show zombies")
 	}
-	if !Lives(os.Getpid()) {
-		t.Error("this process does not live")
+	if !Alive(os.Getpid()) {
+		t.Error("this process is not alive")
 	}
 	cmd := exec.Command("/bin/sh", "-c", "exit")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	tick, limit := time.NewTicker(look/10), time.After(30*time.Second)
+	tick, limit := time.NewTicker(pollInterval/10), time.After(30*time.Second)
 	defer tick.Stop()
-	for Lives(cmd.Process.Pid) {
+	for Alive(cmd.Process.Pid) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatal("it lives for ever")
+			t.Fatal("it is still alive")
 		}
 	}
 	if err := cmd.Wait(); err != nil {
@@ -212,7 +212,7 @@ func TestAProcessThatNobodyCollectsHasEnded(t *testing.T) {
 	}
 }
 
-func TestATmuxPaneRunsTheCommand(t *testing.T) {
+func TestTmuxPaneRunsTheCommand(t *testing.T) {
 	x := tmux(t)
 	c := command(t, "/bin/sh", "-c", `echo "$0" > word; exec sleep 1000`, "a b; $c")
 	if err := syscall.Mkfifo(filepath.Join(c.Dir, "word"), 0o600); err != nil {
@@ -248,8 +248,8 @@ func TestATmuxPaneRunsTheCommand(t *testing.T) {
 	}
 }
 
-// TestNoNameIsReadByTmux gives tmux words that it would take for commands and formats.
-func TestNoNameIsReadByTmux(t *testing.T) {
+// TestTmuxDoesNotInterpretNames gives tmux words that it would take for commands and formats.
+func TestTmuxDoesNotInterpretNames(t *testing.T) {
 	x := tmux(t)
 	const word = "a#{pid};"
 	c := command(t, "/bin/sh", "-c", `printf '%s\n%s\n' "$PWD" "$0" > word; exec sleep 1000`, word)
@@ -274,8 +274,8 @@ func TestNoNameIsReadByTmux(t *testing.T) {
 	}
 }
 
-// TestASessionThatSomebodyUsesKeepsItsSocket, and what runs in it.
-func TestASessionThatSomebodyUsesKeepsItsSocket(t *testing.T) {
+// A tmux session that a person uses keeps its socket, and what runs in it.
+func TestTmuxSessionInUseKeepsItsSocket(t *testing.T) {
 	x := tmux(t)
 	p := start(t, x, command(t, "/bin/sleep", "1000"))
 	if err := x.Close(t.Context()); err != nil {
@@ -289,9 +289,8 @@ func TestASessionThatSomebodyUsesKeepsItsSocket(t *testing.T) {
 	}
 }
 
-// A pane opens also while the last one of the others goes, and the tmux server
-// with it.
-func TestAPaneOpensWhileTheLastOneGoes(t *testing.T) {
+// A pane opens also while the last other pane closes, and the tmux server with it.
+func TestPaneOpensWhileTheLastOneCloses(t *testing.T) {
 	x := tmux(t)
 	for range 25 {
 		p, err := x.Start(t.Context(), command(t, "/bin/true"))

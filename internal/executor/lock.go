@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// Lock is held by the process of an agent while it lives.
+// Lock is the lock that the process of an agent holds while it lives.
 type Lock struct{ file *os.File }
 
-// HeldError reports a lock that a living process holds.
+// HeldError reports that a living process holds the lock.
 type HeldError struct{ Path string }
 
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("another process runs this agent: it holds %s", e.Path)
 }
 
-// Acquire takes the lock, or answers *HeldError.
+// Acquire acquires the lock, or returns *HeldError.
 func Acquire(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -41,7 +41,7 @@ func Acquire(path string) (*Lock, error) {
 	return l, nil
 }
 
-// Holder returns the process that holds the lock, if one does and has said so.
+// Holder returns the process that holds the lock, if its number is recorded.
 func Holder(path string) (pid int, ok bool) {
 	if !Held(path) {
 		return 0, false
@@ -54,14 +54,14 @@ func Holder(path string) (pid int, ok bool) {
 	return pid, err == nil && pid > 1
 }
 
-// Release gives the lock back.
+// Release releases the lock.
 func (l *Lock) Release() error { return l.file.Close() }
 
 // Held reports whether a living process holds the lock.
 func Held(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
-		return false // no process has ever run it
+		return false // no process has ever held it
 	}
 	defer f.Close()
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)

@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// Tmux runs each command in a pane of its own: beside the pane that the session
-// runs in, or in windows of a tmux session of its own.
+// Tmux runs each command in a pane: in the tmux window in which the session runs, or in
+// windows of a tmux session of its own.
 type Tmux struct {
-	path   string // of tmux
-	inside string // the pane that the session runs in; "" is none
-	socket string // name of the server outside of tmux
-	file   string // of that socket
-	name   string // of the tmux session outside of tmux
+	path   string // of the tmux program
+	pane   string // pane in which the session runs, or ""
+	socket string // name of the server, without such a pane
+	file   string // path of that socket
+	name   string // name of the tmux session, without such a pane
 
-	mu sync.Mutex // one pane at a time: they share the room
+	mu sync.Mutex // one pane opens at a time, since they share the window
 }
 
-// ErrNoTmux says that there is no tmux on this machine.
+// ErrNoTmux reports that tmux is not installed.
 var ErrNoTmux = errors.New("tmux is not installed")
 
-// NewTmux returns an executor with panes for the session of an id. getenv tells
-// whether this process runs in tmux itself.
+// NewTmux returns an executor with panes for the session with that id. It reads from getenv
+// whether this process itself runs in tmux.
 func NewTmux(session string, getenv func(string) string) (*Tmux, error) {
 	path, err := exec.LookPath("tmux")
 	if err != nil {
@@ -39,9 +39,9 @@ func NewTmux(session string, getenv func(string) string) (*Tmux, error) {
 	}
 	t := &Tmux{path: path}
 	if getenv("TMUX") != "" {
-		t.inside = getenv("TMUX_PANE")
+		t.pane = getenv("TMUX_PANE")
 	}
-	if t.inside == "" {
+	if t.pane == "" {
 		t.name = "swarm-" + session[:min(len(session), 8)]
 		t.socket = t.name
 		t.file = filepath.Join(cmp.Or(getenv("TMUX_TMPDIR"), "/tmp"), "tmux-"+strconv.Itoa(os.Getuid()), t.socket)
@@ -49,30 +49,30 @@ func NewTmux(session string, getenv func(string) string) (*Tmux, error) {
 	return t, nil
 }
 
-// Attach is the command with which a person sees the panes, or "" if they are
-// seen already.
+// Attach returns the command that shows the panes to a person, or "" if they are visible
+// already.
 func (t *Tmux) Attach() string {
-	if t.inside != "" {
+	if t.pane != "" {
 		return ""
 	}
 	return "tmux -L " + t.socket + " attach"
 }
 
-// Close removes the socket that tmux leaves behind when its last pane is gone. Where
-// somebody has panes of his own in the session, both stay.
+// Close removes the socket that tmux leaves after its last pane. If a person has opened
+// panes in the session, Close leaves both.
 func (t *Tmux) Close(ctx context.Context) error {
-	if t.inside != "" {
+	if t.pane != "" {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverExitTimeout)
 	defer cancel()
-	tick := time.NewTicker(leaveWithin / 20)
+	tick := time.NewTicker(serverExitTimeout / 20)
 	defer tick.Stop()
 	for {
 		if _, err := t.run(ctx, "list-sessions"); ctx.Err() != nil {
-			return nil // it is used
+			return nil // the session is in use
 		} else if err != nil {
 			break
 		}
@@ -83,13 +83,13 @@ func (t *Tmux) Close(ctx context.Context) error {
 		}
 	}
 	if err := os.Remove(t.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the socket that tmux has left: %w", err)
+		return fmt.Errorf("remove the socket of tmux: %w", err)
 	}
 	return nil
 }
 
-// leaveWithin is how long a tmux server may take to end after its last pane.
-const leaveWithin = time.Second
+// serverExitTimeout is how long a tmux server may take to end after its last pane.
+const serverExitTimeout = time.Second
 
 // Start implements Executor.
 func (t *Tmux) Start(ctx context.Context, c Command) (*Process, error) {
@@ -102,11 +102,11 @@ func (t *Tmux) Start(ctx context.Context, c Command) (*Process, error) {
 	pane, number, _ := strings.Cut(strings.TrimSpace(out), " ")
 	pid, err := strconv.Atoi(number)
 	if err != nil {
-		return nil, fmt.Errorf("open a tmux pane for %s: tmux answered %q", c.Name, out)
+		return nil, fmt.Errorf("open a tmux pane for %s: tmux printed %q", c.Name, out)
 	}
-	p := &Process{PID: pid, Pane: pane, gone: make(chan struct{})}
-	p.unseat = func() { t.unseat(pane) }
-	// A pane without its title and colour is as good as one with them.
+	p := &Process{PID: pid, Pane: pane, done: make(chan struct{})}
+	p.closePane = func() { t.closePane(pane) }
+	// A pane works without its title and colour.
 	_, _ = t.run(ctx, "select-pane", "-t", pane, "-T", literal(c.Name))
 	if c.Color != "" {
 		_, _ = t.run(ctx, "set-option", "-p", "-t", pane, "pane-border-style", "fg="+c.Color)
@@ -115,37 +115,36 @@ func (t *Tmux) Start(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-// open makes a pane that runs the command and returns its id and process.
+// open opens a pane that runs the command and returns the pane's id and the process number.
 func (t *Tmux) open(ctx context.Context, c Command) (string, error) {
 	made := append([]string{"-d", "-P", "-F", "#{pane_id} #{pane_pid}"}, t.command(c)...)
 	name := literal(c.Name)
-	if t.inside != "" {
-		out, err := t.runIn(ctx, c.Dir, append([]string{"split-window", "-t", t.inside}, made...)...)
+	if t.pane != "" {
+		out, err := t.runIn(ctx, c.Dir, append([]string{"split-window", "-t", t.pane}, made...)...)
 		if err == nil {
-			_, _ = t.run(ctx, "select-layout", "-t", t.inside, "tiled")
+			_, _ = t.run(ctx, "select-layout", "-t", t.pane, "tiled")
 			return out, nil
 		}
-		// There is no room for another pane in this window.
+		// This window has no room for another pane.
 		return t.runIn(ctx, c.Dir, append([]string{"new-window", "-n", name}, made...)...)
 	}
-	return t.openApart(ctx, c.Dir, name, made)
+	return t.openDetached(ctx, c.Dir, name, made)
 }
 
-// literal is a name as tmux shows it: written as it is, tmux would put in what its
-// formats stand for, and run the commands in them.
+// literal escapes a name for tmux, which would otherwise expand formats in it and run the
+// commands in them.
 func literal(name string) string { return strings.ReplaceAll(name, "#", "##") }
 
-// The tmux session of panes that are apart ends with its last pane, and its server
-// with it: what was there may be gone when it is used.
+// A detached tmux session ends with its last pane, and the server with it, perhaps just
+// before a command uses it. Opening is therefore repeated.
 const (
-	openTries = 10
-	openAgain = 20 * time.Millisecond
+	openTries      = 10
+	openRetryDelay = 20 * time.Millisecond
 )
 
-// openApart makes a pane in a tmux session of its own, and that session if it is
-// not there.
-func (t *Tmux) openApart(ctx context.Context, dir, name string, made []string) (out string, err error) {
-	again := time.NewTicker(openAgain)
+// openDetached opens a pane in the detached tmux session, which it creates if necessary.
+func (t *Tmux) openDetached(ctx context.Context, dir, name string, made []string) (out string, err error) {
+	again := time.NewTicker(openRetryDelay)
 	defer again.Stop()
 	for range openTries {
 		window := append([]string{"new-window", "-t", t.name + ":", "-n", name}, made...)
@@ -165,15 +164,14 @@ func (t *Tmux) openApart(ctx context.Context, dir, name string, made []string) (
 	return "", err
 }
 
-// command is what the pane runs. More than one word is run as it is, without a
-// shell.
+// command returns what the pane runs. tmux runs several words without a shell.
 func (t *Tmux) command(c Command) []string { return append([]string{"--"}, c.Args...) }
 
 func (t *Tmux) run(ctx context.Context, args ...string) (string, error) {
 	return t.runIn(ctx, "", args...)
 }
 
-// runIn is run in a directory, which is where a pane that it makes begins.
+// runIn is run in a directory, in which new panes start.
 func (t *Tmux) runIn(ctx context.Context, dir string, args ...string) (string, error) {
 	var all []string
 	if t.socket != "" {
@@ -194,16 +192,15 @@ func (t *Tmux) runIn(ctx context.Context, dir string, args ...string) (string, e
 	return string(out), nil
 }
 
-// unseatWithin is how long tmux may take to close a pane.
-const unseatWithin = 5 * time.Second
+// closePaneTimeout is how long tmux may take to close a pane.
+const closePaneTimeout = 5 * time.Second
 
-// unseat closes a pane that outlived its process, as it does for people who have
-// set remain-on-exit.
-func (t *Tmux) unseat(pane string) {
+// closePane closes a pane that outlives its process, as with remain-on-exit.
+func (t *Tmux) closePane(pane string) {
 	cmd := exec.Command(t.path, "kill-pane", "-t", pane)
 	if t.socket != "" {
 		cmd = exec.Command(t.path, "-L", t.socket, "kill-pane", "-t", pane)
 	}
-	cmd.WaitDelay = unseatWithin
-	_ = cmd.Run() // it is gone in most cases
+	cmd.WaitDelay = closePaneTimeout
+	_ = cmd.Run() // mostly the pane is closed already
 }

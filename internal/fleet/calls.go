@@ -20,7 +20,7 @@ import (
 
 // callWorker makes a request to the process of an agent.
 func callWorker[In, Out any](ctx context.Context, f *Fleet, id mailbox.AgentID, m rpc.Method[In, Out], in In) (out Out, err error) {
-	conn, err := f.parts.Bus.Served(ctx)
+	conn, err := f.parts.Bus.LocalConn(ctx)
 	if err != nil {
 		return out, err
 	}

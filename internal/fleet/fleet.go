@@ -230,7 +230,7 @@ func (f *Fleet) Wait() (err error) {
 // orphans returns the locks of processes of an earlier owner that have not reported
 // here. A process that reports now is told to end.
 func (f *Fleet) orphans() (locks []string) {
-	if !f.parts.Bus.IsServed() {
+	if !f.parts.Bus.Serving() {
 		return nil // nobody can report
 	}
 	for _, t := range f.options.Store.All() {
@@ -274,7 +274,7 @@ func (f *Fleet) quitProcess(ctx context.Context, p *proc) error {
 	defer cancel()
 	if _, err := callWorker(wait, f, p.spec.ID, workerapi.DoQuit, workerapi.LaunchIn{}); err == nil {
 		select {
-		case <-p.process.Gone():
+		case <-p.process.Done():
 			return nil
 		case <-wait.Done():
 		}

@@ -21,7 +21,7 @@ import (
 
 // Launch implements coordinator.RemoteAgents.
 func (f *Fleet) Launch(ctx context.Context, spec agent.Spec, launch uint32) error {
-	if _, err := f.parts.Bus.Served(ctx); err != nil {
+	if _, err := f.parts.Bus.LocalConn(ctx); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -156,7 +156,7 @@ func (f *Fleet) awaitReport(ctx context.Context, p *proc) error {
 	select {
 	case <-p.reportReceived:
 		return nil
-	case <-p.process.Gone():
+	case <-p.process.Done():
 		return fmt.Errorf("it ended at once: %s", f.options.lastOutput(p.spec.ID))
 	case <-limit.C:
 		return fmt.Errorf("it did not report for %v", f.options.FirstReport)

@@ -109,7 +109,7 @@ func (f *Fleet) watch(p *proc) {
 	defer tick.Stop()
 	for {
 		select {
-		case <-p.process.Gone():
+		case <-p.process.Done():
 			f.handleLoss(p, fmt.Errorf("it ended: %s", f.options.lastOutput(p.spec.ID)))
 			return
 		case <-tick.C:

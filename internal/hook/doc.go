@@ -17,7 +17,7 @@
 //     (TestUntrustedFilesRunNothing).
 //   - Every hook that matches has one Outcome. A hook that cannot be read or run has
 //     an outcome with an error, so that a guard is never skipped silently
-//     (TestWhatCannotRunIsAnOutcome).
+//     (TestInvalidHookIsAnOutcome).
 //   - Exit code 2 blocks, whatever the hook printed (TestExitCodes).
 //   - When Run returns, no process of the hooks' process groups is running
 //     (TestNothingOutlivesAHook).

@@ -87,7 +87,7 @@ func TestUntrustedFilesRunNothing(t *testing.T) {
 	}
 }
 
-func TestWhatCannotRunIsAnOutcome(t *testing.T) {
+func TestInvalidHookIsAnOutcome(t *testing.T) {
 	for name, f := range map[string]File{
 		"type":     file("f", "", map[string]any{"type": "mcp_tool", "server": "s"}),
 		"empty":    file("f", "", command(" ")),

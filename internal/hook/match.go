@@ -23,9 +23,8 @@ func (e *MatcherError) Unwrap() error { return e.Err }
 
 func always(string) bool { return true }
 
-// compile reads a matcher: nothing or "*" is everything, plain names are a list
-// split at "|" or ",", anything else a regular expression that may match
-// anywhere.
+// compile compiles a matcher: "" or "*" matches everything, plain names are a list
+// separated by "|" or ",", and anything else is a regular expression without anchors.
 func compile(matcher string) (func(string) bool, error) {
 	switch {
 	case matcher == "" || matcher == "*":

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Outcome is how one hook ended.
+// Outcome describes how one hook ended.
 type Outcome struct {
 	// Source is the settings file, Command what was run, or the URL that was asked.
 	Source, Command string
-	// Code is the exit code; -1 if there is none, and then Err says why.
+	// Code is the exit code; -1 if there is none, and then Err is set.
 	Code int
 	// Stdout and Stderr hold the first MaxOutput bytes.
 	Stdout, Stderr string
 	// Output is the JSON object on standard output, or nil.
 	Output *Output
-	// Err is why the hook did not run to its end: *TimeoutError for one.
+	// Err is why the hook did not end by itself, such as *TimeoutError.
 	Err error
 	// Broken is set if the settings alone show that the hook cannot run; Parse has
 	// reported it.
@@ -32,17 +32,17 @@ type Outcome struct {
 	malformed     bool // standard output begins like JSON and is none
 }
 
-// Output is what a hook may answer in JSON.
+// Output is the JSON object that a hook may print.
 type Output struct {
 	Continue      *bool           `json:"continue"`
 	StopReason    string          `json:"stopReason"`
 	SystemMessage string          `json:"systemMessage"`
 	Decision      string          `json:"decision"`
 	Reason        string          `json:"reason"`
-	Specific      json.RawMessage `json:"hookSpecificOutput"` // of the event
+	Specific      json.RawMessage `json:"hookSpecificOutput"` // depends on the event
 }
 
-// TimeoutError reports a hook that was ended because it took too long.
+// TimeoutError reports a hook that took too long and was ended.
 type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("it timed out after %v", e.After) }
@@ -83,8 +83,8 @@ func (o Outcome) Blocked() (why string, blocked bool) {
 	return "", false
 }
 
-// Failure returns nil for exit code 0, and else what went wrong, with the first
-// line of standard error.
+// Failure returns nil for exit code 0, and otherwise an error with the first line of
+// standard error.
 func (o Outcome) Failure() error {
 	switch {
 	case o.Err != nil:
@@ -95,5 +95,5 @@ func (o Outcome) Failure() error {
 		return nil
 	}
 	said, _, _ := strings.Cut(strings.TrimSpace(o.Stderr), "\n")
-	return fmt.Errorf("the hook %q of %s failed with exit code %d: %s", o.Command, o.Source, o.Code, cmp.Or(said, "it said nothing"))
+	return fmt.Errorf("the hook %q of %s failed with exit code %d: %s", o.Command, o.Source, o.Code, cmp.Or(said, "it printed nothing"))
 }

@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// MaxOutput is how much is kept of what a hook prints, in bytes.
+	// MaxOutput is how many bytes of each output of a hook are kept.
 	MaxOutput = 1 << 20
 	// farewell is what a hook gets between SIGTERM and SIGKILL, and how long its
 	// output is waited for when it has left processes behind.
-	farewell = 2 * time.Second
+	termGrace = 2 * time.Second
 )
 
 // Call is one occurrence of an event.
 type Call struct {
 	Event string
-	// Subject is what matchers are compared with; "" for events without one:
-	// then every hook of the event runs.
+	// Subject is compared with matchers; if it is "", as for some events, every hook of
+	// the event runs.
 	Subject string
-	// Input is written to the hook as JSON, with hook_event_name added.
+	// Input is the hook's standard input as JSON, with hook_event_name added.
 	Input map[string]any
 	// Dir is the working directory, Env the whole environment.
 	Dir string
@@ -62,7 +62,7 @@ func (s *Set) matching(c Call) []handler {
 		switch {
 		case c.Subject != "" && !h.matches(c.Subject), h.Once && h.spent.Load():
 		case h.If != "" && (c.Covers == nil || !c.Covers(h.If)):
-		case h.broken == nil && !h.Async && !h.AsyncRewake && slices.ContainsFunc(out, h.same):
+		case h.err == nil && !h.Async && !h.AsyncRewake && slices.ContainsFunc(out, h.same):
 		default:
 			out = append(out, h)
 		}
@@ -71,7 +71,7 @@ func (s *Set) matching(c Call) []handler {
 }
 
 // same reports a handler that does the same.
-func (h handler) same(o handler) bool { return o.broken == nil && h.equal(o.config) }
+func (h handler) same(o handler) bool { return o.err == nil && h.equal(o.config) }
 
 // Run runs the hooks of a call side by side and returns their outcomes in the
 // order of the settings files. When ctx ends they are ended too, and the
@@ -120,7 +120,7 @@ func collect(all []*Outcome) []Outcome {
 // outcome returns the outcome of a handler that has not run, err if it cannot.
 func (h handler) outcome(err error) *Outcome {
 	return &Outcome{
-		Source: h.source, Command: h.name(), Code: -1, Err: errors.Join(err, h.broken), Broken: h.broken != nil,
+		Source: h.source, Command: h.name(), Code: -1, Err: errors.Join(err, h.err), Broken: h.err != nil,
 		Rewake: h.AsyncRewake, failureBlocks: h.OnFailure == "block" && !h.Async && !h.AsyncRewake,
 	}
 }
@@ -160,15 +160,15 @@ func (h handler) exec(ctx context.Context, c Call, input []byte, out *Outcome) {
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	var stdout, stderr head
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
-	// A session of its own: no terminal, and a group that can be ended as one.
+	// A session of its own has no terminal, and a process group that can be ended.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return signal(cmd, syscall.SIGTERM) }
-	cmd.WaitDelay = farewell
+	cmd.WaitDelay = termGrace
 	err := cmd.Run()
 	if cmd.Process != nil {
 		err = errors.Join(err, signal(cmd, syscall.SIGKILL))
 	}
-	out.Stdout, out.Stderr = string(stdout.kept), string(stderr.kept)
+	out.Stdout, out.Stderr = string(stdout.data), string(stderr.data)
 	var exit *exec.ExitError
 	switch {
 	case context.Cause(ctx) != nil:
@@ -196,19 +196,19 @@ func (h handler) cmd(ctx context.Context) *exec.Cmd {
 	return exec.CommandContext(ctx, "bash", "-c", h.Command)
 }
 
-// signal sends a signal to all that is left of the command's group.
+// signal sends a signal to the command's process group.
 func signal(cmd *exec.Cmd, sig syscall.Signal) error {
 	err := syscall.Kill(-cmd.Process.Pid, sig)
 	if err == nil || errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) {
-		return nil // nobody is left; Darwin says EPERM if only zombies are
+		return nil // the group is empty; Darwin returns EPERM if it has zombies only
 	}
 	return fmt.Errorf("end what the hook has started: %w", err)
 }
 
 // head keeps the first MaxOutput bytes and drops the rest.
-type head struct{ kept []byte }
+type head struct{ data []byte }
 
 func (h *head) Write(p []byte) (int, error) {
-	h.kept = append(h.kept, p[:min(len(p), MaxOutput-len(h.kept))]...)
+	h.data = append(h.data, p[:min(len(p), MaxOutput-len(h.data))]...)
 	return len(p), nil
 }

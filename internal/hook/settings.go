@@ -17,12 +17,12 @@ type File struct {
 	Path string
 	// Hooks is the value of "hooks", or nil.
 	Hooks json.RawMessage
-	// DisableAll is the value of "disableAllHooks", or nil. The strongest file
-	// that has one decides, over all but managed hooks.
+	// DisableAll is the value of "disableAllHooks", or nil. The strongest file with a
+	// value decides, about all hooks but managed ones.
 	DisableAll *bool
-	// ManagedOnly is "allowManagedHooksOnly"; it counts in managed files.
+	// ManagedOnly is "allowManagedHooksOnly"; it is ignored in files that are not managed.
 	ManagedOnly bool
-	// Managed marks the organisation's files.
+	// Managed marks the files of the organisation.
 	Managed bool
 	// Untrusted marks files of a directory that the user has not trusted.
 	Untrusted bool
@@ -34,7 +34,7 @@ type File struct {
 	Agent bool
 }
 
-// Set holds the hooks of all settings files. The zero value has none.
+// Set holds the hooks of all settings files. The zero value is empty.
 type Set struct {
 	handlers map[string][]handler // by event
 	limits   limits
@@ -46,11 +46,11 @@ type handler struct {
 	matcher string
 	source  string
 	config
-	broken error        // why it cannot be run
-	spent  *atomic.Bool // it has run successfully
+	err   error        // why it cannot be run
+	spent *atomic.Bool // it has run successfully
 }
 
-// config is a handler as settings files write it.
+// config is a handler as it is in settings files.
 type config struct {
 	Type        string            `json:"type"`
 	Command     string            `json:"command"`
@@ -67,12 +67,12 @@ type config struct {
 	OnFailure   string            `json:"onFailure"` // continue or block
 }
 
-// Parse reads the hooks of settings files. What is wrong in them is returned,
-// one error each; the rest is used.
+// Parse reads the hooks of settings files. It returns one error for each invalid entry and
+// uses the rest.
 func Parse(files []File) (*Set, []error) {
 	s := &Set{handlers: map[string][]handler{}, limits: limitsOf(files)}
 	var problems []error
-	off, managedOnly := switches(files)
+	off, managedOnly := disabled(files)
 	for _, f := range files {
 		switch {
 		case len(f.Hooks) == 0, !f.Managed && (off || managedOnly):
@@ -85,8 +85,8 @@ func Parse(files []File) (*Set, []error) {
 	return s, problems
 }
 
-// switches says whether all hooks, or all but managed ones, are off.
-func switches(files []File) (off, managedOnly bool) {
+// disabled says whether all hooks, or all but managed ones, are off.
+func disabled(files []File) (off, managedOnly bool) {
 	for _, f := range files {
 		if f.DisableAll != nil && !f.Untrusted {
 			off = *f.DisableAll
@@ -112,8 +112,8 @@ func (s *Set) add(f File) (problems []error) {
 		}
 		for _, h := range handlers {
 			h.source = f.Path
-			if h.broken != nil {
-				problems = append(problems, fmt.Errorf("%s: a hook of %s cannot be run: %w", f.Path, event, h.broken))
+			if h.err != nil {
+				problems = append(problems, fmt.Errorf("%s: a hook of %s cannot be run: %w", f.Path, event, h.err))
 			}
 			s.handlers[event] = append(s.handlers[event], h)
 		}
@@ -124,15 +124,15 @@ func (s *Set) add(f File) (problems []error) {
 	return problems
 }
 
-// parseEvent returns the handlers of one event; what cannot be read is one that
-// is broken and matches everything.
+// parseEvent returns the handlers of one event. An invalid handler has an error and
+// matches everything.
 func parseEvent(raw json.RawMessage) []handler {
 	var groups []struct {
 		Matcher string            `json:"matcher"`
 		Hooks   []json.RawMessage `json:"hooks"`
 	}
 	if err := json.Unmarshal(raw, &groups); err != nil {
-		return []handler{{matches: always, broken: fmt.Errorf("it must be a list of objects with matcher and hooks: %w", err)}}
+		return []handler{{matches: always, err: fmt.Errorf("it must be a list of objects with matcher and hooks: %w", err)}}
 	}
 	var all []handler
 	for _, g := range groups {
@@ -141,7 +141,7 @@ func parseEvent(raw json.RawMessage) []handler {
 			h := parseHandler(one)
 			h.matcher = g.Matcher
 			if h.matches = matches; err != nil {
-				h.broken = err
+				h.err = err
 			}
 			all = append(all, h)
 		}
@@ -152,10 +152,10 @@ func parseEvent(raw json.RawMessage) []handler {
 func parseHandler(raw json.RawMessage) handler {
 	h := handler{spent: new(atomic.Bool)}
 	if err := json.Unmarshal(raw, &h.config); err != nil {
-		h.broken = fmt.Errorf("it cannot be read: %w", err)
+		h.err = fmt.Errorf("it cannot be read: %w", err)
 		return h
 	}
-	h.broken = h.check()
+	h.err = h.check()
 	return h
 }
 

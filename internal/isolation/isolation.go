@@ -122,12 +122,12 @@ type releaser interface {
 // Release ends the lease once the agent's last process has ended. The directory is
 // removed if nothing in it is worth keeping; otherwise the result names it and the
 // reasons why it is kept. Release may be called again after a crash.
-func (l *Lease) Release(ctx context.Context) (*agent.Kept, error) {
+func (l *Lease) Release(ctx context.Context) (*agent.KeptDir, error) {
 	released, err := l.tree.Release(ctx, l.dirs.users(l.spec, l.Dir)...)
 	if err != nil || released.Removed {
 		return nil, err
 	}
-	return &agent.Kept{Path: released.Path, Branch: released.Branch, Why: released.Why}, nil
+	return &agent.KeptDir{Path: released.Path, Branch: released.Branch, Why: released.Why}, nil
 }
 
 // Lease gives an agent a directory of its own, or takes over the one that it has. A new

@@ -251,7 +251,7 @@ func answered(r swarm.Reply) askOutput {
 	switch {
 	case r.State == "":
 		out.State = "waiting"
-	case out.State == "answered" && !r.Answer.Answers():
+	case out.State == "answered" && !r.Answer.IsAnswer():
 		out.State, out.Text = "declined", r.Answer.Note
 	}
 	return out

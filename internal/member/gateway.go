@@ -124,7 +124,7 @@ type (
 // and Close is called.
 func OpenGateway(s *Service, conn *nats.Conn, o GatewayOptions) (*Gateway, error) {
 	g := &Gateway{service: s, options: o, conn: conn, signal: make(chan struct{}, 1)}
-	g.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.options.Log, AtOnce: maxRequests, OneMessage: true, Accept: g.accepts, Check: g.check})
+	g.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.options.Log, MaxConcurrent: maxRequests, OneMessage: true, Accept: g.accepts, Check: g.check})
 	g.handleMail()
 	g.handleTasks()
 	if err := g.Open(conn, Subject(s.options.Session)); err != nil {
@@ -248,7 +248,7 @@ func (g *Gateway) user(name string) (*transcript.Transcript, error) {
 		return nil, err
 	}
 	t, ok := g.service.options.Store.Get(mailbox.AgentID(name))
-	if !is || !ok || t.Spec().Role != agent.Outside || t.Record().Closed {
+	if !is || !ok || t.Spec().Role != agent.Program || t.Record().Closed {
 		return nil, &turn.ForbiddenError{Reason: fmt.Sprintf("%q is not a user of the bus of session %s", name, g.service.options.Session)}
 	}
 	return t, nil

@@ -65,7 +65,7 @@ func (s *Service) Wake(id mailbox.AgentID) { s.members.Notify(id) }
 
 // Arrived passes a message on to the gateway if the receiver is a program with a key.
 func (s *Service) Arrived(to agent.Spec, e mailbox.Envelope) {
-	if g := s.gateway.Load(); g != nil && to.Role == agent.Outside {
+	if g := s.gateway.Load(); g != nil && to.Role == agent.Program {
 		g.Arrived(e)
 	}
 }
@@ -272,7 +272,7 @@ func countFitting(mail []mailbox.Envelope) int {
 
 func (s *Service) received(e mailbox.Envelope) mailbox.Received {
 	m := mailbox.Received{
-		ID: e.ID, From: e.FromName, FromID: e.From.Agent, Kind: e.Kind, Class: e.ClassOf(), Summary: e.Summary,
+		ID: e.ID, From: e.FromName, FromID: e.From.Agent, Kind: e.Kind, Class: e.EffectiveClass(), Summary: e.Summary,
 		Text: e.Body, ReplyTo: e.InReplyTo, Ref: e.Ref, Sent: e.Sent,
 	}
 	if e.Ref != "" && s.options.Object != nil {

@@ -89,7 +89,7 @@ func checkUser(name string) error {
 	if slices.Contains([]string{string(agent.LeadID), agent.LeadName, "main", string(agent.UserID), "all"}, name) {
 		return fmt.Errorf("the name %q means somebody else in every session; choose another", name)
 	}
-	if _, _, ok := mailbox.AgentID(name).Session(); ok {
+	if _, _, ok := mailbox.AgentID(name).Peer(); ok {
 		return fmt.Errorf("%q is a name for another session: choose another", name)
 	}
 	return nil
@@ -116,7 +116,7 @@ func (u *Users) Remove(name string) error {
 
 func (u *Users) remove(name string) ([]session.BusUser, error) {
 	t, ok := u.agents.Find(name)
-	if !ok || t.Spec().Role != agent.Outside {
+	if !ok || t.Spec().Role != agent.Program {
 		return nil, fmt.Errorf("the bus of session %s has no user named %q; its users are listed by: swarm bus user list --session %s", u.info.ID, name, u.info.ID)
 	}
 	all, err := u.info.PutBusUser(session.BusUser{Name: string(t.ID())}) // first the key, then the mailbox

@@ -23,7 +23,7 @@
 //   - Only the same user: the socket of ServeUnix has mode 0600, in a directory of
 //     mode 0700 that the user owns. Both sides refuse a peer with another user id
 //     (TestUnixSocketIsOnlyForItsUser, TestUnixSocketTurnsAnotherUserAway,
-//     TestAnotherUsersSocketIsNotDialed). Options.Visitor decides about the process
+//     TestAnotherUsersSocketIsNotDialed). Options.Authorize decides about the process
 //     of each connection before it can send anything
 //     (TestAVisitorMayDoWhatItsJudgeSaysAndNoMore).
 //   - The socket of a dead owner is replaced, that of a living one is not

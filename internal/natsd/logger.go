@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// logger gives the server's lines to slog. What nats-server calls fatal ends the
-// process with its own logger; here it is an error of Start.
+// logger passes the server's log to slog. A fatal error of nats-server, which would end the
+// process with its own logger, becomes an error of Start.
 type logger struct {
-	out      *slog.Logger
-	overhear func(line string) // of errors
+	out     *slog.Logger
+	onError func(line string) // called with each error
 
 	mu    sync.Mutex
 	fatal error
@@ -21,7 +21,7 @@ func newLogger(out *slog.Logger, overhear func(string)) *logger {
 	if out == nil {
 		out = slog.New(slog.DiscardHandler)
 	}
-	return &logger{out: out.With("part", "nats"), overhear: overhear}
+	return &logger{out: out.With("part", "nats"), onError: overhear}
 }
 
 func (l *logger) failure() error {
@@ -43,7 +43,7 @@ func (l *logger) Fatalf(format string, v ...any) {
 func (l *logger) Errorf(format string, v ...any) {
 	line := fmt.Sprintf(format, v...)
 	l.out.Error(line)
-	l.overhear(line)
+	l.onError(line)
 }
 
 // Warnf implements server.Logger.

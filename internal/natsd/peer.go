@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// ownPeer returns the process at the other end of a connection, which is to be of
-// our user.
+// ownPeer returns the process at the other end of a connection, which must belong to the
+// same user.
 func ownPeer(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -17,64 +17,64 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// MaxPayload is the largest message the server takes, in bytes: the largest
-// envelope, every byte of it escaped, with its headers.
+// MaxPayload is the largest message of the server, in bytes: the largest envelope, with
+// every byte escaped, and its headers.
 const MaxPayload = 4 << 20
 
-// maxMemory bounds JetStream's memory streams; ours are all files.
+// maxMemory bounds JetStream's memory streams; all streams here are files.
 const maxMemory = 64 << 20
 
-// syncEvery is how often JetStream syncs what has changed to disk: what a power
-// cut may take.
-const syncEvery = 5 * time.Second
+// syncInterval is how often JetStream syncs changes to disk, and so what a power cut may
+// lose.
+const syncInterval = 5 * time.Second
 
-// shakeWithin bounds a TLS handshake.
-const shakeWithin = 5 * time.Second
+// handshakeTimeout bounds a TLS handshake.
+const handshakeTimeout = 5 * time.Second
 
-// ErrStopped is what a stopped server answers.
+// ErrStopped is the error of a stopped server.
 var ErrStopped = errors.New("natsd: stopped")
 
-// Options; StoreDir is required.
+// Options configures a Server; StoreDir is required.
 type Options struct {
 	StoreDir  string       // JetStream's files; made with 0700
-	Listen    string       // host:port for NATS clients, port 0 for any; "" for no listener at all
+	Listen    string       // host:port for NATS clients, port 0 for any; "" for no listener
 	WebSocket string       // the same for clients that speak WebSocket
-	Logger    *slog.Logger // nil says nothing
-	// Certificate makes both listeners speak TLS and nothing else; nil is no TLS.
+	Logger    *slog.Logger // nil discards
+	// Certificate makes both listeners require TLS; nil is no TLS.
 	Certificate *tls.Certificate
-	// Users are all who may come in through a listener; SetUsers changes them.
+	// Users are all users that may connect to a listener; SetUsers changes them.
 	Users []User
-	// Refused is told what the server did not let a client do. It is called from
-	// several goroutines, must not block and must not call the server; may be nil.
-	Refused func(Refusal)
-	// Visitor says what a process that comes through the socket may do, by its
-	// number; 0 is one that cannot be told. nil, also as its answer, is everything.
-	Visitor func(pid int) *User
-	MinFree int64 // bytes that must be free on StoreDir's disk; 0 is 512 MiB
-	// SyncAlways makes JetStream sync each message before it acknowledges. Mail does
-	// not need it; it is for comparison and for users' own streams.
+	// OnRefusal, if not nil, is called with what the server did not let a client do. It is
+	// called from several goroutines; it must not block or call the server.
+	OnRefusal func(Refusal)
+	// Authorize returns the permissions of a process that connects to the socket; pid is
+	// 0 if unknown. nil, also as its result, permits everything.
+	Authorize func(pid int) *User
+	MinFree   int64 // bytes that must be free on StoreDir's disk; 0 is 512 MiB
+	// SyncAlways makes JetStream sync each message before it acknowledges. Mail does not
+	// need it; it is for comparison and for the users' own streams.
 	SyncAlways bool
 }
 
-// Server is a running server. It owns its goroutines until Stop.
+// Server is a running server. Its goroutines end with Stop.
 type Server struct {
-	srv   *server.Server
-	log   *logger
-	guard *guard
+	srv  *server.Server
+	log  *logger
+	auth *authenticator
 
-	visitor   func(pid int) *User
+	authorize func(pid int) *User
 	webSocket bool
 
-	mu      sync.Mutex
-	conns   []*nats.Conn
-	doors   []*door
-	stopped bool
-	done    chan struct{} // closed when Stop is through
-	err     error         // of Stop
+	mu            sync.Mutex
+	conns         []*nats.Conn
+	unixListeners []*unixListener
+	stopped       bool
+	done          chan struct{} // closed when Stop has finished
+	err           error         // of Stop
 }
 
-// Start returns a server that answers. ctx bounds the start only; the server runs
-// until Stop.
+// Start returns a server that is ready. ctx bounds the start only; the server runs until
+// Stop.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("natsd: start: %w", context.Cause(ctx))
@@ -83,19 +83,19 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard := newGuard(o.Users, o.Refused)
-	opts.CustomClientAuthentication, opts.AlwaysEnableNonce = guard, true
+	auth := newAuthenticator(o.Users, o.OnRefusal)
+	opts.CustomClientAuthentication, opts.AlwaysEnableNonce = auth, true
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("natsd: configure the embedded server: %w", err)
 	}
-	guard.watch(srv)
-	log := newLogger(o.Logger, guard.overhear)
+	auth.watch(srv)
+	log := newLogger(o.Logger, auth.reportRefusal)
 	srv.SetLoggerV2(log, false, false, false)
 	srv.Start()
-	s := &Server{srv: srv, log: log, guard: guard, visitor: o.Visitor, webSocket: o.WebSocket != "", done: make(chan struct{})}
-	if s.visitor == nil {
-		s.visitor = func(int) *User { return nil }
+	s := &Server{srv: srv, log: log, auth: auth, authorize: o.Authorize, webSocket: o.WebSocket != "", done: make(chan struct{})}
+	if s.authorize == nil {
+		s.authorize = func(int) *User { return nil }
 	}
 	if err := s.Ready(); err != nil {
 		return nil, errors.Join(fmt.Errorf("natsd: start the embedded server on %s: %w", o.StoreDir, err), s.Stop())
@@ -103,7 +103,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// server turns o into the options of nats-server.
+// server converts o to the options of nats-server.
 func (o Options) server() (*server.Options, error) {
 	store, err := o.store()
 	if err != nil {
@@ -121,7 +121,7 @@ func (o Options) server() (*server.Options, error) {
 		JetStreamMaxMemory:     maxMemory,
 		JetStreamMaxStore:      store,
 		SyncAlways:             o.SyncAlways,
-		SyncInterval:           syncEvery,
+		SyncInterval:           syncInterval,
 	}
 	if o.Listen != "" {
 		if opts.Host, opts.Port, err = address(o.Listen); err != nil {
@@ -135,25 +135,25 @@ func (o Options) server() (*server.Options, error) {
 		}
 		opts.Websocket.NoTLS = true
 	}
-	o.secure(opts)
+	o.setTLS(opts)
 	return opts, nil
 }
 
-// secure makes the listeners speak TLS if there is a certificate.
-func (o Options) secure(opts *server.Options) {
+// setTLS makes the listeners require TLS if there is a certificate.
+func (o Options) setTLS(opts *server.Options) {
 	if o.Certificate == nil {
 		return
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{*o.Certificate}, MinVersion: tls.VersionTLS12}
 	if o.Listen != "" {
-		opts.TLS, opts.TLSConfig, opts.TLSTimeout = true, config, shakeWithin.Seconds()
+		opts.TLS, opts.TLSConfig, opts.TLSTimeout = true, config, handshakeTimeout.Seconds()
 	}
 	if o.WebSocket != "" {
-		opts.Websocket.NoTLS, opts.Websocket.TLSConfig, opts.Websocket.HandshakeTimeout = false, config.Clone(), shakeWithin
+		opts.Websocket.NoTLS, opts.Websocket.TLSConfig, opts.Websocket.HandshakeTimeout = false, config.Clone(), handshakeTimeout
 	}
 }
 
-// address takes host:port apart for nats-server, to which port 0 is its default.
+// address splits host:port for nats-server, for which port 0 is the default port.
 func address(listen string) (host string, port int, err error) {
 	host, digits, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -168,7 +168,7 @@ func address(listen string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// store makes the directory and returns how much JetStream may use of its disk.
+// store creates the directory and returns how much of its disk JetStream may use.
 func (o Options) store() (int64, error) {
 	if o.StoreDir == "" || !filepath.IsAbs(o.StoreDir) {
 		return 0, fmt.Errorf("natsd: the store directory %q must be an absolute path", o.StoreDir)
@@ -190,7 +190,7 @@ func (o Options) store() (int64, error) {
 	return min(free/4*3, 16<<30), nil
 }
 
-// Ready reports why the server does not answer, or nil.
+// Ready returns why the server is not ready, or nil.
 func (s *Server) Ready() error {
 	if err := s.log.failure(); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (s *Server) Ready() error {
 	return nil
 }
 
-// ClientURL is where clients connect, or "" without a listener.
+// ClientURL returns the URL for clients, or "" without a listener.
 func (s *Server) ClientURL() string {
 	if s.srv.Addr() == nil {
 		return ""
@@ -212,7 +212,7 @@ func (s *Server) ClientURL() string {
 	return s.srv.ClientURL()
 }
 
-// WebSocketURL is where WebSocket clients connect, or "" without such a listener.
+// WebSocketURL returns the URL for WebSocket clients, or "" without such a listener.
 func (s *Server) WebSocketURL() string {
 	if !s.webSocket {
 		return ""
@@ -223,8 +223,8 @@ func (s *Server) WebSocketURL() string {
 // InProcessConn implements nats.InProcessConnProvider.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.srv.InProcessConn() }
 
-// Conn returns a new connection inside this process; name shows in the server's
-// lists. It costs some 84 KiB: share one. Stop closes it.
+// Conn returns a new connection inside this process; the server lists it under name. It
+// costs some 84 KiB: share one. Stop closes it.
 func (s *Server) Conn(name string) (*nats.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +242,7 @@ func (s *Server) Conn(name string) (*nats.Conn, error) {
 }
 
 func connect(p nats.InProcessConnProvider, name string, options ...nats.Option) (*nats.Conn, error) {
-	// Without a handler the library prints to the process's standard error.
+	// Without a handler the library prints to standard error.
 	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	return nats.Connect("", append([]nats.Option{
 		nats.InProcessServer(p), nats.Name(name), quiet,
@@ -269,7 +269,7 @@ func (s *Server) stop() error {
 		nc.Close()
 	}
 	var errs []error
-	for _, d := range s.doors {
+	for _, d := range s.unixListeners {
 		errs = append(errs, d.close())
 	}
 	s.srv.Shutdown()

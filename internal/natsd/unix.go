@@ -21,59 +21,57 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// greetWithin bounds how long the server takes to greet who comes.
-const greetWithin = 5 * time.Second
+// greetingTimeout bounds how long the server takes to greet a client.
+const greetingTimeout = 5 * time.Second
 
-// maxSocketPath is the shortest limit among the systems we run on.
+// maxSocketPath is the shortest limit among the supported systems.
 const maxSocketPath = 103
 
-// InUseError says that a living process serves the socket.
+// InUseError reports that a living process serves the socket.
 type InUseError struct{ Path string }
 
 func (e *InUseError) Error() string {
 	return fmt.Sprintf("another process serves %s; connect to it or stop it", e.Path)
 }
 
-// ServeUnix lets other processes of the same user in through a socket at path,
-// until Stop. The directory is made with 0700; one that others may enter or have
-// made is refused. A socket that a dead process left is replaced; *InUseError when its
-// owner lives.
+// ServeUnix accepts other processes of the same user on a socket at path, until Stop. It
+// creates the directory with mode 0700 and refuses one that others may enter or own. It
+// replaces a socket that a dead process left, and returns *InUseError if its owner lives.
 func (s *Server) ServeUnix(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		return ErrStopped
 	}
-	d, err := openDoor(path, s)
+	d, err := openUnixListener(path, s)
 	if err != nil {
 		return fmt.Errorf("natsd: serve the socket: %w", err)
 	}
-	s.doors = append(s.doors, d)
+	s.unixListeners = append(s.unixListeners, d)
 	return nil
 }
 
-// DialUnix connects to the server behind a socket of ServeUnix. The connection
-// comes back by itself when the server does; its owner closes it. Errors that
-// happen meanwhile show in the connection's status, or go to a nats.ErrorHandler
-// among the options.
+// DialUnix connects to the server behind a socket of ServeUnix. The connection reconnects
+// when the server restarts; its owner closes it. Errors in between change the connection's
+// status, or go to a nats.ErrorHandler among the options.
 func DialUnix(path string, options ...nats.Option) (*nats.Conn, error) {
-	// Nobody guesses the name, and so nobody else hears the answers.
+	// Others cannot guess the name, and so cannot read the replies.
 	name := "swarm-" + strconv.Itoa(os.Getpid()) + "-" + rand.Text()
 	options = append([]nats.Option{nats.CustomInboxPrefix(inbox(name))}, options...)
 	nc, err := connect(unixDialer(path), name, options...)
 	if err != nil {
-		return nil, fmt.Errorf("natsd: connect to the server behind %s, is it running: %w", path, err)
+		return nil, fmt.Errorf("natsd: connect to the server behind %s; check that it runs: %w", path, err)
 	}
 	return nc, nil
 }
 
-// inbox is where a connection of DialUnix gets its answers.
+// inbox returns the subject of the replies to a connection of DialUnix.
 func inbox(name string) string { return "_INBOX." + name }
 
 type unixDialer string
 
-// InProcessConn turns a server of another user away: the directory of the socket
-// may lie where everybody can make it first.
+// InProcessConn refuses a server of another user: if the directory of the socket is not
+// private, another user may have created it first.
 func (u unixDialer) InProcessConn() (net.Conn, error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: string(u), Net: "unix"})
 	if err != nil {
@@ -85,9 +83,9 @@ func (u unixDialer) InProcessConn() (net.Conn, error) {
 	return conn, nil
 }
 
-// door is one socket and what came through it. It owns a goroutine for accepting
-// and two for each connection.
-type door struct {
+// unixListener is one socket with its connections. It runs one goroutine that accepts, and
+// two for each connection.
+type unixListener struct {
 	lock   *flock.Flock
 	listen *net.UnixListener
 	server *Server
@@ -100,14 +98,14 @@ type door struct {
 	closed bool
 }
 
-func openDoor(path string, server *Server) (*door, error) {
+func openUnixListener(path string, server *Server) (*unixListener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("the path %s is %d bytes and sockets allow %d; choose a shorter directory", path, len(path), maxSocketPath)
 	}
 	if err := privateDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	// The lock, not a try to connect, tells the living from the dead: two processes
+	// The lock, and not an attempt to connect, shows whether the owner lives: two processes
 	// that start at once must not both replace the same stale socket.
 	lock, err := lockSocket(path)
 	if err != nil {
@@ -117,7 +115,7 @@ func openDoor(path string, server *Server) (*door, error) {
 	if err != nil {
 		return nil, errors.Join(err, unlockSocket(lock))
 	}
-	d := &door{
+	d := &unixListener{
 		lock: lock, listen: listen, server: server, log: server.log.out.With("socket", path),
 		done: make(chan struct{}), open: make(map[net.Conn]struct{}),
 	}
@@ -125,8 +123,8 @@ func openDoor(path string, server *Server) (*door, error) {
 	return d, nil
 }
 
-// lockSocket takes the lock file beside a socket. Its holder removes the file
-// when it is done, so a lock counts only while its file has its name.
+// lockSocket acquires the lock file beside a socket. Its holder removes the file at the
+// end, so that a lock counts only while the file has its name.
 func lockSocket(path string) (*flock.Flock, error) {
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	for {
@@ -143,14 +141,13 @@ func lockSocket(path string) (*flock.Flock, error) {
 		if named, err := os.Stat(lock.Path()); err == nil && os.SameFile(held, named) {
 			return lock, nil
 		}
-		if err := lock.Close(); err != nil { // the holder before has removed it meanwhile
+		if err := lock.Close(); err != nil { // the previous holder has removed it meanwhile
 			return nil, err
 		}
 	}
 }
 
-// unlockSocket gives the lock back and removes its file, which somebody may have
-// removed with the directory.
+// unlockSocket releases the lock and removes its file, which may be gone with the directory.
 func unlockSocket(lock *flock.Flock) error {
 	err := os.Remove(lock.Path())
 	if errors.Is(err, os.ErrNotExist) {
@@ -170,7 +167,7 @@ func privateDir(dir string) error {
 	mode := info.Mode()
 	switch owner, ok := info.Sys().(*syscall.Stat_t); {
 	case !mode.IsDir():
-		return fmt.Errorf("%s is a link, which may come to lead elsewhere; put a directory there", dir)
+		return fmt.Errorf("%s is a link, whose target may change; put a directory there", dir)
 	case !ok || int(owner.Uid) != os.Getuid():
 		return fmt.Errorf("the directory %s belongs to another user; move it away", dir)
 	case mode.Perm()&0o077 != 0:
@@ -201,19 +198,19 @@ func listenUnix(path string) (*net.UnixListener, error) {
 	return listen, nil
 }
 
-func (d *door) accept() {
+func (d *unixListener) accept() {
 	for {
 		conn, err := d.listen.AcceptUnix()
 		if err == nil {
 			if err := d.enter(conn); err != nil {
-				d.log.Warn("turned a connection away", "error", errors.Join(err, conn.Close()))
+				d.log.Warn("refused a connection", "error", errors.Join(err, conn.Close()))
 			}
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		// Out of file descriptors, most likely: others may give theirs back.
+		// Probably there are no file descriptors; others may close some.
 		d.log.Warn("could not accept a connection", "error", err)
 		select {
 		case <-d.done:
@@ -223,7 +220,7 @@ func (d *door) accept() {
 	}
 }
 
-func (d *door) enter(conn *net.UnixConn) error {
+func (d *unixListener) enter(conn *net.UnixConn) error {
 	pid, err := ownPeer(conn)
 	if err != nil {
 		return err
@@ -232,7 +229,7 @@ func (d *door) enter(conn *net.UnixConn) error {
 	if err != nil {
 		return err
 	}
-	said, id, err := d.announce(inside, pid)
+	greeting, id, err := d.identify(inside, pid)
 	if err != nil {
 		return errors.Join(err, inside.Close())
 	}
@@ -240,27 +237,26 @@ func (d *door) enter(conn *net.UnixConn) error {
 		return errors.Join(ErrStopped, inside.Close())
 	}
 	d.wait.Go(func() {
-		d.pump(conn, inside, said)
-		d.server.guard.leave(id)
+		d.pump(conn, inside, greeting)
+		d.server.auth.removeVisitor(id)
 	})
 	d.wait.Go(func() { d.pump(inside, conn, conn) })
 	return nil
 }
 
-// announce tells the guard who is behind a connection that has just been made,
-// before it can say anything. It returns what the server says on it, and the
-// number of a connection that is a visitor's.
-func (d *door) announce(inside net.Conn, pid int) (io.Reader, uint64, error) {
-	who := d.server.visitor(pid)
-	if who == nil {
+// identify registers the process behind a new connection before it can send anything. It
+// returns the server's greeting, and the number of the connection if it is a visitor's.
+func (d *unixListener) identify(inside net.Conn, pid int) (io.Reader, uint64, error) {
+	user := d.server.authorize(pid)
+	if user == nil {
 		return inside, 0, nil
 	}
-	// The server's greeting is the only place where it tells the connection's number.
-	if err := inside.SetReadDeadline(time.Now().Add(greetWithin)); err != nil {
+	// Only the greeting contains the number of the connection.
+	if err := inside.SetReadDeadline(time.Now().Add(greetingTimeout)); err != nil {
 		return nil, 0, err
 	}
-	said := bufio.NewReader(inside)
-	line, err := said.ReadBytes('\n')
+	greeting := bufio.NewReader(inside)
+	line, err := greeting.ReadBytes('\n')
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the server's greeting: %w", err)
 	}
@@ -268,15 +264,15 @@ func (d *door) announce(inside net.Conn, pid int) (io.Reader, uint64, error) {
 		ID uint64 `json:"client_id"`
 	}
 	if err := json.Unmarshal(bytes.TrimPrefix(line, []byte("INFO ")), &info); err != nil || info.ID == 0 {
-		return nil, 0, fmt.Errorf("the server's greeting does not tell the connection's number: %w", err)
+		return nil, 0, fmt.Errorf("the server's greeting lacks the connection's number: %w", err)
 	}
-	d.server.guard.admit(info.ID, *who)
-	return io.MultiReader(bytes.NewReader(line), said), info.ID, inside.SetReadDeadline(time.Time{})
+	d.server.auth.registerVisitor(info.ID, *user)
+	return io.MultiReader(bytes.NewReader(line), greeting), info.ID, inside.SetReadDeadline(time.Time{})
 }
 
-// pump copies until one side ends, which ends both. said is what src says.
-func (d *door) pump(dst, src net.Conn, said io.Reader) {
-	_, err := io.Copy(dst, said)
+// pump copies until one side ends, which ends both. src is read after greeting.
+func (d *unixListener) pump(dst, src net.Conn, greeting io.Reader) {
+	_, err := io.Copy(dst, greeting)
 	d.log.Debug("connection ended", "error", errors.Join(err, dst.Close(), src.Close()))
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -284,7 +280,7 @@ func (d *door) pump(dst, src net.Conn, said io.Reader) {
 	delete(d.open, src)
 }
 
-func (d *door) track(conns ...net.Conn) bool {
+func (d *unixListener) track(conns ...net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -296,13 +292,13 @@ func (d *door) track(conns ...net.Conn) bool {
 	return true
 }
 
-func (d *door) close() error {
+func (d *unixListener) close() error {
 	close(d.done)
 	d.mu.Lock()
 	d.closed = true
 	errs := []error{d.listen.Close()}
 	for c := range d.open {
-		// Closed twice is the usual end: the pumps close too.
+		// Usually the pumps have closed them already.
 		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}

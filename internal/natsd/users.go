@@ -15,18 +15,18 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// User is who may come in through a listener, and what for. Who comes from inside
-// the process needs no user and may do everything; so may who comes through the
-// socket, unless Options.Visitor says otherwise.
+// User is a user of a listener with its permissions. Connections inside the process need no
+// user and may do everything, and so may those of the socket, unless Options.Authorize
+// restricts them.
 type User struct {
 	Name      string
-	Key       string   // the public half of an nkey: U and 55 more
+	Key       string   // public half of an nkey: U and 55 characters
 	Publish   []string // subjects, with wildcards
 	Subscribe []string
 }
 
-// NewKey returns a fresh pair: the public half for User.Key, and the seed, which
-// is the secret that the user connects with.
+// NewKey returns a new key pair: the public half for User.Key, and the seed, the secret with
+// which the user connects.
 func NewKey() (public, seed string, err error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -45,47 +45,47 @@ func NewKey() (public, seed string, err error) {
 
 // Refusal is something that the server did not let a client do.
 type Refusal struct {
-	User string // "" is one whom nobody knows
+	User string // "" if unknown
 	From string // the client's address
 	What string
 }
 
-// guard judges who comes in. It is the server's authentication.
-type guard struct {
+// authenticator is the server's authentication.
+type authenticator struct {
 	refused func(Refusal)
 
-	mu    sync.Mutex
-	users map[string]User   // guarded by mu; by key
-	who   map[uint64]string // guarded by mu; keys by the number of the connection
-	known func(uint64) bool // guarded by mu; whether a connection is still there
+	mu          sync.Mutex
+	users       map[string]User   // guarded by mu; by key
+	names       map[uint64]string // guarded by mu; user keys by the number of the connection
+	isConnected func(uint64) bool // guarded by mu; whether a connection still exists
 
 	visitors map[uint64]User // guarded by mu; of the socket, by the number of the connection
-	left     map[uint64]bool // guarded by mu; visitors whose connection has ended
+	ended    map[uint64]bool // guarded by mu; visitors whose connection has ended
 }
 
-func newGuard(users []User, refused func(Refusal)) *guard {
+func newAuthenticator(users []User, refused func(Refusal)) *authenticator {
 	if refused == nil {
 		refused = func(Refusal) {}
 	}
-	g := &guard{
-		refused: refused, who: map[uint64]string{}, known: func(uint64) bool { return true },
-		visitors: map[uint64]User{}, left: map[uint64]bool{},
+	g := &authenticator{
+		refused: refused, names: map[uint64]string{}, isConnected: func(uint64) bool { return true },
+		visitors: map[uint64]User{}, ended: map[uint64]bool{},
 	}
 	g.set(users)
 	return g
 }
 
-// watch lets the guard forget connections that have ended.
-func (g *guard) watch(srv *server.Server) {
+// watch lets the authenticator forget connections that have ended.
+func (g *authenticator) watch(srv *server.Server) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.known = func(id uint64) bool { return srv.GetClient(id) != nil }
+	g.isConnected = func(id uint64) bool { return srv.GetClient(id) != nil }
 }
 
 // Check implements server.Authentication.
-func (g *guard) Check(c server.ClientAuthentication) bool {
+func (g *authenticator) Check(c server.ClientAuthentication) bool {
 	from := c.RemoteAddress()
-	if from != nil && from.Network() == "pipe" { // of this process, or through the socket
+	if from != nil && from.Network() == "pipe" { // of this process, or of the socket
 		if u, ok := g.visitor(c.GetID()); ok {
 			allowed := u.asVisitor(c.GetOpts().Name).permitted()
 			allowed.Permissions.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
@@ -93,7 +93,7 @@ func (g *guard) Check(c server.ClientAuthentication) bool {
 		}
 		return true
 	}
-	u, err := g.judge(c)
+	u, err := g.authenticate(c)
 	if err != nil {
 		g.refused(Refusal{From: fmt.Sprint(from), What: "connect: " + err.Error()})
 		return false
@@ -102,7 +102,7 @@ func (g *guard) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// permitted is the user as the server knows it.
+// permitted returns the user in the form of nats-server.
 func (u User) permitted() *server.User {
 	return &server.User{Username: u.Name, Permissions: &server.Permissions{
 		Publish: only(u.Publish), Subscribe: only(u.Subscribe),
@@ -110,7 +110,7 @@ func (u User) permitted() *server.User {
 }
 
 func only(subjects []string) *server.SubjectPermission {
-	if len(subjects) == 0 { // to the server an empty list is everything
+	if len(subjects) == 0 { // for the server an empty list permits everything
 		return &server.SubjectPermission{Deny: []string{">"}}
 	}
 	return &server.SubjectPermission{Allow: subjects}
@@ -119,7 +119,7 @@ func only(subjects []string) *server.SubjectPermission {
 // dialed is the name of a connection of DialUnix.
 var dialed = regexp.MustCompile(`^swarm-\d+-[0-9A-Z]{26}$`)
 
-// asVisitor lets a user hear the answers to what it asks, and nobody else's.
+// asVisitor lets a user receive the replies to its own requests, and no others.
 func (u User) asVisitor(name string) User {
 	if dialed.MatchString(name) {
 		u.Subscribe = append(slices.Clone(u.Subscribe), inbox(name)+".>")
@@ -127,38 +127,38 @@ func (u User) asVisitor(name string) User {
 	return u
 }
 
-// admit notes who is behind a connection through the socket, before it can ask
-// for anything.
-func (g *guard) admit(id uint64, u User) {
+// registerVisitor records the user of a connection of the socket, before it can send
+// anything.
+func (g *authenticator) registerVisitor(id uint64, u User) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for old := range g.left {
-		if !g.known(old) {
-			delete(g.left, old)
+	for old := range g.ended {
+		if !g.isConnected(old) {
+			delete(g.ended, old)
 			delete(g.visitors, old)
 		}
 	}
 	g.visitors[id] = u
 }
 
-// leave notes that a connection has ended. What it tried is judged to the end.
-func (g *guard) leave(id uint64) {
+// removeVisitor records that a connection has ended. What it sent before is still checked.
+func (g *authenticator) removeVisitor(id uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, ok := g.visitors[id]; ok {
-		g.left[id] = true
+		g.ended[id] = true
 	}
 }
 
-func (g *guard) visitor(id uint64) (User, bool) {
+func (g *authenticator) visitor(id uint64) (User, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	u, ok := g.visitors[id]
 	return u, ok
 }
 
-// judge finds the user who holds the other half of the key that a client names.
-func (g *guard) judge(c server.ClientAuthentication) (User, error) {
+// authenticate returns the user who owns the key that a client presents.
+func (g *authenticator) authenticate(c server.ClientAuthentication) (User, error) {
 	opts := c.GetOpts()
 	g.mu.Lock()
 	u, ok := g.users[opts.Nkey]
@@ -177,34 +177,34 @@ func (g *guard) judge(c server.ClientAuthentication) (User, error) {
 	if err := public.Verify(c.GetNonce(), sig); err != nil {
 		return User{}, fmt.Errorf("the signature of %s is not valid: %w", u.Name, err)
 	}
-	return u, g.enter(c.GetID(), u)
+	return u, g.register(c.GetID(), u)
 }
 
-// signature decodes what clients send: some use the alphabet of URLs, others the
-// standard one, with padding or without.
+// signature decodes a signature: some clients use the URL alphabet, others the standard
+// one, with padding or without.
 func signature(text string) ([]byte, error) {
 	return base64.RawURLEncoding.DecodeString(strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "=")))
 }
 
-// enter notes a connection, unless its user has been removed meanwhile.
-func (g *guard) enter(id uint64, u User) error {
+// register records a connection, unless its user was removed meanwhile.
+func (g *authenticator) register(id uint64, u User) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now, ok := g.users[u.Key]; !ok || now.Name != u.Name {
 		return fmt.Errorf("the user %s was removed", u.Name)
 	}
-	for old := range g.who {
-		if !g.known(old) {
-			delete(g.who, old)
+	for old := range g.names {
+		if !g.isConnected(old) {
+			delete(g.names, old)
 		}
 	}
-	g.who[id] = u.Key
+	g.names[id] = u.Key
 	return nil
 }
 
-// set replaces the users and returns the connections of those who are gone or
-// may do something else now.
-func (g *guard) set(users []User) (over []uint64) {
+// set replaces the users and returns the connections of users that were removed or have
+// other permissions now.
+func (g *authenticator) set(users []User) (over []uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	before := g.users
@@ -212,10 +212,10 @@ func (g *guard) set(users []User) (over []uint64) {
 	for _, u := range users {
 		g.users[u.Key] = u
 	}
-	for id, key := range g.who {
+	for id, key := range g.names {
 		if now, ok := g.users[key]; !ok || !now.same(before[key]) {
 			over = append(over, id)
-			delete(g.who, id)
+			delete(g.names, id)
 		}
 	}
 	return over
@@ -225,12 +225,12 @@ func (u User) same(v User) bool {
 	return u.Name == v.Name && slices.Equal(u.Publish, v.Publish) && slices.Equal(u.Subscribe, v.Subscribe)
 }
 
-// violation is how nats-server logs what permissions did not allow, the only
-// place where it tells.
+// violation matches the log line for a violation of permissions, which nats-server reports
+// nowhere else.
 var violation = regexp.MustCompile(`^(\S+) - [wc]id:(\d+)\b.* - ((?:Publish|Subscription) Violation.*)$`)
 
-// overhear reports a refusal out of a line of the server's log.
-func (g *guard) overhear(line string) {
+// reportRefusal reports a refusal that a line of the server's log contains.
+func (g *authenticator) reportRefusal(line string) {
 	m := violation.FindStringSubmatch(line)
 	if m == nil {
 		return
@@ -240,18 +240,18 @@ func (g *guard) overhear(line string) {
 		return
 	}
 	g.mu.Lock()
-	name := cmp.Or(g.visitors[id].Name, g.users[g.who[id]].Name)
+	name := cmp.Or(g.visitors[id].Name, g.users[g.names[id]].Name)
 	g.mu.Unlock()
 	what, _, _ := strings.Cut(m[3], ", SID")
 	g.refused(Refusal{User: name, From: m[1], What: what})
 }
 
-// SetUsers replaces who may come in through a listener. Connections of users who
-// are gone, or whose subjects have changed, are closed.
+// SetUsers replaces the users of the listeners. It closes connections of users that were
+// removed, or whose subjects have changed.
 func (s *Server) SetUsers(users []User) {
-	for _, id := range s.guard.set(users) {
+	for _, id := range s.auth.set(users) {
 		if err := s.srv.DisconnectClientByID(id); err != nil {
-			s.log.out.Debug("a connection was gone already", "id", id, "error", err)
+			s.log.out.Debug("a connection had ended already", "id", id, "error", err)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestOnlyUsersComeInThroughAListener(t *testing.T) {
 	refused := make(chan Refusal, 100)
 	s := start(t, Options{
 		Listen: "127.0.0.1:0", WebSocket: "127.0.0.1:0", Users: []User{ann.User},
-		Refused: func(r Refusal) { refused <- r },
+		OnRefusal: func(r Refusal) { refused <- r },
 	})
 	for _, url := range []string{s.ClientURL(), s.WebSocketURL()} {
 		// Whoever knows ann's public key and not her seed cannot sign.
@@ -102,7 +102,7 @@ func TestOnlyUsersComeInThroughAListener(t *testing.T) {
 func TestAUserMayDoWhatItsSubjectsSayAndNoMore(t *testing.T) {
 	ann, bob := newMember(t, "ann"), newMember(t, "bob")
 	refused := make(chan Refusal, 100)
-	s := start(t, Options{Listen: "127.0.0.1:0", Users: []User{ann.User, bob.User}, Refused: func(r Refusal) { refused <- r }})
+	s := start(t, Options{Listen: "127.0.0.1:0", Users: []User{ann.User, bob.User}, OnRefusal: func(r Refusal) { refused <- r }})
 	inside := conn(t, s)
 	sub, err := inside.SubscribeSync(">")
 	if err != nil {
@@ -180,8 +180,8 @@ func TestAVisitorMayDoWhatItsJudgeSaysAndNoMore(t *testing.T) {
 	refused := make(chan Refusal, 100)
 	var judged []int
 	s, path := start(t, Options{
-		Refused: func(r Refusal) { refused <- r },
-		Visitor: func(pid int) *User {
+		OnRefusal: func(r Refusal) { refused <- r },
+		Authorize: func(pid int) *User {
 			judged = append(judged, pid)
 			if len(judged) == 2 {
 				return nil

@@ -91,6 +91,6 @@ func (d *Definitions) System(spec agent.Spec, def defs.Definition) []string {
 func (d *Definitions) environment(spec agent.Spec) prompt.Environment {
 	return prompt.Environment{
 		Dir: spec.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Shell: d.options.Shell,
-		Model: spec.Model, Born: spec.Born, Who: fmt.Sprintf("%s (id %s)", agent.DisplayName(spec), spec.ID),
+		Model: spec.Model, Date: spec.Born, Who: fmt.Sprintf("%s (id %s)", agent.DisplayName(spec), spec.ID),
 	}
 }

@@ -201,8 +201,8 @@ func (n *Node) createUser() error {
 
 // acknowledged publishes that messages of a sender have a new state.
 func (n *Node) acknowledged(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
-	if t, ok := n.Store.Get(sender); ok && n.Events.Watched() {
-		n.Events.Publish(agent.Describe(t.Spec()), event.MailSettled{IDs: ids, State: state})
+	if t, ok := n.Store.Get(sender); ok && n.Events.HasSubscribers() {
+		n.Events.Publish(agent.Describe(t.Spec()), event.MailStateChanged{IDs: ids, State: state})
 	}
 	if n.Agents != nil {
 		n.Agents.Notify()
@@ -214,7 +214,7 @@ func (n *Node) arrived(e mailbox.Envelope) {
 	if !ok {
 		return
 	}
-	if n.Events.Watched() {
+	if n.Events.HasSubscribers() {
 		n.Events.Publish(agent.Describe(t.Spec()), event.MailArrived{Envelope: e})
 	}
 	if n.services.Arrived != nil {
@@ -238,7 +238,7 @@ func (n *Node) isGone(id mailbox.AgentID) bool {
 // processes, all agents live here, and their transcripts take the receipt directly.
 func (n *Node) SendReceipt(r mailbox.Receipt) {
 	if !n.services.Receipt(r) {
-		n.Store.Settle(r)
+		n.Store.Acknowledge(r)
 	}
 }
 

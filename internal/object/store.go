@@ -17,22 +17,22 @@ const MaxSize = 16 << 20
 // Store is a directory of objects.
 type Store struct{ dir string }
 
-// New returns the store in dir, which is made with the first object.
+// New returns the store in dir, which the first object creates.
 func New(dir string) *Store { return &Store{dir: dir} }
 
 // Path returns the file of an object.
 func (s *Store) Path(ref mailbox.Ref) string { return filepath.Join(s.dir, ref.Hash()) }
 
-// Put keeps a body and returns its name once it is on disk. One that is larger
-// than MaxSize is a *mailbox.TooLargeError. Until Keep says that something refers to
-// it, it is among Loose.
+// Put stores a body and returns its reference once it is on disk. A body larger than
+// MaxSize causes *mailbox.TooLargeError. The object is in Unreferenced until
+// MarkReferenced.
 func (s *Store) Put(body []byte) (mailbox.Ref, error) {
 	if len(body) > MaxSize {
 		return "", &mailbox.TooLargeError{What: "body", Size: len(body), Limit: MaxSize}
 	}
 	ref := mailbox.RefOf(body)
 	if _, err := s.Get(ref); err == nil {
-		return ref, s.sync() // whoever put it may not have come that far
+		return ref, s.sync() // a concurrent Put may not have synced yet
 	}
 	if err := s.write(ref, body); err != nil {
 		return "", fmt.Errorf("keep a text of %d bytes in %s: %w", len(body), s.dir, err)
@@ -44,7 +44,7 @@ func (s *Store) write(ref mailbox.Ref, body []byte) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.Path(ref)+loose, nil, 0o600); err != nil {
+	if err := os.WriteFile(s.Path(ref)+unreferencedSuffix, nil, 0o600); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(s.dir, ".new-*") // 0600
@@ -70,64 +70,63 @@ func (s *Store) sync() error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// DamagedError reports an object whose bytes are not those of its name.
+// DamagedError reports an object whose bytes do not match its name.
 type DamagedError struct{ Path string }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s does not hold the text that it is named after; ask its sender to write again", e.Path)
+	return fmt.Sprintf("%s does not contain the text that it is named after; ask its sender to send it again", e.Path)
 }
 
-// Get returns the bytes of an object. The error wraps fs.ErrNotExist when there
-// is none, and is a *DamagedError when others are in its place.
+// Get returns the bytes of an object. The error wraps fs.ErrNotExist if there is none, and
+// is a *DamagedError if the bytes do not match.
 func (s *Store) Get(ref mailbox.Ref) ([]byte, error) {
 	if ref == "" || !ref.Valid() {
-		return nil, fmt.Errorf("%.80q names no object: %w", ref, fs.ErrNotExist)
+		return nil, fmt.Errorf("%.80q is not a reference: %w", ref, fs.ErrNotExist)
 	}
 	body, err := os.ReadFile(s.Path(ref))
 	if err != nil {
 		return nil, fmt.Errorf("read the text of a message: %w", err)
 	}
-	if !ref.Names(body) {
+	if !ref.Matches(body) {
 		return nil, &DamagedError{Path: s.Path(ref)}
 	}
 	return body, nil
 }
 
-// loose ends the name of the mark beside an object to which nothing refers yet. A
-// mark that is lost with the power only leaves a file too many.
-const loose = ".loose"
+// unreferencedSuffix ends the name of the mark beside an object without a reference. A
+// power cut that loses a mark only leaves an unused file.
+const unreferencedSuffix = ".loose"
 
-// Keep says that something on disk refers to an object.
-func (s *Store) Keep(ref mailbox.Ref) error {
-	err := os.Remove(s.Path(ref) + loose)
+// MarkReferenced records that something on disk refers to an object.
+func (s *Store) MarkReferenced(ref mailbox.Ref) error {
+	err := os.Remove(s.Path(ref) + unreferencedSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// Loose returns the hashes of the objects that were put and never kept.
-func (s *Store) Loose() ([]string, error) {
-	marks, err := filepath.Glob(filepath.Join(s.dir, "*"+loose))
+// Unreferenced returns the hashes of the objects without MarkReferenced.
+func (s *Store) Unreferenced() ([]string, error) {
+	marks, err := filepath.Glob(filepath.Join(s.dir, "*"+unreferencedSuffix))
 	for i, m := range marks {
-		marks[i] = strings.TrimSuffix(filepath.Base(m), loose)
+		marks[i] = strings.TrimSuffix(filepath.Base(m), unreferencedSuffix)
 	}
 	return marks, err
 }
 
-// Settle ends the looseness of an object: it is kept if something refers to it, and
-// removed otherwise.
-func (s *Store) Settle(hash string, referred bool) error {
+// Resolve keeps an unreferenced object if something refers to it, and removes it otherwise.
+func (s *Store) Resolve(hash string, referred bool) error {
 	path := filepath.Join(s.dir, hash)
 	if !referred {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return os.Remove(path + loose)
+	return os.Remove(path + unreferencedSuffix)
 }
 
-// Has reports whether a file of that name and size is here.
+// Has reports whether there is a file of that name and size.
 func (s *Store) Has(ref mailbox.Ref) bool {
 	info, err := os.Stat(s.Path(ref))
 	return err == nil && info.Size() == ref.Size()

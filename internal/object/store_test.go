@@ -65,7 +65,7 @@ func TestTheSameTextIsKeptOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Keep(mailbox.RefOf([]byte("again"))); err != nil {
+	if err := s.MarkReferenced(mailbox.RefOf([]byte("again"))); err != nil {
 		t.Fatal(err)
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {

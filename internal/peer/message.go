@@ -19,7 +19,7 @@ import (
 // make the rule stricter.
 func (s *Service) inboundRule(from mailbox.AgentID, mode string) (session.Inbound, string) {
 	const bypass = string(permission.Bypass)
-	_, bridged, _ := from.Session()
+	_, bridged, _ := from.Peer()
 	switch i := s.options.Inbound; {
 	case i == session.InboundRefuse:
 		return i, "it takes no messages of other sessions"
@@ -133,7 +133,7 @@ func (s *Service) Receive(from mailbox.AgentID, in *Message) (Reply, error) {
 // countFromSessions counts the unread messages of other sessions.
 func countFromSessions(t *transcript.Transcript) (n int) {
 	for _, e := range t.Unread() {
-		if _, _, abroad := e.From.Agent.Session(); abroad {
+		if _, _, abroad := e.From.Agent.Peer(); abroad {
 			n++
 		}
 	}

@@ -45,7 +45,7 @@ var natsMessage = rpc.Method[rpc.Raw, natsReply]{Class: rpc.Participate}
 // or the returned function is called.
 func (s *Service) Serve(conn *nats.Conn) (stop func() error, err error) {
 	b := &bridge{service: s}
-	b.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.options.Logger, AtOnce: maxConcurrent, OneMessage: true, Accept: b.accepts})
+	b.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.options.Logger, MaxConcurrent: maxConcurrent, OneMessage: true, Accept: b.accepts})
 	rpc.Handle(b.Server, natsMessage, b.receive)
 	if err := b.Open(conn, rpc.Subject(bridgeSubject(s.options.Record.Get().ID, "{caller}"))); err != nil {
 		return nil, fmt.Errorf("open the session to sessions elsewhere: %w", err)
@@ -69,7 +69,7 @@ func (b *bridge) accepts(c rpc.Caller) bool {
 	if session.CheckID(c.Name) == nil && (strings.HasPrefix(c.Reply, answerPrefix(c.Name, b.service.options.Record.Get().ID)) || strings.HasPrefix(c.Reply, fromAccount)) {
 		return true
 	}
-	b.service.options.Audit(event.Audit{By: string(mailbox.OfBridge(c.Name)), Subject: c.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", c.Reply)})
+	b.service.options.Audit(event.Audit{By: string(mailbox.BridgeID(c.Name)), Subject: c.Subject, Reason: fmt.Sprintf("asked for the answer to go to %.200q", c.Reply)})
 	return false
 }
 
@@ -78,7 +78,7 @@ func (b *bridge) receive(_ context.Context, c rpc.Caller, data rpc.Raw) (natsRep
 	if len(data) == 0 {
 		return natsReply{}, nil
 	}
-	from := mailbox.OfBridge(c.Name)
+	from := mailbox.BridgeID(c.Name)
 	in, forbidden, err := b.service.parse(c.Name, data)
 	if forbidden {
 		b.service.options.Audit(event.Audit{By: string(from), Subject: c.Subject, Reason: err.Error()})
@@ -166,7 +166,7 @@ func (s *Service) checkBridge(to, id string) error {
 		return &team.UnreachableSessionError{To: to, Why: fmt.Sprintf("sessions elsewhere are reached through a NATS server that both use; the user opens this one with: swarm resume %s --nats URL", s.options.Record.Get().ID)}
 	case session.CheckID(id) != nil:
 		return &team.UnreachableSessionError{To: to, Why: session.CheckID(id).Error()}
-	case !mailbox.OfBridge(id).Valid():
+	case !mailbox.BridgeID(id).Valid():
 		return &team.UnreachableSessionError{To: to, Why: "the id is too long"}
 	case id == s.options.Record.Get().ID:
 		return team.ErrSelf

@@ -193,7 +193,7 @@ const (
 )
 
 func (q *Quarantine) question(m *roster.Member, l transcript.HeldMessage) event.Choice {
-	session, bridged, _ := m.Transcript().ID().Session()
+	session, bridged, _ := m.Transcript().ID().Peer()
 	where := "through the NATS server, whose permissions alone tell that it is that session"
 	if !bridged {
 		where = "on this machine"

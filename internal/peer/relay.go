@@ -29,7 +29,7 @@ type relay struct {
 }
 
 func newRelay(a *Service, m *roster.Member) *relay {
-	session, bridged, _ := m.Transcript().ID().Session()
+	session, bridged, _ := m.Transcript().ID().Peer()
 	return &relay{service: a, session: session, bridged: bridged, member: m, retry: make(chan struct{}, 1), notified: map[mailbox.ID]bool{}, onDisk: map[mailbox.ID]bool{}}
 }
 

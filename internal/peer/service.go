@@ -47,8 +47,8 @@ func New(scope context.Context, o Options) *Service {
 // Start starts to send the mail in the mailboxes of members for other sessions.
 func (s *Service) Start() error {
 	for _, t := range s.options.Store.All() {
-		_, _, ok := t.ID().Session()
-		if !ok || t.Spec().Role != agent.Outside || t.Record().Closed {
+		_, _, ok := t.ID().Peer()
+		if !ok || t.Spec().Role != agent.Program || t.Record().Closed {
 			continue
 		}
 		m, err := s.member(t.ID())
@@ -146,12 +146,12 @@ func CheckSize(l team.Message) error {
 
 // find returns the member for the session that an address means.
 func (s *Service) find(to string) (mailbox.AgentID, error) {
-	id, bridged, isID := mailbox.AgentID(to).Session()
+	id, bridged, isID := mailbox.AgentID(to).Peer()
 	if path, ok := strings.CutPrefix(to, "bridge:"); ok {
 		id, bridged = path, true
 	}
 	if bridged {
-		return mailbox.OfBridge(id), s.checkBridge(to, id)
+		return mailbox.BridgeID(id), s.checkBridge(to, id)
 	}
 	info, err := s.neighbour(to, id, isID)
 	switch {
@@ -162,7 +162,7 @@ func (s *Service) find(to string) (mailbox.AgentID, error) {
 	case !info.Open():
 		return "", &session.NotRunningError{ID: info.ID}
 	}
-	return mailbox.OfSession(info.ID), nil
+	return mailbox.PeerID(info.ID), nil
 }
 
 // neighbour returns the session of this machine that an address means.
@@ -267,5 +267,5 @@ func (s *Service) Allow(id string, allowed bool) error {
 // Withdraw removes the user's answer about a session elsewhere: the user is asked again
 // before the next message to it.
 func (s *Service) Withdraw(id string) error {
-	return s.options.Record.Update(func(i *session.Info) error { return i.WithdrawBridge(id) })
+	return s.options.Record.Update(func(i *session.Info) error { return i.RemoveBridge(id) })
 }

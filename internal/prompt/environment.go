@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Environment is where an agent works. Fields without a value are left out.
+// Environment describes where an agent works. Empty fields are left out.
 type Environment struct {
 	Dir      string
-	Platform string // such as linux/amd64
-	Shell    string // the path of the user's shell
+	Platform string // for instance linux/amd64
+	Shell    string // path of the user's shell
 	Model    string
-	Born     time.Time // the agent's; the date it is told
+	Date     time.Time // of the agent's start
 	Who      string
 }
 
@@ -31,8 +31,8 @@ func (e Environment) String() string {
 		line("Shell: %s", filepath.Base(e.Shell))
 	}
 	line("Model: %s", e.Model)
-	if !e.Born.IsZero() {
-		line("Date: %s", e.Born.Format(time.DateOnly))
+	if !e.Date.IsZero() {
+		line("Date: %s", e.Date.Format(time.DateOnly))
 	}
 	line("You are: %s", e.Who)
 	return strings.Join(lines, "\n")

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// gitWithin is how long git may take: a prompt without the state of a huge
-// repository is better than a session that does not begin.
-const gitWithin = time.Second
+// gitTimeout bounds the time for git: the state of a huge repository is not worth a delay of
+// the start.
+const gitTimeout = time.Second
 
 // gitLines is how many changed files are listed.
 const gitLines = 40
 
-// gitState describes the repository at dir, "" if there is none or git does
-// not answer. Nothing in the repository's configuration is run.
+// gitState describes the repository at dir, or returns "" if there is none or git fails. It
+// runs nothing that the repository's configuration names.
 func gitState(ctx context.Context, dir string) string {
 	var status, log string
 	var ok bool
 	var both sync.WaitGroup
 	both.Go(func() { status, ok = git(ctx, dir, "status", "--short", "--branch", "--untracked-files=normal") })
-	both.Go(func() { log, _ = git(ctx, dir, "log", "--oneline", "--no-decorate", "-n", "5") }) // none before the first commit
+	both.Go(func() { log, _ = git(ctx, dir, "log", "--oneline", "--no-decorate", "-n", "5") }) // an empty log is normal before the first commit
 	both.Wait()
 	if !ok {
 		return ""
@@ -51,7 +51,7 @@ func git(ctx context.Context, dir string, args ...string) (string, bool) {
 	}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
-	cmd.WaitDelay = 100 * time.Millisecond // for what git started and left
+	cmd.WaitDelay = 100 * time.Millisecond // for processes that git leaves behind
 	out, err := cmd.Output()
 	return string(out), err == nil
 }

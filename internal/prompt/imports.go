@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// imports takes the HTML comments out of a text and puts the files in that it
-// names as @path, outside of code. chain is the way from the first file here.
+// imports removes the HTML comments of a text and inserts the files that it imports as
+// @path, outside of code. chain holds the importing files, the first one first.
 func (r *reader) imports(text, path, within string, chain []string) string {
 	var out []string
 	fence, comment := "", false
@@ -35,8 +35,8 @@ func (r *reader) imports(text, path, within string, chain []string) string {
 	return strings.Join(out, "\n")
 }
 
-// uncomment removes what of a line lies in an HTML comment that begins a line;
-// inside says whether one is open.
+// uncomment removes the parts of a line inside an HTML comment that begins a line; inside
+// tells whether one is open.
 func uncomment(line string, inside bool) (rest string, open, cut bool) {
 	if !inside {
 		if !strings.HasPrefix(strings.TrimSpace(line), "<!--") {
@@ -58,7 +58,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// mentions returns the paths that a line names as @path, outside code spans.
+// mentions returns the paths that a line imports as @path, outside code spans.
 func mentions(line string) []string {
 	var out []string
 	for i, part := range strings.Split(line, "`") {
@@ -76,7 +76,7 @@ func mentions(line string) []string {
 	return out
 }
 
-// isPath tells a path from the name of a person or of a package.
+// isPath distinguishes a path from the name of a person or of a package.
 func isPath(s string) bool {
 	return strings.HasPrefix(s, "~/") || strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../") || strings.HasPrefix(s, "/") ||
 		len(filepath.Ext(s)) > 1 && !strings.HasSuffix(s, "/")
@@ -101,8 +101,8 @@ func (r *reader) include(target, from string, line int, within string, chain []s
 	case slices.Contains(chain, resolved):
 		r.note(from, line, "@%s is not imported: it imports itself", target)
 		return "", false
-	case len(chain) > maxHops:
-		r.note(from, line, "@%s is not imported: imports go %d files deep at most", target, maxHops)
+	case len(chain) > maxImportDepth:
+		r.note(from, line, "@%s is not imported: imports go %d files deep at most", target, maxImportDepth)
 		return "", false
 	}
 	text, err := readText(path)

@@ -14,21 +14,21 @@ import (
 
 // Limits of instruction files.
 const (
-	maxFile = 4 << 20     // bytes; a larger file is skipped
-	maxHops = 4           // of imports
-	maxAll  = 2 * maxFile // bytes of all files together
+	maxFile        = 4 << 20     // bytes; a larger file is skipped
+	maxImportDepth = 4           // of imports
+	maxAll         = 2 * maxFile // bytes of all files together
 )
 
 // reader collects instruction files.
 type reader struct {
 	o       Options
-	project string // what a project's imports may not leave
+	project string // directory that a project's imports may not leave
 	size    int
 	seen    map[string]bool // real paths
 	notes   []string
 }
 
-// readInstructions reads every instruction file there is.
+// readInstructions reads all instruction files.
 func readInstructions(o Options) read {
 	if o.NoInstructions {
 		return read{}
@@ -53,8 +53,8 @@ func frame(files []string) string {
 	return "Instructions from files. They were written for work in this place; follow them where they concern your task.\n\n" + strings.Join(files, "\n\n")
 }
 
-// projectFiles reads from the root of the file system down to the working
-// directory. AGENTS.md counts where there is no CLAUDE.md at all.
+// projectFiles reads from the root of the file system down to the working directory. It
+// reads AGENTS.md if there is no CLAUDE.md at all.
 func (r *reader) projectFiles(all []string) []string {
 	if r.o.Cwd == "" {
 		return all
@@ -79,7 +79,7 @@ func (r *reader) projectFiles(all []string) []string {
 	return all
 }
 
-// ancestors lists dir and all above it, the root first.
+// ancestors returns dir and all directories above it, the root first.
 func ancestors(dir string) []string {
 	var out []string
 	for ; ; dir = filepath.Dir(dir) {
@@ -91,7 +91,7 @@ func ancestors(dir string) []string {
 	}
 }
 
-// projectRoot is the repository that holds dir, or dir itself.
+// projectRoot returns the repository that contains dir, or dir itself.
 func projectRoot(dir string) string {
 	if dir == "" {
 		return ""
@@ -111,8 +111,8 @@ func real(path string) string {
 	return path
 }
 
-// file adds one file with what it imports. within is what the imports may not
-// leave, "" for no limit.
+// file adds one file with its imports. within is the directory that the imports may not
+// leave, or "".
 func (r *reader) file(all []string, path, what, within string) []string {
 	resolved := real(path)
 	if r.seen[resolved] {
@@ -155,8 +155,8 @@ var (
 	errNotText    = errors.New("it is not UTF-8 text")
 )
 
-// readText reads a text file with "\n" line ends. What is no regular file is
-// not opened: a pipe would wait for ever.
+// readText reads a text file and converts line ends to "\n". It opens regular files only: a
+// pipe would block.
 func readText(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -182,7 +182,7 @@ func readText(path string) (string, error) {
 	return strings.ReplaceAll(text, "\r\n", "\n"), nil
 }
 
-// reason drops the path that stands before it already.
+// reason returns the error without the path, which the caller adds.
 func reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -10,13 +10,13 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// How much of MEMORY.md is shown.
+// How much of MEMORY.md enters the prompt.
 const (
 	memoryLines = 200
 	memoryBytes = 25 << 10
 )
 
-// memoryNote tells an agent with a memory where it is and what it holds.
+// memoryNote describes the memory of an agent and includes its beginning.
 func memoryNote(d defs.Definition, dir string) string {
 	if dir == "" {
 		return ""
@@ -32,7 +32,7 @@ func memoryNote(d defs.Definition, dir string) string {
 	return note + "\n\nMEMORY.md:\n" + beginning(text)
 }
 
-// beginning cuts a text at a line, and says so.
+// beginning cuts a text at the end of a line and adds a note.
 func beginning(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	size := 0
@@ -44,7 +44,7 @@ func beginning(text string) string {
 	return text
 }
 
-// sanitize makes a name fit for one folder.
+// sanitize converts a name to the name of a directory.
 func sanitize(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ':' || r == '/' || r == '\\' || r == 0 {

@@ -6,21 +6,21 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// Input is what a system prompt is made of. Definition alone is enough.
+// Input holds the sources of a system prompt. Only Definition is required.
 type Input struct {
 	Definition defs.Definition
-	// Base replaces the body, and the default prompt.
+	// Base replaces the body and the default prompt.
 	Base string
 	// Memory is the note on the agent's memory.
 	Memory string
-	// Role says how the agent works with others.
+	// Role describes how the agent works with others.
 	Role string
-	// Environment says where the agent is.
+	// Environment describes where the agent works.
 	Environment string
-	// Instructions are the CLAUDE.md files, and Managed those of the
-	// organisation alone, for agents that leave the others out.
+	// Instructions are the CLAUDE.md files, and Managed those of the organisation
+	// alone, for agents that omit the others.
 	Instructions, Managed string
-	// Git is the state of the repository; nil is none. It is not called for a
+	// Git returns the state of the repository; nil is none. It is not called for a
 	// one-shot agent.
 	Git func() string
 }
@@ -31,13 +31,12 @@ type Step struct {
 	// instructions, git or reminder.
 	Name string
 	Text string
-	// Note says where the text comes from, or what was done.
+	// Note tells where the text comes from, or what was done.
 	Note string
 }
 
-// Build returns the steps of a system prompt that have a text, in order. The
-// step plugin has no text of its own: its note says what was put into the ones
-// before it.
+// Build returns the steps of a system prompt that have a text, in order. The step plugin
+// has no text: its note lists the values inserted into the steps before it.
 func Build(in Input) []Step {
 	d := in.Definition
 	steps := add(nil, first(in))
@@ -50,7 +49,7 @@ func Build(in Input) []Step {
 	} else {
 		steps = add(steps, Step{"instructions", in.Instructions, "CLAUDE.md files"})
 	}
-	if in.Git != nil && !d.OneShot { // a look at the files needs no history
+	if in.Git != nil && !d.OneShot { // a one-shot agent needs no history
 		steps = add(steps, Step{"git", in.Git(), "the repository when the session began"})
 	}
 	return add(steps, Step{"reminder", d.CriticalReminder, "criticalSystemReminder"})
@@ -74,7 +73,7 @@ func add(steps []Step, s Step) []Step {
 	return append(steps, s)
 }
 
-// expand puts in what a plugin's placeholders stand for.
+// expand replaces the placeholders of a plugin by their values.
 func expand(steps []Step, p *defs.PluginInfo) []Step {
 	if p == nil {
 		return steps
@@ -93,9 +92,9 @@ func expand(steps []Step, p *defs.PluginInfo) []Step {
 	return append(steps, Step{"plugin", "", note})
 }
 
-// Blocks joins steps into the blocks of a request: what the agent is, where it
-// is, and one for each of the rest, so that equal parts of different agents
-// stay equal blocks.
+// Blocks joins steps into the blocks of a request: what the agent is, where it works, and
+// one block for each other step, so that equal parts of different agents remain equal
+// blocks.
 func Blocks(steps []Step) []string {
 	var who []string
 	var rest []string

@@ -312,7 +312,7 @@ func TestFillLeavesTheOrganisationsToItself(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	e := Environment{Dir: "/w", Platform: "linux/amd64", Shell: "/bin/zsh", Model: "m", Born: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Who: "a"}
+	e := Environment{Dir: "/w", Platform: "linux/amd64", Shell: "/bin/zsh", Model: "m", Date: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Who: "a"}
 	if diff := cmp.Diff("Working directory: /w\nPlatform: linux/amd64\nShell: zsh\nModel: m\nDate: 2026-01-02\nYou are: a", e.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// Options say where instructions are looked for. The zero value finds none.
+// Options tell where to find instructions. The zero value finds none.
 type Options struct {
-	// Cwd is the session's directory. CLAUDE.md files are read in it and in
-	// every directory above.
+	// Cwd is the session's directory. CLAUDE.md files are read there and in every
+	// directory above.
 	Cwd string
 	// Home is the user's home directory, and ConfigDir replaces its .claude.
 	Home, ConfigDir string
@@ -22,8 +22,8 @@ type Options struct {
 	NoInstructions bool
 }
 
-// Sources reads once what the prompts of all agents of a session share. Its
-// methods may be called from any goroutine.
+// Sources reads once what the prompts of all agents of a session share. Its methods may be
+// called from any goroutine.
 type Sources struct {
 	o     Options
 	files func() read
@@ -32,8 +32,8 @@ type Sources struct {
 	begun   bool               // guarded by mu
 	cancel  context.CancelFunc // guarded by mu; nil before Start
 	stopped bool               // guarded by mu
-	ready   chan struct{}      // closed when state is set, or never will be
-	state   string             // of git; read after ready
+	ready   chan struct{}      // closed when state is set, or reading has stopped
+	state   string             // of git; valid after ready
 	running sync.WaitGroup
 }
 
@@ -42,7 +42,7 @@ type read struct {
 	notes        []string
 }
 
-// NewSources returns sources that have read nothing yet.
+// NewSources returns sources; it reads nothing yet.
 func NewSources(o Options) *Sources {
 	s := &Sources{o: o, ready: make(chan struct{})}
 	s.files = sync.OnceValue(func() read { return readInstructions(o) })
@@ -58,7 +58,7 @@ func (s *Sources) Start(ctx context.Context) {
 		return
 	}
 	s.begun = true
-	ctx, s.cancel = context.WithTimeout(ctx, gitWithin)
+	ctx, s.cancel = context.WithTimeout(ctx, gitTimeout)
 	s.running.Go(func() {
 		defer close(s.ready)
 		s.state = gitState(ctx, s.o.Cwd)

@@ -35,8 +35,8 @@ func isSessionAddress(to string) bool {
 
 // isProxy says whether an agent is the member for another session.
 func isProxy(s agent.Spec) bool {
-	_, _, ok := s.ID.Session()
-	return ok && s.Role == agent.Outside
+	_, _, ok := s.ID.Peer()
+	return ok && s.Role == agent.Program
 }
 
 func (r *Roster) toSession(l team.Message) (*transcript.Transcript, error) {
@@ -68,7 +68,7 @@ func checkNotReserved(name string) error {
 	case agent.LeadName, string(agent.LeadID), "main", "user", "all":
 		return fmt.Errorf("the name %q means somebody already: choose another", name)
 	}
-	if _, _, ok := mailbox.AgentID(name).Session(); ok {
+	if _, _, ok := mailbox.AgentID(name).Peer(); ok {
 		return fmt.Errorf("%q is a name for another session: choose another", name)
 	}
 	return nil

@@ -207,7 +207,7 @@ func (b *Boards) isSilent(id mailbox.AgentID) bool {
 
 func (b *Boards) isAlive(a mailbox.Address) bool {
 	t, ok := b.agents.Find(string(a.Agent))
-	if ok && t.Spec().Role == agent.Outside && b.isSilent(t.ID()) {
+	if ok && t.Spec().Role == agent.Program && b.isSilent(t.ID()) {
 		return false
 	}
 	return ok && !t.Record().Closed && a.Incarnation <= t.Address().Incarnation
@@ -230,6 +230,6 @@ func BoardMember(l agent.Record) board.Member {
 	s := l.Spec
 	return board.Member{
 		Address: mailbox.Address{Agent: s.ID, Incarnation: l.Incarnation}, Name: agent.DisplayName(s), Lead: s.Role == agent.Lead,
-		Writes: s.Role == agent.Outside || slices.ContainsFunc([]string{"Write", "Edit", "NotebookEdit"}, func(name string) bool { return slices.Contains(s.Tools, name) }),
+		Writes: s.Role == agent.Program || slices.ContainsFunc([]string{"Write", "Edit", "NotebookEdit"}, func(name string) bool { return slices.Contains(s.Tools, name) }),
 	}
 }

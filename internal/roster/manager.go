@@ -133,7 +133,7 @@ func (m *Manager) join(ctx context.Context, in agent.Membership, member teamfile
 			return nil, false, err
 		}
 	}
-	if why := mailbox.BadName(member.Name); why != "" {
+	if why := mailbox.NameProblem(member.Name); why != "" {
 		return nil, false, fmt.Errorf("the member's name, %q, %s", member.Name, why)
 	}
 	t, err = m.agents.StartTeammate(ctx, coordinator.Teammate{

@@ -79,7 +79,7 @@ func (o *Members) Member(name string, incarnation uint32) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Spec().Role != agent.Outside {
+	if t.Spec().Role != agent.Program {
 		return nil, fmt.Errorf("%s is no outside member", agent.DisplayName(t.Spec()))
 	}
 	if incarnation == 0 {

@@ -126,7 +126,7 @@ func (w *errands) life(t *testing.T, life int, rng *rand.Rand) {
 		close(killed)
 	}}
 	wire.Transport = natsbox.New(conn, natsbox.Options{Space: "session"})
-	faulty := mailboxtest.Faulty(natsbox.New(far, natsbox.Options{Space: "session"}), rng.Uint64(), mailboxtest.Faults{Drop: 0.02, Double: 0.05})
+	faulty := mailboxtest.Faulty(natsbox.New(far, natsbox.Options{Space: "session"}), rng.Uint64(), mailboxtest.Faults{Drop: 0.02, Duplicate: 0.05})
 	ann := mailboxtest.NewNode(w.ann, mailbox.CourierOptions{})
 	o := options()
 	o.Wire, o.Disk = wire, w.disk
@@ -262,7 +262,7 @@ func (c *cutWire) arm(n int) {
 	c.at = n
 }
 
-func (c *cutWire) Receipt(r mailbox.Receipt) error {
+func (c *cutWire) PublishReceipt(r mailbox.Receipt) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all++
@@ -280,5 +280,5 @@ func (c *cutWire) Receipt(r mailbox.Receipt) error {
 		c.lost++
 		return nil
 	}
-	return c.Transport.Receipt(r)
+	return c.Transport.PublishReceipt(r)
 }

@@ -257,7 +257,7 @@ func TestProblem20_EachAddressHasOneOutcome(t *testing.T) {
 	if past := new(team.IncarnationError); !errors.As(send("ann@7"), &past) || past.Present != 1 {
 		t.Errorf("another incarnation: %v", past)
 	}
-	if unknown := new(team.UnknownAgentError); !errors.As(send("anm"), &unknown) || len(unknown.Near) == 0 {
+	if unknown := new(team.UnknownAgentError); !errors.As(send("anm"), &unknown) || len(unknown.Suggestions) == 0 {
 		t.Errorf("a typo: %+v", unknown)
 	}
 	if other := new(team.UnknownTeamError); !errors.As(send("others/ann"), &other) {

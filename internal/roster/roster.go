@@ -46,7 +46,7 @@ func (r *Roster) unknown(name string) error {
 		e.Known = append(e.Known, agent.DisplayName(m.Record.Spec))
 	}
 	slices.Sort(e.Known)
-	e.Near = agent.Near(name, e.Known)
+	e.Suggestions = agent.Suggest(name, e.Known)
 	return e
 }
 

@@ -106,7 +106,7 @@ func (r *Roster) address(from agent.Spec, l team.Message) (*transcript.Transcrip
 func isPresent(l agent.Record, wanted uint32) error {
 	name := agent.DisplayName(l.Spec)
 	switch {
-	case wanted == 0, l.Spec.Where == agent.AtOwner:
+	case wanted == 0, l.Spec.Where == agent.InOwner:
 		return nil
 	case wanted != l.Incarnation:
 		return &team.IncarnationError{Name: name, Wanted: wanted, Present: l.Incarnation}
@@ -161,7 +161,7 @@ func (r *Roster) broadcast(from *transcript.Transcript, l team.Message) ([]poste
 }
 
 func (r *Roster) check(from *transcript.Transcript, to agent.Record, l team.Message) error {
-	class := mailbox.Envelope{Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class}.ClassOf()
+	class := mailbox.Envelope{Kind: cmp.Or(l.Kind, mailbox.KindText), Class: l.Class}.EffectiveClass()
 	switch {
 	case to.Spec.ID == from.ID():
 		return team.ErrSelf

@@ -137,7 +137,7 @@ func (r *Roster) unknownIn(in team.Team, member string) error {
 			e.Known = append(e.Known, in.Name+"/"+agent.DisplayName(t.Spec()))
 		}
 	}
-	e.Near = agent.Near(e.Name, e.Known)
+	e.Suggestions = agent.Suggest(e.Name, e.Known)
 	return e
 }
 

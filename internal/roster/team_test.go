@@ -363,7 +363,7 @@ func TestNear(t *testing.T) {
 	for name, want := range map[string][]string{
 		"revewer": {"reviewer"}, "explore-all": {"Explore"}, "REVIEWER": {"reviewer", "security-reviewer"}, "clan": {"plan"}, "zzz": nil, "": nil,
 	} {
-		if d := cmp.Diff(want, agent.Near(name, known)); d != "" {
+		if d := cmp.Diff(want, agent.Suggest(name, known)); d != "" {
 			t.Errorf("%q: %s", name, d)
 		}
 	}

@@ -12,25 +12,25 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Client puts requests to a server. It may be used from any goroutine.
+// Client sends requests to a server. It may be used from any goroutine.
 type Client struct {
 	conn    *nats.Conn
 	subject Subject
 	o       ClientOptions
 }
 
-// ClientOptions say how a client takes what goes wrong. The zero value works.
+// ClientOptions configure a Client. The zero value works.
 type ClientOptions struct {
-	Errors Errors // those of the server
-	// Refusals is what the connection's nats.ErrorHandler reports to. Without it a
+	Errors Errors // of the server
+	// Refusals receives errors from the connection's nats.ErrorHandler. Without it a
 	// request that the NATS server refuses waits until its context ends.
 	Refusals *Refusals
-	// Failed returns the error for a request that was not answered; nil names the method.
+	// Failed returns the error for a request without a reply; nil names the method.
 	Failed func(method string, err error) error
 }
 
-// NewClient returns a client of the server at a subject that names the caller, if the
-// server tells callers apart.
+// NewClient returns a client of the server at subject, which names the caller if the server
+// distinguishes callers.
 func NewClient(conn *nats.Conn, subject Subject, o ClientOptions) *Client {
 	if o.Failed == nil {
 		o.Failed = func(method string, err error) error { return fmt.Errorf("ask to %s: %w", method, err) }
@@ -38,9 +38,9 @@ func NewClient(conn *nats.Conn, subject Subject, o ClientOptions) *Client {
 	return &Client{conn: conn, subject: subject, o: o}
 }
 
-// Call makes a request and waits for its reply until ctx ends. The error is the
-// handler's, or what ClientOptions.Failed returns if there is no reply; with one of
-// the handler comes what it has returned besides.
+// Call sends a request and waits for its reply until ctx ends. The error is the handler's,
+// or that of ClientOptions.Failed if there is no reply. Call returns the output of a
+// handler that failed together with its error.
 func Call[In, Out any](ctx context.Context, c *Client, m Method[In, Out], in In) (out Out, err error) {
 	raw, err := json.Marshal(in)
 	if err != nil {
@@ -56,7 +56,7 @@ func Call[In, Out any](ctx context.Context, c *Client, m Method[In, Out], in In)
 	return out, c.o.Errors.decode(raw)
 }
 
-// Send makes a request without waiting for it to be handled.
+// Send sends a request and does not wait for a reply.
 func Send[In any](c *Client, m Method[In, None], in In) error {
 	raw, err := json.Marshal(in)
 	if err != nil {
@@ -78,15 +78,15 @@ func (c *Client) ask(ctx context.Context, subject string, data []byte) ([]byte, 
 	return raw, err
 }
 
-// Refusals end the requests that a NATS server refuses: it says so beside the request.
-// The zero value is ready for use.
+// Refusals ends requests that the NATS server refuses, which it reports apart from the
+// request. The zero value is ready to use.
 type Refusals struct {
 	mu    sync.Mutex
-	waits map[*wait]struct{} // guarded by mu
+	waits map[*pendingRequest]struct{} // guarded by mu
 }
 
-// wait is a request without a reply.
-type wait struct {
+// pendingRequest is a request without a reply.
+type pendingRequest struct {
 	subject string
 	end     context.CancelCauseFunc
 }
@@ -108,11 +108,11 @@ func (r *Refusals) Report(_ *nats.Conn, _ *nats.Subscription, err error) {
 // await returns a context that ends when the NATS server refuses a subject.
 func (r *Refusals) await(ctx context.Context, subject string) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	w := &wait{subject, end}
+	w := &pendingRequest{subject, end}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waits == nil {
-		r.waits = map[*wait]struct{}{}
+		r.waits = map[*pendingRequest]struct{}{}
 	}
 	r.waits[w] = struct{}{}
 	return ctx, func() {

@@ -6,24 +6,24 @@ import (
 )
 
 var (
-	// ErrBusy is the answer of a server that works on as many requests as it may.
+	// ErrBusy is the error of a server that handles as many requests as it may.
 	ErrBusy = errors.New("the session is busy with other requests; try again")
-	// ErrNotPermitted reports a request that the NATS server does not let its caller make.
+	// ErrNotPermitted reports a request that the NATS server refuses to its caller.
 	ErrNotPermitted = errors.New("the server refuses it")
 )
 
 // RemoteError is an error of another process.
 type RemoteError struct {
-	Text string
-	Is   error // the error that it is for callers; nil is none that they know
+	Text  string
+	Known error // the known error that it stands for, or nil
 }
 
 func (e *RemoteError) Error() string { return e.Text }
 
-// Unwrap returns the error that it is for callers.
-func (e *RemoteError) Unwrap() error { return e.Is }
+// Unwrap returns the known error.
+func (e *RemoteError) Unwrap() error { return e.Known }
 
-// Errors are the errors that are the same for a server and its clients.
+// Errors are the errors that a server and its clients share.
 type Errors []KnownError
 
 // KnownError is an error that keeps its identity between processes.
@@ -35,14 +35,14 @@ type KnownError struct {
 	decode func(json.RawMessage) (error, error)
 }
 
-// Value is an error that callers find with errors.Is. A code that is not 0 travels
-// beside the name, for programs that tell errors by number.
+// Value is an error for errors.Is. A code other than 0 is sent with the name, for programs
+// that distinguish errors by number.
 func Value(name string, code int, err error) KnownError {
 	return KnownError{name: name, code: code, value: err}
 }
 
-// Type is an error that callers find with errors.As. It travels as JSON in a field of
-// the reply, in the place of which no output has anything.
+// Type is an error for errors.As. It is sent as JSON in a field of the reply that no output
+// uses.
 func Type[E error](field string) KnownError {
 	return KnownError{
 		name: field,
@@ -59,14 +59,14 @@ func Type[E error](field string) KnownError {
 	}
 }
 
-// failure is how an error begins a reply.
+// failure holds the first fields of a reply with an error.
 type failure struct {
 	Error string `json:"error"`
 	Code  int    `json:"code,omitempty"`
 	Name  string `json:"error_name,omitempty"`
 }
 
-// encode returns the fields of a reply that say what failed: a JSON object.
+// encode returns the fields of a reply with an error: a JSON object.
 func (all Errors) encode(err error) ([]byte, error) {
 	f := failure{Error: err.Error()}
 	var typed []byte
@@ -91,7 +91,7 @@ func (all Errors) encode(err error) ([]byte, error) {
 	return join(raw, typed), nil
 }
 
-// decode returns the error that a reply tells of.
+// decode returns the error in a reply, or nil.
 func (all Errors) decode(raw []byte) error {
 	var f failure
 	var fields map[string]json.RawMessage
@@ -112,15 +112,15 @@ func (all Errors) decode(raw []byte) error {
 			if is.Error() == f.Error {
 				return is
 			}
-			said.Is = is
-		case k.value != nil && said.Is == nil && (k.name == f.Name || f.Name == "" && k.code == f.Code && f.Code != 0):
-			said.Is = k.value
+			said.Known = is
+		case k.value != nil && said.Known == nil && (k.name == f.Name || f.Name == "" && k.code == f.Code && f.Code != 0):
+			said.Known = k.value
 		}
 	}
 	return said
 }
 
-// join makes one JSON object of two.
+// join joins two JSON objects.
 func join(a, b []byte) []byte {
 	const empty = len("{}")
 	switch {

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Method is a request that a server answers. In is what it takes and Out, which
-// encodes to a JSON object, what it returns.
+// Method is a request that a server handles. In is its input and Out, which encodes to a
+// JSON object, its output.
 type Method[In, Out any] struct {
 	Name   string        // the last part of its subject
-	Within time.Duration // bounds the handler; 0 leaves it to the life of the server
-	Class  Class         // who may ask
+	Within time.Duration // time limit of the handler; 0 is none
+	Class  Class         // who may call it
 }
 
-// Class says what a request does, and so who may make it.
+// Class is the effect of a method, and so who may call it.
 type Class uint8
 
-// The classes of methods. The zero value is the one that fewest may use.
+// The classes of methods. The zero value is the most restricted one.
 const (
 	Control     Class = iota // acts for the person who owns the server
-	Participate              // acts as a member, in the name of whoever asks
+	Participate              // acts as a member, in the name of the caller
 	Observe                  // changes nothing
 )
 
@@ -29,8 +29,8 @@ type None = struct{}
 // Raw is the input of a method that decodes its requests itself.
 type Raw []byte
 
-// Subject is a NATS subject in which {method} stands for the name of a method and
-// {caller} for who asks. Each is one whole token of the subject.
+// Subject is a NATS subject with {method} for the name of a method and {caller} for that of
+// the caller. Each is one whole token of the subject.
 type Subject string
 
 const (
@@ -48,12 +48,12 @@ func (s Subject) To(method string) string {
 	return strings.Replace(string(s), methodToken, method, 1)
 }
 
-// pattern returns what a server subscribes to.
+// pattern returns the subject to which a server subscribes.
 func (s Subject) pattern() string {
 	return strings.NewReplacer(callerToken, "*", methodToken, "*").Replace(string(s))
 }
 
-// parse takes caller and method out of a subject that matches the pattern.
+// parse returns caller and method of a subject that matches the pattern.
 func (s Subject) parse(subject string) (caller, method string) {
 	parts := strings.Split(subject, ".")
 	for i, token := range strings.Split(string(s), ".") {

@@ -6,10 +6,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A reply may be longer than a message of NATS. It goes in several messages then.
+// A reply that is too long for one NATS message is sent in several.
 const (
 	moreHeader = "Swarm-More" // on each of them but the last
-	headerRoom = 1 << 10      // bytes of a message that are not for its text
+	headerRoom = 1 << 10      // bytes of a message that are reserved for headers
 )
 
 // respond sends a reply to a request of ask.
@@ -34,7 +34,7 @@ func ask(ctx context.Context, conn *nats.Conn, subject string, data []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = sub.Unsubscribe() }() // it fails with the connection, which has been reported then
+	defer func() { _ = sub.Unsubscribe() }() // it fails only with the connection, which was reported
 	if err := conn.PublishRequest(subject, inbox, data); err != nil {
 		return nil, err
 	}

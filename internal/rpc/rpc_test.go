@@ -171,14 +171,14 @@ func TestAReplyMayBeLongerThanAMessage(t *testing.T) {
 func TestAReplyThatDoesNotFitIsAnError(t *testing.T) {
 	long := strings.Repeat("long ", 1<<20)
 	_, conn := serving(t, rpc.ServerOptions{OneMessage: true}, func(context.Context, rpc.Caller, text) (text, error) { return text{long}, nil })
-	if got := raw(t, conn, "app.ann.echo", ``); !strings.Contains(got, `"error":"the answer has`) {
+	if got := raw(t, conn, "app.ann.echo", ``); !strings.Contains(got, `"error":"the reply has`) {
 		t.Errorf("it is answered by %.100s", got)
 	}
 }
 
 func TestAServerSaysThatItIsBusy(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
-	client, _ := serving(t, rpc.ServerOptions{AtOnce: 1, Errors: rpc.Errors{rpc.Value("busy", 0, rpc.ErrBusy)}}, func(context.Context, rpc.Caller, text) (text, error) {
+	client, _ := serving(t, rpc.ServerOptions{MaxConcurrent: 1, Errors: rpc.Errors{rpc.Value("busy", 0, rpc.ErrBusy)}}, func(context.Context, rpc.Caller, text) (text, error) {
 		entered <- struct{}{}
 		<-leave
 		return text{}, nil

@@ -16,47 +16,47 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Server answers requests, each in a goroutine of its own: a handler may wait for the
-// disk, and the connection serves others too.
+// Server handles each request in a goroutine of its own: a handler may wait for the disk,
+// and the connection serves others too.
 type Server struct {
 	ctx     context.Context
 	o       ServerOptions
 	methods map[string]method
-	places  chan struct{} // of requests at once; nil is no limit
+	slots   chan struct{} // for concurrent requests; nil is no limit
 	subject Subject
 	conn    *nats.Conn
 	sub     *nats.Subscription
 	work    sync.WaitGroup
 
 	mu     sync.Mutex
-	closed bool // guarded by mu; no request is taken any more
+	closed bool // guarded by mu; no request is accepted any more
 }
 
-// ServerOptions say what a server takes. The zero value works.
+// ServerOptions configure a Server. The zero value works.
 type ServerOptions struct {
-	Log    *slog.Logger // nil discards
-	Errors Errors       // that clients are to know again
-	AtOnce int          // handlers that run at once; 0 is no limit
-	// OneMessage is for callers who take no reply in parts.
+	Log           *slog.Logger // nil discards
+	Errors        Errors       // that clients can distinguish
+	MaxConcurrent int          // concurrent handlers; 0 is no limit
+	// OneMessage is for callers who cannot receive a reply in parts.
 	OneMessage bool
-	// Accept says whether a request is taken at all. One that is not gets no reply.
+	// Accept reports whether to handle a request. Others get no reply.
 	Accept func(Caller) bool
-	// Check is called before a request is decoded, also one that has no handler. With an
+	// Check is called before a request is decoded, even if it has no handler. After an
 	// error no handler is called.
 	Check func(c Caller, data []byte) error
 }
 
-// Caller is who makes a request, and which.
+// Caller identifies a request and who sent it.
 type Caller struct {
 	Name    string // the {caller} of the subject
 	Method  string
 	Subject string
-	Reply   string // where the reply goes; "" is nowhere
+	Reply   string // subject of the reply; "" if none
 
 	after *[]func()
 }
 
-// After has f called when the reply has been sent.
+// After registers f to be called after the reply was sent.
 func (c Caller) After(f func()) { *c.after = append(*c.after, f) }
 
 // method is a Method with its handler.
@@ -73,13 +73,13 @@ func NewServer(ctx context.Context, o ServerOptions) *Server {
 	if s.o.Log == nil {
 		s.o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.AtOnce > 0 {
-		s.places = make(chan struct{}, o.AtOnce)
+	if o.MaxConcurrent > 0 {
+		s.slots = make(chan struct{}, o.MaxConcurrent)
 	}
 	return s
 }
 
-// Handle lets f answer a method. It is called before Open.
+// Handle registers the handler of a method. Call it before Open.
 func Handle[In, Out any](s *Server, m Method[In, Out], f func(context.Context, Caller, In) (Out, error)) {
 	s.methods[m.Name] = method{class: m.Class, within: m.Within, handle: func(ctx context.Context, c Caller, data []byte) (any, error) {
 		var in In
@@ -91,8 +91,8 @@ func Handle[In, Out any](s *Server, m Method[In, Out], f func(context.Context, C
 	}}
 }
 
-// HandleOneWay lets f take messages that nobody waits for, in their order. It must
-// not wait: no other message is read meanwhile. It is called before Open.
+// HandleOneWay registers a handler for messages without a reply; it gets them in order. It
+// must not block, since it delays every other message. Call it before Open.
 func HandleOneWay[In any](s *Server, m Method[In, None], f func(Caller, In)) {
 	Handle(s, m, func(_ context.Context, c Caller, in In) (None, error) {
 		f(c, in)
@@ -117,7 +117,7 @@ func decode(data []byte, in any) error {
 	return nil
 }
 
-// Methods returns the names of the methods of some classes, sorted; of all without one.
+// Methods returns the sorted names of the methods of some classes, or of all.
 func (s *Server) Methods(classes ...Class) []string {
 	var names []string
 	for name, m := range s.methods {
@@ -129,21 +129,21 @@ func (s *Server) Methods(classes ...Class) []string {
 	return names
 }
 
-// Open begins to take requests.
+// Open starts to accept requests.
 func (s *Server) Open(conn *nats.Conn, subject Subject) (err error) {
 	s.conn, s.subject = conn, subject
-	s.sub, err = conn.Subscribe(subject.pattern(), s.take)
+	s.sub, err = conn.Subscribe(subject.pattern(), s.receive)
 	return err
 }
 
-func (s *Server) take(m *nats.Msg) {
+func (s *Server) receive(m *nats.Msg) {
 	c := Caller{Subject: m.Subject, Reply: m.Reply, after: new([]func())}
 	c.Name, c.Method = s.subject.parse(m.Subject)
 	if s.o.Accept != nil && !s.o.Accept(c) {
 		return
 	}
 	if s.methods[c.Method].oneWay {
-		if _, err := s.do(c, m.Data); err != nil {
+		if _, err := s.handle(c, m.Data); err != nil {
 			s.o.Log.Warn("a message could not be read", "subject", m.Subject, "error", err)
 		}
 		return
@@ -152,13 +152,13 @@ func (s *Server) take(m *nats.Msg) {
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-	case s.places == nil:
+	case s.slots == nil:
 		s.work.Go(func() { s.answer(m, c) })
 	default:
 		select {
-		case s.places <- struct{}{}:
+		case s.slots <- struct{}{}:
 			s.work.Go(func() {
-				defer func() { <-s.places }()
+				defer func() { <-s.slots }()
 				s.answer(m, c)
 			})
 		default:
@@ -168,12 +168,12 @@ func (s *Server) take(m *nats.Msg) {
 }
 
 func (s *Server) answer(m *nats.Msg, c Caller) {
-	out, err := s.do(c, m.Data)
+	out, err := s.handle(c, m.Data)
 	s.respond(m, out, err)
 	if len(*c.after) == 0 {
 		return
 	}
-	if err := s.conn.FlushTimeout(flushWithin); err != nil {
+	if err := s.conn.FlushTimeout(flushTimeout); err != nil {
 		s.o.Log.Warn("a reply may not have arrived", "subject", m.Subject, "error", err)
 	}
 	for _, f := range *c.after {
@@ -181,11 +181,10 @@ func (s *Server) answer(m *nats.Msg, c Caller) {
 	}
 }
 
-// flushWithin is how long a server waits for a reply to leave, before what comes
-// after it.
-const flushWithin = 3 * time.Second
+// flushTimeout bounds the wait for a reply to be sent before the calls of After.
+const flushTimeout = 3 * time.Second
 
-func (s *Server) do(c Caller, data []byte) (any, error) {
+func (s *Server) handle(c Caller, data []byte) (any, error) {
 	if s.o.Check != nil {
 		if err := s.o.Check(c, data); err != nil {
 			return nil, err
@@ -210,7 +209,7 @@ func (s *Server) respond(m *nats.Msg, out any, err error) {
 	}
 	raw, failed := s.encode(out, err)
 	if most := int(s.conn.MaxPayload()); s.o.OneMessage && len(raw) > most {
-		raw, failed = s.encode(nil, fmt.Errorf("the answer has %d bytes and a message of this server holds %d; ask for less", len(raw), most))
+		raw, failed = s.encode(nil, fmt.Errorf("the reply has %d bytes and a message of this server holds at most %d; request less", len(raw), most))
 	}
 	if failed == nil {
 		failed = respond(s.conn, m, raw)
@@ -235,8 +234,8 @@ func (s *Server) encode(out any, failed error) ([]byte, error) {
 	return join(head, raw), err
 }
 
-// Close takes no more requests and waits for the handlers that run. It is called once
-// the server's context has ended, and may be called more than once.
+// Close stops accepting requests and waits for running handlers. It is called after the
+// server's context has ended, and may be called more than once.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	closed := s.closed

@@ -21,7 +21,7 @@ func Orphans(all []actors.Status, id mailbox.AgentID) []actors.Orphan {
 		case registry.WorksFor(l) != id, l.Closed:
 		case apart:
 			left = append(left, actors.Orphan{Name: agent.DisplayName(l.Spec), Link: agent.StopWith})
-		case l.Spec.Role == agent.Background && l.Turns > l.Settled:
+		case l.Spec.Role == agent.Background && l.Turns > l.Reported:
 			left = append(left, actors.Orphan{Name: agent.DisplayName(l.Spec), Link: cmp.Or(l.Spec.Link, agent.Reparent)})
 		}
 	}

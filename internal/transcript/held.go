@@ -98,7 +98,7 @@ func (h Held) Add(m HeldMessage) (HeldMessage, error) {
 	if err := ticket.Wait(); err != nil || m.Ref == "" {
 		return m, err
 	}
-	return m, h.t.store.objects.Keep(m.Ref)
+	return m, h.t.store.objects.MarkReferenced(m.Ref)
 }
 
 func (h Held) add(m HeldMessage) (HeldMessage, journal.Ticket, error) {

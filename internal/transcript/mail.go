@@ -45,7 +45,7 @@ func (t *Transcript) room(e mailbox.Envelope) error {
 	if _, known := t.state.ledger.State(e.ID); known {
 		return nil
 	}
-	return t.state.ledger.Room(e.To, 0)
+	return t.state.ledger.CheckRoom(e.To, 0)
 }
 
 // The sizes of long texts, in bytes.
@@ -99,7 +99,7 @@ func (s *Store) PutBody(body []byte) error {
 
 // collectBodies removes the bodies that no message names since a crash came between.
 func (s *Store) collectBodies() error {
-	loose, err := s.objects.Loose()
+	loose, err := s.objects.Unreferenced()
 	if err != nil || len(loose) == 0 || s.opts.ReadOnly {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Store) collectBodies() error {
 	}
 	var errs []error
 	for _, hash := range loose {
-		errs = append(errs, s.objects.Settle(hash, named[hash]))
+		errs = append(errs, s.objects.Resolve(hash, named[hash]))
 	}
 	return errors.Join(errs...)
 }
@@ -206,7 +206,7 @@ func (t *Transcript) arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arriv
 func (t *Transcript) acknowledge(r mailbox.Receipt) []mailbox.ID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ids := t.state.ledger.Settled(r)
+	ids := t.state.ledger.Acknowledged(r)
 	if len(ids) == 0 {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (s *state) applyProtocol(m *protocolMeta) {
 		s.Plan = *m.Plan
 	}
 	if m.Notifies {
-		s.Told = true
+		s.Unread = true
 		s.open(m.Time)
 	}
 }

@@ -136,9 +136,9 @@ type endMeta struct {
 }
 
 type closedMeta struct {
-	Time   time.Time   `json:"t"`
-	Reason string      `json:"reason,omitempty"`
-	Kept   *agent.Kept `json:"kept,omitempty"`
+	Time   time.Time      `json:"t"`
+	Reason string         `json:"reason,omitempty"`
+	Kept   *agent.KeptDir `json:"kept,omitempty"`
 }
 
 // encode joins the meta data of a record and bytes that must be kept exactly.

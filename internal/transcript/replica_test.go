@@ -23,7 +23,7 @@ func TestAShadowFollowsWhatIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Arrive(mailbox.Envelope{ID: "m", To: mailbox.Address{Agent: "ben"}, From: mailbox.Address{Agent: "ann"}, Seq: 1}, mailbox.Cursor{Stream: 1, Seq: 1}); !errors.Is(err, mailbox.ErrNotHere) {
+	if _, err := s.Arrive(mailbox.Envelope{ID: "m", To: mailbox.Address{Agent: "ben"}, From: mailbox.Address{Agent: "ann"}, Seq: 1}, mailbox.Cursor{Stream: 1, Seq: 1}); !errors.Is(err, mailbox.ErrNotLocal) {
 		t.Errorf("mail arrived at a shadow: %v", err)
 	}
 	if n, err := sh.Launch(); n != 1 || err != nil {

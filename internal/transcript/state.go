@@ -42,7 +42,7 @@ func (s *state) apply(kind byte, meta any) {
 	case *requestMeta:
 		s.work(m.Time)
 		s.open(m.Time)
-		s.Told = false
+		s.Unread = false
 	case *answerMeta:
 		s.Steps++
 		s.TurnSteps++
@@ -89,9 +89,9 @@ func (s *state) apply(kind byte, meta any) {
 	case *protocolMeta:
 		s.applyProtocol(m)
 	case *closedMeta:
-		s.Closed, s.Settled, s.Active, s.Kept = true, s.Turns, m.Time, m.Kept
-		if s.Told { // it came too late to be read
-			s.TurnOpen, s.Told = false, false
+		s.Closed, s.Reported, s.Active, s.KeptDir = true, s.Turns, m.Time, m.Kept
+		if s.Unread { // it came too late to be read
+			s.TurnOpen, s.Unread = false, false
 		}
 		if m.Reason != "" {
 			s.Outcome, s.Reason = agent.Stopped, m.Reason
@@ -127,7 +127,7 @@ func (s *state) replay(kind byte, data []byte) error {
 		if err != nil {
 			return fmt.Errorf("transcript: recorded receipt: %w", err)
 		}
-		s.ledger.Settled(r)
+		s.ledger.Acknowledged(r)
 	default:
 		return s.replayMeta(kind, data)
 	}
@@ -180,7 +180,7 @@ func (s *state) restore(id mailbox.AgentID, data []byte) error {
 func (s *state) verdict(e mailbox.Envelope) mailbox.Verdict {
 	v := s.ledger.Check(e)
 	if meant := e.To.Incarnation; meant != 0 && meant != s.Incarnation && v != mailbox.Duplicate {
-		return mailbox.Past
+		return mailbox.WrongIncarnation
 	}
 	return v
 }

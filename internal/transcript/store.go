@@ -242,7 +242,7 @@ func (s *Store) Ship(send func(mailbox.Envelope)) {
 			}
 			if o.envelope.Ref != "" {
 				// If this fails, the next Open checks the object again.
-				_ = s.objects.Keep(o.envelope.Ref)
+				_ = s.objects.MarkReferenced(o.envelope.Ref)
 			}
 			send(o.envelope)
 		}
@@ -254,9 +254,9 @@ func (s *Store) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, e
 	t, ok := s.Get(e.To.Agent)
 	switch away := !ok || t.IsReplica(); {
 	case away && s.opts.IsGone != nil && s.opts.IsGone(e.To.Agent):
-		return mailbox.Arrival{Verdict: mailbox.Gone}, nil
+		return mailbox.Arrival{Verdict: mailbox.Dead}, nil
 	case away:
-		return mailbox.Arrival{}, mailbox.ErrNotHere
+		return mailbox.Arrival{}, mailbox.ErrNotLocal
 	}
 	a, err := t.arrive(e, c)
 	if err == nil && a.Verdict == mailbox.Fresh {
@@ -271,8 +271,8 @@ func (s *Store) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, e
 	return a, err
 }
 
-// Settle implements mailbox.Recorder.
-func (s *Store) Settle(r mailbox.Receipt) {
+// Acknowledge implements mailbox.Recorder.
+func (s *Store) Acknowledge(r mailbox.Receipt) {
 	t, ok := s.Get(r.To.Agent)
 	if !ok {
 		return

@@ -31,7 +31,7 @@ func (s *Store) Got(to mailbox.AgentID, id mailbox.ID) (e mailbox.Envelope, foun
 func (s *Store) Received(id mailbox.AgentID) ([]mailbox.Trace, error) {
 	coming := s.Pending() // first, so that what arrives meanwhile is in both rather than in neither
 	all, err := s.Inbox(id)
-	return mailbox.WithPending(all, coming, id), err
+	return mailbox.AppendPending(all, coming, id), err
 }
 
 // Trace returns what the records of this node hold of a message: sent is the sender's

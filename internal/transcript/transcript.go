@@ -57,7 +57,7 @@ func (t *Transcript) Address() mailbox.Address {
 func (t *Transcript) HasWork() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.state.Closed && (t.state.TurnOpen || t.state.Told || slices.ContainsFunc(t.state.ledger.Unread(), mailbox.Envelope.Wakes))
+	return !t.state.Closed && (t.state.TurnOpen || t.state.Unread || slices.ContainsFunc(t.state.ledger.Unread(), mailbox.Envelope.Wakes))
 }
 
 // Unread returns the messages that no request has carried yet.

@@ -599,8 +599,8 @@ func TestMailForAnotherIncarnationIsRefused(t *testing.T) {
 		e    mailbox.Envelope
 		want mailbox.Verdict
 	}{
-		{mail(1, 1), mailbox.Fresh}, {mail(2, 2), mailbox.Past}, // of its first incarnation
-		{mail(1, 1), mailbox.Duplicate}, {mail(2, 1), mailbox.Past}, {mail(2, 2), mailbox.Fresh}, {mail(3, 0), mailbox.Fresh}, // of its second
+		{mail(1, 1), mailbox.Fresh}, {mail(2, 2), mailbox.WrongIncarnation}, // of its first incarnation
+		{mail(1, 1), mailbox.Duplicate}, {mail(2, 1), mailbox.WrongIncarnation}, {mail(2, 2), mailbox.Fresh}, {mail(3, 0), mailbox.Fresh}, // of its second
 	} {
 		if i == 0 || i == 2 {
 			if _, err := ben.Wake(); err != nil {

@@ -229,7 +229,7 @@ var ErrTurnEnded = errors.New("transcript: the turn has ended")
 // exactly one way.
 func (t *Transcript) MoveTo(r agent.Role) error {
 	t.mu.Lock()
-	if t.ending || t.state.Closed || t.state.Turns == t.state.Settled {
+	if t.ending || t.state.Closed || t.state.Turns == t.state.Reported {
 		t.mu.Unlock()
 		return ErrTurnEnded
 	}
@@ -264,7 +264,7 @@ func (t *Transcript) Reopen(r agent.Role, w agent.Waking) error {
 
 // Close records that the agent will not run again by itself. why is the reason if it was
 // stopped while no turn ran, and kept its own directory if that was kept.
-func (t *Transcript) Close(why string, kept *agent.Kept) error {
+func (t *Transcript) Close(why string, kept *agent.KeptDir) error {
 	t.mu.Lock()
 	if t.state.Closed {
 		t.mu.Unlock()
@@ -282,7 +282,7 @@ func (t *Transcript) Seal(why string) error {
 		t.mu.Unlock()
 		return nil
 	}
-	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: why, Kept: t.state.Kept}, nil)
+	ticket, err := t.add(kindClosed, &closedMeta{Time: time.Now(), Reason: why, Kept: t.state.KeptDir}, nil)
 	t.mu.Unlock()
 	return wait(ticket, err)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-func TestARequestThatIsNotAdmittedIsNotSent(t *testing.T) {
+func TestRefusedRequestIsNotSent(t *testing.T) {
 	m := modeltest.Each(func(_ context.Context, r *model.Request) (*model.Answer, error) {
 		if r.MaxTokens != 77 {
 			t.Errorf("the request has %d tokens for its answer", r.MaxTokens)
@@ -41,7 +41,7 @@ func TestARequestThatIsNotAdmittedIsNotSent(t *testing.T) {
 			}
 		}, nil
 	}
-	b.turn.Read = func(mail []mailbox.Envelope) { t.Errorf("%v is said to be read", mail) }
+	b.turn.OnRead = func(mail []mailbox.Envelope) { t.Errorf("%v is said to be read", mail) }
 	b.turn.Emit = func(f event.Fact) {
 		if _, ok := f.(event.Requested); ok {
 			requested++
@@ -61,7 +61,7 @@ func TestARequestThatIsNotAdmittedIsNotSent(t *testing.T) {
 	}
 	b.turn.Admit = nil
 	m2 := modeltest.Script(modeltest.Text("done"))
-	b.turn.Model, b.turn.Read = m2, nil
+	b.turn.Model, b.turn.OnRead = m2, nil
 	must(t, b.log.Prompt("user", "go on"))
 	end, err = b.turn.Run(t.Context())
 	must(t, err)
@@ -70,7 +70,7 @@ func TestARequestThatIsNotAdmittedIsNotSent(t *testing.T) {
 	}
 }
 
-func TestARequestThatFailsIsSettledWithoutAnAnswer(t *testing.T) {
+func TestFailedRequestReleasesItsReservation(t *testing.T) {
 	b := newBench(t, t.TempDir(), modeltest.Script(modeltest.Fail(errors.New("no"))))
 	settled := 0
 	b.turn.Admit = func(context.Context, *model.Request) (func(*model.Answer), error) {
@@ -88,7 +88,7 @@ func TestARequestThatFailsIsSettledWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-func TestTheLimitOfStepsCountsOverACrash(t *testing.T) {
+func TestStepLimitCountsAcrossACrash(t *testing.T) {
 	n := 0
 	m := modeltest.Each(func(context.Context, *model.Request) (*model.Answer, error) {
 		n++

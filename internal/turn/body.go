@@ -8,8 +8,8 @@ import (
 	"github.com/actorswarm/swarm/mailbox/message"
 )
 
-// bodyOf returns what a model reads of a message. A structured body that is not
-// valid is shown as it came: it is data, whatever it holds.
+// bodyOf returns the text of a message for a model. A structured body that is not valid
+// is returned unchanged, as data.
 func bodyOf(e mailbox.Envelope) string {
 	m, err := message.Decode(e.Kind, e.Body)
 	if err != nil {
@@ -54,7 +54,7 @@ func verdict(approve bool, yes, no, request, why string) string {
 	return lines(fmt.Sprintf("%s (request %s).", what, request), why)
 }
 
-// lines joins what is there.
+// lines joins the parts that are not empty.
 func lines(parts ...string) string {
 	var kept []string
 	for _, p := range parts {

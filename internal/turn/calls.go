@@ -17,8 +17,8 @@ import (
 
 const defaultParallel = 10
 
-// runCalls gives every call of the newest answer a result. Neighbouring calls
-// of parallel tools run together; all others wait for what stands before them.
+// runCalls gives every call of the newest answer a result. Neighbouring calls of parallel
+// tools run together; every other call waits for those before it.
 func (t *Turn) runCalls(ctx context.Context) error {
 	calls, err := t.Log.Calls()
 	if err != nil {
@@ -58,8 +58,8 @@ func (t *Turn) runBatch(ctx context.Context, calls []transcript.CallState) error
 	if limit == 0 {
 		limit = defaultParallel
 	}
-	// Only reading costs this process; what else is parallel is admitted by
-	// whoever does the work.
+	// The limit is for reading, which loads this process; other parallel tools have
+	// limits of their own.
 	readers := make(chan struct{}, limit)
 	var group errgroup.Group
 	for _, c := range calls {
@@ -74,7 +74,7 @@ func (t *Turn) runBatch(ctx context.Context, calls []transcript.CallState) error
 	return group.Wait()
 }
 
-// runCall is the life of one tool call, from permission to recorded result.
+// runCall takes one tool call from its permission to its recorded result.
 func (t *Turn) runCall(ctx context.Context, c transcript.CallState, readers chan struct{}) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -87,17 +87,17 @@ func (t *Turn) runCall(ctx context.Context, c transcript.CallState, readers chan
 		return t.finish(c.Call, t.Tools.Unknown(c.Name), spec, 0)
 	}
 	if c.Started && !spec.ReadOnly && !spec.Recorded {
-		return t.finish(c.Call, noted(inDoubt(c.Name), c.Consent.Note), spec, 0)
+		return t.finish(c.Call, withNote(inDoubt(c.Name), c.Consent.Note), spec, 0)
 	}
 	v, err := t.permit(ctx, spec, c.Call)
 	if err != nil {
 		return err
 	}
 	if v.Behavior != permission.Allow {
-		t.Emit(event.Denied{Call: c.Call, Rule: v.Rule, Reason: v.why()})
+		t.Emit(event.Denied{Call: c.Call, Rule: v.Rule, Reason: v.reason()})
 		return t.finish(c.Call, tool.Errorf("permission denied%s", v.refusal()), spec, 0)
 	}
-	if spec.ReadOnly { // after the question: who waits for a person reads nothing
+	if spec.ReadOnly { // after the permission: a call that waits for a person holds no place
 		select {
 		case readers <- struct{}{}:
 		case <-ctx.Done():
@@ -119,17 +119,17 @@ func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallSta
 	}
 	t.Emit(event.CallStarted{Call: c.Call})
 	begun := time.Now()
-	result, err := runInTime(ctx, unit, c.Call)
+	result, err := runWithTimeout(ctx, unit, c.Call)
 	switch {
 	case err != nil:
 		return err
 	case repeatable && errors.Is(context.Cause(ctx), ErrShutdown):
-		return context.Cause(ctx) // it runs again, or goes on, after the restart
+		return context.Cause(ctx) // it runs again, or continues, after the restart
 	}
 	if preempted(ctx) {
 		result.Text += "\n(a control message came while this call ran: it may have been cut short)"
 	}
-	return t.finish(c.Call, noted(result, note), spec, time.Since(begun))
+	return t.finish(c.Call, withNote(result, note), spec, time.Since(begun))
 }
 
 func (t *Turn) lookup(name string) (unit tool.Tool, spec tool.Spec, hasTools bool) {
@@ -159,14 +159,14 @@ func (t *Turn) finish(c model.Call, r tool.Result, spec tool.Spec, took time.Dur
 	return nil
 }
 
-// patience is how long a call may take to end after its context has. It is more
-// than the second that a tool has.
-const patience = 1500 * time.Millisecond
+// stopTimeout is how long a call may take to return after its context has ended. It exceeds
+// the second that a tool has.
+const stopTimeout = 1500 * time.Millisecond
 
-// runInTime is run that waits no longer than that for a tool that does not obey
-// its context: what it does later, nobody hears. The runtime's own tools are
-// waited for, as they wait for agents that obey.
-func runInTime(ctx context.Context, unit tool.Tool, c model.Call) (tool.Result, error) {
+// runWithTimeout is run for tools that may ignore their context: it abandons the call after
+// stopTimeout and drops its result. It waits for the runtime's own tools, since they wait
+// for agents that obey.
+func runWithTimeout(ctx context.Context, unit tool.Tool, c model.Call) (tool.Result, error) {
 	if unit.Spec().Recorded {
 		return run(ctx, unit, c)
 	}
@@ -184,7 +184,7 @@ func runInTime(ctx context.Context, unit tool.Tool, c model.Call) (tool.Result, 
 		return o.result, o.err
 	case <-ctx.Done():
 	}
-	last := time.NewTimer(patience)
+	last := time.NewTimer(stopTimeout)
 	defer last.Stop()
 	select {
 	case o := <-done:

@@ -17,15 +17,15 @@ var (
 	ErrOverBudget  = errors.New("over budget")
 	ErrSuperseded  = errors.New("superseded by a newer incarnation")
 	ErrTimedOut    = errors.New("timed out")
-	// ErrGivenUp is why an agent failed that the runtime, not its model or a
-	// tool, could not run. The record of the end begins with it.
-	ErrGivenUp = errors.New("given up")
+	// ErrRuntime marks the failure of an agent that the runtime, not its model or a tool,
+	// caused. The recorded reason begins with its text.
+	ErrRuntime = errors.New("given up")
 )
 
-// StoppedBy is ErrStopped with who did it.
+// StoppedBy returns ErrStopped with the name of who stopped the agent.
 func StoppedBy(name string) error { return fmt.Errorf("%w by %s", ErrStopped, name) }
 
-// ShutDownBy is why a member ends that was asked to: ErrStopped, and for good.
+// ShutDownBy returns the cause for a member that agreed to end: ErrStopped, for good.
 func ShutDownBy(name string) error { return shutDown(name) }
 
 type shutDown string
@@ -33,8 +33,8 @@ type shutDown string
 func (s shutDown) Error() string        { return "shut down by " + string(s) }
 func (s shutDown) Is(target error) bool { return target == ErrStopped }
 
-// StoppedWith is why a child ends whose parent's turn was cut: with what the
-// user did, or else stopped by its parent, whose trouble is not its own.
+// StoppedWith returns the cause for a child whose parent's turn was cut: the cause of
+// the parent if the user cut it, and otherwise that the parent stopped the child.
 func StoppedWith(parent string, cause error) error {
 	if errors.Is(cause, ErrInterrupted) || errors.Is(cause, ErrKilled) {
 		return cause
@@ -42,8 +42,8 @@ func StoppedWith(parent string, cause error) error {
 	return fmt.Errorf("%w, which was cut: %v", StoppedBy(parent), cause)
 }
 
-// outcomeOf says how a turn ended that failed with err under ctx; open is true
-// when it has not ended and goes on after a restart.
+// outcomeOf returns the outcome of a turn that failed with err under ctx. open is true if
+// the turn has not ended and continues after a restart.
 func outcomeOf(ctx context.Context, err error) (o agent.Outcome, open bool) {
 	cause := context.Cause(ctx)
 	switch {
@@ -59,7 +59,7 @@ func outcomeOf(ctx context.Context, err error) (o agent.Outcome, open bool) {
 		return agent.OverBudget, false
 	case errors.Is(cause, ErrTimedOut):
 		return agent.TimedOut, false
-	default: // shutdown, superseded, or a context from outside
+	default: // shutdown, superseded, or a context of the caller
 		return "", true
 	}
 }

@@ -24,18 +24,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// narrow is a model with a window: it counts four bytes a token, refuses what
-// does not fit, and looks at every request.
+// narrow is a model with a small window: it counts four bytes a token, refuses what does
+// not fit, and checks every request.
 type narrow struct {
 	window    int64
-	say       func(r *model.Request) (*model.Answer, error) // to what is no request for a summary
-	summarize func(r *model.Request) (*model.Answer, error) // nil: in a few words
+	say       func(r *model.Request) (*model.Answer, error) // answers requests that are not for a summary
+	summarize func(r *model.Request) (*model.Answer, error) // nil: a short summary
 
 	mu        sync.Mutex
-	largest   int64    // request in tokens, of those that were answered
-	summaries int      // asked for
+	largest   int64    // largest request that was answered, in tokens
+	summaries int      // requested
 	refused   int      // requests that were too long
-	broken    []string // what was not valid
+	broken    []string // what was invalid
 }
 
 func (n *narrow) model() *modeltest.Fake {
@@ -88,7 +88,7 @@ func tokensOf(r *model.Request) int64 {
 	return int64(n / 4)
 }
 
-// invalid says why an API would refuse a conversation: each call has its
+// invalid returns why an API would refuse a conversation: each call must have its
 // result in the next message, each result its call in the one before.
 func invalid(msgs []model.Message) string {
 	if len(msgs) == 0 || msgs[0].Role() != model.RoleUser {
@@ -118,7 +118,7 @@ func invalid(msgs []model.Message) string {
 	return ""
 }
 
-// check says that every request was valid and none above 80 % of the window.
+// check reports invalid requests and those above 80 % of the window.
 func (n *narrow) check(t interface{ Errorf(string, ...any) }) {
 	if len(n.broken) > 0 {
 		t.Errorf("requests were not valid: %v", n.broken)
@@ -141,7 +141,7 @@ func spills(dir string) func(id, text string) (string, error) {
 
 func words(n int) string { return strings.Repeat("word ", n/5) }
 
-func TestManyResultsAtOnceAreLetInBySize(t *testing.T) {
+func TestManyResultsAreAdmittedBySize(t *testing.T) {
 	const agents = 30
 	body := func(id string) string { return id + strings.Repeat(" \"quoted\"\n", 24_000) } // 60,000 tokens
 	n := &narrow{window: 200_000}
@@ -207,7 +207,7 @@ func (b *bench) long(t testing.TB, tokens int64) {
 	must(t, b.log.End(agent.Completed, "", "", ""))
 }
 
-func TestAtTheEndOfTheWindowEverythingIsStillHandled(t *testing.T) {
+func TestEverythingIsHandledAtTheEndOfTheWindow(t *testing.T) {
 	n := &narrow{window: 10_000}
 	seen := map[string]bool{}
 	n.say = func(r *model.Request) (*model.Answer, error) {
@@ -235,7 +235,7 @@ func TestAtTheEndOfTheWindowEverythingIsStillHandled(t *testing.T) {
 	}
 }
 
-func TestACompactionTellsTheFactsOfTheMoment(t *testing.T) {
+func TestCompactionAddsCurrentFacts(t *testing.T) {
 	n := &narrow{window: 10_000}
 	var told []string
 	n.say = func(r *model.Request) (*model.Answer, error) {
@@ -256,7 +256,7 @@ func TestACompactionTellsTheFactsOfTheMoment(t *testing.T) {
 	}
 }
 
-func TestATooLongRequestIsCompactedOnceAndThenFails(t *testing.T) {
+func TestTooLongRequestIsCompactedOnce(t *testing.T) {
 	for _, helps := range []bool{true, false} {
 		requests, summaries := 0, 0
 		m := modeltest.Each(func(_ context.Context, r *model.Request) (*model.Answer, error) {
@@ -270,7 +270,7 @@ func TestATooLongRequestIsCompactedOnceAndThenFails(t *testing.T) {
 			return modeltest.Answer(model.Text("done")), nil
 		})
 		b := newBench(t, t.TempDir(), m)
-		b.turn.Window = 1 << 30 // the runtime knows no better
+		b.turn.Window = 1 << 30 // the runtime does not know the real window
 		b.long(t, 9_900)
 		must(t, b.log.Prompt("user", "go on"))
 		end, err := b.turn.Run(t.Context())
@@ -284,7 +284,7 @@ func TestATooLongRequestIsCompactedOnceAndThenFails(t *testing.T) {
 	}
 }
 
-func TestAConversationThatCannotBeMadeSmallerFailsWithTheReasonAndDoesNotLoop(t *testing.T) {
+func TestIncompressibleConversationFailsOnce(t *testing.T) {
 	n := &narrow{window: 10_000}
 	n.say = func(*model.Request) (*model.Answer, error) { return modeltest.Answer(model.Text("noted")), nil }
 	m := n.model()
@@ -317,13 +317,13 @@ func TestAConversationThatCannotBeMadeSmallerFailsWithTheReasonAndDoesNotLoop(t 
 	}
 }
 
-func TestASummaryThatCannotBeMadeDoesNotLoseTheAgent(t *testing.T) {
+func TestFailedSummaryDoesNotEndTheAgent(t *testing.T) {
 	for _, kind := range []model.ErrorKind{model.TooLong, model.Refused, model.Empty, model.Invalid} {
 		n := &narrow{window: 10_000}
 		n.summarize = func(*model.Request) (*model.Answer, error) { return nil, &model.Error{Kind: kind} }
 		n.say = func(*model.Request) (*model.Answer, error) { return modeltest.Answer(model.Text("noted")), nil }
 		b := newBench(t, t.TempDir(), n.model())
-		b.turn.Window, b.turn.Record = n.window, "/the/record.jsonl"
+		b.turn.Window, b.turn.TranscriptPath = n.window, "/the/record.jsonl"
 		b.long(t, 9_900)
 		b.mail(t, "news")
 		end, err := b.turn.Run(t.Context())
@@ -337,7 +337,7 @@ func TestASummaryThatCannotBeMadeDoesNotLoseTheAgent(t *testing.T) {
 	}
 }
 
-func TestAFailureThatMayPassLeavesTheConversation(t *testing.T) {
+func TestTemporaryFailureLeavesTheConversation(t *testing.T) {
 	n := &narrow{window: 10_000}
 	failing := true
 	n.summarize = func(*model.Request) (*model.Answer, error) {
@@ -369,7 +369,7 @@ func TestAFailureThatMayPassLeavesTheConversation(t *testing.T) {
 	}
 }
 
-func TestAStopEndsACompactionAtOnce(t *testing.T) {
+func TestStopEndsACompactionAtOnce(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
 	m := modeltest.Each(func(ctx context.Context, r *model.Request) (*model.Answer, error) {
@@ -387,7 +387,7 @@ func TestAStopEndsACompactionAtOnce(t *testing.T) {
 	}
 }
 
-func TestASummaryThatIsRecordedIsNotPaidTwice(t *testing.T) {
+func TestRecordedSummaryIsNotRequestedAgain(t *testing.T) {
 	dir := t.TempDir()
 	n := &narrow{window: 10_000}
 	n.say = func(*model.Request) (*model.Answer, error) { return modeltest.Answer(model.Text("noted")), nil }
@@ -417,12 +417,12 @@ func TestASummaryThatIsRecordedIsNotPaidTwice(t *testing.T) {
 	}
 }
 
-func TestACompactionOnDemand(t *testing.T) {
+func TestCompactionOnDemand(t *testing.T) {
 	n := &narrow{window: 1_000_000}
 	n.say = func(*model.Request) (*model.Answer, error) { return modeltest.Answer(model.Text("noted")), nil }
 	b := newBench(t, t.TempDir(), n.model())
 	b.turn.Window = n.window
-	if err := b.turn.Compact(t.Context()); !errors.Is(err, turn.ErrNothing) {
+	if err := b.turn.Compact(t.Context()); !errors.Is(err, turn.ErrNothingToCompact) {
 		t.Errorf("an empty conversation gives %v", err)
 	}
 	b.long(t, 100_000)
@@ -431,8 +431,8 @@ func TestACompactionOnDemand(t *testing.T) {
 		t.Errorf("the life is %+v", got)
 	}
 	asked := make(chan error, 1)
-	b.turn.Demand = func() func(error) {
-		b.turn.Demand = nil
+	b.turn.CompactRequest = func() func(error) {
+		b.turn.CompactRequest = nil
 		return func(err error) { asked <- err }
 	}
 	b.long(t, 100_000)
@@ -445,10 +445,10 @@ func TestACompactionOnDemand(t *testing.T) {
 	n.check(t)
 }
 
-// TestNoRequestIsAboveItsShareWhateverComes drives an agent with prompts, mail
+// TestNoRequestExceedsItsShare drives an agent with prompts, mail
 // and results of any size. A case takes a while, so an everyday run tries a third of
 // the usual 100.
-func TestNoRequestIsAboveItsShareWhateverComes(t *testing.T) {
+func TestNoRequestExceedsItsShare(t *testing.T) {
 	if os.Getenv("SWARM_SOAK") == "" {
 		checks := flag.Lookup("rapid.checks").Value
 		defer func(old string) { must(t, checks.Set(old)) }(checks.String())

@@ -16,38 +16,38 @@
 //   - Recorded before acted on. An answer is on disk before one of its calls
 //     runs; a call with outside effects is on disk as started before it runs,
 //     and its result before the loop goes on
-//     (TestAnAnswerThatEndedTheTurnIsNotAskedForAgainAfterACrash; package actors:
+//     (TestLastAnswerIsNotRequestedAgainAfterACrash; package actors:
 //     TestPromise5_AKillAtEveryBoundaryOfTheJournalCountsEachCallOnce).
 //   - Mail enters at step boundaries. What arrives while the model answers
 //     or a tool runs is part of the very next request, not of the next turn
-//     (TestMailEntersAtTheNextStepBoundary, TestMailThatCameWithTheLastAnswerIsReadInTheSameTurn);
+//     (TestMailEntersAtTheNextStepBoundary, TestMailDuringTheLastAnswerIsReadInTheSameTurn);
 //     only mail of class mail waits for the next turn, if there can be one
 //     (TestMailWaitsForTheNextTurnUnlessThereIsNone).
 //   - A control message interrupts a step, not the turn. The stream is dropped,
 //     interrupted calls get results that say so, and the message stands first in the
-//     request that follows at once (TestAControlMessageCutsTheStepNotTheTurn). It does
+//     request that follows at once (TestControlMessageCutsTheStepNotTheTurn). It does
 //     not interrupt that request (TestNoMessageCutsTheRequestThatCarriesIt).
 //   - Results in call order. Parallel calls may end in any order; the model
 //     sees one result for each, in the order of its calls
 //     (TestParallelCallsOverlapAndKeepTheirOrder).
 //   - No silent repetition. The model is told that a call is in doubt if it was
 //     started and has no result after a crash, unless it only reads or
-//     its effect is a record of its own (TestACallCutByACrashIsInDoubtAndNotRunAgain).
+//     its effect is a record of its own (TestCallCutByACrashIsInDoubt).
 //   - Admission before sending. A request that is not admitted is not sent, and
 //     the turn ends as over budget; a limit of steps counts the answers in the
 //     transcript, so that a crash does not allow more of them
-//     (TestARequestThatIsNotAdmittedIsNotSent, TestTheLimitOfStepsCountsOverACrash).
+//     (TestRefusedRequestIsNotSent, TestStepLimitCountsAcrossACrash).
 //   - No request exceeds its share. By the model's own count a request takes at
 //     most 80 % of the context window. New content is admitted by size: small
 //     items whole, of large ones a first part that says where the whole is
-//     (TestNoRequestIsAboveItsShareWhateverComes, TestManyResultsAtOnceAreLetInBySize).
+//     (TestNoRequestExceedsItsShare, TestManyResultsAreAdmittedBySize).
 //   - One compaction for each reason. A compaction is followed by a request, and one
 //     that would gain nothing is not made: the turn fails with the figures instead
-//     (TestAConversationThatCannotBeMadeSmallerFailsWithTheReasonAndDoesNotLoop,
-//     TestATooLongRequestIsCompactedOnceAndThenFails).
+//     (TestIncompressibleConversationFailsOnce,
+//     TestTooLongRequestIsCompactedOnce).
 //   - A failed summary does not end the agent. If the model cannot make one, an
 //     outline takes its place; a temporary failure leaves the conversation as it is
-//     (TestASummaryThatCannotBeMadeDoesNotLoseTheAgent, TestAFailureThatMayPassLeavesTheConversation).
+//     (TestFailedSummaryDoesNotEndTheAgent, TestTemporaryFailureLeavesTheConversation).
 //   - The cause of the cancellation decides. A turn cancelled with ErrShutdown stays
 //     open and goes on after a restart; any other cause closes it with a note
 //     (TestShutdownLeavesTheTurnOpen, TestEveryOtherCauseClosesTheTurnWithANote).

@@ -6,13 +6,13 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// ForbiddenError is the refusal of something that nobody does by mistake.
+// ForbiddenError reports content that only an attempt at deception contains.
 type ForbiddenError struct{ Reason string }
 
 func (e *ForbiddenError) Error() string { return e.Reason }
 
-// CheckForeign refuses what a program outside, or another session, may not write. The
-// error is a *ForbiddenError.
+// CheckForeign checks the message of a program or of another session and returns a
+// *ForbiddenError if it imitates the runtime.
 func CheckForeign(text, summary string) error {
 	switch {
 	case Forges(text) || Forges(summary):
@@ -23,9 +23,8 @@ func CheckForeign(text, summary string) error {
 	return nil
 }
 
-// isProtocol reports whether a text is the body of a structured message, such as
-// an approval: as a text it would have no effect, and whoever sends it means harm
-// or is mistaken.
+// isProtocol reports whether a text is the body of a structured message, such as an
+// approval. Sent as text it would have no effect, so that it is an error or an attack.
 func isProtocol(text string) bool {
 	var head struct {
 		Type mailbox.Kind `json:"type"`

@@ -10,23 +10,23 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// What is let in only in part is given at least leastPart bytes; a message waits
-// for a later request rather than be cut below leastMail, unless it is alone.
+// A part of a large item has at least minPart bytes. A message waits for a later request
+// rather than be cut below minMail, unless it is the only content.
 const (
-	leastPart = 400
-	leastMail = 4 << 10
+	minPart = 400
+	minMail = 4 << 10
 )
 
-// piece is something that waits to be let in.
+// piece is new content that waits for a request.
 type piece struct {
 	block model.Block
 	size  int  // encoded
 	whole bool // may not be cut
 }
 
-// intake decides what the next request lets in: what fits whole, and of what
-// does not a first part that says where the rest is. All that is small stays
-// whole while anything larger can give way, prompts before all else.
+// intake selects the content of the next request: whole items that fit, and of larger ones
+// a first part that says where the rest is. Small items remain whole as long as larger ones
+// can be cut; prompts come before everything else.
 func (t *Turn) intake(d transcript.Draft, g gauge) (transcript.Intake, []mailbox.Envelope, error) {
 	in := transcript.Intake{Waiting: len(d.Waiting), Short: map[int]model.Block{}}
 	room := g.room()
@@ -38,12 +38,12 @@ func (t *Turn) intake(d transcript.Draft, g gauge) (transcript.Intake, []mailbox
 	}
 	waiting, mail := pieces(d), mailPieces(d.Mail)
 	results, prompts := waiting[:len(d.Results)], waiting[len(d.Results):]
-	words := level(prompts, room-leastPart*len(results))
-	room = min(room-taken(prompts, words), g.share())
-	if g.room() >= leastPart { // else it can only fail, and should do so once for all of it
-		mail = mail[:admitted(results, mail, room, len(waiting) == 0)]
+	words := cutLimit(prompts, room-minPart*len(results))
+	room = min(room-cutSize(prompts, words), g.share())
+	if g.room() >= minPart { // otherwise the request fails, and should do so once for all mail
+		mail = mail[:mailThatFits(results, mail, room, len(waiting) == 0)]
 	}
-	rest := level(slices.Concat(results, mail), room)
+	rest := cutLimit(slices.Concat(results, mail), room)
 	for i, p := range waiting {
 		limit := rest
 		if i >= len(results) {
@@ -58,12 +58,12 @@ func (t *Turn) intake(d transcript.Draft, g gauge) (transcript.Intake, []mailbox
 		}
 		in.Short[i] = short
 	}
-	read, err := t.letIn(&in, d.Mail[:len(mail)], mail, rest)
+	read, err := t.addMail(&in, d.Mail[:len(mail)], mail, rest)
 	return in, read, err
 }
 
-// letIn adds messages, those above limit in part.
-func (t *Turn) letIn(in *transcript.Intake, read []mailbox.Envelope, sizes []piece, limit int) ([]mailbox.Envelope, error) {
+// addMail adds messages and cuts those above limit.
+func (t *Turn) addMail(in *transcript.Intake, read []mailbox.Envelope, sizes []piece, limit int) ([]mailbox.Envelope, error) {
 	for i, e := range read {
 		if sizes[i].size > limit {
 			var err error
@@ -77,8 +77,8 @@ func (t *Turn) letIn(in *transcript.Intake, read []mailbox.Envelope, sizes []pie
 	return read, nil
 }
 
-// taken is what pieces come to that are cut to a limit.
-func taken(all []piece, limit int) int {
+// cutSize returns the size of all pieces, each cut to limit.
+func cutSize(all []piece, limit int) int {
 	n := 0
 	for _, p := range all {
 		if p.whole {
@@ -95,7 +95,7 @@ func sizeOf(b model.Block) int { return len(b.AppendJSON(nil)) }
 func pieces(d transcript.Draft) []piece {
 	all := make([]piece, len(d.Waiting))
 	for i, raw := range d.Waiting {
-		all[i] = piece{size: len(raw), whole: len(raw) <= leastPart || d.Fixed && i == len(d.Results)}
+		all[i] = piece{size: len(raw), whole: len(raw) <= minPart || d.Fixed && i == len(d.Results)}
 		if all[i].whole {
 			continue
 		}
@@ -114,17 +114,17 @@ func mailPieces(mail []mailbox.Envelope) []piece {
 	return all
 }
 
-// admitted is how many of the messages, oldest first, go in now: at least one if
-// there is nothing but messages.
-func admitted(results, mail []piece, room int, alone bool) int {
-	least := min(leastMail, max(room/2, leastPart+1))
+// mailThatFits returns how many of the messages, oldest first, enter the request: at least
+// one if there is no other content.
+func mailThatFits(results, mail []piece, room int, alone bool) int {
+	least := min(minMail, max(room/2, minPart+1))
 	n := sort.Search(len(mail), func(n int) bool {
 		all := slices.Concat(results, mail[:n+1])
-		l := level(all, room)
-		return taken(all, l) > room || l < least && l < largest(all)
+		l := cutLimit(all, room)
+		return cutSize(all, l) > room || l < least && l < largest(all)
 	})
 	if n == 0 && alone {
-		return min(1, len(mail)) // whatever its size, lest it wait for ever
+		return min(1, len(mail)) // whatever its size, or it would wait for ever
 	}
 	return n
 }
@@ -137,9 +137,9 @@ func largest(all []piece) int {
 	return n
 }
 
-// level is the size to which pieces are cut so that all fit into room; nobody
-// gets less than leastPart.
-func level(all []piece, room int) int {
+// cutLimit returns the size to which pieces are cut so that all fit into room, and at
+// least minPart.
+func cutLimit(all []piece, room int) int {
 	var sizes []int
 	for _, p := range all {
 		if p.whole {
@@ -152,14 +152,14 @@ func level(all []piece, room int) int {
 	for i, size := range sizes {
 		share := room / (len(sizes) - i)
 		if size > share {
-			return max(share, leastPart)
+			return max(share, minPart)
 		}
 		room -= size
 	}
-	return max(largest(all), leastPart)
+	return max(largest(all), minPart)
 }
 
-// shorten returns what stands for a waiting block in at most limit bytes.
+// shorten returns a waiting block cut to at most limit bytes.
 func (t *Turn) shorten(d transcript.Draft, i int, b model.Block, limit int) (model.Block, error) {
 	id, text := b.ToolUseID, b.Content
 	put := func(text string) model.Block { return model.ToolResult(id, text, b.IsError) }
@@ -180,12 +180,12 @@ func (t *Turn) shortenMail(e mailbox.Envelope, limit int) (mailbox.Envelope, err
 	return e, err
 }
 
-// cut returns the first part of a text and where the whole is, so that size of
-// it is at most limit, as far as the words of the note allow.
+// cut returns the first part of a text and a note where the whole is. Its size is at most
+// limit, unless the note alone exceeds it.
 func (t *Turn) cut(id, text string, limit int, size func(string) int) (string, error) {
 	where := "in this agent's transcript"
-	if t.Record != "" {
-		where += ", " + t.Record
+	if t.TranscriptPath != "" {
+		where += ", " + t.TranscriptPath
 	}
 	if t.Spill != nil {
 		path, err := t.Spill(id, text)
@@ -201,11 +201,11 @@ func (t *Turn) cut(id, text string, limit int, size func(string) int) (string, e
 		if over <= 0 || part == "" {
 			return short, nil
 		}
-		n = len(part) - max(over/2, 1) // what is cut may be half as long as it is encoded, or as long
+		n = len(part) - max(over/2, 1) // encoding doubles the size at most
 	}
 }
 
-// head returns the first n bytes of text, or less at the beginning of a rune.
+// head returns at most the first n bytes of text, cut between characters.
 func head(text string, n int) string {
 	if n >= len(text) {
 		return text

@@ -6,13 +6,13 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// partial is the text of the answer under way, for the case that it breaks off.
+// partial is the text of the current answer, in case it is interrupted.
 type partial struct {
 	text strings.Builder
-	void bool // the answer is asked for again; what there is holds until that says something
+	void bool // the request is repeated; the text is replaced when new text arrives
 }
 
-func (p *partial) see(e model.Event) {
+func (p *partial) add(e model.Event) {
 	switch e.Kind {
 	case model.TextDelta:
 		if p.void {
@@ -26,11 +26,11 @@ func (p *partial) see(e model.Event) {
 	}
 }
 
-// partialMark follows a text that its agent could not finish.
+// partialMark marks a text that the model could not finish.
 const partialMark = "\n(partial: the answer broke off here)"
 
-// or returns the text under way, or else what was said before it.
-func (p *partial) or(before string) string {
+// orElse returns the text of the current answer, or before if there is none.
+func (p *partial) orElse(before string) string {
 	if text := strings.TrimSpace(p.text.String()); text != "" {
 		return text + partialMark
 	}

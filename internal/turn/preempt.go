@@ -17,27 +17,27 @@ import (
 // ErrPreempted cuts a step for a message of class control. The turn goes on.
 var ErrPreempted = errors.New("cut by a control message")
 
-// stepping is the step that a turn is in.
-type stepping struct {
+// currentStep is the step that a turn is in.
+type currentStep struct {
 	mu  sync.Mutex
 	cut context.CancelCauseFunc // guarded by mu; nil between steps
 }
 
-// Preempt cuts the step that runs now if waits says that a message for it waits: its
-// stream is dropped and its calls get results that say so. The next step begins at
-// once, with the message that is the reason. It does nothing between steps, and may
-// be called by any goroutine. While waits runs no message enters a request, so
-// that none cuts the request that it is in (TestNoMessageCutsTheRequestThatCarriesIt).
+// Preempt cuts the current step if waits reports that a control message waits: the stream
+// is dropped and the calls get results that say so. The next step begins at once, with that
+// message. Between steps Preempt does nothing. It may be called from any goroutine. No
+// message enters a request while waits runs, so that none cuts the request that carries
+// it (TestNoMessageCutsTheRequestThatCarriesIt).
 func (t *Turn) Preempt(waits func() bool) {
-	t.steps.mu.Lock()
-	defer t.steps.mu.Unlock()
-	if t.steps.cut != nil && waits() {
-		t.steps.cut(ErrPreempted)
+	t.current.mu.Lock()
+	defer t.current.mu.Unlock()
+	if t.current.cut != nil && waits() {
+		t.current.cut(ErrPreempted)
 	}
 }
 
-// enter begins a step, which leave ends.
-func (s *stepping) enter(ctx context.Context) (step context.Context, leave func()) {
+// enter begins a step; leave ends it.
+func (s *currentStep) enter(ctx context.Context) (step context.Context, leave func()) {
 	step, cut := context.WithCancelCause(ctx)
 	s.mu.Lock()
 	s.cut = cut
@@ -50,11 +50,11 @@ func (s *stepping) enter(ctx context.Context) (step context.Context, leave func(
 	}
 }
 
-// admitUncut records the request of a step, with the messages that it carries, unless
-// something has cut the step.
-func (t *Turn) admitUncut(step context.Context, in transcript.Intake) ([]model.Message, error) {
-	t.steps.mu.Lock()
-	defer t.steps.mu.Unlock()
+// admitUnlessCut records the request of a step, with the messages that it carries, unless
+// the step was cut.
+func (t *Turn) admitUnlessCut(step context.Context, in transcript.Intake) ([]model.Message, error) {
+	t.current.mu.Lock()
+	defer t.current.mu.Unlock()
 	if err := context.Cause(step); err != nil {
 		return nil, err
 	}
@@ -63,10 +63,10 @@ func (t *Turn) admitUncut(step context.Context, in transcript.Intake) ([]model.M
 
 func preempted(step context.Context) bool { return errors.Is(context.Cause(step), ErrPreempted) }
 
-// drop leaves a step that was cut: a conversation with an unanswered call is not
-// valid.
-func (t *Turn) drop() error {
-	t.saying = partial{}
+// abandonStep gives each open call of a cut step a result: a conversation with an
+// unanswered call is not valid.
+func (t *Turn) abandonStep() error {
+	t.partial = partial{}
 	calls, err := t.Log.Calls()
 	if err != nil {
 		return err
@@ -87,21 +87,21 @@ func (t *Turn) drop() error {
 	return nil
 }
 
-// pressed reports whether a message waits that belongs into this turn.
-func (t *Turn) pressed() bool { return slices.ContainsFunc(t.Log.Unread(), t.belongs) }
+// hasMail reports whether a message waits that enters this turn.
+func (t *Turn) hasMail() bool { return slices.ContainsFunc(t.Log.Unread(), t.entersTurn) }
 
-// belongs says whether a message may enter in the middle of the turn. An agent
-// that has only this one has no later turn to read it in.
-func (t *Turn) belongs(e mailbox.Envelope) bool {
-	return t.Only || e.ClassOf() != mailbox.ClassMail
+// entersTurn reports whether a message may enter in the middle of the turn. An agent
+// without a later turn reads every message in this one.
+func (t *Turn) entersTurn(e mailbox.Envelope) bool {
+	return t.LastTurn || e.EffectiveClass() != mailbox.ClassMail
 }
 
-// admissible returns what the request of a step may carry of the unread, control
-// first. The first request of a turn carries all.
+// admissible returns the unread messages that the request of a step may carry, control
+// messages first. The first request of a turn may carry all.
 func (t *Turn) admissible(d transcript.Draft, step int) []mailbox.Envelope {
 	mail := slices.Clone(d.Mail)
 	if step > 0 {
-		mail = slices.DeleteFunc(mail, func(e mailbox.Envelope) bool { return !t.belongs(e) })
+		mail = slices.DeleteFunc(mail, func(e mailbox.Envelope) bool { return !t.entersTurn(e) })
 	}
 	for i := range mail {
 		mail[i].Body = t.beginning(mail[i])
@@ -110,16 +110,16 @@ func (t *Turn) admissible(d transcript.Draft, step int) []mailbox.Envelope {
 	return mail
 }
 
-// beginning is the body of a message, with where the rest of it is.
+// beginning returns the body of a message with the place of the rest.
 func (t *Turn) beginning(e mailbox.Envelope) string {
-	if e.Ref == "" || t.Object == nil {
+	if e.Ref == "" || t.ObjectPath == nil {
 		return e.Body
 	}
-	return fmt.Sprintf("%s\n[these are the first %d of %d bytes; the whole message is in %s]", e.Body, len(e.Body), e.Ref.Size(), t.Object(e.Ref))
+	return fmt.Sprintf("%s\n[these are the first %d of %d bytes; the whole message is in %s]", e.Body, len(e.Body), e.Ref.Size(), t.ObjectPath(e.Ref))
 }
 
 func rank(e mailbox.Envelope) int {
-	if e.ClassOf() == mailbox.ClassControl {
+	if e.EffectiveClass() == mailbox.ClassControl {
 		return 0
 	}
 	return 1

@@ -29,10 +29,10 @@ func (b *bench) classed(t *testing.T, text string, c mailbox.Class) {
 }
 
 func (b *bench) controlled() bool {
-	return slices.ContainsFunc(b.log.Unread(), func(e mailbox.Envelope) bool { return e.ClassOf() == mailbox.ClassControl })
+	return slices.ContainsFunc(b.log.Unread(), func(e mailbox.Envelope) bool { return e.EffectiveClass() == mailbox.ClassControl })
 }
 
-func TestAControlMessageCutsTheStepNotTheTurn(t *testing.T) {
+func TestControlMessageCutsTheStepNotTheTurn(t *testing.T) {
 	var b *bench
 	m := modeltest.Script(
 		func(ctx context.Context, _ *model.Request) (*model.Answer, error) { // a stream that is cut
@@ -78,7 +78,7 @@ func TestMailWaitsForTheNextTurnUnlessThereIsNone(t *testing.T) {
 			},
 			modeltest.Text("read it"))
 		b = newBench(t, t.TempDir(), m)
-		b.turn.Only = only
+		b.turn.LastTurn = only
 		must(t, b.log.Prompt("user", "go"))
 		end, err := b.turn.Run(t.Context())
 		must(t, err)
@@ -92,7 +92,7 @@ func TestMailWaitsForTheNextTurnUnlessThereIsNone(t *testing.T) {
 	}
 }
 
-// Whoever looks whether a message waits may do so while the message enters a request.
+// Preempt may run while the message enters a request.
 func TestNoMessageCutsTheRequestThatCarriesIt(t *testing.T) {
 	const messages = 300
 	var b *bench

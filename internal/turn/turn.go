@@ -14,7 +14,7 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Log is the transcript as the loop uses it. *transcript.Transcript is one.
+// Log is what the loop uses of a *transcript.Transcript.
 type Log interface {
 	Unread() []mailbox.Envelope
 	Draft() (transcript.Draft, error)
@@ -28,91 +28,87 @@ type Log interface {
 	End(o agent.Outcome, reason, text, note string) error
 }
 
-// Turn is everything one turn needs. Log is required; Model and Base are too,
-// unless Prepare sets them.
+// Turn holds what one turn needs. Log is required; so are Model and Base, unless Prepare
+// sets them.
 type Turn struct {
 	Log Log
-	// Prepare runs first, inside the turn, and may fill in the rest: what it
-	// waits for can be cancelled like the turn, and its error ends the turn like
-	// any other. May be nil.
+	// Prepare, if not nil, runs first, as a part of the turn, and may set the other
+	// fields. Its error ends the turn like any other, and so does a cancellation.
 	Prepare func(context.Context, *Turn) error
 	Model   model.Model
-	// Base is every request of the turn without its messages. The loop sets
-	// Caller.Step.
+	// Base is the part that all requests of the turn share. The loop sets Caller.Step.
 	Base  model.Request
 	Tools *tool.Set
 	// Permit decides about each call, and may wait for a person; nil allows every
-	// call. Its error, as that of its context, ends the turn.
+	// call. Its error ends the turn.
 	Permit func(context.Context, tool.Spec, model.Call) (Verdict, error)
-	// Emit is told what happens, by parallel calls at the same time; nil means
-	// nobody watches.
+	// Emit, if not nil, is called with each fact, also by parallel calls at the same
+	// time.
 	Emit func(event.Fact)
-	// Watch is told of each event of a model's stream before anything else is;
-	// may be nil.
-	Watch func(model.Event)
-	// Read is told which messages a recorded request carries; may be nil.
-	Read func([]mailbox.Envelope)
-	// Admit is asked before a request leaves, and may lower its MaxTokens. settle
-	// is called once, with the answer, or nil if none came. An error ends the
-	// turn: one that is ErrOverBudget with that outcome. May be nil.
+	// OnEvent, if not nil, is called first with each event of a model's stream.
+	OnEvent func(model.Event)
+	// OnRead, if not nil, is called with the messages that a recorded request carries.
+	OnRead func([]mailbox.Envelope)
+	// Admit, if not nil, is called before a request is sent and may lower its MaxTokens.
+	// settle is called once, with the answer, or nil if none came. An error ends the
+	// turn; ErrOverBudget gives that outcome.
 	Admit func(context.Context, *model.Request) (settle func(*model.Answer), err error)
-	// MaxSteps is the most answers of this turn; 0 means no limit.
+	// MaxSteps limits the answers of this turn; 0 means no limit.
 	MaxSteps int
-	// StepsBefore is how many of them it has from before a crash.
+	// StepsBefore is how many answers the turn has from before a crash.
 	StepsBefore int
-	// Only says that the agent ends with this turn: mail that would wait for the
-	// next one enters this one.
-	Only bool
+	// LastTurn reports that the agent ends with this turn: it reads also the mail that
+	// would wait for the next one.
+	LastTurn bool
 	// MaxParallel bounds the read-only calls that run at the same time;
 	// 0 means 10.
 	MaxParallel int
 	// Window is the context window of Model in tokens; 0 means DefaultWindow.
 	Window int64
-	// Facts says what the runtime knows of the agent's world. The first request
-	// after a compaction carries it: a summary is not to be relied on for it. May
-	// be nil.
+	// Facts, if not nil, returns what the runtime knows of the agent's surroundings. The
+	// first request after a compaction carries it, since a summary may be wrong about it.
 	Facts func() string
-	// Record names the place where the whole conversation can be read; may be empty.
-	Record string
-	// Spill keeps a text of which a request carries a part only, and says where
-	// the agent can read it. The same id comes with the same text. If nil, Record
-	// is where.
+	// TranscriptPath is where the agent can read the whole conversation, if not "".
+	TranscriptPath string
+	// Spill, if not nil, stores a text of which a request carries a part only, and
+	// returns where the agent can read it. The same id has the same text. Otherwise
+	// the text is in TranscriptPath.
 	Spill func(id, text string) (path string, err error)
-	// Object says where the agent can read the whole body of a message that names
-	// it; may be nil.
-	Object func(mailbox.Ref) string
-	// Pause is asked after the calls of an answer and says why the turn is to end
-	// with them, "" if it goes on. May be nil.
-	Pause func() string
-	// Demand takes the wish that the conversation be compacted now, if somebody
-	// has one, and returns who is to be told of the outcome; may be nil.
-	Demand func() func(error)
+	// ObjectPath, if not nil, returns where the agent can read the whole body of a
+	// message with a reference.
+	ObjectPath func(mailbox.Ref) string
+	// StopAfterCalls, if not nil, is called after the calls of an answer and returns the
+	// reason for which the turn ends with them, or "".
+	StopAfterCalls func() string
+	// CompactRequest, if not nil, takes a pending request for a compaction, and returns
+	// the function that receives its result, or nil if there is no request.
+	CompactRequest func() func(error)
 
-	ratio   float64     // bytes a token, as last counted
-	refused int64       // tokens of the smallest request that was too long; 0: none was
-	paid    model.Usage // for summaries, not yet in End
-	saying  partial
-	steps   stepping
+	ratio        float64     // bytes a token, as last counted
+	refused      int64       // tokens of the smallest request that was too long; 0 if there was none
+	summaryUsage model.Usage // of summaries, not yet in End
+	partial      partial
+	current      currentStep
 }
 
-// End is how a turn ended.
+// End describes how a turn ended.
 type End struct {
 	Outcome agent.Outcome
-	Text    string // of the last answer; marked as partial if that broke off
-	Reason  string // why, unless completed
-	Steps   int    // answers, also those from before a crash
+	Text    string // of the last answer; marked as partial if it was interrupted
+	Reason  string // empty if completed
+	Steps   int    // answers, including those from before a crash
 	Usage   model.Usage
 	Took    time.Duration
-	// Open says that the turn has not ended: it was cut by a shutdown and goes
-	// on after a restart. Nothing else but Steps, Usage and Took is set then.
+	// Open reports that the turn has not ended: a shutdown cut it, and it continues
+	// after a restart. Then only Steps, Usage and Took are set besides.
 	Open bool
 }
 
-// Run runs the turn until the agent has nothing left to do and records how it
-// ended. The error is one of the runtime (the journal failed): whatever the
-// model or a tool did wrong is in End.
+// Run runs the turn until the agent has nothing left to do and records how it ended. It
+// returns an error only if the runtime failed, such as the journal; failures of the model
+// or of a tool are in End.
 func (t *Turn) Run(ctx context.Context) (End, error) {
-	t.watched()
+	t.setDefaults()
 	begun := time.Now()
 	end := End{}
 	err := t.prepared(ctx, &end)
@@ -124,7 +120,7 @@ func (t *Turn) Run(ctx context.Context) (End, error) {
 			return end, nil
 		}
 		end.Reason = reasonOf(ctx, err)
-		end.Text = t.saying.or(end.Text)
+		end.Text = t.partial.orElse(end.Text)
 	}
 	if err := t.Log.End(end.Outcome, end.Reason, end.Text, "not run: the turn was "+string(end.Outcome)); err != nil {
 		return end, err
@@ -136,13 +132,13 @@ func (t *Turn) Run(ctx context.Context) (End, error) {
 	return end, nil
 }
 
-// watched puts somebody in the place of observers that are not there.
-func (t *Turn) watched() {
+// setDefaults sets callbacks that are nil.
+func (t *Turn) setDefaults() {
 	if t.Emit == nil {
 		t.Emit = func(event.Fact) {}
 	}
-	if t.Watch == nil {
-		t.Watch = func(model.Event) {}
+	if t.OnEvent == nil {
+		t.OnEvent = func(model.Event) {}
 	}
 }
 
@@ -163,40 +159,40 @@ func (t *Turn) prepared(ctx context.Context, end *End) error {
 		}
 	}
 	end.Steps = t.StepsBefore
-	// A crash may have cut between the last answer and the record of the end.
+	// There may have been a crash between the last answer and the record of the end.
 	switch answer, err := t.Log.Final(); {
 	case err != nil:
 		return err
-	case answer != nil && !t.pressed():
+	case answer != nil && !t.hasMail():
 		end.Text = answer.Text()
-		end.Outcome, end.Reason = conclude(answer)
+		end.Outcome, end.Reason = outcomeOfAnswer(answer)
 		return nil
 	}
 	return t.loop(ctx, end)
 }
 
-// loop goes from step to step. It fills end as far as it comes.
+// loop runs steps until the last one and fills end.
 func (t *Turn) loop(ctx context.Context, end *End) error {
 	for {
-		if done, err := t.round(ctx, end); done || err != nil {
+		if done, err := t.runStep(ctx, end); done || err != nil {
 			return err
 		}
 	}
 }
 
-// round is one step that a control message may cut, which ends only the step.
-func (t *Turn) round(ctx context.Context, end *End) (done bool, err error) {
-	step, leave := t.steps.enter(ctx)
+// runStep runs one step. A control message cuts the step and not the turn.
+func (t *Turn) runStep(ctx context.Context, end *End) (done bool, err error) {
+	step, leave := t.current.enter(ctx)
 	defer leave()
 	done, err = t.advance(step, end)
 	if err != nil && preempted(step) {
-		return false, t.drop()
+		return false, t.abandonStep()
 	}
 	return done, err
 }
 
-// advance runs the calls of the newest answer and asks for the next one. It
-// reports whether that was the last.
+// advance runs the calls of the newest answer and requests the next answer. It reports
+// whether the turn is done.
 func (t *Turn) advance(ctx context.Context, end *End) (done bool, err error) {
 	if err := t.runCalls(ctx); err != nil {
 		return false, err
@@ -204,7 +200,7 @@ func (t *Turn) advance(ctx context.Context, end *End) (done bool, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
-	if t.paused(end) {
+	if t.stopAfterCalls(end) {
 		return true, nil
 	}
 	if t.MaxSteps > 0 && end.Steps >= t.MaxSteps {
@@ -213,7 +209,7 @@ func (t *Turn) advance(ctx context.Context, end *End) (done bool, err error) {
 		return true, nil
 	}
 	answer, err := t.step(ctx, end.Steps)
-	end.Usage, t.paid = end.Usage.Add(t.paid), model.Usage{}
+	end.Usage, t.summaryUsage = end.Usage.Add(t.summaryUsage), model.Usage{}
 	if err != nil {
 		return false, err
 	}
@@ -222,26 +218,26 @@ func (t *Turn) advance(ctx context.Context, end *End) (done bool, err error) {
 	if text := answer.Text(); text != "" || len(answer.Calls()) == 0 {
 		end.Text = text
 	}
-	if len(answer.Calls()) == 0 && !t.pressed() {
-		end.Outcome, end.Reason = conclude(answer)
+	if len(answer.Calls()) == 0 && !t.hasMail() {
+		end.Outcome, end.Reason = outcomeOfAnswer(answer)
 		return true, nil
 	}
 	return false, nil
 }
 
-func (t *Turn) paused(end *End) bool {
-	if t.Pause == nil {
+func (t *Turn) stopAfterCalls(end *End) bool {
+	if t.StopAfterCalls == nil {
 		return false
 	}
-	why := t.Pause()
-	if why != "" {
-		end.Outcome, end.Reason = agent.Completed, why
+	reason := t.StopAfterCalls()
+	if reason != "" {
+		end.Outcome, end.Reason = agent.Completed, reason
 	}
-	return why != ""
+	return reason != ""
 }
 
-// conclude says how a turn ended with an answer that calls no tool.
-func conclude(a *model.Answer) (agent.Outcome, string) {
+// outcomeOfAnswer returns the outcome of a turn whose last answer has no calls.
+func outcomeOfAnswer(a *model.Answer) (agent.Outcome, string) {
 	switch a.StopReason {
 	case "refusal":
 		return agent.Failed, "the model refused to answer"
@@ -253,12 +249,12 @@ func conclude(a *model.Answer) (agent.Outcome, string) {
 	return agent.Completed, ""
 }
 
-// step makes one model request and records its answer. A request that is too
-// long is not made again: the conversation is compacted first, once.
+// step makes one model request and records its answer. After a request that is too long it
+// compacts the conversation and tries once more.
 func (t *Turn) step(ctx context.Context, n int) (*model.Answer, error) {
 	answer, err := t.ask(ctx, n)
 	if tooLong(err) {
-		if err := t.shrink(ctx, err); err != nil {
+		if err := t.compactRefused(ctx, err); err != nil {
 			return nil, err
 		}
 		answer, err = t.ask(ctx, n)
@@ -273,7 +269,7 @@ func (t *Turn) step(ctx context.Context, n int) (*model.Answer, error) {
 	return answer, nil
 }
 
-// send sends a request that is let out, and calls leaves just before.
+// send sends an admitted request, and calls leaves just before.
 func (t *Turn) send(ctx context.Context, req *model.Request, quiet bool, leaves func()) (answer *model.Answer, err error) {
 	if t.Admit != nil {
 		settle, err := t.Admit(ctx, req)
@@ -289,15 +285,15 @@ func (t *Turn) send(ctx context.Context, req *model.Request, quiet bool, leaves 
 	return answer, err
 }
 
-// shrink compacts a conversation that the provider has refused for its size.
-func (t *Turn) shrink(ctx context.Context, refusal error) error {
+// compactRefused compacts a conversation that the provider refused for its size.
+func (t *Turn) compactRefused(ctx context.Context, refusal error) error {
 	d, err := t.Log.Draft()
 	if err != nil {
 		return err
 	}
 	t.refused = int64(t.measure(d).used)
 	err = t.compact(ctx, transcript.TooLong)
-	if errors.Is(err, ErrNothing) {
+	if errors.Is(err, ErrNothingToCompact) {
 		return fmt.Errorf("%w (%w)", refusal, err)
 	}
 	return err
@@ -305,7 +301,7 @@ func (t *Turn) shrink(ctx context.Context, refusal error) error {
 
 // ask records the next request and makes it.
 func (t *Turn) ask(ctx context.Context, n int) (*model.Answer, error) {
-	if err := t.meetDemand(ctx); err != nil {
+	if err := t.compactOnDemand(ctx); err != nil {
 		return nil, err
 	}
 	req, read, err := t.next(ctx, n)
@@ -314,27 +310,27 @@ func (t *Turn) ask(ctx context.Context, n int) (*model.Answer, error) {
 	}
 	req.Caller.Step = n
 	return t.send(ctx, req, false, func() {
-		if len(read) > 0 && t.Read != nil {
-			t.Read(read)
+		if len(read) > 0 && t.OnRead != nil {
+			t.OnRead(read)
 		}
 		t.Emit(event.Requested{Step: n, Mail: idsOf(read)})
 	})
 }
 
-// meetDemand compacts if somebody has asked for it. That it cannot is told to
-// who asked and is no failure of the turn, unless the turn is to end.
-func (t *Turn) meetDemand(ctx context.Context) error {
-	if t.Demand == nil {
+// compactOnDemand compacts if that was requested. Its failure goes to the requester and
+// does not fail the turn, unless the turn is cancelled.
+func (t *Turn) compactOnDemand(ctx context.Context) error {
+	if t.CompactRequest == nil {
 		return nil
 	}
-	if tell := t.Demand(); tell != nil {
-		tell(t.compact(ctx, transcript.Manual))
+	if reply := t.CompactRequest(); reply != nil {
+		reply(t.compact(ctx, transcript.Manual))
 	}
 	return context.Cause(ctx)
 }
 
-// next records the next request with what its size allows, after a compaction
-// if it must be, and returns it with the messages that are new in it.
+// next records the next request with as much new content as fits, after a compaction if
+// necessary, and returns it with its new messages.
 func (t *Turn) next(ctx context.Context, step int) (*model.Request, []mailbox.Envelope, error) {
 	for {
 		d, err := t.Log.Draft()
@@ -343,11 +339,11 @@ func (t *Turn) next(ctx context.Context, step int) (*model.Request, []mailbox.En
 		}
 		d.Mail = t.admissible(d, step)
 		g := t.measure(d)
-		if !d.Fresh && g.crowded(waits(d)) {
+		if !d.Fresh && g.mustCompact(pendingSize(d)) {
 			switch err := t.compact(ctx, transcript.Auto); {
 			case err == nil:
 				continue
-			case !errors.Is(err, ErrNothing):
+			case !errors.Is(err, ErrNothingToCompact):
 				return nil, nil, err
 			}
 		}
@@ -355,7 +351,7 @@ func (t *Turn) next(ctx context.Context, step int) (*model.Request, []mailbox.En
 		if err != nil {
 			return nil, nil, err
 		}
-		switch msgs, err := t.admitUncut(ctx, in); {
+		switch msgs, err := t.admitUnlessCut(ctx, in); {
 		case errors.Is(err, transcript.ErrChanged):
 		case err != nil:
 			return nil, nil, err
@@ -366,8 +362,8 @@ func (t *Turn) next(ctx context.Context, step int) (*model.Request, []mailbox.En
 	}
 }
 
-// waits is the size in bytes of what the next request could let in.
-func waits(d transcript.Draft) (prompts, others int) {
+// pendingSize returns the size in bytes of the new content for the next request.
+func pendingSize(d transcript.Draft) (prompts, others int) {
 	for i, raw := range d.Waiting {
 		if i < len(d.Results) {
 			others += len(raw)
@@ -376,38 +372,37 @@ func waits(d transcript.Draft) (prompts, others int) {
 		}
 	}
 	for _, e := range d.Mail {
-		others += len(e.Body) + leastPart/2 // its frame
+		others += len(e.Body) + minPart/2 // its frame
 	}
 	return prompts, others
 }
 
-// request returns the request that was recorded, unless the model has no room
-// for it. That error comes after the record, so that what waited is not the
-// reason for another turn that fails the same way.
+// request returns the recorded request, or an error if the window has no room for it. The
+// error comes after the record, so that the content that waited does not cause another turn
+// that fails the same way.
 func (t *Turn) request(g gauge, d transcript.Draft, msgs []model.Message) (*model.Request, error) {
 	req := t.Base
 	req.Messages = msgs
 	size := g.used + g.tokens(bytesOf(msgs[len(d.Messages):]))
-	if g.sure && size > full*g.window {
+	if g.counted && size > full*g.window {
 		return nil, &FullError{Model: t.Base.Model, Tokens: int64(size), Window: int64(g.window)}
 	}
-	req.MaxTokens = g.answer(req.MaxTokens, size)
+	req.MaxTokens = g.maxAnswer(req.MaxTokens, size)
 	return &req, nil
 }
 
 var errNoAnswer = errors.New("the model's stream ended without an answer")
 
-// stream follows one answer to its end. A stream that breaks off leaves nothing
-// in the conversation: what is not finished is not recorded. A quiet one shows
-// nobody what it says.
+// stream reads one answer to its end. An interrupted stream leaves nothing in the
+// conversation. A quiet one causes no events.
 func (t *Turn) stream(ctx context.Context, req *model.Request, quiet bool) (*model.Answer, error) {
 	for e, err := range t.Model.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
 		}
-		t.Watch(e)
+		t.OnEvent(e)
 		if !quiet {
-			t.saying.see(e)
+			t.partial.add(e)
 		}
 		switch {
 		case e.Kind == model.BackingOff:

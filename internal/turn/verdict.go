@@ -8,14 +8,14 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Verdict is what becomes of a tool call, and who said so if it was a person.
+// Verdict is the decision about a tool call.
 type Verdict struct {
 	permission.Decision
-	By   string // "user"; "" if nobody was asked
-	Note string // of the person, for the model
+	By   string // "user"; "" if no person was asked
+	Note string // from the person to the model
 }
 
-// refusal goes on after "permission denied".
+// refusal returns the text after "permission denied".
 func (v Verdict) refusal() string {
 	switch {
 	case v.By == "":
@@ -26,8 +26,8 @@ func (v Verdict) refusal() string {
 	return " by the " + v.By + ": " + v.Note
 }
 
-// why is the refusal for observers.
-func (v Verdict) why() string {
+// reason returns the refusal for observers.
+func (v Verdict) reason() string {
 	switch {
 	case v.By == "":
 		return v.Reason
@@ -37,9 +37,9 @@ func (v Verdict) why() string {
 	return "by the " + v.By + ": " + v.Note
 }
 
-// noted puts a person's note before the result of the call: nothing that the
-// tool says can stand there.
-func noted(r tool.Result, note string) tool.Result {
+// withNote puts a person's note before the result of the call, where the
+// tool cannot write.
+func withNote(r tool.Result, note string) tool.Result {
 	if note != "" {
 		r.Text = "The user allowed this call with the note: " + note + "\n\n" + r.Text
 	}

@@ -7,13 +7,12 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// DefaultWindow is the context window, in tokens, of a model of which nobody
-// says more.
+// DefaultWindow is the context window, in tokens, of a model without a known one.
 const DefaultWindow = 200_000
 
-// Shares of the window. A request never takes more than full of it, so that
-// there is room for the answer; results and mail that are new in one request at
-// most fresh; what a compaction keeps word for word about tail.
+// Shares of the window. A request takes at most full of it, which leaves room for the
+// answer; new results and mail of one request take at most fresh; a compaction keeps about
+// tail unchanged.
 const (
 	full  = 0.80
 	fresh = 0.50
@@ -24,7 +23,7 @@ const (
 // cannot be compacted any further.
 type FullError struct {
 	Model  string
-	Tokens int64 // of the next request at the least
+	Tokens int64 // of the next request, at least
 	Window int64
 }
 
@@ -35,30 +34,30 @@ func (e *FullError) Error() string {
 
 // gauge measures a conversation against the window of its model.
 type gauge struct {
-	window float64 // tokens
-	used   float64 // tokens of the conversation without what waits
-	ratio  float64 // bytes a token
-	sure   bool    // used rests on the model's own count
+	window  float64 // tokens
+	used    float64 // tokens of the conversation without new content
+	ratio   float64 // bytes a token
+	counted bool    // used relies on the model's own count
 }
 
-// Bytes a token: as guessed while the model has counted nothing, and the bounds
-// of what is believed of its count for what it has not seen yet.
+// Bytes a token: the guess before the model has counted, and the bounds of the ratio that
+// is derived from its count.
 const (
 	guessedRatio = 3.0
-	leastRatio   = 1.5
-	mostRatio    = 4.0
+	minRatio     = 1.5
+	maxRatio     = 4.0
 )
 
-// measure sizes up the next request.
+// measure measures the conversation before the next request.
 func (t *Turn) measure(d transcript.Draft) gauge {
 	if t.ratio == 0 {
 		t.ratio = guessedRatio
 	}
-	g := gauge{window: float64(t.window()), sure: d.Counted.Tokens > 0}
+	g := gauge{window: float64(t.window()), counted: d.Counted.Tokens > 0}
 	own := t.ratio
-	if g.sure {
+	if g.counted {
 		own = float64(t.fixed()+d.Counted.Bytes) / float64(d.Counted.Tokens)
-		t.ratio = min(max(own, leastRatio), mostRatio)
+		t.ratio = min(max(own, minRatio), maxRatio)
 	}
 	g.ratio = t.ratio
 	if n := min(d.Counted.Messages, len(d.Messages)); n > 0 {
@@ -69,8 +68,8 @@ func (t *Turn) measure(d transcript.Draft) gauge {
 	return g
 }
 
-// window returns the tokens that the model takes, as far as is known: less than
-// was thought once it has refused a request.
+// window returns the window of the model in tokens. It becomes smaller when the provider
+// refuses a request.
 func (t *Turn) window() int64 {
 	w := t.Window
 	if w <= 0 {
@@ -82,7 +81,7 @@ func (t *Turn) window() int64 {
 	return w
 }
 
-// fixed is the size in bytes of what every request begins with.
+// fixed returns the size in bytes of the part that all requests share.
 func (t *Turn) fixed() int {
 	n := 0
 	for _, raw := range t.Base.System {
@@ -102,34 +101,34 @@ func bytesOf(msgs []model.Message) int {
 	return n
 }
 
-// tokens estimates what bytes that the model has not counted will come to.
+// tokens estimates the tokens of bytes that the model has not counted.
 func (g gauge) tokens(bytes int) float64 { return float64(bytes) / g.ratio }
 
-// free is how many tokens the next request may add. The fiftieth of the window
-// that is held back is for the wrapping of messages and what is guessed too low.
+// free returns how many tokens the next request may add. A fiftieth of the window is
+// reserved for the frames of messages and for estimates that are too low.
 func (g gauge) free() float64 {
 	free := full*g.window - g.used - g.window/50
-	if !g.sure {
-		// An estimate alone shuts nobody out: the provider knows better.
+	if !g.counted {
+		// An estimate alone does not block a request: the provider decides.
 		free = max(free, g.window/16)
 	}
 	return free
 }
 
-// room is free in bytes; share is what results and mail may take of it.
+// room is free in bytes; share is the part of the window for results and mail.
 func (g gauge) room() int  { return int(max(g.free(), 0) * g.ratio) }
 func (g gauge) share() int { return int(fresh * g.window * g.ratio) }
 
-// crowded says that what waits, in bytes, should not go in before a compaction:
-// prompts can hardly be shortened, all else can.
-func (g gauge) crowded(prompts, others int) bool {
+// mustCompact reports whether new content of these sizes needs a compaction first.
+// Prompts can hardly be shortened, other content can.
+func (g gauge) mustCompact(prompts, others int) bool {
 	waits := min(g.tokens(prompts), 0.6*g.window) + min(g.tokens(others), g.window/4)
 	return g.used+waits > (full-0.02)*g.window
 }
 
-// answer bounds the tokens of an answer to what a request of that size leaves.
-// It moves in steps, so that requests that differ little are asked for alike.
-func (g gauge) answer(most int, size float64) int {
+// maxAnswer bounds the tokens of the answer to a request of that size. It changes in
+// steps, so that similar requests have the same bound.
+func (g gauge) maxAnswer(most int, size float64) int {
 	if most == 0 {
 		most = model.DefaultMaxTokens
 	}

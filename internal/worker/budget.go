@@ -18,7 +18,7 @@ const retryInterval = 200 * time.Millisecond
 // the owner knows the rest of the budget.
 func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), error) {
 	if !w.bounded.Load() {
-		return k.Output, func() {}, nil
+		return k.MaxOutput, func() {}, nil
 	}
 	key := rand.Text()
 	landed := func() { w.markCharged(key) }
@@ -33,9 +33,9 @@ func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), 
 		case err == nil && !out.Wait:
 			return out.Output, landed, nil
 		}
-		if k.Waits != nil {
-			k.Waits()
-			k.Waits = nil
+		if k.OnWait != nil {
+			k.OnWait()
+			k.OnWait = nil
 		}
 		if err == nil {
 			continue // the owner has waited before it replied

@@ -135,7 +135,7 @@ func causeOf(method, said string) error {
 	if strings.HasPrefix(method, "kill") {
 		return turn.ErrKilled
 	}
-	return &rpc.RemoteError{Text: said, Is: turn.ErrStopped}
+	return &rpc.RemoteError{Text: said, Known: turn.ErrStopped}
 }
 
 // decidePlan applies a decision about the agent's plan that the owner has accepted. The

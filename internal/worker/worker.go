@@ -160,7 +160,7 @@ func (w *Worker) openNode(ctx context.Context, dir string, welcome workerapi.Rep
 	}
 	w.record, w.rules = session.NewFile(info), parts.Rules
 	err = archive.OpenWhenUnlocked(ctx, func() (err error) {
-		w.node, err = node.Open(ctx, node.Options{Config: c, Parts: parts, Session: info.ID, Root: w.info.Path, Path: dir, UserPlace: agent.AtOwner})
+		w.node, err = node.Open(ctx, node.Options{Config: c, Parts: parts, Session: info.ID, Root: w.info.Path, Path: dir, UserPlace: agent.InOwner})
 		return err
 	})
 	if err == nil {
@@ -238,7 +238,7 @@ func (w *Worker) newBus() *bus.Bus {
 	return bus.New(w.scope, bus.Options{
 		Session: info, Store: w.node.Store, NATS: info.NATS, Logger: w.options.Logger,
 		Wake:    w.node.Agents.Wake,
-		Trouble: func(err error) { w.node.Warn(err.Error()) },
+		OnError: func(err error) { w.node.Warn(err.Error()) },
 	})
 }
 

@@ -185,7 +185,7 @@ func WorkerErrors() rpc.Errors {
 		rpc.Value("protocol.late", 3, protocol.ErrLate), rpc.Value("protocol.not_refusable", 4, protocol.ErrNotRefusable),
 		rpc.Value("protocol.unauthorized", 5, protocol.ErrUnauthorized), rpc.Value("protocol.not_planning", 6, protocol.ErrNotPlanning),
 		rpc.Value("team.no_session", 7, team.ErrNoSession),
-		rpc.Type[*event.ResolvedQuestionError]("settled"), rpc.Type[*budget.OverError]("over"), rpc.Type[*budget.UnpricedError]("unpriced"),
+		rpc.Type[*event.ResolvedQuestionError]("settled"), rpc.Type[*budget.ExceededError]("over"), rpc.Type[*budget.UnpricedError]("unpriced"),
 	}
 }
 

@@ -7,20 +7,20 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Faults says how often, from 0 to 1, each thing happens.
+// Faults holds the probability of each fault, from 0 to 1.
 type Faults struct {
-	Drop, Double, Reorder      float64 // to a published envelope
-	DropReceipt, DoubleReceipt float64
+	Drop, Duplicate, Reorder      float64 // to a published envelope
+	DropReceipt, DuplicateReceipt float64
 }
 
-// FaultyTransport loses, doubles and reorders what goes through it.
+// FaultyTransport loses, duplicates and reorders envelopes and receipts.
 type FaultyTransport struct {
 	mailbox.Transport
 
 	mu       sync.Mutex
 	rand     *rand.Rand
 	faults   Faults
-	held     []mailbox.Envelope // goes out after the next one
+	held     []mailbox.Envelope // published after the next one
 	injected int
 }
 
@@ -36,7 +36,7 @@ func (f *FaultyTransport) Heal() {
 	f.faults = Faults{}
 }
 
-// Injected is how many faults have happened.
+// Injected returns how many faults have happened.
 func (f *FaultyTransport) Injected() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,7 +67,7 @@ func (f *FaultyTransport) envelopes(e mailbox.Envelope) []mailbox.Envelope {
 	var out []mailbox.Envelope
 	switch {
 	case f.chance(f.faults.Drop):
-	case f.chance(f.faults.Double):
+	case f.chance(f.faults.Duplicate):
 		out = append(out, e, e)
 	case f.chance(f.faults.Reorder):
 		f.held = append(f.held, e)
@@ -80,18 +80,18 @@ func (f *FaultyTransport) envelopes(e mailbox.Envelope) []mailbox.Envelope {
 	return out
 }
 
-// Receipt implements mailbox.Transport.
-func (f *FaultyTransport) Receipt(r mailbox.Receipt) error {
+// PublishReceipt implements mailbox.Transport.
+func (f *FaultyTransport) PublishReceipt(r mailbox.Receipt) error {
 	f.mu.Lock()
-	drop, double := f.chance(f.faults.DropReceipt), f.chance(f.faults.DoubleReceipt)
+	drop, double := f.chance(f.faults.DropReceipt), f.chance(f.faults.DuplicateReceipt)
 	f.mu.Unlock()
 	if drop {
 		return nil
 	}
 	if double {
-		if err := f.Transport.Receipt(r); err != nil {
+		if err := f.Transport.PublishReceipt(r); err != nil {
 			return err
 		}
 	}
-	return f.Transport.Receipt(r)
+	return f.Transport.PublishReceipt(r)
 }

@@ -13,46 +13,46 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Node is a store with a courier over it, that can crash and come back.
+// Node is a store with a courier that can crash and restart.
 type Node struct {
 	Store   *Store
 	Courier *mailbox.Courier
 
 	options mailbox.CourierOptions
 	mu      sync.Mutex
-	trouble []error
+	errors  []error
 }
 
 // NewNode returns a stopped node.
 func NewNode(s *Store, o mailbox.CourierOptions) *Node {
 	n := &Node{Store: s, options: o}
-	n.options.OnTrouble = func(err error) {
+	n.options.OnError = func(err error) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.trouble = append(n.trouble, err)
+		n.errors = append(n.errors, err)
 	}
 	return n
 }
 
-// Start starts a new courier where the store's journal ends.
+// Start starts a new courier at the end of the store's journal.
 func (n *Node) Start(ctx context.Context, t mailbox.Transport) error {
 	n.Courier = mailbox.NewCourier(t, n.Store.Recorder(), n.options)
 	return n.Courier.Start(ctx, n.Store.Cursor(), n.Store.Pending())
 }
 
-// Crash stops the node as a kill does: what was not synced is gone except for
-// the first keep records, and what its goroutines still try fails.
+// Crash stops the node like a kill: of what was not synced only the first keep records
+// survive, and its goroutines cannot record any more.
 func (n *Node) Crash(keep int) error {
 	n.Store.Crash(keep)
 	return n.Courier.Stop()
 }
 
-// Trouble returns what OnTrouble was told, crashes left out.
-func (n *Node) Trouble() []error {
+// Errors returns what OnError was called with, without crashes.
+func (n *Node) Errors() []error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var out []error
-	for _, err := range n.trouble {
+	for _, err := range n.errors {
 		if !errors.Is(err, ErrCrashed) {
 			out = append(out, err)
 		}
@@ -69,16 +69,16 @@ func (n *Node) Send(from, to mailbox.AgentID, body string) (mailbox.Envelope, er
 	return e, err
 }
 
-// Read reads all mail of an agent and tells the senders.
+// Read reads all mail of an agent and sends the receipts.
 func (n *Node) Read(agent mailbox.AgentID) {
 	for _, r := range n.Store.Read(agent) {
-		n.Courier.Receipt(r)
+		n.Courier.SendReceipt(r)
 	}
 }
 
-// Await returns when cond holds, looking again at each change of the store.
-func (n *Node) Await(patience time.Duration, what string, cond func() bool) error {
-	limit := time.NewTimer(patience)
+// Await returns when cond holds; it checks at each change of the store.
+func (n *Node) Await(timeout time.Duration, what string, cond func() bool) error {
+	limit := time.NewTimer(timeout)
 	defer limit.Stop()
 	for {
 		changed := n.Store.Changed()
@@ -88,13 +88,13 @@ func (n *Node) Await(patience time.Duration, what string, cond func() bool) erro
 		select {
 		case <-changed:
 		case <-limit.C:
-			return fmt.Errorf("not within %v: %s", patience, what)
+			return fmt.Errorf("not within %v: %s", timeout, what)
 		}
 	}
 }
 
 // Verify compares what agents sent with what was recorded and returns one error
-// for everything lost, doubled, reordered or invented.
+// for everything lost, duplicated, reordered or invented.
 func Verify(nodes ...*Node) error {
 	sent, got := make(map[pair][]mailbox.Envelope), make(map[pair][]mailbox.Envelope)
 	here := make(map[mailbox.AgentID]bool)

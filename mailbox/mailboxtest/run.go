@@ -9,20 +9,19 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Harness is one fresh wire of the transport under test.
+// Harness connects the ends of a transport under test.
 type Harness struct {
-	// Join returns a new end of the wire. What a node that comes back joins with is
-	// a new end too.
+	// Join returns a new end of the wire, also for a node that restarts.
 	Join func(t *testing.T) mailbox.Transport
-	// Regress takes the newest envelopes, or all, out of the stream as a server does
-	// that comes back with an old copy; nil when the backend cannot.
+	// Regress drops the newest envelopes, or all, from the stream, like a server that was
+	// restored from an old copy; nil if the transport cannot do that.
 	Regress func(t *testing.T)
-	// Patience is how long anything may take; 0 is 20 s.
-	Patience time.Duration
+	// Timeout bounds each wait; 0 is 20 s.
+	Timeout time.Duration
 }
 
-// Run is the suite that every transport passes, in real time and with a courier
-// and a store at each end.
+// Run runs the suite that every transport passes, in real time and with a courier and a
+// store at each end.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, c := range []struct {
 		name string
@@ -42,8 +41,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := open(t)
-			if h.Patience == 0 {
-				h.Patience = 20 * time.Second
+			if h.Timeout == 0 {
+				h.Timeout = 20 * time.Second
 			}
 			c.test(&suite{T: t, h: h})
 		})
@@ -67,7 +66,7 @@ func (s *suite) node(t mailbox.Transport, agents ...mailbox.AgentID) *Node {
 			s.Errorf("stop: %v", err)
 		}
 		if s.Failed() {
-			s.Logf("trouble of %v: %v", agents, n.Trouble())
+			s.Logf("trouble of %v: %v", agents, n.Errors())
 		}
 	})
 	return n
@@ -92,10 +91,10 @@ func (s *suite) send(n *Node, from, to mailbox.AgentID, count int) (last mailbox
 	return last
 }
 
-// delivered waits until n has no unsettled mail and verifies all transcripts.
+// delivered waits until n has no unacknowledged mail and verifies all transcripts.
 func (s *suite) delivered(n *Node) {
 	s.Helper()
-	err := n.Await(s.h.Patience, "all mail is delivered", func() bool { return len(n.Store.Pending()) == 0 })
+	err := n.Await(s.h.Timeout, "all mail is delivered", func() bool { return len(n.Store.Pending()) == 0 })
 	if err != nil {
 		s.Error(err)
 	}
@@ -124,7 +123,7 @@ func (s *suite) onceAcrossReceiverRestart() {
 	for range 5 {
 		have := len(b.Store.Transcript("b"))
 		s.send(a, "a", "b", 20)
-		if err := b.Await(s.h.Patience, "one more arrives", func() bool { return len(b.Store.Transcript("b")) > have }); err != nil {
+		if err := b.Await(s.h.Timeout, "one more arrives", func() bool { return len(b.Store.Transcript("b")) > have }); err != nil {
 			s.Fatal(err)
 		}
 		if err := b.Crash(0); err != nil {
@@ -179,13 +178,13 @@ func (s *suite) resendAfterLostPublish() {
 }
 
 func (s *suite) duplicatePublishDropped() {
-	doubling := Faulty(s.h.Join(s.T), 3, Faults{Double: 0.5, Reorder: 0.2})
+	doubling := Faulty(s.h.Join(s.T), 3, Faults{Duplicate: 0.5, Reorder: 0.2})
 	a := s.node(doubling, "a")
 	s.node(s.h.Join(s.T), "b")
 	s.send(a, "a", "b", 100)
 	s.delivered(a)
 	if doubling.Injected() == 0 {
-		s.Error("nothing was doubled")
+		s.Error("nothing was duplicated")
 	}
 }
 
@@ -195,7 +194,7 @@ func (s *suite) receiptsReachTheSender() {
 	s.becomes(a, e.ID, mailbox.StateDelivered)
 	b.Read("b")
 	s.becomes(a, e.ID, mailbox.StateRead)
-	b.Courier.Receipt(mailbox.Receipt{From: e.To, To: e.From, State: mailbox.StateRejected, Through: 1, IDs: []mailbox.ID{e.ID}, Reason: "not for me"})
+	b.Courier.SendReceipt(mailbox.Receipt{From: e.To, To: e.From, State: mailbox.StateRejected, Through: 1, IDs: []mailbox.ID{e.ID}, Reason: "not for me"})
 	s.becomes(a, e.ID, mailbox.StateRejected)
 	if got := a.Store.State(e.ID).Reason; got != "not for me" {
 		s.Errorf("the reason arrived as %q", got)
@@ -204,7 +203,7 @@ func (s *suite) receiptsReachTheSender() {
 
 func (s *suite) becomes(n *Node, id mailbox.ID, want mailbox.State) {
 	s.Helper()
-	err := n.Await(s.h.Patience, "the message is "+string(want), func() bool { return n.Store.State(id).State == want })
+	err := n.Await(s.h.Timeout, "the message is "+string(want), func() bool { return n.Store.State(id).State == want })
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -214,7 +213,7 @@ func (s *suite) limitGivesFullErrorAndClears() {
 	a, b := s.node(s.h.Join(s.T), "a"), s.node(s.h.Join(s.T), "b", "c")
 	b.Store.UnreadLimit = 10
 	s.send(a, "a", "b", 10)
-	err := a.Await(s.h.Patience, "the sender cannot send more", func() bool {
+	err := a.Await(s.h.Timeout, "the sender cannot send more", func() bool {
 		_, err := a.Send("a", "b", "one more")
 		var full *mailbox.FullError
 		return errors.As(err, &full)
@@ -222,8 +221,8 @@ func (s *suite) limitGivesFullErrorAndClears() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.send(a, "a", "c", 5) // nobody else is held up
-	err = b.Await(s.h.Patience, "b takes ten and c all", func() bool {
+	s.send(a, "a", "c", 5) // no other receiver is delayed
+	err = b.Await(s.h.Timeout, "b takes ten and c all", func() bool {
 		return len(b.Store.Transcript("b")) == 10 && len(b.Store.Transcript("c")) == 5
 	})
 	if err != nil {
@@ -232,7 +231,7 @@ func (s *suite) limitGivesFullErrorAndClears() {
 	for len(a.Store.Pending()) > 0 {
 		have := len(a.Store.Pending())
 		b.Read("b")
-		if err := a.Await(s.h.Patience, "more goes through after reading", func() bool {
+		if err := a.Await(s.h.Timeout, "more goes through after reading", func() bool {
 			n := len(a.Store.Pending())
 			return n < have || n == 0
 		}); err != nil {
@@ -255,7 +254,7 @@ func (s *suite) unknownReceiverUntouched() {
 	}
 }
 
-// startsAfterTheCursor looks at the bare transport.
+// startsAfterTheCursor tests the transport without a courier.
 func (s *suite) startsAfterTheCursor() {
 	type got struct {
 		e mailbox.Envelope
@@ -283,7 +282,7 @@ func (s *suite) startsAfterTheCursor() {
 				s.Fatalf("got %+v, want number %d", g.e, seq)
 			}
 			return g.c
-		case <-time.After(s.h.Patience):
+		case <-time.After(s.h.Timeout):
 			s.Fatalf("number %d did not come", seq)
 		}
 		return mailbox.Cursor{}
@@ -304,7 +303,7 @@ func (s *suite) startsAfterTheCursor() {
 		next(second, seq+4)
 	}
 	_, again := listen(mailbox.Cursor{Stream: third.Stream + 1, Seq: third.Seq})
-	next(again, 1) // a cursor of another stream means nothing here
+	next(again, 1) // a cursor of another stream does not apply here
 }
 
 func (s *suite) stopIsIdempotent() {

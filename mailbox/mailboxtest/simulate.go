@@ -10,26 +10,26 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Plan is one simulated life of a few nodes.
+// Plan describes a simulation of a few nodes.
 type Plan struct {
 	Seed          uint64
 	Nodes, Agents int // agents of each node
 	Steps         int
-	Crash         float64 // chance at each step that a node crashes and comes back
-	Lose          float64 // chance at each step that the stream goes backwards
+	Crash         float64 // probability at each step that a node crashes and restarts
+	Lose          float64 // probability at each step that the stream loses its end
 	Faults        Faults
 	UnreadLimit   int
 	Mutation      Mutation
 }
 
-// Outcome says what a simulation went through, so that a test can tell that the
-// faults it is about happened.
+// Outcome counts the faults of a simulation, so that a test can check that those it is
+// about happened.
 type Outcome struct {
 	Sent, Full, Faults, Crashes, Dropped, Lost int
 }
 
-// Simulate lives the plan over a Memory transport, heals everything, waits until
-// nothing is unsettled and verifies every transcript. It belongs into a synctest
+// Simulate runs the plan over a Memory transport, ends the faults, waits until
+// everything is acknowledged and verifies every transcript. Call it in a synctest
 // bubble: it waits for minutes.
 func Simulate(ctx context.Context, p Plan) (Outcome, error) {
 	s := &simulation{plan: p, rand: rand.New(rand.NewPCG(p.Seed, 2)), wire: mailbox.NewMemory()}
@@ -41,7 +41,7 @@ func Simulate(ctx context.Context, p Plan) (Outcome, error) {
 			return s.out, errors.Join(err, s.stop())
 		}
 	}
-	err := s.settle()
+	err := s.drain()
 	return s.out, errors.Join(err, Verify(s.nodes...), s.stop())
 }
 
@@ -136,8 +136,8 @@ func (s *simulation) burst(n *Node) error {
 	return nil
 }
 
-// settle ends the faults and lets everybody read until no outbox holds anything.
-func (s *simulation) settle() error {
+// drain ends the faults and lets every agent read until all outboxes are empty.
+func (s *simulation) drain() error {
 	for _, w := range s.wires {
 		s.out.Faults += w.Injected()
 		w.Heal()
@@ -155,14 +155,14 @@ func (s *simulation) settle() error {
 		}
 		<-time.After(time.Second)
 	}
-	return errors.New("after ten quiet minutes some messages are still unsettled")
+	return errors.New("after ten quiet minutes some messages are still unacknowledged")
 }
 
 func (s *simulation) stop() error {
 	var errs []error
 	for _, n := range s.nodes {
 		errs = append(errs, n.Courier.Stop())
-		errs = append(errs, n.Trouble()...)
+		errs = append(errs, n.Errors()...)
 	}
 	return errors.Join(errs...)
 }

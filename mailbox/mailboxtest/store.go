@@ -12,40 +12,39 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// ErrCrashed is what a recorder answers whose life of the store is over.
+// ErrCrashed is the error of a recorder whose store has crashed since.
 var ErrCrashed = errors.New("mailboxtest: the node has crashed")
 
-// Mutation breaks the recorder on purpose, to prove that Verify notices.
+// Mutation breaks the recorder on purpose, to prove that Verify fails.
 type Mutation int
 
 // The mutations.
 const (
-	Sound           Mutation = iota
-	AckBeforeRecord          // says that a record is durable without writing it
-	NoSequenceCheck          // records whatever comes
-	ForgetMarks              // keeps messages but not how far each sender got
+	NoMutation      Mutation = iota
+	AckBeforeRecord          // reports a record as durable without writing it
+	NoSequenceCheck          // records every message
+	ForgetMarks              // keeps messages but not the marks of their senders
 )
 
-// Store is the durable side of one node's agents in memory: a log of which a
-// part is on disk, and the ledgers folded from it. It may be used by several
-// goroutines.
+// Store is a mailbox.Recorder in memory: a log of which a part is on disk, and the
+// ledgers that follow from it. It may be used by several goroutines.
 type Store struct {
-	// SyncTakes is how long the disk takes; records appended meanwhile share the
-	// next sync. Set it before use.
+	// SyncTakes is the duration of a sync; records appended meanwhile share the next
+	// one. Set it before use.
 	SyncTakes time.Duration
 	// Mutation is for tests of the tests. Set it before use.
 	Mutation Mutation
-	// UnreadLimit is every ledger's; 0 is mailbox.DefaultLimit. Set it before use.
+	// UnreadLimit is that of every ledger; 0 is mailbox.DefaultLimit. Set it before use.
 	UnreadLimit int
 
-	mu      sync.Mutex
-	names   []mailbox.AgentID
-	ledgers map[mailbox.AgentID]*mailbox.Ledger
-	log     []record
-	durable int // log[:durable] is on disk
-	life    int
-	dropped int
-	changed chan struct{} // closed and replaced at each change
+	mu         sync.Mutex
+	names      []mailbox.AgentID
+	ledgers    map[mailbox.AgentID]*mailbox.Ledger
+	log        []record
+	durable    int // log[:durable] is on disk
+	generation int
+	dropped    int
+	changed    chan struct{} // closed and replaced at each change
 }
 
 // record is one entry of the log: one of its parts is set.
@@ -83,7 +82,7 @@ func (s *Store) fold(r record) {
 	case r.arrived != nil:
 		l.Arrived(*r.arrived, r.cursor)
 	case r.receipt != nil:
-		l.Settled(*r.receipt)
+		l.Acknowledged(*r.receipt)
 	default:
 		l.Read(r.read...)
 	}
@@ -92,16 +91,16 @@ func (s *Store) fold(r record) {
 func (s *Store) append(r record) int {
 	s.log = append(s.log, r)
 	s.fold(r)
-	s.tell()
+	s.notify()
 	return len(s.log)
 }
 
-func (s *Store) tell() {
+func (s *Store) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// Changed is closed at the next change of the store.
+// Changed returns a channel that is closed at the next change of the store.
 func (s *Store) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,31 +108,31 @@ func (s *Store) Changed() <-chan struct{} {
 }
 
 // sync returns when log[:n] is on disk, or with ErrCrashed.
-func (s *Store) sync(life, n int) error {
+func (s *Store) sync(generation, n int) error {
 	s.mu.Lock()
-	takes, done := s.SyncTakes, s.durable >= n || life != s.life
+	takes, done := s.SyncTakes, s.durable >= n || generation != s.generation
 	s.mu.Unlock()
 	if takes > 0 && !done {
 		<-time.After(takes)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if life != s.life {
+	if generation != s.generation {
 		return ErrCrashed
 	}
 	s.durable = max(s.durable, n)
-	s.tell()
+	s.notify()
 	return nil
 }
 
-// Compose appends the intent to send a message and does not wait for the disk:
-// it must not be sent before Sync.
+// Compose appends the intent to send a message without waiting for the disk. The
+// message must not be sent before Sync.
 func (s *Store) Compose(from, to mailbox.AgentID, body string) (mailbox.Envelope, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.ledgers[from]
 	if l == nil {
-		return mailbox.Envelope{}, fmt.Errorf("mailboxtest: %s is not of this node", from)
+		return mailbox.Envelope{}, fmt.Errorf("mailboxtest: %s is an agent of another node", from)
 	}
 	e, err := l.Compose(mailbox.Envelope{
 		From: mailbox.Address{Agent: from, Incarnation: 1}, To: mailbox.Address{Agent: to},
@@ -145,7 +144,7 @@ func (s *Store) Compose(from, to mailbox.AgentID, body string) (mailbox.Envelope
 	return e, err
 }
 
-// Accept is Compose and Sync: the message is accepted.
+// Accept is Compose and Sync.
 func (s *Store) Accept(from, to mailbox.AgentID, body string) (mailbox.Envelope, error) {
 	e, err := s.Compose(from, to, body)
 	if err != nil {
@@ -157,9 +156,9 @@ func (s *Store) Accept(from, to mailbox.AgentID, body string) (mailbox.Envelope,
 // Sync waits until everything appended is on disk.
 func (s *Store) Sync() error {
 	s.mu.Lock()
-	life, n := s.life, len(s.log)
+	generation, n := s.generation, len(s.log)
 	s.mu.Unlock()
-	return s.sync(life, n)
+	return s.sync(generation, n)
 }
 
 // Read records that an agent has read all its mail and returns the receipts for
@@ -194,30 +193,30 @@ func (s *Store) Read(agent mailbox.AgentID) []mailbox.Receipt {
 	return out
 }
 
-// Crash ends this life: recorders of it answer ErrCrashed, and of what was not
-// synced only the first keep records survive. It returns how many were dropped.
+// Crash ends this generation of the store: its recorders return ErrCrashed, and of what
+// was not synced only the first keep records survive. It returns how many were dropped.
 func (s *Store) Crash(keep int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.life++
+	s.generation++
 	n := min(len(s.log), s.durable+keep)
 	dropped := len(s.log) - n
 	s.log = slices.Clip(s.log[:n])
 	s.durable = n
 	s.dropped += dropped
 	s.refold()
-	s.tell()
+	s.notify()
 	return dropped
 }
 
-// Dropped is how many records all crashes together took away.
+// Dropped returns how many records all crashes together have dropped.
 func (s *Store) Dropped() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropped
 }
 
-// Cursor is where the node's stream was at its last recorded arrival.
+// Cursor returns the position of the stream at the node's last recorded arrival.
 func (s *Store) Cursor() mailbox.Cursor {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,7 +229,7 @@ func (s *Store) Cursor() mailbox.Cursor {
 	return newest
 }
 
-// Pending is the outboxes of all agents.
+// Pending returns the outboxes of all agents.
 func (s *Store) Pending() []mailbox.Envelope {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,12 +240,12 @@ func (s *Store) Pending() []mailbox.Envelope {
 	return out
 }
 
-// Sent is every message an agent of this node intended to send, in order.
+// Sent returns every message that an agent of this node intended to send, in order.
 func (s *Store) Sent(from mailbox.AgentID) []mailbox.Envelope {
 	return s.collect(from, func(r record) *mailbox.Envelope { return r.sent })
 }
 
-// Transcript is every message recorded for an agent, in order.
+// Transcript returns every message recorded for an agent, in order.
 func (s *Store) Transcript(agent mailbox.AgentID) []mailbox.Envelope {
 	return s.collect(agent, func(r record) *mailbox.Envelope { return r.arrived })
 }
@@ -263,7 +262,7 @@ func (s *Store) collect(owner mailbox.AgentID, part func(record) *mailbox.Envelo
 	return out
 }
 
-// State is what the node knows of a message it sent.
+// State returns the state of a message that the node sent.
 func (s *Store) State(id mailbox.ID) mailbox.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,16 +274,16 @@ func (s *Store) State(id mailbox.ID) mailbox.Status {
 	return mailbox.Status{}
 }
 
-// Recorder returns the mailbox.Recorder of the store's present life.
+// Recorder returns the mailbox.Recorder of the current generation.
 func (s *Store) Recorder() mailbox.Recorder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &recorder{store: s, life: s.life}
+	return &recorder{store: s, generation: s.generation}
 }
 
 type recorder struct {
-	store *Store
-	life  int
+	store      *Store
+	generation int
 }
 
 func (r *recorder) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, error) {
@@ -293,10 +292,10 @@ func (r *recorder) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival
 	defer s.mu.Unlock()
 	l := s.ledgers[e.To.Agent]
 	switch {
-	case r.life != s.life:
+	case r.generation != s.generation:
 		return mailbox.Arrival{}, ErrCrashed
 	case l == nil:
-		return mailbox.Arrival{}, mailbox.ErrNotHere
+		return mailbox.Arrival{}, mailbox.ErrNotLocal
 	}
 	l.SetUnreadLimit(s.UnreadLimit)
 	verdict := s.verdict(l, e)
@@ -305,7 +304,7 @@ func (r *recorder) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival
 	}
 	n := s.append(record{owner: e.To.Agent, arrived: &e, cursor: c})
 	a := mailbox.Arrival{Verdict: verdict, Through: l.Mark(e.From.Agent)}
-	a.Durable = func() error { return s.sync(r.life, n) }
+	a.Durable = func() error { return s.sync(r.generation, n) }
 	if s.Mutation == AckBeforeRecord {
 		a.Durable = func() error { return nil }
 	}
@@ -322,17 +321,17 @@ func (s *Store) verdict(l *mailbox.Ledger, e mailbox.Envelope) mailbox.Verdict {
 	return v
 }
 
-// Settle records a receipt if it says anything new.
-func (r *recorder) Settle(receipt mailbox.Receipt) {
+// Acknowledge records a receipt if it changes a state.
+func (r *recorder) Acknowledge(receipt mailbox.Receipt) {
 	s := r.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.ledgers[receipt.To.Agent]
-	if l == nil || r.life != s.life {
+	if l == nil || r.generation != s.generation {
 		return
 	}
-	if len(l.Settled(receipt)) > 0 {
+	if len(l.Acknowledged(receipt)) > 0 {
 		s.log = append(s.log, record{owner: receipt.To.Agent, receipt: &receipt})
 	}
-	s.tell()
+	s.notify()
 }

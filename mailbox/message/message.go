@@ -9,7 +9,7 @@
 //	}
 //
 // Laws: Decode reads back what Encode writes, and refuses every body that its schema
-// refuses (TestBodiesComeBack, TestSchemaAndDecoderAgree).
+// refuses (TestBodiesRoundTrip, TestSchemaAndDecoderAgree).
 package message
 
 import (
@@ -36,22 +36,22 @@ type Plain struct {
 	Text string
 }
 
-// The structured bodies. A RequestID names a request for as long as the session
-// lives; a response carries the one that it answers.
+// The structured bodies. A RequestID identifies a request within the session; a response
+// carries that of its request.
 type (
 	// ShutdownRequest asks a member to end.
 	ShutdownRequest struct {
 		RequestID string `json:"request_id"`
 		Reason    string `json:"reason,omitempty"`
-		GraceMS   int64  `json:"grace_ms"` // milliseconds until it is ended anyhow
+		GraceMS   int64  `json:"grace_ms"` // milliseconds after which it is ended anyway
 	}
-	// ShutdownResponse agrees to end, or objects, which counts once.
+	// ShutdownResponse agrees to end, or objects; only the first objection counts.
 	ShutdownResponse struct {
 		RequestID string `json:"request_id"`
 		Approve   bool   `json:"approve"`
 		Reason    string `json:"reason,omitempty"`
 	}
-	// PlanApprovalRequest shows what a member is going to do.
+	// PlanApprovalRequest carries the plan of a member.
 	PlanApprovalRequest struct {
 		RequestID string `json:"request_id"`
 		Plan      string `json:"plan"`
@@ -62,7 +62,7 @@ type (
 		RequestID string `json:"request_id"`
 		Approve   bool   `json:"approve"`
 		Feedback  string `json:"feedback,omitempty"`
-		Mode      string `json:"permission_mode,omitempty"` // after the approval; never wider than the lead's
+		Mode      string `json:"permission_mode,omitempty"` // mode after the approval; never wider than the lead's
 	}
 	// PermissionRequest is a call that a person must allow.
 	PermissionRequest struct {
@@ -70,43 +70,43 @@ type (
 		Tool      string          `json:"tool_name"`
 		Input     json.RawMessage `json:"input,omitempty"`
 		Reason    string          `json:"reason,omitempty"`
-		Rule      string          `json:"suggested_rule,omitempty"` // what "always" would add
+		Rule      string          `json:"suggested_rule,omitempty"` // the rule that Always would add
 	}
-	// PermissionResponse is the person's decision.
+	// PermissionResponse is the decision of a person.
 	PermissionResponse struct {
 		RequestID string `json:"request_id"`
 		Approve   bool   `json:"approve"`
 		Note      string `json:"note,omitempty"`
 		Always    bool   `json:"always,omitempty"`
 	}
-	// Question is something that only a person can say.
+	// Question is a question to a person.
 	Question struct {
 		RequestID string   `json:"request_id"`
 		Text      string   `json:"question"`
 		Options   []string `json:"options,omitempty"`
 		Multiple  bool     `json:"multi_select,omitempty"`
 	}
-	// Answer is what the person said.
+	// Answer is the answer of a person.
 	Answer struct {
 		RequestID string   `json:"request_id"`
 		Text      string   `json:"text,omitempty"`
 		Chosen    []string `json:"chosen,omitempty"`
 	}
-	// TaskAssigned: a task of the board was given to the receiver.
+	// TaskAssigned reports that a task of the board was given to the receiver.
 	TaskAssigned struct {
 		TaskID      string `json:"task_id"`
 		Subject     string `json:"subject"`
 		Description string `json:"description,omitempty"`
 		By          string `json:"assigned_by"`
 	}
-	// TaskCompleted: a task that the receiver gave or waits for is done.
+	// TaskCompleted reports that a task that the receiver assigned or waits for is done.
 	TaskCompleted struct {
 		TaskID  string   `json:"task_id"`
 		Subject string   `json:"subject"`
 		By      string   `json:"completed_by"`
-		Freed   []string `json:"freed,omitempty"` // tasks that can be taken now
+		Freed   []string `json:"freed,omitempty"` // tasks that can be claimed now
 	}
-	// Receipt: what became of a message.
+	// Receipt reports the state of a message.
 	Receipt struct {
 		MessageID mailbox.ID    `json:"message_id"`
 		State     mailbox.State `json:"state"`
@@ -167,7 +167,7 @@ func (m Receipt) check() error {
 	return need("message_id", string(m.MessageID), "state", string(m.State))
 }
 
-// need takes pairs of a name and a value that must not be empty.
+// need takes pairs of a name and a value, and reports the first value that is empty.
 func need(pairs ...string) error {
 	for i := 0; i < len(pairs); i += 2 {
 		if strings.TrimSpace(pairs[i+1]) == "" {
@@ -194,8 +194,8 @@ func Encode(m Message) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// Decode reads the body of a kind. It refuses an unknown field, one that is
-// missing, and anything after the object.
+// Decode decodes a body of a kind. It refuses unknown fields, missing fields, and
+// anything after the object.
 func Decode(k mailbox.Kind, body string) (Message, error) {
 	switch k {
 	case mailbox.KindText, mailbox.KindBroadcast, mailbox.KindAgentReport, mailbox.KindIdle:
@@ -245,8 +245,8 @@ func decode[M Message](body string) (Message, error) {
 	return m, nil
 }
 
-// present finds fields that are always written and are not there, which a
-// decision that was left out would otherwise turn into a refusal.
+// present reports a required field that the body lacks; otherwise a missing decision
+// would read as a refusal.
 func present(t reflect.Type, body string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &fields); err != nil {

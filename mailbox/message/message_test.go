@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// one holds a message of every kind.
+// one returns a message of every kind.
 func one() []message.Message {
 	return []message.Message{
 		message.Plain{Of: mailbox.KindText, Text: "hello <b>"},
@@ -34,7 +34,7 @@ func one() []message.Message {
 	}
 }
 
-func TestBodiesComeBack(t *testing.T) {
+func TestBodiesRoundTrip(t *testing.T) {
 	if len(one()) != len(mailbox.Kinds()) {
 		t.Fatalf("%d of %d kinds are tested", len(one()), len(mailbox.Kinds()))
 	}

@@ -78,16 +78,16 @@ func (d *disk) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival, er
 	return a, nil
 }
 
-func (d *disk) Settle(r mailbox.Receipt) {
+func (d *disk) Acknowledge(r mailbox.Receipt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.ledgers[r.To.Agent].Settled(r)) > 0 {
+	if len(d.ledgers[r.To.Agent].Acknowledged(r)) > 0 {
 		d.journal.Append(string(r.To.Agent), 4, r.AppendBinary(nil))
 	}
 	d.settled.Broadcast()
 }
 
-// accept returns when the message is on disk; it waits while too much is unsettled.
+// accept returns when the message is on disk; it waits while too much is unacknowledged.
 func (d *disk) accept(from, to mailbox.AgentID) error {
 	d.mu.Lock()
 	e, err := d.compose(from, to)

@@ -15,8 +15,8 @@ import (
 
 const requestTimeout = 5 * time.Second
 
-// The headers of an envelope's NATS message; docs/envelope.md describes them. The
-// body is what counts.
+// The headers of an envelope's NATS message, for tools; readers use the body alone.
+// docs/envelope.md describes them.
 const (
 	HeaderID   = "Swarm-Id"
 	HeaderFrom = "Swarm-From"
@@ -25,22 +25,22 @@ const (
 	HeaderKind = "Swarm-Kind"
 )
 
-// Options; Space is required.
+// Options configures a Box; Space is required.
 type Options struct {
 	Space    string        // names the session in every subject; 1 to 64 of a-z, 0-9 and '-'
-	MaxBytes int64         // of the stream, the oldest make room; 0 is 256 MiB
+	MaxBytes int64         // of the stream, which drops the oldest; 0 is 256 MiB
 	MaxAge   time.Duration // of an envelope in the stream; 0 is 14 days
 	Replicas int           // of the stream, in a cluster; 0 is 1
-	// Sole says that this process alone reads the space, so that what it has
-	// recorded can be purged. Otherwise the limits above are what ends envelopes.
+	// Sole declares that only this process reads the space, so that the stream is purged
+	// of what it has recorded. Otherwise only the limits above remove envelopes.
 	Sole bool
-	// OnTrouble is told what was repaired or skipped. It is called from several
+	// OnError is called with errors that the box recovers from. It is called from several
 	// goroutines and must not block.
-	OnTrouble func(error)
+	OnError func(error)
 }
 
-// RegressedError reports a stream that is not what the cursor was taken from. It
-// is read again from its beginning.
+// RegressedError reports that the stream is another one than that of the cursor, or ends
+// before it. The box reads it again from its beginning.
 type RegressedError struct {
 	Stream string
 	Cursor mailbox.Cursor // what was read before
@@ -65,9 +65,9 @@ func (e *PoisonError) Error() string {
 
 func (e *PoisonError) Unwrap() error { return e.Err }
 
-// Box is the mailbox.Transport over JetStream: one stream for the space, one
-// consumer for the process. It owns three goroutines from Start to Stop, and does
-// not own its connection.
+// Box is the mailbox.Transport over JetStream, with one stream for the space and one
+// consumer for the process. It runs three goroutines from Start to Stop. It does not own
+// its connection.
 type Box struct {
 	nc    *nats.Conn
 	o     Options
@@ -80,16 +80,16 @@ type Box struct {
 	running sync.WaitGroup
 	subs    []*nats.Subscription
 
-	js     jetstream.JetStream // from Start on
-	gate   *gate
-	kick   chan struct{} // one pending hint for watch
-	reader reader
-	purge  purge
+	js             jetstream.JetStream // set by Start
+	throttle       *throttle
+	checkRequested chan struct{} // pending signal for watch
+	reader         reader
+	purge          purge
 }
 
 var _ mailbox.Transport = (*Box)(nil)
 
-// New returns a transport over nc that does nothing before Start.
+// New returns a transport over nc; it does nothing before Start.
 func New(nc *nats.Conn, o Options) *Box {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 256 << 20
@@ -97,21 +97,21 @@ func New(nc *nats.Conn, o Options) *Box {
 	if o.MaxAge <= 0 {
 		o.MaxAge = 14 * 24 * time.Hour
 	}
-	if o.OnTrouble == nil {
-		o.OnTrouble = func(error) {}
+	if o.OnError == nil {
+		o.OnError = func(error) {}
 	}
-	return &Box{nc: nc, o: o, space: space(o.Space), gate: newGate(nc.NewInbox()), kick: make(chan struct{}, 1)}
+	return &Box{nc: nc, o: o, space: space(o.Space), throttle: newThrottle(nc.NewInbox()), checkRequested: make(chan struct{}, 1)}
 }
 
-// Start implements mailbox.Transport. Its error says why the stream cannot be
-// read; later trouble goes to OnTrouble and is tried again.
+// Start implements mailbox.Transport. It fails if the stream cannot be read; later errors
+// go to OnError, and the box tries again.
 func (b *Box) Start(ctx context.Context, from mailbox.Cursor, deliver func(mailbox.Envelope, mailbox.Cursor), receipt func(mailbox.Receipt)) error {
 	ctx, err := b.begin(ctx)
 	if err != nil {
 		return err
 	}
 	b.reader = reader{box: b, at: from, deliver: deliver}
-	receipts, err := b.listen()
+	receipts, err := b.subscribe()
 	if err != nil {
 		return errors.Join(err, b.Stop())
 	}
@@ -119,7 +119,7 @@ func (b *Box) Start(ctx context.Context, from mailbox.Cursor, deliver func(mailb
 		return errors.Join(err, b.Stop())
 	}
 	b.running.Go(func() { b.reader.run(ctx) })
-	b.running.Go(func() { b.hear(ctx, receipts, receipt) })
+	b.running.Go(func() { b.receiveReceipts(ctx, receipts, receipt) })
 	b.running.Go(func() { b.watch(ctx) })
 	return nil
 }
@@ -145,43 +145,44 @@ func (b *Box) begin(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
-// listen subscribes to what comes beside the stream and returns the receipts.
-func (b *Box) listen() (*nats.Subscription, error) {
+// subscribe subscribes to replies, advisories and receipts, and returns the subscription
+// of the receipts.
+func (b *Box) subscribe() (*nats.Subscription, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	hint := func(*nats.Msg) { b.hint() }
+	check := func(*nats.Msg) { b.requestCheck() }
 	for subject, handle := range map[string]nats.MsgHandler{
-		b.gate.reply:                b.answered,
-		b.space.advisory("DELETED"): hint,
-		b.space.advisory("CREATED"): hint,
+		b.throttle.reply:            b.handleReply,
+		b.space.advisory("DELETED"): check,
+		b.space.advisory("CREATED"): check,
 	} {
 		sub, err := b.nc.Subscribe(subject, handle)
 		if err != nil {
-			return nil, fmt.Errorf("natsbox: listen to %s: %w", subject, err)
+			return nil, fmt.Errorf("natsbox: subscribe to %s: %w", subject, err)
 		}
 		b.subs = append(b.subs, sub)
 	}
 	receipts, err := b.nc.SubscribeSync(b.space.receipts("*"))
 	if err != nil {
-		return nil, fmt.Errorf("natsbox: listen to receipts: %w", err)
+		return nil, fmt.Errorf("natsbox: subscribe to receipts: %w", err)
 	}
 	b.subs = append(b.subs, receipts)
 	return receipts, nil
 }
 
-// answered takes the stream's answer to a published message. None at all means
-// that there is no stream: look makes one, and the courier sends again.
-func (b *Box) answered(m *nats.Msg) {
-	err := b.gate.answered(m)
+// handleReply handles the stream's reply to a published message. Without a responder
+// there is no stream: checkStream makes one, and the courier sends again.
+func (b *Box) handleReply(m *nats.Msg) {
+	err := b.throttle.handleReply(m)
 	if errors.Is(err, nats.ErrNoResponders) {
-		b.hint()
+		b.requestCheck()
 	}
 	if err != nil {
-		b.o.OnTrouble(fmt.Errorf("natsbox: the stream %s did not take mail, it will be sent again: %w", b.space.stream(), err))
+		b.o.OnError(fmt.Errorf("natsbox: the stream %s refused mail, it is sent again: %w", b.space.stream(), err))
 	}
 }
 
-func (b *Box) hear(ctx context.Context, sub *nats.Subscription, receipt func(mailbox.Receipt)) {
+func (b *Box) receiveReceipts(ctx context.Context, sub *nats.Subscription, receipt func(mailbox.Receipt)) {
 	for ctx.Err() == nil {
 		m, err := sub.NextMsgWithContext(ctx)
 		switch {
@@ -189,7 +190,7 @@ func (b *Box) hear(ctx context.Context, sub *nats.Subscription, receipt func(mai
 			continue // some are lost; receipts are repeated
 		case err != nil:
 			if ctx.Err() == nil {
-				b.o.OnTrouble(fmt.Errorf("natsbox: no receipts are heard any more: %w", err))
+				b.o.OnError(fmt.Errorf("natsbox: receiving receipts has ended: %w", err))
 			}
 			return
 		}
@@ -198,7 +199,7 @@ func (b *Box) hear(ctx context.Context, sub *nats.Subscription, receipt func(mai
 			err = fmt.Errorf("the receipt is for %s", r.To.Agent)
 		}
 		if err != nil {
-			b.o.OnTrouble(&PoisonError{Subject: m.Subject, Err: err})
+			b.o.OnError(&PoisonError{Subject: m.Subject, Err: err})
 			continue
 		}
 		receipt(r)
@@ -216,10 +217,10 @@ func (b *Box) Publish(e mailbox.Envelope) error {
 		return fmt.Errorf("natsbox: publish message %s: %w", e.ID, &mailbox.TooLargeError{What: "NATS form", Size: msg.Size(), Limit: int(limit)})
 	}
 	var err error
-	switch msg.Reply, err = b.gate.pass(); {
-	case errors.Is(err, errUnanswered):
-		b.o.OnTrouble(err)
-		b.hint()
+	switch msg.Reply, err = b.throttle.acquire(); {
+	case errors.Is(err, errNoReply):
+		b.o.OnError(err)
+		b.requestCheck()
 	case err != nil:
 		return err
 	}
@@ -229,16 +230,16 @@ func (b *Box) Publish(e mailbox.Envelope) error {
 	return nil
 }
 
-// Receipt implements mailbox.Transport.
-func (b *Box) Receipt(r mailbox.Receipt) error {
+// PublishReceipt implements mailbox.Transport.
+func (b *Box) PublishReceipt(r mailbox.Receipt) error {
 	if err := b.nc.Publish(b.space.receipts(string(r.To.Agent)), r.AppendJSON(nil)); err != nil {
 		return fmt.Errorf("natsbox: publish a receipt: %w", err)
 	}
 	return nil
 }
 
-// Forget implements mailbox.Transport. With Options.Sole the stream is purged up
-// to there now and then; otherwise nothing happens.
+// Forget implements mailbox.Transport. With Options.Sole the stream is purged through
+// that position from time to time; otherwise Forget does nothing.
 func (b *Box) Forget(through mailbox.Cursor) error {
 	if b.o.Sole {
 		b.purge.note(through)
@@ -256,7 +257,7 @@ func (b *Box) Stop() error {
 		b.cancel(mailbox.ErrStopped)
 	}
 	b.mu.Unlock()
-	b.gate.close()
+	b.throttle.close()
 	var errs []error
 	for _, sub := range subs {
 		if err := sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {

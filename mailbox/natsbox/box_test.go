@@ -44,7 +44,7 @@ func conn(t testing.TB, s *natsd.Server) *nats.Conn {
 	return nc
 }
 
-// troubles collects what OnTrouble is told.
+// troubles collects what OnError is called with.
 type troubles struct {
 	mu   sync.Mutex
 	list []error
@@ -143,7 +143,7 @@ func TestBoxPassesTheSuite(t *testing.T) {
 		js := jet(t, conn(t, s))
 		return mailboxtest.Harness{
 			Join: func(t *testing.T) mailbox.Transport {
-				return natsbox.New(conn(t, s), natsbox.Options{Space: "test", OnTrouble: func(err error) { t.Log(time.Now().Format("05.000"), err) }})
+				return natsbox.New(conn(t, s), natsbox.Options{Space: "test", OnError: func(err error) { t.Log(time.Now().Format("05.000"), err) }})
 			},
 			Regress: func(t *testing.T) {
 				if err := js.DeleteStream(t.Context(), "MB_test"); err != nil {
@@ -163,7 +163,7 @@ func TestSoleBoxPassesTheSuiteOnOneConnection(t *testing.T) {
 	})
 }
 
-func TestStreamThatWentBackIsReadAgain(t *testing.T) {
+func TestRegressedStreamIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	store, backup := filepath.Join(dir, "store"), filepath.Join(dir, "backup")
 	first := server(t, store)
@@ -192,7 +192,7 @@ func TestStreamThatWentBackIsReadAgain(t *testing.T) {
 
 	// The server comes back with the older copy.
 	tr := newTroubles()
-	b, in = open(t, conn(t, server(t, backup)), natsbox.Options{Space: "test", OnTrouble: tr.add}, cursor)
+	b, in = open(t, conn(t, server(t, backup)), natsbox.Options{Space: "test", OnError: tr.add}, cursor)
 	for seq := range uint64(3) {
 		if e := in.next(t); e.Seq != seq+1 {
 			t.Fatalf("read %d again, want %d", e.Seq, seq+1)
@@ -210,7 +210,7 @@ func TestStreamThatWentBackIsReadAgain(t *testing.T) {
 func TestPoisonIsSkippedAndReported(t *testing.T) {
 	nc := conn(t, server(t, t.TempDir()))
 	tr := newTroubles()
-	b, in := open(t, nc, natsbox.Options{Space: "test", OnTrouble: tr.add}, mailbox.Cursor{})
+	b, in := open(t, nc, natsbox.Options{Space: "test", OnError: tr.add}, mailbox.Cursor{})
 	forged := message(1)
 	for subject, data := range map[string][]byte{
 		"sw.test.mb.b.x": []byte("not an envelope"),
@@ -332,7 +332,7 @@ func TestFullStreamIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := newTroubles()
-	b, _ := open(t, nc, natsbox.Options{Space: "test", OnTrouble: tr.add}, mailbox.Cursor{})
+	b, _ := open(t, nc, natsbox.Options{Space: "test", OnError: tr.add}, mailbox.Cursor{})
 	publish(t, b, 1)
 	select {
 	case <-tr.more:
@@ -347,7 +347,7 @@ func TestFullStreamIsReported(t *testing.T) {
 	}
 }
 
-func TestStartSaysWhatIsWrong(t *testing.T) {
+func TestStartReportsInvalidOptions(t *testing.T) {
 	s := server(t, t.TempDir())
 	for _, name := range []string{"", "a.b", "*", "ä"} {
 		b := natsbox.New(conn(t, s), natsbox.Options{Space: name})
@@ -366,7 +366,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 // child runs a server in another process until it is killed.
 func child(t *testing.T, store, socket string) (kill func()) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestServerKilledInMidStream$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledServerLosesNothing$")
 	cmd.Env = append(os.Environ(), "NATSBOX_TEST_STORE="+store, "NATSBOX_TEST_SOCKET="+socket)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -402,7 +402,7 @@ func serve(t *testing.T, store, socket string) {
 	select {} // until killed
 }
 
-func TestServerKilledInMidStream(t *testing.T) {
+func TestKilledServerLosesNothing(t *testing.T) {
 	if store := os.Getenv("NATSBOX_TEST_STORE"); store != "" {
 		serve(t, store, os.Getenv("NATSBOX_TEST_SOCKET"))
 	}

@@ -12,34 +12,34 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// ErrClosed is what a closed bus answers.
+// ErrClosed is the error of a closed bus.
 var ErrClosed = errors.New("natsbox: the bus is closed")
 
-// OpenOptions; Dir and Space are required.
+// OpenOptions configures a Bus; Dir and Space are required.
 type OpenOptions struct {
-	Dir   string // of this process alone: its journal, and the server's store if it has one
+	Dir   string // used by this process alone: its journal, and the store of an embedded server
 	Space string // the session; processes of one space reach each other
 	// URL is the server of another process: nats://host:port, or unix:/path for a
 	// socket that Listen made. "" embeds a server in this process.
 	URL string
-	// Listen is where an embedded server lets other processes of the same user in:
-	// unix:/path. "" is nowhere.
+	// Listen is where an embedded server accepts other processes of the same user:
+	// unix:/path, or "" for none.
 	Listen string
-	// OnTrouble is told what was repaired, skipped or will be tried again. It is
-	// called from several goroutines and must not block.
-	OnTrouble func(error)
+	// OnError is called with errors that the bus recovers from or skips. It is called from
+	// several goroutines and must not block.
+	OnError func(error)
 	// ResendAfter is mailbox.CourierOptions.ResendAfter.
 	ResendAfter time.Duration
 }
 
-// Bus is the mailbox alone: a durable message bus between processes. It owns one
-// goroutine for each registered agent and a few for itself, from Open to Close.
+// Bus is a durable message bus between processes, without agents. It runs one goroutine
+// for each registered agent and a few of its own, from Open to Close.
 type Bus struct {
 	o       OpenOptions
 	wire    *wire
 	journal *journal.Journal
 	courier *mailbox.Courier
-	ctx     context.Context // the life of the bus
+	ctx     context.Context // ends when the bus does
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 	closing func() error
@@ -49,24 +49,23 @@ type Bus struct {
 	agents map[mailbox.AgentID]*local
 }
 
-// local is an agent of this process. Its ledger and its receiving are guarded by
-// Bus.mu; wake belongs to its goroutine.
+// local is an agent of this process. Bus.mu guards its ledger and receive; wake belongs to
+// its goroutine.
 type local struct {
 	ledger  *mailbox.Ledger
 	receive func(mailbox.Envelope) error
 	wake    chan struct{} // one pending signal
 }
 
-// Open opens the journal in o.Dir, connects or embeds a server, and sends on what
-// is unsettled. ctx is the life of the bus: its end stops it, and Close must be
-// called all the same.
+// Open opens the journal in o.Dir, connects to a server or embeds one, and sends what is
+// unacknowledged. The bus stops when ctx ends; Close must be called all the same.
 func Open(ctx context.Context, o OpenOptions) (*Bus, error) {
-	if o.OnTrouble == nil {
-		o.OnTrouble = func(error) {}
+	if o.OnError == nil {
+		o.OnError = func(error) {}
 	}
 	b := &Bus{o: o, agents: make(map[mailbox.AgentID]*local)}
 	b.ctx, b.cancel = context.WithCancelCause(ctx)
-	b.closing = sync.OnceValue(b.shut)
+	b.closing = sync.OnceValue(b.shutdown)
 	if err := b.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the bus in %s: %w", o.Dir, err), b.Close())
 	}
@@ -86,19 +85,19 @@ func (b *Bus) open() (err error) {
 	if b.wire, err = openWire(b.ctx, b.o); err != nil {
 		return err
 	}
-	box := New(b.wire.nc, Options{Space: b.o.Space, OnTrouble: b.o.OnTrouble})
+	box := New(b.wire.nc, Options{Space: b.o.Space, OnError: b.o.OnError})
 	b.courier = mailbox.NewCourier(box, (*recorder)(b), mailbox.CourierOptions{
-		ResendAfter: b.o.ResendAfter, Wake: b.wakeUp, OnTrouble: b.o.OnTrouble,
+		ResendAfter: b.o.ResendAfter, Wake: b.wake, OnError: b.o.OnError,
 	})
 	b.running.Go(b.checkpoints)
 	return b.courier.Start(b.ctx, b.cursor(), b.outbox())
 }
 
-// Register makes this process the one where agent lives and calls receive with
-// each of its messages, one at a time, in order, from one goroutine. A message is
-// read when receive returns nil. When it returns an error, or the process dies in
-// it, the same message comes again, after a pause or a restart; receive must be
-// able to tell by the envelope's ID. receive may call Post but not Close.
+// Register makes this process the home of agent and calls receive with each of its
+// messages, one at a time and in order, from one goroutine. A message is read when
+// receive returns nil. After an error, or when the process dies during the call, the same
+// message is delivered again, after a pause or a restart; receive can recognise it by
+// its ID. receive may call Post but not Close.
 func (b *Bus) Register(agent mailbox.AgentID, receive func(mailbox.Envelope) error) error {
 	if !agent.Valid() {
 		return fmt.Errorf("natsbox: %.80q cannot be an agent; use 1 to 64 of a-z, 0-9 and '-'", agent)
@@ -113,11 +112,11 @@ func (b *Bus) Register(agent mailbox.AgentID, receive func(mailbox.Envelope) err
 		return fmt.Errorf("natsbox: the agent %s is registered already in this process", agent)
 	}
 	a.receive = receive
-	b.running.Go(func() { b.attend(agent, a) })
+	b.running.Go(func() { b.dispatch(agent, a) })
 	return nil
 }
 
-// agent is called with mu held.
+// agent returns the agent, and adds it if it is new. mu is held.
 func (b *Bus) agent(id mailbox.AgentID) *local {
 	a := b.agents[id]
 	if a == nil {
@@ -127,11 +126,10 @@ func (b *Bus) agent(id mailbox.AgentID) *local {
 	return a
 }
 
-// Post sends body to an agent of any process of the space and returns when it is
-// accepted: on disk here, and sent until it is received. It answers
-// *mailbox.FullError or *mailbox.TooLargeError when it is refused. When ctx ends
-// first, the id is returned with the cause, and State tells whether the message
-// was accepted after all.
+// Post sends body to an agent of any process of the space and returns when the message is
+// on disk; the bus then sends it until it is received. Post returns *mailbox.FullError or
+// *mailbox.TooLargeError for a message that it does not accept. If ctx ends first, Post
+// returns the id and the cause, and State reports whether the message was accepted.
 func (b *Bus) Post(ctx context.Context, from, to mailbox.AgentID, body string) (mailbox.ID, error) {
 	e, ticket, err := b.intend(from, to, body)
 	if err != nil {
@@ -140,7 +138,7 @@ func (b *Bus) Post(ctx context.Context, from, to mailbox.AgentID, body string) (
 	select {
 	case <-ticket.Done():
 	case <-ctx.Done():
-		if err := b.later(ticket, e); err != nil {
+		if err := b.sendWhenStored(ticket, e); err != nil {
 			return e.ID, err
 		}
 		return e.ID, fmt.Errorf("natsbox: post to %s: %w", to, context.Cause(ctx))
@@ -174,8 +172,8 @@ func (b *Bus) intend(from, to mailbox.AgentID, body string) (mailbox.Envelope, j
 	return e, ticket, nil
 }
 
-// later sends a message whose poster has gone, once it is stored.
-func (b *Bus) later(ticket journal.Ticket, e mailbox.Envelope) error {
+// sendWhenStored sends a message whose Post did not wait for the disk.
+func (b *Bus) sendWhenStored(ticket journal.Ticket, e mailbox.Envelope) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -189,8 +187,8 @@ func (b *Bus) later(ticket journal.Ticket, e mailbox.Envelope) error {
 	return nil
 }
 
-// State returns how far a message has come that an agent of this process posted:
-// each unsettled one and the last 1,000 settled of each agent.
+// State returns the state of a message that an agent of this process posted: of each
+// unacknowledged one and of the last 1,000 others of each agent.
 func (b *Bus) State(id mailbox.ID) (mailbox.Status, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,7 +205,7 @@ func (b *Bus) State(id mailbox.ID) (mailbox.Status, bool) {
 // concurrently, but not from receive.
 func (b *Bus) Close() error { return b.closing() }
 
-func (b *Bus) shut() error {
+func (b *Bus) shutdown() error {
 	b.mu.Lock()
 	b.closed = true
 	b.mu.Unlock()

@@ -55,7 +55,7 @@ func (r *reader) receive(e mailbox.Envelope) error {
 	return nil
 }
 
-// await returns what came once that are n bodies.
+// await returns the bodies received, once there are n.
 func (r *reader) await(t *testing.T, n int) []string {
 	t.Helper()
 	for {
@@ -116,7 +116,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-func TestBusBetweenTwoOfAServer(t *testing.T) {
+func TestBusBetweenTwoProcesses(t *testing.T) {
 	dir := shortDir(t)
 	url := "unix:" + filepath.Join(dir, "run", "s")
 	one := openBus(t, natsbox.OpenOptions{Dir: filepath.Join(dir, "1"), Listen: url})
@@ -193,7 +193,7 @@ func TestReceivedAgainAfterAnError(t *testing.T) {
 	}
 }
 
-func TestBusReopensWithEverything(t *testing.T) {
+func TestBusRestoresItsState(t *testing.T) {
 	dir := t.TempDir()
 	var want []string
 	for life := range 4 {
@@ -225,7 +225,7 @@ func TestBusReopensWithEverything(t *testing.T) {
 	}
 }
 
-// Posts of one pair wait for one sync and come back in any order.
+// Posts of one pair share a sync and return in any order.
 func TestConcurrentPostsOfOnePair(t *testing.T) {
 	b := openBus(t, natsbox.OpenOptions{Dir: t.TempDir()})
 	r := newReader()
@@ -246,7 +246,7 @@ func TestConcurrentPostsOfOnePair(t *testing.T) {
 	r.await(t, 200)
 }
 
-func TestPostOfAnEndedContextSaysSo(t *testing.T) {
+func TestPostReturnsTheCauseOfAnEndedContext(t *testing.T) {
 	b := openBus(t, natsbox.OpenOptions{Dir: t.TempDir()})
 	r := newReader()
 	if err := b.Register("b", r.receive); err != nil {
@@ -262,7 +262,7 @@ func TestPostOfAnEndedContextSaysSo(t *testing.T) {
 	r.await(t, 1) // it was stored all the same
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenReportsInvalidOptions(t *testing.T) {
 	dir := t.TempDir()
 	openBus(t, natsbox.OpenOptions{Dir: dir})
 	if _, err := natsbox.Open(t.Context(), natsbox.OpenOptions{Dir: dir, Space: "test"}); !errors.Is(err, journal.ErrLocked) {

@@ -14,13 +14,13 @@
 //     (TestOneConsumerPerProcess). The consumer is not durable and nothing is
 //     acknowledged: what arrived is in the journal, and everything else comes again.
 //   - A stream that is not the cursor's, or ends before the cursor, is read from
-//     its beginning and reported (TestStreamThatWentBackIsReadAgain).
+//     its beginning and reported (TestRegressedStreamIsReadAgain).
 //   - A message that cannot be read is skipped and reported; it stops nothing
 //     (TestPoisonIsSkippedAndReported). The same holds for a message whose envelope
 //     contradicts its subject, because the server checks permissions on the subject.
 //   - Each attempt has a Nats-Msg-Id of its own, so that no sender can make the
 //     server drop another's message by its id (TestFreshMessageIDForEachAttempt).
-//   - The server may die and come back at any time (TestServerKilledInMidStream), and
+//   - The server may die and come back at any time (TestKilledServerLosesNothing), and
 //     a cluster may have no leader for a while when a box starts.
 //
 // The laws of Bus:

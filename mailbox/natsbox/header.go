@@ -7,9 +7,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// header repeats what tools look at without decoding the body. The message id is
-// random for each attempt: with an id that others can guess, or that a lost try
-// left behind, the server would call a message it never stored a duplicate.
+// header repeats what tools read without decoding the body. The message id is random for
+// each attempt: if others could guess it, or an earlier attempt had used it, the server
+// would drop a message as a duplicate that it never stored.
 func header(e mailbox.Envelope) nats.Header {
 	values := []string{
 		string(mailbox.NewID()), string(e.ID), e.From.String(), e.To.String(),

@@ -32,15 +32,14 @@ func dial(t testing.TB, servers ...*natsdtest.Server) *nats.Conn {
 	return nc
 }
 
-// suite runs the conformance suite on servers that run already, each part of it
-// in a space of its own.
+// suite runs the conformance suite on running servers, each part in a space of its own.
 func suite(t *testing.T, replicas int, servers ...*natsdtest.Server) {
 	var spaces atomic.Int32
 	mailboxtest.Run(t, func(t *testing.T) mailboxtest.Harness {
 		space := fmt.Sprint("s", spaces.Add(1))
 		js := jet(t, dial(t, servers...))
 		return mailboxtest.Harness{
-			Patience: time.Minute,
+			Timeout: time.Minute,
 			Join: func(t *testing.T) mailbox.Transport {
 				return natsbox.New(dial(t, servers...), natsbox.Options{Space: space, Replicas: replicas, MaxBytes: 16 << 20})
 			},
@@ -69,7 +68,7 @@ func leader(t *testing.T, nc *nats.Conn, space string, servers []*natsdtest.Serv
 	for ctx.Err() == nil {
 		st, err := jet(t, nc).Stream(ctx, "MB_"+space)
 		if err != nil {
-			continue // between two leaders nobody answers
+			continue // no server answers during an election
 		}
 		if c := st.CachedInfo().Cluster; c != nil && c.Leader != "" {
 			return servers[c.Leader[1]-'0']
@@ -108,7 +107,7 @@ func TestClusterLosesItsLeaderInMidStream(t *testing.T) {
 		}
 	}
 	if err := a.Await(time.Minute, "all mail is delivered", func() bool { return len(a.Store.Pending()) == 0 }); err != nil {
-		t.Fatal(err, a.Trouble())
+		t.Fatal(err, a.Errors())
 	}
 	if err := mailboxtest.Verify(a, b); err != nil {
 		t.Error(err)
@@ -118,8 +117,8 @@ func TestClusterLosesItsLeaderInMidStream(t *testing.T) {
 	}
 }
 
-// A server without JetStream is an error that says so, and soon.
-func TestAServerWithoutJetStreamIsAnError(t *testing.T) {
+// A server without JetStream causes an error at once.
+func TestServerWithoutJetStreamIsAnError(t *testing.T) {
 	natsdtest.Require(t)
 	for name, c := range map[string]struct {
 		config string
@@ -127,7 +126,7 @@ func TestAServerWithoutJetStreamIsAnError(t *testing.T) {
 		want   error
 	}{
 		"for the account": {"accounts { A { jetstream: disabled, users: [{user: a, password: a}] } }\nauthorization {}", nats.UserInfo("a", "a"), jetstream.ErrJetStreamNotEnabledForAccount},
-		"at all":          {"jetstream: disabled # authorization is not asked for", nats.Name("test"), jetstream.ErrJetStreamNotEnabled},
+		"at all":          {"jetstream: disabled # no authorization", nats.Name("test"), jetstream.ErrJetStreamNotEnabled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

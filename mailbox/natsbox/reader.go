@@ -12,34 +12,34 @@ import (
 )
 
 const (
-	heartbeat   = 2 * time.Second        // of an idle consumer
-	pullExpiry  = 30 * time.Second       // of one pull request
-	pullBatch   = 500                    // messages of one pull request
-	pullBytes   = 8 << 20                // bytes of one pull request
-	reopenAfter = 100 * time.Millisecond // first pause after a failed open
-	reopenLimit = 5 * time.Second        // longest pause
+	heartbeat      = 2 * time.Second        // of an idle consumer
+	pullExpiry     = 30 * time.Second       // of one pull request
+	pullBatch      = 500                    // messages of one pull request
+	pullBytes      = 8 << 20                // bytes of one pull request
+	reopenDelay    = 100 * time.Millisecond // first pause after a failed open
+	maxReopenDelay = 5 * time.Second        // longest pause
 )
 
-// errReopen ends an iteration whose consumer is to be made again.
-var errReopen = errors.New("natsbox: the consumer must be made again")
+// errReopen ends the reading from a consumer that must be replaced.
+var errReopen = errors.New("natsbox: the consumer must be replaced")
 
-// reader delivers the stream in order from one goroutine. Its consumer is
-// ephemeral, acknowledges nothing, and is replaced whenever anything is odd;
-// the library's own ordered consumer does the same, but pauses up to ten seconds
-// after a server came back and cannot be told to look whether the stream did.
+// reader delivers the stream in order from one goroutine. Its consumer is ephemeral,
+// acknowledges nothing, and is replaced after any irregularity. The library's ordered
+// consumer does the same, but pauses up to ten seconds after a reconnect and cannot be
+// made to compare the stream with the cursor.
 type reader struct {
 	box     *Box
 	deliver func(mailbox.Envelope, mailbox.Cursor)
 
 	mu       sync.Mutex
 	at       mailbox.Cursor // delivered up to here
-	name     string         // of the present consumer
+	name     string         // of the current consumer
 	iterator jetstream.MessagesContext
-	serial   uint64 // messages the present consumer has delivered; only run
+	serial   uint64 // messages that the current consumer has delivered; used by run alone
 }
 
-// open makes a consumer of the stream that find returns. It begins after the
-// cursor, or at the stream's beginning when the cursor means nothing there.
+// open makes a consumer of the stream that find returns. It starts after the cursor, or at
+// the beginning of the stream if the cursor is of another one.
 func (r *reader) open(ctx context.Context, find func(context.Context) (jetstream.Stream, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -51,7 +51,7 @@ func (r *reader) open(ctx context.Context, find func(context.Context) (jetstream
 	if err != nil {
 		return err
 	}
-	at := r.place(info)
+	at := r.startPosition(info)
 	cons, err := st.CreateConsumer(ctx, consumerConfig(at))
 	if err != nil {
 		return fmt.Errorf("natsbox: read the stream %s: %w", r.box.space.stream(), err)
@@ -81,9 +81,9 @@ func consumerConfig(at mailbox.Cursor) jetstream.ConsumerConfig {
 	return c
 }
 
-// place returns where to read on in the stream as it is, and reports when that
-// is not where reading stopped.
-func (r *reader) place(info *jetstream.StreamInfo) mailbox.Cursor {
+// startPosition returns where to continue in the stream, and reports a stream that is
+// another one or ends before the cursor.
+func (r *reader) startPosition(info *jetstream.StreamInfo) mailbox.Cursor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := mailbox.Cursor{Stream: info.Created.UnixNano(), Seq: info.State.LastSeq}
@@ -91,7 +91,7 @@ func (r *reader) place(info *jetstream.StreamInfo) mailbox.Cursor {
 		return r.at
 	}
 	if r.at != (mailbox.Cursor{}) {
-		r.box.o.OnTrouble(&RegressedError{Stream: r.box.space.stream(), Cursor: r.at, Now: end})
+		r.box.o.OnError(&RegressedError{Stream: r.box.space.stream(), Cursor: r.at, Now: end})
 	}
 	return mailbox.Cursor{Stream: end.Stream}
 }
@@ -102,7 +102,7 @@ func (r *reader) cursor() mailbox.Cursor {
 	return r.at
 }
 
-// reopen makes run ask for a new consumer.
+// reopen makes run replace the consumer.
 func (r *reader) reopen() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,32 +112,32 @@ func (r *reader) reopen() {
 func (r *reader) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, r.reopen)
 	defer stop()
-	pause := reopenAfter
+	pause := reopenDelay
 	for {
 		r.read(ctx)
 		if ctx.Err() != nil {
-			r.leave(context.WithoutCancel(ctx))
+			r.deleteConsumer(context.WithoutCancel(ctx))
 			return
 		}
 		for err := r.open(ctx, r.box.find); err != nil; err = r.open(ctx, r.box.find) {
 			if ctx.Err() == nil {
-				r.box.o.OnTrouble(err)
+				r.box.o.OnError(err)
 			}
 			select {
 			case <-ctx.Done():
 				return
 			case <-time.After(pause):
-				pause = min(2*pause, reopenLimit)
+				pause = min(2*pause, maxReopenDelay)
 			}
 		}
-		pause = reopenAfter
+		pause = reopenDelay
 		if ctx.Err() != nil {
-			r.reopen() // the end came while there was no iterator to stop
+			r.reopen() // ctx ended while there was no iterator to stop
 		}
 	}
 }
 
-// read delivers until the iterator ends or misses something.
+// read delivers until the iterator ends or a message is missing.
 func (r *reader) read(ctx context.Context) {
 	r.mu.Lock()
 	it := r.iterator
@@ -145,14 +145,14 @@ func (r *reader) read(ctx context.Context) {
 	defer it.Stop()
 	for ctx.Err() == nil {
 		m, err := it.Next()
-		if err != nil || r.take(m) != nil {
+		if err != nil || r.deliverNext(m) != nil {
 			return
 		}
 	}
 }
 
-// take delivers one message if it is the consumer's next.
-func (r *reader) take(m jetstream.Msg) error {
+// deliverNext delivers one message if it is the next of the consumer.
+func (r *reader) deliverNext(m jetstream.Msg) error {
 	meta, err := m.Metadata()
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (r *reader) take(m jetstream.Msg) error {
 	r.mu.Unlock()
 	e, err := r.box.decode(m)
 	if err != nil {
-		r.box.o.OnTrouble(&PoisonError{Subject: m.Subject(), Seq: at.Seq, Err: err})
+		r.box.o.OnError(&PoisonError{Subject: m.Subject(), Seq: at.Seq, Err: err})
 		return nil
 	}
 	r.deliver(e, at)
@@ -178,21 +178,21 @@ func (b *Box) decode(m jetstream.Msg) (mailbox.Envelope, error) {
 	if err != nil {
 		return e, err
 	}
-	to, from, ok := b.space.parties(m.Subject())
+	to, from, ok := b.space.parseMail(m.Subject())
 	if !ok || to != string(e.To.Agent) || from != string(e.From.Agent) {
 		return e, fmt.Errorf("the envelope is from %s to %s", e.From.Agent, e.To.Agent)
 	}
 	return e, nil
 }
 
-// leave takes the consumer away; the server would do it after a minute.
-func (r *reader) leave(ctx context.Context) {
+// deleteConsumer deletes the consumer, which the server would do after a minute.
+func (r *reader) deleteConsumer(ctx context.Context) {
 	if !r.box.nc.IsConnected() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if err := r.box.js.DeleteConsumer(ctx, r.box.space.stream(), r.name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		r.box.o.OnTrouble(fmt.Errorf("natsbox: remove the consumer, the server will: %w", err))
+		r.box.o.OnError(fmt.Errorf("natsbox: delete the consumer, the server does so after a minute: %w", err))
 	}
 }

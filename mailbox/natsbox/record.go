@@ -8,7 +8,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// The kinds of journal record of a bus; the stream is the agent's id.
+// Kinds of journal records of a bus; the journal's stream is the agent's id.
 const (
 	recordSent    = 1 // an envelope
 	recordArrived = 2 // a cursor and an envelope
@@ -16,7 +16,7 @@ const (
 	recordReceipt = 4 // a receipt
 )
 
-// recorder is the bus as its courier sees it.
+// recorder is the mailbox.Recorder of a bus.
 type recorder Bus
 
 // Arrive implements mailbox.Recorder.
@@ -26,7 +26,7 @@ func (r *recorder) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival
 	defer b.mu.Unlock()
 	a := b.agents[e.To.Agent]
 	if a == nil {
-		return mailbox.Arrival{}, mailbox.ErrNotHere
+		return mailbox.Arrival{}, mailbox.ErrNotLocal
 	}
 	got := mailbox.Arrival{Verdict: a.ledger.Check(e)}
 	if got.Verdict == mailbox.Fresh {
@@ -38,13 +38,13 @@ func (r *recorder) Arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arrival
 	return got, nil
 }
 
-// Settle implements mailbox.Recorder.
-func (r *recorder) Settle(receipt mailbox.Receipt) {
+// Acknowledge implements mailbox.Recorder.
+func (r *recorder) Acknowledge(receipt mailbox.Receipt) {
 	b := (*Bus)(r)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a := b.agents[receipt.To.Agent]
-	if a != nil && len(a.ledger.Settled(receipt)) > 0 {
+	if a != nil && len(a.ledger.Acknowledged(receipt)) > 0 {
 		b.journal.Append(string(receipt.To.Agent), recordReceipt, receipt.AppendBinary(nil))
 	}
 }
@@ -65,7 +65,7 @@ func decodeArrival(data []byte) (mailbox.Envelope, mailbox.Cursor, error) {
 	return e, c, err
 }
 
-// replay folds one record of the journal; only open calls it.
+// replay applies one record of the journal; only open calls it.
 func (b *Bus) replay(r journal.Record) error {
 	if err := b.fold(b.agent(mailbox.AgentID(r.Stream)).ledger, r); err != nil {
 		return fmt.Errorf("record %d of %s: %w", r.Seq, r.Stream, err)
@@ -97,7 +97,7 @@ func (b *Bus) fold(l *mailbox.Ledger, r journal.Record) error {
 		if err != nil {
 			return err
 		}
-		l.Settled(receipt)
+		l.Acknowledged(receipt)
 	default:
 		return fmt.Errorf("kind %d is unknown; the journal is of a later version", r.Kind)
 	}
@@ -120,7 +120,7 @@ func (b *Bus) outbox() (out []mailbox.Envelope) {
 	return out
 }
 
-// checkpoints writes one whenever the journal asks for it.
+// checkpoints writes a checkpoint when the journal requests one.
 func (b *Bus) checkpoints() {
 	for {
 		select {
@@ -129,7 +129,7 @@ func (b *Bus) checkpoints() {
 		case <-b.journal.CheckpointDue():
 		}
 		if err := b.checkpoint(); err != nil {
-			b.o.OnTrouble(fmt.Errorf("natsbox: checkpoint the journal, the one before still counts: %w", err))
+			b.o.OnError(fmt.Errorf("natsbox: checkpoint the journal, the previous checkpoint still applies: %w", err))
 		}
 	}
 }

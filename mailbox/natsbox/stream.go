@@ -21,13 +21,13 @@ func (s space) mail(to, from string) string { return "sw." + string(s) + ".mb." 
 
 func (s space) receipts(sender string) string { return "sw." + string(s) + ".rc." + sender }
 
-// advisory is where the server tells that the stream was created or deleted.
+// advisory is the subject on which the server reports that the stream was created or deleted.
 func (s space) advisory(what string) string {
 	return "$JS.EVENT.ADVISORY.STREAM." + what + "." + s.stream()
 }
 
-// parties takes receiver and sender out of a mail subject.
-func (s space) parties(subject string) (to, from string, ok bool) {
+// parseMail returns receiver and sender from a mail subject.
+func (s space) parseMail(subject string) (to, from string, ok bool) {
 	rest, ok := strings.CutPrefix(subject, "sw."+string(s)+".mb.")
 	if !ok {
 		return "", "", false
@@ -42,8 +42,8 @@ func (s space) check() error {
 	return nil
 }
 
-// config is the stream of a space. Limits retention with the oldest making room:
-// a lost envelope costs a repetition, a refused one would stop everybody.
+// config returns the configuration of the stream. It drops the oldest messages at its
+// limits: a lost envelope is sent again, while a refused one would block every sender.
 func (o Options) config() jetstream.StreamConfig {
 	s := space(o.Space)
 	return jetstream.StreamConfig{
@@ -55,20 +55,19 @@ func (o Options) config() jetstream.StreamConfig {
 		MaxBytes:  o.MaxBytes,
 		MaxAge:    o.MaxAge,
 		Replicas:  max(o.Replicas, 1),
-		// The ledgers drop duplicates. The server's window costs 93 bytes for each
-		// message in it and is only kept for a client library that sends twice.
+		// The ledgers drop duplicates. The server's window costs 93 bytes for each message in it
+		// and serves only a client library that sends twice.
 		Duplicates: time.Second,
 	}
 }
 
-// settleTime is how long a stream must be missing before it is made again. A
-// running box hears of a deletion before the server is through with it, and one
-// made in between swallows every message without an answer (nats-server 2.15.2,
-// 7 of 200 tries).
-const settleTime = 500 * time.Millisecond
+// recreateDelay is how long a stream must be missing before a running box makes it again.
+// The advisory of a deletion comes before the server has finished it, and a stream made in
+// between accepts messages without storing or answering them (nats-server 2.15.2, 7 of
+// 200 tries).
+const recreateDelay = 500 * time.Millisecond
 
-// find returns the stream of the space, which a running box makes again when it
-// stays missing.
+// find returns the stream of the space; a running box makes it again if it stays missing.
 func (b *Box) find(ctx context.Context) (jetstream.Stream, error) {
 	st, err := b.js.Stream(ctx, b.space.stream())
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -77,13 +76,13 @@ func (b *Box) find(ctx context.Context) (jetstream.Stream, error) {
 	select {
 	case <-ctx.Done():
 		return nil, b.streamError(context.Cause(ctx))
-	case <-time.After(settleTime):
+	case <-time.After(recreateDelay):
 	}
 	return b.ensure(ctx)
 }
 
-// ensure returns the stream of the space, made if it is missing. One that exists
-// is taken as it is: another process may have other limits.
+// ensure returns the stream of the space and makes it if it is missing. It does not change
+// an existing one: another process may have other limits.
 func (b *Box) ensure(ctx context.Context) (jetstream.Stream, error) {
 	st, err := b.js.Stream(ctx, b.space.stream())
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -96,7 +95,7 @@ func (b *Box) ensure(ctx context.Context) (jetstream.Stream, error) {
 }
 
 func (b *Box) streamError(err error) error {
-	if errors.Is(err, nats.ErrNoResponders) { // whoever has JetStream listens to what is asked of streams
+	if errors.Is(err, nats.ErrNoResponders) { // every server with JetStream responds to requests about streams
 		err = fmt.Errorf("%w (%w)", jetstream.ErrJetStreamNotEnabled, err)
 	}
 	switch {

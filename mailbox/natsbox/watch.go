@@ -11,17 +11,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// lookEvery is how often the stream is compared with what was read of it, when
-// no reconnect has caused that.
-const lookEvery = 10 * time.Second
+// checkInterval is how often the stream is compared with the cursor without a reconnect.
+const checkInterval = 10 * time.Second
 
-// watch looks after the stream: at each reconnect the consumer is made again,
-// which compares the stream with the cursor; it is compared too when something
-// hints that the stream is another, and now and then anyway.
+// watch replaces the consumer at each reconnect, which compares the stream with the cursor.
+// It also compares them when the stream may have been replaced, and at intervals.
 func (b *Box) watch(ctx context.Context) {
 	connected := b.nc.StatusChanged(nats.CONNECTED)
 	defer b.nc.RemoveStatusListener(connected)
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -32,37 +30,37 @@ func (b *Box) watch(ctx context.Context) {
 				connected = nil // the connection is closed for good
 				continue
 			}
-			b.gate.reset()
+			b.throttle.reset()
 			b.reader.reopen()
-		case <-b.kick:
-			if err := b.look(ctx); err != nil && ctx.Err() == nil {
-				b.o.OnTrouble(err)
+		case <-b.checkRequested:
+			if err := b.checkStream(ctx); err != nil && ctx.Err() == nil {
+				b.o.OnError(err)
 			}
 		case <-tick.C:
-			if err := b.look(ctx); err != nil && ctx.Err() == nil {
-				b.o.OnTrouble(err)
+			if err := b.checkStream(ctx); err != nil && ctx.Err() == nil {
+				b.o.OnError(err)
 			}
 		}
 	}
 }
 
-// hint makes watch look; it never waits.
-func (b *Box) hint() {
+// requestCheck makes watch check the stream; it never blocks.
+func (b *Box) requestCheck() {
 	select {
-	case b.kick <- struct{}{}:
+	case b.checkRequested <- struct{}{}:
 	default:
 	}
 }
 
-// look compares the stream with what was read of it, and purges it.
-func (b *Box) look(ctx context.Context) error {
+// checkStream compares the stream with the cursor, and purges it.
+func (b *Box) checkStream(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	st, err := b.find(ctx)
 	if err != nil {
 		return err
 	}
-	at := b.reader.cursor() // before the look, which others may outrun
+	at := b.reader.cursor() // before the request, since reading continues meanwhile
 	info, err := b.info(ctx, st)
 	if err != nil {
 		return err
@@ -77,12 +75,12 @@ func (b *Box) look(ctx context.Context) error {
 func (b *Box) info(ctx context.Context, st jetstream.Stream) (*jetstream.StreamInfo, error) {
 	info, err := st.Info(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("natsbox: look at the stream %s: %w", b.space.stream(), err)
+		return nil, fmt.Errorf("natsbox: read the state of the stream %s: %w", b.space.stream(), err)
 	}
 	return info, nil
 }
 
-// purge remembers what may go.
+// purge holds the position through which the stream may be purged.
 type purge struct {
 	mu    sync.Mutex
 	noted mailbox.Cursor
@@ -104,7 +102,7 @@ func (p *purge) run(ctx context.Context, st jetstream.Stream, created int64) err
 		return nil
 	}
 	if err := st.Purge(ctx, jetstream.WithPurgeSequence(noted.Seq+1)); err != nil {
-		return fmt.Errorf("natsbox: purge what is recorded: %w", err)
+		return fmt.Errorf("natsbox: purge the stream: %w", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-func TestSolePurgesWhatIsForgotten(t *testing.T) {
+func TestSolePurgesForgottenMessages(t *testing.T) {
 	for name, c := range map[string]struct {
 		sole  bool
 		first uint64
@@ -52,7 +52,7 @@ func TestSolePurgesWhatIsForgotten(t *testing.T) {
 				}
 			}
 			for range 2 { // the second finds nothing to do
-				if err := b.look(t.Context()); err != nil {
+				if err := b.checkStream(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}

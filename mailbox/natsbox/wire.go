@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// wire is a bus's connection and, if it embeds one, its server.
+// wire is the connection of a bus and, if it embeds one, the server.
 type wire struct {
 	nc     *nats.Conn
 	server *natsd.Server
@@ -21,7 +21,7 @@ type wire struct {
 func openWire(ctx context.Context, o OpenOptions) (*wire, error) {
 	switch {
 	case o.URL != "" && o.Listen != "":
-		return nil, errors.New("give URL to use another process's server or Listen to have one, not both")
+		return nil, errors.New("set URL to use the server of another process, or Listen to run one, not both")
 	case o.URL != "":
 		return dial(o)
 	}
@@ -30,7 +30,7 @@ func openWire(ctx context.Context, o OpenOptions) (*wire, error) {
 
 func dial(o OpenOptions) (*wire, error) {
 	trouble := nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		o.OnTrouble(fmt.Errorf("natsbox: connection to %s: %w", o.URL, err))
+		o.OnError(fmt.Errorf("natsbox: connection to %s: %w", o.URL, err))
 	})
 	if path, ok := strings.CutPrefix(o.URL, "unix:"); ok {
 		nc, err := natsd.DialUnix(path, trouble)
@@ -38,7 +38,7 @@ func dial(o OpenOptions) (*wire, error) {
 	}
 	nc, err := nats.Connect(o.URL, trouble, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s, is a server there: %w", o.URL, err)
+		return nil, fmt.Errorf("connect to %s; check that a server runs there: %w", o.URL, err)
 	}
 	return &wire{nc: nc}, nil
 }
@@ -46,7 +46,7 @@ func dial(o OpenOptions) (*wire, error) {
 func embed(ctx context.Context, o OpenOptions) (w *wire, err error) {
 	path, socket := strings.CutPrefix(o.Listen, "unix:")
 	if o.Listen != "" && !socket {
-		return nil, fmt.Errorf("cannot listen on %q: write unix:/path; a bus that others reach by TCP is a NATS server of its own, named by URL", o.Listen)
+		return nil, fmt.Errorf("cannot listen on %q: write unix:/path; for TCP run a NATS server and set URL", o.Listen)
 	}
 	w = new(wire)
 	if w.server, err = natsd.Start(ctx, natsd.Options{StoreDir: filepath.Join(o.Dir, "jetstream")}); err != nil {

@@ -1,6 +1,9 @@
-// Package schema publishes the JSON Schema of each kind of message, as a program
-// that is not ours writes and reads it on the bus. The files never change for a
-// version; a change makes another.
+// Package schema holds the JSON Schema of each kind of message, for programs that read
+// and write messages on the bus.
+//
+//	raw, err := schema.Of(mailbox.KindQuestion)
+//
+// The files of a version never change: a change makes a new version.
 package schema
 
 import (

@@ -220,7 +220,7 @@ func (a *accumulator) answer() (*model.Answer, error) {
 	blocks := make([]model.Block, 0, len(a.blocks))
 	for i, b := range a.blocks {
 		whole, err := b.finish()
-		if err != nil && !model.CutReason(a.stopReason) {
+		if err != nil && !model.IsCutReason(a.stopReason) {
 			return nil, truncated("block %d: %v", i, err)
 		}
 		blocks = append(blocks, whole)

@@ -60,7 +60,7 @@ func New(o Options) (*Client, error) {
 	// first of these.
 	opts := []option.RequestOption{
 		option.WithEnvironmentProduction(), option.WithoutOpenTelemetry(), option.WithMaxRetries(0),
-		option.WithHTTPClient(boundedErrors{transport.Client(o.HTTPClient)}),
+		option.WithHTTPClient(limitedErrorBodies{transport.Client(o.HTTPClient)}),
 	}
 	if o.BaseURL != "" {
 		if !transport.IsAddress(o.BaseURL) {
@@ -84,10 +84,10 @@ func New(o Options) (*Client, error) {
 // Resolve returns the full id of a short model name. See Options.Resolve.
 func (c *Client) Resolve(name string) string { return resolve(c.aliases, name) }
 
-// boundedErrors keeps the SDK from reading an endless error into memory.
-type boundedErrors struct{ *http.Client }
+// limitedErrorBodies keeps the SDK from reading an endless error into memory.
+type limitedErrorBodies struct{ *http.Client }
 
-func (b boundedErrors) Do(req *http.Request) (*http.Response, error) {
+func (b limitedErrorBodies) Do(req *http.Request) (*http.Response, error) {
 	res, err := b.Client.Do(req)
 	if err == nil && res.StatusCode >= 400 {
 		res.Body = struct {

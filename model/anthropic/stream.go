@@ -40,13 +40,13 @@ func (c *Client) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.E
 }
 
 // errStopped says that the consumer broke the loop.
-var errStopped = errors.New("anthropic: the reader of the stream went away")
+var errStopped = errors.New("anthropic: the reader of the stream stopped")
 
 // read yields what happens until the answer is complete.
 func (c *Client) read(body io.Reader, w *transport.Watchdog, yield func(model.Event, error) bool) (*model.Answer, error) {
 	events := sse.NewReader(body)
 	var a accumulator
-	w.Content()
+	w.OnContent()
 	for !a.stopped {
 		raw, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -60,10 +60,10 @@ func (c *Client) read(body io.Reader, w *transport.Watchdog, yield func(model.Ev
 			return nil, err
 		}
 		if a.ping {
-			w.Ping()
+			w.OnPing()
 			continue
 		}
-		w.Content()
+		w.OnContent()
 		if e.Kind == 0 {
 			e.Kind = model.Growing
 		}

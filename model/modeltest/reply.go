@@ -36,8 +36,8 @@ type Reply struct {
 // Say is an answer of text.
 func Say(text string) Reply { return Reply{Blocks: []model.Block{model.Text(text)}} }
 
-// Use is an answer that calls a tool; input is JSON.
-func Use(id, name, input string) Reply {
+// ToolCall is an answer that calls a tool; input is JSON.
+func ToolCall(id, name, input string) Reply {
 	return Reply{Blocks: []model.Block{model.ToolUse(id, name, []byte(input))}}
 }
 

@@ -26,7 +26,7 @@ type accumulator struct {
 // call grows by deltas.
 type call struct {
 	id, name  string
-	told      bool // observers know of it
+	reported  bool // observers know of it
 	arguments strings.Builder
 }
 
@@ -125,8 +125,8 @@ func (a *accumulator) extend(d *wireDelta) (news []model.Event, err error) {
 		news = append(news, model.Event{Kind: model.TextDelta, Text: d.Content})
 	}
 	for i := range d.ToolCalls {
-		if c := a.grow(&d.ToolCalls[i]); !c.told && c.name != "" {
-			c.told = true
+		if c := a.grow(&d.ToolCalls[i]); !c.reported && c.name != "" {
+			c.reported = true
 			news = append(news, model.Event{Kind: model.CallStarted, Call: model.Call{ID: c.id, Name: c.name}})
 		}
 	}
@@ -176,7 +176,7 @@ func (a *accumulator) answer() (*model.Answer, error) {
 	}
 	for _, c := range a.calls {
 		input, err := c.input()
-		if err != nil && !model.CutReason(stop) {
+		if err != nil && !model.IsCutReason(stop) {
 			return nil, err
 		}
 		blocks = append(blocks, model.ToolUse(c.id, c.name, input))

@@ -184,19 +184,19 @@ func (c *Client) failure(outer, inner context.Context, err error, otherwise mode
 }
 
 // errStopped says that the consumer broke the loop.
-var errStopped = errors.New("openai: the reader of the stream went away")
+var errStopped = errors.New("openai: the reader of the stream stopped")
 
-// alive tells the watchdog of every byte: keep-alives here are comments, which
+// watchedReader tells the watchdog of every byte: keep-alives here are comments, which
 // the reader of events passes over.
-type alive struct {
+type watchedReader struct {
 	body io.Reader
 	w    *transport.Watchdog
 }
 
-func (a alive) Read(p []byte) (int, error) {
+func (a watchedReader) Read(p []byte) (int, error) {
 	n, err := a.body.Read(p)
 	if n > 0 {
-		a.w.Ping()
+		a.w.OnPing()
 	}
 	return n, err
 }
@@ -204,9 +204,9 @@ func (a alive) Read(p []byte) (int, error) {
 // read yields what happens until the answer is complete. asked is the length of
 // the conversation, from which calls without an id get theirs.
 func read(body io.Reader, asked int, w *transport.Watchdog, yield func(model.Event, error) bool) (*model.Answer, error) {
-	events := sse.NewReader(alive{body, w})
+	events := sse.NewReader(watchedReader{body, w})
 	a := accumulator{asked: asked, at: map[int]*call{}}
-	w.Content()
+	w.OnContent()
 	for {
 		raw, err := events.Next()
 		if err == nil && string(bytes.TrimSpace(raw.Data)) == "[DONE]" {
@@ -226,7 +226,7 @@ func read(body io.Reader, asked int, w *transport.Watchdog, yield func(model.Eve
 		if err != nil {
 			return nil, err
 		}
-		w.Content()
+		w.OnContent()
 		for _, e := range news {
 			if !yield(e, nil) {
 				return nil, errStopped

@@ -79,7 +79,7 @@ func Load(src []byte) (*Script, error) {
 	if len(file.Rules) == 0 {
 		return nil, errors.New("script: line 1: there are no rules; the file needs a list named rules")
 	}
-	s := &Script{name: file.Model, used: map[use]int{}}
+	s := &Script{name: file.Model, used: map[useKey]int{}}
 	if s.name == "" {
 		s.name = "script"
 	}

@@ -26,8 +26,8 @@ func (r *rule) label() string {
 	return fmt.Sprintf("%q (line %d)", r.name, r.line)
 }
 
-// failed is the error of a request that ran into a failing template of the rule.
-func (r *rule) failed(err error) error {
+// templateError is the error of a request that ran into a failing template of the rule.
+func (r *rule) templateError(err error) error {
 	return &model.Error{Kind: model.Invalid, Type: "script", Message: fmt.Sprintf("rule %s: %v", r.label(), err), Err: err}
 }
 
@@ -59,19 +59,19 @@ type call struct {
 	input *value
 }
 
-// miss says why the rule does not fit, or nothing if it does. The template runs
+// mismatch says why the rule does not fit, or nothing if it does. The template runs
 // last, since it costs most, and since it may rely on what else was asked for.
 // An error is that of the template.
-func (w *when) miss(v *view) (string, error) {
-	if why := w.differs(v); why != "" {
+func (w *when) mismatch(v *view) (string, error) {
+	if why := w.mismatchWithoutTemplate(v); why != "" {
 		return why, nil
 	}
-	return w.refuses(v)
+	return w.evaluateCondition(v)
 }
 
-// refuses runs the condition. An empty list is written [], and is not what
+// evaluateCondition runs the condition. An empty list is written [], and is not what
 // somebody means who asks for a list.
-func (w *when) refuses(v *view) (string, error) {
+func (w *when) evaluateCondition(v *view) (string, error) {
 	if w.cond == nil {
 		return "", nil
 	}
@@ -88,8 +88,8 @@ func (w *when) refuses(v *view) (string, error) {
 	return "", nil
 }
 
-// differs says which of the conditions without a template does not fit.
-func (w *when) differs(v *view) string {
+// mismatchWithoutTemplate says which of the conditions without a template does not fit.
+func (w *when) mismatchWithoutTemplate(v *view) string {
 	switch {
 	case w.agent != "" && !glob(w.agent, v.caller.Agent) && !glob(w.agent, v.caller.Type):
 		return fmt.Sprintf("agent is not %s", w.agent)
@@ -99,7 +99,7 @@ func (w *when) differs(v *view) string {
 		return fmt.Sprintf("turn is not %s", w.turn)
 	case w.after != "" && !slices.ContainsFunc(v.fresh, func(r result) bool { return glob(w.after, r.tool) || r.as == w.after }):
 		return fmt.Sprintf("no new result of %s", w.after)
-	case w.mail != nil && !slices.ContainsFunc(v.newMail, func(l letter) bool { return w.mail.MatchString(l.from + ": " + l.text) }):
+	case w.mail != nil && !slices.ContainsFunc(v.newMail, func(l message) bool { return w.mail.MatchString(l.from + ": " + l.text) }):
 		return fmt.Sprintf("no new mail like /%s/", w.mail)
 	case w.text != nil && !w.text.MatchString(v.newest):
 		return fmt.Sprintf("the newest content is not like /%s/", w.text)

@@ -18,7 +18,7 @@
 //     (TestLoadErrorsNameTheLine, TestFailingTemplatesNameTheLine).
 //
 // Usage is an estimate of four bytes a token. A Script is safe for concurrent
-// use and starts no goroutines.
+// useKey and starts no goroutines.
 package script
 
 import (
@@ -40,11 +40,11 @@ type Script struct {
 	rules []*rule
 
 	mu   sync.Mutex
-	used map[use]int // guarded by mu
+	used map[useKey]int // guarded by mu
 }
 
-// use counts the answers of a rule with a repeat to one agent.
-type use struct {
+// useKey counts the answers of a rule with a repeat to one agent.
+type useKey struct {
 	rule           *rule
 	session, agent string
 }
@@ -86,7 +86,7 @@ func (s *Script) answer(ctx context.Context, r *model.Request) (*model.Answer, e
 	}
 	blocks, err := say.blocks(v)
 	if err != nil {
-		return nil, rule.failed(err)
+		return nil, rule.templateError(err)
 	}
 	stop := model.StopEndTurn
 	if len(say.calls) > 0 {
@@ -99,12 +99,12 @@ func (s *Script) answer(ctx context.Context, r *model.Request) (*model.Answer, e
 func (s *Script) pick(v *view) (*rule, error) {
 	var tried []string
 	for _, r := range s.rules {
-		why, err := r.when.miss(v)
+		why, err := r.when.mismatch(v)
 		if err != nil {
-			return nil, r.failed(err)
+			return nil, r.templateError(err)
 		}
 		if why == "" {
-			why = s.spend(r, v)
+			why = s.countUse(r, v)
 		}
 		if why == "" {
 			return r, nil
@@ -116,14 +116,14 @@ func (s *Script) pick(v *view) (*rule, error) {
 		v.caller.Agent, v.caller.Type, v.Step, v.Turn, strings.Join(tried, "; "))}
 }
 
-// spend counts a use of the rule, or says that there is none left.
-func (s *Script) spend(r *rule, v *view) string {
+// countUse counts a use of the rule, or says that there is none left.
+func (s *Script) countUse(r *rule, v *view) string {
 	if r.say.repeat == 0 {
 		return ""
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u := use{r, v.caller.Session, v.caller.AgentID + "/" + v.caller.Agent}
+	u := useKey{r, v.caller.Session, v.caller.AgentID + "/" + v.caller.Agent}
 	if s.used[u] >= r.say.repeat {
 		return fmt.Sprintf("it has answered %d times", r.say.repeat)
 	}

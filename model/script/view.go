@@ -32,8 +32,8 @@ type view struct {
 	mark    string // of this request
 	results []result
 	fresh   []result // those no answer has seen
-	letters []letter
-	newMail []letter
+	letters []message
+	newMail []message
 	newest  string // all content no answer has seen
 }
 
@@ -42,8 +42,8 @@ type result struct {
 	tool, as, text string
 }
 
-// letter is a message of another agent.
-type letter struct {
+// message is a message of another agent.
+type message struct {
 	from, text string
 }
 
@@ -86,7 +86,7 @@ func (v *view) addResult(b model.Block, tool string) {
 func (v *view) addText(text string) {
 	for _, frame := range []*regexp.Regexp{teammateFrame, reportFrame} {
 		for _, m := range frame.FindAllStringSubmatch(text, -1) {
-			l := letter{from: m[1], text: m[2]}
+			l := message{from: m[1], text: m[2]}
 			if frame == reportFrame {
 				l.text = strings.TrimPrefix(strings.ReplaceAll(l.text, "\n  ", "\n"), "  ")
 			}

@@ -252,7 +252,7 @@ func badName(name string) string {
 	if name == "" {
 		return "is empty; add a line name:"
 	}
-	return mailbox.BadName(name)
+	return mailbox.NameProblem(name)
 }
 
 // restart reads never, on_failure, or on_failure with limits.

@@ -14,27 +14,26 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Background is implemented by the Bash tool of a set: the commands that were
-// started with run_in_background. All methods may be called concurrently.
+// Background is implemented by the Bash tool of a set. It manages the commands that run in
+// the background. All methods may be called concurrently.
 type Background interface {
 	// List returns every background command of the agent, in the order of
 	// their start, ended ones included.
 	List() []Task
-	// Detach lets the command that the agent waits for, if there is one, go on
-	// in the background: its call returns at once, and what it has printed and
-	// will print is in the task's file. It returns the tasks made, after the
-	// command was moved or has ended instead.
+	// Detach moves the current foreground command, if there is one, to the background:
+	// its call returns at once, and its output is in the task's file. Detach returns the
+	// new tasks after the command was moved or has ended instead.
 	Detach() []Task
-	// Stop ends a command and returns when its processes are gone, at most
-	// some three seconds later. Stopping an ended command is no error; the
-	// error names the known ids when there is no such command.
+	// Stop ends a command and returns when its processes have ended, after at most some
+	// three seconds. It is no error if the command has ended; for an unknown id the error
+	// names the known ones.
 	Stop(id string) error
-	// Output returns what a command has printed, once it has ended or when ctx
-	// ends; known is false when there is no such command.
+	// Output returns the output of a command, once it has ended or when ctx ends; known
+	// is false if there is no such command.
 	Output(ctx context.Context, id string) (r tool.Result, known bool)
 }
 
-// TaskState is where a background command stands.
+// TaskState is the state of a background command.
 type TaskState string
 
 // A command runs, has ended by itself, or was ended.
@@ -53,13 +52,13 @@ type Task struct {
 	// ExitCode is 128 plus the number of the signal if one ended the command;
 	// valid once it is not running.
 	ExitCode int
-	// Reason says why the command was stopped, nil unless it was.
+	// Reason is why the command was stopped, or nil.
 	Reason  error
 	Started time.Time
 	Ended   time.Time // zero while running
 }
 
-// UnknownTaskError reports an id that no background command has.
+// UnknownTaskError reports that no background command has the id.
 type UnknownTaskError struct {
 	ID    string
 	Known []string
@@ -109,7 +108,7 @@ func (b *bashTool) launch(line string) tool.Result {
 	if b.env.OutputDir == "" {
 		return tool.Errorf("background commands need a folder for their output, and this agent has none; run it in the foreground")
 	}
-	note := b.checkFolder()
+	note := b.checkDir()
 	id := newTaskID()
 	out := newCapture(b.env.OutputDir, id+".output", maxTaskBytes)
 	if err := out.open(); err != nil {
@@ -122,7 +121,7 @@ func (b *bashTool) launch(line string) tool.Result {
 		return b.notStarted(err)
 	}
 	t := newTask(id, line, out)
-	b.adopt(t, p, out)
+	b.register(t, p, out)
 	text := fmt.Sprintf("Started in the background as %s. Its output goes to %s; Read that file to see it.", id, out.path())
 	if note != "" {
 		text += " (" + note + ")"
@@ -130,17 +129,17 @@ func (b *bashTool) launch(line string) tool.Result {
 	return tool.Result{Text: text, Detail: bashDetail{TaskID: id, Path: out.path()}.encode()}
 }
 
-// adopt lists the task and starts the goroutine that sees it to its end. A set
-// that was closed since the call began ends it at once.
-func (b *bashTool) adopt(t *task, p *process, out *capture) {
+// register adds the task and starts the goroutine that supervises it. It ends the task at
+// once if the set was closed since the call began.
+func (b *bashTool) register(t *task, p *process, out *capture) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tasks = append(b.tasks, t)
-	b.background.Go(func() { b.oversee(t, p, out) })
+	b.background.Go(func() { b.supervise(t, p, out) })
 }
 
-// oversee waits for the end of a background command, or brings it about.
-func (b *bashTool) oversee(t *task, p *process, out *capture) {
+// supervise waits for the end of a background command, or ends it.
+func (b *bashTool) supervise(t *task, p *process, out *capture) {
 	defer close(t.done)
 	var reason, err error
 	select {
@@ -154,13 +153,13 @@ func (b *bashTool) oversee(t *task, p *process, out *capture) {
 	}
 	limit := sweepLimit
 	if reason == nil {
-		p.settle(b.linger, t.stop, b.closing)
+		p.awaitChildren(b.linger, t.stop, b.closing)
 	}
 	if errors.Is(reason, ErrClosed) {
 		limit = stopSweep
 	}
 	left := p.finish(limit)
-	if err = errors.Join(err, left.err, t.forget()); err != nil {
+	if err = errors.Join(err, left.err, t.removeReport()); err != nil {
 		fmt.Fprintf(out, "\n[ending the command was difficult: %v]\n", err)
 	}
 	out.close()
@@ -210,8 +209,8 @@ func (b *bashTool) Stop(id string) error {
 	return unknown
 }
 
-// shut ends all commands, without waiting, and refuses further ones.
-func (b *bashTool) shut() {
+// cancelAll ends all commands, without waiting, and refuses further ones.
+func (b *bashTool) cancelAll() {
 	b.closeOnce.Do(func() {
 		b.mu.Lock()
 		b.closed = true
@@ -224,9 +223,9 @@ func (b *bashTool) shut() {
 // and returns when they are gone. It may be called again, and concurrently.
 func (b *bashTool) Close() error {
 	b.unhook()
-	b.shut()
-	<-b.turn // a call under way may be about to start a command
+	b.cancelAll()
+	<-b.slot // a running call may be about to start a command
 	b.background.Wait()
-	b.turn <- struct{}{}
+	b.slot <- struct{}{}
 	return nil
 }

@@ -37,13 +37,13 @@ The working directory carries over to the next call while it stays inside the pr
 There is no terminal and no input. Everything a command starts ends with it: for servers and long work set run_in_background, then Read the output file it names.
 Long output is shown by its start and end and kept in a file. To read, find or change files use Read, Grep, Glob and Edit.`
 
-// ErrClosed is why commands end, and are refused, after Close.
+// ErrClosed is the cause for commands that end, or are refused, after Close.
 var ErrClosed = errors.New("the tools of this agent are closed")
 
-// bashTool runs commands one at a time, and any number in the background.
+// bashTool runs one command at a time, and any number in the background.
 type bashTool struct {
 	env        Env
-	base       []string // environment of every command, but for its mark
+	base       []string // environment of every command, without its mark
 	real       string   // Env.Dir with its links followed
 	linger     time.Duration
 	unhook     func() bool
@@ -51,13 +51,13 @@ type bashTool struct {
 	closeOnce  sync.Once
 	background sync.WaitGroup // a goroutine for each background command
 
-	turn chan struct{} // holds one token; the call that has it may run
+	slot chan struct{} // holds one token; the call that has it may run
 	cwd  string        // guarded by turn
 
-	mu     sync.Mutex
-	closed bool    // guarded by mu
-	tasks  []*task // guarded by mu
-	waited *move   // of the foreground command; nil when none runs; guarded by mu
+	mu             sync.Mutex
+	closed         bool    // guarded by mu
+	tasks          []*task // guarded by mu
+	foregroundMove *move   // of the foreground command; nil when none runs; guarded by mu
 }
 
 type bashInput struct {
@@ -69,28 +69,28 @@ type bashInput struct {
 
 func newBash(e Env) *bashTool {
 	b := &bashTool{
-		env: e, real: e.Dir, cwd: e.Dir, linger: lingering,
-		closing: make(chan struct{}), turn: make(chan struct{}, 1), unhook: func() bool { return true },
+		env: e, real: e.Dir, cwd: e.Dir, linger: childGrace,
+		closing: make(chan struct{}), slot: make(chan struct{}, 1), unhook: func() bool { return true },
 	}
-	b.turn <- struct{}{}
+	b.slot <- struct{}{}
 	if real, err := filepath.EvalSymlinks(e.Dir); err == nil {
 		b.real = real
 	}
 	b.base = append(childenv.Of(e.Getenv, e.Pass),
 		Marks(e.Session, e.Tag)...)
 	if e.Scope != nil {
-		b.unhook = context.AfterFunc(e.Scope, b.shut)
+		b.unhook = context.AfterFunc(e.Scope, b.cancelAll)
 	}
 	return b
 }
 
-// Mark says whose command a process is.
+// Mark identifies the agent and the session of a process.
 type Mark struct {
 	Session string
-	Agent   string // "" where only the badge was left
+	Agent   string // "" if only the badge remains
 }
 
-// Marks returns the variables by which Reap finds the processes of a session
+// Marks returns the environment variables by which Reap finds the processes of a session
 // after its runtime has died.
 func Marks(session, agent string) []string {
 	return []string{"SWARM_AGENT=" + agent, "SWARM_SESSION=" + session, "SWARM_RUNTIME=" + runtimeMark()}
@@ -109,11 +109,11 @@ func (b *bashTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return failure(err), nil
 	}
 	select {
-	case <-b.turn:
+	case <-b.slot:
 	case <-ctx.Done():
 		return tool.Errorf("The command was not started: %v", context.Cause(ctx)), nil
 	}
-	defer func() { b.turn <- struct{}{} }()
+	defer func() { b.slot <- struct{}{} }()
 	if err := b.refusal(ctx); err != nil {
 		return tool.Errorf("The command was not started: %v", err), nil
 	}
@@ -144,7 +144,7 @@ func (b *bashTool) refusal(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// timeout clamps what a call asks for.
+// timeout bounds the timeout that a call requests.
 func (b *bashTool) timeout(ms int64) time.Duration {
 	longest := cmp.Or(b.env.MaxBashTimeout, longestTimeout)
 	if ms <= 0 {
@@ -153,8 +153,8 @@ func (b *bashTool) timeout(ms int64) time.Duration {
 	return min(time.Duration(min(ms, longest.Milliseconds()))*time.Millisecond, longest)
 }
 
-// command prepares a shell for a line; report is the file it leaves its
-// working directory in, "" for none.
+// command returns a shell for a line; the shell writes its working directory to report
+// unless that is "".
 func (b *bashTool) command(line, mark, report string) *exec.Cmd {
 	// The line is evaluated rather than given to the shell, so that the
 	// shell is there at its end to report; "set --" hides our arguments.
@@ -168,7 +168,7 @@ func (b *bashTool) command(line, mark, report string) *exec.Cmd {
 	return cmd
 }
 
-// findShell prefers bash, told to read no start-up files.
+// findShell prefers bash and disables its start-up files.
 func findShell() []string {
 	for _, name := range []string{"bash", "/bin/bash", "/usr/local/bin/bash"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -180,7 +180,7 @@ func findShell() []string {
 
 // foreground runs a command to its end.
 func (b *bashTool) foreground(ctx context.Context, in bashInput) tool.Result {
-	note := b.checkFolder()
+	note := b.checkDir()
 	mark := rand.Text()
 	report, err := reportFile()
 	if err != nil {
@@ -194,11 +194,11 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput) tool.Result {
 	r := run{command: in.Command, out: out, timeout: b.timeout(in.Timeout), linger: b.linger}
 	m := b.movable(in.Command, out)
 	if r.await(ctx, p, b.closing, m.asked); r.moved {
-		return b.goesOn(m, p, out, report, note)
+		return b.moveToBackground(m, p, out, report, note)
 	}
-	b.decide(m, false)
+	b.resolveMove(m, false)
 	out.close()
-	r.notes = append(r.notes, note, b.follow(report))
+	r.notes = append(r.notes, note, b.updateDir(report))
 	return r.result()
 }
 
@@ -209,7 +209,7 @@ func (b *bashTool) notStarted(err error) tool.Result {
 	return tool.Errorf("The command was not started: %v", err)
 }
 
-// reportFile makes the empty file in which a shell reports its folder.
+// reportFile creates the empty file to which a shell writes its working directory.
 func reportFile() (string, error) {
 	f, err := os.CreateTemp("", "swarm-cwd-*")
 	if err != nil {
@@ -218,8 +218,8 @@ func reportFile() (string, error) {
 	return f.Name(), f.Close()
 }
 
-// checkFolder returns to Env.Dir if the folder of the shell is gone.
-func (b *bashTool) checkFolder() (note string) {
+// checkDir returns to Env.Dir if the working directory of the shell is gone.
+func (b *bashTool) checkDir() (note string) {
 	if info, err := os.Stat(b.cwd); err == nil && info.IsDir() || b.cwd == b.env.Dir {
 		return ""
 	}
@@ -228,15 +228,15 @@ func (b *bashTool) checkFolder() (note string) {
 	return fmt.Sprintf("The folder %s is gone; the command ran in %s.", gone, b.cwd)
 }
 
-// follow makes the folder the shell ended in the one the next starts in.
-func (b *bashTool) follow(report string) (note string) {
+// updateDir makes the last working directory of the shell that of the next one.
+func (b *bashTool) updateDir(report string) (note string) {
 	content, err := readSmall(report, 64<<10)
 	if removeErr := os.Remove(report); err != nil || removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
 		return fmt.Sprintf("The folder of the shell is not known: %v", errors.Join(err, removeErr))
 	}
 	dir := strings.TrimSuffix(string(content), "\n")
 	if dir == "" {
-		return "" // the shell was killed or replaced; it stays where it was
+		return "" // the shell was killed or replaced; the directory does not change
 	}
 	rel, inside := within(b.real, dir)
 	if !inside {

@@ -73,10 +73,10 @@ func TestMeaningOfExitCodes(t *testing.T) {
 		"if a; then grep x; fi": false, "! grep x": false, "! ls | grep x": false, "time grep x": false, "[[ a && b ]]": false, "[[ a =~ (b) ]]": false, "grep x &": false, "grep x && ": false, ">out grep x": false,
 		"A='b c' grep x": false, "": false, ";": false,
 	} {
-		if got := meaning(command, 1) != ""; got != known {
+		if got := explainExitCode(command, 1) != ""; got != known {
 			t.Errorf("meaning(%q) known: %v, want %v", command, got, known)
 		}
-		if meaning(command, 2) != "" || meaning(command, 0) != "" {
+		if explainExitCode(command, 2) != "" || explainExitCode(command, 0) != "" {
 			t.Errorf("meaning(%q) explains codes other than 1", command)
 		}
 	}

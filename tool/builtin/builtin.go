@@ -64,8 +64,8 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Env is the place and the limits of one agent's tools. Dir is required; the
-// zero value of every other field works.
+// Env configures the tools of one agent. Dir is required; the zero value of every other
+// field works.
 type Env struct {
 	// Dir is the absolute working directory. Relative paths of all tools are
 	// resolved against it; Bash starts there.
@@ -93,7 +93,7 @@ type Env struct {
 	BashTimeout, MaxBashTimeout time.Duration
 	// Scope ends background commands when it ends; nil leaves that to Close.
 	Scope context.Context
-	// OnTask is told once, in a goroutine of the set, when a background
+	// OnTask, if not nil, is called once, in a goroutine of the set, when a background
 	// command has ended. It must not call Close or Stop.
 	OnTask func(Task)
 }
@@ -113,9 +113,8 @@ func New(e Env) []tool.Tool {
 	}
 }
 
-// Close ends the background commands of a set and returns when their
-// processes are gone. Tools that hold nothing are passed over, so any mixture
-// of tools may be given.
+// Close ends the background commands of a set and returns when their processes have ended.
+// It ignores tools that hold nothing, so that any tools may be given.
 func Close(tools []tool.Tool) error {
 	var errs []error
 	for _, t := range tools {

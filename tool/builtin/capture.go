@@ -17,10 +17,10 @@ const (
 	maxTaskBytes = 512 << 20 // bytes a background command may print
 )
 
-// capture takes the output of one command: the start and the end of it in
-// memory, all of it in a file once it is longer than a result may be.
+// capture stores the output of one command: its start and end in memory, and all of it in
+// a file once it is too long for a result.
 type capture struct {
-	dir, name string // of the file; dir "" keeps none
+	dir, name string // of the file; no file if dir is ""
 	limit     int64
 	full      chan struct{} // closed when limit is reached
 
@@ -36,8 +36,8 @@ func newCapture(dir, name string, limit int64) *capture {
 	return &capture{dir: dir, name: name, limit: limit, full: make(chan struct{})}
 }
 
-// Write never fails, so that a full disk does not block the command: what
-// could not be kept is told with the result.
+// Write never fails, so that a full disk does not block the command; the result reports
+// what could not be stored.
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *capture) keep(p []byte) {
 	}
 }
 
-// open makes the file at once, for output that somebody reads as it grows.
+// open creates the file at once, for output that is read while it grows.
 func (c *capture) open() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,8 +76,8 @@ func (c *capture) open() error {
 	return c.fileErr
 }
 
-// extend raises the limit and makes the file, if it is not there yet, with all
-// that was printed so far. A command that has reached its limit stays ended.
+// extend raises the limit and creates the file if necessary, with all output so far. A
+// command that has reached its limit remains ended.
 func (c *capture) extend(limit int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,8 +125,8 @@ func (c *capture) close() {
 	c.fileErr = errors.Join(c.fileErr, err)
 }
 
-// kept returns the path and the size of the file, "" if there is none.
-func (c *capture) kept() (path string, n int64) {
+// savedFile returns the path and the size of the file, or "".
+func (c *capture) savedFile() (path string, n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.file == nil {
@@ -135,8 +135,8 @@ func (c *capture) kept() (path string, n int64) {
 	return c.path(), c.total
 }
 
-// text is the output as a result shows it: whole, or its start and end with a
-// line between them that says where the rest is.
+// text returns the output for a result: whole, or its start and end with a line between
+// them that names the file with the rest.
 func (c *capture) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,8 +176,7 @@ func cutRune(b []byte) []byte {
 	return b
 }
 
-// printable makes output valid UTF-8 without NULs and without line ends at
-// its end.
+// printable makes output valid UTF-8 without NULs and without line ends at its end.
 func printable(b []byte) string {
 	s := strings.ToValidUTF8(string(b), "\uFFFD")
 	s = strings.ReplaceAll(s, "\x00", "\u2400")

@@ -7,9 +7,8 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Detach lets the commands that the agent of a set waits for go on in the
-// background and returns their ids there. Tools without commands are passed
-// over.
+// Detach moves the foreground commands of a set to the background and returns their ids
+// there. It ignores tools without commands.
 func Detach(tools []tool.Tool) []string {
 	var ids []string
 	for _, t := range tools {
@@ -22,28 +21,28 @@ func Detach(tools []tool.Tool) []string {
 	return ids
 }
 
-// move is how a foreground command is asked to go on in the background.
+// move is a request to move a foreground command to the background.
 type move struct {
-	asked   chan struct{} // closed by who took it from bashTool.waited
+	asked   chan struct{} // closed by whoever took it from bashTool.foregroundMove
 	decided chan struct{} // closed when the command has been moved or has ended
-	task    *task         // what it becomes
+	task    *task         // the new task
 	moved   bool          // valid once decided
 }
 
-// movable lets Detach find the command that is about to be waited for.
+// movable lets Detach find the command that is about to run in the foreground.
 func (b *bashTool) movable(line string, out *capture) *move {
 	m := &move{asked: make(chan struct{}), decided: make(chan struct{}), task: newTask(newTaskID(), line, out)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waited = m
+	b.foregroundMove = m
 	return m
 }
 
-// decide says what has become of a command that could be moved.
-func (b *bashTool) decide(m *move, moved bool) {
+// resolveMove records whether a command was moved.
+func (b *bashTool) resolveMove(m *move, moved bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waited = nil // the commands of an agent run one at a time: it is m or nothing
+	b.foregroundMove = nil // the commands of an agent run one at a time, so it is m or nil
 	m.moved = moved
 	close(m.decided)
 }
@@ -51,29 +50,29 @@ func (b *bashTool) decide(m *move, moved bool) {
 // Detach implements Background.
 func (b *bashTool) Detach() []Task {
 	b.mu.Lock()
-	m := b.waited
-	b.waited = nil
+	m := b.foregroundMove
+	b.foregroundMove = nil
 	b.mu.Unlock()
 	if m == nil || b.env.OutputDir == "" {
 		return nil
 	}
 	close(m.asked)
 	if <-m.decided; !m.moved {
-		return nil // its end was faster
+		return nil // it has ended before
 	}
 	return []Task{m.task.snapshot()}
 }
 
-// goesOn makes a task of a command that is not waited for any more. What it
-// has printed so far becomes the start of the task's file.
-func (b *bashTool) goesOn(m *move, p *process, out *capture, report, note string) tool.Result {
+// moveToBackground makes a task of a foreground command. Its output so far becomes the
+// start of the task's file.
+func (b *bashTool) moveToBackground(m *move, p *process, out *capture, report, note string) tool.Result {
 	t := m.task
 	if err := out.extend(maxTaskBytes); err != nil {
 		fmt.Fprintf(out, "\n[the output could not be kept in a file: %v]\n", err)
 	}
 	t.report = report
-	b.adopt(t, p, out)
-	b.decide(m, true)
+	b.register(t, p, out)
+	b.resolveMove(m, true)
 	text := fmt.Sprintf("The user moved this command to the background, where it runs on as %s. All of its output goes to %s; Read that file to see it. "+
 		"You are told when it ends.", t.info.ID, out.path())
 	if note != "" {
@@ -85,9 +84,9 @@ func (b *bashTool) goesOn(m *move, p *process, out *capture, report, note string
 	return tool.Result{Text: text, Detail: bashDetail{TaskID: t.info.ID, Path: out.path()}.encode()}
 }
 
-// forget removes the file in which the shell of a moved command has reported
-// its folder: the agent's shell did not wait for it and stays where it is.
-func (t *task) forget() error {
+// removeReport removes the file for the working directory of a moved command: it does not
+// change that of the agent's shell.
+func (t *task) removeReport() error {
 	if t.report == "" {
 		return nil
 	}

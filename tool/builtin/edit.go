@@ -63,7 +63,7 @@ func (t *editTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{Text: e.report(t.at.show(path))}, nil
 }
 
-// check refuses what needs no look at the content.
+// check refuses an edit for reasons that do not depend on the content.
 func (t *editTool) check(e *edit) error {
 	if e.old == e.new {
 		return fmt.Errorf("old_string and new_string are the same; nothing was written")
@@ -138,9 +138,8 @@ func (e *edit) judge(found int) error {
 	return nil
 }
 
-// remember records the new content as known. After a change of a file that
-// others had changed too it is not: the agent has not seen their part, so a
-// Write over it must stay refused.
+// remember records the new content as known, unless others had changed the file too: the
+// agent has not seen their changes, so that a Write must still be refused.
 func (e *edit) remember() {
 	v, known := e.seen.get(e.real)
 	switch {

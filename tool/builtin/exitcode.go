@@ -7,10 +7,9 @@ import (
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
-// meaning explains exit code 1 of commands for which it is an answer and no
-// failure. It is "" where the code is a failure, or where the command is too
-// involved to say.
-func meaning(command string, code int) string {
+// explainExitCode explains exit code 1 of commands for which it is a result and not a
+// failure. It returns "" for a failure, or if the command is too complex.
+func explainExitCode(command string, code int) string {
 	if code != 1 {
 		return ""
 	}
@@ -21,9 +20,9 @@ func meaning(command string, code int) string {
 	said := ""
 	for i, part := range parts {
 		words := strings.Fields(part)
-		why := answers(words)
+		why := exitCodeOne(words)
 		last := i == len(parts)-1
-		if why == "" && (last || !harmless(words)) {
+		if why == "" && (last || !cannotFail(words)) {
 			return ""
 		}
 		said = why
@@ -31,8 +30,8 @@ func meaning(command string, code int) string {
 	return said
 }
 
-// answers tells what exit code 1 says of a simple command, "" for a failure.
-func answers(words []string) string {
+// exitCodeOne returns the meaning of exit code 1 of a simple command, or "" for a failure.
+func exitCodeOne(words []string) string {
 	for len(words) > 0 && strings.Contains(words[0], "=") && !strings.ContainsAny(words[0], "'\"") {
 		words = words[1:]
 	}
@@ -56,7 +55,7 @@ func answers(words []string) string {
 	return ""
 }
 
-// harmless commands do not fail where a chain goes on to the last one.
-func harmless(words []string) bool {
+// cannotFail reports commands that do not fail before the last one of a chain.
+func cannotFail(words []string) bool {
 	return len(words) > 0 && slices.Contains([]string{"cd", "echo", "true", ":", "printf"}, words[0])
 }

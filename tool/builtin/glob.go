@@ -85,7 +85,7 @@ func (t *globTool) search(in globInput) (*globSearch, error) {
 	return &globSearch{root: root, real: real, pattern: rest}, nil
 }
 
-// globSearch is one walk for one pattern below a folder.
+// globSearch is one walk for one pattern below a directory.
 type globSearch struct {
 	root, real string // as asked for, and with links followed
 	pattern    string
@@ -115,7 +115,7 @@ func (g *globSearch) walk(ctx context.Context) error {
 		rel := below(g.real, path)
 		if d != nil && d.IsDir() {
 			if err != nil || versionControl(d.Name()) || !deep && strings.Count(rel, "/") >= depth {
-				return fs.SkipDir // an unreadable folder hides its files, not the others
+				return fs.SkipDir // an unreadable directory hides its own files only
 			}
 			return nil
 		}

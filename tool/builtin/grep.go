@@ -145,7 +145,7 @@ const (
 	modeCount   = "count"
 )
 
-// in sets where the query looks.
+// in sets the place of the search.
 func (q *query) in(path string) error {
 	path, real, err := q.at.locate(path)
 	if err != nil {
@@ -174,8 +174,8 @@ func (q *query) display(rel string) string {
 	return q.at.show(filepath.Join(q.root, filepath.FromSlash(rel)))
 }
 
-// search prefers ripgrep, and searches in process where there is none or
-// where ripgrep does not take a pattern that Go does.
+// search uses ripgrep, or searches in process if there is none or it refuses a pattern
+// that Go accepts.
 func (t *grepTool) search(ctx context.Context, q *query, out *answer) error {
 	re, compileErr := compile(q)
 	if t.ripgrep != "" {
@@ -199,7 +199,7 @@ type answer struct {
 	text         strings.Builder
 }
 
-// add takes the next result and says whether more are wanted.
+// add adds a result and reports whether more are wanted.
 func (a *answer) add(line string) bool {
 	if a.seen++; a.seen <= a.offset {
 		return true

@@ -11,8 +11,8 @@ import (
 
 const maxLineRunes = 2000 // of one line, shown by Read
 
-// lineReader reads lines of any length in bounded memory: it keeps the start
-// of a line and counts the rest.
+// lineReader reads lines of any length in bounded memory: it keeps the start of a line and
+// counts the rest.
 type lineReader struct {
 	r    *bufio.Reader
 	keep int // bytes kept of a line

@@ -19,9 +19,9 @@ const (
 	lockTick = 10 * time.Millisecond
 )
 
-// lockFolder takes the advisory lock of an open folder, which all writers of
-// this package take, in this process and in others. The lock is the kernel's:
-// it leaves no file behind and ends with its holder.
+// lockFolder acquires the advisory lock of an open directory, which all writers of this
+// package use, in every process. The kernel holds the lock: it needs no file and ends with
+// its holder.
 func lockFolder(ctx context.Context, folder *os.File) (unlock func() error, err error) {
 	err = flock(ctx, folder)
 	if err == nil {
@@ -33,8 +33,8 @@ func lockFolder(ctx context.Context, folder *os.File) (unlock func() error, err 
 	return lockBeside(ctx, folder.Name())
 }
 
-// lockBeside locks a file in the temporary directory that stands for a folder
-// whose file system (NFS for one) does not lock folders.
+// lockBeside locks a file in the temporary directory, for directories on file systems
+// without such locks, such as NFS.
 func lockBeside(ctx context.Context, folder string) (unlock func() error, err error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("swarm-locks-%d", os.Getuid()))
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -51,8 +51,8 @@ func lockBeside(ctx context.Context, folder string) (unlock func() error, err er
 	return f.Close, nil
 }
 
-// flock waits for an exclusive lock by asking again after short, uneven
-// pauses: the blocking call could not be stopped by ctx.
+// flock acquires an exclusive lock by attempts with short, uneven pauses, since ctx could
+// not interrupt the blocking call.
 func flock(ctx context.Context, f *os.File) error {
 	deadline := time.NewTimer(lockWait)
 	defer deadline.Stop()

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// MarksOf returns whose command a process is: what it bears itself, in its
-// environment and as a badge, what the leaders of its group and session bear, and
-// the processes that it descends from; the nearest first. One that no command has
-// started bears none. It is an error when the process itself may not be looked at,
-// such as one that is gone.
+// MarksOf returns the marks of a process, nearest first: its own, in its environment and as
+// a badge, those of the leaders of its group and session, and those of its ancestors. A
+// process that no command started has none. An error means that the process cannot be
+// inspected, for instance because it has ended.
 func MarksOf(pid int) (all []Mark, err error) {
 	if _, err := os.ReadFile(procFile(pid, "environ")); err != nil {
 		return nil, fmt.Errorf("look at process %d: %w", pid, err)
@@ -42,8 +41,8 @@ func kin(pid int) (k kinship, err error) {
 	return k, err
 }
 
-// marksOn returns the marks that one process bears itself. What may not be read,
-// as with processes of other users, is no command of ours.
+// marksOn returns the marks of one process. A process that cannot be read, as those of other
+// users, has none.
 func marksOn(pid int) (all []Mark) {
 	env, err := os.ReadFile(procFile(pid, "environ"))
 	if err != nil {

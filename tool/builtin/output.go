@@ -9,8 +9,7 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// maxTail is the most of a command's output that one look shows, in bytes: its
-// end.
+// maxTail is how many bytes at the end of a command's output one result shows.
 const maxTail = 30_000
 
 // Output implements Background.

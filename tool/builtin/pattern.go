@@ -11,7 +11,7 @@ import (
 	"github.com/actorswarm/swarm/internal/gitignore"
 )
 
-// patternError reports a regular expression an engine does not take.
+// patternError reports a regular expression that an engine refuses.
 type patternError struct {
 	pattern string
 	why     string
@@ -21,8 +21,8 @@ func (e *patternError) Error() string {
 	return fmt.Sprintf("the pattern %q is not a valid regular expression: %s; put a backslash before characters meant literally", e.pattern, e.why)
 }
 
-// checkPattern names the constructs that linear-time engines lack, which would
-// otherwise give an error that says little.
+// checkPattern reports constructs that linear-time engines lack, with clearer errors than
+// theirs.
 func checkPattern(pattern string) error {
 	if pattern == "" {
 		return errors.New("the pattern is empty; give a regular expression")
@@ -50,7 +50,7 @@ func lookAround(s string) bool {
 	return false
 }
 
-// compile is the expression for the search in process.
+// compile compiles the expression for the search in process.
 func compile(q *query) (*regexp.Regexp, error) {
 	flags := "m"
 	if q.fold {

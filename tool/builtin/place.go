@@ -11,7 +11,7 @@ import (
 
 const maxLinks = 40 // symbolic links followed before a loop is assumed, as Linux does
 
-// place turns the paths a model writes into paths of the machine and back.
+// place converts between the paths of a model and those of the machine.
 type place struct {
 	dir    string
 	dirs   []string
@@ -90,7 +90,7 @@ func resolve(path string) (string, error) {
 	return "", fmt.Errorf("%s leads through more than %d links", path, maxLinks)
 }
 
-// missing says that a file is not there, and names what may have been meant.
+// missing reports that a file does not exist, and suggests similar ones.
 func (p place) missing(path string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "there is no file %s; the working directory is %s", path, p.dir)

@@ -15,20 +15,20 @@ import (
 const (
 	killGrace  = 2 * time.Second        // between SIGTERM and SIGKILL after a timeout
 	stopGrace  = 350 * time.Millisecond // the same when the call is cancelled
-	lingering  = time.Second            // for children to end by themselves after the shell
+	childGrace = time.Second            // for children to end after the shell has ended
 	sweepLimit = 3 * time.Second        // for killed processes to be gone
 	stopSweep  = 450 * time.Millisecond // the same when the call is cancelled
 	sweepTick  = 4 * time.Millisecond
-	drainLimit = 100 * time.Millisecond // for the rest of the output when somebody still holds it
+	drainLimit = 100 * time.Millisecond // for the rest of the output when another process still has it open
 )
 
-// lifelineFD is the descriptor every process of a command inherits and none
-// uses; when its last holder is gone the command has left nothing behind. It
-// is out of the way of the digits that shell scripts redirect.
+// lifelineFD is a descriptor that every process of a command inherits and none uses: when
+// it has no holder, no process is left. Its number is above those that shell scripts
+// redirect.
 const lifelineFD = 19
 
-// badgeFD is the descriptor by which every process of a command says whose it
-// is, also when it has shed its environment and the runtime is gone.
+// badgeFD is a descriptor that identifies every process of a command, even when it has
+// cleared its environment and the runtime has ended.
 const badgeFD = lifelineFD + 1
 
 // process is a running command with everything it starts.
@@ -42,24 +42,24 @@ type process struct {
 	cmd  *exec.Cmd
 	mark string // SWARM_CALL of the environment, unique to this command
 
-	out, life *os.File // reading ends
-	ended     chan struct{}
-	collect   chan struct{} // closed when the group may no longer be signalled
-	collected chan struct{}
-	drained   chan struct{} // the output has ended
-	deserted  chan struct{} // nobody holds the lifeline
-	waitErr   error         // valid when collected is closed
-	once      sync.Once
+	out, lifeline *os.File // reading ends
+	ended         chan struct{}
+	collect       chan struct{} // closed when the group may no longer be signalled
+	collected     chan struct{}
+	drained       chan struct{} // the output has ended
+	lifelineEnded chan struct{} // closed when no process holds the lifeline
+	waitErr       error         // valid when collected is closed
+	once          sync.Once
 }
 
-// startProcess starts cmd in a session of its own, so that it has neither the
-// terminal nor the signals of the runtime, with its output going to w in the
-// order in which it is written. session is what Reap will know it by.
+// startProcess starts cmd in a session of its own, so that it has neither the terminal nor
+// the signals of the runtime. It copies the output to w in order. Reap finds the process by
+// session.
 func startProcess(cmd *exec.Cmd, mark, session string, w io.Writer) (*process, error) {
 	p := &process{
 		cmd: cmd, mark: mark,
 		ended: make(chan struct{}), collect: make(chan struct{}), collected: make(chan struct{}),
-		drained: make(chan struct{}), deserted: make(chan struct{}),
+		drained: make(chan struct{}), lifelineEnded: make(chan struct{}),
 	}
 	outW, lifeW, err := p.pipes()
 	if err != nil {
@@ -78,7 +78,7 @@ func startProcess(cmd *exec.Cmd, mark, session string, w io.Writer) (*process, e
 		err = errors.Join(err, wears.Close())
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.out.Close(), p.life.Close())
+		return nil, errors.Join(err, p.out.Close(), p.lifeline.Close())
 	}
 	go p.drain(w)
 	go p.watch()
@@ -89,7 +89,7 @@ func (p *process) pipes() (outW, lifeW *os.File, err error) {
 	if p.out, outW, err = os.Pipe(); err != nil {
 		return nil, nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	if p.life, lifeW, err = os.Pipe(); err != nil {
+	if p.lifeline, lifeW, err = os.Pipe(); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("make a pipe: %w", err), p.out.Close(), outW.Close())
 	}
 	return outW, lifeW, nil
@@ -112,36 +112,34 @@ func (p *process) supervise(started chan<- error) {
 
 func (p *process) drain(w io.Writer) {
 	defer close(p.drained)
-	// A deadline set by finish ends the copy; there is nobody to tell of it.
+	// A deadline set by finish ends the copy without an error.
 	if _, err := io.Copy(w, p.out); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		fmt.Fprintf(w, "\n[the output could not be read to its end: %v]\n", err)
 	}
 }
 
-// watch waits for the end of the lifeline. Bytes on it, which no sane command
-// writes, are dropped.
+// watch waits for the end of the lifeline and drops bytes on it.
 func (p *process) watch() {
-	defer close(p.deserted)
+	defer close(p.lifelineEnded)
 	buf := make([]byte, 512)
 	for {
-		if _, err := p.life.Read(buf); err != nil {
+		if _, err := p.lifeline.Read(buf); err != nil {
 			return
 		}
 	}
 }
 
-// signal sends a signal to the group of the shell. It must not be called after
-// finish; until then the shell is not collected and its number cannot have
-// gone to a stranger.
+// signal sends a signal to the group of the shell. It must not be called after finish; until
+// then the shell's number cannot belong to another process.
 func (p *process) signal(sig syscall.Signal) error {
 	err := syscall.Kill(-p.cmd.Process.Pid, sig)
 	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) {
-		return nil // nobody is left; Darwin says EPERM if only zombies are
+		return nil // the group is empty; Darwin returns EPERM if it has zombies only
 	}
 	return err
 }
 
-// terminate asks the group to end, and kills it after the grace.
+// terminate sends SIGTERM to the group, and SIGKILL after the grace.
 func (p *process) terminate(grace time.Duration) error {
 	err := p.signal(syscall.SIGTERM)
 	select {
@@ -152,16 +150,16 @@ func (p *process) terminate(grace time.Duration) error {
 	return errors.Join(err, p.signal(syscall.SIGKILL))
 }
 
-// leftovers tells what finish found.
+// leftovers is the result of finish.
 type leftovers struct {
 	killed int   // processes of the command that had outlived the shell
-	alive  bool  // somebody still holds the lifeline
-	err    error // of looking or killing
+	alive  bool  // a process still holds the lifeline
+	err    error // of finding or killing
 }
 
-// settle gives children a moment to end by themselves once the shell has, as a
-// process substitution does, unless somebody wants the end at once.
-func (p *process) settle(moment time.Duration, hurry ...<-chan struct{}) {
+// awaitChildren gives children a moment to end after the shell, as a process substitution
+// does, unless one of the channels is closed.
+func (p *process) awaitChildren(moment time.Duration, hurry ...<-chan struct{}) {
 	t := time.NewTimer(moment)
 	defer t.Stop()
 	var first, second <-chan struct{}
@@ -173,32 +171,32 @@ func (p *process) settle(moment time.Duration, hurry ...<-chan struct{}) {
 		first = hurry[0]
 	}
 	select {
-	case <-p.deserted:
+	case <-p.lifelineEnded:
 	case <-t.C:
 	case <-first:
 	case <-second:
 	}
 }
 
-// finish ends everything the command has left behind and collects the shell,
-// which must have ended or have been killed. It returns when all are gone, or
-// after limit. Only the first call works.
+// finish kills every remaining process of the command and collects the shell, which must
+// have ended or been killed. It returns when all have ended, or after limit. Only the first
+// call has an effect.
 func (p *process) finish(limit time.Duration) (left leftovers) {
 	p.once.Do(func() { left = p.sweep(limit) })
 	return left
 }
 
-// maxUnsure bounds how often a look is repeated for the sake of processes that
-// cannot be told from ours.
-const maxUnsure = 3
+// maxUnclear bounds how often the search is repeated for processes of which it cannot tell
+// whether they belong to the command.
+const maxUnclear = 3
 
 func (p *process) sweep(limit time.Duration) (left leftovers) {
 	end := time.NewTimer(limit)
 	defer end.Stop()
-	hunt := newHunt()
-	for looks, done := 0, false; !done; looks++ {
-		left.err = errors.Join(p.killMarked(hunt), p.signal(syscall.SIGKILL))
-		if p.quiet() && hunt.found == 0 && (hunt.unsure == 0 || looks >= maxUnsure) {
+	search := newProcessSearch()
+	for tries, done := 0, false; !done; tries++ {
+		left.err = errors.Join(p.killMarked(search), p.signal(syscall.SIGKILL))
+		if p.lifelineClosed() && search.found == 0 && (search.unclear == 0 || tries >= maxUnclear) {
 			break
 		}
 		select {
@@ -207,40 +205,40 @@ func (p *process) sweep(limit time.Duration) (left leftovers) {
 		case <-time.After(sweepTick):
 		}
 	}
-	left.killed = len(hunt.killed)
+	left.killed = len(search.killed)
 	left.err = errors.Join(left.err, p.close())
 	return left
 }
 
-// quiet waits a moment for the lifeline, so that a command that leaves nothing
-// is done at the first look.
-func (p *process) quiet() bool {
+// lifelineClosed waits a moment for the lifeline, so that one search is enough for a command
+// that leaves nothing.
+func (p *process) lifelineClosed() bool {
 	select {
-	case <-p.deserted:
+	case <-p.lifelineEnded:
 		return true
 	case <-time.After(sweepTick):
 		return false
 	}
 }
 
-// hunt is what is known of the processes looked for.
-type hunt struct {
-	killed map[int]bool // all that were killed
-	found  int          // alive at the last look, dying ones included
-	unsure int          // at the last look: may be ours, between two programs
+// processSearch holds the results of searches for processes.
+type processSearch struct {
+	killed  map[int]bool // all that were killed
+	found   int          // alive at the last search, including dying ones
+	unclear int          // at the last search: perhaps the command's, between fork and exec
 }
 
-func newHunt() *hunt { return &hunt{killed: make(map[int]bool)} }
+func newProcessSearch() *processSearch { return &processSearch{killed: make(map[int]bool)} }
 
-// close collects the shell and ends the reading of what nobody may end.
+// close collects the shell and stops reading from processes that cannot be killed.
 func (p *process) close() error {
 	close(p.collect)
 	waitFor(p.collected, drainLimit)
 	waitFor(p.drained, drainLimit)
-	err := errors.Join(p.out.SetReadDeadline(time.Unix(1, 0)), p.life.SetReadDeadline(time.Unix(1, 0)))
+	err := errors.Join(p.out.SetReadDeadline(time.Unix(1, 0)), p.lifeline.SetReadDeadline(time.Unix(1, 0)))
 	<-p.drained
-	<-p.deserted
-	return errors.Join(err, p.out.Close(), p.life.Close())
+	<-p.lifelineEnded
+	return errors.Join(err, p.out.Close(), p.lifeline.Close())
 }
 
 func waitFor(done <-chan struct{}, limit time.Duration) {
@@ -252,8 +250,8 @@ func waitFor(done <-chan struct{}, limit time.Duration) {
 	}
 }
 
-// exit returns the exit code as a shell gives it, and the signal that ended
-// the shell, if one did. ok is false if the shell could not be collected.
+// exit returns the exit code as a shell does, and the signal that ended the shell, if one
+// did. ok is false if the shell could not be collected.
 func (p *process) exit() (code int, by syscall.Signal, ok bool) {
 	select {
 	case <-p.collected:

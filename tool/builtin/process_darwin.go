@@ -18,7 +18,7 @@ func sessionAttr() *syscall.SysProcAttr {
 
 // killMarked does nothing: other processes' environments cannot be read, so
 // only the group of the shell is ended.
-func (*process) killMarked(*hunt) error { return nil }
+func (*process) killMarked(*processSearch) error { return nil }
 
 // badge returns none: other processes' descriptors cannot be read either.
 func badge(string) *os.File { return nil }

@@ -33,17 +33,17 @@ func awaitEnd(pid int) {
 
 // killMarked kills every process that carries the mark of the command in its
 // environment or holds its lifeline.
-func (p *process) killMarked(h *hunt) error {
+func (p *process) killMarked(h *processSearch) error {
 	env := []byte("SWARM_CALL=" + p.mark + "\x00")
-	pipe, err := pipeName(p.life)
+	pipe, err := pipeName(p.lifeline)
 	if err != nil {
 		return err
 	}
 	shell := p.cmd.Process.Pid
-	return h.look(func(pid int) match {
+	return h.killMatching(func(pid int) match {
 		switch m := hasEnv(pid, env); {
 		case pid == shell:
-			return stranger // the group's own signal ends the shell
+			return stranger // the signal to the group ends the shell
 		case m == marked || holds(pid, pipe):
 			return marked
 		case m == unclear && pid > shell:
@@ -53,28 +53,27 @@ func (p *process) killMarked(h *hunt) error {
 	})
 }
 
-// match says whether a process is looked for.
+// match tells whether a process belongs to the command.
 type match int
 
 const (
 	stranger match = iota
-	unclear        // it has no environment, for now or for good
+	unclear        // it has no environment, temporarily or for good
 	marked
 )
 
-// look kills the processes that are marked, other than this one, and counts
-// what it finds.
-func (h *hunt) look(is func(pid int) match) error {
-	h.found, h.unsure = 0, 0
+// killMatching kills the processes that match, other than this one, and counts them.
+func (h *processSearch) killMatching(is func(pid int) match) error {
+	h.found, h.unclear = 0, 0
 	pids, err := allProcesses()
 	if err != nil {
-		return fmt.Errorf("look for processes left over: %w", err)
+		return fmt.Errorf("find remaining processes: %w", err)
 	}
 	var errs []error
 	for _, pid := range pids {
 		switch is(pid) {
 		case unclear:
-			h.unsure++
+			h.unclear++
 		case marked:
 			h.found++
 			killed, err := killIf(pid, is)
@@ -102,9 +101,8 @@ func allProcesses() (pids []int, err error) {
 	return pids, errors.Join(err, procs.Close())
 }
 
-// killIf takes hold of a process, makes sure that it is the one that matched,
-// and kills it. The hold goes to the process and not to its number, so a
-// number used again meanwhile is never hit.
+// killIf opens a handle of a process, checks that the process matches, and kills it. The
+// handle refers to the process and not to its number, so that a reused number is safe.
 func killIf(pid int, is func(pid int) match) (killed bool, err error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch {
@@ -113,10 +111,10 @@ func killIf(pid int, is func(pid int) match) (killed bool, err error) {
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
 		return killSame(pid, is)
 	case err != nil:
-		return false, fmt.Errorf("take hold of process %d: %w", pid, err)
+		return false, fmt.Errorf("open a handle of process %d: %w", pid, err)
 	}
 	defer func() { err = errors.Join(err, unix.Close(fd)) }()
-	if surely(pid, is) != marked {
+	if matchOutsideFork(pid, is) != marked {
 		return false, nil
 	}
 	err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
@@ -130,19 +128,19 @@ func killIf(pid int, is func(pid int) match) (killed bool, err error) {
 	return true, nil
 }
 
-// surely asks is while no child of this process is between its fork and its
-// exec: such a child still has all our files, and would be taken for a command's.
-func surely(pid int, is func(pid int) match) match {
+// matchOutsideFork calls is while no child of this process is between fork and exec: such a
+// child still has all descriptors of this process, and would match.
+func matchOutsideFork(pid int, is func(pid int) match) match {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return is(pid)
 }
 
-// killSame is killIf for kernels without handles on processes: the time at
-// which the process started tells it from a later one of the same number.
+// killSame is killIf for kernels without process handles: the start time distinguishes the
+// process from a later one with the same number.
 func killSame(pid int, is func(pid int) match) (bool, error) {
 	start, err := startTime(pid)
-	if err != nil || surely(pid, is) != marked {
+	if err != nil || matchOutsideFork(pid, is) != marked {
 		return false, nil
 	}
 	if again, err := startTime(pid); err != nil || again != start {
@@ -156,9 +154,8 @@ func killSame(pid int, is func(pid int) match) (bool, error) {
 	return err == nil, err
 }
 
-// reap collects a killed process if it has become our child, which happens
-// where the runtime is the first process of a container. Elsewhere the wait
-// fails, as it should, and init collects.
+// reap collects a killed process if it has become a child of this process, as in a container
+// whose first process is the runtime. Otherwise the wait fails, and init collects it.
 func reap(pid int) {
 	for range 50 {
 		got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
@@ -169,8 +166,8 @@ func reap(pid int) {
 	}
 }
 
-// hasEnv looks for an entry, with the NUL that ends it, in the environment a
-// process was started with. What may not be read is not ours.
+// hasEnv reports whether the environment with which a process started has an entry,
+// including the NUL at its end. A process that cannot be read does not match.
 func hasEnv(pid int, entry []byte) match {
 	env, err := os.ReadFile(procFile(pid, "environ"))
 	switch {
@@ -232,8 +229,8 @@ func runtimeMark() string {
 	return strconv.Itoa(os.Getpid()) + "." + start
 }
 
-// badge returns an empty file in memory whose name tells a session and this
-// runtime, or nil where the system gives none: then the environment has to do.
+// badge returns an empty file in memory whose name identifies a session and this runtime,
+// or nil if the system has none; then only the environment identifies processes.
 func badge(session string) *os.File {
 	fd, err := unix.MemfdCreate(badgeName(session, runtimeMark()), unix.MFD_CLOEXEC)
 	if err != nil {
@@ -246,8 +243,8 @@ const badgePrefix = "swarm:"
 
 func badgeName(session, runtime string) string { return badgePrefix + session + ":" + runtime }
 
-// wearer returns the runtime of a process that wears the badge of a session.
-func wearer(pid int, session string) (runtime string, ok bool) {
+// badgeRuntime returns the runtime of a process with the badge of a session.
+func badgeRuntime(pid int, session string) (runtime string, ok bool) {
 	name, err := os.Readlink(procFile(pid, "fd/"+strconv.Itoa(badgeFD)))
 	if err != nil {
 		return "", false
@@ -256,8 +253,8 @@ func wearer(pid int, session string) (runtime string, ok bool) {
 	return strings.TrimSuffix(name, " (deleted)"), ok
 }
 
-// runs reports whether the process a mark was made by is still there.
-func runs(mark string) bool {
+// isRuntimeAlive reports whether the process that made a mark still runs.
+func isRuntimeAlive(mark string) bool {
 	number, start, _ := strings.Cut(mark, ".")
 	pid, err := strconv.Atoi(number)
 	if err != nil {
@@ -270,18 +267,18 @@ func runs(mark string) bool {
 	return now == start
 }
 
-// Reap kills the processes that commands of a session have left behind: those
-// that carry the session's mark, in their environment or as a badge, and whose
-// runtime is gone, killed before it could end them. Processes of a living runtime are never touched, so Reap may
-// be called at any time, and by several runtimes. It returns how many it
-// killed, once they are gone or a second has passed.
+// Reap kills the processes that commands of a session have left behind: those with the
+// session's mark, in their environment or as a badge, whose runtime was killed before it
+// could end them. It never touches processes of a living runtime, so that several runtimes
+// may call it at any time. It returns how many it killed, when they have ended or a second
+// has passed.
 func Reap(session string) (killed int, err error) {
 	if session == "" {
 		return 0, errors.New("reap processes: the session has no name")
 	}
-	h := newHunt()
+	h := newProcessSearch()
 	for limit := time.Now().Add(time.Second); ; {
-		err := h.look(func(pid int) match { return orphaned(pid, session) })
+		err := h.killMatching(func(pid int) match { return orphaned(pid, session) })
 		if err != nil || h.found == 0 || time.Now().After(limit) {
 			return len(h.killed), err
 		}
@@ -290,11 +287,11 @@ func Reap(session string) (killed int, err error) {
 }
 
 func orphaned(pid int, session string) match {
-	by, ok := wearer(pid, session)
+	by, ok := badgeRuntime(pid, session)
 	if !ok {
 		by, ok = descendant(pid, session)
 	}
-	if !ok || by == "" || runs(by) {
+	if !ok || by == "" || isRuntimeAlive(by) {
 		return stranger
 	}
 	return marked

@@ -408,14 +408,14 @@ func TestAnUncollectedRuntimeIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark := fmt.Sprint(cmd.Process.Pid, ".", start)
-	if !runs(mark) {
+	if !isRuntimeAlive(mark) {
 		t.Error("a living runtime is not seen")
 	}
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
 	awaitEnd(cmd.Process.Pid)
-	if runs(mark) {
+	if isRuntimeAlive(mark) {
 		t.Error("a runtime that has ended counts as living")
 	}
 	if err := cmd.Wait(); err != nil {

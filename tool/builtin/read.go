@@ -22,7 +22,7 @@ import (
 const (
 	pageBytes = 100_000  // of one answer of Read, about 25,000 tokens
 	maxText   = 64 << 20 // of a file that is hashed, edited or searched
-	sniffLen  = 8000     // bytes looked at to tell text from binary
+	sniffLen  = 8000     // bytes that decide between text and binary
 )
 
 const readSchema = `{"type":"object","additionalProperties":false,"required":["file_path"],"properties":{` +
@@ -97,7 +97,7 @@ func (t *readTool) show(ctx context.Context, f *os.File, p page) (tool.Result, e
 	return p.result(), nil
 }
 
-// page is one answer of Read in the making.
+// page is one result of Read.
 type page struct {
 	path, real string
 	size       int64
@@ -111,8 +111,8 @@ type page struct {
 	odd   bool // bytes that are not UTF-8 were replaced
 }
 
-// collect reads the file to its end, or until the page is full if it is too
-// large to be hashed.
+// collect reads the file to its end, or until the page is full if the file is too large to
+// be hashed.
 func (p *page) collect(ctx context.Context, r *bufio.Reader) error {
 	lr := lineReader{r: r, keep: maxLineRunes*utf8.UTFMax + utf8.UTFMax}
 	buf := make([]byte, 0, 4096)
@@ -181,7 +181,7 @@ func (p *page) result() tool.Result {
 	return tool.Result{Text: text + p.notice()}
 }
 
-// notice says what part of the file was left out, if any.
+// notice returns which part of the file was left out, if any.
 func (p *page) notice() string {
 	total := "more"
 	if p.lines >= 0 {
@@ -197,7 +197,7 @@ func (p *page) notice() string {
 		p.shown.from, p.shown.to, total, size(p.size), p.shown.to+1)
 }
 
-// binaryKind names what a content is if it is not text, else it returns "".
+// binaryKind returns the kind of a content that is not text, or "".
 func binaryKind(head []byte) string {
 	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
 	switch {

@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// openRegular opens a file for reading without ever waiting on it: a pipe
-// without a writer, a device or a socket is refused, also when it takes the
-// place of a file between the look and the opening.
+// openRegular opens a file for reading and never blocks: it refuses a pipe without a
+// writer, a device or a socket, even if one replaces the file before it is opened.
 func openRegular(real string) (*os.File, fs.FileInfo, error) {
 	if err := checkKind(real); err != nil {
 		return nil, nil, err
@@ -28,7 +27,7 @@ func openRegular(real string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// checkKind refuses what must not even be opened, as opening a device can act.
+// checkKind refuses files that must not even be opened, since opening a device can act.
 func checkKind(real string) error {
 	for _, root := range []string{"/proc", "/dev", "/sys"} {
 		if _, inside := within(root, real); inside {
@@ -50,7 +49,7 @@ func checkOpen(f *os.File, real string) (fs.FileInfo, error) {
 	return info, regular(real, info)
 }
 
-// regular refuses everything but ordinary files, in words for the model.
+// regular refuses everything but regular files, with an error for the model.
 func regular(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil

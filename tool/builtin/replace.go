@@ -45,7 +45,7 @@ func restore(r replaced) replaced {
 	return r
 }
 
-// pureCRLF says that every line end of text is CR LF and CR occurs nowhere else.
+// pureCRLF reports whether every line end of text is CR LF and there is no other CR.
 func pureCRLF(text string) bool {
 	n := strings.Count(text, "\r\n")
 	return n > 0 && n == strings.Count(text, "\n") && n == strings.Count(text, "\r")

@@ -21,11 +21,11 @@ func findRipgrep() string {
 	return path
 }
 
-// errEnough ends a search that has filled its answer.
-var errEnough = errors.New("the answer is full")
+// errAnswerFull ends a search whose answer is full.
+var errAnswerFull = errors.New("the answer is full")
 
-// ripgrep runs rg in the root of the query and hands its results to emit, in
-// the form in which the search in process gives them.
+// ripgrep runs rg in the root of the query and passes its results to emit, in the form of
+// the search in process.
 func ripgrep(ctx context.Context, program string, q *query, emit func(string) bool) error {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -44,24 +44,24 @@ func ripgrep(ctx context.Context, program string, q *query, emit func(string) bo
 		if emit(line) {
 			return true
 		}
-		cancel(errEnough)
+		cancel(errAnswerFull)
 		return false
 	})
 	waitErr := cmd.Wait()
 	switch {
-	case errors.Is(context.Cause(run), errEnough):
+	case errors.Is(context.Cause(run), errAnswerFull):
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("the search was stopped: %w", context.Cause(ctx))
 	case readErr != nil:
 		return fmt.Errorf("read what rg found: %w", readErr)
 	}
-	return q.verdict(waitErr, any, complaint.String())
+	return q.exitError(waitErr, any, complaint.String())
 }
 
-// verdict reads rg's exit code: 1 is no match, 2 a complaint, which counts only
-// if nothing was found, as it may be about one unreadable file.
-func (q *query) verdict(err error, any bool, complaint string) error {
+// exitError interprets rg's exit code: 1 is no match, 2 an error, which matters only if
+// nothing was found, as it may concern one unreadable file.
+func (q *query) exitError(err error, any bool, complaint string) error {
 	var exit *exec.ExitError
 	if err == nil || any || errors.As(err, &exit) && exit.ExitCode() == 1 {
 		return nil
@@ -81,7 +81,7 @@ func (q *query) ripgrepArgs(ctx context.Context) []string {
 		"--no-config", "--color=never", "--no-heading", "--with-filename", "--null", "--hidden", "--no-messages",
 		"--no-ignore-dot", "--no-require-git", "--sort=path", "--max-filesize=" + strconv.Itoa(maxText),
 	}
-	if q.outside(ctx) {
+	if q.isOutsideRepository(ctx) {
 		args = append(args, "--no-ignore-parent")
 	}
 	args = slices.Concat(args, q.modeArgs(), q.fileArgs())
@@ -89,9 +89,9 @@ func (q *query) ripgrepArgs(ctx context.Context) []string {
 	return append(args, "--regexp="+q.pattern, "--", target)
 }
 
-// outside says that the ignore files above the root do not count: there is no
-// repository around it, or it ignores the root, which the caller named.
-func (q *query) outside(ctx context.Context) bool {
+// isOutsideRepository reports whether ignore files above the root do not apply: there is no
+// repository around it, or the repository ignores the root, which the caller named.
+func (q *query) isOutsideRepository(ctx context.Context) bool {
 	top, inside := repository(q.real)
 	if !inside || top == q.real {
 		return true
@@ -154,8 +154,8 @@ type ripgrepOutput struct {
 	r *bufio.Reader
 }
 
-// each hands every result to emit until that declines or the output ends; any
-// tells whether rg had one.
+// each passes every result to emit until emit returns false or the output ends; any reports
+// whether there was a result.
 func (p ripgrepOutput) each(emit func(string) bool) (any bool, err error) {
 	end := byte('\n')
 	if p.q.mode == modeFiles {
@@ -173,7 +173,7 @@ func (p ripgrepOutput) each(emit func(string) bool) (any bool, err error) {
 		any = true
 		text := string(bytes.TrimSuffix(raw, []byte{end}))
 		if text == groupEnd && end == '\n' {
-			apart = shown // told when the next group is wanted
+			apart = shown // used when the next group is wanted
 			continue
 		}
 		line, ok := p.result(text)
@@ -187,8 +187,8 @@ func (p ripgrepOutput) each(emit func(string) bool) (any bool, err error) {
 	}
 }
 
-// result turns a record of rg into a result; what is none (a warning about a
-// binary file) or of no wanted file is passed over.
+// result converts a record of rg to a result; ok is false for other lines, such as a warning
+// about a binary file, and for unwanted files.
 func (p ripgrepOutput) result(raw string) (string, bool) {
 	name, rest, ok := strings.Cut(raw, "\x00")
 	name = strings.TrimPrefix(name, "./")
@@ -209,7 +209,7 @@ func (p ripgrepOutput) result(raw string) (string, bool) {
 	return p.q.line(p.q.display(name), number, rest[digits] == ':', []byte(rest[digits+1:])), true
 }
 
-// groupEnd stands between groups of lines that do not follow each other.
+// groupEnd separates groups of lines that are not adjacent.
 const groupEnd = "--"
 
 // line is a result in content mode.

@@ -29,8 +29,7 @@ type run struct {
 	notes    []string
 }
 
-// await lets the process run until it ends or has to be ended, or is to go on
-// without being waited for.
+// await waits until the process ends, has to be ended, or is moved to the background.
 func (r *run) await(ctx context.Context, p *process, closing, move <-chan struct{}) {
 	timer := time.NewTimer(r.timeout)
 	defer timer.Stop()
@@ -57,17 +56,17 @@ func (r *run) await(ctx context.Context, p *process, closing, move <-chan struct
 	}
 	limit := sweepLimit
 	if natural {
-		p.settle(r.linger, ctx.Done(), closing)
+		p.awaitChildren(r.linger, ctx.Done(), closing)
 	}
 	if r.stopped != nil {
 		limit = stopSweep
 	}
 	left := p.finish(limit)
 	r.code, r.by, _ = p.exit()
-	r.tell(left, errors.Join(err, left.err), natural)
+	r.addNotes(left, errors.Join(err, left.err), natural)
 }
 
-func (r *run) tell(left leftovers, err error, natural bool) {
+func (r *run) addNotes(left leftovers, err error, natural bool) {
 	if left.alive {
 		r.notes = append(r.notes, "Some processes of this command could not be ended in time and may still run.")
 	}
@@ -79,11 +78,11 @@ func (r *run) tell(left leftovers, err error, natural bool) {
 	}
 }
 
-// result is the output with what the model has to know of the ending.
+// result returns the output with the notes on how the command ended.
 func (r *run) result() tool.Result {
 	why := ""
 	if r.by == 0 {
-		why = meaning(r.command, r.code)
+		why = explainExitCode(r.command, r.code)
 	}
 	head := r.headline()
 	failed := head != "" && (why == "" || r.cutShort())
@@ -138,7 +137,7 @@ func (r *run) detail(why string) json.RawMessage {
 	if r.timedOut {
 		d.TimedOut = r.timeout.Milliseconds()
 	}
-	d.Path, d.Size = r.out.kept()
+	d.Path, d.Size = r.out.savedFile()
 	return d.encode()
 }
 

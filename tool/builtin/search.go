@@ -41,21 +41,20 @@ func searchFiles(ctx context.Context, q *query, re *regexp.Regexp, emit func(str
 	return nil
 }
 
-// searchable reads a file unless it is a link, special, too large, gone or
-// binary.
+// searchable reads a file unless it is a link, special, too large, missing or binary.
 func searchable(path string) ([]byte, bool) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxText {
 		return nil, false
 	}
 	content, err := readSmall(path, maxText+1)
-	if err != nil || len(content) > maxText || bytes.IndexByte(content[:min(len(content), binaryLook)], 0) >= 0 {
+	if err != nil || len(content) > maxText || bytes.IndexByte(content[:min(len(content), binarySniff)], 0) >= 0 {
 		return nil, false
 	}
 	return content, true
 }
 
-const binaryLook = 64 << 10 // bytes in which a NUL makes a file binary
+const binarySniff = 64 << 10 // bytes in which a NUL makes a file binary
 
 // fileSearch is the search of one file.
 type fileSearch struct {

@@ -87,8 +87,8 @@ func gitFiles(ctx context.Context, root string, env []string) (files []string, o
 	return files, true
 }
 
-// nested expands what git names but does not look into: a repository inside
-// the repository.
+// nested expands an entry of git that git does not list itself: a repository inside the
+// repository.
 func nested(ctx context.Context, root, name string, env []string) []string {
 	dir := filepath.Join(root, filepath.FromSlash(name))
 	info, err := os.Lstat(dir)
@@ -122,7 +122,7 @@ func runGit(ctx context.Context, dir string, env []string, args ...string) ([]by
 	return out, err == nil
 }
 
-// walkFiles is for folders that git does not know.
+// walkFiles lists the files of a directory outside of repositories.
 func walkFiles(ctx context.Context, root string) ([]string, error) {
 	stack := map[string]gitignore.Rules{"": ignoreFile(root, "")}
 	files := []string{}

@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// tempName is the file in which new content is written before it takes its
-// place. One name per folder is enough, as writers hold the folder's lock, and
-// what a killed process left is cleared by the next writer.
+// tempName is the file for new content before it is renamed. One name per directory is
+// enough, since writers hold the directory's lock; the next writer removes what a killed
+// process left.
 const tempName = ".swarm-write.tmp"
 
 // maxSwaps bounds how often an update starts again because a program that
@@ -68,7 +68,7 @@ func (s *swap) run(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("%s is being changed all the time by another program; nothing was written, try again later", s.real), unlock())
 }
 
-// try makes one attempt; done is false if the file changed under it.
+// try makes one attempt; done is false if the file changed meanwhile.
 func (s *swap) try() (done bool, err error) {
 	old, err := s.read()
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *swap) read() (current, error) {
 	return current{content: content, info: info}, errors.Join(err, f.Close())
 }
 
-// unchanged looks once more, just before the renaming, for a change by a
-// program that takes no lock.
+// unchanged checks once more, just before the renaming, for a change by a program that does
+// not lock.
 func (s *swap) unchanged(old current) (bool, error) {
 	now, err := s.read()
 	if err != nil {

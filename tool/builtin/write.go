@@ -71,7 +71,7 @@ func (t *writeTool) report(path string, content []byte, created bool) tool.Resul
 	return tool.Result{Text: fmt.Sprintf("%s %s: %s, %s.", verb, t.at.show(path), inLines(content), size(int64(len(content))))}
 }
 
-// creatable refuses places in which no file may be made.
+// creatable refuses places in which no file may be created.
 func creatable(real string) error {
 	err := checkKind(real)
 	if errors.Is(err, os.ErrNotExist) {
@@ -80,7 +80,7 @@ func creatable(real string) error {
 	return err
 }
 
-// mayReplace refuses to overwrite what the agent has not seen.
+// mayReplace refuses to overwrite content that the agent has not seen.
 func (t *writeTool) mayReplace(path, real string, old []byte, exists bool) error {
 	if !exists {
 		return nil
@@ -97,7 +97,7 @@ func (t *writeTool) mayReplace(path, real string, old []byte, exists bool) error
 	return &staleError{path: path, now: t.seen.conflict(real, old)}
 }
 
-// staleError reports a file that is not as the agent saw it.
+// staleError reports that a file changed since the agent read it.
 type staleError struct {
 	path string
 	now  string // the present content, numbered, if it is short
@@ -110,11 +110,11 @@ func (e *staleError) Error() string {
 	return fmt.Sprintf("%s has changed since it was read (by a person, another agent or a command). Nothing was written. This is its content now:\n%s", e.path, e.now)
 }
 
-// conflictBytes is the most a conflict shows of the present content.
+// conflictBytes is how much of the current content a conflict shows.
 const conflictBytes = 8 << 10
 
-// conflict returns the present content for a stale writer, if it is short
-// text, and records that it was shown.
+// conflict returns the current content for a stale writer, if it is short text, and records
+// that it was shown.
 func (s *views) conflict(real string, content []byte) string {
 	if len(content) == 0 || len(content) > conflictBytes || !utf8.Valid(content) || binaryKind(content[:min(len(content), sniffLen)]) != "" {
 		return ""

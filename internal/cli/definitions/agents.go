@@ -129,7 +129,7 @@ func (c *catalog) loaded(name string) (defs.Entry, error) {
 // known lists the names near to one that is not there, or else all.
 func (c *catalog) known(name string) string {
 	names := c.Definitions().Names()
-	near := agent.Near(name, names)
+	near := agent.Suggest(name, names)
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}

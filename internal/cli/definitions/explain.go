@@ -185,7 +185,7 @@ func (c *catalog) explanation(e defs.Entry) explanation {
 		}
 	}
 	for _, f := range e.Explain() {
-		row := fieldRow{Name: f.Name, Value: f.Value, Given: f.Line > 0, InForce: f.InForce, Note: f.Note}
+		row := fieldRow{Name: f.Name, Value: f.Value, Given: f.Line > 0, InForce: f.InEffect, Note: f.Note}
 		if row.Given {
 			row.Path, row.Line = f.Path, f.Line
 		}

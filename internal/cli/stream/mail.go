@@ -23,7 +23,7 @@ func (s *Writer) mailFact(f event.Fact) {
 		s.writeMail(f.Envelope, mailbox.StateAccepted)
 	case event.MailArrived:
 		s.writeMail(f.Envelope, mailbox.StateDelivered)
-	case event.MailSettled:
+	case event.MailStateChanged:
 		for _, id := range f.IDs {
 			s.writeReceipt(id, f.State)
 		}

@@ -133,7 +133,7 @@ func (s *Writer) Handle(e event.Event) {
 	case event.BackingOff:
 		s.writeInit()
 		s.retry(f.Backoff)
-	case event.MailSent, event.MailArrived, event.MailSettled:
+	case event.MailSent, event.MailArrived, event.MailStateChanged:
 		s.writeInit()
 		s.mailFact(f)
 	case event.Compacting:

@@ -65,7 +65,7 @@ func clockTime(t time.Time) string {
 func messageText(info swarm.Info, m swarm.Trace) string {
 	e := m.Envelope
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s (%s) from %s to %s\n", e.ID, e.Kind, e.ClassOf(), term.Clean(AgentName(e.From.Agent, e.FromName)), term.Clean(AgentName(e.To.Agent, e.ToName)))
+	fmt.Fprintf(&b, "%s  %s (%s) from %s to %s\n", e.ID, e.Kind, e.EffectiveClass(), term.Clean(AgentName(e.From.Agent, e.FromName)), term.Clean(AgentName(e.To.Agent, e.ToName)))
 	for _, s := range m.Steps {
 		line := fmt.Sprintf("  %s  %s", clockTime(s.Time), s.State)
 		if s.Reason != "" {

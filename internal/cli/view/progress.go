@@ -70,7 +70,7 @@ func (p *progress) Handle(e event.Event) {
 		p.lines(e.Agent, "is cut by a control message")
 	case event.Compacted:
 		p.lines(e.Agent, compacted(f))
-	case event.MailSent, event.MailArrived, event.MailSettled:
+	case event.MailSent, event.MailArrived, event.MailStateChanged:
 		p.mail(e.Agent, f)
 	case event.TurnEnded:
 		p.ended(e.Agent, f)
@@ -184,7 +184,7 @@ func (p *progress) mail(a event.Agent, f event.Fact) {
 			p.line(a, "← "+p.labelOf(e.From.Agent, e.FromName))
 			p.text(e.Body)
 		}
-	case event.MailSettled:
+	case event.MailStateChanged:
 		for _, id := range f.IDs {
 			p.receipt(a, id, f.State)
 		}

@@ -66,7 +66,7 @@ func New(l budget.Limits, prices Prices, all []*transcript.Transcript) *Tree {
 // is another.
 func (a *Tree) UsedBy(l agent.Record) budget.Amount {
 	own := budget.Amount{Money: l.Cost(a.prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions)}
-	return own.Plus(l.Below)
+	return own.Plus(l.Nested)
 }
 
 // workedBelow returns for each agent how long it or one below it has worked, the
@@ -108,7 +108,7 @@ func (a *Tree) Of(id mailbox.AgentID) *account.Account {
 
 // Ask is what a request to a model may use.
 func (a *Tree) Ask(id string, input int64, output int) budget.Request {
-	k := budget.Request{Model: id, Input: input, Output: int64(output), Floor: FloorTokens, Enough: enoughTokens}
+	k := budget.Request{Model: id, Input: input, MaxOutput: int64(output), MinOutput: FloorTokens, Enough: enoughTokens}
 	in, out, ok := a.prices.AtMost(id, input)
 	k.InputCost, k.TokenCost, k.Unpriced = in, out, !ok
 	return k
@@ -121,7 +121,7 @@ func (a *Tree) Unpriced(all []*transcript.Transcript) error {
 		l := t.Record()
 		for _, u := range l.Models {
 			if u.Cost(a.prices).Unknown {
-				if err := a.Of(l.Spec.ID).Afford(budget.Request{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {
+				if err := a.Of(l.Spec.ID).CheckRemaining(budget.Request{Model: u.Model, Unpriced: true}); errors.As(err, new(*budget.UnpricedError)) {
 					return err
 				}
 			}

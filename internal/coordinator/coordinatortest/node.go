@@ -70,7 +70,7 @@ func New(t testing.TB, dir string, m model.Model, o Options) *Node {
 		Journal: journal.Options{FS: o.Disk, SegmentBytes: o.Segment},
 		NoLines: true, Prices: o.Prices,
 		StateChanged: func(sender mailbox.AgentID, ids []mailbox.ID, state mailbox.State) {
-			n.Bus.Publish(event.Agent{ID: sender}, event.MailSettled{IDs: ids, State: state})
+			n.Bus.Publish(event.Agent{ID: sender}, event.MailStateChanged{IDs: ids, State: state})
 			n.Notify()
 		},
 		Arrived: func(e mailbox.Envelope) { n.Bus.Publish(event.Agent{ID: e.To.Agent}, event.MailArrived{Envelope: e}) },
@@ -113,7 +113,7 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) coordinator.Optio
 		},
 		System:     func(s agent.Spec, _ defs.Definition) []string { return []string{"you are " + string(s.ID)} },
 		Permission: o.Permission, Grant: o.Grant, Restart: o.Restart, Budget: o.Budget, Prices: o.Prices,
-		Receipt: func(r mailbox.Receipt) { n.courier.Receipt(r) },
+		Receipt: func(r mailbox.Receipt) { n.courier.SendReceipt(r) },
 	}
 }
 

@@ -42,12 +42,12 @@ func rank(x holder, own string) int {
 func (r *Registry) Unknown(name string) error {
 	e := &agent.UnknownError{Name: name}
 	for _, t := range r.store.All() {
-		if s := t.Spec(); s.Role.Runs() && s.Role != agent.Lead {
+		if s := t.Spec(); s.Role.IsAgent() && s.Role != agent.Lead {
 			e.Known = append(e.Known, agent.DisplayName(s))
 		}
 	}
 	slices.Sort(e.Known)
-	e.Near = agent.Near(name, e.Known)
+	e.Suggestions = agent.Suggest(name, e.Known)
 	e.Known = e.Known[:min(len(e.Known), 20)]
 	return e
 }

@@ -22,7 +22,7 @@ type refusal struct {
 // Refused is what the asker sees of a spawn that was not made.
 func Refused(err error) tool.Result {
 	r := tool.Errorf("%v", err)
-	var over *budget.OverError
+	var over *budget.ExceededError
 	var unpriced *budget.UnpricedError
 	var limit *spawn.LimitError
 	switch {

@@ -92,7 +92,7 @@ func (q *Question) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 func promptOf(choices []event.Choice) Prompt {
 	return Prompt{
 		Kind: event.AsksAnswer, State: state.WaitsForAnswer, Choices: choices,
-		Summary: report.Cut(report.OneLine(choices[0].Question), 200), Allows: event.Answer.Answers,
+		Summary: report.Cut(report.OneLine(choices[0].Question), 200), Allows: event.Answer.IsAnswer,
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// MaxBytes is what a bucket holds at most.
+// MaxBytes is the size limit of a bucket.
 const MaxBytes = 128 << 20
 
 // Options adjust a bucket.
@@ -25,18 +25,18 @@ type Options struct {
 	Replicas int // in a cluster; 0 is 1
 }
 
-// Bucket is one bucket, made with the first object. Its methods may be called from
-// any goroutine.
+// Bucket is a JetStream object store, which the first object creates. Its methods may be
+// called from any goroutine.
 type Bucket struct {
 	js   jetstream.JetStream
 	name string
 	o    Options
 
 	mu    sync.Mutex
-	store jetstream.ObjectStore // guarded by mu; nil before it was found or made
+	store jetstream.ObjectStore // guarded by mu; nil until it is opened
 }
 
-// New returns the bucket of that name.
+// New returns the bucket with that name.
 func New(nc *nats.Conn, name string, o Options) (*Bucket, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -45,7 +45,7 @@ func New(nc *nats.Conn, name string, o Options) (*Bucket, error) {
 	return &Bucket{js: js, name: name, o: o}, nil
 }
 
-// open returns the bucket of the server, or with create makes it if there is none.
+// open opens the bucket; with create it makes a missing one.
 func (b *Bucket) open(ctx context.Context, create bool) (_ jetstream.ObjectStore, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,17 +62,17 @@ func (b *Bucket) open(ctx context.Context, create bool) (_ jetstream.ObjectStore
 	return b.store, err
 }
 
-// gone forgets the bucket after an error: somebody may have deleted it, of which a
-// server tells in several ways, and it is made again then.
-func (b *Bucket) gone(err error) error {
+// forget drops the store after an error that may mean that the bucket was deleted, so that
+// it is made again.
+func (b *Bucket) forget(err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.store = nil
 	return err
 }
 
-// Put stores an object that is not there yet. It returns when the server has it; a
-// cluster that cannot answer now is asked again as package retry says.
+// Put stores an object if it is missing, and returns when the server has stored it. It
+// repeats requests that a cluster cannot answer, as package retry describes.
 func (b *Bucket) Put(ctx context.Context, ref mailbox.Ref, body func() ([]byte, error)) error {
 	return retry.Do(ctx, func(ctx context.Context) error { return b.put(ctx, ref, body) })
 }
@@ -87,19 +87,19 @@ func (b *Bucket) put(ctx context.Context, ref mailbox.Ref, body func() ([]byte, 
 	case err == nil && info.Digest == digest(ref) && info.Size == uint64(ref.Size()):
 		return nil
 	case err != nil && !errors.Is(err, jetstream.ErrObjectNotFound):
-		return fmt.Errorf("bucket: look for an object in %s: %w", b.name, b.gone(err))
+		return fmt.Errorf("bucket: find an object in %s: %w", b.name, b.forget(err))
 	}
 	raw, err := body()
 	if err != nil {
 		return err
 	}
 	if _, err := store.PutBytes(ctx, ref.Hash(), raw); err != nil {
-		return fmt.Errorf("bucket: put an object of %d bytes into %s: %w", len(raw), b.name, b.gone(err))
+		return fmt.Errorf("bucket: put an object of %d bytes into %s: %w", len(raw), b.name, b.forget(err))
 	}
 	return nil
 }
 
-// digest is how JetStream writes the hash of an object.
+// digest returns the hash of an object in the form of JetStream.
 func digest(ref mailbox.Ref) string {
 	sum, err := hex.DecodeString(ref.Hash())
 	if err != nil || len(sum) != sha256.Size {
@@ -108,15 +108,15 @@ func digest(ref mailbox.Ref) string {
 	return "SHA-256=" + base64.URLEncoding.EncodeToString(sum)
 }
 
-// WrongError reports an object that is not what its name says.
-type WrongError struct{ Bucket, Name string }
+// MismatchError reports an object that does not match its name.
+type MismatchError struct{ Bucket, Name string }
 
-func (e *WrongError) Error() string {
-	return fmt.Sprintf("bucket: the object %s in %s does not hold the text that it is named after", e.Name, e.Bucket)
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("bucket: the object %s in %s does not contain the text that it is named after", e.Name, e.Bucket)
 }
 
-// Get returns the bytes of an object. The error wraps fs.ErrNotExist when there is
-// none, and is a *WrongError when others are in its place. It waits as Put does.
+// Get returns the bytes of an object. The error wraps fs.ErrNotExist if there is none, and
+// is a *MismatchError if the bytes do not match. It repeats requests as Put does.
 func (b *Bucket) Get(ctx context.Context, ref mailbox.Ref) (raw []byte, err error) {
 	err = retry.Do(ctx, func(ctx context.Context) error {
 		raw, err = b.get(ctx, ref)
@@ -132,18 +132,18 @@ func (b *Bucket) get(ctx context.Context, ref mailbox.Ref) ([]byte, error) {
 		raw, err = store.GetBytes(ctx, ref.Hash())
 	}
 	switch {
-	case errors.Is(err, jetstream.ErrDigestMismatch), err == nil && !ref.Names(raw):
-		return nil, &WrongError{Bucket: b.name, Name: ref.Hash()}
+	case errors.Is(err, jetstream.ErrDigestMismatch), err == nil && !ref.Matches(raw):
+		return nil, &MismatchError{Bucket: b.name, Name: ref.Hash()}
 	case errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, jetstream.ErrBucketNotFound):
-		return nil, fmt.Errorf("bucket: %s holds no object %s: %w", b.name, ref.Hash(), errors.Join(fs.ErrNotExist, b.gone(err)))
+		return nil, fmt.Errorf("bucket: %s holds no object %s: %w", b.name, ref.Hash(), errors.Join(fs.ErrNotExist, b.forget(err)))
 	case err != nil:
-		return nil, fmt.Errorf("bucket: get an object of %s: %w", b.name, b.gone(err))
+		return nil, fmt.Errorf("bucket: get an object of %s: %w", b.name, b.forget(err))
 	}
 	return raw, nil
 }
 
-// Sweep takes out the objects that are older than grace and of which needed says no,
-// by their hashes.
+// Sweep removes the objects that are older than grace and for whose hash needed returns
+// false.
 func (b *Bucket) Sweep(ctx context.Context, needed func(hash string) bool, grace time.Duration) error {
 	store, err := b.open(ctx, false)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -157,7 +157,7 @@ func (b *Bucket) Sweep(ctx context.Context, needed func(hash string) bool, grace
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("bucket: list the objects of %s: %w", b.name, b.gone(err))
+		return fmt.Errorf("bucket: list the objects of %s: %w", b.name, b.forget(err))
 	}
 	var errs []error
 	for _, o := range all {

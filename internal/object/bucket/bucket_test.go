@@ -108,7 +108,7 @@ func TestAWrongObjectIsNotReturned(t *testing.T) {
 	if _, err := store(t, conn).PutString(t.Context(), ref.Hash(), "what was sold"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := b.Get(t.Context(), ref); !errors.As(err, new(*bucket.WrongError)) {
+	if got, err := b.Get(t.Context(), ref); !errors.As(err, new(*bucket.MismatchError)) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

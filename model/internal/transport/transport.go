@@ -87,15 +87,15 @@ func Watch(cancel context.CancelCauseFunc, idle, ping time.Duration) *Watchdog {
 	}
 }
 
-// Content books that the answer grew.
-func (w *Watchdog) Content() {
+// OnContent books that the answer grew.
+func (w *Watchdog) OnContent() {
 	w.content = time.Now()
 	w.timer.Reset(min(w.idle, w.ping))
 }
 
-// Ping books a sign of life: it puts off the end, but not beyond ping after the
+// OnPing books a sign of life: it puts off the end, but not beyond ping after the
 // last content.
-func (w *Watchdog) Ping() {
+func (w *Watchdog) OnPing() {
 	w.timer.Reset(min(w.idle, max(0, w.ping-time.Since(w.content))))
 }
 

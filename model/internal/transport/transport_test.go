@@ -17,7 +17,7 @@ func watched(t *testing.T, interval time.Duration, step func(*Watchdog)) (lived 
 		w := Watch(cancel, 0, 0)
 		defer w.Stop()
 		begun := time.Now()
-		w.Content()
+		w.OnContent()
 		for ctx.Err() == nil && time.Since(begun) < time.Hour {
 			select {
 			case <-ctx.Done():
@@ -39,10 +39,10 @@ func TestSilenceEndsAStreamAndPingsPutItOff(t *testing.T) {
 		step     func(*Watchdog)
 		want     time.Duration
 	}{
-		"silence":       {2 * time.Hour, (*Watchdog).Content, DefaultIdle},
-		"slow content":  {DefaultIdle - time.Second, (*Watchdog).Content, time.Hour},
-		"pings only":    {time.Second, (*Watchdog).Ping, DefaultPing},
-		"too few pings": {DefaultIdle + time.Second, (*Watchdog).Ping, DefaultIdle},
+		"silence":       {2 * time.Hour, (*Watchdog).OnContent, DefaultIdle},
+		"slow content":  {DefaultIdle - time.Second, (*Watchdog).OnContent, time.Hour},
+		"pings only":    {time.Second, (*Watchdog).OnPing, DefaultPing},
+		"too few pings": {DefaultIdle + time.Second, (*Watchdog).OnPing, DefaultIdle},
 	} {
 		if got := watched(t, c.interval, c.step); got < c.want || got > c.want+DefaultIdle {
 			t.Errorf("%s: the stream lived %v, want %v", name, got, c.want)

@@ -8,8 +8,8 @@ import (
 
 var errStarted = errors.New("mailbox: started twice")
 
-// life is the one start and the one end of something that owns goroutines.
-type life struct {
+// lifecycle is the one start and the one end of something that owns goroutines.
+type lifecycle struct {
 	mu      sync.Mutex
 	started bool
 	stopped bool
@@ -17,7 +17,7 @@ type life struct {
 	running sync.WaitGroup
 }
 
-func (l *life) start(ctx context.Context) (context.Context, error) {
+func (l *lifecycle) start(ctx context.Context) (context.Context, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -31,9 +31,9 @@ func (l *life) start(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
-// end cancels what runs; wait is separate because some must be unblocked before
-// others can be waited for.
-func (l *life) end() {
+// stop cancels the context of what runs. It does not wait, because some goroutines must be
+// unblocked before others can be waited for.
+func (l *lifecycle) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stopped = true

@@ -9,17 +9,17 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// UnknownError reports a name that nobody has.
+// UnknownError reports a name that no agent has.
 type UnknownError struct {
-	Name  string
-	Near  []string // names that come near, best first
-	Known []string // every name that can be written to, sorted
+	Name        string
+	Suggestions []string // similar names, best first
+	Known       []string // all names that can be written to, sorted
 }
 
 func (e *UnknownError) Error() string {
 	text := fmt.Sprintf("there is no agent named %q", e.Name)
-	if len(e.Near) > 0 {
-		text += "; did you mean " + strings.Join(e.Near, " or ") + "?"
+	if len(e.Suggestions) > 0 {
+		text += "; did you mean " + strings.Join(e.Suggestions, " or ") + "?"
 	}
 	if len(e.Known) == 0 {
 		return text + " (nobody can be written to)"
@@ -35,10 +35,10 @@ func (e *NoProcessError) Error() string {
 	return fmt.Sprintf("%s lives in the process of %s, which does not run; a message to %s starts it", e.Name, e.Host, e.Host)
 }
 
-// Near returns at most three of the known names that name may have meant: those
-// within two edits of it, and those of which one holds the other. Case is
-// ignored; the nearest stands first.
-func Near(name string, known []string) []string {
+// Suggest returns at most three of the known names that name may have meant, best first:
+// those within two edits of it, and those that contain it or that it contains. Case is
+// ignored.
+func Suggest(name string, known []string) []string {
 	type candidate struct {
 		name string
 		far  int
@@ -60,7 +60,7 @@ func Near(name string, known []string) []string {
 	return names
 }
 
-// distance is the number of single-byte edits between two names.
+// distance returns the number of single-byte edits between two names.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -81,7 +81,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// NameTakenError reports a spawn under a name that another agent has.
+// NameTakenError reports that another agent has the name of a new one.
 type NameTakenError struct {
 	Name  string
 	Owner mailbox.AgentID

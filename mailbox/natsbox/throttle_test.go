@@ -11,32 +11,32 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-func pass(t *testing.T, g *gate) (asks bool) {
+func pass(t *testing.T, g *throttle) (asks bool) {
 	t.Helper()
-	reply, err := g.pass()
+	reply, err := g.acquire()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return reply == g.reply
 }
 
-func ack(t *testing.T, g *gate) {
+func ack(t *testing.T, g *throttle) {
 	t.Helper()
-	if err := g.answered(&nats.Msg{Data: []byte(`{"stream":"MB_x","seq":1}`)}); err != nil {
+	if err := g.handleReply(&nats.Msg{Data: []byte(`{"stream":"MB_x","seq":1}`)}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestGateAsksForTheFirstAndThenForOneInMany(t *testing.T) {
-	g := newGate("reply")
+func TestThrottleRequestsTheFirstReplyAndThenOneInMany(t *testing.T) {
+	g := newThrottle("reply")
 	asked := 0
-	for range 1 + 3*askEvery {
+	for range 1 + 3*replyEvery {
 		if pass(t, g) {
 			asked++
 		}
 	}
 	if asked != 4 {
-		t.Errorf("asked %d times for %d messages, want 4", asked, 1+3*askEvery)
+		t.Errorf("asked %d times for %d messages, want 4", asked, 1+3*replyEvery)
 	}
 	for range 4 {
 		ack(t, g)
@@ -46,10 +46,10 @@ func TestGateAsksForTheFirstAndThenForOneInMany(t *testing.T) {
 	}
 }
 
-func TestGateHoldsUpUntilThereIsAnAnswer(t *testing.T) {
+func TestThrottleBlocksUntilAReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate("reply")
-		for range 1 + (maxAsked-1)*askEvery {
+		g := newThrottle("reply")
+		for range 1 + (maxMissing-1)*replyEvery {
 			pass(t, g)
 		}
 		through := make(chan struct{})
@@ -68,31 +68,31 @@ func TestGateHoldsUpUntilThereIsAnAnswer(t *testing.T) {
 	})
 }
 
-func TestGateReportsMissingAnswersAndOpens(t *testing.T) {
+func TestThrottleReportsMissingRepliesAndContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, start := newGate("reply"), time.Now()
-		for range 1 + (maxAsked-1)*askEvery {
+		g, start := newThrottle("reply"), time.Now()
+		for range 1 + (maxMissing-1)*replyEvery {
 			pass(t, g)
 		}
-		if reply, err := g.pass(); !errors.Is(err, errUnanswered) || reply != "reply" {
+		if reply, err := g.acquire(); !errors.Is(err, errNoReply) || reply != "reply" {
 			t.Errorf("pass = %q, %v, want errUnanswered and another question", reply, err)
 		}
-		if waited := time.Since(start); waited != askLimit {
-			t.Errorf("waited %v, want %v", waited, askLimit)
+		if waited := time.Since(start); waited != replyTimeout {
+			t.Errorf("waited %v, want %v", waited, replyTimeout)
 		}
 		pass(t, g) // reported once
 	})
 }
 
-func TestGateOfAStoppedBoxIsClosed(t *testing.T) {
+func TestThrottleOfAStoppedBoxIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate("reply")
-		for range 1 + (maxAsked-1)*askEvery {
+		g := newThrottle("reply")
+		for range 1 + (maxMissing-1)*replyEvery {
 			pass(t, g)
 		}
 		result := make(chan error)
 		go func() {
-			_, err := g.pass()
+			_, err := g.acquire()
 			result <- err
 		}()
 		synctest.Wait()
@@ -103,16 +103,16 @@ func TestGateOfAStoppedBoxIsClosed(t *testing.T) {
 	})
 }
 
-func TestGateReadsAnswers(t *testing.T) {
-	g := newGate("reply")
-	err := g.answered(&nats.Msg{Data: []byte(`{"error":{"code":503,"err_code":10077,"description":"maximum bytes exceeded"},"seq":0}`)})
+func TestThrottleDecodesReplies(t *testing.T) {
+	g := newThrottle("reply")
+	err := g.handleReply(&nats.Msg{Data: []byte(`{"error":{"code":503,"err_code":10077,"description":"maximum bytes exceeded"},"seq":0}`)})
 	if err == nil || !strings.Contains(err.Error(), "maximum bytes exceeded (10077)") {
 		t.Errorf("a refusal is read as %v", err)
 	}
-	if err := g.answered(&nats.Msg{}); !errors.Is(err, nats.ErrNoResponders) {
+	if err := g.handleReply(&nats.Msg{}); !errors.Is(err, nats.ErrNoResponders) {
 		t.Errorf("no stream is read as %v", err)
 	}
-	if err := g.answered(&nats.Msg{Data: []byte(`"error"`)}); err == nil {
+	if err := g.handleReply(&nats.Msg{Data: []byte(`"error"`)}); err == nil {
 		t.Error("nonsense is read as a success")
 	}
 }

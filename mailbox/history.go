@@ -2,16 +2,16 @@ package mailbox
 
 import "slices"
 
-// settledKept is how many ended messages Ledger.State still knows.
-const settledKept = 1000
+// maxHistory is how many acknowledged messages a Ledger remembers.
+const maxHistory = 1000
 
-// settled remembers the end of an agent's last messages.
-type settled struct {
+// history holds the states of an agent's last acknowledged messages.
+type history struct {
 	byID  map[ID]Status
 	order []ID // oldest first
 }
 
-func (s *settled) add(e Envelope, state State, reason string) {
+func (s *history) add(e Envelope, state State, reason string) {
 	if _, known := s.byID[e.ID]; !known {
 		s.order = append(s.order, e.ID)
 	}
@@ -19,7 +19,7 @@ func (s *settled) add(e Envelope, state State, reason string) {
 		reason = ""
 	}
 	s.byID[e.ID] = Status{To: e.To, Seq: e.Seq, State: state, Reason: reason}
-	if n := len(s.order) - settledKept; n > 0 {
+	if n := len(s.order) - maxHistory; n > 0 {
 		for _, id := range s.order[:n] {
 			delete(s.byID, id)
 		}
@@ -27,8 +27,8 @@ func (s *settled) add(e Envelope, state State, reason string) {
 	}
 }
 
-// raise moves one message on to the receipt's state and reports whether it did.
-func (s *settled) raise(id ID, r Receipt) bool {
+// advance advances the state of one message and reports whether it changed.
+func (s *history) advance(id ID, r Receipt) bool {
 	was, known := s.byID[id]
 	if !known || was.To.Agent != r.From.Agent || r.State.rank() <= was.State.rank() {
 		return false
