@@ -89,14 +89,14 @@ several may be chosen, some of them with commas between. Anything else is an
 answer in your own words.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return answerQuestion(&a.Console, c, *at, args[:min(1, len(args))], func(q swarm.Question) (swarm.Answer, error) {
-				return answerOf(q, args[1:])
+				return parseAnswer(q, args[1:])
 			})
 		},
 	}
 }
 
-// answerOf reads the words after the id.
-func answerOf(q swarm.Question, words []string) (swarm.Answer, error) {
+// parseAnswer parses the words after the id.
+func parseAnswer(q swarm.Question, words []string) (swarm.Answer, error) {
 	switch {
 	case q.Kind != event.AsksAnswer:
 		return swarm.Answer{}, cli.Usagef("%s asks for a permission; use: swarm approvals allow %s, or deny", q.ID, q.ID)
@@ -107,13 +107,13 @@ func answerOf(q swarm.Question, words []string) (swarm.Answer, error) {
 	}
 	answer := swarm.Answer{Allow: true}
 	for i, word := range words {
-		answer.Choices = append(answer.Choices, picked(q.Choices[i], word))
+		answer.Choices = append(answer.Choices, choiceLabels(q.Choices[i], word))
 	}
 	return answer, nil
 }
 
-// picked returns the labels that a word means, or the word itself.
-func picked(c event.Choice, word string) []string {
+// choiceLabels returns the labels that a word selects, or the word itself.
+func choiceLabels(c event.Choice, word string) []string {
 	if label, ok := labelOf(c, word); ok {
 		return []string{label}
 	}
@@ -143,15 +143,15 @@ func labelOf(c event.Choice, word string) (string, bool) {
 	return "", false
 }
 
-// asking is a running session with what its agents ask.
-type asking struct {
+// askingSession is a running session with its open questions.
+type askingSession struct {
 	info      swarm.Info
 	remote    *swarm.Remote
 	questions []swarm.Question
 }
 
-// askingSessions reaches the sessions that are meant. The caller closes their remotes.
-func askingSessions(ctx context.Context, con *cli.Console, at where) (all []asking, err error) {
+// askingSessions connects to the selected sessions. The caller closes their remotes.
+func askingSessions(ctx context.Context, con *cli.Console, at where) (all []askingSession, err error) {
 	infos, err := chosenSessions(con, at)
 	for _, info := range infos {
 		r, dialErr := con.Sessions().Dial(info)
@@ -161,7 +161,7 @@ func askingSessions(ctx context.Context, con *cli.Console, at where) (all []aski
 		if dialErr != nil {
 			return all, dialErr
 		}
-		s := asking{info: info, remote: r}
+		s := askingSession{info: info, remote: r}
 		all = append(all, s)
 		if all[len(all)-1].questions, err = r.Questions(ctx); err != nil {
 			return all, err
@@ -178,13 +178,13 @@ func chosenSessions(con *cli.Console, at where) ([]swarm.Info, error) {
 	return []swarm.Info{info}, err
 }
 
-func closeAll(all []asking) {
+func closeAll(all []askingSession) {
 	for _, s := range all {
 		s.remote.Close()
 	}
 }
 
-// approvalRow is a question as approvals shows it.
+// approvalRow is a question in the output of approvals.
 type approvalRow struct {
 	Session string `json:"session"`
 	swarm.Question
@@ -209,7 +209,7 @@ func approvals(ctx context.Context, con *cli.Console, at where, asJSON bool) err
 		con.Notef("no session runs here; the questions of one that was cut come back with: swarm resume")
 		return nil
 	case len(rows) == 0:
-		con.Notef("nobody asks anything")
+		con.Notef("there are no open questions")
 		return nil
 	}
 	var b strings.Builder
@@ -224,7 +224,7 @@ func approvals(ctx context.Context, con *cli.Console, at where, asJSON bool) err
 	return con.Print(b.String())
 }
 
-// answerQuestion answers the question that args name.
+// answerQuestion answers the question that args select.
 func answerQuestion(con *cli.Console, c *cobra.Command, at where, args []string, answer func(swarm.Question) (swarm.Answer, error)) error {
 	if len(args) != 1 {
 		return cli.Usagef("name one question: %s; the questions are listed by: swarm approvals", c.UseLine())
@@ -263,10 +263,10 @@ func answerText(a swarm.Answer) string {
 	return "denied"
 }
 
-// findQuestion returns the question of an id. One that no session knows as open
-// goes to the only session there is, which knows best why.
-func findQuestion(all []asking, id string) (asking, swarm.Question, error) {
-	var found []asking
+// findQuestion returns the question with an id. If no session has it open, the only
+// session gets the request and reports why.
+func findQuestion(all []askingSession, id string) (askingSession, swarm.Question, error) {
+	var found []askingSession
 	var q swarm.Question
 	for _, s := range all {
 		if i := slices.IndexFunc(s.questions, func(q swarm.Question) bool { return q.ID == id }); i >= 0 {
@@ -277,16 +277,16 @@ func findQuestion(all []asking, id string) (asking, swarm.Question, error) {
 	case len(found) == 1:
 		return found[0], q, nil
 	case len(found) > 1:
-		return asking{}, q, cli.Usagef("%d sessions ask %s; name one with --session", len(found), id)
+		return askingSession{}, q, cli.Usagef("%d sessions ask %s; name one with --session", len(found), id)
 	case len(all) == 1:
 		return all[0], swarm.Question{ID: id, Kind: event.AsksAnswer}, nil
 	case len(all) == 0:
-		return asking{}, q, errors.New("no session runs here; the questions of one that was cut come back with: swarm resume")
+		return askingSession{}, q, errors.New("no session runs here; the questions of one that was cut come back with: swarm resume")
 	}
-	return asking{}, q, fmt.Errorf("no session asks %q; the questions are listed by: swarm approvals", id)
+	return askingSession{}, q, fmt.Errorf("no session asks %q; the questions are listed by: swarm approvals", id)
 }
 
-// completeQuestion offers the open questions, and after one what it offers.
+// completeQuestion completes the ids of open questions and, after an id, its answers.
 func (a *app) completeQuestion(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const nothingElse = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	all, err := askingSessions(c.Context(), &a.Console, where{dir: cli.FlagValue(c, "dir"), session: cli.FlagValue(c, "session")})

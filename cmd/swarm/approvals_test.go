@@ -89,15 +89,15 @@ func TestAnswerOf(t *testing.T) {
 		{"green|all of them", `[["green"],["all of them"]]`},
 		{"9|0", `[["9"],["0"]]`},
 	} {
-		a, err := answerOf(q, strings.Split(c.words, "|"))
+		a, err := parseAnswer(q, strings.Split(c.words, "|"))
 		if got, _ := json.Marshal(a.Choices); err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v", c.words, got, err)
 		}
 	}
-	if a, err := answerOf(q, []string{"whatever", "you", "like"}); err != nil || a.Text != "whatever you like" || a.Choices != nil {
+	if a, err := parseAnswer(q, []string{"whatever", "you", "like"}); err != nil || a.Text != "whatever you like" || a.Choices != nil {
 		t.Errorf("other words: %+v, %v", a, err)
 	}
-	if a, err := answerOf(q, []string{" "}); err == nil {
+	if a, err := parseAnswer(q, []string{" "}); err == nil {
 		t.Errorf("an empty answer counts: %+v", a)
 	}
 }

@@ -56,15 +56,15 @@ func (a *app) attach(ctx context.Context, info swarm.Info) error {
 	l := attach.New(ctl.Session, r, w.Types, func(ctx context.Context) (*swarm.Remote, error) {
 		return attach.TakeOver(ctx, info, a.Sessions().Dial, attach.Serve)
 	})
-	talkErr := a.converse(ctl, l, visit{
+	talkErr := a.converse(ctl, l, terminalOptions{
 		info: w.Info, last: w.Last, again: true, in: in, out: out, leave: "the session goes on",
 	})
 	l.Close()
-	return a.parted(ctl, l, info, talkErr)
+	return a.reportDetached(ctl, l, info, talkErr)
 }
 
-// parted says what becomes of a session that a terminal is no longer attached to.
-func (a *app) parted(ctl *cli.Signals, l *attach.Link, info swarm.Info, talkErr error) error {
+// reportDetached prints what happens to a session when a terminal leaves it.
+func (a *app) reportDetached(ctl *cli.Signals, l *attach.Link, info swarm.Info, talkErr error) error {
 	code := ctl.ExitCode()
 	switch err := l.Err(); {
 	case talkErr != nil && !errors.Is(talkErr, tui.ErrDetached):
@@ -82,7 +82,7 @@ func (a *app) parted(ctl *cli.Signals, l *attach.Link, info swarm.Info, talkErr 
 	return nil
 }
 
-// join reaches a running session and what there is to know of it.
+// join connects to a running session and returns its first reply.
 func (a *app) join(ctx context.Context, info swarm.Info) (*swarm.Remote, swarm.Welcome, error) {
 	r, err := a.Sessions().Dial(info)
 	if cli.NotRunning(err) {

@@ -69,11 +69,11 @@ func printBridges(con *cli.Console, info swarm.Info) error {
 }
 
 func newBridgeAllow(a *app) *cobra.Command {
-	return a.bridgeCommand("allow", "Let messages go to a session elsewhere", "messages may go to %s\n", saying(true))
+	return a.bridgeCommand("allow", "Let messages go to a session elsewhere", "messages may go to %s\n", setBridge(true))
 }
 
 func newBridgeRefuse(a *app) *cobra.Command {
-	return a.bridgeCommand("refuse", "Let no messages go to a session elsewhere", "no messages go to %s\n", saying(false))
+	return a.bridgeCommand("refuse", "Let no messages go to a session elsewhere", "no messages go to %s\n", setBridge(false))
 }
 
 func newBridgeWithdraw(a *app) *cobra.Command {
@@ -81,13 +81,13 @@ func newBridgeWithdraw(a *app) *cobra.Command {
 		cli.Session.WithdrawBridge)
 }
 
-func saying(allowed bool) func(cli.Session, context.Context, string) error {
+func setBridge(allowed bool) func(cli.Session, context.Context, string) error {
 	return func(s cli.Session, ctx context.Context, session string) error {
 		return s.SetBridge(ctx, session, allowed)
 	}
 }
 
-// bridgeCommand is a command that changes what the user has said about one session.
+// bridgeCommand returns a command that changes the consent for one session.
 func (a *app) bridgeCommand(verb, short, done string, do func(cli.Session, context.Context, string) error) *cobra.Command {
 	var f cli.SessionFlags
 	c := &cobra.Command{

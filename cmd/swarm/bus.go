@@ -51,7 +51,7 @@ nothing more.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			info, name, err := named(&a.Console, &f, args, "add")
+			info, name, err := sessionAndUser(&a.Console, &f, args, "add")
 			if err != nil {
 				return err
 			}
@@ -82,8 +82,8 @@ nothing more.`,
 	return c
 }
 
-// named returns the session and the user that a command is about.
-func named(con *cli.Console, f *cli.SessionFlags, args []string, verb string) (swarm.Info, string, error) {
+// sessionAndUser returns the session and the user of a command.
+func sessionAndUser(con *cli.Console, f *cli.SessionFlags, args []string, verb string) (swarm.Info, string, error) {
 	if len(args) != 1 {
 		return swarm.Info{}, "", cli.Usagef("name one user: swarm bus user %s NAME", verb)
 	}
@@ -91,7 +91,7 @@ func named(con *cli.Console, f *cli.SessionFlags, args []string, verb string) (s
 	return info, args[0], err
 }
 
-// printCredentials prints the key and what to do with it.
+// printCredentials prints the key and commands to use it.
 func printCredentials(con *cli.Console, info swarm.Info, c swarm.BusCredentials) error {
 	file, ca := c.Name+".nk", ""
 	if c.CA != "" {
@@ -109,8 +109,7 @@ func printCredentials(con *cli.Console, info swarm.Info, c swarm.BusCredentials)
 	return con.Print(b.String())
 }
 
-// busServer returns where the commands reach the session, or what stands for that
-// until it is known.
+// busServer returns the address for commands, or a placeholder until it is known.
 func busServer(con *cli.Console, info swarm.Info, c swarm.BusCredentials) string {
 	switch {
 	case c.URL != "":
@@ -186,7 +185,7 @@ func newBusRemove(a *app) *cobra.Command {
 		Use:   "remove NAME",
 		Short: "Shut a program out, at once",
 		RunE: func(c *cobra.Command, args []string) error {
-			info, name, err := named(&a.Console, &f, args, "remove")
+			info, name, err := sessionAndUser(&a.Console, &f, args, "remove")
 			if err != nil {
 				return err
 			}

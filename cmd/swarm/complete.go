@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completeFlags completes the values of the flags that have a few, and ids of sessions.
+// completeFlags completes flags with a fixed set of values, and ids of sessions.
 func (a *app) completeFlags(c *cobra.Command) {
 	cli.CompleteFixed(c)
 	for _, name := range []string{"resume", "session"} {
@@ -17,7 +17,7 @@ func (a *app) completeFlags(c *cobra.Command) {
 	}
 }
 
-// completeSession offers the sessions of the directory with their prompts.
+// completeSession completes the sessions of the directory, with their prompts.
 func (a *app) completeSession(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const nothingElse = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	if len(args) > 0 {
@@ -34,7 +34,7 @@ func (a *app) completeSession(c *cobra.Command, args []string, _ string) ([]stri
 	return offers, nothingElse
 }
 
-// completeAgent offers the agents of the session that the command would take.
+// completeAgent completes the agents of the session that the command selects.
 func (a *app) completeAgent(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -41,14 +41,14 @@ itself.`,
 	return c
 }
 
-// inRepository keeps the team away from where its commands would fail and its
-// report be about nothing.
-func inRepository(ctx context.Context, dir string) error {
+// checkRepository returns an error if dir is not in a git repository, which the demo
+// reviews.
+func checkRepository(ctx context.Context, dir string) error {
 	if _, err := exec.LookPath("git"); err != nil {
 		return fmt.Errorf("the demo reviews a git repository and needs git: %w", err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil // said better by whoever opens it
+		return nil // opening the session reports it
 	}
 	if exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--git-dir").Run() != nil {
 		return cli.Usagef("%s is not in a git repository; name one with --dir", dir)
@@ -56,14 +56,14 @@ func inRepository(ctx context.Context, dir string) error {
 	return nil
 }
 
-// demo runs the review team. The session is removed after a good end, unless it
-// is to be kept.
+// demo runs the review team. It removes the session after success, unless the user
+// wants to keep it.
 func (a *app) demo(ctx context.Context, dir, model string, keep bool, show showFlags) error {
 	opts, err := review.Options(dir)
 	if err != nil {
 		return err
 	}
-	if err := inRepository(ctx, opts.Dir); err != nil {
+	if err := checkRepository(ctx, opts.Dir); err != nil {
 		return err
 	}
 	opts.Getenv = a.Getenv

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// runFlags are the flags of run, and those that resume shares with it.
+// runFlags are the flags of run, some of which resume shares.
 type runFlags struct {
 	print, continued, skip bool
 	agents, model, mode    string
@@ -36,7 +36,7 @@ type runFlags struct {
 	teammates              string
 }
 
-// showFlags say how a run is shown.
+// showFlags configure the output of a run.
 type showFlags struct {
 	format           string
 	verbose, forward bool
@@ -66,7 +66,7 @@ func (f *runFlags) bus(fs *pflag.FlagSet) {
 	fs.IntVar(&f.nats.Replicas, "nats-replicas", 0, "the `number` of copies that a NATS cluster keeps (0: 1)")
 }
 
-// expiry is a flag's time after which something is over; negative is never.
+// expiry is a flag for a time limit; negative is never.
 type expiry time.Duration
 
 func (e *expiry) Type() string { return "duration" }
@@ -95,7 +95,7 @@ func (e *expiry) Set(text string) error {
 	return nil
 }
 
-// addCommon adds the flags that make sense for a kept session too.
+// addCommon adds the flags that also apply to an existing session.
 func (f *runFlags) addCommon(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.model, "model", "", "the lead's `model`: sonnet, an id, openai:ID or script:FILE")
@@ -136,7 +136,7 @@ func (f *showFlags) check() error {
 	return cli.Usagef("unknown --output-format %q; use text, json or stream-json", f.format)
 }
 
-// check finds what is wrong with the flags before anything is started.
+// check checks the flags before anything is started.
 func (f *runFlags) check(c *cobra.Command) error {
 	switch {
 	case f.input != "text" && f.input != "":
@@ -172,7 +172,7 @@ func (f *runFlags) checkPrompts(c *cobra.Command) error {
 	return nil
 }
 
-// options returns what the flags say. A session to go on with is found first.
+// options returns the options for the flags. It finds the session to continue.
 func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,

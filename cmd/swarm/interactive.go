@@ -23,8 +23,8 @@ import (
 	"github.com/actorswarm/swarm/internal/tui"
 )
 
-// talk runs a session that a person talks with until they leave.
-func (a *app) talk(ctx context.Context, opts swarm.Options) error {
+// runInteractive runs a session with a person at the terminal until they leave.
+func (a *app) runInteractive(ctx context.Context, opts swarm.Options) error {
 	in, out, err := a.Files()
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (a *app) talk(ctx context.Context, opts swarm.Options) error {
 	defer ctl.Release()
 	s, err := swarm.Open(ctl.Session, opts)
 	if err != nil {
-		return a.notOpened(opts, err)
+		return a.explainRunning(opts, err)
 	}
 	warnOfProblems(&a.Console, s)
 	last, err := s.LastExchange()
@@ -42,28 +42,28 @@ func (a *app) talk(ctx context.Context, opts swarm.Options) error {
 		a.Notef("warning: what was said last cannot be shown: %v", err)
 	}
 	ctl.EndWhen(s.Quitting())
-	talkErr := a.converse(ctl, s, visit{
+	talkErr := a.converse(ctl, s, terminalOptions{
 		info: s.Info(), last: last, again: opts.Session != "", in: in, out: out, leave: "agents go on at the next swarm resume",
 	})
-	return a.left(ctx, ctl, s, opts.Session == "", talkErr)
+	return a.closeAttended(ctx, ctl, s, opts.Session == "", talkErr)
 }
 
-// left closes a session that its person has left, and says how to go on.
-func (a *app) left(ctx context.Context, ctl *cli.Signals, s *swarm.Session, fresh bool, talkErr error) error {
+// closeAttended closes a session that its user has left, and prints how to continue it.
+func (a *app) closeAttended(ctx context.Context, ctl *cli.Signals, s *swarm.Session, fresh bool, talkErr error) error {
 	detach := errors.Is(talkErr, tui.ErrDetached)
 	if detach {
 		talkErr = nil
 	}
 	closeErr := s.Close()
 	info := s.Info()
-	if fresh && !detach && unused(s) {
-		return errors.Join(talkErr, closeErr, os.RemoveAll(info.Path)) // there is nothing to go on with
+	if fresh && !detach && isUnused(s) {
+		return errors.Join(talkErr, closeErr, os.RemoveAll(info.Path)) // there is nothing to continue
 	}
 	if err := errors.Join(talkErr, closeErr); err != nil {
 		return fmt.Errorf("%w; go on with: swarm resume %s", err, info.ID)
 	}
 	if detach {
-		return a.handOver(ctx, info)
+		return a.detachSession(ctx, info)
 	}
 	a.Notef("go on with: swarm resume %s", info.ID)
 	if code := ctl.ExitCode(); code != 0 {
@@ -72,9 +72,9 @@ func (a *app) left(ctx context.Context, ctl *cli.Signals, s *swarm.Session, fres
 	return nil
 }
 
-// unused reports whether nobody has said anything in a session, and nobody but
-// its lead has come into it.
-func unused(s *swarm.Session) bool {
+// isUnused reports whether a session has no message of the user and no agent but its
+// lead.
+func isUnused(s *swarm.Session) bool {
 	all := s.Agents()
 	if slices.ContainsFunc(all, func(a actors.Status) bool { return a.Record.Spec.ID != agent.LeadID && a.Record.Spec.Role != "user" }) {
 		return false
@@ -83,8 +83,8 @@ func unused(s *swarm.Session) bool {
 	return s.Info().Prompt == "" && (!begun || lead.Record.Turns == 0 && !lead.Record.TurnOpen && lead.Unread == 0)
 }
 
-// handOver lets a process of its own go on with a session that was closed.
-func (a *app) handOver(ctx context.Context, info swarm.Info) error {
+// detachSession starts a process that continues a session which was closed.
+func (a *app) detachSession(ctx context.Context, info swarm.Info) error {
 	if err := attach.Serve(ctx, info); err != nil {
 		return fmt.Errorf("session %s could not go on by itself: %w; go on with: swarm resume %s", info.ID, err, info.ID)
 	}
@@ -92,8 +92,8 @@ func (a *app) handOver(ctx context.Context, info swarm.Info) error {
 	return nil
 }
 
-// visit is how a person sits before a session.
-type visit struct {
+// terminalOptions describe how a person attends a session.
+type terminalOptions struct {
 	info    swarm.Info
 	last    swarm.Exchange
 	again   bool // the session has been there before
@@ -101,26 +101,26 @@ type visit struct {
 	leave   string // what becomes of the agents when they leave
 }
 
-// converse shows the session to the person and passes on what they say.
-func (a *app) converse(ctl *cli.Signals, s talker, v visit) error {
+// converse shows the session on the terminal until the user leaves.
+func (a *app) converse(ctl *cli.Signals, s interactiveSession, v terminalOptions) error {
 	interrupts, giveBack := ctl.Divert()
 	defer giveBack()
 	scr := cli.NewScreen(v.out, a.Getenv)
 	kind := a.Getenv("TERM")
-	mine := newOwn()
-	return tui.Run(ctl.Session, attended{s, mine}, tui.Options{
+	mine := newTypedTexts()
+	return tui.Run(ctl.Session, tuiSession{s, mine}, tui.Options{
 		Getenv:  a.Getenv,
 		Session: v.info.ID, In: v.in, Out: v.out, Interrupts: interrupts,
 		Plain: kind == "dumb" || kind == "" || !a.OnTerminal(),
 		Paint: scr.Paint, Lines: a.lines(v.info.Dir, v.out, mine), Views: a.views(ctl.Session, s),
-		Hello: hello(v), Mode: v.info.Mode, Leave: v.leave,
+		Hello: greeting(v), Mode: v.info.Mode, Leave: v.leave,
 		History: filepath.Join(filepath.Dir(v.info.Path), "history"),
 	})
 }
 
-// hello is what a person reads first: where they are and, of a session that is
-// gone on with, what was said last.
-func hello(v visit) string {
+// greeting returns the first text on the screen: the session, its directory and, if it
+// is continued, its last exchange.
+func greeting(v terminalOptions) string {
 	if !v.again {
 		return fmt.Sprintf("swarm %s · session %s\n%s\nWrite to the lead; /help shows what else you can do.", cli.Version(), v.info.ID, v.info.Dir)
 	}
@@ -134,10 +134,9 @@ func hello(v visit) string {
 	return text
 }
 
-// lines shows events as run does on standard error, and what was said at other
-// terminals.
-func (a *app) lines(dir string, out *os.File, mine *own) func(event.Event) string {
-	b := &paper{like: out}
+// lines formats events as run does on standard error, and texts from other terminals.
+func (a *app) lines(dir string, out *os.File, mine *typedTexts) func(event.Event) string {
+	b := &lineWriter{like: out}
 	p := view.NewProgress(cli.NewScreen(b, a.Getenv), dir, false)
 	return func(e event.Event) string {
 		switch f := e.Fact.(type) {
@@ -159,16 +158,16 @@ func (a *app) lines(dir string, out *os.File, mine *own) func(event.Event) strin
 	}
 }
 
-// paper takes lines that are to have the width and colours of a terminal.
-type paper struct {
+// lineWriter collects lines with the width and colours of a terminal.
+type lineWriter struct {
 	bytes.Buffer
 	like *os.File
 }
 
-func (p *paper) Fd() uintptr { return p.like.Fd() }
+func (p *lineWriter) Fd() uintptr { return p.like.Fd() }
 
-// views are the commands that only show something.
-func (a *app) views(ctx context.Context, s talker) []tui.View {
+// views returns the commands that only show something.
+func (a *app) views(ctx context.Context, s interactiveSession) []tui.View {
 	return []tui.View{
 		{Name: "agents", Help: "the types of agents that can be started", Show: func() string { return view.AgentTypes(a.Screen(), s.Types()) }},
 		{Name: "ps", Help: "who works on what", Show: func() string { return view.Tree(a.Screen(), view.AgentRows(s.Agents()), time.Now(), 0) }},
@@ -176,7 +175,7 @@ func (a *app) views(ctx context.Context, s talker) []tui.View {
 	}
 }
 
-func (a *app) teamView(ctx context.Context, s talker) string {
+func (a *app) teamView(ctx context.Context, s interactiveSession) string {
 	var b strings.Builder
 	for _, t := range s.Teams() {
 		status, err := s.Team(ctx, t.ID)

@@ -78,8 +78,8 @@ func logs(con *cli.Console, path string, raw bool) error {
 	return errors.Join(err, lines.Err(), f.Close())
 }
 
-// readable turns a line of a transcript file into text for people; lines that
-// tell them nothing become "".
+// readable formats a line of a transcript file for people. It returns "" for lines
+// without information for them.
 func readable(raw []byte) string {
 	var l struct {
 		Type    string        `json:"type"`

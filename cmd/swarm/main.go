@@ -8,11 +8,11 @@
 //   - Exit status: 0 done, 1 it failed or ended early, 2 the command line is
 //     wrong, 129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM (TestScripts/usage,
 //     TestTheFirstSignalDecidesTheExitStatus).
-//   - Ended from outside, a run is never lost: what was done is on disk, and the
-//     line that goes on with it is printed (TestSIGTERMLeavesTheTurnOpen,
+//   - A run that is ended by a signal is never lost: its work is on disk, and the
+//     command that continues it is printed (TestSIGTERMLeavesTheTurnOpen,
 //     TestKilledInMidTurnResumeGoesOnAndRepeatsNothing).
-//   - Nothing survives the command: not after the second Ctrl-C either. Only a
-//     session that is served apart outlives who started it, until it is quit
+//   - No process survives the command, even after the second Ctrl-C. Only a
+//     session that is served apart runs on, until it is quit
 //     (TestPromise4_NoEndOfARunLeavesAProcess,
 //     TestCtrlCTwiceQuitsWithin2sAndLeavesNoProcess).
 package main

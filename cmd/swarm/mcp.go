@@ -43,8 +43,9 @@ Write the command into the program's list of MCP servers.`,
 	return c
 }
 
-// leaveWithin is how long a program that ends waits for the session to hear it.
-const leaveWithin = 2 * time.Second
+// leaveTimeout is how long a program that ends waits until the session has recorded
+// that.
+const leaveTimeout = 2 * time.Second
 
 func serveMCP(ctx context.Context, con *cli.Console, info swarm.Info, name string) error {
 	r, err := con.Sessions().Dial(info)
@@ -57,7 +58,7 @@ func serveMCP(ctx context.Context, con *cli.Console, info swarm.Info, name strin
 		return err
 	}
 	served := mcpserve.Serve(ctx, member, con.In, con.Out, mcpserve.Options{Name: name, Session: info.ID, Version: cli.VersionText()})
-	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
 	if served != nil {
 		return served

@@ -80,7 +80,7 @@ func psOne(ctx context.Context, con *cli.Console, info swarm.Info, asJSON bool) 
 	return con.Print(view.Tree(con.Screen(), s.Agents, time.Now(), 0))
 }
 
-// psList returns the sessions; the only one that runs comes with its agents.
+// psList returns the sessions, with the agents of the only one that runs.
 func psList(ctx context.Context, con *cli.Console, all []swarm.Info) ([]view.SessionRow, error) {
 	running := con.Sessions().Running(all)
 	list := make([]view.SessionRow, 0, len(all))

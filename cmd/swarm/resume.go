@@ -43,7 +43,7 @@ prompt first, and prints the answer.`,
 				return err
 			}
 			if len(words) == 0 && !flags.print && flags.show.format == "text" && a.OnTerminal() {
-				return a.talk(c.Context(), opts)
+				return a.runInteractive(c.Context(), opts)
 			}
 			_, err = a.work(c.Context(), job{opts: opts, prompt: strings.TrimSpace(strings.Join(words, " ")), show: flags.show})
 			return err

@@ -15,7 +15,7 @@ import (
 	"github.com/actorswarm/swarm/internal/cli/hooks"
 )
 
-// talkFlag names the flags that a person who talks with a session may want to give.
+// talkFlag reports the flags that also apply to interactive use.
 func talkFlag(name string) bool {
 	return slices.Contains([]string{"print", "continue", "resume", "model", "permission-mode", "dir"}, name)
 }
@@ -42,7 +42,7 @@ func newRoot(a *app) *cobra.Command {
 		// Without it nothing is near enough to be suggested.
 		SuggestionsMinimumDistance: 2,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.bare(c, flags, args)
+			return a.runWithoutCommand(c, flags, args)
 		},
 	}
 	root.Version = cli.VersionText()
@@ -68,25 +68,26 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// bare is swarm without a subcommand.
-func (a *app) bare(c *cobra.Command, flags *runFlags, args []string) error {
+// runWithoutCommand is swarm without a subcommand.
+func (a *app) runWithoutCommand(c *cobra.Command, flags *runFlags, args []string) error {
 	if flags.print {
 		return a.runPrompt(c, flags, args)
 	}
 	if len(args) == 0 && a.OnTerminal() {
-		return a.talkBare(c, flags)
+		return a.runInteractiveDefault(c, flags)
 	}
 	if len(args) == 0 && c.Flags().NFlag() > 0 {
 		return cli.Usagef("there is no terminal to talk in; give a prompt: swarm run PROMPT, or go on with a session: swarm resume ID")
 	}
 	if len(args) == 0 {
-		return a.helpUnlessPiped(c)
+		return a.showHelpUnlessPiped(c)
 	}
 	return cli.Usagef("there is no command %q; to give a prompt: swarm run %q%s", args[0], strings.Join(args, " "), suggestion(c, args[0]))
 }
 
-// helpUnlessPiped does not let go unread what somebody has piped in.
-func (a *app) helpUnlessPiped(c *cobra.Command) error {
+// showHelpUnlessPiped prints the help, or an error if there is piped input, which would
+// be ignored.
+func (a *app) showHelpUnlessPiped(c *cobra.Command) error {
 	text, err := a.ReadInput()
 	switch {
 	case err != nil:
@@ -97,8 +98,8 @@ func (a *app) helpUnlessPiped(c *cobra.Command) error {
 	return c.Help()
 }
 
-// talkBare is swarm alone on a terminal.
-func (a *app) talkBare(c *cobra.Command, flags *runFlags) error {
+// runInteractiveDefault is swarm on a terminal without arguments.
+func (a *app) runInteractiveDefault(c *cobra.Command, flags *runFlags) error {
 	if err := flags.check(c); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (a *app) talkBare(c *cobra.Command, flags *runFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.talk(c.Context(), opts)
+	return a.runInteractive(c.Context(), opts)
 }
 
 func suggestion(c *cobra.Command, typed string) string {
@@ -123,9 +124,9 @@ func suggestion(c *cobra.Command, typed string) string {
 	return ""
 }
 
-// printFirst turns swarm … -p … into swarm run …, so that a prompt that begins
-// with the name of a subcommand stays a prompt.
-func printFirst(root *cobra.Command, args []string) []string {
+// insertRun turns swarm … -p … into swarm run …, so that a prompt that begins with the
+// name of a subcommand stays a prompt.
+func insertRun(root *cobra.Command, args []string) []string {
 	end := slices.Index(args, "--")
 	if end < 0 {
 		end = len(args)

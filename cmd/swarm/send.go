@@ -48,7 +48,7 @@ kept and read when the session goes on. The text may come from standard input.`,
 	return c
 }
 
-// messageText is the text of the arguments, or else of standard input.
+// messageText returns the text in the arguments, or else standard input.
 func messageText(con *cli.Console, words []string) (string, error) {
 	text := strings.TrimSpace(strings.Join(words, " "))
 	if text == "" {

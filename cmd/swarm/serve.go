@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// serveFlags are the flags of serve beside those of run.
+// serveFlags are the flags of serve besides those of run.
 type serveFlags struct {
 	runFlags
 	detach, apart bool
@@ -30,7 +30,7 @@ const (
 	apartFlag  = "apart"
 )
 
-// logFile is where a session writes that has no terminal.
+// logFile is the log of a session without a terminal.
 const logFile = "serve.log"
 
 func newServe(a *app) *cobra.Command {
@@ -78,7 +78,7 @@ directory, and returns with the session's id once it answers.`,
 	return c
 }
 
-// serve runs a session until it is told to end.
+// serve runs a session until it is ended.
 func (a *app) serve(ctx context.Context, opts swarm.Options, prompt string, apart bool) error {
 	opts.Attended = true
 	opts.Logger = slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -86,14 +86,14 @@ func (a *app) serve(ctx context.Context, opts swarm.Options, prompt string, apar
 	defer ctl.Release()
 	s, err := swarm.Open(ctl.Session, opts)
 	if err != nil {
-		return a.notOpened(opts, err)
+		return a.explainRunning(opts, err)
 	}
 	ctl.EndWhen(s.Quitting())
-	serveErr := a.keep(ctl, s, prompt, apart)
+	serveErr := a.serveUntilEnd(ctl, s, prompt, apart)
 	closeErr := s.Close()
 	info := s.Info()
-	if opts.Session == "" && unused(s) {
-		return errors.Join(serveErr, closeErr, os.RemoveAll(info.Path)) // there is nothing to go on with
+	if opts.Session == "" && isUnused(s) {
+		return errors.Join(serveErr, closeErr, os.RemoveAll(info.Path)) // there is nothing to continue
 	}
 	if err := errors.Join(serveErr, closeErr); err != nil {
 		return fmt.Errorf("%w; go on with: swarm serve --resume %s", err, info.ID)
@@ -105,9 +105,9 @@ func (a *app) serve(ctx context.Context, opts swarm.Options, prompt string, apar
 	return &cli.ExitError{Code: ctl.ExitCode()}
 }
 
-// keep brings a session to life, says that it can be reached, and waits for its
+// serveUntilEnd starts a session, reports that it can be reached, and waits for its
 // end.
-func (a *app) keep(ctl *cli.Signals, s *swarm.Session, prompt string, apart bool) error {
+func (a *app) serveUntilEnd(ctl *cli.Signals, s *swarm.Session, prompt string, apart bool) error {
 	warnOfProblems(&a.Console, s)
 	watched := closed()
 	if !apart {
@@ -127,7 +127,7 @@ func (a *app) keep(ctl *cli.Signals, s *swarm.Session, prompt string, apart bool
 	a.Notef("session %s runs; join it with: swarm attach %s; end it with: swarm quit %s", s.ID(), s.ID(), s.ID())
 	err := s.Wait(ctl.Run)
 	if ctl.Run.Err() != nil {
-		err = nil // it was told to end
+		err = nil // it was ended on request
 	}
 	if closeErr := s.Close(); closeErr != nil {
 		return errors.Join(err, closeErr)

@@ -58,7 +58,7 @@ func TestCtrlCOnceStopsTheLeadsTurnAndPrintsHowToGoOn(t *testing.T) {
 	}
 }
 
-func TestASessionThatRunsCannotBeResumedAndSaysWhatCan(t *testing.T) {
+func TestResumeOfARunningSessionNamesTheAlternatives(t *testing.T) {
 	l, p := startWaiting(t)
 	for _, args := range [][]string{{"resume", "one"}, {"run", "--continue", "more"}} {
 		again := l.run(args...)
@@ -90,7 +90,7 @@ func TestCtrlCTwiceQuitsWithin2sAndLeavesNoProcess(t *testing.T) {
 }
 
 // The reader of a pipeline gets the same Ctrl-C.
-func TestCtrlCWithoutAReaderSaysHowToGoOn(t *testing.T) {
+func TestCtrlCWithoutAReaderPrintsHowToContinue(t *testing.T) {
 	l := newLab(t, map[string]string{"s.yaml": waiting})
 	started := l.fifo("started")
 	r, w, err := os.Pipe()

@@ -105,7 +105,7 @@ func (a *app) verb(v verb) *cobra.Command {
 			}
 			left := ""
 			if v.ends {
-				if left, err = leftBehind(c.Context(), r, args[0]); err != nil {
+				if left, err = endEffects(c.Context(), r, args[0]); err != nil {
 					return err
 				}
 			}
@@ -122,7 +122,7 @@ func (a *app) verb(v verb) *cobra.Command {
 	return c
 }
 
-// endTree does a verb to an agent and all that work for it, and lists them.
+// endTree ends an agent and all agents below it, and prints them.
 func endTree(con *cli.Console, r *swarm.Remote, ctx context.Context, v verb, name string) error {
 	ended, err := v.tree(r, ctx, name)
 	if len(ended) > 0 {
@@ -140,9 +140,9 @@ func endTree(con *cli.Console, r *swarm.Remote, ctx context.Context, v verb, nam
 	return err
 }
 
-// leftBehind says what the end of an agent means for those at work for it, a line
-// for each.
-func leftBehind(ctx context.Context, r *swarm.Remote, name string) (string, error) {
+// endEffects returns a line for each agent at work below one that ends, with what
+// happens to it.
+func endEffects(ctx context.Context, r *swarm.Remote, name string) (string, error) {
 	all, err := r.Agents(ctx)
 	if err != nil {
 		return "", err

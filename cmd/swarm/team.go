@@ -126,8 +126,8 @@ func (a *app) teamUp(ctx context.Context, flags *runFlags, name string) error {
 	return showUp(&a.Console, status)
 }
 
-// runningFor returns the running session that options mean; none if they are for
-// a new one, or for one that does not run.
+// runningFor returns the running session for the options, or none if they select a new
+// one or one that does not run.
 func runningFor(con *cli.Console, dir string, o swarm.Options) (swarm.Info, error) {
 	if o.NewSession != "" {
 		return swarm.Info{}, nil
@@ -157,7 +157,7 @@ func showUp(con *cli.Console, t team.Status) error {
 	return printTeams(con, []team.Status{t}, false)
 }
 
-// withRemote does something in the process of a session.
+// withRemote calls do with the process of a session.
 func withRemote(con *cli.Console, info swarm.Info, do func(*swarm.Remote) error) error {
 	r, err := con.Sessions().Dial(info)
 	if err != nil {
@@ -167,21 +167,21 @@ func withRemote(con *cli.Console, info swarm.Info, do func(*swarm.Remote) error)
 	return do(r)
 }
 
-// inSession opens a session in this process for as long as do takes.
+// inSession opens a session in this process while do runs.
 func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do func(context.Context, *swarm.Session) error) (swarm.Info, error) {
 	ctl := cli.CatchSignals(ctx, a.exit)
 	defer ctl.Release()
 	s, err := swarm.Open(ctl.Session, o)
 	if err != nil {
-		return swarm.Info{}, a.notOpened(o, err)
+		return swarm.Info{}, a.explainRunning(o, err)
 	}
 	warnOfProblems(&a.Console, s)
 	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), a.newView(s, show, ctl.EndUnread).Handle)
 	err = do(ctl.Run, s)
 	closeErr := s.Close()
 	<-watch
-	if o.Session == "" && unused(s) {
-		return s.Info(), errors.Join(err, closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to go on with
+	if o.Session == "" && isUnused(s) {
+		return s.Info(), errors.Join(err, closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to continue
 	}
 	if code := ctl.ExitCode(); code != 0 {
 		a.Notef("%s; go on with: swarm resume %s", ctl.Reason(), s.ID())
@@ -193,7 +193,7 @@ func (a *app) inSession(ctx context.Context, o swarm.Options, show showFlags, do
 	return s.Info(), errors.Join(err, closeErr)
 }
 
-// teamOf are the commands about a team of a kept or running session.
+// teamOf holds the commands about a team of a session.
 type teamOf struct {
 	a       *app
 	session cli.SessionFlags
@@ -305,7 +305,7 @@ func (of *teamOf) down() *cobra.Command {
 	}
 }
 
-// removed says that a team has lost a member, or all of them.
+// removed prints that a team has lost a member, or all members.
 func (of *teamOf) removed(args []string, err error) error {
 	if err != nil {
 		return err
@@ -318,7 +318,7 @@ func (of *teamOf) removed(args []string, err error) error {
 	return nil
 }
 
-// do does something in the process of the session, or else in this one.
+// do changes the team in the process of the session, or else in this one.
 func (of *teamOf) do(ctx context.Context, remote func(context.Context, *swarm.Remote) error, here func(context.Context, *swarm.Session) error) error {
 	info, err := of.session.Choose(&of.a.Console)
 	if err != nil {
@@ -347,7 +347,7 @@ func printTeams(con *cli.Console, all []team.Status, asJSON bool) error {
 	return con.Print(b.String())
 }
 
-// teamsOf returns the team of a name, or every team of a session.
+// teamsOf returns the team with a name, or all teams of a session.
 func teamsOf(ctx context.Context, s cli.Session, name string) ([]team.Status, error) {
 	names := []string{name}
 	if name == "" {

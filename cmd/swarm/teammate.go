@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// teammateFlags are what the owner of a session tells the process of an agent.
+// teammateFlags are the flags that the owner of a session passes to the process of an
+// agent.
 type teammateFlags struct {
 	id, name, team, color, kind string
 	session, stateDir           string
@@ -81,8 +82,7 @@ func (a *app) teammate(ctx context.Context, f *teammateFlags) error {
 	return err
 }
 
-// interrupts makes Ctrl-C end the agent's turn until the returned function is
-// called.
+// interrupts makes Ctrl-C end the agent's turn until the returned function is called.
 func (a *app) interrupts(w *worker.Worker) (release func()) {
 	keys := make(chan os.Signal, 1)
 	signal.Notify(keys, os.Interrupt)

@@ -22,30 +22,30 @@ type job struct {
 	show   showFlags
 }
 
-// work runs a session from its opening to its end.
+// work runs a session from its start to its end.
 func (a *app) work(ctx context.Context, j job) (swarm.Info, error) {
 	ctl := cli.CatchSignals(ctx, a.exit)
 	defer ctl.Release()
 	s, err := swarm.Open(ctl.Session, j.opts)
 	if err != nil {
-		return swarm.Info{}, a.notOpened(j.opts, err)
+		return swarm.Info{}, a.explainRunning(j.opts, err)
 	}
 	warnOfProblems(&a.Console, s)
 	v := a.newView(s, j.show, ctl.EndUnread)
 	watch := view.Follow(context.WithoutCancel(ctx), s.Events(), v.Handle)
 	ctl.EndWhen(s.Quitting())
-	result, runErr := a.goOn(ctl.Run, s, j.prompt)
+	result, runErr := a.startLead(ctl.Run, s, j.prompt)
 	closeErr := s.Close()
 	<-watch
 	result.Session = s.ID()
 	if _, begun := leadOf(s.Agents()); !begun && j.opts.Session == "" {
-		closeErr = errors.Join(closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to go on with
+		closeErr = errors.Join(closeErr, os.RemoveAll(s.Info().Path)) // there is nothing to continue
 	}
-	return s.Info(), errors.Join(a.conclude(v, ctl, view.RunResult{Result: result, Err: runErr}), closeErr)
+	return s.Info(), errors.Join(a.finish(v, ctl, view.RunResult{Result: result, Err: runErr}), closeErr)
 }
 
-// notOpened says of a session that another process runs what can be done with it.
-func (a *app) notOpened(o swarm.Options, err error) error {
+// explainRunning explains, for a session that another process runs, how to use it.
+func (a *app) explainRunning(o swarm.Options, err error) error {
 	if o.Session == "" {
 		return err
 	}
@@ -63,9 +63,9 @@ func (a *app) notOpened(o swarm.Options, err error) error {
 
 const goOnPrompt = "Go on from where you were stopped."
 
-// goOn gives the lead its prompt, or brings back what was cut. A lead whose
-// last turn came to a bad end is told to go on, since nothing else would.
-func (a *app) goOn(ctx context.Context, s *swarm.Session, prompt string) (swarm.Result, error) {
+// startLead gives the lead its prompt, or continues turns that were cut off. A lead
+// whose last turn ended early gets a message to continue.
+func (a *app) startLead(ctx context.Context, s *swarm.Session, prompt string) (swarm.Result, error) {
 	if prompt != "" {
 		return s.Run(ctx, prompt)
 	}
@@ -89,8 +89,8 @@ func leadOf(agents []actors.Status) (actors.Status, bool) {
 	return actors.Status{}, false
 }
 
-// conclude shows how the run ended and returns the exit status as an error.
-func (a *app) conclude(v view.View, ctl *cli.Signals, r view.RunResult) error {
+// finish shows the end of the run and returns the exit status as an error.
+func (a *app) finish(v view.View, ctl *cli.Signals, r view.RunResult) error {
 	err := v.Finish(r)
 	code := ctl.ExitCode()
 	if err != nil && (code == 0 || code == cli.ExitFailed) {
@@ -113,8 +113,8 @@ func (a *app) conclude(v view.View, ctl *cli.Signals, r view.RunResult) error {
 	return fmt.Errorf("the lead's turn ended early (%s): %s; go on with: swarm resume %s%s", r.Outcome, view.TrimPackage(r.Reason), r.Session, higher)
 }
 
-// newView returns the view that the flags ask for. A view that follows the run
-// on standard output calls unread when nobody reads it any more.
+// newView returns the view for the flags. A view on standard output calls onWriteError
+// when that was closed by its reader.
 func (a *app) newView(s *swarm.Session, show showFlags, unread func()) view.View {
 	switch show.format {
 	case "json":
@@ -128,7 +128,7 @@ func (a *app) newView(s *swarm.Session, show showFlags, unread func()) view.View
 	return view.NewText(a.ErrScreen(), s.Info().Dir, show.verbose, a.Out)
 }
 
-// setupOf is what a session was started with.
+// setupOf returns the configuration that a session was started with.
 func setupOf(s *swarm.Session, env func(string) string) stream.Setup {
 	info := s.Info()
 	out := stream.Setup{Dir: info.Dir, Model: info.Model, Mode: info.Mode, KeySource: "none"}

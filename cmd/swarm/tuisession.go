@@ -16,9 +16,9 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// talker is what a person talks with: a session of this process, or a link to
-// one of another.
-type talker interface {
+// interactiveSession is a session for a person: one of this process, or a link to one
+// of another.
+type interactiveSession interface {
 	Events() *event.Subscription
 	Begin() error
 	Say(text string) error
@@ -37,16 +37,16 @@ type talker interface {
 	Answer(id string, a swarm.Answer) error
 }
 
-// attended is a session as package tui wants it.
-type attended struct {
-	talker
-	own *own
+// tuiSession implements tui.Session.
+type tuiSession struct {
+	interactiveSession
+	own *typedTexts
 }
 
-// Say gives the lead a text that is on the screen already.
-func (t attended) Say(text string) error {
+// Say sends a text to the lead that is on the screen already.
+func (t tuiSession) Say(text string) error {
 	t.own.begin(text)
-	err := t.talker.Say(text)
+	err := t.interactiveSession.Say(text)
 	told := 1
 	if err != nil {
 		told = 0
@@ -55,41 +55,41 @@ func (t attended) Say(text string) error {
 	return err
 }
 
-func (t attended) Background() []string { return t.BackgroundForeground() }
+func (t tuiSession) Background() []string { return t.BackgroundForeground() }
 
-// Send writes to an agent. Of a message to all, those that it did not reach are
-// the error.
-func (t attended) Send(to, text string) ([]string, error) {
+// Send writes to an agent. For a message to all, the error names the agents that did
+// not get it.
+func (t tuiSession) Send(to, text string) ([]string, error) {
 	t.own.begin(text)
-	posted, err := t.talker.Send(to, text)
+	posted, err := t.interactiveSession.Send(to, text)
 	var names []string
 	for _, p := range posted {
 		if p.Err != nil {
 			err = errors.Join(err, p.Err)
 			continue
 		}
-		names = append(names, leadOr(term.Clean(p.Name)))
+		names = append(names, displayName(term.Clean(p.Name)))
 	}
 	t.own.end(text, len(names))
 	return names, err
 }
 
-// own knows which of the user's texts were typed at this terminal: they are on
-// its screen, and those of other terminals are not.
-type own struct {
+// typedTexts records which of the user's texts were typed at this terminal: they are on
+// its screen, unlike those of other terminals.
+type typedTexts struct {
 	mu sync.Mutex
 	n  map[string]int // events to come, by text; guarded by mu
 }
 
-// manyEvents is more than one text can cause. So many are expected until it is
-// known how many there are: they may come before that is known.
-const manyEvents = 1 << 30
+// maxEventsPerText is more than the number of events of one text. It is assumed until
+// the number is known, because events can come earlier.
+const maxEventsPerText = 1 << 30
 
-func newOwn() *own { return &own{n: map[string]int{}} }
+func newTypedTexts() *typedTexts { return &typedTexts{n: map[string]int{}} }
 
-func (o *own) begin(text string)           { o.add(text, manyEvents) }
-func (o *own) end(text string, events int) { o.add(text, events-manyEvents) }
-func (o *own) add(text string, n int) {
+func (o *typedTexts) begin(text string)           { o.add(text, maxEventsPerText) }
+func (o *typedTexts) end(text string, events int) { o.add(text, events-maxEventsPerText) }
+func (o *typedTexts) add(text string, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.n[text] += n; o.n[text] <= 0 {
@@ -97,8 +97,8 @@ func (o *own) add(text string, n int) {
 	}
 }
 
-// has reports whether an event is of a text that was typed here.
-func (o *own) has(text string) bool {
+// has reports whether an event is about a text that was typed here.
+func (o *typedTexts) has(text string) bool {
 	o.mu.Lock()
 	was := o.n[text] > 0
 	o.mu.Unlock()
@@ -108,16 +108,16 @@ func (o *own) has(text string) bool {
 	return was
 }
 
-func leadOr(name string) string {
+func displayName(name string) string {
 	if name == "team-lead" {
 		return "lead"
 	}
 	return name
 }
 
-func (t attended) Agents() []tui.Row {
+func (t tuiSession) Agents() []tui.Row {
 	var rows []tui.Row
-	for _, p := range view.AgentRows(t.talker.Agents()) {
+	for _, p := range view.AgentRows(t.interactiveSession.Agents()) {
 		rows = append(rows, tui.Row{
 			ID: p.ID, Name: p.Name, Color: p.Color, Model: p.Model, State: p.StateText(), Since: p.Since, Extra: p.EffortText(),
 			Working: p.Running, Ended: p.Closed,
@@ -126,20 +126,20 @@ func (t attended) Agents() []tui.Row {
 	return rows
 }
 
-func (t attended) Questions() []tui.Question {
+func (t tuiSession) Questions() []tui.Question {
 	var all []tui.Question
-	for _, q := range t.talker.Questions() {
-		all = append(all, asked(q))
+	for _, q := range t.interactiveSession.Questions() {
+		all = append(all, tuiQuestion(q))
 	}
 	return all
 }
 
-// shownColumns is how much of a summary there is room for in the question.
+// shownColumns is the width of a question's summary.
 const shownColumns = 200
 
-// asked is a question as it is put at a terminal. One with several parts is
-// answered by a text as a whole.
-func asked(q swarm.Question) tui.Question {
+// tuiQuestion converts a question for the terminal. One with several parts is answered
+// by a text.
+func tuiQuestion(q swarm.Question) tui.Question {
 	out := tui.Question{
 		ID: q.ID, Agent: view.AgentLabel(q.Agent), Color: q.Agent.Color, Text: q.Summary, FullText: view.FullText(q, shownColumns), Reason: q.Reason,
 		Consent: q.Kind == event.AsksPermission, Always: strings.Join(q.Rules, " "),
@@ -164,18 +164,18 @@ func asked(q swarm.Question) tui.Question {
 	return out
 }
 
-func (t attended) Answer(id string, a tui.Answer) error {
+func (t tuiSession) Answer(id string, a tui.Answer) error {
 	out := swarm.Answer{Allow: a.Allow, Always: a.Always, Note: a.Note, Text: a.Text}
 	if len(a.Picked) > 0 {
 		out.Choices, out.Text = [][]string{t.labels(id, a.Picked)}, ""
 	}
-	return t.talker.Answer(id, out)
+	return t.interactiveSession.Answer(id, out)
 }
 
-// labels returns the labels of choices that were picked as they were shown.
-func (t attended) labels(id string, picked []string) []string {
+// labels returns the labels of choices that were selected.
+func (t tuiSession) labels(id string, picked []string) []string {
 	var labels []string
-	for _, q := range t.talker.Questions() {
+	for _, q := range t.interactiveSession.Questions() {
 		if q.ID != id || len(q.Choices) != 1 {
 			continue
 		}

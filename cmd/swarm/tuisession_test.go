@@ -6,7 +6,7 @@ import (
 
 // The facts of a text may come before it is known how many there are.
 func TestOwnTextsAreKnownWheneverTheirFactsCome(t *testing.T) {
-	o := newOwn()
+	o := newTypedTexts()
 	o.begin("to all")
 	for range 2 {
 		if !o.has("to all") {
