@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// ErrShutDown is what a coordinator answers that has been stopped.
+// ErrShutDown is returned by a session that is shutting down.
 var ErrShutDown = errors.New("the session is shutting down")
 
-// ErrUnattended is the answer to a question when there is nobody to ask.
+// ErrUnattended is returned for a question in a session where no person answers.
 var ErrUnattended = errors.New("unattended: nobody can be asked here")
 
-// LaunchError reports an agent whose process gave no sign of life. Nothing of it
-// is left.
+// LaunchError reports an agent whose process did not start. Nothing of it is left.
 type LaunchError struct {
 	Name string
 	Err  error
@@ -35,7 +34,7 @@ func (e *RunningError) Error() string {
 // AmbiguousNameError reports a name that several agents have.
 type AmbiguousNameError struct {
 	Name  string
-	Teams []string // in which somebody has it
+	Teams []string // in which an agent has it
 }
 
 func (e *AmbiguousNameError) Error() string {

@@ -6,28 +6,28 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// ShutdownOptions is a request that a member end.
+// ShutdownOptions say how a member is asked to end.
 type ShutdownOptions struct {
-	// Reason is told to the member.
+	// Reason is shown to the member.
 	Reason string
-	// Grace is how long it may take, or object; without any it is ended at once.
+	// Grace is the time in which it may finish, or object; without, it is ended at once.
 	Grace time.Duration
-	// Key makes the request repeatable: two of one asker with the same key are
-	// one. Empty means that each is its own.
+	// Key makes the request repeatable: two requests of one agent with the same key
+	// are one. Without a key each is its own.
 	Key string
 }
 
-// ShutdownResult is what came of a shutdown.
+// ShutdownResult is the result of a shutdown.
 type ShutdownResult struct {
 	Name      string `json:"name"`
 	Gone      bool   `json:"gone"`
-	Why       string `json:"why,omitempty"`       // it is gone
-	Objection string `json:"objection,omitempty"` // what it said against it, once
+	Why       string `json:"why,omitempty"`       // why it is gone
+	Objection string `json:"objection,omitempty"` // why it does not want to end; it may object once
 	// Ended is the member and all that worked for it.
 	Ended []Ended `json:"ended,omitempty"`
 }
 
-// Ended is what became of one agent of a tree that was stopped.
+// Ended is how one agent of a tree that was stopped has ended.
 type Ended struct {
 	ID    mailbox.AgentID `json:"id"`
 	Name  string          `json:"name"`
@@ -35,7 +35,7 @@ type Ended struct {
 	Error string          `json:"error,omitempty"`
 }
 
-// String is a line for people.
+// String returns a line for people.
 func (e Ended) String() string {
 	if e.Error != "" {
 		return e.Name + ": still running: " + e.Error

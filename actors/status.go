@@ -7,13 +7,13 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Orphan is an agent that is at work for one that is to end.
+// Orphan is an agent that works for one that is to end.
 type Orphan struct {
 	Name string
-	Link agent.Link // what becomes of it
+	Link agent.Link // what the end means for it
 }
 
-// String says what becomes of the agent.
+// String says what the end means for the agent.
 func (o Orphan) String() string {
 	switch o.Link {
 	case agent.StopWith:
@@ -24,7 +24,7 @@ func (o Orphan) String() string {
 	return o.Name + " goes on and reports to the nearest above"
 }
 
-// Status is a look at one agent.
+// Status is how an agent is at one moment.
 type Status struct {
 	Record  agent.Record `json:"Life"`
 	State   state.State

@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// asked is the envelope of an ask. Nobody outside this package sees it.
+// asked is the envelope of an ask. It never leaves this package.
 type asked struct {
 	msg    any
 	failed *Panic // what its reception ended in; guarded by cell.mu
 }
 
-// Ask tells r the message that msg makes around the reply channel, and waits for
-// the reply. The channel has room for one value: the actor, or whom it passes the
-// channel on to, sends exactly once and never blocks. The error is, whichever
+// Ask sends r the message that msg makes around the reply channel, and waits for the
+// reply. The channel has room for one value: the actor, or another that it passes the
+// channel to, sends exactly once and never blocks. The error is, whichever
 // comes first, the *Panic that the message caused in the actor, ErrStopped when
 // the actor is gone (a reply sent while it stopped still counts), or the cause of
 // ctx.
 //
-// Ask must not be called inside Receive: there, tell the message with a reply
-// channel and a goroutine, or have the answer told back.
+// Ask must not be called inside Receive: there, send the message with Tell, and let the
+// other actor answer with a message.
 func Ask[T any](ctx context.Context, r Ref, msg func(reply chan<- T) any) (T, error) {
 	var none T
 	if err := context.Cause(ctx); err != nil {
@@ -54,8 +54,8 @@ func askError(r Ref, err error) error {
 	return fmt.Errorf("ask actor %q: %w", r.Name(), err)
 }
 
-// life is closed when the present behavior of x ends; the error says why a can
-// no longer be answered.
+// life returns a channel that is closed when the present behavior of x ends. The error is
+// why a can no longer be answered.
 func (x *cell) life(a *asked) (<-chan struct{}, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -1,7 +1,7 @@
 package kernel
 
 // Behavior is what an actor does. Receive is called with one message at a time
-// and should return soon: long work belongs in a goroutine that tells its result
+// and should return soon: long work belongs in a goroutine that sends its result
 // to c.Self. Do not start bare goroutines that may panic; a panic there ends the
 // process.
 type Behavior interface {
@@ -34,8 +34,8 @@ type Restarting struct {
 	Cause *Panic
 }
 
-// Stopping says that the actor is about to stop. Messages told to it from here
-// until Stopped are in Stopped.Undelivered.
+// Stopping says that the actor is about to stop. Messages sent to it between here and
+// Stopped are in Stopped.Undelivered.
 type Stopping struct{}
 
 // Stopped is the last message. Undelivered holds what was queued and never
@@ -54,6 +54,6 @@ func (c *Context) Self() Ref { return Ref{(*cell)(c)} }
 // Name is the name the actor was spawned with.
 func (c *Context) Name() string { return (*cell)(c).name() }
 
-// System is where the actor lives, to spawn siblings. There are no children: a
+// System is the actor's system, to spawn siblings. There are no children: a
 // restart would take them down with their parent.
 func (c *Context) System() *System { return c.sys }

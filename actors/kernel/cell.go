@@ -21,7 +21,7 @@ const (
 	stopping       // Stopping was received
 	stopped        // the queue was taken and Stopped was received
 	unnamed        // the name is free
-	reported       // Parked was told
+	reported       // Parked was called
 	gone           // Done is closed
 )
 

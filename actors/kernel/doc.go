@@ -5,10 +5,10 @@
 // # Laws
 //
 // Order. Messages of one sender to one actor are received in the order they
-// were told. [Control] messages overtake ordinary ones and keep their own
+// were sent. [Control] messages overtake ordinary ones and keep their own
 // order; a stop overtakes both. One actor receives one message at a time.
 //
-// Conservation. A message told to an actor ends in exactly one place: it is
+// Conservation. A message to an actor ends in exactly one place: it is
 // received; or it is the one that panicked, which is named in a [Panic]; or it
 // was still queued at the stop and is in [Stopped].Undelivered; or it came after
 // the stop and is counted by [System.Dropped].
@@ -16,7 +16,7 @@
 // Failure. A panic (or runtime.Goexit) in Receive touches that actor only. A
 // fresh behavior takes over after a back-off, with the queue as it was. Too
 // many panics in the policy's window park the actor: it stops, and Parked is
-// told why. Nothing sleeps on the actor while it waits.
+// called with the reason. Nothing sleeps on the actor while it waits.
 //
 // Stop. A stopping actor receives [Stopping], then [Stopped], then nothing. A
 // panic in either is reported and changes nothing else. The name is free again
@@ -34,11 +34,11 @@
 // Tell, Stop, Done, Spawn and Dropped may be called from anywhere, also from
 // inside Receive, and never block, save for a first Spawn that comes while the
 // System is still being prepared. Ask and System.Stop block and belong outside
-// of Receive: inside, they hold up the very actor they may be waiting for.
+// of Receive: inside, they block the actor that they may be waiting for.
 //
 // # Not promised
 //
-// Messages are not durable, and not bounded: whoever tells must bound what it
-// tells. The message that panicked is not received again. There is no order
+// Messages are not durable, and not bounded: senders must bound what they
+// send. The message that panicked is not received again. There is no order
 // between messages of different senders.
 package kernel

@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	// ErrStopped is what asking a stopped actor and spawning on a stopped
-	// system answer.
+	// ErrStopped is returned by Ask to a stopped actor and by Spawn on a stopped
+	// system.
 	ErrStopped = errors.New("stopped")
 
-	// ErrNameTaken is returned by Spawn while an actor of that name lives.
+	// ErrNameTaken is returned by Spawn while there is an actor of that name.
 	ErrNameTaken = errors.New("name is taken")
 
 	// ErrExited is the value of a Panic when Receive called runtime.Goexit, as
@@ -29,7 +29,7 @@ type Panic struct {
 	Message any    // what was being received; Started when the start failed
 
 	pcs        []uintptr
-	restarting bool // the behavior is to be told that it will be replaced
+	restarting bool // the behavior receives Restarting
 }
 
 func (p *Panic) Error() string {
@@ -61,8 +61,8 @@ func (p *Panic) Stack() string {
 	}
 }
 
-// ParkedError is the reason given to Parked: the restart policy gave the actor
-// up.
+// ParkedError is the reason given to Parked: the restart policy allows no more
+// restarts.
 type ParkedError struct {
 	Actor  string
 	Panics int           // within Within, the last one included

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// hook stands for the message while a function of the embedder runs whose panic
-// has nobody left to be told to.
+// hook stands for the message while a function of the embedder runs, whose panic is
+// reported to no behavior.
 type hook struct{}
 
 // recovered takes over when the worker's turn was cut short: by a panic, or by
@@ -38,8 +38,8 @@ func (x *cell) culprit() any {
 	}
 }
 
-// dispose decides whom a panic concerns. It calls nothing of the embedder's:
-// those calls may panic as well, and this runs where nobody would recover.
+// dispose decides what follows from a panic. It calls no function of the embedder: such a
+// call may panic as well, and here no one recovers.
 func (x *cell) dispose(p *Panic) {
 	switch p.Message.(type) {
 	case hook:
@@ -62,7 +62,7 @@ func (x *cell) dispose(p *Panic) {
 	x.endLife()
 }
 
-// failed records a panic and says whether and when another behavior follows.
+// failed records a panic and returns whether and when another behavior follows.
 func (x *cell) failed(p *Panic) (delay time.Duration, again bool) {
 	policy, r := x.policy.withDefaults(), x.extra()
 	r.cause = p
@@ -88,7 +88,7 @@ func (x *cell) restartAfter(d time.Duration) {
 	r.timer = time.AfterFunc(d, func() { x.PostSystemMessage(protoactor().restart) })
 }
 
-// report tells of a panic: the embedder, then the behavior if it is to be
+// report reports a panic: to the embedder, then to the behavior if it is to be
 // replaced.
 func (x *cell) report(p *Panic) {
 	if x.sys.onEscalation != nil {
@@ -102,7 +102,7 @@ func (x *cell) report(p *Panic) {
 	}
 }
 
-// endLife wakes the asks, which look whether they are concerned.
+// endLife wakes the asks, which check whether they can still be answered.
 func (x *cell) endLife() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -25,7 +25,7 @@ func (r Ref) Stop() {
 }
 
 // Done is closed when the actor is gone: Stopped was received, the name is free,
-// Parked was told. It is not closed by a restart.
+// Parked was called. It is not closed by a restart.
 func (r Ref) Done() <-chan struct{} {
 	if r.x == nil {
 		return closedChan()

@@ -20,7 +20,7 @@ type Options struct {
 	// at least 8. It does not bound how many actors receive at once.
 	MaxIdleWorkers int
 
-	// OnEscalation is told of every panic, restart or not. It runs on the worker
+	// OnEscalation is called for every panic, restart or not. It runs on the worker
 	// of the actor, so it must not block. The cause is a *Panic.
 	OnEscalation func(name string, cause any)
 }
@@ -40,7 +40,7 @@ type System struct {
 	first  *cell // of the list of living actors
 	actors int
 	closed bool
-	empty  chan struct{} // closed when closed and no actor lives
+	empty  chan struct{} // closed when closed and no actor is left
 }
 
 // New makes a System and returns at once. The first one in a process also builds
@@ -76,8 +76,8 @@ type SpawnOptions struct {
 	// zero policy.
 	Restart *RestartPolicy
 
-	// Parked is told, on the actor's worker and before Done is closed, that the
-	// policy has given the actor up; reason is a *ParkedError.
+	// Parked is called, on the actor's worker and before Done is closed, when the policy
+	// allows no more restarts; reason is a *ParkedError.
 	Parked func(name string, reason error)
 }
 
@@ -85,7 +85,7 @@ var errNoName = errors.New("an actor needs a name, such as agent@1")
 
 // Spawn starts an actor. b makes its behavior, on the actor's worker, and is
 // called again for every restart; it never runs when Spawn fails. The error is
-// ErrNameTaken while an actor of this name lives, ErrStopped after Stop.
+// ErrNameTaken while there is an actor of this name, ErrStopped after Stop.
 func (s *System) Spawn(name string, b func() Behavior, o SpawnOptions) (Ref, error) {
 	<-s.ready
 	x := &cell{sys: s, produce: b, policy: o.Restart, parked: o.Parked}
@@ -133,7 +133,7 @@ func (s *System) remove(x *cell) {
 	}
 }
 
-// Dropped counts the messages told to actors that had stopped.
+// Dropped counts the messages to actors that had stopped.
 func (s *System) Dropped() uint64 { return s.dropped.Load() }
 
 // Stop stops all actors and waits until they are gone and every worker has

@@ -39,7 +39,7 @@ var (
 	errForkStarts = errors.New("this agent is a fork and starts no others: do the work here")
 )
 
-// UnknownTeamError reports a call for a team in which the caller is not.
+// UnknownTeamError reports a call for a team of which the caller is no member.
 type UnknownTeamError struct {
 	Team string
 	Own  string // the caller's
@@ -60,7 +60,7 @@ func (e *OutsideError) Error() string {
 	return fmt.Sprintf("cwd %s is not a directory in which you work; name one below %s", e.Dir, strings.Join(e.Dirs, " or "))
 }
 
-// BadNameError reports a call for an agent under a name that nobody can have.
+// BadNameError reports a call for an agent under a name that is not valid.
 type BadNameError struct {
 	Name string
 	Why  string
@@ -83,7 +83,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("this session has made %d agents, which is its limit: work with those it has", e.Max)
 }
 
-// checkName refuses a name that nobody can have; none is right for most agents.
+// checkName refuses a name that is not valid. Most agents need no name.
 func (c Call) checkName() error {
 	if why := mailbox.NameProblem(c.Name); why != "" && c.Name != "" {
 		return &BadNameError{Name: c.Name, Why: why}
@@ -91,7 +91,7 @@ func (c Call) checkName() error {
 	return nil
 }
 
-// check refuses what no agent can be made of.
+// check refuses a call from which no agent can be made.
 func (c Call) check(p Policy, parent agent.Spec) error {
 	switch {
 	case strings.TrimSpace(c.Prompt) == "" && c.Member == nil:

@@ -14,8 +14,8 @@ import (
 	"github.com/actorswarm/swarm/internal/permission"
 )
 
-// Policy holds every choice about how agents come to be where the sources
-// disagree or people differ. The zero value is the documented default.
+// Policy holds the choices about how agents are started. The zero value is the
+// documented default.
 type Policy struct {
 	MaxConcurrent int // turns of children at the same time; 0 = 20
 	MaxDepth      int // generations below the lead; 0 = 3
@@ -47,15 +47,15 @@ type Policy struct {
 	// ForkMode makes a call that names no type a fork, and every child
 	// asynchronous (CLAUDE_CODE_FORK_SUBAGENT).
 	ForkMode bool
-	// Attended says that somebody is there to answer questions.
+	// Attended says that a person is there to answer questions.
 	Attended bool
 	// AskTimeout is how long a question to a person waits. 0: as long as it takes
 	// in an attended session, and elsewhere it is refused at once; negative: as
 	// long as it takes everywhere.
 	AskTimeout time.Duration
-	// OnParentEnd is what becomes of a background agent when the one it works for
-	// is stopped, fails or runs out of something first; empty is
-	// agent.Reparent. A call can say otherwise.
+	// OnParentEnd is what happens to a background agent when the one that it works for
+	// is stopped, fails or runs into a limit first; empty is agent.Reparent. A call
+	// can choose another.
 	OnParentEnd agent.Link
 	// Team is the name of the session's team; empty is "session".
 	Team string
@@ -83,11 +83,11 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// Asks reports whether questions are put to a person.
+// Asks reports whether a person can be asked.
 func (p Policy) Asks() bool { return p.Attended || p.AskTimeout != 0 }
 
-// Plan is what the policy makes of a call: the agent to be, and the reason for
-// each choice, in order.
+// Plan is the agent that a call makes under a policy, and the reason for each choice, in
+// order.
 type Plan struct {
 	Definition defs.Definition
 	Spec       agent.Spec // without id
@@ -104,8 +104,8 @@ func (e *UnknownTypeError) Error() string {
 	return fmt.Sprintf("there is no agent type %q; the types are: %s", e.Type, strings.Join(e.Known, ", "))
 }
 
-// Plan decides about a call of parent, who may hand on the tools named. It is
-// pure: the same arguments give the same plan.
+// Plan returns the plan for a call of parent. tools are those that a child may have. It
+// is pure: the same arguments give the same plan.
 func (p Policy) Plan(set *defs.Set, c Call, parent agent.Spec, tools []string) (Plan, error) {
 	p = p.WithDefaults()
 	plan := Plan{}
@@ -170,7 +170,7 @@ func (p Policy) typeOf(plan *Plan, c Call) string {
 	return "general-purpose"
 }
 
-// isolate plans a directory of the agent's own. What cannot be isolated does not
+// isolate plans a directory of the agent's own. An agent that cannot be isolated does not
 // start.
 func (p *Plan) isolate(call, def, agent string) error {
 	kind := cmp.Or(call, def)
@@ -188,7 +188,7 @@ func (p *Plan) isolate(call, def, agent string) error {
 	return nil
 }
 
-// effortFrom says where the effort is from, which stands in the plan.
+// effortFrom adds to the plan where the effort is from.
 func (p *Plan) effortFrom(call, def string) {
 	switch {
 	case call != "":
@@ -200,7 +200,7 @@ func (p *Plan) effortFrom(call, def string) {
 	}
 }
 
-// turnsFrom says where the limit of turns is from, which stands in the plan.
+// turnsFrom adds to the plan where the limit of turns is from.
 func (p *Plan) turnsFrom(call int, otherwise string) {
 	switch {
 	case p.Spec.MaxTurns == 0:
@@ -224,7 +224,7 @@ func (p *Plan) joinTeam(tools []string) {
 	}
 }
 
-// planPlace says where a teammate runs.
+// planPlace plans where a teammate runs.
 func (p Policy) planPlace(plan *Plan) {
 	if p.Where != "" {
 		plan.Spec.Where = p.Where
@@ -244,8 +244,8 @@ const forkType = "fork"
 // but a fork.
 func IsFork(name string) bool { return strings.EqualFold(name, forkType) }
 
-// planFork plans an agent that is its parent over again: system, tools and model
-// are the parent's, whatever the call says.
+// planFork plans a copy of the parent: system, tools and model are the parent's, whatever
+// the call says.
 func (p Policy) planFork(plan Plan, c Call, parent agent.Spec) (Plan, error) {
 	if err := plan.isolate(c.Isolation, "", forkType); err != nil {
 		return plan, err
@@ -272,7 +272,7 @@ func (p Policy) planFork(plan Plan, c Call, parent agent.Spec) (Plan, error) {
 	return plan, err
 }
 
-// limits says within what the agent lives.
+// limits adds the limits of the agent to the plan.
 func (p Policy) limits(plan *Plan) {
 	if p.ChildBudget != (budget.Limits{}) {
 		plan.because("budget %v: the policy's, for each child and all below it", p.ChildBudget)
@@ -334,7 +334,7 @@ func (p Policy) planRole(plan *Plan, c Call, parent agent.Spec) {
 	}
 }
 
-// link returns what the end of the parent is to mean for an agent.
+// link returns what the end of its parent means for an agent.
 func (p Policy) link(c Call) (agent.Link, error) {
 	switch l := agent.Link(cmp.Or(c.OnParentEnd, string(p.OnParentEnd))); l {
 	case agent.Reparent, agent.Continue, agent.StopWith:

@@ -11,19 +11,18 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// ResumeChangeError reports a call that goes on with an agent and asks that it be
-// another than it was. What it was is kept: mode, directory and limits are what
-// was agreed for it.
+// ResumeChangeError reports a call that resumes an agent and asks for changes. A resumed
+// agent is unchanged: its mode, directory and limits were agreed when it was started.
 type ResumeChangeError struct {
 	Name   string
-	Fields []string // of the call, that ask for something else
+	Fields []string // of the call that ask for changes
 }
 
 func (e *ResumeChangeError) Error() string {
 	return fmt.Sprintf("%s goes on as it was: leave out %s, or start a new agent", e.Name, strings.Join(e.Fields, ", "))
 }
 
-// CheckResume refuses a call to go on with an agent that no agent can be asked.
+// CheckResume returns an error if a caller can resume no agent with a call.
 func (c Call) CheckResume(caller agent.Spec) error {
 	switch {
 	case caller.Fork:

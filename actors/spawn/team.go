@@ -9,7 +9,7 @@ import (
 )
 
 // Teams returns the teams that an agent is in or leads, the one it works in
-// first. An agent that nobody put in one is, by its role, in the session's.
+// first. An agent without teams is, by its role, in the session's.
 func (p Policy) Teams(s agent.Spec) []agent.Membership {
 	switch {
 	case s.Teams != nil:

@@ -1,5 +1,5 @@
-// Package state says where an agent is in its life, from its own events and never
-// from the passing of time.
+// Package state derives the state of an agent from its own events, never from the
+// passing of time.
 //
 //	s := state.State{Name: state.Resolving, Since: now, Progress: now}
 //	for fact := range facts {
@@ -31,7 +31,7 @@ import (
 // that has ended is in the state that its last turn's outcome names.
 const (
 	Resolving  = "resolving"   // it exists and its first turn has not begun
-	Queued     = "queued"      // for a place among the running
+	Queued     = "queued"      // for a slot
 	Starting   = "starting"    // its directory, tools and model are made
 	Thinking   = "thinking"    // a model request is under way
 	Compacting = "compacting"  // a summary is made of the older part of its conversation
@@ -40,9 +40,9 @@ const (
 	BackingOff = "backing_off" // Detail is the HTTP status, or why
 	Idle       = "idle"
 	Paused     = "paused"  // its turn is open and goes on with the session
-	Parked     = "parked"  // its host was given up, until there is work for another; Detail says why
-	Stuck      = "stuck"   // its process says nothing any more; Detail says since when
-	Outside    = "outside" // a program of somebody's: nothing is known of what it does
+	Parked     = "parked"  // its host has failed; the next work starts another; Detail says why
+	Stuck      = "stuck"   // its process reports nothing any more; Detail says since when
+	Outside    = "outside" // a program: it is not known what it does
 )
 
 // What an agent can wait for.
@@ -55,7 +55,7 @@ const (
 	WaitsForMail       = "mail"   // it rests, and agents that it started in the background are at work
 )
 
-// State is where an agent is in its life, as its own events tell.
+// State is the state of an agent, as it follows from its own events.
 type State struct {
 	Name   string
 	Detail string // the tool, what is waited for, by whom it was stopped, the reason
@@ -97,7 +97,7 @@ func (s State) Next(f event.Fact, lasts bool, now time.Time) State {
 			to.Name = Idle
 		}
 	default:
-		return s // it does not tell of the agent's own work
+		return s // it is no fact of the agent's own work
 	}
 	if to.Name != s.Name || to.Detail != s.Detail {
 		to.Since = now
@@ -108,7 +108,7 @@ func (s State) Next(f event.Fact, lasts bool, now time.Time) State {
 	return to
 }
 
-// without is the state after a call has its result. A question that another
+// without returns the state after a call has its result. A question that another
 // call has asked stands.
 func (s State) without(id string) State {
 	left := slices.DeleteFunc(slices.Clone(s.calls), func(c model.Call) bool { return c.ID == id })
@@ -120,7 +120,7 @@ func (s State) without(id string) State {
 	return s.afterCall()
 }
 
-// afterCall is what the agent does when nothing more is known than its calls.
+// afterCall returns the state that follows from the calls alone.
 func (s State) afterCall() State {
 	s.Name, s.Detail = Thinking, ""
 	if n := len(s.calls); n > 0 {
@@ -139,7 +139,7 @@ func whyBackingOff(b model.Backoff) string {
 	return b.Reason
 }
 
-// Resting is the state of an agent that does not run, from its agent.
+// Resting returns the state of an agent that does not run, from its record.
 func Resting(l agent.Record) State {
 	s := State{Name: Idle, Detail: l.Reason, Since: l.Active, Progress: l.Active}
 	switch {
@@ -156,13 +156,13 @@ func Resting(l agent.Record) State {
 	case l.Plan.Phase == protocol.PlanPending:
 		s.Name, s.Detail = Waiting, WaitsForApproval
 	}
-	for _, said := range []string{turn.ErrStopped.Error() + " ", turn.ErrTimedOut.Error() + ": ", turn.ErrRuntime.Error() + ": "} {
-		s.Detail = strings.TrimPrefix(s.Detail, said) // the state says so
+	for _, prefix := range []string{turn.ErrStopped.Error() + " ", turn.ErrTimedOut.Error() + ": ", turn.ErrRuntime.Error() + ": "} {
+		s.Detail = strings.TrimPrefix(s.Detail, prefix) // the state says so
 	}
 	return s
 }
 
-// ObserveChild completes the state of an agent by what is known of a child of its.
+// ObserveChild completes the state of an agent with the state of a child.
 func (s *State) ObserveChild(l agent.Record, child State) {
 	switch l.Spec.Role {
 	case agent.Foreground:

@@ -86,7 +86,7 @@ var level = map[string]int{
 	"actors/spawn":                  4,
 	"actors/state":                  5,
 	"actors":                        6,
-	"internal/coordinator/place":    0,
+	"internal/coordinator/slot":     0,
 	"internal/coordinator/accounts": 5,
 	"internal/coordinator/ids":      5,
 	"internal/coordinator/registry": 5,

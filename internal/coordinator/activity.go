@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// activity counts what goes on in a session's agents, and lets others wait for a
-// change of it.
+// activity counts the work of a session's agents, and lets others wait until it
+// changes.
 type activity struct {
 	turns    sync.WaitGroup // goroutines of turns; started through work
-	moves    atomic.Uint64  // hosts made and turns ended so far
-	changing atomic.Int32   // agents that are being woken by mail or given up
+	moves    atomic.Uint64  // hosts started and turns ended so far
+	changing atomic.Int32   // agents that are being woken by mail or parked
 
 	mu      sync.Mutex
 	closed  bool          // guarded by mu
@@ -19,14 +19,15 @@ type activity struct {
 
 func newActivity() *activity { return &activity{changed: make(chan struct{})} }
 
-// close lets no more work begin.
+// close refuses further work.
 func (a *activity) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
 }
 
-// work runs f in a goroutine that Shutdown waits for, unless it has begun.
+// work runs f in a goroutine that Shutdown waits for. It reports false, and does
+// nothing, once Shutdown has begun.
 func (a *activity) work(f func()) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,7 +38,7 @@ func (a *activity) work(f func()) bool {
 	return true
 }
 
-// change is work without which the swarm is not quiet, although no host does it.
+// change is work that no host does. Until it is done, the swarm is not quiet.
 func (a *activity) change(f func()) {
 	a.changing.Add(1)
 	begun := a.work(func() {
@@ -63,7 +64,7 @@ func (a *activity) whenChanged() <-chan struct{} {
 	return a.changed
 }
 
-// Notify wakes those who wait for a change, to check again.
+// Notify wakes the goroutines that wait for a change, so that they check again.
 func (a *activity) Notify() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -20,14 +20,14 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// byUser is who answers questions: only the user.
+// byUser names the user, who alone answers questions.
 const byUser = "user"
 
-// Questions returns what the agents ask a person now, the oldest first.
+// Questions returns the open questions, the oldest first.
 func (c *Coordinator) Questions() []event.Question { return c.questions.List() }
 
-// Answer resolves a question by the user's word. It returns when the answer is on
-// disk; the errors are those of ask.Queue.
+// Answer resolves a question with the user's answer. It returns when the answer is on
+// disk. The errors are those of ask.Queue.
 func (c *Coordinator) Answer(id string, a event.Answer) error {
 	err := c.questions.Answer(id, byUser, a)
 	if errors.Is(err, transcript.ErrDecided) || errors.Is(err, protocol.ErrLate) {
@@ -36,13 +36,13 @@ func (c *Coordinator) Answer(id string, a event.Answer) error {
 	return err
 }
 
-// permits decides about the calls of one agent, and puts to the user what only the
-// user can decide.
+// permits decides about the calls of one agent, and asks the user where the rules say
+// so.
 type permits struct{ h *host }
 
-// permit is the one point where a call is decided. What a rule denies stays
-// denied whatever a person said before; what a person said counts for what
-// would be asked, and a denial for what would be allowed.
+// permit decides about a call. A call that a rule denies is denied, whatever a person
+// has answered before. An answer decides a call that would be asked about; a denial
+// also one that the rules allow.
 func (p *permits) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.Verdict, error) {
 	for {
 		d := p.gate(p.judge(spec, c))
@@ -62,8 +62,8 @@ func (p *permits) permit(ctx context.Context, spec tool.Spec, c model.Call) (tur
 		case !p.h.c.opts.Policy.Asks():
 			return turn.Verdict{Decision: unasked(d)}, nil
 		}
-		// A decision is recorded; a rule that covers the call judges it. Either way
-		// the next round knows.
+		// The answer is on record, or a new rule covers the call: the next round
+		// decides by it.
 		if err := p.askPermission(ctx, spec, c, d); err != nil {
 			return turn.Verdict{}, err
 		}
@@ -86,7 +86,7 @@ func unasked(d permission.Decision) permission.Decision {
 	return d
 }
 
-// verdictOf is what a recorded decision makes of its call.
+// verdictOf returns the verdict that follows from a recorded decision.
 func verdictOf(c transcript.Consent) turn.Verdict {
 	v := turn.Verdict{By: c.By, Note: c.Note}
 	switch c.State {
@@ -108,7 +108,7 @@ func consentOf(allowed bool) transcript.ConsentState {
 	return transcript.ConsentDenied
 }
 
-// askPermission puts a call to a person and waits until that is resolved.
+// askPermission asks the user about a call and waits for the resolution.
 func (p *permits) askPermission(ctx context.Context, spec tool.Spec, c model.Call, d permission.Decision) error {
 	q := p.question(event.AsksPermission, c)
 	q.Reason = d.Reason
@@ -125,8 +125,8 @@ func (p *permits) askPermission(ctx context.Context, spec tool.Spec, c model.Cal
 	return p.ask(ctx, state.WaitsForPermission, q, r, c)
 }
 
-// ask puts a question to the user and returns when it is resolved. The agent
-// waits without a place among the running.
+// ask asks the user a question and returns when it is resolved. The agent holds no
+// slot meanwhile.
 func (p *permits) ask(ctx context.Context, what string, q event.Question, r ask.Request, c model.Call) error {
 	consent, err := p.h.t.Consents().Ask(c.ID, p.h.c.opts.Policy.AskTimeout)
 	if err != nil {
@@ -147,7 +147,7 @@ func (p *permits) ask(ctx context.Context, what string, q event.Question, r ask.
 	})
 }
 
-// decide records how a question about a call was settled.
+// decide records how a question about a call was resolved.
 func (p *permits) decide(c model.Call, state transcript.ConsentState, s event.Resolution) error {
 	d := transcript.Consent{State: state, By: s.By, Note: strings.TrimSpace(s.Answer.Note)}
 	if s.State == event.QuestionExpired {

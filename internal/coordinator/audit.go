@@ -6,8 +6,8 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Refused puts what somebody tried and may not into the audit: what it was, and
-// why it was refused.
+// Refused records a request that was refused in the audit: what it was, and why it was
+// refused.
 func (c *Coordinator) Refused(by mailbox.AgentID, what string, err error) {
 	a := event.Audit{By: c.nameOf(by), Subject: what, Reason: err.Error()}
 	if c.opts.Audit != nil {

@@ -24,7 +24,7 @@ type budgets struct {
 	spawns   *rate.Limiter // agents started by others
 }
 
-// spawnLimiter lets a second's worth of agents start at once.
+// spawnLimiter allows as many agents at once as may start in a second.
 func spawnLimiter(perSecond float64) *rate.Limiter {
 	if perSecond < 0 {
 		return rate.NewLimiter(rate.Inf, 0)
@@ -32,7 +32,7 @@ func spawnLimiter(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 }
 
-// Nested is what this process has charged beside the requests of one agent.
+// Below returns what this process has charged besides the requests of one agent.
 func (b *budgets) Below(l agent.Record) budget.Amount {
 	l.Nested = budget.Amount{}
 	return b.accounts.Used().Minus(b.accounts.UsedBy(l))
@@ -42,13 +42,12 @@ func (b *budgets) Below(l agent.Record) budget.Amount {
 type Reservation struct {
 	// Output is the most tokens that the answer may have.
 	Output int64
-	// Settle ends the flight and charges what the request has used; nothing when it
-	// brought no answer. Only the first call counts.
+	// Settle ends the reservation and charges what the request has used; nothing if
+	// there was no answer. Only the first call counts.
 	Settle func(used budget.Amount)
 }
 
-// Reserve reserves a request of an agent that lives in another process in the accounts that
-// it counts in here.
+// Reserve reserves a request of a remote agent in the accounts here that bound it.
 func (b *budgets) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Request) (*Reservation, error) {
 	r, err := b.accounts.Of(id).Reserve(ctx, k)
 	if err != nil {
@@ -57,10 +56,11 @@ func (b *budgets) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Requ
 	return &Reservation{Output: r.Output, Settle: r.Commit}, nil
 }
 
-// Bounded reports whether an agent counts in a budget with a limit.
+// Bounded reports whether a budget with a limit bounds an agent.
 func (b *budgets) Bounded(id mailbox.AgentID) bool { return b.accounts.Of(id).Bounded() }
 
-// admit lets a request of the agent out when the budgets it counts in allow it.
+// admit reserves a request of the agent in the budgets that bound it. The function that
+// it returns charges the request.
 func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answer), error) {
 	input, err := h.sizeOf(req)
 	if err != nil {
@@ -72,19 +72,19 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 	if err != nil {
 		return nil, overBudget(err)
 	}
-	landed := func() {}
+	done := func() {}
 	ask.MaxOutput = r.Output
 	if o := h.c.opts.Owner; o != nil {
-		if ask.MaxOutput, landed, err = o.Reserve(ctx, ask); err != nil {
+		if ask.MaxOutput, done, err = o.Reserve(ctx, ask); err != nil {
 			r.Commit(budget.Amount{})
 			return nil, overBudget(err)
 		}
 	}
 	req.MaxTokens = int(ask.MaxOutput)
 	return func(a *model.Answer) {
-		defer landed()
+		defer done()
 		if a == nil {
-			r.Commit(budget.Amount{}) // nobody says what it has cost
+			r.Commit(budget.Amount{}) // its cost is not known
 			return
 		}
 		r.Commit(budget.Amount{
@@ -93,7 +93,7 @@ func (h *host) admit(ctx context.Context, req *model.Request) (func(*model.Answe
 	}, nil
 }
 
-// overBudget makes a refusal the outcome of the turn.
+// overBudget makes a refusal of a budget the outcome of the turn.
 func overBudget(err error) error {
 	if errors.As(err, new(*budget.ExceededError)) || errors.As(err, new(*budget.UnpricedError)) {
 		return overBudgetError{err}
@@ -101,15 +101,15 @@ func overBudget(err error) error {
 	return err
 }
 
-// overBudgetError is turn.ErrOverBudget, which its text leaves to the outcome
-// it stands beside.
+// overBudgetError is turn.ErrOverBudget without its text, which the outcome of the turn
+// shows.
 type overBudgetError struct{ error }
 
 func (e overBudgetError) Is(target error) bool { return target == turn.ErrOverBudget }
 func (e overBudgetError) Unwrap() error        { return e.error }
 
-// sizeOf estimates the input of a request in tokens: what the model itself has
-// counted of it, and what is new since.
+// sizeOf estimates the input of a request in tokens: the part that the model has counted,
+// and the part that is new.
 func (h *host) sizeOf(req *model.Request) (int64, error) {
 	d, err := h.t.Draft()
 	if err != nil {
@@ -122,8 +122,7 @@ func (h *host) sizeOf(req *model.Request) (int64, error) {
 	return d.Counted.Tokens + inTokens(sizeOfAll(req.Messages[n:])), nil
 }
 
-// bytesPerToken is below what text and JSON have, so that the estimate is
-// rather too high.
+// bytesPerToken is lower than in text and JSON, so that the estimate is rather too high.
 const bytesPerToken = 3
 
 func inTokens(bytes int) int64 { return int64(bytes)/bytesPerToken + 1 }
@@ -142,8 +141,8 @@ func sizeOfAll(msgs []model.Message) (n int) {
 	return n
 }
 
-// admitSpawn refuses an agent whose requests would all be refused, and holds it
-// back while too many have been started.
+// admitSpawn refuses an agent whose requests would all be refused, and waits while too
+// many have been started.
 func (b *budgets) admitSpawn(ctx context.Context, spec agent.Spec) error {
 	if err := b.Afford(spec.Model, spec.Parent); err != nil {
 		return err
@@ -151,8 +150,8 @@ func (b *budgets) admitSpawn(ctx context.Context, spec agent.Spec) error {
 	return b.spawns.Wait(ctx)
 }
 
-// Priced says whether the limits of money that an agent counts in can be kept
-// with a model, after what was used before. The error is a *account.UnpricedError.
+// Priced returns an error if limits of money bound an agent and the price of a model, or
+// of one that was used before, is not known. It is a *budget.UnpricedError.
 func (b *budgets) Priced(name string, id mailbox.AgentID) error {
 	if err := b.accounts.Unpriced(b.store.All()); err != nil {
 		return err
@@ -163,21 +162,21 @@ func (b *budgets) Priced(name string, id mailbox.AgentID) error {
 	return nil
 }
 
-// CheckRemaining says whether the budgets that an agent counts in allow a request to a
-// model. The error is a *account.OverError or a *account.UnpricedError.
+// Afford returns an error if the budgets that bound an agent allow no request to a model.
+// It is a *budget.ExceededError or a *budget.UnpricedError.
 func (b *budgets) Afford(name string, id mailbox.AgentID) error {
 	_, exact, err := b.model(name)
 	if err != nil {
-		return nil // what is wrong with the model is told when it is asked
+		return nil // the first request reports what is wrong with the model
 	}
 	return b.accounts.Of(id).CheckRemaining(b.accounts.Ask(exact, 0, accounts.FloorTokens))
 }
 
-// Prices say what models cost.
+// Prices are the prices of models.
 type Prices interface {
 	agent.Prices
 	// AtMost returns the most that one request to a model can cost whose input has
-	// so many tokens: the input, and each token of output; ok is false if nobody
-	// knows.
+	// so many tokens: the input, and each token of output; ok is false if the price is
+	// not known.
 	AtMost(model string, input int64) (in, perOutput budget.USD, ok bool)
 }

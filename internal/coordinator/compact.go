@@ -14,8 +14,8 @@ import (
 
 // Compact replaces the older part of an agent's conversation by a summary of
 // the agent's own model: at its next step if it is in a turn, at once if it
-// rests. It returns when that is recorded. The error wraps turn.ErrNothing if
-// there is nothing worth it.
+// rests. It returns when the summary is on record. The error wraps turn.ErrNothing if
+// the conversation is too short.
 func (c *Coordinator) Compact(ctx context.Context, id mailbox.AgentID) error {
 	if _, ok := c.replica(id); ok {
 		return c.opts.Remote.Compact(ctx, id)
@@ -38,14 +38,14 @@ func (c *Coordinator) Compact(ctx context.Context, id mailbox.AgentID) error {
 	}
 }
 
-// compactions are those who want the conversation of an agent compacted. The methods
-// may be called from any goroutine.
+// compactions are the open requests to compact the conversation of an agent. The
+// methods may be called from any goroutine.
 type compactions struct {
 	mu   sync.Mutex
 	open []chan error // guarded by mu
 }
 
-// add returns where the outcome will be told.
+// add adds a request. The channel receives its outcome.
 func (w *compactions) add() <-chan error {
 	done := make(chan error, 1)
 	w.mu.Lock()
@@ -60,8 +60,8 @@ func (w *compactions) any() bool {
 	return len(w.open) > 0
 }
 
-// take returns who tells the outcome to all that have asked so far; nil if
-// nobody has.
+// take takes all requests and returns a function that answers them with their outcome;
+// nil if there are none.
 func (w *compactions) take() func(error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,14 +77,14 @@ func (w *compactions) take() func(error) {
 	}
 }
 
-// compact fulfils the wishes of an agent that rests.
+// compact compacts the conversation of an agent that rests.
 func (h *host) compact(ctx context.Context) ending {
-	tell := h.compactions.take()
-	if tell == nil {
+	answer := h.compactions.take()
+	if answer == nil {
 		return goOn
 	}
 	err := errCut
-	defer func() { tell(err) }()
+	defer func() { answer(err) }()
 	err = h.compactNow(ctx)
 	h.moveTo(state.Idle, "")
 	switch {
@@ -100,13 +100,13 @@ func (h *host) compactNow(ctx context.Context) error {
 	watched, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	run := h.newTurn(cut)
-	defer h.place.Leave()
+	defer h.slot.Release()
 	defer h.watchdog.Stop()
 	return run.Compact(watched)
 }
 
-// facts tells an agent whose conversation was compacted what the runtime knows of
-// its world now.
+// facts returns what an agent reads after a compaction: what the runtime knows of the
+// agents around it.
 func (h *host) facts() string {
 	text := status.Facts(h.t.Spec(), h.c.Status(), h.c, len(h.t.Unread()))
 	if h.c.opts.Facts != nil {

@@ -50,69 +50,70 @@ type Options struct {
 	Tools func(Agent) Toolbox
 	// ToolNames are the names of all tools that Tools may return.
 	ToolNames []string
-	// System returns the system prompt of an agent, block by block.
+	// System returns the blocks of an agent's system prompt.
 	System func(agent.Spec, defs.Definition) []string
-	// Permission returns the policy that an agent's calls are judged by.
-	// It is asked for each call.
+	// Permission returns the policy by which an agent's calls are decided. It is
+	// called for each call.
 	Permission func(agent.Spec) permission.Policy
-	// Grant adds permission rules to the session, for good; nil: no answer holds
-	// for always.
+	// Grant adds permission rules to the session, for good. If it is nil, no answer
+	// can allow calls for good.
 	Grant  func(rules []string) error
 	Events *event.Bus
-	// Budget bounds all agents of the session together, its time from New on.
-	// What they have used before counts.
+	// Budget bounds all agents of the session together, with what they have used
+	// before. Its time begins with New.
 	Budget budget.Limits
-	// Prices say what models cost, also for Store; nil knows nothing.
+	// Prices are the prices of models, also for Store; nil: none is known.
 	Prices Prices
-	// Isolate gives an agent a directory of its own, a copy of spec.Dir at first
-	// and the same one for each later incarnation; nil means that none can be given.
+	// Isolate gives an agent a directory of its own: a copy of spec.Dir at first, and
+	// the same for each later incarnation. If it is nil, no agent can be isolated.
 	Isolate func(ctx context.Context, spec agent.Spec, incarnation uint32) (*agent.Isolation, error)
 	// Window returns how many tokens the context of a model holds, by its exact
 	// id; 0 is unknown. It may be nil.
 	Window func(model string) int64
-	// Facts adds to what an agent is told after a compaction; may be nil.
+	// Facts adds to the text that an agent reads after a compaction; may be nil.
 	Facts func(Agent) string
-	// Spill keeps a text of which an agent was given a part, where that agent can
-	// read it, and returns the path; may be nil.
+	// Spill writes a text of which an agent got a part to a file that the agent can
+	// read, and returns the path; may be nil.
 	Spill func(a mailbox.AgentID, id, text string) (path string, err error)
 	// Receipt sends a receipt to the sender of a message; may be nil.
 	Receipt func(mailbox.Receipt)
-	// Gone takes from an agent that was shut down what others can have now; may be
-	// nil. It may be called again for the same agent.
+	// Release releases what an agent that was shut down holds, such as its tasks; may
+	// be nil. It may be called again for the same agent.
 	Release func(ctx context.Context, id mailbox.AgentID) error
-	// Audit keeps what was tried and refused, and tells observers. It must not
-	// block. nil: observers are told.
+	// Audit records a request that was refused and publishes it. It must not block.
+	// If it is nil, the request is published only.
 	Audit func(event.Audit)
-	// Restart says how often an agent's host is restarted after a panic before
-	// it is parked; nil is three times in a minute.
+	// Restart is how often an agent's host is restarted after a panic before it is
+	// parked; nil: three times in a minute.
 	Restart *kernel.RestartPolicy
 	Logger  *slog.Logger
-	// Remote runs the agents whose Spec.Where says so; nil: none can.
+	// Remote runs the agents that Spec.Where puts into a process of their own; nil:
+	// there can be none.
 	Remote RemoteAgents
-	// Owner is set in the node of one agent: the others live there.
+	// Owner is set in a worker: the process that hosts the other agents.
 	Owner Owner
 }
 
-// Agent is what tools and the composition see of one agent.
+// Agent is the agent for which tools are made.
 type Agent struct {
 	Transcript *transcript.Transcript
 	Spec       agent.Spec
 }
 
-// Toolbox is what one agent is given. Close, which may be nil, ends what its
-// tools left running; it is called once, when the agent has ended or the
-// session shuts down.
+// Toolbox holds the tools of one agent. Close, which may be nil, ends the commands that
+// the tools left running. It is called once, when the agent has ended or the session
+// shuts down.
 type Toolbox struct {
 	Tools []tool.Tool
 	Close func() error
 }
 
-// Coordinator brings agents to life, wakes and ends them. Its methods may be
-// called from any goroutine.
+// Coordinator starts, wakes and ends agents. Its methods may be called from any
+// goroutine.
 type Coordinator struct {
 	opts      Options
 	kernel    *kernel.System
-	places    *semaphore.Weighted // turns of children at the same time
+	slots     *semaphore.Weighted // for the turns of children at the same time
 	questions ask.Queue           // questions to a person
 
 	hosts   hosts
@@ -131,8 +132,8 @@ type Coordinator struct {
 	live  atomic.Bool // Start has finished: hosts may begin turns
 }
 
-// New returns a coordinator for the agents in o.Store. They can be found at
-// once; nothing runs before Start.
+// New returns a coordinator for the agents in o.Store. They can be found at once; none
+// runs before Start.
 func New(o Options) *Coordinator {
 	o.Policy = o.Policy.WithDefaults()
 	if o.Prices == nil {
@@ -140,7 +141,7 @@ func New(o Options) *Coordinator {
 	}
 	c := &Coordinator{
 		opts:      o,
-		places:    semaphore.NewWeighted(int64(o.Policy.MaxConcurrent)),
+		slots:     semaphore.NewWeighted(int64(o.Policy.MaxConcurrent)),
 		directory: &directory{store: o.Store, registry: registry.New(o.Store, o.Policy), policy: o.Policy, owner: o.Owner},
 		budgets: &budgets{
 			store: o.Store, model: o.Model, spawns: spawnLimiter(o.Policy.MaxSpawnRate),
@@ -152,16 +153,16 @@ func New(o Options) *Coordinator {
 	return c
 }
 
-// Start brings the agents that the transcripts tell of back to life: a turn
-// that was cut goes on, an end that was not told is told. ctx is the session's
-// scope; cancelling it shuts every agent down with its turn left open.
+// Start starts the hosts of the agents on record: a turn that was cut goes on, an end
+// that was not reported is reported. ctx is the session's scope; cancelling it shuts
+// every agent down with its turn left open.
 func (c *Coordinator) Start(ctx context.Context) error {
 	c.waking.Lock()
 	defer c.waking.Unlock()
 	if err := c.accounts.Unpriced(c.opts.Store.All()); err != nil {
 		return err
 	}
-	// Whatever ends ctx is a shutdown to the agents: their turns stay open.
+	// Any end of ctx is a shutdown of the agents: their turns stay open.
 	c.scope, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { c.end(fmt.Errorf("%w: %w", turn.ErrShutdown, context.Cause(ctx))) })
 	c.kernel = kernel.New(kernel.Options{Logger: c.opts.Logger})
@@ -170,7 +171,7 @@ func (c *Coordinator) Start(ctx context.Context) error {
 		errs = append(errs, c.ensureHost(t))
 	}
 	c.expireShutdowns()
-	// Only now that every agent can be found may one of them look for another.
+	// From now on all agents can be found, so that turns may begin.
 	c.live.Store(true)
 	for _, h := range c.hosts.all() {
 		h.ref.Tell(wakeUp{})
@@ -182,8 +183,8 @@ func (c *Coordinator) Start(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Spawn makes the agent that spec describes, gives it its prompt and starts it
-// in scope. It returns when both are on disk. With an empty prompt the agent
+// Spawn makes the agent that spec describes, records its prompt and starts it in
+// scope. It returns when both are on disk. With an empty prompt the agent
 // waits for its first message.
 func (c *Coordinator) Spawn(scope context.Context, spec agent.Spec, prompt string) (*transcript.Transcript, error) {
 	t, wait, err := c.create(scope, spec)
@@ -224,7 +225,8 @@ func (c *Coordinator) create(scope context.Context, spec agent.Spec) (*transcrip
 	if spec.Where != "" {
 		return c.createRemote(scope, spec)
 	}
-	// Who looks for the agent as soon as the store knows it must not host it too.
+	// A caller that finds the agent as soon as the store has it must not start
+	// another host.
 	c.waking.Lock()
 	defer c.waking.Unlock()
 	t, wait, err := c.opts.Store.Create(spec)
@@ -235,8 +237,7 @@ func (c *Coordinator) create(scope context.Context, spec agent.Spec) (*transcrip
 	return t, wait, err
 }
 
-// reserve takes the agent's name, its place among the session's agents and its
-// account.
+// reserve takes the name of a new agent, counts it, and opens its account.
 func (c *Coordinator) reserve(spec agent.Spec) error {
 	if c.isClosed() {
 		return actors.ErrShutDown
@@ -254,9 +255,8 @@ func (c *Coordinator) unreserve(spec agent.Spec) {
 	c.planned.take(spec.ID)
 }
 
-// Wake tells an agent's host to see whether there is work. It never blocks and
-// may be called any number of times. An agent that has no host gets one if it
-// has work.
+// Wake makes an agent's host check whether there is work. It never blocks and may be
+// called any number of times. An agent without a host gets one if it has work.
 func (c *Coordinator) Wake(id mailbox.AgentID) {
 	if h := c.hosts.get(id); h != nil {
 		h.ref.Tell(wakeUp{})
@@ -303,12 +303,12 @@ func (c *Coordinator) Stop(ctx context.Context, id mailbox.AgentID, cause error)
 	}
 	if errors.Is(cause, turn.ErrKilled) {
 		defer c.rejectUnreadIfFinal(t)
-		return c.recordEnd(t, func() error { return t.Seal(cause.Error()) }) // also if it was faster, or had ended before
+		return c.recordEnd(t, func() error { return t.Seal(cause.Error()) }) // also if it has ended by itself
 	}
 	return c.recordEnd(t, func() error { return t.Close(cause.Error(), t.Record().KeptDir) })
 }
 
-// recordEnd tells of the state that an agent without a host comes into by its end.
+// recordEnd records the end of an agent without a host, and publishes its new state.
 func (c *Coordinator) recordEnd(t *transcript.Transcript, end func() error) error {
 	was := state.Resting(t.Record())
 	err := end()
@@ -318,7 +318,7 @@ func (c *Coordinator) recordEnd(t *transcript.Transcript, end func() error) erro
 	return err
 }
 
-// Await returns when an agent has ended, with what became of it.
+// Await waits until an agent has ended, and returns its record.
 func (c *Coordinator) Await(ctx context.Context, id mailbox.AgentID) (agent.Record, error) {
 	t, ok := c.opts.Store.Get(id)
 	if !ok {
@@ -336,8 +336,8 @@ func (c *Coordinator) Await(ctx context.Context, id mailbox.AgentID) (agent.Reco
 
 var errMoved = errors.New("the agent goes on in the background")
 
-// awaitInForeground is Await that ends with errMoved when the agent is moved to
-// the background, by somebody or because it has run for long.
+// awaitInForeground is Await that returns errMoved when the agent is moved to the
+// background, by a caller or after Policy.AutoBackground.
 func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Transcript) (agent.Record, error) {
 	h := c.hosts.get(t.ID())
 	if h == nil {
@@ -359,7 +359,7 @@ func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Trans
 	}
 	switch err := t.MoveTo(agent.Background); {
 	case errors.Is(err, transcript.ErrTurnEnded):
-		return c.Await(ctx, t.ID()) // it was faster: its end is the result of the call
+		return c.Await(ctx, t.ID()) // it has ended meanwhile: its end is the result of the call
 	case err != nil:
 		return t.Record(), err
 	}
@@ -367,19 +367,19 @@ func (c *Coordinator) awaitInForeground(ctx context.Context, t *transcript.Trans
 }
 
 // Background lets a running foreground agent go on in the background: its
-// parent's call returns, and its end will be told by message.
+// parent's call returns, and its end is reported by message.
 func (c *Coordinator) Background(id mailbox.AgentID) error {
 	h := c.hosts.get(id)
 	if h == nil || h.t.Spec().Role != agent.Foreground {
-		return fmt.Errorf("%s does not run in the foreground: nobody waits for it, so there is nothing to let go on", id)
+		return fmt.Errorf("%s does not run in the foreground, so no call waits for it", id)
 	}
 	h.moving.Do(func() { close(h.moved) })
 	return nil
 }
 
-// Shutdown ends every turn and leaves it open, to go on at the next start. It
-// returns when nothing runs any more, or when ctx ends, with what was left. It
-// may be called more than once.
+// Shutdown ends every turn and leaves it open, to go on at the next start. It returns
+// when no turn runs any more, or when ctx ends; then the error names the agents that
+// still run. It may be called more than once.
 func (c *Coordinator) Shutdown(ctx context.Context) error {
 	c.close()
 	c.waking.Lock()
@@ -414,8 +414,8 @@ func (c *Coordinator) running() []string {
 
 func (c *Coordinator) anyBusy() bool { return c.changing.Load() > 0 || c.AtWork() }
 
-// AtWork reports whether an agent here has work of its own. A swarm that is not
-// quiet may have none: a plan waits for a decision.
+// AtWork reports whether an agent here has work. There may be none although the swarm is
+// not quiet: a plan waits for a decision.
 func (c *Coordinator) AtWork() bool { return slices.ContainsFunc(c.hosts.all(), (*host).busy) }
 
 func (c *Coordinator) publish(t *transcript.Transcript, f event.Fact) {
@@ -425,7 +425,8 @@ func (c *Coordinator) publish(t *transcript.Transcript, f event.Fact) {
 // grace is how long a stop waits for a turn before it reports it as stuck.
 const grace = 5 * time.Second
 
-// Sent tells observers that a message of an agent was accepted.
+// Sent publishes that a message of an agent was accepted, and makes sure that its
+// receiver has a process.
 func (c *Coordinator) Sent(from mailbox.AgentID, e mailbox.Envelope) {
 	if t, ok := c.opts.Store.Get(from); ok {
 		c.publish(t, event.MailSent{Envelope: e})

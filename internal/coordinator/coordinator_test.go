@@ -133,7 +133,7 @@ func TestOverTheLimitAgentsQueueAndNoneIsRefused(t *testing.T) {
 	}
 }
 
-func TestAParentThatWaitsForItsChildHoldsNoPlace(t *testing.T) {
+func TestAParentThatWaitsForItsChildHoldsNoSlot(t *testing.T) {
 	m := by(answers{
 		agent.LeadName: func(_ context.Context, n int, _ *model.Request) *model.Answer {
 			if n == 0 {

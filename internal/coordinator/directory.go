@@ -11,7 +11,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// directory finds the agents of a session, and knows who belongs to whom.
+// directory finds the agents of a session by name, and knows how they are related.
 type directory struct {
 	store    *transcript.Store
 	registry *registry.Registry
@@ -30,20 +30,20 @@ func (d *directory) Find(name string) (*transcript.Transcript, bool) {
 }
 
 // Named returns the agents that have a name or id: those of the session's team
-// first; the last that has ended for good only if nobody else has the name.
+// first. An agent that has ended for good is returned only if no other has the name, and
+// then the last of them.
 func (d *directory) Named(name string) []*transcript.Transcript {
 	all := d.registry.Named(name)
 	if d.owner == nil || slices.ContainsFunc(all, func(t *transcript.Transcript) bool { return !d.isAtOwner(t) || string(t.ID()) == name }) {
 		return all
 	}
 	if there := d.owner.Find(name); len(there) > 0 {
-		return there // who has the name now
+		return there // the agents that have the name now
 	}
 	return all
 }
 
-// transcript returns what is kept of an agent, by its id. The error is an
-// *agent.UnknownError.
+// transcript returns the transcript of an agent. The error is an *agent.UnknownError.
 func (d *directory) transcript(id mailbox.AgentID) (*transcript.Transcript, error) {
 	t, ok := d.store.Get(id)
 	if !ok {
@@ -53,10 +53,10 @@ func (d *directory) transcript(id mailbox.AgentID) (*transcript.Transcript, erro
 }
 
 // NewID returns an id that no agent of the session has. It begins with name, as
-// far as an id can, so that people can tell agents apart and type their ids.
+// far as an id can, so that people can distinguish agents and type their ids.
 func (d *directory) NewID(name string) mailbox.AgentID { return d.registry.NewID(name) }
 
-// IsRemoved reports whether an agent has ended for good and given up its name.
+// IsRemoved reports whether an agent has ended for good and its name was released.
 func (d *directory) IsRemoved(s agent.Spec) bool { return d.registry.IsReleased(s) }
 
 // MadeBy returns the agent that a tool call of parent has made or woken, if it
@@ -70,7 +70,8 @@ func (d *directory) MadeBy(parent mailbox.AgentID, answer int, call string) (mai
 func (d *directory) Home(s agent.Spec) agent.Membership { return d.registry.Home(s) }
 
 // MayControl reports whether from may send control messages to an agent: the
-// user, the lead, the lead of a team it is in, who made it, and who woke it.
+// user, the lead, the lead of a team that it is in, the agent that started it, and the
+// one that woke it.
 func (d *directory) MayControl(from mailbox.AgentID, l agent.Record) bool {
 	return d.registry.MayControl(from, l)
 }
@@ -101,8 +102,8 @@ func (d *directory) nameOf(id mailbox.AgentID) string {
 	return agent.DisplayName(t.Spec())
 }
 
-// currentRecord is how an agent is now where that is decided: with the session's owner
-// for those that live there.
+// currentRecord returns the record of an agent from the process that hosts it, which
+// may be the session's owner.
 func (d *directory) currentRecord(t *transcript.Transcript) (agent.Record, error) {
 	if d.isAtOwner(t) {
 		return d.owner.Record(t.ID())
@@ -110,8 +111,8 @@ func (d *directory) currentRecord(t *transcript.Transcript) (agent.Record, error
 	return t.Record(), nil
 }
 
-// isAtOwner reports whether an agent lives with the session's owner, and this is
-// the node of another.
+// isAtOwner reports whether the session's owner hosts an agent, and this process is a
+// worker.
 func (d *directory) isAtOwner(t *transcript.Transcript) bool {
 	return d.owner != nil && t.Spec().Where == agent.InOwner
 }

@@ -17,7 +17,7 @@
 //     (TestPromise4_AStopEndsThatAgentAndNoOther, TestAStopEndsAnAgentThatIsCompacting).
 //   - No wake is lost. A wake carries no data: the host reads its transcript,
 //     and reads it again after each turn. An agent that has finished, or whose host was
-//     given up, gets a new host when mail for it arrives; an agent
+//     parked, gets a new host when mail for it arrives; an agent
 //     that was stopped stays stopped until a new message for it is sent
 //     (TestMailThatComesAfterTheEndIsNotLost, TestAMessageWakesAnAgentWhoseHostWasGivenUp).
 //   - Scopes form a tree. A foreground child runs in the scope of the turn that
@@ -59,7 +59,7 @@
 //     TestAMessageIsNeverConsent, TestQuestionsSurviveACrash).
 //   - Above the limit agents wait in a queue, in order, and none is refused. A parent
 //     that waits for a child takes no slot, nor does an agent that waits for a person
-//     (TestOverTheLimitAgentsQueueAndNoneIsRefused, TestAParentThatWaitsForItsChildHoldsNoPlace,
+//     (TestOverTheLimitAgentsQueueAndNoneIsRefused, TestAParentThatWaitsForItsChildHoldsNoSlot,
 //     TestAPersonHasNoDeadlineOfTheWork).
 //   - A budget covers a subtree. A request is sent if it fits into the accounts of
 //     its agent and of all its ancestors, together with the requests under way. An agent

@@ -15,15 +15,15 @@ func Final(l agent.Record) bool {
 	return l.Closed && (l.Shutdown.Leaving() || l.Reason == turn.ErrKilled.Error())
 }
 
-// RejectUnread tells the senders of unread messages to an agent that has ended, and whose host
-// can never run again, that nobody will read them.
+// RejectUnread acknowledges the unread messages of an agent that can never run again
+// as dead.
 func (c *Coordinator) RejectUnread(id mailbox.AgentID) {
 	if t, ok := c.opts.Store.Get(id); ok {
 		c.rejectUnread(t)
 	}
 }
 
-// rejectUnreadIfFinal is RejectUnread for an agent that was ended for good.
+// rejectUnreadIfFinal is RejectUnread for an agent that was ended for good. For others it does nothing.
 func (c *Coordinator) rejectUnreadIfFinal(t *transcript.Transcript) {
 	if Final(t.Record()) {
 		c.rejectUnread(t)

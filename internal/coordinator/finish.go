@@ -15,52 +15,51 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// finishTurn tells the end of the last turn to whom it concerns and, for an agent
-// that has only one turn or is to stop, ends the agent. Everything in it may be
-// done again after a crash and then changes nothing.
+// finishTurn reports the end of the last turn. It ends an agent that has one turn only
+// or is to stop. Each step may be repeated after a crash and then changes nothing.
 func (h *host) finishTurn(ctx context.Context) ending {
-	life := h.t.Record()
-	if h.rests(life) {
+	record := h.t.Record()
+	if h.rests(record) {
 		h.moveTo(state.Waiting, state.WaitsForChild)
 		return goOn
 	}
-	switch again, err := h.restarts(life); {
+	switch again, err := h.restarts(record); {
 	case err != nil:
 		return h.breakOff(err)
 	case again:
 		return goOn
 	}
-	return h.finish(ctx, life, h.endsWith(life), "")
+	return h.finish(ctx, record, h.endsWith(record), "")
 }
 
 // retire ends an agent that is to stop and runs no turn.
 func (h *host) retire(ctx context.Context, cause error) ending {
-	life := h.t.Record()
-	if state.IsResting(life) { // what it said last was not yet its result
-		life.Outcome, life.Reason = agent.Stopped, cause.Error()
+	record := h.t.Record()
+	if state.IsResting(record) { // its last text was not yet its result
+		record.Outcome, record.Reason = agent.Stopped, cause.Error()
 	}
-	return h.finish(ctx, life, true, cause.Error())
+	return h.finish(ctx, record, true, cause.Error())
 }
 
-func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why string) ending {
+func (h *host) finish(ctx context.Context, record agent.Record, ends bool, why string) ending {
 	if ends {
 		h.closeTools()
-		life.Spec.Role = h.t.Ending().Spec.Role
-		life.KeptDir = h.release()
+		record.Spec.Role = h.t.Ending().Spec.Role
+		record.KeptDir = h.release()
 	}
-	switch err := h.reportInTime(ctx, life); {
+	switch err := h.reportInTime(ctx, record); {
 	case errors.Is(err, turn.ErrShutdown):
-		return suspended // told after the restart
+		return suspended // reported after the restart
 	case errors.As(err, new(*mailbox.FullError)):
-		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not told: %v", agent.DisplayName(life.Spec), err)})
+		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not reported: %v", agent.DisplayName(record.Spec), err)})
 	case err != nil:
-		return h.breakOff(fmt.Errorf("the end of %s could not be reported: %w", agent.DisplayName(life.Spec), err))
+		return h.breakOff(fmt.Errorf("the end of %s could not be reported: %w", agent.DisplayName(record.Spec), err))
 	}
 	h.asked.Store(false)
 	if !ends {
 		return goOn
 	}
-	if err := h.t.Close(why, life.KeptDir); err != nil {
+	if err := h.t.Close(why, record.KeptDir); err != nil {
 		return h.breakOff(err)
 	}
 	is := state.Resting(h.t.Record())
@@ -68,7 +67,7 @@ func (h *host) finish(ctx context.Context, life agent.Record, ends bool, why str
 	return finished
 }
 
-// endsWith says whether the agent ends with the turn that has ended.
+// endsWith reports whether the agent ends with the turn that has ended.
 func (h *host) endsWith(l agent.Record) bool {
 	if endsByItself(l.Spec.Role) {
 		return !h.t.HasWork() || l.Outcome != agent.Completed
@@ -76,15 +75,15 @@ func (h *host) endsWith(l agent.Record) bool {
 	return l.Outcome == agent.Stopped
 }
 
-// owesReport says whether a turn has ended whose end was not told or closed,
-// as after a crash between the two.
+// owesReport reports whether a turn has ended whose end was neither reported nor closed,
+// as after a crash.
 func (h *host) owesReport() bool {
 	l := h.t.Record()
 	return l.Turns > l.Reported && !l.TurnOpen && !l.Closed && endsByItself(l.Spec.Role) && !h.rests(l)
 }
 
-// reportInTime is report that waits while the receiver's mailbox is full, until
-// somebody cancels the wait. Then the error is the shutdown, or that it is full.
+// reportInTime is report that waits while the receiver's mailbox is full, until ctx
+// ends. Then the error is the shutdown, or a *mailbox.FullError.
 func (h *host) reportInTime(ctx context.Context, l agent.Record) error {
 	for {
 		changed := h.c.whenChanged()
@@ -103,8 +102,8 @@ func (h *host) reportInTime(ctx context.Context, l agent.Record) error {
 	}
 }
 
-// report sends the end of a turn as a message. Its id is made of agent and
-// turn, so that it is sent once however often it is tried.
+// report sends the end of a turn as a message. The id of the message follows from agent
+// and turn, so that a repeated report is the same message.
 func (h *host) report(l agent.Record) error {
 	e := mailbox.Envelope{
 		ID:       mailbox.ID("r-" + string(l.Spec.ID) + "-" + strconv.Itoa(l.Turns)),
@@ -133,7 +132,7 @@ func (h *host) report(l agent.Record) error {
 	return durable()
 }
 
-// classOf makes mail of an end that somebody wanted: nobody waits for more.
+// classOf returns the class of a report. An end that was asked for is ordinary mail.
 func classOf(l agent.Record) mailbox.Class {
 	if l.Outcome == agent.Stopped || l.Outcome == agent.Interrupted {
 		return mailbox.ClassMail
@@ -141,8 +140,8 @@ func classOf(l agent.Record) mailbox.Class {
 	return ""
 }
 
-// staleBy is the key under which the end of a teammate's turn gives way to the
-// next one. A result never does: each is the answer to something.
+// staleBy returns the key under which a newer report of a teammate replaces this one.
+// A result is never replaced: each answers something.
 func staleBy(l agent.Record) string {
 	if l.Outcome == agent.Completed {
 		return ""
@@ -150,16 +149,16 @@ func staleBy(l agent.Record) string {
 	return "not done"
 }
 
-// isNews says whether the end of a teammate's turn is news for the lead of its
-// team: it worked for a lead of its or the user, or it could not go on.
+// isNews reports whether the lead of a teammate's team gets a report of its turn: the
+// turn worked for a lead or the user, or failed.
 func (h *host) isNews(l agent.Record) bool {
 	if l.Shutdown.Phase == protocol.ShutdownEnding || l.Plan.Phase == protocol.PlanPending && l.Outcome == agent.Completed {
-		return false // who asked is told, and who decides has the plan
+		return false // the asker gets an answer, and the lead has the plan
 	}
 	return h.asked.Load() || l.Turns == 1 || l.Outcome != agent.Completed
 }
 
-// fail records that the agent's host was given up, and tells it.
+// fail records that the agent's host is parked, and reports it.
 func (h *host) fail(reason error) {
 	reason = fmt.Errorf("%w: %w", turn.ErrRuntime, reason)
 	note := "not run: the agent's host failed"

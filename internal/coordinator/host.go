@@ -12,7 +12,7 @@ import (
 	"github.com/actorswarm/swarm/actors/kernel"
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
-	"github.com/actorswarm/swarm/internal/coordinator/place"
+	"github.com/actorswarm/swarm/internal/coordinator/slot"
 	"github.com/actorswarm/swarm/internal/coordinator/watchdog"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -21,7 +21,7 @@ import (
 
 // The messages of a host.
 type (
-	wakeUp   struct{} // see whether there is work
+	wakeUp   struct{} // check whether there is work
 	turnDone struct {
 		end   ending
 		panic any // what the turn's goroutine panicked with
@@ -32,14 +32,14 @@ type (
 	}
 )
 
-// ControlMessage makes a cancel overtake what is queued.
+// ControlMessage makes a cancel overtake the messages that are queued.
 func (cancel) ControlMessage() {}
 
-// ending is what a turn's goroutine says at its end.
+// ending is how the work of a host has ended.
 type ending int
 
 const (
-	goOn      ending = iota // look again
+	goOn      ending = iota // check for more work
 	finished                // the agent has ended
 	suspended               // the session ends; the turn stays open
 	failed                  // the runtime failed; nothing can be recorded any more
@@ -51,21 +51,21 @@ type host struct {
 	c       *Coordinator
 	t       *transcript.Transcript
 	permits permits
-	parent  context.Context // scope in which the agent lives
+	parent  context.Context // the scope of the agent
 	ref     kernel.Ref      // set before the host is in Coordinator.hosts
 	self    kernel.Ref      // the same, for the actor and the turn
 	ended   chan struct{}   // closed when the agent will not run again by itself
-	moved   chan struct{}   // closed when somebody asks that it go on in the background
+	moved   chan struct{}   // closed when the agent is to go on in the background
 	moving  sync.Once
 
 	stop        context.CancelCauseFunc // of the running turn; nil when none runs
 	running     atomic.Bool             // written by the actor, read by anyone
-	stopped     error                   // why the agent is to end; nil = it is not
+	stopped     error                   // why the agent is to end; nil: it is not to end
 	held        atomic.Bool             // interrupted and not prompted since; written by the actor, read by anyone
 	compactions compactions             // for a compaction
-	failure     error                   // why the last work broke; written before its turnDone
+	failure     error                   // why the last work failed; written before its turnDone
 
-	lasts   bool // it lives on after a turn; never changes
+	lasts   bool // it goes on after a turn; never changes
 	stating sync.Mutex
 	state   state.State // guarded by stating
 
@@ -77,22 +77,22 @@ type host struct {
 	woken       bool               // the present incarnation is recorded; only the turn goroutine
 	kit         *kit               // what every turn needs; only the turn goroutine
 	isolation   *agent.Isolation   // the agent's own directory, if it has one; only the turn goroutine
-	place       *place.Place       // of the turn, among the running
+	slot        *slot.Slot         // of the turn
 	asked       atomic.Bool        // the turn works for the lead or the user
 	// failed is when turns were begun anew; only the turn goroutine.
 	failed []time.Time
 }
 
-// host puts an agent's actor to work. The actor looks for work at once.
+// host starts the actor of an agent. The actor checks for work at once.
 func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, incarnation uint32) (*host, error) {
 	now := time.Now()
 	h := &host{
-		c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), place: place.New(c.places),
+		c: c, t: t, parent: scope, ended: make(chan struct{}), moved: make(chan struct{}), slot: slot.New(c.slots),
 		lasts: lasts(t.Spec().Role), state: state.State{Name: state.Resolving, Since: now, Progress: now},
 	}
 	h.permits = permits{h}
-	// An incarnation that never ran may still be giving its name back: the count
-	// makes every host's its own.
+	// An earlier incarnation may not have released its name yet, so the count makes
+	// each name unique.
 	name := fmt.Sprintf("%s#%d", mailbox.Address{Agent: t.ID(), Incarnation: incarnation}, c.moves.Add(1))
 	ref, err := c.kernel.Spawn(name, func() kernel.Behavior { return h }, kernel.SpawnOptions{
 		Parked: h.parked, Restart: c.restartPolicy(t.Spec()),
@@ -103,20 +103,20 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 	h.ref = ref
 	c.hosts.put(h)
 	if h.isOver() {
-		c.drop(h) // it was faster than we were
+		c.drop(h) // it has ended meanwhile
 	}
 	return h, nil
 }
 
-// drop lets go of what an ended agent had. Another host may have taken over.
+// drop removes the host of an agent that has ended, unless another has taken over.
 func (c *Coordinator) drop(h *host) {
 	if c.hosts.remove(h) {
 		c.planned.take(h.t.ID())
-		h.t.Forget() // the journal has it
+		h.t.Forget() // it is in the journal
 	}
 }
 
-// Receive is the whole life of the actor.
+// Receive handles the messages of the actor.
 func (h *host) Receive(c *kernel.Context, msg any) {
 	switch m := msg.(type) {
 	case kernel.Started:
@@ -164,8 +164,8 @@ func (h *host) wake() {
 	}
 }
 
-// hasWork says whether there is a turn to begin. One that was interrupted waits
-// for its next prompt, which opens a turn: mail alone does not move it.
+// hasWork reports whether there is a turn to begin. An agent that was interrupted waits
+// for its next prompt, which opens a turn; mail alone does not begin one.
 func (h *host) hasWork() bool {
 	return h.t.HasWork() && (!h.held.Load() || h.t.Record().TurnOpen)
 }
@@ -185,7 +185,7 @@ func (h *host) begin(work func(context.Context) ending) {
 	h.stop, h.failure = stop, errCut
 	h.running.Store(true)
 	started := h.c.work(func() {
-		// The scope in which the agent lives may outlast the shutdown that waits for this.
+		// The agent's scope may outlast the shutdown, which waits for this goroutine.
 		leave := context.AfterFunc(h.c.scope, func() { stop(context.Cause(h.c.scope)) })
 		done := turnDone{end: failed}
 		defer func() {
@@ -202,7 +202,7 @@ func (h *host) begin(work func(context.Context) ending) {
 	}
 }
 
-// errCut is why work broke that did not say why.
+// errCut is the failure of work that recorded none.
 var errCut = errors.New("the turn's goroutine exited")
 
 func (h *host) cancel(m cancel) {
@@ -211,7 +211,7 @@ func (h *host) cancel(m cancel) {
 	}
 	h.held.Store(!m.final && !endsByItself(h.t.Spec().Role))
 	if !h.running.Load() && (m.final || h.t.Record().TurnOpen) {
-		h.wake() // begins what the cancel has overtaken, to end it
+		h.wake() // begins the turn that the cancel has overtaken, to end it
 	}
 	if h.running.Load() {
 		h.stop(m.cause)
@@ -219,7 +219,7 @@ func (h *host) cancel(m cancel) {
 }
 
 func (h *host) turnDone(m turnDone) {
-	h.c.moves.Add(1) // before anybody can see that it does not run
+	h.c.moves.Add(1) // before others can see that it does not run
 	h.running.Store(false)
 	h.stop = nil
 	switch {
@@ -230,7 +230,7 @@ func (h *host) turnDone(m turnDone) {
 	case m.end == goOn:
 		h.wake()
 	case m.end == failed && h.c.opts.Store.Err() == nil:
-		// The journal is well: it is this agent that cannot go on.
+		// The journal works: only this agent cannot go on.
 		h.parked("", h.failure)
 		h.self.Stop()
 	}
@@ -243,11 +243,11 @@ func (h *host) finished() {
 	h.c.drop(h)
 	h.self.Stop()
 	h.c.wakeDependents(h.t.Record())
-	h.c.wakeIfWork(h.t) // what came after its last look
+	h.c.wakeIfWork(h.t) // for mail that came after its last check
 }
 
-// parked is told that the host is given up: by the supervisor, or by the host
-// itself. The next message makes another one.
+// parked ends a host that its supervisor, or the host itself, gives up. The next message
+// starts another one.
 func (h *host) parked(_ string, reason error) {
 	h.c.change(func() {
 		waiting := len(h.t.Unread())
@@ -257,7 +257,7 @@ func (h *host) parked(_ string, reason error) {
 		h.c.drop(h)
 		h.c.wakeDependents(h.t.Record())
 		if len(h.t.Unread()) > waiting {
-			h.c.wakeIfWork(h.t) // its look found nobody
+			h.c.wakeIfWork(h.t) // it found no host
 		}
 	})
 }
@@ -265,5 +265,5 @@ func (h *host) parked(_ string, reason error) {
 // busy reports whether the agent runs or is about to. Any goroutine may ask.
 func (h *host) busy() bool { return h.running.Load() || h.hasWork() || h.owesReport() }
 
-// lasts says whether an agent of a role lives on after its turn.
+// lasts reports whether an agent of a role goes on after its turn.
 func lasts(r agent.Role) bool { return r == agent.Lead || r == agent.Teammate }

@@ -51,9 +51,8 @@ func (s *hosts) all() []*host {
 	return all
 }
 
-// definitions are those that agents were planned with, until their first turn
-// records what it makes of them: the file may change while an agent waits for a
-// place. The zero value is empty.
+// definitions are those with which agents were planned, until their first turn: the
+// file may change while an agent waits for a slot. The zero value is empty.
 type definitions struct {
 	mu sync.Mutex
 	of map[mailbox.AgentID]defs.Definition // guarded by mu

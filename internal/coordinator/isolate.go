@@ -10,9 +10,8 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 )
 
-// isolate gives a new agent its directory before it is born: what cannot be
-// isolated does not start. done takes the directory back if the agent was not
-// born after all.
+// isolate gives a new agent its directory before it starts: an agent that cannot be
+// isolated does not start. done releases the directory if the agent was not made.
 func (c *Coordinator) isolate(spec *agent.Spec) (done func(), err error) {
 	if c.opts.Isolate == nil {
 		return nil, errors.New("isolation cannot be given here; the agent was not started")
@@ -54,8 +53,8 @@ func (h *host) isolate(ctx context.Context, incarnation uint32) error {
 	return nil
 }
 
-// release gives the agent's own directory back, if it has one, and returns what
-// it is kept for. What cannot be released is kept.
+// release releases the agent's own directory, if it has one, and returns why it is
+// kept. A directory that cannot be released is kept.
 func (h *host) release() *agent.KeptDir {
 	spec := h.t.Spec()
 	if spec.Isolation == "" {
@@ -74,8 +73,8 @@ func (h *host) release() *agent.KeptDir {
 	return &agent.KeptDir{Path: spec.Dir, Why: []string{err.Error()}}
 }
 
-// releaseRemote gives back the directory of an agent whose process has ended without
-// doing so, and returns what it is kept for.
+// releaseRemote releases the directory of an agent whose process has ended without
+// doing so, and returns why it is kept.
 func (rs *replicas) releaseRemote(ctx context.Context, t *transcript.Transcript) *agent.KeptDir {
 	l := t.Record()
 	if l.Spec.Isolation == "" || l.Closed || rs.c.opts.Isolate == nil {
@@ -92,8 +91,7 @@ func (rs *replicas) releaseRemote(ctx context.Context, t *transcript.Transcript)
 	return &agent.KeptDir{Path: l.Spec.Dir, Why: []string{err.Error()}}
 }
 
-// takeOver makes the directory this host's if it is still that of one before
-// it, as at an end that a crash cut.
+// takeOver takes the directory over from an earlier host, as after a crash.
 func (h *host) takeOver(ctx context.Context) error {
 	if h.isolation != nil {
 		return nil

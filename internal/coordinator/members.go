@@ -10,11 +10,12 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// members are those of a session that no host runs: the user, programs, and other sessions.
+// members are the members of a session that have no host: the user, programs, and
+// other sessions.
 type members struct{ c *Coordinator }
 
-// Read records that a member without a host has read messages, and tells their
-// senders. It returns when that is on disk.
+// Read records that a member without a host has read messages, and sends the receipts.
+// It returns when the record is on disk.
 func (ms *members) Read(by mailbox.AgentID, ids ...mailbox.ID) error {
 	t, err := ms.c.transcript(by)
 	if err != nil {
@@ -33,7 +34,7 @@ func (ms *members) Read(by mailbox.AgentID, ids ...mailbox.ID) error {
 	return nil
 }
 
-// Reject is Read for a message that nobody will ever read, and says why.
+// Reject is Read for a message that the member will never read. The receipt says why.
 func (ms *members) Reject(by mailbox.AgentID, id mailbox.ID, why string) error {
 	t, err := ms.c.transcript(by)
 	if err != nil {
@@ -57,11 +58,10 @@ func readReceipt(me mailbox.Address, e mailbox.Envelope) mailbox.Receipt {
 	return mailbox.Receipt{From: me, To: e.From, State: mailbox.StateRead, Through: e.Seq, IDs: []mailbox.ID{e.ID}}
 }
 
-// AddMember makes a program outside a member of the session, by name: it can be
-// written to and has a mailbox, and no host, model or turn. Its id is its name.
-// One that was expelled is taken in again with the mail that it has. AddMember
-// returns when that is on disk. The error is a NameTakenError when an agent has
-// the name.
+// AddMember makes a program a member of the session. A member has a mailbox, and no
+// host, model or turn. Its id is its name. A member that was removed is added again,
+// with its mail. AddMember returns when the record is on disk. The error is an
+// *agent.NameTakenError if an agent has the name.
 func (ms *members) AddMember(name string) (*transcript.Transcript, error) {
 	ms.c.waking.Lock()
 	defer ms.c.waking.Unlock()
@@ -83,10 +83,10 @@ func (ms *members) AddMember(name string) (*transcript.Transcript, error) {
 	return t, wait()
 }
 
-// isOutside reports a member that no host runs.
+// isOutside reports whether a member is a program, which no host runs.
 func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == agent.Program }
 
-// RemoveMember ends the membership of a program outside.
+// RemoveMember ends the membership of a program.
 func (ms *members) RemoveMember(id mailbox.AgentID) error {
 	t, err := ms.c.transcript(id)
 	if err != nil {

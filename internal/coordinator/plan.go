@@ -32,8 +32,8 @@ func (p *permits) gatedBy() (agent.Record, bool) {
 	}
 }
 
-// gate turns what is not free while planning into a refusal. A person is not
-// asked: what is to be approved is the plan.
+// gate refuses a call that needs permission while the agent plans. The user is not
+// asked about the call, but about the plan.
 func (p *permits) gate(d permission.Decision) permission.Decision {
 	who, gated := p.gatedBy()
 	if !gated || d.Behavior != permission.Ask {
@@ -46,7 +46,7 @@ func (p *permits) gate(d permission.Decision) permission.Decision {
 	return permission.Decision{Rule: "plan mode", Reason: "nothing is changed before " + whose + " is approved; read, plan, and show the plan with ExitPlanMode"}
 }
 
-// policy is what the agent's calls are judged by now.
+// policy returns the policy by which the agent's calls are decided now.
 func (p *permits) policy() permission.Policy {
 	policy := p.h.c.opts.Permission(p.h.t.Spec())
 	if _, gated := p.gatedBy(); gated {
@@ -55,8 +55,8 @@ func (p *permits) policy() permission.Policy {
 	return policy
 }
 
-// planLead returns who decides about an agent's plans besides the user: a
-// teammate's lead. The plans of others only the user approves.
+// planLead returns the lead of a teammate, who decides about its plans besides the
+// user. About the plans of other agents only the user decides.
 func (ps *protocols) planLead(s agent.Spec) (*transcript.Transcript, bool) {
 	if s.Role != agent.Teammate {
 		return nil, false
@@ -64,9 +64,9 @@ func (ps *protocols) planLead(s agent.Spec) (*transcript.Transcript, bool) {
 	return ps.c.opts.Store.Get(ps.c.registry.LeadOf(s))
 }
 
-// DecidePlan is a decision about the plan that an agent has shown. It returns
-// when the decision is on disk, with which the agent goes on. Its errors are
-// those of protocol.Plan, and a *FinalError if the agent cannot go on.
+// DecidePlan decides about the plan that an agent has shown. It returns when the
+// decision is on disk; the agent then goes on with it. Its errors are those of
+// protocol.Plan, and an *actors.FinalError if the agent cannot go on.
 func (ps *protocols) DecidePlan(by, id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
 	from, err := ps.c.transcript(by)
 	if err != nil {
@@ -150,11 +150,11 @@ func (ps *protocols) decidePlan(by, t *transcript.Transcript, d protocol.Decide,
 	return nil
 }
 
-// modeAfterPlan is the permission mode of an agent whose plan is approved: its
-// own, or its lead's if it was only to plan, and never more than its lead has or
-// was asked for.
+// modeAfterPlan returns the permission mode of an agent whose plan is approved: its own,
+// or that of its lead if its own mode is to plan. It is never wider than that of its
+// lead, or than the mode asked for.
 func (ps *protocols) modeAfterPlan(s agent.Spec, asked permission.Mode) (permission.Mode, error) {
-	bound := permission.Default // what the lead gets, and whoever has lost its own
+	bound := permission.Default // for the lead, and for an agent without a parent
 	up, ok := ps.planLead(s)
 	if !ok {
 		up, ok = ps.c.opts.Store.Get(s.Parent)
@@ -185,9 +185,9 @@ func (ps *protocols) publishPlan(t *transcript.Transcript, p protocol.Plan) {
 	ps.c.publish(t, event.PlanMoved{ID: p.ID, Phase: string(p.Phase), By: p.By, Feedback: p.Feedback})
 }
 
-// awaitPlan puts the plan that an agent has shown before the user too, until
-// somebody has decided. The swarm is not quiet meanwhile, as long as a question
-// may wait.
+// awaitPlan asks the user about the plan that an agent has shown to its lead, until one
+// of them has decided. The swarm is not quiet meanwhile, up to the time limit of a
+// question.
 func (ps *protocols) awaitPlan(t *transcript.Transcript) {
 	p := t.Record().Plan
 	user, ok := ps.c.opts.Store.Get(agent.UserID)

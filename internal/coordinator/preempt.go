@@ -7,9 +7,9 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// preempt cuts the step that runs if a control message waits, or a request to end
-// that did not come by mail. Whether its sender may send one is asked here too:
-// another process can write anything.
+// preempt cuts the running step if a control message waits, or a request to end that
+// did not come by mail. It checks here too whether the sender may send control messages,
+// since another process can write anything.
 func (h *host) preempt() {
 	if turn := h.current.Load(); turn != nil {
 		turn.Preempt(h.mustPreempt)
@@ -17,9 +17,9 @@ func (h *host) preempt() {
 }
 
 func (h *host) mustPreempt() bool {
-	life := h.t.Record()
+	record := h.t.Record()
 	controls := func(e mailbox.Envelope) bool {
-		return e.EffectiveClass() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, life)
+		return e.EffectiveClass() == mailbox.ClassControl && h.c.MayControl(e.From.Agent, record)
 	}
-	return life.Unread && life.Shutdown.Phase == protocol.ShutdownAsked || slices.ContainsFunc(h.t.Unread(), controls)
+	return record.Unread && record.Shutdown.Phase == protocol.ShutdownAsked || slices.ContainsFunc(h.t.Unread(), controls)
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/actorswarm/swarm/internal/coordinator/report"
 )
 
-// progressEvery is the least time between two tellings of one agent's progress.
+// progressEvery is the least time between two reports of one agent's progress.
 const progressEvery = time.Second
 
-// meter says when an agent's progress is to be told again. Its methods may be
-// called from any goroutine.
+// meter limits how often an agent's progress is published. Its methods may be called
+// from any goroutine.
 type meter struct {
 	mu        sync.Mutex
 	published time.Time // guarded by mu
 	tool      string    // guarded by mu
 }
 
-// observe follows the agent's facts. tell is true at most once in progressEvery.
-func (m *meter) observe(f event.Fact, now time.Time) (tool string, tell bool) {
+// observe follows the agent's facts. due is true at most once in progressEvery.
+func (m *meter) observe(f event.Fact, now time.Time) (tool string, due bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch f := f.(type) {
@@ -38,14 +38,14 @@ func (m *meter) observe(f event.Fact, now time.Time) (tool string, tell bool) {
 	return m.tool, true
 }
 
-// progress tells how far an agent that works for another is.
+// progress publishes the progress of an agent that works for another.
 func (h *host) progress(f event.Fact) {
 	if h.t.Spec().Role == agent.Lead {
 		return
 	}
 	now := time.Now()
-	tool, tell := h.meter.observe(f, now)
-	if !tell {
+	tool, due := h.meter.observe(f, now)
+	if !due {
 		return
 	}
 	l := h.t.Record()

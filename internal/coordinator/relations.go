@@ -12,7 +12,7 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// expects reports whether an agent will be told of the end of another: one that
+// expects reports whether an agent will get a report of the end of another: one that
 // works in the background for it, or for one below it that has ended.
 func (c *Coordinator) expects(me *transcript.Transcript) bool { return c.owedBy(me.ID(), me) }
 
@@ -33,12 +33,12 @@ func (c *Coordinator) owes(kid, me *transcript.Transcript) bool {
 	if l.Closed || l.Spec.Role != agent.Background || c.registry.ReportsTo(l) != me.ID() {
 		return false
 	}
-	// One whose host was given up has said so and says no more until it has work.
+	// A parked agent has reported that, and reports no more until it has work.
 	return kid.HasWork() || l.Turns > l.Reported && c.hosts.get(kid.ID()) != nil || me.OnItsWay(kid)
 }
 
-// rests says whether an agent that has come to the end of a turn waits for
-// agents that work for it. Their reports begin its next turn.
+// rests reports whether an agent whose turn has ended waits for agents that work for
+// it. Their reports begin its next turn.
 func (h *host) rests(l agent.Record) bool { return state.IsResting(l) && h.c.expects(h.t) }
 
 // endsByItself reports whether an agent ends when its work is done.
@@ -46,7 +46,7 @@ func endsByItself(r agent.Role) bool {
 	return r == agent.Foreground || r == agent.Background
 }
 
-// stopCause returns why an agent is to stop that does not know it yet, or nil.
+// stopCause returns why an agent is to stop, from what is on record, or nil.
 func (h *host) stopCause() error {
 	if s := h.t.Record().Shutdown; s.Phase == protocol.ShutdownEnding {
 		return turn.ShutDownBy(h.c.nameOf(s.By))
@@ -55,7 +55,7 @@ func (h *host) stopCause() error {
 }
 
 // orphaned returns why an agent is to stop whose link ties it to one that has
-// ended, or nil. It follows from what is recorded, so a crash loses no stop.
+// ended, or nil. It follows from the records, so that a crash loses no stop.
 func (h *host) orphaned() error {
 	l := h.t.Record()
 	if l.Spec.Link != agent.StopWith || l.Spec.Role != agent.Background || l.Closed || l.Turns == l.Reported {
@@ -71,14 +71,14 @@ func (h *host) orphaned() error {
 	return nil
 }
 
-// wakeDependents tells those that an agent's end concerns to look: who waits for it, and
-// whom a link ties to it.
+// wakeDependents wakes the agents that an agent's end concerns: those that wait for it, and
+// those that a link ties to it.
 func (c *Coordinator) wakeDependents(l agent.Record) {
 	c.Wake(c.registry.ReportsTo(l))
 	for _, kid := range c.registry.Workers(l.Spec.ID) {
 		if !kid.Record().Closed {
 			c.Wake(kid.ID())
-			c.Wake(c.registry.ReportsTo(kid.Record())) // who inherits the wait
+			c.Wake(c.registry.ReportsTo(kid.Record())) // it waits for the child from now on
 		}
 	}
 }

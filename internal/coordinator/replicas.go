@@ -21,14 +21,14 @@ import (
 	"github.com/actorswarm/swarm/team/protocol"
 )
 
-// RemoteAgents runs agents in processes of their own. This process keeps a replica of
-// each, which follows what its process reports. The methods are called from any
+// RemoteAgents runs agents in processes of their own. This process has a replica of
+// each, which follows the reports of its process. The methods are called from any
 // goroutine.
 type RemoteAgents interface {
 	// Launch starts the process of an agent, the nth, and returns at its first
-	// sign of life. After an error nothing of it is left.
+	// report. After an error nothing of it is left.
 	Launch(ctx context.Context, spec agent.Spec, n uint32) error
-	// Join reports whether the nth process of an agent lives, started by an
+	// Join reports whether the nth process of an agent runs, started by an
 	// earlier owner of the session.
 	Join(ctx context.Context, spec agent.Spec, n uint32) bool
 	// Stop ends the agent and all others in its process with a cause, and the process.
@@ -40,32 +40,32 @@ type RemoteAgents interface {
 	Compact(ctx context.Context, id mailbox.AgentID) error
 	// DecidePlan is Coordinator.DecidePlan by an agent.
 	DecidePlan(ctx context.Context, id, by mailbox.AgentID, r message.PlanApprovalResponse, key string) error
-	// Idle reports whether nothing goes on in the agent's process, or it has none.
+	// Idle reports whether the agent's process has no work, or there is no process.
 	Idle(ctx context.Context, id mailbox.AgentID) bool
-	// Snapshot returns what the agent's process said last; false if there is none.
+	// Snapshot returns the last report of the agent's process; false if there is none.
 	Snapshot(id mailbox.AgentID) (Snapshot, bool)
-	// Nested returns the agents in an agent's process besides it.
+	// Nested returns the other agents in an agent's process.
 	Nested(id mailbox.AgentID) []actors.Status
-	// Quiet reports whether nothing goes on in any of the processes.
+	// Quiet reports whether none of the processes has work.
 	Quiet(ctx context.Context) bool
 }
 
-// Snapshot is what the process of an agent says of it.
+// Snapshot is how an agent is in its process.
 type Snapshot struct {
 	State   state.State
 	Running bool
 	Unread  int
 }
 
-// Owner is the process that owns the session, as the node of one agent sees it.
+// Owner is the process that owns the session, as a worker uses it.
 type Owner interface {
-	// Find returns the replicas of the agents that a name or id means there, also of
-	// those that live in the process of another: those of the session's team first.
-	// It returns none if there is nobody to ask.
+	// Find returns replicas of the agents that a name or id means there, also of those
+	// in the processes of others: those of the session's team first. It returns none
+	// if the owner does not answer.
 	Find(name string) []*transcript.Transcript
 	// Reopen is Coordinator.Reopen there.
 	Reopen(id, by mailbox.AgentID) error
-	// Self is the agent of the node, in whose name the node asks.
+	// Self is the agent of this worker, in whose name it asks.
 	Self() mailbox.AgentID
 	// Record returns the record of an agent there.
 	Record(id mailbox.AgentID) (agent.Record, error)
@@ -73,25 +73,24 @@ type Owner interface {
 	DecidePlan(id mailbox.AgentID, r message.PlanApprovalResponse, key string) error
 	// RequestShutdown is Coordinator.RequestShutdown there.
 	RequestShutdown(id mailbox.AgentID, d actors.ShutdownOptions) (protocol.Shutdown, error)
-	// AnswerShutdown is Coordinator.AnswerShutdown there, of the node's agent.
+	// AnswerShutdown is Coordinator.AnswerShutdown there, of the worker's agent.
 	AnswerShutdown(r message.ShutdownResponse, key string) error
-	// Reserve asks for the budgets that the node's agent counts in there, if any has
-	// a limit. It returns how many tokens the answer may have, and what is to be
-	// called when the request has been charged here. The errors are those of
-	// account.Account.Reserve.
-	Reserve(ctx context.Context, k budget.Request) (output int64, landed func(), err error)
+	// Reserve reserves a request in the budgets there that bound the worker's agent. It
+	// returns how many tokens the answer may have. The caller calls done when it has
+	// charged the request here. The errors are those of account.Account.Reserve.
+	Reserve(ctx context.Context, k budget.Request) (output int64, done func(), err error)
 }
 
 var errNoRemote = errors.New("this process cannot run agents in processes of their own")
 
-// replicas are this process's copies of the agents that run in other processes.
+// replicas are the local copies of the agents that run in other processes.
 type replicas struct {
 	c         *Coordinator
-	launching sync.Map // *sync.Mutex by agent: one process of it is started again at a time
+	launching sync.Map // *sync.Mutex by agent: one launch of its process at a time
 }
 
-// createRemote is the part of a birth that is elsewhere: the agent gets its
-// transcript once its process lives, so that one that never does leaves nothing.
+// createRemote makes an agent in a process of its own. The agent gets its transcript
+// when its process has reported, so that a failed launch leaves nothing.
 func (rs *replicas) createRemote(ctx context.Context, spec agent.Spec) (*transcript.Transcript, func() error, error) {
 	if rs.c.opts.Remote == nil {
 		rs.c.unreserve(spec)
@@ -109,8 +108,8 @@ func (rs *replicas) createRemote(ctx context.Context, spec agent.Spec) (*transcr
 	return t, func() error { return nil }, err
 }
 
-// sendTask sends the first task to an agent that lives in another process, as mail of its
-// parent. It is one message, however often it is sent.
+// sendTask sends the first task to an agent in another process, as mail of its parent.
+// A repeated call sends the same message.
 func (rs *replicas) sendTask(t *transcript.Transcript, prompt string) error {
 	spec := t.Spec()
 	from, ok := rs.c.opts.Store.Get(spec.Parent)
@@ -129,8 +128,8 @@ func (rs *replicas) sendTask(t *transcript.Transcript, prompt string) error {
 	return durable()
 }
 
-// relaunch gives an agent that lives in another process a process again, unless it has
-// one. It does not wait.
+// relaunch starts the process of a remote agent again, unless it runs. It does not
+// wait.
 func (rs *replicas) relaunch(t *transcript.Transcript) {
 	if rs.c.opts.Remote == nil || t.Spec().Where == agent.InOwner {
 		return
@@ -146,12 +145,12 @@ func (rs *replicas) launchAgain(t *transcript.Transcript) error {
 	lock, _ := rs.launching.LoadOrStore(t.ID(), &sync.Mutex{})
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
-	life := t.Record()
-	if life.Closed || life.Shutdown.Leaving() || life.Launch > 0 && rs.c.opts.Remote.Join(rs.c.scope, life.Spec, life.Launch) {
+	record := t.Record()
+	if record.Closed || record.Shutdown.Leaving() || record.Launch > 0 && rs.c.opts.Remote.Join(rs.c.scope, record.Spec, record.Launch) {
 		return nil
 	}
 	if rs.c.scope.Err() != nil {
-		return context.Cause(rs.c.scope) // whether its process lives is not known: it is not to be replaced
+		return context.Cause(rs.c.scope) // it is not known whether its process runs, so it is not replaced
 	}
 	n, err := t.Launch()
 	if err != nil {
@@ -160,7 +159,7 @@ func (rs *replicas) launchAgain(t *transcript.Transcript) error {
 	return rs.c.opts.Remote.Launch(rs.c.scope, t.Spec(), n)
 }
 
-// park parks an agent whose process cannot be kept alive, and tells the lead.
+// park parks an agent whose process cannot run, and reports that to the lead.
 // A message to it tries again.
 func (rs *replicas) park(t *transcript.Transcript, why error) {
 	l, why := t.Record(), fmt.Errorf("%w: %w", turn.ErrRuntime, why)
@@ -182,9 +181,8 @@ func (rs *replicas) park(t *transcript.Transcript, why error) {
 	}
 }
 
-// outbox returns by whose outbox this process says something of t to another
-// agent. One that lives in another process has its own there: then it is that of the other,
-// or of the lead of the session.
+// outbox returns the agent in whose name this process writes about t to another agent:
+// t, the other or the lead, the first that is no replica.
 func (rs *replicas) outbox(t, to *transcript.Transcript) *transcript.Transcript {
 	for _, from := range []*transcript.Transcript{t, to} {
 		if !from.IsReplica() {
@@ -198,7 +196,7 @@ func (rs *replicas) outbox(t, to *transcript.Transcript) *transcript.Transcript 
 }
 
 // ProcessLost records that the process of an agent has ended without being asked to.
-// The agent gets another one, or is given up if again says no.
+// The process is started again, or the agent is parked if again is false.
 func (rs *replicas) ProcessLost(id mailbox.AgentID, why error, again bool) {
 	t, ok := rs.c.opts.Store.Get(id)
 	if !ok || t.Record().Closed || rs.c.scope.Err() != nil {
@@ -212,8 +210,8 @@ func (rs *replicas) ProcessLost(id mailbox.AgentID, why error, again bool) {
 	rs.relaunch(t)
 }
 
-// ProcessSilent records that the process of an agent has said nothing since then. It
-// returns the state that the agent is in until Heard.
+// ProcessSilent records that the process of an agent has not reported since then. It
+// returns the state of the agent until ProcessRecovered.
 func (rs *replicas) ProcessSilent(id mailbox.AgentID, since time.Time) state.State {
 	s := state.State{Name: state.Stuck, Detail: "its process has said nothing since " + since.Format(time.TimeOnly), Since: time.Now(), Progress: since}
 	if t, ok := rs.c.opts.Store.Get(id); ok {
@@ -222,15 +220,15 @@ func (rs *replicas) ProcessSilent(id mailbox.AgentID, since time.Time) state.Sta
 	return s
 }
 
-// ProcessRecovered is told that a process which was silent goes on, in a state.
+// ProcessRecovered records that a process which was silent reports again, and its state.
 func (rs *replicas) ProcessRecovered(id mailbox.AgentID, now state.State) {
 	if t, ok := rs.c.opts.Store.Get(id); ok {
 		rs.c.publish(t, event.StateChanged{From: state.Stuck, To: now.Name, Reason: now.Detail})
 	}
 }
 
-// Update makes a replica follow what its process reports, and charges what the
-// agent has used since.
+// Update updates a replica with a report of its process, and charges what the agent has
+// used since the last one.
 func (rs *replicas) Update(id mailbox.AgentID, l agent.Record) error {
 	t, err := rs.c.transcript(id)
 	if err != nil {
@@ -246,7 +244,7 @@ func (rs *replicas) Update(id mailbox.AgentID, l agent.Record) error {
 	return nil
 }
 
-// Register makes an agent known that lives in the process of the session's owner.
+// Register adds a replica of an agent that the session's owner hosts.
 func (rs *replicas) Register(spec agent.Spec) error {
 	if _, ok := rs.c.opts.Store.Get(spec.ID); ok {
 		return nil
@@ -255,7 +253,7 @@ func (rs *replicas) Register(spec agent.Spec) error {
 	t, _, err := rs.c.opts.Store.Create(spec)
 	if err != nil {
 		if _, ok := rs.c.opts.Store.Get(spec.ID); ok {
-			return nil // somebody was faster
+			return nil // it was added meanwhile
 		}
 		return err
 	}
@@ -263,7 +261,7 @@ func (rs *replicas) Register(spec agent.Spec) error {
 	return nil
 }
 
-// replica returns the replica of an agent, if it is one.
+// replica returns an agent if it is a replica.
 func (rs *replicas) replica(id mailbox.AgentID) (*transcript.Transcript, bool) {
 	t, ok := rs.c.opts.Store.Get(id)
 	if !ok || rs.c.opts.Remote == nil || !t.IsReplica() {
@@ -272,7 +270,7 @@ func (rs *replicas) replica(id mailbox.AgentID) (*transcript.Transcript, bool) {
 	return t, true
 }
 
-// completeRemote completes the status of an agent that lives in another process.
+// completeRemote completes the status of a remote agent with the last report.
 func (rs *replicas) completeRemote(s *actors.Status) {
 	if s.Record.Spec.Where == "" || rs.c.opts.Remote == nil {
 		return
@@ -297,14 +295,14 @@ func (c *Coordinator) allQuiet(ctx context.Context) bool {
 	return c.opts.Remote.Quiet(ctx) && c.isQuiet() && c.moves.Load() == before
 }
 
-// IsQuiet reports whether no agent of this process has work, and how often
-// something has moved here: two looks with the same number saw no change between.
+// IsQuiet reports whether no agent of this process has work, and the number of changes
+// so far: two calls that return the same number saw no change between.
 func (c *Coordinator) IsQuiet() (bool, uint64) {
 	return c.isQuiet(), c.moves.Load()
 }
 
-// EnsureProcess gives an agent that lives in another process a process if it has none, so that it
-// reads its mail. For all others it does nothing.
+// EnsureProcess starts the process of a remote agent if there is none, so that the agent
+// reads its mail. For other agents it does nothing.
 func (rs *replicas) EnsureProcess(id mailbox.AgentID) {
 	if to, ok := rs.replica(id); ok && rs.c.live.Load() {
 		if _, lives := rs.c.opts.Remote.Snapshot(to.ID()); !lives {

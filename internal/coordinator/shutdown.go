@@ -21,22 +21,22 @@ import (
 // killWithin is how long the end of a member may take after its grace time.
 const killWithin = 5 * time.Second
 
-// protocols sees the requests between agents to their end that take more than one
-// message: shutdowns and the approval of plans.
+// protocols runs the requests between agents that take more than one message: shutdowns
+// and the approval of plans.
 type protocols struct {
 	c *Coordinator
 
 	mu     sync.Mutex
-	driven map[mailbox.AgentID]struct{} // whose shutdown is driven by a goroutine; guarded by mu
+	driven map[mailbox.AgentID]struct{} // agents whose shutdown a goroutine runs; guarded by mu
 }
 
 func newProtocols(c *Coordinator) *protocols {
 	return &protocols{c: c, driven: map[mailbox.AgentID]struct{}{}}
 }
 
-// MayEnd returns an error if an agent may not ask another to end or stop it:
-// one may end those that work for it or are in its team, the lead everybody but itself, and the user
-// everybody but the lead.
+// MayEnd returns an error if an agent may not end another. An agent may end those that
+// work for it and those in a team that it leads. The lead and the user may end every agent
+// but the lead.
 func (ps *protocols) MayEnd(by mailbox.AgentID, target agent.Spec) error {
 	switch {
 	case target.Role == agent.Lead, target.Role == agent.User, target.ID == by:
@@ -47,10 +47,10 @@ func (ps *protocols) MayEnd(by mailbox.AgentID, target agent.Spec) error {
 	return fmt.Errorf("%s is not an agent of yours: %w", agent.DisplayName(target), protocol.ErrUnauthorized)
 }
 
-// RequestShutdown asks a member to end, or ends it if there is no grace, and
-// returns the request when it is on disk. Whoever asks a member that leaves
-// already, or asks twice, has the answer of the first. The runtime sees to the
-// end, also over restarts.
+// RequestShutdown asks a member to end, or ends it if there is no grace time, and
+// returns the request when it is on disk. If the member is ending already, or is asked
+// twice, the first request counts. The runtime completes the shutdown, also after a
+// restart.
 func (ps *protocols) RequestShutdown(by, id mailbox.AgentID, d actors.ShutdownOptions) (protocol.Shutdown, error) {
 	from, err := ps.c.transcript(by)
 	if err != nil {
@@ -72,7 +72,7 @@ func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d actors.Shut
 		return protocol.Shutdown{}, err
 	}
 	if t.Record().Closed {
-		d.Grace = 0 // there is nobody to hear it
+		d.Grace = 0 // it cannot answer
 	}
 	ask := protocol.Ask{ID: ids.Request(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
 	frame, away := framer(by, t), t.IsReplica() || isOutside(t)
@@ -93,8 +93,8 @@ func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d actors.Shut
 	return s, nil
 }
 
-// ShutDown is RequestShutdown that returns when the member is gone, or has
-// objected, which it can do once.
+// ShutDown is RequestShutdown that waits until the member has ended, or has objected,
+// which it can do once.
 func (ps *protocols) ShutDown(ctx context.Context, by, id mailbox.AgentID, d actors.ShutdownOptions) (actors.ShutdownResult, error) {
 	t, err := ps.c.transcript(id)
 	if err != nil {
@@ -125,8 +125,8 @@ func (ps *protocols) ShutDown(ctx context.Context, by, id mailbox.AgentID, d act
 	}
 }
 
-// AnswerShutdown is a member's answer to the request to end. key is that of the
-// call it comes with.
+// AnswerShutdown records a member's answer to the request to end. key is that of the
+// call with the answer.
 func (ps *protocols) AnswerShutdown(id mailbox.AgentID, r message.ShutdownResponse, key string) error {
 	t, err := ps.c.transcript(id)
 	if err != nil {
@@ -183,15 +183,15 @@ func (ps *protocols) runShutdown(t *transcript.Transcript) {
 	}
 }
 
-// expireShutdowns ends the grace times that ran out while nobody looked, before
-// anybody works.
+// expireShutdowns ends the grace times that ran out while no process ran the session,
+// before an agent works.
 func (ps *protocols) expireShutdowns() {
 	for _, t := range ps.c.opts.Store.All() {
 		ps.shutdownNext(t, protocol.Expire{Now: time.Now()})
 	}
 }
 
-// resumeProtocols goes on with what was asked for and not settled.
+// resumeProtocols goes on with the requests that were not completed.
 func (ps *protocols) resumeProtocols() {
 	for _, t := range ps.c.opts.Store.All() {
 		switch l := t.Record(); {
@@ -203,7 +203,7 @@ func (ps *protocols) resumeProtocols() {
 	}
 }
 
-// awaitShutdown waits for the end of a shutdown and brings it about.
+// awaitShutdown waits for the answer to a request to end, and completes the shutdown.
 func (ps *protocols) awaitShutdown(t *transcript.Transcript) {
 	shown := ""
 	for ps.c.scope.Err() == nil {
@@ -237,7 +237,7 @@ func (ps *protocols) awaitShutdown(t *transcript.Transcript) {
 // isBusy reports whether a member has something to do or to wait for.
 func (ps *protocols) isBusy(t *transcript.Transcript) bool {
 	if isOutside(t) {
-		return true // only its answer tells
+		return true // its answer alone decides
 	}
 	if _, away := ps.c.replica(t.ID()); away {
 		by, ok := ps.c.opts.Store.Get(t.Record().Shutdown.By)
@@ -250,8 +250,8 @@ func (ps *protocols) isBusy(t *transcript.Transcript) bool {
 	return h != nil && h.busy()
 }
 
-// sendShutdownRequest sends the request to a member that lives in another process or is a program
-// outside. It is one message, however often it is sent.
+// sendShutdownRequest sends the request to end to a member in another process or a program. A
+// repeated call sends the same message.
 func (ps *protocols) sendShutdownRequest(t *transcript.Transcript, s protocol.Shutdown) {
 	by, known := ps.c.opts.Store.Get(s.By)
 	if _, away := ps.c.replica(t.ID()); !away && !isOutside(t) || !known || t.Record().Closed {
@@ -270,7 +270,7 @@ func (ps *protocols) sendShutdownRequest(t *transcript.Transcript, s protocol.Sh
 		}
 	}
 	if err != nil {
-		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("%s could not be told that it is to end: %v", agent.DisplayName(t.Spec()), err)})
+		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("%s could not be asked to end: %v", agent.DisplayName(t.Spec()), err)})
 	}
 }
 
@@ -285,8 +285,8 @@ func (ps *protocols) shutdownNext(t *transcript.Transcript, e protocol.ShutdownE
 	}
 }
 
-// completeShutdown ends a member and all that work for it, for good, and takes from them
-// what they held. All of it may be done again after a crash.
+// completeShutdown ends a member and all that work for it, for good, and releases what
+// they held. Each step may be repeated after a crash.
 func (ps *protocols) completeShutdown(t *transcript.Transcript) {
 	ctx, cancel := context.WithTimeout(ps.c.scope, killWithin)
 	defer cancel()
@@ -306,13 +306,13 @@ func (ps *protocols) completeShutdown(t *transcript.Transcript) {
 	}
 	err = errors.Join(err, ps.replyShutdown(t, s, message.ShutdownResponse{RequestID: s.ID, Approve: true, Reason: "it has ended: " + s.Why}))
 	if err != nil {
-		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("not everything of %s could be ended: %v", agent.DisplayName(t.Spec()), err)})
+		ps.c.publish(t, event.Warning{Text: fmt.Sprintf("%s could not be ended completely: %v", agent.DisplayName(t.Spec()), err)})
 	}
 	ps.shutdownNext(t, protocol.Gone{})
 }
 
-// replyShutdown tells an agent that has asked what came of it. The user sees it
-// where the user asked.
+// replyShutdown sends the result of a shutdown to the agent that asked for it. The user
+// sees it where the user asked.
 func (ps *protocols) replyShutdown(t *transcript.Transcript, s protocol.Shutdown, r message.ShutdownResponse) error {
 	if s.By == agent.UserID || s.By == t.ID() {
 		return nil
@@ -353,14 +353,14 @@ func (ps *protocols) publishShutdown(t *transcript.Transcript, s protocol.Shutdo
 	ps.c.publish(t, f)
 }
 
-// framer returns how a message of the runtime's protocols is read by its
-// receiver. What it returns asks nobody, so that it may be used under any lock.
+// framer returns a function that frames a message of the runtime's protocols for its
+// receiver. The function takes no lock, so it may be called under any.
 func framer(from, to *transcript.Transcript) func(m message.Message, id string) string {
 	e := mailbox.Envelope{From: from.Address(), To: to.Address(), FromName: agent.DisplayName(from.Spec())}
 	return func(m message.Message, id string) string {
 		var err error
 		if e.Body, err = message.Encode(m); err != nil {
-			return err.Error() // what is framed here is always valid
+			return err.Error() // never: the messages framed here are valid
 		}
 		e.ID, e.Kind = mailbox.ID(id), m.Kind()
 		return turn.Frame([]mailbox.Envelope{e})[0].Text

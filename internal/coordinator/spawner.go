@@ -87,11 +87,11 @@ func (s spawner) spawn(ctx context.Context, callID string, call spawn.Call) (mai
 	} else {
 		scope := c.scope
 		if spec.Where != "" {
-			scope = ctx // nothing here lives in it; who asks may give up the wait
+			scope = ctx // no host runs in it, so the caller may give up the wait
 		}
 		c.planned.put(spec.ID, def)
 		if _, err = c.Spawn(scope, spec, call.Prompt); err != nil {
-			c.definition(spec) // nobody else will ask for it
+			c.definition(spec) // no turn will take it
 		}
 	}
 	return spec.ID, err
@@ -156,7 +156,7 @@ func (s spawner) moveToBackground(child *transcript.Transcript) (r agent.Record,
 	return child.Record(), err == nil, err
 }
 
-// resume wakes an agent that has ended, with a new prompt. Its end is told to the
+// resume wakes an agent that has ended, with a new prompt. Its end is reported to the
 // caller alone: as the result of the call, or by message.
 func (s spawner) resume(ctx context.Context, callID string, call spawn.Call) (mailbox.AgentID, error) {
 	c, me := s.h.c, s.h.t

@@ -10,13 +10,13 @@ import (
 	"github.com/actorswarm/swarm/internal/status"
 )
 
-// moveTo says where the agent is now when none of its facts does. It may be
-// called from any goroutine of the agent.
+// moveTo sets a state that follows from no fact of the agent. It may be called from any
+// goroutine of the agent.
 func (h *host) moveTo(name, detail string) {
 	h.follow(event.StateChanged{To: name, Reason: detail})
 }
 
-// follow moves the agent's state on.
+// follow updates the agent's state by a fact.
 func (h *host) follow(f event.Fact) {
 	h.stating.Lock()
 	defer h.stating.Unlock()
@@ -33,7 +33,7 @@ func (h *host) now() state.State {
 	return h.state
 }
 
-// Status returns what is known of every agent of the session, oldest first.
+// Status returns the status of every agent of the session, oldest first.
 func (c *Coordinator) Status() []actors.Status {
 	var all []actors.Status
 	for _, t := range c.opts.Store.All() {

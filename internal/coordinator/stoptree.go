@@ -14,14 +14,14 @@ import (
 )
 
 // StopTree is Stop for an agent and all that work for it, whatever their links
-// say. All are cancelled at once. It returns what became of each, the agent
-// itself first, also of those that had ended before.
+// say. All are cancelled at once. It returns how each has ended, the agent itself first,
+// also those that had ended before.
 func (ps *protocols) StopTree(ctx context.Context, id mailbox.AgentID, cause error) ([]actors.Ended, error) {
 	if _, ok := ps.c.opts.Store.Get(id); !ok {
 		return nil, fmt.Errorf("there is no agent %s to stop", id)
 	}
 	failed, known := map[mailbox.AgentID]error{}, map[mailbox.AgentID]bool{}
-	for { // one that was just being started is found the next time
+	for { // an agent that was being started is found in the next round
 		var fresh []*transcript.Transcript
 		for _, t := range ps.c.registry.Tree(id) {
 			if !known[t.ID()] {
@@ -54,7 +54,8 @@ func (ps *protocols) stopAll(ctx context.Context, all []*transcript.Transcript, 
 	}
 }
 
-// receipt says what became of the agents of a tree, those in other processes included.
+// receipt returns how the agents of a tree have ended, those in other processes
+// included.
 func (ps *protocols) receipt(tree []*transcript.Transcript, failed map[mailbox.AgentID]error) ([]actors.Ended, error) {
 	var all []actors.Ended
 	var errs []error

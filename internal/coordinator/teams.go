@@ -18,17 +18,17 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Teammate is a teammate to be made for a team.
+// Teammate is a teammate to be started for a team.
 type Teammate struct {
 	Team    agent.Membership
 	Call    spawn.Call // of the lead of the team; without a prompt it waits for its first message
-	Color   string     // "" is that of its type
+	Color   string     // empty: that of its type
 	Budget  budget.Limits
 	Restart agent.Restart
 }
 
-// PlanTeammate returns the teammate that Hire would make of a lead, or why it would not,
-// as far as that is known beforehand.
+// PlanTeammate returns the teammate that StartTeammate would start for a lead, or why it
+// would not, as far as that is known beforehand.
 func (c *Coordinator) PlanTeammate(lead agent.Spec, h Teammate) (agent.Spec, error) {
 	h.Call.Member = &h.Team
 	plan, err := c.opts.Policy.Plan(c.opts.Definitions(), h.Call, lead, c.ToolNames())
@@ -61,12 +61,12 @@ func (c *Coordinator) StartTeammate(ctx context.Context, h Teammate) (*transcrip
 	c.planned.put(spec.ID, def)
 	t, err := c.Spawn(c.scope, spec, h.Call.Prompt)
 	if err != nil {
-		c.definition(spec) // nobody else will ask for it
+		c.definition(spec) // no turn will take it
 	}
 	return t, err
 }
 
-// Remove ends an agent for good and lets others have its name.
+// Remove ends an agent for good and releases its name.
 func (c *Coordinator) Remove(ctx context.Context, id mailbox.AgentID) error {
 	t, err := c.transcript(id)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Coordinator) Remove(ctx context.Context, id mailbox.AgentID) error {
 	return nil
 }
 
-// restartsWithin is the time in which restarts are counted when nothing is said.
+// restartsWithin is the default time in which restarts are counted.
 const restartsWithin = time.Hour
 
 // restarts begins a failed turn of the agent anew if its restarts allow it, and
@@ -96,13 +96,13 @@ func (h *host) restarts(l agent.Record) (bool, error) {
 	}
 	h.failed = append(h.failed, time.Now())
 	if l.Turns == 1 {
-		h.asked.Store(true) // who gave it its first task still waits
+		h.asked.Store(true) // the agent that gave it its first task still waits
 	}
 	h.emit(event.Warning{Text: fmt.Sprintf("the turn failed and is begun anew (%d of %d): %s", len(h.failed), r.Max, l.Reason)})
 	return true, h.t.Prompt("recovery", fmt.Sprintf("Your last turn failed: %s. See how far you came, and go on.", report.Cut(l.Reason, 500)))
 }
 
-// restartPolicy says how often the host of an agent is restarted after a panic.
+// restartPolicy returns how often the host of an agent is restarted after a panic.
 func (c *Coordinator) restartPolicy(s agent.Spec) *kernel.RestartPolicy {
 	if s.Restart.Max == 0 {
 		return c.opts.Restart

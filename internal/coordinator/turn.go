@@ -32,7 +32,7 @@ type kit struct {
 // maxTokens is the most that one answer may hold.
 const maxTokens = 32_000
 
-// turn runs one turn of the agent and tells its end to whom it concerns.
+// turn runs one turn of the agent and reports its end.
 func (h *host) turn(ctx context.Context) ending {
 	watched, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
@@ -74,16 +74,16 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 	return t
 }
 
-// breakOff says that the runtime failed the agent.
+// breakOff records that the runtime failed the agent.
 func (h *host) breakOff(err error) ending {
 	h.failure = err
 	h.emit(event.Warning{Text: err.Error()})
 	return failed
 }
 
-// run is the part of a turn that needs a place; a panic gives it back too.
+// run is the part of a turn that needs a slot. A panic releases the slot too.
 func (h *host) run(ctx context.Context, t *turn.Turn) (turn.End, error) {
-	defer h.place.Leave()
+	defer h.slot.Release()
 	defer h.watchdog.Stop()
 	ctx, end := h.c.accounts.Of(h.t.ID()).WithDeadline(ctx, overBudget)
 	defer end()
@@ -91,9 +91,9 @@ func (h *host) run(ctx context.Context, t *turn.Turn) (turn.End, error) {
 	return t.Run(ctx)
 }
 
-// prepare waits for a place among the running and sets the turn up.
+// prepare waits for a slot and sets the turn up.
 func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
-	if err := h.enter(ctx); err != nil {
+	if err := h.acquireSlot(ctx); err != nil {
 		return err
 	}
 	h.watchdog.Begin()
@@ -124,14 +124,14 @@ func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
 	if window := h.c.opts.Window; window != nil {
 		turn.Window = window(h.kit.base.Model)
 	}
-	life := h.t.Record()
-	turn.Base.Caller.Turn = life.Turns
-	if life.TurnOpen { // else it is opened by a message, and those are of the turn before
-		turn.StepsBefore = life.TurnSteps
+	record := h.t.Record()
+	turn.Base.Caller.Turn = record.Turns
+	if record.TurnOpen { // else it is opened by a message, and those are of the turn before
+		turn.StepsBefore = record.TurnSteps
 	}
 	var err error
 	turn.Base.System, turn.Base.Tools, err = h.t.Setup(func() (system, tools []json.RawMessage) {
-		return h.setup(life.Spec, h.kit.tools)
+		return h.setup(record.Spec, h.kit.tools)
 	})
 	return err
 }
@@ -139,7 +139,7 @@ func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
 func (h *host) newKit() (*kit, error) {
 	spec := h.t.Spec()
 	if _, _, err := h.c.opts.Model(spec.Model); err != nil {
-		return nil, err // before anything is made that has to be closed
+		return nil, err // before something is made that has to be closed
 	}
 	box := h.c.opts.Tools(Agent{h.t, spec})
 	k := &kit{tools: h.tools(spec, box), close: box.Close}
@@ -165,7 +165,7 @@ func (h *host) choose(k *kit) error {
 	return nil
 }
 
-// tools returns what the agent was resolved to have, in a fixed order.
+// tools returns the tools of the agent, in a fixed order.
 func (h *host) tools(spec agent.Spec, box Toolbox) *tool.Set {
 	all := slices.Concat(box.Tools, []tool.Tool{
 		tools.NewAgent(spawner{h}), tools.NewStop(controller{h}), tools.NewOutput(controller{h}),
@@ -178,7 +178,7 @@ func (h *host) tools(spec agent.Spec, box Toolbox) *tool.Set {
 	return tool.NewSet(all...).Only(names)
 }
 
-// closeTools ends what the agent's tools left running.
+// closeTools ends the commands that the agent's tools left running.
 func (h *host) closeTools() {
 	if h.kit == nil || h.kit.close == nil {
 		return
@@ -189,7 +189,7 @@ func (h *host) closeTools() {
 	h.kit = nil
 }
 
-// setup encodes what every request of the agent begins with.
+// setup encodes the blocks with which every request of the agent begins.
 func (h *host) setup(spec agent.Spec, set *tool.Set) (system, tools []json.RawMessage) {
 	def := h.c.definition(spec)
 	for _, text := range h.c.opts.System(spec, def) {
@@ -207,7 +207,7 @@ func (c *Coordinator) ToolNames() []string {
 	return slices.Concat(c.opts.ToolNames, tools.Names())
 }
 
-// emit tells observers what the turn does and follows the agent's state.
+// emit publishes a fact of the turn and updates the agent's state.
 func (h *host) emit(f event.Fact) {
 	h.follow(f)
 	if h.watchdog != nil {
@@ -217,7 +217,7 @@ func (h *host) emit(f event.Fact) {
 	h.progress(f)
 }
 
-// waitsForOthers says of a call's beginning that the call has no time of its own.
+// waitsForOthers reports whether a fact is the start of a call without a deadline.
 func (h *host) waitsForOthers(f event.Fact) bool {
 	began, ok := f.(event.CallStarted)
 	if !ok {
@@ -227,7 +227,7 @@ func (h *host) waitsForOthers(f event.Fact) bool {
 	return tools.Waits(unit)
 }
 
-// streamed follows what nobody but the runtime is told of.
+// streamed follows the stream of a request, which is not published.
 func (h *host) streamed(e model.Event) {
 	h.watchdog.Stream(e)
 	switch e.Kind {
@@ -242,7 +242,7 @@ func (h *host) streamed(e model.Event) {
 	}
 }
 
-// read tells the senders of messages that a request now carries them.
+// read sends the receipts of messages that a request now carries.
 func (h *host) read(mail []mailbox.Envelope) {
 	me, spec := h.t.Address(), h.t.Spec()
 	for _, e := range mail {
@@ -255,38 +255,38 @@ func (h *host) read(mail []mailbox.Envelope) {
 	}
 }
 
-// enter waits for a place among the running children. The lead needs none.
-func (h *host) enter(ctx context.Context) error {
-	if h.t.Spec().Role == agent.Lead || h.place.Try() {
+// acquireSlot waits for a slot. The lead needs none.
+func (h *host) acquireSlot(ctx context.Context) error {
+	if h.t.Spec().Role == agent.Lead || h.slot.TryAcquire() {
 		return nil
 	}
 	h.moveTo(state.Queued, "")
-	if err := h.place.Enter(ctx); err != nil {
+	if err := h.slot.Acquire(ctx); err != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}
 	h.moveTo(state.Starting, "")
 	return nil
 }
 
-// waitForChild runs wait while the agent holds no place: its child may need it.
+// waitForChild runs wait while the agent holds no slot: its child may need it.
 func (h *host) waitForChild(ctx context.Context, wait func() error) error {
 	return h.waitFor(ctx, state.WaitsForChild, wait)
 }
 
-// waitFor runs wait while the agent, which holds no place meanwhile, is shown as
-// waiting for what.
+// waitFor runs wait. The agent holds no slot meanwhile, and its state says what it waits
+// for.
 func (h *host) waitFor(ctx context.Context, what string, wait func() error) error {
-	h.place.Lend()
+	h.slot.Yield()
 	h.moveTo(state.Waiting, what)
 	err := wait()
-	if !h.place.Done() {
+	if !h.slot.Done() {
 		return err
 	}
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
-		return errors.Join(err, h.enter(ctx))
+		return errors.Join(err, h.acquireSlot(ctx))
 	case errors.Is(cause, turn.ErrPreempted): // only the step ends
-		return errors.Join(err, h.enter(h.turnContext))
+		return errors.Join(err, h.acquireSlot(h.turnContext))
 	}
 	return err
 }

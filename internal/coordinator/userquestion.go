@@ -23,9 +23,9 @@ type UserQuestion struct {
 	ticket *ask.Ticket
 }
 
-// AskUser puts a question of a member without a host to the user under an id
-// that nobody can guess. record puts how it was resolved on disk. The caller must
-// Wait. Where nobody can be asked it is ErrUnattended.
+// AskUser asks the user a question of a member without a host, under a random id.
+// record puts the resolution on disk. The caller must call Wait. The error is
+// actors.ErrUnattended if nobody answers questions.
 func (ms *members) AskUser(by mailbox.AgentID, choices []event.Choice, record func(id string, s event.Resolution) error) (*UserQuestion, error) {
 	if !ms.c.opts.Policy.Asks() {
 		return nil, actors.ErrUnattended
@@ -37,8 +37,8 @@ func (ms *members) AskUser(by mailbox.AgentID, choices []event.Choice, record fu
 	return ms.PoseQuestion(by, q, func(s event.Resolution) error { return record(q.ID, s) })
 }
 
-// PoseQuestion is AskUser for a question that the caller has on disk, with id and times, and
-// that waits also where nobody attends.
+// PoseQuestion is AskUser for a question that the caller has on disk, with id and times.
+// It waits even if nobody answers questions now.
 func (ms *members) PoseQuestion(by mailbox.AgentID, q event.Question, record func(event.Resolution) error) (*UserQuestion, error) {
 	t, err := ms.c.transcript(by)
 	if err != nil {
@@ -54,14 +54,14 @@ func (ms *members) PoseQuestion(by mailbox.AgentID, q event.Question, record fun
 	return &UserQuestion{ms.c, t, ticket}, nil
 }
 
-// ID is what the question is answered by.
-func (i *UserQuestion) ID() string { return i.ticket.Question().ID }
+// ID returns the id under which the question is answered.
+func (q *UserQuestion) ID() string { return q.ticket.Question().ID }
 
-// Wait returns how the question was resolved. When ctx ends it is withdrawn.
-func (i *UserQuestion) Wait(ctx context.Context) (event.Resolution, error) {
-	s, err := i.ticket.Wait(ctx)
-	i.c.publish(i.t, event.QuestionResolved{
-		ID: i.ID(), State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note,
+// Wait returns how the question was resolved. The question is withdrawn when ctx ends.
+func (q *UserQuestion) Wait(ctx context.Context) (event.Resolution, error) {
+	s, err := q.ticket.Wait(ctx)
+	q.c.publish(q.t, event.QuestionResolved{
+		ID: q.ID(), State: string(s.State), Allow: s.Answer.Allow, By: s.By, Note: s.Answer.Note,
 	})
 	return s, err
 }

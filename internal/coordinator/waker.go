@@ -13,39 +13,39 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// waker brings agents to life that have no host.
+// waker starts hosts for agents that have none.
 type waker struct {
 	c *Coordinator
 
-	// reviving guards kernel, scope and end of the coordinator until Start has set
-	// them, and lets an agent come to life once, whoever wakes it.
+	// waking guards kernel, scope and end of the coordinator until Start has set
+	// them, and makes sure that an agent gets one host, whoever wakes it.
 	waking sync.Mutex
 }
 
-// ensureHost gives an agent a host if it has none and something to live for.
-// waking is held.
-func (rv *waker) ensureHost(t *transcript.Transcript) error {
-	life := t.Record()
-	rv.c.registry.Add(life)
+// ensureHost starts the host of an agent that has none and has not ended, or has mail to
+// read. waking is held.
+func (wk *waker) ensureHost(t *transcript.Transcript) error {
+	record := t.Record()
+	wk.c.registry.Add(record)
 	switch {
-	case !life.Spec.Role.IsAgent(), rv.c.hosts.get(t.ID()) != nil:
+	case !record.Spec.Role.IsAgent(), wk.c.hosts.get(t.ID()) != nil:
 		return nil
-	case life.Spec.Where != "":
-		rv.c.relaunch(t)
+	case record.Spec.Where != "":
+		wk.c.relaunch(t)
 		return nil
-	case life.Closed && !rv.hasMissedMail(t):
+	case record.Closed && !wk.hasMissedMail(t):
 		return nil
 	}
-	if err := rv.recordReopening(t, reopenRole(life), agent.Waking{By: rv.c.registry.Employer(life, firstSender(t.Unread()))}); err != nil {
+	if err := wk.recordReopening(t, reopenRole(record), agent.Waking{By: wk.c.registry.Employer(record, firstSender(t.Unread()))}); err != nil {
 		return err
 	}
-	_, err := rv.c.host(rv.c.scope, t, life.Incarnation+1)
+	_, err := wk.c.host(wk.c.scope, t, record.Incarnation+1)
 	return err
 }
 
-// willRead says whether mail to an agent leads to a turn. One that has ended
-// because it was done does not miss what was on its way then; one that was
-// stopped stays so until it is written to again.
+// willRead reports whether mail to an agent leads to a turn. An agent that was done when
+// it ended reads the mail that was on its way then; one that was stopped stays so until
+// a new message for it is sent.
 func willRead(l agent.Record) bool {
 	if !l.Spec.Role.IsAgent() || l.Shutdown.Leaving() {
 		return false
@@ -53,102 +53,102 @@ func willRead(l agent.Record) bool {
 	return !l.Closed || l.Outcome == agent.Completed && !l.Spec.OneShot
 }
 
-// hasMissedMail reports whether an agent has ended without mail that is to wake it.
-func (rv *waker) hasMissedMail(t *transcript.Transcript) bool {
+// hasMissedMail reports whether an agent has ended with unread mail that is to wake it.
+func (wk *waker) hasMissedMail(t *transcript.Transcript) bool {
 	l := t.Record()
 	return l.Closed && willRead(l) && len(t.Unread()) > 0
 }
 
-// wakeIfWork brings an agent without a host to life if there is work for it: one
-// whose mail came after its end, or whose host was given up.
-func (rv *waker) wakeIfWork(t *transcript.Transcript) {
-	if !rv.c.live.Load() || !t.Spec().Role.IsAgent() || t.IsReplica() || !t.HasWork() && !rv.hasMissedMail(t) {
+// wakeIfWork starts a host for an agent without one if there is work for it: mail came
+// after its end, or its host was parked.
+func (wk *waker) wakeIfWork(t *transcript.Transcript) {
+	if !wk.c.live.Load() || !t.Spec().Role.IsAgent() || t.IsReplica() || !t.HasWork() && !wk.hasMissedMail(t) {
 		return
 	}
-	rv.c.change(func() {
-		rv.waking.Lock()
-		defer rv.waking.Unlock()
-		if err := rv.ensureHost(t); err != nil {
-			rv.c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", agent.DisplayName(t.Spec()), err)})
+	wk.c.change(func() {
+		wk.waking.Lock()
+		defer wk.waking.Unlock()
+		if err := wk.ensureHost(t); err != nil {
+			wk.c.publish(t, event.Warning{Text: fmt.Sprintf("%s has mail and could not be woken: %v", agent.DisplayName(t.Spec()), err)})
 		}
-		if h := rv.c.hosts.get(t.ID()); h != nil {
-			h.ref.Tell(wakeUp{}) // it may have looked before the work was there
+		if h := wk.c.hosts.get(t.ID()); h != nil {
+			h.ref.Tell(wakeUp{}) // it may have checked before the work was there
 		}
 	})
 }
 
 // Reopen lets an agent that has ended work again, with the same id, conversation,
-// tools, model and mode, in the background. The caller has something for it to
-// do, a message of by, who is told of its end if that is an agent. It does
-// nothing for an agent that has not ended.
-func (rv *waker) Reopen(id, by mailbox.AgentID) error {
-	t, err := rv.c.transcript(id)
+// tools, model and mode, in the background. The caller has a message of by for it; by
+// gets the report of its end if it is an agent. Reopen does nothing for an agent that has
+// not ended.
+func (wk *waker) Reopen(id, by mailbox.AgentID) error {
+	t, err := wk.c.transcript(id)
 	if err != nil {
 		return err
 	}
-	if rv.c.isAtOwner(t) {
-		return rv.c.opts.Owner.Reopen(t.ID(), by)
+	if wk.c.isAtOwner(t) {
+		return wk.c.opts.Owner.Reopen(t.ID(), by)
 	}
 	if l := t.Record(); !l.Closed && !l.Shutdown.Leaving() {
-		return nil // no message to one that lives waits for another that is brought to life
+		return nil // without the lock: a message to a running agent does not wait for others that wake
 	}
-	rv.waking.Lock()
-	defer rv.waking.Unlock()
-	life := t.Record()
-	return rv.reopenAs(t, reopenRole(life), agent.Waking{By: rv.c.registry.Employer(life, by)})
+	wk.waking.Lock()
+	defer wk.waking.Unlock()
+	record := t.Record()
+	return wk.reopenAs(t, reopenRole(record), agent.Waking{By: wk.c.registry.Employer(record, by)})
 }
 
-// reopenAs is Reopen in a role and for a tool call, if there is one. reviving is held.
-func (rv *waker) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
-	life := t.Record()
-	name := agent.DisplayName(life.Spec)
+// reopenAs is Reopen in a role and for a tool call, if there is one. waking is held.
+func (wk *waker) reopenAs(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+	record := t.Record()
+	name := agent.DisplayName(record.Spec)
 	switch {
-	case life.Shutdown.Leaving():
-		return &actors.FinalError{Name: name, Reason: turn.ShutDownBy(rv.c.nameOf(life.Shutdown.By)).Error()}
-	case !life.Closed:
+	case record.Shutdown.Leaving():
+		return &actors.FinalError{Name: name, Reason: turn.ShutDownBy(wk.c.nameOf(record.Shutdown.By)).Error()}
+	case !record.Closed:
 		return nil
-	case !life.Spec.Role.IsAgent():
-		return &actors.FinalError{Name: name, Reason: life.Reason}
-	case life.Reason == turn.ErrKilled.Error():
-		return &actors.FinalError{Name: name, Reason: life.Reason}
-	case life.Spec.OneShot:
-		return &actors.FinalError{Name: name, Reason: life.Spec.Type + " agents answer once"}
+	case !record.Spec.Role.IsAgent():
+		return &actors.FinalError{Name: name, Reason: record.Reason}
+	case record.Reason == turn.ErrKilled.Error():
+		return &actors.FinalError{Name: name, Reason: record.Reason}
+	case record.Spec.OneShot:
+		return &actors.FinalError{Name: name, Reason: record.Spec.Type + " agents answer once"}
 	}
-	if err := rv.recordReopening(t, r, w); err != nil || rv.c.kernel == nil {
-		return err // before Start nobody runs; Start brings it to life
+	if err := wk.recordReopening(t, r, w); err != nil || wk.c.kernel == nil {
+		return err // before Start no agent runs; Start makes its host
 	}
-	return rv.ensureHost(t)
+	return wk.ensureHost(t)
 }
 
 // reopenByCall is Reopen for a tool call, of an agent that must have ended.
-func (rv *waker) reopenByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
-	rv.waking.Lock()
-	defer rv.waking.Unlock()
-	if life := t.Record(); !life.Closed {
-		return &actors.RunningError{Name: agent.DisplayName(life.Spec)}
+func (wk *waker) reopenByCall(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+	wk.waking.Lock()
+	defer wk.waking.Unlock()
+	if record := t.Record(); !record.Closed {
+		return &actors.RunningError{Name: agent.DisplayName(record.Spec)}
 	}
-	return rv.reopenAs(t, r, w)
+	return wk.reopenAs(t, r, w)
 }
 
-// reopenRole is the role in which an agent that has ended works again when it is
-// written to.
+// reopenRole returns the role in which an agent that has ended works again when it gets
+// mail.
 func reopenRole(l agent.Record) agent.Role {
 	if l.Spec.Role == agent.Foreground {
-		return agent.Background // nobody waits for it any more
+		return agent.Background // no call waits for it any more
 	}
 	return l.Spec.Role
 }
 
-// recordReopening records that an agent works again and for whom. reviving is held.
-func (rv *waker) recordReopening(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
+// recordReopening records that an agent works again, and for which. waking is held.
+func (wk *waker) recordReopening(t *transcript.Transcript, r agent.Role, w agent.Waking) error {
 	if err := t.Reopen(r, w); err != nil {
 		return err
 	}
-	rv.c.registry.Employ(t.ID(), w)
+	wk.c.registry.Employ(t.ID(), w)
 	return nil
 }
 
-// firstSender returns who sent the oldest of some messages.
+// firstSender returns the sender of the oldest of some messages.
 func firstSender(mail []mailbox.Envelope) mailbox.AgentID {
 	if len(mail) == 0 {
 		return ""
@@ -156,18 +156,18 @@ func firstSender(mail []mailbox.Envelope) mailbox.AgentID {
 	return mail[0].From.Agent
 }
 
-// reopenFor wakes an agent that has ended for the report of another that is linked
-// to it, if it did not end by being stopped. What cannot be woken finds the
-// report in its transcript if it ever works again.
-func (rv *waker) reopenFor(id, by mailbox.AgentID) error {
-	t, ok := rv.c.opts.Store.Get(id)
+// reopenFor wakes an agent that has ended for a message of another, unless it was
+// stopped. An agent that cannot be woken finds the message in its transcript if it ever
+// works again.
+func (wk *waker) reopenFor(id, by mailbox.AgentID) error {
+	t, ok := wk.c.opts.Store.Get(id)
 	if !ok {
 		return fmt.Errorf("there is no agent %s to report to", id)
 	}
 	if l := t.Record(); !l.Closed || l.Outcome == agent.Stopped || id == agent.LeadID {
 		return nil
 	}
-	if err := rv.Reopen(t.ID(), by); !errors.As(err, new(*actors.FinalError)) {
+	if err := wk.Reopen(t.ID(), by); !errors.As(err, new(*actors.FinalError)) {
 		return err
 	}
 	return nil

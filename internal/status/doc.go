@@ -1,5 +1,5 @@
-// Package status says how the agents of a session are at one moment: each for
-// itself, with what all below it have used, and as text for another agent:
+// Package status completes the status of a session's agents with what all below each
+// have used, and writes it as text for another agent:
 //
 //	all := status.Complete(append(here, elsewhere...))
 //	text := status.Facts(me, all, relations, unread)

@@ -10,7 +10,7 @@ import (
 	"github.com/actorswarm/swarm/internal/coordinator/report"
 )
 
-// mostFacts is how many other agents are told of one by one.
+// mostFacts is the most agents that are listed one by one.
 const mostFacts = 60
 
 // Relations says which teams agents belong to.
@@ -19,8 +19,8 @@ type Relations interface {
 	Home(s agent.Spec) agent.Membership
 }
 
-// Facts tells an agent whose conversation was compacted what the runtime knows
-// of its world at this moment: who is there, in which state, and what waits.
+// Facts returns what an agent reads after a compaction: the other agents, their states,
+// and how many messages wait.
 func Facts(me agent.Spec, all []actors.Status, r Relations, unread int) string {
 	v := viewer{me, r}
 	var b strings.Builder
@@ -43,15 +43,15 @@ func Facts(me agent.Spec, all []actors.Status, r Relations, unread int) string {
 	return b.String()
 }
 
-// viewer is the agent that is told of others.
+// viewer is the agent that reads the text.
 type viewer struct {
 	me agent.Spec
 	Relations
 }
 
-// others returns the agents that concern this one: those that it started, who
-// it works for, and its team; those that live before those that have ended, of
-// these the newest first. left is how many are not among them for their number.
+// others returns the agents that concern this one: those that it started, the one that
+// it works for, and its team. Those that have ended come last, the newest first. left is
+// the number of those beyond mostFacts.
 func (v viewer) others(every []actors.Status) (all []actors.Status, left int) {
 	var ended []actors.Status
 	for _, s := range every {
@@ -70,8 +70,8 @@ func (v viewer) others(every []actors.Status) (all []actors.Status, left int) {
 	return all, left
 }
 
-// sharesTeamWith reports whether another agent is of a team of this one, which the lead
-// of the session is of all.
+// sharesTeamWith reports whether another agent is in a team of this one. The lead of the
+// session is in all.
 func (v viewer) sharesTeamWith(s agent.Spec) bool {
 	theirs := v.Teams(s)
 	if len(theirs) == 0 {

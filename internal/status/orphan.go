@@ -10,9 +10,8 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Orphans returns whom the end of an agent leaves behind: those at work in the
-// background for it, if it is ended before they are. A process of its own ends with it,
-// and so do all that it has started there.
+// Orphans returns the agents that still work for an agent when it is ended: those in the
+// background. A process of its own ends with it, and so do all agents there.
 func Orphans(all []actors.Status, id mailbox.AgentID) []actors.Orphan {
 	var left []actors.Orphan
 	apart := slices.ContainsFunc(all, func(s actors.Status) bool { return s.Record.Spec.ID == id && s.Record.Spec.Where != "" })

@@ -7,8 +7,8 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Complete completes what is known of agents of which some were looked at in
-// other processes.
+// Complete adds to the status of each agent what all below it have used, and how its
+// children are.
 func Complete(all []actors.Status) []actors.Status {
 	for i := range all {
 		all[i].Subtree = actors.Use{Usage: all[i].Record.Usage, Cost: all[i].Cost}
@@ -17,8 +17,7 @@ func Complete(all []actors.Status) []actors.Status {
 	return all
 }
 
-// rollUp completes what is known of parents by what is known of their
-// children, from the deepest up.
+// rollUp adds the status of children to that of their parents, from the deepest up.
 func rollUp(all []actors.Status) {
 	at := map[mailbox.AgentID]int{}
 	order := make([]int, len(all))

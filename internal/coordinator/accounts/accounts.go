@@ -1,11 +1,11 @@
-// Package accounts keeps what the agents of a session have used, and what they
-// may still use.
+// Package accounts holds the accounts of a session's agents: what they have used, and
+// what they may still use.
 //
 //	tree := accounts.New(limits, prices, store.All())
 //	tree.Open(spec, time.Now()) // when an agent is made
 //	r, err := tree.Of(id).Reserve(ctx, tree.Ask(model, input, output))
 //
-// The accounts are made of the transcripts, so that a restart loses nothing.
+// The accounts follow from the transcripts, so that a restart loses nothing.
 package accounts
 
 import (
@@ -27,12 +27,12 @@ const (
 	enoughTokens = 8_000
 )
 
-// Prices say what models cost.
+// Prices are the prices of models.
 type Prices interface {
 	agent.Prices
 	// AtMost returns the most that one request to a model can cost whose input has
-	// so many tokens: the input, and each token of output; ok is false if nobody
-	// knows.
+	// so many tokens: the input, and each token of output; ok is false if the price is
+	// not known.
 	AtMost(model string, input int64) (in, perOutput budget.USD, ok bool)
 }
 
@@ -47,7 +47,7 @@ type Tree struct {
 	up  map[mailbox.AgentID]mailbox.AgentID  // parents; guarded by mu
 }
 
-// New makes the accounts of the agents on record, and charges what the agents have used before.
+// New makes the accounts of the agents on record, and charges what they have used.
 func New(l budget.Limits, prices Prices, all []*transcript.Transcript) *Tree {
 	now, worked := time.Now(), workedBelow(all)
 	a := &Tree{
@@ -62,15 +62,15 @@ func New(l budget.Limits, prices Prices, all []*transcript.Transcript) *Tree {
 	return a
 }
 
-// UsedBy is what an agent has used, with those that live in its process if that
-// is another.
+// UsedBy returns what an agent has used, with the others in its process if that is not
+// this one.
 func (a *Tree) UsedBy(l agent.Record) budget.Amount {
 	own := budget.Amount{Money: l.Cost(a.prices).USD, Tokens: l.Usage.Total(), Requests: int64(l.Steps + l.Compactions)}
 	return own.Plus(l.Nested)
 }
 
 // workedBelow returns for each agent how long it or one below it has worked, the
-// longest; under "" that of all. Agents stand behind their parents.
+// longest; under "" that of all. Agents come after their parents.
 func workedBelow(all []*transcript.Transcript) map[mailbox.AgentID]time.Duration {
 	worked := map[mailbox.AgentID]time.Duration{}
 	for i := len(all) - 1; i >= 0; i-- {
@@ -106,7 +106,7 @@ func (a *Tree) Of(id mailbox.AgentID) *account.Account {
 	return a.top
 }
 
-// Ask is what a request to a model may use.
+// Ask returns what a request to a model may use.
 func (a *Tree) Ask(id string, input int64, output int) budget.Request {
 	k := budget.Request{Model: id, Input: input, MaxOutput: int64(output), MinOutput: FloorTokens, Enough: enoughTokens}
 	in, out, ok := a.prices.AtMost(id, input)
@@ -114,8 +114,8 @@ func (a *Tree) Ask(id string, input int64, output int) budget.Request {
 	return k
 }
 
-// Unpriced says that somebody has used a model that has no price, under a limit
-// of money: what is left of it is not known.
+// Unpriced returns an error if an agent has used a model without a price under a limit
+// of money: then it is not known what is left.
 func (a *Tree) Unpriced(all []*transcript.Transcript) error {
 	for _, t := range all {
 		l := t.Record()
@@ -130,5 +130,5 @@ func (a *Tree) Unpriced(all []*transcript.Transcript) error {
 	return nil
 }
 
-// Used is what all agents have used.
+// Used returns what all agents have used.
 func (a *Tree) Used() budget.Amount { return a.top.Used() }

@@ -10,7 +10,7 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Answers holds, for each agent's name or type, what its model says. step
+// Answers holds the answers of the model by an agent's name or type. step
 // counts the answers that the request already holds, so that an agent that was
 // cut goes on where it was. A nil answer is a request that was cancelled.
 type Answers map[string]func(ctx context.Context, step int, r *model.Request) *model.Answer

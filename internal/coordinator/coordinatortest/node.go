@@ -1,5 +1,9 @@
-// Package actorstest is a node without a server: a coordinator over a real
-// journal and an in-memory wire, for tests of what agents do together.
+// Package coordinatortest runs a coordinator over a real journal and an in-memory wire,
+// without a server, for tests of what agents do together:
+//
+//	n := coordinatortest.New(t, t.TempDir(), model, coordinatortest.Options{})
+//	n.Begin(t)
+//	record := n.Say(t, "hello") // when all agents rest
 package coordinatortest
 
 import (
@@ -131,7 +135,7 @@ func (n *Node) openLead(t testing.TB, dir string) {
 	must(t, err)
 }
 
-// Begin brings the wire and the agents to life.
+// Begin starts the wire and the agents.
 func (n *Node) Begin(t testing.TB) {
 	t.Helper()
 	ctx, end := context.WithCancelCause(t.Context())
@@ -174,7 +178,7 @@ func (n *Node) shut(t testing.TB) error {
 	return n.courier.Stop()
 }
 
-// Say gives the lead a prompt and waits until everybody rests.
+// Say gives the lead a prompt and waits until all agents rest.
 func (n *Node) Say(t testing.TB, prompt string) agent.Record {
 	t.Helper()
 	must(t, n.Lead.Prompt("user", prompt))
@@ -182,8 +186,8 @@ func (n *Node) Say(t testing.TB, prompt string) agent.Record {
 	return n.Settle(t)
 }
 
-// Until waits until cond holds. It looks at every event, so cond must be about
-// something that an event tells of.
+// Until waits until cond holds. It checks at every event, so cond must be about
+// something that an event reports.
 func (n *Node) Until(t testing.TB, cond func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -197,7 +201,7 @@ func (n *Node) Until(t testing.TB, cond func() bool) {
 	}
 }
 
-// Settle waits until everybody rests.
+// Settle waits until all agents rest.
 func (n *Node) Settle(t testing.TB) agent.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -32,7 +32,7 @@ func TurnEnd(name string) func(event.Event) bool {
 	}
 }
 
-// Eventually waits until something holds that no event tells of.
+// Eventually waits until something holds that no event reports.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

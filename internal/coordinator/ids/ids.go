@@ -1,5 +1,5 @@
-// Package ids makes the ids of what agents ask of others. An id is the same when
-// the same is asked again after a restart:
+// Package ids makes the ids of requests, plans and questions. What is asked again after
+// a restart has the same id:
 //
 //	id := ids.Plan(agent, steps, call)
 package ids
@@ -36,7 +36,7 @@ func Plan(by mailbox.AgentID, answers int, call string) string {
 var questions = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
 // Question returns the id of the question about a call of an agent. It differs for
-// every other call, also where a provider gives the ids of calls again: answers
+// every other call, also if a provider uses the ids of calls again: answers
 // counts the agent's answers up to the one with the call.
 func Question(by mailbox.AgentID, answers int, c model.Call) string {
 	sum := hash(string(by), strconv.Itoa(answers), c.ID, c.Name, string(c.Input))

@@ -9,7 +9,8 @@ import (
 )
 
 // Named returns the agents that have a name or id: those of the session's team
-// first; the last that has ended for good only if nobody else has the name.
+// first. An agent that has ended for good is returned only if no other has the name, and
+// then the last of them.
 func (r *Registry) Named(name string) []*transcript.Transcript {
 	r.mu.Lock()
 	list := slices.Clone(r.names[strings.ToLower(strings.TrimPrefix(name, "@"))])
@@ -17,7 +18,7 @@ func (r *Registry) Named(name string) []*transcript.Transcript {
 	if has := slices.DeleteFunc(slices.Clone(list), func(x holder) bool { return x.free }); len(has) > 0 {
 		list = has
 	} else if len(list) > 1 {
-		list = list[len(list)-1:] // who had it last
+		list = list[len(list)-1:] // the last that had it
 	}
 	own := r.policy.Team
 	slices.SortStableFunc(list, func(a, b holder) int { return rank(a, own) - rank(b, own) })
@@ -30,7 +31,7 @@ func (r *Registry) Named(name string) []*transcript.Transcript {
 	return all
 }
 
-// rank orders those of a name by team: own first.
+// rank orders the holders of a name by team: own first.
 func rank(x holder, own string) int {
 	if x.team == own {
 		return 0
@@ -38,7 +39,7 @@ func rank(x holder, own string) int {
 	return 1
 }
 
-// Unknown names the agents that a caller may have meant.
+// Unknown returns the error about a name that no agent has, with names that come near.
 func (r *Registry) Unknown(name string) error {
 	e := &agent.UnknownError{Name: name}
 	for _, t := range r.store.All() {

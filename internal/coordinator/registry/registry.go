@@ -19,15 +19,15 @@ import (
 // later answers, so the answer is part of it.
 type callKey struct {
 	parent mailbox.AgentID
-	answer int // which of the parent's it is in; 0 = not recorded, as by older versions
+	answer int // the number of the parent's answer with the call; 0: not recorded, as by older versions
 	call   string
 }
 
-// holder is an agent that has a name.
+// holder is an agent with a name.
 type holder struct {
 	id   mailbox.AgentID
-	team string // in which it has the name: its first at birth
-	free bool   // it has ended for good and another may have the name
+	team string // in which it has the name: the first that it was in
+	free bool   // it has ended for good, and another may take the name
 }
 
 // Registry is safe for concurrent use.
@@ -37,8 +37,8 @@ type Registry struct {
 
 	mu      sync.Mutex
 	names   map[string][]holder                              // lower case, ids too; guarded by mu
-	calls   map[callKey]mailbox.AgentID                      // which agent a tool call made or woke; guarded by mu
-	workers map[mailbox.AgentID]map[mailbox.AgentID]struct{} // by whom they work or worked for; guarded by mu
+	calls   map[callKey]mailbox.AgentID                      // the agent that a tool call made or woke; guarded by mu
+	workers map[mailbox.AgentID]map[mailbox.AgentID]struct{} // by the agent that they work or worked for; guarded by mu
 	count   int                                              // agents so far; guarded by mu
 }
 
@@ -55,8 +55,8 @@ func New(store *transcript.Store, policy spawn.Policy) *Registry {
 	return r
 }
 
-// Reserve takes the name of an agent that is to be made, and its place among the
-// session's agents. The error is a *agent.NameTakenError or a *spawn.LimitError.
+// Reserve takes the name of an agent that is to be made, and counts it. The error is an
+// *agent.NameTakenError or a *spawn.LimitError.
 func (r *Registry) Reserve(spec agent.Spec) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +73,7 @@ func (r *Registry) Reserve(spec agent.Spec) error {
 	return nil
 }
 
-// Add makes an agent known that is in the store, and for whom it works.
+// Add adds an agent that is in the store, with the agent that it works for.
 func (r *Registry) Add(l agent.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,15 +84,14 @@ func (r *Registry) Add(l agent.Record) {
 	}
 }
 
-// Employ notes that an agent works for another, by a tool call if there is one.
+// Employ records that an agent works for another, by a tool call if there is one.
 func (r *Registry) Employ(id mailbox.AgentID, w agent.Waking) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.employ(w, id)
 }
 
-// employ notes that an agent works for another, by a tool call if there is
-// one. mu is held.
+// employ is Employ with mu held.
 func (r *Registry) employ(w agent.Waking, id mailbox.AgentID) {
 	if w.By != "" {
 		if r.workers[w.By] == nil {
@@ -120,8 +119,8 @@ func (r *Registry) name(name string, s agent.Spec) {
 	r.names[name] = append(r.names[name], holder{id: s.ID, team: r.namespace(s)})
 }
 
-// namespace is the team in which an agent has its name: two teams may each have
-// somebody of a name.
+// namespace returns the team in which an agent has its name: two teams may each have an
+// agent of a name.
 func (r *Registry) namespace(s agent.Spec) string {
 	if teams := r.policy.Teams(s); len(teams) > 0 {
 		return teams[0].Team
@@ -144,7 +143,7 @@ func (r *Registry) Unreserve(spec agent.Spec) {
 	delete(r.calls, callKey{spec.Parent, spec.Answer, spec.Call})
 }
 
-// Release lets others have the name of an agent that has ended for good.
+// Release releases the name of an agent that has ended for good.
 func (r *Registry) Release(s agent.Spec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +157,7 @@ func (r *Registry) release(s agent.Spec) {
 	}
 }
 
-// Restore gives an agent its name back.
+// Restore gives an agent the name back that was released.
 func (r *Registry) Restore(s agent.Spec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,7 +167,7 @@ func (r *Registry) Restore(s agent.Spec) {
 	}
 }
 
-// IsReleased reports whether an agent has ended for good and given up its name.
+// IsReleased reports whether the name of an agent was released.
 func (r *Registry) IsReleased(s agent.Spec) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,11 +187,11 @@ func (r *Registry) MadeBy(parent mailbox.AgentID, answer int, call string) (mail
 }
 
 // NewID returns an id that no agent of the session has. It begins with name, as
-// far as an id can, so that people can tell agents apart and type their ids.
+// far as an id can, so that people can distinguish agents and type their ids.
 func (r *Registry) NewID(name string) mailbox.AgentID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for { // eight digits are few enough to type and too few to be sure of
+	for { // eight digits can be typed, and may repeat
 		id := newID(name)
 		if _, taken := r.names[string(id)]; !taken {
 			return id

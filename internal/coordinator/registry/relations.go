@@ -10,8 +10,8 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// ReportsTo returns who is told of a background agent's end: whom it works for or,
-// as its link says, the nearest above that has not ended.
+// ReportsTo returns the agent that gets the report of a background agent's end: the one
+// that it works for or, if its link says so, the nearest above that has not ended.
 func (r *Registry) ReportsTo(l agent.Record) mailbox.AgentID {
 	up := WorksFor(l)
 	if l.Spec.Link == agent.Continue {
@@ -31,10 +31,10 @@ func (r *Registry) ReportsTo(l agent.Record) mailbox.AgentID {
 	return up
 }
 
-// Employer returns for whom an agent is to work that by wakes. Nobody comes to
-// work for itself, however many stand between: an agent that is woken by one
-// that works for it goes on for whom it worked before, and so does one that is woken
-// from another process by somebody who is not on record here.
+// Employer returns the agent that another works for after by has woken it. No agent
+// comes to work for itself, however many are between: an agent that is woken by one that
+// works for it goes on for the agent that it worked for before, and so does one that is
+// woken by an agent that is not on record here.
 func (r *Registry) Employer(l agent.Record, by mailbox.AgentID) mailbox.AgentID {
 	for _, candidate := range []mailbox.AgentID{by, l.Spec.Parent} {
 		if _, known := r.store.Get(candidate); known && candidate != agent.UserID && !r.IsBelow(candidate, l.Spec.ID) {
@@ -76,8 +76,8 @@ func (r *Registry) Workers(id mailbox.AgentID) []*transcript.Transcript {
 	return all
 }
 
-// WorksFor returns the agent that another works for: who woke it, or its parent.
-// Over all agents this is a forest below the lead: Employer sees to it.
+// WorksFor returns the agent that another works for: the one that woke it, or its parent.
+// Employer makes sure that there is no cycle.
 func WorksFor(l agent.Record) mailbox.AgentID { return cmp.Or(l.Woken.By, l.Spec.Parent) }
 
 // Home returns the team in which an agent works: its first, or that of the
@@ -95,8 +95,8 @@ func (r *Registry) Home(s agent.Spec) agent.Membership {
 	}
 }
 
-// LeadOf returns who hears of a teammate's turns: the lead of its team or, if
-// that has ended, the one to whom that answers.
+// LeadOf returns the agent that gets the reports of a teammate's turns: the lead of its
+// team or, if that has ended, the lead of that agent's team.
 func (r *Registry) LeadOf(s agent.Spec) mailbox.AgentID {
 	for range r.policy.MaxDepth + 1 {
 		up := r.Home(s).Lead
@@ -137,7 +137,8 @@ func (r *Registry) Tree(id mailbox.AgentID) []*transcript.Transcript {
 }
 
 // MayControl reports whether from may send control messages to an agent: the
-// user, the lead, the lead of a team it is in, who made it, and who woke it.
+// user, the lead, the lead of a team that it is in, the agent that started it, and the
+// one that woke it.
 func (r *Registry) MayControl(from mailbox.AgentID, l agent.Record) bool {
 	switch from {
 	case "":

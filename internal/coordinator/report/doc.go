@@ -1,5 +1,5 @@
-// Package report says in words what became of an agent: the results of the tools
-// that start, stop and read agents, and the messages that tell an agent's end.
+// Package report writes what agents read about others: the results of the tools that
+// start, stop and read agents, and the message that reports an agent's end.
 //
 //	switch spec := child.Spec; {
 //	case moved:
@@ -8,8 +8,8 @@
 //		return report.Completed(child, prompt) // the last text, set off as data
 //	}
 //
-// Everything in it is a pure function of an agent's record. What it returns goes
-// into requests to models, so its bytes are held by golden files.
+// Its functions are pure. Their text goes into requests to models, so golden files hold
+// its bytes.
 //
 // Laws:
 //

@@ -23,8 +23,8 @@ type outputTask struct {
 	Size        int    `json:"size"` // of the whole result, in bytes
 }
 
-// Output is the result of a call that asks what an agent has said last: its text
-// from byte offset on, as much of it as a message holds.
+// Output returns the result of a call that reads the last text of an agent: from byte
+// offset on, as much as a message holds.
 func Output(l agent.Record, running bool, offset int) tool.Result {
 	d := outputDetail{Retrieval: "success", Task: outputTask{
 		ID: string(l.Spec.ID), Type: "local_agent", Status: string(l.Outcome), Description: l.Spec.Description, Size: len(l.Result),

@@ -19,7 +19,7 @@ type refusal struct {
 	Limit float64 `json:"limit,omitempty"`
 }
 
-// Refused is what the asker sees of a spawn that was not made.
+// Refused returns the result of a call whose agent was not started.
 func Refused(err error) tool.Result {
 	r := tool.Errorf("%v", err)
 	var over *budget.ExceededError

@@ -10,6 +10,7 @@ import (
 // whole of it is in the transcript.
 const MaxBytes = 48 << 10
 
+// Summary returns one line about the end of an agent's turn.
 func Summary(l agent.Record) string {
 	what := l.Spec.Description
 	if what == "" {
@@ -22,6 +23,7 @@ func Summary(l agent.Record) string {
 	return Cut(text, 180)
 }
 
+// Body returns the report of an agent: its last text, cut to MaxBytes.
 func Body(l agent.Record) string {
 	text := l.Result
 	if text == "" {

@@ -12,8 +12,8 @@
 //	}
 //
 // A tool has its schema, its description, the check of its input and the texts of its
-// results; what a call does to agents is the coordinator's. What a tool says of itself
-// begins every request, so its bytes are those of its text here.
+// results; the coordinator does what a call asks for. Schemas and descriptions are part of
+// every request, so their bytes do not change between releases without need.
 //
 // Laws:
 //

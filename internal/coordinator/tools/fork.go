@@ -15,8 +15,8 @@ const forkDescription = "\n- fork: yourself over again, with this whole conversa
 // their directive.
 const ForkPlaceholder = "(at work in another agent)"
 
-// forkText tells a fork what it is and what it hands back. What is the same
-// for all forks stands first.
+// forkText says what a fork is and what it reports. The part that is the same for all
+// forks comes first.
 const forkText = `You are now a fork: a copy of the agent whose conversation stands above, made for one task. The conversation is what you know, not what you are to go on with; calls in its last answer are at work elsewhere and are not yours. Do the task below yourself, with the tools you have. Start no other agents, ask nobody, and do not talk about the conversation.
 
 When you are done, answer with a report of at most 500 words in these parts, each on its own line, without an introduction:
@@ -33,8 +33,8 @@ func ForkDirective(parent, fork agent.Spec, task string) string {
 	return forkText + task + worktreeNotice(parent, fork)
 }
 
-// worktreeNotice tells an isolated fork that the paths in its conversation are
-// its parent's.
+// worktreeNotice says that the paths in the conversation of an isolated fork are its
+// parent's.
 func worktreeNotice(parent, fork agent.Spec) string {
 	if fork.Isolation == "" {
 		return ""

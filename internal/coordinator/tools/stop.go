@@ -85,7 +85,7 @@ func (s *Stop) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}, nil
 }
 
-// lines says on a line each what the end of an agent means for those at work for it.
+// lines returns a line for each orphan.
 func lines(orphans []actors.Orphan) string {
 	var text strings.Builder
 	for _, o := range orphans {

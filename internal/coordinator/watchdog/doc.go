@@ -1,6 +1,5 @@
-// Package watchdog notices that the work of an agent stands still.
-//
-// It is told what a turn does, and calls one function when a deadline has passed:
+// Package watchdog notices that the work of an agent stands still. It observes the facts
+// of a turn, and calls one function when a deadline has passed:
 //
 //	ctx, cancel := context.WithCancelCause(ctx)
 //	w := watchdog.New(agent.Deadlines{}.For(role), cancel)

@@ -11,8 +11,8 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// TimeoutError says which deadline a turn has missed. It wraps turn.ErrTimedOut;
-// its text leaves that to the outcome, which is shown beside it.
+// TimeoutError reports the deadline that a turn has missed. It wraps turn.ErrTimedOut,
+// whose text the outcome of the turn shows.
 type TimeoutError struct {
 	Deadline string        // start, gap, tool or run
 	After    time.Duration // the deadline
@@ -103,7 +103,7 @@ func (w *Watchdog) Resume() {
 	}
 }
 
-// Observe takes note of a fact of the turn. waits says that the call which begins
+// Observe observes a fact of the turn. waits says that the call which begins
 // waits for agents or a person, and so has no deadline of its own.
 func (w *Watchdog) Observe(f event.Fact, waits bool) {
 	w.mu.Lock()
@@ -125,7 +125,7 @@ func (w *Watchdog) Observe(f event.Fact, waits bool) {
 	}
 }
 
-// Stream takes note of an event of the request in flight.
+// Stream observes an event of the request in flight.
 func (w *Watchdog) Stream(e model.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,9 +143,8 @@ func (w *Watchdog) Stream(e model.Event) {
 	}
 }
 
-// backOff goes on counting after a silence or a break, which is the request's
-// own. It does not count a wait that the API asked for with a status, or that is
-// for a failure of others.
+// backOff goes on counting after the request itself was silent or broke. It does not
+// count a wait that the API asked for with a status, or that another request caused.
 func (w *Watchdog) backOff(b *model.Backoff) {
 	if b.Status != 0 || b.Attempt == 0 {
 		w.answer.pause()

@@ -1,4 +1,4 @@
-package place
+package slot
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-func placeOf(n int64) (*semaphore.Weighted, *Place) {
+func slotOf(n int64) (*semaphore.Weighted, *Slot) {
 	free := semaphore.NewWeighted(n)
 	return free, New(free)
 }
@@ -15,19 +15,19 @@ func placeOf(n int64) (*semaphore.Weighted, *Place) {
 func isFree(t *testing.T, free *semaphore.Weighted, n int64) {
 	t.Helper()
 	if !free.TryAcquire(n) {
-		t.Fatalf("%d places are not free", n)
+		t.Fatalf("%d slots are not free", n)
 	}
 	free.Release(n)
 }
 
-// A call that comes back takes the place again only if no other call waits.
-func TestAParentThatWaitsForItsChildHoldsNoPlaceWhileAnotherCallComesBack(t *testing.T) {
+// A call that comes back takes the slot again only if no other call waits.
+func TestAParentThatWaitsForItsChildHoldsNoSlotWhileAnotherCallComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		free, p := placeOf(1)
-		if !p.Try() {
-			t.Fatal("no place")
+		free, p := slotOf(1)
+		if !p.TryAcquire() {
+			t.Fatal("no slot")
 		}
-		p.Lend() // the first call waits
+		p.Yield() // the first call waits
 		if !free.TryAcquire(1) {
 			t.Fatal("the parent held on")
 		}
@@ -35,9 +35,9 @@ func TestAParentThatWaitsForItsChildHoldsNoPlaceWhileAnotherCallComesBack(t *tes
 			t.Fatal("not the last")
 		}
 		back := make(chan error, 1)
-		go func() { back <- p.Enter(t.Context()) }() // queues: its child's sibling has the place
+		go func() { back <- p.Acquire(t.Context()) }() // queues: its child's sibling has the slot
 		synctest.Wait()
-		p.Lend() // the second call begins to wait meanwhile
+		p.Yield() // the second call begins to wait meanwhile
 		free.Release(1)
 		if err := <-back; err != nil {
 			t.Fatal(err)
@@ -46,36 +46,36 @@ func TestAParentThatWaitsForItsChildHoldsNoPlaceWhileAnotherCallComesBack(t *tes
 		if !p.Done() {
 			t.Fatal("not the last")
 		}
-		if err := p.Enter(t.Context()); err != nil {
+		if err := p.Acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p.Leave()
+		p.Release()
 		isFree(t, free, 1)
 	})
 }
 
-func TestATurnHasOnePlaceHoweverManyCallsComeBack(t *testing.T) {
-	free, p := placeOf(3)
+func TestATurnHasOneSlotHoweverManyCallsComeBack(t *testing.T) {
+	free, p := slotOf(3)
 	for range 3 {
-		if !p.Try() {
-			t.Fatal("no place")
+		if !p.TryAcquire() {
+			t.Fatal("no slot")
 		}
 	}
 	isFree(t, free, 2)
-	p.Leave()
-	p.Leave()
+	p.Release()
+	p.Release()
 	isFree(t, free, 3)
 }
 
-// Two calls that come back one after the other must not queue for two places.
+// Two calls that come back one after the other must not queue for two slots.
 func TestCallsThatComeBackTogetherDoNotWaitForEachOther(t *testing.T) {
-	free, p := placeOf(1)
+	free, p := slotOf(1)
 	if !free.TryAcquire(1) {
-		t.Fatal("no place")
+		t.Fatal("no slot")
 	}
 	back := make(chan error, 2)
 	for range 2 {
-		go func() { back <- p.Enter(t.Context()) }()
+		go func() { back <- p.Acquire(t.Context()) }()
 	}
 	free.Release(1)
 	for range 2 {
@@ -83,6 +83,6 @@ func TestCallsThatComeBackTogetherDoNotWaitForEachOther(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.Leave()
+	p.Release()
 	isFree(t, free, 1)
 }
