@@ -57,7 +57,7 @@ func bwrapArgs(bwrap string, p Profile, fixed []string) []string {
 			add("--bind-try", root, root)
 		}
 	}
-	for _, h := range p.Hidden {
+	for _, h := range p.covers() {
 		add(cover(h, p)...)
 	}
 	for _, f := range fixed {
@@ -85,9 +85,6 @@ func cover(path string, p Profile) []string {
 	info, err := os.Lstat(path)
 	if err != nil || nearest(p.Read, path) == "" && nearest(p.writable(), path) == "" {
 		return nil // it is not there
-	}
-	if up := nearest(p.Hidden, filepath.Dir(path)); up != "" && len(up) >= len(nearest(p.Shown, path)) {
-		return nil // covered with what is above it
 	}
 	if !info.IsDir() {
 		return []string{"--ro-bind", "/dev/null", path}

@@ -83,6 +83,25 @@ func TestUsualFilesCanBeRead(t *testing.T) {
 	}
 }
 
+// TestAWorkingDirectoryIsShown, also where it is hidden or lies below what is; what is
+// hidden below it stays so.
+func TestAWorkingDirectoryIsShown(t *testing.T) {
+	for machine, m := range machines(t) {
+		t.Run(machine, func(t *testing.T) {
+			l := newLab(t)
+			write(t, l.dir+"/keep/secret", canary)
+			for _, hidden := range []string{l.dir, l.home, l.dir + "/keep"} {
+				for _, n := range Names() {
+					p := Place{Dirs: []string{l.dir}, Home: l.home, Hidden: []string{hidden, l.dir + "/keep"}, Getenv: os.Getenv}.Profile(n)
+					if out := l.run(t, m, p, "cat file keep/secret ~/.ssh/id"); !strings.Contains(out, visible) || strings.Contains(out, canary) {
+						t.Errorf("under %s with %s hidden it says %s", n, hidden, out)
+					}
+				}
+			}
+		})
+	}
+}
+
 func TestInspectWritesNothing(t *testing.T) {
 	ways := map[string]string{
 		"new file":    `echo x > "$OUT"/new`,

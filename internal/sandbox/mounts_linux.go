@@ -13,7 +13,7 @@ import (
 
 // mounts hide and fix names for the calling thread and what it starts.
 type mounts struct {
-	hidden []string // covered by nothing
+	hidden []string // to be covered, the outer ones first
 	shown  []string // bound back where something hidden covers them
 	fixed  []string // bound to themselves and read-only; they exist
 }
@@ -27,9 +27,6 @@ func (m *mounts) make() error {
 		return fmt.Errorf("keep mounts apart: %w", err)
 	}
 	for _, h := range m.hidden {
-		if up := nearest(m.hidden, filepath.Dir(h)); up != "" && len(up) >= len(nearest(m.shown, h)) {
-			continue // covered with what is above it
-		}
 		if err := m.hide(h); err != nil {
 			return fmt.Errorf("hide %s: %w", h, err)
 		}

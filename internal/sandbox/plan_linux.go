@@ -188,7 +188,7 @@ func leaky(p Profile) *ruleset {
 
 // mount plans mounts of our own, and what Landlock adds to them.
 func (pl *plan) mount(p Profile) error {
-	pl.mounts = &mounts{hidden: p.Hidden, shown: p.Shown}
+	pl.mounts = &mounts{hidden: p.covers(), shown: p.Shown}
 	if p.Name == Open {
 		pl.files = guarded()
 		return nil

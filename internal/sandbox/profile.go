@@ -20,7 +20,7 @@ const (
 func Names() []Name { return []Name{Inspect, Edit, Open} }
 
 // Profile says what a command may reach. All paths are absolute and clean. Of Hidden
-// and Shown the one nearest to a path decides.
+// and Shown the one nearest to a path decides, and Shown where both name it.
 type Profile struct {
 	Name  Name
 	Read  []string // what may be read and executed, with all below
@@ -76,6 +76,16 @@ func (p Profile) writable() []string {
 		return p.Write
 	}
 	return append(slices.Clone(p.Write), p.Temp)
+}
+
+// covers returns what has to be covered so that nothing hidden is seen, the outer ones
+// first: what lies below another is covered with it, unless it is shown in between.
+func (p Profile) covers() []string {
+	hidden := slices.DeleteFunc(union(p.Hidden, nil), func(h string) bool { return slices.Contains(p.Shown, h) })
+	return slices.DeleteFunc(slices.Clone(hidden), func(h string) bool {
+		up := nearest(hidden, filepath.Dir(h))
+		return up != "" && len(up) >= len(nearest(p.Shown, h))
+	})
 }
 
 // Within returns the profile that allows what both do: a child's within its parent's.
