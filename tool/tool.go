@@ -60,6 +60,9 @@ type Call struct {
 	ID    string // the model's id of this use, unique within the agent
 	Name  string
 	Input json.RawMessage
+	// ReadOnly says that the call was allowed only because it reads: the tool lets it
+	// change nothing.
+	ReadOnly bool
 }
 
 // Result is the result of a call for the model.

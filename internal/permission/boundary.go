@@ -52,7 +52,7 @@ func (c *call) checkBoundary() (Decision, bool) {
 	if reason == "" {
 		return Decision{}, false
 	}
-	return Decision{Deny, "worktree isolation", fmt.Sprintf("%s; this agent works in the worktree %s only", reason, c.policy.Boundary.Worktree)}, true
+	return Decision{Behavior: Deny, Rule: "worktree isolation", Reason: fmt.Sprintf("%s; this agent works in the worktree %s only", reason, c.policy.Boundary.Worktree)}, true
 }
 
 // writeRefusal judges a path that would be written.

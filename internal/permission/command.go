@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
@@ -117,7 +118,7 @@ func (c *call) harmlessCommand() (Decision, bool) {
 	if c.shell.TooLong || c.shell.Opaque != "" || len(c.shell.Commands) == 0 {
 		return Decision{}, false
 	}
-	by := "read-only command"
+	by := onlyReads
 	for i := range c.shell.Commands {
 		cmd := &c.shell.Commands[i]
 		if cmd.Hidden {
@@ -131,7 +132,7 @@ func (c *call) harmlessCommand() (Decision, bool) {
 			return Decision{}, false
 		}
 	}
-	return Decision{Allow, by, "every part of the command is harmless here"}, true
+	return Decision{Behavior: Allow, Rule: by, Reason: "every part of the command is harmless here"}, true
 }
 
 // allowedCommand allows a command of which each part is harmless or has a rule.
@@ -143,7 +144,7 @@ func (c *call) allowedCommand() (Decision, bool) {
 		return c.decideByRule(Allow, "allowed", r), true
 	}
 	if c.shell.Opaque != "" {
-		return Decision{Ask, "no rule", "rules for parts do not cover this command: " + c.shell.Opaque}, true
+		return Decision{Behavior: Ask, Rule: "no rule", Reason: "rules for parts do not cover this command: " + c.shell.Opaque}, true
 	}
 	var used []string
 	for i := range c.shell.Commands {
@@ -153,13 +154,36 @@ func (c *call) allowedCommand() (Decision, bool) {
 		}
 		rule, ok := c.ruleFor(cmd)
 		if !ok || !c.redirectsAllowed(cmd) {
-			return Decision{Ask, "no rule", "no rule allows the part " + cmd.String()}, true
+			return Decision{Behavior: Ask, Rule: "no rule", Reason: "no rule allows the part " + cmd.String()}, true
 		}
 		if rule != "" && !slices.Contains(used, rule) {
 			used = append(used, rule)
 		}
 	}
-	return Decision{Allow, strings.Join(used, ", "), "every part of the command is allowed"}, true
+	return Decision{Behavior: Allow, Rule: strings.Join(used, ", "), Reason: "every part of the command is allowed"}, true
+}
+
+// profile returns what the command is held to: to reading, if it was allowed for that
+// and no rule allows it besides.
+func (c *call) profile(d Decision) sandbox.Name {
+	if d.Behavior == Allow && d.Rule == onlyReads && !c.ruledWhole() {
+		return sandbox.Inspect
+	}
+	return sandbox.Open
+}
+
+// ruledWhole reports whether rules allow every part of the command.
+func (c *call) ruledWhole() bool {
+	if _, ok := c.bareRule(); ok {
+		return true
+	}
+	for i := range c.shell.Commands {
+		cmd := &c.shell.Commands[i]
+		if rule, _ := c.ruleFor(cmd); !cmd.Hidden && (rule == "" || !c.redirectsAllowed(cmd)) {
+			return false
+		}
+	}
+	return true
 }
 
 // bareRule returns the rule that allows every shell command, unless the command

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
@@ -45,6 +46,9 @@ type Policy struct {
 	Resolve func(path string) string
 	// FoldCase compares paths without regard to case, as some file systems do.
 	FoldCase bool
+	// Unconfined says that nothing holds a command to reading. Then one counts as reading
+	// only if each of its words is fixed.
+	Unconfined bool
 	// Boundary limits the writes of an isolated agent. It is nil for an agent that
 	// is not isolated.
 	Boundary *Boundary
@@ -69,18 +73,27 @@ type Decision struct {
 	Rule string
 	// Reason is one sentence for a person.
 	Reason string
+	// Profile is what a command is held to if it runs; "" for tools that run none.
+	Profile sandbox.Name
 }
+
+// onlyReads is the rule of a decision about a command that nobody has allowed and that
+// counts as reading.
+const onlyReads = "read-only command"
 
 // Decide decides about r under p.
 func Decide(p Policy, r Request) Decision {
 	p.Mode = validMode(p.Mode)
 	c, err := newCall(&p, &r)
 	if err != nil {
-		return Decision{Deny, "input", fmt.Sprintf("the input of %s cannot be judged: %v", r.Tool, err)}
+		return Decision{Behavior: Deny, Rule: "input", Reason: fmt.Sprintf("the input of %s cannot be judged: %v", r.Tool, err)}
 	}
 	d := c.decide()
+	if c.effect == runEffect && d.Behavior != Deny {
+		d.Profile = c.profile(d)
+	}
 	if d.Behavior == Ask && p.Mode.neverAsks() {
-		return Decision{Deny, d.Rule, d.Reason + "; nobody is asked in mode " + string(p.Mode)}
+		d.Behavior, d.Reason = Deny, d.Reason+"; nobody is asked in mode "+string(p.Mode)
 	}
 	return d
 }
@@ -92,7 +105,7 @@ func (c *call) decide() Decision {
 			return d
 		}
 	}
-	return Decision{Ask, "no rule", fmt.Sprintf("no rule allows this use of %s", c.tool)}
+	return Decision{Behavior: Ask, Rule: "no rule", Reason: fmt.Sprintf("no rule allows this use of %s", c.tool)}
 }
 
 func (c *call) checkDenyRules() (Decision, bool) {
@@ -107,7 +120,7 @@ func (c *call) checkAskRules() (Decision, bool) {
 		return c.decideByRule(Ask, "asked about", c.policy.Ask[i]), true
 	}
 	if c.tool == "AskUserQuestion" {
-		return Decision{Ask, "user interaction", "the tool talks to the user"}, true
+		return Decision{Behavior: Ask, Rule: "user interaction", Reason: "the tool talks to the user"}, true
 	}
 	return Decision{}, false
 }
@@ -117,7 +130,7 @@ func (c *call) decideByRule(b Behavior, verb string, r Rule) Decision {
 	if r.Source != "" {
 		reason += " (" + r.Source + ")"
 	}
-	return Decision{b, r.String(), reason}
+	return Decision{Behavior: b, Rule: r.String(), Reason: reason}
 }
 
 // checkGuards stops what no mode and no rule can allow.
@@ -126,13 +139,13 @@ func (c *call) checkGuards() (Decision, bool) {
 		return Decision{}, false
 	}
 	if c.answersQuestions() {
-		return Decision{Deny, "answer of an agent", "only a person answers questions and trusts directories; no command of an agent does"}, true
+		return Decision{Behavior: Deny, Rule: "answer of an agent", Reason: "only a person answers questions and trusts directories; no command of an agent does"}, true
 	}
 	if reason := c.criticalRemoval(); reason != "" {
-		return Decision{Ask, "critical removal", reason}, true
+		return Decision{Behavior: Ask, Rule: "critical removal", Reason: reason}, true
 	}
 	if c.shell.Err != nil {
-		return Decision{Ask, "unparsable command", fmt.Sprintf("the command cannot be judged: %v", c.shell.Err)}, true
+		return Decision{Behavior: Ask, Rule: "unparsable command", Reason: fmt.Sprintf("the command cannot be judged: %v", c.shell.Err)}, true
 	}
 	return Decision{}, false
 }
@@ -157,16 +170,16 @@ func forPeople(w shell.Word) bool {
 
 func (c *call) checkMode() (Decision, bool) {
 	if c.policy.Mode == Bypass {
-		return Decision{Allow, "mode bypassPermissions", "everything else is allowed"}, true
+		return Decision{Behavior: Allow, Rule: "mode bypassPermissions", Reason: "everything else is allowed"}, true
 	}
 	if path := c.protectedTarget(); path != "" {
-		return Decision{Ask, "protected path", fmt.Sprintf("%s is protected", path)}, true
+		return Decision{Behavior: Ask, Rule: "protected path", Reason: fmt.Sprintf("%s is protected", path)}, true
 	}
 	if d, ok := c.harmlessCall(); ok {
 		return d, true
 	}
 	if c.policy.Mode.plans() && !c.isCoordination() {
-		return Decision{Ask, "mode " + string(c.policy.Mode), "only reading is free while planning"}, true
+		return Decision{Behavior: Ask, Rule: "mode " + string(c.policy.Mode), Reason: "only reading is free while planning"}, true
 	}
 	return Decision{}, false
 }
@@ -175,16 +188,16 @@ func (c *call) checkMode() (Decision, bool) {
 func (c *call) harmlessCall() (Decision, bool) {
 	switch c.effect {
 	case readEffect:
-		return Decision{Allow, "working directory", "reading inside the working directories"}, c.targetsInWorkingDirs()
+		return Decision{Behavior: Allow, Rule: "working directory", Reason: "reading inside the working directories"}, c.targetsInWorkingDirs()
 	case editEffect:
-		return Decision{Allow, "mode acceptEdits", "editing inside the working directories"}, c.policy.Mode == AcceptEdits && c.targetsInWorkingDirs()
+		return Decision{Behavior: Allow, Rule: "mode acceptEdits", Reason: "editing inside the working directories"}, c.policy.Mode == AcceptEdits && c.targetsInWorkingDirs()
 	case runEffect:
 		return c.harmlessCommand()
 	}
 	if c.isCoordination() {
-		return Decision{Allow, "coordination", "the tool acts only inside the swarm"}, true
+		return Decision{Behavior: Allow, Rule: "coordination", Reason: "the tool acts only inside the swarm"}, true
 	}
-	return Decision{Allow, "read-only tool", "the tool changes nothing"}, c.request.ReadOnly && c.effect == otherEffect
+	return Decision{Behavior: Allow, Rule: "read-only tool", Reason: "the tool changes nothing"}, c.request.ReadOnly && c.effect == otherEffect
 }
 
 // isCoordination reports tools that act only on agents, messages and tasks. What the

@@ -12,7 +12,7 @@ import (
 // directories. Programs and arguments that are not known count as writing.
 func (c *call) readOnly(cmd *shell.Command) bool {
 	words, ok := shell.ReadOnly(cmd)
-	if !ok {
+	if !ok || c.policy.Unconfined && !plain(cmd) {
 		return false
 	}
 	for _, r := range cmd.Redirects {
@@ -21,6 +21,14 @@ func (c *call) readOnly(cmd *shell.Command) bool {
 		}
 	}
 	return len(words) == 0 || c.readsInWorkingDirs(cmd, words[0].Text, words[1:])
+}
+
+// plain reports a command of which each word is fixed.
+func plain(cmd *shell.Command) bool {
+	computed := func(w shell.Word) bool { return !w.Fixed() }
+	return !slices.ContainsFunc(cmd.Words, computed) &&
+		!slices.ContainsFunc(cmd.Assigns, func(a shell.Assign) bool { return computed(a.Value) }) &&
+		!slices.ContainsFunc(cmd.Redirects, func(r shell.Redirect) bool { return computed(r.Target) })
 }
 
 // readsInWorkingDirs reports whether a program runs in a working directory and all

@@ -9,6 +9,7 @@ import (
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
@@ -105,11 +106,11 @@ func (t *Turn) runCall(ctx context.Context, c transcript.CallState, readers chan
 		}
 		defer func() { <-readers }()
 	}
-	return t.perform(ctx, unit, c, v.Note)
+	return t.perform(ctx, unit, c, v)
 }
 
 // perform runs a permitted call and records its result.
-func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallState, note string) error {
+func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallState, v Verdict) error {
 	spec := unit.Spec()
 	repeatable := spec.ReadOnly || spec.Recorded
 	if !c.Started {
@@ -119,7 +120,9 @@ func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallSta
 	}
 	t.Emit(event.CallStarted{Call: c.Call})
 	begun := time.Now()
-	result, err := runWithTimeout(ctx, unit, c.Call)
+	result, err := runWithTimeout(ctx, unit, tool.Call{
+		ID: c.ID, Name: c.Name, Input: c.Input, ReadOnly: v.Profile == sandbox.Inspect,
+	})
 	switch {
 	case err != nil:
 		return err
@@ -129,7 +132,7 @@ func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallSta
 	if preempted(ctx) {
 		result.Text += "\n(a control message came while this call ran: it may have been cut short)"
 	}
-	return t.finish(c.Call, withNote(result, note), spec, time.Since(begun))
+	return t.finish(c.Call, withNote(result, v.Note), spec, time.Since(begun))
 }
 
 func (t *Turn) lookup(name string) (unit tool.Tool, spec tool.Spec, hasTools bool) {
@@ -166,7 +169,7 @@ const stopTimeout = 1500 * time.Millisecond
 // runWithTimeout is run for tools that may ignore their context: it abandons the call after
 // stopTimeout and drops its result. It waits for the runtime's own tools, since they wait
 // for agents that obey.
-func runWithTimeout(ctx context.Context, unit tool.Tool, c model.Call) (tool.Result, error) {
+func runWithTimeout(ctx context.Context, unit tool.Tool, c tool.Call) (tool.Result, error) {
 	if unit.Spec().Recorded {
 		return run(ctx, unit, c)
 	}
@@ -196,13 +199,13 @@ func runWithTimeout(ctx context.Context, unit tool.Tool, c model.Call) (tool.Res
 
 // run calls the tool and turns a panic of its code into a result, so that one
 // broken tool does not end the agent.
-func run(ctx context.Context, unit tool.Tool, c model.Call) (r tool.Result, err error) {
+func run(ctx context.Context, unit tool.Tool, c tool.Call) (r tool.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r, err = tool.Errorf("the tool %s crashed: %v\n%s", c.Name, p, firstLines(debug.Stack(), 12)), nil
 		}
 	}()
-	r, err = unit.Run(ctx, tool.Call{ID: c.ID, Name: c.Name, Input: c.Input})
+	r, err = unit.Run(ctx, c)
 	if err != nil && context.Cause(ctx) == nil {
 		err = fmt.Errorf("tool %s: %w", c.Name, err)
 	}
