@@ -51,8 +51,8 @@ type Info struct {
 	PluginDirs []string `json:"plugin_dirs,omitempty"`
 }
 
-// fileName is the name of the record in the directory of a session.
-const fileName = "session.json"
+// RecordName is the name of the record in the directory of a session.
+const RecordName = "session.json"
 
 // StateDir returns the directory under which the session is kept.
 func (i Info) StateDir() string { return filepath.Dir(filepath.Dir(filepath.Dir(i.Path))) }
@@ -69,7 +69,12 @@ func (i Info) Socket(stateDir string) string {
 		return path
 	}
 	sum := sha256.Sum256([]byte(path))
-	return filepath.Join(os.TempDir(), fmt.Sprintf("swarm-%d", os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
+	return filepath.Join(SocketDir(), hex.EncodeToString(sum[:8])+".sock")
+}
+
+// SocketDir is where the sockets are whose path would be too long below the state.
+func SocketDir() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("swarm-%d", os.Getuid()))
 }
 
 // MakeDirs makes the directories of a session, readable by nobody else.
@@ -81,15 +86,15 @@ func (i Info) MakeDirs() error {
 func (i Info) Write() error {
 	raw, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", fileName, err)
+		return fmt.Errorf("encode %s: %w", RecordName, err)
 	}
-	return statefile.Write(filepath.Join(i.Path, fileName), append(raw, '\n'))
+	return statefile.Write(filepath.Join(i.Path, RecordName), append(raw, '\n'))
 }
 
 // Read returns the record that is kept in the directory of a session.
 func Read(dir string) (Info, error) {
 	var info Info
-	path := filepath.Join(dir, fileName)
+	path := filepath.Join(dir, RecordName)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return info, err

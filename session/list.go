@@ -52,9 +52,9 @@ func (e *NotFoundError) Error() string {
 // List returns every session kept in stateDir, newest first; with dir, only
 // those of that working directory.
 func List(stateDir, dir string) ([]Info, error) {
-	pattern := filepath.Join(stateDir, "projects", "*", "*", fileName)
+	pattern := filepath.Join(stateDir, "projects", "*", "*", RecordName)
 	if dir != "" {
-		pattern = filepath.Join(Dir(stateDir, dir), "*", fileName)
+		pattern = filepath.Join(Dir(stateDir, dir), "*", RecordName)
 	}
 	paths, err := filepath.Glob(pattern)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/roster"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -246,7 +247,8 @@ func (n *Node) SendReceipt(r mailbox.Receipt) {
 func (n *Node) permission(spec agent.Spec) permission.Policy {
 	return n.options.Rules.Fill(permission.Policy{
 		Mode: permission.Mode(spec.Mode), Home: n.options.Home, Resolve: Resolve, Boundary: n.directories.Boundary(n.scope, spec),
-		Dirs: slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.options.Path, "objects")}, n.options.AddDirs),
+		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil,
+		Dirs:       slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.options.Path, "objects")}, n.options.AddDirs),
 	})
 }
 

@@ -2,13 +2,16 @@ package node
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/coordinator"
+	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
@@ -26,7 +29,8 @@ func (n *Node) leadTools() []string {
 // tools returns the tools that an agent can have.
 func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 	set := builtin.New(builtin.Env{
-		Dir: a.Spec.Dir, OutputDir: n.outputs(),
+		Dir: a.Spec.Dir, OutputDir: filepath.Join(n.outputs(), statefile.Name(string(a.Spec.ID))),
+		Home: n.options.Home, AddDirs: n.options.AddDirs, Hidden: n.hidden(), Shown: n.shown(),
 		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope,
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
 	})
@@ -34,6 +38,20 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 		Tools: slices.Concat(set, n.Roster.Tools(a), n.Roster.TaskTools(a, n.Boards, n.TaskListOf)),
 		Close: n.Toolsets.Add(a.Spec.ID, set),
 	}
+}
+
+// hidden returns what swarm keeps of all sessions, with their sockets, which commands
+// do not see. The parts are named too, for agents that work where it is kept.
+func (n *Node) hidden() []string {
+	state := n.options.StateDir
+	return []string{state, filepath.Join(state, "projects"), filepath.Join(state, "run"), session.SocketDir()}
+}
+
+// shown returns what they do see of it: the record of their session and its socket, on
+// which the server lets a command observe and be a member.
+func (n *Node) shown() []string {
+	info := session.Info{ID: n.options.Session}
+	return []string{info.Socket(n.options.StateDir), filepath.Join(n.options.Root, session.RecordName)}
 }
 
 // commandEnded notifies an agent by message that a background command of its own has

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -104,7 +105,7 @@ func newTask(id, line string, out *capture) *task {
 func newTaskID() string { return "b" + strings.ToLower(rand.Text()[:8]) }
 
 // launch starts a background command and returns without waiting for it.
-func (b *bashTool) launch(line string) tool.Result {
+func (b *bashTool) launch(line string, profile sandbox.Profile) tool.Result {
 	if b.env.OutputDir == "" {
 		return tool.Errorf("background commands need a folder for their output, and this agent has none; run it in the foreground")
 	}
@@ -115,7 +116,7 @@ func (b *bashTool) launch(line string) tool.Result {
 		return failure(fmt.Errorf("make the output file of a background command: %w", err))
 	}
 	mark := rand.Text()
-	p, err := startProcess(b.command(line, mark, ""), mark, b.env.Session, out)
+	p, err := startProcess(b.command(line, mark, ""), profile, mark, b.env.Session, out)
 	if err != nil {
 		out.close()
 		return b.notStarted(err)
@@ -226,6 +227,7 @@ func (b *bashTool) Close() error {
 	b.cancelAll()
 	<-b.slot // a running call may be about to start a command
 	b.background.Wait()
+	err := b.confine.close()
 	b.slot <- struct{}{}
-	return nil
+	return err
 }

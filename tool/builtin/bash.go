@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/internal/childenv"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -43,6 +44,7 @@ var ErrClosed = errors.New("the tools of this agent are closed")
 // bashTool runs one command at a time, and any number in the background.
 type bashTool struct {
 	env        Env
+	confine    *confinement
 	base       []string // environment of every command, without its mark
 	real       string   // Env.Dir with its links followed
 	linger     time.Duration
@@ -69,7 +71,7 @@ type bashInput struct {
 
 func newBash(e Env) *bashTool {
 	b := &bashTool{
-		env: e, real: e.Dir, cwd: e.Dir, linger: childGrace,
+		env: e, confine: newConfinement(e), real: e.Dir, cwd: e.Dir, linger: childGrace,
 		closing: make(chan struct{}), slot: make(chan struct{}, 1), unhook: func() bool { return true },
 	}
 	b.slot <- struct{}{}
@@ -117,10 +119,14 @@ func (b *bashTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := b.refusal(ctx); err != nil {
 		return tool.Errorf("The command was not started: %v", err), nil
 	}
-	if in.Background {
-		return b.launch(in.Command), nil
+	profile, err := b.confine.profile(c.ReadOnly)
+	if err != nil {
+		return failure(err), nil
 	}
-	return b.foreground(ctx, in), nil
+	if in.Background {
+		return b.launch(in.Command, profile), nil
+	}
+	return b.foreground(ctx, in, profile), nil
 }
 
 func checkCommand(command string) error {
@@ -179,15 +185,15 @@ func findShell() []string {
 }
 
 // foreground runs a command to its end.
-func (b *bashTool) foreground(ctx context.Context, in bashInput) tool.Result {
+func (b *bashTool) foreground(ctx context.Context, in bashInput, profile sandbox.Profile) tool.Result {
 	note := b.checkDir()
 	mark := rand.Text()
-	report, err := reportFile()
+	report, err := reportFile(profile.Temp)
 	if err != nil {
 		return failure(err)
 	}
 	out := newCapture(b.env.OutputDir, "bash-"+mark+".txt", maxOutput)
-	p, err := startProcess(b.command(in.Command, mark, report), mark, b.env.Session, out)
+	p, err := startProcess(b.command(in.Command, mark, report), profile, mark, b.env.Session, out)
 	if err != nil {
 		return b.notStarted(errors.Join(err, os.Remove(report)))
 	}
@@ -198,6 +204,9 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput) tool.Result {
 	}
 	b.resolveMove(m, false)
 	out.close()
+	if r.code != 0 {
+		r.notes = append(r.notes, profile.Denial(out.text(), b.cwd))
+	}
 	r.notes = append(r.notes, note, b.updateDir(report))
 	return r.result()
 }
@@ -209,9 +218,10 @@ func (b *bashTool) notStarted(err error) tool.Result {
 	return tool.Errorf("The command was not started: %v", err)
 }
 
-// reportFile creates the empty file to which a shell writes its working directory.
-func reportFile() (string, error) {
-	f, err := os.CreateTemp("", "swarm-cwd-*")
+// reportFile creates the empty file to which a shell writes its working directory, in a
+// directory that the shell may write.
+func reportFile(dir string) (string, error) {
+	f, err := os.CreateTemp(dir, "swarm-cwd-*")
 	if err != nil {
 		return "", fmt.Errorf("prepare the command: %w", err)
 	}

@@ -25,11 +25,15 @@
 //     (TestReadersSeeTheOldOrTheNewContentAndNothingElse, TestLinksAreFollowed).
 //   - No file blocks a tool. Devices, pipes, sockets, /proc and /dev are refused
 //     before and after opening (TestNoFileHangsATool).
+//   - The kernel holds each command to a profile of internal/sandbox: to inspect if the
+//     call was allowed only because it reads, else to open. Neither shows credentials or
+//     what Env.Hidden names (TestCommandsSeeNothingHidden); inspect changes nothing
+//     (TestReadingChangesNothing), and open lets programs work as they are used to
+//     (TestProgramsWorkWhenAllowed). What was denied is told with the result.
 //   - A foreground command leaves no process behind. When Bash returns, every
-//     process of the call that still carries the call's mark (its environment
-//     or its lifeline descriptor) is dead or has been sent SIGKILL, whether the
+//     process of the call is dead or has been sent SIGKILL, whether the
 //     command ended, timed out or was stopped; a stop takes less than a second
-//     (TestForegroundLeavesNothingBehind,
+//     (TestAProcessThatShedsEverythingEnds, TestForegroundLeavesNothingBehind,
 //     TestAStopLeavesNothingBehind, TestATimeoutEndsWhatIgnoresSIGTERM).
 //   - The next runtime ends what a killed one left: Reap recognises processes whose
 //     runtime is gone by their environment or by the badge that each inherits
@@ -47,12 +51,13 @@
 // The tools of one set may be called at the same time, though calls of Bash
 // run one after another. Close may be called twice and concurrently.
 //
-// Not promised: isolation (a command may read what the user may read); the end
-// of a process that has cleared its environment, closed every descriptor and left
-// its session; on systems without /proc, the end of a process that left its
-// session at all. The process does not become a subreaper for its commands:
-// collecting the orphans of others would race with every other user of
-// os/exec in the program, and marks find the same processes without it.
+// Not promised: what the machine cannot enforce (see internal/sandbox). Where the
+// kernel keeps no scope of signals, processes are found by the marks that they inherit,
+// an environment and a descriptor: one that has shed both and left its session is not
+// ended; on systems without /proc none that left its session is. The process does not
+// become a subreaper for its commands: collecting the orphans of others would race with
+// every other user of os/exec in the program, and scopes find the same processes
+// without it.
 package builtin
 
 import (
@@ -87,6 +92,10 @@ type Env struct {
 	Pass []string
 	// Dirs are further readable folders, named in messages only.
 	Dirs []string
+	// Home is the user's: what holds credentials there is hidden from commands, as Hidden
+	// is, but for Shown. AddDirs are the working directories besides Dir.
+	Home                   string
+	AddDirs, Hidden, Shown []string
 	// BashTimeout and MaxBashTimeout bound a foreground command: the time
 	// used when a call names none, and the most a call can name. Zero is
 	// 120 s and 600 s.

@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
 const (
@@ -33,13 +34,13 @@ const badgeFD = lifelineFD + 1
 
 // process is a running command with everything it starts.
 //
-// One goroutine, bound to its thread, starts the shell, waits for it and
-// collects it: the kernel sends the parent-death signal when the *thread* that
-// started a process ends, so that thread must live as long and serve nobody
-// else. Two more read the output and the lifeline until these end; finish
+// The sandbox starts the shell from a thread that lives as long: the kernel sends
+// the parent-death signal when the *thread* that started a process ends. One
+// goroutine waits for the shell and collects it. Two more read the output and the lifeline until these end; finish
 // closes both, so none outlives it unless a process cannot be killed.
 type process struct {
 	cmd  *exec.Cmd
+	box  *sandbox.Process
 	mark string // SWARM_CALL of the environment, unique to this command
 
 	out, lifeline *os.File // reading ends
@@ -55,7 +56,7 @@ type process struct {
 // startProcess starts cmd in a session of its own, so that it has neither the terminal nor
 // the signals of the runtime. It copies the output to w in order. Reap finds the process by
 // session.
-func startProcess(cmd *exec.Cmd, mark, session string, w io.Writer) (*process, error) {
+func startProcess(cmd *exec.Cmd, profile sandbox.Profile, mark, session string, w io.Writer) (*process, error) {
 	p := &process{
 		cmd: cmd, mark: mark,
 		ended: make(chan struct{}), collect: make(chan struct{}), collected: make(chan struct{}),
@@ -70,9 +71,7 @@ func startProcess(cmd *exec.Cmd, mark, session string, w io.Writer) (*process, e
 	cmd.ExtraFiles = make([]*os.File, badgeFD-2)
 	cmd.ExtraFiles[lifelineFD-3], cmd.ExtraFiles[badgeFD-3] = lifeW, wears
 	cmd.SysProcAttr = sessionAttr()
-	started := make(chan error, 1)
-	go p.supervise(started)
-	err = <-started
+	p.box, err = sandbox.Start(cmd, profile)
 	err = errors.Join(err, outW.Close(), lifeW.Close())
 	if wears != nil {
 		err = errors.Join(err, wears.Close())
@@ -80,6 +79,7 @@ func startProcess(cmd *exec.Cmd, mark, session string, w io.Writer) (*process, e
 	if err != nil {
 		return nil, errors.Join(err, p.out.Close(), p.lifeline.Close())
 	}
+	go p.supervise()
 	go p.drain(w)
 	go p.watch()
 	return p, nil
@@ -95,18 +95,11 @@ func (p *process) pipes() (outW, lifeW *os.File, err error) {
 	return outW, lifeW, nil
 }
 
-func (p *process) supervise(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
+func (p *process) supervise() {
 	awaitEnd(p.cmd.Process.Pid)
 	close(p.ended)
 	<-p.collect
-	p.waitErr = p.cmd.Wait()
+	p.waitErr = errors.Join(p.box.Wait(), p.box.Close())
 	close(p.collected)
 }
 

@@ -31,9 +31,12 @@ func awaitEnd(pid int) {
 	}
 }
 
-// killMarked kills every process that carries the mark of the command in its
-// environment or holds its lifeline.
+// killMarked kills every process of the command: those of its scope where the kernel
+// keeps one, else those that carry its mark in their environment or hold its lifeline.
 func (p *process) killMarked(h *processSearch) error {
+	if p.box.Scoped() {
+		return p.killScope(h)
+	}
 	env := []byte("SWARM_CALL=" + p.mark + "\x00")
 	pipe, err := pipeName(p.lifeline)
 	if err != nil {
@@ -51,6 +54,21 @@ func (p *process) killMarked(h *processSearch) error {
 		}
 		return stranger
 	})
+}
+
+// killScope kills the processes of the command's scope, other than the shell, which is
+// collected elsewhere.
+func (p *process) killScope(h *processSearch) error {
+	h.found, h.unclear = 0, 0
+	killed, err := p.box.KillAll()
+	for _, pid := range killed {
+		if pid != p.cmd.Process.Pid {
+			h.found++
+			h.killed[pid] = true
+			reap(pid)
+		}
+	}
+	return err
 }
 
 // match tells whether a process belongs to the command.

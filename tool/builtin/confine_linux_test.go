@@ -1,0 +1,208 @@
+package builtin
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/actorswarm/swarm/internal/sandbox"
+	"github.com/actorswarm/swarm/tool/tooltest"
+)
+
+const secret = "canary-secret"
+
+// confined returns a Bash tool in a home with a secret, and with swarm's own state, of
+// which its outputs are shown.
+func confined(t *testing.T) (b *bashTool, home string) {
+	t.Helper()
+	if err := sandbox.Probe().Enforces(sandbox.Inspect); err != nil {
+		t.Skip(err)
+	}
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		".ssh/id": secret, ".swarm/journal/1": secret, ".swarm/outputs/bob/1": secret, ".swarm/outputs/ann/1": "mine", "work/file": "text", "notes": "notes",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(home, path), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b = newBash(Env{
+		Dir: home + "/work", OutputDir: home + "/.swarm/outputs/ann", Home: home, Hidden: []string{home + "/.swarm"},
+		Getenv: func(name string) string {
+			if name == "HOME" {
+				return home
+			}
+			return os.Getenv(name)
+		},
+	})
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b, home
+}
+
+// says runs a command, and returns what the model sees.
+func says(t *testing.T, b *bashTool, readOnly bool, command string) string {
+	t.Helper()
+	c := tooltest.Call(t, b, in{"command": command})
+	c.ReadOnly = readOnly
+	r, err := b.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Text
+}
+
+// TestCommandsSeeNothingHidden: neither credentials nor what swarm keeps, in the
+// foreground and in the background, whatever has allowed them; their own outputs they do.
+func TestCommandsSeeNothingHidden(t *testing.T) {
+	b, home := confined(t)
+	look := `cat ~/.ssh/id ~/.swarm/journal/1 ~/.swarm/outputs/bob/1 /proc/$PPID/environ; ls -A ~/.ssh ~/.swarm; cat ~/.swarm/outputs/ann/1`
+	bare := exec.Command("bash", "-c", look)
+	bare.Env = []string{"HOME=" + home}
+	if out, _ := bare.Output(); strings.Count(string(out), secret) != 3 {
+		t.Fatalf("without a sandbox the secrets are not read: %s", out)
+	}
+	for _, readOnly := range []bool{true, false} {
+		got := says(t, b, readOnly, look)
+		if strings.Contains(got, secret) || !strings.Contains(got, "mine") {
+			t.Errorf("only reading: %v: it says\n%s", readOnly, got)
+		}
+		if got := says(t, b, readOnly, "cat ~/.ssh/id"); !strings.Contains(got, "hides "+home+"/.ssh/id") {
+			t.Errorf("only reading: %v: what was denied is not told:\n%s", readOnly, got)
+		}
+	}
+	c := tooltest.Call(t, b, in{"command": look, "run_in_background": true})
+	if _, err := b.Run(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, "the end of the command", func() bool { return b.List()[0].State == TaskExited })
+	out, err := os.ReadFile(b.List()[0].Output)
+	if err != nil || strings.Contains(string(out), secret) || !strings.Contains(string(out), "mine") {
+		t.Errorf("in the background it says\n%s, %v", out, err)
+	}
+}
+
+// TestReadingChangesNothing: a call that was allowed because it reads is held to that.
+func TestReadingChangesNothing(t *testing.T) {
+	b, home := confined(t)
+	change := `echo new > file; touch made; echo x > ~/notes; mkdir -p ~/d; cat file`
+	got := says(t, b, true, change+"; false")
+	if !strings.Contains(got, "text") || !strings.Contains(got, "profile inspect denied a change of "+home+"/work/file") {
+		t.Errorf("it says\n%s", got)
+	}
+	for _, name := range []string{"work/made", "d"} {
+		if _, err := os.Lstat(filepath.Join(home, name)); err == nil {
+			t.Errorf("%s was made", name)
+		}
+	}
+	if got := says(t, b, true, `cd /usr && pwd && cat <<< "$TMPDIR" && echo x > "$TMPDIR/x" && cat "$TMPDIR/x"`); !strings.Contains(got, "\nx") {
+		t.Errorf("its own temporary directory is not there: %s", got)
+	}
+	if got := says(t, b, true, "cd sub 2>/dev/null; pwd"); !strings.Contains(got, home+"/work") {
+		t.Errorf("it says %s", got)
+	}
+	if says(t, b, false, change); readFile(t, home+"/work/file") != "new\n" || readFile(t, home+"/notes") != "x\n" {
+		t.Error("what was allowed otherwise changes nothing either")
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestATemporaryDirectoryGoesWithItsTools.
+func TestATemporaryDirectoryGoesWithItsTools(t *testing.T) {
+	b, _ := confined(t)
+	dir := strings.TrimSpace(says(t, b, true, `echo "$TMPDIR"`))
+	if _, err := os.Stat(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Errorf("%s is left", dir)
+	}
+}
+
+// TestProgramsWorkWhenAllowed runs what people work with under the profile that most
+// commands have, with caches and settings in the home, new and old.
+func TestProgramsWorkWhenAllowed(t *testing.T) {
+	b, home := confined(t)
+	programs := map[string]string{
+		"git": `git init -q r && cd r && git config --global user.email a@b && git config --global user.name ann && echo x > f && git add f &&
+			git commit -qm one && git log --oneline && cat ~/.gitconfig && cd ..`,
+		"go": `mkdir -p m && cd m && printf 'module m\n\ngo 1.21\n' > go.mod && printf 'package main\n\nfunc main() { println("built") }\n' > main.go &&
+			GOCACHE=` + cacheOf(t) + ` go build -o ~/bin-of-mine . && ~/bin-of-mine && cd ..`,
+		"gcc":     `printf 'int main(void){return 0;}\n' > a.c && gcc -o a a.c && ./a`,
+		"npm":     `mkdir -p n && cd n && npm init -y >/dev/null && npm config set fund false && npm install --offline --silent && npm cache verify && ls ~/.npm && cd ..`,
+		"python3": `mkdir -p ~/.cache/x && python3 -c 'import os; os.makedirs(os.path.expanduser("~/new/dir")); print(open("file").read())'`,
+		"bash":    `mkdir ~/fresh && echo y > ~/fresh/f && cat ~/fresh/f && sleep 60 & kill $! && wait; true`,
+		"tmux":    `export TMUX_TMPDIR=$PWD && tmux -f /dev/null new-session -d 'sleep 60' && tmux list-sessions`,
+	}
+	for name, script := range programs {
+		t.Run(name, func(t *testing.T) {
+			if out, err := exec.Command(name, "--version").CombinedOutput(); err != nil && name != "tmux" && name != "go" {
+				t.Skipf("%s does not run here: %s", name, out)
+			}
+			if _, err := exec.LookPath(name); err != nil {
+				t.Skip(err)
+			}
+			if got := says(t, b, false, "set -e; "+script); strings.Contains(got, "Exit code") {
+				t.Errorf("in %s it says\n%s", home, got)
+			}
+		})
+	}
+}
+
+// cacheOf is the cache of the Go command here: to fill another takes half a minute.
+func cacheOf(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestAProcessThatShedsEverythingEnds: it leaves its session and parent, clears its
+// environment and closes every descriptor.
+func TestAProcessThatShedsEverythingEnds(t *testing.T) {
+	b, home := confined(t)
+	if !sandbox.Probe().Scopes {
+		t.Skip("the kernel keeps no scopes")
+	}
+	got := says(t, b, false, `(setsid env -i /bin/bash --norc -c 'for f in $(seq 3 30); do eval "exec $f>&-"; done; trap "" TERM HUP
+		echo $$ > '"$HOME"'/pid; exec >/dev/null 2>&1; while :; do sleep 600; done' &); while ! [ -s ~/pid ]; do sleep 0.02; done`)
+	pid, err := strconv.Atoi(strings.TrimSpace(readFile(t, home+"/pid")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got, "were ended: 2") {
+		t.Errorf("it says\n%s", got)
+	}
+	waitUntil(t, "its end", func() bool { _, err := os.Stat(fmt.Sprintf("/proc/%d/environ", pid)); return err != nil || zombie(pid) })
+}
+
+func zombie(pid int) bool {
+	_, err := startTime(pid)
+	return err != nil
+}
