@@ -99,6 +99,9 @@ func TestACommandOfAnAgentIsNotTheUser(t *testing.T) {
 		"run shed":   "exec 20>&- ; " + run("env -i PATH=/bin:/usr/bin HOME=/nowhere"),
 		"run apart":  "exec 20>&- ; " + run("env -i setsid -w /usr/bin/env"),
 		"run forged": "exec 20>&- ; " + run("env -i SWARM_SESSION=other"),
+		"run orphan": `exec 19>&- 20>&- ; SOCKET="$(cat socket)" SESSION="$(cat session)" ; ` +
+			fmt.Sprintf(`(setsid env -i TEST_SOCKET="$SOCKET" TEST_SESSION="$SESSION" /bin/sh -c "%s -test.run='^TestActAsACommand$' -test.v > orphan 2>&1; mv orphan told" >/dev/null 2>&1 &) ; `, os.Args[0]) +
+			`while ! [ -e told ]; do sleep 0.05; done; cat told`,
 	}
 	told := make(chan string, 100)
 	lead := coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {

@@ -3,12 +3,14 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"slices"
 
 	"github.com/actorswarm/swarm/internal/member"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
@@ -19,7 +21,12 @@ func Authorize(ctx context.Context, session string) func(pid int) *natsd.User {
 	return func(pid int) *natsd.User {
 		marks, err := builtin.MarksOf(pid)
 		own, _ := builtin.MarksOf(os.Getpid()) // a session may itself be the command of an agent of another
-		return a.authorize(marks, own, err)
+		confined, unread := sandbox.Marked(pid)
+		if confined {
+			// It runs below a command of some agent, whatever it has shed.
+			marks = append(marks, builtin.Mark{Session: session})
+		}
+		return a.authorize(marks, own, errors.Join(err, unread))
 	}
 }
 
