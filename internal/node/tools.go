@@ -44,7 +44,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 // do not see. The parts are named too, for agents that work where it is kept.
 func (n *Node) hidden() []string {
 	state := n.options.StateDir
-	return []string{state, filepath.Join(state, "projects"), filepath.Join(state, "run"), session.SocketDir()}
+	return []string{state, filepath.Join(state, "projects"), filepath.Join(state, "run"), filepath.Join(state, "trust.json"), session.SocketDir()}
 }
 
 // shown returns what they do see of it: the record of their session and its socket, on

@@ -36,8 +36,9 @@ const badgeFD = lifelineFD + 1
 //
 // The sandbox starts the shell from a thread that lives as long: the kernel sends
 // the parent-death signal when the *thread* that started a process ends. One
-// goroutine waits for the shell and collects it. Two more read the output and the lifeline until these end; finish
-// closes both, so none outlives it unless a process cannot be killed.
+// goroutine waits for the shell and collects it. Two more read the output and the
+// lifeline until these end; finish closes both, so none outlives it unless a
+// process cannot be killed.
 type process struct {
 	cmd  *exec.Cmd
 	box  *sandbox.Process
