@@ -101,7 +101,7 @@ var wrongUses = []string{
 	"send", "send lead", "send lead x --class loud", "send lead x", "tail a b", "tail --format xml", "tail nosuch",
 	"tasks a b", "tasks --format xml", "tasks nosuch", "team nosuch", "team up", "team up nosuch", "team up a --session b --resume c",
 	"team status a b", "team status --format xml", "team add", "team add a", "team remove a", "team down",
-	"teammate", "teammate x", "worktrees nosuch", "worktrees list x", "worktrees list --format xml", "worktrees rescue", "worktrees prune x",
+	"teammate", "teammate x", "trust a b", "trust nosuch", "worktrees nosuch", "worktrees list x", "worktrees list --format xml", "worktrees rescue", "worktrees prune x",
 }
 
 // The exit status of wrong command lines is in a golden file too. Each ends with one
