@@ -292,7 +292,7 @@ func TestAProducerThatPanicsIsRetriedThenParked(t *testing.T) {
 	})
 }
 
-func TestAStopBeforeAnyBehaviorCountsWhatWasTold(t *testing.T) {
+func TestAStopBeforeAnyBehaviorCountsItsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
 		r, err := s.Spawn("a@1", func() Behavior { panic("no model") }, SpawnOptions{})

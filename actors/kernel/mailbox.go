@@ -21,7 +21,7 @@ const turnLength = 256
 
 var _ actor.Mailbox = (*cell)(nil)
 
-// classOf looks through the envelope of an ask.
+// classOf returns the class of a message, or of the one in the envelope of an ask.
 func classOf(m any) class {
 	if a, ok := m.(*asked); ok {
 		m = a.msg

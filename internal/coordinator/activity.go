@@ -41,12 +41,12 @@ func (a *activity) work(f func()) bool {
 // change is work that no host does. Until it is done, the swarm is not quiet.
 func (a *activity) change(f func()) {
 	a.changing.Add(1)
-	begun := a.work(func() {
+	started := a.work(func() {
 		defer a.Notify()
 		defer a.changing.Add(-1)
 		f()
 	})
-	if !begun {
+	if !started {
 		a.changing.Add(-1)
 	}
 }

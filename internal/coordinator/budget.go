@@ -32,8 +32,8 @@ func spawnLimiter(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 }
 
-// Below returns what this process has charged besides the requests of one agent.
-func (b *budgets) Below(l agent.Record) budget.Amount {
+// Nested returns what this process has charged besides the requests of one agent.
+func (b *budgets) Nested(l agent.Record) budget.Amount {
 	l.Nested = budget.Amount{}
 	return b.accounts.Used().Minus(b.accounts.UsedBy(l))
 }
@@ -42,9 +42,9 @@ func (b *budgets) Below(l agent.Record) budget.Amount {
 type Reservation struct {
 	// Output is the most tokens that the answer may have.
 	Output int64
-	// Settle ends the reservation and charges what the request has used; nothing if
+	// Commit ends the reservation and charges what the request has used; nothing if
 	// there was no answer. Only the first call counts.
-	Settle func(used budget.Amount)
+	Commit func(used budget.Amount)
 }
 
 // Reserve reserves a request of a remote agent in the accounts here that bound it.
@@ -53,7 +53,7 @@ func (b *budgets) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Requ
 	if err != nil {
 		return nil, err
 	}
-	return &Reservation{Output: r.Output, Settle: r.Commit}, nil
+	return &Reservation{Output: r.Output, Commit: r.Commit}, nil
 }
 
 // Bounded reports whether a budget with a limit bounds an agent.
@@ -144,7 +144,7 @@ func sizeOfAll(msgs []model.Message) (n int) {
 // admitSpawn refuses an agent whose requests would all be refused, and waits while too
 // many have been started.
 func (b *budgets) admitSpawn(ctx context.Context, spec agent.Spec) error {
-	if err := b.Afford(spec.Model, spec.Parent); err != nil {
+	if err := b.CheckRemaining(spec.Model, spec.Parent); err != nil {
 		return err
 	}
 	return b.spawns.Wait(ctx)
@@ -156,15 +156,15 @@ func (b *budgets) Priced(name string, id mailbox.AgentID) error {
 	if err := b.accounts.Unpriced(b.store.All()); err != nil {
 		return err
 	}
-	if err := b.Afford(name, id); errors.As(err, new(*budget.UnpricedError)) {
+	if err := b.CheckRemaining(name, id); errors.As(err, new(*budget.UnpricedError)) {
 		return err
 	}
 	return nil
 }
 
-// Afford returns an error if the budgets that bound an agent allow no request to a model.
+// CheckRemaining returns an error if the budgets that bound an agent allow no request to a model.
 // It is a *budget.ExceededError or a *budget.UnpricedError.
-func (b *budgets) Afford(name string, id mailbox.AgentID) error {
+func (b *budgets) CheckRemaining(name string, id mailbox.AgentID) error {
 	_, exact, err := b.model(name)
 	if err != nil {
 		return nil // the first request reports what is wrong with the model

@@ -185,7 +185,7 @@ func TestThirtyLargeReportsAtOnceFitTheWindow(t *testing.T) {
 	}
 }
 
-func TestAfterACompactionTheRosterIsToldAfresh(t *testing.T) {
+func TestAfterACompactionTheAgentReadsTheOtherAgents(t *testing.T) {
 	const helpers = 8
 	var told []string
 	m := &counted{}

@@ -230,7 +230,7 @@ func TestAStopEndsATeammateThatRests(t *testing.T) {
 	n.Settle(t)
 }
 
-func TestATeammateHearsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
+func TestATeammateReadsTheLeadInTheMiddleOfItsTurn(t *testing.T) {
 	working := make(chan struct{})
 	told := make(chan struct{})
 	slow := coordinatortest.Unit{Is: tool.Spec{Name: "Slow"}, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
@@ -438,7 +438,7 @@ func TestPromise3_EveryIntentEndsInOneOutcome(t *testing.T) {
 	}
 }
 
-func TestAPanicGivesThePlaceBack(t *testing.T) {
+func TestAPanicReleasesTheSlot(t *testing.T) {
 	m := by(answers{
 		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
 			switch step {

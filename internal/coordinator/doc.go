@@ -19,7 +19,7 @@
 //     and reads it again after each turn. An agent that has finished, or whose host was
 //     parked, gets a new host when mail for it arrives; an agent
 //     that was stopped stays stopped until a new message for it is sent
-//     (TestMailThatComesAfterTheEndIsNotLost, TestAMessageWakesAnAgentWhoseHostWasGivenUp).
+//     (TestMailThatComesAfterTheEndIsNotLost, TestAMessageWakesAParkedAgent).
 //   - Scopes form a tree. A foreground child runs in the scope of the turn that
 //     waits for it, a background child and a teammate in the session's. Everything that
 //     a scope started ends before the scope does (TestAnyEndOfTheScopeIsAShutdown,
@@ -33,7 +33,7 @@
 //     call, that of a background child a message to the agent that it works for, that of
 //     a teammate a message to the lead. Each is recorded before it is announced, under an
 //     id of its own, and waits for room in a full mailbox
-//     (TestPromise3_ATreeOfAgentsTellsEachSpawnerOnce, TestAnEndWaitsForRoomInAFullMailbox).
+//     (TestPromise3_ATreeOfAgentsReportsToEachSpawnerOnce, TestAnEndWaitsForRoomInAFullMailbox).
 //   - An agent has not ended while agents that it started in the background are
 //     at work: their reports wake it, and the text of its last turn is its result
 //     (TestAnAgentWaitsForItsOwnBackgroundChildren). If it ends in another way, the link
@@ -41,7 +41,7 @@
 //     default the nearest living ancestor gets its report
 //     (TestALinkSaysWhatAnEndMeansForThoseBelow).
 //   - No agent works for itself, so no two wait for each other
-//     (TestNobodyComesToWorkForItself).
+//     (TestNoAgentComesToWorkForItself).
 //   - Only working agents are in memory. The conversation of an agent that has been idle
 //     for Policy.Residency, or has ended, is only in the journal until there is
 //     work, and is loaded with the same bytes (TestAnIdleAgentLeavesMemoryAndComesBackWithTheSameBytes,

@@ -65,7 +65,7 @@ func readReceipt(me mailbox.Address, e mailbox.Envelope) mailbox.Receipt {
 func (ms *members) AddMember(name string) (*transcript.Transcript, error) {
 	ms.c.waking.Lock()
 	defer ms.c.waking.Unlock()
-	if t, ok := ms.c.Find(name); ok && isOutside(t) {
+	if t, ok := ms.c.Find(name); ok && isProgram(t) {
 		ms.c.registry.Restore(t.Spec())
 		return t, t.Reopen(agent.Program, agent.Waking{})
 	}
@@ -83,8 +83,8 @@ func (ms *members) AddMember(name string) (*transcript.Transcript, error) {
 	return t, wait()
 }
 
-// isOutside reports whether a member is a program, which no host runs.
-func isOutside(t *transcript.Transcript) bool { return t.Spec().Role == agent.Program }
+// isProgram reports whether a member is a program, which no host runs.
+func isProgram(t *transcript.Transcript) bool { return t.Spec().Role == agent.Program }
 
 // RemoveMember ends the membership of a program.
 func (ms *members) RemoveMember(id mailbox.AgentID) error {

@@ -80,8 +80,8 @@ func (ps *protocols) DecidePlan(by, id mailbox.AgentID, r message.PlanApprovalRe
 }
 
 func (ps *protocols) decide(by, t *transcript.Transcript, r message.PlanApprovalResponse, key string) error {
-	switch _, away := ps.c.replica(t.ID()); {
-	case away:
+	switch _, remote := ps.c.replica(t.ID()); {
+	case remote:
 		return ps.decideRemotePlan(by, t, r, key)
 	case ps.c.isAtOwner(t) && ps.c.isSelf(by):
 		return ps.c.opts.Owner.DecidePlan(t.ID(), r, key)

@@ -8,7 +8,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-func TestProgressIsToldAtMostOnceInASecond(t *testing.T) {
+func TestProgressIsPublishedAtMostOnceInASecond(t *testing.T) {
 	var m meter
 	begun := time.Unix(1000, 0)
 	told := 0

@@ -75,9 +75,9 @@ func (ps *protocols) requestShutdown(by, t *transcript.Transcript, d actors.Shut
 		d.Grace = 0 // it cannot answer
 	}
 	ask := protocol.Ask{ID: ids.Request(by.ID(), t.ID(), d.Key), By: by.ID(), Reason: d.Reason, Now: time.Now(), Grace: d.Grace}
-	frame, away := framer(by, t), t.IsReplica() || isOutside(t)
+	frame, remote := framer(by, t), t.IsReplica() || isProgram(t)
 	s, effect, err := t.ShutdownNext(ask, func(s protocol.Shutdown) string {
-		if away {
+		if remote {
 			return "" // it goes by mail
 		}
 		return frame(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: d.Grace.Milliseconds()}, s.ID)
@@ -157,16 +157,16 @@ func (ps *protocols) runShutdown(t *transcript.Transcript) {
 		return // Start does it
 	}
 	ps.mu.Lock()
-	_, under := ps.driven[t.ID()]
-	if !under {
+	_, driven := ps.driven[t.ID()]
+	if !driven {
 		ps.driven[t.ID()] = struct{}{}
 	}
 	ps.mu.Unlock()
-	if under {
+	if driven {
 		ps.c.Notify() // the deadline may be another
 		return
 	}
-	begun := ps.c.work(func() {
+	started := ps.c.work(func() {
 		ps.awaitShutdown(t)
 		ps.mu.Lock()
 		delete(ps.driven, t.ID())
@@ -176,7 +176,7 @@ func (ps *protocols) runShutdown(t *transcript.Transcript) {
 		}
 		ps.c.Notify()
 	})
-	if !begun {
+	if !started {
 		ps.mu.Lock()
 		delete(ps.driven, t.ID())
 		ps.mu.Unlock()
@@ -236,10 +236,10 @@ func (ps *protocols) awaitShutdown(t *transcript.Transcript) {
 
 // isBusy reports whether a member has something to do or to wait for.
 func (ps *protocols) isBusy(t *transcript.Transcript) bool {
-	if isOutside(t) {
+	if isProgram(t) {
 		return true // its answer alone decides
 	}
-	if _, away := ps.c.replica(t.ID()); away {
+	if _, remote := ps.c.replica(t.ID()); remote {
 		by, ok := ps.c.opts.Store.Get(t.Record().Shutdown.By)
 		return ok && ps.c.outbox(by, t).OnItsWay(t) || !ps.c.opts.Remote.Idle(ps.c.scope, t.ID())
 	}
@@ -254,7 +254,7 @@ func (ps *protocols) isBusy(t *transcript.Transcript) bool {
 // repeated call sends the same message.
 func (ps *protocols) sendShutdownRequest(t *transcript.Transcript, s protocol.Shutdown) {
 	by, known := ps.c.opts.Store.Get(s.By)
-	if _, away := ps.c.replica(t.ID()); !away && !isOutside(t) || !known || t.Record().Closed {
+	if _, remote := ps.c.replica(t.ID()); !remote && !isProgram(t) || !known || t.Record().Closed {
 		return
 	}
 	body, err := message.Encode(message.ShutdownRequest{RequestID: s.ID, Reason: s.Reason, GraceMS: max(0, time.Until(s.Deadline).Milliseconds())})

@@ -66,7 +66,7 @@ func (ps *protocols) receipt(tree []*transcript.Transcript, failed map[mailbox.A
 			errs = append(errs, err)
 		}
 		all = append(all, e)
-		if _, away := ps.c.replica(t.ID()); away {
+		if _, remote := ps.c.replica(t.ID()); remote {
 			for _, s := range ps.c.opts.Remote.Nested(t.ID()) {
 				all = append(all, endOf(s.Record))
 			}

@@ -25,7 +25,7 @@ type UserQuestion struct {
 
 // AskUser asks the user a question of a member without a host, under a random id.
 // record puts the resolution on disk. The caller must call Wait. The error is
-// actors.ErrUnattended if nobody answers questions.
+// actors.ErrUnattended if no person answers questions.
 func (ms *members) AskUser(by mailbox.AgentID, choices []event.Choice, record func(id string, s event.Resolution) error) (*UserQuestion, error) {
 	if !ms.c.opts.Policy.Asks() {
 		return nil, actors.ErrUnattended
@@ -38,7 +38,7 @@ func (ms *members) AskUser(by mailbox.AgentID, choices []event.Choice, record fu
 }
 
 // PoseQuestion is AskUser for a question that the caller has on disk, with id and times.
-// It waits even if nobody answers questions now.
+// It waits even if no person answers questions.now.
 func (ms *members) PoseQuestion(by mailbox.AgentID, q event.Question, record func(event.Resolution) error) (*UserQuestion, error) {
 	t, err := ms.c.transcript(by)
 	if err != nil {

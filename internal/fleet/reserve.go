@@ -50,14 +50,14 @@ func (h Handlers) addReservation(id mailbox.AgentID, c workerapi.ReserveIn, r *c
 	defer h.mu.Unlock()
 	p := h.procs[id]
 	if p == nil || p.launch != c.Launch {
-		r.Settle(budget.Amount{})
+		r.Commit(budget.Amount{})
 		return workerapi.ReserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
 	}
 	if p.reservations == nil {
 		p.reservations = map[string]*coordinator.Reservation{}
 	}
 	if first := p.reservations[c.Key]; first != nil {
-		r.Settle(budget.Amount{})
+		r.Commit(budget.Amount{})
 		r = first
 	}
 	p.reservations[c.Key] = r
@@ -70,7 +70,7 @@ func (h Handlers) endReservations(p *proc, keys []string) {
 	defer h.mu.Unlock()
 	for _, key := range keys {
 		if r := p.reservations[key]; r != nil {
-			r.Settle(budget.Amount{})
+			r.Commit(budget.Amount{})
 			delete(p.reservations, key)
 		}
 	}
@@ -79,7 +79,7 @@ func (h Handlers) endReservations(p *proc, keys []string) {
 // endReservationsLocked ends all reservations of a process. Fleet.mu is held.
 func (p *proc) endReservationsLocked() {
 	for _, r := range p.reservations {
-		r.Settle(budget.Amount{})
+		r.Commit(budget.Amount{})
 	}
 	p.reservations = nil
 }

@@ -66,7 +66,7 @@ func (w *Worker) currentReport() workerapi.Report {
 	for _, s := range w.node.Agents.Status() {
 		if s.Record.Spec.ID == w.id {
 			life := s.Record
-			life.Nested = w.node.Agents.Below(life)
+			life.Nested = w.node.Agents.Nested(life)
 			r.Record, r.State, r.Running, r.Unread = &life, s.State, s.Running, s.Unread
 		}
 	}

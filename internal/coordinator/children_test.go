@@ -280,7 +280,7 @@ func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 
 // An agent woken by one that works for it goes on for whom it worked before:
 // two that wait for each other would wait for ever.
-func TestNobodyComesToWorkForItself(t *testing.T) {
+func TestNoAgentComesToWorkForItself(t *testing.T) {
 	n := newNode(t, t.TempDir(), by(answers{
 		agent.LeadName:    lead(),
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("done") },
@@ -302,7 +302,7 @@ func TestNobodyComesToWorkForItself(t *testing.T) {
 }
 
 // Who wakes an agent that has ended is told of its end, also after a restart.
-func TestWhoWakesAnAgentIsToldOfItsEnd(t *testing.T) {
+func TestTheAgentThatWakesAnotherGetsItsReport(t *testing.T) {
 	dir := t.TempDir()
 	m := by(answers{
 		agent.LeadName:    lead(),
@@ -325,11 +325,11 @@ func TestWhoWakesAnAgentIsToldOfItsEnd(t *testing.T) {
 	}
 }
 
-// TestPromise3_ATreeOfAgentsTellsEachSpawnerOnce has a tree of depth 4 and
+// TestPromise3_ATreeOfAgentsReportsToEachSpawnerOnce has a tree of depth 4 and
 // width 3, in which every inner agent starts its children in the background,
 // ends its turn and waits. The node crashes at random points; what was not on
 // disk and all that is on the wire is lost.
-func TestPromise3_ATreeOfAgentsTellsEachSpawnerOnce(t *testing.T) {
+func TestPromise3_ATreeOfAgentsReportsToEachSpawnerOnce(t *testing.T) {
 	const depth, width, crashes = 4, 3, 4
 	disk, dir := journaltest.New(), t.TempDir()
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))

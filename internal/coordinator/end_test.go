@@ -241,7 +241,7 @@ func TestAnyEndOfTheScopeIsAShutdown(t *testing.T) {
 
 // An agent whose host was given up is told of, and the next message to it makes
 // another host: it is not a hole that swallows mail.
-func TestAMessageWakesAnAgentWhoseHostWasGivenUp(t *testing.T) {
+func TestAMessageWakesAParkedAgent(t *testing.T) {
 	var broken atomic.Bool
 	broken.Store(true)
 	m := by(answers{
@@ -305,7 +305,7 @@ func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
 
 // An agent may have been started in a scope that outlasts the shutdown, as the only
 // one of a process of its own is: its turn is left open all the same.
-func TestAShutdownLeavesTurnsOpenWhateverScopeTheyLiveIn(t *testing.T) {
+func TestAShutdownLeavesTurnsOfEveryScopeOpen(t *testing.T) {
 	asked := make(chan struct{})
 	m := by(answers{"general-purpose": func(ctx context.Context, _ int, _ *model.Request) *model.Answer {
 		close(asked)
@@ -347,7 +347,7 @@ func TestAStopEndsWithTheSession(t *testing.T) {
 }
 
 // Quiet must not overlook an end that was recorded before a crash and not told.
-func TestQuietWaitsForAnEndThatIsStillToBeTold(t *testing.T) {
+func TestQuietWaitsForAnEndThatIsNotYetReported(t *testing.T) {
 	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: lead()}), nodeOptions{})
 	a := member(t, n, "child", agent.Background, agent.LeadID)
 	must(t, a.Prompt("parent", "go"))
@@ -359,7 +359,7 @@ func TestQuietWaitsForAnEndThatIsStillToBeTold(t *testing.T) {
 	}
 }
 
-func TestAnEndIsToldToTheNearestAboveThatHasNotEnded(t *testing.T) {
+func TestAnEndIsReportedToTheNearestAboveThatHasNotEnded(t *testing.T) {
 	var heard string
 	m := by(answers{agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
 		heard += lastOf(r)
