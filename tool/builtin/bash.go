@@ -193,12 +193,13 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput, profile sandbox
 		return failure(err)
 	}
 	out := newCapture(b.env.OutputDir, "bash-"+mark+".txt", maxOutput)
+	m := b.movable(in.Command, out)
 	p, err := startProcess(b.command(in.Command, mark, report), profile, mark, b.env.Session, out)
 	if err != nil {
+		b.resolveMove(m, false)
 		return b.notStarted(errors.Join(err, os.Remove(report)))
 	}
 	r := run{command: in.Command, out: out, timeout: b.timeout(in.Timeout), linger: b.linger}
-	m := b.movable(in.Command, out)
 	if r.await(ctx, p, b.closing, m.asked); r.moved {
 		return b.moveToBackground(m, p, out, report, note)
 	}
