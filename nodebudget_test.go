@@ -7,7 +7,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
-	"github.com/actorswarm/swarm/internal/fleet"
+	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/workerapi"
 )
 
@@ -66,31 +66,34 @@ func TestProcessesShareTheBudgetOfTheirSession(t *testing.T) {
 // TestAReservationEndsWithItsProcess, and a report that comes again changes nothing.
 func TestAReservationEndsWithItsProcess(t *testing.T) {
 	s, ben := apartWith(t, "", "  - say: {text: ok}\n", func(o *Options) { o.Budget = budget.Limits{Tokens: 1_000_000} })
-	seat := s.fleet.Process(ben.ID())
-	owner := fleet.Handlers{Fleet: s.fleet}
-	ask := workerapi.ReserveIn{Launch: ben.Record().Launch, Key: "k", Request: &budget.Request{Input: 10, MaxOutput: 600_000, MinOutput: 1, Enough: 600_000}}
-	first, err := owner.Reserve(ben.ID(), ask)
-	if err != nil || first.Output != 600_000 {
-		t.Fatalf("%+v, %v", first, err)
+	first := s.fleet.Process(ben.ID())
+	process := workerClient(t, s, ben.ID())
+	reserve := func(in workerapi.ReserveIn) (workerapi.ReserveOut, error) {
+		return rpc.Call(t.Context(), process, workerapi.UpReserve, in)
 	}
-	if again, err := owner.Reserve(ben.ID(), ask); err != nil || again.Output != first.Output {
+	ask := workerapi.ReserveIn{Launch: ben.Record().Launch, Key: "k", Request: &budget.Request{Input: 10, MaxOutput: 600_000, MinOutput: 1, Enough: 600_000}}
+	reserved, err := reserve(ask)
+	if err != nil || reserved.Output != 600_000 {
+		t.Fatalf("%+v, %v", reserved, err)
+	}
+	if again, err := reserve(ask); err != nil || again.Output != reserved.Output {
 		t.Errorf("the same request again: %+v, %v", again, err)
 	}
 	other := ask
 	other.Key = "l"
-	if out, err := owner.Reserve(ben.ID(), other); err != nil || !out.Wait {
+	if out, err := reserve(other); err != nil || !out.Wait {
 		t.Errorf("a second request beside it: %+v, %v", out, err)
 	}
-	if err := seat.Kill(t.Context()); err != nil {
+	if err := first.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	coordinatortest.Eventually(t, "its successor is there", func() bool { now := s.fleet.Process(ben.ID()); return now != nil && now != seat })
-	if _, err := owner.Reserve(ben.ID(), other); err == nil {
+	coordinatortest.Eventually(t, "its successor is there", func() bool { now := s.fleet.Process(ben.ID()); return now != nil && now != first })
+	if _, err := reserve(other); err == nil {
 		t.Error("the old process was let out")
 	}
 	other.Launch++
 	coordinatortest.Eventually(t, "what was in flight is free", func() bool {
-		out, err := owner.Reserve(ben.ID(), other)
+		out, err := reserve(other)
 		return err == nil && out.Output == 600_000
 	})
 }

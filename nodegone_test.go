@@ -127,7 +127,7 @@ func (s *Session) noneOfTen(t *testing.T) {
 	}
 	for _, a := range s.Agents() {
 		if id := a.Record.Spec.ID; a.Running || s.fleet.Process(id) != nil {
-			t.Errorf("%s runs or has its seat", agent.DisplayName(a.Record.Spec))
+			t.Errorf("%s runs or has a process", agent.DisplayName(a.Record.Spec))
 		}
 	}
 	members, err := s.roster.Members()

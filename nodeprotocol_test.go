@@ -144,8 +144,8 @@ func TestALeadDecidesAboutAPlanInAnotherProcess(t *testing.T) {
 func TestAProcessThatIsToPlanBeginsSo(t *testing.T) {
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", nil)
 	coordinatortest.Eventually(t, "the plan is shown", func() bool { return ben.Record().Plan.Phase == protocol.PlanPending })
-	seat := s.fleet.Process(ben.ID())
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(seat.PID) + "/cmdline")
+	process := s.fleet.Process(ben.ID())
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(process.PID) + "/cmdline")
 	if err == nil && !strings.Contains(string(raw), "--plan-mode-required") {
 		t.Errorf("its command line is %q", raw)
 	}
@@ -187,7 +187,7 @@ func TestAMemberInAnotherProcessMayObjectOnce(t *testing.T) {
 		t.Error("it can still be written to")
 	}
 	if s.fleet.Process(ben.ID()) != nil {
-		t.Error("its seat is still taken")
+		t.Error("its process is still known")
 	}
 }
 

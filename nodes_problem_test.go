@@ -23,7 +23,6 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/executor"
-	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/natsd"
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -285,13 +284,15 @@ func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, do
 	}
 	life := ben.Record()
 	life.Result, life.Closed = "stale", true
-	if w := (fleet.Handlers{Fleet: s.fleet}.Report(ben.ID(), workerapi.Report{Launch: 1, PID: 1, Record: &life})); w.Refusal == "" {
-		t.Error("a report of the old launch was taken")
+	old := workerClient(t, s, ben.ID())
+	if w, err := rpc.Call(t.Context(), old, workerapi.UpReport, workerapi.Report{Launch: 1, PID: 1, Record: &life}); err != nil || w.Refusal == "" {
+		t.Errorf("a report of the old launch was accepted: %+v, %v", w, err)
 	}
-	for _, verb := range []string{"find", "wake"} {
-		if err := (fleet.Handlers{Fleet: s.fleet}).Check(rpc.Caller{Name: string(ben.ID()), Method: verb}, []byte(`{"launch":1,"name":"lead"}`)); !errors.As(err, new(*fleet.OldLaunchError)) {
-			t.Errorf("%s of the old launch: %v", verb, err)
-		}
+	if _, err := rpc.Call(t.Context(), old, workerapi.UpFind, workerapi.NameIn{Launch: 1, Name: "lead"}); !isSuperseded(err) {
+		t.Errorf("find of the old launch: %v", err)
+	}
+	if _, err := rpc.Call(t.Context(), old, workerapi.UpWake, workerapi.WakeIn{Launch: 1, Name: "lead"}); !isSuperseded(err) {
+		t.Errorf("wake of the old launch: %v", err)
 	}
 	if _, err := s.roster.Send(lead, team.Message{To: "ben@1", Text: "a word of the past"}); !errors.As(err, new(*team.IncarnationError)) {
 		t.Errorf("a letter to the old incarnation: %v", err)
@@ -525,13 +526,27 @@ func TestAProcessIsHeardBeforeItHasReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh, _ := fleet.New(s.scope, s.fleetOptions()) // as a new owner's, that nobody has reported to
-	fresh.Attach(s.fleetParts())
+	forget(t, s, ben.ID(), func() {})
+	process := workerClient(t, s, ben.ID())
 	for launch, refused := range map[uint32]bool{0: true, 1: false, 2: true} {
-		err := (fleet.Handlers{Fleet: fresh}).Check(rpc.Caller{Name: string(ben.ID()), Method: workerapi.UpFind.Name}, fmt.Appendf(nil, `{"launch":%d,"name":"lead"}`, launch))
-		found, _ := (fleet.Handlers{Fleet: fresh}).Named("lead")
-		if (err != nil) != refused || !refused && len(found) == 0 {
-			t.Errorf("launch %d: %v, %v", launch, err, found)
+		out, err := rpc.Call(t.Context(), process, workerapi.UpFind, workerapi.NameIn{Launch: launch, Name: "lead"})
+		if isSuperseded(err) != refused || !refused && len(out.Found) == 0 {
+			t.Errorf("launch %d: %v, %+v", launch, err, out)
 		}
 	}
+}
+
+// workerClient returns a client for requests in the name of the process of an agent.
+func workerClient(t *testing.T, s *Session, id mailbox.AgentID) *rpc.Client {
+	t.Helper()
+	conn, err := s.bus.LocalConn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rpc.NewClient(conn, workerapi.OwnerSubject(s.ID()).From(string(id)), rpc.ClientOptions{Errors: workerapi.WorkerErrors()})
+}
+
+// isSuperseded reports an error of a request of an older process of an agent.
+func isSuperseded(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "is superseded")
 }

@@ -64,11 +64,11 @@ func TestTheOwnerShowsWhatIsInOtherProcesses(t *testing.T) {
 		}
 	}
 	see("running", s.Agents(), s.Inbox, s.Message)
-	seat := s.fleet.Process(ben.ID())
+	process := s.fleet.Process(ben.ID())
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
-	<-seat.Done()
+	<-process.Done()
 	see("its process gone", s.Agents(), s.Inbox, s.Message)
 	info := s.Info()
 	if err := s.Close(); err != nil {
@@ -178,11 +178,11 @@ func TestAnAgentBelowATeammateApartIsWrittenTo(t *testing.T) {
 	if _, err := s.Send("kid", "x"); err == nil || !strings.Contains(err.Error(), "cannot be woken again") {
 		t.Error(err)
 	}
-	seat := s.fleet.Process(ben.ID())
+	process := s.fleet.Process(ben.ID())
 	if err := s.Stop(t.Context(), "ben"); err != nil {
 		t.Fatal(err)
 	}
-	<-seat.Done()
+	<-process.Done()
 	for _, do := range []func() error{
 		func() error { _, err := s.Send("kid", "x"); return err },
 		func() error { return s.Stop(t.Context(), "kid") },

@@ -128,12 +128,6 @@ func (o Options) chooseExecutor() (executor.Executor, []string) {
 	return t, nil
 }
 
-// HasPanes reports whether the processes run in panes of tmux.
-func (f *Fleet) HasPanes() bool {
-	_, ok := f.executor.(*executor.Tmux)
-	return ok
-}
-
 // hintPanes publishes once how to watch the panes.
 func (f *Fleet) hintPanes() {
 	t, ok := f.executor.(*executor.Tmux)

@@ -21,15 +21,15 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// Handlers answer the requests of the processes of agents.
-type Handlers struct{ *Fleet }
+// handlers answer the requests of the processes of agents.
+type handlers struct{ *Fleet }
 
 // serve registers the handlers. Events are published in their order.
 func (f *Fleet) serve(conn *nats.Conn) error {
-	h := Handlers{f}
-	s := rpc.NewServer(f.scope, rpc.ServerOptions{Log: f.options.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.Check})
+	h := handlers{f}
+	s := rpc.NewServer(f.scope, rpc.ServerOptions{Log: f.options.Logger, Errors: workerapi.WorkerErrors(), Accept: h.accepts, Check: h.check})
 	rpc.Handle(s, workerapi.UpReport, func(_ context.Context, c rpc.Caller, in workerapi.Report) (workerapi.ReportOut, error) {
-		return h.Report(mailbox.AgentID(c.Name), in), nil
+		return h.report(mailbox.AgentID(c.Name), in), nil
 	})
 	rpc.HandleOneWay(s, workerapi.UpEvent, func(c rpc.Caller, in workerapi.Event) { h.republish(mailbox.AgentID(c.Name), in) })
 	h.handleRequests(s)
@@ -43,7 +43,7 @@ func (f *Fleet) serve(conn *nats.Conn) error {
 
 // accepts reports whether a request is answered. Reports are answered even while the
 // session ends: the reply says so.
-func (h Handlers) accepts(c rpc.Caller) bool {
+func (h handlers) accepts(c rpc.Caller) bool {
 	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
 		return true
 	}
@@ -52,8 +52,8 @@ func (h Handlers) accepts(c rpc.Caller) bool {
 	return !h.closed
 }
 
-// Check refuses requests of a process that is not the newest of its agent.
-func (h Handlers) Check(c rpc.Caller, data []byte) error {
+// check refuses requests of a process that is not the newest of its agent.
+func (h handlers) check(c rpc.Caller, data []byte) error {
 	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
 		return nil // the reply says so, or there is none
 	}
@@ -69,19 +69,19 @@ func (h Handlers) Check(c rpc.Caller, data []byte) error {
 	return err
 }
 
-// OldLaunchError reports a request of a process of an agent that has a newer one.
-type OldLaunchError struct {
+// oldLaunchError reports a request of a process of an agent that has a newer one.
+type oldLaunchError struct {
 	Agent  mailbox.AgentID
 	Launch uint32
 }
 
-func (e *OldLaunchError) Error() string {
+func (e *oldLaunchError) Error() string {
 	return fmt.Sprintf("launch %d of %s is superseded: another process runs the agent now", e.Launch, e.Agent)
 }
 
 // checkLaunch returns an error if a launch is not the newest of its agent. A process of
 // an earlier owner may make a request before it has reported here.
-func (h Handlers) checkLaunch(id mailbox.AgentID, launch uint32) error {
+func (h handlers) checkLaunch(id mailbox.AgentID, launch uint32) error {
 	newest := uint32(0)
 	if p := h.proc(id); p != nil {
 		newest = p.launch
@@ -89,18 +89,18 @@ func (h Handlers) checkLaunch(id mailbox.AgentID, launch uint32) error {
 		newest = t.Record().Launch
 	}
 	if newest == 0 || launch != newest {
-		return &OldLaunchError{Agent: id, Launch: launch}
+		return &oldLaunchError{Agent: id, Launch: launch}
 	}
 	return nil
 }
 
 // handleRequests registers the requests that are not about another agent.
-func (h Handlers) handleRequests(s *rpc.Server) {
+func (h handlers) handleRequests(s *rpc.Server) {
 	rpc.Handle(s, workerapi.UpReserve, func(_ context.Context, c rpc.Caller, in workerapi.ReserveIn) (workerapi.ReserveOut, error) {
 		if in.Request == nil {
 			return workerapi.ReserveOut{}, workerapi.ErrNoAnswer
 		}
-		return h.Reserve(mailbox.AgentID(c.Name), in)
+		return h.reserve(mailbox.AgentID(c.Name), in)
 	})
 	rpc.Handle(s, workerapi.UpAnswerShutdown, func(_ context.Context, c rpc.Caller, in workerapi.AnswerShutdownIn) (rpc.None, error) {
 		me, err := h.requester(c)
@@ -113,7 +113,7 @@ func (h Handlers) handleRequests(s *rpc.Server) {
 		return rpc.None{}, h.parts.Agents.AnswerShutdown(me.ID(), *in.Shutdown, in.Key)
 	})
 	rpc.Handle(s, workerapi.UpFind, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.FoundOut, error) {
-		found, err := h.Named(in.Name)
+		found, err := h.named(in.Name)
 		return workerapi.FoundOut{Found: found}, err
 	})
 	rpc.Handle(s, workerapi.UpFindSession, func(_ context.Context, _ rpc.Caller, in workerapi.FindSessionIn) (workerapi.FoundOut, error) {
@@ -133,7 +133,7 @@ func (h Handlers) handleRequests(s *rpc.Server) {
 
 // handleAgentRequests registers the requests about another agent, which may live in a
 // third process.
-func (h Handlers) handleAgentRequests(s *rpc.Server) {
+func (h handlers) handleAgentRequests(s *rpc.Server) {
 	rpc.Handle(s, workerapi.UpRecord, func(_ context.Context, _ rpc.Caller, in workerapi.NameIn) (workerapi.RecordOut, error) {
 		if t, ok := h.parts.Agents.Find(in.Name); ok {
 			life := t.Record()
@@ -172,7 +172,7 @@ func (h Handlers) handleAgentRequests(s *rpc.Server) {
 }
 
 // requester returns the agent in whose name a process makes a request.
-func (h Handlers) requester(c rpc.Caller) (*transcript.Transcript, error) {
+func (h handlers) requester(c rpc.Caller) (*transcript.Transcript, error) {
 	t, ok := h.options.Store.Get(mailbox.AgentID(c.Name))
 	if !ok {
 		return nil, &agent.UnknownError{Name: c.Name}
@@ -182,7 +182,7 @@ func (h Handlers) requester(c rpc.Caller) (*transcript.Transcript, error) {
 
 // requesterAndTarget returns the agent in whose name a process makes a request, and the
 // agent that it names, which must be on record here.
-func (h Handlers) requesterAndTarget(c rpc.Caller, name string) (me, t *transcript.Transcript, err error) {
+func (h handlers) requesterAndTarget(c rpc.Caller, name string) (me, t *transcript.Transcript, err error) {
 	if me, err = h.requester(c); err != nil {
 		return nil, nil, err
 	}
@@ -197,12 +197,12 @@ func (h Handlers) requesterAndTarget(c rpc.Caller, name string) (me, t *transcri
 }
 
 // findNested returns an agent that lives in the process of another.
-func (h Handlers) findNested(name string) (actors.Status, error) {
+func (h handlers) findNested(name string) (actors.Status, error) {
 	a, _, err := h.Tree().Find(name, &agent.UnknownError{Name: name})
 	return a, err
 }
 
-func (h Handlers) wake(in workerapi.WakeIn) error {
+func (h handlers) wake(in workerapi.WakeIn) error {
 	t, ok := h.parts.Agents.Find(in.Name)
 	if !ok {
 		a, err := h.findNested(in.Name)
@@ -218,10 +218,10 @@ func (h Handlers) wake(in workerapi.WakeIn) error {
 	return nil
 }
 
-// Named returns the agents that a name, an id or team/name means, including those in
+// named returns the agents that a name, an id or team/name means, including those in
 // other processes. If several in the owner's process have the name, it returns all of
 // them.
-func (h Handlers) Named(name string) (found []agent.Spec, err error) {
+func (h handlers) named(name string) (found []agent.Spec, err error) {
 	for _, t := range h.parts.Agents.Named(name) {
 		found = append(found, t.Spec())
 	}
@@ -237,17 +237,17 @@ func (h Handlers) Named(name string) (found []agent.Spec, err error) {
 
 // agentsOutside returns the state of the agents outside of the process of id, except
 // for nested ones that were killed.
-func (h Handlers) agentsOutside(id mailbox.AgentID) []actors.Status {
+func (h handlers) agentsOutside(id mailbox.AgentID) []actors.Status {
 	all := slices.DeleteFunc(h.parts.Agents.Status(), func(s actors.Status) bool { return s.Record.Spec.ID == id })
 	return append(all, archive.NotKilled(h.Directory().all(append(h.Directory().final(), id)...))...)
 }
 
-// Report handles a report of a process. It takes over a process that an earlier owner
+// report handles a report of a process. It takes over a process that an earlier owner
 // has started.
-func (h Handlers) Report(id mailbox.AgentID, r workerapi.Report) workerapi.ReportOut {
+func (h handlers) report(id mailbox.AgentID, r workerapi.Report) workerapi.ReportOut {
 	p := h.reporter(id, r)
 	if p == nil {
-		return workerapi.ReportOut{Refusal: (&OldLaunchError{Agent: id, Launch: r.Launch}).Error()}
+		return workerapi.ReportOut{Refusal: (&oldLaunchError{Agent: id, Launch: r.Launch}).Error()}
 	}
 	if t, ok := h.options.Store.Get(id); ok && r.Record != nil {
 		r.Record.Launch = r.Launch
@@ -261,7 +261,7 @@ func (h Handlers) Report(id mailbox.AgentID, r workerapi.Report) workerapi.Repor
 	return h.replyTo(p, r)
 }
 
-func (h Handlers) reporter(id mailbox.AgentID, r workerapi.Report) *proc {
+func (h handlers) reporter(id mailbox.AgentID, r workerapi.Report) *proc {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.procs[id]
@@ -281,7 +281,7 @@ func (h Handlers) reporter(id mailbox.AgentID, r workerapi.Report) *proc {
 
 // publishAdopted publishes the state and the questions of a process that was taken
 // over: it has reported them to the earlier owner only.
-func (h Handlers) publishAdopted(p *proc, r workerapi.Report) {
+func (h handlers) publishAdopted(p *proc, r workerapi.Report) {
 	who := agent.Describe(p.spec)
 	h.options.Events.Publish(who, event.StateChanged{To: r.State.Name, Reason: r.State.Detail})
 	for _, q := range r.Questions {
@@ -289,7 +289,7 @@ func (h Handlers) publishAdopted(p *proc, r workerapi.Report) {
 	}
 }
 
-func (h Handlers) replyTo(p *proc, r workerapi.Report) workerapi.ReportOut {
+func (h handlers) replyTo(p *proc, r workerapi.Report) workerapi.ReportOut {
 	w := workerapi.ReportOut{Spec: &p.spec, Attended: h.options.Attended, AskTimeout: h.options.AskTimeout}
 	w.Bounded = h.parts.Agents.Bounded(p.spec.ID)
 	if r.Record == nil {
@@ -310,7 +310,7 @@ func (h Handlers) replyTo(p *proc, r workerapi.Report) workerapi.ReportOut {
 // environment returns the variables that a process needs besides its own environment,
 // which in a pane is that of tmux. They are sent over the session's private socket
 // only.
-func (h Handlers) environment() map[string]string {
+func (h handlers) environment() map[string]string {
 	env := map[string]string{}
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
@@ -325,7 +325,7 @@ func (h Handlers) environment() map[string]string {
 
 // republish publishes an event of a process, including its events about mail: mail to
 // its agents does not arrive here.
-func (h Handlers) republish(id mailbox.AgentID, told workerapi.Event) {
+func (h handlers) republish(id mailbox.AgentID, told workerapi.Event) {
 	if h.checkLaunch(id, told.Launch) != nil {
 		return
 	}

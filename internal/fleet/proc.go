@@ -33,7 +33,7 @@ type proc struct {
 
 // adoptLocked takes over a process of an earlier owner if it is the newest of its
 // agent. mu is held.
-func (h Handlers) adoptLocked(id mailbox.AgentID, r workerapi.Report) *proc {
+func (h handlers) adoptLocked(id mailbox.AgentID, r workerapi.Report) *proc {
 	t, ok := h.options.Store.Get(id)
 	if !ok {
 		return nil

@@ -14,10 +14,10 @@ import (
 // in flight. After that the process requests it again.
 const reserveTimeout = workerapi.RequestTimeout / 2
 
-// Reserve reserves what a model request of a process may cost in the accounts of its
+// reserve reserves what a model request of a process may cost in the accounts of its
 // agent. The same key means the same request. The reservation ends when a report says
 // that it is charged, or with the process.
-func (h Handlers) Reserve(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.ReserveOut, error) {
+func (h handlers) reserve(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.ReserveOut, error) {
 	if out, held := h.reservation(id, c); held {
 		return out, nil
 	}
@@ -33,7 +33,7 @@ func (h Handlers) Reserve(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.
 	return h.addReservation(id, c, r)
 }
 
-func (h Handlers) reservation(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.ReserveOut, bool) {
+func (h handlers) reservation(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.ReserveOut, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.procs[id]
@@ -45,13 +45,13 @@ func (h Handlers) reservation(id mailbox.AgentID, c workerapi.ReserveIn) (worker
 
 // addReservation records a reservation with the process that has requested it, if that
 // is still the process of its agent.
-func (h Handlers) addReservation(id mailbox.AgentID, c workerapi.ReserveIn, r *coordinator.Reservation) (workerapi.ReserveOut, error) {
+func (h handlers) addReservation(id mailbox.AgentID, c workerapi.ReserveIn, r *coordinator.Reservation) (workerapi.ReserveOut, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.procs[id]
 	if p == nil || p.launch != c.Launch {
 		r.Commit(budget.Amount{})
-		return workerapi.ReserveOut{}, &OldLaunchError{Agent: id, Launch: c.Launch}
+		return workerapi.ReserveOut{}, &oldLaunchError{Agent: id, Launch: c.Launch}
 	}
 	if p.reservations == nil {
 		p.reservations = map[string]*coordinator.Reservation{}
@@ -65,7 +65,7 @@ func (h Handlers) addReservation(id mailbox.AgentID, c workerapi.ReserveIn, r *c
 }
 
 // endReservations ends reservations that are charged.
-func (h Handlers) endReservations(p *proc, keys []string) {
+func (h handlers) endReservations(p *proc, keys []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, key := range keys {
