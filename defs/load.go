@@ -28,6 +28,8 @@ type Options struct {
 	PluginDirs []string
 	// FlagJSON is the value of --agents: JSON text, or the path of a JSON file.
 	FlagJSON string
+	// Settings is the value of --settings: JSON text, or the path of a JSON file.
+	Settings string
 	// NoBuiltins leaves the built-in agents out.
 	NoBuiltins bool
 	// OmitBuiltins names built-in agents to leave out.

@@ -117,12 +117,18 @@ func within(tools, limit []string) []string {
 		return slices.Clone(limit)
 	}
 	out := []string{}
+	limited := LimitedTools(limit)
 	for _, t := range tools {
-		if listed(limit, ToolName(t)) {
+		of := func(e string) bool { return ToolName(e) == ToolName(t) }
+		switch {
+		case !listed(limit, ToolName(t)):
+		case slices.ContainsFunc(limited, of) && !slices.Contains(limit, t):
+			out = append(out, slices.DeleteFunc(slices.Clone(limited), func(e string) bool { return !of(e) })...)
+		default:
 			out = append(out, t)
 		}
 	}
-	return out
+	return slices.Compact(out)
 }
 
 // rawText is the text of a JSON string, and of anything else as it stands.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -15,10 +17,13 @@ type settings struct {
 	path     string
 	from     Source
 	distrust bool
-	root     *yaml.Node
+	text     string
+	root     *yaml.Node // nil if the file is broken
+	broken   *Problem   // why
 }
 
-// readSettings reads the settings files from the weakest to the strongest.
+// readSettings reads the settings files from the weakest to the strongest. It leaves
+// out those that do not exist.
 func (l *Loader) readSettings(project []place) []settings {
 	var all []settings
 	read := func(from Source, distrust bool, path ...string) {
@@ -43,45 +48,107 @@ func (l *Loader) readSettings(project []place) []settings {
 			}
 		}
 	}
+	if s, ok := l.flagSettings(); ok {
+		all = append(all, s)
+	}
 	if l.o.ManagedDir != "" {
 		read(Managed, false, l.o.ManagedDir, "managed-settings.json")
-		drop := filepath.Join(l.o.ManagedDir, "managed-settings.d")
-		l.recordState(drop)
-		more, err := filepath.Glob(filepath.Join(drop, "*.json"))
-		if err != nil { // a directory that is itself a bad pattern
-			l.problems = append(l.problems, Problem{Path: drop, Source: Managed, Text: err.Error(), Fatal: true, cause: err})
-		}
-		for _, path := range more {
+		for _, path := range l.managedParts() {
 			read(Managed, false, path)
 		}
 	}
 	return all
 }
 
-// readSettingsFile returns false for a missing or broken file.
+// managedParts lists the files of managed-settings.d in the order of their names.
+func (l *Loader) managedParts() []string {
+	dir := filepath.Join(l.o.ManagedDir, "managed-settings.d")
+	l.recordState(dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.problems = append(l.problems, Problem{Path: dir, Source: Managed, Text: fmt.Sprintf("the settings cannot be read: %v", cause(err)), Fatal: true, cause: err})
+	}
+	var paths []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".json") {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths
+}
+
+// flagSettings returns the settings of Options.Settings, if there are any.
+func (l *Loader) flagSettings() (settings, bool) {
+	text := strings.TrimSpace(l.o.Settings)
+	switch {
+	case text == "":
+		return settings{}, false
+	case strings.HasPrefix(text, "{"):
+		s := settings{path: SettingsFlagPath, from: Flag}
+		l.parseSettings(&s, []byte(text))
+		return s, true
+	}
+	if !filepath.IsAbs(text) && l.o.Cwd != "" {
+		text = filepath.Join(l.o.Cwd, text)
+	}
+	s := settings{path: text, from: Flag}
+	if !l.readSettingsFile(&s) {
+		l.breakSettings(&s, fs.ErrNotExist)
+	}
+	return s, true
+}
+
+// SettingsFlagPath is the Path of settings given as text to --settings.
+const SettingsFlagPath = "--settings"
+
+// readSettingsFile reports false for a file that does not exist.
 func (l *Loader) readSettingsFile(s *settings) bool {
 	l.recordState(s.path)
 	src, err := readLimited(s.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !l.isDanglingLink(s) {
 		return false
 	}
 	if err == nil && len(src) > MaxFileSize {
 		err = fmt.Errorf("it is larger than %d bytes", MaxFileSize)
 	}
-	if err == nil {
-		text, _ := decodeText(src)
-		s.root, err = parseJSON(text)
-	}
-	if err == nil && s.root.Kind != yaml.MappingNode {
-		err = errors.New("it is not an object")
-	}
 	if err != nil {
-		l.problems = append(l.problems, Problem{
-			Path: s.path, Source: s.from, Line: lineOf(err), Text: fmt.Sprintf("the settings cannot be read, so their agents are missing: %v", withoutLine(err)), Fatal: true, cause: err,
-		})
+		l.breakSettings(s, err)
+		return true
+	}
+	l.parseSettings(s, src)
+	return true
+}
+
+// isDanglingLink reports managed settings that are a link to a file that does not
+// exist: somebody wanted settings to be there.
+func (l *Loader) isDanglingLink(s *settings) bool {
+	if s.from != Managed {
 		return false
 	}
-	return true
+	_, err := os.Lstat(s.path)
+	return err == nil
+}
+
+func (l *Loader) parseSettings(s *settings, src []byte) {
+	s.text, _ = decodeText(src)
+	root, err := parseJSON(s.text)
+	if err == nil && root.Kind != yaml.MappingNode {
+		err = &lineError{root.Line, errors.New("it is not an object")}
+	}
+	if err != nil {
+		l.breakSettings(s, err)
+		return
+	}
+	s.root = root
+}
+
+// breakSettings records why a settings file cannot be read.
+func (l *Loader) breakSettings(s *settings, err error) {
+	s.broken = &Problem{
+		Path: s.path, Source: s.from, Line: lineOf(err), Fatal: true, cause: err,
+		Text: fmt.Sprintf("the settings cannot be read, so nothing in them applies but the deny and ask rules that can be found: %v", withoutLine(err)),
+	}
+	l.problems = append(l.problems, *s.broken)
 }
 
 // addSettings reads the agents of a settings file, at the file's own rank.
@@ -128,13 +195,17 @@ func lineOf(err error) int {
 	return 0
 }
 
-// SettingsFile is one settings file that could be read.
+// SettingsFile is one settings file.
 type SettingsFile struct {
 	Path   string
 	Source Source
 	// Untrusted is set if the file belongs to a repository that is not trusted.
 	Untrusted bool
+	// Broken says why the file cannot be read. Value finds nothing in such a file,
+	// Entries what can be recognized.
+	Broken *Problem
 
+	text string
 	root *yaml.Node
 }
 
@@ -153,7 +224,7 @@ func ReadSettings(o Options) ([]SettingsFile, []Problem, error) {
 	l.deps = map[string]fileState{}
 	var files []SettingsFile
 	for _, s := range l.readSettings(project) {
-		files = append(files, SettingsFile{Path: s.path, Source: s.from, Untrusted: s.distrust, root: s.root})
+		files = append(files, SettingsFile{Path: s.path, Source: s.from, Untrusted: s.distrust, Broken: s.broken, text: s.text, root: s.root})
 	}
 	return files, l.problems, nil
 }

@@ -242,7 +242,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	})
 	s := load(t, Options{Cwd: dir, NoBuiltins: true})
 	want := []string{
-		"FATAL " + dir + "/.claude/settings.json:2: the settings cannot be read, so their agents are missing: the text ends too early",
+		"FATAL " + dir + "/.claude/settings.json:2: the settings cannot be read, so nothing in them applies but the deny and ask rules that can be found: the text ends too early",
 		"FATAL " + dir + "/.claude/settings.local.json:2: agents must be an object keyed by agent name, not a list",
 	}
 	if diff := cmp.Diff(want, texts(s.Problems)); diff != "" || len(s.Active) != 1 {
@@ -394,10 +394,14 @@ func TestReadSettingsGivesEveryFileInOrder(t *testing.T) {
 		Cwd: filepath.Join(dir, "repo/sub"), Home: filepath.Join(dir, "home"), ManagedDir: filepath.Join(dir, "managed"),
 		Trusted: func(string) bool { return false },
 	})
-	if err != nil || len(problems) != 1 || len(read) != len(files) {
+	if err != nil || len(problems) != 1 || len(read) != len(files)+1 {
 		t.Fatalf("%d files, problems %v, %v", len(read), problems, err)
 	}
-	for i, f := range read {
+	broken := slices.IndexFunc(read, func(f SettingsFile) bool { return f.Broken != nil })
+	if broken != 4 || read[broken].Broken.Line != 1 {
+		t.Fatalf("the broken file is number %d: %+v", broken, read[broken].Broken)
+	}
+	for i, f := range slices.Delete(read, broken, broken+1) {
 		if f.Path != filepath.Join(dir, files[i]) || f.Untrusted != (f.Source == Project || f.Source == Local) {
 			t.Errorf("file %d is %+v", i, f)
 		}

@@ -1,6 +1,9 @@
 package defs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // SplitTools cuts a comma-separated list of tools. Commas inside parentheses
 // belong to their entry: "Agent(a, b), Bash(git diff:*)" has two. Empty entries
@@ -60,4 +63,25 @@ func ToolName(entry string) string {
 		return "TaskOutput"
 	}
 	return name
+}
+
+// LimitedTools returns the entries of a list of tools that give only certain uses of a
+// tool, such as "Bash(git diff:*)", unless another entry gives the tool whole.
+func LimitedTools(entries []string) []string {
+	var limited []string
+	for _, e := range entries {
+		whole := func(other string) bool { return isWholeTool(other) && names(ToolName(other), ToolName(e)) }
+		if !isWholeTool(e) && !slices.ContainsFunc(entries, whole) {
+			limited = append(limited, e)
+		}
+	}
+	return limited
+}
+
+// isWholeTool reports whether an entry gives every use of its tool.
+func isWholeTool(entry string) bool {
+	_, specifier, scoped := strings.Cut(strings.TrimSpace(entry), "(")
+	specifier, closed := strings.CutSuffix(specifier, ")")
+	specifier = strings.TrimSpace(specifier)
+	return !scoped || closed && (specifier == "" || specifier == "*")
 }
