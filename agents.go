@@ -66,7 +66,7 @@ func (s *Session) openFleet() {
 
 func (s *Session) fleetOptions() fleet.Options {
 	return fleet.Options{
-		Record: s.record, StateDir: s.opts.StateDir, Team: s.opts.config().PolicyOf(s.Info().ID).Team, Store: s.store, Events: s.events, Logger: s.opts.Logger,
+		Record: s.record, StateDir: s.opts.StateDir, Team: s.opts.config().PolicyOf(s.Info().ID, s.parts.Rules).Team, Store: s.store, Events: s.events, Logger: s.opts.Logger,
 		Where: s.opts.Policy.Where, Command: s.opts.TeammateCommand, Executor: s.opts.executor, FirstReport: s.opts.firstSign, Silence: s.opts.silence,
 		Attended: s.opts.Policy.Attended, AskTimeout: s.opts.Policy.AskTimeout,
 		Audit: s.audit.Note, Getenv: s.opts.Getenv, Receipt: s.node.SendReceipt, Prices: s.parts.Prices,

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/actorswarm/swarm/actors/spawn"
@@ -39,6 +40,9 @@ type Options struct {
 	Models func(name string) (m model.Model, id string, err error)
 	// Agents is the value of --agents: JSON text or the path of a JSON file.
 	Agents string
+	// Settings is the value of --settings: JSON text or the path of a JSON file with
+	// settings that go before those of the project and the user.
+	Settings string
 	// AddDirs are further directories whose .claude/agents is read.
 	AddDirs []string
 	// PluginDirs are plugins that no settings enable.
@@ -127,6 +131,11 @@ func (o *Options) settle() error {
 	if o.PluginDirs, err = absolute(o.PluginDirs, "--plugin-dir"); err != nil {
 		return err
 	}
+	if file := strings.TrimSpace(o.Settings); file != "" && !strings.HasPrefix(file, "{") {
+		if o.Settings, err = filepath.Abs(file); err != nil {
+			return fmt.Errorf("find the file of --settings: %w", err)
+		}
+	}
 	if o.Home == "" {
 		// Without a home there are no agents and settings of the user's.
 		if o.Home, err = os.UserHomeDir(); err != nil && o.StateDir == "" && o.Getenv("SWARM_HOME") == "" {
@@ -209,6 +218,9 @@ func (o *Options) settlePolicy() error {
 	o.Policy.Attended = o.Policy.Attended || o.Attended
 	o.Policy.AskTimeout = cmp.Or(o.Policy.AskTimeout, o.AskTimeout)
 	c := o.config()
+	if o.Session == "" {
+		c.ReadMode()
+	}
 	err := c.ReadEnvironment()
 	o.take(c)
 	return err
@@ -232,7 +244,7 @@ func (o Options) Sources() (defs.Options, error) {
 func (o Options) config() node.Config {
 	return node.Config{
 		Dir: o.Dir, StateDir: o.StateDir, Home: o.Home, AddDirs: o.AddDirs, PluginDirs: o.PluginDirs,
-		Getenv: o.Getenv, Logger: o.Logger, Model: o.Model, Mode: o.Mode, MaxTurns: o.MaxTurns, System: o.System, Agents: o.Agents,
+		Getenv: o.Getenv, Logger: o.Logger, Model: o.Model, Mode: o.Mode, MaxTurns: o.MaxTurns, System: o.System, Agents: o.Agents, Settings: o.Settings,
 		Allow: o.Allow, Deny: o.Deny, Budget: o.Budget, Policy: o.Policy, Window: o.Window, CompactWindow: o.compactWindow,
 		FindModel: o.Models,
 	}
@@ -241,7 +253,7 @@ func (o Options) config() node.Config {
 // take is the other way round.
 func (o *Options) take(c node.Config) {
 	o.Dir, o.AddDirs, o.PluginDirs = c.Dir, c.AddDirs, c.PluginDirs
-	o.Model, o.Mode, o.MaxTurns, o.System, o.Agents = c.Model, c.Mode, c.MaxTurns, c.System, c.Agents
+	o.Model, o.Mode, o.MaxTurns, o.System, o.Agents, o.Settings = c.Model, c.Mode, c.MaxTurns, c.System, c.Agents, c.Settings
 	o.Allow, o.Deny, o.Budget, o.Policy, o.Window, o.compactWindow = c.Allow, c.Deny, c.Budget, c.Policy, c.Window, c.CompactWindow
 }
 

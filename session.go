@@ -120,7 +120,7 @@ func (o *Options) place() (Info, error) {
 	}
 	info := Info{
 		ID: id, Dir: o.Dir, Path: filepath.Join(session.Dir(o.StateDir, o.Dir), id), Created: time.Now(),
-		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, System: o.System,
+		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, Settings: o.Settings, System: o.System,
 		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
 		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound, InboundExpiry: o.InboundExpiry,
 	}
@@ -162,12 +162,15 @@ func (s *Session) read() (err error) {
 	if s.parts, err = c.Load(s.Info().Granted, s.record.Grant); err != nil {
 		return err
 	}
+	if err := s.parts.Rules.CheckMode(s.opts.Mode); err != nil {
+		return &OptionError{Err: err}
+	}
 	notes, err := c.ReadPlace(s.opts.TeammateMode)
 	if err != nil {
 		return err
 	}
 	inbound, more := c.ReadInbound(s.opts.Inbound)
-	s.opts.Policy.Where, s.opts.Inbound, s.notes = c.Policy.Where, inbound, slices.Concat(notes, more)
+	s.opts.Policy.Where, s.opts.Inbound, s.notes = c.Policy.Where, inbound, slices.Concat(s.parts.Rules.Notes(), notes, more)
 	return nil
 }
 

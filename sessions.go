@@ -213,13 +213,13 @@ func Rehearse(o Options) (*Rehearsal, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	r := &Rehearsal{parts: s.parts, policy: s.opts.config().PolicyOf(s.Info().ID)}
-	r.tools = coordinator.New(coordinator.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: node.OfferedTools(r.parts.Rules)}).ToolNames()
+	r := &Rehearsal{parts: s.parts, policy: s.opts.config().PolicyOf(s.Info().ID, s.parts.Rules)}
+	r.tools = coordinator.New(coordinator.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: node.ToolNames(), Denied: r.parts.Rules.Denies}).ToolNames()
 	id, err := r.parts.Models.Default(o.Model)
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
 		return nil, err
 	}
-	r.lead = node.LeadSpec(id, o.Mode, o.Dir, o.MaxTurns, slices.DeleteFunc(slices.Clone(r.tools), r.parts.Rules.Denies))
+	r.lead = node.LeadSpec(id, o.Mode, o.Dir, o.MaxTurns, r.Tools())
 	return r, nil
 }
 

@@ -29,6 +29,7 @@ type Spec struct {
 	Effort      string          `json:"effort,omitempty"`
 	Dir         string          `json:"dir"`             // working directory
 	Tools       []string        `json:"tools"`           // names, resolved
+	Only        []ToolLimit     `json:"only,omitempty"`  // each of which limits the use of some of the tools
 	Link        Link            `json:"link,omitempty"`  // of a child; empty is Reparent
 	Budget      budget.Limits   `json:"budget,omitzero"` // of the agent and all below it
 	// Teams are the teams that the agent is in or leads, the one it works in first.
@@ -42,6 +43,13 @@ type Spec struct {
 	Where Place `json:"where,omitempty"`
 	// PlanRequired agents change nothing before their plan is approved.
 	PlanRequired bool `json:"plan_required,omitempty"`
+}
+
+// ToolLimit limits what an agent does with the tools that it names, such as
+// "Bash(git diff:*)".
+type ToolLimit struct {
+	From  string   `json:"from"` // the definition
+	Tools []string `json:"tools"`
 }
 
 // Membership is the membership of an agent in a team. The memberships of all agents

@@ -33,6 +33,7 @@ type Info struct {
 	// Deadlines are those that were given; the rest are the defaults.
 	Deadlines agent.Deadlines `json:"deadlines,omitzero"`
 	Agents    string          `json:"agents,omitempty"`
+	Settings  string          `json:"settings,omitempty"` // the value of --settings
 	System    string          `json:"system,omitempty"`
 	Budget    budget.Limits   `json:"budget,omitzero"`
 	PerChild  budget.Limits   `json:"child_budget,omitzero"`

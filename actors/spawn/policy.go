@@ -148,6 +148,7 @@ func (p Policy) Plan(set *defs.Set, c Call, parent agent.Spec, tools []string) (
 		DepthLimit: plan.Spec.Depth >= p.MaxDepth,
 		Teammate:   plan.Spec.Role == agent.Teammate,
 	})
+	plan.limitTools(def, parent)
 	if plan.Spec.Role == agent.Teammate {
 		plan.joinTeam(tools)
 		plan.planFirst()
@@ -168,6 +169,26 @@ func (p Policy) typeOf(plan *Plan, c Call) string {
 	}
 	plan.because("type general-purpose: the call names none")
 	return "general-purpose"
+}
+
+// limitTools adds the specifiers in the definition's tools to the limits of the parent.
+func (p *Plan) limitTools(def defs.Definition, parent agent.Spec) {
+	p.Spec.Only = parent.Only
+	if limits := defs.LimitedTools(def.Tools); len(limits) > 0 {
+		p.Spec.Only = append(slices.Clip(p.Spec.Only), agent.ToolLimit{From: "the definition of " + def.Name, Tools: limits})
+	}
+	for _, l := range p.Spec.Only {
+		p.because("only %s: %s", strings.Join(l.Tools, ", "), l.From)
+	}
+}
+
+// Limits returns the limits of an agent's tools as rules.
+func Limits(s agent.Spec) [][]permission.Rule {
+	var all [][]permission.Rule
+	for _, l := range s.Only {
+		all = append(all, permission.ParseLimits(l.Tools, l.From))
+	}
+	return all
 }
 
 // isolate plans a directory of the agent's own. An agent that cannot be isolated does not
@@ -257,7 +278,7 @@ func (p Policy) planFork(plan Plan, c Call, parent agent.Spec) (Plan, error) {
 	plan.Spec = agent.Spec{
 		Isolation: plan.Spec.Isolation,
 		Name:      c.Name, Type: forkType, Description: c.Description, Parent: parent.ID, Depth: parent.Depth + 1, Fork: true,
-		Dir: parent.Dir, Model: parent.Model, Mode: parent.Mode, Effort: parent.Effort, Tools: parent.Tools,
+		Dir: parent.Dir, Model: parent.Model, Mode: parent.Mode, Effort: parent.Effort, Tools: parent.Tools, Only: parent.Only,
 		MaxTurns: cmp.Or(max(c.MaxTurns, 0), forkMaxTurns), Budget: p.ChildBudget,
 	}
 	plan.because("model %s and tools: the parent's, since it is a fork", parent.Model)

@@ -17,6 +17,7 @@ import (
 type runFlags struct {
 	print, continued, skip bool
 	agents, model, mode    string
+	settings               string
 	addDirs, pluginDirs    []string
 	trustDirs              []string
 	allow, deny            []string
@@ -100,6 +101,7 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.model, "model", "", "the lead's `model`: sonnet, an id, openai:ID or script:FILE")
 	fs.StringVar(&f.agents, "agents", "", "agent definitions: `JSON`, or the path of a JSON file")
+	fs.StringVar(&f.settings, "settings", "", "settings that go before those of the project and yours: `JSON`, or the path of a JSON file")
 	fs.StringVar(&f.mode, "permission-mode", "", "the `mode`: default, acceptEdits, plan, dontAsk or bypassPermissions")
 	fs.BoolVar(&f.skip, "dangerously-skip-permissions", false, "allow everything (bypassPermissions)")
 	for _, name := range []string{"allowedTools", "allowed-tools"} {
@@ -176,7 +178,7 @@ func (f *runFlags) checkPrompts(c *cobra.Command) error {
 func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,
-		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Mode: f.mode,
+		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Settings: f.settings, Mode: f.mode,
 		Allow: cli.SplitRules(f.allow), Deny: cli.SplitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, ListenCert: f.cert, ListenKey: f.key, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), InboundExpiry: f.inboundExpiry, Getenv: a.Getenv,
 	}
 	o.TeammateMode = f.teammates

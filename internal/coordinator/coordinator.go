@@ -50,6 +50,8 @@ type Options struct {
 	Tools func(Agent) Toolbox
 	// ToolNames are the names of all tools that Tools may return.
 	ToolNames []string
+	// Denied reports tools that no agent of this session has; nil is none.
+	Denied func(tool string) bool
 	// System returns the blocks of an agent's system prompt.
 	System func(agent.Spec, defs.Definition) []string
 	// Permission returns the policy by which an agent's calls are decided. It is

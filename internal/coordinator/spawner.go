@@ -12,19 +12,33 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/coordinator/report"
 	"github.com/actorswarm/swarm/internal/coordinator/tools"
+	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
 // spawner starts agents for the calls of one agent.
-type spawner struct{ h *host }
+type spawner struct {
+	h    *host
+	spec agent.Spec
+}
 
 var _ tools.Spawner = spawner{}
 
 // Types returns the agent types that a call may name.
-func (s spawner) Types() []defs.Definition { return s.h.c.opts.Definitions().Active }
+func (s spawner) Types() []defs.Definition {
+	types := s.h.c.opts.Definitions().Active
+	if len(s.spec.Only) == 0 {
+		return types
+	}
+	limits := permission.Policy{Mode: permission.Bypass, Only: spawn.Limits(s.spec)}
+	return slices.DeleteFunc(slices.Clone(types), func(d defs.Definition) bool {
+		return permission.Decide(limits, permission.Request{Tool: "Agent", Input: report.Detail(map[string]string{"subagent_type": d.Name})}).Behavior == permission.Deny
+	})
+}
 
 // Team returns the name of the team in which an agent works.
 func (s spawner) Team(spec agent.Spec) string { return s.h.c.Home(spec).Name }

@@ -168,7 +168,7 @@ func (h *host) choose(k *kit) error {
 // tools returns the tools of the agent, in a fixed order.
 func (h *host) tools(spec agent.Spec, box Toolbox) *tool.Set {
 	all := slices.Concat(box.Tools, []tool.Tool{
-		tools.NewAgent(spawner{h}), tools.NewStop(controller{h}), tools.NewOutput(controller{h}),
+		tools.NewAgent(spawner{h, spec}), tools.NewStop(controller{h}), tools.NewOutput(controller{h}),
 		tools.NewQuestion(asker{h}), tools.NewEnterPlan(planner{asker{h}}), tools.NewExitPlan(planner{asker{h}}),
 	})
 	names := spec.Tools
@@ -204,7 +204,11 @@ func (h *host) setup(spec agent.Spec, set *tool.Set) (system, tools []json.RawMe
 
 // ToolNames returns the names of every tool an agent of this session can have.
 func (c *Coordinator) ToolNames() []string {
-	return slices.Concat(c.opts.ToolNames, tools.Names())
+	names := slices.Concat(c.opts.ToolNames, tools.Names())
+	if c.opts.Denied == nil {
+		return names
+	}
+	return slices.DeleteFunc(names, c.opts.Denied)
 }
 
 // emit publishes a fact of the turn and updates the agent's state.

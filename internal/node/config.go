@@ -43,6 +43,7 @@ type Config struct {
 	MaxTurns    int    // of the lead
 	System      string // replaces the lead's system prompt
 	Agents      string // the value of --agents
+	Settings    string // the value of --settings
 	Allow, Deny []string
 
 	Budget budget.Limits // of all agents together
@@ -111,6 +112,7 @@ func (c *Config) readDeadline(name string, into *time.Duration) error {
 func (c *Config) Inherit(i *session.Info) {
 	c.Dir = i.Dir
 	c.Model, c.Agents, c.System = cmp.Or(c.Model, i.Model), cmp.Or(c.Agents, i.Agents), cmp.Or(c.System, i.System)
+	c.Settings = cmp.Or(c.Settings, i.Settings)
 	if c.Mode == "default" {
 		c.Mode = i.Mode
 	}
@@ -119,6 +121,7 @@ func (c *Config) Inherit(i *session.Info) {
 	c.MaxTurns = cmp.Or(c.MaxTurns, i.MaxTurns)
 	c.Budget, c.Policy.ChildBudget = c.Budget.Or(i.Budget), c.Policy.ChildBudget.Or(i.PerChild)
 	c.Policy.Deadlines = c.Policy.Deadlines.Or(i.Deadlines)
+	i.Settings = c.Settings
 	i.Model, i.Mode, i.MaxTurns, i.Deadlines = c.Model, c.Mode, c.MaxTurns, c.Policy.Deadlines
 	i.Budget, i.PerChild = c.Budget, c.Policy.ChildBudget
 }
@@ -126,7 +129,7 @@ func (c *Config) Inherit(i *session.Info) {
 // Sources returns where agent definitions and settings come from.
 func (c Config) Sources() defs.Options {
 	return defs.Options{
-		Cwd: c.Dir, Home: c.Home, AddDirs: c.AddDirs, PluginDirs: c.PluginDirs, FlagJSON: c.Agents,
+		Cwd: c.Dir, Home: c.Home, AddDirs: c.AddDirs, PluginDirs: c.PluginDirs, FlagJSON: c.Agents, Settings: c.Settings,
 		ManagedDir: cmp.Or(c.Getenv("SWARM_MANAGED_DIR"), defs.DefaultManagedDir()),
 		Trusted:    defs.TrustedUnlessRefused(c.Home),
 	}.WithEnv(c.Getenv)
@@ -134,10 +137,10 @@ func (c Config) Sources() defs.Options {
 
 // PolicyOf returns the policy for the agents of a session, with its own team and the
 // directories that may be written.
-func (c Config) PolicyOf(id string) spawn.Policy {
+func (c Config) PolicyOf(id string, r *Rules) spawn.Policy {
 	p := c.Policy
 	p.Team = cmp.Or(p.Team, team.Own(id))
-	p.Dirs = slices.Concat(p.Dirs, c.AddDirs)
+	p.Dirs = slices.Concat(p.Dirs, c.AddDirs, r.Dirs())
 	return p
 }
 
@@ -158,7 +161,11 @@ type Parts struct {
 // Load reads the rules, the definitions and the table of prices. It starts nothing. A
 // mistake of the user's is a *session.OptionError.
 func (c Config) Load(granted []string, keep func(granted []string) error) (p Parts, err error) {
-	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Record: keep})
+	written, err := settings.ReadPermissions(c.Sources(), c.trusts)
+	if err != nil {
+		return p, &session.OptionError{Err: err}
+	}
+	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Settings: written, Record: keep})
 	if err != nil {
 		return p, &session.OptionError{Err: err}
 	}

@@ -83,7 +83,7 @@ type Node struct {
 
 // Open opens the journal of a node. Agents work after Start and Wake.
 func Open(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{options: o, policy: o.PolicyOf(o.Session), Events: new(event.Bus)}
+	n := &Node{options: o, policy: o.PolicyOf(o.Session, o.Rules), Events: new(event.Bus)}
 	var err error
 	n.Store, err = transcript.Open(ctx, o.Path, o.Session, transcript.Options{
 		Journal: o.Journal, Prices: o.Prices, StateChanged: n.acknowledged, Arrived: n.arrived, IsGone: n.isGone,
@@ -108,7 +108,7 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	n.Agents = coordinator.New(n.actorOptions())
 	n.Roster = roster.New(n.Agents)
 	n.Lead = NewLead(LeadOptions{
-		Scope: scope, Store: n.Store, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.leadTools,
+		Scope: scope, Store: n.Store, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.Agents.ToolNames,
 		Model: n.options.Model, Mode: n.options.Mode, Dir: n.options.Dir, MaxTurns: n.options.MaxTurns,
 	})
 	if err := n.createUser(); err != nil {
@@ -127,7 +127,7 @@ func (n *Node) actorOptions() coordinator.Options {
 	o := coordinator.Options{
 		Store: n.Store, Policy: n.policy, Definitions: n.options.Definitions.Set, Events: n.Events, Logger: n.options.Logger,
 		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
-		Tools: n.tools, ToolNames: n.toolNames(), Permission: n.permission, Grant: n.options.Rules.Grant,
+		Tools: n.tools, ToolNames: ToolNames(), Denied: n.options.Rules.Denies, Permission: n.permission, Grant: n.options.Rules.Grant,
 		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.SendReceipt,
 		Release: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
@@ -248,8 +248,13 @@ func (n *Node) permission(spec agent.Spec) permission.Policy {
 	return n.options.Rules.Fill(permission.Policy{
 		Mode: permission.Mode(spec.Mode), Home: n.options.Home, Resolve: Resolve, Boundary: n.directories.Boundary(n.scope, spec),
 		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil,
-		Dirs:       slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.options.Path, "objects")}, n.options.AddDirs),
+		Dirs:       n.workingDirs(spec), Only: spawn.Limits(spec),
 	})
+}
+
+// workingDirs returns the directories in which an agent works.
+func (n *Node) workingDirs(spec agent.Spec) []string {
+	return slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.options.Path, "objects")}, n.options.AddDirs, n.options.Rules.Dirs())
 }
 
 func (n *Node) outputs() string { return filepath.Join(n.options.Path, "outputs") }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/settings"
 )
 
 // grantSource is the source of rules that the user's answers have added, for messages.
@@ -17,6 +18,8 @@ const grantSource = "an answer of the user"
 // that answers have added since. Its methods may be called from any goroutine.
 type Rules struct {
 	deny, allow []permission.Rule
+	settings    settings.Permissions
+	flaws       []string // one line each
 	record      func(granted []string) error
 
 	mu      sync.Mutex
@@ -27,13 +30,14 @@ type Rules struct {
 type RulesOptions struct {
 	Allow, Deny []string
 	Granted     []string // rules that answers have added before
+	Settings    settings.Permissions
 	// Record records granted rules before they apply. It may be nil.
 	Record func(granted []string) error
 }
 
 // NewRules parses the rules. The error names a rule that does not parse.
 func NewRules(o RulesOptions) (*Rules, error) {
-	r := &Rules{record: o.Record}
+	r := &Rules{record: o.Record, settings: o.Settings}
 	for _, part := range []struct {
 		texts  []string
 		source string
@@ -49,7 +53,45 @@ func NewRules(o RulesOptions) (*Rules, error) {
 		}
 		*part.into = rules
 	}
+	r.deny, r.allow = slices.Concat(o.Settings.Deny, r.deny), slices.Concat(o.Settings.Allow, r.allow)
+	r.findFlaws()
 	return r, nil
+}
+
+// findFlaws finds rules that do not do what they seem to.
+func (r *Rules) findFlaws() {
+	tools := AllToolNames()
+	for _, list := range []struct {
+		behavior permission.Behavior
+		rules    []permission.Rule
+	}{{permission.Deny, r.deny}, {permission.Ask, r.settings.Ask}, {permission.Allow, r.allow}} {
+		for _, rule := range list.rules {
+			if flaw := rule.Flaw(list.behavior, tools); flaw != "" {
+				r.flaws = append(r.flaws, rule.Source+": "+flaw)
+			}
+		}
+	}
+}
+
+// Notes returns what is wrong with the rules, and which of them do not apply, one line
+// each.
+func (r *Rules) Notes() []string { return slices.Concat(r.settings.Notes, r.flaws) }
+
+// Dirs returns the working directories that the settings add.
+func (r *Rules) Dirs() []string {
+	var dirs []string
+	for _, d := range r.settings.Dirs {
+		dirs = append(dirs, d.Value)
+	}
+	return dirs
+}
+
+// CheckMode returns an error if the settings disable a permission mode.
+func (r *Rules) CheckMode(mode string) error {
+	if mode == string(permission.Bypass) && r.settings.NoBypass != "" {
+		return fmt.Errorf("the permission mode %s is disabled by %s (disableBypassPermissionsMode); use another --permission-mode", mode, r.settings.NoBypass)
+	}
+	return nil
 }
 
 func parseRules(texts []string, source string) ([]permission.Rule, error) {
@@ -69,7 +111,10 @@ func parseRules(texts []string, source string) ([]permission.Rule, error) {
 func (r *Rules) Fill(p permission.Policy) permission.Policy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.Allow, p.Deny = slices.Concat(r.allow, r.granted), r.deny
+	p.Allow, p.Ask, p.Deny = slices.Concat(r.allow, r.granted), r.settings.Ask, r.deny
+	if r.CheckMode(string(p.Mode)) != nil {
+		p.Mode = permission.Default
+	}
 	return p
 }
 
@@ -103,9 +148,7 @@ func (r *Rules) appendRules(rules []permission.Rule) {
 
 // Denies reports whether a rule denies a tool as a whole. Such a tool is not offered.
 func (r *Rules) Denies(tool string) bool {
-	return slices.ContainsFunc(r.deny, func(d permission.Rule) bool {
-		return (d.Specifier == "" || d.Specifier == "*") && (d.Tool == tool || d.Tool == "*" || d.Tool == "Task" && tool == "Agent")
-	})
+	return slices.ContainsFunc(r.deny, func(d permission.Rule) bool { return d.Covers(tool) })
 }
 
 // AllowedTypes returns the agent types of a set that no rule such as Agent(type)

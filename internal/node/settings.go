@@ -9,6 +9,17 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
+// ReadMode sets Mode from the settings unless it is set. What is wrong in the files is
+// reported by Load.
+func (c *Config) ReadMode() {
+	if c.Mode != "" {
+		return
+	}
+	if written, err := settings.ReadPermissions(c.Sources(), c.trusts); err == nil {
+		c.Mode = written.Mode.Value
+	}
+}
+
 // ReadPlace sets Policy.Where, unless it is set, from mode, SWARM_TEAMMATE_MODE or the
 // settings file with the highest precedence. A wrong value in a file is a note.
 func (c *Config) ReadPlace(mode string) (notes []string, err error) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/coordinator"
+	"github.com/actorswarm/swarm/internal/coordinator/tools"
+	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -15,22 +17,15 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// toolNames returns the tools that agents of this session can have.
-func (n *Node) toolNames() []string { return OfferedTools(n.options.Rules) }
-
-// OfferedTools returns the tools that rules do not deny, besides those of package
-// actors.
-func OfferedTools(r *Rules) []string { return slices.DeleteFunc(ToolNames(), r.Denies) }
-
-func (n *Node) leadTools() []string {
-	return slices.DeleteFunc(n.Agents.ToolNames(), n.options.Rules.Denies)
-}
+// AllToolNames returns the names of all tools that agents can have.
+func AllToolNames() []string { return slices.Concat(ToolNames(), tools.Names()) }
 
 // tools returns the tools that an agent can have.
 func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 	set := builtin.New(builtin.Env{
 		Dir: a.Spec.Dir, OutputDir: filepath.Join(n.outputs(), statefile.Name(string(a.Spec.ID))),
-		Home: n.options.Home, AddDirs: n.options.AddDirs, Hidden: n.hidden(), Shown: n.shown(),
+		Home: n.options.Home, AddDirs: slices.Concat(n.options.AddDirs, n.options.Rules.Dirs()), Conceals: n.conceals(a.Spec),
+		Hidden: n.hidden(), Shown: n.shown(),
 		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope,
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
 	})
@@ -52,6 +47,13 @@ func (n *Node) hidden() []string {
 func (n *Node) shown() []string {
 	info := session.Info{ID: n.options.Session}
 	return []string{info.Socket(n.options.StateDir), filepath.Join(n.options.Root, session.RecordName)}
+}
+
+// conceals returns what of the files that a search finds it may not show to an agent.
+func (n *Node) conceals(spec agent.Spec) func(path string) bool {
+	return permission.Conceals(n.options.Rules.Fill(permission.Policy{
+		Dirs: n.workingDirs(spec), Home: n.options.Home, Resolve: Resolve,
+	}), spec.Dir)
 }
 
 // commandEnded notifies an agent by message that a background command of its own has

@@ -37,6 +37,9 @@ func (b Behavior) String() string {
 type Policy struct {
 	Mode             Mode
 	Allow, Ask, Deny []Rule
+	// Only limits what an agent does with certain tools: a call of a tool that one of
+	// the lists names is denied unless a rule of that list for the tool covers it.
+	Only [][]Rule
 	// Dirs are the working directories, absolute. The first is the project's.
 	Dirs []string
 	// Home is the user's home directory, absolute.
@@ -99,7 +102,7 @@ func Decide(p Policy, r Request) Decision {
 }
 
 func (c *call) decide() Decision {
-	steps := []func() (Decision, bool){c.checkBoundary, c.checkDenyRules, c.checkAskRules, c.checkGuards, c.checkMode, c.checkAllowRules}
+	steps := []func() (Decision, bool){c.checkBoundary, c.checkDenyRules, c.checkLimits, c.checkAskRules, c.checkGuards, c.checkMode, c.checkAllowRules}
 	for _, step := range steps {
 		if d, ok := step(); ok {
 			return d

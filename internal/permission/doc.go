@@ -19,8 +19,10 @@
 //   - An isolated agent's call that would write outside its worktree, or whose
 //     effect cannot be traced, is denied before anything else, in every mode
 //     (TestIsolatedAgentStaysInItsWorktree).
-//   - Order after that: deny rules, ask rules, what is never approved automatically,
-//     the mode, allow rules, ask. The first that applies decides; it does not matter
+//   - An agent whose definition gives it certain uses of a tool has no other use of
+//     that tool, whatever rules and modes allow (TestLimitedToolsAreNeverWidened).
+//   - Order after the first: deny rules, limits of tools, ask rules, what is never
+//     approved automatically, the mode, allow rules, ask. The first that applies decides; it does not matter
 //     how specific a rule is (TestDecideOrder).
 //   - A deny rule that matches any simple command of a shell command, at any
 //     depth, denies the whole (TestDenyMatchesAtEveryDepth). An allow rule
@@ -51,6 +53,6 @@
 // paths they compute themselves (a sandbox can promise that), or that an allowed
 // program does only what its name suggests. A read-only git command still runs
 // what the repository's configuration names; its caller switches fsmonitor and
-// hooks off. A rule for a path does not filter what Grep or a recursive command
-// finds below a directory; the tool does.
+// hooks off. A rule for a path does not filter what a recursive command finds below a
+// directory; what Grep and Glob find, they filter with Conceals.
 package permission

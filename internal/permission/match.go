@@ -87,12 +87,8 @@ func (c *call) matchesParameter(spec string) bool {
 	if !ok || key == "" || strings.ContainsAny(key, " /*.") {
 		return false
 	}
-	switch strings.ToLower(key) {
-	case "command", "file_path", "path", "notebook_path", "url":
-		return false
-	}
 	got, ok := c.scalar(key)
-	return ok && glob(strings.TrimSpace(value), got)
+	return ok && !isMainField(key) && glob(strings.TrimSpace(value), got)
 }
 
 // matchesMainField matches a specifier with the main field of the tool. wide is set for
@@ -185,6 +181,9 @@ func (l location) restrictsPath(r Rule, paths []string) bool {
 		from = append(from, r.Base)
 	}
 	ps := l.patterns(r.Specifier, l.base(r), from)
+	if r.Base != "" && len(l.dirs) > 0 { // a worktree has the files of its checkout
+		ps = append(ps, l.patterns(r.Specifier, l.dirs[0], nil)...)
+	}
 	if !strings.HasPrefix(r.Specifier, "/") && !strings.HasPrefix(r.Specifier, "~") && !strings.HasPrefix(r.Specifier, "./") {
 		ps = append(ps, atAnyDepth(ps)...)
 	}

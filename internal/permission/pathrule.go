@@ -106,6 +106,7 @@ func skipStars(pattern []string, at []bool) {
 
 // matchPart matches one name. A malformed pattern matches only itself.
 func matchPart(pattern, name string, fold bool) bool {
+	pattern = strings.ReplaceAll(pattern, "[!", "[^") // as gitignore negates
 	if fold {
 		pattern = strings.ToLower(pattern)
 	}

@@ -78,7 +78,7 @@ func itemOf(path, key string, raw json.RawMessage) trust.Item {
 }
 
 // Items returns all that the directories of the settings files and the definitions
-// would run.
+// would run or allow.
 func Items(from defs.Options, set *defs.Set) (all []trust.Item, err error) {
 	files, _, err := defs.ReadSettings(from)
 	if err != nil {
@@ -86,6 +86,9 @@ func Items(from defs.Options, set *defs.Set) (all []trust.Item, err error) {
 	}
 	for _, f := range files {
 		if item, needed := Item(f, hooksKey); needed {
+			all = append(all, item)
+		}
+		if item, needed := readPermissions(from, f).item(); needed {
 			all = append(all, item)
 		}
 	}

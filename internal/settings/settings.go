@@ -3,10 +3,16 @@
 //
 //	modes, notes := settings.Values(sources, settings.TeammateMode, validMode)
 //	hooks, problems := settings.Hooks(sources, store.Trusts)
+//	rules, err := settings.ReadPermissions(sources, store.Trusts)
 //
 // The laws:
 //
-//   - A file that is not trusted says nothing (TestValuesOfUntrustedFilesDoNotCount).
+//   - A file that is not trusted says nothing (TestValuesOfUntrustedFilesDoNotCount),
+//     except for its deny and ask rules: it may tighten, never loosen
+//     (TestUntrustedFilesTightenAndNeverLoosen).
+//   - A file with a mistake in its permissions only tightens
+//     (TestAFileWithAMistakeOnlyTightens). Nothing is read past managed settings that
+//     cannot be read (TestManagedSettingsFailClosed).
 //   - A value that is wrong costs itself and no other: there is a note of its file and
 //     key, and the rest counts (TestAWrongValueIsANote).
 //   - Hooks of a directory run only while the user trusts exactly these

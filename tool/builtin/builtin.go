@@ -92,6 +92,9 @@ type Env struct {
 	Pass []string
 	// Dirs are further readable folders, named in messages only.
 	Dirs []string
+	// Conceals reports files, by absolute path, that Grep and Glob must not show when they
+	// search a folder; nil is none.
+	Conceals func(path string) bool
 	// Home is the user's: what holds credentials there is hidden from commands, as Hidden
 	// is, but for Shown. AddDirs are the working directories besides Dir.
 	Home                   string
@@ -116,8 +119,8 @@ func New(e Env) []tool.Tool {
 		&readTool{at: at, seen: seen},
 		&writeTool{at: at, seen: seen},
 		&editTool{at: at, seen: seen},
-		&globTool{at: at},
-		&grepTool{at: at, ripgrep: findRipgrep()},
+		&globTool{at: at, conceals: e.Conceals},
+		&grepTool{at: at, conceals: e.Conceals, ripgrep: findRipgrep()},
 		newBash(e),
 	}
 }

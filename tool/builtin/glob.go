@@ -31,7 +31,10 @@ Ignored files are found too, .git is not looked into. To find files by content u
 
 var errTookTooLong = errors.New("the search took too long")
 
-type globTool struct{ at place }
+type globTool struct {
+	at       place
+	conceals func(path string) bool // may be nil
+}
 
 type globInput struct {
 	Pattern string `json:"pattern"`
@@ -82,16 +85,18 @@ func (t *globTool) search(in globInput) (*globSearch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &globSearch{root: root, real: real, pattern: rest}, nil
+	return &globSearch{root: root, real: real, pattern: rest, conceals: t.conceals}, nil
 }
 
 // globSearch is one walk for one pattern below a directory.
 type globSearch struct {
 	root, real string // as asked for, and with links followed
 	pattern    string
+	conceals   func(path string) bool // may be nil
 
 	found []found // at most twice maxGlob, pruned to the newest
 	total int
+	left  int // files that are concealed
 }
 
 type found struct {
@@ -131,6 +136,10 @@ func (g *globSearch) add(rel string, d fs.DirEntry) {
 	if err != nil {
 		return // removed since it was listed
 	}
+	if g.conceals != nil && g.conceals(filepath.Join(g.root, rel)) {
+		g.left++
+		return
+	}
 	g.total++
 	g.found = append(g.found, found{rel: rel, when: info.ModTime()})
 	if len(g.found) >= 2*maxGlob {
@@ -162,7 +171,19 @@ func (g *globSearch) result(at place, cut bool) tool.Result {
 			fmt.Fprintf(&b, " Write **/%s to look in subfolders too.", g.pattern)
 		}
 	}
-	return tool.Result{Text: strings.TrimSuffix(b.String(), "\n")}
+	return tool.Result{Text: withConcealed(b.String(), g.left)}
+}
+
+// withConcealed adds to the answer of a search that it leaves n files out.
+func withConcealed(text string, n int) string {
+	text = strings.TrimSuffix(text, "\n")
+	switch n {
+	case 0:
+		return text
+	case 1:
+		return text + "\n(A permission rule conceals 1 file.)"
+	}
+	return fmt.Sprintf("%s\n(Permission rules conceal %d files.)", text, n)
 }
 
 // below returns the slash path of what a walk of root met at path.

@@ -44,8 +44,9 @@ const grepDescription = `Searches the content of files with a regular expression
 Results are in the order of paths; output_mode chooses between file names, matching lines and counts per file.`
 
 type grepTool struct {
-	at      place
-	ripgrep string // path of the rg program, "" to search in process
+	at       place
+	conceals func(path string) bool // may be nil
+	ripgrep  string                 // path of the rg program, "" to search in process
 }
 
 type grepInput struct {
@@ -92,7 +93,7 @@ func (t *grepTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err != nil && !errors.Is(err, errTookTooLong) {
 		return failure(err), nil
 	}
-	return out.result(err != nil), nil
+	return out.result(err != nil, q.left), nil
 }
 
 // query is a search ready to run, by either engine.
@@ -112,6 +113,29 @@ type query struct {
 	after     int
 	multiline bool
 	env       []string // of programs the search runs
+
+	conceals  func(path string) bool // may be nil
+	concealed map[string]bool        // what conceals has returned, by path below root
+	left      int                    // files with matches that are concealed
+}
+
+// conceal reports whether the search, of a folder, must not show a file with matches.
+func (q *query) conceal(rel string) bool {
+	if q.conceals == nil || q.only != "" {
+		return false
+	}
+	hit, known := q.concealed[rel]
+	if known {
+		return hit
+	}
+	if hit = q.conceals(filepath.Join(q.root, filepath.FromSlash(rel))); hit {
+		q.left++
+	}
+	if q.concealed == nil {
+		q.concealed = map[string]bool{}
+	}
+	q.concealed[rel] = hit
+	return hit
 }
 
 func (t *grepTool) query(in grepInput) (*query, error) {
@@ -122,7 +146,7 @@ func (t *grepTool) query(in grepInput) (*query, error) {
 	q := &query{
 		pattern: in.Pattern, at: t.at, globs: splitGlobs(in.Glob), mode: cmp.Or(in.Mode, modeFiles),
 		fold: in.Fold, numbers: in.Numbers == nil || *in.Numbers, parts: in.Only, multiline: in.Multiline,
-		before: max(in.Before, around), after: max(in.After, around), env: childenv.Of(t.at.getenv, nil),
+		before: max(in.Before, around), after: max(in.After, around), env: childenv.Of(t.at.getenv, nil), conceals: t.conceals,
 	}
 	switch q.mode {
 	case modeFiles, modeContent, modeCount:
@@ -213,7 +237,7 @@ func (a *answer) add(line string) bool {
 	return true
 }
 
-func (a *answer) result(timeout bool) tool.Result {
+func (a *answer) result(timeout bool, concealed int) tool.Result {
 	switch {
 	case timeout:
 		fmt.Fprintf(&a.text, "(The search was ended after %v; narrow it with path, glob or type.)", grepLimit)
@@ -224,5 +248,5 @@ func (a *answer) result(timeout bool) tool.Result {
 	case a.shown == 0:
 		fmt.Fprintf(&a.text, "No matches after offset %d; there are %d.", a.offset, a.seen)
 	}
-	return tool.Result{Text: strings.TrimSuffix(a.text.String(), "\n")}
+	return tool.Result{Text: withConcealed(a.text.String(), concealed)}
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/actorswarm/swarm/internal/gittest"
+	"github.com/actorswarm/swarm/tool"
 	"github.com/actorswarm/swarm/tool/tooltest"
 )
 
@@ -227,5 +229,35 @@ func BenchmarkGrepEngines(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestSearchesConcealFiles(t *testing.T) {
+	k := newKit(t)
+	k.file("a.txt", "needle\n")
+	k.file("b/key.txt", "needle\n")
+	k.file("b/other.txt", "hay\n")
+	conceals := func(path string) bool {
+		return path == filepath.Join(k.dir, "b/key.txt") || strings.HasSuffix(path, "other.txt")
+	}
+	for _, program := range []string{"", findRipgrep()} {
+		grep := &grepTool{at: place{dir: k.dir, getenv: os.Getenv}, conceals: conceals, ripgrep: program}
+		for query, want := range map[string]string{
+			`{"pattern": "needle"}`: "a.txt\n(A permission rule conceals 1 file.)",
+			`{"pattern": "needle", "output_mode": "content", "-C": 1, "path": "b"}`: "No matches found.\n(A permission rule conceals 1 file.)",
+			`{"pattern": "needle|hay", "output_mode": "count"}`:                     "a.txt:1\n(Permission rules conceal 2 files.)",
+			`{"pattern": "needle", "path": "b/key.txt", "output_mode": "content"}`:  "b/key.txt:1:needle", // judged by its name
+			`{"pattern": "nothing"}`: "No matches found.",
+		} {
+			res, err := grep.Run(t.Context(), tool.Call{Input: json.RawMessage(query)})
+			if err != nil || res.Text != want {
+				t.Errorf("%q %s: %q, %v, want %q", program, query, res.Text, err, want)
+			}
+		}
+	}
+	glob := &globTool{at: place{dir: k.dir}, conceals: conceals}
+	res, err := glob.Run(t.Context(), tool.Call{Input: json.RawMessage(`{"pattern": "**/*.txt"}`)})
+	if err != nil || res.Text != "a.txt\n(Permission rules conceal 2 files.)" {
+		t.Errorf("Glob: %q, %v", res.Text, err)
 	}
 }

@@ -192,7 +192,7 @@ func (p ripgrepOutput) each(emit func(string) bool) (any bool, err error) {
 func (p ripgrepOutput) result(raw string) (string, bool) {
 	name, rest, ok := strings.Cut(raw, "\x00")
 	name = strings.TrimPrefix(name, "./")
-	if !ok && p.q.mode != modeFiles || p.q.only == "" && !p.q.selects(name) {
+	if !ok && p.q.mode != modeFiles || p.q.only == "" && !p.q.selects(name) || p.q.conceal(name) {
 		return "", false
 	}
 	switch p.q.mode {

@@ -33,6 +33,9 @@ func searchFiles(ctx context.Context, q *query, re *regexp.Regexp, emit func(str
 			continue
 		}
 		f := fileSearch{q: q, name: q.display(rel), content: content, re: re, emit: emit, between: between}
+		if q.conceals != nil && (!f.matches() || q.conceal(rel)) {
+			continue
+		}
 		if !f.run() {
 			return nil
 		}

@@ -26,11 +26,11 @@ func NewTrust(console *cli.Console) *cobra.Command {
 	var yes, revoke bool
 	c := &cobra.Command{
 		Use:   "trust [DIR]",
-		Short: "Let the settings of a directory run what they name",
+		Short: "Let the settings of a directory run and allow what they name",
 		Long: `Settings files and agent definitions of a directory can name commands that
-swarm runs: hooks. None of them runs before you have trusted the directory.
-Trust shows what would run and asks; a change of it is not trusted until you do
-so again.`,
+swarm runs, as hooks, and permission rules that allow calls. Neither counts before
+you have trusted the directory. Trust shows what would run or be allowed and asks;
+a change of it is not trusted until you do so again.`,
 		Example: `  swarm trust            the working directory
   swarm trust --yes DIR  without being asked, as in CI
   swarm trust --revoke   not any more`,
@@ -72,13 +72,13 @@ func trustDir(console *cli.Console, dir string, yes bool) error {
 		return err
 	}
 	if len(items) == 0 {
-		return console.Print(fmt.Sprintf("%s runs nothing that needs trust\n", term.Clean(dir)))
+		return console.Print(fmt.Sprintf("%s runs and allows nothing that needs trust\n", term.Clean(dir)))
 	}
 	if err := console.Print(describe(items)); err != nil {
 		return err
 	}
 	if !yes {
-		sure, err := console.Confirm("let swarm run this?")
+		sure, err := console.Confirm("let swarm do this?")
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func describe(items []trust.Item) string {
 	for _, i := range items {
 		if i.Dir != dir {
 			dir = i.Dir
-			fmt.Fprintf(&b, "%s would run:\n", term.Clean(dir))
+			fmt.Fprintf(&b, "%s would run or allow:\n", term.Clean(dir))
 		}
 		fmt.Fprintf(&b, "  %s\n    %s\n", term.Clean(i.Name), term.Clean(i.Text))
 	}

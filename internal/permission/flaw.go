@@ -1,0 +1,96 @@
+package permission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Flaw says in one sentence why a rule of a list does not do what it seems to, or
+// returns "". tools are the names of all tools of the session.
+func (r Rule) Flaw(list Behavior, tools []string) string {
+	name := toolName(r.Tool)
+	switch {
+	case list == Allow && strings.Contains(name, "*") && !globAllowed(name):
+		return fmt.Sprintf("%s allows nothing: in an allow rule, * may follow only the name of an MCP server, as in mcp__server__*", r)
+	case !isKnownTool(name, tools):
+		return fmt.Sprintf("%s names no tool: there is no tool %s", r, name)
+	case r.bare():
+		return ""
+	}
+	return r.specifierFlaw(list, name)
+}
+
+func (r Rule) specifierFlaw(list Behavior, name string) string {
+	key, _, isPair := strings.Cut(r.Specifier, ":")
+	isPair = isPair && !strings.ContainsAny(key, " /*.")
+	switch effect := effectOf(name); {
+	case isPair && isMainField(key) && effect != runEffect, isPair && key == "command" && effect == runEffect:
+		return fmt.Sprintf("%s matches nothing: %s has rules of its own, without its name", r, key)
+	case name == "WebFetch" && !strings.HasPrefix(r.Specifier, "domain:") && (list == Allow || !isPair):
+		return fmt.Sprintf("%s matches nothing: write WebFetch(domain:HOST)", r)
+	case effect != otherEffect, name == "Agent", name == "SendMessage", name == "Skill", name == "Cd":
+		return ""
+	case list == Allow:
+		return fmt.Sprintf("%s allows nothing: %s has no specifiers in allow rules", r, name)
+	case !isPair:
+		return fmt.Sprintf("%s matches nothing: write %s or %s(PARAMETER:VALUE)", r, name, name)
+	}
+	return ""
+}
+
+// isMainField reports whether a field of tool inputs has rules of its own.
+func isMainField(key string) bool {
+	switch strings.ToLower(key) {
+	case "command", "file_path", "path", "notebook_path", "url":
+		return true
+	}
+	return false
+}
+
+// isKnownTool reports whether a name in a rule, which may be a pattern, can be that of a
+// tool. Tools of MCP servers, and those that agents have elsewhere, may come.
+func isKnownTool(name string, tools []string) bool {
+	switch name {
+	case "LSP", "NotebookEdit", "MultiEdit", "Monitor", "PowerShell", "WebFetch", "WebSearch", "Skill", "Cd", "TodoWrite", "ToolSearch",
+		"Artifact", "SubagentHandback", "EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "Workflow",
+		"EndConversation", "WaitForMcpServers", "ListMcpResourcesTool", "ReadMcpResourceTool", "SlashCommand", "NotebookRead", "LS":
+		return true
+	}
+	return strings.HasPrefix(name, "mcp__") || slices.ContainsFunc(tools, func(t string) bool { return glob(name, t) })
+}
+
+// Covers reports whether the rule, in a deny list, denies every call of a tool.
+func (r Rule) Covers(tool string) bool {
+	if !r.bare() {
+		return false
+	}
+	tool = toolName(tool)
+	return (&call{tool: tool, effect: effectOf(tool)}).restrictedBy(r)
+}
+
+// Conceals returns a function that reports whether the policy denies reading the file
+// at an absolute path, or has a person asked about it, so that no search may show it. It
+// returns nil if the policy has no rule for certain files.
+func Conceals(p Policy, cwd string) func(path string) bool {
+	var rules []Rule
+	for _, list := range [][]Rule{p.Deny, p.Ask} {
+		for _, r := range list {
+			if r.Tool == "Read" && !r.bare() {
+				rules = append(rules, r)
+			}
+		}
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	l := newLocation(&p, &Request{Cwd: cwd})
+	return func(path string) bool {
+		for _, r := range rules {
+			if l.restrictsPath(r, []string{path}) {
+				return true
+			}
+		}
+		return false
+	}
+}

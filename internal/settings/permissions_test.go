@@ -1,0 +1,145 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/trust"
+)
+
+func trustAll(trust.Item) bool { return true }
+
+// texts returns rules as text.
+func texts(rules []permission.Rule) string {
+	var all []string
+	for _, r := range rules {
+		all = append(all, r.String())
+	}
+	return strings.Join(all, " ")
+}
+
+func TestPermissionsAddUpFromTheStrongest(t *testing.T) {
+	home, dir, from := places(t)
+	from.Settings = `{"permissions": {"deny": ["B"], "defaultMode": "plan"}}`
+	write(t, home, "settings.json", `{"permissions": {"deny": ["E"], "ask": ["F"], "allow": ["G"], "defaultMode": "acceptEdits", "additionalDirectories": ["~/", "nowhere"]}}`)
+	write(t, dir, "settings.json", `{"permissions": {"deny": ["D(/x)"], "disableBypassPermissionsMode": "disable"}}`)
+	local := write(t, dir, "settings.local.json", "{\"permissions\": {\n\"deny\": [\"C\"], \"defaultMode\": \"bypassPermissions\"}}")
+	p, err := ReadPermissions(from, trustAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(p.Deny) + "|" + texts(p.Ask) + "|" + texts(p.Allow); got != "B C D(/x) E|F|G" {
+		t.Errorf("the rules are %s", got)
+	}
+	if p.Mode != (Placed{"plan", "--settings:1"}) || !strings.HasSuffix(p.NoBypass, "settings.json:1") || len(p.Dirs) != 1 || p.Dirs[0].Value != home {
+		t.Errorf("the mode is %v, bypassing is disabled by %q, directories %v", p.Mode, p.NoBypass, p.Dirs)
+	}
+	if p.Deny[1].Source != local+":2" || p.Deny[2].Base != dir || p.Deny[3].Base != filepath.Join(home, ".claude") {
+		t.Errorf("the places are %+v", p.Deny)
+	}
+	if len(p.Notes) != 2 || !strings.Contains(p.Notes[0], "a project cannot set bypassPermissions") || !strings.Contains(p.Notes[1], "nowhere is not a directory") {
+		t.Errorf("the notes are %q", p.Notes)
+	}
+}
+
+func TestUntrustedFilesTightenAndNeverLoosen(t *testing.T) {
+	_, dir, from := places(t)
+	path := write(t, dir, "settings.json", `{"permissions": {"deny": ["A"], "ask": ["B"], "allow": ["C"], "additionalDirectories": ["/"], "defaultMode": "acceptEdits"}}`)
+	var asked trust.Item
+	p, err := ReadPermissions(from, func(i trust.Item) bool { asked = i; return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked.Dir != dir || asked.Name != ".claude/settings.json permissions" || asked.Text != "allow C; additionalDirectories /; defaultMode acceptEdits" {
+		t.Errorf("the item is %+v", asked)
+	}
+	if texts(p.Deny) != "A" || texts(p.Ask) != "B" || p.Allow != nil || p.Dirs != nil || p.Mode.Value != "" {
+		t.Errorf("the permissions are %+v", p)
+	}
+	want := path + ": these are left out until you trust the directory (swarm trust): allow C; additionalDirectories /; defaultMode acceptEdits; its deny and ask rules hold"
+	if len(p.Notes) != 1 || p.Notes[0] != want {
+		t.Errorf("the notes are %q, want %q", p.Notes, want)
+	}
+	from.Trusted = func(string) bool { return false }
+	if p, err := ReadPermissions(from, trustAll); err != nil || p.Allow != nil {
+		t.Errorf("the user has refused to trust the directory: %+v, %v", p, err)
+	}
+	write(t, dir, "settings.json", `{"permissions": {"defaultMode": "dontAsk"}}`)
+	if p, err := ReadPermissions(from, trustAll); err != nil || p.Mode.Value != "dontAsk" || len(p.Notes) > 0 {
+		t.Errorf("a stricter mode: %+v, %v", p, err)
+	}
+}
+
+func TestAFileWithAMistakeOnlyTightens(t *testing.T) {
+	_, dir, from := places(t)
+	for _, x := range []struct{ text, note string }{
+		{"{\"permissions\": {\"allow\": [\"C\"], \"ask\": [\"B\"], \"deny\": [\"A\",\n]}}", ""}, // reported with the definitions
+		{"{\"permissions\": {\"allow\": [\"C\"], \"ask\": [\"B\"], \"deny\": [\"A\",\n\"Bash(\"]}}", ":2: permissions.deny: permission rule"},
+		{"{\"permissions\": {\"allow\": [\"C\", 7], \"ask\": [\"B\"], \"deny\": \"A\"}}", ":1: permissions.allow: 7 is not a list of strings"},
+		{"{\"permissions\": {\"allow\": [\"C\"], \"ask\": [\"B\"], \"deny\": [\"A\"], \"defaultMode\": \"brave\"}}", ":1: permissions.defaultMode: unknown permission mode"},
+	} {
+		path := write(t, dir, "settings.json", x.text)
+		p, err := ReadPermissions(from, trustAll)
+		if err != nil || texts(p.Deny) != "A" || texts(p.Ask) != "B" || p.Allow != nil {
+			t.Errorf("%s: %+v, %v", x.text, p, err)
+		}
+		if x.note != "" && !strings.HasPrefix(p.Notes[0], path+x.note) {
+			t.Errorf("%s: the notes are %q", x.text, p.Notes)
+		}
+	}
+	write(t, dir, "settings.json", `{"permissions": {"dney": ["A"], "allow": ["C"]}}`)
+	if p, err := ReadPermissions(from, trustAll); err != nil || texts(p.Allow) != "C" || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "permissions.dney is not in force") {
+		t.Errorf("an unknown key: %+v, %v", p, err)
+	}
+}
+
+func TestManagedSettingsFailClosed(t *testing.T) {
+	_, _, from := places(t)
+	from.ManagedDir, from.Simple = t.TempDir(), true
+	for _, text := range []string{`{`, `[]`, `{"permissions": {"deny": "A"}}`, `{"permissions": {"deny": ["Bash("]}}`, `{"permissions": []}`} {
+		path := filepath.Join(from.ManagedDir, "managed-settings.json")
+		writeFile(t, path, text)
+		var managed *ManagedError
+		if _, err := ReadPermissions(from, trustAll); !errors.As(err, &managed) || !strings.Contains(err.Error(), path+":1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	writeFile(t, filepath.Join(from.ManagedDir, "managed-settings.json"), `{"permissions": {"deny": ["A"]}}`)
+	if p, err := ReadPermissions(from, trustAll); err != nil || texts(p.Deny) != "A" {
+		t.Errorf("in simple mode: %+v, %v", p, err)
+	}
+}
+
+func TestSettingsOfTheFlagMustBeRight(t *testing.T) {
+	_, _, from := places(t)
+	for _, from.Settings = range []string{"nowhere.json", "{", `{"permissions": {"deny": ["Bash("]}}`} {
+		if _, err := ReadPermissions(from, trustAll); err == nil || !strings.HasPrefix(err.Error(), "--settings cannot be used: ") {
+			t.Errorf("%s: %v", from.Settings, err)
+		}
+	}
+}
+
+// Whatever stands in a file, its whole deny rules hold, and an allow rule holds only if
+// there is no mistake.
+func FuzzPermissions(f *testing.F) {
+	for _, s := range []string{"", `, "allow": ["B"]`, `, "allow": [}`, `, "defaultMode": 7`, `}, "x": {`, `, "deny": ["`} {
+		f.Add(s)
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, rest string) {
+		path := filepath.Join(dir, ".claude", "settings.json")
+		write(t, dir, "settings.json", fmt.Sprintf(`{"permissions": {"deny": ["Bash(rm:*)"]%s}}`, rest))
+		p, err := ReadPermissions(defs.Options{Cwd: dir}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(texts(p.Deny), "Bash(rm:*)") {
+			t.Errorf("the deny rule of %s is missing: %+v", path, p)
+		}
+	})
+}
