@@ -28,9 +28,9 @@ func NewTrust(console *cli.Console) *cobra.Command {
 		Use:   "trust [DIR]",
 		Short: "Let the settings of a directory run and allow what they name",
 		Long: `Settings files and agent definitions of a directory can name commands that
-swarm runs, as hooks, and permission rules that allow calls. Neither counts before
-you have trusted the directory. Trust shows what would run or be allowed and asks;
-a change of it is not trusted until you do so again.`,
+swarm runs, as hooks, and permission rules that allow calls. Neither counts
+before you have trusted the directory. Trust shows what would run or be allowed
+and asks; a change of it is not trusted until you do so again.`,
 		Example: `  swarm trust            the working directory
   swarm trust --yes DIR  without being asked, as in CI
   swarm trust --revoke   not any more`,
