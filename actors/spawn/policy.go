@@ -182,15 +182,6 @@ func (p *Plan) limitTools(def defs.Definition, parent agent.Spec) {
 	}
 }
 
-// Limits returns the limits of an agent's tools as rules.
-func Limits(s agent.Spec) [][]permission.Rule {
-	var all [][]permission.Rule
-	for _, l := range s.Only {
-		all = append(all, permission.ParseLimits(l.Tools, l.From))
-	}
-	return all
-}
-
 // isolate plans a directory of the agent's own. An agent that cannot be isolated does not
 // start.
 func (p *Plan) isolate(call, def, agent string) error {

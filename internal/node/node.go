@@ -248,7 +248,7 @@ func (n *Node) permission(spec agent.Spec) permission.Policy {
 	return n.options.Rules.Fill(permission.Policy{
 		Mode: permission.Mode(spec.Mode), Home: n.options.Home, Resolve: Resolve, Boundary: n.directories.Boundary(n.scope, spec),
 		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil,
-		Dirs:       n.workingDirs(spec), Only: spawn.Limits(spec),
+		Dirs:       n.workingDirs(spec), Only: coordinator.ToolLimits(spec),
 	})
 }
 

@@ -21,10 +21,21 @@ func newConfinement(e Env) *confinement {
 	p := sandbox.Place{
 		Dirs: append([]string{e.Dir}, e.AddDirs...), Home: e.Home, Hidden: e.Hidden, Shown: slices.Clone(e.Shown), Getenv: e.Getenv,
 	}
+	// Commands read their settings in the home that their environment names.
+	if home := homeOf(e.Getenv); home != "" && home != e.Home {
+		p.Home, p.Hidden = home, append(slices.Clone(e.Hidden), sandbox.Secrets(e.Home)...)
+	}
 	if e.OutputDir != "" {
 		p.Shown = append(p.Shown, e.OutputDir)
 	}
 	return &confinement{place: p}
+}
+
+func homeOf(getenv func(string) string) string {
+	if getenv == nil {
+		return ""
+	}
+	return getenv("HOME")
 }
 
 // profile returns that of a command: open, or inspect for one that only reads, where the
