@@ -56,7 +56,7 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 	if err := s.record.SetPrompt(prompt); err != nil {
 		return Result{}, err
 	}
-	if err := lead.Prompt("user", prompt); err != nil {
+	if err := s.lead.Prompt(ctx, lead, prompt); err != nil {
 		return Result{}, err
 	}
 	return s.follow(ctx, lead, before)
@@ -157,7 +157,7 @@ func (s *Session) Say(text string) error {
 		_, err := s.roster.Send(user, team.Message{To: string(agent.LeadID), Text: text})
 		return err
 	}
-	if err := lead.Prompt("user", text); err != nil {
+	if err := s.lead.Prompt(s.scope, lead, text); err != nil {
 		return err
 	}
 	s.events.Publish(agent.Describe(lead.Spec()), event.Prompted{Text: text})

@@ -26,7 +26,7 @@ func TestExplainShowsEveryField(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"name": "a f.md:2 true", "tools": "[] f.md:4 true", "maxTurns": "3 f.md:5 true", "model": " f.md:0 true", "body": "body f.md:9 true",
-		"mcpServers": `own {"url":"u"} f.md:6 false`, "odd": "[1] f.md:7 false", "hooks": " f.md:0 false",
+		"mcpServers": `own {"url":"u"} f.md:6 false`, "odd": "[1] f.md:7 false", "hooks": " f.md:0 true",
 	} {
 		v := got[name]
 		if s := fmt.Sprintf("%s %s:%d %v", v.Value, v.Path, v.Line, v.InEffect); s != want || v.Note == "" {

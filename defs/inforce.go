@@ -40,7 +40,7 @@ func Fields() []FieldInfo {
 		{"skills", false, "no skill is put into the context"},
 		{"mcpServers", false, "no server is started for the agent"},
 		{"requiredMcpServers", false, "the agent starts without looking for them"},
-		{"hooks", false, "no hook is run for the agent"},
+		{"hooks", true, "run while the agent runs, if the directory is trusted; Stop is SubagentStop"},
 		{"forkContext", false, "the agent starts without the conversation"},
 		{"autoCompactWindow", false, "conversations are not compacted for one agent alone"},
 		{"experimental", false, "nothing in it is known"},

@@ -3,11 +3,13 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agenthook"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/coordinator/ids"
 	"github.com/actorswarm/swarm/internal/coordinator/report"
@@ -40,12 +42,30 @@ func (c *Coordinator) Answer(id string, a event.Answer) error {
 // so.
 type permits struct{ h *host }
 
-// permit decides about a call. A call that a rule denies is denied, whatever a person
-// has answered before. An answer decides a call that would be asked about; a denial
-// also one that the rules allow.
+// permit is the one point where a call is decided: hooks come first, and the rules
+// judge what hooks have made of the call.
 func (p *permits) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.Verdict, error) {
-	for {
-		d := p.gate(p.judge(spec, c))
+	pre, err := p.runPreToolUse(ctx, spec, c)
+	if err != nil || pre.Behavior == agenthook.Deny {
+		return turn.Verdict{Decision: permission.Decision{Rule: preToolUse, Reason: pre.Reason}}, err
+	}
+	if pre.Input != nil {
+		c.Input = pre.Input
+	}
+	v, err := p.decideCall(ctx, spec, c, pre)
+	if v.Input == nil {
+		v.Input = pre.Input
+	}
+	v.Context = slices.Concat(pre.Context, v.Context)
+	return v, err
+}
+
+// decideCall decides about a call that no hook denies. A call that a rule denies is
+// denied, whatever a person has answered before. An answer decides a call that would be
+// asked about; a denial also one that the rules allow.
+func (p *permits) decideCall(ctx context.Context, spec tool.Spec, c model.Call, pre agenthook.Decision) (turn.Verdict, error) {
+	for requested := false; ; {
+		d := p.gate(p.judge(spec, c, pre))
 		consent, err := p.h.t.Consents().Of(c.ID)
 		switch {
 		case err != nil:
@@ -59,20 +79,39 @@ func (p *permits) permit(ctx context.Context, spec tool.Spec, c model.Call) (tur
 			return verdictOf(consent), nil
 		case d.Behavior == permission.Allow:
 			return turn.Verdict{Decision: d}, nil
-		case !p.h.c.opts.Policy.Asks():
+		}
+		if !requested {
+			requested = true
+			if v, decided, err := p.runPermissionRequest(ctx, spec, c); decided || err != nil {
+				return v, err
+			}
+		}
+		if !p.h.c.opts.Policy.Asks() {
 			return turn.Verdict{Decision: unasked(d)}, nil
 		}
 		// The answer is on record, or a new rule covers the call: the next round
 		// decides by it.
-		if err := p.askPermission(ctx, spec, c, d); err != nil {
+		if err := p.askPermission(ctx, spec, c, d, pre); err != nil {
 			return turn.Verdict{}, err
 		}
 	}
 }
 
-// judge decides about a call by mode and rules.
-func (p *permits) judge(spec tool.Spec, c model.Call) permission.Decision {
-	return permission.Decide(p.policy(), p.permissionRequest(spec, c))
+// judge decides about a call by mode and rules. An allow or ask of hooks is a rule for
+// this call, so no rule that is stricter is overridden.
+func (p *permits) judge(spec tool.Spec, c model.Call, pre agenthook.Decision) permission.Decision {
+	policy, rule := p.policy(), permission.Rule{Tool: spec.Name, Source: preToolUse}
+	switch pre.Behavior {
+	case agenthook.Allow:
+		policy.Allow = append(slices.Clip(policy.Allow), rule)
+	case agenthook.Ask:
+		policy.Ask = append(slices.Clip(policy.Ask), rule)
+	}
+	d := permission.Decide(policy, p.permissionRequest(spec, c))
+	if pre.Behavior == agenthook.Ask && d.Behavior == permission.Ask {
+		d.Reason += ": " + pre.Reason
+	}
+	return d
 }
 
 func (p *permits) permissionRequest(spec tool.Spec, c model.Call) permission.Request {
@@ -109,14 +148,14 @@ func consentOf(allowed bool) transcript.ConsentState {
 }
 
 // askPermission asks the user about a call and waits for the resolution.
-func (p *permits) askPermission(ctx context.Context, spec tool.Spec, c model.Call, d permission.Decision) error {
+func (p *permits) askPermission(ctx context.Context, spec tool.Spec, c model.Call, d permission.Decision, pre agenthook.Decision) error {
 	q := p.question(event.AsksPermission, c)
 	q.Reason = d.Reason
 	r := ask.Request{
 		Record: func(s event.Resolution) error {
 			return p.decide(c, consentOf(s.Answer.Allow), s)
 		},
-		Covered: func() bool { return p.judge(spec, c).Behavior == permission.Allow },
+		Covered: func() bool { return p.judge(spec, c, pre).Behavior == permission.Allow },
 	}
 	if p.h.c.opts.Grant != nil {
 		r.Grant = p.h.c.opts.Grant
@@ -137,6 +176,7 @@ func (p *permits) ask(ctx context.Context, what string, q event.Question, r ask.
 	ticket := p.h.c.questions.Open(r)
 	p.h.watchdog.Pause()
 	defer p.h.watchdog.Resume()
+	hooks{p.h}.notify("permission_prompt", agent.DisplayName(p.h.t.Spec())+" asks about "+q.Tool)
 	return p.h.waitFor(ctx, what, func() error {
 		p.h.c.publish(p.h.t, event.Asked{Question: ticket.Question()})
 		s, err := ticket.Wait(ctx)

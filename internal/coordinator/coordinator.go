@@ -21,6 +21,7 @@ import (
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agenthook"
 	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/coordinator/accounts"
 	"github.com/actorswarm/swarm/internal/coordinator/registry"
@@ -34,7 +35,7 @@ import (
 )
 
 // Options is what a Coordinator needs from the rest of the runtime. Every
-// field but Policy, Grant, Isolate, Receipt, Logger, Remote and Owner is
+// field but Policy, Hooks, Grant, Isolate, Receipt, Logger, Remote and Owner is
 // required.
 type Options struct {
 	Store  *transcript.Store
@@ -57,6 +58,8 @@ type Options struct {
 	// Permission returns the policy by which an agent's calls are decided. It is
 	// called for each call.
 	Permission func(agent.Spec) permission.Policy
+	// Hooks run at the events of the agents' lives; nil: none.
+	Hooks *agenthook.Hooks
 	// Grant adds permission rules to the session, for good. If it is nil, no answer
 	// can allow calls for good.
 	Grant  func(rules []string) error
@@ -140,6 +143,9 @@ func New(o Options) *Coordinator {
 	o.Policy = o.Policy.WithDefaults()
 	if o.Prices == nil {
 		o.Prices = (*price.Table)(nil) // which knows nothing
+	}
+	if o.Hooks == nil {
+		o.Hooks = agenthook.New(agenthook.Options{})
 	}
 	c := &Coordinator{
 		opts:      o,

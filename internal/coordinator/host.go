@@ -71,14 +71,15 @@ type host struct {
 
 	current atomic.Pointer[turn.Turn] // the turn that runs
 
-	turnContext context.Context    // of the turn; only the turn, which sets it before it runs
-	watchdog    *watchdog.Watchdog // of the turn; only the turn, which sets it before it runs
-	meter       meter              // of progress
-	woken       bool               // the present incarnation is recorded; only the turn goroutine
-	kit         *kit               // what every turn needs; only the turn goroutine
-	isolation   *agent.Isolation   // the agent's own directory, if it has one; only the turn goroutine
-	slot        *slot.Slot         // of the turn
-	asked       atomic.Bool        // the turn works for the lead or the user
+	turnContext context.Context        // of the turn; only the turn, which sets it before it runs
+	watchdog    *watchdog.Watchdog     // of the turn; only the turn, which sets it before it runs
+	meter       meter                  // of progress
+	woken       bool                   // the present incarnation is recorded; only the turn goroutine
+	kit         *kit                   // what every turn needs; only the turn goroutine
+	isolation   *agent.Isolation       // the agent's own directory, if it has one; only the turn goroutine
+	slot        *slot.Slot             // of the turn
+	stopReason  atomic.Pointer[string] // why a hook wants the turn to end
+	asked       atomic.Bool            // the turn works for the lead or the user
 	// failed is when turns were begun anew; only the turn goroutine.
 	failed []time.Time
 }

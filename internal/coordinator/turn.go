@@ -56,6 +56,7 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 		Log:            h.t,
 		Prepare:        h.prepare,
 		Permit:         h.permits.permit,
+		Hooks:          hooks{h},
 		Admit:          h.admit,
 		Emit:           h.emit,
 		OnEvent:        h.streamed,
@@ -106,6 +107,9 @@ func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
 			return err
 		}
 		if err := h.isolate(ctx, incarnation); err != nil {
+			return err
+		}
+		if err := (hooks{h}).begin(ctx); err != nil {
 			return err
 		}
 		h.woken = true

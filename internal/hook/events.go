@@ -32,7 +32,7 @@ func Events() []Event {
 	var all []Event
 	for _, name := range []string{
 		"Notification", "PermissionRequest", "PostCompact", "PostToolUse", "PostToolUseFailure", "PreCompact", "PreToolUse",
-		"SessionEnd", "SessionStart", "Stop", "SubagentStart", "SubagentStop", "TaskCompleted", "TaskCreated", "TeammateIdle",
+		"SessionEnd", "SessionStart", "Stop", "SubagentStart", "SubagentStop", "TeammateIdle",
 		"UserPromptSubmit", "WorktreeCreate", "WorktreeRemove",
 	} {
 		all = append(all, Event{Name: name, Fires: true, Tool: isToolEvent(name), Timeout: DefaultTimeout})
@@ -40,6 +40,7 @@ func Events() []Event {
 	for _, name := range []string{
 		"ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged", "InstructionsLoaded",
 		"MessageDisplay", "PermissionDenied", "PostModelSwitch", "PostToolBatch", "PreModelSwitch", "Setup", "StopFailure",
+		"TaskCompleted", "TaskCreated",
 		"UserPromptExpansion",
 	} {
 		all = append(all, Event{Name: name, Tool: isToolEvent(name), Timeout: DefaultTimeout})

@@ -170,7 +170,7 @@ func (c Config) Load(granted []string, keep func(granted []string) error) (p Par
 		return p, &session.OptionError{Err: err}
 	}
 	p.Definitions, err = LoadDefinitions(DefinitionsOptions{
-		Sources: c.Sources(), Rules: p.Rules, LeadPrompt: c.System, Shell: c.Getenv("SHELL"),
+		Sources: c.Sources(), Rules: p.Rules, LeadPrompt: c.System, Shell: c.Getenv("SHELL"), Trusts: c.trusts,
 		NoInstructions: c.Getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS") == "1",
 	})
 	if err != nil {

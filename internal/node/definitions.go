@@ -9,6 +9,8 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/prompt"
+	"github.com/actorswarm/swarm/internal/settings"
+	"github.com/actorswarm/swarm/internal/trust"
 )
 
 // Definitions holds the agent types of a session, except for those that a rule denies,
@@ -30,6 +32,8 @@ type DefinitionsOptions struct {
 	NoInstructions bool   // leave the CLAUDE.md files out
 	LeadPrompt     string // replaces the lead's prompt if it is not ""
 	Shell          string // the user's shell
+	// Trusts reports whether the user trusts hooks in a definition; nil trusts none.
+	Trusts func(trust.Item) bool
 }
 
 // LoadDefinitions reads the agent types. Mistakes in a file are problems of the set,
@@ -70,7 +74,18 @@ func (d *Definitions) Set() *defs.Set { return d.options.Rules.AllowedTypes(d.wa
 func (d *Definitions) Problems() []defs.Problem { return d.watcher.Set().Problems }
 
 // Notes returns remarks about the texts, one line each.
-func (d *Definitions) Notes() []string { return d.shared.Notes() }
+func (d *Definitions) Notes() []string { return append(d.untrustedHooks(), d.shared.Notes()...) }
+
+// untrustedHooks names the definitions whose hooks do not run.
+func (d *Definitions) untrustedHooks() (notes []string) {
+	for _, def := range d.watcher.Set().All {
+		item, needed := settings.DefinitionItem(def)
+		if needed && (d.options.Trusts == nil || !d.options.Trusts(item)) {
+			notes = append(notes, fmt.Sprintf("%s: the hooks of %s are not run, as the directory is not trusted; see them with: swarm trust", def.Path, def.Name))
+		}
+	}
+	return notes
+}
 
 // System returns the system prompt of an agent as blocks in a fixed order: its role and
 // how it works with others, its environment, and what package prompt adds.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/agenthook"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -24,6 +25,9 @@ import (
 // needed. Its methods may be called from any goroutine.
 type Lead struct {
 	options LeadOptions
+
+	existed      bool // the session had a lead before this process
+	begun, ended sync.Once
 
 	mu      sync.Mutex // held while the lead is created or amended
 	amended bool       // the options have been applied; guarded by mu
@@ -39,6 +43,7 @@ type LeadOptions struct {
 	// CheckBudget returns an error if the session's budget cannot be enforced for a
 	// model.
 	CheckBudget func(model string) error
+	Hooks       *agenthook.Hooks
 	// Tools returns the names of the tools that the lead is offered.
 	Tools func() []string
 
@@ -47,7 +52,10 @@ type LeadOptions struct {
 }
 
 // NewLead returns a Lead without creating or reading the agent.
-func NewLead(o LeadOptions) *Lead { return &Lead{options: o} }
+func NewLead(o LeadOptions) *Lead {
+	_, existed := o.Store.Get(agent.LeadID)
+	return &Lead{options: o, existed: existed}
+}
 
 // Get returns the lead's transcript and creates it in a new session. The first call for
 // an existing lead applies the model, the mode and the limit in the options.

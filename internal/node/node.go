@@ -11,6 +11,7 @@ import (
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/agenthook"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/isolation"
@@ -73,6 +74,7 @@ type Node struct {
 	options     Options
 	policy      spawn.Policy
 	directories *isolation.Directories
+	hooks       *agenthook.Hooks
 	services    Services
 	scope       context.Context
 	watcher     sync.WaitGroup
@@ -105,10 +107,11 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 		n.options.Logger.Warn("processes of an earlier run could not be searched for", "error", err)
 	}
 	n.directories = n.options.Isolation(n.options.Session, n.options.Root, n.options.Path, n.Store)
+	n.hooks = n.newHooks(scope)
 	n.Agents = coordinator.New(n.actorOptions())
 	n.Roster = roster.New(n.Agents)
 	n.Lead = NewLead(LeadOptions{
-		Scope: scope, Store: n.Store, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.Agents.ToolNames,
+		Scope: scope, Store: n.Store, Hooks: n.hooks, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.Agents.ToolNames,
 		Model: n.options.Model, Mode: n.options.Mode, Dir: n.options.Dir, MaxTurns: n.options.MaxTurns,
 	})
 	if err := n.createUser(); err != nil {
@@ -127,7 +130,7 @@ func (n *Node) actorOptions() coordinator.Options {
 	o := coordinator.Options{
 		Store: n.Store, Policy: n.policy, Definitions: n.options.Definitions.Set, Events: n.Events, Logger: n.options.Logger,
 		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
-		Tools: n.tools, ToolNames: ToolNames(), Denied: n.options.Rules.Denies, Permission: n.permission, Grant: n.options.Rules.Grant,
+		Tools: n.tools, ToolNames: ToolNames(), Denied: n.options.Rules.Denies, Permission: n.permission, Hooks: n.hooks, Grant: n.options.Rules.Grant,
 		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.SendReceipt,
 		Release: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
@@ -149,7 +152,12 @@ func (n *Node) watchStore(fail func(error)) {
 
 // Wake starts the agents. Turns that were cut off continue.
 func (n *Node) Wake() error {
-	n.wakeOnce.Do(func() { n.wakeErr = n.Agents.Start(n.scope) })
+	n.wakeOnce.Do(func() {
+		if t, ok := n.Store.Get(agent.LeadID); ok && n.services.Owner == nil {
+			n.Lead.begin(t.Spec())
+		}
+		n.wakeErr = n.Agents.Start(n.scope)
+	})
 	return n.wakeErr
 }
 
@@ -180,12 +188,19 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	if n.Agents == nil {
 		return nil
 	}
-	return n.Agents.Shutdown(ctx)
+	err := n.Agents.Shutdown(ctx)
+	if n.services.Owner == nil {
+		n.Lead.end(context.WithoutCancel(ctx))
+	}
+	return err
 }
 
 // Close closes the journal and ends the events. The scope must have ended.
 func (n *Node) Close() error {
 	n.watcher.Wait()
+	if n.hooks != nil {
+		n.hooks.Wait()
+	}
 	n.Events.Close()
 	return n.Store.Close()
 }

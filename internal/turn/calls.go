@@ -106,6 +106,9 @@ func (t *Turn) runCall(ctx context.Context, c transcript.CallState, readers chan
 		}
 		defer func() { <-readers }()
 	}
+	if v.Input != nil {
+		c.Input = v.Input
+	}
 	return t.perform(ctx, unit, c, v)
 }
 
@@ -132,7 +135,9 @@ func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallSta
 	if preempted(ctx) {
 		result.Text += "\n(a control message came while this call ran: it may have been cut short)"
 	}
-	return t.finish(c.Call, withNote(result, v.Note), spec, time.Since(begun))
+	took := time.Since(begun)
+	result = t.called(ctx, c.Call, Added(result, v.Context), took)
+	return t.finish(c.Call, withNote(result, v.Note), spec, took)
 }
 
 func (t *Turn) lookup(name string) (unit tool.Tool, spec tool.Spec, hasTools bool) {

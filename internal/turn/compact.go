@@ -50,6 +50,11 @@ func (t *Turn) compact(ctx context.Context, why transcript.Trigger) error {
 	if !ok {
 		return ErrNothingToCompact
 	}
+	return t.compactWithHooks(ctx, why, func() (string, error) { return t.replace(ctx, why, d, g, keep) })
+}
+
+// replace replaces all but the last keep messages by a summary, which it returns.
+func (t *Turn) replace(ctx context.Context, why transcript.Trigger, d transcript.Draft, g gauge, keep int) (string, error) {
 	begun, before := time.Now(), int64(g.used)
 	t.Emit(event.Compacting{Trigger: string(why), Tokens: before})
 	c, err := t.summary(ctx, d, g, keep)
@@ -65,7 +70,7 @@ func (t *Turn) compact(ctx context.Context, why transcript.Trigger) error {
 		t.summaryUsage = t.summaryUsage.Add(c.Usage)
 	}
 	t.Emit(done)
-	return err
+	return done.Summary, err
 }
 
 // keep returns how many messages at the end remain as they are, and whether the

@@ -42,6 +42,8 @@ type Turn struct {
 	// Permit decides about each call, and may wait for a person; nil allows every
 	// call. Its error ends the turn.
 	Permit func(context.Context, tool.Spec, model.Call) (Verdict, error)
+	// Hooks, if not nil, run at points of the turn.
+	Hooks Hooks
 	// Emit, if not nil, is called with each fact, also by parallel calls at the same
 	// time.
 	Emit func(event.Fact)
@@ -89,6 +91,7 @@ type Turn struct {
 	summaryUsage model.Usage // of summaries, not yet in End
 	partial      partial
 	current      currentStep
+	stops        int // how often hooks have kept the turn going
 }
 
 // End describes how a turn ended.
@@ -166,7 +169,9 @@ func (t *Turn) prepared(ctx context.Context, end *End) error {
 	case answer != nil && !t.hasMail():
 		end.Text = answer.Text()
 		end.Outcome, end.Reason = outcomeOfAnswer(answer)
-		return nil
+		if done, err := t.ends(ctx, end); done || err != nil {
+			return err
+		}
 	}
 	return t.loop(ctx, end)
 }
@@ -220,7 +225,7 @@ func (t *Turn) advance(ctx context.Context, end *End) (done bool, err error) {
 	}
 	if len(answer.Calls()) == 0 && !t.hasMail() {
 		end.Outcome, end.Reason = outcomeOfAnswer(answer)
-		return true, nil
+		return t.ends(ctx, end)
 	}
 	return false, nil
 }
@@ -343,7 +348,7 @@ func (t *Turn) next(ctx context.Context, step int) (*model.Request, []mailbox.En
 			switch err := t.compact(ctx, transcript.Auto); {
 			case err == nil:
 				continue
-			case !errors.Is(err, ErrNothingToCompact):
+			case !errors.Is(err, ErrNothingToCompact) && !errors.Is(err, ErrBlocked):
 				return nil, nil, err
 			}
 		}

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/model"
@@ -13,6 +14,10 @@ type Verdict struct {
 	permission.Decision
 	By   string // "user"; "" if no person was asked
 	Note string // from the person to the model
+	// Input replaces the input of the call, and Context is put after its result; both
+	// are of hooks.
+	Input   json.RawMessage
+	Context []string
 }
 
 // refusal returns the text after "permission denied".
