@@ -59,7 +59,7 @@ func newRoot(a *app) *cobra.Command {
 		newRun(a), newResume(a), newPs(a), newTasks(a), newTeam(a), newSend(a), newInbox(a), newMessage(a), newApprovals(a), newTail(a), newServe(a), newAttach(a), newTeammate(a), newQuit(a), newInterrupt(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
 		newDown(a),
 		newBridge(a), newBus(a), newSandbox(a),
-		definitions.New(&a.Console), newDemo(a), newMCP(a), doctor.New(&a.Console), hooks.NewTrust(&a.Console), newVersion(a),
+		definitions.New(&a.Console), newDemo(a), newMCP(a), doctor.New(&a.Console), hooks.New(&a.Console), hooks.NewTrust(&a.Console), newVersion(a),
 	)
 	for _, c := range root.Commands() {
 		a.completeFlags(c)

@@ -1,6 +1,6 @@
-// Package hook runs lifecycle hooks: commands that settings files name for an
-// event. A hook gets the event as JSON on standard input and reports by its exit
-// code and its output.
+// Package hook runs lifecycle hooks: commands and URLs that settings files name for
+// an event. A hook gets the event as JSON and reports by its exit code and its
+// output.
 //
 //	set, errs := hook.Parse(files)
 //	for _, o := range set.Run(ctx, hook.Call{Event: "WorktreeCreate", Input: input, Dir: dir, Env: env}) {
@@ -19,13 +19,21 @@
 //     an outcome with an error, so that a guard is never skipped silently
 //     (TestInvalidHookIsAnOutcome).
 //   - Exit code 2 blocks, whatever the hook printed (TestExitCodes).
+//   - A matcher that does not compile blocks (TestMatcherThatDoesNotCompileBlocks), and
+//     equal hooks of two matchers both run (TestEqualHooksOfTwoMatchersBothRun).
+//   - A handler with an "if" rule runs for calls that the rule covers
+//     (TestConditionsAreForCoveredCalls), one with once until it has succeeded
+//     (TestOnceEndsWithTheFirstSuccess).
+//   - Asynchronous hooks are started and not awaited
+//     (TestAsynchronousHooksAreNotAwaited).
+//   - An HTTP hook succeeds with 2xx and an empty body or a JSON object, within its time
+//     limit (TestHTTPHandlers).
+//   - Events that nothing fires are named (TestEventsThatNothingFiresAreNamed).
 //   - When Run returns, no process of the hooks' process groups is running
 //     (TestNothingOutlivesAHook).
 //
-// The caller decides what an outcome means for its event. Only handlers of type
-// command are run; other types, and asynchronous handlers, have outcomes with an
-// error. A handler with an "if" rule is for tool events only; there are none here
-// yet, so it does not run.
+// The caller decides what an outcome means for its event. Handlers of type command
+// and http are run; other types have outcomes with an error.
 //
 // A Set may be used from any goroutine.
 package hook

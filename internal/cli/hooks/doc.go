@@ -10,5 +10,6 @@
 //
 //   - What is trusted was shown before, or named by --yes or --trust-dir, and a change
 //     of it is not trusted (TestScripts/trust).
+//   - Test runs what is in force and nothing else (TestScripts/hooks_test).
 //   - No command of an agent trusts a directory (TestScripts/trust).
 package hooks
