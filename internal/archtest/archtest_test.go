@@ -85,6 +85,7 @@ var level = map[string]int{
 
 	// 5 to 7: where agents live
 	"actors/spawn":                  4,
+	"internal/turnhook":             5,
 	"actors/state":                  5,
 	"actors":                        6,
 	"internal/coordinator/slot":     0,

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/actorswarm/swarm/actors/state"
@@ -17,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/internal/turnhook"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/team/protocol"
 	"github.com/actorswarm/swarm/tool"
@@ -45,19 +45,7 @@ type permits struct{ h *host }
 // permit is the one point where a call is decided: hooks come first, and the rules
 // judge what hooks have made of the call.
 func (p *permits) permit(ctx context.Context, spec tool.Spec, c model.Call) (turn.Verdict, error) {
-	pre, err := p.runPreToolUse(ctx, spec, c)
-	if err != nil || pre.Behavior == agenthook.Deny {
-		return turn.Verdict{Decision: permission.Decision{Rule: preToolUse, Reason: pre.Reason}}, err
-	}
-	if pre.Input != nil {
-		c.Input = pre.Input
-	}
-	v, err := p.decideCall(ctx, spec, c, pre)
-	if v.Input == nil {
-		v.Input = pre.Input
-	}
-	v.Context = slices.Concat(pre.Context, v.Context)
-	return v, err
+	return p.h.hooks.Permit(ctx, spec, c, p.decideCall)
 }
 
 // decideCall decides about a call that no hook denies. A call that a rule denies is
@@ -82,7 +70,7 @@ func (p *permits) decideCall(ctx context.Context, spec tool.Spec, c model.Call, 
 		}
 		if !requested {
 			requested = true
-			if v, decided, err := p.runPermissionRequest(ctx, spec, c); decided || err != nil {
+			if v, decided, err := p.h.hooks.PermissionRequest(ctx, p.permissionRequest(spec, c), c); decided || err != nil {
 				return v, err
 			}
 		}
@@ -97,21 +85,9 @@ func (p *permits) decideCall(ctx context.Context, spec tool.Spec, c model.Call, 
 	}
 }
 
-// judge decides about a call by mode and rules. An allow or ask of hooks is a rule for
-// this call, so no rule that is stricter is overridden.
+// judge decides about a call by mode and rules.
 func (p *permits) judge(spec tool.Spec, c model.Call, pre agenthook.Decision) permission.Decision {
-	policy, rule := p.policy(), permission.Rule{Tool: spec.Name, Source: preToolUse}
-	switch pre.Behavior {
-	case agenthook.Allow:
-		policy.Allow = append(slices.Clip(policy.Allow), rule)
-	case agenthook.Ask:
-		policy.Ask = append(slices.Clip(policy.Ask), rule)
-	}
-	d := permission.Decide(policy, p.permissionRequest(spec, c))
-	if pre.Behavior == agenthook.Ask && d.Behavior == permission.Ask {
-		d.Reason += ": " + pre.Reason
-	}
-	return d
+	return turnhook.Judge(p.policy(), p.permissionRequest(spec, c), pre)
 }
 
 func (p *permits) permissionRequest(spec tool.Spec, c model.Call) permission.Request {
@@ -176,7 +152,10 @@ func (p *permits) ask(ctx context.Context, what string, q event.Question, r ask.
 	ticket := p.h.c.questions.Open(r)
 	p.h.watchdog.Pause()
 	defer p.h.watchdog.Resume()
-	hooks{p.h}.notify("permission_prompt", agent.DisplayName(p.h.t.Spec())+" asks about "+q.Tool)
+	p.h.c.work(func() {
+		spec := p.h.t.Spec()
+		p.h.c.opts.Hooks.Notification(p.h.c.scope, spec, "permission_prompt", agent.DisplayName(spec)+" asks about "+q.Tool)
+	})
 	return p.h.waitFor(ctx, what, func() error {
 		p.h.c.publish(p.h.t, event.Asked{Question: ticket.Question()})
 		s, err := ticket.Wait(ctx)

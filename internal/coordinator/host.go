@@ -16,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/internal/coordinator/watchdog"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/internal/turnhook"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -51,6 +52,7 @@ type host struct {
 	c       *Coordinator
 	t       *transcript.Transcript
 	permits permits
+	hooks   *turnhook.Runner
 	parent  context.Context // the scope of the agent
 	ref     kernel.Ref      // set before the host is in Coordinator.hosts
 	self    kernel.Ref      // the same, for the actor and the turn
@@ -71,15 +73,14 @@ type host struct {
 
 	current atomic.Pointer[turn.Turn] // the turn that runs
 
-	turnContext context.Context        // of the turn; only the turn, which sets it before it runs
-	watchdog    *watchdog.Watchdog     // of the turn; only the turn, which sets it before it runs
-	meter       meter                  // of progress
-	woken       bool                   // the present incarnation is recorded; only the turn goroutine
-	kit         *kit                   // what every turn needs; only the turn goroutine
-	isolation   *agent.Isolation       // the agent's own directory, if it has one; only the turn goroutine
-	slot        *slot.Slot             // of the turn
-	stopReason  atomic.Pointer[string] // why a hook wants the turn to end
-	asked       atomic.Bool            // the turn works for the lead or the user
+	turnContext context.Context    // of the turn; only the turn, which sets it before it runs
+	watchdog    *watchdog.Watchdog // of the turn; only the turn, which sets it before it runs
+	meter       meter              // of progress
+	woken       bool               // the present incarnation is recorded; only the turn goroutine
+	kit         *kit               // what every turn needs; only the turn goroutine
+	isolation   *agent.Isolation   // the agent's own directory, if it has one; only the turn goroutine
+	slot        *slot.Slot         // of the turn
+	asked       atomic.Bool        // the turn works for the lead or the user
 	// failed is when turns were begun anew; only the turn goroutine.
 	failed []time.Time
 }
@@ -92,6 +93,9 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 		lasts: lasts(t.Spec().Role), state: state.State{Name: state.Resolving, Since: now, Progress: now},
 	}
 	h.permits = permits{h}
+	h.hooks = turnhook.New(turnhook.Options{
+		Hooks: c.opts.Hooks, Agent: t, Policy: h.permits.policy, Pause: h.pauseDeadlines, Context: func() context.Context { return h.turnContext },
+	})
 	// An earlier incarnation may not have released its name yet, so the count makes
 	// each name unique.
 	name := fmt.Sprintf("%s#%d", mailbox.Address{Agent: t.ID(), Incarnation: incarnation}, c.moves.Add(1))
@@ -268,3 +272,12 @@ func (h *host) busy() bool { return h.running.Load() || h.hasWork() || h.owesRep
 
 // lasts reports whether an agent of a role goes on after its turn.
 func lasts(r agent.Role) bool { return r == agent.Lead || r == agent.Teammate }
+
+// pauseDeadlines stops the deadlines of the turn until resume is called.
+func (h *host) pauseDeadlines() (resume func()) {
+	if h.watchdog == nil {
+		return func() {}
+	}
+	h.watchdog.Pause()
+	return h.watchdog.Resume
+}

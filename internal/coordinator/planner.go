@@ -91,11 +91,11 @@ func (p planner) Send(e mailbox.Envelope) error {
 // pause ends the turn of an agent that has just shown its plan to its lead, and
 // has nothing else to read.
 func (h *host) pause() string {
-	if why := h.stopReason.Swap(nil); why != nil {
-		return "a hook has ended the turn: " + *why
+	if why := h.hooks.StopReason(); why != "" {
+		return why
 	}
-	if why := h.stopReason.Swap(nil); why != nil {
-		return "a hook has ended the turn: " + *why
+	if why := h.hooks.StopReason(); why != "" {
+		return why
 	}
 	p := h.t.Record().Plan
 	if p.Phase != protocol.PlanPending || p.Lead == "" {

@@ -56,7 +56,7 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 		Log:            h.t,
 		Prepare:        h.prepare,
 		Permit:         h.permits.permit,
-		Hooks:          hooks{h},
+		Hooks:          h.hooks,
 		Admit:          h.admit,
 		Emit:           h.emit,
 		OnEvent:        h.streamed,
@@ -109,7 +109,7 @@ func (h *host) prepare(ctx context.Context, turn *turn.Turn) error {
 		if err := h.isolate(ctx, incarnation); err != nil {
 			return err
 		}
-		if err := (hooks{h}).begin(ctx); err != nil {
+		if err := h.hooks.Begin(ctx); err != nil {
 			return err
 		}
 		h.woken = true
