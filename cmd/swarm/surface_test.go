@@ -95,6 +95,7 @@ var wrongUses = []string{
 	"bus nosuch", "bus user nosuch", "bus user add", "bus user list x", "bus user list --format xml", "bus user remove",
 	"bg", "compact", "interrupt", "kill", "stop", "stop a b", "stop ann", "down", "down a --all", "down a --grace -1s",
 	"demo x", "demo --output-format xml", "doctor x", "help nosuch", "version x",
+	"hooks nosuch", "hooks list x", "hooks test",
 	"inbox a b", "inbox --format xml", "inbox", "logs", "logs a --format xml", "logs lead", "message", "message --format xml", "message x",
 	"mcp", "mcp x", "ps a b", "ps --format xml", "ps nosuch", "ps --dir nowhere", "result", "result a b", "result lead",
 	"sandbox nosuch", "sandbox explain nosuch", "sandbox explain open x",

@@ -34,7 +34,7 @@ func (s spawner) Types() []defs.Definition {
 	if len(s.spec.Only) == 0 {
 		return types
 	}
-	limits := permission.Policy{Mode: permission.Bypass, Only: ToolLimits(s.spec)}
+	limits := permission.Policy{Mode: permission.Bypass, Only: tools.Limits(s.spec)}
 	return slices.DeleteFunc(slices.Clone(types), func(d defs.Definition) bool {
 		return permission.Decide(limits, permission.Request{Tool: "Agent", Input: report.Detail(map[string]string{"subagent_type": d.Name})}).Behavior == permission.Deny
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/actorswarm/swarm/internal/agenthook"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/coordinator"
+	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -263,7 +264,7 @@ func (n *Node) permission(spec agent.Spec) permission.Policy {
 	return n.options.Rules.Fill(permission.Policy{
 		Mode: permission.Mode(spec.Mode), Home: n.options.Home, Resolve: Resolve, Boundary: n.directories.Boundary(n.scope, spec),
 		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil,
-		Dirs:       n.workingDirs(spec), Only: coordinator.ToolLimits(spec),
+		Dirs:       n.workingDirs(spec), Only: tools.Limits(spec),
 	})
 }
 
