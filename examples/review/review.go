@@ -1,10 +1,15 @@
-// Package review is a team that reviews a git repository: a lead and four
-// teammates, defined in .claude/agents like any other agents. It is the demo of
-// swarm, and an example of how a program brings its own team along.
+// Package review is a team that reviews a git repository: a lead and four teammates, defined
+// in .claude/agents like any other agents. It is the demo of swarm, and an example of a
+// program that brings its own team.
 //
-// The team works with any model. Without one it follows script.yaml, which
-// makes every claim of its report out of what tools returned and teammates
-// wrote; nothing in it knows the repository.
+//	opts, err := review.Options(dir)
+//	opts.Model, err = review.InstallScript(scripts) // or the name of a model
+//	session, err := swarm.Open(ctx, opts)
+//	result, err := session.Run(ctx, review.Prompt)
+//
+// The team works with any model. Without one it follows script.yaml, which makes every claim
+// of its report from what tools returned and teammates wrote; it knows nothing of the
+// repository.
 package review
 
 import (

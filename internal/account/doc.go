@@ -1,6 +1,16 @@
 // Package account keeps what agents may use: accounts in a tree, each with
 // limits, where what is charged to one is charged to all above it.
 //
+//	session := account.New("the session", budget.Limits{Money: 5 * budget.Dollar}, time.Now())
+//	ann := session.Open("ann", budget.Limits{Requests: 100}, time.Now())
+//	r, err := ann.Reserve(ctx, request) // waits for requests in flight
+//	if err != nil {
+//		return err // *budget.ExceededError, *budget.UnpricedError
+//	}
+//	defer r.Commit(budget.Amount{}) // an answer that fails costs nothing
+//	answer := send(request, r.Output)
+//	r.Commit(used(answer))
+//
 // Laws:
 //
 //   - Asked before it leaves. A request is reserved with all that it can use

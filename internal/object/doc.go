@@ -1,6 +1,12 @@
 // Package object keeps texts that are too long for a message: one file each,
 // named by the hash of what it holds.
 //
+//	objects := object.New(filepath.Join(sessionDir, "objects"))
+//	ref, err := objects.Put(body)   // on disk
+//	…                               // record a message that refers to it
+//	err = objects.MarkReferenced(ref)
+//	body, err = objects.Get(ref)
+//
 // Laws:
 //
 //   - What Put has returned is on disk, so that what refers to it may be recorded

@@ -12,6 +12,10 @@
 // Methods that begin with Up go to the owner, in the name of the worker's agent; those
 // that begin with Do go to the worker. Older builds use the same JSON, so names of
 // methods and fields on the wire do not change.
+//
+// Law:
+//
+//   - The bytes of each request are those that were recorded (TestTheWireOfWorkersStays).
 package workerapi
 
 import (

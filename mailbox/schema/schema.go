@@ -4,6 +4,10 @@
 //	raw, err := schema.Of(mailbox.KindQuestion)
 //
 // The files of a version never change: a change makes a new version.
+//
+// Law:
+//
+//   - A schema and the decoder of a kind accept the same bodies (TestSchemaAndDecoderAgree).
 package schema
 
 import (

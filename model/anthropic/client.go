@@ -1,5 +1,13 @@
 // Package anthropic reaches models through Anthropic's Messages API.
 //
+//	options, found := anthropic.FromEnv(os.Getenv)
+//	if !found {
+//		return errors.New("set ANTHROPIC_API_KEY")
+//	}
+//	client, err := anthropic.New(options)
+//	request := &model.Request{Model: client.Resolve("sonnet"), Messages: conversation}
+//	answer, err := model.Complete(ctx, client, request) // or client.Stream
+//
 // Laws:
 //
 //   - The body on the wire is Request.AppendBody, byte for byte. The SDK is

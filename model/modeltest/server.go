@@ -1,10 +1,15 @@
-// Package modeltest is the kit for code that talks to models: a fake Model made
-// of Go functions, a loopback server that speaks a provider's protocol and can
-// misbehave in every way a provider can, and the suite that every provider
-// passes.
+// Package modeltest is the kit for code that talks to models: a fake Model made of Go
+// functions, a loopback server that speaks a provider's protocol and can misbehave in every
+// way a provider can, and the suite that every provider passes.
 //
-// Everything here is safe for concurrent use. A Server records each request
-// before it answers it, so a test that has an answer can look the request up.
+//	fake := modeltest.Script(modeltest.Call("c1", "Read", input), modeltest.Text("Done."))
+//	answer, err := model.Complete(ctx, fake, modeltest.Request("Read the file."))
+//
+//	server := modeltest.NewServer(t, modeltest.Anthropic, modeltest.Replies(modeltest.Say("ok")))
+//	client, err := anthropic.New(anthropic.Options{BaseURL: server.URL})
+//
+// Everything here is safe for concurrent use. A Server records each request before it
+// answers it, so a test that has the answer finds the request.
 package modeltest
 
 import (

@@ -1,6 +1,10 @@
 // Package openai reaches models through any OpenAI-compatible endpoint that
 // serves POST /chat/completions: OpenAI, Ollama, vLLM, OpenRouter and others.
 //
+//	client, err := openai.New(openai.Options{BaseURL: "http://127.0.0.1:11434/v1"})
+//	request := &model.Request{Model: "qwen3", Messages: conversation}
+//	answer, err := model.Complete(ctx, client, request) // or client.Stream
+//
 // Laws:
 //
 //   - A conversation is translated the same way every time, message by message,

@@ -1,6 +1,15 @@
 // Package script answers model requests from a YAML file, offline, for demos
 // and tests. The format is described in docs/script-model.md.
 //
+//	rules := `
+//	rules:
+//	  - when: {agent: lead, step: 0}
+//	    say: {calls: [{tool: Grep, input: {pattern: TODO}}]}
+//	  - say: {text: "Done."}
+//	`
+//	m, err := script.Load([]byte(rules))
+//	answer, err := model.Complete(ctx, m, request)
+//
 // Laws:
 //
 //   - The first rule that matches answers. Everything a rule matches on and
@@ -18,7 +27,7 @@
 //     (TestLoadErrorsNameTheLine, TestFailingTemplatesNameTheLine).
 //
 // Usage is an estimate of four bytes a token. A Script is safe for concurrent
-// useKey and starts no goroutines.
+// use and starts no goroutines.
 package script
 
 import (

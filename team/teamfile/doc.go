@@ -1,6 +1,12 @@
 // Package teamfile reads teams that are kept as files: who is in them and what
 // is on their list at first. docs/teams.md describes the form.
 //
+//	place := teamfile.Place{Dir: dir, Home: home}
+//	t, err := place.Load("release") // .claude/teams/release.yaml, or a path
+//	for _, m := range t.Members {
+//		fmt.Println(m.Name, m.Type)
+//	}
+//
 // Laws:
 //
 //   - A file is taken whole or not at all: everything that is wrong in it is told

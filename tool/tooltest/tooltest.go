@@ -1,4 +1,8 @@
 // Package tooltest runs tools in tests.
+//
+//	read := tooltest.Find(t, tools, "Read")
+//	text := tooltest.OK(t, read, tooltest.Input{"file_path": path})
+//	reason := tooltest.Refused(t, read, tooltest.Input{"file_path": "missing"})
 package tooltest
 
 import (

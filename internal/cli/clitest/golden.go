@@ -1,5 +1,10 @@
-// Package clitest is the kit of the tests of the program: a run in which everything
-// happens that can, and golden files.
+// Package clitest is the kit of the tests of the command line: the events of a run that
+// contains each kind of event, and golden files.
+//
+//	for _, e := range clitest.Story() {
+//		view.Handle(e)
+//	}
+//	clitest.Golden(t, "story", out.String()) // testdata/golden/story; -update writes it
 package clitest
 
 import (

@@ -5,7 +5,11 @@
 //	tree.Open(spec, time.Now()) // when an agent is made
 //	r, err := tree.Of(id).Reserve(ctx, tree.Ask(model, input, output))
 //
-// The accounts follow from the transcripts, so that a restart loses nothing.
+// The accounts follow from the transcripts.
+//
+// Law:
+//
+//   - What was used before a restart counts (TestABudgetCountsWhatWasUsedBeforeARestart).
 package accounts
 
 import (

@@ -10,6 +10,15 @@
 //	if s.Done() {
 //		return s.Acquire(ctx)
 //	}
+//
+// Laws:
+//
+//   - A turn has at most one slot, however many of its calls wait and return
+//     (TestATurnHasOneSlotHoweverManyCallsComeBack).
+//   - A turn that waits for a child has no slot
+//     (TestAParentThatWaitsForItsChildHoldsNoSlotWhileAnotherCallComesBack).
+//   - Calls that return together do not wait for each other
+//     (TestCallsThatComeBackTogetherDoNotWaitForEachOther).
 package slot
 
 import (

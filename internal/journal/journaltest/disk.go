@@ -1,13 +1,19 @@
-// Package journaltest is a disk in memory that fails on demand, for tests of
-// what must survive.
+// Package journaltest is a disk in memory that fails on demand, for tests of what must
+// survive a crash.
 //
-// It keeps two versions of every file, the one a process sees and the one on
-// the platter, and two of every directory. Sync and SyncDir carry the first
-// over to the second; [Disk.Crash] goes back. A sync that fails behaves like
-// the worst real one: the written bytes stay visible and are taken for clean,
-// but are not on the platter until they are written again.
+//	disk := journaltest.New()
+//	j, err := journal.Open("journal", journal.Options{FS: disk})
+//	…
+//	disk.FailSync(2)                          // the second sync from now fails
+//	disk.Crash(journaltest.LoseUnsynced, rng) // a power cut
+//	j, err = journal.Open("journal", journal.Options{FS: disk})
 //
-// Counters tell whether a fault was really met. A Disk may be used by several
+// It keeps two versions of every file and directory, the one that processes see and the one
+// on the platter. Sync and SyncDir copy the first over the second; Disk.Crash goes back to
+// the second. A sync that fails behaves like the worst real one: the written bytes stay
+// visible and count as clean, but are not on the platter until they are written again.
+//
+// Disk.Counts reports whether a fault really happened. A Disk may be used by several
 // goroutines at once.
 package journaltest
 

@@ -1,5 +1,12 @@
-// Package natsdtest runs real nats-server processes on loopback for tests. Where
-// there is no nats-server in the PATH the test is skipped, with that as the reason.
+// Package natsdtest runs real nats-server processes on loopback for tests. A test is
+// skipped, with the reason, if there is no nats-server in the PATH.
+//
+//	servers := natsdtest.Cluster(t, 3, natsdtest.Options{})
+//	nc := servers[0].Conn(t)
+//	servers[1].Kill()
+//	servers[1].Restart()
+//
+// Embedded starts the server that a session embeds, which every machine has.
 package natsdtest
 
 import (

@@ -2,6 +2,10 @@
 // the files of their sender: processes of the session elsewhere, and members that
 // read through the session.
 //
+//	b, err := bucket.New(nc, name, bucket.Options{})
+//	err = b.Put(ctx, ref, func() ([]byte, error) { return objects.Get(ref) }) // the sender
+//	body, err := b.Get(ctx, ref)                                              // the receiver
+//
 // The files of internal/object are the truth and the bucket is a wire, as the stream
 // of the mail is: it may lose what it has, and is filled again out of the files.
 //

@@ -1,10 +1,27 @@
 // Package sse reads server-sent events.
 //
-// Laws: lines end in \n, \r\n or \r; a byte order mark at the start and comment
-// lines are skipped; an event without data is skipped; a line or the data of an
-// event of more than MaxBytes is an error, so that a broken server cannot fill
-// the memory. An event the stream ends in is still given out: whether it is
-// whole is for its reader to see. A Reader belongs to one goroutine.
+//	events := sse.NewReader(res.Body)
+//	for {
+//		e, err := events.Next()
+//		if err == io.EOF {
+//			return nil
+//		}
+//		if err != nil {
+//			return err
+//		}
+//		handle(e.Name, e.Data) // Data is valid until the next Next
+//	}
+//
+// Laws:
+//
+//   - Lines end in \n, \r\n or \r. A byte order mark at the start, comment lines and
+//     events without data are skipped (TestEventsAreSplitWhateverTheLineEnds).
+//   - A line or the data of an event of more than MaxBytes is an error, so that a broken
+//     server cannot fill the memory (TestAnEndlessEventIsRefused).
+//   - An event in which the stream ends is returned: its reader knows whether it is
+//     complete (TestEventsAreSplitWhateverTheLineEnds).
+//
+// A Reader belongs to one goroutine.
 package sse
 
 import (

@@ -1,5 +1,20 @@
-// Package transport holds what providers share below their protocols: an HTTP
-// client, the watchdog over a streamed body, and its orderly end.
+// Package transport holds what providers share below their protocols: an HTTP client, the
+// watchdog of a streamed body, and reading the body to its end.
+//
+//	ctx, cancel := context.WithCancelCause(ctx)
+//	w := transport.Watch(cancel, idle, ping)
+//	defer w.Stop()
+//	res, err := transport.Client(nil).Do(req.WithContext(ctx))
+//	…
+//	w.OnContent()     // for each piece of the answer
+//	w.Drain(res.Body) // after the last one, so that the connection is used again
+//
+// Laws:
+//
+//   - A connection on which nothing arrives is cancelled, and a ping postpones that, up to a
+//     limit (TestSilenceEndsAStreamAndPingsPutItOff).
+//   - An answer may take longer to begin than a pause in it may last
+//     (TestAnAnswerMayTakeLongToBegin).
 package transport
 
 import (

@@ -1,4 +1,6 @@
-// Package boardtest holds the conformance suite of board.Store.
+// Package boardtest holds the suite that every board.Store passes.
+//
+//	boardtest.Store(t, func(t *testing.T) board.Store { return &board.Memory{} })
 package boardtest
 
 import (

@@ -1,7 +1,13 @@
-// Package kvboard keeps the entries of a task board in a JetStream key-value
-// bucket, so that the processes of a session share one board and any NATS client
-// can read it. Its law is that of board.Store: it passes boardtest.Store, also while a
-// cluster has no leader (TestAPutOutlivesALeader).
+// Package kvboard keeps the entries of a task board in a JetStream key-value bucket, so
+// that the processes of a session share one board and any NATS client can read it.
+//
+//	store, err := kvboard.Open(ctx, nc, "TB_"+session, kvboard.Options{})
+//	tasks, err := board.Open(ctx, store, board.Options{})
+//
+// Law:
+//
+//   - It is a board.Store: it passes boardtest.Store (TestStoreConforms), also
+//     while a cluster has no leader (TestAPutOutlivesALeader).
 package kvboard
 
 import (
