@@ -130,7 +130,13 @@ func (l *Loader) isDanglingLink(s *settings) bool {
 }
 
 func (l *Loader) parseSettings(s *settings, src []byte) {
-	s.text, _ = decodeText(src)
+	text, bad := decodeText(src)
+	s.text = text
+	if bad > 0 {
+		l.problems = append(l.problems, Problem{
+			Path: s.path, Line: bad, Source: s.from, Text: "not UTF-8; the stray bytes are read as Windows-1252, save the file as UTF-8",
+		})
+	}
 	root, err := parseJSON(s.text)
 	if err == nil && root.Kind != yaml.MappingNode {
 		err = &lineError{root.Line, errors.New("it is not an object")}

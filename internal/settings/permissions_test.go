@@ -55,7 +55,7 @@ func TestUntrustedFilesTightenAndNeverLoosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if asked.Dir != dir || asked.Name != ".claude/settings.json permissions" || asked.Text != "allow C; additionalDirectories /; defaultMode acceptEdits" {
+	if asked.Dir != dir || asked.Name != ".claude/settings.json permissions" || asked.Text != `{"additionalDirectories":["/"],"allow":["C"],"defaultMode":["acceptEdits"]}` {
 		t.Errorf("the item is %+v", asked)
 	}
 	if texts(p.Deny) != "A" || texts(p.Ask) != "B" || p.Allow != nil || p.Dirs != nil || p.Mode.Value != "" {
@@ -65,6 +65,9 @@ func TestUntrustedFilesTightenAndNeverLoosen(t *testing.T) {
 	if len(p.Notes) != 1 || p.Notes[0] != want {
 		t.Errorf("the notes are %q, want %q", p.Notes, want)
 	}
+	if len(p.LeftOut) != 3 || p.LeftOut[0] != (LeftOut{"allow", "C", path + ":1", "until you trust the directory (swarm trust)"}) {
+		t.Errorf("left out are %+v", p.LeftOut)
+	}
 	from.Trusted = func(string) bool { return false }
 	if p, err := ReadPermissions(from, trustAll); err != nil || p.Allow != nil {
 		t.Errorf("the user has refused to trust the directory: %+v, %v", p, err)
@@ -72,6 +75,27 @@ func TestUntrustedFilesTightenAndNeverLoosen(t *testing.T) {
 	write(t, dir, "settings.json", `{"permissions": {"defaultMode": "dontAsk"}}`)
 	if p, err := ReadPermissions(from, trustAll); err != nil || p.Mode.Value != "dontAsk" || len(p.Notes) > 0 {
 		t.Errorf("a stricter mode: %+v, %v", p, err)
+	}
+}
+
+// A rule whose text looks like several, or like another key, is recorded as what it is.
+func TestTwoFilesNeverHaveTheSameTrustText(t *testing.T) {
+	_, dir, from := places(t)
+	seen := map[string]string{}
+	for _, text := range []string{
+		`{"allow": ["Bash(a), Read"]}`, `{"allow": ["Bash(a)", "Read"]}`, `{"allow": ["Bash(a); defaultMode acceptEdits)"]}`,
+		`{"allow": ["Bash(a)"], "defaultMode": "acceptEdits"}`, `{"allow": ["Bash(a\", \"b)"]}`, `{"allow": ["Bash(a)", "Bash(b)"]}`,
+	} {
+		write(t, dir, "settings.json", `{"permissions": `+text+`}`)
+		if _, err := ReadPermissions(from, func(i trust.Item) bool {
+			if other, twice := seen[i.Text]; twice {
+				t.Errorf("%s and %s are both recorded as %s", other, text, i.Text)
+			}
+			seen[i.Text] = text
+			return false
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -95,6 +119,17 @@ func TestAFileWithAMistakeOnlyTightens(t *testing.T) {
 	write(t, dir, "settings.json", `{"permissions": {"dney": ["A"], "allow": ["C"]}}`)
 	if p, err := ReadPermissions(from, trustAll); err != nil || texts(p.Allow) != "C" || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "permissions.dney is not in force") {
 		t.Errorf("an unknown key: %+v, %v", p, err)
+	}
+}
+
+func TestBytesThatAreNotUTF8AreNamed(t *testing.T) {
+	_, _, from := places(t)
+	from.ManagedDir, from.Simple = t.TempDir(), true
+	path := filepath.Join(from.ManagedDir, "managed-settings.json")
+	writeFile(t, path, "{\"permissions\": {\n\"deny\": [\"Read(caf\xe9)\"]}}")
+	p, err := ReadPermissions(from, trustAll)
+	if err != nil || texts(p.Deny) != "Read(café)" || len(p.Notes) != 1 || !strings.HasPrefix(p.Notes[0], path+":2: not UTF-8; ") {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 
