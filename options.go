@@ -110,8 +110,8 @@ type Options struct {
 	disk journal.FS // of the journal; nil is the operating system's. For tests
 }
 
-// settle fills in what was left out.
-func (o *Options) settle() error {
+// complete fills in what was left out.
+func (o *Options) complete() error {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -164,7 +164,7 @@ func (o *Options) settle() error {
 		return err
 	}
 	o.listenAt(listen)
-	return o.settlePolicy()
+	return o.completePolicy()
 }
 
 // absolute makes the directories of an option absolute; each must be there.
@@ -213,8 +213,8 @@ func stateDir(getenv func(string) string, home string) string {
 	return filepath.Join(home, ".swarm")
 }
 
-// settlePolicy takes what the environment says about children.
-func (o *Options) settlePolicy() error {
+// completePolicy takes what the environment says about children.
+func (o *Options) completePolicy() error {
 	o.Policy.Attended = o.Policy.Attended || o.Attended
 	o.Policy.AskTimeout = cmp.Or(o.Policy.AskTimeout, o.AskTimeout)
 	c := o.config()
@@ -234,7 +234,7 @@ func isDir(path string) bool {
 // Sources returns where the definitions of a session with these options come
 // from. What the options leave open is settled as Open settles it.
 func (o Options) Sources() (defs.Options, error) {
-	if err := o.settle(); err != nil {
+	if err := o.complete(); err != nil {
 		return defs.Options{}, err
 	}
 	return o.config().Sources(), nil

@@ -104,7 +104,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 
 // place settles the options and says what the session is and where it is kept.
 func (o *Options) place() (Info, error) {
-	if err := o.settle(); err != nil {
+	if err := o.complete(); err != nil {
 		return Info{}, err
 	}
 	if o.Session != "" {

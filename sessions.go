@@ -185,7 +185,7 @@ func worktreesOf(stateDir, dir string) (isolation.Sessions, error) {
 		return isolation.Sessions{}, err
 	}
 	o := Options{Dir: dir, StateDir: stateDir}
-	if err := o.settle(); err != nil {
+	if err := o.complete(); err != nil {
 		return isolation.Sessions{}, err
 	}
 	return isolation.Sessions{Dir: dir, All: sessions, Of: func(i Info) *isolation.Directories {
@@ -206,7 +206,7 @@ type Rehearsal struct {
 // Rehearse reads what a session with these options would read. It needs no
 // credentials: without a model the lead's is named by what it would default to.
 func Rehearse(o Options) (*Rehearsal, error) {
-	if err := o.settle(); err != nil {
+	if err := o.complete(); err != nil {
 		return nil, err
 	}
 	s := &Session{opts: o, record: session.NewFile(Info{})}

@@ -84,13 +84,13 @@ func (w *Watcher) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			last = w.look(last)
+			last = w.poll(last)
 		}
 	}
 }
 
-// look takes in what has changed and returns the text of what failed.
-func (w *Watcher) look(last string) string {
+// poll takes in what has changed and returns the text of what failed.
+func (w *Watcher) poll(last string) string {
 	before := w.set.Load()
 	after, err := w.loader.Refresh()
 	if err != nil {

@@ -81,7 +81,7 @@ func (w *compactions) take() func(error) {
 func (h *host) compact(ctx context.Context) ending {
 	answer := h.compactions.take()
 	if answer == nil {
-		return goOn
+		return proceed
 	}
 	err := errCut
 	defer func() { answer(err) }()
@@ -91,9 +91,9 @@ func (h *host) compact(ctx context.Context) ending {
 	case errors.Is(context.Cause(ctx), turn.ErrShutdown):
 		return suspended
 	case h.c.opts.Store.Err() != nil:
-		return h.breakOff(err)
+		return h.runtimeFailed(err)
 	}
-	return goOn
+	return proceed
 }
 
 func (h *host) compactNow(ctx context.Context) error {

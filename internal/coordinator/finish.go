@@ -21,13 +21,13 @@ func (h *host) finishTurn(ctx context.Context) ending {
 	record := h.t.Record()
 	if h.rests(record) {
 		h.moveTo(state.Waiting, state.WaitsForChild)
-		return goOn
+		return proceed
 	}
 	switch again, err := h.restarts(record); {
 	case err != nil:
-		return h.breakOff(err)
+		return h.runtimeFailed(err)
 	case again:
-		return goOn
+		return proceed
 	}
 	return h.finish(ctx, record, h.endsWith(record), "")
 }
@@ -53,14 +53,14 @@ func (h *host) finish(ctx context.Context, record agent.Record, ends bool, why s
 	case errors.As(err, new(*mailbox.FullError)):
 		h.emit(event.Warning{Text: fmt.Sprintf("the end of %s was not reported: %v", agent.DisplayName(record.Spec), err)})
 	case err != nil:
-		return h.breakOff(fmt.Errorf("the end of %s could not be reported: %w", agent.DisplayName(record.Spec), err))
+		return h.runtimeFailed(fmt.Errorf("the end of %s could not be reported: %w", agent.DisplayName(record.Spec), err))
 	}
 	h.asked.Store(false)
 	if !ends {
-		return goOn
+		return proceed
 	}
 	if err := h.t.Close(why, record.KeptDir); err != nil {
-		return h.breakOff(err)
+		return h.runtimeFailed(err)
 	}
 	is := state.Resting(h.t.Record())
 	h.moveTo(is.Name, is.Detail)

@@ -40,7 +40,7 @@ func (cancel) ControlMessage() {}
 type ending int
 
 const (
-	goOn      ending = iota // check for more work
+	proceed   ending = iota // check for more work
 	finished                // the agent has ended
 	suspended               // the session ends; the turn stays open
 	failed                  // the runtime failed; nothing can be recorded any more
@@ -232,7 +232,7 @@ func (h *host) turnDone(m turnDone) {
 		panic(m.panic) // the supervisor decides about another incarnation
 	case m.end == finished:
 		h.finished()
-	case m.end == goOn:
+	case m.end == proceed:
 		h.wake()
 	case m.end == failed && h.c.opts.Store.Err() == nil:
 		// The journal works: only this agent cannot go on.

@@ -42,7 +42,7 @@ func (h *host) turn(ctx context.Context) ending {
 	end, err := h.run(watched, t)
 	switch {
 	case err != nil:
-		return h.breakOff(err)
+		return h.runtimeFailed(err)
 	case end.Open:
 		return suspended
 	}
@@ -75,8 +75,8 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 	return t
 }
 
-// breakOff records that the runtime failed the agent.
-func (h *host) breakOff(err error) ending {
+// runtimeFailed records that the runtime failed the agent.
+func (h *host) runtimeFailed(err error) ending {
 	h.failure = err
 	h.emit(event.Warning{Text: err.Error()})
 	return failed

@@ -144,7 +144,7 @@ func (wk *waker) recordReopening(t *transcript.Transcript, r agent.Role, w agent
 	if err := t.Reopen(r, w); err != nil {
 		return err
 	}
-	wk.c.registry.Employ(t.ID(), w)
+	wk.c.registry.AddWorker(t.ID(), w)
 	return nil
 }
 

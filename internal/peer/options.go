@@ -49,8 +49,8 @@ type Record interface {
 
 // Agents asks the user questions of members.
 type Agents interface {
-	AskUser(id mailbox.AgentID, choices []event.Choice, settle func(answer string, s event.Resolution) error) (*coordinator.UserQuestion, error)
-	PoseQuestion(id mailbox.AgentID, q event.Question, settle func(event.Resolution) error) (*coordinator.UserQuestion, error)
+	AskUser(id mailbox.AgentID, choices []event.Choice, resolve func(answer string, s event.Resolution) error) (*coordinator.UserQuestion, error)
+	PoseQuestion(id mailbox.AgentID, q event.Question, resolve func(event.Resolution) error) (*coordinator.UserQuestion, error)
 }
 
 // Members returns the members for other sessions.

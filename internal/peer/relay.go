@@ -84,8 +84,8 @@ func (r *relay) retryNow() {
 // whether any remains.
 func (r *relay) drain(ctx context.Context, mail []mailbox.Envelope) (moved, left bool) {
 	for _, e := range mail {
-		switch settled, held := r.deliver(ctx, e); {
-		case settled:
+		switch acknowledged, held := r.deliver(ctx, e); {
+		case acknowledged:
 			delete(r.notified, e.ID)
 			delete(r.onDisk, e.ID)
 			moved = true
@@ -100,7 +100,7 @@ func (r *relay) drain(ctx context.Context, mail []mailbox.Envelope) (moved, left
 
 // deliver posts one message, or asks for its state, and reports whether it is
 // acknowledged or held.
-func (r *relay) deliver(ctx context.Context, e mailbox.Envelope) (settled, held bool) {
+func (r *relay) deliver(ctx context.Context, e mailbox.Envelope) (acknowledged, held bool) {
 	got, err := r.post(ctx, e)
 	r.onDisk[e.ID] = err == nil && got.OnDisk
 	if err != nil {

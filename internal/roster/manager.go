@@ -83,7 +83,7 @@ func (m *Manager) up(ctx context.Context, f teamfile.Team, lead *transcript.Tran
 			names = append(names, below.New...)
 		}
 	}
-	err = m.seed(ctx, in, lead, seeds, m.roster.entrust)
+	err = m.seed(ctx, in, lead, seeds, m.roster.assign)
 	if err == nil {
 		err = m.markSeeded(in, lead, len(seeds))
 	}

@@ -41,15 +41,15 @@ func (r *Roster) seed(ctx context.Context, b *board.Board, lead *transcript.Tran
 	return nil
 }
 
-// entrust tells the owners of seeds that nobody has taken. It may be called again.
-func (r *Roster) entrust(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
+// assign tells the owners of seeds that nobody has taken. It may be called again.
+func (r *Roster) assign(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
 	there := seeded(b)
 	for _, seed := range seeds {
 		t := there[seed.Key]
 		if seed.Owner == "" || t.Status != board.Pending || t.Owner != "" && t.Owner != seed.New.Owner {
 			continue
 		}
-		if err := r.entrustTo(ctx, b, lead, t, seed.Owner); err != nil {
+		if err := r.assignTo(ctx, b, lead, t, seed.Owner); err != nil {
 			return err
 		}
 	}
@@ -77,9 +77,9 @@ func (s Seed) task(there map[string]board.Task) board.New {
 	return n
 }
 
-// entrustTo gives a task of the lead's to its owner and tells it. The message goes
+// assignTo gives a task of the lead's to its owner and tells it. The message goes
 // first: after a crash between the two it goes again, and is the same.
-func (r *Roster) entrustTo(ctx context.Context, b *board.Board, lead *transcript.Transcript, t board.Task, owner string) error {
+func (r *Roster) assignTo(ctx context.Context, b *board.Board, lead *transcript.Transcript, t board.Task, owner string) error {
 	to, err := r.Reach(lead.Spec(), owner)
 	if err != nil {
 		return fmt.Errorf("the owner of %q: %w", t.Subject, err)

@@ -18,7 +18,7 @@ type Hooks interface {
 	Called(ctx context.Context, c model.Call, r tool.Result, took time.Duration) tool.Result
 	// Stopping is called before the turn ends with an answer. It reports that the turn
 	// goes on, and has then given the agent a prompt. before is how often it has done so.
-	Stopping(ctx context.Context, text string, before int) (goOn bool, err error)
+	Stopping(ctx context.Context, text string, before int) (proceed bool, err error)
 	// Compacting is called before a compaction, which its error prevents; it wraps
 	// ErrBlocked.
 	Compacting(ctx context.Context, why transcript.Trigger) error
@@ -36,11 +36,11 @@ func (t *Turn) ends(ctx context.Context, end *End) (bool, error) {
 	if t.Hooks == nil || end.Outcome != agent.Completed || t.stops >= maxStops {
 		return true, nil
 	}
-	goOn, err := t.Hooks.Stopping(ctx, end.Text, t.stops)
-	if goOn {
+	proceed, err := t.Hooks.Stopping(ctx, end.Text, t.stops)
+	if proceed {
 		t.stops++
 	}
-	return !goOn, err
+	return !proceed, err
 }
 
 // called lets hooks add to the result of a call.

@@ -52,9 +52,9 @@ type Turn struct {
 	// OnRead, if not nil, is called with the messages that a recorded request carries.
 	OnRead func([]mailbox.Envelope)
 	// Admit, if not nil, is called before a request is sent and may lower its MaxTokens.
-	// settle is called once, with the answer, or nil if none came. An error ends the
+	// charge is called once, with the answer, or nil if none came. An error ends the
 	// turn; ErrOverBudget gives that outcome.
-	Admit func(context.Context, *model.Request) (settle func(*model.Answer), err error)
+	Admit func(context.Context, *model.Request) (charge func(*model.Answer), err error)
 	// MaxSteps limits the answers of this turn; 0 means no limit.
 	MaxSteps int
 	// StepsBefore is how many answers the turn has from before a crash.
@@ -277,11 +277,11 @@ func (t *Turn) step(ctx context.Context, n int) (*model.Answer, error) {
 // send sends an admitted request, and calls leaves just before.
 func (t *Turn) send(ctx context.Context, req *model.Request, quiet bool, leaves func()) (answer *model.Answer, err error) {
 	if t.Admit != nil {
-		settle, err := t.Admit(ctx, req)
+		charge, err := t.Admit(ctx, req)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { settle(answer) }()
+		defer func() { charge(answer) }()
 	}
 	leaves()
 	if answer, err = t.stream(ctx, req, quiet); answer != nil {

@@ -121,7 +121,7 @@ func (r *Runner) Called(_ context.Context, c model.Call, result tool.Result, too
 }
 
 // Stopping implements turn.Hooks.
-func (r *Runner) Stopping(ctx context.Context, text string, before int) (goOn bool, err error) {
+func (r *Runner) Stopping(ctx context.Context, text string, before int) (proceed bool, err error) {
 	var e agenthook.Effect
 	err = r.run(ctx, func(h *agenthook.Hooks, s agent.Spec) {
 		e = h.Stop(ctx, s, text, before > 0)

@@ -161,7 +161,7 @@ func (b *Board) see(e Entry) {
 		return
 	}
 	b.tasks[t.ID] = entry{t, e.Revision}
-	b.tell(t, old.task, known)
+	b.announce(t, old.task, known)
 }
 
 func (b *Board) seePlan(e Entry) {
@@ -172,8 +172,8 @@ func (b *Board) seePlan(e Entry) {
 	b.plan, b.rev = p, e.Revision
 }
 
-// tell says what a change was. mu is held: the changes are told in order.
-func (b *Board) tell(t, old Task, known bool) {
+// announce says what a change was. mu is held: the changes are told in order.
+func (b *Board) announce(t, old Task, known bool) {
 	if b.opts.Changed == nil {
 		return
 	}
@@ -188,11 +188,11 @@ func (b *Board) tell(t, old Task, known bool) {
 	}
 	b.opts.Changed(c)
 	if closed(t.Status) && known && !closed(old.Status) {
-		b.tellFreed(t.ID)
+		b.announceFreed(t.ID)
 	}
 }
 
-func (b *Board) tellFreed(done ID) {
+func (b *Board) announceFreed(done ID) {
 	for _, id := range b.plan.dependants(done) {
 		if e, ok := b.tasks[id]; ok && e.task.Status == Pending && len(b.openBlockers(id)) == 0 {
 			b.opts.Changed(Change{What: Freed, Task: b.whole(e.task), From: Pending})

@@ -78,21 +78,21 @@ func (r *Registry) Add(l agent.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.add(l.Spec)
-	r.employ(l.Woken, l.Spec.ID)
+	r.addWorker(l.Woken, l.Spec.ID)
 	if l.Shutdown.Leaving() || l.Closed && l.Reason == turn.ErrKilled.Error() && len(l.Spec.Teams) == 0 && l.Spec.Teams != nil {
 		r.release(l.Spec)
 	}
 }
 
-// Employ records that an agent works for another, by a tool call if there is one.
-func (r *Registry) Employ(id mailbox.AgentID, w agent.Waking) {
+// AddWorker records that an agent works for another, by a tool call if there is one.
+func (r *Registry) AddWorker(id mailbox.AgentID, w agent.Waking) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.employ(w, id)
+	r.addWorker(w, id)
 }
 
-// employ is Employ with mu held.
-func (r *Registry) employ(w agent.Waking, id mailbox.AgentID) {
+// addWorker is AddWorker with mu held.
+func (r *Registry) addWorker(w agent.Waking, id mailbox.AgentID) {
 	if w.By != "" {
 		if r.workers[w.By] == nil {
 			r.workers[w.By] = map[mailbox.AgentID]struct{}{}
@@ -112,7 +112,7 @@ func (r *Registry) add(spec agent.Spec) {
 			r.name(name, spec)
 		}
 	}
-	r.employ(agent.Waking{By: spec.Parent, Answer: spec.Answer, Call: spec.Call}, spec.ID)
+	r.addWorker(agent.Waking{By: spec.Parent, Answer: spec.Answer, Call: spec.Call}, spec.ID)
 }
 
 func (r *Registry) name(name string, s agent.Spec) {
