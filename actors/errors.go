@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,4 +54,15 @@ type FinalError struct {
 
 func (e *FinalError) Error() string {
 	return fmt.Sprintf("%s cannot be woken again (%s); start a new agent for more work", e.Name, e.Reason)
+}
+
+// DeferredError is why a session ended that a hook has ended at a call: the call waits,
+// and is decided anew when the session goes on.
+type DeferredError struct {
+	ID, Tool string
+	Input    json.RawMessage
+}
+
+func (e *DeferredError) Error() string {
+	return fmt.Sprintf("a hook has deferred a call of %s; decide it by: swarm resume", e.Tool)
 }

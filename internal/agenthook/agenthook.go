@@ -21,13 +21,17 @@
 //     SubagentStop (TestHooksOfADefinitionAreItsAgentsOwn).
 //   - The same failure of the same hook is one warning (TestAFailureIsToldOnce).
 //   - What asynchronous hooks print reaches the agent at its next event; they end with
-//     the scope (TestAsynchronousHooksReportLater).
+//     the scope (TestAsynchronousHooksReportLater). One with asyncRewake that exits with
+//     code 2 wakes the agent (TestAsyncRewakeWakesTheAgent).
+//   - A handler with once that has succeeded for one agent does not run for another
+//     (TestOnceIsForAllAgents).
 package agenthook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -57,6 +61,44 @@ type Options struct {
 	Getenv func(string) string // nil is os.Getenv
 	// Scope ends asynchronous hooks; nil refuses them.
 	Scope context.Context
+	// Rouse gives an agent a text and wakes it. If it is nil, such a text waits for the
+	// agent's next event.
+	Rouse func(a agent.Spec, text string) error
+	// Save writes a long text of a hook to a file that agents may read; nil cuts it.
+	Save func(id, text string) (path string, err error)
+	// Variables gets what hooks set for later commands; nil drops it.
+	Variables Variables
+	// Grant adds rules to what the session allows; nil refuses that.
+	Grant func(rules []string) error
+	// Defer ends the process with the turn of the lead open at a call; nil if somebody can
+	// be asked.
+	Defer func(a agent.Spec, c Call)
+	// Judge answers handlers of type prompt and agent, Servers those of type mcp_tool.
+	// If they are nil, such handlers fail.
+	Judge   Judge
+	Servers hook.Servers
+}
+
+// Variables hold what hooks set for later commands.
+type Variables interface {
+	// Add adds the texts of files that hooks of an event have written; with fresh it
+	// replaces what such hooks have written before.
+	Add(event string, files []string, fresh bool) error
+}
+
+// Judge answers the questions of handlers in the name of an agent.
+type Judge interface {
+	Judge(ctx context.Context, a agent.Spec, q hook.Question) (answer string, err error)
+}
+
+// judge answers in the name of one agent.
+type judge struct {
+	all Judge
+	a   agent.Spec
+}
+
+func (j judge) Judge(ctx context.Context, q hook.Question) (string, error) {
+	return j.all.Judge(ctx, j.a, q)
 }
 
 // Hooks runs the hooks of one process's agents. Its methods may be called from any
@@ -96,19 +138,32 @@ func (h *Hooks) set(a agent.Spec) *hook.Set {
 	if h.o.Load == nil {
 		return nil
 	}
-	files, key := h.o.Load(), ""
-	if h.o.Own != nil {
-		if f, ok := h.o.Own(a); ok {
-			f.Agent = true
-			files, key = append(slices.Clip(files), f), a.Type
-		}
+	all := h.parse("", h.o.Load(), func(files []hook.File) *hook.Set {
+		set, _ := hook.Parse(files) // mistakes are reported at the start
+		return set
+	})
+	if h.o.Own == nil {
+		return all
 	}
+	own, ok := h.o.Own(a)
+	if !ok {
+		return all
+	}
+	own.Agent = true
+	return h.parse(a.Type, []hook.File{own}, func([]hook.File) *hook.Set { return all.With(own) })
+}
+
+// parse returns the set of a key, which is made anew when the files, or the set of all
+// agents, have changed.
+func (h *Hooks) parse(key string, files []hook.File, parse func([]hook.File) *hook.Set) *hook.Set {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p, ok := h.sets[key]
 	if !ok || !slices.EqualFunc(p.files, files, sameFile) {
-		set, _ := hook.Parse(files) // mistakes are reported at the start
-		p = parsed{files, set}
+		p = parsed{files, parse(files)}
+		if key == "" {
+			clear(h.sets)
+		}
 		h.sets[key] = p
 	}
 	return p.set
@@ -141,7 +196,10 @@ func (h *Hooks) run(ctx context.Context, a agent.Spec, e occurrence) []hook.Outc
 	}
 	call := hook.Call{
 		Event: e.event, Subject: e.subject, Input: h.input(a, e.fields), Dir: h.dir(a), Env: h.environment(a),
-		Covers: e.covers, Getenv: h.o.Getenv, Late: func(o hook.Outcome) { h.addLate(a, o) },
+		Covers: e.covers, Getenv: h.o.Getenv, Servers: h.o.Servers, Late: func(o hook.Outcome) { h.addLate(a, e.event, o) },
+	}
+	if h.o.Judge != nil {
+		call.Judge = judge{h.o.Judge, a}
 	}
 	if h.o.Scope != nil {
 		call.Background = func(run func(context.Context)) { h.background.Go(func() { run(h.o.Scope) }) }
@@ -149,10 +207,25 @@ func (h *Hooks) run(ctx context.Context, a agent.Spec, e occurrence) []hook.Outc
 	out := set.Run(ctx, call)
 	if context.Cause(ctx) == nil {
 		for _, o := range out {
-			h.warn(a, o)
+			h.warn(a, e.event, o)
 		}
 	}
+	h.addVariables(a, e.event, out, e.event != "FileChanged")
 	return out
+}
+
+// addVariables passes on what hooks set for later commands.
+func (h *Hooks) addVariables(a agent.Spec, event string, all []hook.Outcome, fresh bool) {
+	if known, _ := hook.FindEvent(event); !known.Environ || h.o.Variables == nil {
+		return
+	}
+	var files []string
+	for _, o := range all {
+		files = append(files, o.Environ)
+	}
+	if err := h.o.Variables.Add(event, files, fresh); err != nil {
+		h.warnOnce(a, err.Error())
+	}
 }
 
 // input returns the fields that all events have, and those of one.
@@ -187,13 +260,22 @@ func (h *Hooks) environment(a agent.Spec) []string {
 }
 
 // warn passes on what a hook wants a person to know, and how it failed.
-func (h *Hooks) warn(a agent.Spec, o hook.Outcome) {
+func (h *Hooks) warn(a agent.Spec, event string, o hook.Outcome) {
 	if o.Output != nil && o.Output.SystemMessage != "" {
-		h.o.Warn(a, o.Output.SystemMessage)
+		h.o.Warn(a, limited(o.Output.SystemMessage))
 	}
-	_, blocked := o.Blocked()
-	if err := o.Failure(); err != nil && !blocked && !o.Broken && o.Output == nil {
+	known, _ := hook.FindEvent(event)
+	why, blocked := o.Blocked()
+	switch err := o.Failure(); {
+	case o.Broken:
+	case blocked && known.Blocks:
+	case blocked:
+		h.warnOnce(a, fmt.Sprintf("the hook %q of %s objects, which has no effect at %s: %s", o.Command, o.Source, event, limited(why)))
+	case err != nil && (o.Output == nil || o.Code == 0):
 		h.warnOnce(a, err.Error())
+	}
+	if o.Problem != "" && o.Failure() == nil {
+		h.warnOnce(a, fmt.Sprintf("the hook %q of %s: %s", o.Command, o.Source, o.Problem))
 	}
 }
 
@@ -207,16 +289,31 @@ func (h *Hooks) warnOnce(a agent.Spec, text string) {
 	}
 }
 
-// addLate keeps what an asynchronous hook has for its agent.
-func (h *Hooks) addLate(a agent.Spec, o hook.Outcome) {
-	h.warn(a, o)
-	texts := contexts([]hook.Outcome{o}, false)
-	if o.Rewake && o.Code == 2 {
-		texts = append(texts, strings.TrimSpace(o.Stderr))
+// addLate keeps what an asynchronous hook has for its agent, or wakes the agent with it.
+func (h *Hooks) addLate(a agent.Spec, event string, o hook.Outcome) {
+	texts := h.contexts(a, []hook.Outcome{o}, false)
+	h.addVariables(a, event, []hook.Outcome{o}, false)
+	if !o.Rewake || o.Code != 2 || o.Err != nil {
+		h.warn(a, event, o)
+		h.keepLate(a, texts)
+		return
 	}
+	texts = append(texts, h.cut(a, cmp.Or(strings.TrimSpace(o.Stderr), strings.TrimSpace(o.Stdout), "the hook gave no reason")))
+	if h.o.Rouse == nil {
+		h.keepLate(a, texts)
+		return
+	}
+	if err := h.o.Rouse(a, strings.Join(texts, "\n")); err != nil {
+		h.o.Warn(a, fmt.Sprintf("the hook %q of %s could not wake %s: %v", o.Command, o.Source, agent.DisplayName(a), err))
+	}
+}
+
+func (h *Hooks) keepLate(a agent.Spec, texts []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.late[a.ID] = append(h.late[a.ID], texts...)
+	if len(texts) > 0 {
+		h.late[a.ID] = append(h.late[a.ID], texts...)
+	}
 }
 
 // takeLate returns what asynchronous hooks have had for an agent since the last call.
@@ -226,38 +323,4 @@ func (h *Hooks) takeLate(id mailbox.AgentID) []string {
 	texts := h.late[id]
 	delete(h.late, id)
 	return texts
-}
-
-// maxText is how much of a text of a hook an agent is given, in bytes.
-const maxText = 10_000
-
-// contexts returns what hooks add to the conversation: additionalContext and, where
-// plain is set, what they print without JSON.
-func contexts(all []hook.Outcome, plain bool) (texts []string) {
-	for _, o := range all {
-		text := ""
-		switch {
-		case o.Err != nil || o.Code != 0 && o.Output == nil:
-		case o.Output != nil:
-			var specific struct {
-				Context string `json:"additionalContext"`
-			}
-			if json.Unmarshal(o.Output.Specific, &specific) == nil {
-				text = specific.Context
-			}
-		case plain:
-			text = o.Stdout
-		}
-		if text = strings.TrimSpace(text); text != "" {
-			texts = append(texts, limited(text))
-		}
-	}
-	return texts
-}
-
-func limited(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxText], "") + "\n(the rest of what the hook printed is left out)"
 }

@@ -81,7 +81,8 @@ func TestTheStrictestDecides(t *testing.T) {
 
 func TestWhatDenies(t *testing.T) {
 	matcher := hook.File{Path: "f", Hooks: json.RawMessage(`{"PreToolUse":[{"matcher":"(?!x)","hooks":[{"type":"command","command":"true"}]}]}`)}
-	failing := hook.File{Path: "f", Hooks: json.RawMessage(`{"PreToolUse":[{"hooks":[{"type":"prompt","onFailure":"block"}]}]}`)}
+	failing := hook.File{Path: "f", Hooks: json.RawMessage(`{"PreToolUse":[{"hooks":[{"type":"command","command":"exit 3","onFailure":"block"}]}]}`)}
+	wrong := hook.File{Path: "f", Hooks: json.RawMessage(`{"PreToolUse":[{"matcher":3,"hooks":[{"type":"command","command":"true"}]}]}`)}
 	for name, c := range map[string]struct {
 		f    hook.File
 		want Behavior
@@ -89,6 +90,12 @@ func TestWhatDenies(t *testing.T) {
 		"exit 2":           {file("PreToolUse", "echo no >&2; exit 2"), Deny},
 		"exit 2, allowing": {file("PreToolUse", says("allow")+"; exit 2"), Deny},
 		"matcher":          {matcher, Deny},
+		"matcher's type":   {wrong, Deny},
+		"wrong word":       {file("PreToolUse", says("dney")), Deny},
+		"wrong type":       {file("PreToolUse", `echo '{"hookSpecificOutput":{"permissionDecision":7}}'`), Deny},
+		"one wrong field":  {file("PreToolUse", `echo '{"decision":"block","reason":7}'`), Deny},
+		"empty stderr":     {file("PreToolUse", "exit 2"), Deny},
+		"closed stdin":     {file("PreToolUse", "exec <&-; exit 2"), Deny},
 		"onFailure":        {failing, Deny},
 		"exit 1":           {file("PreToolUse", "exit 1"), None},
 		"dies":             {file("PreToolUse", "kill -9 $$"), None},
@@ -159,4 +166,86 @@ func TestAsynchronousHooksReportLater(t *testing.T) {
 	h.PreToolUse(t.Context(), spec(), read)
 	cancel()
 	h.Wait()
+}
+
+func TestAsyncRewakeWakesTheAgent(t *testing.T) {
+	raw := `{"PreToolUse":[{"hooks":[{"type":"command","asyncRewake":true,"command":"echo up >&2; exit 2"}]}]}`
+	var roused []string
+	h := New(Options{
+		Dir: t.TempDir(), Scope: t.Context(), Load: func() []hook.File { return []hook.File{{Path: "f", Hooks: json.RawMessage(raw)}} },
+		Rouse: func(a agent.Spec, text string) error { roused = append(roused, string(a.ID)+": "+text); return nil },
+	})
+	if d := h.PreToolUse(t.Context(), spec(), bash("ls")); d.Behavior != None {
+		t.Errorf("an asynchronous hook decided: %+v", d)
+	}
+	h.Wait()
+	if !slices.Equal(roused, []string{"a: up"}) {
+		t.Errorf("roused with %q", roused)
+	}
+}
+
+func TestOnceIsForAllAgents(t *testing.T) {
+	marker := filepath.Join(t.TempDir(), "ran")
+	raw, err := json.Marshal(map[string]any{"PreToolUse": []any{map[string]any{"hooks": []any{
+		map[string]any{"type": "command", "once": true, "command": "echo x >>" + marker},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := New(Options{
+		Dir: t.TempDir(), Load: func() []hook.File { return []hook.File{{Path: "f", Hooks: raw}} },
+		Own: func(s agent.Spec) (hook.File, bool) { return file("Stop", "true"), s.Type == "worker" },
+	})
+	other := spec()
+	other.Type = "other"
+	for _, a := range []agent.Spec{spec(), other, spec()} {
+		h.PreToolUse(t.Context(), a, bash("ls"))
+	}
+	if text, err := os.ReadFile(marker); string(text) != "x\n" {
+		t.Errorf("it wrote %q, %v", text, err)
+	}
+}
+
+func TestPermissionRequestAnswersAndGrants(t *testing.T) {
+	answers := func(decision string) string {
+		return `echo '{"hookSpecificOutput":{"decision":` + decision + `}}'`
+	}
+	for name, c := range map[string]struct {
+		command string
+		want    Behavior
+		stop    string
+		granted string
+		warned  bool
+	}{
+		"allow":     {answers(`{"behavior":"allow","updatedPermissions":[{"type":"addRules","behavior":"allow","rules":[{"toolName":"Bash","ruleContent":"ls"}]}]}`), Allow, "", "Bash(ls)", false},
+		"other":     {answers(`{"behavior":"allow","updatedPermissions":[{"type":"setMode","mode":"bypassPermissions","destination":"session"}, 3]}`), Allow, "", "", true},
+		"deny":      {answers(`{"behavior":"deny","message":"no","updatedPermissions":[{"type":"addRules","behavior":"allow","rules":[{"toolName":"Bash"}]}]}`), Deny, "", "", false},
+		"interrupt": {answers(`{"behavior":"deny","message":"no","interrupt":true}`), Deny, "no", "", false},
+		"exit 2":    {"echo no >&2; exit 2", None, "", "", true},
+		"ask":       {`echo '{"hookSpecificOutput":{"permissionDecision":"ask"}}'`, None, "", "", false},
+	} {
+		w, granted := &warnings{}, ""
+		h := New(Options{
+			Dir: t.TempDir(), Load: func() []hook.File { return []hook.File{file("PermissionRequest", c.command)} }, Warn: w.add,
+			Grant: func(rules []string) error { granted += strings.Join(rules, " "); return nil },
+		})
+		d := h.PermissionRequest(t.Context(), spec(), bash("ls"))
+		if d.Behavior != c.want || d.Stop != c.stop || granted != c.granted || len(w.texts) > 0 != c.warned {
+			t.Errorf("%s: %+v, granted %q, warnings %q", name, d, granted, w.texts)
+		}
+	}
+}
+
+func TestALongTextGoesToAFile(t *testing.T) {
+	saved := ""
+	h := New(Options{
+		Dir: t.TempDir(), Load: func() []hook.File {
+			return []hook.File{file("UserPromptSubmit", "head -c 20000 /dev/zero | tr '\\0' x")}
+		},
+		Save: func(_, text string) (string, error) { saved = text; return "/there", nil },
+	})
+	e := h.UserPromptSubmit(t.Context(), spec(), "go")
+	if len(saved) != 20000 || len(e.Context) != 1 || len(e.Context[0]) > 3000 || !strings.HasSuffix(e.Context[0], "all 20000 bytes are in /there)") {
+		t.Errorf("saved %d bytes, the context is %.100q", len(saved), e.Context)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
@@ -37,6 +38,11 @@ type Decision struct {
 	Input    json.RawMessage // replaces the input of the call, or nil
 	Context  []string        // for the model, with the result of the call
 	Stop     string          // why the turn is to end; "" if it is not
+	// Deferred is set if it is Ask and a hook wants the process to end with the call open
+	// where nobody can be asked.
+	Deferred bool
+	// Updates are changes of permissions that a hook of PermissionRequest asks for.
+	Updates []Update
 }
 
 // Effect is what the hooks of another event say.
@@ -45,11 +51,13 @@ type Effect struct {
 	Reason  string   // why, if it is blocked
 	Context []string // for the model
 	Stop    string   // why the agent is to stop; "" if it is not
+	// Output replaces what the model sees of a call's result; nil if it does not.
+	Output json.RawMessage
 }
 
 // PreToolUse runs the hooks before a call is judged.
 func (h *Hooks) PreToolUse(ctx context.Context, a agent.Spec, c Call) Decision {
-	d := decide(h.run(ctx, a, h.toolEvent("PreToolUse", c, nil)))
+	d := h.decide(a, h.run(ctx, a, h.toolEvent("PreToolUse", c, nil)))
 	d.Context = append(d.Context, h.takeLate(a.ID)...)
 	return d
 }
@@ -59,7 +67,41 @@ func (h *Hooks) PreToolUse(ctx context.Context, a agent.Spec, c Call) Decision {
 func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Spec, c Call) Decision {
 	e := h.toolEvent("PermissionRequest", c, nil)
 	delete(e.fields, "tool_use_id")
-	return decide(h.run(ctx, a, e))
+	out := slices.DeleteFunc(h.run(ctx, a, e), ignoredRequest)
+	d := h.decide(a, out)
+	switch d.Behavior {
+	case Ask:
+		d.Behavior = None // it is about to be asked
+	case Allow:
+		h.grant(a, d.Updates)
+	}
+	return d
+}
+
+// grant adds the rules that hooks want the session to allow.
+func (h *Hooks) grant(a agent.Spec, all []Update) {
+	for _, u := range all {
+		rules, err := u.Allows()
+		switch {
+		case err == nil && h.o.Grant == nil:
+			err = errors.New("rules of updatedPermissions are added by agents of the owner's process only")
+		case err == nil:
+			err = h.o.Grant(rules)
+		}
+		if err != nil {
+			h.warnOnce(a, "a PermissionRequest hook: "+err.Error())
+		}
+	}
+}
+
+// Defer ends the process with the turn open at a call of the lead, and reports whether it
+// does.
+func (h *Hooks) Defer(a agent.Spec, c Call) bool {
+	if h.o.Defer == nil || a.Role != agent.Lead {
+		return false
+	}
+	h.o.Defer(a, c)
+	return true
 }
 
 // PostToolUse runs the hooks after a call that was run: failure is its error, or "".
@@ -68,12 +110,17 @@ func (h *Hooks) PostToolUse(ctx context.Context, a agent.Spec, c Call, response 
 	if failure != "" {
 		name, fields = "PostToolUseFailure", map[string]any{"error": limited(failure), "duration_ms": took.Milliseconds()}
 	}
-	return effect(h.run(ctx, a, h.toolEvent(name, c, fields)), false)
+	out := h.run(ctx, a, h.toolEvent(name, c, fields))
+	effect := h.effect(a, out, false)
+	if failure == "" {
+		effect.Output = updatedOutput(out)
+	}
+	return effect
 }
 
 // UserPromptSubmit runs the hooks before a prompt of the user reaches an agent.
 func (h *Hooks) UserPromptSubmit(ctx context.Context, a agent.Spec, prompt string) Effect {
-	e := effect(h.run(ctx, a, occurrence{event: "UserPromptSubmit", fields: map[string]any{"prompt": prompt}}), true)
+	e := h.effect(a, h.run(ctx, a, occurrence{event: "UserPromptSubmit", fields: map[string]any{"prompt": prompt}}), true)
 	e.Context = append(e.Context, h.takeLate(a.ID)...)
 	return e
 }
@@ -82,12 +129,7 @@ func (h *Hooks) UserPromptSubmit(ctx context.Context, a agent.Spec, prompt strin
 // What they print reaches the agent with its next prompt or call.
 func (h *Hooks) SessionStart(ctx context.Context, a agent.Spec, source string) {
 	out := h.run(ctx, a, occurrence{event: "SessionStart", subject: source, fields: map[string]any{"source": source, "model": a.Model}})
-	texts := contexts(out, true)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(texts) > 0 {
-		h.late[a.ID] = append(h.late[a.ID], texts...)
-	}
+	h.keepLate(a, h.contexts(a, out, true))
 }
 
 // SessionEnd runs the hooks at the end of a session.
@@ -105,23 +147,23 @@ func (h *Hooks) Stop(ctx context.Context, a agent.Spec, text string, again bool)
 		e.event, e.subject = "SubagentStop", a.Type
 		e.fields["agent_transcript_path"] = h.transcript(a.ID)
 	}
-	return effect(h.run(ctx, a, e), false)
+	return h.effect(a, h.run(ctx, a, e), false)
 }
 
 // SubagentStart runs the hooks when an agent that is not the lead begins to work.
 func (h *Hooks) SubagentStart(ctx context.Context, a agent.Spec) Effect {
-	return effect(h.run(ctx, a, occurrence{event: "SubagentStart", subject: a.Type}), false)
+	return h.effect(a, h.run(ctx, a, occurrence{event: "SubagentStart", subject: a.Type}), false)
 }
 
 // TeammateIdle runs the hooks before a teammate of a team comes to rest.
 func (h *Hooks) TeammateIdle(ctx context.Context, a agent.Spec, team string) Effect {
-	return effect(h.run(ctx, a, occurrence{event: "TeammateIdle", fields: map[string]any{"teammate_name": a.Name, "team_name": team}}), false)
+	return h.effect(a, h.run(ctx, a, occurrence{event: "TeammateIdle", fields: map[string]any{"teammate_name": a.Name, "team_name": team}}), false)
 }
 
 // PreCompact runs the hooks before a conversation is compacted; trigger is manual or
 // auto.
 func (h *Hooks) PreCompact(ctx context.Context, a agent.Spec, trigger string) Effect {
-	return effect(h.run(ctx, a, occurrence{event: "PreCompact", subject: trigger, fields: map[string]any{"trigger": trigger, "custom_instructions": ""}}), false)
+	return h.effect(a, h.run(ctx, a, occurrence{event: "PreCompact", subject: trigger, fields: map[string]any{"trigger": trigger, "custom_instructions": ""}}), false)
 }
 
 // PostCompact runs the hooks after a conversation was compacted.
@@ -143,15 +185,15 @@ func (h *Hooks) toolEvent(name string, c Call, more map[string]any) occurrence {
 }
 
 // effect sums outcomes up. plain is set where what hooks print is for the model.
-func effect(all []hook.Outcome, plain bool) (e Effect) {
-	e.Context = contexts(all, plain)
+func (h *Hooks) effect(a agent.Spec, all []hook.Outcome, plain bool) (e Effect) {
+	e.Context = h.contexts(a, all, plain)
 	for _, o := range all {
 		why, blocked := o.Blocked()
 		switch {
 		case blocked && stops(o):
 			e.Stop = cmp.Or(e.Stop, limited(why))
 		case blocked && !e.Blocked:
-			e.Blocked, e.Reason = true, limited(why)
+			e.Blocked, e.Reason = true, h.cut(a, why)
 		}
 	}
 	return e
@@ -160,81 +202,6 @@ func effect(all []hook.Outcome, plain bool) (e Effect) {
 // stops reports a hook that ends all processing.
 func stops(o hook.Outcome) bool {
 	return o.Err == nil && o.Code != 2 && o.Output != nil && o.Output.Continue != nil && !*o.Output.Continue
-}
-
-// decide sums up what hooks say about a call: the strictest wins.
-func decide(all []hook.Outcome) (d Decision) {
-	d.Context = contexts(all, false)
-	for _, o := range all {
-		one := decisionOf(o)
-		if one.Behavior > d.Behavior {
-			d.Behavior, d.Reason = one.Behavior, one.Reason
-		}
-		if one.Input != nil {
-			d.Input = one.Input
-		}
-		d.Stop = cmp.Or(d.Stop, one.Stop)
-	}
-	return d
-}
-
-// specific is what hooks of PreToolUse and PermissionRequest print.
-type specific struct {
-	Permission string          `json:"permissionDecision"`
-	Reason     string          `json:"permissionDecisionReason"`
-	Input      json.RawMessage `json:"updatedInput"`
-	Decision   struct {
-		Behavior string          `json:"behavior"`
-		Message  string          `json:"message"`
-		Input    json.RawMessage `json:"updatedInput"`
-	} `json:"decision"`
-}
-
-func decisionOf(o hook.Outcome) (d Decision) {
-	if why, blocked := o.Blocked(); blocked {
-		d.Behavior, d.Reason = Deny, limited(cmp.Or(reasonOf(o), why))
-		if stops(o) {
-			d.Stop = d.Reason
-		}
-		return d
-	}
-	if o.Err != nil || o.Output == nil {
-		return d
-	}
-	var s specific
-	if len(o.Output.Specific) > 0 && json.Unmarshal(o.Output.Specific, &s) != nil {
-		return d
-	}
-	behavior := cmp.Or(s.Permission, s.Decision.Behavior, o.Output.Decision)
-	d.Behavior = behaviors()[behavior]
-	d.Reason = limited(cmp.Or(s.Reason, s.Decision.Message, o.Output.Reason, "a hook gave no reason"))
-	d.Input = object(s.Input, s.Decision.Input)
-	return d
-}
-
-// reasonOf is the reason that a hook gives for its decision, beside exit code 2.
-func reasonOf(o hook.Outcome) string {
-	var s specific
-	if o.Code != 2 || o.Output == nil || json.Unmarshal(o.Output.Specific, &s) != nil {
-		return ""
-	}
-	return s.Reason
-}
-
-// behaviors are the words of hooks. A call that is deferred waits for a person like
-// one that is asked about: questions are on record and survive the process.
-func behaviors() map[string]Behavior {
-	return map[string]Behavior{"allow": Allow, "approve": Allow, "ask": Ask, "defer": Ask, "deny": Deny, "block": Deny}
-}
-
-// object returns the first of several texts that is a JSON object.
-func object(all ...json.RawMessage) json.RawMessage {
-	for _, raw := range all {
-		if len(raw) > 0 && raw[0] == '{' && json.Valid(raw) {
-			return raw
-		}
-	}
-	return nil
 }
 
 // ErrBlocked is the error of what a hook has blocked.

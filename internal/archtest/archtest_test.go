@@ -45,6 +45,7 @@ var level = map[string]int{
 	// 1: one step up
 	"event":               1,
 	"internal/defedit":    1,
+	"internal/hookenv":    1,
 	"internal/object":     1,
 	"internal/permission": 1,
 	"internal/price":      1,

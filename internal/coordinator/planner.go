@@ -94,9 +94,6 @@ func (h *host) pause() string {
 	if why := h.hooks.StopReason(); why != "" {
 		return why
 	}
-	if why := h.hooks.StopReason(); why != "" {
-		return why
-	}
 	p := h.t.Record().Plan
 	if p.Phase != protocol.PlanPending || p.Lead == "" {
 		return ""

@@ -1,5 +1,5 @@
-// Package hook runs lifecycle hooks: commands and URLs that settings files name for
-// an event. A hook gets the event as JSON and reports by its exit code and its
+// Package hook runs lifecycle hooks: commands, URLs, prompts and tools that settings files
+// name for an event. A hook gets the event as JSON and reports by its exit code and its
 // output.
 //
 //	set, errs := hook.Parse(files)
@@ -28,12 +28,16 @@
 //     (TestAsynchronousHooksAreNotAwaited).
 //   - An HTTP hook succeeds with 2xx and an empty body or a JSON object, within its time
 //     limit (TestHTTPHandlers).
-//   - Events that nothing fires are named (TestEventsThatNothingFiresAreNamed).
+//   - Events that nothing fires are named (TestEventsThatNothingFiresAreNamed), and so are
+//     settings of handlers that have no effect (TestSettingsWithoutEffectAreNamed).
+//   - A field of a hook's JSON with a wrong type is left out, and the others hold
+//     (TestEachFieldOfAnOutputCountsByItself).
+//   - Prompts decide by the model's answer, and tools of MCP servers get what they name of
+//     the event (TestAnswersDecide, TestToolsOfServersGetTheEvent).
 //   - When Run returns, no process of the hooks' process groups is running
 //     (TestNothingOutlivesAHook).
 //
-// The caller decides what an outcome means for its event. Handlers of type command
-// and http are run; other types have outcomes with an error.
+// The caller decides what an outcome means for its event.
 //
 // A Set may be used from any goroutine.
 package hook

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -8,59 +9,106 @@ import (
 // Event is what the runtime knows of a lifecycle event.
 type Event struct {
 	Name string
-	// Fires is false for events that nothing in this runtime fires.
-	Fires bool
+	// Absent is why nothing in this runtime fires the event; "" if something does.
+	Absent string
 	// Tool marks events of tool calls: only these run handlers with an "if" rule.
 	Tool bool
-	// Timeout is the time limit of a handler that has none of its own.
+	// Blocks reports that exit code 2 and decision block have an effect.
+	Blocks bool
+	// Judged reports that handlers of type prompt and agent may run at the event.
+	Judged bool
+	// Environ reports that hooks may set variables for later commands, by lines such as
+	// "export A=1" in the file that CLAUDE_ENV_FILE names.
+	Environ bool
+	// Timeout is the time limit of a command that has none of its own.
 	Timeout time.Duration
 }
+
+// Fires reports whether something in this runtime fires the event.
+func (e Event) Fires() bool { return e.Absent == "" }
 
 // Limits of handlers that name none.
 const (
 	// DefaultTimeout is the limit at most events.
 	DefaultTimeout = 600 * time.Second
 	promptTimeout  = 30 * time.Second
+	agentTimeout   = 60 * time.Second
 	// endTimeout is what all hooks at the end of a session have together, unless one of
 	// them asks for more, up to maxEndTimeout.
 	endTimeout    = 1500 * time.Millisecond
 	maxEndTimeout = time.Minute
 )
 
+// Reasons for which nothing fires an event.
+const (
+	noServers = "no MCP server is connected here"
+	noAuto    = "there is no mode in which a model decides about calls"
+	noTyped   = "typed commands are not expanded into prompts"
+	noSetup   = "there is no start that only sets up"
+	noDisplay = "what is shown is the model's own text"
+	noAddDir  = "directories are added at the start only"
+	noFollow  = "nothing watches for it"
+)
+
 // Events returns all lifecycle events, in alphabetical order.
 func Events() []Event {
-	var all []Event
-	for _, name := range []string{
-		"Notification", "PermissionRequest", "PostCompact", "PostToolUse", "PostToolUseFailure", "PreCompact", "PreToolUse",
-		"SessionEnd", "SessionStart", "Stop", "SubagentStart", "SubagentStop", "TeammateIdle",
-		"UserPromptSubmit", "WorktreeCreate", "WorktreeRemove",
-	} {
-		all = append(all, Event{Name: name, Fires: true, Tool: isToolEvent(name), Timeout: DefaultTimeout})
-	}
-	for _, name := range []string{
-		"ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged", "InstructionsLoaded",
-		"MessageDisplay", "PermissionDenied", "PostModelSwitch", "PostToolBatch", "PreModelSwitch", "Setup", "StopFailure",
-		"TaskCompleted", "TaskCreated",
-		"UserPromptExpansion",
-	} {
-		all = append(all, Event{Name: name, Tool: isToolEvent(name), Timeout: DefaultTimeout})
-	}
+	all := slices.Concat(decisiveEvents(), plainEvents(), absentEvents())
 	for i := range all {
-		if all[i].Name == "UserPromptSubmit" {
-			all[i].Timeout = promptTimeout
-		}
+		all[i].Timeout = cmp.Or(all[i].Timeout, DefaultTimeout)
 	}
-	slices.SortFunc(all, func(a, b Event) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b Event) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
-func isToolEvent(name string) bool {
-	return slices.Contains([]string{"PermissionDenied", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PreToolUse"}, name)
+// decisiveEvents are those at which prompts may decide.
+func decisiveEvents() []Event {
+	return []Event{
+		{Name: "PermissionRequest", Tool: true, Judged: true},
+		{Name: "PostToolUse", Tool: true, Judged: true, Blocks: true},
+		{Name: "PostToolUseFailure", Tool: true, Judged: true, Blocks: true},
+		{Name: "PreToolUse", Tool: true, Judged: true, Blocks: true},
+		{Name: "Stop", Judged: true, Blocks: true},
+		{Name: "SubagentStop", Judged: true, Blocks: true},
+		{Name: "TeammateIdle", Judged: true, Blocks: true},
+		{Name: "UserPromptSubmit", Judged: true, Blocks: true, Timeout: promptTimeout},
+	}
+}
+
+// plainEvents are the others that something fires.
+func plainEvents() []Event {
+	return []Event{
+		{Name: "Notification"},
+		{Name: "PostCompact"},
+		{Name: "PreCompact", Blocks: true},
+		{Name: "SessionEnd"},
+		{Name: "SessionStart", Environ: true},
+		{Name: "SubagentStart"},
+		{Name: "WorktreeCreate", Blocks: true},
+		{Name: "WorktreeRemove", Blocks: true},
+	}
+}
+
+// absentEvents are those that nothing fires.
+func absentEvents() []Event {
+	return []Event{
+		{Name: "ConfigChange", Absent: noFollow, Blocks: true},
+		{Name: "CwdChanged", Absent: noFollow, Environ: true},
+		{Name: "DirectoryAdded", Absent: noAddDir},
+		{Name: "Elicitation", Absent: noServers, Blocks: true},
+		{Name: "ElicitationResult", Absent: noServers, Blocks: true},
+		{Name: "FileChanged", Absent: noFollow, Environ: true},
+		{Name: "InstructionsLoaded", Absent: noFollow},
+		{Name: "MessageDisplay", Absent: noDisplay},
+		{Name: "PermissionDenied", Absent: noAuto, Tool: true, Judged: true},
+		{Name: "PostModelSwitch", Absent: noFollow, Timeout: promptTimeout},
+		{Name: "PostToolBatch", Absent: noFollow, Judged: true, Blocks: true},
+		{Name: "PreModelSwitch", Absent: noFollow, Blocks: true, Timeout: promptTimeout},
+		{Name: "Setup", Absent: noSetup, Environ: true},
+		{Name: "StopFailure", Absent: noFollow},
+		{Name: "TaskCompleted", Absent: noFollow, Judged: true, Blocks: true},
+		{Name: "TaskCreated", Absent: noFollow, Judged: true, Blocks: true},
+		{Name: "UserPromptExpansion", Absent: noTyped, Judged: true, Blocks: true},
+	}
 }
 
 // FindEvent returns the event of a name.
@@ -68,7 +116,7 @@ func FindEvent(name string) (Event, bool) {
 	all := Events()
 	i := slices.IndexFunc(all, func(e Event) bool { return e.Name == name })
 	if i < 0 {
-		return Event{Name: name, Timeout: DefaultTimeout}, false
+		return Event{Name: name, Absent: "there is no such event", Timeout: DefaultTimeout}, false
 	}
 	return all[i], true
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,9 @@ func TestUntrustedFilesRunNothing(t *testing.T) {
 
 func TestInvalidHookIsAnOutcome(t *testing.T) {
 	for name, f := range map[string]File{
-		"type":     file("f", "", map[string]any{"type": "mcp_tool", "server": "s"}),
+		"type":     file("f", "", map[string]any{"type": "other"}),
+		"tool":     file("f", "", map[string]any{"type": "mcp_tool", "server": "s"}),
+		"prompt":   file("f", "", map[string]any{"type": "prompt"}),
 		"empty":    file("f", "", command(" ")),
 		"async":    file("f", "", map[string]any{"command": "true", "async": true}),
 		"matcher":  file("f", "(?=x)", command("true")),
@@ -134,8 +137,13 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%s: blocked %q %v, failure %v", c.command, why, blocked, out[0].Failure())
 		}
 	}
-	out := try(t, "", file("f", "", map[string]any{"command": "exit 1", "onFailure": "block"}))
-	if why, blocked := out[0].Blocked(); !blocked || !strings.Contains(why, "onFailure is block") {
+	f := file("f", "", map[string]any{"command": "exit 1", "onFailure": "block"})
+	if why, blocked := try(t, "", f)[0].Blocked(); blocked {
+		t.Errorf("onFailure keeps an agent going: %q", why)
+	}
+	f.Hooks = bytes.Replace(f.Hooks, []byte("Stop"), []byte("PreToolUse"), 1)
+	s, _ := Parse([]File{f})
+	if why, blocked := s.Run(t.Context(), Call{Event: "PreToolUse", Dir: t.TempDir()})[0].Blocked(); !blocked || !strings.Contains(why, "onFailure is block") {
 		t.Errorf("onFailure block: %q, %v", why, blocked)
 	}
 }

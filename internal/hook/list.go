@@ -26,8 +26,8 @@ func (s *Set) List() (all []Listed) {
 			switch {
 			case h.err != nil:
 				l.Fault = h.err.Error()
-			case !known.Fires:
-				l.Fault = "nothing fires the event here"
+			case !known.Fires():
+				l.Fault = "nothing fires the event: " + known.Absent
 			}
 			all = append(all, l)
 		}

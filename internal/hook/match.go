@@ -1,7 +1,9 @@
 package hook
 
 import (
+	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +24,22 @@ func (e *MatcherError) Error() string {
 func (e *MatcherError) Unwrap() error { return e.Err }
 
 func always(string) bool { return true }
+
+// parseMatcher reads the matcher of an event. One that cannot be used has a MatcherError.
+func parseMatcher(event Event, raw json.RawMessage) (text string, matches func(string) bool, err error) {
+	if len(raw) == 0 {
+		return "", always, nil
+	}
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return "", always, &MatcherError{Matcher: string(raw), Err: err}
+	}
+	if event.Name == "FileChanged" {
+		names := strings.Split(text, "|")
+		return text, func(path string) bool { return slices.Contains(names, filepath.Base(path)) }, nil
+	}
+	matches, err = compile(text)
+	return text, matches, err
+}
 
 // compile compiles a matcher: "" or "*" matches everything, plain names are a list
 // separated by "|" or ",", and anything else is a regular expression without anchors.

@@ -1,9 +1,7 @@
 package hook
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,38 +26,19 @@ type Outcome struct {
 	// Rewake is set for a hook that wakes the agent if it exits with code 2.
 	Rewake bool
 
-	failureBlocks bool
-	malformed     bool // standard output begins like JSON and is none
-}
+	// Problem names what is wrong with the JSON that the hook printed; "" if nothing is.
+	Problem string
+	// Environ is what the hook has written to the file of CLAUDE_ENV_FILE.
+	Environ string
 
-// Output is the JSON object that a hook may print.
-type Output struct {
-	Continue      *bool           `json:"continue"`
-	StopReason    string          `json:"stopReason"`
-	SystemMessage string          `json:"systemMessage"`
-	Decision      string          `json:"decision"`
-	Reason        string          `json:"reason"`
-	Specific      json.RawMessage `json:"hookSpecificOutput"` // depends on the event
+	failureBlocks bool
+	malformed     bool // the hook printed JSON that cannot be read, at least in part
 }
 
 // TimeoutError reports a hook that took too long and was ended.
 type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("it timed out after %v", e.After) }
-
-// parseOutput reads standard output that begins with "{"; nil if it does not.
-// malformed reports one that begins so and is no JSON object of these fields.
-func parseOutput(stdout string) (out *Output, malformed bool) {
-	text := bytes.TrimSpace([]byte(stdout))
-	if !bytes.HasPrefix(text, []byte("{")) {
-		return nil, false
-	}
-	out = new(Output)
-	if json.Unmarshal(text, out) != nil {
-		return nil, true
-	}
-	return out, false
-}
 
 // Blocked reports whether the hook objects, and why: exit code 2, a decision in
 // its JSON, a matcher that cannot be used, or a failure of one with onFailure block.
@@ -90,7 +69,7 @@ func (o Outcome) Failure() error {
 	case o.Err != nil:
 		return fmt.Errorf("the hook %q of %s failed: %w", o.Command, o.Source, o.Err)
 	case o.Code == 0 && o.malformed:
-		return fmt.Errorf("the hook %q of %s printed what begins like JSON and cannot be read", o.Command, o.Source)
+		return fmt.Errorf("the hook %q of %s: %s", o.Command, o.Source, o.Problem)
 	case o.Code == 0:
 		return nil
 	}

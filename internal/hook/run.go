@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"sync"
@@ -38,6 +41,10 @@ type Call struct {
 	Covers func(rule string) bool
 	// Getenv reads variables for the headers of HTTP requests; nil reads none.
 	Getenv func(string) string
+	// Judge answers handlers of type prompt and agent, Servers those of type mcp_tool. If
+	// they are nil, such handlers fail.
+	Judge   Judge
+	Servers Servers
 	// Background runs an asynchronous handler and Late gets its outcome. Without both,
 	// such handlers are errors.
 	Background func(run func(context.Context))
@@ -62,16 +69,13 @@ func (s *Set) matching(c Call) []handler {
 		switch {
 		case c.Subject != "" && !h.matches(c.Subject), h.Once && h.spent.Load():
 		case h.If != "" && (c.Covers == nil || !c.Covers(h.If)):
-		case h.err == nil && !h.Async && !h.AsyncRewake && slices.ContainsFunc(out, h.same):
+		case h.err == nil && !h.isAsync() && slices.ContainsFunc(out, h.same):
 		default:
 			out = append(out, h)
 		}
 	}
 	return out
 }
-
-// same reports a handler that does the same.
-func (h handler) same(o handler) bool { return o.err == nil && h.equal(o.config) }
 
 // Run runs the hooks of a call side by side and returns their outcomes in the
 // order of the settings files. When ctx ends they are ended too, and the
@@ -90,15 +94,15 @@ func (s *Set) Run(ctx context.Context, c Call) []Outcome {
 	out := make([]*Outcome, 0, len(hooks))
 	var all sync.WaitGroup
 	for _, h := range hooks {
-		o := h.outcome(err)
+		o := h.outcome(c.Event, err)
 		switch {
-		case o.Err == nil && (h.Async || h.AsyncRewake) && c.Background != nil && c.Late != nil:
+		case o.Err == nil && h.isAsync() && c.Background != nil && c.Late != nil:
 			c.Background(func(ctx context.Context) {
 				h.run(ctx, s.limits, c, text, o)
 				c.Late(*o)
 			})
 			continue
-		case o.Err == nil && (h.Async || h.AsyncRewake):
+		case o.Err == nil && h.isAsync():
 			o.Err = errors.New("asynchronous hooks are not supported at this event")
 		case o.Err == nil:
 			all.Go(func() { h.run(ctx, s.limits, c, text, o) })
@@ -118,10 +122,10 @@ func collect(all []*Outcome) []Outcome {
 }
 
 // outcome returns the outcome of a handler that has not run, err if it cannot.
-func (h handler) outcome(err error) *Outcome {
+func (h handler) outcome(event string, err error) *Outcome {
 	return &Outcome{
 		Source: h.source, Command: h.name(), Code: -1, Err: errors.Join(err, h.err), Broken: h.err != nil,
-		Rewake: h.AsyncRewake, failureBlocks: h.OnFailure == "block" && !h.Async && !h.AsyncRewake,
+		Rewake: h.AsyncRewake, failureBlocks: h.failureBlocks(event),
 	}
 }
 
@@ -129,7 +133,7 @@ func (h handler) outcome(err error) *Outcome {
 func withEndTimeout(ctx context.Context, hooks []handler) (context.Context, context.CancelFunc) {
 	limit := endTimeout
 	for _, h := range hooks {
-		limit = max(limit, min(time.Duration(h.Timeout*float64(time.Second)), maxEndTimeout))
+		limit = max(limit, min(seconds(h.Timeout), maxEndTimeout))
 	}
 	return context.WithTimeoutCause(ctx, limit, &TimeoutError{limit})
 }
@@ -141,16 +145,41 @@ func (h handler) run(ctx context.Context, l limits, c Call, input []byte, out *O
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, &TimeoutError{limit})
 		defer cancel()
 	}
-	if h.Type == "http" {
+	switch h.Type {
+	case typeHTTP:
 		h.post(ctx, l, c, input, out)
-	} else {
-		h.exec(ctx, c, input, out)
+	case typeTool:
+		h.callTool(ctx, c, input, out)
+	case typePrompt, typeAgent:
+		h.ask(ctx, c, input, out)
+	default:
+		h.execWithEnviron(ctx, c, input, out)
 	}
-	if out.Err == nil {
-		out.Output, out.malformed = parseOutput(out.Stdout)
+	if out.Err == nil && out.Output == nil && h.Type != typePrompt && h.Type != typeAgent {
+		out.Output, out.Problem, out.malformed = parseOutput(c.Event, out.Stdout)
 	}
 	if _, blocked := out.Blocked(); !blocked && out.Failure() == nil {
 		h.spent.Store(true)
+	}
+}
+
+// execWithEnviron is exec with a file for variables, at events that have one.
+func (h handler) execWithEnviron(ctx context.Context, c Call, input []byte, out *Outcome) {
+	if event, _ := FindEvent(c.Event); !event.Environ {
+		h.exec(ctx, c, input, out)
+		return
+	}
+	f, err := os.CreateTemp("", "swarm-env-*")
+	if err != nil {
+		out.Err = fmt.Errorf("make the file of CLAUDE_ENV_FILE: %w", err)
+		return
+	}
+	c.Env = append(slices.Clip(c.Env), "CLAUDE_ENV_FILE="+f.Name())
+	h.exec(ctx, c, input, out)
+	text, readErr := io.ReadAll(io.LimitReader(f, MaxOutput))
+	out.Environ = string(text)
+	if err := errors.Join(readErr, f.Close(), os.Remove(f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		out.Err = errors.Join(out.Err, fmt.Errorf("read the file of CLAUDE_ENV_FILE: %w", err))
 	}
 }
 

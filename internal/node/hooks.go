@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agenthook"
@@ -65,14 +66,39 @@ func (h *hookFiles) own(d *Definitions, spec agent.Spec) (f hook.File, ok bool) 
 	return f, true
 }
 
-// newHooks returns the hooks of the agents of this process.
-func (n *Node) newHooks(scope context.Context) *agenthook.Hooks {
+// newHooks returns the hooks of the agents of this process. A call that they defer fails
+// the session.
+func (n *Node) newHooks(scope context.Context, fail func(error)) *agenthook.Hooks {
 	files := newHookFiles(n.options.Config, n.Warn)
-	return agenthook.New(agenthook.Options{
+	o := agenthook.Options{
 		Session: n.options.Session, Dir: n.options.Dir, Transcripts: filepath.Join(n.options.Path, "transcripts"), Getenv: n.options.Getenv,
 		Scope: scope, Load: files.load, Own: func(s agent.Spec) (hook.File, bool) { return files.own(n.options.Definitions, s) },
-		Warn: func(a agent.Spec, text string) { n.Events.Publish(agent.Describe(a), event.Warning{Text: text}) },
-	})
+		Warn:  func(a agent.Spec, text string) { n.Events.Publish(agent.Describe(a), event.Warning{Text: text}) },
+		Rouse: n.rouse, Variables: n.variables,
+		Save: func(id, text string) (string, error) { return n.saveOutput("", id, text) },
+	}
+	if n.services.Owner == nil { // rules, and the end of the session, are the owner's
+		o.Grant = n.options.Rules.Grant
+		if !n.policy.Asks() {
+			o.Defer = func(_ agent.Spec, c agenthook.Call) {
+				fail(&actors.DeferredError{ID: c.ID, Tool: c.Name, Input: c.Input})
+			}
+		}
+	}
+	return agenthook.New(o)
+}
+
+// rouse gives an agent a text of a hook and wakes it.
+func (n *Node) rouse(a agent.Spec, text string) error {
+	t, ok := n.Store.Get(a.ID)
+	if !ok {
+		return transcript.ErrClosed
+	}
+	if err := t.Prompt("hook", turn.Reminder([]string{text})); err != nil {
+		return err
+	}
+	n.Agents.Wake(a.ID)
+	return nil
 }
 
 // begin runs the hooks of the start of a session, once.

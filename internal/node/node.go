@@ -15,6 +15,7 @@ import (
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/coordinator/tools"
+	"github.com/actorswarm/swarm/internal/hookenv"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -76,6 +77,7 @@ type Node struct {
 	policy      spawn.Policy
 	directories *isolation.Directories
 	hooks       *agenthook.Hooks
+	variables   *hookenv.Variables
 	services    Services
 	scope       context.Context
 	watcher     sync.WaitGroup
@@ -108,7 +110,8 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 		n.options.Logger.Warn("processes of an earlier run could not be searched for", "error", err)
 	}
 	n.directories = n.options.Isolation(n.options.Session, n.options.Root, n.options.Path, n.Store)
-	n.hooks = n.newHooks(scope)
+	n.variables = hookenv.Open(n.options.Root, n.options.Getenv)
+	n.hooks = n.newHooks(scope, fail)
 	n.Agents = coordinator.New(n.actorOptions())
 	n.Roster = roster.New(n.Agents)
 	n.Lead = NewLead(LeadOptions{

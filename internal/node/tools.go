@@ -26,7 +26,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 		Dir: a.Spec.Dir, OutputDir: filepath.Join(n.outputs(), statefile.Name(string(a.Spec.ID))),
 		Home: n.options.Home, AddDirs: slices.Concat(n.options.AddDirs, n.options.Rules.Dirs()), Conceals: n.conceals(a.Spec),
 		Hidden: n.hidden(), Shown: n.shown(),
-		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope,
+		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope, Variables: n.variables.List,
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
 	})
 	return coordinator.Toolbox{

@@ -11,11 +11,14 @@
 //     rule that denies or asks (TestHooksComeFirstAndRulesStay).
 //   - Rules judge the input that hooks have put in place
 //     (TestRulesJudgeTheInputOfHooks).
+//   - A hook replaces a result by a text, or by what has the form of the result
+//     (TestAHookReplacesAResult).
 package turnhook
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +38,7 @@ import (
 type Agent interface {
 	Spec() agent.Spec
 	Prompt(origin, text string) error
+	Calls() ([]transcript.CallState, error)
 }
 
 // Options configure New. All are required.
@@ -117,7 +121,20 @@ func (r *Runner) Called(_ context.Context, c model.Call, result tool.Result, too
 		}
 	}
 	r.stopReason.CompareAndSwap(nil, nonEmpty(e.Stop))
-	return turn.Added(result, texts)
+	return turn.Added(replaced(result, e.Output), texts)
+}
+
+// replaced puts what a hook gives in place of a result. It must have the form of what the
+// hook was given, or be a text.
+func replaced(r tool.Result, output json.RawMessage) tool.Result {
+	var text string
+	switch {
+	case json.Unmarshal(output, &text) == nil:
+		r.Text = text
+	case len(r.Detail) > 0 && len(output) > 0 && output[0] == r.Detail[0]:
+		r.Text, r.Detail = string(output), output
+	}
+	return r
 }
 
 // Stopping implements turn.Hooks.
@@ -200,6 +217,10 @@ func (r *Runner) Permit(ctx context.Context, spec tool.Spec, c model.Call, decid
 	if err != nil || pre.Behavior == agenthook.Deny {
 		return turn.Verdict{Decision: permission.Decision{Rule: preToolUse, Reason: pre.Reason}}, err
 	}
+	if pre.Deferred && r.isOnly(c.ID) && r.o.Hooks.Defer(r.o.Agent.Spec(), r.call(c)) {
+		<-ctx.Done()
+		return turn.Verdict{}, context.Cause(ctx)
+	}
 	if pre.Input != nil {
 		c.Input = pre.Input
 	}
@@ -209,6 +230,12 @@ func (r *Runner) Permit(ctx context.Context, spec tool.Spec, c model.Call, decid
 	}
 	v.Context = slices.Concat(pre.Context, v.Context)
 	return v, err
+}
+
+// isOnly reports whether a call is the only one of its answer.
+func (r *Runner) isOnly(id string) bool {
+	calls, err := r.o.Agent.Calls()
+	return err == nil && len(calls) == 1 && calls[0].ID == id
 }
 
 // Judge decides about a request by a policy. An allow or ask of hooks is a rule for this

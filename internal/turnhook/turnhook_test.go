@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/internal/agenthook"
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
@@ -18,6 +19,8 @@ import (
 type worker struct{ prompts []string }
 
 func (*worker) Spec() agent.Spec { return agent.Spec{ID: "a", Type: "worker", Role: agent.Foreground} }
+
+func (*worker) Calls() ([]transcript.CallState, error) { return nil, nil }
 
 func (w *worker) Prompt(_, text string) error {
 	w.prompts = append(w.prompts, text)
@@ -99,5 +102,28 @@ func TestRulesJudgeTheInputOfHooks(t *testing.T) {
 	v = permit(t, policy, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"true"}}}`)
 	if v.Behavior != permission.Allow || string(v.Input) != `{"command":"true"}` {
 		t.Errorf("the input of the hook is not used: %+v", v)
+	}
+}
+
+func TestAHookReplacesAResult(t *testing.T) {
+	plain, rich := tool.Result{Text: "old"}, tool.Result{Text: "old", Detail: json.RawMessage(`{"stdout":"old"}`)}
+	for _, c := range []struct {
+		name   string
+		result tool.Result
+		output string
+		text   string
+		detail string
+	}{
+		{"a text", plain, `"new"`, "new", ""},
+		{"a text for an object", rich, `"new"`, "new", `{"stdout":"old"}`},
+		{"an object", rich, `{"stdout":"new"}`, `{"stdout":"new"}`, `{"stdout":"new"}`},
+		{"an object for a text", plain, `{"stdout":"new"}`, "old", ""},
+		{"a number", rich, `3`, "old", `{"stdout":"old"}`},
+		{"nothing", rich, ``, "old", `{"stdout":"old"}`},
+	} {
+		got := replaced(c.result, json.RawMessage(c.output))
+		if got.Text != c.text || string(got.Detail) != c.detail {
+			t.Errorf("%s: %+v", c.name, got)
+		}
 	}
 }

@@ -170,7 +170,11 @@ func (b *bashTool) command(line, mark, report string) *exec.Cmd {
 	args := slices.Concat(shell[1:], []string{"-c", script, "bash", report, line})
 	cmd := exec.Command(shell[0], args...)
 	cmd.Dir = b.cwd
-	cmd.Env = slices.Concat(b.base, []string{"SWARM_CALL=" + mark})
+	var more []string
+	if b.env.Variables != nil {
+		more = b.env.Variables()
+	}
+	cmd.Env = slices.Concat(b.base, more, []string{"SWARM_CALL=" + mark})
 	return cmd
 }
 

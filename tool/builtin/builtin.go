@@ -90,6 +90,8 @@ type Env struct {
 	// Pass names further variables to take from Getenv. Names of model and
 	// cloud credentials are never passed, listed or not.
 	Pass []string
+	// Variables returns further variables of each command, as NAME=VALUE; nil is none.
+	Variables func() []string
 	// Dirs are further readable folders, named in messages only.
 	Dirs []string
 	// Conceals reports files, by absolute path, that Grep and Glob must not show when they

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm"
+	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli/view"
@@ -98,6 +99,7 @@ type resultLine struct {
 	Errors     []string              `json:"errors,omitempty"`
 	StopReason *string               `json:"stop_reason"`
 	Terminal   string                `json:"terminal_reason,omitempty"`
+	Deferred   *deferredCall         `json:"deferred_tool_use,omitempty"`
 	Session    string                `json:"session_id"`
 	Cost       swarm.Cost            `json:"total_cost_usd"`
 	Usage      model.Usage           `json:"usage"`
@@ -105,6 +107,13 @@ type resultLine struct {
 	Denials    []denial              `json:"permission_denials"`
 	Agents     []agentEnd            `json:"agents"` // those under the lead, in the order of their first ends
 	UUID       string                `json:"uuid"`
+}
+
+// deferredCall is a call at which a hook has ended the session.
+type deferredCall struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
 }
 
 type modelUsage struct {
@@ -128,7 +137,13 @@ func (t *tally) result(v view.RunResult) resultLine {
 	for name, u := range v.Tree {
 		r.ModelUsage[name] = modelUsage{u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.Cost}
 	}
+	var deferred *actors.DeferredError
 	switch {
+	case errors.As(v.Err, &deferred):
+		stop := "tool_deferred"
+		r.StopReason, r.Terminal = &stop, stop
+		r.Deferred = &deferredCall{deferred.ID, deferred.Tool, deferred.Input}
+		return r
 	case v.Err == nil && v.Outcome == "completed":
 		r.Result, r.Terminal = &v.Text, "completed"
 		return r
