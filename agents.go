@@ -17,26 +17,25 @@ type (
 	Ended          = actors.Ended
 )
 
-// Shutdown asks an agent, by name or id, to end: it may bring its work to an end
-// within the grace time, or object once. Then it is ended with all that work for
-// it, for good: nobody can write to it, its name is free, its tasks are offered
-// again, and its commands, directory and claims are given back. Without grace it
-// is ended at once. Shutdown returns when it is gone, or has objected and goes
-// on. It may be called again, also for an agent that is gone.
+// Shutdown asks an agent, by name or id, to end. The agent may finish its work within the
+// grace period, or object once. After that it is ended for good, together with all agents
+// that work for it: nobody can write to it, its name is free, its tasks are offered again,
+// and its commands, directory and claims are released. Without a grace period it is ended
+// at once. Shutdown returns when the agent has ended, or has objected and continues. It may
+// be called again, also for an agent that has ended.
 func (s *Session) Shutdown(ctx context.Context, name string, grace time.Duration) (ShutdownResult, error) {
 	return s.control.ShutDown(ctx, name, grace)
 }
 
-// Down is Shutdown for several agents at once that does not leave it at an
-// objection: it is asked a second time, which it cannot refuse, with what is left
-// of the grace time. Without names it is everybody but the lead. It returns those
-// that are gone.
+// Down is Shutdown for several agents at once. An agent that objects is asked a second
+// time, which it cannot refuse, within the rest of the grace period. Without names Down
+// ends every agent but the lead. It returns the agents that have ended.
 func (s *Session) Down(ctx context.Context, names []string, grace time.Duration) ([]ShutdownResult, error) {
 	return s.control.Down(ctx, names, grace)
 }
 
-// StopTree is Stop for an agent and all that work for it, whatever their links
-// say. It returns what became of each.
+// StopTree is Stop for an agent and all that work for it, whatever their links. It returns
+// the result for each.
 func (s *Session) StopTree(ctx context.Context, name string) ([]Ended, error) {
 	return s.control.EndTree(ctx, name, turn.StoppedBy("the user"))
 }
@@ -46,15 +45,15 @@ func (s *Session) KillTree(ctx context.Context, name string) ([]Ended, error) {
 	return s.control.EndTree(ctx, name, turn.ErrKilled)
 }
 
-// Compact replaces the older part of an agent's conversation, by name or id, by
-// a summary that its model makes. It returns when that is recorded: an agent at
-// work is compacted at its next step. The record keeps the whole.
+// Compact replaces the older part of the conversation of an agent, by name or id, with a
+// summary that its model makes. It returns when that is recorded: an agent at work is
+// compacted at its next step. The record keeps the whole conversation.
 func (s *Session) Compact(ctx context.Context, name string) error {
 	return s.control.Compact(ctx, name)
 }
 
 // openFleet lets agents run in processes of their own, in the process that owns the
-// session, as the options or the agents that there are want it.
+// session, if the options or the agents on record ask for that.
 func (s *Session) openFleet() {
 	lives := slices.ContainsFunc(s.store.All(), (*transcript.Transcript).IsReplica)
 	if s.opts.Policy.Where != "" || lives {
@@ -73,19 +72,19 @@ func (s *Session) fleetOptions() fleet.Options {
 	}
 }
 
-// fleetParts are what was made after the fleet.
+// fleetParts are the parts that are made after the fleet.
 func (s *Session) fleetParts() fleet.Parts {
 	return fleet.Parts{Agents: s.agents, Roster: s.roster, Bus: s.bus, Sessions: s.peers}
 }
 
-// Agent returns a look at one agent, by name, team/name or id.
+// Agent returns the status of one agent, by name, team/name or id.
 func (s *Session) Agent(name string) (actors.Status, error) { return s.control.Find(name) }
 
-// Agents returns a look at every agent of the session, oldest first.
+// Agents returns the status of every agent of the session, oldest first.
 func (s *Session) Agents() []actors.Status { return s.control.All() }
 
-// Stop ends an agent, by name or id. It returns when nothing of it runs. A
-// message wakes it again, with all that it knew.
+// Stop ends an agent, by name or id. It returns when nothing of the agent runs. A message
+// wakes it again, with its whole conversation.
 func (s *Session) Stop(ctx context.Context, name string) error {
 	return s.control.End(ctx, name, turn.StoppedBy("the user"))
 }
@@ -96,6 +95,6 @@ func (s *Session) Kill(ctx context.Context, name string) error {
 	return s.control.End(ctx, name, turn.ErrKilled)
 }
 
-// Background lets a running foreground agent, by name or id, go on in the
-// background: who started it goes on, and is told of its end by message.
+// Background moves a running foreground agent, by name or id, to the background: its caller
+// continues, and receives its result as a message.
 func (s *Session) Background(name string) error { return s.control.Background(name) }

@@ -1,5 +1,5 @@
 // Package swarm runs swarms of LLM agents: every agent is a supervised actor
-// with its own abort scope, and what agents say to each other travels as typed
+// with its own abort scope, and the messages of agents to each other travel as typed
 // messages over an embedded NATS server, recorded in one journal.
 //
 // A program opens a Session on a directory, lets the lead agent work on a
@@ -10,29 +10,29 @@
 //	defer s.Close()
 //	result, err := s.Run(ctx, "find the three largest functions")
 //
-// Everything a session knows is on disk before it is acted on. A session whose
-// process died is opened again with Options.Session and goes on with Resume.
+// The state of a session is on disk before it is acted on. A session whose
+// process died is opened again with Options.Session and continues with Resume.
 //
-// Teammates may have processes of their own (Options.TeammateMode). Laws of those:
+// Teammates may have processes of their own (Options.TeammateMode). Their laws:
 //
-//   - Running means a sign of life: a spawn is answered at the first report of its
-//     process, and of one that never comes nothing is left
-//     (TestProblem21_RunningMeansASignOfLife).
-//   - One process of an agent counts. What an earlier one says changes nothing
+//   - An agent runs once its process has reported. Nothing remains of a process that never
+//     reported (TestProblem21_RunningMeansASignOfLife).
+//   - One process runs an agent. Requests of an earlier process of that agent are refused
 //     (TestProblem44_NothingOfAnOldIncarnationCounts).
-//   - A plan's gate is where the agent is, so that it holds without an owner; who
-//     decides is known to the owner, through which every decision goes
+//   - The process of an agent holds it to its plan mode, also while there is no owner. The
+//     owner checks who may decide about the plan, and passes each decision on
 //     (TestProblem41_PlanGateHoldsInAnotherProcess).
-//   - A shutdown is the owner's, who has process, pane, name and tasks; the member
-//     objects once or finishes, and what does not answer is killed at the deadline
-//     (TestAMemberInAnotherProcessMayObjectOnce).
-//   - Budgets are the owner's: under a limit no request leaves any process that was
-//     not reserved there (TestProcessesShareTheBudgetOfTheirSession). Without an
-//     owner such a request waits. What is in flight when the owner dies is charged
-//     when it is reported, and not reserved with the next.
-//   - A living process outlives its owner and is taken over by the next; one that
-//     does not report is ended by its lock, before another of its agent begins
-//     (TestALivingProcessIsTakenOver, TestAProcessThatNobodyHearsOfIsEndedByItsLock).
-//   - What is on record in a process is seen from the owner, whether the process
-//     lives or not (TestTheOwnerShowsWhatIsInOtherProcesses).
+//   - The owner shuts a member down, since it has the process, the pane, the name and the
+//     tasks. The member finishes or objects once, and is killed at the deadline if it does
+//     not answer (TestAMemberInAnotherProcessMayObjectOnce).
+//   - The owner has the budget: under a limit no process sends a request that the owner has
+//     not reserved (TestProcessesShareTheBudgetOfTheirSession). Without an owner such a
+//     request waits. A request that is under way when the owner ends is charged when it is
+//     reported, and not reserved with the next owner.
+//   - A process that runs outlives its owner, and the next owner takes it over
+//     (TestALivingProcessIsTakenOver). One that does not report is found by its lock and
+//     ended before the agent gets another process
+//     (TestAProcessThatNobodyHearsOfIsEndedByItsLock).
+//   - The owner shows the records of all processes, whether they run or not
+//     (TestTheOwnerShowsWhatIsInOtherProcesses).
 package swarm

@@ -11,12 +11,12 @@ import (
 // Trace is a message and what became of it.
 type Trace = mailbox.Trace
 
-// Inbox returns the unread messages of an agent, by name or id, and the last
-// that it has read, oldest first. Of long bodies it holds the beginning.
+// Inbox returns the unread messages of an agent, by name or id, and the last ones that it
+// has read, oldest first. It holds only the beginning of long bodies.
 func (s *Session) Inbox(name string) ([]Trace, error) { return s.control.Tree().Inbox(name) }
 
-// Message returns a message of the session and all that became of it. The error
-// is an *UnknownMessageError if there is none.
+// Message returns a message of the session and its history. The error is an
+// *UnknownMessageError if there is none.
 func (s *Session) Message(id mailbox.ID) (Trace, error) { return s.control.Tree().Message(id) }
 
 // WholeBody returns the whole body of a message of a session, also of one that
@@ -29,11 +29,11 @@ func WholeBody(info Info, e mailbox.Envelope) (string, error) {
 	return string(body), err
 }
 
-// Question is what an agent asks a person: permission for a call, or questions
-// of its own. The agent waits, and the question survives a restart.
+// Question is a question of an agent to a person: permission for a call, or questions of
+// its own. The agent waits, and the question survives a restart.
 type Question = event.Question
 
-// Answer is what a person says to a Question.
+// Answer is a person's answer to a Question.
 type Answer = event.Answer
 
 // The errors of Session.Answer.
@@ -43,10 +43,10 @@ type (
 	AnswerNotPermittedError = event.AnswerNotPermittedError
 )
 
-// Questions returns what the agents ask a person now, the oldest first.
+// Questions returns the open questions of the agents, oldest first.
 func (s *Session) Questions() []Question { return s.control.Questions() }
 
-// Answer settles a question. It returns when the answer is on disk. Its errors
-// are *UnknownQuestionError, *ResolvedQuestionError, *AnswerNotPermittedError, or
-// what kept the answer from being recorded.
+// Answer answers a question. It returns when the answer is on disk. Its errors are
+// *UnknownQuestionError, *ResolvedQuestionError, *AnswerNotPermittedError, or the reason
+// why the answer could not be recorded.
 func (s *Session) Answer(id string, a Answer) error { return s.control.Answer(id, a) }

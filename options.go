@@ -19,8 +19,8 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// Options say what a session is. The zero value is a new session in the
-// working directory with the model that the environment gives.
+// Options configure a session. The zero value is a new session in the working directory
+// with the model that the environment names.
 type Options struct {
 	// Dir is the directory that the agents work in; "" is the working directory.
 	Dir string
@@ -28,22 +28,22 @@ type Options struct {
 	Session string
 	// NewSession is the id that a new session gets; "" picks one.
 	NewSession string
-	// StateDir is where sessions are kept; "" is SWARM_HOME, or ~/.swarm.
+	// StateDir is the directory of all sessions; "" is SWARM_HOME, or ~/.swarm.
 	StateDir string
-	// Home is the user's home directory; "" asks the system.
+	// Home is the user's home directory; "" is that of the system.
 	Home string
 
-	// Model names the lead's model: an alias (sonnet), an id, "openai:ID" or
-	// "script:FILE"; "" is SWARM_MODEL, or what the provider offers.
+	// Model names the lead's model: an alias (sonnet), an id, "openai:ID" or "script:FILE";
+	// "" is SWARM_MODEL, or the default of the provider.
 	Model string
-	// Models, if set, answers for every model name instead of the providers.
+	// Models, if set, is the model for every name instead of the providers.
 	Models func(name string) (m model.Model, id string, err error)
 	// Agents is the value of --agents: JSON text or the path of a JSON file.
 	Agents string
-	// Settings is the value of --settings: JSON text or the path of a JSON file with
-	// settings that go before those of the project and the user.
+	// Settings is the value of --settings: JSON text or the path of a JSON file. It takes
+	// precedence over the settings of the project and the user.
 	Settings string
-	// AddDirs are further directories whose .claude/agents is read.
+	// AddDirs are further directories with agents in .claude/agents.
 	AddDirs []string
 	// PluginDirs are plugins that no settings enable.
 	PluginDirs []string
@@ -56,52 +56,54 @@ type Options struct {
 	Allow, Deny []string
 	// MaxTurns limits the model requests of one run of the lead; 0 is no limit.
 	MaxTurns int
-	// Budget limits what all agents of the session use together, over all its
-	// runs. A request that does not fit is not sent. A kept session keeps it.
+	// Budget limits what all agents of the session use together, over all its runs. A
+	// request that does not fit is not sent. An existing session has the budget of its
+	// record.
 	Budget Limits
-	// Attended says that somebody is there to answer Questions. Elsewhere what
-	// would be asked is refused at once, unless AskTimeout says how long it waits.
+	// Attended reports that a person is present to answer Questions. Otherwise a question
+	// is refused at once, unless AskTimeout is set.
 	Attended bool
-	// AskTimeout is how long a question waits for its answer, after which it is
-	// refused; 0 is for ever if the session is attended, negative for ever.
+	// AskTimeout is how long a question waits for its answer before it is refused; 0 is for
+	// ever if the session is attended, negative for ever.
 	AskTimeout time.Duration
-	// Window is how many tokens the context of the models holds; 0 is
-	// SWARM_CONTEXT_WINDOW, or what the table of models says (docs/models.md).
+	// Window is the size of the models' context in tokens; 0 is SWARM_CONTEXT_WINDOW, or
+	// the value of the model table (docs/models.md).
 	Window int
-	// Policy decides how children come to be.
+	// Policy decides how children are started.
 	Policy spawn.Policy
 
-	// Listen opens a TCP listener of the message bus, such as "127.0.0.1:4222",
-	// for the users of Session.Bus; "" opens none. ListenWebSocket does the
-	// same for WebSocket. A kept session listens where it did; Off ends that.
+	// Listen is the address of a TCP listener of the message bus, such as "127.0.0.1:4222",
+	// for the users of Session.Bus; "" opens none. ListenWebSocket is the same for
+	// WebSocket. An existing session listens where it did before; Off ends that.
 	Listen, ListenWebSocket string
-	// ListenCert and ListenKey are the PEM files of a certificate, with those between
-	// it and its authority, and of its key: both listeners speak TLS then. A kept
-	// session goes on with them; ListenCert Off ends that.
+	// ListenCert and ListenKey are the PEM files of a certificate, with its chain, and of
+	// its key: both listeners then use TLS. An existing session uses its last ones;
+	// ListenCert Off ends that.
 	ListenCert, ListenKey string
-	// NATS is a server of others that carries the mail and the task lists.
+	// NATS is an external server that carries the mail and the task lists.
 	NATS NATS
-	// Inbound says what becomes of messages of other sessions; "" is hold where one of
-	// the two bypasses permissions and the other does not, and accept otherwise. The
-	// setting crossSessionInbound can make it stricter. A kept session keeps it.
+	// Inbound decides about messages of other sessions; "" is hold if one of the two
+	// sessions bypasses permissions and the other does not, and accept otherwise. The
+	// setting crossSessionInbound can make it stricter. An existing session has the value
+	// of its record.
 	Inbound Inbound
-	// InboundExpiry is how long a message that is held waits for the user, after which
-	// it is refused; 0 is 5 minutes, negative for ever. A kept session keeps it.
+	// InboundExpiry is how long a held message waits for the user before it is refused; 0
+	// is 5 minutes, negative for ever. An existing session has the value of its record.
 	InboundExpiry time.Duration
 	// Getenv reads the environment; nil is os.Getenv.
 	Getenv func(string) string
-	// Logger gets what is wrong inside; nil discards it.
+	// Logger receives internal problems; nil discards them.
 	Logger *slog.Logger
 
-	// TeammateMode says where teammates run: in-process, tmux (a pane each), process,
-	// or auto, which is tmux inside of tmux. "" is what SWARM_TEAMMATE_MODE says, or
-	// the setting teammateMode, or in-process. Policy.Where goes before it.
+	// TeammateMode is where teammates run: in-process, tmux (a pane each), process, or
+	// auto, which is tmux inside of tmux. "" is SWARM_TEAMMATE_MODE, or the setting
+	// teammateMode, or in-process. Policy.Where takes precedence.
 	TeammateMode string
-	// TeammateCommand begins the command line that runs a teammate in a process of
-	// its own, where Policy.Where says so; nil is this program and "teammate".
+	// TeammateCommand is the beginning of the command line that runs a teammate in a
+	// process of its own, if Policy.Where asks for one; nil is this program and "teammate".
 	TeammateCommand []string
 
-	executor  executor.Executor // of teammates; nil is what Policy.Where says. For tests
+	executor  executor.Executor // of teammates; nil is the one of Policy.Where. For tests
 	firstSign time.Duration     // how long a teammate's process may take to report; 0 is a minute
 	silence   time.Duration     // after which such a process counts as lost; 0 is 15 s
 
@@ -110,7 +112,7 @@ type Options struct {
 	disk journal.FS // of the journal; nil is the operating system's. For tests
 }
 
-// complete fills in what was left out.
+// complete sets the options that are not given.
 func (o *Options) complete() error {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -137,7 +139,7 @@ func (o *Options) complete() error {
 		}
 	}
 	if o.Home == "" {
-		// Without a home there are no agents and settings of the user's.
+		// Without a home directory the user has no agents and settings.
 		if o.Home, err = os.UserHomeDir(); err != nil && o.StateDir == "" && o.Getenv("SWARM_HOME") == "" {
 			return fmt.Errorf("there is no home directory to keep sessions in; set HOME or SWARM_HOME: %w", err)
 		}
@@ -167,7 +169,7 @@ func (o *Options) complete() error {
 	return o.completePolicy()
 }
 
-// absolute makes the directories of an option absolute; each must be there.
+// absolute makes the directories of an option absolute; each must exist.
 func absolute(dirs []string, option string) ([]string, error) {
 	all := make([]string, len(dirs))
 	for i, d := range dirs {
@@ -180,15 +182,15 @@ func absolute(dirs []string, option string) ([]string, error) {
 	return all, nil
 }
 
-// NoModelError reports that nothing says which model is to be used.
+// NoModelError reports that no model is configured.
 type NoModelError = model.NoModelError
 
-// OptionError reports a value that an option cannot have. It is the caller's
-// mistake: nothing was started.
+// OptionError reports an invalid value of an option. It is the caller's mistake: nothing
+// was started.
 type OptionError = session.OptionError
 
-// StateDir returns where sessions are kept when Options.StateDir does not say:
-// SWARM_HOME, or .swarm in the home directory. A nil getenv is os.Getenv.
+// StateDir returns the default of Options.StateDir: SWARM_HOME, or .swarm in the home
+// directory. A nil getenv is os.Getenv.
 func StateDir(getenv func(string) string) (string, error) {
 	if getenv == nil {
 		getenv = os.Getenv
@@ -213,7 +215,7 @@ func stateDir(getenv func(string) string, home string) string {
 	return filepath.Join(home, ".swarm")
 }
 
-// completePolicy takes what the environment says about children.
+// completePolicy sets the policy for children from the environment.
 func (o *Options) completePolicy() error {
 	o.Policy.Attended = o.Policy.Attended || o.Attended
 	o.Policy.AskTimeout = cmp.Or(o.Policy.AskTimeout, o.AskTimeout)
@@ -231,8 +233,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Sources returns where the definitions of a session with these options come
-// from. What the options leave open is settled as Open settles it.
+// Sources returns the places of the definitions that a session with these options reads.
 func (o Options) Sources() (defs.Options, error) {
 	if err := o.complete(); err != nil {
 		return defs.Options{}, err
@@ -240,7 +241,7 @@ func (o Options) Sources() (defs.Options, error) {
 	return o.config().Sources(), nil
 }
 
-// config returns what the options say of the agents.
+// config returns the options that concern agents.
 func (o Options) config() node.Config {
 	return node.Config{
 		Dir: o.Dir, StateDir: o.StateDir, Home: o.Home, AddDirs: o.AddDirs, PluginDirs: o.PluginDirs,
@@ -250,19 +251,19 @@ func (o Options) config() node.Config {
 	}
 }
 
-// take is the other way round.
+// take is the reverse of config.
 func (o *Options) take(c node.Config) {
 	o.Dir, o.AddDirs, o.PluginDirs = c.Dir, c.AddDirs, c.PluginDirs
 	o.Model, o.Mode, o.MaxTurns, o.System, o.Agents, o.Settings = c.Model, c.Mode, c.MaxTurns, c.System, c.Agents, c.Settings
 	o.Allow, o.Deny, o.Budget, o.Policy, o.Window, o.compactWindow = c.Allow, c.Deny, c.Budget, c.Policy, c.Window, c.CompactWindow
 }
 
-// listen is where the session's bus listens.
+// listen returns the addresses of the session's bus.
 func (o *Options) listen() bus.Listen {
 	return bus.Listen{TCP: o.Listen, WebSocket: o.ListenWebSocket, Cert: o.ListenCert, Key: o.ListenKey}
 }
 
-// listenAt is the other way round.
+// listenAt is the reverse of listen.
 func (o *Options) listenAt(l bus.Listen) {
 	o.Listen, o.ListenWebSocket, o.ListenCert, o.ListenKey = l.TCP, l.WebSocket, l.Cert, l.Key
 }

@@ -22,11 +22,11 @@ type Remote struct {
 	c    *api.Client
 }
 
-// CommandError reports a request that a session takes from its user and not from
-// commands of agents.
+// CommandError reports a request that a session accepts from its user and not from commands
+// of agents.
 type CommandError = session.CommandError
 
-// Dial reaches the process that runs a session.
+// Dial connects to the process that runs a session.
 func Dial(stateDir string, info Info) (*Remote, error) {
 	c, err := api.Dial(stateDir, info)
 	if err != nil {
@@ -35,7 +35,7 @@ func Dial(stateDir string, info Info) (*Remote, error) {
 	return &Remote{info, c}, nil
 }
 
-// call makes a request that is answered with an error alone.
+// call makes a request whose only answer is an error.
 func call[In any](ctx context.Context, r *Remote, m rpc.Method[In, rpc.None], in In) error {
 	_, err := rpc.Call(ctx, r.c.Requests, m, in)
 	return err
@@ -48,7 +48,7 @@ func (r *Remote) Send(ctx context.Context, to, text string) ([]team.SendResult, 
 	return member.DecodeResults(out.Posted), err
 }
 
-// Agents returns a look at every agent of the session.
+// Agents returns the status of every agent of the session.
 func (r *Remote) Agents(ctx context.Context) ([]actors.Status, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.ListAgents, rpc.None{})
 	return out.Agents, err
@@ -90,12 +90,12 @@ func (r *Remote) Down(ctx context.Context, names []string, grace time.Duration) 
 	return out.Gone, err
 }
 
-// Background lets a foreground agent of the session go on in the background.
+// Background moves a running foreground agent of the session to the background.
 func (r *Remote) Background(ctx context.Context, name string) error {
 	return call(ctx, r, api.Background, api.NameIn{Name: name})
 }
 
-// Bus returns where the session's bus listens and who may use it.
+// Bus returns where the session's bus listens and who has access.
 func (r *Remote) Bus(ctx context.Context) (BusState, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.DescribeBus, rpc.None{})
 	if err != nil || out.Bus == nil {
@@ -123,19 +123,18 @@ func (r *Remote) SetBridge(ctx context.Context, session string, allowed bool) er
 	return call(ctx, r, api.SetBridge, api.BridgeIn{Name: session, Allow: allowed})
 }
 
-// WithdrawBridge is Peers.WithdrawBridge.
+// WithdrawBridge is Peers.RemoveBridge.
 func (r *Remote) WithdrawBridge(ctx context.Context, session string) error {
 	return call(ctx, r, api.WithdrawBridge, api.BridgeIn{Name: session})
 }
 
-// Questions returns what the agents of the session ask a person now.
+// Questions returns the open questions of the session's agents.
 func (r *Remote) Questions(ctx context.Context) ([]Question, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.ListQuestions, rpc.None{})
 	return out.Questions, err
 }
 
-// Answer settles a question of the session. It returns when the answer is on
-// disk there.
+// Answer answers a question of the session. It returns when the answer is on disk there.
 func (r *Remote) Answer(ctx context.Context, id string, a Answer) error {
 	return call(ctx, r, api.Answer, api.AnswerIn{Name: id, Answer: &a})
 }
@@ -170,13 +169,13 @@ func (r *Remote) Message(ctx context.Context, id mailbox.ID) (Trace, error) {
 	return out.Traces[0], nil
 }
 
-// SendClass is Send for a message of a class; "" is the usual one.
+// SendClass is Send for a message of a class; "" is the default class.
 func (r *Remote) SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.SendResult, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.Send, api.SendIn{To: to, Text: text, Class: c})
 	return member.DecodeResults(out.Posted), err
 }
 
-// Hello returns what a process that joins the session wants to know first.
+// Hello returns the state of the session for a process that joins it.
 func (r *Remote) Hello(ctx context.Context) (Welcome, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.Hello, rpc.None{})
 	if err != nil {
@@ -189,7 +188,7 @@ func (r *Remote) Hello(ctx context.Context) (Welcome, error) {
 	return *out.Welcome, nil
 }
 
-// Say gives the lead a text of the user. See Session.Say.
+// Say sends a text of the user to the lead. See Session.Say.
 func (r *Remote) Say(ctx context.Context, text string) error {
 	return call(ctx, r, api.Say, api.SayIn{Text: text})
 }
@@ -201,20 +200,20 @@ func (r *Remote) Interrupt(ctx context.Context, name string) (bool, error) {
 	return out.Cut, err
 }
 
-// BackgroundForeground lets what the lead waits for go on in the background.
-// See Session.BackgroundForeground.
+// BackgroundForeground moves what the lead waits for to the background. See
+// Session.BackgroundForeground.
 func (r *Remote) BackgroundForeground(ctx context.Context) ([]string, error) {
 	out, err := rpc.Call(ctx, r.c.Requests, api.BackgroundAll, rpc.None{})
 	return out.Moved, err
 }
 
-// SetModel gives the lead another model. See Session.SetModel.
+// SetModel changes the model of the lead. See Session.SetModel.
 func (r *Remote) SetModel(ctx context.Context, name string) error {
 	return call(ctx, r, api.SetModel, api.NameIn{Name: name})
 }
 
-// Quit asks the owner of the session to end it, with its turns left open, and
-// returns when it answers no more.
+// Quit asks the owner of the session to end it with its turns left open, and returns when
+// the owner answers no more.
 func (r *Remote) Quit(ctx context.Context) error { return r.c.Quit(ctx) }
 
 // Teams is Session.Teams.
@@ -248,7 +247,7 @@ func (r *Remote) TeamDown(ctx context.Context, name string) error {
 	return call(ctx, r, api.TeamDown, api.NameIn{Name: name})
 }
 
-// statusOf takes the look at a team out of an answer.
+// statusOf returns the status of a team from a response.
 func statusOf(out api.TeamOut, err error) (team.Status, error) {
 	if err != nil || out.Team == nil {
 		return team.Status{}, err
@@ -256,27 +255,27 @@ func statusOf(out api.TeamOut, err error) (team.Status, error) {
 	return *out.Team, nil
 }
 
-// Close leaves the session alone and ends the connection.
+// Close closes the connection. The session continues.
 func (r *Remote) Close() error {
 	r.c.Close()
 	return nil
 }
 
-// Info returns what was known of the session when it was dialled.
+// Info returns the record of the session when the connection was made.
 func (r *Remote) Info() Info { return r.info }
 
 var (
-	// ErrEnded is the answer of a Remote whose session has ended.
+	// ErrEnded is the error of a Remote whose session has ended.
 	ErrEnded = api.ErrEnded
-	// ErrOwnerGone is ErrEnded when the session has not been closed: its process is
-	// gone, and another one may go on with it.
+	// ErrOwnerGone is ErrEnded for a session that was not closed: its process has ended,
+	// and another one may continue it.
 	ErrOwnerGone = api.ErrOwnerGone
 )
 
-// Feed is what happens in a running session, as another process receives it.
+// Feed delivers the events of a running session to another process.
 type Feed struct{ f *api.Feed }
 
-// Feed begins to listen: every fact from now on is received.
+// Feed subscribes to the events of the session: every fact from now on is received.
 func (r *Remote) Feed(ctx context.Context) (*Feed, error) {
 	f, err := r.c.Feed(ctx)
 	if err != nil {
@@ -285,8 +284,8 @@ func (r *Remote) Feed(ctx context.Context) (*Feed, error) {
 	return &Feed{f}, nil
 }
 
-// Events calls see with each fact of the session, as JSON, until ctx ends, see
-// returns an error, or the session ends, which is ErrEnded.
+// Events calls see with each fact of the session, as JSON, until ctx ends, see returns an
+// error, or the session ends, which is ErrEnded.
 func (r *Remote) Events(ctx context.Context, see func(raw []byte) error) error {
 	f, err := r.Feed(ctx)
 	if err != nil {
@@ -295,7 +294,7 @@ func (r *Remote) Events(ctx context.Context, see func(raw []byte) error) error {
 	return f.Each(ctx, see)
 }
 
-// Each calls see with each fact, as JSON, until ctx ends, see returns an error,
-// or the session ends, which is ErrEnded, or ErrOwnerGone when nobody closed it.
-// It is called once.
+// Each calls see with each fact, as JSON, until ctx ends, see returns an error, or the
+// session ends, which is ErrEnded, or ErrOwnerGone if it was not closed. Each is called
+// once.
 func (f *Feed) Each(ctx context.Context, see func(raw []byte) error) error { return f.f.Each(ctx, see) }

@@ -20,7 +20,7 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// Result is what a run of the lead came to.
+// Result is the result of a run of the lead.
 type Result struct {
 	Session string
 	Text    string              // of the lead's last turn
@@ -34,13 +34,12 @@ type Result struct {
 	Took    time.Duration
 }
 
-// ErrInterrupted is the cause with which Run returns when its context ends: the
-// lead's turn was stopped, everything is on disk.
+// ErrInterrupted is the error of Run when its context ends: the lead's turn was stopped,
+// and everything is on disk.
 var ErrInterrupted = turn.ErrInterrupted
 
-// Run gives the lead a prompt and returns when the whole swarm has come to
-// rest: no turn runs, no message is unread. When ctx ends, the lead's turn is
-// stopped and Run returns ErrInterrupted.
+// Run sends the lead a prompt and returns when all agents rest: no turn runs and no message
+// is unread. When ctx ends, Run stops the lead's turn and returns ErrInterrupted.
 func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 	if strings.TrimSpace(prompt) == "" {
 		return Result{}, errEmptyPrompt
@@ -62,8 +61,8 @@ func (s *Session) Run(ctx context.Context, prompt string) (Result, error) {
 	return s.follow(ctx, lead, before)
 }
 
-// Resume goes on with everything that a crash or a shutdown cut, and returns
-// when the swarm has come to rest.
+// Resume continues all turns that a crash or a shutdown interrupted, and returns when all
+// agents rest.
 func (s *Session) Resume(ctx context.Context) (Result, error) {
 	lead, err := s.lead.Get()
 	if err != nil {
@@ -72,7 +71,7 @@ func (s *Session) Resume(ctx context.Context) (Result, error) {
 	return s.follow(ctx, lead, lead.Record())
 }
 
-// follow brings the agents to life and waits until they rest.
+// follow starts the agents and waits until they rest.
 func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, before agent.Record) (Result, error) {
 	begun := time.Now()
 	if err := s.Wake(); err != nil {
@@ -89,10 +88,9 @@ func (s *Session) follow(ctx context.Context, lead *transcript.Transcript, befor
 	return s.result(lead, before, time.Since(begun)), err
 }
 
-// Wake brings the session's agents to life: what was cut goes on. Run and
-// Resume do so by themselves.
+// Wake starts the session's agents: interrupted turns continue. Run and Resume call it.
 func (s *Session) Wake() error {
-	// A server of others may not be there; then nothing begins. Our own comes up
+	// An external server may be unreachable; then nothing starts. An embedded one starts
 	// beside the first request.
 	if s.opts.NATS.URL != "" {
 		if _, err := s.bus.Conn(s.scope); err != nil {
@@ -102,8 +100,7 @@ func (s *Session) Wake() error {
 	return s.node.Wake()
 }
 
-// Quiet returns when the swarm has come to rest: no turn runs, no message is
-// unread or on its way.
+// Quiet returns when all agents rest: no turn runs, and no message is unread or on its way.
 func (s *Session) Quiet(ctx context.Context) error { return s.node.Quiet(ctx) }
 
 func (s *Session) result(lead *transcript.Transcript, before agent.Record, took time.Duration) Result {
@@ -114,14 +111,13 @@ func (s *Session) result(lead *transcript.Transcript, before agent.Record, took 
 	}
 	all := s.agents.Status()
 	r.Tree, r.Cost = byModel(all, s.parts.Prices)
-	r.Agents = len(all) - 1 // the user is none
+	r.Agents = len(all) - 1 // without the user
 	return r
 }
 
-// Begin makes the lead, if there is none yet, and brings the agents to life:
-// what was cut goes on. It is for those who talk with the lead through Say;
-// Run and Resume do it by themselves. The error is a NoModelError when nothing
-// says which model the lead is to have.
+// Begin creates the lead, if there is none yet, and starts the agents: interrupted turns
+// continue. It is for callers that talk with the lead through Say; Run and Resume call it.
+// The error is a NoModelError if no model is configured for the lead.
 func (s *Session) Begin() error {
 	if _, err := s.lead.Get(); err != nil {
 		return err
@@ -129,9 +125,8 @@ func (s *Session) Begin() error {
 	return s.Wake()
 }
 
-// Say gives the lead a text of the user and returns when it is on disk. A lead
-// at work reads it at its next step, any other begins a turn. Answers come as
-// events.
+// Say sends the lead a text of the user and returns when it is on disk. A lead at work
+// reads it at its next step; otherwise it begins a turn. Answers come as events.
 func (s *Session) Say(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errEmptyPrompt
@@ -167,22 +162,21 @@ func (s *Session) Say(text string) error {
 
 var errEmptyPrompt = errors.New("the prompt is empty; say what is to be done")
 
-// Interrupt ends the lead's turn and with it the foreground agents that it
-// waits for. Background agents and teammates go on; nobody ends for good. It
-// returns at once and reports whether there was a turn to end.
+// Interrupt ends the lead's turn and the foreground agents that it waits for. Background
+// agents and teammates continue, and no agent ends for good. Interrupt returns at once and
+// reports whether there was a turn to end.
 func (s *Session) Interrupt() bool { return s.control.InterruptLead() }
 
-// InterruptAgent is Interrupt for any agent, by name or id: its turn ends with
-// what it waits for, and the agent goes on with the next message that it gets.
+// InterruptAgent is Interrupt for any agent, by name or id: its turn ends with the agents
+// that it waits for, and its next message starts another.
 func (s *Session) InterruptAgent(name string) (bool, error) { return s.control.Interrupt(name) }
 
-// BackgroundForeground lets everything that the lead waits for go on in the
-// background: its foreground agents and the command that it runs itself. It
-// returns what was moved, by name.
+// BackgroundForeground moves everything that the lead waits for to the background: its
+// foreground agents and the command that it runs itself. It returns their names.
 func (s *Session) BackgroundForeground() []string { return s.control.BackgroundAll() }
 
-// SetModel gives the lead another model from its next turn on: an alias, an id,
-// "openai:ID" or "script:FILE". A name that no provider knows changes nothing.
+// SetModel changes the lead's model from its next turn on: to an alias, an id, "openai:ID"
+// or "script:FILE". A name that no provider knows changes nothing and is an error.
 func (s *Session) SetModel(name string) error {
 	if _, _, err := s.parts.Models.Find(name); err != nil {
 		return fmt.Errorf("the model %s cannot be used: %w", name, err)
@@ -193,12 +187,12 @@ func (s *Session) SetModel(name string) error {
 	return s.record.Update(func(i *Info) error { i.Model = name; return nil })
 }
 
-// Exchange is what the user said last and what the lead answered. Answer is
-// empty while there is none.
+// Exchange is a text of the user and the lead's answer. Answer is empty while there is
+// none.
 type Exchange = session.Exchange
 
-// LastExchange returns the newest exchange of the user with the lead, both
-// texts empty in a session that has none.
+// LastExchange returns the newest exchange of the user with the lead, with empty texts if
+// there is none.
 func (s *Session) LastExchange() (Exchange, error) { return s.lead.LastExchange() }
 
 // Limits bound what agents may use together; a zero field is no limit. Money is
@@ -208,7 +202,7 @@ type Limits = budget.Limits
 // USD is an amount of money.
 type USD = budget.USD
 
-// Cost is what something has cost, as far as that is known.
+// Cost is the cost of something, as far as it is known.
 type Cost = budget.Cost
 
 // Dollar is one US dollar.
@@ -217,14 +211,13 @@ const Dollar = budget.Dollar
 // ParseUSD reads an amount such as 5, 0.25 or $1,000.
 func ParseUSD(text string) (USD, error) { return budget.ParseUSD(text) }
 
-// ModelUse is what was used of one model. Cost is unknown when the model has no
-// price.
+// ModelUse is the use of one model. Cost is unknown if the model has no price.
 type ModelUse struct {
 	model.Usage
 	Cost Cost
 }
 
-// byModel returns what agents have used, by the exact ids of their models.
+// byModel returns the use of agents by the exact ids of their models.
 func byModel(all []actors.Status, t *price.Table) (tree map[string]ModelUse, cost budget.Cost) {
 	tree = map[string]ModelUse{}
 	for _, a := range all {

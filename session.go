@@ -38,8 +38,8 @@ import (
 	"github.com/actorswarm/swarm/team/board"
 )
 
-// Session is one swarm on one directory: a lead, its children and teammates,
-// and the node that keeps them. Its methods may be called from any goroutine.
+// Session is one swarm on one directory: a lead, its children and teammates, and the node
+// in which they run. Its methods may be called from any goroutine.
 type Session struct {
 	opts   Options
 	record *session.File
@@ -61,7 +61,7 @@ type Session struct {
 
 	control *control.Agents
 	fleet   *fleet.Fleet // nil unless agents run in processes of their own
-	notes   []string     // what is wrong, found when it was opened
+	notes   []string     // problems found when the session was opened
 
 	audit *audit.Log
 
@@ -69,18 +69,18 @@ type Session struct {
 	end   context.CancelCauseFunc
 	watch sync.WaitGroup
 
-	stack lifecycle.Stack // what was started
+	stack lifecycle.Stack // of the started parts
 
-	quitting chan struct{} // closed when somebody asked for the end
+	quitting chan struct{} // closed when a process has asked for the end
 	quit     sync.Once
 
 	closing sync.Once
 	closed  error
 }
 
-// Open opens a session: a new one, or with Options.Session one that is kept. A
-// session whose turns were cut goes on as soon as Run or Resume is called.
-// Cancelling ctx shuts the session down with its turns left open.
+// Open opens a session: a new one, or with Options.Session an existing one, whose
+// interrupted turns continue when Run or Resume is called. Cancelling ctx shuts the session
+// down with its turns left open.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	info, err := o.place()
 	if err != nil {
@@ -102,7 +102,8 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// place settles the options and says what the session is and where it is kept.
+// place completes the options and returns the record of the session and where it is on
+// disk.
 func (o *Options) place() (Info, error) {
 	if err := o.complete(); err != nil {
 		return Info{}, err
@@ -133,12 +134,12 @@ func (o *Options) place() (Info, error) {
 	return info, nil
 }
 
-// inherit takes from a kept session what the options leave open.
+// inherit sets options that are not given from those of an existing session.
 func (o *Options) inherit(i *Info) error {
 	c := o.config()
 	c.Inherit(i)
 	o.take(c)
-	// Kept for the next time.
+	// Saved for the next time.
 	if o.NATS.URL == "" {
 		o.NATS = i.NATS
 	}
@@ -148,7 +149,7 @@ func (o *Options) inherit(i *Info) error {
 	return o.inheritListen(i)
 }
 
-// inheritListen is inherit for where the bus listens.
+// inheritListen is inherit for the addresses of the bus.
 func (o *Options) inheritListen(i *Info) error {
 	l := o.listen()
 	err := l.Inherit(i)
@@ -156,7 +157,7 @@ func (o *Options) inheritListen(i *Info) error {
 	return err
 }
 
-// read loads what the session is made of before anything is started.
+// read loads definitions, rules and instructions before anything is started.
 func (s *Session) read() (err error) {
 	c := s.opts.config()
 	if s.parts, err = c.Load(s.Info().Granted, s.record.Grant); err != nil {
@@ -196,8 +197,8 @@ func (s *Session) start(ctx context.Context) error {
 		s.end(err)
 		return err
 	}
-	// What an agent in a process of its own is refused comes to the owner's audit as an
-	// event: the process keeps no file.
+	// A process of an agent has no audit file: the owner records its refusals, which arrive
+	// as events.
 	s.audit = audit.New(audit.Options{Logger: s.opts.Logger, Publish: s.node.PublishAudit, Path: filepath.Join(s.Info().Path, audit.File)})
 	if err := s.node.Start(s.scope, s.services(), s.end); err != nil {
 		s.end(err)
@@ -231,7 +232,7 @@ func (s *Session) start(ctx context.Context) error {
 	return nil
 }
 
-// pushStops says in which order the parts of the session end: read it from the last.
+// pushStops registers how the parts of the session stop: the last one stops first.
 func (s *Session) pushStops() {
 	s.stack.Push("the bus", func(context.Context) error { s.watch.Wait(); s.members.Wait(); return s.bus.Stop() })
 	s.stack.Push("the task lists", func(context.Context) error { return s.node.CloseBoards() })
@@ -247,7 +248,7 @@ func (s *Session) pushStops() {
 	s.stack.Push("the agents", s.node.Shutdown)
 }
 
-// newBus returns the bus of the session, which is not up yet.
+// newBus returns the bus of the session, which is not started yet.
 func (s *Session) newBus() *bus.Bus {
 	return bus.New(s.scope, bus.Options{
 		Session: s.Info(), Store: s.store, NATS: s.opts.NATS, Listen: s.opts.listen(), Logger: s.opts.Logger,
@@ -267,9 +268,9 @@ func (s *Session) newBus() *bus.Bus {
 	})
 }
 
-// runBus brings the bus up, beside the first model request: until then accepted messages
-// wait in their outboxes. A bus that cannot come up ends the session: a swarm whose
-// messages go nowhere must not look alive.
+// runBus starts the bus, beside the first model request: until then accepted messages wait
+// in their outboxes. A bus that cannot start ends the session, since a swarm whose messages
+// go nowhere must not seem alive.
 func (s *Session) runBus() {
 	err := s.bus.Start()
 	if err == nil {
@@ -280,7 +281,7 @@ func (s *Session) runBus() {
 	}
 }
 
-// handlers answer everybody outside this process.
+// handlers answer requests from outside this process.
 func (s *Session) handlers() []bus.Handler {
 	all := []bus.Handler{
 		func(_, local *nats.Conn) (func() error, error) {
@@ -313,7 +314,7 @@ func (s *Session) handlers() []bus.Handler {
 	return all
 }
 
-// services are what the node needs of this process.
+// services are what the node needs from this process.
 func (s *Session) services() node.Services {
 	services := node.Services{
 		OpenBoard: func(ctx context.Context, list string) (board.Store, error) {
@@ -330,8 +331,8 @@ func (s *Session) services() node.Services {
 	return services
 }
 
-// gone gives back the tasks that an agent held which was shut down. A program
-// outside loses its key besides.
+// gone releases the tasks of an agent that was shut down. An external program also loses
+// its key.
 func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
 	err := s.boards.Release(ctx, id)
 	if t, ok := s.store.Get(id); ok && t.Spec().Role == agent.Program {
@@ -343,13 +344,13 @@ func (s *Session) gone(ctx context.Context, id mailbox.AgentID) error {
 // ID returns the session's id.
 func (s *Session) ID() string { return s.Info().ID }
 
-// Info returns what the session was started with and where it is kept.
+// Info returns the record of the session: how it was started and where it is on disk.
 func (s *Session) Info() Info {
 	return s.record.Get()
 }
 
-// Problems returns what is wrong with agent definitions and CLAUDE.md files, one
-// per line, and what was found out of order in the session's files.
+// Problems returns the problems of agent definitions, CLAUDE.md files and the session's
+// files, one per line.
 func (s *Session) Problems() []string {
 	var all []string
 	for _, p := range s.parts.Definitions.Problems() {
@@ -358,23 +359,22 @@ func (s *Session) Problems() []string {
 	return slices.Concat(all, s.opts.config().HookProblems(), s.opts.listen().Exposed(), s.parts.Definitions.Notes(), s.store.Notes(), s.notes)
 }
 
-// Definitions returns the agent types of the session as they are now, without
-// those that a rule denies.
+// Definitions returns the current agent types of the session, without those that a rule
+// denies.
 func (s *Session) Definitions() *defs.Set { return s.parts.Definitions.Set() }
 
-// ErrOpen is the cause when a session is open in another process already: a
-// session has one owner.
+// ErrOpen reports that another process has the session open: a session has one owner.
 var ErrOpen = journal.ErrLocked
 
-// Ready returns when other processes can reach the session through Dial, or
-// with what kept it from that.
+// Ready returns when other processes can reach the session through Dial, or with the reason
+// why they cannot.
 func (s *Session) Ready(ctx context.Context) error {
 	_, err := s.bus.LocalConn(ctx)
 	return err
 }
 
-// Wait returns when the session ends by itself, as it does when its journal
-// fails, or ctx ends, with the cause.
+// Wait returns when the session ends by itself, for example because its journal fails, or
+// when ctx ends, with the cause.
 func (s *Session) Wait(ctx context.Context) error {
 	select {
 	case <-s.scope.Done():
@@ -384,11 +384,11 @@ func (s *Session) Wait(ctx context.Context) error {
 	}
 }
 
-// Quitting is closed when another process has asked for the end of the session.
-// Its owner then closes it.
+// Quitting is closed when another process has asked the session to end. Its owner then
+// closes it.
 func (s *Session) Quitting() <-chan struct{} { return s.quitting }
 
-// What those who join a running session get to know.
+// The state of a session for a process that joins it.
 type (
 	Welcome   = session.Welcome
 	AgentType = session.AgentType
@@ -397,15 +397,15 @@ type (
 // Types returns the types of agents that can be started.
 func (s *Session) Types() []AgentType { return session.AgentTypes(s.Definitions()) }
 
-// Events returns a subscription to everything that happens from now on.
+// Events returns a subscription to all events from now on.
 func (s *Session) Events() *event.Subscription { return s.events.Subscribe() }
 
 // Send writes a message from the user to an agent, or with "*" to all. It
 // returns when the message is on disk.
 func (s *Session) Send(to, text string) ([]team.SendResult, error) { return s.SendClass(to, text, "") }
 
-// SendClass is Send for a message of a class: one of class control cuts what the
-// agent does and is read first.
+// SendClass is Send for a message of a class: class control interrupts the agent and is
+// read first.
 func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.SendResult, error) {
 	user, ok := s.store.Get(agent.UserID)
 	if !ok {
@@ -414,8 +414,9 @@ func (s *Session) SendClass(to, text string, c mailbox.Class) ([]team.SendResult
 	return s.roster.Send(user, team.Message{To: to, Text: text, Class: c})
 }
 
-// Close shuts the session down: running turns are left open, every process and
-// goroutine ends, what was accepted is on disk. It may be called more than once.
+// Close shuts the session down: it leaves running turns open, ends every process and
+// goroutine, and has all accepted messages on disk when it returns. It may be called more
+// than once.
 func (s *Session) Close() error {
 	s.closing.Do(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.scope), closeWithin)
@@ -425,9 +426,9 @@ func (s *Session) Close() error {
 	return s.closed
 }
 
-// closeWithin is how long Close waits for turns and the server.
+// closeWithin bounds how long Close waits for turns and the server.
 const closeWithin = 2 * time.Second
 
-// ObjectName returns where the whole text of a message that has a Ref is on the server
-// of its session, until it has been read by whom it is for: bucket/name.
+// ObjectName returns the name, bucket/name, under which the server of a session has the
+// whole text of a message with a Ref, until its receiver has read it.
 func ObjectName(session string, ref mailbox.Ref) string { return bus.ObjectName(session, ref) }

@@ -23,33 +23,33 @@ import (
 	"github.com/actorswarm/swarm/team/board"
 )
 
-// View is a session as one can look at it, and write to its agents, whoever runs it.
-// Its methods may be called from any goroutine.
+// View is the readable state of a session, and a way to write to its agents, whichever
+// process runs it. Its methods may be called from any goroutine.
 type View interface {
-	// Info returns what is known of the session without opening it.
+	// Info returns the record of the session.
 	Info() session.Info
-	// Agents returns how the agents of the session are, oldest first.
+	// Agents returns the status of the session's agents, oldest first.
 	Agents(context.Context) ([]actors.Status, error)
-	// Agent returns how one agent is, by name, team/name or id.
+	// Agent returns the status of one agent, by name, team/name or id.
 	Agent(ctx context.Context, name string) (actors.Status, error)
-	// Inbox returns the unread messages of an agent, by name or id, and the last that
-	// it has read, oldest first. Of long bodies it holds the beginning.
+	// Inbox returns the unread messages of an agent, by name or id, and the last ones that
+	// it has read, oldest first. It holds only the beginning of long bodies.
 	Inbox(ctx context.Context, name string) ([]mailbox.Trace, error)
-	// Message returns a message and all that became of it. The error is an
-	// *UnknownMessageError if there is none.
+	// Message returns a message and its history. The error is an *UnknownMessageError if
+	// there is none.
 	Message(ctx context.Context, id mailbox.ID) (mailbox.Trace, error)
-	// Tasks returns the tasks of the session's list, lowest id first; of a session that
+	// Tasks returns the tasks of the session's list, lowest id first; for a session that
 	// does not run, as they were when it last did.
 	Tasks(context.Context) ([]board.Task, error)
 	// Teams returns the teams of the session, its own first.
 	Teams(context.Context) ([]team.Team, error)
-	// Team returns how a team is, by name or id; "" is the session's own.
+	// Team returns the status of a team, by name or id; "" is the session's own.
 	Team(ctx context.Context, name string) (team.Status, error)
-	// SendClass writes a message of a class from the user to an agent, or with "*" to
-	// all. It returns when the message is on disk; where the session does not run, the
-	// agent reads it when the session goes on.
+	// SendClass writes a message of a class from the user to an agent, or with "*" to all.
+	// It returns when the message is on disk. If the session does not run, the agent reads
+	// the message when the session continues.
 	SendClass(ctx context.Context, to, text string, c mailbox.Class) ([]team.SendResult, error)
-	// Close ends the view, and never the session.
+	// Close closes the view. The session continues.
 	Close() error
 }
 
@@ -58,11 +58,11 @@ var (
 	_ View = (*archive.Session)(nil)
 )
 
-// Look opens a view of a session: a *Remote if a process runs it, else one of its
-// files, which keeps others from running it until the view is closed. Where a process
+// Look opens a view of a session: a *Remote if a process runs it, otherwise one of its
+// files, which keeps other processes from running it until the view is closed. If a process
 // has the session open and does not answer, the errors of the view wrap ErrOpen.
 func Look(stateDir string, info session.Info) (View, error) {
-	// Without a socket nobody answers, and asking for a connection would take longer.
+	// Without a socket nobody answers, and connecting would take longer.
 	if _, err := os.Stat(info.Socket(stateDir)); err != nil {
 		return atRest(info), nil
 	}
@@ -76,19 +76,19 @@ func Look(stateDir string, info session.Info) (View, error) {
 	return nil, err
 }
 
-// Notes returns what is out of order in the files of a session that nobody runs. The
-// error wraps ErrOpen if a process has the session open.
+// Notes returns the problems of the files of a session that nobody runs. The error wraps
+// ErrOpen if a process has the session open.
 func Notes(ctx context.Context, info session.Info) ([]string, error) {
 	s := atRest(info)
 	notes, err := s.Notes(ctx)
 	return notes, errors.Join(err, s.Close())
 }
 
-// UnknownMessageError reports an id that no message of the session has.
+// UnknownMessageError reports an id of no message of the session.
 type UnknownMessageError = mailbox.UnknownMessageError
 
-// NoProcessError reports an agent that lives in the process of another one, which
-// does not run.
+// NoProcessError reports an agent that lives in the process of another agent, which does
+// not run.
 type NoProcessError = agent.NoProcessError
 
 // atRest returns a session that nobody runs, with the prices of its state directory.
@@ -96,9 +96,9 @@ func atRest(info session.Info) *archive.Session {
 	return archive.New(info, archive.Options{Prices: func() (*price.Table, error) { return node.ReadPrices(info.StateDir()) }})
 }
 
-// TranscriptPath returns the file with the conversation of an agent, which is there
-// once it has worked. An agent in a process of its own keeps its record apart, with
-// those of all below it.
+// TranscriptPath returns the file with the conversation of an agent, which exists once the
+// agent has worked. An agent in a process of its own has its files, and those of the agents
+// below it, in a directory of its own.
 func TranscriptPath(info Info, a actors.Status) string {
 	spec := a.Record.Spec
 	name := filepath.Join("transcripts", string(spec.ID)+".jsonl")
@@ -114,7 +114,7 @@ func TranscriptPath(info Info, a actors.Status) string {
 	return path
 }
 
-// What is kept of a session; see package session.
+// The record of a session; see package session.
 type (
 	Info            = session.Info
 	NATS            = session.NATS
@@ -125,26 +125,26 @@ type (
 	BacklogError    = session.BacklogError
 )
 
-// What Inbound can be.
+// The values of Inbound.
 const (
 	InboundAccept = session.InboundAccept
 	InboundHold   = session.InboundHold
 	InboundRefuse = session.InboundRefuse
 )
 
-// Off is Options.Listen, ListenWebSocket or ListenCert for a session that has listened
-// before and is not to.
+// Off is the value of Options.Listen, ListenWebSocket and ListenCert for a session that has
+// listened before and must not listen again.
 const Off = session.Off
 
-// Sessions returns every session kept in stateDir, newest first; with dir, only
-// those of that working directory.
+// Sessions returns every session in stateDir, newest first; with dir, only those of that
+// working directory.
 func Sessions(stateDir, dir string) ([]Info, error) { return session.List(stateDir, dir) }
 
-// FindSession returns the session with an id, or with the one id that begins
-// so. With an empty id it returns the newest session of dir.
+// FindSession returns the session with an id or with a unique beginning of one. With an
+// empty id it returns the newest session of dir.
 func FindSession(stateDir, dir, id string) (Info, error) { return session.Find(stateDir, dir, id) }
 
-// Worktree is a directory of its own that an agent of a session has or left.
+// Worktree is a git worktree that an agent of a session has or left.
 type Worktree = session.Worktree
 
 // Worktrees returns the worktrees of all sessions of dir, newest session first.
@@ -166,11 +166,11 @@ func RescueWorktree(ctx context.Context, stateDir, dir, agent string) (ref strin
 	return all.Rescue(ctx, agent)
 }
 
-// PruneWorktrees removes the worktrees of dir's sessions that nobody holds and
-// that hold nothing of their own; with rescue, also those whose content it has
-// committed to a rescue ref first. What hooks made is given to the
-// WorktreeRemove hooks if nothing in it has changed. What stays is returned with
-// its reasons.
+// PruneWorktrees removes the worktrees of dir's sessions that no agent has and that contain
+// nothing of their own; with rescue, also those whose content it has committed to a rescue
+// ref first. Directories that hooks have made are given to the WorktreeRemove hooks if
+// nothing in them has changed. PruneWorktrees returns the worktrees that remain, with the
+// reasons.
 func PruneWorktrees(ctx context.Context, stateDir, dir string, rescue bool) ([]Worktree, error) {
 	all, err := worktreesOf(stateDir, dir)
 	if err != nil {
@@ -193,9 +193,9 @@ func worktreesOf(stateDir, dir string) (isolation.Sessions, error) {
 	}}, nil
 }
 
-// Rehearsal says what a session with some options would make of its agent
-// definitions and of calls for agents. Nothing is started or written and no
-// model is asked. Its methods may be called from any goroutine.
+// Rehearsal shows what a session with some options would make of its agent definitions and
+// of calls for agents. It starts nothing, writes nothing and asks no model. Its methods may
+// be called from any goroutine.
 type Rehearsal struct {
 	parts  node.Parts
 	policy spawn.Policy
@@ -203,8 +203,8 @@ type Rehearsal struct {
 	lead   agent.Spec
 }
 
-// Rehearse reads what a session with these options would read. It needs no
-// credentials: without a model the lead's is named by what it would default to.
+// Rehearse reads what a session with these options would read. It needs no credentials:
+// without a model, the lead has the name of the default one.
 func Rehearse(o Options) (*Rehearsal, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -226,14 +226,14 @@ func Rehearse(o Options) (*Rehearsal, error) {
 // Definitions returns the agent types that the session would have.
 func (r *Rehearsal) Definitions() *defs.Set { return r.parts.Definitions.Set() }
 
-// Lead returns what the lead would be, who makes the call that Plan is about.
+// Lead returns the specification of the lead, which makes the call of Plan.
 func (r *Rehearsal) Lead() agent.Spec { return r.lead }
 
 // Tools returns the names of the tools that agents can be given.
 func (r *Rehearsal) Tools() []string { return slices.Clone(r.tools) }
 
-// Plan returns what the session would make of a call of its lead, with the
-// reason for each choice, or the error that the lead would get.
+// Plan returns the plan of an agent that a call of the lead would start, with the reason
+// for each choice, or the error that the lead would get.
 func (r *Rehearsal) Plan(c spawn.Call) (spawn.Plan, error) {
 	return r.policy.Plan(r.Definitions(), c, r.lead, r.Tools())
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/actorswarm/swarm/team/teamfile"
 )
 
-// TeamFile is a team as a file says it; docs/teams.md describes the form.
+// TeamFile is a team as described in a file; see docs/teams.md.
 type TeamFile = teamfile.Team
 
 // TeamMember is a member of a TeamFile.
@@ -17,26 +17,25 @@ type TeamMember = teamfile.Member
 // TeamTask is a task that a TeamFile begins with.
 type TeamTask = teamfile.Task
 
-// LoadTeam reads the team file that a name or path means, for somebody who works
-// in dir: .claude/teams of dir and above, then of home.
+// LoadTeam reads the team file with a name or path, for a user who works in dir: it
+// searches .claude/teams of dir and above, then of home.
 func LoadTeam(dir, home, name string) (TeamFile, error) {
 	return teamfile.Place{Dir: dir, Home: home}.Load(name)
 }
 
-// TeamNames returns the names of the teams for which there is a file.
+// TeamNames returns the names of the teams that have a file.
 func TeamNames(dir, home string) []string { return teamfile.Place{Dir: dir, Home: home}.Names() }
 
-// TeamManager makes and changes the teams of a session. Its methods may be called from
-// any goroutine; one change is made at a time.
+// TeamManager starts and changes the teams of a session. Its methods may be called from any
+// goroutine and make one change at a time.
 type TeamManager struct{ s *Session }
 
-// TeamManager returns what makes and changes the teams of the session.
+// TeamManager returns the manager of the session's teams.
 func (s *Session) TeamManager() TeamManager { return TeamManager{s} }
 
-// Up makes the team of a file: its members as teammates of the session's
-// lead, its tasks on its list, and the teams that members lead. What is there
-// already stays as it is, so doing it again changes nothing. The lead needs no
-// turn for it.
+// Up starts the team of a file: its members as teammates of the session's lead, its tasks
+// on its list, and the teams that members lead. Members and tasks that exist stay as they
+// are, so calling Up again changes nothing. The lead needs no turn for it.
 func (m TeamManager) Up(ctx context.Context, f TeamFile) (team.Status, error) {
 	if err := m.s.Begin(); err != nil {
 		return team.Status{}, err
@@ -59,12 +58,12 @@ func (m TeamManager) Status(ctx context.Context, name string) (team.Status, erro
 // Teams returns the teams of the session, its own first.
 func (s *Session) Teams() []team.Team { return s.roster.Teams() }
 
-// Team returns how a team is, by name or id; "" is the session's own.
+// Team returns the status of a team, by name or id; "" is the session's own.
 func (s *Session) Team(ctx context.Context, name string) (team.Status, error) {
 	return s.teams.Status(ctx, name)
 }
 
-// Add brings a member into a team. One that is there stays as it is.
+// Add adds a member to a team. A member that exists stays as it is.
 func (m TeamManager) Add(ctx context.Context, name string, member TeamMember) (team.Status, error) {
 	if err := m.s.Begin(); err != nil {
 		return team.Status{}, err
@@ -72,9 +71,8 @@ func (m TeamManager) Add(ctx context.Context, name string, member TeamMember) (t
 	return m.s.teams.Add(ctx, name, member)
 }
 
-// Remove takes a member out of a team, and ends it for good unless it is in
-// another; what it had taken is offered again. The team that it leads goes with
-// it.
+// Remove removes a member from a team, and ends it for good unless it is in another; its
+// tasks are offered again. The team that it leads is removed with it.
 func (m TeamManager) Remove(ctx context.Context, name, member string) error {
 	if err := m.s.Begin(); err != nil {
 		return err
@@ -82,8 +80,8 @@ func (m TeamManager) Remove(ctx context.Context, name, member string) error {
 	return m.s.teams.Remove(ctx, name, member)
 }
 
-// Down takes every member out of a team as Remove does. The team is gone
-// then, unless it is the session's own.
+// Down removes every member from a team as Remove does. The team then ends, unless it is
+// the session's own.
 func (m TeamManager) Down(ctx context.Context, name string) error {
 	if err := m.s.Begin(); err != nil {
 		return err
