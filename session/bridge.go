@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Bridge is what the user has said about writing to a session elsewhere.
+// Bridge is the user's decision about messages to a session elsewhere.
 type Bridge struct {
 	Session string    `json:"session"`
 	Allowed bool      `json:"allowed"`
 	Time    time.Time `json:"time"`
 }
 
-// Bridge returns what the user has said of a session elsewhere, if anything.
+// Bridge returns the user's decision about a session elsewhere, if there is one.
 func (i Info) Bridge(session string) (Bridge, bool) {
 	at := slices.IndexFunc(i.Bridges, func(b Bridge) bool { return b.Session == session })
 	if at < 0 {
@@ -22,12 +22,12 @@ func (i Info) Bridge(session string) (Bridge, bool) {
 	return i.Bridges[at], true
 }
 
-// without returns the bridges but one. The slice of i stays as it is.
+// without returns the bridges except one. It does not change the slice of i.
 func (i Info) without(session string) []Bridge {
 	return slices.DeleteFunc(slices.Clone(i.Bridges), func(b Bridge) bool { return b.Session == session })
 }
 
-// SetBridge records what the user has said of a session elsewhere.
+// SetBridge records the user's decision about a session elsewhere.
 func (i *Info) SetBridge(session string, allowed bool) error {
 	if err := CheckID(session); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (i *Info) SetBridge(session string, allowed bool) error {
 	return nil
 }
 
-// RemoveBridge makes the record as if the user had never been asked about a session.
+// RemoveBridge removes the user's decision about a session elsewhere.
 func (i *Info) RemoveBridge(session string) error {
 	if _, known := i.Bridge(session); !known {
 		return fmt.Errorf("nothing was said about session %q; what was is listed by: swarm bridge list", session)

@@ -14,18 +14,18 @@ import (
 	"github.com/actorswarm/swarm/internal/statefile"
 )
 
-// BusUser is a program outside that may use a session's bus. Of its key only the
-// public half is known here.
+// BusUser is an external program that has access to a session's bus. Only the public half
+// of its key is known here.
 type BusUser struct {
 	Name  string    `json:"name"`
 	Key   string    `json:"key"`
 	Added time.Time `json:"added"`
 }
 
-// busFile is where the users of a session's bus are kept.
+// busFile is the file with the users of a session's bus.
 func (i Info) busFile() string { return filepath.Join(i.Path, "bus", "users.json") }
 
-// BusUsers returns who may use the bus of the session, running or not, by name.
+// BusUsers returns the users of the bus of the session, running or not, by name.
 func (i Info) BusUsers() ([]BusUser, error) {
 	raw, err := os.ReadFile(i.busFile())
 	switch {
@@ -41,8 +41,8 @@ func (i Info) BusUsers() ([]BusUser, error) {
 	return all, nil
 }
 
-// PutBusUser puts a user into the file, in the place of one of its name, or with
-// an empty key takes it out. It returns who may use the bus from then on, by name.
+// PutBusUser adds a user to the file or replaces the one of that name; with an empty key it
+// removes the user. It returns all users from then on, by name.
 func (i Info) PutBusUser(u BusUser) ([]BusUser, error) {
 	all, err := i.BusUsers()
 	if err != nil {
@@ -63,28 +63,28 @@ func (i Info) PutBusUser(u BusUser) ([]BusUser, error) {
 	return all, statefile.Write(i.busFile(), append(raw, '\n'))
 }
 
-// BusCredentials are what a program outside needs to use a session's bus. The
-// seed is the secret: it is kept nowhere and cannot be shown again.
+// BusCredentials are what an external program needs to use a session's bus. The seed is
+// secret: it is stored nowhere and cannot be shown again.
 type BusCredentials struct {
 	BusUser
 	Session   string `json:"session"`
 	Seed      string `json:"seed"`
-	URL       string `json:"url,omitempty"`       // where it listens, or will; "" when that is not known
+	URL       string `json:"url,omitempty"`       // where the bus listens, or will; "" if that is not known
 	WebSocket string `json:"websocket,omitempty"` // the same
-	// CA is the file with which programs believe the session's certificate, if they do
-	// not do so anyway; Untrusted says that they need one which is not known here.
+	// CA is the file with which programs trust the session's certificate, if they need one;
+	// Untrusted reports that they need one which is not known here.
 	CA        string `json:"ca,omitempty"`
 	Untrusted bool   `json:"untrusted,omitempty"`
 }
 
-// Subject returns where the user asks the session for something: send, read,
-// claim, complete, drop, tasks, agents or state.
+// Subject returns the subject of the user's requests: send, read, claim, complete, drop,
+// tasks, agents or state.
 func (c BusCredentials) Subject(verb string) string { return BusSubject(c.Session, c.Name, verb) }
 
-// Inbox returns the prefix under which the user gets its answers.
+// Inbox returns the prefix of the subjects of the answers to the user.
 func (c BusCredentials) Inbox() string { return BusInbox(c.Name) }
 
-// Mail returns where mail to the user is published as it arrives.
+// Mail returns the subject on which mail to the user is published when it arrives.
 func (c BusCredentials) Mail() string { return BusMail(c.Session, c.Name) }
 
 // BusSubject is [BusCredentials.Subject] for a user by name.
@@ -98,7 +98,7 @@ func BusInbox(user string) string { return "_INBOX." + user }
 // BusMail is [BusCredentials.Mail] for a user by name.
 func BusMail(session, user string) string { return "sw." + session + ".mail." + user }
 
-// BusState is what is known of a session's bus.
+// BusState is the state of a session's bus.
 type BusState struct {
 	URL       string    `json:"url,omitempty"`
 	WebSocket string    `json:"websocket,omitempty"`

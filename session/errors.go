@@ -9,7 +9,7 @@ func (e *NotRunningError) Error() string {
 	return fmt.Sprintf("session %s is not running; go on with it by: swarm resume %s", e.ID, e.ID)
 }
 
-// BacklogError reports a session to which too many letters are on their way.
+// BacklogError reports a session to which too many messages are on their way.
 type BacklogError struct {
 	To      string
 	Waiting int
@@ -19,8 +19,8 @@ func (e *BacklogError) Error() string {
 	return fmt.Sprintf("%d messages wait already until %s takes them; write no more before it does", e.Waiting, e.To)
 }
 
-// CommandError reports a request that a session takes from its user and not from
-// commands of agents.
+// CommandError reports a request that a session accepts from its user and not from commands
+// of agents.
 type CommandError struct{ Verb string }
 
 func (e *CommandError) Error() string {

@@ -19,7 +19,7 @@ type File struct {
 // NewFile returns the record of a session. It is written with the first Update or Save.
 func NewFile(i Info) *File { return &File{info: i} }
 
-// Get returns the record as it is now. Its slices are not to be changed.
+// Get returns the present record. The caller must not change its slices.
 func (f *File) Get() Info {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -34,9 +34,9 @@ func (f *File) Save() error {
 }
 
 // Update changes the record: it is on disk when Update returns, and only then does Get
-// return it. With an error, of change or of the disk, nothing has changed. What change
-// leaves as it is, is not written. change replaces slices and does not write into them; it
-// must not call methods of f.
+// return it. If change or the disk fails, nothing has changed. A record that change leaves
+// as it is, is not written. change replaces slices and does not write into them; it must
+// not call methods of f.
 func (f *File) Update(change func(*Info) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func (f *File) Update(change func(*Info) error) error {
 	return nil
 }
 
-// Grant records allow rules that an answer for always has added.
+// Grant records allow rules that an answer "always" has added.
 func (f *File) Grant(rules []string) error {
 	return f.Update(func(i *Info) error {
 		for _, rule := range rules {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Inbound says what becomes of messages of other sessions.
+// Inbound decides about messages of other sessions.
 type Inbound string
 
-// What Inbound can be. The zero value is hold where one of the two sessions bypasses
+// The values of Inbound. The zero value is hold if one of the two sessions bypasses
 // permissions and the other does not, and accept otherwise.
 const (
 	InboundAccept Inbound = "accept" // the lead reads them
@@ -16,8 +16,8 @@ const (
 	InboundRefuse Inbound = "refuse"
 )
 
-// Validate says what is wrong with a value: the error goes on after the name of what
-// holds it.
+// Validate returns an error for an invalid value, to follow the name of its option or
+// setting.
 func (i Inbound) Validate() error {
 	switch i {
 	case "", InboundAccept, InboundHold, InboundRefuse:
@@ -26,7 +26,7 @@ func (i Inbound) Validate() error {
 	return fmt.Errorf("is %q; give accept, hold or refuse", string(i))
 }
 
-// Stricter reports whether i lets less in than o.
+// Stricter reports whether i accepts less than o.
 func (i Inbound) Stricter(o Inbound) bool {
 	order := []Inbound{"", InboundAccept, InboundHold, InboundRefuse}
 	return slices.Index(order, i) > slices.Index(order, o)

@@ -15,22 +15,22 @@ import (
 	"github.com/actorswarm/swarm/internal/statefile"
 )
 
-// Info is what is known of a session without opening it.
+// Info is the record of a session, which can be read without opening it.
 type Info struct {
 	ID      string    `json:"id"`
-	Dir     string    `json:"dir"` // where its agents work
-	Path    string    `json:"-"`   // where its state is kept
+	Dir     string    `json:"dir"` // in which its agents work
+	Path    string    `json:"-"`   // of its state
 	Created time.Time `json:"created"`
-	Prompt  string    `json:"prompt,omitempty"` // first line of the first prompt, or the team that was brought up before
+	Prompt  string    `json:"prompt,omitempty"` // first line of the first prompt, or the team that was started before it
 
-	// What the session was started with, for those who open it again.
+	// How the session was started, for whoever opens it again.
 	Model    string   `json:"model,omitempty"`
 	Mode     string   `json:"mode"`
 	Allow    []string `json:"allow,omitempty"`
 	Deny     []string `json:"deny,omitempty"`
-	Granted  []string `json:"granted,omitempty"` // allow rules that answers for always have added
+	Granted  []string `json:"granted,omitempty"` // allow rules that answers "always" have added
 	MaxTurns int      `json:"max_turns,omitempty"`
-	// Deadlines are those that were given; the rest are the defaults.
+	// Deadlines are those that the user has set; the rest are defaults.
 	Deadlines agent.Deadlines `json:"deadlines,omitzero"`
 	Agents    string          `json:"agents,omitempty"`
 	Settings  string          `json:"settings,omitempty"` // the value of --settings
@@ -38,7 +38,7 @@ type Info struct {
 	Budget    budget.Limits   `json:"budget,omitzero"`
 	PerChild  budget.Limits   `json:"child_budget,omitzero"`
 	NATS      NATS            `json:"nats,omitzero"`
-	Inbound   Inbound         `json:"inbound,omitempty"` // as it was given
+	Inbound   Inbound         `json:"inbound,omitempty"` // as set by the user
 
 	InboundExpiry time.Duration `json:"inbound_expiry,omitempty"` // in nanoseconds
 	// Listen and ListenWebSocket are where its bus listens.
@@ -46,7 +46,7 @@ type Info struct {
 	ListenWebSocket string   `json:"listen_websocket,omitempty"`
 	ListenCert      string   `json:"listen_cert,omitempty"`
 	ListenKey       string   `json:"listen_key,omitempty"`
-	Bridges         []Bridge `json:"bridges,omitempty"` // what was said about sessions elsewhere
+	Bridges         []Bridge `json:"bridges,omitempty"` // decisions about sessions elsewhere
 
 	AddDirs    []string `json:"add_dirs,omitempty"`
 	PluginDirs []string `json:"plugin_dirs,omitempty"`
@@ -55,15 +55,15 @@ type Info struct {
 // RecordName is the name of the record in the directory of a session.
 const RecordName = "session.json"
 
-// StateDir returns the directory under which the session is kept.
+// StateDir returns the state directory that contains the session.
 func (i Info) StateDir() string { return filepath.Dir(filepath.Dir(filepath.Dir(i.Path))) }
 
-// Open reports whether some process has the session open, also while it does
-// not answer yet or any more.
+// Open reports whether a process has the session open, even one that does not answer yet or
+// any more.
 func (i Info) Open() bool { return journal.InUse(filepath.Join(i.Path, "journal")) }
 
-// Socket returns the path of the socket on which a running session answers.
-// It is short, whatever the session's directory, since the system limits it.
+// Socket returns the path of the socket on which a running session answers. It is short for
+// any directory of the session, since the system limits its length.
 func (i Info) Socket(stateDir string) string {
 	path := filepath.Join(stateDir, "run", i.ID+".sock")
 	if len(path) < 100 {
@@ -73,17 +73,18 @@ func (i Info) Socket(stateDir string) string {
 	return filepath.Join(SocketDir(), hex.EncodeToString(sum[:8])+".sock")
 }
 
-// SocketDir is where the sockets are whose path would be too long below the state.
+// SocketDir is the directory of the sockets whose path would be too long below the state
+// directory.
 func SocketDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("swarm-%d", os.Getuid()))
 }
 
-// MakeDirs makes the directories of a session, readable by nobody else.
+// MakeDirs creates the directories of a session, which only the user can read.
 func (i Info) MakeDirs() error {
 	return statefile.MakeDirs(i.Path, "", "journal", "transcripts", "outputs", "jetstream")
 }
 
-// Write puts the record on disk, in one step.
+// Write writes the record to disk, in one step.
 func (i Info) Write() error {
 	raw, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
@@ -92,7 +93,7 @@ func (i Info) Write() error {
 	return statefile.Write(filepath.Join(i.Path, RecordName), append(raw, '\n'))
 }
 
-// Read returns the record that is kept in the directory of a session.
+// Read returns the record in the directory of a session.
 func Read(dir string) (Info, error) {
 	var info Info
 	path := filepath.Join(dir, RecordName)

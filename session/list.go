@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CheckID says why an id does not fit into paths and subjects.
+// CheckID returns an error if an id does not fit into paths and subjects.
 func CheckID(id string) error {
 	ok := len(id) > 0 && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
@@ -20,7 +20,7 @@ func CheckID(id string) error {
 	return nil
 }
 
-// Dir returns the directory in which the sessions of a working directory are kept.
+// Dir returns the directory of the sessions of a working directory.
 func Dir(stateDir, dir string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -32,7 +32,7 @@ func Dir(stateDir, dir string) string {
 	return filepath.Join(stateDir, "projects", name[max(0, len(name)-80):]+"-"+hex.EncodeToString(sum[:4]))
 }
 
-// NotFoundError reports a session that is not there.
+// NotFoundError reports a session that does not exist.
 type NotFoundError struct {
 	ID    string
 	Known []string // newest first
@@ -49,8 +49,8 @@ func (e *NotFoundError) Error() string {
 	return text
 }
 
-// List returns every session kept in stateDir, newest first; with dir, only
-// those of that working directory.
+// List returns every session in stateDir, newest first; with dir, only those of that
+// working directory.
 func List(stateDir, dir string) ([]Info, error) {
 	pattern := filepath.Join(stateDir, "projects", "*", "*", RecordName)
 	if dir != "" {
@@ -64,7 +64,7 @@ func List(stateDir, dir string) ([]Info, error) {
 	for _, p := range paths {
 		info, err := Read(filepath.Dir(p))
 		if err != nil {
-			continue // a session that is just being made, or a directory that is none of ours
+			continue // a session that is being created, or another directory
 		}
 		all = append(all, info)
 	}
@@ -72,8 +72,8 @@ func List(stateDir, dir string) ([]Info, error) {
 	return all, nil
 }
 
-// Find returns the session with an id, or with the one id that begins
-// so. With an empty id it returns the newest session of dir.
+// Find returns the session with an id or with a unique beginning of one. With an empty id
+// it returns the newest session of dir.
 func Find(stateDir, dir, id string) (Info, error) {
 	within := ""
 	if id == "" {

@@ -2,11 +2,11 @@ package session
 
 import "net"
 
-// Off is Listen and ListenWebSocket for a session that has listened before
-// and is not to.
+// Off is the value of Listen and ListenWebSocket for a session that has listened before and
+// must not listen again.
 const Off = "off"
 
-// Listens returns where a listener is opened at an address, "" for none.
+// Listens returns the address at which a listener opens, "" for none.
 func Listens(address string) string {
 	if address == Off {
 		return ""
@@ -14,7 +14,7 @@ func Listens(address string) string {
 	return address
 }
 
-// TakesAnyPort reports that where the session listens is known only while it runs.
+// TakesAnyPort reports that the port of the session is known only while it runs.
 func (i Info) TakesAnyPort() bool {
 	for _, address := range []string{i.Listen, i.ListenWebSocket} {
 		if _, port, err := net.SplitHostPort(Listens(address)); err == nil && port == "0" {

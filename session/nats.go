@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// NATS is a server or cluster that a session uses instead of its own. It needs
-// JetStream. Whoever may publish below sw.<session> there can speak as any agent
-// of the session: the permissions of that server are what keeps them apart.
+// NATS is an external server or cluster that a session uses instead of its own. It needs
+// JetStream. Any client that may publish below sw.<session> there can act as any agent of
+// the session: the permissions of that server must prevent it.
 type NATS struct {
-	URL      string `json:"url,omitempty"`      // nats://host:port, several with commas between
+	URL      string `json:"url,omitempty"`      // nats://host:port, several separated by commas
 	Creds    string `json:"creds,omitempty"`    // path of a .creds file, or of an nkey seed
 	Replicas int    `json:"replicas,omitempty"` // of the streams, in a cluster; 0 is 1
 }

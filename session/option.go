@@ -1,7 +1,7 @@
 package session
 
-// OptionError reports a value that an option cannot have. It is the caller's
-// mistake: nothing was started.
+// OptionError reports an invalid value of an option. It is the caller's mistake: nothing
+// was started.
 type OptionError struct{ Err error }
 
 func (e *OptionError) Error() string { return e.Err.Error() }

@@ -2,7 +2,7 @@ package session
 
 import "github.com/actorswarm/swarm/defs"
 
-// Welcome is what those who join a running session get to know first.
+// Welcome is the state of a running session for a process that joins it.
 type Welcome struct {
 	Info  Info        `json:"info"`
 	PID   int         `json:"pid"` // of the process that runs the session
@@ -10,11 +10,11 @@ type Welcome struct {
 	Types []AgentType `json:"types"` // that agents can be started with
 }
 
-// Exchange is what the user said last and what the lead answered. Answer is
-// empty while there is none.
+// Exchange is a text of the user and the lead's answer. Answer is empty while there is
+// none.
 type Exchange struct{ Prompt, Answer string }
 
-// AgentType is what a definition says to people.
+// AgentType describes an agent type to people.
 type AgentType struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`

@@ -2,8 +2,8 @@ package session
 
 import "time"
 
-// Worktree is a directory of its own that an agent of a session has or left: a
-// git worktree, or what a hook made in its place.
+// Worktree is a git worktree that an agent of a session has or left, or a directory that a
+// hook made in its place.
 type Worktree struct {
 	Session string    `json:"session"`
 	Agent   string    `json:"agent"`
@@ -11,9 +11,9 @@ type Worktree struct {
 	Path    string    `json:"path"`
 	Branch  string    `json:"branch"` // "" if a hook made it
 	Since   time.Time `json:"since"`
-	Live    bool      `json:"live"`              // a process holds it
-	Rescue  string    `json:"rescue,omitempty"`  // commit that holds what was in it
-	Problem string    `json:"problem,omitempty"` // what is wrong with it
-	Removed bool      `json:"removed,omitempty"` // it is gone now
-	Why     []string  `json:"why,omitempty"`     // what it is kept for
+	Live    bool      `json:"live"`              // a process uses it
+	Rescue  string    `json:"rescue,omitempty"`  // commit with its content
+	Problem string    `json:"problem,omitempty"` // why it cannot be used
+	Removed bool      `json:"removed,omitempty"` // it no longer exists
+	Why     []string  `json:"why,omitempty"`     // why it remains
 }

@@ -18,27 +18,27 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrStopped is what a bus that was stopped answers to every call.
+// ErrStopped is the error of every call of a bus that was stopped.
 var ErrStopped = errors.New("bus: stopped")
 
-// Options say what a bus is for. Session and Store are required.
+// Options configure a bus. Session and Store are required.
 type Options struct {
 	Session session.Info
 	Store   *transcript.Store // whose mail it carries
 	NATS    session.NATS      // carries the mail instead of the embedded server, if it has a URL
 	Listen  Listen            // of the embedded server, besides its socket
 
-	Wake    func(mailbox.AgentID) // is told of agents that have mail; nil is nobody
-	OnError func(error)           // is told what goes wrong and is tried again; nil is nobody
+	Wake    func(mailbox.AgentID) // receives agents that have mail; may be nil
+	OnError func(error)           // receives errors of what is tried again; may be nil
 	Sole    bool                  // no other process hosts agents of the session
 
-	// Users returns who may come in with a key of its own; nil is nobody. It is called
-	// when the server starts.
+	// Users returns the users with a key of their own; nil is none. It is called when the
+	// server starts.
 	Users func() ([]natsd.User, error)
-	// Authorize returns what a process that comes through the socket may do; nil is
-	// everything.
+	// Authorize returns the permissions of a process that connects through the socket; nil
+	// is all.
 	Authorize func(pid int) *natsd.User
-	// Refused is told what the server has refused; nil is nobody.
+	// Refused receives what the server has refused; nil discards it.
 	OnRefusal func(natsd.Refusal)
 	Logger    *slog.Logger // of the server; nil discards it
 }
@@ -55,7 +55,7 @@ type Bus struct {
 	conn    *nats.Conn    // for mail; read after up is closed
 	local   *nats.Conn    // to the embedded server; read after open is closed
 	ready   chan struct{} // closed when mail can travel
-	serving chan struct{} // closed when other processes are answered
+	serving chan struct{} // closed when other processes get answers
 
 	starting sync.Mutex // held by Start, Join and Serve: Stop waits for them
 	stops    []func() error
@@ -69,7 +69,7 @@ type Bus struct {
 	url, webSocket string        // guarded by mu
 }
 
-// New returns a bus that lives at most as long as ctx, and is down until Start or Join.
+// New returns a bus that runs at most as long as ctx. It must be started by Start or Join.
 func New(ctx context.Context, o Options) *Bus {
 	if o.Wake == nil {
 		o.Wake = func(mailbox.AgentID) {}
@@ -91,9 +91,8 @@ func New(ctx context.Context, o Options) *Bus {
 	return b
 }
 
-// Start runs the embedded server and lets mail travel. With Options.NATS mail goes
-// through that server, and the embedded one is only what other processes of the user
-// reach the session by.
+// Start runs the embedded server and connects the mail. With Options.NATS mail goes through
+// that server, and the embedded one only answers other processes of the user.
 func (b *Bus) Start() (err error) {
 	b.starting.Lock()
 	defer b.starting.Unlock()
@@ -115,7 +114,7 @@ func (b *Bus) Start() (err error) {
 	return b.startCourier(carrier)
 }
 
-// Join lets mail travel over a connection to the owner's server, or with Options.NATS
+// Join connects the mail over a connection to the owner's server, or with Options.NATS
 // through that server.
 func (b *Bus) Join(conn *nats.Conn) error {
 	b.starting.Lock()
@@ -130,13 +129,13 @@ func (b *Bus) Join(conn *nats.Conn) error {
 	return b.startCourier(carrier)
 }
 
-// Handler answers requests that come over the bus, from when it returns until stop. Programs
-// outside and other sessions ask where mail travels, the user's processes at the
-// session's own server: with Options.NATS the two connections are different ones.
+// Handler answers requests over the bus, from when it returns until stop. External programs
+// and other sessions send theirs over the connection of the mail, processes of the user
+// over the session's own server: with Options.NATS these are two connections.
 type Handler func(mail, local *nats.Conn) (stop func() error, err error)
 
-// Serve opens the handlers, and then the socket through which other processes come in.
-// Stop closes the handlers in the same order.
+// Serve opens the handlers, and then the socket for other processes. Stop closes the
+// handlers in the same order.
 func (b *Bus) Serve(handlers ...Handler) error {
 	b.starting.Lock()
 	defer b.starting.Unlock()
@@ -157,7 +156,7 @@ func (b *Bus) Serve(handlers ...Handler) error {
 	return nil
 }
 
-// Conn waits until the bus is up and returns the connection over which mail travels.
+// Conn waits until the bus is up and returns the connection of the mail.
 func (b *Bus) Conn(ctx context.Context) (*nats.Conn, error) {
 	return b.conn, b.await(ctx, b.ready)
 }
@@ -194,10 +193,11 @@ func (b *Bus) Serving() bool {
 	}
 }
 
-// Courier returns the courier of the mail, nil before mail can travel.
+// Courier returns the courier of the mail, nil before the mail is connected.
 func (b *Bus) Courier() *mailbox.Courier { return b.courier.Load() }
 
-// SendReceipt sends a receipt to another process. It reports false if no mail can travel yet.
+// SendReceipt sends a receipt to another process. It returns false if the mail is not
+// connected yet.
 func (b *Bus) Receipt(r mailbox.Receipt) bool {
 	c := b.courier.Load()
 	if c != nil {
@@ -206,15 +206,15 @@ func (b *Bus) Receipt(r mailbox.Receipt) bool {
 	return c != nil
 }
 
-// URLs returns how programs outside reach the bus, "" where they do not.
+// URLs returns the addresses of the bus for external programs, "" for none.
 func (b *Bus) URLs() (tcp, webSocket string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.url, b.webSocket
 }
 
-// ChangeUsers makes a change of who may come in with a key of its own: one at a time,
-// and none beside the start of the server. change returns all users from then on.
+// ChangeUsers changes the users with a key of their own: one change at a time, and none
+// during the start of the server. change returns all users from then on.
 func (b *Bus) ChangeUsers(change func() ([]natsd.User, error)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -285,7 +285,7 @@ func (b *Bus) serve() (*natsd.Server, error) {
 	return b.server, nil
 }
 
-// join opens what mail travels through.
+// join opens the transport of the mail.
 func (b *Bus) join(conn *nats.Conn) (_ *objectTransport, err error) {
 	if b.o.NATS.URL != "" {
 		if conn, err = b.connect(); err != nil {
@@ -298,7 +298,7 @@ func (b *Bus) join(conn *nats.Conn) (_ *objectTransport, err error) {
 	return newObjectTransport(b.ctx, box, conn, b.o)
 }
 
-// startCourier begins to carry mail.
+// startCourier starts the courier.
 func (b *Bus) startCourier(transport mailbox.Transport) error {
 	courier := mailbox.NewCourier(transport, b.o.Store, mailbox.CourierOptions{Wake: b.o.Wake, OnError: b.o.OnError})
 	if err := courier.Start(b.ctx, b.o.Store.Cursor(), b.o.Store.Pending()); err != nil {
@@ -309,11 +309,11 @@ func (b *Bus) startCourier(transport mailbox.Transport) error {
 	return nil
 }
 
-// connect opens a connection to the server of others.
+// connect opens a connection to the external server.
 func (b *Bus) connect() (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("swarm session " + b.o.Session.ID), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond),
-		// Nobody else need be let listen there.
+		// No other client needs permission to listen there.
 		nats.CustomInboxPrefix("_INBOX." + string(mailbox.PeerID(b.o.Session.ID))),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			b.o.OnError(fmt.Errorf("the NATS server: %w", err))

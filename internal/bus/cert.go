@@ -15,7 +15,7 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// Certificate reads what the server listens with; nil is no TLS.
+// Certificate reads the certificate of the listeners; nil is no TLS.
 func (l Listen) Certificate() (*tls.Certificate, error) {
 	if l.Cert == "" || l.Cert == session.Off || l.disabled() {
 		return nil, nil
@@ -44,7 +44,7 @@ func (l Listen) Certificate() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// certificates returns those of a PEM file, its own first.
+// certificates returns the certificates of a PEM file, the leaf first.
 func certificates(raw []byte) (all []*x509.Certificate) {
 	for {
 		var block *pem.Block
@@ -57,8 +57,8 @@ func certificates(raw []byte) (all []*x509.Certificate) {
 	}
 }
 
-// busAddress is how programs outside reach a listener at host and port: by a name that
-// its certificate has, if it has one.
+// busAddress returns the address of a listener at host and port for external programs: with
+// a name of its certificate, if it has one.
 func busAddress(scheme, host, port string, chain []*x509.Certificate) string {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
@@ -70,7 +70,8 @@ func busAddress(scheme, host, port string, chain []*x509.Certificate) string {
 	return (&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}).String()
 }
 
-// certificateHost returns where a certificate says it is: at host if it says so.
+// certificateHost returns the host of a certificate: the given one if the certificate is
+// valid for it.
 func certificateHost(cert *x509.Certificate, host string) string {
 	if cert.VerifyHostname(host) == nil {
 		return host
@@ -86,7 +87,7 @@ func certificateHost(cert *x509.Certificate, host string) string {
 	return host
 }
 
-// chain returns the certificates that the session listens with, none without TLS.
+// chain returns the certificates of the listeners, none without TLS.
 func chain(i session.Info) []*x509.Certificate {
 	if i.ListenCert == "" {
 		return nil
@@ -98,8 +99,9 @@ func chain(i session.Info) []*x509.Certificate {
 	return certificates(raw)
 }
 
-// Trust says whether programs on this machine believe the certificate of a session as it
-// is, and if not, whether they do when they are given its file as that of its authority.
+// Trust reports whether programs on this machine trust the certificate of a session without
+// further configuration, and if not, whether they do with its file as that of the
+// authority.
 func Trust(i session.Info) (asItIs, byItself bool) { return trust(chain(i)) }
 
 func trust(chain []*x509.Certificate) (asItIs, byItself bool) {

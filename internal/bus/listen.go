@@ -13,14 +13,14 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// Listen says where the embedded server listens besides its socket.
+// Listen is where the embedded server listens besides its socket.
 type Listen struct {
 	TCP, WebSocket string // host and port; "" or session.Off is nowhere
 	Cert, Key      string // PEM files; "" or session.Off is no TLS
 }
 
-// Validate checks the addresses and makes the paths absolute. Its errors name the flags
-// and are *session.OptionError. Certificate says whether the files fit.
+// Validate checks the addresses and makes the paths absolute. Its errors name the flags and
+// are *session.OptionError. Certificate checks the files.
 func (l *Listen) Validate() error { return errors.Join(l.checkAddresses(), l.resolveFiles()) }
 
 func (l *Listen) checkAddresses() error {
@@ -56,9 +56,9 @@ func (l *Listen) resolveFiles() error {
 	return nil
 }
 
-// Inherit takes from the record of a session what is left open, so that programs outside
-// find the session where it was, and puts the result into the record. Then it checks that
-// the session can listen so; the error is a *session.OptionError.
+// Inherit takes missing values from the record of a session, so that external programs find
+// the session where it was, and writes the result into the record. Then it checks that the
+// session can listen there; the error is a *session.OptionError.
 func (l *Listen) Inherit(i *session.Info) error {
 	given := l.Cert
 	l.TCP, l.WebSocket = cmp.Or(l.TCP, i.Listen), cmp.Or(l.WebSocket, i.ListenWebSocket)
@@ -78,7 +78,7 @@ func (l *Listen) Inherit(i *session.Info) error {
 	return nil
 }
 
-// Exposed warns of listeners without TLS that other machines reach, one warning each.
+// Exposed returns one warning for each listener without TLS that other machines can reach.
 func (l Listen) Exposed() (warnings []string) {
 	if l.Cert != "" {
 		return nil
@@ -100,8 +100,8 @@ func (l Listen) disabled() bool {
 	return session.Listens(l.TCP) == "" && session.Listens(l.WebSocket) == ""
 }
 
-// listensAt is how a listener of a session that does not run will be reached, "" where
-// that is not known.
+// listensAt returns the future address of a listener of a session that does not run, "" if
+// it is not known.
 func Address(i session.Info, scheme, address string) string {
 	host, port, err := net.SplitHostPort(session.Listens(address))
 	if err != nil || port == "0" {
@@ -110,7 +110,7 @@ func Address(i session.Info, scheme, address string) string {
 	return busAddress(scheme, host, port, chain(i))
 }
 
-// reachableURL is how a listener that is open at a URL is reached.
+// reachableURL returns the address at which an open listener can be reached.
 func reachableURL(i session.Info, scheme, at string) string {
 	u, err := url.Parse(at)
 	if err != nil || at == "" {
@@ -119,7 +119,7 @@ func reachableURL(i session.Info, scheme, at string) string {
 	return busAddress(scheme, u.Hostname(), u.Port(), chain(i))
 }
 
-// listenError says what to do about an address that cannot be had.
+// listenError adds a remedy to the error of an address that cannot be used.
 func listenError(err error) error {
 	if err == nil || !strings.Contains(err.Error(), "bind: ") {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// serverError says what to do about a server that cannot be used.
+// serverError adds a remedy to the error of a server that cannot be used.
 func serverError(n session.NATS, err error) error {
 	because := func(format string, args ...any) error {
 		return fmt.Errorf("the NATS server %s "+format+": %w", append(append([]any{n.URL}, args...), err)...)
@@ -36,7 +36,7 @@ func serverError(n session.NATS, err error) error {
 	return because("cannot be used; name another with --nats URL")
 }
 
-// credentials reads the file as what it is.
+// credentials reads the file as credentials or as an nkey seed, whichever it is.
 func credentials(n session.NATS) (nats.Option, error) {
 	if n.Creds == "" {
 		return nil, nil

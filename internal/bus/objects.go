@@ -14,22 +14,22 @@ import (
 
 const (
 	objectTimeout = 5 * time.Second  // for one object to be put or got
-	sweepInterval = time.Minute      // the bucket is looked through
-	sweepGrace    = 10 * time.Minute // before an object that nobody needs is taken out
+	sweepInterval = time.Minute      // between sweeps of the bucket
+	sweepGrace    = 10 * time.Minute // before an object that nobody needs is removed
 )
 
-// objectBucket is where the long messages of a session are on its server.
+// objectBucket is the bucket of a session's long messages on its server.
 func objectBucket(session string) string { return "OB_" + session }
 
-// ObjectName returns where the whole text of a message that has a Ref is on the server
-// of its session, until it has been read by whom it is for: bucket/name.
+// ObjectName returns the name, bucket/name, under which the server of a session has the
+// whole text of a message with a Ref, until its receiver has read it.
 func ObjectName(session string, ref mailbox.Ref) string {
 	return objectBucket(session) + "/" + ref.Hash()
 }
 
-// objectTransport is a transport beside which the long bodies travel: a message leaves when
-// the bucket has its body, and arrives when the body is on this disk. What does not
-// come that far is sent again, as any message is.
+// objectTransport is a transport with an object store for long bodies: a message is
+// published when the bucket has its body, and arrives when the body is on this disk. A
+// message that fails in between is sent again, as any message is.
 type objectTransport struct {
 	mailbox.Transport
 	scope   context.Context // of the bus
@@ -48,7 +48,7 @@ func (o *objectTransport) Publish(e mailbox.Envelope) error {
 	if e.Ref != "" {
 		err := o.upload(e.Ref)
 		switch {
-		case err != nil && o.isLocal(e.To.Agent): // who needs no bucket
+		case err != nil && o.isLocal(e.To.Agent): // which needs no bucket
 			o.trouble(err)
 		case err != nil:
 			return fmt.Errorf("message %s waits until its text is on the server: %w", e.ID, err)
@@ -57,13 +57,13 @@ func (o *objectTransport) Publish(e mailbox.Envelope) error {
 	return o.Transport.Publish(e)
 }
 
-// isLocal reports whether an agent is of this process.
+// isLocal reports whether an agent lives in this process.
 func (o *objectTransport) isLocal(id mailbox.AgentID) bool {
 	t, ok := o.store.Get(id)
 	return ok && !t.IsReplica()
 }
 
-// upload puts an object into the bucket if it is not there.
+// upload stores an object in the bucket if it is missing.
 func (o *objectTransport) upload(ref mailbox.Ref) error {
 	ctx, cancel := context.WithTimeout(o.scope, objectTimeout)
 	defer cancel()
@@ -81,7 +81,7 @@ func (o *objectTransport) Start(ctx context.Context, from mailbox.Cursor, delive
 	}, receipt)
 }
 
-// download brings the body of a message to an agent of this process to this disk.
+// download writes the body of a message to an agent of this process to this disk.
 func (o *objectTransport) download(ctx context.Context, e mailbox.Envelope) error {
 	if !o.isLocal(e.To.Agent) || o.store.HasBody(e.Ref) {
 		return nil
@@ -95,8 +95,8 @@ func (o *objectTransport) download(ctx context.Context, e mailbox.Envelope) erro
 	return o.store.PutBody(body)
 }
 
-// sweep takes out of the bucket, every so often, what nobody has waited for since
-// grace, until ctx ends.
+// sweep periodically removes objects from the bucket that were not needed for a grace
+// period, until ctx ends.
 func (o *objectTransport) sweep(ctx context.Context, every, grace time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -116,8 +116,8 @@ func (o *objectTransport) sweep(ctx context.Context, every, grace time.Duration)
 	}
 }
 
-// needed are the objects of messages that are on their way, or that somebody without a
-// disk of ours has not read.
+// needed returns the objects of messages that are on their way, or that a member without a
+// disk of its own has not read.
 func (o *objectTransport) needed() map[string]bool {
 	all := map[string]bool{}
 	for _, e := range o.store.Pending() {

@@ -27,10 +27,10 @@ type Boards struct {
 	lists  map[string]*board.Board // guarded by mu
 	closed bool                    // guarded by mu
 
-	lastSeen map[mailbox.AgentID]time.Time // when members outside were last heard of; guarded by mu
+	lastSeen map[mailbox.AgentID]time.Time // when external members made their last request; guarded by mu
 }
 
-// NewBoards returns the lists whose entries open finds.
+// NewBoards returns the lists that keep their entries in the stores of open.
 func NewBoards(c *coordinator.Coordinator, open func(ctx context.Context, list string) (board.Store, error), o board.Options) *Boards {
 	if o.Lease == 0 {
 		o.Lease = time.Minute
@@ -38,8 +38,8 @@ func NewBoards(c *coordinator.Coordinator, open func(ctx context.Context, list s
 	return &Boards{open: open, agents: c, options: o, lists: map[string]*board.Board{}, lastSeen: map[mailbox.AgentID]time.Time{}}
 }
 
-// Get returns the list of a name; an empty one is made. What agents hold on it
-// that ended before it was opened is free when Get returns.
+// Get returns the list of a name, which it creates if there is none. Tasks of agents that
+// ended before it was opened are free when Get returns.
 func (b *Boards) Get(ctx context.Context, list string) (*board.Board, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,7 +65,7 @@ func (b *Boards) Get(ctx context.Context, list string) (*board.Board, error) {
 	return found, nil
 }
 
-// Open returns a list if somebody has used it.
+// Open returns a list that has been used.
 func (b *Boards) Open(list string) (*board.Board, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,17 +73,17 @@ func (b *Boards) Open(list string) (*board.Board, bool) {
 	return found, ok
 }
 
-// Names returns the names of the lists that somebody has used, in order.
+// Names returns the names of the lists that have been used, in order.
 func (b *Boards) Names() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Sorted(maps.Keys(b.lists))
 }
 
-// Run keeps the leases of the lists that are open until ctx ends: those of
-// agents that live are renewed, what others held is offered again: of an agent that
-// is known to have ended in a quarter of a lease, of every other when its lease ends,
-// however long the renewals take. After each round of them it calls export.
+// Run renews the leases of living agents on the open lists until ctx ends, and offers the
+// tasks of others again: those of an agent that is known to have ended within a quarter of
+// a lease, any others when their lease ends, however long the renewals take. After each
+// round it calls export.
 func (b *Boards) Run(ctx context.Context, export func() error, trouble func(error)) {
 	var offering sync.WaitGroup
 	offering.Go(func() { b.offer(ctx, trouble) })
@@ -107,7 +107,7 @@ func (b *Boards) Run(ctx context.Context, export func() error, trouble func(erro
 	}
 }
 
-// Export gives every list that somebody has used to write, with its tasks.
+// Export calls write with each list that has been used and its tasks.
 func (b *Boards) Export(write func(list string, tasks []board.Task) error) error {
 	var errs []error
 	for _, name := range b.Names() {
@@ -118,7 +118,7 @@ func (b *Boards) Export(write func(list string, tasks []board.Task) error) error
 	return errors.Join(errs...)
 }
 
-// offer offers again, until ctx ends, what is held by nobody who lives.
+// offer offers the tasks of agents that have ended again, until ctx ends.
 func (b *Boards) offer(ctx context.Context, trouble func(error)) {
 	due := time.NewTimer(b.options.Lease / 4)
 	defer due.Stop()
@@ -152,15 +152,15 @@ func (b *Boards) all() []*board.Board {
 	return all
 }
 
-// expire takes what ended agents held back at once, and what those held that nobody
-// knows at the end of their leases. It returns when the next lease ends, if one does.
+// expire releases the tasks of ended agents at once, and those of unknown agents at the end
+// of their leases. It returns the end of the next lease, if there is one.
 func (b *Boards) expire(ctx context.Context, list *board.Board) (time.Time, error) {
 	reclaimed := b.reclaim(ctx, list)
 	next, err := list.Expire(ctx, b.isAlive)
 	return next, errors.Join(reclaimed, err)
 }
 
-// reclaim offers again what agents hold that have ended.
+// reclaim offers the tasks of ended agents again.
 func (b *Boards) reclaim(ctx context.Context, list *board.Board) error {
 	var errs []error
 	for _, t := range list.List() {
@@ -174,7 +174,7 @@ func (b *Boards) reclaim(ctx context.Context, list *board.Board) error {
 	return errors.Join(errs...)
 }
 
-// Release offers again what an agent holds on the lists that are open.
+// Release offers the tasks of an agent on the open lists again.
 func (b *Boards) Release(ctx context.Context, id mailbox.AgentID) error {
 	var errs []error
 	for _, list := range b.all() {
@@ -183,11 +183,11 @@ func (b *Boards) Release(ctx context.Context, id mailbox.AgentID) error {
 	return errors.Join(errs...)
 }
 
-// MemberLease is how long a outside member keeps what it has claimed without
-// being heard of: nothing else tells that it is alive.
+// MemberLease is how long an external member keeps its tasks without a request: nothing
+// else shows that it runs.
 const MemberLease = 10 * time.Minute
 
-// Renew notes that a outside member is alive.
+// Renew records that an external member runs.
 func (b *Boards) Renew(id mailbox.AgentID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -225,7 +225,7 @@ func (b *Boards) Close() {
 	}
 }
 
-// BoardMember is an agent as a board sees it.
+// BoardMember returns an agent as a member of a board.
 func BoardMember(l agent.Record) board.Member {
 	s := l.Spec
 	return board.Member{

@@ -18,21 +18,21 @@ import (
 	"github.com/actorswarm/swarm/team/teamfile"
 )
 
-// ManagerOptions say whose teams a Manager makes. Both are required.
+// ManagerOptions configure a Manager. Both are required.
 type ManagerOptions struct {
-	Team string                   // id of the session's own team, which cannot be taken down
+	Team string                   // id of the session's own team, which cannot be ended
 	List func(team string) string // name of the task list of a team
 }
 
-// Manager makes teams and takes them down, and changes who is in them: one change
-// at a time. Its methods may be called from any goroutine.
+// Manager starts, changes and ends teams, one change at a time. Its methods may be called
+// from any goroutine.
 type Manager struct {
 	agents *coordinator.Coordinator
 	roster *Roster
 	boards *Boards
 	o      ManagerOptions
 
-	changing sync.Mutex // one at a time changes teams
+	changing sync.Mutex // held during a change of teams
 }
 
 // NewManager returns the manager of the teams of some agents.
@@ -40,10 +40,9 @@ func NewManager(c *coordinator.Coordinator, r *Roster, b *Boards, o ManagerOptio
 	return &Manager{agents: c, roster: r, boards: b, o: o}
 }
 
-// Up makes the team of a file: its members as teammates of the session's
-// lead, its tasks on its list, and the teams that members lead. What is there
-// already stays as it is, so doing it again changes nothing. The lead needs no
-// turn for it.
+// Up starts the team of a file: its members as teammates of the session's lead, its tasks
+// on its list, and the teams that members lead. Members and tasks that exist stay as they
+// are, so calling Up again changes nothing. The lead needs no turn for it.
 func (m *Manager) Up(ctx context.Context, f teamfile.Team) (team.Status, error) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -63,7 +62,7 @@ func (m *Manager) up(ctx context.Context, f teamfile.Team, lead *transcript.Tran
 		return team.Status{}, err
 	}
 	seeds := seedsOf(in, f.Tasks)
-	if err := m.seed(ctx, in, lead, seeds, m.roster.seed); err != nil { // before anybody who may look for them works
+	if err := m.seed(ctx, in, lead, seeds, m.roster.seed); err != nil { // before a member that may claim them works
 		return team.Status{}, fmt.Errorf("the tasks of team %s: %w", f.Name, err)
 	}
 	var names []string
@@ -95,8 +94,7 @@ func (m *Manager) up(ctx context.Context, f teamfile.Team, lead *transcript.Tran
 	return status, err
 }
 
-// find returns the team of a name that an agent leads; a new one if there is
-// none.
+// find returns the team of a name that an agent leads, or a new one if there is none.
 func (m *Manager) find(name string, lead *transcript.Transcript) (agent.Membership, error) {
 	has := m.agents.Teams(lead.Spec())
 	for _, in := range has {
@@ -110,8 +108,8 @@ func (m *Manager) find(name string, lead *transcript.Transcript) (agent.Membersh
 	return in, lead.SetTeams(append(slices.Clone(has), in))
 }
 
-// join brings a member into a team, if it is not there; one that was ended for
-// good is replaced.
+// join adds a member to a team, unless it is there; one that has ended for good is
+// replaced.
 func (m *Manager) join(ctx context.Context, in agent.Membership, member teamfile.Member) (t *transcript.Transcript, isNew bool, err error) {
 	in.Seeded = false
 	if member.Agent != "" {
@@ -143,7 +141,7 @@ func (m *Manager) join(ctx context.Context, in agent.Membership, member teamfile
 	return t, err == nil, err
 }
 
-// Add brings a member into a team. One that is there stays as it is.
+// Add adds a member to a team. A member that exists stays as it is.
 func (m *Manager) Add(ctx context.Context, name string, member teamfile.Member) (team.Status, error) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -162,9 +160,8 @@ func (m *Manager) Add(ctx context.Context, name string, member teamfile.Member) 
 	return status, err
 }
 
-// Remove takes a member out of a team, and ends it for good unless it is in
-// another; what it had taken is offered again. The team that it leads goes with
-// it.
+// Remove removes a member from a team, and ends it for good unless it is in another; its
+// tasks are offered again. The team that it leads is removed with it.
 func (m *Manager) Remove(ctx context.Context, name, member string) error {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -182,8 +179,8 @@ func (m *Manager) Remove(ctx context.Context, name, member string) error {
 	return m.leave(ctx, in.ID, t)
 }
 
-// Down takes every member out of a team as Remove does. The team is gone
-// then, unless it is the session's own.
+// Down removes every member from a team as Remove does. The team then ends, unless it is
+// the session's own.
 func (m *Manager) Down(ctx context.Context, name string) error {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -216,7 +213,7 @@ func without(all []agent.Membership, id string) []agent.Membership {
 	return slices.DeleteFunc(slices.Clone(all), func(x agent.Membership) bool { return x.Team == id })
 }
 
-// leave takes an agent out of a team.
+// leave removes an agent from a team.
 func (m *Manager) leave(ctx context.Context, teamID string, t *transcript.Transcript) error {
 	left := without(m.agents.Teams(t.Spec()), teamID)
 	if slices.ContainsFunc(left, func(x agent.Membership) bool { return x.Lead != t.ID() }) {
@@ -235,7 +232,7 @@ func (m *Manager) leave(ctx context.Context, teamID string, t *transcript.Transc
 	return errors.Join(t.SetTeams(nil), m.release(ctx, teamID, t.ID()))
 }
 
-// release offers again what an agent has taken of a team's list.
+// release offers the tasks of an agent on a team's list again.
 func (m *Manager) release(ctx context.Context, teamID string, id mailbox.AgentID) error {
 	b, ok := m.boards.Open(m.o.List(teamID))
 	if !ok {

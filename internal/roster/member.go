@@ -17,9 +17,8 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Members are the members of a session that no host of ours runs: programs that
-// read their mail and work on tasks by requests. Its methods may be called from
-// any goroutine.
+// Members are the members of a session without a host: external programs that read their
+// mail and work on tasks by requests. Its methods may be called from any goroutine.
 type Members struct {
 	agents *coordinator.Coordinator
 	roster *Roster
@@ -30,8 +29,8 @@ type Members struct {
 	mail map[mailbox.AgentID]chan struct{} // closed when mail comes; guarded by mu
 }
 
-// NewMembers returns the outside members of a session. list returns the name of
-// the task list of a team.
+// NewMembers returns the external members of a session. list returns the name of the task
+// list of a team.
 func NewMembers(c *coordinator.Coordinator, r *Roster, b *Boards, list func(team string) string) *Members {
 	return &Members{agents: c, roster: r, boards: b, list: list, mail: map[mailbox.AgentID]chan struct{}{}}
 }
@@ -43,9 +42,9 @@ type Member struct {
 	incarnation uint32
 }
 
-// Join makes a program the member of a name. A member that is there already gets
-// a new incarnation, and what an older one says from then on is refused. The
-// error is an *agent.NameTakenError when an agent has the name.
+// Join makes a program the member of a name. An existing member gets a new incarnation, and
+// requests of an older one are refused. The error is an *agent.NameTakenError if an agent
+// has the name.
 func (o *Members) Join(name string) (*Member, error) {
 	if err := checkNotReserved(name); err != nil {
 		return nil, err
@@ -58,8 +57,8 @@ func (o *Members) Join(name string) (*Member, error) {
 	return &Member{o, t, incarnation}, err
 }
 
-// Proxy returns the member of an id that stands for another session. It keeps
-// its incarnation: only this process speaks as it.
+// Proxy returns the member with an id that represents another session. It keeps its
+// incarnation, since only this process acts as it.
 func (o *Members) Proxy(id mailbox.AgentID) (*Member, error) {
 	t, err := o.agents.AddMember(string(id))
 	if err != nil {
@@ -72,8 +71,8 @@ func (o *Members) Proxy(id mailbox.AgentID) (*Member, error) {
 	return &Member{o, t, incarnation}, err
 }
 
-// Member returns a member in an incarnation that it has joined as; 0 is the newest.
-// An older one is a *SupersededError.
+// Member returns a member in an incarnation that it has joined as; 0 is the newest. The
+// error is a *SupersededError for an older one.
 func (o *Members) Member(name string, incarnation uint32) (*Member, error) {
 	t, err := o.roster.Find(name)
 	if err != nil {
@@ -89,7 +88,7 @@ func (o *Members) Member(name string, incarnation uint32) (*Member, error) {
 	return m, m.refuse()
 }
 
-// Notify says that mail has come. It never blocks.
+// Notify reports new mail. It never blocks.
 func (o *Members) Notify(id mailbox.AgentID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -108,13 +107,13 @@ func (o *Members) arrivals(id mailbox.AgentID) <-chan struct{} {
 	return o.mail[id]
 }
 
-// Transcript returns where the member's mail is kept.
+// Transcript returns the transcript with the member's mail.
 func (m *Member) Transcript() *transcript.Transcript { return m.t }
 
-// Incarnation is what the member joins again with, from 1.
+// Incarnation returns the number, from 1, with which the member joins again.
 func (m *Member) Incarnation() uint32 { return m.incarnation }
 
-// check refuses what an older incarnation or one that was ended says.
+// check refuses requests of an older incarnation or of a member that has ended.
 func (m *Member) check() error {
 	switch l := m.t.Record(); {
 	case l.Closed:
@@ -125,7 +124,7 @@ func (m *Member) check() error {
 	return nil
 }
 
-// refuse is check for a request, which comes from the program.
+// refuse is check for a request of the program.
 func (m *Member) refuse() error {
 	err := m.check()
 	if err != nil {
@@ -134,8 +133,8 @@ func (m *Member) refuse() error {
 	return err
 }
 
-// Alive is a sign of life of the program: it keeps the tasks that it has taken.
-// Every request is one; without any for OutsideLease its tasks are offered again.
+// Alive records that the program runs, which renews its tasks. Every request does that;
+// without any for MemberLease its tasks are offered again.
 func (m *Member) Alive() error {
 	if err := m.refuse(); err != nil {
 		return err
@@ -152,17 +151,17 @@ func (m *Member) Send(l team.Message) ([]team.SendResult, error) {
 	return m.all.roster.Send(m.t, l)
 }
 
-// Arrivals returns what is closed when the next message comes.
+// Arrivals returns a channel that is closed when the next message arrives.
 func (m *Member) Arrivals() <-chan struct{} { return m.all.arrivals(m.t.ID()) }
 
-// HasSent reports whether somebody has written to the lead with a key.
+// HasSent reports whether the lead has a message with a key.
 func HasSent(from *transcript.Transcript, key string) bool {
 	_, said := from.Status(messageID(from.ID(), agent.LeadID, key))
 	return said
 }
 
-// Inbox returns the unread messages, oldest first and at most max of them. It
-// waits for one until ctx ends, which is no error.
+// Inbox returns the unread messages, oldest first and at most max of them. It waits for one
+// until ctx ends, which is no error.
 func (m *Member) Inbox(ctx context.Context, most int) ([]mailbox.Envelope, error) {
 	if err := m.Alive(); err != nil {
 		return nil, err
@@ -183,8 +182,8 @@ func (m *Member) Inbox(ctx context.Context, most int) ([]mailbox.Envelope, error
 	}
 }
 
-// Read records that the program has messages and need not be given them again,
-// and tells their senders. Messages that are not unread are passed over.
+// Read records that the program has messages, and notifies their senders. It ignores
+// messages that are not unread.
 func (m *Member) Read(ids ...mailbox.ID) error {
 	if err := m.Alive(); err != nil || len(ids) == 0 {
 		return err
@@ -192,7 +191,7 @@ func (m *Member) Read(ids ...mailbox.ID) error {
 	return m.all.agents.Read(m.t.ID(), ids...)
 }
 
-// Reject says of a message that nobody will ever read it, and tells its sender why.
+// Reject records that a message will never be read, and notifies its sender of the reason.
 func (m *Member) Reject(id mailbox.ID, why string) error {
 	if err := m.Alive(); err != nil {
 		return err
@@ -200,8 +199,8 @@ func (m *Member) Reject(id mailbox.ID, why string) error {
 	return m.all.agents.Reject(m.t.ID(), id, why)
 }
 
-// Await is Read for a message that may still be on its way. When ctx ends first
-// the message stays unread.
+// Await is Read for a message that may still be on its way. If ctx ends first, the message
+// stays unread.
 func (m *Member) Await(ctx context.Context, id mailbox.ID) error {
 	for id != "" {
 		coming := m.all.arrivals(m.t.ID())
@@ -217,7 +216,7 @@ func (m *Member) Await(ctx context.Context, id mailbox.ID) error {
 	return nil
 }
 
-// Task does what one of the tools of TaskTools does, as the member.
+// Task calls one of the tools of TaskTools as the member.
 func (m *Member) Task(ctx context.Context, name string, input json.RawMessage) (tool.Result, error) {
 	if err := m.Alive(); err != nil {
 		return tool.Result{}, err
@@ -231,11 +230,11 @@ func (m *Member) Task(ctx context.Context, name string, input json.RawMessage) (
 	return tools[at].Run(ctx, tool.Call{Name: name, Input: input})
 }
 
-// Leave offers again what the member has taken. It stays a member: its mail waits
-// for the next program that joins as it.
+// Leave offers the tasks of the member again. It stays a member: its mail waits for the
+// next program that joins under its name.
 func (m *Member) Leave(ctx context.Context) error {
 	if m.check() != nil {
-		return nil // somebody else is in its place
+		return nil // another program has replaced it
 	}
 	return m.all.boards.Release(ctx, m.t.ID())
 }

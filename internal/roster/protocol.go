@@ -12,11 +12,10 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// DefaultGrace is how long a member may take that is asked to end.
+// DefaultGrace is the grace period of a member that is asked to end.
 const DefaultGrace = 30 * time.Second
 
-// protocolInput is the message of a SendMessage call that is no text
-// (agent-system spec §4.1).
+// protocolInput is a structured message of a SendMessage call (agent-system spec §4.1).
 type protocolInput struct {
 	Type      mailbox.Kind `json:"type"`
 	RequestID string       `json:"request_id"`
@@ -26,8 +25,8 @@ type protocolInput struct {
 	Mode      string       `json:"permission_mode"`
 }
 
-// parseProtocol reads a structured message that a model may send; a request that it
-// makes gets the id.
+// parseProtocol reads a structured message that a model may send, and gives a request its
+// id.
 func parseProtocol(raw json.RawMessage, id string) (message.Message, error) {
 	var in protocolInput
 	if err := json.Unmarshal(raw, &in); err != nil {

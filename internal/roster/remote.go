@@ -10,26 +10,26 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// RemoteDirectory leads to the agents that live in other processes and are on record there
-// alone. Its methods may be called from any goroutine.
+// RemoteDirectory finds the agents that live in other processes and have no record here.
+// Its methods may be called from any goroutine.
 type RemoteDirectory interface {
-	// Find returns the agent that a name, an id or team/name means. Unknown is the
-	// error without them; if none of them is meant either, it says what there is.
+	// Find returns the agent with a name, an id or team/name. unknown is the error of the
+	// agents on record here, and Find adds those that it knows.
 	Find(name string, unknown error) (agent.Record, error)
-	// All returns how they are, but for those that were killed, and besides those that
-	// are on record here and live elsewhere. The error says why some may be left out.
+	// All returns the status of these agents, without those that were killed, and of the
+	// agents on record here that live elsewhere. The error is why some may be missing.
 	All() ([]actors.Status, error)
-	// Wake sees to it that an agent reads what by is about to write to it, also one
-	// that has ended. The error says why it will not.
+	// Wake makes an agent read what by is about to send it, even if it has ended. The error
+	// is why it cannot.
 	Wake(to agent.Record, by mailbox.AgentID) error
 }
 
-// ConnectRemote lets messages go to agents in other processes. It is called before the
-// first Send.
+// ConnectRemote makes agents in other processes reachable. It is called before the first
+// Send.
 func (r *Roster) ConnectRemote(a RemoteDirectory) { r.remote = a }
 
-// postRemote is message for an agent that is not on record here; unknown is the error
-// if nobody is meant.
+// postRemote posts a message to an agent without a record here; unknown is the error if
+// there is none.
 func (r *Roster) postRemote(from *transcript.Transcript, l team.Message, unknown error) ([]posted, error) {
 	plain, life := incarnationOf(l.To)
 	to, err := r.remote.Find(plain, unknown)
@@ -46,8 +46,8 @@ func (r *Roster) postRemote(from *transcript.Transcript, l team.Message, unknown
 	return []posted{p}, p.Err
 }
 
-// orRemote says of a name that nobody on record here has, as unknown does, whether it is
-// that of an agent in another process.
+// orRemote returns the error for a name that no agent on record has: a
+// *team.RemoteAgentError if an agent in another process has it, otherwise unknown.
 func (r *Roster) orRemote(name string, unknown error) error {
 	if r.remote == nil || !team.IsUnknown(unknown) {
 		return unknown

@@ -14,20 +14,20 @@ import (
 // Roster knows the agents of a session by name.
 type Roster struct {
 	agents   *coordinator.Coordinator
-	sessions Sessions        // nil where none can be reached
-	remote   RemoteDirectory // nil where all agents are on record
+	sessions Sessions        // nil if none can be reached
+	remote   RemoteDirectory // nil if all agents are on record
 }
 
 // New returns the roster of a session's agents.
 func New(c *coordinator.Coordinator) *Roster { return &Roster{agents: c} }
 
-// Find returns the one agent that a name means when the user says it, as Reach
-// does. It may have ended.
+// Find returns the one agent that a name of the user's means, as Reach does. It may have
+// ended.
 func (r *Roster) Find(name string) (*transcript.Transcript, error) {
 	return r.Reach(agent.Spec{Role: agent.User}, name)
 }
 
-// named returns the agent of a name that one has, or of an id.
+// named returns the agent with a name or an id.
 func (r *Roster) named(name string) (*transcript.Transcript, error) {
 	switch strings.ToLower(name) {
 	case agent.LeadName, "main", "lead":
@@ -50,9 +50,9 @@ func (r *Roster) unknown(name string) error {
 	return e
 }
 
-// Members returns those who can be written to: the lead, the teammates and
-// every agent that has not ended, oldest first; those in other processes last. The
-// error says why some may be left out.
+// Members returns the agents to which messages can be sent: the lead, the teammates and
+// every agent that has not ended, oldest first and those in other processes last. The error
+// is why some may be missing.
 func (r *Roster) Members() ([]actors.Status, error) {
 	all, err := r.all()
 	return writable(all), err
@@ -72,7 +72,7 @@ func (r *Roster) receivers() ([]actors.Status, error) {
 	}), err
 }
 
-// all returns the agents of the session, those in other processes as these say.
+// all returns the agents of the session, including those in other processes.
 func (r *Roster) all() ([]actors.Status, error) {
 	all := r.agents.Status()
 	if r.remote == nil {

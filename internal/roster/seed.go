@@ -15,17 +15,16 @@ import (
 // Seed is a task that a team begins with.
 type Seed struct {
 	board.New
-	Key   string   // tells the seeds of a list apart
-	After []string // keys of those that are to be done before; they stand before it
-	Owner string   // who is to do it, as Reach takes it; "" is whoever takes it
+	Key   string   // identifies the seed on its list
+	After []string // keys of seeds that must be done first and that come before it
+	Owner string   // a name for Reach; "" is any member
 }
 
-// seedKey is where a task says which seed it is.
+// seedKey is the key of a task's metadata that holds the seed.
 const seedKey = "seed"
 
-// seed puts tasks on a list in the name of the team's lead. A seed that is there
-// is not put again. Owners need not be there yet: nobody else can take what has
-// one, and entrust tells them.
+// seed adds tasks to a list in the name of the team's lead, unless they are there. Their
+// owners may not exist yet: no other agent can claim such a task, and assign notifies them.
 func (r *Roster) seed(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
 	there := seeded(b)
 	for _, seed := range seeds {
@@ -41,7 +40,7 @@ func (r *Roster) seed(ctx context.Context, b *board.Board, lead *transcript.Tran
 	return nil
 }
 
-// assign tells the owners of seeds that nobody has taken. It may be called again.
+// assign gives seeds that nobody has claimed to their owners. It may be called again.
 func (r *Roster) assign(ctx context.Context, b *board.Board, lead *transcript.Transcript, seeds []Seed) error {
 	there := seeded(b)
 	for _, seed := range seeds {
@@ -77,8 +76,8 @@ func (s Seed) task(there map[string]board.Task) board.New {
 	return n
 }
 
-// assignTo gives a task of the lead's to its owner and tells it. The message goes
-// first: after a crash between the two it goes again, and is the same.
+// assignTo notifies the owner of a task of the lead's and then makes it the owner. After a
+// crash between the two the same message is sent again and ignored.
 func (r *Roster) assignTo(ctx context.Context, b *board.Board, lead *transcript.Transcript, t board.Task, owner string) error {
 	to, err := r.Reach(lead.Spec(), owner)
 	if err != nil {

@@ -15,12 +15,13 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// refusalPause is what a full mailbox costs its sender: as much as an acceptance, so
-// that one that does not heed the refusal leaves the processors to others.
+// refusalPause slows down a sender whose message was refused because a mailbox is full: as
+// much as an accepted message does, so that a sender that ignores the refusal leaves the
+// processors to others.
 const refusalPause = time.Millisecond
 
-// Send accepts a message: it is on disk when Send returns. For Everyone there is
-// one Posted for each member but the sender; otherwise exactly one.
+// Send accepts a message: it is on disk when Send returns. For Everyone there is one result
+// for each member but the sender; otherwise exactly one.
 func (r *Roster) Send(from *transcript.Transcript, l team.Message) ([]team.SendResult, error) {
 	accepted, err := r.record(from, l)
 	if errors.As(err, new(*mailbox.FullError)) {
@@ -43,7 +44,7 @@ type posted struct {
 	durable func() error // waits until it is on disk
 }
 
-// record is Send without the wait for the disk.
+// record is Send without waiting for the disk.
 func (r *Roster) record(from *transcript.Transcript, l team.Message) ([]posted, error) {
 	if l.To == team.Everyone {
 		return r.broadcast(from, l)
@@ -70,7 +71,7 @@ func (r *Roster) sendOne(from *transcript.Transcript, l team.Message) ([]posted,
 	return []posted{p}, p.Err
 }
 
-// wakeAndEnqueue posts to an agent that may have ended.
+// wakeAndEnqueue posts to an agent that may have ended, and wakes it.
 func (r *Roster) wakeAndEnqueue(from, to *transcript.Transcript, l team.Message) posted {
 	if err := r.check(from, to.Record(), l); err != nil {
 		return posted{SendResult: team.SendResult{Name: agent.DisplayName(to.Spec()), Err: err}}
@@ -81,8 +82,8 @@ func (r *Roster) wakeAndEnqueue(from, to *transcript.Transcript, l team.Message)
 	return r.enqueue(from, to.Record(), l)
 }
 
-// address is Reach for what may have an incarnation behind it, as name@2: it must
-// be the present one.
+// address is Reach for a name that may have an incarnation, as in name@2, which must be the
+// present one.
 func (r *Roster) address(from agent.Spec, l team.Message) (*transcript.Transcript, error) {
 	if isSessionAddress(l.To) {
 		return r.toSession(l)
@@ -100,9 +101,9 @@ func (r *Roster) address(from agent.Spec, l team.Message) (*transcript.Transcrip
 	return t, isPresent(t.Record(), life)
 }
 
-// isPresent reports an agent that does not live in the incarnation which was
-// written to; 0 is any. Of one that lives at the session's owner only the owner
-// knows: there the message itself is refused.
+// isPresent returns an error unless an agent is in the incarnation that the message is for;
+// 0 is any. Only its process knows that of an agent elsewhere, where the message itself is
+// refused.
 func isPresent(l agent.Record, wanted uint32) error {
 	name := agent.DisplayName(l.Spec)
 	switch {
@@ -110,14 +111,14 @@ func isPresent(l agent.Record, wanted uint32) error {
 		return nil
 	case wanted != l.Incarnation:
 		return &team.IncarnationError{Name: name, Wanted: wanted, Present: l.Incarnation}
-	case l.Closed: // it would wake in another one
+	case l.Closed: // it would wake in another incarnation
 		return &team.EndedError{Name: name, Reason: l.Reason}
 	}
 	return nil
 }
 
-// elsewhere is address for what no agent here is named: it may be the id of another
-// session. unknown is what it is otherwise.
+// elsewhere is address for a name of no agent here: it may be the id of another session.
+// Otherwise the error is unknown.
 func (r *Roster) elsewhere(l team.Message, unknown error) (*transcript.Transcript, error) {
 	t, err := r.sessions.Reach(l.To, l)
 	if errors.Is(err, team.ErrNoSession) {
@@ -135,15 +136,15 @@ func incarnationOf(name string) (string, uint32) {
 	return plain, uint32(n)
 }
 
-// broadcast posts to every member. A teammate that has ended gets nothing and is
-// named: it would be woken only by a message of its own.
+// broadcast posts to every member. The result names a teammate that has ended and gets
+// nothing: only a message of its own wakes it.
 func (r *Roster) broadcast(from *transcript.Transcript, l team.Message) ([]posted, error) {
 	l.Kind = cmp.Or(l.Kind, mailbox.KindBroadcast)
 	everybody, err := r.receivers()
 	var all []posted
 	for _, m := range r.audience(from.Spec(), everybody) {
 		switch spec := m.Record.Spec; {
-		case spec.ID == from.ID(), isProxy(spec): // other sessions are written to one by one
+		case spec.ID == from.ID(), isProxy(spec): // other sessions get no broadcasts
 		case m.Record.Closed:
 			name := agent.DisplayName(spec)
 			all = append(all, posted{SendResult: team.SendResult{Name: name, Err: &team.EndedError{Name: name, Reason: m.Record.Reason}}})

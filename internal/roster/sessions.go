@@ -10,30 +10,30 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// Sessions leads to the other sessions. Its methods may be called from any
-// goroutine.
+// Sessions finds other sessions. Its methods may be called from any goroutine.
 type Sessions interface {
-	// Reach returns the member that stands for the session that an address means:
-	// uds:PATH, bridge:SESSION, or the id of a session. What the member gets goes
-	// on to there. The error says why the message cannot.
+	// Reach returns the member that represents the session at an address: uds:PATH,
+	// bridge:SESSION, or the id of a session. Messages to that member are relayed to the
+	// session. The error is why the message cannot be sent.
 	Reach(to string, l team.Message) (*transcript.Transcript, error)
-	// Near returns the running sessions of this machine, and those elsewhere that
-	// the user lets this one write to, at most most of them.
+	// Near returns the running sessions of this machine, and those elsewhere to which the
+	// user allows messages, at most most of them.
 	Near(most int) []team.OtherSession
 }
 
-// maxSessions bounds what ListAgents says of other sessions.
+// maxSessions bounds the other sessions that ListAgents shows.
 const maxSessions = 20
 
-// ConnectSessions lets messages go to other sessions. It is called before the first Send.
+// ConnectSessions makes other sessions reachable. It is called before the first Send.
 func (r *Roster) ConnectSessions(s Sessions) { r.sessions = s }
 
-// isSessionAddress says whether an address is of another session (agent-system spec §4.2).
+// isSessionAddress reports whether an address is that of another session (agent-system spec
+// §4.2).
 func isSessionAddress(to string) bool {
 	return strings.HasPrefix(to, "uds:") || strings.HasPrefix(to, "bridge:")
 }
 
-// isProxy says whether an agent is the member for another session.
+// isProxy reports whether an agent is the member for another session.
 func isProxy(s agent.Spec) bool {
 	_, _, ok := s.ID.Peer()
 	return ok && s.Role == agent.Program
@@ -46,7 +46,7 @@ func (r *Roster) toSession(l team.Message) (*transcript.Transcript, error) {
 	return r.sessions.Reach(l.To, l)
 }
 
-// otherSessions is what ListAgents says of other sessions.
+// otherSessions returns the other sessions as ListAgents shows them.
 func (l *listTool) otherSessions() string {
 	if l.roster.sessions == nil {
 		return ""
@@ -62,7 +62,7 @@ func (l *listTool) otherSessions() string {
 	return text.String()
 }
 
-// checkNotReserved says why a program cannot have a name.
+// checkNotReserved returns an error if a program cannot have a name.
 func checkNotReserved(name string) error {
 	switch name {
 	case agent.LeadName, string(agent.LeadID), "main", "user", "all":

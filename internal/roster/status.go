@@ -6,7 +6,7 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// Status returns how a team is, by name or id; "" is the session's own.
+// Status returns the status of a team, by name or id; "" is the session's own.
 func (m *Manager) Status(ctx context.Context, name string) (team.Status, error) {
 	t, err := m.roster.Team(name)
 	if err != nil {

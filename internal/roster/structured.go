@@ -16,9 +16,9 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// step takes a step of a protocol. Its result says what the step came to; what
-// is refused is an error that changes nothing. Only an object is a step: whatever
-// a text looks like, it is a text.
+// step performs a step of a protocol and returns a description of its effect. A step that
+// is refused is an error and changes nothing. Only an object is a step; a text is always a
+// text.
 func (s *sendTool) step(in sendInput, key string) tool.Result {
 	m, err := parseProtocol(in.Message, string(messageID(s.self.Spec.ID, "", key)))
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *sendTool) step(in sendInput, key string) tool.Result {
 func stepDetail(text, request string) json.RawMessage {
 	raw, err := json.Marshal(map[string]any{"success": true, "message": text, "request_id": request})
 	if err != nil {
-		return nil // plain data always encodes
+		return nil // cannot happen: plain data can be encoded
 	}
 	return raw
 }
@@ -97,8 +97,8 @@ func (s *sendTool) decidePlan(to string, m message.PlanApprovalResponse, key str
 	return fmt.Sprintf("the plan of %s is rejected; it plans anew with your feedback", name), nil
 }
 
-// ShutDown asks a member, by name or id, to end and returns when it is gone or
-// has objected.
+// ShutDown asks a member, by name or id, to end, and returns when it has ended or has
+// objected.
 func (r *Roster) ShutDown(ctx context.Context, by mailbox.AgentID, name string, d actors.ShutdownOptions) (actors.ShutdownResult, error) {
 	t, err := r.Find(name)
 	if err != nil {

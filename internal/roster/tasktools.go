@@ -30,12 +30,12 @@ func (t *taskTool) Spec() tool.Spec { return t.spec }
 func (t *taskTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	r, err := t.run(ctx, c)
 	if err != nil && ctx.Err() == nil {
-		return tool.Errorf("%v", err), nil // of the board: the model can act on it
+		return tool.Errorf("%v", err), nil // an error of the board, on which the model can act
 	}
 	return r, err
 }
 
-// taskTools is what the four tools of one agent share.
+// taskTools is shared by the four tools of one agent.
 type taskTools struct {
 	roster *Roster
 	boards *Boards
@@ -43,9 +43,9 @@ type taskTools struct {
 	self   coordinator.Agent
 }
 
-// TaskTools returns the tools with which one agent works on the list of its
-// first team and, where a call says so, on that of another of its teams. list
-// returns the name of the list of a team.
+// TaskTools returns the tools with which one agent works on the list of its first team, or
+// on that of another of its teams if a call names it. list returns the name of the list of
+// a team.
 func (r *Roster) TaskTools(self coordinator.Agent, boards *Boards, list func(team string) string) []tool.Tool {
 	d := &taskTools{roster: r, boards: boards, list: list, self: self}
 	return []tool.Tool{
@@ -56,8 +56,8 @@ func (r *Roster) TaskTools(self coordinator.Agent, boards *Boards, list func(tea
 	}
 }
 
-// MoveTask gives a task of the session's list another status in the name of an agent, as
-// its tool TaskUpdate does, with all that follows from it.
+// MoveTask changes the status of a task of the session's list in the name of an agent, with
+// the effects of its tool TaskUpdate.
 func (r *Roster) MoveTask(ctx context.Context, self coordinator.Agent, boards *Boards, list func(team string) string, id board.ID, to board.Status) (board.Task, error) {
 	d := &taskTools{roster: r, boards: boards, list: list, self: self}
 	b, me, err := d.board(ctx, "")
@@ -97,7 +97,7 @@ const (
 		`"metadata":{"type":"object","description":"Merged into what is there; null takes a key away"}},"required":["taskId"]}`
 )
 
-// board returns the list of a team of the agent's; empty is the one it works in.
+// board returns the list of a team of the agent; the empty name is that of its first team.
 func (d *taskTools) board(ctx context.Context, team string) (*board.Board, board.Member, error) {
 	me := BoardMember(d.self.Transcript.Record())
 	if team == "" {
@@ -197,7 +197,7 @@ func (d *taskTools) show(ctx context.Context, c tool.Call) (tool.Result, error) 
 	return tool.Result{Text: strings.Join(lines, "\n"), Detail: detail(map[string]any{"tasks": all})}, nil
 }
 
-// TaskLine is a task in one line, for models and people.
+// TaskLine returns a task as one line, for models and people.
 func TaskLine(t board.Task) string {
 	line := fmt.Sprintf("%s. [%s] %s", t.ID, strings.ReplaceAll(string(t.Status), "_", " "), t.Subject)
 	if t.Owner != "" {
@@ -228,8 +228,8 @@ type updateInput struct {
 	Metadata     map[string]any `json:"metadata"`
 }
 
-// update goes through the fields in an order in which none is in the way of
-// another: the texts, what waits for what, who has it, how far it is.
+// update changes the fields in an order in which none prevents another: texts,
+// dependencies, owner, status.
 func (d *taskTools) update(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var in updateInput
 	if bad, ok := tool.Decode(c, &in); !ok {
@@ -286,7 +286,7 @@ func (d *taskTools) edit(ctx context.Context, b *board.Board, _ board.Member, in
 		return nil, nil
 	}
 	_, err := b.Change(ctx, in.TaskID, func(t *board.Task) error {
-		changed = nil // the board may ask again
+		changed = nil // the board may call this function again
 		set("subject", in.Subject, &t.Subject)
 		set("description", in.Description, &t.Description)
 		set("activeForm", in.ActiveForm, &t.ActiveForm)
@@ -330,8 +330,7 @@ func (d *taskTools) wait(ctx context.Context, b *board.Board, _ board.Member, in
 	return changed, nil
 }
 
-// own gives the task to somebody: to the agent itself by a claim, to another by
-// a message.
+// own gives the task to an agent: to the calling one by a claim, to another by a message.
 func (d *taskTools) own(ctx context.Context, b *board.Board, me board.Member, in updateInput) ([]string, error) {
 	if in.Owner == nil {
 		return nil, nil
@@ -359,7 +358,7 @@ func (d *taskTools) notifyOwner(t board.Task, by board.Member) error {
 	return d.notify(t, t.Owner, message.TaskAssigned{TaskID: string(t.ID), Subject: t.Subject, Description: t.Description, By: by.Name})
 }
 
-// notify sends a message of the runtime's about a task in the agent's name.
+// notify sends a message about a task in the agent's name.
 func (d *taskTools) notify(about board.Task, to string, m message.Message) error {
 	body, err := message.Encode(m)
 	if err != nil {
@@ -377,7 +376,7 @@ func (d *taskTools) move(ctx context.Context, b *board.Board, me board.Member, i
 		return nil, nil
 	case board.InProgress:
 		if in.Owner != nil && !strings.EqualFold(*in.Owner, me.Name) {
-			return nil, nil // its owner takes it
+			return nil, nil // its owner claims it
 		}
 		_, err := b.Claim(ctx, me, in.TaskID)
 		return changed, err
@@ -396,8 +395,8 @@ func (d *taskTools) move(ctx context.Context, b *board.Board, me board.Member, i
 	return nil, fmt.Errorf("there is no status %q; there are pending, in_progress, completed and deleted", in.Status)
 }
 
-// notifyUnblocked wakes those whose tasks waited for one that is done. A task that
-// nobody has shows on the list.
+// notifyUnblocked wakes the owners of tasks that have become free because one is done. A
+// task without an owner is shown on the list.
 func (d *taskTools) notifyUnblocked(b *board.Board, done board.Task, me board.Member) error {
 	freed := map[string][]string{}
 	for _, id := range done.Blocks {

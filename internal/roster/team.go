@@ -39,8 +39,8 @@ func (r *Roster) Teams() []team.Team {
 	return all
 }
 
-// Team returns the team that a name or id means; empty is the session's own.
-// The error is an *UnknownTeamError, or says that several have the name.
+// Team returns the team with a name or id; empty is the session's own. The error is an
+// *UnknownTeamError, or reports that several teams have the name.
 func (r *Roster) Team(name string) (team.Team, error) {
 	var found []team.Team
 	var known []string
@@ -65,10 +65,10 @@ func (r *Roster) Team(name string) (team.Team, error) {
 	return found[0], nil
 }
 
-// Reach returns the one agent that a name means when from says it: a member of
-// its own team before others of the name, team-lead for the lead of its team,
-// team/name for a member of another. It may have ended. The error is an
-// *UnknownAgentError or an *coordinator.AmbiguousNameError, or is about the team.
+// Reach returns the one agent that a name of from's means: a member of its own team before
+// others of the name, team-lead for the lead of its team, team/name for a member of
+// another. It may have ended. The error is an *UnknownAgentError or an
+// *actors.AmbiguousNameError, or concerns the team.
 func (r *Roster) Reach(from agent.Spec, name string) (*transcript.Transcript, error) {
 	if team, member, ok := strings.Cut(name, "/"); ok && team != "" && member != "" {
 		return r.reachIn(team, member)
@@ -141,8 +141,8 @@ func (r *Roster) unknownIn(in team.Team, member string) error {
 	return e
 }
 
-// audience returns whom of all a message to everyone is for: all agents of the
-// session or, from somebody whose team is another than the session's, that team.
+// audience returns the receivers among all of a message to everyone: all agents of the
+// session, or the sender's team if that is another than the session's.
 func (r *Roster) audience(from agent.Spec, all []actors.Status) []actors.Status {
 	home := r.agents.Home(from)
 	if home.Lead == agent.LeadID && home == r.agents.Home(agent.Spec{Role: agent.Lead}) {
@@ -154,7 +154,7 @@ func (r *Roster) audience(from agent.Spec, all []actors.Status) []actors.Status 
 	})
 }
 
-// home is Coordinator.Home of an agent among some of whom not all are on record here.
+// home is Coordinator.Home for an agent among agents of which some are not on record here.
 func (r *Roster) home(s agent.Spec, all []actors.Status) agent.Membership {
 	for len(r.agents.Teams(s)) == 0 {
 		above := slices.IndexFunc(all, func(a actors.Status) bool { return a.Record.Spec.ID == s.Parent })
@@ -166,7 +166,7 @@ func (r *Roster) home(s agent.Spec, all []actors.Status) agent.Membership {
 	return r.agents.Home(s)
 }
 
-// Of returns the teams that an agent is in or leads, the one it works in first.
+// Of returns the teams that an agent is in or leads, its first team first.
 func (r *Roster) Of(s agent.Spec) []agent.Membership {
 	home := r.agents.Home(s)
 	all := []agent.Membership{home}
@@ -183,7 +183,7 @@ func (r *Roster) Of(s agent.Spec) []agent.Membership {
 	return all
 }
 
-// errNotYours is the answer to a call about a list of a team the agent is not in.
+// errNotYours is the error of a call for a list of a team that the agent is not in.
 func errNotYours(name string, mine []agent.Membership) error {
 	var all []string
 	for _, m := range mine {

@@ -15,8 +15,7 @@ import (
 	"github.com/actorswarm/swarm/team/teamfile"
 )
 
-// check says what stands against a team that lead is to lead, so that a part of
-// it is not made.
+// check returns why lead cannot lead a team, before a part of the team is started.
 func (m *Manager) check(f teamfile.Team, lead agent.Spec) error {
 	var errs []error
 	for _, member := range f.Members {
@@ -30,7 +29,7 @@ func (m *Manager) check(f teamfile.Team, lead agent.Spec) error {
 	return errors.Join(errs...)
 }
 
-// memberPlace says which member of a file is meant.
+// memberPlace names a member of a file in an error.
 func memberPlace(f teamfile.Team, member teamfile.Member) string {
 	text := member.Name + " of team " + f.Name
 	if f.Path == "" || member.Line == 0 {
@@ -39,7 +38,7 @@ func memberPlace(f teamfile.Team, member teamfile.Member) string {
 	return fmt.Sprintf("%s:%d: %s", f.Path, member.Line, text)
 }
 
-// checkMember returns the member that is there, or that would be made.
+// checkMember returns the member that exists, or that would be started.
 func (m *Manager) checkMember(name string, lead agent.Spec, member teamfile.Member) (agent.Spec, error) {
 	if member.Agent != "" {
 		t, err := m.roster.Find(member.Agent)
@@ -85,7 +84,7 @@ func seedsOf(in agent.Membership, tasks []teamfile.Task) []Seed {
 	return seeds
 }
 
-// seed does a step with the first tasks of a team, unless all has been done.
+// seed performs a step for the first tasks of a team, unless all steps are done.
 func (m *Manager) seed(ctx context.Context, in agent.Membership, lead *transcript.Transcript, seeds []Seed,
 	step func(context.Context, *board.Board, *transcript.Transcript, []Seed) error,
 ) error {
@@ -99,8 +98,7 @@ func (m *Manager) seed(ctx context.Context, in agent.Membership, lead *transcrip
 	return step(ctx, b, lead, seeds)
 }
 
-// markSeeded records that the first tasks of a team, if there are any, need not be
-// put again.
+// markSeeded records that the first tasks of a team, if there are any, are on its list.
 func (m *Manager) markSeeded(in agent.Membership, lead *transcript.Transcript, tasks int) error {
 	has := slices.Clone(m.agents.Teams(lead.Spec()))
 	at := slices.IndexFunc(has, func(x agent.Membership) bool { return x.Team == in.Team })

@@ -24,8 +24,8 @@ var toolNames = [...]string{"SendMessage", "ListAgents", "TaskCreate", "TaskGet"
 // ToolNames returns the names of this package's tools.
 func ToolNames() []string { return toolNames[:] }
 
-// Tools returns the tools with which one agent reaches the others; TaskTools are
-// the rest.
+// Tools returns the tools with which one agent writes to others; TaskTools returns the
+// rest.
 func (r *Roster) Tools(self coordinator.Agent) []tool.Tool {
 	return []tool.Tool{&sendTool{r, self}, &listTool{r, self}}
 }
@@ -66,7 +66,7 @@ type sendInput struct {
 	ReplyTo mailbox.ID      `json:"reply_to"`
 }
 
-// structured says whether the message is an object.
+// structured reports whether the message is an object.
 func (in sendInput) structured() bool {
 	return bytes.HasPrefix(bytes.TrimSpace(in.Message), []byte("{"))
 }
@@ -83,7 +83,7 @@ func (in sendInput) check() error {
 	return nil
 }
 
-// text returns the message as text; other JSON than a string is refused.
+// text returns the message as text; JSON other than a string is refused.
 func (in sendInput) text() (string, error) {
 	var text string
 	if err := json.Unmarshal(in.Message, &text); err != nil {
@@ -103,7 +103,7 @@ func (s *sendTool) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 	if err := in.check(); err != nil {
 		return tool.Errorf("not sent: %v", err), nil
 	}
-	// Some providers use the ids of calls again in later answers.
+	// Some providers use call ids again in later answers.
 	key := strconv.Itoa(s.self.Transcript.Record().Steps) + " " + c.ID
 	if in.structured() {
 		return s.step(in, key), nil
@@ -119,8 +119,8 @@ func (s *sendTool) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 	return s.result(sent), nil
 }
 
-// send does not wait for the disk: the request that tells the model of the
-// result is recorded after the message, and leaves only once that is on disk.
+// send does not wait for the disk: the request that gives the model the result is recorded
+// after the message, and is sent only once both are on disk.
 func (s *sendTool) send(in sendInput, call string) ([]posted, error) {
 	text, err := in.text()
 	if err != nil {
@@ -160,12 +160,12 @@ func sendDetail(sent []posted, failed int) json.RawMessage {
 		"success": failed == 0, "message": fmt.Sprintf("%d of %d queued", len(sent)-failed, len(sent)), "ids": ids,
 	})
 	if err != nil {
-		return nil // plain data always encodes
+		return nil // cannot happen: plain data can be encoded
 	}
 	return raw
 }
 
-// summaryLength is how many characters a summary has at most that nobody wrote.
+// summaryLength bounds the characters of a summary that the runtime makes.
 const summaryLength = 200
 
 type listTool struct {
@@ -199,7 +199,7 @@ func (l *listTool) Run(context.Context, tool.Call) (tool.Result, error) {
 	return tool.Result{Text: strings.TrimSuffix(text.String(), "\n")}, nil
 }
 
-// elsewhere names the teams of an agent that works in another than the caller.
+// elsewhere returns the teams of an agent if it works in another team than the caller.
 func (l *listTool) elsewhere(s agent.Spec) string {
 	home := l.roster.agents.Home(l.self.Transcript.Spec())
 	teams := l.roster.agents.Teams(s)

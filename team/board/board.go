@@ -12,13 +12,12 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Options adjust a Board. The zero value is what a session uses.
+// Options configure a Board. The zero value is that of a session.
 type Options struct {
-	// Lease is how long a claim holds without being renewed; 0 is a minute.
+	// Lease is how long a claim lasts without renewal; 0 is a minute.
 	Lease time.Duration
-	// Changed is told of every change that this board sees, its own and others',
-	// in order and never two at a time. It must not block nor call the board; may
-	// be nil.
+	// Changed, if not nil, receives every change that this board sees, its own and others',
+	// in order and never two at a time. It must not block nor call the board.
 	Changed func(Change)
 }
 
@@ -29,7 +28,7 @@ type Change struct {
 	From Status // before, for Moved
 }
 
-// What says what happened.
+// What is the kind of a change.
 type What string
 
 // The changes of a task.
@@ -37,8 +36,8 @@ const (
 	Made    What = "created"
 	Moved   What = "moved"   // its status or owner
 	Edited  What = "edited"  // something else
-	Freed   What = "freed"   // the last task it waited for is done
-	Offered What = "offered" // its owner lost it: it can be taken again
+	Freed   What = "freed"   // the last task that it waited for is done
+	Offered What = "offered" // its owner lost it: it can be claimed again
 )
 
 // Board is one task list.
@@ -46,7 +45,7 @@ type Board struct {
 	store Store
 	opts  Options
 
-	writing sync.Mutex // one change of this process at a time: more would only conflict
+	writing sync.Mutex // held by a change: concurrent ones would conflict
 
 	mu    sync.Mutex
 	tasks map[ID]entry // guarded by mu
@@ -67,12 +66,13 @@ const planKey = "plan"
 
 func taskKey(id ID) string { return "task." + string(id) }
 
-// newestKey is where the newest incarnation of an agent is kept that has moved a task.
+// newestKey is the key under which the store has the newest incarnation of an agent that
+// has moved a task.
 func newestKey(agent mailbox.AgentID) string { return "newest." + string(agent) }
 
 var errClosed = errors.New("board: closed")
 
-// Open returns the board that store keeps and follows its changes until Close.
+// Open returns the board of a store and follows its changes until Close.
 func Open(ctx context.Context, store Store, o Options) (*Board, error) {
 	if o.Lease == 0 {
 		o.Lease = time.Minute
@@ -87,8 +87,7 @@ func Open(ctx context.Context, store Store, o Options) (*Board, error) {
 	return b, nil
 }
 
-// Close ends the watch. What is on the board stays in the store. It may be called
-// more than once.
+// Close ends the watch. The board stays in the store. Close may be called more than once.
 func (b *Board) Close() {
 	b.stop(errClosed)
 	<-b.done
@@ -119,7 +118,7 @@ func (b *Board) List() []Task {
 	return all
 }
 
-// whole returns a copy of t with what the plan says of it. mu is held.
+// whole returns a copy of t with its part of the plan. mu is held.
 func (b *Board) whole(t Task) Task {
 	t = t.clone()
 	t.BlockedBy = b.openBlockers(t.ID)
@@ -130,8 +129,8 @@ func (b *Board) whole(t Task) Task {
 	return t
 }
 
-// openBlockers returns the tasks that id still waits for. One that was deleted,
-// or whose creation a crash cut, holds nothing up. mu is held.
+// openBlockers returns the tasks that id still waits for, without those that were deleted
+// or whose creation a crash interrupted. mu is held.
 func (b *Board) openBlockers(id ID) []ID {
 	var open []ID
 	for _, on := range b.plan.Waits[id] {
@@ -143,8 +142,8 @@ func (b *Board) openBlockers(id ID) []ID {
 	return open
 }
 
-// see takes in an entry of the store, which may be one that it has already. It is
-// called by the watch and after each write, so that a writer sees its own change.
+// see applies an entry of the store, which may be an old one. It is called by the watch and
+// after each write, so that a writer sees its own change.
 func (b *Board) see(e Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,7 +153,7 @@ func (b *Board) see(e Entry) {
 	}
 	var t Task
 	if err := json.Unmarshal(e.Value, &t); err != nil || taskKey(t.ID) != e.Key {
-		return // somebody else's entry
+		return // an entry of another kind
 	}
 	old, known := b.tasks[t.ID]
 	if known && old.rev >= e.Revision {
@@ -172,7 +171,7 @@ func (b *Board) seePlan(e Entry) {
 	b.plan, b.rev = p, e.Revision
 }
 
-// announce says what a change was. mu is held: the changes are told in order.
+// announce reports a change. mu is held, so that changes are reported in order.
 func (b *Board) announce(t, old Task, known bool) {
 	if b.opts.Changed == nil {
 		return

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// New is what a task is made of. Subject is required.
+// New is the content of a new task. Subject is required.
 type New struct {
 	Subject     string
 	Description string
 	ActiveForm  string
-	Writes      bool // only a member with writing tools may take it
+	Writes      bool // only a member with writing tools may claim it
 	BlockedBy   []ID
 	Metadata    map[string]any
-	Owner       string // the name of who alone may take it; "" is anybody
+	Owner       string // the name of the only member that may claim it; "" is any
 }
 
-// Create puts a task on the board.
+// Create adds a task to the board.
 func (b *Board) Create(ctx context.Context, by Member, n New) (Task, error) {
 	if strings.TrimSpace(n.Subject) == "" {
 		return Task{}, errors.New("the task has no subject: say in a few words what is to be done")
@@ -56,7 +56,7 @@ func (b *Board) known(ids []ID) error {
 	return nil
 }
 
-// Wait makes a task wait for others, which must be on the board.
+// Wait makes a task wait for others on the board.
 func (b *Board) Wait(ctx context.Context, id ID, others []ID) error {
 	if err := b.known(append([]ID{id}, others...)); err != nil {
 		return err
@@ -66,9 +66,9 @@ func (b *Board) Wait(ctx context.Context, id ID, others []ID) error {
 	return b.changePlan(ctx, func(p *plan) error { return p.add(id, others) })
 }
 
-// Change lets a member change a task: f gets a copy and the board writes what f
-// leaves, if nobody was faster; else f is called again with the newer task. The
-// claim is the board's business: f leaves it alone.
+// Change changes a task in the name of a member: f gets a copy, and the board writes the
+// result unless the task has changed meanwhile; then f is called again with the newer task.
+// f must not change the claim.
 func (b *Board) Change(ctx context.Context, id ID, f func(*Task) error) (Task, error) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
@@ -103,9 +103,9 @@ func (b *Board) latest(id ID) (entry, error) {
 	return e, nil
 }
 
-// write puts a task into the store and takes it in.
+// write writes a task to the store and applies it.
 func (b *Board) write(ctx context.Context, t Task, rev uint64) (Task, error) {
-	t.BlockedBy, t.Blocks = nil, nil // the plan's
+	t.BlockedBy, t.Blocks = nil, nil // are in the plan
 	raw, err := json.Marshal(t)
 	if err != nil {
 		return Task{}, fmt.Errorf("board: encode task %s: %w", t.ID, err)
@@ -145,7 +145,7 @@ func (b *Board) changePlan(ctx context.Context, f func(*plan) error) error {
 	}
 }
 
-// refresh takes in what another process has written, ahead of the watch.
+// refresh applies a change of another process before the watch does.
 func (b *Board) refresh(ctx context.Context, key string) error {
 	e, err := b.store.Get(ctx, key)
 	if err != nil {

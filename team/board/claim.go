@@ -19,9 +19,9 @@ func (b *Board) move(ctx context.Context, by Member, id ID, f func(*Task) error)
 	return b.Change(ctx, id, f)
 }
 
-// fence notes an incarnation that is new, and refuses one that is not the newest. It
-// asks the store and not what was seen: a process that stood still while another
-// took its place has seen nothing of that.
+// fence records a new incarnation, and refuses one that is not the newest. It reads the
+// store, since a process that was suspended while another replaced it has not seen the
+// newer one.
 func (b *Board) fence(ctx context.Context, by Member) error {
 	if by.Address.Agent == "" {
 		return nil
@@ -50,8 +50,7 @@ func (b *Board) fence(ctx context.Context, by Member) error {
 	}
 }
 
-// Claim gives a task to a member. A member that has it already gets a longer
-// lease.
+// Claim gives a task to a member. A member that already has it gets a longer lease.
 func (b *Board) Claim(ctx context.Context, by Member, id ID) (Task, error) {
 	return b.move(ctx, by, id, func(t *Task) error { return b.claim(t, by) })
 }
@@ -67,15 +66,15 @@ func (b *Board) claim(t *Task, by Member) error {
 	case t.Writes && !by.Writes:
 		return &UnfitError{ID: t.ID, Name: by.Name}
 	case t.Claim == nil && t.Owner != "" && t.Owner != by.Name:
-		return &TakenError{ID: t.ID, Owner: t.Owner} // it was given to somebody who has not begun
+		return &TakenError{ID: t.ID, Owner: t.Owner} // it is assigned to a member that has not begun
 	}
 	t.Status, t.Owner = InProgress, by.Name
 	t.Claim = &Claim{Agent: by.Address.Agent, Incarnation: by.Address.Incarnation, Until: time.Now().Add(b.opts.Lease)}
 	return nil
 }
 
-// Next claims the free task with the lowest id that the member can do: one that
-// was given to it first. Without one the error is ErrNothingFree.
+// Next claims the free task with the lowest id that the member can do, and tasks assigned
+// to it first. The error is ErrNothingFree if there is none.
 func (b *Board) Next(ctx context.Context, by Member) (Task, error) {
 	if err := b.fence(ctx, by); err != nil {
 		return Task{}, err
@@ -87,7 +86,7 @@ func (b *Board) Next(ctx context.Context, by Member) (Task, error) {
 			}
 			got, err := b.Change(ctx, t.ID, func(t *Task) error { return b.claim(t, by) })
 			if taken := new(TakenError); errors.As(err, &taken) {
-				continue // somebody was faster
+				continue // another member was faster
 			}
 			return got, err
 		}
@@ -95,8 +94,8 @@ func (b *Board) Next(ctx context.Context, by Member) (Task, error) {
 	return Task{}, ErrNothingFree
 }
 
-// Assign gives a task to a member without claiming it: it shows the owner, and
-// nobody else can take it. Only the lead may take a task from who works on it.
+// Assign assigns a task to a member without claiming it: the task shows its owner, and no
+// other member can claim it. Only the lead may take a task from a member that works on it.
 func (b *Board) Assign(ctx context.Context, by, to Member, id ID) (Task, error) {
 	return b.move(ctx, by, id, func(t *Task) error {
 		switch {
@@ -114,8 +113,8 @@ func (b *Board) Assign(ctx context.Context, by, to Member, id ID) (Task, error) 
 	})
 }
 
-// Finish completes a task. Only the incarnation that has claimed it may, or the
-// lead for one that nobody works on.
+// Finish completes a task. Only the incarnation that has claimed it may do that, or the
+// lead for a task without a claim.
 func (b *Board) Finish(ctx context.Context, by Member, id ID) (Task, error) {
 	return b.move(ctx, by, id, func(t *Task) error {
 		if err := mayMove(*t, by); err != nil {
@@ -126,7 +125,7 @@ func (b *Board) Finish(ctx context.Context, by Member, id ID) (Task, error) {
 	})
 }
 
-// Drop gives a task back: it can be taken again.
+// Drop releases a task: it can be claimed again.
 func (b *Board) Drop(ctx context.Context, by Member, id ID) (Task, error) {
 	return b.move(ctx, by, id, func(t *Task) error {
 		if err := mayMove(*t, by); err != nil {
@@ -137,7 +136,7 @@ func (b *Board) Drop(ctx context.Context, by Member, id ID) (Task, error) {
 	})
 }
 
-// Delete takes a task off the board. What waited for it waits no longer.
+// Delete removes a task from the board. Tasks that waited for it no longer do.
 func (b *Board) Delete(ctx context.Context, by Member, id ID) error {
 	_, err := b.move(ctx, by, id, func(t *Task) error {
 		if t.Claim != nil && !by.Lead && !t.Claim.heldBy(by.Address) {
@@ -149,7 +148,7 @@ func (b *Board) Delete(ctx context.Context, by Member, id ID) error {
 	return err
 }
 
-// mayMove says whether a member may move a task on.
+// mayMove returns an error if a member may not change the status of a task.
 func mayMove(t Task, by Member) error {
 	switch {
 	case t.Claim.heldBy(by.Address):
@@ -162,8 +161,8 @@ func mayMove(t Task, by Member) error {
 	return &LostError{ID: t.ID, Owner: t.Owner}
 }
 
-// Renew gives a new lease to the claims of incarnations that live and have used up
-// half of theirs. Call it a few times within a lease.
+// Renew renews the claims of living incarnations that have used up half of their lease.
+// Call it a few times within a lease.
 func (b *Board) Renew(ctx context.Context, lives func(mailbox.Address) bool) error {
 	var errs []error
 	for _, t := range b.List() {
@@ -174,9 +173,9 @@ func (b *Board) Renew(ctx context.Context, lives func(mailbox.Address) bool) err
 	return errors.Join(errs...)
 }
 
-// Expire offers again what incarnations that do not live held to the end of their
-// lease. Call it whenever a lease ends: next is when the first of those that have
-// not ended will, the zero time if there is none.
+// Expire offers tasks again whose lease has ended and whose incarnation does not live. Call
+// it whenever a lease ends: next is the end of the next lease of such an incarnation, or
+// zero.
 func (b *Board) Expire(ctx context.Context, lives func(mailbox.Address) bool) (next time.Time, err error) {
 	var errs []error
 	for _, t := range b.List() {
@@ -193,8 +192,8 @@ func (b *Board) Expire(ctx context.Context, lives func(mailbox.Address) bool) (n
 	return next, errors.Join(errs...)
 }
 
-// Release offers again what an agent that has ended holds, without waiting for
-// its leases to run out.
+// Release offers the tasks of an agent that has ended again, without waiting for the end of
+// its leases.
 func (b *Board) Release(ctx context.Context, agent mailbox.AgentID) error {
 	var errs []error
 	for _, t := range b.List() {

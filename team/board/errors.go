@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ErrNothingFree is the answer of Next when no task can be taken now.
+// ErrNothingFree is the error of Next if no task can be claimed now.
 var ErrNothingFree = errors.New("no task is free that you can do")
 
 // UnknownError reports a task that is not on the board.
@@ -36,11 +36,10 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("task %s waits for task %s: take another first", e.ID, join(e.By))
 }
 
-// LostError reports a change by a member that does not hold the claim, or does
-// not hold it any more.
+// LostError reports a change by a member that does not have the claim, or no longer has it.
 type LostError struct {
 	ID    ID
-	Owner string // who holds it; "" = nobody
+	Owner string // of the claim; "" is none
 }
 
 func (e *LostError) Error() string {
@@ -58,8 +57,7 @@ func (e *SupersededError) Error() string {
 	return fmt.Sprintf("another process works as %s now: nothing was changed", e.Name)
 }
 
-// UnfitError reports a writing task that was to go to a member without writing
-// tools.
+// UnfitError reports a writing task for a member without writing tools.
 type UnfitError struct {
 	ID   ID
 	Name string

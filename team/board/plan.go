@@ -2,15 +2,14 @@ package board
 
 import "slices"
 
-// plan is the part of a board that must change as one: the ids that were given
-// and what waits for what. It is one entry, so that a compare-and-set on it keeps
-// cycles out.
+// plan is the part of a board that must change as one: the ids in use and the dependencies.
+// It is one entry, so that a compare-and-set on it prevents cycles.
 type plan struct {
 	Last  int         `json:"last"`            // newest id
-	Waits map[ID][]ID `json:"waits,omitempty"` // task → those it waits for
+	Waits map[ID][]ID `json:"waits,omitempty"` // task → the tasks that it waits for
 }
 
-// add makes task wait for others, or says which cycle that would close.
+// add makes task wait for others, or returns the cycle that this would close.
 func (p *plan) add(task ID, others []ID) error {
 	for _, o := range others {
 		if path := p.path(o, task, nil); path != nil {
@@ -27,7 +26,7 @@ func (p *plan) add(task ID, others []ID) error {
 	return nil
 }
 
-// path returns how from waits for to, both included, or nil.
+// path returns the tasks through which from waits for to, both included, or nil.
 func (p *plan) path(from, to ID, seen map[ID]bool) []ID {
 	if from == to {
 		return []ID{to}

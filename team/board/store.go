@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// ErrConflict is the answer of a Store to a Put whose revision is not the
-// present one.
+// ErrConflict is the error of a Put whose revision is not the present one.
 var ErrConflict = errors.New("board: the entry has changed")
 
 // Entry is one value of a Store. A Revision of 0 means that there is none.
@@ -22,14 +21,14 @@ type Entry struct {
 type Store interface {
 	// Get returns an entry, or one with Revision 0.
 	Get(ctx context.Context, key string) (Entry, error)
-	// Put writes an entry if its revision is still the given one, 0 for an entry
-	// that must not exist yet, and returns the new revision, which is larger. Else
-	// the error is ErrConflict.
+	// Put writes an entry if its revision is still the given one, 0 for an entry that must
+	// not exist yet, and returns the new revision, which is larger. Otherwise the error is
+	// ErrConflict.
 	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
-	// Watch calls see with every entry there is and then with every change, those
-	// of each key in order, until ctx ends; a value that is overwritten before it
-	// was seen may be left out, the newest never. It returns once see has had all that
-	// was there when it was called; done is closed when see is not called any more.
+	// Watch calls see with every existing entry and then with every change, those of each
+	// key in order, until ctx ends. It may leave out a value that is overwritten before it
+	// was seen, never the newest. It returns once see has had all entries that existed when
+	// it was called; done is closed when see is no longer called.
 	Watch(ctx context.Context, see func(Entry)) (done <-chan struct{}, err error)
 }
 

@@ -20,7 +20,7 @@ func (id ID) number() int {
 	return n
 }
 
-// Status is how far a task is.
+// Status is the progress of a task.
 type Status string
 
 // The states of a task (agent-system spec §3.3). Deleted is only ever written by
@@ -32,16 +32,15 @@ const (
 	Deleted    Status = "deleted"
 )
 
-// Task is one thing to do. It is a value; the board never changes one that it
-// has handed out.
+// Task is one task. It is a value: the board never changes one that it has returned.
 type Task struct {
 	ID          ID             `json:"id"`
 	Subject     string         `json:"subject"`
 	Description string         `json:"description,omitempty"`
 	ActiveForm  string         `json:"activeForm,omitempty"`
 	Status      Status         `json:"status"`
-	Owner       string         `json:"owner,omitempty"` // name, as people see it
-	Claim       *Claim         `json:"claim,omitempty"` // of the owner; nil while nobody works on it
+	Owner       string         `json:"owner,omitempty"` // display name
+	Claim       *Claim         `json:"claim,omitempty"` // of the owner; nil while no member works on it
 	Writes      bool           `json:"writes,omitempty"`
 	BlockedBy   []ID           `json:"blockedBy,omitempty"` // tasks that are not completed
 	Blocks      []ID           `json:"blocks,omitempty"`
@@ -51,7 +50,7 @@ type Task struct {
 	Changed     time.Time      `json:"changed"`
 }
 
-// Claim binds a task to one life of its owner.
+// Claim binds a task to one incarnation of its owner.
 type Claim struct {
 	Agent       mailbox.AgentID `json:"agent"`
 	Incarnation uint32          `json:"incarnation"`
@@ -62,8 +61,8 @@ func (c *Claim) holder() mailbox.Address {
 	return mailbox.Address{Agent: c.Agent, Incarnation: c.Incarnation}
 }
 
-// heldBy reports whether an incarnation may act on the claim: the one that has
-// it, or a later one of the same agent, which has taken its place.
+// heldBy reports whether an incarnation may act on the claim: the one that has made it, or
+// a later one of the same agent, which has replaced it.
 func (c *Claim) heldBy(a mailbox.Address) bool {
 	return c != nil && c.Agent == a.Agent && c.Incarnation <= a.Incarnation
 }
@@ -78,13 +77,13 @@ func (t Task) clone() Task {
 	return t
 }
 
-// free reports whether somebody may take the task.
+// free reports whether the task can be claimed.
 func (t Task) free() bool { return t.Status == Pending && t.Claim == nil && len(t.BlockedBy) == 0 }
 
-// Member is who acts on the board.
+// Member is an agent or program that acts on the board.
 type Member struct {
 	Address mailbox.Address
 	Name    string
 	Writes  bool // has tools that change files
-	Lead    bool // may assign tasks and take them away
+	Lead    bool // may assign tasks and withdraw them
 }
