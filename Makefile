@@ -7,7 +7,7 @@ RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test race check fmt lint cross bench fuzz build sizes soak chaos
+.PHONY: help demo test race check fmt lint types cross bench fuzz build sizes soak chaos
 
 help: ## list what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -27,7 +27,7 @@ test: ## run all tests, with the race detector where there is a C compiler; list
 
 race: test ## the same as test
 
-check: fmt lint cross ## formatting, vet, staticcheck, import map, cross builds
+check: fmt lint types ## formatting, vet, staticcheck, import map, types on every platform
 
 fmt: ## fail on files that gofumpt would change
 	@out=$$($(GO) tool gofumpt -l . 2>&1); if [ -n "$$out" ]; then echo "not formatted (run: go tool gofumpt -w .):"; echo "$$out"; exit 1; fi
@@ -36,6 +36,9 @@ lint: ## vet, staticcheck and the import map
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -count=1 ./internal/archtest
+
+types: ## check the types of everything for every platform we support
+	$(GO) run ./internal/typecheck $(PLATFORMS)
 
 cross: ## build for every platform we support
 	@for p in $(PLATFORMS); do echo "build $$p"; \
@@ -55,6 +58,7 @@ soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run AboveItsShare ./internal/turn
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run Problem ./team .
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'NoEndOfARun|NoTeammatesProcess|Problem8_|Within2s' ./cmd/swarm
+	$(MAKE) cross
 	$(MAKE) mutation
 
 mutation: ## break the packages that hold promises; the figures are in docs/mutation.md

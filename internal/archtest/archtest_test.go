@@ -149,6 +149,7 @@ var level = map[string]int{
 	"internal/journal/journaltest":         kits,
 	"internal/natsd/natsdtest":             kits,
 	"internal/sizes":                       kits,
+	"internal/typecheck":                   kits,
 	"mailbox/mailboxtest":                  kits,
 	"model/modeltest":                      kits,
 	"team/board/boardtest":                 kits,
