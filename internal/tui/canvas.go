@@ -69,6 +69,9 @@ func (c *canvas) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// WriteString is Write: the one of os.File would go past it.
+func (c *canvas) WriteString(p string) (int, error) { return c.Write([]byte(p)) }
+
 // setNext records the lines above the cursor of the frame that the renderer will draw
 // next.
 func (c *canvas) setNext(above []string) {
