@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -30,10 +33,23 @@ func (s suite) Run() int {
 	return s.M.Run()
 }
 
+// execWithStatus is the command of scripts that runs a program and checks its exit status,
+// as in: status 3 swarm permissions check Bash.
+func execWithStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N PROGRAM [ARGUMENT…]")
+	}
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); !errors.As(err, &exit) || fmt.Sprint(exit.ExitCode()) != args[0] {
+		ts.Fatalf("the exit status is not %s: %v", args[0], err)
+	}
+}
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": execWithStatus},
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, ".home")
 			e.Setenv("HOME", home)

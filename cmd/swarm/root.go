@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/internal/cli/definitions"
 	"github.com/actorswarm/swarm/internal/cli/doctor"
 	"github.com/actorswarm/swarm/internal/cli/hooks"
+	"github.com/actorswarm/swarm/internal/cli/permissions"
 )
 
 // talkFlag reports the flags that also apply to interactive use.
@@ -59,7 +60,7 @@ func newRoot(a *app) *cobra.Command {
 		newRun(a), newResume(a), newPs(a), newTasks(a), newTeam(a), newSend(a), newInbox(a), newMessage(a), newApprovals(a), newTail(a), newServe(a), newAttach(a), newTeammate(a), newQuit(a), newInterrupt(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
 		newDown(a),
 		newBridge(a), newBus(a), newSandbox(a),
-		definitions.New(&a.Console), newDemo(a), newMCP(a), doctor.New(&a.Console), hooks.New(&a.Console), hooks.NewTrust(&a.Console), newVersion(a),
+		definitions.New(&a.Console), newDemo(a), newMCP(a), doctor.New(&a.Console), hooks.New(&a.Console), hooks.NewTrust(&a.Console), permissions.New(&a.Console), newVersion(a),
 	)
 	for _, c := range root.Commands() {
 		a.completeFlags(c)

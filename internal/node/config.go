@@ -15,11 +15,13 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/provider"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/trust"
@@ -144,6 +146,15 @@ func (c Config) PolicyOf(id string, r *Rules) spawn.Policy {
 	return p
 }
 
+// Permissions returns the policy for the calls of an agent that is not isolated.
+func (c Config) Permissions(spec agent.Spec, r *Rules) permission.Policy {
+	return r.Fill(permission.Policy{
+		Mode: permission.Mode(spec.Mode), Home: c.Home, Resolve: Resolve,
+		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil,
+		Dirs:       slices.Concat([]string{spec.Dir}, c.AddDirs, r.Dirs()), Only: tools.Limits(spec),
+	})
+}
+
 // TaskList returns the name of the task list that the agents of a session share: the
 // session's id, or the value of CLAUDE_CODE_TASK_LIST_ID.
 func (c Config) TaskList(id string) string {
@@ -161,7 +172,7 @@ type Parts struct {
 // Load reads the rules, the definitions and the table of prices. It starts nothing. A
 // mistake of the user's is a *session.OptionError.
 func (c Config) Load(granted []string, keep func(granted []string) error) (p Parts, err error) {
-	written, err := settings.ReadPermissions(c.Sources(), c.trusts)
+	written, err := c.ReadPermissions()
 	if err != nil {
 		return p, &session.OptionError{Err: err}
 	}

@@ -14,13 +14,11 @@ import (
 	"github.com/actorswarm/swarm/internal/agenthook"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/coordinator"
-	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/hookenv"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/roster"
-	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
@@ -264,11 +262,9 @@ func (n *Node) SendReceipt(r mailbox.Receipt) {
 
 // permission returns the policy for an agent's calls.
 func (n *Node) permission(spec agent.Spec) permission.Policy {
-	return n.options.Rules.Fill(permission.Policy{
-		Mode: permission.Mode(spec.Mode), Home: n.options.Home, Resolve: Resolve, Boundary: n.directories.Boundary(n.scope, spec),
-		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil,
-		Dirs:       n.workingDirs(spec), Only: tools.Limits(spec),
-	})
+	p := n.options.Permissions(spec, n.options.Rules)
+	p.Boundary, p.Dirs = n.directories.Boundary(n.scope, spec), n.workingDirs(spec)
+	return p
 }
 
 // workingDirs returns the directories in which an agent works.

@@ -73,6 +73,31 @@ func (r *Rules) findFlaws() {
 	}
 }
 
+// Listed is a rule in force.
+type Listed struct {
+	Kind string `json:"kind"` // deny, ask or allow
+	Rule string `json:"rule"`
+	From string `json:"from"` // file and line, flag, or what else it is of
+}
+
+// List returns the rules in force in the order in which they are tried.
+func (r *Rules) List() []Listed {
+	p := r.Fill(permission.Policy{})
+	all := []Listed{}
+	for _, list := range []struct {
+		kind  permission.Behavior
+		rules []permission.Rule
+	}{{permission.Deny, p.Deny}, {permission.Ask, p.Ask}, {permission.Allow, p.Allow}} {
+		for _, rule := range list.rules {
+			all = append(all, Listed{list.kind.String(), rule.String(), rule.Source})
+		}
+	}
+	return all
+}
+
+// Settings returns what the settings files say.
+func (r *Rules) Settings() settings.Permissions { return r.settings }
+
 // Notes returns what is wrong with the rules, and which of them do not apply, one line
 // each.
 func (r *Rules) Notes() []string { return slices.Concat(r.settings.Notes, r.flaws) }

@@ -9,13 +9,18 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
+// ReadPermissions reads the permissions of the settings files as they are now.
+func (c Config) ReadPermissions() (settings.Permissions, error) {
+	return settings.ReadPermissions(c.Sources(), c.trusts)
+}
+
 // ReadMode sets Mode from the settings unless it is set. What is wrong in the files is
 // reported by Load.
 func (c *Config) ReadMode() {
 	if c.Mode != "" {
 		return
 	}
-	if written, err := settings.ReadPermissions(c.Sources(), c.trusts); err == nil {
+	if written, err := c.ReadPermissions(); err == nil {
 		c.Mode = written.Mode.Value
 	}
 }

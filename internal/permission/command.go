@@ -146,7 +146,7 @@ func (c *call) allowedCommand() (Decision, bool) {
 	if c.shell.Opaque != "" {
 		return Decision{Behavior: Ask, Rule: "no rule", Reason: "rules for parts do not cover this command: " + c.shell.Opaque}, true
 	}
-	var used []string
+	var used, sources []string
 	for i := range c.shell.Commands {
 		cmd := &c.shell.Commands[i]
 		if cmd.Hidden || c.readOnly(cmd) || c.policy.Mode == AcceptEdits && c.editsInWorkingDirs(cmd) {
@@ -156,11 +156,11 @@ func (c *call) allowedCommand() (Decision, bool) {
 		if !ok || !c.redirectsAllowed(cmd) {
 			return Decision{Behavior: Ask, Rule: "no rule", Reason: "no rule allows the part " + cmd.String()}, true
 		}
-		if rule != "" && !slices.Contains(used, rule) {
-			used = append(used, rule)
+		if rule.Tool != "" && !slices.Contains(used, rule.String()) {
+			used, sources = append(used, rule.String()), append(sources, rule.Source)
 		}
 	}
-	return Decision{Behavior: Allow, Rule: strings.Join(used, ", "), Reason: "every part of the command is allowed"}, true
+	return Decision{Behavior: Allow, Rule: strings.Join(used, ", "), Source: strings.Join(slices.Compact(sources), ", "), Reason: "every part of the command is allowed"}, true
 }
 
 // profile returns what the command is held to: to reading, if it was allowed for that
@@ -179,7 +179,7 @@ func (c *call) ruledWhole() bool {
 	}
 	for i := range c.shell.Commands {
 		cmd := &c.shell.Commands[i]
-		if rule, _ := c.ruleFor(cmd); !cmd.Hidden && (rule == "" || !c.redirectsAllowed(cmd)) {
+		if rule, _ := c.ruleFor(cmd); !cmd.Hidden && (rule.Tool == "" || !c.redirectsAllowed(cmd)) {
 			return false
 		}
 	}
@@ -205,13 +205,13 @@ func (c *call) bareRule() (Rule, bool) {
 }
 
 // ruleFor returns the allow rule for a simple command. A part that runs no program
-// needs none: its rule is "".
-func (c *call) ruleFor(cmd *shell.Command) (string, bool) {
+// needs none: its rule has no tool.
+func (c *call) ruleFor(cmd *shell.Command) (Rule, bool) {
 	if !shell.SafeAssigns(cmd.Assigns) {
-		return "", false
+		return Rule{}, false
 	}
 	if len(cmd.Words) == 0 {
-		return "", true
+		return Rule{}, true
 	}
 	stripped, assigns := shell.Strip(cmd.Words)
 	forms := [][]shell.Word{cmd.Words}
@@ -225,11 +225,11 @@ func (c *call) ruleFor(cmd *shell.Command) (string, bool) {
 		text := (&shell.Command{Words: words}).String()
 		for _, r := range c.policy.Allow {
 			if !r.bare() && c.sameTool(r.Tool) && matchCommand(r.Specifier, text) && !(strings.Contains(r.Specifier, "*") && shell.RunsPrograms(words)) {
-				return r.String(), true
+				return r, true
 			}
 		}
 	}
-	return "", false
+	return Rule{}, false
 }
 
 func (c *call) redirectsAllowed(cmd *shell.Command) bool {

@@ -74,6 +74,8 @@ type Decision struct {
 	// Rule is the rule that decided, as written, or the name of the check, such as
 	// "mode acceptEdits" or "critical removal".
 	Rule string
+	// Source is where the rules that decided are from, as in Rule.Source; "" if none did.
+	Source string
 	// Reason is one sentence for a person.
 	Reason string
 	// Profile is what a command is held to if it runs; "" for tools that run none.
@@ -133,7 +135,7 @@ func (c *call) decideByRule(b Behavior, verb string, r Rule) Decision {
 	if r.Source != "" {
 		reason += " (" + r.Source + ")"
 	}
-	return Decision{Behavior: b, Rule: r.String(), Reason: reason}
+	return Decision{Behavior: b, Rule: r.String(), Source: r.Source, Reason: reason}
 }
 
 // checkGuards stops what no mode and no rule can allow.
@@ -142,7 +144,7 @@ func (c *call) checkGuards() (Decision, bool) {
 		return Decision{}, false
 	}
 	if c.answersQuestions() {
-		return Decision{Behavior: Deny, Rule: "answer of an agent", Reason: "only a person answers questions and trusts directories; no command of an agent does"}, true
+		return Decision{Behavior: Deny, Rule: "answer of an agent", Reason: "only a person answers questions, trusts directories and changes rules; no command of an agent does"}, true
 	}
 	if reason := c.criticalRemoval(); reason != "" {
 		return Decision{Behavior: Ask, Rule: "critical removal", Reason: reason}, true
@@ -154,16 +156,27 @@ func (c *call) checkGuards() (Decision, bool) {
 }
 
 // answersQuestions reports whether the command would answer a question that is
-// put to a person, or trust a directory.
+// put to a person, trust a directory or change rules.
 func (c *call) answersQuestions() bool {
 	for i := range c.shell.Commands {
 		words := c.shell.Commands[i].Words
 		if len(words) > 1 && path.Base(shell.WithoutExpansions(words[0].Text)) == "swarm" &&
-			(!words[1].Literal || words[1].Text == "trust" || slices.ContainsFunc(words[1:], forPeople)) {
+			(!words[1].Literal || words[1].Text == "trust" || changesRules(words[1:]) || slices.ContainsFunc(words[1:], forPeople)) {
 			return true
 		}
 	}
 	return false
+}
+
+// changesRules reports whether words, which follow our name, change the rules of settings
+// files.
+func changesRules(words []shell.Word) bool {
+	if words[0].Text != "permissions" || len(words) < 2 || words[1].Literal && (words[1].Text == "list" || words[1].Text == "check") {
+		return false
+	}
+	return slices.ContainsFunc(words[1:], func(w shell.Word) bool {
+		return !w.Literal || slices.Contains([]string{"allow", "ask", "deny", "remove"}, w.Text)
+	})
 }
 
 // forPeople reports a word of a command line of ours that only a person gives.

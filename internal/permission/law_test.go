@@ -50,7 +50,7 @@ func TestDecideOrder(t *testing.T) {
 func TestReasonNamesSourceOfRule(t *testing.T) {
 	p := policy(Default)
 	p.Deny = []Rule{{Tool: "Bash", Specifier: "make", Source: ".claude/settings.json"}}
-	want := Decision{Behavior: Deny, Rule: "Bash(make)", Reason: "Bash is denied by the rule Bash(make) (.claude/settings.json)"}
+	want := Decision{Behavior: Deny, Rule: "Bash(make)", Source: ".claude/settings.json", Reason: "Bash is denied by the rule Bash(make) (.claude/settings.json)"}
 	if diff := cmp.Diff(want, Decide(p, bash("make"))); diff != "" {
 		t.Error(diff)
 	}

@@ -41,7 +41,7 @@ func (c *call) checkLimits() (Decision, bool) {
 		for i, r := range rules {
 			texts[i] = strings.ReplaceAll(r.String(), "\x00", "?")
 		}
-		return Decision{Behavior: Deny, Rule: "limited tool", Reason: fmt.Sprintf("%s may be used only as %s (%s)", c.tool, strings.Join(texts, ", "), rules[0].Source)}, true
+		return Decision{Behavior: Deny, Rule: "limited tool", Source: rules[0].Source, Reason: fmt.Sprintf("%s may be used only as %s (%s)", c.tool, strings.Join(texts, ", "), rules[0].Source)}, true
 	}
 	return Decision{}, false
 }
@@ -72,7 +72,7 @@ func (c *call) scriptIsWithin(rules []Rule) bool {
 	limited.policy = &policy
 	for i := range c.shell.Commands {
 		cmd := &c.shell.Commands[i]
-		if rule, ok := limited.ruleFor(cmd); !ok || rule == "" || !limited.redirectsAllowed(cmd) {
+		if rule, ok := limited.ruleFor(cmd); !ok || rule.Tool == "" || !limited.redirectsAllowed(cmd) {
 			return false
 		}
 	}
