@@ -16,13 +16,14 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// withHooks writes the user's settings with one command for each event, and returns the
-// home.
+// withHooks writes the user's settings with one hook for each event, and returns the home.
 func withHooks(t *testing.T, commands map[string]map[string]any) (home string) {
 	t.Helper()
 	events := map[string]any{}
 	for event, h := range commands {
-		h["type"] = "command"
+		if h["type"] == nil {
+			h["type"] = "command"
+		}
 		events[event] = []any{map[string]any{"hooks": []any{h}}}
 	}
 	raw, err := json.Marshal(map[string]any{"hooks": events})
@@ -119,4 +120,27 @@ func TestAnAsynchronousHookWakesTheAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-woken
+}
+
+func TestAPromptHookKeepsTheAgentGoing(t *testing.T) {
+	home := withHooks(t, map[string]map[string]any{"Stop": {"type": "prompt", "prompt": "Is the work done?"}})
+	m := coordinatortest.By(coordinatortest.Answers{
+		"hook": func(_ context.Context, _ int, r *model.Request) *model.Answer {
+			if strings.Contains(seen(r), "second") {
+				return coordinatortest.Say(`{"ok": true}`)
+			}
+			return coordinatortest.Say(`{"ok": false, "reason": "say second"}`)
+		},
+		agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
+			if strings.Contains(seen(r), "say second") {
+				return coordinatortest.Say("second")
+			}
+			return coordinatortest.Say("first")
+		},
+	})
+	s := sessionIn(t, t.TempDir(), m, swarm.Options{Home: home})
+	r, err := s.Run(t.Context(), "go")
+	if err != nil || r.Text != "second" {
+		t.Errorf("%q, %v", r.Text, err)
+	}
 }

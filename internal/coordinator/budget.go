@@ -56,6 +56,11 @@ func (b *budgets) Reserve(ctx context.Context, id mailbox.AgentID, k budget.Requ
 	return &Reservation{Output: r.Output, Commit: r.Commit}, nil
 }
 
+// Ask returns what a request to a model may use, for Reserve.
+func (b *budgets) Ask(id string, input int64, output int) budget.Request {
+	return b.accounts.Ask(id, input, output)
+}
+
 // Bounded reports whether a budget with a limit bounds an agent.
 func (b *budgets) Bounded(id mailbox.AgentID) bool { return b.accounts.Of(id).Bounded() }
 

@@ -42,7 +42,7 @@ type answer struct {
 // ask puts the handler's question and makes an output of the answer.
 func (h handler) ask(ctx context.Context, c Call, input []byte, out *Outcome) {
 	if c.Judge == nil {
-		out.Err = fmt.Errorf("handlers of type %s are not supported here", h.Type)
+		out.Err = fmt.Errorf("handlers of type %s run in a session only", h.Type)
 		return
 	}
 	text, err := c.Judge.Judge(ctx, Question{Agent: h.Type == typeAgent, Model: h.Model, Prompt: h.question(input)})

@@ -74,7 +74,7 @@ func (n *Node) newHooks(scope context.Context, fail func(error)) *agenthook.Hook
 		Session: n.options.Session, Dir: n.options.Dir, Transcripts: filepath.Join(n.options.Path, "transcripts"), Getenv: n.options.Getenv,
 		Scope: scope, Load: files.load, Own: func(s agent.Spec) (hook.File, bool) { return files.own(n.options.Definitions, s) },
 		Warn:  func(a agent.Spec, text string) { n.Events.Publish(agent.Describe(a), event.Warning{Text: text}) },
-		Rouse: n.rouse, Variables: n.variables,
+		Rouse: n.rouse, Variables: n.variables, Judge: n.newJudge(),
 		Save: func(id, text string) (string, error) { return n.saveOutput("", id, text) },
 	}
 	if n.services.Owner == nil { // rules, and the end of the session, are the owner's

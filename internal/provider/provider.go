@@ -94,6 +94,16 @@ func (m *Models) Find(name string) (model.Model, string, error) {
 	return nil, "", model.NoModelError{}
 }
 
+// Fast returns the name of a model for small questions beside the work of another: a
+// faster one of the same provider if one is known, otherwise the same.
+func (m *Models) Fast(name string) string {
+	_, anthropics := anthropic.FromEnv(m.o.Getenv)
+	if m.o.Find != nil || !anthropics || strings.HasPrefix(name, "script:") || strings.HasPrefix(name, "openai:") {
+		return name
+	}
+	return "haiku"
+}
+
 func (m *Models) openai(id string) (model.Model, string, error) {
 	if id == "" || id == "sonnet" || id == "opus" || id == "haiku" {
 		return nil, "", fmt.Errorf("the OpenAI-compatible endpoint needs a model by its own name, not %q; give one with --model NAME or OPENAI_MODEL", id)

@@ -89,3 +89,20 @@ func TestFindSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestFastIsOfTheSameProvider(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		env  []string
+		want string
+	}{
+		{"opus", []string{"ANTHROPIC_API_KEY=a"}, "haiku"},
+		{"openai:mine", []string{"ANTHROPIC_API_KEY=a"}, "openai:mine"},
+		{"script:x", []string{"ANTHROPIC_API_KEY=a"}, "script:x"},
+		{"mine", []string{"OPENAI_BASE_URL=http://127.0.0.1:1"}, "mine"},
+	} {
+		if got := New(env(c.env...)).Fast(c.name); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
