@@ -7,24 +7,31 @@ import (
 	"time"
 )
 
+// editLimit is what the profile edit may add to a command in the middle of the cases.
+const editLimit = 8 * time.Millisecond
+
+// kind is a profile on a machine.
+type kind struct {
+	name string
+	m    Machine
+	p    Name
+}
+
 // BenchmarkStart measures what a profile adds to a command that does nothing, in turns
 // with the bare command, so that the machine's mood is the same for all.
 func BenchmarkStart(b *testing.B) {
 	m := Probe()
 	l := benchLab(b)
-	kinds := []struct {
-		name string
-		m    Machine
-		p    Name
-	}{{"inspect", m, Inspect}, {"edit", m, Edit}, {"open", m, Open}}
+	kinds := []kind{{"inspect", m, Inspect}, {"edit", m, Edit}, {"open", m, Open}}
+	if mayMount(true) == nil {
+		users := m
+		users.Mounts, users.Users = false, true
+		kinds = append(kinds, kind{"edit-users", users, Edit}, kind{"open-users", users, Open})
+	}
 	if path, err := exec.LookPath("bwrap"); err == nil {
 		wrapped := m
-		wrapped.Mounts, wrapped.Bwrap = false, real(path)
-		kinds = append(kinds, struct {
-			name string
-			m    Machine
-			p    Name
-		}{"edit-bwrap", wrapped, Edit})
+		wrapped.Mounts, wrapped.Users, wrapped.Bwrap = false, false, real(path)
+		kinds = append(kinds, kind{"edit-bwrap", wrapped, Edit})
 	}
 	profiles := map[Name]Profile{}
 	for _, n := range Names() { // a caller makes them once for a place
@@ -58,7 +65,9 @@ func BenchmarkStart(b *testing.B) {
 	middle := func(i int) float64 { return float64(took[i][len(took[i])/2].Microseconds()) }
 	b.ReportMetric(middle(0), "bare-µs")
 	for i, k := range kinds {
-		b.ReportMetric(middle(i+1)-middle(0), k.name+"-adds-µs")
+		adds := middle(i+1) - middle(0)
+		b.ReportMetric(adds, k.name+"-adds-µs")
+		b.ReportMetric(adds/float64(editLimit.Microseconds()), k.name+"-of-8ms")
 	}
 }
 

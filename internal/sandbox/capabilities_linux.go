@@ -15,22 +15,28 @@ func overreaching() []int {
 	}
 }
 
-// dropCapabilities takes them from the calling thread. With no_new_privs a program that
-// it starts cannot get them back.
-func dropCapabilities() error {
+// keptCapabilities returns the capabilities of the calling thread but for those.
+func keptCapabilities() (sets [2]unix.CapUserData, err error) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var sets [2]unix.CapUserData
 	if err := unix.Capget(&header, &sets[0]); err != nil {
-		return fmt.Errorf("read the capabilities of a thread: %w", err)
-	}
-	if sets[0].Permitted|sets[1].Permitted == 0 {
-		return nil
+		return sets, fmt.Errorf("read the capabilities of a thread: %w", err)
 	}
 	for _, c := range overreaching() {
 		keep := ^(uint32(1) << (c % 32))
 		s := &sets[c/32]
 		s.Effective, s.Permitted, s.Inheritable = s.Effective&keep, s.Permitted&keep, s.Inheritable&keep
 	}
+	return sets, nil
+}
+
+// dropCapabilities takes them from the calling thread. With no_new_privs a program that
+// it starts cannot get them back.
+func dropCapabilities() error {
+	sets, err := keptCapabilities()
+	if err != nil || sets[0].Permitted|sets[1].Permitted == 0 {
+		return err
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	if err := unix.Capset(&header, &sets[0]); err != nil {
 		return fmt.Errorf("drop capabilities of a thread: %w", err)
 	}

@@ -40,6 +40,7 @@ const (
 	denied  = "denied"
 	missing = "missing"
 	offline = "offline"
+	taken   = "taken" // by something that stands for a fixed name, perhaps
 )
 
 func kindOf(line string) string {
@@ -51,6 +52,8 @@ func kindOf(line string) string {
 		return denied
 	case has("No such file or directory", "ENOENT"):
 		return missing
+	case has("File exists", "Not a directory", "EEXIST", "ENOTDIR"):
+		return taken
 	case has("ould not resolve host", "name resolution", "Network is unreachable", "EAI_AGAIN"):
 		return offline
 	}
@@ -68,6 +71,7 @@ func (p Profile) explainLine(kind, line, dir string) string {
 		switch {
 		case nearest(p.Hidden, path) != "" && !p.MayRead(path):
 			return fmt.Sprintf("The profile %s hides %s: what holds credentials or swarm's own state is hidden from every command, and no rule shows it.", p.Name, path)
+		case kind == taken && !p.fixes(path):
 		case kind == missing || nearest([]string{"/dev", "/proc"}, path) != "":
 		case !p.MayRead(path):
 			return fmt.Sprintf("The profile %s denied %s, which is outside of what it reads. %s", p.Name, path, p.remedy())
@@ -76,7 +80,7 @@ func (p Profile) explainLine(kind, line, dir string) string {
 		}
 	}
 	switch {
-	case kind == missing:
+	case kind == missing || kind == taken:
 		return ""
 	case strings.Contains(line, "kill") || strings.Contains(line, "ptrace"):
 		return fmt.Sprintf("The profile %s denied to signal or trace a process that this command did not start; what runs in the background is ended where it was started.", p.Name)
@@ -84,6 +88,11 @@ func (p Profile) explainLine(kind, line, dir string) string {
 		return fmt.Sprintf("The profile %s denied a socket. %s", p.Name, p.remedy())
 	}
 	return ""
+}
+
+// fixes reports whether a path is a fixed name or lies below one.
+func (p Profile) fixes(path string) bool {
+	return slices.ContainsFunc(p.Fixed, func(f Fixed) bool { return below(path, f.Path) })
 }
 
 // remedy says what allows a command more.

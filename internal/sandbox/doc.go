@@ -24,12 +24,13 @@
 // about each process that connects and lets a marked one observe and be a member only.
 //
 // On Linux Start takes a thread, restricts that thread alone (no_new_privs, Landlock,
-// seccomp, a mount namespace), starts the command from it and throws it away in the
-// end: no second program is needed. What Landlock cannot express, a name hidden inside a
-// directory that is otherwise open, is a mount of our own where the process may mount
-// (CAP_SYS_ADMIN) and bwrap's elsewhere. Where neither works, Open hides names from
-// reading only, and a command cannot read what it has itself made beside a hidden name;
-// Edit makes no new names at the top of a directory. Probe says which of these a machine has.
+// seccomp), starts the command from it and throws it away in the end. What Landlock cannot
+// express, a name hidden inside a directory that is otherwise open, is a mount: a
+// launcher, a program in memory of a few hundred bytes, enters a mount namespace (and a
+// user namespace, where this user may not mount), makes the mounts, restricts itself and
+// becomes the command. bwrap does it where the launcher cannot. Where neither works, Edit
+// is refused, and Open hides names from reading only: a command cannot read what it has
+// itself made beside a hidden name. Probe says which of these a machine has.
 //
 // Laws:
 //

@@ -68,7 +68,7 @@ func (m Machine) means(p Profile) string {
 		return "nothing: " + err.Error()
 	}
 	by := m.String()
-	if p.Name != Inspect && m.Seatbelt == "" && !m.Mounts && m.Bwrap == "" {
+	if p.Name != Inspect && m.Seatbelt == "" && !m.mounts() {
 		by += "; without mounts, " + strings.Join(m.Missing, "; ")
 	}
 	return by

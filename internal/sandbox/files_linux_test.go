@@ -45,7 +45,7 @@ func TestSecretsCannotBeRead(t *testing.T) {
 					continue
 				}
 				reached++
-				for _, n := range Names() {
+				for _, n := range m.names() {
 					if out := l.run(t, m, l.profile(n), script); strings.Contains(out, canary) {
 						t.Errorf("%s: under %s it reads the canary", way, n)
 					}
@@ -70,8 +70,11 @@ func TestUsualFilesCanBeRead(t *testing.T) {
 				`cat "$STATE"/projects/p/s/outputs/ann/1`:                                            Names(),
 				`echo new > new && cat new && mkdir -p d/e && mv new d/e/ && cat d/e/new`:            {Edit, Open},
 			} {
-				if m.Mounts || m.Bwrap != "" || !strings.Contains(script, "mkdir") {
+				if m.mounts() || !strings.Contains(script, "mkdir") {
 					for _, n := range profiles {
+						if m.Enforces(n) != nil {
+							continue
+						}
 						out := l.run(t, m, l.profile(n), "set -e; "+script)
 						if strings.Contains(out, "denied") || strings.Contains(out, "No such") || strings.Contains(out, "permitted") {
 							t.Errorf("under %s %s says\n%s", n, script, out)
@@ -91,7 +94,7 @@ func TestAWorkingDirectoryIsShown(t *testing.T) {
 			l := newLab(t)
 			write(t, l.dir+"/keep/secret", canary)
 			for _, hidden := range []string{l.dir, l.home, l.dir + "/keep"} {
-				for _, n := range Names() {
+				for _, n := range m.names() {
 					p := Place{Dirs: []string{l.dir}, Home: l.home, Hidden: []string{hidden, l.dir + "/keep"}, Getenv: os.Getenv}.Profile(n)
 					if out := l.run(t, m, p, "cat file keep/secret ~/.ssh/id"); !strings.Contains(out, visible) || strings.Contains(out, canary) {
 						t.Errorf("under %s with %s hidden it says %s", n, hidden, out)
@@ -184,6 +187,9 @@ func TestEditLeavesFixedNamesAlone(t *testing.T) {
 	}
 	for machine, m := range machines(t) {
 		t.Run(machine, func(t *testing.T) {
+			if err := m.Enforces(Edit); err != nil {
+				t.Skip(err)
+			}
 			reached := 0
 			for way, script := range ways {
 				l := newLab(t)
@@ -228,6 +234,9 @@ func fixedTree(t *testing.T, l *lab) string {
 func TestEditWritesNothingElse(t *testing.T) {
 	for machine, m := range machines(t) {
 		t.Run(machine, func(t *testing.T) {
+			if err := m.Enforces(Edit); err != nil {
+				t.Skip(err)
+			}
 			l := newLab(t)
 			before := tree(t, l.home) + tree(t, l.else_)
 			script := `echo x > ~/new; echo x >> ~/notes; rm -f "$ELSE/file"; echo x > up/through; mkdir ~/d; true`
@@ -246,8 +255,8 @@ func TestEditWritesNothingElse(t *testing.T) {
 // the last command, and one of the user that is empty stays.
 func TestPlaceholdersGoWithTheirLastUser(t *testing.T) {
 	for machine, m := range machines(t) {
-		if machine == "landlock" {
-			continue // it needs none
+		if m.Enforces(Edit) != nil {
+			continue
 		}
 		t.Run(machine, func(t *testing.T) {
 			l := newLab(t)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -73,19 +74,29 @@ func machines(t *testing.T) map[string]Machine {
 		t.Skipf("the kernel cannot: %v", m.Missing)
 	}
 	files := m
-	files.Mounts, files.Bwrap = false, ""
+	files.Mounts, files.Users, files.Bwrap = false, false, ""
 	all := map[string]Machine{"landlock": files}
 	if m.Mounts {
 		all["mounts"] = m
 	}
+	if mayMount(true) == nil {
+		users := files
+		users.Users = true
+		all["users"] = users
+	}
 	if path, err := exec.LookPath("bwrap"); err == nil {
 		wrapped := m
-		wrapped.Mounts, wrapped.Bwrap = false, real(path)
+		wrapped.Mounts, wrapped.Users, wrapped.Bwrap = false, false, real(path)
 		if tryBwrap(path) == nil {
 			all["bwrap"] = wrapped
 		}
 	}
 	return all
+}
+
+// names returns the profiles that a machine can enforce.
+func (m Machine) names() []Name {
+	return slices.DeleteFunc(Names(), func(n Name) bool { return m.Enforces(n) != nil })
 }
 
 // self is this test program.

@@ -77,8 +77,24 @@ func (r *ruleset) known(abi int) {
 
 type rulesetAttr struct{ files, net, scoped uint64 }
 
+// empty reports that the rules restrict nothing.
+func (r *ruleset) empty() bool { return r.files|r.net|r.scoped == 0 }
+
 // restrict puts the calling thread under the rules, for good.
 func (r *ruleset) restrict(abi int) (err error) {
+	fd, err := r.open(abi)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unix.Close(fd)) }()
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), 0, 0); errno != 0 {
+		return fmt.Errorf("restrict a thread with Landlock: %w", errno)
+	}
+	return nil
+}
+
+// open returns a descriptor of the rules.
+func (r *ruleset) open(abi int) (int, error) {
 	r.known(abi)
 	attr := rulesetAttr{r.files, r.net, r.scoped}
 	size := unsafe.Sizeof(attr)
@@ -90,18 +106,14 @@ func (r *ruleset) restrict(abi int) (err error) {
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
-		return fmt.Errorf("make a Landlock ruleset: %w", errno)
+		return 0, fmt.Errorf("make a Landlock ruleset: %w", errno)
 	}
-	defer func() { err = errors.Join(err, unix.Close(int(fd))) }()
 	for _, one := range r.rules {
 		if err := one.addTo(fd, r.files); err != nil {
-			return err
+			return 0, errors.Join(err, unix.Close(int(fd)))
 		}
 	}
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
-		return fmt.Errorf("restrict a thread with Landlock: %w", errno)
-	}
-	return nil
+	return int(fd), nil
 }
 
 // addTo adds the rule to a ruleset. A path that is not there, or that is a link, gives

@@ -11,8 +11,10 @@ type Machine struct {
 	Landlock int    // its ABI; 0 is none
 	Scopes   bool   // signals and abstract sockets end at the command
 	Seccomp  bool   // system calls can be refused
-	Mounts   bool   // this process can give a command mounts of its own
-	Bwrap    string // a program that can, for other users; "" is none
+	Launcher bool   // what prepares a command from within can run: it can be bounded
+	Mounts   bool   // a command can be given mounts of its own
+	Users    bool   // it can, in a user namespace
+	Bwrap    string // a program that can where neither works; "" is none
 	Seatbelt string // sandbox-exec of macOS; "" is none
 	// Missing says in a sentence each why something is not there.
 	Missing []string
@@ -39,15 +41,22 @@ func (e *UnenforcedError) Error() string {
 
 // Enforces returns nil if the machine can enforce a profile, or *UnenforcedError.
 func (m Machine) Enforces(n Name) error {
-	enough := m.Seatbelt != "" || m.Landlock > 0 && m.Seccomp
-	if n == Open {
-		enough = m.Seatbelt != "" || m.Seccomp && (m.Landlock > 0 || m.Bwrap != "")
+	enough := m.Landlock > 0 && m.Seccomp
+	switch n {
+	case Edit:
+		enough = enough && m.mounts()
+	case Open:
+		enough = m.Seccomp && (m.Landlock > 0 || m.mounts())
 	}
+	enough = enough || m.Seatbelt != ""
 	if enough {
 		return nil
 	}
 	return &UnenforcedError{n, m.Missing}
 }
+
+// mounts reports that names can be hidden and fixed below what is otherwise open.
+func (m Machine) mounts() bool { return m.Mounts || m.Users || m.Bwrap != "" }
 
 // String says in a line what the machine uses.
 func (m Machine) String() string {
@@ -61,6 +70,7 @@ func (m Machine) String() string {
 	add(m.Scopes, "signal scopes")
 	add(m.Seccomp, "seccomp")
 	add(m.Mounts, "mount namespaces")
+	add(m.Users, "mounts in user namespaces")
 	add(m.Bwrap != "", "bwrap ("+m.Bwrap+")")
 	add(m.Seatbelt != "", "sandbox-exec")
 	if len(has) == 0 {

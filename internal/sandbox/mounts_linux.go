@@ -11,112 +11,118 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounts hide and fix names for the calling thread and what it starts.
+// mounts hide and fix names for a command.
 type mounts struct {
+	users  bool     // in a user namespace, as this user may not mount otherwise
 	hidden []string // to be covered, the outer ones first
 	shown  []string // bound back where something hidden covers them
 	fixed  []string // bound to themselves and read-only; they exist
 }
 
-// make gives the thread a mount namespace and mounts there.
-func (m *mounts) make() error {
-	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-		return fmt.Errorf("make a mount namespace: %w", err)
+// steps adds the calls that make the mounts in a namespace of their own.
+func (m *mounts) steps(l *launcher) error {
+	if m.users {
+		l.enterUserNamespace(os.Geteuid(), os.Getegid())
+	} else {
+		l.add("make a mount namespace", unix.SYS_UNSHARE, num(unix.CLONE_NEWNS))
 	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-		return fmt.Errorf("keep mounts apart: %w", err)
-	}
+	l.mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "")
 	for _, h := range m.hidden {
-		if err := m.hide(h); err != nil {
+		if err := m.hide(l, h); err != nil {
 			return fmt.Errorf("hide %s: %w", h, err)
 		}
 	}
 	for _, f := range m.fixed {
-		if err := fix(f); err != nil {
-			return fmt.Errorf("fix %s: %w", f, err)
-		}
+		l.mount(f, f, "", unix.MS_BIND|unix.MS_REC, "")
+		l.readOnly(f) // while it is a mount, its name cannot be replaced either
 	}
 	return nil
+}
+
+// enterUserNamespace adds the calls that make a user namespace in which the user and the
+// group are who they are outside.
+func (l *launcher) enterUserNamespace(uid, gid int) {
+	l.add("make a user namespace", unix.SYS_UNSHARE, num(unix.CLONE_NEWNS|unix.CLONE_NEWUSER))
+	l.write("/proc/self/setgroups", "deny")
+	l.write("/proc/self/uid_map", strconv.Itoa(uid)+" "+strconv.Itoa(uid)+" 1")
+	l.write("/proc/self/gid_map", strconv.Itoa(gid)+" "+strconv.Itoa(gid)+" 1")
 }
 
 const sealed = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 
 // hide covers a path with an empty directory or file, but for what is shown below.
-func (m *mounts) hide(path string) error {
+func (m *mounts) hide(l *launcher, path string) error {
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR):
-		return nil
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ENOTDIR), errors.Is(err, os.ErrPermission):
+		return nil // the command does not reach it either
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return unix.Mount("/dev/null", path, "", unix.MS_BIND, "")
+		l.mount("/dev/null", path, "", unix.MS_BIND, "")
+		return nil
 	}
-	open, err := m.hold(path)
+	open, err := m.hold(l, path)
 	if err != nil {
 		return err
 	}
-	defer closeAll(open)
-	if err := unix.Mount("tmpfs", path, "tmpfs", sealed, "size=1m,mode=0755"); err != nil {
-		return err
-	}
+	l.mount("tmpfs", path, "tmpfs", sealed, "size=1m,mode=0755")
 	for _, o := range open {
-		if err := o.bind(); err != nil {
-			return fmt.Errorf("show %s: %w", o.path, err)
-		}
+		o.bind(l, path)
 	}
-	return unix.Mount("", path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|sealed, "")
+	l.mount("", path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|sealed, "")
+	return nil
 }
 
 // held is something that is still reachable when its path is covered.
 type held struct {
 	path string
-	fd   int
+	step int // the step whose result is a file of it
 	dir  bool
-}
-
-func closeAll(all []held) {
-	for _, h := range all {
-		unix.Close(h.fd)
-	}
 }
 
 // hold opens what is shown below a path, the shortest first, so that each is bound into
 // those above it.
-func (m *mounts) hold(path string) (open []held, err error) {
+func (m *mounts) hold(l *launcher, path string) (open []held, err error) {
 	shown := slices.Clone(m.shown)
 	slices.SortFunc(shown, func(a, b string) int { return len(a) - len(b) })
 	for _, s := range shown {
 		if s == path || !below(s, path) {
 			continue
 		}
-		fd, err := unix.Open(s, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-		if errors.Is(err, unix.ENOENT) {
+		info, err := os.Lstat(s)
+		switch {
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 			continue
-		}
-		if err != nil {
-			closeAll(open)
+		case err != nil:
 			return nil, err
 		}
-		var st unix.Stat_t
-		if err := unix.Fstat(fd, &st); err != nil {
-			closeAll(open)
-			return nil, errors.Join(err, unix.Close(fd))
-		}
-		open = append(open, held{s, fd, st.Mode&unix.S_IFMT == unix.S_IFDIR})
+		flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW
+		step := l.add("open "+s, unix.SYS_OPEN_TREE, num(unix.AT_FDCWD), l.text(s), num(flags))
+		open = append(open, held{s, step, info.IsDir()})
 	}
 	return open, nil
 }
 
-// bind makes the path again and puts there what was held.
-func (h held) bind() error {
-	if err := os.MkdirAll(filepath.Dir(h.path), 0o755); err != nil {
-		return err
+// bind makes the path again below the one that covers it, and puts there what was held.
+func (h held) bind(l *launcher, cover string) {
+	var dirs []string
+	for dir := filepath.Dir(h.path); dir != cover; dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
 	}
-	if err := makeTarget(h.path, h.dir); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
+	if h.dir {
+		dirs = append([]string{h.path}, dirs...)
 	}
-	return unix.Mount("/proc/self/fd/"+strconv.Itoa(h.fd), h.path, "", unix.MS_BIND|unix.MS_REC, "")
+	for _, dir := range slices.Backward(dirs) {
+		l.add("make "+dir, unix.SYS_MKDIRAT, num(unix.AT_FDCWD), l.text(dir), num(0o755))
+		l.tolerate()
+	}
+	if !h.dir {
+		l.add("make "+h.path, unix.SYS_MKNODAT, num(unix.AT_FDCWD), l.text(h.path), num(unix.S_IFREG|0o600))
+		l.tolerate()
+	}
+	l.steps[h.step].store = l.add("show "+h.path, unix.SYS_MOVE_MOUNT,
+		value{}, l.place([]byte{0}), num(unix.AT_FDCWD), l.text(h.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
 func makeTarget(path string, dir bool) error {
@@ -130,34 +136,12 @@ func makeTarget(path string, dir bool) error {
 	return f.Close()
 }
 
-// fix makes a path read-only. While it is a mount, its name cannot be replaced either.
-func fix(path string) error {
-	if err := unix.Mount(path, path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+// mayMount tries whether a launcher can make mounts here.
+func mayMount(users bool) error {
+	l := &launcher{}
+	m := &mounts{users: users, hidden: []string{"/proc"}}
+	if err := m.steps(l); err != nil {
 		return err
 	}
-	return unix.Mount("", path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|mountFlags(path), "")
-}
-
-// mountFlags returns the flags of the mount at a path, which a remount has to repeat.
-func mountFlags(path string) uintptr {
-	var st unix.Statfs_t
-	if unix.Statfs(path, &st) != nil {
-		return 0
-	}
-	return uintptr(st.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_NOATIME | unix.MS_NODIRATIME | unix.MS_RELATIME)
-}
-
-// mayMount tries to make a mount namespace on a thread that is thrown away.
-func mayMount() (err error) {
-	t := newThread()
-	t.do(func() {
-		if err = unix.Unshare(unix.CLONE_NEWNS); err == nil {
-			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "")
-		}
-		if err == nil {
-			err = unix.Mount("tmpfs", "/proc", "tmpfs", sealed, "size=1m")
-		}
-	})
-	t.end()
-	return err
+	return l.try()
 }

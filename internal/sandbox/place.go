@@ -55,10 +55,11 @@ func Secrets(home string) []string {
 }
 
 // fixedNames are obeyed by other programs when they stand at the top of a directory.
-// Those that end in a slash are directories.
+// Those that end in a slash have to be directories also where they are placeholders, as
+// those who read them are confused by a file; a file costs a file system less.
 func fixedNames() []string {
 	return []string{
-		".git/", ".claude/", ".swarm/", ".vscode/", ".idea/", ".husky/", ".devcontainer/", ".cargo/", ".mcp.json",
+		".git/", ".claude/", ".swarm/", ".vscode", ".idea", ".husky", ".devcontainer", ".cargo", ".mcp.json",
 		".gitmodules", ".gitattributes", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".ripgreprc",
 	}
 }

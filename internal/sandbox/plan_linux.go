@@ -15,10 +15,13 @@ import (
 // plan is how a machine enforces a profile for one command.
 type plan struct {
 	abi     int
-	files   *ruleset // nil: no Landlock
-	filter  filter   // nil: no seccomp
+	files   *ruleset // of the thread; nil: no Landlock
+	filter  filter   // of the thread; nil: no seccomp
 	inner   filter   // for what runs inside of bwrap
 	mounts  *mounts  // nil: those of this process
+	within  *ruleset // of the command alone, where it has mounts; nil: no Landlock
+	sealing filter   // likewise; nil: no seccomp
+	limits  Limits
 	wrapper []string // arguments of bwrap before the command; nil: none
 	scoped  bool     // since apply: the thread is confined with the command
 	temp    string
@@ -34,22 +37,36 @@ func (m Machine) plan(p Profile) (*plan, error) {
 		}
 	}
 	pl := &plan{abi: m.Landlock, temp: p.Temp}
+	if pl.limits = p.Limits; !m.Launcher {
+		if p.Limits != (Limits{}) && p.Name != Open {
+			return nil, errors.New("this machine cannot bound commands")
+		}
+		pl.limits = Limits{}
+	}
 	var err error
 	switch needs := p.Name == Open && len(p.Hidden) > 0 || len(p.Fixed) > 0; {
-	case needs && m.Mounts:
-		err = pl.mount(p)
+	case needs && (m.Mounts || m.Users):
+		err = pl.mount(p, !m.Mounts)
 	case needs && m.Bwrap != "":
 		err = pl.wrap(m.Bwrap, p)
 	case p.Name == Open:
 		pl.files = leaky(p)
 	default:
-		pl.files = strict(p, p.Hidden, p.Fixed)
+		pl.files = strict(p, p.Hidden)
 	}
 	if err != nil {
 		return nil, errors.Join(err, pl.release())
 	}
+	pl.confine(m, p)
+	return pl, nil
+}
+
+// confine adds what Landlock and seccomp do besides files. With mounts of our own the
+// thread is in the scope of the command and nothing else, and the rest is added behind
+// the mounts; it would keep them from being made.
+func (pl *plan) confine(m Machine, p Profile) {
 	if m.Landlock == 0 {
-		pl.files = nil
+		pl.files, pl.within = nil, nil
 	} else {
 		pl.files.scoped = scopes
 		if p.Sockets {
@@ -62,15 +79,19 @@ func (m Machine) plan(p Profile) (*plan, error) {
 			pl.files.net = network
 		}
 	}
-	if m.Seccomp {
-		pl.filter = filterOf(p, m.Scopes, pl.wrapper != nil)
+	if !m.Seccomp {
+		return
 	}
-	if m.Seccomp && pl.wrapper != nil {
+	all := filterOf(p, m.Scopes, pl.wrapper != nil)
+	if pl.mounts != nil {
+		pl.sealing = all
+		return
+	}
+	if pl.filter = all; pl.wrapper != nil {
 		if pl.inner = withoutMounts(); p.Name != Open {
 			pl.inner = filterOf(p, m.Scopes, false)
 		}
 	}
-	return pl, nil
 }
 
 func (pl *plan) release() (err error) {
@@ -80,25 +101,62 @@ func (pl *plan) release() (err error) {
 	return err
 }
 
-// prepare gives the command its temporary directory and its wrapper. The files are to be
-// closed when it has started.
-func (pl *plan) prepare(cmd *exec.Cmd) (files []*os.File, err error) {
+// prepared is a command that is ready to be started.
+type prepared struct {
+	files []*os.File // to be closed when it has started
+	on    *launched  // nil: no launcher
+}
+
+// prepare gives the command its temporary directory, its wrapper and its launcher.
+func (pl *plan) prepare(cmd *exec.Cmd) (*prepared, error) {
 	if pl.temp != "" {
 		if cmd.Env == nil {
 			cmd.Env = os.Environ()
 		}
 		cmd.Env = append(slices.Clone(cmd.Env), "TMPDIR="+pl.temp)
 	}
+	ready := &prepared{}
+	if err := pl.wrapCommand(cmd, ready); err != nil {
+		return nil, errors.Join(err, closeFiles(ready.files))
+	}
+	l, err := pl.launcher(cmd)
+	if err == nil && l != nil {
+		ready.on, err = l.wrap(cmd)
+	}
+	if err != nil {
+		return nil, errors.Join(err, closeFiles(ready.files))
+	}
+	return ready, nil
+}
+
+// started closes what the command has got, and returns when it runs itself.
+func (r *prepared) started(cmd *exec.Cmd, err error) error {
+	err = errors.Join(err, closeFiles(r.files))
+	if r.on == nil {
+		return err
+	}
+	if err != nil {
+		return errors.Join(err, r.on.close())
+	}
+	if err := r.on.wait(); err != nil {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // it was killed
+		return err
+	}
+	return nil
+}
+
+func (pl *plan) wrapCommand(cmd *exec.Cmd, ready *prepared) error {
 	if pl.wrapper == nil {
-		return nil, nil
+		return nil
 	}
 	args := slices.Clone(pl.wrapper)
 	if pl.inner != nil {
 		f, err := pl.inner.file()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		files = append(files, f)
+		ready.files = append(ready.files, f)
 		cmd.ExtraFiles = append(slices.Clone(cmd.ExtraFiles), f)
 		args = append(args, "--seccomp", strconv.Itoa(2+len(cmd.ExtraFiles)))
 	}
@@ -108,26 +166,57 @@ func (pl *plan) prepare(cmd *exec.Cmd) (files []*os.File, err error) {
 	args = append(args, "--", cmd.Path)
 	cmd.Args = append(args, cmd.Args[1:]...)
 	cmd.Path = pl.wrapper[0]
-	return files, nil
+	return nil
+}
+
+// launcher returns what makes the mounts of the command and bounds it, or nil where
+// neither is needed.
+func (pl *plan) launcher(cmd *exec.Cmd) (*launcher, error) {
+	if pl.mounts == nil && pl.limits == (Limits{}) {
+		return nil, nil
+	}
+	l := &launcher{}
+	if pl.mounts != nil {
+		if err := pl.mounts.steps(l); err != nil {
+			return nil, err
+		}
+		if err := l.enter(cmd.Dir); err != nil {
+			return nil, err
+		}
+	}
+	l.bound(pl.limits)
+	if pl.mounts == nil {
+		return l, nil
+	}
+	if err := l.dropCapabilities(pl.mounts.users); err != nil {
+		return nil, err
+	}
+	l.dieWith(cmd)
+	if pl.within != nil {
+		if err := l.restrict(pl.within, pl.abi); err != nil {
+			return nil, errors.Join(err, closeFiles(l.files))
+		}
+	}
+	if pl.sealing != nil {
+		l.install(pl.sealing)
+	}
+	return l, nil
 }
 
 // apply restricts the calling thread.
 func (pl *plan) apply() error {
-	if pl.mounts != nil {
-		if err := pl.mounts.make(); err != nil {
+	if pl.mounts == nil {
+		if err := dropCapabilities(); err != nil {
 			return err
 		}
 	}
-	if err := dropCapabilities(); err != nil {
-		return err
-	}
-	if pl.files == nil && pl.filter == nil {
+	if pl.files == nil && pl.filter == nil && pl.mounts == nil {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
-	if pl.files != nil {
+	if pl.files != nil && !pl.files.empty() {
 		if err := pl.files.restrict(pl.abi); err != nil {
 			return err
 		}
@@ -141,16 +230,12 @@ func (pl *plan) apply() error {
 
 // strict allows what the profile's roots hold, but for some names below them. A root
 // that holds such names is open where they are not: what is made beside them is not.
-func strict(p Profile, hidden []string, fixed []Fixed) *ruleset {
+func strict(p Profile, hidden []string) *ruleset {
 	r := &ruleset{files: readAll | writeAll}
 	r.reads(p, hidden)
-	without := slices.Clone(hidden)
-	for _, f := range fixed {
-		without = append(without, f.Path)
-	}
 	for _, root := range p.writable() {
 		r.read(root, hidden)
-		paths, _ := around(root, without)
+		paths, _ := around(root, hidden)
 		r.add(readAll|writeAll, paths...)
 	}
 	r.add(readAll|writeFile, "/dev/null", "/dev/zero", "/dev/full")
@@ -187,13 +272,18 @@ func leaky(p Profile) *ruleset {
 }
 
 // mount plans mounts of our own, and what Landlock adds to them.
-func (pl *plan) mount(p Profile) error {
-	pl.mounts = &mounts{hidden: p.covers(), shown: p.Shown}
+func (pl *plan) mount(p Profile, users bool) error {
+	pl.mounts = &mounts{users: users, hidden: p.covers(), shown: p.Shown}
+	pl.files = &ruleset{}
 	if p.Name == Open {
-		pl.files = guarded()
+		pl.within = guarded()
 		return nil
 	}
-	pl.files = strict(p, nil, nil) // the mounts do the rest
+	reached := func(h string) bool {
+		return nearest(p.Read, h) != "" || nearest(p.writable(), h) != "" || nearest(p.Shown, h) != ""
+	}
+	pl.mounts.hidden = slices.DeleteFunc(pl.mounts.hidden, func(h string) bool { return !reached(h) })
+	pl.within = strict(p, nil) // the mounts do the rest
 	var err error
 	pl.mounts.fixed, pl.held, err = hold(p.Fixed)
 	return err

@@ -25,17 +25,33 @@ func probe() (m Machine) {
 	if m.Seccomp = auditArch != 0 && hasSeccomp(); !m.Seccomp {
 		miss("the kernel or this processor has no seccomp filters")
 	}
-	if err := mayMount(); err == nil {
+	if err := launches(); err != nil {
+		miss("a program in memory cannot be run (%v), so commands are not bounded", err)
+	} else {
+		m.Launcher = true
+		m.probeMounts(miss)
+	}
+	return m
+}
+
+// probeMounts finds out what makes mounts for a command.
+func (m *Machine) probeMounts(miss func(format string, args ...any)) {
+	if mayMount(false) == nil {
 		m.Mounts = true
-		return m
+		return
+	}
+	err := mayMount(true)
+	if err == nil {
+		m.Users = true
+		return
 	}
 	if m.Bwrap = findBwrap(); m.Bwrap == "" {
-		miss("there is no bwrap and this user may not mount, so names are hidden from reading only; install bubblewrap")
+		miss("this user may not mount, also not in a user namespace (%v), and there is no bwrap: names are hidden from reading only; "+
+			"allow user namespaces or install bubblewrap", err)
 	} else if err := tryBwrap(m.Bwrap); err != nil {
 		m.Bwrap = ""
 		miss("bwrap does not work here (%v), so names are hidden from reading only", err)
 	}
-	return m
 }
 
 // hasSeccomp asks for a filter at no address, which only a kernel without filters

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,68 +34,27 @@ func (m Machine) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 	if err := m.Enforces(p.Name); err != nil && p.Name != Open {
 		return nil, err
 	}
+	program := cmd.Path
 	pl, err := m.plan(p)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the profile %s: %w", p.Name, err)
 	}
 	proc := &Process{Profile: p, cmd: cmd, thread: newThread(), held: pl.held}
-	files, err := pl.prepare(cmd)
+	ready, err := pl.prepare(cmd)
 	if err != nil {
-		return nil, errors.Join(err, proc.Close())
+		return nil, errors.Join(fmt.Errorf("prepare the profile %s: %w", p.Name, err), proc.Close())
 	}
 	proc.thread.do(func() {
 		if err = pl.apply(); err == nil {
 			proc.scoped = pl.scoped && scopeHolds()
-			err = p.Limits.start(cmd)
+			err = cmd.Start()
 		}
+		err = ready.started(cmd, err)
 	})
-	for _, f := range files {
-		err = errors.Join(err, f.Close())
-	}
 	if err == nil {
 		return proc, nil
 	}
-	return nil, errors.Join(fmt.Errorf("start %s under the profile %s: %w", cmd.Path, p.Name, err), proc.Close())
-}
-
-// start starts a command with the limits. It is stopped before its first instruction
-// for that, as if it were debugged.
-func (l Limits) start(cmd *exec.Cmd) error {
-	if l == (Limits{}) {
-		return cmd.Start()
-	}
-	attr := syscall.SysProcAttr{}
-	if cmd.SysProcAttr != nil {
-		attr = *cmd.SysProcAttr
-	}
-	attr.Ptrace = true
-	cmd.SysProcAttr = &attr
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	pid := cmd.Process.Pid
-	_, err := unix.Wait4(pid, nil, unix.WALL, nil)
-	if err = errors.Join(err, l.impose(pid), unix.PtraceDetach(pid)); err == nil {
-		return nil
-	}
-	err = errors.Join(err, cmd.Process.Kill())
-	_ = cmd.Wait() // it was killed
-	return err
-}
-
-// impose bounds a process.
-func (l Limits) impose(pid int) error {
-	for resource, limit := range map[int]uint64{
-		unix.RLIMIT_CPU: l.CPU, unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_NOFILE: l.OpenFiles, unix.RLIMIT_AS: l.Memory,
-	} {
-		if limit == 0 {
-			continue
-		}
-		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
-			return fmt.Errorf("limit process %d: %w", pid, err)
-		}
-	}
-	return nil
+	return nil, errors.Join(fmt.Errorf("start %s under the profile %s: %w", program, p.Name, err), proc.Close())
 }
 
 // scopeHolds makes sure that the calling thread, which was scoped, cannot signal what is

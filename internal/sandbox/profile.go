@@ -43,7 +43,7 @@ type Profile struct {
 // Fixed is a name that other programs obey.
 type Fixed struct {
 	Path string
-	Dir  bool // it would be a directory
+	Dir  bool // where it does not exist, a directory stands for it, not a file
 }
 
 // Limits bound each process of a command. Zero does not bound.
@@ -65,7 +65,7 @@ func (p Profile) MayRead(path string) bool {
 
 // MayWrite reports whether the profile lets a command change or make a path.
 func (p Profile) MayWrite(path string) bool {
-	if !p.MayRead(path) || slices.ContainsFunc(p.Fixed, func(f Fixed) bool { return below(path, f.Path) }) {
+	if !p.MayRead(path) || p.fixes(path) {
 		return false
 	}
 	return nearest(p.writable(), path) != ""

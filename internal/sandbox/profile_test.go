@@ -135,7 +135,7 @@ func TestExplainNamesEverything(t *testing.T) {
 	for _, n := range Names() {
 		var b bytes.Buffer
 		p := pl.Profile(n)
-		if err := p.Explain(&b, Machine{Landlock: 7, Scopes: true, Seccomp: true}); err != nil {
+		if err := p.Explain(&b, Machine{Landlock: 7, Scopes: true, Seccomp: true, Mounts: true}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{string(n) + ":", "/home/ann/.ssh", "/home/ann/.swarm", "Landlock ABI 7"} {

@@ -57,7 +57,7 @@ func always() []uint32 {
 func confining() []uint32 {
 	return []uint32{
 		unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
-		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT,
+		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_PTRACE,
 	}
 }
 
@@ -115,9 +115,6 @@ func filterOf(p Profile, scoped, bwrap bool) filter {
 			f.refuse(unix.ENOSYS)
 		}
 	}
-	if confined {
-		f.tracing()
-	}
 	f.terminals()
 	f.namespaces(confined && !bwrap)
 	f.sockets(p)
@@ -140,19 +137,6 @@ func (f *filter) foreign(confined bool) {
 		f.unlessSet(x32, 1)
 		f.refuse(unix.ENOSYS)
 	}
-}
-
-// tracing refuses to trace anything. What a start with limits needs is let through: to
-// be traced by the parent, and to let go.
-func (f *filter) tracing() {
-	f.load(callNumber)
-	f.when(unix.SYS_PTRACE, 6)
-	f.load(firstArg)
-	f.when(unix.PTRACE_TRACEME, 1)
-	f.allow()
-	f.when(unix.PTRACE_DETACH, 1)
-	f.allow()
-	f.refuse(unix.EPERM)
 }
 
 // terminals refuses to type into a terminal as if a person did.
@@ -203,6 +187,11 @@ func (f *filter) sockets(p Profile) {
 	}
 }
 
+// bytes returns the filter as the kernel reads it.
+func (f filter) bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), len(f)*int(unsafe.Sizeof(f[0])))
+}
+
 // file returns the filter as bwrap reads it.
 func (f filter) file() (*os.File, error) {
 	fd, err := unix.MemfdCreate("filter", unix.MFD_CLOEXEC)
@@ -210,8 +199,7 @@ func (f filter) file() (*os.File, error) {
 		return nil, fmt.Errorf("make a file for a seccomp filter: %w", err)
 	}
 	file := os.NewFile(uintptr(fd), "filter")
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), len(f)*int(unsafe.Sizeof(f[0])))
-	if _, err := file.WriteAt(raw, 0); err != nil {
+	if _, err := file.WriteAt(f.bytes(), 0); err != nil {
 		return nil, errors.Join(fmt.Errorf("write a seccomp filter: %w", err), file.Close())
 	}
 	return file, nil
