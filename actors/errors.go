@@ -25,7 +25,7 @@ func (e *LaunchError) Error() string {
 
 func (e *LaunchError) Unwrap() error { return e.Err }
 
-// RunningError reports a call to go on with an agent that has not ended.
+// RunningError reports a call that would continue an agent that has not ended.
 type RunningError struct{ Name string }
 
 func (e *RunningError) Error() string {

@@ -6,7 +6,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// ShutdownOptions say how a member is asked to end.
+// ShutdownOptions configure a shutdown.
 type ShutdownOptions struct {
 	// Reason is shown to the member.
 	Reason string
@@ -21,7 +21,7 @@ type ShutdownOptions struct {
 type ShutdownResult struct {
 	Name      string `json:"name"`
 	Gone      bool   `json:"gone"`
-	Why       string `json:"why,omitempty"`       // why it is gone
+	Why       string `json:"why,omitempty"`       // why it has ended
 	Objection string `json:"objection,omitempty"` // why it does not want to end; it may object once
 	// Ended is the member and all that worked for it.
 	Ended []Ended `json:"ended,omitempty"`

@@ -13,7 +13,7 @@ type Orphan struct {
 	Link agent.Link // what the end means for it
 }
 
-// String says what the end means for the agent.
+// String describes in words what happens to the agent.
 func (o Orphan) String() string {
 	switch o.Link {
 	case agent.StopWith:

@@ -1,4 +1,4 @@
-// Package agent says what an agent is: the spec with which it was born, the
+// Package agent describes an agent: the spec with which it was started, the
 // record of what it has done since, and the words for its role, its links to
 // others and how its turns end. It holds values only; what runs agents is package
 // coordinator.

@@ -39,7 +39,7 @@ type Record struct {
 	Unread   bool              `json:"told,omitempty"` // a change of Shutdown or Plan is not yet in a request
 }
 
-// Waking tells who made an agent that had ended work again.
+// Waking is who woke an agent that had ended.
 type Waking struct {
 	By     mailbox.AgentID `json:"by,omitempty"`     // the agent it works for since; "" is its parent
 	Answer int             `json:"answer,omitempty"` // number of By's answer with the call, if there was one

@@ -61,7 +61,7 @@ type Membership struct {
 	Seeded bool            `json:"seeded,omitempty"` // of the lead: the first tasks are on the board
 }
 
-// Restart tells whether an agent begins a new turn after one that failed. The zero value
+// Restart is how often an agent begins a new turn after one that failed. The zero value
 // means no.
 type Restart struct {
 	Max    int           `json:"max,omitempty"`    // new turns within the time
@@ -94,7 +94,7 @@ const (
 // IsAgent reports whether members of the role are agents.
 func (r Role) IsAgent() bool { return r != User && r != Program }
 
-// Link tells what happens to a background agent when the agent it works for ends
+// Link is what happens to a background agent when the agent that it works for ends
 // unfinished.
 type Link string
 
@@ -105,7 +105,7 @@ const (
 	StopWith Link = "stop"      // it is stopped too
 )
 
-// Outcome tells how a turn ended.
+// Outcome is how a turn ended.
 type Outcome string
 
 // The outcomes of a turn.

@@ -47,7 +47,7 @@ func (s Source) String() string {
 type Definition struct {
 	// Name is the identity of the agent; the file name does not matter.
 	Name string
-	// Description tells a model when to use the agent.
+	// Description is for the model that chooses an agent.
 	Description string
 	// Tools is the allow-list as written, entry by entry. Nil means every tool,
 	// empty and not nil means none.
@@ -101,7 +101,7 @@ type Definition struct {
 	// Extra holds every other field, known or not, as JSON in the order written.
 	Extra map[string]json.RawMessage
 
-	// Lines says where each field was given, in the order of the file.
+	// Lines has the line of each field, in the order of the file.
 	Lines []FieldLine
 	// Untrusted is set if the file belongs to a repository that is not trusted. It may
 	// then narrow what an agent can do, but not widen it.

@@ -11,7 +11,7 @@ import (
 )
 
 // installed finds the directory of "plugin@marketplace" in the user's plugins:
-// what the list of installed ones says, or else the newest version in the cache,
+// the one in the list of installed plugins, or else the newest version in the cache,
 // or else the marketplace's own copy.
 func (l *Loader) installed(id string) (string, bool) {
 	base := l.o.userDir()
@@ -41,7 +41,7 @@ func (l *Loader) listed(list, id string) string {
 	l.recordState(list)
 	src, err := readLimited(list)
 	if err != nil {
-		return "" // the cache says the same
+		return "" // the cache has the directory
 	}
 	root, err := parseJSON(string(src))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Options tell where to find definitions. The zero value reads only the built-ins.
+// Options are the sources of definitions. The zero value reads only the built-ins.
 type Options struct {
 	// Cwd is the working directory; .claude/agents is read in it and in each
 	// directory above, up to the repository root. Empty: no project.

@@ -207,7 +207,7 @@ type SettingsFile struct {
 	Source Source
 	// Untrusted is set if the file belongs to a repository that is not trusted.
 	Untrusted bool
-	// Broken says why the file cannot be read. Value finds nothing in such a file,
+	// Broken is why the file cannot be read. Value finds nothing in such a file,
 	// Entries what can be recognized.
 	Broken *Problem
 

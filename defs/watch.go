@@ -89,7 +89,7 @@ func (w *Watcher) follow(ctx context.Context) {
 	}
 }
 
-// poll takes in what has changed and returns the text of what failed.
+// poll reads what has changed and returns the text of its errors.
 func (w *Watcher) poll(last string) string {
 	before := w.set.Load()
 	after, err := w.loader.Refresh()

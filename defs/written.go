@@ -14,7 +14,7 @@ type Field struct {
 	// Key is the field's name as written.
 	Key string
 	// Name is the field that Key names, such as "disallowedTools" for
-	// "disallowed-tools"; it is "" for a field that nobody knows.
+	// "disallowed-tools"; it is "" for an unknown field.
 	Name string
 	// Line is where the field starts, counted from 1.
 	Line int
@@ -22,16 +22,16 @@ type Field struct {
 	Value json.RawMessage
 	// Text is the value if it is a single one, without quotes.
 	Text string
-	// Single says that the value is neither a list nor a map.
+	// Single reports that the value is neither a list nor a map.
 	Single bool
-	// Plain says that YAML reads the value as something else than text: a
+	// Plain reports that YAML reads the value as something else than text: a
 	// number, a truth value, a date or nothing.
 	Plain bool
-	// Repaired says that the entry was not valid YAML.
+	// Repaired reports that the entry was not valid YAML.
 	Repaired bool
 	// Comment stands behind a single value in its line, with its "#".
 	Comment string
-	// Unread says that an earlier entry has the same name; that one counts.
+	// Unread reports that an earlier entry has the same name; that one counts.
 	Unread bool
 }
 

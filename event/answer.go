@@ -61,7 +61,7 @@ func (e *AnswerNotPermittedError) Error() string {
 	return fmt.Sprintf("question %s cannot be answered like this: %s", e.ID, e.Reason)
 }
 
-// QuestionState tells how a question was resolved.
+// QuestionState is how a question was resolved.
 type QuestionState string
 
 // The states of a resolved question.
@@ -72,7 +72,7 @@ const (
 	QuestionCovered   QuestionState = "covered"   // a rule permits it now
 )
 
-// Resolution tells how a question was resolved. Answer is set if it was answered.
+// Resolution is how a question was resolved. Answer is set if it was answered.
 type Resolution struct {
 	State  QuestionState
 	Answer Answer

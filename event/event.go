@@ -161,7 +161,7 @@ type (
 	}
 	// Preempted: a control message interrupted the agent; a streaming answer is void.
 	Preempted struct{}
-	// TurnEnded: an agent has nothing more to do for now.
+	// TurnEnded: an agent has nothing left to do.
 	TurnEnded struct {
 		Outcome string        `json:"outcome"` // completed, max_turns, interrupted, stopped, failed, …
 		Text    string        `json:"text"`

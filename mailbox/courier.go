@@ -95,7 +95,7 @@ func (c *Courier) Send(e Envelope) { c.out.send(e) }
 // for them from then on. Call it after Start, and again after each restart of this node.
 func (c *Courier) Adopt(pending []Envelope) { c.out.adopt(pending) }
 
-// SendReceipt sends what a receiver of this node says about its messages: that they are
+// SendReceipt sends the receipt of a receiver of this node for its messages: that they are
 // read, answered or rejected, or that it is dead. Call it when that is recorded. The
 // sender of the messages may live on this node too; the courier then stops sending those
 // that the receipt gives up. SendReceipt never blocks, so that it may be called with

@@ -41,7 +41,7 @@
 //   - A stale update is replaced: an unread message is dropped when its sender sends
 //     another under the same key, and the sender is notified (TestStaleUpdateIsReplaced).
 //   - A deliberate gap does not block: when a sender gives up a message, the
-//     next one says so in Skips (TestDeliberateGapDoesNotBlock).
+//     next one lists it in Skips (TestDeliberateGapDoesNotBlock).
 //
 // Not promised: an order between senders; a receipt for every message (they are
 // cumulative, and those for read, answered and dead are sent once, so that one may be

@@ -66,7 +66,7 @@ func kindError(k Kind) error {
 	return fmt.Errorf("mailbox: unknown kind of message %.80q; known are %s", k, strings.Join(names, ", "))
 }
 
-// Class says when a message enters the receiver's conversation.
+// Class is when a message enters the receiver's conversation.
 type Class string
 
 // The classes.

@@ -11,7 +11,7 @@ type lane struct {
 	last    uint64     // highest number given to a message
 	acked   uint64     // every number up to here is acknowledged or given up
 	mark    uint64     // highest mark that the receiver has sent
-	full    bool       // the receiver accepts no more for now
+	full    bool       // the receiver refused the last message because its mailbox is full
 	pending []Envelope // neither delivered nor given up, by Seq
 }
 

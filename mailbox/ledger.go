@@ -10,7 +10,7 @@ import (
 // receiver, and how many unread messages of one sender a receiver holds.
 const DefaultLimit = 256
 
-// FullError reports that To accepts no more messages of this sender for now. Queued
+// FullError reports that To has too many unacknowledged messages of this sender. Queued
 // messages are on their way or unread; the new one was not queued.
 type FullError struct {
 	To     Address
@@ -191,7 +191,7 @@ func (l *Ledger) Read(ids ...ID) {
 // Acknowledged applies a receipt: it removes messages through r.Through from the outbox
 // and those that a final state names, and advances states. It returns the ids whose state
 // changed; a receipt that returns none need not be recorded. It ignores what a receiver
-// says about messages to others.
+// reports about messages to others.
 func (l *Ledger) Acknowledged(r Receipt) []ID {
 	if r.To.Agent != l.owner {
 		return nil

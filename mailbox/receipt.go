@@ -23,7 +23,7 @@ const (
 	StateRead State = "read"
 	// StateAnswered: the receiver sent a reply.
 	StateAnswered State = "answered"
-	// StateRejected: the receiver will never read it; the reason says why.
+	// StateRejected: the receiver will never read it; the receipt has a reason.
 	StateRejected State = "rejected"
 	// StateExpired: the receiver did not read it in time, or a newer one replaced it.
 	StateExpired State = "expired"

@@ -178,7 +178,7 @@ func (g *gate) release(t *ticket, now time.Time) {
 // recordSuccess records that the API accepted a request.
 func (g *gate) recordSuccess(t *ticket, now time.Time) {
 	if !t.inFlight || t.epoch != g.epoch {
-		return // it was admitted before the gate closed, so it tells nothing about now
+		return // it was admitted before the gate closed, so it proves nothing about the present
 	}
 	t.probe = false
 	g.consecutiveFailures = 0

@@ -45,20 +45,20 @@ func (o GovernorOptions) withDefaults() GovernorOptions {
 // Laws:
 //
 //   - A rate limit, or failures in a row with nothing accepted between them,
-//     close the gate for everybody. One request probes when the time is over;
+//     close the gate for all requests. One of them probes when the time is over;
 //     all others wait for what it finds. So an outage costs the requests that
 //     were under way when it began and one probe after each back-off.
 //   - After an outage requests are let in at a pace that grows while they are
 //     accepted, up to the pace at which a rate limit was met before.
-//   - Who has waited longest goes first; a request that failed keeps its place.
-//   - A wait an API asks for is kept, up to MaxRetryAfter.
+//   - Requests are sent in the order of their arrival; one that failed keeps its place.
+//   - A wait that an API asks for is honoured, up to MaxRetryAfter.
 //   - What cannot succeed later is not retried: see Error.Retryable. A request is
 //     sent at most MaxAttempts times; waiting for the gate is no attempt.
-//   - Every failure that is retried is told as BackingOff, also to those who
-//     wait for somebody else's failure. Sent tells when the wait is over, and
+//   - Every failure that is retried is reported as BackingOff, also to requests that
+//     wait because of another one's failure. Sent reports the end of the wait, and
 //     Queued that a request waits although nothing failed.
 //
-// A Governor starts no goroutines, holds no timer while nobody waits, and is
+// A Governor starts no goroutines, holds no timer while no request waits, and is
 // safe for concurrent use.
 type Governor struct {
 	opts GovernorOptions

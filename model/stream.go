@@ -53,7 +53,7 @@ type Event struct {
 	Answer  *Answer
 }
 
-// Backoff tells why a request waits and how long.
+// Backoff is why a request waits, and for how long.
 type Backoff struct {
 	Attempt     int // the attempt that failed, from 1; 0: it never started
 	MaxAttempts int

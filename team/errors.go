@@ -83,8 +83,8 @@ func (e *SupersededError) Error() string {
 	return fmt.Sprintf("another program has joined as %s: join again, or under another name", e.Name)
 }
 
-// UnknownAgentError reports a message to a name that nobody has.
+// UnknownAgentError reports a message to an unknown name.
 type UnknownAgentError = agent.UnknownError
 
-// ErrAlone is the answer to a broadcast when there is nobody else.
+// ErrAlone is the error of a broadcast without receivers.
 var ErrAlone = errors.New("there is nobody else in the session to write to")

@@ -13,7 +13,7 @@ type OtherSession struct {
 // Everyone is the address of all members but the sender.
 const Everyone = "*"
 
-// Message is what somebody wants to say.
+// Message is a message to send.
 type Message struct {
 	To      string // a name, an agent id, team/name, name@incarnation, or Everyone
 	Text    string

@@ -15,7 +15,7 @@ type Status struct {
 	New    []string        `json:"new,omitempty"` // who came by this call
 }
 
-// StatusOf returns how a team is as far as its agents say, of whom all has the states.
+// StatusOf returns the status of a team from the states of its agents, which all contains.
 func StatusOf(t Team, all []actors.Status) Status {
 	status := Status{Team: t}
 	for _, a := range all {

@@ -26,7 +26,7 @@
 //     order in which the model made them (TestParallelCallsOverlapAndKeepTheirOrder in
 //     internal/turn).
 //
-// Not promised: that a call runs once. The model is told that a call is "in doubt" if
+// Not promised: that a call runs once. The model gets the result "in doubt" for a call if
 // a crash interrupted it; only a call with a recorded result is never repeated.
 package tool
 
@@ -60,7 +60,7 @@ type Call struct {
 	ID    string // the model's id of this use, unique within the agent
 	Name  string
 	Input json.RawMessage
-	// ReadOnly says that the call was allowed only because it reads: the tool lets it
+	// ReadOnly reports that the call was allowed only because it reads: the tool lets it
 	// change nothing.
 	ReadOnly bool
 }

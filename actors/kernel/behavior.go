@@ -34,7 +34,7 @@ type Restarting struct {
 	Cause *Panic
 }
 
-// Stopping says that the actor is about to stop. Messages sent to it between here and
+// Stopping announces that the actor is about to stop. Messages sent to it between here and
 // Stopped are in Stopped.Undelivered.
 type Stopping struct{}
 

@@ -78,7 +78,7 @@ func (x *cell) failed(p *Panic) (delay time.Duration, again bool) {
 }
 
 // restartAfter lets a timer ask for the next behavior, so that the worker is
-// free and a stop is heard meanwhile.
+// free and a stop takes effect meanwhile.
 func (x *cell) restartAfter(d time.Duration) {
 	r := x.extra()
 	if r.timer != nil {

@@ -38,7 +38,7 @@ type queues struct {
 	msg            any  // being received
 }
 
-// small says whether the storage is worth keeping for the next busy actor.
+// small reports whether the storage is worth keeping for the next busy actor.
 func (q *queues) small() bool {
 	const most = 1024 // 16 KiB; a burst should not have to grow again
 	return cap(q.sys.buf) <= most && cap(q.ctl.buf) <= most && cap(q.user.buf) <= most && cap(q.cur.buf) <= most

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// RestartPolicy says how often and how soon a panicked actor gets a new
+// RestartPolicy is how often and how soon a panicked actor gets a new
 // behavior. A policy is shared: actors keep the pointer and never write to it.
 // The zero value, and a nil pointer, allow 3 restarts in 60 s, the first after
 // 1 s, each further one after twice the time, at most 60 s.

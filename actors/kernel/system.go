@@ -141,7 +141,7 @@ func (s *System) Dropped() uint64 { return s.dropped.Load() }
 // inside Receive; they stop when that returns, and Stop may be called again to
 // wait for them. It must not be called inside Receive.
 func (s *System) Stop(ctx context.Context) error {
-	<-s.ready // a matter of milliseconds, whatever ctx says
+	<-s.ready // takes milliseconds, so ctx is not observed
 	for n, x := range s.close() {
 		Ref{x}.Stop()
 		if n%64 == 63 {

@@ -25,7 +25,7 @@ type Policy struct {
 	MaxSpawnRate float64
 	// ChildBudget bounds each child together with all below it.
 	ChildBudget budget.Limits
-	// ModelOrder says whether the environment's model or the call's wins.
+	// ModelOrder is whether the model of the environment or of the call wins.
 	ModelOrder defs.ModelOrder
 	// SubagentModel is the value of CLAUDE_CODE_SUBAGENT_MODEL.
 	SubagentModel string
@@ -47,7 +47,7 @@ type Policy struct {
 	// ForkMode makes a call that names no type a fork, and every child
 	// asynchronous (CLAUDE_CODE_FORK_SUBAGENT).
 	ForkMode bool
-	// Attended says that a person is there to answer questions.
+	// Attended reports that a person is present to answer questions.
 	Attended bool
 	// AskTimeout is how long a question to a person waits. 0: as long as it takes
 	// in an attended session, and elsewhere it is refused at once; negative: as
@@ -59,7 +59,7 @@ type Policy struct {
 	OnParentEnd agent.Link
 	// Team is the name of the session's team; empty is "session".
 	Team string
-	// Where says where the hosts of teammates run; empty is in this process.
+	// Where is where the hosts of teammates run; empty is in this process.
 	Where agent.Place
 	// Dirs are the directories, absolute, in which a call may put an agent besides
 	// those below its parent's.
@@ -256,8 +256,8 @@ const forkType = "fork"
 // but a fork.
 func IsFork(name string) bool { return strings.EqualFold(name, forkType) }
 
-// planFork plans a copy of the parent: system, tools and model are the parent's, whatever
-// the call says.
+// planFork plans a copy of the parent, with its system, tools and model, whatever the call
+// asks for.
 func (p Policy) planFork(plan Plan, c Call, parent agent.Spec) (Plan, error) {
 	if err := plan.isolate(c.Isolation, "", forkType); err != nil {
 		return plan, err

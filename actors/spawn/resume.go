@@ -33,7 +33,7 @@ func (c Call) CheckResume(caller agent.Spec) error {
 	return nil
 }
 
-// Resume returns the role in which a call goes on with an agent that has ended.
+// Resume returns the role in which a call continues an agent that has ended.
 // The error is an *ResumeChangeError if the call asks for another agent than it was.
 func (p Policy) Resume(set *defs.Set, c Call, s agent.Spec) (agent.Role, error) {
 	if d, ok := set.Lookup(c.Type); ok {
@@ -71,7 +71,7 @@ func (c Call) changes(s agent.Spec, team string) []string {
 	return fields
 }
 
-// resumedRole is the role in which a call goes on with an agent.
+// resumedRole is the role in which a call continues an agent.
 func (p Policy) resumedRole(s agent.Spec, c Call) agent.Role {
 	switch {
 	case s.Role != agent.Foreground && s.Role != agent.Background:

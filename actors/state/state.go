@@ -36,12 +36,12 @@ const (
 	Thinking   = "thinking"    // a model request is under way
 	Compacting = "compacting"  // a summary is made of the older part of its conversation
 	InTool     = "in_tool"     // Detail names the tool
-	Waiting    = "waiting"     // Detail says for what: permission, answer, approval, child, budget or mail
+	Waiting    = "waiting"     // Detail is for what: permission, answer, approval, child, budget or mail
 	BackingOff = "backing_off" // Detail is the HTTP status, or why
 	Idle       = "idle"
-	Paused     = "paused"  // its turn is open and goes on with the session
-	Parked     = "parked"  // its host has failed; the next work starts another; Detail says why
-	Stuck      = "stuck"   // its process reports nothing any more; Detail says since when
+	Paused     = "paused"  // its turn is open and continues with the session
+	Parked     = "parked"  // its host has failed; the next work starts another; Detail is why
+	Stuck      = "stuck"   // its process no longer reports; Detail is since when
 	Outside    = "outside" // a program: it is not known what it does
 )
 
@@ -157,7 +157,7 @@ func Resting(l agent.Record) State {
 		s.Name, s.Detail = Waiting, WaitsForApproval
 	}
 	for _, prefix := range []string{turn.ErrStopped.Error() + " ", turn.ErrTimedOut.Error() + ": ", turn.ErrRuntime.Error() + ": "} {
-		s.Detail = strings.TrimPrefix(s.Detail, prefix) // the state says so
+		s.Detail = strings.TrimPrefix(s.Detail, prefix) // the name of the state has it
 	}
 	return s
 }

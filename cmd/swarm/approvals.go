@@ -49,7 +49,7 @@ Questions survive a crash of the session and are asked again under the same id.`
 	return c
 }
 
-// where says whose questions are meant.
+// where selects the questions.
 type where struct{ dir, session string }
 
 func newAllow(a *app, at *where) *cobra.Command {

@@ -58,7 +58,7 @@ for those that are gone already.`,
 	return c
 }
 
-// printShutdowns says a line for each agent, and one for each objection and for
+// printShutdowns prints a line for each agent, and one for each objection and for
 // each agent that went with another.
 func printShutdowns(w io.Writer, all []swarm.ShutdownResult) error {
 	for _, d := range all {

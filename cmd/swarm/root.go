@@ -53,7 +53,7 @@ func newRoot(a *app) *cobra.Command {
 	// The others belong to run; here they only serve swarm -p.
 	root.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !talkFlag(f.Name) })
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the first half says it all
+		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the second half repeats it
 		return cli.Usagef("%s; see: %s --help", text, c.CommandPath())
 	})
 	root.AddCommand(

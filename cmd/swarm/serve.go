@@ -24,7 +24,7 @@ type serveFlags struct {
 	detach, apart bool
 }
 
-// The flags that tell a process to leave its terminal, and that it has.
+// The flags with which a process leaves its terminal, and has left it.
 const (
 	detachFlag = "detach"
 	apartFlag  = "apart"

@@ -17,8 +17,8 @@ import (
 type verb struct {
 	use, short, long string
 	do               func(*swarm.Remote, context.Context, string) error
-	done             string // said of the agent afterwards
-	ends             bool   // what becomes of those at work for the agent is said too
+	done             string // how the output describes the agent afterwards
+	ends             bool   // the output also lists the agents that worked for it
 	// tree does it to the agent and all that work for it; nil: it cannot.
 	tree func(*swarm.Remote, context.Context, string) ([]swarm.Ended, error)
 }

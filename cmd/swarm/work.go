@@ -96,7 +96,7 @@ func (a *app) finish(v view.View, ctl *cli.Signals, r view.RunResult) error {
 	if err != nil && (code == 0 || code == cli.ExitFailed) {
 		return fmt.Errorf("write the result: %w; everything is kept, go on with: swarm resume %s", err, r.Session)
 	}
-	if code != 0 { // a signal says enough: it ends a pipeline's readers as well
+	if code != 0 { // no error is needed for a signal, which also ends a pipeline's readers
 		a.Notef("%s; go on with: swarm resume %s", ctl.Reason(), r.Session)
 		return &cli.ExitError{Code: code}
 	}

@@ -116,7 +116,7 @@ func openLog(path string) (*os.File, mailbox.ID, error) {
 	return file, last, nil
 }
 
-// post sends the lines of in, says of each that it is accepted, and waits until
+// post sends the lines of in, prints each that is accepted, and waits until
 // all of them are read.
 func post(ctx context.Context, o options, in io.Reader, out io.Writer) (err error) {
 	bus, err := natsbox.Open(ctx, natsbox.OpenOptions{Dir: o.dir, Space: "example", URL: "unix:" + o.socket, OnError: trouble})

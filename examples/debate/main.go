@@ -24,7 +24,7 @@ import (
 //go:embed script.yaml
 var script []byte
 
-// rules tell a model how the debate goes; the script knows.
+// rules describe the debate to a model; the script follows them without.
 const rules = "Lead a debate about the question below. Start three teammates with the Agent tool: judge, then pro and contra. " +
 	"pro and contra each write their best argument to judge, in one message. judge weighs both and writes you one message that begins with VERDICT. " +
 	"Your last answer is that verdict. The question: "
@@ -59,7 +59,7 @@ func debate(ctx context.Context, out io.Writer, model, question string) (err err
 	return run(ctx, out, o, prompt)
 }
 
-// run prints what the agents say to each other, and the verdict.
+// run prints the messages of the agents to each other, and the verdict.
 func run(ctx context.Context, out io.Writer, o swarm.Options, prompt string) error {
 	s, err := swarm.Open(ctx, o)
 	if err != nil {

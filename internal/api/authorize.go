@@ -46,7 +46,7 @@ func newAuthorizer(ctx context.Context, session string) authorizer {
 // authorize decides by the marks that a process bears. A command that an agent has
 // started is of the same user and is not the user: it must not answer what its
 // agent asks, nor speak in the user's name. It fails closed: a process that cannot
-// be read, which is what err says, is taken for such a command.
+// be read, as err reports, is taken for such a command.
 func (a authorizer) authorize(marks, own []builtin.Mark, err error) *natsd.User {
 	at := slices.IndexFunc(marks, func(m builtin.Mark) bool {
 		return m.Session == a.session || !slices.ContainsFunc(own, func(o builtin.Mark) bool { return o.Session == m.Session })

@@ -20,6 +20,6 @@
 //   - What a command of an agent has started observes and takes part, no more, and a
 //     process that cannot be read is taken for such a command
 //     (TestAnUnreadableProcessIsNotTheUser).
-//   - A feed ends with ErrEnded if the session has said that it ends, after all that
+//   - A feed ends with ErrEnded if the session has announced its end, after all that
 //     happened before, and with ErrOwnerGone else (TestAFeedKnowsHowItsSessionEnds).
 package api

@@ -15,7 +15,7 @@ import (
 // endWithin is how long the end of a session waits for those who follow it.
 const endWithin = 250 * time.Millisecond
 
-// publisher publishes what happens in a session, once somebody has asked for it.
+// publisher publishes the events of a session, once a client has asked for them.
 type publisher struct {
 	ctx     context.Context
 	conn    *nats.Conn
@@ -68,7 +68,7 @@ func (p *publisher) publish(e event.Event) {
 	}
 }
 
-// publishEnd tells those who follow the session that nothing more comes, and waits
+// publishEnd announces the end of the feed to its clients, and waits
 // until they have read all of it: the server closes after that.
 func (p *publisher) publishEnd() error {
 	inbox := p.conn.NewRespInbox()

@@ -82,7 +82,7 @@ type Teams interface {
 // Options are what a server needs besides. Events and Quit are required.
 type Options struct {
 	Events *event.Bus
-	Quit   func()       // is called when somebody asks for the end of the session
+	Quit   func()       // is called when a client asks for the end of the session
 	Logger *slog.Logger // nil discards
 }
 
@@ -103,7 +103,7 @@ func Open(ctx context.Context, conn *nats.Conn, p Parts, o Options) (*Server, er
 	s.publisher = publisher{ctx: ctx, conn: conn, subject: EventSubject(id), events: o.Events, log: s.o.Logger}
 	err := s.Server.Open(conn, Subject(id))
 	if err == nil {
-		err = conn.FlushTimeout(soon) // whoever finds the socket is answered
+		err = conn.FlushTimeout(soon) // from then on requests are answered
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the session to other processes: %w", err)

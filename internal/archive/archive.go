@@ -27,7 +27,7 @@ import (
 // begun.
 var ErrNoOutbox = errors.New("the session has no outbox for the user yet; give it a prompt first: swarm resume ID PROMPT")
 
-// Options say how a session is opened. The zero value is usable.
+// Options configure how a session is opened. The zero value is usable.
 type Options struct {
 	// Prices returns what models cost; nil knows no prices.
 	Prices func() (*price.Table, error)
@@ -276,7 +276,7 @@ func (s *Session) Team(ctx context.Context, name string) (team.Status, error) {
 }
 
 // Send writes a message from the user to an agent, or with "*" to all. It returns when
-// the message is on disk; the agent reads it when the session goes on.
+// the message is on disk; the agent reads it when the session continues.
 func (s *Session) Send(ctx context.Context, to, text string) ([]team.SendResult, error) {
 	return s.SendClass(ctx, to, text, "")
 }
@@ -313,16 +313,16 @@ func (s *Session) Close() error {
 // reach them.
 type atRest struct{ Tree }
 
-// Find implements roster.Apart.
+// Find implements roster.RemoteDirectory.
 func (a atRest) Find(name string, unknown error) (agent.Record, error) {
 	s, _, err := a.Tree.Find(name, unknown)
 	return s.Record, err
 }
 
-// All implements roster.Apart.
+// All implements roster.RemoteDirectory.
 func (a atRest) All() ([]actors.Status, error) { return NotKilled(a.Nested()), nil }
 
-// Wake implements roster.Apart. An agent with a process of its own goes on by itself
+// Wake implements roster.RemoteDirectory. An agent with a process of its own continues
 // when the session does, unless it has ended.
 func (a atRest) Wake(to agent.Record, _ mailbox.AgentID) error {
 	_, host, err := a.Tree.Find(string(to.Spec.ID), &agent.UnknownError{Name: string(to.Spec.ID)})

@@ -102,7 +102,7 @@ const pollInterval = 20 * time.Millisecond
 
 // reapTimeout limits the wait for a process that has released its session but is still
 // in the process table: its parent may never reap it, and on some systems such a
-// process cannot be told from a running one.
+// process cannot be distinguished from a running one.
 const reapTimeout = 2 * time.Second
 
 // WaitForExit waits until the process that ran a session has released it and ended.

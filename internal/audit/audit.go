@@ -9,7 +9,7 @@
 // The laws:
 //
 //   - Many attempts do not fill the disk: at most 600 entries a minute are written, and
-//     the next entry says how many were left out
+//     the next entry counts those left out
 //     (TestEntriesBeyondTheLimitOfAMinuteAreCounted).
 //   - Entries that were noted before the end are written before Run returns
 //     (TestRunWritesWhatWasNotedBeforeItsEnd).

@@ -63,7 +63,7 @@ func withCredentials(name, value string) bool {
 	return strings.HasSuffix(strings.ToUpper(name), "_PROXY") && strings.Contains(value, "@")
 }
 
-// secretName says that a variable holds credentials or changes what programs
+// secretName reports that a variable holds credentials or changes what programs
 // load, going by its name; such a variable is not passed even when listed.
 func secretName(name string) bool {
 	name = strings.ToUpper(name)

@@ -54,7 +54,7 @@ func (c *Console) Files() (in, out *os.File, err error) {
 	return in, out, nil
 }
 
-// Fprint writes text. Its error says that it is about the output.
+// Fprint writes text. Its error names the output.
 func Fprint(w io.Writer, text string) error {
 	if _, err := fmt.Fprint(w, text); err != nil {
 		return fmt.Errorf("write the output: %w", err)

@@ -8,7 +8,7 @@
 //
 // Laws:
 //
-//   - A wrong command line ends with status 2 and one line that says what to write
+//   - A wrong command line ends with status 2 and one line with what to write
 //     instead (TestExitStatusOfWrongUses).
 //   - A command with subcommands refuses a word that names none of them
 //     (TestUnknownSubcommandsAreRefused).

@@ -33,7 +33,7 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Usagef returns an error of the command line; it says what to write instead.
+// Usagef returns an error of the command line, with what to write instead.
 func Usagef(format string, args ...any) error {
 	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }

@@ -14,7 +14,7 @@ import (
 // maxInput is the maximum size of standard input, in bytes.
 const maxInput = 10 << 20
 
-// inputHintDelay is how long standard input may be silent before the user is told that
+// inputHintDelay is how long standard input may be silent before the user is informed that
 // the program waits for it.
 const inputHintDelay = 3 * time.Second
 

@@ -21,7 +21,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Options say whose agents they are. All but Fleet are required.
+// Options are the parts of a session. All but Fleet are required.
 type Options struct {
 	Scope  context.Context // of the session
 	Agents *coordinator.Coordinator
@@ -81,7 +81,7 @@ func (a *Agents) askNested(ctx context.Context, name string, m rpc.Method[worker
 }
 
 // Interrupt ends the turn of an agent with what it waits for, and reports whether there
-// was one. The agent goes on with the next message that it gets.
+// was one. Its next message starts another one.
 func (a *Agents) Interrupt(name string) (bool, error) {
 	t, err := a.o.Roster.Find(name)
 	if err != nil {

@@ -21,7 +21,7 @@ func (a *Agents) End(ctx context.Context, name string, cause error) error {
 	return a.o.Agents.Stop(ctx, t.ID(), cause)
 }
 
-// EndTree is End for an agent and all that work for it, whatever their links say. It
+// EndTree is End for an agent and all that work for it, whatever their links. It
 // returns what became of each.
 func (a *Agents) EndTree(ctx context.Context, name string, cause error) ([]actors.Ended, error) {
 	t, err := a.o.Roster.Find(name)

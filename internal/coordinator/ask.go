@@ -38,7 +38,7 @@ func (c *Coordinator) Answer(id string, a event.Answer) error {
 	return err
 }
 
-// permits decides about the calls of one agent, and asks the user where the rules say
+// permits decides about the calls of one agent, and asks the user where the rules require it
 // so.
 type permits struct{ h *host }
 
@@ -94,7 +94,7 @@ func (p *permits) permissionRequest(spec tool.Spec, c model.Call) permission.Req
 	return permission.Request{Tool: spec.Name, Input: c.Input, ReadOnly: spec.ReadOnly, Cwd: p.h.t.Spec().Dir}
 }
 
-// unasked turns a question into a refusal that says how to allow the call.
+// unasked turns a question into a refusal with the way to allow the call.
 func unasked(d permission.Decision) permission.Decision {
 	d.Behavior = permission.Deny
 	d.Reason += ", and nobody can be asked here; allow it with --allowedTools or a wider --permission-mode"

@@ -88,7 +88,7 @@ func (c controller) AwaitRest(ctx context.Context, id mailbox.AgentID, within ti
 	}
 	wait, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	// The agent's rest is not the only way out, so neither is an error.
+	// An error means that the time is over or that ctx has ended: both are allowed.
 	_ = c.h.waitForChild(ctx, func() error { return c.h.c.awaitRest(wait, t) })
 }
 

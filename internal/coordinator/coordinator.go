@@ -161,7 +161,7 @@ func New(o Options) *Coordinator {
 	return c
 }
 
-// Start starts the hosts of the agents on record: a turn that was cut goes on, an end
+// Start starts the hosts of the agents on record: an interrupted turn continues, an end
 // that was not reported is reported. ctx is the session's scope; cancelling it shuts
 // every agent down with its turn left open.
 func (c *Coordinator) Start(ctx context.Context) error {

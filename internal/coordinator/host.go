@@ -47,7 +47,7 @@ const (
 )
 
 // host is the actor of one agent. Its fields belong to the actor unless a
-// comment says otherwise.
+// comment states otherwise.
 type host struct {
 	c       *Coordinator
 	t       *transcript.Transcript
@@ -67,7 +67,7 @@ type host struct {
 	compactions compactions             // for a compaction
 	failure     error                   // why the last work failed; written before its turnDone
 
-	lasts   bool // it goes on after a turn; never changes
+	lasts   bool // it continues after a turn; never changes
 	stating sync.Mutex
 	state   state.State // guarded by stating
 
@@ -270,7 +270,7 @@ func (h *host) parked(_ string, reason error) {
 // busy reports whether the agent runs or is about to. Any goroutine may ask.
 func (h *host) busy() bool { return h.running.Load() || h.hasWork() || h.owesReport() }
 
-// lasts reports whether an agent of a role goes on after its turn.
+// lasts reports whether an agent of a role continues after its turn.
 func lasts(r agent.Role) bool { return r == agent.Lead || r == agent.Teammate }
 
 // pauseDeadlines stops the deadlines of the turn until resume is called.

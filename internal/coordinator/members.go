@@ -34,7 +34,7 @@ func (ms *members) Read(by mailbox.AgentID, ids ...mailbox.ID) error {
 	return nil
 }
 
-// Reject is Read for a message that the member will never read. The receipt says why.
+// Reject is Read for a message that the member will never read. The receipt has the reason.
 func (ms *members) Reject(by mailbox.AgentID, id mailbox.ID, why string) error {
 	t, err := ms.c.transcript(by)
 	if err != nil {

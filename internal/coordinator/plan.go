@@ -65,7 +65,7 @@ func (ps *protocols) planLead(s agent.Spec) (*transcript.Transcript, bool) {
 }
 
 // DecidePlan decides about the plan that an agent has shown. It returns when the
-// decision is on disk; the agent then goes on with it. Its errors are those of
+// decision is on disk; the agent then continues with it. Its errors are those of
 // protocol.Plan, and an *actors.FinalError if the agent cannot go on.
 func (ps *protocols) DecidePlan(by, id mailbox.AgentID, r message.PlanApprovalResponse, key string) error {
 	from, err := ps.c.transcript(by)
@@ -142,7 +142,7 @@ func (ps *protocols) decidePlan(by, t *transcript.Transcript, d protocol.Decide,
 	if err != nil {
 		return err
 	}
-	if effect == protocol.TellAsker {
+	if effect == protocol.ShowDecision {
 		ps.publishPlan(t, p)
 	}
 	ps.c.Wake(t.ID())

@@ -191,7 +191,7 @@ func (ps *protocols) expireShutdowns() {
 	}
 }
 
-// resumeProtocols goes on with the requests that were not completed.
+// resumeProtocols continues the requests that were not completed.
 func (ps *protocols) resumeProtocols() {
 	for _, t := range ps.c.opts.Store.All() {
 		switch l := t.Record(); {
@@ -294,7 +294,7 @@ func (ps *protocols) completeShutdown(t *transcript.Transcript) {
 	cause := turn.ShutDownBy(ps.c.nameOf(s.By))
 	tree, err := ps.StopTree(ctx, t.ID(), cause)
 	if ps.c.scope.Err() != nil {
-		return // it goes on after the restart
+		return // it continues after the restart
 	}
 	err = errors.Join(err, ps.c.recordEnd(t, func() error { return t.Seal(cause.Error()) }))
 	ps.c.rejectUnreadIfFinal(t)

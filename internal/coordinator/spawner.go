@@ -127,7 +127,7 @@ func (c *Coordinator) plan(ctx context.Context, parent agent.Spec, call spawn.Ca
 	return plan.Spec, plan.Definition, nil
 }
 
-// Await waits until a foreground child has ended, or goes on in the background.
+// Await waits until a foreground child has ended, or continues in the background.
 // When the wait is cancelled the child is stopped with the same cause and waited
 // for: it does not outlive its call, unless its parent only has something else
 // to do first.

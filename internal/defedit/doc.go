@@ -10,7 +10,7 @@
 //
 //   - Formatting changes no meaning: the formatted file parses to the same
 //     definition, with the same bytes of the body and every unknown field, or Format
-//     returns an error that says why it does not (FuzzFormat, TestFormatKeepsEveryMeaning).
+//     returns an error with the reason if it does not (FuzzFormat, TestFormatKeepsEveryMeaning).
 //   - Formatting is idempotent (FuzzFormat).
 //   - Formatting drops nothing that a person wrote: comments stay above or after
 //     their field, and an entry that has no effect because an earlier one has

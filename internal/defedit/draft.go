@@ -72,7 +72,7 @@ func (d Draft) check(src []byte) error {
 	return nil
 }
 
-// DraftError says what is wrong with a draft.
+// DraftError reports what is wrong with a draft.
 type DraftError struct{ Reason string }
 
 func (e *DraftError) Error() string { return e.Reason }

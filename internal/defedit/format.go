@@ -15,7 +15,7 @@ import (
 // Format returns src with its frontmatter in canonical form: the fields in the order of
 // defs.Fields, then unknown fields in their own order, names spelt as documented,
 // quotes only where they are needed, lists of tools separated by commas. It does not
-// change the body. path and from are those of defs.Parse. The error says why a file was
+// change the body. path and from are those of defs.Parse. The error is why a file was
 // not formatted.
 func Format(path string, src []byte, from defs.Source) ([]byte, error) {
 	if !utf8.Valid(src) {

@@ -168,7 +168,7 @@ func corrections(path string, problems []defs.Problem) map[int]string {
 		if isRepair(p) {
 			src, err := Read(path)
 			if err != nil {
-				return nil // it has no file of its own, such as in settings; the text says so
+				return nil // it has no file of its own, such as in settings; the text names it
 			}
 			return correct(src, problems)
 		}

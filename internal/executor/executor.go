@@ -20,7 +20,7 @@
 //   - Kill returns when the process and its pane are gone. Close removes what tmux
 //     left when the last pane of a session is gone, but not while a person uses that
 //     tmux session (TestTmuxSessionInUseKeepsItsSocket).
-//   - The lock tells whether an adopted process lives: it is killed only while it
+//   - The lock shows whether an adopted process lives: it is killed only while it
 //     holds its lock, so that another process with the same number is never hit
 //     (TestReusedProcessNumberIsNotKilled).
 package executor

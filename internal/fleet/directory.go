@@ -25,13 +25,13 @@ func (f *Fleet) Tree() archive.Tree {
 	}}
 }
 
-// Find implements roster.Apart.
+// Find implements roster.RemoteDirectory.
 func (d Directory) Find(name string, unknown error) (agent.Record, error) {
 	a, _, err := d.f.Tree().Find(name, unknown)
 	return a.Record, err
 }
 
-// All implements roster.Apart.
+// All implements roster.RemoteDirectory.
 func (d Directory) All() ([]actors.Status, error) {
 	return archive.NotKilled(d.all(d.final()...)), nil
 }

@@ -97,7 +97,7 @@ type Fleet struct {
 	tombstones map[mailbox.AgentID]bool
 }
 
-// New returns a fleet without processes. The notes say where it differs from the
+// New returns a fleet without processes. The notes list where it differs from the
 // options. Its processes' goroutines end with ctx.
 func New(ctx context.Context, o Options) (f *Fleet, notes []string) {
 	o.FirstReport, o.Silence = cmp.Or(o.FirstReport, firstReportTimeout), cmp.Or(o.Silence, lostAfter)
@@ -222,7 +222,7 @@ func (f *Fleet) Wait() (err error) {
 }
 
 // orphans returns the locks of processes of an earlier owner that have not reported
-// here. A process that reports now is told to end.
+// here. A process that reports now is asked to end.
 func (f *Fleet) orphans() (locks []string) {
 	if !f.parts.Bus.Serving() {
 		return nil // nobody can report
@@ -235,7 +235,7 @@ func (f *Fleet) orphans() (locks []string) {
 	return locks
 }
 
-// reapOrphan waits for the end of an orphan, which is told to end when it reports, and
+// reapOrphan waits for the end of an orphan, which is asked to end when it reports, and
 // then kills it.
 func (f *Fleet) reapOrphan(ctx context.Context, lock string) error {
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerapi.ReportInterval+stopTimeout)

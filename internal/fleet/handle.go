@@ -42,7 +42,7 @@ func (f *Fleet) serve(conn *nats.Conn) error {
 }
 
 // accepts reports whether a request is answered. Reports are answered even while the
-// session ends: the reply says so.
+// session ends: the reply reports that.
 func (h handlers) accepts(c rpc.Caller) bool {
 	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
 		return true
@@ -55,7 +55,7 @@ func (h handlers) accepts(c rpc.Caller) bool {
 // check refuses requests of a process that is not the newest of its agent.
 func (h handlers) check(c rpc.Caller, data []byte) error {
 	if c.Method == workerapi.UpReport.Name || c.Method == workerapi.UpEvent.Name {
-		return nil // the reply says so, or there is none
+		return nil // the reply reports that, or there is none
 	}
 	var in workerapi.LaunchIn
 	if err := json.Unmarshal(data, &in); err != nil {

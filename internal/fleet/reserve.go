@@ -15,7 +15,7 @@ import (
 const reserveTimeout = workerapi.RequestTimeout / 2
 
 // reserve reserves what a model request of a process may cost in the accounts of its
-// agent. The same key means the same request. The reservation ends when a report says
+// agent. The same key means the same request. The reservation ends when a report contains
 // that it is charged, or with the process.
 func (h handlers) reserve(id mailbox.AgentID, c workerapi.ReserveIn) (workerapi.ReserveOut, error) {
 	if out, held := h.reservation(id, c); held {

@@ -11,13 +11,13 @@
 //	rules.Ignore("sub/a.log", false)
 //
 // It is for folders that are in no repository; inside of one, git itself is asked.
-// docs/decisions/0002-dependencies.md says how it compares with libraries.
+// docs/decisions/0002-dependencies.md compares it with libraries.
 //
 // Laws:
 //
 //   - Agreement: the answer is that of git check-ignore, also for malformed lines
 //     (TestIgnoreAgreesWithGit, FuzzIgnore).
-//   - Cost: a pattern costs its length times that of the path, whatever it says
+//   - Cost: any pattern costs its length times that of the path
 //     (TestHostilePatternsEnd).
 package gitignore
 
@@ -95,7 +95,7 @@ func (r Rule) Match(path string, dir bool) bool {
 	if !r.anchored {
 		return wildmatch(r.pattern, path[strings.LastIndexByte(path, '/')+1:])
 	}
-	// As in git, "**" also stands for folders right after a plain beginning.
+	// As in git, "**" also matches folders right after a plain beginning.
 	plain := strings.IndexAny(r.pattern+"*", `*?[\`)
 	rest, ok := strings.CutPrefix(path, r.pattern[:plain])
 	return ok && wildmatch(r.pattern[plain:], rest)
@@ -105,7 +105,7 @@ func (r Rule) Match(path string, dir bool) bool {
 type Rules []Rule
 
 // Ignore reports whether a path is ignored; the last rule that matches it decides.
-// The caller asks about its parents first: git never looks into an ignored folder.
+// The caller asks about its parents first: git never reads an ignored folder.
 func (rules Rules) Ignore(path string, dir bool) bool {
 	for i := len(rules) - 1; i >= 0; i-- {
 		if rules[i].Match(path, dir) {

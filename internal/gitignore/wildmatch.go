@@ -45,7 +45,7 @@ func (m *matcher) step(p, s int) bool {
 	return s == len(m.path)
 }
 
-// one matches a single character and returns where the pattern goes on.
+// one matches a single character and returns where the pattern continues.
 func (m *matcher) one(p int, c byte) (next int, ok bool) {
 	switch m.pattern[p] {
 	case '?':

@@ -66,7 +66,7 @@
 // A batch is not a transaction: after a crash a prefix of what was never
 // acknowledged may be there. Two equal appends are two records. If a durable
 // last batch is damaged before the next one is written and without a Close
-// between, it cannot be told from a torn one and is cut (and reported) as such.
+// between, it cannot be distinguished from a torn one and is cut (and reported) as such.
 // A journal whose end was cut off or zeroed exactly between two records looks like
 // a shorter one. Old segments are never deleted. Checksums detect accidents, not
 // forgery.

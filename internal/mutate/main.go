@@ -1,4 +1,4 @@
-// Command mutate breaks a package on purpose, one small change at a time, and says
+// Command mutate breaks a package on purpose, one small change at a time, and prints
 // which changes no test of the package notices.
 //
 //	go run ./internal/mutate -n 150 -seed 1 -min 85 ./mailbox ./internal/journal

@@ -52,8 +52,8 @@ func (l *logger) Warnf(format string, v ...any) { l.out.Warn(fmt.Sprintf(format,
 // Noticef implements server.Logger.
 func (l *logger) Noticef(format string, v ...any) { l.out.Debug(fmt.Sprintf(format, v...)) }
 
-// Debugf implements server.Logger; the server is told not to call it.
+// Debugf implements server.Logger; the server is configured not to call it.
 func (l *logger) Debugf(string, ...any) {}
 
-// Tracef implements server.Logger; the server is told not to call it.
+// Tracef implements server.Logger; the server is configured not to call it.
 func (l *logger) Tracef(string, ...any) {}

@@ -38,7 +38,7 @@ type LeadOptions struct {
 	Scope  context.Context // of the session: there is no lead after its end
 	Store  *transcript.Store
 	Agents *coordinator.Coordinator
-	// Resolve returns the id of a model, or an error that says how to choose one.
+	// Resolve returns the id of a model, or an error with the way to choose one.
 	Resolve func(name string) (string, error)
 	// CheckBudget returns an error if the session's budget cannot be enforced for a
 	// model.

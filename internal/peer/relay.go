@@ -114,7 +114,7 @@ func (r *relay) deliver(ctx context.Context, e mailbox.Envelope) (acknowledged, 
 	case Refused:
 		err = errors.Join(r.notify(e, cmp.Or(string(got.End), "rejected"), got.Reason, mailbox.ClassSteer), r.member.Reject(e.ID, mailbox.Cut(got.Reason, 1000)))
 	case Taken:
-		if got.End != "" { // its sender was told that it is held
+		if got.End != "" { // its sender was notified that it is held
 			err = r.notify(e, string(got.End), got.Reason, mailbox.ClassMail)
 		}
 		err = errors.Join(err, r.member.Read(e.ID))
@@ -128,7 +128,7 @@ func (r *relay) deliver(ctx context.Context, e mailbox.Envelope) (acknowledged, 
 	return err == nil, false
 }
 
-// notifyWaiting tells the sender of a message once that the message waits, and why.
+// notifyWaiting notifies the sender of a message once that the message waits, and why.
 func (r *relay) notifyWaiting(e mailbox.Envelope, got Reply) {
 	if got.Reason == "" || r.notified[e.ID] {
 		return
@@ -152,7 +152,7 @@ func (r *relay) post(ctx context.Context, e mailbox.Envelope) (Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
 	if r.bridged {
-		ctx, cancel := context.WithTimeout(ctx, bridgeTimeout) // nobody says here that the other was killed
+		ctx, cancel := context.WithTimeout(ctx, bridgeTimeout) // no signal here reports that the other was killed
 		defer cancel()
 		return r.service.post(ctx, r.session, in)
 	}

@@ -77,7 +77,7 @@ func (f *file) each(n *yaml.Node, what string, see func(key, value *yaml.Node)) 
 	}
 }
 
-// entry reads what the file says of one name. What it does not price, the list
+// entry reads the file's entry for one name. What it does not price, the list
 // may.
 func (f *file) entry(name string, n *yaml.Node) entry {
 	e := entry{name: name}

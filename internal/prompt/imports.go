@@ -36,7 +36,7 @@ func (r *reader) imports(text, path, within string, chain []string) string {
 }
 
 // uncomment removes the parts of a line inside an HTML comment that begins a line; inside
-// tells whether one is open.
+// reports whether one is open.
 func uncomment(line string, inside bool) (rest string, open, cut bool) {
 	if !inside {
 		if !strings.HasPrefix(strings.TrimSpace(line), "<!--") {

@@ -31,7 +31,7 @@ type Step struct {
 	// instructions, git or reminder.
 	Name string
 	Text string
-	// Note tells where the text comes from, or what was done.
+	// Note is the origin of the text, or what was done.
 	Note string
 }
 

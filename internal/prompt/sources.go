@@ -8,7 +8,7 @@ import (
 	"github.com/actorswarm/swarm/defs"
 )
 
-// Options tell where to find instructions. The zero value finds none.
+// Options are the sources of instructions. The zero value finds none.
 type Options struct {
 	// Cwd is the session's directory. CLAUDE.md files are read there and in every
 	// directory above.

@@ -1,5 +1,5 @@
 // Package provider finds the model of a name: of Anthropic, of an OpenAI-compatible
-// endpoint, or of a script, as the environment says.
+// endpoint, or of a script, as configured in the environment.
 //
 //	models := provider.New(provider.Options{Getenv: os.Getenv})
 //	name, err := models.Default(flag) // before anything is started
@@ -9,7 +9,7 @@
 //
 //   - All agents that use one credential share one governor, so that they back off
 //     together (TestOneGovernorServesACredential).
-//   - Without a credential the error says which variables give one
+//   - Without a credential the error names the variables that provide one
 //     (TestFindWithoutACredentialSaysWhatToSet).
 package provider
 
@@ -28,7 +28,7 @@ import (
 	"github.com/actorswarm/swarm/model/script"
 )
 
-// Options say where models come from. The zero value reads the environment.
+// Options configure the providers. The zero value reads the environment.
 type Options struct {
 	Getenv func(string) string // nil is os.Getenv
 	// Find, if set, answers for every name instead of the providers.
@@ -51,7 +51,7 @@ func New(o Options) *Models {
 }
 
 // Default returns the name of the lead's model: the given one, or what the
-// environment says. The error says how to give one.
+// environment says. The error names the remedy.
 func (m *Models) Default(name string) (string, error) {
 	name = cmp.Or(name, m.o.Getenv("SWARM_MODEL"), m.o.Getenv("ANTHROPIC_MODEL"))
 	if name == "" {
@@ -70,7 +70,7 @@ func (m *Models) fallback() string {
 }
 
 // Find returns the model of a name and its exact id. The error is a model.NoModelError when
-// nothing says which provider to use.
+// no provider is configured.
 func (m *Models) Find(name string) (model.Model, string, error) {
 	if m.o.Find != nil {
 		return m.o.Find(name)

@@ -9,7 +9,7 @@
 //	})
 //
 // The function is called again, so it must find out by itself whether a call before
-// changed something whose answer was lost; Unanswered tells such errors.
+// changed something whose answer was lost; Unanswered reports such errors.
 //
 // Laws:
 //
@@ -36,7 +36,7 @@ import (
 const Within = 30 * time.Second
 
 const (
-	// stopsWithin is how long a server that stops says that it has no JetStream.
+	// stopsWithin is how long a server that stops reports that it has no JetStream.
 	stopsWithin = 2 * time.Second
 	// returnsWithin is how long servers of a cluster may lack at its start, or when
 	// they were started again, before too few for the copies is the answer.
@@ -101,7 +101,7 @@ func lacksPeers(err error) bool {
 	return errors.As(err, &api) && api.ErrorCode == noPeers
 }
 
-// Unanswered reports an error that says nothing but that the cluster cannot answer
+// Unanswered reports an error that means only that the cluster cannot answer
 // now. What was asked for may have been done.
 func Unanswered(err error) bool {
 	var api *jetstream.APIError

@@ -28,7 +28,7 @@
 //   - A reply of any length arrives whole, unless the server promises single messages:
 //     then one that is too long is an error (TestAReplyMayBeLongerThanAMessage,
 //     TestAReplyThatDoesNotFitIsAnError).
-//   - A server that is told how many requests it may work on at once says that it is
+//   - A server with a limit of concurrent requests replies that it is
 //     busy beyond that, and does not let them wait (TestAServerSaysThatItIsBusy).
 //   - A request that is not valid, or for which there is no handler, is an error and
 //     reaches no handler (TestARequestMustBeValid).
@@ -39,5 +39,5 @@
 //   - A caller whom the NATS server does not let ask gets [ErrNotPermitted] at once
 //     (TestARefusedRequestDoesNotWait).
 //   - What a program may ask follows from the class of a method, and a method for which
-//     nobody has said its class is for those who control (TestTheClassSaysWhoMayAsk).
+//     no class was set is for those who control (TestTheClassSaysWhoMayAsk).
 package rpc

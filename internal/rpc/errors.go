@@ -15,7 +15,7 @@ var (
 // RemoteError is an error of another process.
 type RemoteError struct {
 	Text  string
-	Known error // the known error that it stands for, or nil
+	Known error // the known error that it represents, or nil
 }
 
 func (e *RemoteError) Error() string { return e.Text }

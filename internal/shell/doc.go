@@ -20,7 +20,7 @@
 //     FuzzParseFindsEveryCommand).
 //   - A directory is listed unless it is certain that the command does not run
 //     there; if that cannot be known there is none (TestDirectoriesAreFollowed).
-//   - A Fixed word reaches the program exactly as its Text says
+//   - A Fixed word reaches the program exactly as its Text
 //     (TestFixedWordsAreWhatTheShellPasses).
 //   - Whatever the text, Parse ends: length, nesting and the number of commands are
 //     bounded (TestHostileTextsAreParsedInBoundedTime).

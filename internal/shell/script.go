@@ -10,13 +10,13 @@ import (
 // Script is a parsed shell command.
 type Script struct {
 	Text string
-	// Err says why nothing about the command is certain: it does not parse, or it is
+	// Err is why nothing about the command is certain: it does not parse, or it is
 	// nested too deeply.
 	Err error
-	// Opaque says why the parts do not show what the whole does; it is empty if they
+	// Opaque is why the parts do not show what the whole does; it is empty if they
 	// do.
 	Opaque string
-	// Untraced says what hides where the command writes; it is empty if nothing does.
+	// Untraced is what hides where the command writes; it is empty if nothing does.
 	Untraced string
 	// Commands holds every simple command at every depth, in order.
 	Commands []Command
@@ -51,7 +51,7 @@ type Redirect struct {
 
 // Parse parses a command that is to run in the absolute directory cwd, or in an unknown
 // one if cwd is empty. "~" and $HOME stand for home. Parse never fails: the script's
-// Err says what is wrong.
+// Err is the problem.
 func Parse(text, cwd, home string) *Script {
 	s := &Script{Text: text, TooLong: len(text) > MaxCommand}
 	doubt := checkText(text)

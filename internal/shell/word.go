@@ -41,7 +41,7 @@ type Word struct {
 // Literal returns a word without quotes, expansions and patterns.
 func Literal(s string) Word { return Word{Text: s, Source: s, Literal: true} }
 
-// Fixed reports whether the word reaches the program exactly as Text says.
+// Fixed reports whether the word reaches the program exactly as Text.
 func (w Word) Fixed() bool { return w.Literal && !w.Glob && !w.brace }
 
 // forAllowRules returns the form that allow rules match: quotes stay where they matter.

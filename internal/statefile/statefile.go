@@ -6,7 +6,7 @@
 // The laws:
 //
 //   - A write that fails leaves the file as it was (TestAFailedWriteLeavesTheFile).
-//   - An error says what to do about the directory (TestErrorsNameTheWayOut).
+//   - An error names the remedy for the directory (TestErrorsNameTheWayOut).
 package statefile
 
 import (
@@ -52,7 +52,7 @@ func MakeDirs(dir string, names ...string) error {
 	return nil
 }
 
-// Error says what to do about a directory of the state that cannot be used.
+// Error adds a remedy to the error of a state directory that cannot be used.
 func Error(dir string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), strings.Contains(err.Error(), "read-only"):

@@ -13,7 +13,7 @@ import (
 // mostFacts is the most agents that are listed one by one.
 const mostFacts = 60
 
-// Relations says which teams agents belong to.
+// Relations knows the teams of agents.
 type Relations interface {
 	Teams(s agent.Spec) []agent.Membership
 	Home(s agent.Spec) agent.Membership

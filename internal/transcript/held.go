@@ -9,7 +9,7 @@ import (
 )
 
 // HeldMessage is a message of another session that waits until a person decides about
-// it, with the decision. It is on record with the member that stands for the session.
+// it, with the decision. It is on record with the member that represents the session.
 type HeldMessage struct {
 	Consent
 	ID      mailbox.ID  `json:"id"`   // that the message has there

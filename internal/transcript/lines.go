@@ -23,7 +23,7 @@ type lines struct {
 	file  *os.File // open only while a turn is
 	birth []byte   // the first line, held back until there is a second: an agent that only waits needs no file
 	fresh bool     // the agent was born in this process: the file is whole
-	off   bool     // writing failed once; the journal goes on without the file
+	off   bool     // writing failed once; the journal continues without the file
 }
 
 // line is one line of the file. Seq is the record's place in the journal.
@@ -46,7 +46,7 @@ func (s *Store) linesPath(key string) string { return filepath.Join(s.dir, key+"
 func (s *Store) TranscriptPath(id mailbox.AgentID) string { return s.linesPath(string(id)) }
 
 // write appends the line of a record. mu of the transcript is held. After a failure the
-// file is not written again in this process; the agent goes on.
+// file is not written again in this process; the agent continues.
 func (l *lines) write(t *Transcript, seq uint64, kind byte, meta any, raw []byte) {
 	l.put(t, lineOf(seq, kind, meta, raw))
 }

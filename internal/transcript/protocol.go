@@ -66,7 +66,7 @@ func (t *Transcript) PlanNext(e protocol.PlanEvent, message func(protocol.Plan) 
 		return now, effect, err
 	}
 	text := ""
-	if effect == protocol.TellAsker && message != nil {
+	if effect == protocol.ShowDecision && message != nil {
 		text = message(now)
 	}
 	ticket, err := t.addProtocol(&protocolMeta{Plan: &now}, text)

@@ -89,7 +89,7 @@ type requestMeta struct {
 	Short []shortMeta  `json:"short,omitempty"` // the record's content begins with these blocks
 }
 
-// shortMeta says that a block replaces one that was waiting: the first Bytes of what is
+// shortMeta records that a block replaces one that was waiting: the first Bytes of what is
 // left of the record's content.
 type shortMeta struct {
 	At    int `json:"at"` // its place among what was waiting

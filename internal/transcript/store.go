@@ -283,7 +283,7 @@ func (s *Store) Acknowledge(r mailbox.Receipt) {
 }
 
 // Failed is closed when the journal can no longer be written. The node must
-// stop: nothing is accepted any more. Err says why.
+// stop: nothing is accepted any more. Err returns why.
 func (s *Store) Failed() <-chan struct{} { return s.journal.Failed() }
 
 // Err returns why the journal failed, or nil.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// identify returns the real path of a directory and what tells it from others.
+// identify returns the real path of a directory and its identity.
 func identify(dir string) (path string, id identity, err error) {
 	path, err = filepath.Abs(dir)
 	if err != nil {

@@ -64,7 +64,7 @@ type entry struct {
 	Digests []string `json:"digests"`
 }
 
-// identity tells a directory from another one that has taken its path.
+// identity distinguishes a directory from another one at the same path.
 type identity struct {
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`

@@ -16,7 +16,7 @@ type (
 		answer   Answer
 	}
 	command     struct{ name, arg string }
-	syntaxError struct{ text string } // says what to write instead
+	syntaxError struct{ text string } // what to write instead
 )
 
 // action is one of the types above, or nil for a line that requests nothing.

@@ -105,7 +105,7 @@ type Options struct {
 	Views []View
 	// Hello is shown first.
 	Hello string
-	// Leave says what happens to the agents when the user leaves, such as "agents
+	// Leave is what happens to the agents when the user leaves, such as "agents
 	// continue".
 	Leave string
 	// Mode is shown below the input.

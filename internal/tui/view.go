@@ -152,7 +152,7 @@ func fullText(q Question) string {
 	return b.String()
 }
 
-// answerHelp says why a question is asked and, in the last line, how to answer it.
+// answerHelp returns why a question is asked and, in the last line, how to answer it.
 func answerHelp(q Question) []string {
 	var lines []string
 	if q.Reason != "" {

@@ -15,7 +15,7 @@
 //
 //   - Recorded before acted on. An answer is on disk before one of its calls
 //     runs; a call with outside effects is on disk as started before it runs,
-//     and its result before the loop goes on
+//     and its result before the loop continues
 //     (TestLastAnswerIsNotRequestedAgainAfterACrash; package actors:
 //     TestPromise5_AKillAtEveryBoundaryOfTheJournalCountsEachCallOnce).
 //   - Mail enters at step boundaries. What arrives while the model answers
@@ -49,6 +49,6 @@
 //     outline takes its place; a temporary failure leaves the conversation as it is
 //     (TestFailedSummaryDoesNotEndTheAgent, TestTemporaryFailureLeavesTheConversation).
 //   - The cause of the cancellation decides. A turn cancelled with ErrShutdown stays
-//     open and goes on after a restart; any other cause closes it with a note
+//     open and continues after a restart; any other cause closes it with a note
 //     (TestShutdownLeavesTheTurnOpen, TestEveryOtherCauseClosesTheTurnWithANote).
 package turn

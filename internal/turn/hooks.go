@@ -17,7 +17,7 @@ type Hooks interface {
 	// Called is called after a call that was run, and may add to its result.
 	Called(ctx context.Context, c model.Call, r tool.Result, took time.Duration) tool.Result
 	// Stopping is called before the turn ends with an answer. It reports that the turn
-	// goes on, and has then given the agent a prompt. before is how often it has done so.
+	// continues, and has then given the agent a prompt. before is how often it has done so.
 	Stopping(ctx context.Context, text string, before int) (proceed bool, err error)
 	// Compacting is called before a compaction, which its error prevents; it wraps
 	// ErrBlocked.

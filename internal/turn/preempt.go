@@ -14,7 +14,7 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// ErrPreempted cuts a step for a message of class control. The turn goes on.
+// ErrPreempted cuts a step for a message of class control. The turn continues.
 var ErrPreempted = errors.New("cut by a control message")
 
 // currentStep is the step that a turn is in.

@@ -204,7 +204,7 @@ func (r *Runner) covers(text string, c model.Call) bool {
 	return d.Behavior == permission.Deny || d.Rule == "unparsable command"
 }
 
-// Decide decides about a call by mode and rules, given what hooks say.
+// Decide decides about a call by mode and rules, given the results of hooks.
 type Decide func(ctx context.Context, spec tool.Spec, c model.Call, pre agenthook.Decision) (turn.Verdict, error)
 
 // Permit runs the hooks before a call is decided, and has decide judge what they have

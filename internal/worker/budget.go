@@ -49,7 +49,7 @@ func (w *Worker) Reserve(ctx context.Context, k budget.Request) (int64, func(), 
 	}
 }
 
-// markCharged makes the next report say that a reservation has been charged.
+// markCharged makes the next report contain that a reservation was charged.
 func (w *Worker) markCharged(key string) {
 	w.mu.Lock()
 	w.charged = append(w.charged, key)

@@ -32,7 +32,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Options say which agent of which session a process runs. The first four are required.
+// Options name the agent and the session of a process. The first four are required.
 type Options struct {
 	Session  string // its id
 	StateDir string // where sessions are kept

@@ -77,7 +77,7 @@ type (
 		Shutdown *message.ShutdownResponse `json:"shutdown,omitempty"`
 		Key      string                    `json:"key,omitempty"`
 	}
-	FindSessionIn struct { // another one, for a letter
+	FindSessionIn struct { // another one, for a message
 		Name   string        `json:"name,omitempty"`
 		Launch uint32        `json:"launch"`
 		Kind   mailbox.Kind  `json:"kind,omitempty"`

@@ -12,7 +12,7 @@ import (
 )
 
 // cleanUp undoes a creation, or finishes a removal, that a dead process left half done.
-// left says why it cannot. The lock on the metadata must be held, and the record's
+// left is why it cannot. The lock on the metadata must be held, and the record's
 // holder must be dead.
 func (r *Repo) cleanUp(ctx context.Context, g git, rec *record) (left string, err error) {
 	switch rec.State {

@@ -15,7 +15,7 @@ import (
 // undoTime is how long undoing a lease that failed may take.
 const undoTime = 30 * time.Second
 
-// LeaseOptions says which agent gets a worktree, and where.
+// LeaseOptions name the agent that gets a worktree, and the place.
 type LeaseOptions struct {
 	// Agent is the full id. Required.
 	Agent string

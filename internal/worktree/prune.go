@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// PruneOptions says which worktrees may be removed.
+// PruneOptions select the worktrees that may be removed.
 type PruneOptions struct {
 	Root string
 	// Agents limits Prune to the worktrees of these agents; empty means all.

@@ -31,7 +31,7 @@ const (
 	Removing State = "removing"
 )
 
-// record is the file beside a worktree that says which agent has it. It is written only
+// record is the file beside a worktree that names the agent that has it. It is written only
 // with the lock on the repository's metadata held.
 type record struct {
 	Version     int        `json:"version"`

@@ -47,7 +47,7 @@ func LeasedFrom(root, agent string) string {
 	return rec.From
 }
 
-// AdoptOptions says which worktree is adopted, and by which incarnation.
+// AdoptOptions name the worktree that is adopted, and the new incarnation.
 type AdoptOptions struct {
 	Agent       string
 	Incarnation uint32

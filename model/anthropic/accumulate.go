@@ -46,7 +46,7 @@ type wireDelta struct {
 	} `json:"stop_details"`
 }
 
-// wireUsage tells what is not said from what is zero: later events repeat only
+// wireUsage distinguishes missing values from zero: later events repeat only
 // what changed.
 type wireUsage struct {
 	Input  *int64 `json:"input_tokens"`

@@ -21,7 +21,7 @@ const (
 	longContextSuffix = "[1m]"
 )
 
-// Options says how to reach the API. Without a BaseURL a credential is needed.
+// Options configure the access to the API. Without a BaseURL a credential is needed.
 type Options struct {
 	APIKey    string
 	AuthToken string // a bearer token, sent beside or instead of APIKey

@@ -39,7 +39,7 @@ func (c *Client) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.E
 	}
 }
 
-// errStopped says that the consumer broke the loop.
+// errStopped reports that the consumer broke the loop.
 var errStopped = errors.New("anthropic: the reader of the stream stopped")
 
 // read yields what happens until the answer is complete.

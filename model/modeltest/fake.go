@@ -39,7 +39,7 @@ func Script(turns ...Turn) *Fake {
 // Each answers every request with the same function, which is called concurrently.
 func Each(turn Turn) *Fake { return &Fake{next: func(int) Turn { return turn }} }
 
-// Text is a turn that says something.
+// Text is a turn that answers with a text.
 func Text(s string) Turn { return Blocks(model.Text(s)) }
 
 // Call is a turn that uses a tool. The input is encoded as JSON.

@@ -8,7 +8,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Reply says how the server answers one request. The zero Reply is an answer
+// Reply is how the server answers one request. The zero Reply is an answer
 // with no content.
 type Reply struct {
 	Delay  time.Duration // before the status line

@@ -19,8 +19,8 @@ const (
 
 func (w Wire) String() string { return [...]string{"anthropic", "openai"}[w] }
 
-// events encodes an answer. The first complete of them say all there is to say;
-// what follows is form.
+// events encodes an answer. The first complete of them contain the whole answer;
+// the rest only closes the stream.
 func (w Wire) events(r Reply) (events [][]byte, complete int) {
 	if w == OpenAI {
 		return openaiEvents(r)

@@ -137,7 +137,7 @@ func (a *accumulator) extend(d *wireDelta) (news []model.Event, err error) {
 }
 
 // grow adds to the call that a delta belongs to. An endpoint that sends whole
-// calls may give all of them one index; their ids tell them apart.
+// calls may give all of them one index; their ids then differ.
 func (a *accumulator) grow(d *deltaCall) *call {
 	c := a.at[d.Index]
 	if c == nil || d.ID != "" && c.id != d.ID {
@@ -198,7 +198,7 @@ func (c *call) input() (json.RawMessage, error) {
 }
 
 // stopReason gives a finish reason its name in package model. Some endpoints
-// say stop also when there are calls.
+// report stop also when there are calls.
 func stopReason(finish string, calls bool) string {
 	switch finish {
 	case "length":
@@ -214,9 +214,9 @@ func stopReason(finish string, calls bool) string {
 	return finish
 }
 
-// failure is an error as an endpoint tells it.
+// failure is an error as an endpoint reports it.
 type failure struct {
-	status       int // 200 unless it says otherwise
+	status       int // 200 if the error has none
 	typ, message string
 }
 

@@ -48,7 +48,7 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 // maxErrorBody bounds what is read of an answer that is an error.
 const maxErrorBody = 1 << 20
 
-// Options says how to reach an endpoint. OpenAI's own needs an APIKey.
+// Options configure an endpoint. OpenAI's own needs an APIKey.
 type Options struct {
 	APIKey  string
 	BaseURL string // up to and without /chat/completions; empty: DefaultBaseURL
@@ -187,10 +187,10 @@ func (c *Client) failure(outer, inner context.Context, err error, otherwise mode
 	return own
 }
 
-// errStopped says that the consumer broke the loop.
+// errStopped reports that the consumer broke the loop.
 var errStopped = errors.New("openai: the reader of the stream stopped")
 
-// watchedReader tells the watchdog of every byte: keep-alives here are comments, which
+// watchedReader reports every byte to the watchdog: keep-alives here are comments, which
 // the reader of events passes over.
 type watchedReader struct {
 	body io.Reader
@@ -217,7 +217,7 @@ func read(body io.Reader, asked int, w *transport.Watchdog, yield func(model.Eve
 			break
 		}
 		if err != nil {
-			// With a finish reason all is said; usage may be missing.
+			// With a finish reason the answer is complete; usage may be missing.
 			if a.finish != "" {
 				break
 			}

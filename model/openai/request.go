@@ -61,7 +61,7 @@ type wireCall struct {
 	} `json:"function"`
 }
 
-// noContent stands in where the protocol wants a text and there is none.
+// noContent replaces an empty text where the protocol requires one.
 const noContent = "(no content)"
 
 // body translates a request.
@@ -184,7 +184,7 @@ func translateUser(blocks []model.Block) (messages []wireMessage) {
 	return messages
 }
 
-// resultText says in words what the protocol has no flag for.
+// resultText expresses in words what the protocol has no flag for.
 func resultText(b model.Block) string {
 	text := b.Content
 	if text == "" {

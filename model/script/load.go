@@ -114,7 +114,7 @@ func readable(err error) string {
 	})
 }
 
-// setLines tells each rule the line it begins on.
+// setLines records the line on which each rule begins.
 func setLines(src []byte, rules []wireRule) {
 	var doc yaml.Node
 	if yaml.Unmarshal(src, &doc) != nil || len(doc.Content) == 0 {
@@ -227,7 +227,7 @@ func (p *parser) text(n *yaml.Node) *text {
 }
 
 // condition reads an if. One without a template would hold always or never,
-// which nobody means; most likely the braces were forgotten.
+// which is no use; most likely the braces were forgotten.
 func (p *parser) condition(n *yaml.Node) *text {
 	t := p.text(n)
 	if t != nil && t.tmpl == nil {

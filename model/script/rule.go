@@ -31,7 +31,7 @@ func (r *rule) templateError(err error) error {
 	return &model.Error{Kind: model.Invalid, Type: "script", Message: fmt.Sprintf("rule %s: %v", r.label(), err), Err: err}
 }
 
-// when is what a request must be like; what is not given always fits.
+// when holds the conditions on a request; a condition that is not given always fits.
 type when struct {
 	agent string
 	step  spans
@@ -59,7 +59,7 @@ type call struct {
 	input *value
 }
 
-// mismatch says why the rule does not fit, or nothing if it does. The template runs
+// mismatch returns why the rule does not fit, or "" if it does. The template runs
 // last, since it costs most, and since it may rely on what else was asked for.
 // An error is that of the template.
 func (w *when) mismatch(v *view) (string, error) {
@@ -69,8 +69,8 @@ func (w *when) mismatch(v *view) (string, error) {
 	return w.evaluateCondition(v)
 }
 
-// evaluateCondition runs the condition. An empty list is written [], and is not what
-// somebody means who asks for a list.
+// evaluateCondition runs the condition. An empty list is written [], and counts as
+// false for a condition that asks for a list.
 func (w *when) evaluateCondition(v *view) (string, error) {
 	if w.cond == nil {
 		return "", nil
@@ -88,7 +88,7 @@ func (w *when) evaluateCondition(v *view) (string, error) {
 	return "", nil
 }
 
-// mismatchWithoutTemplate says which of the conditions without a template does not fit.
+// mismatchWithoutTemplate returns which of the conditions without a template does not fit.
 func (w *when) mismatchWithoutTemplate(v *view) string {
 	switch {
 	case w.agent != "" && !glob(w.agent, v.caller.Agent) && !glob(w.agent, v.caller.Type):
@@ -175,7 +175,7 @@ func (c *call) block(v *view, i int) (model.Block, error) {
 		return model.Block{}, err
 	}
 	// The name of the call travels in its id, so that a later request, maybe of
-	// another process, can tell which result it was.
+	// another process, can identify the result.
 	id := fmt.Sprintf("%s%s_%d", idPrefix, v.mark, i)
 	if c.as != "" {
 		id += "_" + c.as

@@ -125,7 +125,7 @@ func (s *Script) pick(v *view) (*rule, error) {
 		v.caller.Agent, v.caller.Type, v.Step, v.Turn, strings.Join(tried, "; "))}
 }
 
-// countUse counts a use of the rule, or says that there is none left.
+// countUse counts a use of the rule, or returns why there is none left.
 func (s *Script) countUse(r *rule, v *view) string {
 	if r.say.repeat == 0 {
 		return ""

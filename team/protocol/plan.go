@@ -116,5 +116,5 @@ func (p Plan) decided(e Decide) (Plan, Effect, error) {
 	if e.Approve {
 		p.Phase, p.Mode = PlanApproved, e.Mode
 	}
-	return p, TellAsker, nil
+	return p, ShowDecision, nil
 }

@@ -129,7 +129,7 @@ func TestOneAuthorisedDecisionOpensTheGate(t *testing.T) {
 			}
 			if p.Gates() && !next.Gates() {
 				d, ok := e.(protocol.Decide)
-				if !ok || !d.Approve || d.From == "peer" || d.ID != p.ID || p.Phase != protocol.PlanPending || effect != protocol.TellAsker {
+				if !ok || !d.Approve || d.From == "peer" || d.ID != p.ID || p.Phase != protocol.PlanPending || effect != protocol.ShowDecision {
 					t.Fatalf("%+v opened the gate of %+v", e, p)
 				}
 			}

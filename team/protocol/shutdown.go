@@ -7,47 +7,47 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// ShutdownPhase is where a shutdown is.
+// ShutdownPhase is the phase of a shutdown.
 type ShutdownPhase string
 
-// The phases; "" is that nobody has asked.
+// The phases; "" is that no shutdown was requested.
 const (
 	ShutdownAsked    ShutdownPhase = "asked"    // the member may object or finish until the deadline
-	ShutdownObjected ShutdownPhase = "objected" // it has objected and goes on
-	ShutdownEnding   ShutdownPhase = "ending"   // it is cancelled, whatever it does
-	ShutdownGone     ShutdownPhase = "gone"     // nothing of it runs any more, and never will
+	ShutdownObjected ShutdownPhase = "objected" // it has objected and continues
+	ShutdownEnding   ShutdownPhase = "ending"   // it is being cancelled
+	ShutdownGone     ShutdownPhase = "gone"     // nothing of it runs, and it cannot be woken
 )
 
-// Why a shutdown came to its end.
+// The reasons for the end of a shutdown.
 const (
 	ShutdownAgreed   = "agreed"
-	ShutdownFinished = "finished" // it came to the end of its work
+	ShutdownFinished = "finished" // it has finished its work
 	ShutdownExpired  = "the grace time ran out"
 	ShutdownForced   = "no grace time was given"
 )
 
-// Shutdown is the state of a member's shutdown. The zero value is that nobody
-// has asked.
+// Shutdown is the state of a member's shutdown. The zero value is that none
+// was requested.
 type Shutdown struct {
 	Phase     ShutdownPhase   `json:"phase,omitempty"`
 	ID        string          `json:"request_id,omitempty"`
 	By        mailbox.AgentID `json:"by,omitempty"`     // who asked
 	Reason    string          `json:"reason,omitempty"` // of who asked
 	Deadline  time.Time       `json:"deadline,omitzero"`
-	Objection string          `json:"objection,omitempty"` // what the member said against it
-	Objected  bool            `json:"objected,omitempty"`  // it cannot do so again
+	Objection string          `json:"objection,omitempty"` // of the member, in its words
+	Objected  bool            `json:"objected,omitempty"`  // the member cannot object again
 	Key       string          `json:"key,omitempty"`       // of the newest response
-	Why       string          `json:"why,omitempty"`       // it ends
+	Why       string          `json:"why,omitempty"`       // the member ends
 }
 
-// Leaving reports whether the member does not work any more and will not again.
+// Leaving reports whether the member has stopped working for good.
 func (s Shutdown) Leaving() bool { return s.Phase == ShutdownEnding || s.Phase == ShutdownGone }
 
 // ShutdownEvent is one of Ask, Respond, Finish, Expire and Gone.
 type ShutdownEvent interface{ shutdown() }
 
 type (
-	// Ask is the request. Without grace the member is not heard.
+	// Ask is the request. Without grace the member cannot object.
 	Ask struct {
 		ID     string
 		By     mailbox.AgentID
@@ -55,19 +55,19 @@ type (
 		Now    time.Time
 		Grace  time.Duration
 	}
-	// Respond is the member's answer. A response that comes again has the Key
-	// that it had.
+	// Respond is the member's answer. A repeated response has the Key
+	// of the first.
 	Respond struct {
 		ID      string
 		Approve bool
 		Reason  string
 		Key     string
 	}
-	// Finish says that the member has nothing left to do.
+	// Finish reports that the member has nothing left to do.
 	Finish struct{}
-	// Expire says what time it is.
+	// Expire reports the time.
 	Expire struct{ Now time.Time }
-	// Gone says that nothing of the member runs any more.
+	// Gone reports that nothing of the member runs any more.
 	Gone struct{}
 )
 
@@ -82,12 +82,12 @@ type Effect int
 
 // The effects.
 const (
-	Nothing   Effect = iota
-	Show             // the request to the member
-	Object           // tell who asked that the member objects
-	CarryOut         // end the member
-	AskLead          // show the plan to those who decide
-	TellAsker        // show the decision to the member, which goes on
+	Nothing      Effect = iota
+	Show                // the request to the member
+	Object              // notify the requester that the member objects
+	CarryOut            // end the member
+	AskLead             // show the plan to those who decide
+	ShowDecision        // show the decision to the member, which continues
 )
 
 // Next returns the state after an event.

@@ -9,7 +9,7 @@
 //
 // Laws:
 //
-//   - A file is taken whole or not at all: everything that is wrong in it is told
+//   - A file is taken whole or not at all: everything that is wrong in it is reported
 //     at once, each with its line (TestEverythingWrongIsToldAtOnceWithItsLine).
 //   - A key that is not known is an error: a misspelt limit is no limit
 //     (TestEverythingWrongIsToldAtOnceWithItsLine).

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Place is where team files are looked for by name: in .claude/teams of Dir and
-// of the directories above it up to the repository's, then of Home.
+// Place is where team files are searched by name: in .claude/teams of Dir and of the
+// directories above it up to the repository's, then of Home.
 type Place struct{ Dir, Home string }
 
 // NotFoundError reports a team for which there is no file.
 type NotFoundError struct {
 	Name  string
-	Dirs  []string // that were looked in
+	Dirs  []string // that were searched
 	Known []string // names of the teams that are there
 }
 
@@ -78,7 +78,7 @@ func isTeamFile(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// Dirs returns the directories that are looked in, the nearest first.
+// Dirs returns the directories that are searched, the nearest first.
 func (p Place) Dirs() []string {
 	var all []string
 	for dir := p.Dir; ; dir = filepath.Dir(dir) {

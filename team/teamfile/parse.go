@@ -247,7 +247,7 @@ func (r *reader) checkName(n *yaml.Node, name string) {
 	}
 }
 
-// badName says why nobody can be called by a name, or returns "".
+// badName returns why a member cannot have a name, or "".
 func badName(name string) string {
 	if name == "" {
 		return "is empty; add a line name:"
@@ -277,8 +277,8 @@ func (r *reader) restart(n *yaml.Node, m *Member) {
 	}})
 }
 
-// defaultRestarts is how often a failed turn is begun anew when only on_failure
-// is said.
+// defaultRestarts is how often a failed turn begins again if the file has only
+// on_failure.
 const defaultRestarts = 3
 
 func (r *reader) budget(n *yaml.Node) (l budget.Limits) {

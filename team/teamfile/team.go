@@ -6,7 +6,7 @@ import (
 	"github.com/actorswarm/swarm/budget"
 )
 
-// Team is what a file says.
+// Team is the content of a team file.
 type Team struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitempty"`
@@ -15,7 +15,7 @@ type Team struct {
 	Tasks       []Task   `json:"tasks,omitempty"` // in an order in which none waits for a later one
 }
 
-// Member is somebody in a team.
+// Member is a member of a team.
 type Member struct {
 	Name string `json:"name"`
 	Line int    `json:"line,omitempty"` // of the file; 0: of none

@@ -16,7 +16,7 @@ import (
 type Input map[string]any
 
 // Run calls a tool once and fails the test on an error of the runtime. The
-// result may still be one that says IsError.
+// result may still have IsError.
 func Run(t testing.TB, run tool.Tool, in Input) tool.Result {
 	t.Helper()
 	res, err := run.Run(t.Context(), Call(t, run, in))

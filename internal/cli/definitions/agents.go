@@ -45,7 +45,7 @@ one of the highest source is used.`,
 	return c
 }
 
-// agentsFlags say which definitions are meant.
+// agentsFlags select the definitions.
 type agentsFlags struct {
 	dir, agents         string
 	addDirs, pluginDirs []string

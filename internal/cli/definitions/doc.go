@@ -10,7 +10,7 @@
 //
 //   - A definition that cannot be loaded is shown with its file and its reason, and
 //     hides no other (TestScripts/agents_usage).
-//   - What explain says is what an Agent call would get (TestScripts/agents_explain).
+//   - What explain shows is what an Agent call would get (TestScripts/agents_explain).
 //   - The editor's command is split into words, and no shell reads it
 //     (TestEditorCommandsAreSplitWithoutAShell).
 //   - Nothing is written over or removed unasked (TestNothingIsReplacedOrRemovedUnasked).

@@ -62,7 +62,7 @@ and no model is asked.`,
 	return c
 }
 
-// explanation is what explain tells.
+// explanation is the output of explain.
 type explanation struct {
 	Name     string       `json:"name"`
 	Source   string       `json:"source"`
@@ -159,7 +159,7 @@ func parseCall(text string, set *defs.Set, name string) (spawn.Call, error) {
 	return call, nil
 }
 
-// explained is what there is to say of a type without a call for it.
+// explained is the explanation of a type without a call for it.
 func (c *catalog) explained(name string) (explanation, error) {
 	if spawn.IsFork(name) {
 		return explanation{

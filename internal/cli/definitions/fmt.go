@@ -67,7 +67,7 @@ func (a *commands) formatted(flags *agentsFlags, paths []string) ([]source, erro
 	return all, nil
 }
 
-// formatAgents goes on after a file that cannot be formatted.
+// formatAgents continues after a file that cannot be formatted.
 func (a *commands) formatAgents(files []source, check bool) error {
 	failed, changed := 0, 0
 	for _, f := range files {

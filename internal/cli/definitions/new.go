@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newFlags are the seven things to say about a new agent.
+// newFlags are the seven properties of a new agent.
 type newFlags struct {
 	dir        string
 	draft      defedit.Draft

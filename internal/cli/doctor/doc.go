@@ -2,7 +2,7 @@
 // and in a directory, and prints one finding a line. It starts nothing.
 //
 //	c := doctor.New(&cli.Console{Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv})
-//	err := c.Execute() // says how many checks failed
+//	err := c.Execute() // the error counts the failed checks
 //
 // Laws:
 //

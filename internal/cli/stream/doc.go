@@ -12,7 +12,7 @@
 //
 //   - The first line is system/init, the last the result, and each has an id of its own
 //     (TestStreamShapes, TestStreamOfARealRun).
-//   - The result says how the run ended, and what an interrupt has cut off
+//   - The result contains how the run ended, and what an interrupt has cut off
 //     (TestResultShapes, TestAnInterruptSaysWhatItHasCut).
 //   - After a failed write nothing more is written, and the caller is notified once
 //     (TestOutputThatCannotBeWrittenIsAnError).

@@ -21,7 +21,7 @@ type Writer struct {
 	onWriteError func() // called at the first error
 	session      string
 	setup        func() Setup
-	forward      bool // what children say is shown too
+	forward      bool // show the texts of children too
 	// transcripts is the folder with a file for each agent.
 	transcripts string
 	begun       bool
@@ -41,7 +41,7 @@ type Setup struct {
 type Options struct {
 	Session      string
 	Transcripts  string       // the folder with a file for each agent
-	Forward      bool         // what children say is shown too
+	Forward      bool         // show the texts of children too
 	Setup        func() Setup // asked when the first line is written
 	OnWriteError func()       // called when a line cannot be written
 }

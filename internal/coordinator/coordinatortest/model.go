@@ -12,7 +12,7 @@ import (
 
 // Answers holds the answers of the model by an agent's name or type. step
 // counts the answers that the request already holds, so that an agent that was
-// cut goes on where it was. A nil answer is a request that was cancelled.
+// was interrupted continues there. A nil answer is a request that was cancelled.
 type Answers map[string]func(ctx context.Context, step int, r *model.Request) *model.Answer
 
 // By is a model that answers each agent with a function of its own. It keeps no

@@ -11,7 +11,7 @@ import (
 )
 
 // ReportsTo returns the agent that gets the report of a background agent's end: the one
-// that it works for or, if its link says so, the nearest above that has not ended.
+// that it works for or, depending on its link, the nearest above that has not ended.
 func (r *Registry) ReportsTo(l agent.Record) mailbox.AgentID {
 	up := WorksFor(l)
 	if l.Spec.Link == agent.Continue {

@@ -7,7 +7,7 @@ import (
 	"github.com/actorswarm/swarm/internal/transcript"
 )
 
-// Expired says that the time for the answer to a question has run out.
+// Expired is the text for a question whose time for an answer is over.
 func Expired(c transcript.Consent) string {
 	return fmt.Sprintf("the question expired: nobody answered within %v", c.Expires.Sub(c.Asked).Round(time.Millisecond))
 }

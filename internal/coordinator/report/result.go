@@ -91,7 +91,7 @@ func Spawned(s agent.Spec, team string) tool.Result {
 	}
 }
 
-// launch is the structured result of an agent that goes on in the background.
+// launch is the structured result of an agent that continues in the background.
 type launch struct {
 	Status      string `json:"status"`
 	Async       bool   `json:"isAsync"`
@@ -103,7 +103,7 @@ type launch struct {
 	CanRead     bool   `json:"canReadOutputFile"`
 }
 
-// Launched returns the result of a call whose agent goes on in the background. It names
+// Launched returns the result of a call whose agent continues in the background. It names
 // the file with its transcript if the parent can read files.
 func Launched(s agent.Spec, prompt, output string, canRead bool) tool.Result {
 	text := fmt.Sprintf("Agent %s (%s) is at work in the background. Its report will reach you as a message: do not wait or poll for it. "+
@@ -117,7 +117,7 @@ func Launched(s agent.Spec, prompt, output string, canRead bool) tool.Result {
 	})}
 }
 
-// keptText says where the work of an isolated agent is.
+// keptText names the directory with the work of an isolated agent.
 func keptText(k *agent.KeptDir) string {
 	if k == nil {
 		return ""

@@ -42,7 +42,7 @@ func page(text string, offset int) string {
 	return Cut(text[offset:], MaxBytes)
 }
 
-// CallSummary says in one line what a call does.
+// CallSummary describes a call in one line.
 func CallSummary(c model.Call) string {
 	var in map[string]json.RawMessage
 	if json.Unmarshal(c.Input, &in) != nil {

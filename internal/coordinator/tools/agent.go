@@ -23,7 +23,7 @@ type Spawner interface {
 	Made(callID, task string) (s agent.Spec, ok bool, err error)
 	// Start starts the agent that a call describes, or wakes the one that it resumes.
 	Start(ctx context.Context, callID string, call spawn.Call) (agent.Spec, error)
-	// Await waits until a foreground agent has ended, or goes on in the background:
+	// Await waits until a foreground agent has ended, or continues in the background:
 	// then moved is true. The error is a *StuckError for an agent that was stopped
 	// with the call and did not end in time.
 	Await(ctx context.Context, id mailbox.AgentID) (r agent.Record, moved bool, err error)

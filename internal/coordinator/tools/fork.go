@@ -15,7 +15,7 @@ const forkDescription = "\n- fork: yourself over again, with this whole conversa
 // their directive.
 const ForkPlaceholder = "(at work in another agent)"
 
-// forkText says what a fork is and what it reports. The part that is the same for all
+// forkText explains what a fork is and what it reports. The part that is the same for all
 // forks comes first.
 const forkText = `You are now a fork: a copy of the agent whose conversation stands above, made for one task. The conversation is what you know, not what you are to go on with; calls in its last answer are at work elsewhere and are not yours. Do the task below yourself, with the tools you have. Start no other agents, ask nobody, and do not talk about the conversation.
 
@@ -33,7 +33,7 @@ func ForkDirective(parent, fork agent.Spec, task string) string {
 	return forkText + task + worktreeNotice(parent, fork)
 }
 
-// worktreeNotice says that the paths in the conversation of an isolated fork are its
+// worktreeNotice explains that the paths in the conversation of an isolated fork are its
 // parent's.
 func worktreeNotice(parent, fork agent.Spec) string {
 	if fork.Isolation == "" {

@@ -107,7 +107,7 @@ func (s *Stop) stopCommand(id string) bool {
 	return false
 }
 
-// refusal says why the caller may not end an agent, or returns "": it may end those
+// refusal returns why the caller may not end an agent, or "": it may end those
 // that it has started, and all that they have started.
 func (s *Stop) refusal(target agent.Spec) string {
 	me := s.stopper.Spec()

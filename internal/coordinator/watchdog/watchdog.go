@@ -103,7 +103,7 @@ func (w *Watchdog) Resume() {
 	}
 }
 
-// Observe observes a fact of the turn. waits says that the call which begins
+// Observe observes a fact of the turn. waits reports that the call which begins
 // waits for agents or a person, and so has no deadline of its own.
 func (w *Watchdog) Observe(f event.Fact, waits bool) {
 	w.mu.Lock()

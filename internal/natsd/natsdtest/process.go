@@ -127,7 +127,7 @@ func (s *Server) launch() {
 	}
 }
 
-// await returns when ready says nil.
+// await returns when ready returns nil.
 func (s *Server) await(ready func(context.Context) error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)

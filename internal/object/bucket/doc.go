@@ -12,7 +12,7 @@
 // Laws:
 //
 //   - What Put has returned for was stored by the server, under the hash of what it
-//     holds; what stands there and is something else is replaced (TestPutReplacesWhatIsNotTheObject).
+//     holds; another object under that name is replaced (TestPutReplacesWhatIsNotTheObject).
 //   - Get returns the bytes that were put or an error, never others
 //     (TestAWrongObjectIsNotReturned).
 //   - Sweep takes out what nobody needs any more and is older than its grace, and

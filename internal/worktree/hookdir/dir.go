@@ -117,7 +117,7 @@ func (d *Dirs) release(ctx context.Context, agent string, check func(*record) er
 	return rel, d.forget(agent)
 }
 
-// remove lets the maker remove a directory. why says why the directory is still there.
+// remove lets the maker remove a directory. why is the reason if the directory remains.
 func (d *Dirs) remove(ctx context.Context, path string) (why string) {
 	err := d.maker.Remove(ctx, path)
 	switch {

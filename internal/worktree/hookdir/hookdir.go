@@ -5,7 +5,7 @@
 //	dirs := hookdir.New(recordDir, maker, worktree.Options{})
 //	dir, err := dirs.Lease(ctx, hookdir.LeaseOptions{Agent: id, Incarnation: 1, Off: offLimits})
 //	… // the agent works in dir.Path
-//	released, err := dir.Release(ctx) // the maker removes it, or released.Why says why it stays
+//	released, err := dir.Release(ctx) // the maker removes it, or released.Why has the reasons against it
 //
 // States, results and errors are those of package worktree. This package deletes no
 // directory itself.
@@ -70,7 +70,7 @@ func (d *Dirs) file(agent string) string {
 	return filepath.Join(d.root, worktree.DirName(agent)+".json")
 }
 
-// LeaseOptions says which agent gets a directory, and which directories it cannot be.
+// LeaseOptions name the agent that gets a directory, and the directories that it cannot get.
 type LeaseOptions struct {
 	Agent       string
 	Incarnation uint32

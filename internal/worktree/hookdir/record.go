@@ -19,7 +19,7 @@ import (
 // recordVersion is the version of the record files that this package reads and writes.
 const recordVersion = 1
 
-// record says which agent has a directory. It is written with the lock held.
+// record names the agent that has a directory. It is written with the lock held.
 type record struct {
 	Version     int            `json:"version"`
 	Agent       string         `json:"agent"`
