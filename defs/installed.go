@@ -14,7 +14,7 @@ import (
 // the one in the list of installed plugins, or else the newest version in the cache,
 // or else the marketplace's own copy.
 func (l *Loader) installed(id string) (string, bool) {
-	base := l.o.userDir()
+	base := l.o.UserDir()
 	name, market, _ := strings.Cut(id, "@")
 	if base == "" || nameProblem(name) != "" || market != "" && nameProblem(market) != "" {
 		return "", false

@@ -153,7 +153,7 @@ func (l *Loader) addFiles() error {
 // roots lists the directories from the weakest to the strongest of each rank.
 func (o Options) roots(project []place) []root {
 	var rs []root
-	user := o.userDir()
+	user := o.UserDir()
 	if user != "" {
 		rs = append(rs, root{dir: filepath.Join(user, "agents"), from: User})
 	}
@@ -168,8 +168,8 @@ func (o Options) roots(project []place) []root {
 	return rs
 }
 
-// userDir is the directory of the user's own configuration, or "".
-func (o Options) userDir() string {
+// UserDir returns the directory of the user's own configuration, or "".
+func (o Options) UserDir() string {
 	switch {
 	case o.ConfigDir != "":
 		return o.ConfigDir
@@ -210,6 +210,16 @@ func (o Options) project() ([]place, error) {
 		places = append(places, place{d, distrust, false})
 	}
 	return places, nil
+}
+
+// Repository returns the root of the repository of Cwd, or Cwd outside one.
+func (o Options) Repository() (string, error) {
+	cwd, err := filepath.Abs(o.Cwd)
+	if err != nil {
+		return "", fmt.Errorf("find the project of %s: %w", o.Cwd, err)
+	}
+	chain := chainToRepository(cwd)
+	return chain[len(chain)-1], nil
 }
 
 func (o Options) distrusts(dir string) bool { return o.Trusted != nil && !o.Trusted(dir) }

@@ -32,7 +32,7 @@ func (l *Loader) readSettings(project []place) []settings {
 			all = append(all, s)
 		}
 	}
-	user := l.o.userDir()
+	user := l.o.UserDir()
 	if user != "" {
 		read(User, false, user, "settings.json")
 	}

@@ -99,7 +99,7 @@ var wrongUses = []string{
 	"inbox a b", "inbox --format xml", "inbox", "logs", "logs a --format xml", "logs lead", "message", "message --format xml", "message x",
 	"mcp", "mcp x", "ps a b", "ps --format xml", "ps nosuch", "ps --dir nowhere", "result", "result a b", "result lead",
 	"permissions nosuch", "permissions list x", "permissions list --format xml", "permissions check", "permissions check bash ls",
-	"permissions check Bash(ls",
+	"permissions check Bash(ls", "permissions allow", "permissions ask Bahs", "permissions deny Bash --scope all", "permissions remove Bash(x)",
 	"sandbox nosuch", "sandbox explain nosuch", "sandbox explain open x",
 	"send", "send lead", "send lead x --class loud", "send lead x", "tail a b", "tail --format xml", "tail nosuch",
 	"tasks a b", "tasks --format xml", "tasks nosuch", "team nosuch", "team up", "team up nosuch", "team up a --session b --resume c",

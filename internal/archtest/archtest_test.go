@@ -63,16 +63,17 @@ var level = map[string]int{
 	"tool/builtin":        1,
 
 	// 2: what an agent is, and what is built of the values below
-	"agent":                     2,
-	"internal/ask":              2,
-	"internal/audit":            2,
-	"internal/account":          2,
-	"internal/object/bucket":    2,
-	"internal/provider":         2,
-	"internal/settings":         2,
-	"internal/tui":              2,
-	"internal/worktree/hookdir": 2,
-	"team/board/kvboard":        2,
+	"agent":                      2,
+	"internal/ask":               2,
+	"internal/audit":             2,
+	"internal/account":           2,
+	"internal/object/bucket":     2,
+	"internal/provider":          2,
+	"internal/settings":          2,
+	"internal/settings/rulefile": 1,
+	"internal/tui":               2,
+	"internal/worktree/hookdir":  2,
+	"team/board/kvboard":         2,
 
 	// 3: one agent's life
 	"team/teamfile":       3,

@@ -83,11 +83,11 @@ func sentence(all []LeftOut) string {
 	return b.String()
 }
 
-// trustText returns what the file would allow in a form that no two different files
-// share, for the record of what is trusted.
-func (r *permissionReader) trustText() []byte {
+// trustText returns entries in a form that no others share, for the record of what is
+// trusted.
+func trustText(all []LeftOut) []byte {
 	texts := map[string][]string{}
-	for _, l := range r.loosening() {
+	for _, l := range all {
 		texts[l.Kind] = append(texts[l.Kind], l.Text)
 	}
 	var b bytes.Buffer

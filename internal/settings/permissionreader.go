@@ -53,7 +53,7 @@ func (r *permissionReader) item() (item trust.Item, needed bool) {
 	if len(r.loosening()) == 0 || len(r.wrong) > 0 || r.file.Source != defs.Project && r.file.Source != defs.Local {
 		return item, false
 	}
-	return itemOf(r.file.Path, "permissions", r.trustText()), true
+	return itemOf(r.file.Path, "permissions", trustText(r.loosening())), true
 }
 
 func (r *permissionReader) read() {

@@ -17,6 +17,8 @@
 //     (TestAChangeAsksAnew).
 //   - Another directory at the same path is not trusted
 //     (TestAnotherDirectoryAtThePathIsNotTrusted).
+//   - What replaces an item is trusted, the item no longer, and the others as before
+//     (TestReplaceChangesOneItem).
 //   - What is added for a directory replaces what was trusted of it before
 //     (TestAddReplaces).
 package trust
@@ -30,6 +32,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/actorswarm/swarm/internal/statefile"
 )
@@ -103,6 +106,23 @@ func (s *Store) Add(dir string, items []Item) error {
 		e.Digests = append(e.Digests, i.Digest())
 	}
 	return s.change(func(all map[string]entry) { all[path] = e })
+}
+
+// Replace records that the user trusts an item in place of another of its directory, and
+// trusts what else was trusted of it as before.
+func (s *Store) Replace(old, now Item) error {
+	path, id, err := identify(now.Dir)
+	if err != nil {
+		return fmt.Errorf("trust %s: %w", now.Dir, err)
+	}
+	return s.change(func(all map[string]entry) {
+		e := entry{identity: id}
+		if before, ok := all[path]; ok && before.identity == id {
+			e.Digests = slices.DeleteFunc(before.Digests, func(d string) bool { return d == old.Digest() || d == now.Digest() })
+		}
+		e.Digests = append(e.Digests, now.Digest())
+		all[path] = e
+	})
 }
 
 // Remove withdraws the trust in a directory, which need not exist any more.

@@ -87,3 +87,21 @@ func TestAddReplaces(t *testing.T) {
 		t.Errorf("old %v, new %v", s.Trusts(old), s.Trusts(now))
 	}
 }
+
+func TestReplaceChangesOneItem(t *testing.T) {
+	s, dir := Open(t.TempDir()), t.TempDir()
+	other, old, now := Item{dir, "hooks", "x"}, Item{dir, "permissions", "old"}, Item{dir, "permissions", "new"}
+	if err := s.Add(dir, []Item{other, old}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Replace(old, now); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Trusts(other) || s.Trusts(old) || !s.Trusts(now) {
+		t.Errorf("the other is trusted: %v, the old: %v, the new: %v", s.Trusts(other), s.Trusts(old), s.Trusts(now))
+	}
+	first := Item{t.TempDir(), "permissions", "x"}
+	if err := s.Replace(Item{}, first); err != nil || !s.Trusts(first) {
+		t.Errorf("the first of a directory: %v", err)
+	}
+}

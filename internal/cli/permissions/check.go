@@ -156,7 +156,7 @@ func (v verdict) text() string {
 		fmt.Fprintf(&b, "  %s\n", term.Clean(left))
 	}
 	for _, rule := range v.Suggested {
-		fmt.Fprintf(&b, "  these rules allow it: %s\n", term.Clean(rule))
+		fmt.Fprintf(&b, "  to allow it: swarm permissions allow %s\n", term.Clean(quote(rule)))
 	}
 	return b.String()
 }
@@ -166,6 +166,11 @@ func inParentheses(text string) string {
 		return ""
 	}
 	return " (" + term.Clean(text) + ")"
+}
+
+// quote quotes a rule for a shell.
+func quote(rule string) string {
+	return "'" + strings.ReplaceAll(rule, "'", `'\''`) + "'"
 }
 
 // exit returns the exit status.

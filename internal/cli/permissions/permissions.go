@@ -10,15 +10,19 @@ import (
 func New(console *cli.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "permissions",
-		Short: "List and try the permission rules",
+		Short: "List, try and change the permission rules",
 		Long: `Rules such as Bash(git push:*) or Read(~/.ssh/**) say which calls of agents are
 denied, asked about or allowed. They come from settings files, flags, agent
 definitions and your answers. The first list with a rule that matches decides:
 deny, then ask, then allow.`,
 		Example: `  swarm permissions list
-  swarm permissions check "Bash(git push)"`,
+  swarm permissions check "Bash(git push)"
+  swarm permissions allow "Bash(go test:*)" --scope project`,
 	}
-	c.AddCommand(newList(console), newCheck(console))
+	c.AddCommand(newList(console), newCheck(console), newRemove(console))
+	for _, list := range []string{"allow", "ask", "deny"} {
+		c.AddCommand(newAdd(console, list))
+	}
 	return c
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/settings"
+	"github.com/actorswarm/swarm/internal/trust"
 )
 
 // selection says whose permissions are meant.
@@ -45,6 +46,8 @@ type subject struct {
 	rules      *node.Rules
 	policy     permission.Policy
 	tools      []string // of the session
+	sources    defs.Options
+	store      *trust.Store
 }
 
 // load finds the agent and what applies to it, without starting anything.
@@ -57,7 +60,7 @@ func (s *selection) load(console *cli.Console) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &subject{rules: parts.Rules}
+	out := &subject{rules: parts.Rules, sources: config.Sources(), store: trust.Open(config.StateDir)}
 	for _, t := range node.AllToolNames() {
 		if !parts.Rules.Denies(t) {
 			out.tools = append(out.tools, t)
