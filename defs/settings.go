@@ -247,3 +247,32 @@ func (f SettingsFile) Value(key string) (json.RawMessage, error) {
 	}
 	return raw, nil
 }
+
+// SettingsStamp is the state of the settings files at one time, of those too that do not
+// exist.
+type SettingsStamp struct{ states map[string]fileState }
+
+// StampSettings returns the state of the files that ReadSettings reads, and of more.
+func StampSettings(o Options, more ...string) (SettingsStamp, error) {
+	project, err := o.project()
+	if err != nil {
+		return SettingsStamp{}, err
+	}
+	l := NewLoader(o)
+	l.deps = map[string]fileState{}
+	l.readSettings(project)
+	for _, path := range more {
+		l.recordState(path)
+	}
+	return SettingsStamp{l.deps}, nil
+}
+
+// Changed reports whether one of the files may have changed since.
+func (s SettingsStamp) Changed() bool {
+	for path, before := range s.states {
+		if !before.same(statFile(path)) {
+			return true
+		}
+	}
+	return false
+}

@@ -172,11 +172,11 @@ type Parts struct {
 // Load reads the rules, the definitions and the table of prices. It starts nothing. A
 // mistake of the user's is a *session.OptionError.
 func (c Config) Load(granted []string, keep func(granted []string) error) (p Parts, err error) {
-	written, err := c.ReadPermissions()
+	files, err := settings.Follow(c.Sources(), c.StateDir, c.trusts)
 	if err != nil {
 		return p, &session.OptionError{Err: err}
 	}
-	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Settings: written, Record: keep})
+	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Files: files, Record: keep})
 	if err != nil {
 		return p, &session.OptionError{Err: err}
 	}

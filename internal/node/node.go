@@ -124,6 +124,7 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	n.options.Definitions.follow(scope, n.warnRedefined, func(err error) {
 		n.Warn(err.Error() + "; the definitions stay as they were")
 	})
+	n.options.Rules.Warn(n.Warn)
 	n.watcher.Go(func() { n.watchStore(fail) })
 	return nil
 }

@@ -17,27 +17,31 @@ const grantSource = "an answer of the user"
 // Rules are the permission rules of a session: those that it was started with and those
 // that answers have added since. Its methods may be called from any goroutine.
 type Rules struct {
-	deny, allow []permission.Rule
-	settings    settings.Permissions
-	flaws       []string // one line each
+	deny, allow []permission.Rule  // of flags
+	files       *settings.Follower // nil if there are none
 	record      func(granted []string) error
 
 	mu      sync.Mutex
 	granted []permission.Rule // guarded by mu; never changed in place
+	version int               // counts readings of the settings; guarded by mu
+	warn    func(text string) // may be nil; guarded by mu
+	warned  map[string]bool   // the notes that were given; guarded by mu
 }
 
 // RulesOptions are the texts of rules, such as "Bash(git diff:*)".
 type RulesOptions struct {
 	Allow, Deny []string
 	Granted     []string // rules that answers have added before
-	Settings    settings.Permissions
+	// Files are the settings files, whose rules apply as they are at each decision. It
+	// may be nil.
+	Files *settings.Follower
 	// Record records granted rules before they apply. It may be nil.
 	Record func(granted []string) error
 }
 
 // NewRules parses the rules. The error names a rule that does not parse.
 func NewRules(o RulesOptions) (*Rules, error) {
-	r := &Rules{record: o.Record, settings: o.Settings}
+	r := &Rules{record: o.Record, files: o.Files}
 	for _, part := range []struct {
 		texts  []string
 		source string
@@ -53,24 +57,77 @@ func NewRules(o RulesOptions) (*Rules, error) {
 		}
 		*part.into = rules
 	}
-	r.deny, r.allow = slices.Concat(o.Settings.Deny, r.deny), slices.Concat(o.Settings.Allow, r.allow)
-	r.findFlaws()
 	return r, nil
 }
 
-// findFlaws finds rules that do not do what they seem to.
-func (r *Rules) findFlaws() {
+// Warn calls warn from now on with what comes to be wrong with the rules in the settings
+// files, and when they change.
+func (r *Rules) Warn(warn func(text string)) {
+	known := r.Notes()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.warn, r.warned = warn, map[string]bool{}
+	for _, note := range known {
+		r.warned[note] = true
+	}
+}
+
+// Settings returns what the settings files say now. What is new in them is a warning.
+func (r *Rules) Settings() settings.Permissions {
+	if r.files == nil {
+		return settings.Permissions{}
+	}
+	now, again := r.files.Permissions()
+	if again {
+		r.announce(now)
+	}
+	return now
+}
+
+// announce gives the warnings about settings that were read again.
+func (r *Rules) announce(now settings.Permissions) {
+	r.mu.Lock()
+	r.version++
+	warn := r.warn
+	var fresh []string
+	for _, note := range notes(now, r.deny, r.allow) {
+		if !r.warned[note] && warn != nil {
+			r.warned[note] = true
+			fresh = append(fresh, note)
+		}
+	}
+	r.mu.Unlock()
+	for _, note := range fresh {
+		warn(note)
+	}
+}
+
+// Version returns a number that changes with the rules of the settings files.
+func (r *Rules) Version() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.version
+}
+
+// notes returns what is wrong with rules, one line each.
+func notes(written settings.Permissions, deny, allow []permission.Rule) []string {
+	return slices.Concat(written.Notes, flaws(slices.Concat(written.Deny, deny), written.Ask, slices.Concat(written.Allow, allow)))
+}
+
+// flaws finds rules that do not do what they seem to.
+func flaws(deny, ask, allow []permission.Rule) (all []string) {
 	tools := AllToolNames()
 	for _, list := range []struct {
 		behavior permission.Behavior
 		rules    []permission.Rule
-	}{{permission.Deny, r.deny}, {permission.Ask, r.settings.Ask}, {permission.Allow, r.allow}} {
+	}{{permission.Deny, deny}, {permission.Ask, ask}, {permission.Allow, allow}} {
 		for _, rule := range list.rules {
 			if flaw := rule.Flaw(list.behavior, tools); flaw != "" {
-				r.flaws = append(r.flaws, rule.Source+": "+flaw)
+				all = append(all, rule.Source+": "+flaw)
 			}
 		}
 	}
+	return all
 }
 
 // Listed is a rule in force.
@@ -95,17 +152,14 @@ func (r *Rules) List() []Listed {
 	return all
 }
 
-// Settings returns what the settings files say.
-func (r *Rules) Settings() settings.Permissions { return r.settings }
-
 // Notes returns what is wrong with the rules, and which of them do not apply, one line
 // each.
-func (r *Rules) Notes() []string { return slices.Concat(r.settings.Notes, r.flaws) }
+func (r *Rules) Notes() []string { return notes(r.Settings(), r.deny, r.allow) }
 
 // Dirs returns the working directories that the settings add.
 func (r *Rules) Dirs() []string {
 	var dirs []string
-	for _, d := range r.settings.Dirs {
+	for _, d := range r.Settings().Dirs {
 		dirs = append(dirs, d.Value)
 	}
 	return dirs
@@ -113,8 +167,8 @@ func (r *Rules) Dirs() []string {
 
 // CheckMode returns an error if the settings disable a permission mode.
 func (r *Rules) CheckMode(mode string) error {
-	if mode == string(permission.Bypass) && r.settings.NoBypass != "" {
-		return fmt.Errorf("the permission mode %s is disabled by %s (disableBypassPermissionsMode); use another --permission-mode", mode, r.settings.NoBypass)
+	if by := r.Settings().NoBypass; mode == string(permission.Bypass) && by != "" {
+		return fmt.Errorf("the permission mode %s is disabled by %s (disableBypassPermissionsMode); use another --permission-mode", mode, by)
 	}
 	return nil
 }
@@ -134,10 +188,11 @@ func parseRules(texts []string, source string) ([]permission.Rule, error) {
 
 // Fill adds the current rules to a policy.
 func (r *Rules) Fill(p permission.Policy) permission.Policy {
+	written := r.Settings()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.Allow, p.Ask, p.Deny = slices.Concat(r.allow, r.granted), r.settings.Ask, r.deny
-	if r.CheckMode(string(p.Mode)) != nil {
+	p.Allow, p.Ask, p.Deny = slices.Concat(written.Allow, r.allow, r.granted), written.Ask, slices.Concat(written.Deny, r.deny)
+	if p.Mode == permission.Bypass && written.NoBypass != "" {
 		p.Mode = permission.Default
 	}
 	return p
@@ -173,24 +228,28 @@ func (r *Rules) appendRules(rules []permission.Rule) {
 
 // Denies reports whether a rule denies a tool as a whole. Such a tool is not offered.
 func (r *Rules) Denies(tool string) bool {
-	return slices.ContainsFunc(r.deny, func(d permission.Rule) bool { return d.Covers(tool) })
+	return slices.ContainsFunc(r.denied(), func(d permission.Rule) bool { return d.Covers(tool) })
 }
+
+// denied returns the rules that deny.
+func (r *Rules) denied() []permission.Rule { return slices.Concat(r.Settings().Deny, r.deny) }
 
 // AllowedTypes returns the agent types of a set that no rule such as Agent(type)
 // denies.
 func (r *Rules) AllowedTypes(set *defs.Set) *defs.Set {
-	if len(r.deny) == 0 {
+	deny := r.denied()
+	if len(deny) == 0 {
 		return set
 	}
-	return set.Without(r.deniesType)
+	return set.Without(func(name string) bool { return deniesType(deny, name) })
 }
 
-// deniesType reports whether the rules deny a call for an agent type.
-func (r *Rules) deniesType(name string) bool {
+// deniesType reports whether rules deny a call for an agent type.
+func deniesType(deny []permission.Rule, name string) bool {
 	input, err := json.Marshal(map[string]string{"subagent_type": name, "prompt": "x", "description": "x"})
 	if err != nil {
 		return true // a name that cannot be encoded cannot be called
 	}
-	d := permission.Decide(permission.Policy{Mode: permission.Bypass, Deny: r.deny}, permission.Request{Tool: "Agent", Input: input})
+	d := permission.Decide(permission.Policy{Mode: permission.Bypass, Deny: deny}, permission.Request{Tool: "Agent", Input: input})
 	return d.Behavior == permission.Deny
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
@@ -12,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
+	"github.com/actorswarm/swarm/internal/trust"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/tool/builtin"
@@ -39,7 +41,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 // do not see. The parts are named too, for agents that work where it is kept.
 func (n *Node) hidden() []string {
 	state := n.options.StateDir
-	return []string{state, filepath.Join(state, "projects"), filepath.Join(state, "run"), filepath.Join(state, "trust.json"), session.SocketDir()}
+	return []string{state, filepath.Join(state, "projects"), filepath.Join(state, "run"), filepath.Join(state, trust.FileName), session.SocketDir()}
 }
 
 // shown returns what they do see of it: the record of their session and its socket, on
@@ -49,11 +51,23 @@ func (n *Node) shown() []string {
 	return []string{info.Socket(n.options.StateDir), filepath.Join(n.options.Root, session.RecordName)}
 }
 
-// conceals returns what of the files that a search finds it may not show to an agent.
+// conceals returns what of the files that a search finds it may not show to an agent, by
+// the rules of the last decision.
 func (n *Node) conceals(spec agent.Spec) func(path string) bool {
-	return permission.Conceals(n.options.Rules.Fill(permission.Policy{
-		Dirs: n.workingDirs(spec), Home: n.options.Home, Resolve: Resolve,
-	}), spec.Dir)
+	var mu sync.Mutex
+	var conceals func(path string) bool
+	version := -1
+	return func(path string) bool {
+		mu.Lock()
+		if v := n.options.Rules.Version(); v != version {
+			version, conceals = v, permission.Conceals(n.options.Rules.Fill(permission.Policy{
+				Dirs: n.workingDirs(spec), Home: n.options.Home, Resolve: Resolve,
+			}), spec.Dir)
+		}
+		now := conceals
+		mu.Unlock()
+		return now != nil && now(path)
+	}
 }
 
 // commandEnded notifies an agent by message that a background command of its own has

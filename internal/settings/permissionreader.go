@@ -47,10 +47,15 @@ func readPermissions(from defs.Options, f defs.SettingsFile) *permissionReader {
 	return r
 }
 
+// ofDirectory reports a file of a directory, which agents may have written.
+func (r *permissionReader) ofDirectory() bool {
+	return r.file.Source == defs.Project || r.file.Source == defs.Local
+}
+
 // item returns what the file loosens, if it loosens anything and belongs to a directory
 // that the user must trust first.
 func (r *permissionReader) item() (item trust.Item, needed bool) {
-	if len(r.loosening()) == 0 || len(r.wrong) > 0 || r.file.Source != defs.Project && r.file.Source != defs.Local {
+	if len(r.loosening()) == 0 || len(r.wrong) > 0 || !r.ofDirectory() {
 		return item, false
 	}
 	return itemOf(r.file.Path, "permissions", trustText(r.loosening())), true

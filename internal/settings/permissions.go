@@ -19,6 +19,8 @@ type Permissions struct {
 	NoBypass string
 	LeftOut  []LeftOut // what would loosen and does not apply
 	Notes    []string  // what does not apply, one line each
+
+	owned owned
 }
 
 // Placed is a value of a settings file and its place there, as in "settings.json:4".
@@ -80,6 +82,9 @@ func ReadPermissions(from defs.Options, trusts func(trust.Item) bool) (Permissio
 func (p *Permissions) add(r *permissionReader) {
 	p.Notes, p.LeftOut = append(p.Notes, r.notes()...), append(p.LeftOut, r.leftOut()...)
 	p.Deny, p.Ask = append(p.Deny, r.deny...), append(p.Ask, r.ask...)
+	if r.ofDirectory() {
+		p.owned.deny, p.owned.ask = append(p.owned.deny, r.deny...), append(p.owned.ask, r.ask...)
+	}
 	if p.NoBypass == "" {
 		p.NoBypass = r.noBypass
 	}

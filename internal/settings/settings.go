@@ -4,6 +4,7 @@
 //	modes, notes := settings.Values(sources, settings.TeammateMode, validMode)
 //	hooks, problems := settings.Hooks(sources, store.Trusts)
 //	rules, err := settings.ReadPermissions(sources, store.Trusts)
+//	place, err := settings.Save(sources, store, settings.LocalScope, "allow", rule)
 //
 // The laws:
 //
@@ -17,7 +18,13 @@
 //     key, and the rest counts (TestAWrongValueIsANote).
 //   - Hooks of a directory run only while the user trusts exactly these
 //     (TestHooksOfADirectoryNeedTrust).
-//   - Each call reads the files as they are now (TestHooksAreReadAnew).
+//   - Each call reads the files as they are now (TestHooksAreReadAnew), and a Follower
+//     reads changed files at the next decision (TestChangesTakeEffect).
+//   - What loosens while a session runs needs trust (TestWhatLoosensLaterNeedsTrust), and a
+//     rule that denies or asks cannot be taken out of a directory's own files meanwhile
+//     (TestRemovedRulesOfADirectoryHold).
+//   - What a person saves stays trusted, and nothing else becomes so
+//     (TestWhatAPersonSavesStaysTrusted, TestSavingTrustsNothingElse).
 package settings
 
 import (

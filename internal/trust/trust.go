@@ -73,7 +73,10 @@ type identity struct {
 	Inode  uint64 `json:"inode"`
 }
 
-func (s *Store) path() string { return filepath.Join(s.dir, "trust.json") }
+// FileName is the name of the record in the state directory.
+const FileName = "trust.json"
+
+func (s *Store) path() string { return filepath.Join(s.dir, FileName) }
 
 // Trusts reports whether the user trusts an item as it is.
 func (s *Store) Trusts(i Item) bool {

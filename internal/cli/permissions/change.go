@@ -197,6 +197,9 @@ func (f *changeFlags) remove(console *cli.Console, o *subject, rule permission.R
 	case err != nil:
 		return err
 	case n > 0:
+		if f.scope != string(settings.UserScope) && o.restricts(rule) {
+			console.Notef("a session that runs now keeps a rule of a project that denies or asks until it is opened again")
+		}
 		return console.Print(fmt.Sprintf("removed %s: %s\n", term.Clean(rule.String()), term.Clean(path)))
 	}
 	for _, l := range o.written() {
@@ -205,6 +208,11 @@ func (f *changeFlags) remove(console *cli.Console, o *subject, rule permission.R
 		}
 	}
 	return fmt.Errorf("%s has no rule %s; the rules are listed by: swarm permissions list", path, rule)
+}
+
+// restricts reports whether a rule denied or asked.
+func (o *subject) restricts(rule permission.Rule) bool {
+	return slices.ContainsFunc(o.rules.List(), func(l node.Listed) bool { return l.Kind != "allow" && l.Rule == rule.String() })
 }
 
 // written returns the rules of all files, in force or not.
