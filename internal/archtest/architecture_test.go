@@ -65,6 +65,48 @@ func TestArchitectureHasEachPackageAtItsLevel(t *testing.T) {
 	}
 }
 
+// TestEachStepNamesOneFunctionOfAPackage holds the walks of a message and of a turn to the
+// way from package to package: a reader needs to know one function of each.
+func TestEachStepNamesOneFunctionOfAPackage(t *testing.T) {
+	owners := functions(t)
+	steps := regexp.MustCompile(`(?m)^\d+\. \*\*(.+?)\.\*\*((?:.|\n   )*)`).FindAllStringSubmatch(architecture(t), -1)
+	if len(steps) < 10 {
+		t.Fatalf("%d steps were found only", len(steps))
+	}
+	for _, step := range steps {
+		named := map[string][]string{}
+		for _, m := range regexp.MustCompile("`([A-Za-z]+(?:\\.[A-Za-z]+)+)`").FindAllStringSubmatch(step[2], -1) {
+			if owner := owners[m[1]]; owner != "" {
+				named[owner] = append(named[owner], m[1])
+			}
+		}
+		for owner, all := range named {
+			if len(all) > 1 {
+				t.Errorf("the step %s names %v, all of package %s: one of them is enough", step[1], all, owner)
+			}
+		}
+	}
+}
+
+// functions returns the package of each function and method, by the names that identifiers
+// gives them.
+func functions(t *testing.T) map[string]string {
+	all := map[string]string{}
+	eachDeclaration(t, func(pkg string, d ast.Decl) {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			return
+		}
+		name := f.Name.Name
+		if f.Recv != nil {
+			name = receiver(f.Recv.List[0].Type) + "." + name
+			all[name] = pkg
+		}
+		all[pkg+"."+name] = pkg
+	})
+	return all
+}
+
 func architecture(t *testing.T) string {
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {
@@ -91,22 +133,27 @@ func expand(pattern string) []string {
 // pkg.Name, Type.Name and pkg.Type.Name.
 func identifiers(t *testing.T) map[string]bool {
 	all := map[string]bool{}
+	eachDeclaration(t, func(pkg string, d ast.Decl) { declare(all, pkg, d) })
+	return all
+}
+
+// eachDeclaration calls f with each declaration at the top of a file of the product code.
+func eachDeclaration(t *testing.T, f func(pkg string, d ast.Decl)) {
 	for _, p := range packages(t) {
 		files, err := filepath.Glob(filepath.Join("../..", local(p.ImportPath), "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, d := range f.Decls {
-				declare(all, f.Name.Name, d)
+			for _, d := range parsed.Decls {
+				f(parsed.Name.Name, d)
 			}
 		}
 	}
-	return all
 }
 
 func declare(all map[string]bool, pkg string, d ast.Decl) {
