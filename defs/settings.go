@@ -20,6 +20,7 @@ type settings struct {
 	text     string
 	root     *yaml.Node // nil if the file is broken
 	broken   *Problem   // why
+	unsafe   string     // why others may have written the file, or ""
 }
 
 // readSettings reads the settings files from the weakest to the strongest. It leaves
@@ -103,7 +104,9 @@ const SettingsFlagPath = "--settings"
 
 // readSettingsFile reports false for a file that does not exist.
 func (l *Loader) readSettingsFile(s *settings) bool {
-	l.recordState(s.path)
+	if state := l.recordState(s.path); state.info != nil && s.from != Flag { // the user has named that one
+		s.unsafe = writableByOthers(state.info)
+	}
 	src, err := readLimited(s.path)
 	if errors.Is(err, fs.ErrNotExist) && !l.isDanglingLink(s) {
 		return false
@@ -210,6 +213,9 @@ type SettingsFile struct {
 	// Broken is why the file cannot be read. Value finds nothing in such a file,
 	// Entries what can be recognized.
 	Broken *Problem
+	// Unsafe says until when others may have written the file, as in "while everybody can
+	// write the file"; "" if nobody can but the user and root.
+	Unsafe string
 
 	text string
 	root *yaml.Node
@@ -230,7 +236,7 @@ func ReadSettings(o Options) ([]SettingsFile, []Problem, error) {
 	l.deps = map[string]fileState{}
 	var files []SettingsFile
 	for _, s := range l.readSettings(project) {
-		files = append(files, SettingsFile{Path: s.path, Source: s.from, Untrusted: s.distrust, Broken: s.broken, text: s.text, root: s.root})
+		files = append(files, SettingsFile{Path: s.path, Source: s.from, Untrusted: s.distrust, Broken: s.broken, Unsafe: s.unsafe, text: s.text, root: s.root})
 	}
 	return files, l.problems, nil
 }

@@ -36,6 +36,10 @@ func HookFiles(from defs.Options, trusts func(trust.Item) bool) (files []hook.Fi
 		file := hook.File{Path: f.Path, Managed: f.Source == defs.Managed, Untrusted: f.Untrusted}
 		file.Hooks, err = f.Value(hooksKey)
 		add(err)
+		if f.Unsafe != "" && file.Hooks != nil {
+			file.Hooks = nil
+			add(fmt.Errorf("%s: its hooks are not run %s", f.Path, f.Unsafe))
+		}
 		if item, needed := Item(f, hooksKey); needed {
 			file.Untrusted = file.Untrusted || trusts == nil || !trusts(item)
 		}

@@ -48,6 +48,8 @@ func (r *permissionReader) obstacle() string {
 	switch {
 	case r.isLoose():
 		return ""
+	case r.file.Unsafe != "":
+		return r.file.Unsafe
 	case r.untrusted:
 		return "until you trust the directory (swarm trust)"
 	}

@@ -35,9 +35,10 @@ func (r *permissionReader) firstError() error {
 	return r.wrong[0]
 }
 
-// isLoose reports whether the file may loosen: whether it is trusted and has no mistake.
+// isLoose reports whether the file may loosen: whether it is trusted, nobody else writes
+// it, and it has no mistake.
 func (r *permissionReader) isLoose() bool {
-	return !r.untrusted && r.file.Broken == nil && len(r.wrong) == 0
+	return !r.untrusted && r.file.Unsafe == "" && r.file.Broken == nil && len(r.wrong) == 0
 }
 
 // readPermissions reads the permissions of one file.
@@ -55,7 +56,7 @@ func (r *permissionReader) ofDirectory() bool {
 // item returns what the file loosens, if it loosens anything and belongs to a directory
 // that the user must trust first.
 func (r *permissionReader) item() (item trust.Item, needed bool) {
-	if len(r.loosening()) == 0 || len(r.wrong) > 0 || !r.ofDirectory() {
+	if len(r.loosening()) == 0 || r.file.Unsafe != "" || len(r.wrong) > 0 || !r.ofDirectory() {
 		return item, false
 	}
 	return itemOf(r.file.Path, "permissions", trustText(r.loosening())), true

@@ -3,6 +3,8 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -177,4 +179,37 @@ func FuzzPermissions(f *testing.F) {
 			t.Errorf("the deny rule of %s is missing: %+v", path, p)
 		}
 	})
+}
+
+func TestFilesThatOthersCanWriteOnlyTighten(t *testing.T) {
+	home, _, from := places(t)
+	path := write(t, home, "settings.json", `{"permissions": {"allow": ["A"], "deny": ["B"]}, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}`)
+	for _, x := range []struct {
+		mode fs.FileMode
+		uid  int
+		why  string
+	}{{0o646, 0, "while everybody can write the file (chmod o-w)"}, {0o644, 12345, "while the file belongs to another user (12345)"}, {0o644, 0, ""}} {
+		if x.uid != 0 && os.Geteuid() != 0 {
+			continue // only root gives files away
+		}
+		if err := os.Chmod(path, x.mode); err != nil {
+			t.Fatal(err)
+		}
+		if os.Geteuid() == 0 {
+			if err := os.Chown(path, x.uid, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := ReadPermissions(from, trustAll)
+		if err != nil || texts(p.Deny) != "B" || (texts(p.Allow) == "A") != (x.why == "") {
+			t.Errorf("%v: %+v, %v", x, p, err)
+		}
+		if x.why != "" && (len(p.Notes) != 1 || p.Notes[0] != path+": these are left out "+x.why+": allow A; its deny and ask rules hold") {
+			t.Errorf("%v: the notes are %q", x, p.Notes)
+		}
+		files, problems := HookFiles(from, trustAll)
+		if len(files) != 1 || (files[0].Hooks == nil) != (x.why != "") || (len(problems) == 1) != (x.why != "") {
+			t.Errorf("%v: the hooks are %s, problems %v", x, files[0].Hooks, problems)
+		}
+	}
 }

@@ -11,8 +11,8 @@
 //   - A file that is not trusted says nothing (TestValuesOfUntrustedFilesDoNotCount),
 //     except for its deny and ask rules: it may tighten, never loosen
 //     (TestUntrustedFilesTightenAndNeverLoosen).
-//   - A file with a mistake in its permissions only tightens
-//     (TestAFileWithAMistakeOnlyTightens). Nothing is read past managed settings that
+//   - A file that others can write, and one with a mistake in its permissions, only
+//     tightens (TestFilesThatOthersCanWriteOnlyTighten, TestAFileWithAMistakeOnlyTightens). Nothing is read past managed settings that
 //     cannot be read (TestManagedSettingsFailClosed).
 //   - A value that is wrong costs itself and no other: there is a note of its file and
 //     key, and the rest counts (TestAWrongValueIsANote).
