@@ -21,8 +21,8 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// TestActAsACommand is what an agent's command runs in the test below: it says
-// what the session's socket lets it do.
+// TestActAsACommand is the command of an agent in the test below: it prints which requests
+// the session's socket accepts.
 func TestActAsACommand(t *testing.T) {
 	socket, session := os.Getenv("TEST_SOCKET"), os.Getenv("TEST_SESSION")
 	if socket == "" {
@@ -137,7 +137,7 @@ func TestACommandOfAnAgentIsNotTheUser(t *testing.T) {
 			if err := s.Say(word); err != nil {
 				t.Fatal(err)
 			}
-			said := hears(t, told)
+			said := awaitRead(t, told)
 			for _, want := range []string{
 				"sw.S.api.ps: true", "sw.S.api.answer: refused", "sw.S.api.kill: refused", "sw.S.api.say: refused", "sw.S.api.send: refused",
 				"sw.S.api.bus-add: refused", "sw.S.api.team-down: refused", "sw.S.mb.lead.user: refused", "sw.S.node.lead.up.report: refused",

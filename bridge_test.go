@@ -24,8 +24,8 @@ import (
 	"github.com/actorswarm/swarm/team"
 )
 
-// shared is a NATS server that lets each session speak as itself alone, as
-// docs/bus.md says.
+// shared is a NATS server that lets each session act as itself alone, as docs/bus.md
+// describes.
 type shared struct {
 	*natsdtest.Server
 	seeds map[string]string // files of seeds, by session
@@ -99,7 +99,7 @@ func choose(t *testing.T, s *swarm.Session, q event.Question, label string) {
 	ok(t, s.Answer(q.ID, swarm.Answer{Allow: true, Choices: [][]string{{label}}}))
 }
 
-// hasGuests says whether somebody stands for another session.
+// hasGuests reports whether a member represents another session.
 func hasGuests(s *swarm.Session) bool {
 	return slices.ContainsFunc(s.Agents(), func(a actors.Status) bool {
 		_, _, is := a.Record.Spec.ID.Peer()
@@ -107,7 +107,7 @@ func hasGuests(s *swarm.Session) bool {
 	})
 }
 
-// warned waits for what the user is told.
+// warned waits for a warning to the user.
 func warned(t *testing.T, sub *event.Subscription, what string) {
 	t.Helper()
 	coordinatortest.Next(t, sub, what, func(e event.Event) bool {
@@ -116,8 +116,8 @@ func warned(t *testing.T, sub *event.Subscription, what string) {
 	})
 }
 
-// Nothing leaves for a session elsewhere before the user has consented, who is
-// asked once; what was said is kept until it is withdrawn.
+// Nothing is sent to a session elsewhere before the user has consented, who is asked once;
+// the decision is kept until it is withdrawn.
 func TestABridgeNeedsTheUsersConsent(t *testing.T) {
 	server := share(t, "ann", "ben")
 	ben := server.open(t, "ben", swarm.Options{Inbound: swarm.InboundAccept})
@@ -253,8 +253,8 @@ func TestALetterWaitsForASessionThatComesBack(t *testing.T) {
 	ended(t, ann, posted[0].ID, mailbox.StateRead)
 }
 
-// Who wrote is what the server has let publish as that session, whatever the message
-// says; what is tried is refused, noted, and changes nothing.
+// The sender is the session as which the server has let the message be published, whatever
+// the message claims; an attempt is refused, noted, and changes nothing.
 func TestASessionElsewhereCannotSpeakAsAnother(t *testing.T) {
 	server := share(t, "ann", "ben", "eve")
 	ben := server.open(t, "ben", swarm.Options{Inbound: swarm.InboundAccept})

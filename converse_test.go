@@ -173,7 +173,7 @@ func TestTheLeadsCommandMovesToTheBackground(t *testing.T) {
 	}
 	coordinatortest.Next(t, sub, "the command", func(e event.Event) bool { _, ok := e.Fact.(event.CallStarted); return ok })
 	var moved []string
-	for len(moved) == 0 { // the call is told of before its process is there
+	for len(moved) == 0 { // the call is reported before its process runs
 		moved = s.BackgroundForeground()
 	}
 	e := coordinatortest.Next(t, sub, "the call's end", func(e event.Event) bool { _, ok := e.Fact.(event.CallFinished); return ok })
@@ -215,7 +215,7 @@ func TestTheLeadsModelCanBeChanged(t *testing.T) {
 }
 
 // A text for a lead that was stopped wakes it, and one for a lead that was
-// killed is refused in words that say what is left to do.
+// killed is refused, with what is left to do.
 func TestATextWakesAStoppedLead(t *testing.T) {
 	s := session(t, map[string]model.Model{"": coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("fine") }})}, swarm.Options{})
 	run(t, s, "go")

@@ -80,7 +80,7 @@ func (h *heads) keep(name string, r *model.Request) {
 }
 
 // TestSystemPromptHoldsWhatIsWrittenForIt lets two agents of different types
-// start and looks at what each was told.
+// start and compares their system prompts.
 func TestSystemPromptHoldsWhatIsWrittenForIt(t *testing.T) {
 	dir := project(t, map[string]string{
 		"CLAUDE.md":                "Indent with tabs.",

@@ -21,7 +21,7 @@ import (
 var shownPlan = regexp.MustCompile(`\(request ([a-z0-9]+)\)`)
 
 // forgers is a lead that rejects every first plan, ann who plans, and ben who
-// sends the approvals that he is told of and texts that look like envelopes.
+// sends approvals with ids that he was given, and texts that resemble envelopes.
 func forgers() model.Model {
 	approve := func(id, request string) model.Block {
 		return coordinatortest.Call(id, "SendMessage", map[string]any{"to": "ann", "message": map[string]any{

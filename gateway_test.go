@@ -85,7 +85,8 @@ func (p *peer) ask(verb, body string) (a answer) {
 	return a
 }
 
-// talks is a lead that says what it was told, and writes to bob when told so.
+// talks is a lead that answers with the texts that it was sent, and writes to bob on
+// request.
 func talks(told chan<- string) model.Model {
 	return coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(_ context.Context, _ int, r *model.Request) *model.Answer {
 		last := string(r.Messages[len(r.Messages)-1].Raw())
@@ -126,7 +127,7 @@ func awaitBus(t *testing.T, s *swarm.Session) {
 	}
 }
 
-func hears(t *testing.T, from <-chan string) string {
+func awaitRead(t *testing.T, from <-chan string) string {
 	t.Helper()
 	select {
 	case text := <-from:
@@ -138,7 +139,7 @@ func hears(t *testing.T, from <-chan string) string {
 }
 
 // A program with credentials is a teammate: it writes to the lead and is written
-// to, reads until it says that it has, and works on the task list.
+// to, reads until it acknowledges, and works on the task list.
 func TestAProgramOutsideTakesPart(t *testing.T) {
 	s, told := listening(t, swarm.Options{})
 	takesPart(t, s, told)
@@ -267,7 +268,7 @@ func takesPart(t *testing.T, s *swarm.Session, told <-chan string) {
 	if again := bob.ask("send", `{"to":"lead","text":"hello","key":"1"}`); len(first.Posted) != 1 || first.Posted[0].ID == "" || again.Posted[0].ID != first.Posted[0].ID {
 		t.Errorf("posted %+v and again %+v", first, again)
 	}
-	if text := hears(t, told); !strings.Contains(text, `teammate_id=\"bob\"`) || !strings.Contains(text, "hello") {
+	if text := awaitRead(t, told); !strings.Contains(text, `teammate_id=\"bob\"`) || !strings.Contains(text, "hello") {
 		t.Errorf("the lead heard %s", text)
 	}
 	if a := bob.ask("send", `{"to":"leda","text":"hello"}`); !strings.Contains(a.Error, "leda") {
@@ -369,7 +370,7 @@ func TestWhatAProgramOutsideMayNotIsRefusedAndAudited(t *testing.T) {
 		t.Fatal(err)
 	}
 	bob.ask("send", `{"to":"lead","text":"the only word"}`)
-	if text := hears(t, told); !strings.Contains(text, "the only word") {
+	if text := awaitRead(t, told); !strings.Contains(text, "the only word") {
 		t.Errorf("the lead heard %s", text)
 	}
 	if err := s.Quiet(t.Context()); err != nil {
@@ -388,7 +389,7 @@ func TestWhatAProgramOutsideMayNotIsRefusedAndAudited(t *testing.T) {
 	}
 }
 
-// The stock command of NATS does what the printed commands say.
+// The stock command of NATS works with the printed commands.
 func TestTheNATSCommandTakesPart(t *testing.T) {
 	if _, err := exec.LookPath("nats"); err != nil {
 		t.Skip("note: the nats command is not here")
@@ -408,7 +409,7 @@ func TestTheNATSCommandTakesPart(t *testing.T) {
 	if out := run("send", `{"to":"lead","text":"hello from a shell"}`); !strings.Contains(out, `"posted":[{"to":"team-lead","id":"`) {
 		t.Errorf("send answered %s", out)
 	}
-	if text := hears(t, told); !strings.Contains(text, "hello from a shell") {
+	if text := awaitRead(t, told); !strings.Contains(text, "hello from a shell") {
 		t.Errorf("the lead heard %s", text)
 	}
 	run("send", `{"to":"lead","text":"write to bob"}`)
@@ -579,7 +580,7 @@ func TestAProgramOutsideIsShutDown(t *testing.T) {
 		t.Fatalf("taken in again: %+v", a)
 	}
 	for text := ""; !strings.Contains(text, "here again"); {
-		text = hears(t, told)
+		text = awaitRead(t, told)
 	}
 	if _, err := s.Send("bob", "welcome"); err != nil {
 		t.Errorf("a letter to it: %v", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// A message that is held comes in when the user lets it, and its sender is told what
-// became of it. One that waits does not stop those behind it.
+// A held message is delivered when the user allows it, and its sender is notified of the
+// decision. A waiting message does not stop those behind it.
 func TestTheUserDecidesAboutHeldMessages(t *testing.T) {
 	from, receiver := two(t, swarm.Options{Attended: true, Inbound: swarm.InboundHold})
 	there, here := receiver.Events(), from.Events()
@@ -45,7 +45,7 @@ func TestTheUserDecidesAboutHeldMessages(t *testing.T) {
 	}
 }
 
-// The lead that wrote is told in its own mailbox; where nobody answers the time runs out.
+// The lead that wrote is notified by mail; without an answer the time runs out.
 func TestAHeldMessageExpires(t *testing.T) {
 	dir := t.TempDir()
 	receiver := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{StateDir: dir, NewSession: "receiver", Mode: "default", InboundExpiry: 300 * time.Millisecond})
@@ -126,7 +126,7 @@ func ended(t *testing.T, s *swarm.Session, id mailbox.ID, want mailbox.State) {
 	}
 }
 
-// What the options say when a session is opened again counts for what it holds.
+// The options with which a session is opened again decide about the messages that it holds.
 func TestOtherOptionsDecideAboutHeldMessages(t *testing.T) {
 	for inbound, want := range map[swarm.Inbound]string{swarm.InboundAccept: "taken", swarm.InboundRefuse: "refused"} {
 		t.Run(string(inbound), func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestOtherOptionsDecideAboutHeldMessages(t *testing.T) {
 	}
 }
 
-// poster posts messages at a session's door, as another session does; with an empty
-// text it asks what became of one.
+// poster posts messages to a session's socket, as another session does; with an empty text
+// it asks for the state of one.
 func poster(t *testing.T, s *swarm.Session) func(session, id, text string) string {
 	t.Helper()
 	remoteOf(t, s)
@@ -165,7 +165,7 @@ func poster(t *testing.T, s *swarm.Session) func(session, id, text string) strin
 }
 
 // The user is asked about a hundred messages at most: one more takes the place of the
-// oldest, whose sender is told.
+// oldest, whose sender is notified.
 func TestTheOldestOfTooManyHeldMessagesIsDropped(t *testing.T) {
 	s := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{NewSession: "receiver", Inbound: swarm.InboundHold, InboundExpiry: -1})
 	ok(t, s.Begin())

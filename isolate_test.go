@@ -100,8 +100,8 @@ func everyByte(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// attacks are the ways in which isolated agents are told to write to the main
-// checkout. MAIN stands for the checkout, UP for the way to it from a worktree.
+// attacks are the ways in which isolated agents try to write to the main checkout. MAIN
+// stands for the checkout, UP for the way to it from a worktree.
 func attacks() map[string][]attack {
 	call := func(tool string, input map[string]any) attack { return attack{tool, input} }
 	bash := func(text string) attack { return attack{"Bash", map[string]any{"command": text}} }
@@ -138,7 +138,7 @@ func attacks() map[string][]attack {
 	}
 }
 
-// TestIsolatedAgentsCannotReachTheMainCheckout tells 20 isolated agents to write
+// TestIsolatedAgentsCannotReachTheMainCheckout makes 20 isolated agents write
 // to the main checkout, each in another way, through the tools they have.
 func TestIsolatedAgentsCannotReachTheMainCheckout(t *testing.T) {
 	top, repo := checkout(t)
@@ -221,12 +221,12 @@ func invader(repo string, attacks map[string][]attack) func(context.Context, int
 	}
 }
 
-// hermitSecond is the file that tells a hermit that it lives again.
+// hermitSecond is the file by which a hermit knows that it was restarted.
 const hermitSecond = "second"
 
-// hermit is a session with one isolated agent that writes a file and then waits
-// to be killed. In its second life it tells where it is, tries to break out, by
-// itself and through another agent, and writes a second file.
+// hermit is a session with one isolated agent that writes a file and then waits to be
+// killed. After its restart it reports its directory, tries to break out, by itself and
+// through another agent, and writes a second file.
 func hermit(state string) error {
 	repo := filepath.Join(state, "repo")
 	_, err := os.Stat(filepath.Join(state, hermitSecond))

@@ -166,8 +166,8 @@ func begun(t *testing.T, s *swarm.Session) *swarm.Session {
 	return s
 }
 
-// What a user of the bus is told works as it stands: the URL has a name of the
-// certificate, and a certificate that vouches for itself is named.
+// The printed instructions for a user of the bus work unchanged: the URL has a name of the
+// certificate, and a self-signed certificate is named.
 func TestWhereABusWithACertificateIsReached(t *testing.T) {
 	by := newAuthority(t)
 	signed, _ := issue(t, &by, time.Now().Add(time.Hour))

@@ -18,7 +18,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// leadFor answers with its first step, and then says what it was last told.
+// leadFor answers with its first step, and then with the last text that it was sent.
 func leadFor(calls ...model.Block) model.Model {
 	return coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
@@ -107,8 +107,8 @@ func read(id mailbox.ID) func(event.Event) bool {
 	}
 }
 
-// A message is given again to a program that died before it said that it has it,
-// and its sender is told "read" only then.
+// A program that ends before it has acknowledged a message gets the message again, and only
+// then does its sender get the receipt "read".
 func TestMailStaysUnreadUntilTheProgramHasIt(t *testing.T) {
 	s := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{})
 	sub := s.Events()
@@ -169,7 +169,7 @@ func TestWhatAnOutsideMemberHasReadSurvivesARestart(t *testing.T) {
 	}
 }
 
-// taskOf does a step on the list and returns what the program is told.
+// taskOf calls a task tool and returns the result for the program.
 func taskOf(t *testing.T, o *swarm.RemoteMember, tool string, in map[string]any) (string, bool) {
 	t.Helper()
 	raw, err := json.Marshal(in)

@@ -81,7 +81,7 @@ func TestALivingProcessIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestATakenOverProcessTellsWhatItAsks: who follows the session hears of a question
+// TestATakenOverProcessTellsWhatItAsks: an observer of the session sees a question
 // that was asked under an earlier owner.
 func TestATakenOverProcessTellsWhatItAsks(t *testing.T) {
 	s, ben := apartWith(t, ", mode: default", `  - when: {agent: ben, text: 'go on'}
@@ -113,7 +113,7 @@ func TestATakenOverProcessTellsWhatItAsks(t *testing.T) {
 	})
 	forget(t, s, ben.ID(), func() {
 		sub.Close()
-		sub = s.Events() // what was told before does not count
+		sub = s.Events() // events before this do not count
 	})
 	if err := syscall.Kill(old.PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)

@@ -19,9 +19,9 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// TestAllBelowATeammateApartEndWithIt: who ends a teammate in a process of its own
-// ends all that work there, is told of each, and sees it at once, also when the process
-// does not answer; and who has written to one of them that ended for good is told.
+// TestAllBelowATeammateApartEndWithIt: the end of a teammate in a process of its own
+// ends all that work there, is reported for each, and shows at once, also when the process
+// does not answer; and the senders of mail to one that has ended for good are notified.
 func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
 	none := func(error) ([]Ended, error) { return nil, nil }
 	ways := map[string]struct {

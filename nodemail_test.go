@@ -10,8 +10,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// What teammates in processes of their own write is told once each, as a whole
-// message.
+// Messages of teammates in processes of their own are reported once each, as a whole.
 func TestMailOfANodeIsToldOnce(t *testing.T) {
 	s := apart(t, "", `  - when: {agent: lead, step: 0}
     say: {calls: [{tool: Agent, input: {name: ben, description: d, prompt: wait}}, {tool: Agent, input: {name: ann, description: d, prompt: write}}]}
@@ -42,8 +41,8 @@ func TestMailOfANodeIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestProblem20_TheDeadInAnotherProcessKeepNoMail: who has written to a teammate
-// that is ended for good before it has read is told so, like in one process.
+// TestProblem20_TheDeadInAnotherProcessKeepNoMail: whoever has written to a teammate
+// that ends for good before it has read is notified, as within one process.
 func TestProblem20_TheDeadInAnotherProcessKeepNoMail(t *testing.T) {
 	for how, end := range map[string]func(*Session) error{
 		"killed": func(s *Session) error { return s.Kill(t.Context(), "ben") },

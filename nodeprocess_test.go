@@ -17,7 +17,7 @@ import (
 )
 
 // crews has two teammates in processes of their own, with an agent below each; all
-// write what the user tells them to.
+// write what the user asks for.
 const crews = `  - when: {agent: lead, step: 0}
     say: {calls: [{tool: Agent, input: {name: ben, description: d, prompt: begin}}, {tool: Agent, input: {name: ann, description: d, prompt: begin}}]}
   - when: {agent: ben, step: 0}
@@ -58,7 +58,7 @@ func lifeOf(s *Session, name string) agent.Record {
 	return a.Record
 }
 
-// says has an agent make a call and returns the result.
+// says makes an agent call a tool and returns the result.
 func (c crew) says(t *testing.T, name, text string) (said string) {
 	t.Helper()
 	if _, err := c.Send(name, text); err != nil {
@@ -92,12 +92,12 @@ func TestAgentsBelowTeammatesApartWriteToEachOther(t *testing.T) {
 		if said := s.says(t, c[0], "#write to "+c[1]+" saying "+word); !strings.Contains(said, "queued for") {
 			t.Fatalf("%s to %s: %s", c[0], c[1], said)
 		}
-		hears(t, s.Session, c[2], c[0], word)
+		awaitRead(t, s.Session, c[2], c[0], word)
 	}
 }
 
-// hears waits until an agent has read a message.
-func hears(t *testing.T, s *Session, name, from, text string) {
+// awaitRead waits until an agent has read a message.
+func awaitRead(t *testing.T, s *Session, name, from, text string) {
 	t.Helper()
 	coordinatortest.Eventually(t, name+" reads "+text+" of "+from, func() bool {
 		mail, err := s.Inbox(name)
@@ -116,12 +116,12 @@ func TestEverybodyIsEverywhere(t *testing.T) {
 		t.Error(said)
 	}
 	for _, name := range []string{"team-lead", "ann", "digger", "smith"} {
-		hears(t, s.Session, name, "ben", "news")
+		awaitRead(t, s.Session, name, "ben", "news")
 	}
 	if said := s.says(t, "digger", "#write to * saying ours"); strings.Count(said, "queued for") != 1 { // its team is ben's
 		t.Error(said)
 	}
-	hears(t, s.Session, "ben", "digger", "ours")
+	awaitRead(t, s.Session, "ben", "digger", "ours")
 	for name, others := range map[string][]string{
 		"digger": {"team-lead", "ben", "ann", "smith"}, "ben": {"team-lead", "digger", "ann", "smith"}, "team-lead": {"ben", "digger", "ann", "smith"},
 	} {

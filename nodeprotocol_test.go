@@ -45,7 +45,7 @@ const planner = `  - when: {agent: ben, text: 'is approved: go ahead'}
 `
 
 // TestProblem41_PlanGateHoldsInAnotherProcess: a teammate in a process of its own
-// writes nothing before one authorised decision with the right id, which it hears
+// writes nothing before one authorised decision with the right id, which it receives
 // there; every other is an error and changes nothing.
 func TestProblem41_PlanGateHoldsInAnotherProcess(t *testing.T) {
 	s, ben := apartWith(t, ", mode: plan", planner+"  - say: {text: ok}\n", nil)
@@ -192,7 +192,7 @@ func TestAMemberInAnotherProcessMayObjectOnce(t *testing.T) {
 }
 
 // TestAMemberInAnotherProcessFinishesInItsGraceTime, and one that is in the middle
-// of something is heard of at once when it agrees.
+// of something answers at once when it agrees.
 func TestAMemberInAnotherProcessFinishesInItsGraceTime(t *testing.T) {
 	s, _ := apartWith(t, "", "  - say: {text: ok}\n", nil)
 	begun := time.Now()

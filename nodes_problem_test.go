@@ -33,7 +33,7 @@ import (
 	"github.com/actorswarm/swarm/team/board"
 )
 
-// say gives the lead a prompt without waiting for what comes of it.
+// say sends the lead a prompt without waiting for the result.
 func say(t *testing.T, s *Session, text string) {
 	t.Helper()
 	if err := errors.Join(s.Begin(), s.Say(text)); err != nil {
@@ -254,7 +254,7 @@ func (s *Session) effects(t *testing.T) effects {
 	return e
 }
 
-// forge says what the old incarnation could have said next.
+// forge sends what the old incarnation could have sent next.
 func (s *Session) forge(t *testing.T, p *tap, ben *transcript.Transcript, up, down uint64) {
 	t.Helper()
 	lead, _ := s.store.Get(agent.LeadID)
@@ -351,8 +351,8 @@ func (s *Session) comeBack(t *testing.T, ben *transcript.Transcript) {
 // TestProblem28_AFrozenProcessIsStuck drives a teammate in a process of its own
 // through its states: its command's process is killed, it is frozen, thawed,
 // frozen until another takes its place, and killed for good while what it left
-// behind lives on. What the team is shown is right in each, and no state is shown
-// that no event has told.
+// behind lives on. The status of the team is right in each, and shows no state
+// that no event has reported.
 func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
 	const silence = 6 * time.Second
 	soon := 30 * time.Second
@@ -436,7 +436,7 @@ func kill(t *testing.T, pid int, signal syscall.Signal) {
 	}
 }
 
-// states is what is shown of one agent, and what was told of it.
+// states are the states in the status of one agent, and those in its events.
 type states struct {
 	*testing.T
 	s    *Session
@@ -482,7 +482,7 @@ func (w *states) until(limit time.Duration, what string, ok func(actors.Status) 
 	w.Logf("%s after %v", what, time.Since(begun).Round(time.Millisecond))
 }
 
-// check fails if a state was seen that no event tells, up to parked.
+// check fails if the status has shown a state, up to parked, that no event reports.
 func (w *states) check() {
 	w.Helper()
 	told := map[string]bool{}

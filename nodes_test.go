@@ -310,7 +310,7 @@ func TestProblem21_AResumedTeammateRunsOnceItsProcessLives(t *testing.T) {
 		t.Errorf("what an unborn agent left is still there: %v", err)
 	}
 	how(s.opts.Dir, "go")
-	if _, err := s.Send("ben", "again"); err != nil { // as it was told, a message starts it again
+	if _, err := s.Send("ben", "again"); err != nil { // as reported, a message starts it again
 		t.Fatal(err)
 	}
 	coordinatortest.Next(t, w.sub, "ben's request", func(e event.Event) bool {

@@ -36,7 +36,7 @@ func two(t *testing.T, to swarm.Options) (from, receiver *swarm.Session) {
 
 func socket(s *swarm.Session) string { return "uds:" + s.Info().Socket(stateOf(s)) }
 
-// answersOf waits for the end of the lead's turn and returns what it said.
+// answersOf waits for the end of the lead's turn and returns its text.
 func answersOf(t *testing.T, sub *event.Subscription) string {
 	t.Helper()
 	return coordinatortest.Next(t, sub, "the end of the lead's turn", coordinatortest.TurnEnd(agent.LeadName)).Fact.(event.TurnEnded).Text
@@ -140,7 +140,7 @@ func TestASessionRefusesMessagesOfOthers(t *testing.T) {
 	}
 }
 
-// What a run has said to another session is there when the run ends.
+// Messages of a run to another session have arrived when the run ends.
 func TestARunEndsWhenItsMessagesHaveLeft(t *testing.T) {
 	dir := t.TempDir()
 	receiver := sessionIn(t, t.TempDir(), leadFor(), swarm.Options{StateDir: dir, NewSession: "receiver", Inbound: swarm.InboundAccept})

@@ -50,8 +50,8 @@ const (
 	perStep      = 20
 )
 
-// crowd runs 5 teammates that write 200 messages each to one that is busy with
-// shell commands, or goes on with it after a kill. It ends when all is said.
+// crowd runs 5 teammates that write 200 messages each to one that is busy with shell
+// commands, or continues after a kill. It ends when all messages have arrived.
 func crowd(state string) error {
 	return liveOn(state, crowdModel(), func(f event.Fact) bool {
 		m, ok := f.(event.MailArrived)
@@ -59,9 +59,9 @@ func crowd(state string) error {
 	})
 }
 
-// liveOn begins a session in state or, if there is one, goes on with it until
-// it rests. It says on standard output when something happens that counts, so
-// that the killer can tell how far the work is.
+// liveOn begins a session in state or, if there is one, continues it until it rests. It
+// prints a line for each event that counts, so that the killer knows the progress of the
+// work.
 func liveOn(state string, m model.Model, counts func(event.Fact) bool) error {
 	o := swarm.Options{
 		Dir: state, StateDir: state, Home: state, Mode: "bypassPermissions",
@@ -287,7 +287,7 @@ func counter(state string) error {
 
 // TestPromise5_NoFinishedCallIsDoneAgainAfterKill9 kills a lead at random points
 // of a run of 40 counting calls: each is counted at most once, and one that is
-// not counted was told as in doubt.
+// not counted was reported as in doubt.
 func TestPromise5_NoFinishedCallIsDoneAgainAfterKill9(t *testing.T) {
 	state := t.TempDir()
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 5))
@@ -370,7 +370,7 @@ func TestPromise2_AWorkingAgentHearsYou(t *testing.T) {
 		t.Errorf("the request after the call is %s", got)
 	}
 	calling(t, sub, "ann")
-	for limit := time.Now().Add(20 * time.Second); processes(t, "sleep 600") == 0; { // the call is told of before its shell is there
+	for limit := time.Now().Add(20 * time.Second); processes(t, "sleep 600") == 0; { // the call is reported before its shell runs
 		if time.Now().After(limit) {
 			t.Fatal("the shell of ann is not there, so nothing is shown by its end")
 		}

@@ -99,7 +99,8 @@ func TestProblem33_TeamsOfOneNameDoNotHearEachOther(t *testing.T) {
 		}
 		for _, a := range team.Agents {
 			heard := wordsOf(t, s, string(a.Record.Spec.ID))
-			// A member said it 4 times and heard it twice from one, once each from 9.
+			// A member has sent it 4 times and received it twice from one, once each from
+			// 9.
 			if n := strings.Count(heard, "from session "); n != strings.Count(heard, fmt.Sprintf("from session %d.", i)) || n < 4+2+9 {
 				t.Errorf("%s of session %d heard another session: %s", agent.DisplayName(a.Record.Spec), i, heard)
 			}
@@ -135,7 +136,7 @@ func (p *peer) intrude(other *peer) {
 	}
 }
 
-// wordsOf is all that an agent was told and said.
+// wordsOf is all text that an agent has received and sent.
 func wordsOf(t *testing.T, s *swarm.Session, id string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(s.Info().Path, "transcripts", id+".jsonl"))
@@ -242,8 +243,8 @@ func everyState(overload, compacting chan struct{}) model.Model {
 }
 
 // TestProblem28_TheStateOfEachMemberIsTrue has members in every state that a
-// team can show at once, and looks at the team: each is shown in time, and what is
-// shown was told by an event.
+// team can show at once, and reads the status of the team: each is shown in time, and what is
+// shown was reported by an event.
 func TestProblem28_TheStateOfEachMemberIsTrue(t *testing.T) {
 	soon := 30 * time.Second
 	if os.Getenv("SWARM_SOAK") != "" {
@@ -290,7 +291,7 @@ func TestProblem28_TheStateOfEachMemberIsTrue(t *testing.T) {
 	checkTold(t, sub, want)
 }
 
-// checkTold fails if an agent is shown in a state of which no event of its own says so.
+// checkTold fails if an agent is shown in a state that none of its events reports.
 func checkTold(t *testing.T, sub *event.Subscription, want map[string]string) {
 	t.Helper()
 	told := map[string][]string{}

@@ -112,7 +112,7 @@ type writer struct {
 	repeat *atomic.Int64 // commands that were given again
 }
 
-// do gives one command. What it is not told the outcome of, it gives again.
+// do sends one command, and sends it again while it gets no result.
 func (w *writer) do(what string, command func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
 	defer cancel()
@@ -210,7 +210,7 @@ func (w *writer) answer(ctx context.Context, member string, kept *sync.Map) erro
 		}
 		if looks%20 == 0 { // it is much to ask for
 			if done, err := w.hasEnded(ctx, member); done || err != nil {
-				return err // an answer of which nobody was told has counted
+				return err // an answer counted whose result nobody received
 			}
 		}
 		<-again.C

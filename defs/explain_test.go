@@ -144,8 +144,8 @@ func TestResolveToolsStepByStep(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden parses one file for each cause of a repair and compares what is
-// understood, and said, with what is stored.
+// TestGolden parses one file for each cause of a repair and compares the fields and the
+// warnings with those on record.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/repair/*.md")
 	if err != nil || len(files) < 20 {

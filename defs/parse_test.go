@@ -240,7 +240,7 @@ func TestParseFailsClosedOnLimits(t *testing.T) {
 			t.Errorf("%s: the error is %#v", line, err)
 		}
 	}
-	// Softer values fall back to what has less power, and say so.
+	// Softer values fall back to less power, with a warning.
 	for line, ok := range map[string]func(Definition) bool{
 		"maxTurns: -1":           func(d Definition) bool { return d.MaxTurns == 0 },
 		"maxTurns: many":         func(d Definition) bool { return d.MaxTurns == 0 },

@@ -34,7 +34,7 @@ func node(t *testing.T, ctx context.Context, wire mailbox.Transport, o mailbox.C
 	return n
 }
 
-// slowDisk is a recorder whose records become durable when the test says so.
+// slowDisk is a recorder whose records become durable when the test decides.
 type slowDisk struct {
 	mailbox.Recorder
 	synced chan struct{}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A record that is cut anywhere, has bytes too many or says what cannot be is
+// A record that is cut anywhere, has bytes too many or is impossible is
 // refused as a whole.
 func TestDamagedRecordIsRefused(t *testing.T) {
 	e := golden()

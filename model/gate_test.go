@@ -139,8 +139,8 @@ func (m *machine) recover(t *rapid.T) {
 	t.Fatalf("%d still wait in phase %d", len(m.g.queue), m.g.phase)
 }
 
-// probe runs one request whose probe ends as end says while another waits, and
-// returns when the other was answered.
+// probe runs one request whose probe ends as end returns while another waits, and returns
+// when the other has its answer.
 func probe(t *testing.T, end func(ctx context.Context, cancel context.CancelFunc) error) (took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

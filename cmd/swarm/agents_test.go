@@ -22,7 +22,7 @@ func TestTheWizardWritesADefinitionInSevenSteps(t *testing.T) {
 	p.until("1/7 Name")
 	p.writes("a:b")
 	p.keys("Enter")
-	p.until("reserved for plugins") // the mistake is told on its page
+	p.until("reserved for plugins") // the mistake is shown on its page
 	p.keys("BSpace", "BSpace", "BSpace")
 	p.writes("reviewer")
 	p.keys("Enter")

@@ -187,8 +187,8 @@ const inquisitive = `rules:
 `
 
 // Five agents at three depths ask a person; the session is killed, and another
-// process answers them in another order. Each hears its own answer, and who did
-// not ask works on.
+// process answers them in another order. Each gets its own answer, and an agent that did
+// not ask continues.
 func TestProblem38_AgentsAtEveryDepthAskAndHearTheirOwnAnswer(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"s.yaml": inquisitive}

@@ -236,7 +236,7 @@ func TestTheSessionFollowsTheWidth(t *testing.T) {
 	p.tmux("resize-window", "-x", "30", "-y", "60")
 	p.until("bypassPermissi…")
 	p.tmux("resize-window", "-x", "24", "-y", "60")
-	p.until("bypassPe…") // the frame of 30 columns that tmux wraps says more
+	p.until("bypassPe…") // the frame of 30 columns that tmux wraps shows more
 	p.onceEach()
 	p.tmux("resize-window", "-x", "44", "-y", "60")
 	p.types("/ps")
@@ -316,7 +316,7 @@ func TestADumbTerminalGetsLines(t *testing.T) {
 	}
 }
 
-// Who says nothing leaves nothing.
+// A user who leaves without a prompt leaves no session.
 func TestLeavingAtOnceKeepsNoSession(t *testing.T) {
 	p := openWindow(newConversation(t), 80, 24, talking)
 	p.until("one · s.yaml")

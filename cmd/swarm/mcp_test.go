@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpLead answers whoever greets it, and says what it was last told.
+// mcpLead answers a greeting, and otherwise with the last text that it was sent.
 const mcpLead = `
 rules:
   - when: {agent: lead, mail: hello}

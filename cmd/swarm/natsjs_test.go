@@ -22,7 +22,7 @@ rules:
   - say: {text: ok}
 `
 
-// jsMember is a program that knows the bus from docs/bus.md alone. It says what it
+// jsMember is a program that knows the bus from docs/bus.md alone. It prints what it
 // saw, a line each, and fails where something is otherwise than there.
 const jsMember = `
 import { connect } from "@nats-io/transport-node";

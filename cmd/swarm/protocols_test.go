@@ -114,8 +114,8 @@ func (l *lab) does(args ...string) ended {
 }
 
 // The owner of a session is killed while a plan, a permission, a question and two
-// shutdowns are under way, and again when all are decided: each goes on to one
-// decision, under its old id, and none is made or told twice. Teammates in
+// shutdowns are under way, and again when all are decided: each comes to one
+// decision, under its old id, and none is made or reported twice. Teammates in
 // processes of their own live on meanwhile, and the next owner takes them over.
 func TestEachProtocolComesToOneDecisionAcrossKill9(t *testing.T) {
 	t.Parallel()

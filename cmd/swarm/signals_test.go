@@ -14,7 +14,7 @@ import (
 )
 
 // waiting is a lead in a command that ends by itself only in five minutes. It
-// tells started when the command runs.
+// closes started when the command runs.
 const waiting = `rules:
   - when: {agent: lead, step: 0}
     say:

@@ -108,7 +108,7 @@ var wrongUses = []string{
 }
 
 // The exit status of wrong command lines is in a golden file too. Each ends with one
-// line that says what to do.
+// line with what to write instead.
 func TestExitStatusOfWrongUses(t *testing.T) {
 	var b strings.Builder
 	inEmptyHome(t, func(t *testing.T) { useWrongly(t, &b) })

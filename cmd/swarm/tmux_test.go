@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// window is a terminal in which swarm runs, and that tells when it has changed.
+// window is a terminal in which swarm runs, and which reports its changes.
 type window struct {
 	*lab
 	changed chan struct{} // holds one token when something was written
@@ -32,7 +32,7 @@ func openWindow(l *lab, columns, rows int, command string) *window {
 	})
 	p.tmux("pipe-pane", "exec cat > "+out)
 	p.watch(out)
-	p.keys("Enter") // now every byte of the command is told of
+	p.keys("Enter") // now every byte of the command is reported
 	return p
 }
 

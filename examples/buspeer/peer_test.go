@@ -13,7 +13,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 )
 
-// lead makes two tasks, and ends the script when it has heard of both.
+// lead makes two tasks, and ends the script when both are reported.
 const lead = `
 rules:
   - when: {agent: lead, step: 0}

@@ -13,25 +13,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-// letter is a message to the agent under test. It cannot come before the agent
+// incoming is a message to the agent under test. It cannot come before the agent
 // itself has written to the one named in after.
-type letter struct{ from, text, after string }
+type incoming struct{ from, text, after string }
 
-// parts are what each agent hears and which tools it then uses.
+// parts are the messages to each agent and the tools that it then uses.
 var parts = map[string]struct {
-	letters []letter
-	tools   string
+	messages []incoming
+	tools    string
 }{
 	"surveyor": {
 		tools: "Bash Bash Bash Bash Grep SendMessage Read SendMessage",
-		letters: []letter{
+		messages: []incoming{
 			{from: "team-lead", text: "START\nYou are all there."},
 			{from: "docs", text: "I have read, and wait for surveyor."},
 		},
 	},
 	"security": {
 		tools: "Grep Grep Grep SendMessage Read SendMessage",
-		letters: []letter{
+		messages: []incoming{
 			{from: "team-lead", text: "START\nYou are all there."},
 			{from: "surveyor", text: "HOT\n- a/big.go\n- b.go\n"},
 			{from: "tests", text: "UNTESTED\n- a/big.go\nThat is all.", after: "tests"},
@@ -39,7 +39,7 @@ var parts = map[string]struct {
 	},
 	"tests": {
 		tools: "Bash Bash Grep Glob SendMessage SendMessage",
-		letters: []letter{
+		messages: []incoming{
 			{from: "team-lead", text: "START\nYou are all there."},
 			{from: "surveyor", text: "HOT\n- a/big.go\n- b.go\n"},
 			{from: "security", text: "RISKY\n- x/run.go\n"},
@@ -47,14 +47,14 @@ var parts = map[string]struct {
 	},
 	"docs": {
 		tools: "Glob Grep Read Bash Bash SendMessage",
-		letters: []letter{
+		messages: []incoming{
 			{from: "team-lead", text: "START\nYou are all there."},
 			{from: "surveyor", text: "HOT\n- a/big.go\n- b.go\n"},
 		},
 	},
 	"team-lead": {
 		tools: "Bash Bash Bash Bash Glob Agent Agent Agent Agent SendMessage Write TaskStop TaskStop TaskStop TaskStop",
-		letters: []letter{
+		messages: []incoming{
 			{from: "docs", text: "I have read, and wait for surveyor.", after: "*"},
 			{from: "surveyor", text: "HOT\n- a/big.go\n- b.go\n", after: "*"},
 			{from: "surveyor", text: "FINDINGS\n## Map\n", after: "*"},
@@ -65,7 +65,7 @@ var parts = map[string]struct {
 	},
 }
 
-// TestAnyOrderOfArrivalGivesTheSameCalls lets the letters of each agent come in
+// TestAnyOrderOfArrivalGivesTheSameCalls delivers the messages of each agent in
 // any order that their senders allow, and at any step.
 func TestAnyOrderOfArrivalGivesTheSameCalls(t *testing.T) {
 	t.Parallel()
@@ -76,19 +76,19 @@ func TestAnyOrderOfArrivalGivesTheSameCalls(t *testing.T) {
 	for agent, part := range parts {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
-			atOnce := &actor{tb: t, pick: func(int) int { return 0 }, more: func() int { return len(part.letters) }}
-			want := atOnce.play(t.Context(), s, agent, part.letters)
+			atOnce := &actor{tb: t, pick: func(int) int { return 0 }, more: func() int { return len(part.messages) }}
+			want := atOnce.play(t.Context(), s, agent, part.messages)
 			if d := cmp.Diff(part.tools, strings.Join(atOnce.tools, " ")); d != "" {
 				t.Fatalf("the tools differ (-want +got):\n%s", d)
 			}
 			rapid.Check(t, func(r *rapid.T) {
 				anyhow := &actor{
 					tb:   r,
-					pick: func(n int) int { return rapid.IntRange(0, n-1).Draw(r, "which letter") },
-					more: func() int { return rapid.IntRange(0, 2).Draw(r, "letters now") },
+					pick: func(n int) int { return rapid.IntRange(0, n-1).Draw(r, "which incoming") },
+					more: func() int { return rapid.IntRange(0, 2).Draw(r, "messages now") },
 				}
-				if d := cmp.Diff(want, anyhow.play(r.Context(), s, agent, part.letters)); d != "" {
-					r.Fatalf("the calls differ (-all letters at once +this order):\n%s", d)
+				if d := cmp.Diff(want, anyhow.play(r.Context(), s, agent, part.messages)); d != "" {
+					r.Fatalf("the calls differ (-all messages at once +this order):\n%s", d)
 				}
 			})
 		})
@@ -96,20 +96,20 @@ func TestAnyOrderOfArrivalGivesTheSameCalls(t *testing.T) {
 }
 
 // actor plays an agent's part without the others: it answers the calls and
-// delivers the letters.
+// delivers the messages.
 type actor struct {
 	tb   rapid.TB
-	pick func(n int) int // which of n letters comes next
-	more func() int      // how many letters come before the next request
+	pick func(n int) int // which of n messages comes next
+	more func() int      // how many messages come before the next request
 
-	coming []letter
+	coming []incoming
 	tools  []string
 	wrote  map[string]bool // names the agent has written to
 }
 
-// play returns the calls of the agent until it has heard everything.
-func (a *actor) play(ctx context.Context, s *scripted.Script, agent string, letters []letter) (calls []string) {
-	a.coming, a.wrote = slices.Clone(letters), map[string]bool{}
+// play returns the calls of the agent until it has all messages.
+func (a *actor) play(ctx context.Context, s *scripted.Script, agent string, messages []incoming) (calls []string) {
+	a.coming, a.wrote = slices.Clone(messages), map[string]bool{}
 	r := &model.Request{Caller: model.Caller{Agent: agent, AgentID: agent}}
 	news := append([]model.Block{model.Text("Do your part.")}, a.deliver(a.more())...)
 	for range 50 {
@@ -139,7 +139,7 @@ func (a *actor) play(ctx context.Context, s *scripted.Script, agent string, lett
 	return nil
 }
 
-// deliver takes up to n letters. Those of one sender stay in order.
+// deliver takes up to n messages. Those of one sender stay in order.
 func (a *actor) deliver(n int) (blocks []model.Block) {
 	for range n {
 		var open []int

@@ -69,7 +69,7 @@ func within(n budget.Amount, l budget.Limits) bool {
 	return (l.Tokens == 0 || n.Tokens <= l.Tokens) && (l.Requests == 0 || n.Requests <= l.Requests) && (l.Money == 0 || n.Money <= l.Money)
 }
 
-// fits says whether an answer of out tokens fits into an account and all above,
+// fits reports whether an answer of out tokens fits into an account and all above,
 // alone or beside what is in flight.
 func (m *machine) fits(i int, k budget.Request, out int64, alone bool) bool {
 	ok := true
@@ -310,7 +310,7 @@ func TestARequestThatWaitsSaysSoOnce(t *testing.T) {
 	})
 }
 
-// Each limit lets out what just fits, and says of what does not how much is used,
+// Each limit allows what just fits, and the error of what does not has what is used,
 // needed and allowed.
 func TestEachLimitLetsOutWhatJustFits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

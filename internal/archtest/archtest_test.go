@@ -1,4 +1,4 @@
-// Package archtest keeps the import graph what ARCHITECTURE.md says it is.
+// Package archtest holds the code to ARCHITECTURE.md: levels of imports, limits of size, laws with their tests.
 package archtest
 
 import (

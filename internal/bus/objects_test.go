@@ -108,7 +108,7 @@ func reaches(t *testing.T, here, there *nats.Conn) {
 	}
 }
 
-// An object that is not what its name says is never taken: the message arrives when
+// An object that does not match its name is never taken: the message arrives when
 // the right one is there, which its sender sees to, as it does when the bucket is gone.
 func TestAWrongObjectIsNotTakenForAMessage(t *testing.T) {
 	conn := natsdtest.Embedded(t, natsd.Options{})

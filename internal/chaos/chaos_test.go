@@ -171,7 +171,7 @@ func (p *process) has(word string) bool {
 	return p.said[word] || p.said["done"]
 }
 
-// await waits until a process has said a word; one that is done says no other.
+// await waits until a process has printed a word; one that is done prints no other.
 func (s *supervisor) await(p *process, word string) {
 	deadline := time.After(90 * time.Second)
 	for !p.has(word) {

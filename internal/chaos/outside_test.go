@@ -73,7 +73,7 @@ func (o *outside) ask(verb string, in, out any) error {
 	return json.Unmarshal(m.Data, out)
 }
 
-// readAll writes down what comes before it says that it has it. After a kill in
+// readAll writes each message to disk before it acknowledges it. After a kill in
 // between the same message comes again, with the same id.
 func (o *outside) readAll() {
 	file, err := os.OpenFile(filepath.Join(o.dir, "got.c0"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

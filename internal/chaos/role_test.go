@@ -78,7 +78,7 @@ func run(role, dir string) error {
 	return nil
 }
 
-// speaker returns a function that says each word once.
+// speaker returns a function that prints each word once.
 func speaker() func(string) {
 	var said sync.Map
 	return func(word string) {
@@ -273,7 +273,7 @@ func (n *node) post(from string, i int) error {
 	return durable()
 }
 
-// finish says when all is sent and nothing is on its way.
+// finish reports when all is sent and nothing is on its way.
 func (n *node) finish(ctx context.Context, froms []string) {
 	for ctx.Err() == nil {
 		time.Sleep(20 * time.Millisecond)

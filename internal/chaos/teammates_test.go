@@ -39,7 +39,7 @@ func TestPromise1_TeammatesInPanesLoseNothing(t *testing.T) {
 	begun := time.Now()
 	c.open()
 	c.harm()
-	c.settle()
+	c.awaitRest()
 	c.count.log(t, "killed")
 	t.Logf("%d kills in %v", c.count.sum(), time.Since(begun).Round(time.Second))
 	for _, role := range roles {
@@ -336,8 +336,8 @@ func (c *cluster) startClient() {
 	}
 }
 
-// settle waits until nothing moves and ends the session.
-func (c *cluster) settle() {
+// awaitRest waits until nothing moves and ends the session.
+func (c *cluster) awaitRest() {
 	last, same := "", 0
 	for limit := time.Now().Add(30 * time.Minute); same < 4; {
 		if time.Now().After(limit) {
@@ -377,7 +377,7 @@ func (c *cluster) rest() string {
 		return ""
 	}
 	for _, a := range seen.Agents {
-		if a.State == "parked" { // as its lead was told, a message starts it again
+		if a.State == "parked" { // as reported to its lead, a message starts it again
 			c.command("send", "--session", session, a.Name, "go on").Run() //nolint:errcheck // it is tried again
 			c.count["parked, and started again"]++
 			return ""

@@ -79,7 +79,7 @@ func touch(file string) model.Block {
 	return coordinatortest.Call("t-"+file, touchName, map[string]any{"file": file})
 }
 
-// echo touches a file named like its task and then says what came of it.
+// echo touches a file named like its task and then answers with the result.
 func echo(_ context.Context, step int, r *model.Request) *model.Answer {
 	if step == 0 {
 		return use(touch(r.Caller.AgentID))
@@ -102,7 +102,7 @@ func begin(t *testing.T, n *coordinatortest.Node) {
 }
 
 // Requests of a child, a background child, a teammate and a fork come to the
-// same desk with the agent's name on them, and none holds a place meanwhile.
+// same queue with the agent's name on them, and no asker has a slot meanwhile.
 func TestPermissionRequestsBubble(t *testing.T) {
 	g := &gate{}
 	m := by(answers{
@@ -196,7 +196,7 @@ func TestUnattendedQuestionsAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// A rule that one answer gives settles the equal questions of others, and those
+// A rule that one answer adds resolves the equal questions of others, and those
 // that come later are not asked.
 func TestAlwaysIsForTheSession(t *testing.T) {
 	g := &gate{}
@@ -287,7 +287,7 @@ func TestQuestionsSurviveACrash(t *testing.T) {
 	})
 }
 
-// What a person said is on disk when the answer returns: a crash between the
+// A person's answer is on disk when Answer returns: a crash between the
 // answer and the start of the call does not ask again.
 func TestAnAnswerSurvivesACrash(t *testing.T) {
 	g := &gate{}
@@ -336,7 +336,7 @@ var colour = map[string]any{"questions": []any{map[string]any{
 	"options": []any{map[string]any{"label": "red", "description": "warm"}, map[string]any{"label": "blue", "description": "cold"}},
 }}}
 
-// curious asks for a colour and says what it was told.
+// curious asks for a colour and answers with the reply.
 func curious(_ context.Context, step int, r *model.Request) *model.Answer {
 	if step == 0 {
 		return use(coordinatortest.Call("q", "AskUserQuestion", colour))

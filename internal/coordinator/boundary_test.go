@@ -49,8 +49,8 @@ func (c *tally) tools() []tool.Tool {
 
 var levelOf = regexp.MustCompile(`level (\d)`)
 
-// counts is what each of the agents says: it counts its units one by one, has
-// its child count in between, and looks before it repeats a call in doubt.
+// counts are the answers of each agent: it counts its units one by one, has
+// its child count in between, and checks before it repeats a call in doubt.
 func counts(_ context.Context, step int, r *model.Request) *model.Answer {
 	var story strings.Builder
 	for _, m := range r.Messages {
@@ -144,7 +144,7 @@ func told(t *testing.T, n *coordinatortest.Node) (reports int) {
 // TestPromise5_AKillAtEveryBoundaryOfTheJournalCountsEachCallOnce kills a run of
 // 40 counting calls, three generations deep, before and after what each sync of
 // the journal makes durable, and again while it recovers: each unit is counted
-// once, and each call that a kill cut is told of once.
+// once, and each call that a kill interrupted is reported once.
 func TestPromise5_AKillAtEveryBoundaryOfTheJournalCountsEachCallOnce(t *testing.T) {
 	disk := journaltest.New()
 	before := disk.Counts().Syncs

@@ -154,8 +154,8 @@ func TestABudgetCountsWhatWasUsedBeforeARestart(t *testing.T) {
 	}
 }
 
-// A subtree has a budget of its own: who is over it ends, who asked goes on, and
-// is told why no more can be started there.
+// A subtree has a budget of its own: an agent over it ends, and the one that asked continues and
+// gets the reason why no more can be started there.
 func TestABudgetOfASubtreeEndsTheSubtreeOnly(t *testing.T) {
 	m := &meter{}
 	m.say = func(r *model.Request) []model.Block {

@@ -24,7 +24,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// heardIn returns what an agent's conversation holds that it did not say itself.
+// heardIn returns the part of an agent's conversation that others have written.
 func heardIn(t *testing.T, a *transcript.Transcript) string {
 	t.Helper()
 	msgs, err := a.Messages()
@@ -42,8 +42,8 @@ func userText(msgs []model.Message) string {
 	return text.String()
 }
 
-// parent starts background children at its first step, says that it waits while
-// fewer than all of their reports are in, and then what it is given.
+// parent starts background children at its first step, answers that it waits while reports
+// are missing, and then with its result.
 func parent(result string, reports []string, calls ...model.Block) func(context.Context, int, *model.Request) *model.Answer {
 	return func(_ context.Context, step int, r *model.Request) *model.Answer {
 		if step == 0 {
@@ -105,7 +105,7 @@ func resting(n *coordinatortest.Node, kind string) func() bool {
 }
 
 // An agent has not ended while agents that it started in the background are at
-// work: their reports wake it, and its last turn's text is its result, told once.
+// work: their reports wake it, and its last turn's text is its result, reported once.
 func TestAnAgentWaitsForItsOwnBackgroundChildren(t *testing.T) {
 	for _, background := range []bool{false, true} {
 		t.Run(fmt.Sprint("background ", background), func(t *testing.T) {
@@ -154,11 +154,11 @@ func TestAnAgentThatWaitsForItsChildrenGoesOnInTheBackground(t *testing.T) {
 	}
 }
 
-// What an agent's end means for those that work for it is said at their birth,
+// What an agent's end means for those that work for it is recorded at their start,
 // and holds over a crash.
 func TestALinkSaysWhatAnEndMeansForThoseBelow(t *testing.T) {
 	for link, want := range map[agent.Link]struct {
-		lead, mid int // how often each hears of the leaf's end
+		lead, mid int // how often each gets the leaf's report
 		leaf      agent.Outcome
 	}{
 		"":             {1, 0, agent.Completed},
@@ -252,7 +252,7 @@ func TestALinkToStopSurvivesACrash(t *testing.T) {
 }
 
 // A stop while it waits for its children ends it as stopped, whatever it had
-// said before; its child goes on and is told of above.
+// answered before; its child continues and is reported above.
 func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 	l := newLeaf()
 	m := by(answers{
@@ -301,7 +301,7 @@ func TestNoAgentComesToWorkForItself(t *testing.T) {
 	}
 }
 
-// Who wakes an agent that has ended is told of its end, also after a restart.
+// An agent that wakes another that has ended gets its report, also after a restart.
 func TestTheAgentThatWakesAnotherGetsItsReport(t *testing.T) {
 	dir := t.TempDir()
 	m := by(answers{
@@ -444,7 +444,7 @@ func checkTree(t *testing.T, n *coordinatortest.Node, depth, width int) {
 	}
 }
 
-// finished returns the end of a tool call that an event tells of.
+// finished returns the end of a tool call that an event reports.
 func finished(e event.Event, name string) (event.CallFinished, bool) {
 	f, ok := e.Fact.(event.CallFinished)
 	return f, ok && f.Call.Name == name

@@ -21,7 +21,7 @@ import (
 )
 
 // counted is a model that counts four bytes a token and notes the largest
-// request; what it answers is up to say, but for summaries.
+// request; say makes its answers, except summaries.
 type counted struct {
 	say func(ctx context.Context, r *model.Request) *model.Answer
 

@@ -378,7 +378,7 @@ func TestAPanicInATurnIsRestartedFromTheTranscript(t *testing.T) {
 
 // TestPromise3_EveryIntentEndsInOneOutcome has 27 children of which one fails,
 // one is denied and one's host panics until it is given up: 24 complete, each
-// of the others tells what became of it, and none waits for another.
+// of the others reports what became of it, and none waits for another.
 func TestPromise3_EveryIntentEndsInOneOutcome(t *testing.T) {
 	var report []model.Block
 	m := by(answers{

@@ -22,7 +22,7 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// halting is a model whose agents of type staller begin an answer and say no more.
+// halting is a model whose agents of type staller begin an answer and send no more.
 type halting struct{ model.Model }
 
 func (h halting) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Event, error] {
@@ -68,13 +68,13 @@ func nine(background bool, hang model.Block, work func(ctx context.Context)) mod
 	})}
 }
 
-// ended tells when which of the lead's children's ends was told.
+// ended is a report of one of the lead's children, with its time.
 type ended struct {
 	after time.Duration
 	text  string
 }
 
-// ends collects what the lead is told of its children, by their type.
+// ends collects the reports to the lead of its children, by their type.
 func ends(ctx context.Context, n *coordinatortest.Node, sub *event.Subscription, begun time.Time) (map[string][]ended, error) {
 	all := map[string][]ended{}
 	for got := 0; got < 9; {
@@ -290,7 +290,7 @@ func TestWaitingForAPersonIsNoStandstill(t *testing.T) {
 	})
 }
 
-// Who is stopped with another says by whom, and why.
+// An agent that is stopped with another reports by whom, and why.
 func TestAnEndSaysByWhom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kinds := `{"outer":{"description":"o","prompt":"o"},"inner":{"description":"i","prompt":"i"}}`

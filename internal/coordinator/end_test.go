@@ -22,7 +22,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// lead says ok to everything, after the calls given for its first step.
+// lead answers everything with ok, after the calls of its first step.
 func lead(calls ...model.Block) func(context.Context, int, *model.Request) *model.Answer {
 	return func(_ context.Context, step int, _ *model.Request) *model.Answer {
 		if step == 0 && len(calls) > 0 {
@@ -239,8 +239,8 @@ func TestAnyEndOfTheScopeIsAShutdown(t *testing.T) {
 	}
 }
 
-// An agent whose host was given up is told of, and the next message to it makes
-// another host: it is not a hole that swallows mail.
+// An agent whose host was parked is reported, and the next message to it makes
+// another host: no mail is lost.
 func TestAMessageWakesAParkedAgent(t *testing.T) {
 	var broken atomic.Bool
 	broken.Store(true)
@@ -346,7 +346,7 @@ func TestAStopEndsWithTheSession(t *testing.T) {
 	}
 }
 
-// Quiet must not overlook an end that was recorded before a crash and not told.
+// Quiet must not overlook an end that was recorded before a crash and not reported.
 func TestQuietWaitsForAnEndThatIsNotYetReported(t *testing.T) {
 	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: lead()}), nodeOptions{})
 	a := member(t, n, "child", agent.Background, agent.LeadID)
@@ -388,7 +388,7 @@ func (g gated) Publish(e mailbox.Envelope) error {
 	return g.Transport.Publish(e)
 }
 
-// A child that has filled its parent's mailbox still tells its end.
+// A child that has filled its parent's mailbox still reports its end.
 func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
 	wire := gated{mailbox.NewMemory(), make(chan struct{})}
 	var heard string
@@ -403,7 +403,7 @@ func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
 	a := member(t, n, "child", agent.Background, agent.LeadID)
 	must(t, a.Prompt("parent", "go"))
 	must(t, a.End(agent.Completed, "", "the last word", ""))
-	for i := range mailbox.DefaultLimit { // unsettled: the lane is full
+	for i := range mailbox.DefaultLimit { // unacknowledged: the lane is full
 		write(t, a, n.Lead, fmt.Sprint("letter ", i))
 	}
 	must(t, n.Lead.Prompt("user", "go"))

@@ -27,7 +27,7 @@ const (
 
 // BenchmarkRecover100 opens what a kill leaves of a lead and 99 children, each
 // with 40 KB of history and in a call that never came back. Limit: 2 s from the
-// open to the last agent's next request, which tells it of its call in doubt.
+// open to the last agent's next request, which reports its call in doubt.
 func BenchmarkRecover100(b *testing.B) {
 	dir := b.TempDir()
 	killedTree(b, dir)

@@ -23,7 +23,7 @@ import (
 // an everyday run) end in the same moment while their parent is in a tool call,
 // writes the summary of its conversation, or is killed, also when the ends are on
 // disk and the parent has not been given them. Each report is in one request, and
-// what each child said is the same bytes an hour and a restart later.
+// the text of each child is the same bytes an hour and a restart later.
 func TestProblem2_EveryResultReachesTheParentAndIsKept(t *testing.T) {
 	bubble := func(name string, run func(t *testing.T, h *harvest)) {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func newHarvest(t *testing.T) *harvest {
 	return h
 }
 
-// fruit is what the child at a place says: more than a line, and no plain text.
+// fruit is the text of the child at a place: more than a line, and not plain.
 func fruit(place string) string {
 	return "Report of " + place + ";" + strings.Repeat(" <b>größer</b> \t\"\\n\"  \n\n\u2028 "+place, 80) + "\n "
 }

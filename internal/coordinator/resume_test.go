@@ -24,7 +24,7 @@ func again(id, who, prompt string, background bool) model.Block {
 	return agentCall(id, map[string]any{"description": "d", "prompt": prompt, "resume": who, "run_in_background": background})
 }
 
-// repeat says what it was asked, and how many answers it had given before.
+// repeat answers with the question, and with the number of its answers before.
 func repeat(_ context.Context, step int, r *model.Request) *model.Answer {
 	return say(fmt.Sprintf("answer %d to %s", step, r.Messages[len(r.Messages)-1].Blocks()[0].Text))
 }
@@ -288,7 +288,7 @@ func taskID(r *model.Request) string {
 	return id
 }
 
-// A one-shot agent cannot be gone on with, so its report says nothing of that.
+// A one-shot agent cannot be continued, so its report does not mention that.
 func TestTheReportOfAOneShotAgentHasNoTrailer(t *testing.T) {
 	m := by(answers{
 		agent.LeadName: lead(agentCall("c1", task(map[string]any{"subagent_type": "explore"})), agentCall("c2", task(nil))),

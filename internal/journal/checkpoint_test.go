@@ -359,7 +359,7 @@ func TestHistoryReportsDamageInOldSegments(t *testing.T) {
 			j = open(t, d, journal.Options{SegmentBytes: 200})
 			clean(t, j) // an old segment is not read by Open
 			for range 2 {
-				got, faults := tell(j, "a")
+				got, faults := yielded(j, "a")
 				if len(got) != 19 || faults != 1 {
 					t.Errorf("%d records and %d faults, want 19 and 1", len(got), faults)
 				}

@@ -34,7 +34,7 @@ func FuzzOpen(f *testing.F) {
 		if len(before) == 0 && len(b) > 0 && b[0] != 0 && r.Clean() && r.Records == 0 && !headOnly(b) {
 			t.Errorf("%d bytes were taken for an empty journal: %v", len(b), r)
 		}
-		tell(j, "a")
+		yielded(j, "a")
 		commit(t, j, "new", "record")
 		shut(t, j)
 		j = open(t, d, journal.Options{SegmentBytes: 4096})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// stub is a file of bytes whose operations fail as told.
+// stub is a file of bytes whose operations fail on demand.
 type stub struct {
 	data                      []byte
 	reads, reserved           int

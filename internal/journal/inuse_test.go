@@ -84,7 +84,7 @@ func TestALockIsWaitedForWhenItsHolderIsDead(t *testing.T) {
 	}
 }
 
-// isZombie waits for the end of a process, and reports whether the system tells of it.
+// isZombie waits for the end of a process, and reports whether the system shows it.
 func isZombie(pid int) bool {
 	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -138,7 +138,7 @@ func TestLawDamageInTheMiddleIsReported(t *testing.T) {
 				t.Errorf("report does not name the file: %s", r)
 			}
 			same(t, "live", live(t, j), []string{"a:one", "a:three", "a:four"})
-			got, faults := tell(j, "a")
+			got, faults := yielded(j, "a")
 			same(t, "history", got, []string{"a:one", "a:three", "a:four"})
 			if faults != 1 {
 				t.Errorf("history tells of %d damaged places, want 1", faults)
@@ -159,8 +159,8 @@ func damage(b []byte, kind string) {
 	}
 }
 
-// tell returns the records History yields and the number of errors.
-func tell(j *journal.Journal, stream string) (got []string, faults int) {
+// yielded returns the records that History yields and the number of errors.
+func yielded(j *journal.Journal, stream string) (got []string, faults int) {
 	for r, err := range j.History(stream) {
 		if err != nil {
 			faults++
@@ -236,7 +236,7 @@ func TestAMissingSegmentIsReported(t *testing.T) {
 	if got := live(t, j); len(got)+int(r.Damage[0].Records) != 20 {
 		t.Errorf("%d shown, %d reported lost, 20 written", len(got), r.Damage[0].Records)
 	}
-	if got, faults := tell(j, "a"); faults != 1 || len(got)+int(r.Damage[0].Records) != 20 {
+	if got, faults := yielded(j, "a"); faults != 1 || len(got)+int(r.Damage[0].Records) != 20 {
 		t.Errorf("history: %d records, %d faults", len(got), faults)
 	}
 	shut(t, j)

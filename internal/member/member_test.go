@@ -95,7 +95,7 @@ func (h *house) client() *rpc.Client {
 	return rpc.NewClient(h.conn, apiSubject, rpc.ClientOptions{Errors: member.Errors()})
 }
 
-// says is what a program with a key is answered.
+// says is the reply to a program with a key.
 type says struct {
 	Error    string
 	Messages []mailbox.Received

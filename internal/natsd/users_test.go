@@ -160,7 +160,7 @@ func TestARemovedUserIsOutAtOnce(t *testing.T) {
 	}
 	s.SetUsers([]User{bob.User})
 	next(t, gone)
-	// A closed connection may tell no more than that.
+	// A closed connection may return no other error.
 	if _, _, err := ann.join(t, s.ClientURL()); err == nil {
 		t.Error("came in again")
 	}
@@ -174,8 +174,8 @@ func TestARemovedUserIsOutAtOnce(t *testing.T) {
 	first.Close()
 }
 
-// A visitor is judged before it can say anything, by each of its connections, and
-// hears its own answers alone.
+// A visitor is authorized before it can publish, on each of its connections, and
+// receives its own answers alone.
 func TestAVisitorMayDoWhatItsJudgeSaysAndNoMore(t *testing.T) {
 	refused := make(chan Refusal, 100)
 	var judged []int

@@ -8,7 +8,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// What another session says is bounded in number, does not repeat itself, and does
+// The messages of another session are bounded in number, are not repeated, and do
 // not pile up before the lead; what was let in once may come again.
 func TestWhatOtherSessionsSayIsBounded(t *testing.T) {
 	var in limiter

@@ -7,9 +7,8 @@ import (
 	"github.com/actorswarm/swarm/session"
 )
 
-// Where the options say nothing, a message is held if one of the two sessions
-// bypasses permissions and the other does not. What a session elsewhere says of
-// itself only makes that stricter.
+// Without an option, a message is held if one of the two sessions bypasses permissions and
+// the other does not. The mode that a session elsewhere reports only makes that stricter.
 func TestTheModesOfTwoSessionsSayWhatIsHeld(t *testing.T) {
 	const bypass = "bypassPermissions"
 	for _, c := range []struct {
@@ -19,7 +18,7 @@ func TestTheModesOfTwoSessionsSayWhatIsHeld(t *testing.T) {
 		want       session.Inbound
 	}{
 		{"", "default", "plan", "session-a", session.InboundAccept},
-		{"", "default", "", "session-a", session.InboundAccept}, // it did not say
+		{"", "default", "", "session-a", session.InboundAccept}, // it did not report one
 		{"", "acceptEdits", bypass, "session-a", session.InboundHold},
 		{"", bypass, "default", "session-a", session.InboundHold},
 		{"", bypass, "", "session-a", session.InboundHold},

@@ -41,7 +41,7 @@ func TestAskedAgainWhileNobodyLeads(t *testing.T) {
 	})
 }
 
-// A server that stops says that it has no JetStream; one that goes on saying so
+// A server that stops reports that it has no JetStream; one that continues to report it
 // has none.
 func TestAServerWithoutJetStreamIsNotAskedForLong(t *testing.T) {
 	for _, none := range []error{jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount} {

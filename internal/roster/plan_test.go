@@ -75,7 +75,7 @@ func required(s *agent.Spec) { s.PlanRequired = true }
 func quietLead(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("ok") }
 
 // TestProblem41_PlanGateHolds: nothing is written before one authorised decision
-// with the right id, which the asker hears wherever it was, also after a restart.
+// with the right id, which the asker receives wherever it was, also after a restart.
 func TestProblem41_PlanGateHolds(t *testing.T) {
 	dir, used := t.TempDir(), &atomic.Int32{}
 	n := planCrew(t, dir, used, quietLead, spawn.Policy{})

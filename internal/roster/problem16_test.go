@@ -47,7 +47,7 @@ func TestProblem16_NothingIsReadTwiceAndNoWorkIsDoneTwice(t *testing.T) {
 	t.Logf("%d messages, %d kills, %d of them between record and receipt, %d of %d receipts lost", w.letters, w.kills, w.betweens, w.lost, w.receipts)
 }
 
-// errands is a sequence of lives in which ben does what the messages say of ann,
+// errands is a sequence of lives in which ben does what the messages of ann ask for,
 // who is of another node: receipts within a node need no wire.
 type errands struct {
 	ann            *mailboxtest.Store
@@ -198,7 +198,7 @@ func (w *errands) post(t *testing.T, ann *mailboxtest.Node, life int, killed <-c
 	}
 }
 
-// check looks at what ben was told and what it did.
+// check compares what ben was sent with what it did.
 func (w *errands) check(t *testing.T, n *coordinatortest.Node) {
 	t.Helper()
 	text := all(t, n, "ben")

@@ -116,7 +116,7 @@ func stalled(t *testing.T, senders int) (*coordinatortest.Node, *long) {
 	return n, l
 }
 
-// flood is senders who do not stop when they are told that the mailbox is full.
+// flood is senders that do not stop when the mailbox is full.
 type flood struct {
 	accepted, told atomic.Int64
 	group          sync.WaitGroup
@@ -178,7 +178,7 @@ func at(sorted []time.Duration, percent int) time.Duration {
 	return sorted[(len(sorted)*percent-1)/100].Round(time.Microsecond)
 }
 
-// slowViewer counts what a viewer is told of that may not be dropped.
+// slowViewer counts the events that must not be dropped for a viewer.
 type slowViewer struct {
 	t     *testing.T
 	sub   *event.Subscription
@@ -220,7 +220,7 @@ func (v *slowViewer) next(ctx context.Context) bool {
 	return true
 }
 
-// rest reads on until it was told of so many messages and of the end of each turn.
+// rest reads events until it has seen so many messages and the end of each turn.
 func (v *slowViewer) rest(sent int, turns map[mailbox.AgentID]int) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.t.Context(), time.Minute)
@@ -239,7 +239,7 @@ func heap() int64 {
 	return int64(s.HeapAlloc)
 }
 
-// rss is the resident size of this process in bytes, 0 where it is not told.
+// rss is the resident size of this process in bytes, 0 if it is unknown.
 func rss(t *testing.T) int64 {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/self/status")

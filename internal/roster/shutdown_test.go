@@ -251,7 +251,7 @@ func cycle(t *testing.T, n *crew, begun <-chan struct{}) {
 	}
 }
 
-// The requester hears an objection once, and of the end; who is not above a
+// The requester gets an objection once, and the end; an agent that is not above a
 // member cannot end it.
 func TestAMemberObjectsOnceAndItsAskerHearsIt(t *testing.T) {
 	var heard strings.Builder

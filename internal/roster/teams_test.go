@@ -65,7 +65,7 @@ func TestATeammateLeadsASubTeamWhoseMembersAnswerToIt(t *testing.T) {
 		t.Errorf("the lead heard of a member of ann's team: %s", heard)
 	}
 	n.End(t)
-	n = coordinatortest.New(t, dir, m, options()) // what was recorded says the same
+	n = coordinatortest.New(t, dir, m, options()) // the records agree
 	teams := roster.New(n.Coordinator).Teams()
 	ann, _ := n.Find("ann")
 	ben, _ := n.Find("ben")

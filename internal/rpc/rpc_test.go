@@ -145,7 +145,7 @@ func TestKnownErrorsKeepTheirIdentity(t *testing.T) {
 	}
 }
 
-// TestErrorsAreKnownByTheirNumber: what a peer says that knows no names.
+// TestErrorsAreKnownByTheirNumber has a peer that knows no names.
 func TestErrorsAreKnownByTheirNumber(t *testing.T) {
 	conn := connected(t)
 	answers, err := conn.Subscribe("app.ann.echo", func(m *nats.Msg) { _ = m.Respond([]byte(`{"error":"gone","code":7}`)) })
@@ -228,7 +228,7 @@ func TestARequestMustBeValid(t *testing.T) {
 	}
 }
 
-// TestARawRequestIsNotDecoded: and its handler says what is wrong with it.
+// TestARawRequestIsNotDecoded: its handler returns the error.
 func TestARawRequestIsNotDecoded(t *testing.T) {
 	conn := connected(t)
 	s := rpc.NewServer(t.Context(), rpc.ServerOptions{})

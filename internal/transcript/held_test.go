@@ -12,8 +12,7 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// A letter that is held is decided once, folds again, and what is remembered of
-// decided ones is bounded.
+// A held message is decided once and replays, and the record of decided ones is bounded.
 func TestALetterIsDecidedOnceAndFoldsAgain(t *testing.T) {
 	dir := t.TempDir()
 	s, err := transcript.Open(t.Context(), dir, "session", transcript.Options{})

@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Law: only a line that says so, and says nothing else, is consent.
+// Law: only a line that means yes, and nothing else, is consent.
 func TestOnlyYesAloneIsConsent(t *testing.T) {
 	for _, line := range []string{"yes please look at the tests too", "yy", "ya", "always do this", "ok", "sure", "1", "y?", "allow"} {
 		if s, ok := parse(line, &consent, nil).(answerQuestion); ok && s.answer.Allow {

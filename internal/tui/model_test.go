@@ -70,9 +70,9 @@ func (f *fake) Answer(id string, a Answer) error {
 	return nil
 }
 
-// desk drives a screen without a terminal: commands run at once, printed lines
+// driver drives a screen without a terminal: commands run at once, printed lines
 // are gathered.
-type desk struct {
+type driver struct {
 	*testing.T
 	*fake
 	m       *screen
@@ -80,18 +80,18 @@ type desk struct {
 	quit    bool
 }
 
-func newDesk(t *testing.T, s *fake) *desk {
+func newDriver(t *testing.T, s *fake) *driver {
 	t.Helper()
 	h := openTest(t, "")
 	o := Options{Session: "s", Paint: func(name, _ string) string { return name }, Lines: func(event.Event) string { return "" }}
-	d := &desk{T: t, fake: s, m: newScreen(t.Context(), s, o, h)}
+	d := &driver{T: t, fake: s, m: newScreen(t.Context(), s, o, h)}
 	d.m.printing = false
 	d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 	d.look()
 	return d
 }
 
-func (d *desk) send(msg tea.Msg) {
+func (d *driver) send(msg tea.Msg) {
 	cmd := d.m.update(msg)
 	d.run(cmd)
 	for next := d.m.runNext(); next != nil; next = d.m.runNext() {
@@ -102,7 +102,7 @@ func (d *desk) send(msg tea.Msg) {
 	d.quit = d.quit || d.m.leaving
 }
 
-func (d *desk) run(cmd tea.Cmd) {
+func (d *driver) run(cmd tea.Cmd) {
 	if cmd == nil || d.m.refreshing || d.m.ticking && !d.m.busy {
 		return // a look or a tick that is planned; the test looks itself
 	}
@@ -111,12 +111,12 @@ func (d *desk) run(cmd tea.Cmd) {
 	}
 }
 
-func (d *desk) look() {
+func (d *driver) look() {
 	d.m.refreshing = false
 	d.m.setState(stateMsg{d.Agents(), d.Questions()})
 }
 
-func (d *desk) keys(names ...string) {
+func (d *driver) keys(names ...string) {
 	for _, name := range names {
 		key := map[string]tea.Key{
 			"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
@@ -128,13 +128,13 @@ func (d *desk) keys(names ...string) {
 	}
 }
 
-func (d *desk) types(text string) {
+func (d *driver) types(text string) {
 	for _, r := range text {
 		d.send(tea.KeyPressMsg{Code: r, Text: string(r)})
 	}
 }
 
-func (d *desk) wants(did ...string) {
+func (d *driver) wants(did ...string) {
 	d.Helper()
 	if !slices.Equal(d.did, did) {
 		d.Errorf("the session did %q, want %q", d.did, did)
@@ -144,7 +144,7 @@ func (d *desk) wants(did ...string) {
 
 // Law: Esc ends the foreground turn and nothing else, and leaves the line alone.
 func TestEscEndsTheForegroundTurnAndNothingElse(t *testing.T) {
-	d := newDesk(t, &fake{works: true})
+	d := newDriver(t, &fake{works: true})
 	d.types("half")
 	d.keys("esc", "esc", "esc")
 	d.wants("interrupt", "interrupt", "interrupt")
@@ -158,7 +158,7 @@ func TestEscEndsTheForegroundTurnAndNothingElse(t *testing.T) {
 
 // Law: what was typed is not lost.
 func TestHistoryKeepsTextThatAKeyRemoves(t *testing.T) {
-	d := newDesk(t, &fake{})
+	d := newDriver(t, &fake{})
 	d.types("precious")
 	d.keys("ctrl+d")
 	d.keys("ctrl+c")
@@ -178,7 +178,7 @@ func TestHistoryKeepsTextThatAKeyRemoves(t *testing.T) {
 }
 
 func TestCtrlCTwiceLeavesAndAnotherKeyBetweenDoesNot(t *testing.T) {
-	d := newDesk(t, &fake{works: true})
+	d := newDriver(t, &fake{works: true})
 	d.keys("ctrl+c")
 	d.types("x")
 	d.keys("ctrl+c")
@@ -193,7 +193,7 @@ func TestCtrlCTwiceLeavesAndAnotherKeyBetweenDoesNot(t *testing.T) {
 }
 
 func TestLinesAreSentInTheirOrder(t *testing.T) {
-	d := newDesk(t, &fake{})
+	d := newDriver(t, &fake{})
 	d.types("one")
 	d.keys("alt+enter")
 	d.types("more")
@@ -224,7 +224,7 @@ func TestLinesAreSentInTheirOrder(t *testing.T) {
 
 // A long text goes in whole, or not at all.
 func TestLongPasteIsNotCut(t *testing.T) {
-	d := newDesk(t, &fake{})
+	d := newDriver(t, &fake{})
 	text := strings.TrimSuffix(strings.Repeat("a line of the text\n", 2000), "\n")
 	d.types("see: ")
 	d.send(tea.PasteMsg{Content: text})
@@ -249,7 +249,7 @@ func TestLongPasteIsNotCut(t *testing.T) {
 // Law: it owns no agent.
 func TestLeavingDoesNothingToAnyAgent(t *testing.T) {
 	for _, keys := range [][]string{{"ctrl+c", "ctrl+c"}, {"ctrl+d"}} {
-		d := newDesk(t, &fake{works: true, rows: []Row{{ID: "lead", Working: true}}})
+		d := newDriver(t, &fake{works: true, rows: []Row{{ID: "lead", Working: true}}})
 		d.keys(keys...)
 		if !d.quit {
 			t.Errorf("%q does not leave", keys)
@@ -259,7 +259,7 @@ func TestLeavingDoesNothingToAnyAgent(t *testing.T) {
 }
 
 func TestDetachReturnsErrDetached(t *testing.T) {
-	d := newDesk(t, &fake{works: true})
+	d := newDriver(t, &fake{works: true})
 	d.types("/interrupt bob")
 	d.keys("enter")
 	d.types("/interrupt ann")
@@ -280,7 +280,7 @@ func TestDetachReturnsErrDetached(t *testing.T) {
 
 // Law: consent is never an accident.
 func TestLineBegunBeforeAQuestionDoesNotAnswerIt(t *testing.T) {
-	d := newDesk(t, &fake{})
+	d := newDriver(t, &fake{})
 	d.types("y")
 	d.questions = []Question{{ID: "q1", Agent: "bob", Text: "Bash git push", Consent: true}}
 	d.look()
@@ -293,7 +293,7 @@ func TestLineBegunBeforeAQuestionDoesNotAnswerIt(t *testing.T) {
 }
 
 func TestQuestionShowsTheNameOfItsAgent(t *testing.T) {
-	d := newDesk(t, &fake{questions: []Question{
+	d := newDriver(t, &fake{questions: []Question{
 		{ID: "q1", Agent: "bob", Text: "Bash git push", Reason: "the mode asks", Consent: true, Always: "Bash(git push:*)"},
 		{ID: "q2", Agent: "ann", Text: "Bash rm x", Consent: true},
 	}})
@@ -319,7 +319,7 @@ func TestQuestionShowsTheNameOfItsAgent(t *testing.T) {
 
 // Law: consent is never an accident.
 func TestCallThatNeedsConsentIsPrintedInFullOnce(t *testing.T) {
-	d := newDesk(t, &fake{questions: []Question{
+	d := newDriver(t, &fake{questions: []Question{
 		{ID: "q1", Agent: "ann", Text: "the plan: one two", FullText: "one\n\ntwo\x1b[2J", Consent: true},
 		{ID: "q2", Agent: "bob", Text: "Bash make", Consent: true},
 	}})
@@ -340,14 +340,14 @@ func TestHelpForSeveralChoices(t *testing.T) {
 	q := Question{ID: "q1", Agent: "bob", Text: "Which?", Choices: []string{"red", "blue"}}
 	for several, want := range map[bool]string{false: "answer with a number or a text", true: "answer with a number, several (1,2), or a text"} {
 		q.Several = several
-		d := newDesk(t, &fake{questions: []Question{q}})
+		d := newDriver(t, &fake{questions: []Question{q}})
 		if view := d.m.View().Content; !strings.Contains(view, want) {
 			t.Errorf("no %q in:\n%s", want, view)
 		}
 	}
 }
 
-func happen(d *desk, id string, f event.Fact) {
+func happen(d *driver, id string, f event.Fact) {
 	d.send(eventMsg{event.Event{Agent: event.Agent{ID: mailbox.AgentID(id), Name: id}, Fact: f}})
 	d.m.refreshing = false
 }
@@ -358,7 +358,7 @@ func said(text string) event.Answered {
 
 // Law: what agents write is cleaned before it is shown.
 func TestOutputOfAgentsIsCleaned(t *testing.T) {
-	d := newDesk(t, &fake{rows: []Row{{ID: "x", Name: "x\x1b[2J", State: "\x1b]0;t\aworks", Working: true}}})
+	d := newDriver(t, &fake{rows: []Row{{ID: "x", Name: "x\x1b[2J", State: "\x1b]0;t\aworks", Working: true}}})
 	d.questions = []Question{{ID: "q", Agent: "\x1b[31mbob", Text: "rm\x1b[2K", Reason: "\u202ewhy"}}
 	d.look()
 	happen(d, "lead", event.Delta{Text: "stream\x1b[2J"})
@@ -377,7 +377,7 @@ func TestTheViewKeepsTheWidthAndLeavesRoom(t *testing.T) {
 	for i := range 50 {
 		rows = append(rows, Row{ID: mailbox.AgentID(fmt.Sprint("general-purpose-", i)), Name: fmt.Sprint("general-purpose-", i), State: "in tool Bash", Extra: "background", Working: true})
 	}
-	d := newDesk(t, &fake{rows: rows, questions: []Question{{ID: "q", Agent: "bob", Text: strings.Repeat("long ", 300), Consent: true}}})
+	d := newDriver(t, &fake{rows: rows, questions: []Question{{ID: "q", Agent: "bob", Text: strings.Repeat("long ", 300), Consent: true}}})
 	for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 120, Height: 40}, {Width: 30, Height: 10}} {
 		d.send(size)
 		happen(d, "lead", event.Delta{Text: strings.Repeat("日本語 words ", 500)})
@@ -410,9 +410,9 @@ func columns(t *testing.T, line string) (n int) {
 	return n
 }
 
-// What the user hears of agents: the lead always, others once they were written to.
+// The texts of agents that the user sees: the lead always, others once they were written to.
 func TestReplyToTheUserIsShown(t *testing.T) {
-	d := newDesk(t, &fake{})
+	d := newDriver(t, &fake{})
 	happen(d, "bob", said("to myself"))
 	happen(d, "user", event.MailSent{Envelope: mailbox.Envelope{To: mailbox.Address{Agent: "bob"}}})
 	happen(d, "bob", said("hello"))

@@ -156,13 +156,13 @@ func (w *Worker) decidePlan(_ context.Context, _ rpc.Caller, in workerapi.PlanIn
 	return workerapi.RecordOut{Record: w.currentReport().Record}, err
 }
 
-// recordShutdown records that the agent ends by a shutdown, if it does. The owner
+// recordShutdown records the shutdown with which the agent ends, if there is one. The owner
 // notifies the agent that requested it.
-func (w *Worker) recordShutdown(s *protocol.Shutdown) error {
+func (w *Worker) recordShutdown(state *protocol.Shutdown) error {
 	me, ok := w.node.Store.Get(w.id)
-	if s == nil || !ok {
+	if state == nil || !ok {
 		return nil
 	}
-	_, _, err := me.ShutdownNext(protocol.Ask{ID: s.ID, By: s.By, Reason: s.Reason, Now: time.Now()}, nil)
+	_, _, err := me.ShutdownNext(protocol.Ask{ID: state.ID, By: state.By, Reason: state.Reason, Now: time.Now()}, nil)
 	return err
 }

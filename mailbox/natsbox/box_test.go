@@ -215,8 +215,8 @@ func TestPoisonIsSkippedAndReported(t *testing.T) {
 	for subject, data := range map[string][]byte{
 		"sw.test.mb.b.x": []byte("not an envelope"),
 		"sw.test.mb.b.y": {},
-		"sw.test.mb.b.z": forged.AppendJSON(nil), // says that it is from a
-		"sw.test.mb.c.a": forged.AppendJSON(nil), // says that it is to b
+		"sw.test.mb.b.z": forged.AppendJSON(nil), // claims to be from a
+		"sw.test.mb.c.a": forged.AppendJSON(nil), // claims to be to b
 	} {
 		if _, err := jet(t, nc).Publish(t.Context(), subject, data); err != nil {
 			t.Fatal(err)

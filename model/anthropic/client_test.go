@@ -199,9 +199,8 @@ func BenchmarkRequests(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
 }
 
-// BenchmarkPlainHTTP posts the same body to the same server with net/http alone
-// and reads the answer, to tell the share of the SDK and of our reading in
-// BenchmarkRequests.
+// BenchmarkPlainHTTP posts the same body to the same server with net/http alone and reads
+// the answer, to show the share of the SDK and of our reading in BenchmarkRequests.
 func BenchmarkPlainHTTP(b *testing.B) {
 	srv := modeltest.NewInstant(b, modeltest.Anthropic, modeltest.Reply{Blocks: []model.Block{
 		model.Text("I will look."), model.ToolUse("id", "Bash", json.RawMessage(`{"command":"ls"}`)),

@@ -379,7 +379,7 @@ func TestAssignedTasksAreTakenByTheirOwnerOnly(t *testing.T) {
 }
 
 // TestBoardsAgree drives two boards on one store with random operations and
-// checks after each that both say the same and keep the laws.
+// checks after each that both agree and keep the laws.
 func TestBoardsAgree(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -86,7 +86,7 @@ func TestASyncThatFailedNeverHappened(t *testing.T) {
 	if err := f.Sync(); !errors.Is(err, syscall.EIO) {
 		t.Errorf("Sync = %v", err)
 	}
-	must(t, f.Sync()) // says success and has nothing to write
+	must(t, f.Sync()) // succeeds and has nothing to write
 	d.Crash(journaltest.LoseNothing, nil)
 	has(t, d, "lost")
 	d.Crash(journaltest.LoseUnsynced, nil)

@@ -31,7 +31,7 @@ func p50(times []time.Duration) float64 {
 	return float64(times[len(times)/2])
 }
 
-// claims returns what claims a fresh task and says how long the claim took.
+// claims returns a function that claims a fresh task and returns how long the claim took.
 func claims(b *testing.B, o natsd.Options) func() time.Duration {
 	b.Helper()
 	list, err := board.Open(b.Context(), bucket(b, o), board.Options{})

@@ -39,8 +39,8 @@ func conforms(t *testing.T, conn *nats.Conn, o kvboard.Options) {
 	})
 }
 
-// The server that leads is killed under writers: each put is done once, although
-// answers were lost, and nobody is told of a failure.
+// The server that leads is killed while writers write: each put happens once, although
+// answers were lost, and no writer gets an error.
 func TestAPutOutlivesALeader(t *testing.T) {
 	servers := natsdtest.Cluster(t, 3, natsdtest.Options{})
 	nc, err := nats.Connect(servers[0].URL+","+servers[1].URL+","+servers[2].URL, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
