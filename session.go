@@ -356,7 +356,7 @@ func (s *Session) Problems() []string {
 	for _, p := range s.parts.Definitions.Problems() {
 		all = append(all, p.String())
 	}
-	return slices.Concat(all, s.opts.config().HookProblems(), s.opts.listen().Exposed(), s.parts.Definitions.Notes(), s.store.Notes(), s.notes)
+	return slices.Concat(all, s.opts.config().HookProblems(), s.opts.config().SandboxNotes(), s.opts.listen().Exposed(), s.parts.Definitions.Notes(), s.store.Notes(), s.notes)
 }
 
 // Definitions returns the current agent types of the session, without those that a rule

@@ -60,9 +60,10 @@ type Call struct {
 	ID    string // the model's id of this use, unique within the agent
 	Name  string
 	Input json.RawMessage
-	// ReadOnly reports that the call was allowed only because it reads: the tool lets it
-	// change nothing.
-	ReadOnly bool
+	// Profile is what the call is held to if it runs commands: "inspect" if it was allowed
+	// only because it reads, "edit" if only because it changes files of the working
+	// directories, "open" or "" otherwise.
+	Profile string
 }
 
 // Result is the result of a call for the model.

@@ -14,9 +14,9 @@ func newSandbox(a *app) *cobra.Command {
 		Use:   "sandbox",
 		Short: "Show what the commands of agents can reach",
 		Long: `The kernel holds each command of an agent to a profile: inspect for one that
-runs without a question because it only reads, open for one that a rule or you
-have allowed. Every profile hides what swarm keeps and the credentials of your
-tools.`,
+runs without a question because it only reads, edit for one that acceptEdits
+allows, open for one that a rule or you have allowed. Every profile hides what
+swarm keeps, the credentials of your tools, and the files that rules deny.`,
 	}
 	c.AddCommand(newSandboxExplain(a))
 	return c

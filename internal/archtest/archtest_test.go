@@ -46,6 +46,7 @@ var level = map[string]int{
 	"event":               1,
 	"internal/defedit":    1,
 	"internal/hookenv":    1,
+	"internal/confine":    1,
 	"internal/object":     1,
 	"internal/permission": 1,
 	"internal/price":      1,
@@ -60,7 +61,6 @@ var level = map[string]int{
 	"model/script":        1,
 	"team/board":          1,
 	"team/protocol":       1,
-	"tool/builtin":        1,
 
 	// 2: what an agent is, and what is built of the values below
 	"agent":                      2,
@@ -73,6 +73,7 @@ var level = map[string]int{
 	"internal/settings/rulefile": 1,
 	"internal/tui":               2,
 	"internal/worktree/hookdir":  2,
+	"tool/builtin":               2,
 	"team/board/kvboard":         2,
 
 	// 3: one agent's life

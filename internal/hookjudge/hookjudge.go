@@ -23,6 +23,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/hook"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -122,7 +123,7 @@ func use(ctx context.Context, set *tool.Set, c model.Call) (model.Block, error) 
 	result := set.Unknown(c.Name)
 	if ok {
 		var err error
-		if result, err = unit.Run(ctx, tool.Call{ID: c.ID, Name: c.Name, Input: c.Input, ReadOnly: true}); err != nil {
+		if result, err = unit.Run(ctx, tool.Call{ID: c.ID, Name: c.Name, Input: c.Input, Profile: string(sandbox.Inspect)}); err != nil {
 			return model.Block{}, err
 		}
 	}

@@ -150,9 +150,26 @@ func (c Config) PolicyOf(id string, r *Rules) spawn.Policy {
 func (c Config) Permissions(spec agent.Spec, r *Rules) permission.Policy {
 	return r.Fill(permission.Policy{
 		Mode: permission.Mode(spec.Mode), Home: c.Home, Resolve: Resolve,
-		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil,
-		Dirs:       slices.Concat([]string{spec.Dir}, c.AddDirs, r.Dirs()), Only: tools.Limits(spec),
+		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil, NoEdits: noEdits(),
+		Dirs: slices.Concat([]string{spec.Dir}, c.AddDirs, r.Dirs()), Only: tools.Limits(spec),
 	})
+}
+
+// noEdits says why the machine cannot hold commands to changing the working directories,
+// or "".
+func noEdits() string {
+	if err := sandbox.Probe().Enforces(sandbox.Edit); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// SandboxNotes returns what the machine cannot enforce and the lead's mode relies on.
+func (c Config) SandboxNotes() []string {
+	if why := noEdits(); why != "" && c.Mode == string(permission.AcceptEdits) {
+		return []string{"mode acceptEdits asks about commands that change files: " + why}
+	}
+	return nil
 }
 
 // TaskList returns the name of the task list that the agents of a session share: the

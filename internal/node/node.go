@@ -107,6 +107,7 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	if _, err := builtin.Reap(n.options.Session); err != nil {
 		n.options.Logger.Warn("processes of an earlier run could not be searched for", "error", err)
 	}
+	n.removeLeftovers()
 	n.directories = n.options.Isolation(n.options.Session, n.options.Root, n.options.Path, n.Store)
 	n.variables = hookenv.Open(n.options.Root, n.options.Getenv)
 	n.hooks = n.newHooks(scope, fail)

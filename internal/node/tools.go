@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -8,9 +9,11 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/confine"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/trust"
@@ -27,6 +30,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 	set := builtin.New(builtin.Env{
 		Dir: a.Spec.Dir, OutputDir: filepath.Join(n.outputs(), statefile.Name(string(a.Spec.ID))),
 		Home: n.options.Home, AddDirs: slices.Concat(n.options.AddDirs, n.options.Rules.Dirs()), Conceals: n.conceals(a.Spec),
+		Denied: n.denied(a.Spec),
 		Hidden: n.hidden(), Shown: n.shown(),
 		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope, Variables: n.variables.List,
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
@@ -54,20 +58,39 @@ func (n *Node) shown() []string {
 // conceals returns what of the files that a search finds it may not show to an agent, by
 // the rules of the last decision.
 func (n *Node) conceals(spec agent.Spec) func(path string) bool {
-	var mu sync.Mutex
-	var conceals func(path string) bool
-	version := -1
+	of := latest(n.options.Rules.Version, func() func(path string) bool { return permission.Conceals(n.searched(spec), spec.Dir) })
 	return func(path string) bool {
-		mu.Lock()
-		if v := n.options.Rules.Version(); v != version {
-			version, conceals = v, permission.Conceals(n.options.Rules.Fill(permission.Policy{
-				Dirs: n.workingDirs(spec), Home: n.options.Home, Resolve: Resolve,
-			}), spec.Dir)
-		}
-		now := conceals
-		mu.Unlock()
+		now := of()
 		return now != nil && now(path)
 	}
+}
+
+// denied returns what the rules keep commands from, by the rules of the last decision.
+func (n *Node) denied(spec agent.Spec) func() func(path string, unasked bool) (read, change bool) {
+	return latest(n.options.Rules.Version, func() func(path string, unasked bool) (read, change bool) {
+		return permission.Denials(n.searched(spec), spec.Dir)
+	})
+}
+
+// latest returns a function that makes a value anew when its version has changed. It may
+// be called concurrently.
+func latest[T any](version func() int, makeIt func() T) func() T {
+	var mu sync.Mutex
+	var value T
+	made := -1
+	return func() T {
+		mu.Lock()
+		defer mu.Unlock()
+		if v := version(); v != made {
+			made, value = v, makeIt()
+		}
+		return value
+	}
+}
+
+// searched returns the rules with the directories that an agent searches.
+func (n *Node) searched(spec agent.Spec) permission.Policy {
+	return n.options.Rules.Fill(permission.Policy{Dirs: n.workingDirs(spec), Home: n.options.Home, Resolve: Resolve})
 }
 
 // commandEnded notifies an agent by message that a background command of its own has
@@ -84,5 +107,14 @@ func (n *Node) commandEnded(a *transcript.Transcript, t builtin.Task) {
 	})
 	if err != nil {
 		n.options.Logger.Warn("the agent could not be notified that its background command has ended", "agent", spec.ID, "task", t.ID, "error", err)
+	}
+}
+
+// removeLeftovers removes what commands of killed processes have left in directories.
+func (n *Node) removeLeftovers() {
+	_, err := confine.RemoveLeftovers()
+	place := sandbox.Place{Dirs: append([]string{n.options.Dir}, n.options.AddDirs...), Home: n.options.Home}
+	if err = errors.Join(err, place.RemovePlaceholders()); err != nil {
+		n.options.Logger.Warn("what commands of an earlier run have left could not be removed", "error", err)
 	}
 }

@@ -7,6 +7,26 @@ import (
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
+// noRule is the rule of a decision that nothing else has made.
+const noRule = "no rule"
+
+// edits reports whether mode acceptEdits allows cmd: where nothing would hold it to that,
+// it does not.
+func (c *call) edits(cmd *shell.Command) bool {
+	return c.policy.Mode == AcceptEdits && c.policy.NoEdits == "" && c.editsInWorkingDirs(cmd)
+}
+
+// unheld reports whether the command would be allowed if something held it to changing
+// the working directories.
+func (c *call) unheld() bool {
+	if c.policy.NoEdits == "" || c.policy.Mode != AcceptEdits || c.shell == nil {
+		return false
+	}
+	return slices.ContainsFunc(c.shell.Commands, func(cmd shell.Command) bool {
+		return !cmd.Hidden && !c.readOnly(&cmd) && c.editsInWorkingDirs(&cmd)
+	})
+}
+
 // editsInWorkingDirs reports whether mode acceptEdits runs cmd: it is one of a few
 // commands, and each of its operands lies in a working directory.
 func (c *call) editsInWorkingDirs(cmd *shell.Command) bool {

@@ -126,8 +126,8 @@ func (c *call) harmlessCommand() (Decision, bool) {
 		}
 		switch {
 		case c.readOnly(cmd):
-		case c.policy.Mode == AcceptEdits && c.editsInWorkingDirs(cmd):
-			by = "mode acceptEdits"
+		case c.edits(cmd):
+			by = onlyEdits
 		default:
 			return Decision{}, false
 		}
@@ -144,17 +144,17 @@ func (c *call) allowedCommand() (Decision, bool) {
 		return c.decideByRule(Allow, "allowed", r), true
 	}
 	if c.shell.Opaque != "" {
-		return Decision{Behavior: Ask, Rule: "no rule", Reason: "rules for parts do not cover this command: " + c.shell.Opaque}, true
+		return Decision{Behavior: Ask, Rule: noRule, Reason: "rules for parts do not cover this command: " + c.shell.Opaque}, true
 	}
 	var used, sources []string
 	for i := range c.shell.Commands {
 		cmd := &c.shell.Commands[i]
-		if cmd.Hidden || c.readOnly(cmd) || c.policy.Mode == AcceptEdits && c.editsInWorkingDirs(cmd) {
+		if cmd.Hidden || c.readOnly(cmd) || c.edits(cmd) {
 			continue
 		}
 		rule, ok := c.ruleFor(cmd)
 		if !ok || !c.redirectsAllowed(cmd) {
-			return Decision{Behavior: Ask, Rule: "no rule", Reason: "no rule allows the part " + cmd.String()}, true
+			return Decision{Behavior: Ask, Rule: noRule, Reason: "no rule allows the part " + cmd.String()}, true
 		}
 		if rule.Tool != "" && !slices.Contains(used, rule.String()) {
 			used, sources = append(used, rule.String()), append(sources, rule.Source)
@@ -163,11 +163,16 @@ func (c *call) allowedCommand() (Decision, bool) {
 	return Decision{Behavior: Allow, Rule: strings.Join(used, ", "), Source: strings.Join(slices.Compact(sources), ", "), Reason: "every part of the command is allowed"}, true
 }
 
-// profile returns what the command is held to: to reading, if it was allowed for that
-// and no rule allows it besides.
+// profile returns what the command is held to: to reading, or to changing the working
+// directories, if it was allowed for that and no rule allows it besides. A write elsewhere
+// is one that a rule allows.
 func (c *call) profile(d Decision) sandbox.Name {
-	if d.Behavior == Allow && d.Rule == onlyReads && !c.ruledWhole() {
+	switch {
+	case d.Behavior != Allow || c.ruledWhole():
+	case d.Rule == onlyReads:
 		return sandbox.Inspect
+	case d.Rule == onlyEdits && !slices.ContainsFunc(c.shellWrites(), func(p string) bool { return !c.inWorkingDirs(p) && p != "/dev/null" }):
+		return sandbox.Edit
 	}
 	return sandbox.Open
 }

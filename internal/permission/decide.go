@@ -52,6 +52,9 @@ type Policy struct {
 	// Unconfined says that nothing holds a command to reading. Then one counts as reading
 	// only if each of its words is fixed.
 	Unconfined bool
+	// NoEdits says why nothing holds a command to changing the working directories, "" if
+	// something does. Then no command is allowed because mode acceptEdits is on.
+	NoEdits string
 	// Boundary limits the writes of an isolated agent. It is nil for an agent that
 	// is not isolated.
 	Boundary *Boundary
@@ -82,9 +85,12 @@ type Decision struct {
 	Profile sandbox.Name
 }
 
-// onlyReads is the rule of a decision about a command that nobody has allowed and that
-// counts as reading.
-const onlyReads = "read-only command"
+// Rules of decisions about commands that nobody has allowed: one counts as reading, one
+// as changing files of the working directories.
+const (
+	onlyReads = "read-only command"
+	onlyEdits = "mode acceptEdits"
+)
 
 // Decide decides about r under p.
 func Decide(p Policy, r Request) Decision {
@@ -96,6 +102,9 @@ func Decide(p Policy, r Request) Decision {
 	d := c.decide()
 	if c.effect == runEffect && d.Behavior != Deny {
 		d.Profile = c.profile(d)
+	}
+	if d.Behavior == Ask && d.Rule == noRule && c.unheld() {
+		d.Reason += "; mode acceptEdits allows it under the profile edit only: " + p.NoEdits
 	}
 	if d.Behavior == Ask && p.Mode.neverAsks() {
 		d.Behavior, d.Reason = Deny, d.Reason+"; nobody is asked in mode "+string(p.Mode)
@@ -110,7 +119,7 @@ func (c *call) decide() Decision {
 			return d
 		}
 	}
-	return Decision{Behavior: Ask, Rule: "no rule", Reason: fmt.Sprintf("no rule allows this use of %s", c.tool)}
+	return Decision{Behavior: Ask, Rule: noRule, Reason: fmt.Sprintf("no rule allows this use of %s", c.tool)}
 }
 
 func (c *call) checkDenyRules() (Decision, bool) {

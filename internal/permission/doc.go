@@ -37,9 +37,13 @@
 //     rules from allowing (TestSuggestAllowsTheCall).
 //   - A path is allowed only if both its spelling and what it resolves to are
 //     allowed, and denied if either is (TestSymlinkNeedsBothToAllow).
-//   - A command that is allowed only because it reads is held to the profile inspect, and
-//     no other is (TestOnlyReadingIsHeldToInspect); where nothing can hold it, it counts as
-//     reading only if each word is fixed (TestUnconfinedReadingIsFixedText).
+//   - A command that is allowed only because it reads is held to the profile inspect, one
+//     that acceptEdits allows to edit, and others to open
+//     (TestUnaskedCommandsAreHeldToTheirEffect). Where nothing can hold it, the first
+//     counts as reading only if each word is fixed (TestUnconfinedReadingIsFixedText),
+//     and a person is asked about the second (TestUnheldEditsAreAskedAbout).
+//   - What the rules deny of files, they deny to commands too, whatever these compute, as
+//     Denials tells the sandbox (TestDenialsAreThoseOfTheRules).
 //   - Narrower is never more permissive than either of its arguments, for any
 //     request (TestNarrowerNeverWidens).
 //   - Decide is a pure function of its arguments: same input, same Decision

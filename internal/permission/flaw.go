@@ -94,3 +94,33 @@ func Conceals(p Policy, cwd string) func(path string) bool {
 		return false
 	}
 }
+
+// Denials returns a function that reports whether commands may neither read nor change, or
+// not change, the file or directory at an absolute path: what the rules deny, and for a
+// command that runs unasked also what they ask about. It returns nil if the policy has no
+// such rule for certain files.
+func Denials(p Policy, cwd string) func(path string, unasked bool) (read, change bool) {
+	rules := map[string][]Rule{}
+	for kind, list := range map[string][]Rule{"deny": p.Deny, "ask": p.Ask} {
+		for _, r := range list {
+			effect := map[string]string{"Read": "read", "Edit": "change", "Write": "change"}[r.Tool]
+			if effect != "" && !r.bare() {
+				rules[kind+effect] = append(rules[kind+effect], r)
+			}
+		}
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	l := newLocation(&p, &Request{Cwd: cwd})
+	restricted := func(path, effect string, unasked bool) bool {
+		by := func(r Rule) bool { return l.restrictsPath(r, []string{path}) }
+		return slices.ContainsFunc(rules["deny"+effect], by) || unasked && slices.ContainsFunc(rules["ask"+effect], by)
+	}
+	return func(path string, unasked bool) (read, change bool) {
+		if restricted(path, "read", unasked) {
+			return true, true
+		}
+		return false, restricted(path, "change", unasked)
+	}
+}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,7 +88,7 @@ func cover(path string, p Profile) []string {
 		return nil // it is not there
 	}
 	if !info.IsDir() {
-		return []string{"--ro-bind", "/dev/null", path}
+		return []string{"--ro-bind", cmp.Or(p.Mask, "/dev/null"), path}
 	}
 	args := []string{"--tmpfs", path}
 	for _, s := range slices.Sorted(slices.Values(p.Shown)) {

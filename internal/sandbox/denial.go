@@ -48,7 +48,7 @@ func kindOf(line string) string {
 		return slices.ContainsFunc(phrases, func(s string) bool { return strings.Contains(line, s) })
 	}
 	switch {
-	case has("ermission denied", "peration not permitted", "ead-only file system", "EACCES", "EPERM", "EROFS"):
+	case has("ermission denied", "peration not permitted", "ead-only file system", "o such device or address", "EACCES", "EPERM", "EROFS", "ENXIO"):
 		return denied
 	case has("No such file or directory", "ENOENT"):
 		return missing
@@ -69,6 +69,8 @@ func (p Profile) explainLine(kind, line, dir string) string {
 	}
 	for _, path := range pathsIn(line, dir) {
 		switch {
+		case nearest(p.Denied, path) != "" && kind != missing:
+			return fmt.Sprintf("The profile %s denied %s, as a permission rule does; nothing but a change of the rule allows it.", p.Name, path)
 		case nearest(p.Hidden, path) != "" && !p.MayRead(path):
 			return fmt.Sprintf("The profile %s hides %s: what holds credentials or swarm's own state is hidden from every command, and no rule shows it.", p.Name, path)
 		case kind == taken && !p.fixes(path):

@@ -19,6 +19,7 @@ func (p Profile) Explain(w io.Writer, m Machine) error {
 	}
 	list(&b, "hidden", p.Hidden)
 	list(&b, "shown", p.Shown)
+	list(&b, "denied", []string{"besides, the files that rules deny to Read are hidden, and those that they deny to Edit are read only"})
 	var fixed []string
 	for _, f := range p.Fixed {
 		fixed = append(fixed, f.Path)

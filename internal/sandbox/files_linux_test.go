@@ -291,3 +291,35 @@ func TestPlaceholdersGoWithTheirLastUser(t *testing.T) {
 		})
 	}
 }
+
+// TestPlaceholdersOfTheDeadAreRemoved, and neither those in use nor files of the user.
+func TestPlaceholdersOfTheDeadAreRemoved(t *testing.T) {
+	l := newLab(t)
+	pl := Place{Dirs: []string{l.dir}}
+	write(t, l.dir+"/.npmrc", "")
+	if err := os.Mkdir(l.dir+"/.swarm", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, l.dir)
+	paths, used, err := hold([]Fixed{{Path: l.dir + "/.envrc"}})
+	if err != nil || len(paths) != 1 {
+		t.Fatal(paths, err)
+	}
+	for _, f := range []Fixed{{Path: l.dir + "/.claude", Dir: true}, {Path: l.dir + "/.mcp.json"}} {
+		if err := f.make(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := pl.RemovePlaceholders(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(l.dir + "/.envrc"); err != nil {
+		t.Errorf("one in use: %v", err)
+	}
+	if err := used[0].release(); err != nil {
+		t.Fatal(err)
+	}
+	if after := tree(t, l.dir); after != before {
+		t.Errorf("the directory was\n%s\nand is\n%s", before, after)
+	}
+}

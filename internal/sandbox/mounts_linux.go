@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ type mounts struct {
 	hidden []string // to be covered, the outer ones first
 	shown  []string // bound back where something hidden covers them
 	fixed  []string // bound to themselves and read-only; they exist
+	mask   string   // bound over hidden files
 }
 
 // steps adds the calls that make the mounts in a namespace of their own.
@@ -59,7 +61,7 @@ func (m *mounts) hide(l *launcher, path string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		l.mount("/dev/null", path, "", unix.MS_BIND, "")
+		l.mount(cmp.Or(m.mask, "/dev/null"), path, "", unix.MS_BIND, "")
 		return nil
 	}
 	open, err := m.hold(l, path)

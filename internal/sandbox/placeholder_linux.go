@@ -119,3 +119,17 @@ func (h *placeholder) release() (err error) {
 	}
 	return nil
 }
+
+// RemovePlaceholders removes the placeholders that nobody holds: those of a killed process.
+func (pl Place) RemovePlaceholders() (err error) {
+	for _, f := range pl.fixedIn(each(pl.Dirs, real)) {
+		info, statErr := os.Lstat(f.Path)
+		if statErr != nil || info.Mode()&os.ModeSymlink != 0 || !isPlaceholder(info) {
+			continue
+		}
+		if h := lockPlaceholder(f); h != nil {
+			err = errors.Join(err, h.release())
+		}
+	}
+	return err
+}

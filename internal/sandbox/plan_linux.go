@@ -45,7 +45,7 @@ func (m Machine) plan(p Profile) (*plan, error) {
 	}
 	var err error
 	switch needs := p.Name == Open && len(p.Hidden) > 0 || len(p.Fixed) > 0; {
-	case needs && (m.Mounts || m.Users):
+	case (needs || p.hidesWithin()) && (m.Mounts || m.Users):
 		err = pl.mount(p, !m.Mounts)
 	case needs && m.Bwrap != "":
 		err = pl.wrap(m.Bwrap, p)
@@ -273,20 +273,42 @@ func leaky(p Profile) *ruleset {
 
 // mount plans mounts of our own, and what Landlock adds to them.
 func (pl *plan) mount(p Profile, users bool) error {
-	pl.mounts = &mounts{users: users, hidden: p.covers(), shown: p.Shown}
+	pl.mounts = &mounts{users: users, hidden: p.covers(), shown: p.Shown, mask: p.Mask}
 	pl.files = &ruleset{}
 	if p.Name == Open {
 		pl.within = guarded()
+		pl.mounts.fixed = existing(p.Fixed)
 		return nil
 	}
-	reached := func(h string) bool {
-		return nearest(p.Read, h) != "" || nearest(p.writable(), h) != "" || nearest(p.Shown, h) != ""
-	}
-	pl.mounts.hidden = slices.DeleteFunc(pl.mounts.hidden, func(h string) bool { return !reached(h) })
+	pl.mounts.hidden = slices.DeleteFunc(pl.mounts.hidden, func(h string) bool { return !p.reaches(h) })
 	pl.within = strict(p, nil) // the mounts do the rest
 	var err error
 	pl.mounts.fixed, pl.held, err = hold(p.Fixed)
 	return err
+}
+
+// existing returns the paths that are there and no links.
+func existing(fixed []Fixed) (paths []string) {
+	for _, f := range fixed {
+		if info, err := os.Lstat(f.Path); err == nil && info.Mode()&os.ModeSymlink == 0 {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
+
+// reaches reports whether a hidden path lies below a root, so that it has to be covered.
+func (p Profile) reaches(hidden string) bool {
+	return nearest(p.Read, hidden) != "" || nearest(p.writable(), hidden) != "" || nearest(p.Shown, hidden) != ""
+}
+
+// hidesWithin reports whether something that is there is hidden below a root. Landlock
+// can leave it out, and then also what is made beside it.
+func (p Profile) hidesWithin() bool {
+	return slices.ContainsFunc(p.covers(), func(h string) bool {
+		_, err := os.Lstat(h)
+		return err == nil && p.reaches(h)
+	})
 }
 
 // guarded allows everything but what would undo mounts.

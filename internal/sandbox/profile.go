@@ -29,6 +29,10 @@ type Profile struct {
 	Hidden []string
 	// Shown may be read, also below Hidden, and changed below Write.
 	Shown []string
+	// Denied are those of Hidden and Fixed that rules of the user name.
+	Denied []string
+	// Mask stands for hidden files: a file that nobody can open. Empty: they look empty.
+	Mask string
 	// Fixed may be read and neither changed nor made, also below Write.
 	Fixed []Fixed
 
@@ -93,7 +97,7 @@ func (p Profile) Within(parent Profile) Profile {
 	child := p
 	p.Read = common(append(slices.Clone(child.Read), child.writable()...), append(slices.Clone(parent.Read), parent.writable()...))
 	p.Write = common(child.Write, parent.writable())
-	p.Hidden = union(child.Hidden, parent.Hidden)
+	p.Hidden, p.Denied = union(child.Hidden, parent.Hidden), union(child.Denied, parent.Denied)
 	p.Shown = slices.DeleteFunc(union(child.Shown, parent.Shown), func(s string) bool { return !child.MayRead(s) || !parent.MayRead(s) })
 	p.Fixed = append(slices.Clone(child.Fixed), parent.Fixed...)
 	p.Network, p.Sockets = child.Network && parent.Network, child.Sockets && parent.Sockets

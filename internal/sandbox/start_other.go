@@ -81,3 +81,6 @@ func (p *Process) Close() error {
 
 // Marked knows no marks here.
 func Marked(int) (bool, error) { return false, nil }
+
+// RemovePlaceholders removes nothing here.
+func (Place) RemovePlaceholders() error { return nil }

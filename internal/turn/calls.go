@@ -9,7 +9,6 @@ import (
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/permission"
-	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
@@ -124,7 +123,7 @@ func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallSta
 	t.Emit(event.CallStarted{Call: c.Call})
 	begun := time.Now()
 	result, err := runWithTimeout(ctx, unit, tool.Call{
-		ID: c.ID, Name: c.Name, Input: c.Input, ReadOnly: v.Profile == sandbox.Inspect,
+		ID: c.ID, Name: c.Name, Input: c.Input, Profile: string(v.Profile),
 	})
 	switch {
 	case err != nil:

@@ -227,7 +227,7 @@ func (b *bashTool) Close() error {
 	b.cancelAll()
 	<-b.slot // a running call may be about to start a command
 	b.background.Wait()
-	err := b.confine.close()
+	err := b.confine.Close()
 	b.slot <- struct{}{}
 	return err
 }

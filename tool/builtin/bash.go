@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/actorswarm/swarm/internal/childenv"
+	"github.com/actorswarm/swarm/internal/confine"
 	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -44,7 +45,7 @@ var ErrClosed = errors.New("the tools of this agent are closed")
 // bashTool runs one command at a time, and any number in the background.
 type bashTool struct {
 	env        Env
-	confine    *confinement
+	confine    *confine.Commands
 	base       []string // environment of every command, without its mark
 	real       string   // Env.Dir with its links followed
 	linger     time.Duration
@@ -71,7 +72,7 @@ type bashInput struct {
 
 func newBash(e Env) *bashTool {
 	b := &bashTool{
-		env: e, confine: newConfinement(e), real: e.Dir, cwd: e.Dir, linger: childGrace,
+		env: e, confine: confine.New(confinement(e)), real: e.Dir, cwd: e.Dir, linger: childGrace,
 		closing: make(chan struct{}), slot: make(chan struct{}, 1), unhook: func() bool { return true },
 	}
 	b.slot <- struct{}{}
@@ -84,6 +85,21 @@ func newBash(e Env) *bashTool {
 		b.unhook = context.AfterFunc(e.Scope, b.cancelAll)
 	}
 	return b
+}
+
+// confinement returns what the profiles of a set's commands are made of.
+func confinement(e Env) confine.Options {
+	p := sandbox.Place{
+		Dirs: append([]string{e.Dir}, e.AddDirs...), Home: e.Home, Hidden: e.Hidden, Shown: slices.Clone(e.Shown), Getenv: e.Getenv,
+	}
+	// Commands read their settings in the home that their environment names.
+	if e.Getenv != nil && e.Getenv("HOME") != "" && e.Getenv("HOME") != e.Home {
+		p.Home, p.Hidden = e.Getenv("HOME"), append(slices.Clone(e.Hidden), sandbox.Secrets(e.Home)...)
+	}
+	if e.OutputDir != "" {
+		p.Shown = append(p.Shown, e.OutputDir)
+	}
+	return confine.Options{Place: p, Denied: e.Denied}
 }
 
 // Mark identifies the agent and the session of a process.
@@ -119,9 +135,9 @@ func (b *bashTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := b.refusal(ctx); err != nil {
 		return tool.Errorf("The command was not started: %v", err), nil
 	}
-	profile, err := b.confine.profile(c.ReadOnly)
+	profile, err := b.confine.Profile(sandbox.Name(c.Profile))
 	if err != nil {
-		return failure(err), nil
+		return tool.Errorf("The command was not started: %v", err), nil
 	}
 	if in.Background {
 		return b.launch(in.Command, profile), nil
@@ -192,7 +208,7 @@ func findShell() []string {
 func (b *bashTool) foreground(ctx context.Context, in bashInput, profile sandbox.Profile) tool.Result {
 	note := b.checkDir()
 	mark := rand.Text()
-	report, err := reportFile(profile.Temp)
+	report, err := b.reportFile()
 	if err != nil {
 		return failure(err)
 	}
@@ -223,10 +239,14 @@ func (b *bashTool) notStarted(err error) tool.Result {
 	return tool.Errorf("The command was not started: %v", err)
 }
 
-// reportFile creates the empty file to which a shell writes its working directory, in a
-// directory that the shell may write.
-func reportFile(dir string) (string, error) {
-	f, err := os.CreateTemp(dir, "swarm-cwd-*")
+// reportFile creates the empty file to which a shell writes its working directory, where
+// it may under each profile.
+func (b *bashTool) reportFile() (string, error) {
+	dir, err := b.confine.Temp()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(dir, "cwd-*")
 	if err != nil {
 		return "", fmt.Errorf("prepare the command: %w", err)
 	}

@@ -119,7 +119,7 @@ func TestBashKeepsItsFolderInsideTheProject(t *testing.T) {
 	if got := pwd(); got != real {
 		t.Errorf("after exec: %q", got)
 	}
-	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "swarm-cwd-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "*", "tmp", "cwd-*")); err != nil || len(left) > 0 {
 		t.Errorf("reports were left: %v (%v)", left, err)
 	}
 }

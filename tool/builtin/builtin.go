@@ -25,11 +25,13 @@
 //     (TestReadersSeeTheOldOrTheNewContentAndNothingElse, TestLinksAreFollowed).
 //   - No file blocks a tool. Devices, pipes, sockets, /proc and /dev are refused
 //     before and after opening (TestNoFileHangsATool).
-//   - The kernel holds each command to a profile of internal/sandbox: to inspect if the
-//     call was allowed only because it reads, else to open. Neither shows credentials or
-//     what Env.Hidden names (TestCommandsSeeNothingHidden); inspect changes nothing
-//     (TestReadingChangesNothing), and open lets programs work as they are used to
-//     (TestProgramsWorkWhenAllowed). What was denied is told with the result.
+//   - The kernel holds each command to the profile of internal/sandbox that the call names:
+//     inspect, edit or open. None shows credentials or what Env.Hidden names
+//     (TestCommandsSeeNothingHidden), or what Env.Denied reports
+//     (TestRulesHoldForCommands); inspect changes nothing (TestReadingChangesNothing),
+//     edit nothing outside of the working directories (TestEditingChangesNothingElse), and
+//     open lets programs work as they are used to (TestProgramsWorkWhenAllowed). What was
+//     denied is told with the result.
 //   - A foreground command leaves no process behind. When Bash returns, every
 //     process of the call is dead or has been sent SIGKILL, whether the
 //     command ended, timed out or was stopped; a stop takes less than a second
@@ -97,6 +99,10 @@ type Env struct {
 	// Conceals reports files, by absolute path, that Grep and Glob must not show when they
 	// search a folder; nil is none.
 	Conceals func(path string) bool
+	// Denied returns what reports, as the rules are now, the files that they keep commands
+	// from reading or changing, by absolute path; for commands that run unasked also those
+	// that they have a person asked about. nil, or a nil result, is nothing.
+	Denied func() func(path string, unasked bool) (read, change bool)
 	// Home is the user's: what holds credentials there is hidden from commands, as Hidden
 	// is, but for Shown. AddDirs are the working directories besides Dir.
 	Home                   string

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,10 +55,10 @@ func confined(t *testing.T) (b *bashTool, home string) {
 }
 
 // says runs a command, and returns what the model sees.
-func says(t *testing.T, b *bashTool, readOnly bool, command string) string {
+func says(t *testing.T, b *bashTool, profile, command string) string {
 	t.Helper()
 	c := tooltest.Call(t, b, in{"command": command})
-	c.ReadOnly = readOnly
+	c.Profile = profile
 	r, err := b.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -75,13 +76,16 @@ func TestCommandsSeeNothingHidden(t *testing.T) {
 	if out, _ := bare.Output(); strings.Count(string(out), secret) != 3 {
 		t.Fatalf("without a sandbox the secrets are not read: %s", out)
 	}
-	for _, readOnly := range []bool{true, false} {
-		got := says(t, b, readOnly, look)
-		if strings.Contains(got, secret) || !strings.Contains(got, "mine") {
-			t.Errorf("only reading: %v: it says\n%s", readOnly, got)
+	for _, n := range sandbox.Names() {
+		if sandbox.Probe().Enforces(n) != nil {
+			continue
 		}
-		if got := says(t, b, readOnly, "cat ~/.ssh/id"); !strings.Contains(got, "hides "+home+"/.ssh/id") {
-			t.Errorf("only reading: %v: what was denied is not told:\n%s", readOnly, got)
+		got := says(t, b, string(n), look)
+		if strings.Contains(got, secret) || !strings.Contains(got, "mine") {
+			t.Errorf("under %s it says\n%s", n, got)
+		}
+		if got := says(t, b, string(n), "cat ~/.ssh/id"); !strings.Contains(got, "hides "+home+"/.ssh/id") {
+			t.Errorf("under %s what was denied is not told:\n%s", n, got)
 		}
 	}
 	c := tooltest.Call(t, b, in{"command": look, "run_in_background": true})
@@ -99,7 +103,7 @@ func TestCommandsSeeNothingHidden(t *testing.T) {
 func TestReadingChangesNothing(t *testing.T) {
 	b, home := confined(t)
 	change := `echo new > file; touch made; echo x > ~/notes; mkdir -p ~/d; cat file`
-	got := says(t, b, true, change+"; false")
+	got := says(t, b, "inspect", change+"; false")
 	if !strings.Contains(got, "text") || !strings.Contains(got, "profile inspect denied a change of "+home+"/work/file") {
 		t.Errorf("it says\n%s", got)
 	}
@@ -108,14 +112,68 @@ func TestReadingChangesNothing(t *testing.T) {
 			t.Errorf("%s was made", name)
 		}
 	}
-	if got := says(t, b, true, `cd /usr && pwd && cat <<< "$TMPDIR" && echo x > "$TMPDIR/x" && cat "$TMPDIR/x"`); !strings.Contains(got, "\nx") {
+	if got := says(t, b, "inspect", `cd /usr && pwd && cat <<< "$TMPDIR" && echo x > "$TMPDIR/x" && cat "$TMPDIR/x"`); !strings.Contains(got, "\nx") {
 		t.Errorf("its own temporary directory is not there: %s", got)
 	}
-	if got := says(t, b, true, "cd sub 2>/dev/null; pwd"); !strings.Contains(got, home+"/work") {
+	if got := says(t, b, "inspect", "cd sub 2>/dev/null; pwd"); !strings.Contains(got, home+"/work") {
 		t.Errorf("it says %s", got)
 	}
-	if says(t, b, false, change); readFile(t, home+"/work/file") != "new\n" || readFile(t, home+"/notes") != "x\n" {
+	if says(t, b, "open", change); readFile(t, home+"/work/file") != "new\n" || readFile(t, home+"/notes") != "x\n" {
 		t.Error("what was allowed otherwise changes nothing either")
+	}
+}
+
+// TestEditingChangesNothingElse: a call that was allowed because acceptEdits is on writes
+// the working directory, but no name there that other programs obey.
+func TestEditingChangesNothingElse(t *testing.T) {
+	b, home := confined(t)
+	if err := sandbox.Probe().Enforces(sandbox.Edit); err != nil {
+		t.Skip(err)
+	}
+	got := says(t, b, "edit", `mkdir -p d && mv file d/ && echo new > made && cat d/file; echo x > ~/notes`)
+	if !strings.Contains(got, "text") || !strings.Contains(got, "profile edit denied "+home+"/notes") {
+		t.Errorf("it says\n%s", got)
+	}
+	if readFile(t, home+"/work/made") != "new\n" || readFile(t, home+"/notes") != "notes" {
+		t.Error("the directory was not changed, or something else was")
+	}
+	got = says(t, b, "edit", `mkdir -p .git/hooks && echo x > .git/hooks/post-checkout`)
+	if _, err := os.Lstat(home + "/work/.git"); err == nil || !strings.Contains(got, "denied a change of "+home+"/work/.git") {
+		t.Errorf("it says\n%s, %v", got, err)
+	}
+}
+
+// TestRulesHoldForCommands: what rules deny is neither read nor changed, however a command
+// comes to it.
+func TestRulesHoldForCommands(t *testing.T) {
+	first, home := confined(t)
+	env := first.env
+	env.Denied = func() func(path string, unasked bool) (read, change bool) {
+		return func(path string, unasked bool) (read, change bool) {
+			return strings.HasSuffix(path, ".env") || unasked && strings.HasSuffix(path, "asked"), strings.HasSuffix(path, "fixed")
+		}
+	}
+	b := newBash(env)
+	defer b.Close()
+	for name, text := range map[string]string{"d/.env": secret, "asked": secret + "-asked", "fixed": "text"} {
+		if err := errors.Join(os.MkdirAll(home+"/work/d", 0o755), os.WriteFile(home+"/work/"+name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range sandbox.Names() {
+		if sandbox.Probe().Enforces(n) != nil || sandbox.Probe().Enforces(sandbox.Edit) != nil {
+			t.Skip("the machine cannot hide single files")
+		}
+		got := says(t, b, string(n), `grep -r canary . ; cat d/.env; cat asked; ln -s d/.env l; cat l; cat < d/.env; echo x > fixed; cp -r d e; cat e/.env; rm -rf e l`)
+		if strings.Count(got, secret+"\n") > 0 || strings.Contains(got, secret+"-asked") != (n == sandbox.Open) {
+			t.Errorf("under %s it says\n%s", n, got)
+		}
+		if got := says(t, b, string(n), "cat d/.env"); !strings.Contains(got, "denied "+home+"/work/d/.env, as a permission rule does") {
+			t.Errorf("under %s it says\n%s", n, got)
+		}
+	}
+	if readFile(t, home+"/work/fixed") != "text" {
+		t.Error("what rules fix was changed")
 	}
 }
 
@@ -131,7 +189,7 @@ func readFile(t *testing.T, path string) string {
 // TestATemporaryDirectoryGoesWithItsTools.
 func TestATemporaryDirectoryGoesWithItsTools(t *testing.T) {
 	b, _ := confined(t)
-	dir := strings.TrimSpace(says(t, b, true, `echo "$TMPDIR"`))
+	dir := strings.TrimSpace(says(t, b, "inspect", `echo "$TMPDIR"`))
 	if _, err := os.Stat(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +224,7 @@ func TestProgramsWorkWhenAllowed(t *testing.T) {
 			if _, err := exec.LookPath(name); err != nil {
 				t.Skip(err)
 			}
-			if got := says(t, b, false, "set -e; "+script); strings.Contains(got, "Exit code") {
+			if got := says(t, b, "open", "set -e; "+script); strings.Contains(got, "Exit code") {
 				t.Errorf("in %s it says\n%s", home, got)
 			}
 		})
@@ -190,7 +248,7 @@ func TestAProcessThatShedsEverythingEnds(t *testing.T) {
 	if !sandbox.Probe().Scopes {
 		t.Skip("the kernel keeps no scopes")
 	}
-	got := says(t, b, false, `(setsid env -i /bin/bash --norc -c 'for f in $(seq 3 30); do eval "exec $f>&-"; done; trap "" TERM HUP
+	got := says(t, b, "open", `(setsid env -i /bin/bash --norc -c 'for f in $(seq 3 30); do eval "exec $f>&-"; done; trap "" TERM HUP
 		echo $$ > '"$HOME"'/pid; exec >/dev/null 2>&1; while :; do sleep 600; done' &); while ! [ -s ~/pid ]; do sleep 0.02; done`)
 	pid, err := strconv.Atoi(strings.TrimSpace(readFile(t, home+"/pid")))
 	if err != nil {

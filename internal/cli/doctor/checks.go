@@ -47,6 +47,9 @@ func (a *checker) checkSandbox(context.Context, string) []finding {
 		return []finding{findingf(warn, "sandbox", "%v; only commands without variables and patterns run unasked", err)}
 	}
 	found := []finding{findingf(ok, "sandbox", "%s", m)}
+	if err := m.Enforces(sandbox.Edit); err != nil {
+		found = append(found, findingf(warn, "sandbox", "commands that change files are asked about in mode acceptEdits too, as the profile edit cannot be enforced"))
+	}
 	for _, missing := range m.Missing {
 		found = append(found, findingf(warn, "sandbox", "%s", missing))
 	}
