@@ -56,7 +56,8 @@ soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m ./internal/worktree
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'EveryBoundary|KeepEveryByte|EveryResult' ./internal/coordinator
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run AboveItsShare ./internal/turn
-	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run Problem ./team .
+	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'Problem|EachHookFires' ./team .
+	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run ThousandRuns ./internal/hook
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'NoEndOfARun|NoTeammatesProcess|Problem8_|Within2s' ./cmd/swarm
 	$(MAKE) cross
 	$(MAKE) mutation

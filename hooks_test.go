@@ -14,6 +14,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
+	"github.com/actorswarm/swarm/model/modeltest"
 )
 
 // withHooks writes the user's settings with one hook for each event, and returns the home.
@@ -142,5 +143,126 @@ func TestAPromptHookKeepsTheAgentGoing(t *testing.T) {
 	r, err := s.Run(t.Context(), "go")
 	if err != nil || r.Text != "second" {
 		t.Errorf("%q, %v", r.Text, err)
+	}
+}
+
+// logged is a hook that adds its input to a file, and what reads the file.
+func logged(t *testing.T) (command string, read func() string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log")
+	return `cat >>"` + path + `"`, func() string {
+		text, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Error(err)
+		}
+		return string(text)
+	}
+}
+
+func TestHooksOfFilesAndSettingsFireWhenTheyChange(t *testing.T) {
+	command, log := logged(t)
+	home := withHooks(t, map[string]map[string]any{"ConfigChange": {"command": command}, "FileChanged": {"command": command}})
+	path := filepath.Join(home, ".claude", "settings.json")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw = []byte(strings.Replace(string(raw), `"FileChanged":[{`, `"FileChanged":[{"matcher":".env|other",`, 1))
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	s := sessionIn(t, dir, once(bashCall("true")), swarm.Options{Home: home})
+	if _, err := s.Run(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	// The first look of the watcher may still be to come, so the file changes until it is seen.
+	text := ""
+	coordinatortest.Eventually(t, "the file's change is seen", func() bool {
+		text += "x"
+		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(log(), `"hook_event_name":"FileChanged"`)
+	})
+	if !strings.Contains(log(), `"file_path":"`+filepath.Join(dir, ".env")+`"`) {
+		t.Errorf("the log is %s", log())
+	}
+	if err := os.WriteFile(path, append(raw, '\n', '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(raw), "other", "another", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	coordinatortest.Eventually(t, "the change of the settings is seen", func() bool {
+		return strings.Contains(log(), `"hook_event_name":"ConfigChange"`) && strings.Contains(log(), `"source":"user_settings"`)
+	})
+}
+
+func TestHooksDecideAboutAnotherModel(t *testing.T) {
+	command, log := logged(t)
+	home := withHooks(t, map[string]map[string]any{
+		"PreModelSwitch":  {"command": `grep -q '"to_model":"no"' && { echo never >&2; exit 2; }; exit 0`},
+		"PostModelSwitch": {"command": command},
+	})
+	s := sessionIn(t, t.TempDir(), once(bashCall("true")), swarm.Options{Home: home})
+	if _, err := s.Run(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetModel("no"); err == nil || !strings.Contains(err.Error(), "never") || log() != "" {
+		t.Errorf("the error is %v, the log %q", err, log())
+	}
+	if err := s.SetModel("yes"); err != nil || !strings.Contains(log(), `"to_model":"yes"`) {
+		t.Errorf("the error is %v, the log %q", err, log())
+	}
+}
+
+func TestAFailureOfTheModelFiresStopFailure(t *testing.T) {
+	command, log := logged(t)
+	home := withHooks(t, map[string]map[string]any{"StopFailure": {"command": command}})
+	m := modeltest.Turn(func(context.Context, *model.Request) (*model.Answer, error) {
+		return nil, model.NewError(401, "authentication_error", "no", 0)
+	})
+	s := sessionIn(t, t.TempDir(), m, swarm.Options{Home: home})
+	if _, err := s.Run(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log(), `"error":"authentication_failed"`) || strings.Count(log(), "\n") != 1 {
+		t.Errorf("the log is %q", log())
+	}
+}
+
+func TestHooksBlockTasks(t *testing.T) {
+	home := withHooks(t, map[string]map[string]any{
+		"TaskCreated":   {"command": `grep -q bad && { echo not this >&2; exit 2; }; exit 0`},
+		"TaskCompleted": {"command": `echo test it first >&2; exit 2`},
+	})
+	m := coordinatortest.By(coordinatortest.Answers{
+		agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+			calls := []model.Block{
+				coordinatortest.Call("1", "TaskCreate", map[string]any{"subject": "bad"}),
+				coordinatortest.Call("2", "TaskCreate", map[string]any{"subject": "good"}),
+				coordinatortest.Call("3", "TaskUpdate", map[string]any{"taskId": "2", "status": "in_progress"}),
+				coordinatortest.Call("4", "TaskUpdate", map[string]any{"taskId": "2", "status": "completed"}),
+				coordinatortest.Call("5", "TaskList", nil),
+			}
+			if step == 0 {
+				return coordinatortest.Use(calls...)
+			}
+			return coordinatortest.Say(seen(r))
+		},
+	})
+	s := sessionIn(t, t.TempDir(), m, swarm.Options{Home: home})
+	r, err := s.Run(t.Context(), "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"the task was not created: blocked by a hook: not this", "the task was not completed: blocked by a hook: test it first", "2. [in progress] good"} {
+		if !strings.Contains(r.Text, want) {
+			t.Errorf("%q is missing in %s", want, r.Text)
+		}
+	}
+	if strings.Contains(r.Text, "] bad") {
+		t.Errorf("the task is on the list: %s", r.Text)
 	}
 }

@@ -28,7 +28,6 @@
 package agenthook
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -110,6 +109,7 @@ type Hooks struct {
 	mu     sync.Mutex
 	sets   map[string]parsed            // by agent type, "" for agents without hooks of their own; guarded by mu
 	warned map[string]bool              // guarded by mu
+	watch  []string                     // paths that hooks watch; guarded by mu
 	late   map[mailbox.AgentID][]string // contexts of asynchronous hooks; guarded by mu
 }
 
@@ -159,7 +159,7 @@ func (h *Hooks) parse(key string, files []hook.File, parse func([]hook.File) *ho
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p, ok := h.sets[key]
-	if !ok || !slices.EqualFunc(p.files, files, sameFile) {
+	if !ok || !slices.EqualFunc(p.files, files, hook.File.Equal) {
 		p = parsed{files, parse(files)}
 		if key == "" {
 			clear(h.sets)
@@ -167,17 +167,6 @@ func (h *Hooks) parse(key string, files []hook.File, parse func([]hook.File) *ho
 		h.sets[key] = p
 	}
 	return p.set
-}
-
-func sameFile(a, b hook.File) bool {
-	return a.Path == b.Path && bytes.Equal(a.Hooks, b.Hooks) && a.Untrusted == b.Untrusted && same(a.DisableAll, b.DisableAll) &&
-		a.ManagedOnly == b.ManagedOnly && sameList(a.URLs, b.URLs) && sameList(a.Env, b.Env)
-}
-
-func same[T comparable](a, b *T) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
-
-func sameList(a, b *[]string) bool {
-	return (a == nil) == (b == nil) && (a == nil || slices.Equal(*a, *b))
 }
 
 // occurrence is an event of one agent.
@@ -211,6 +200,7 @@ func (h *Hooks) run(ctx context.Context, a agent.Spec, e occurrence) []hook.Outc
 		}
 	}
 	h.addVariables(a, e.event, out, e.event != "FileChanged")
+	h.setWatched(e.event, out)
 	return out
 }
 

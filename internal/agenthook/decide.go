@@ -3,6 +3,7 @@ package agenthook
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/hook"
@@ -109,6 +110,9 @@ func reasonOf(o hook.Outcome) string {
 // ignoredRequest reports a hook of PermissionRequest that only exits with code 2, which
 // decides nothing there.
 func ignoredRequest(o hook.Outcome) bool { return o.Err == nil && o.Code == 2 && o.Output == nil }
+
+// timedOut reports a hook that took too long.
+func timedOut(o hook.Outcome) bool { return errors.As(o.Err, new(*hook.TimeoutError)) }
 
 // behaviors are the words of hooks. A call that is deferred is asked about where somebody
 // can be asked: questions are on record and survive the process.

@@ -24,6 +24,7 @@ var level = map[string]int{
 	"internal/lifecycle":         0,
 	"internal/childenv":          0,
 	"internal/executor":          0,
+	"internal/filewatch":         0,
 	"internal/gitignore":         0,
 	"internal/hook":              0,
 	"internal/journal":           0,

@@ -81,3 +81,11 @@ func secretName(name string) bool {
 	}
 	return name == "KEY" || name == "BASH_ENV" || name == "ENV" || strings.HasSuffix(name, "_KEY") || strings.ContainsAny(name, "=\x00")
 }
+
+// From returns the variables of a source that may be nil.
+func From(variables func() []string) []string {
+	if variables == nil {
+		return nil
+	}
+	return variables()
+}

@@ -47,7 +47,6 @@ const (
 	noSetup   = "there is no start that only sets up"
 	noDisplay = "what is shown is the model's own text"
 	noAddDir  = "directories are added at the start only"
-	noFollow  = "nothing watches for it"
 )
 
 // Events returns all lifecycle events, in alphabetical order.
@@ -64,6 +63,9 @@ func Events() []Event {
 func decisiveEvents() []Event {
 	return []Event{
 		{Name: "PermissionRequest", Tool: true, Judged: true},
+		{Name: "PostToolBatch", Judged: true, Blocks: true},
+		{Name: "TaskCompleted", Judged: true, Blocks: true},
+		{Name: "TaskCreated", Judged: true, Blocks: true},
 		{Name: "PostToolUse", Tool: true, Judged: true, Blocks: true},
 		{Name: "PostToolUseFailure", Tool: true, Judged: true, Blocks: true},
 		{Name: "PreToolUse", Tool: true, Judged: true, Blocks: true},
@@ -77,6 +79,13 @@ func decisiveEvents() []Event {
 // plainEvents are the others that something fires.
 func plainEvents() []Event {
 	return []Event{
+		{Name: "StopFailure"},
+		{Name: "InstructionsLoaded"},
+		{Name: "PostModelSwitch", Timeout: promptTimeout},
+		{Name: "PreModelSwitch", Blocks: true, Timeout: promptTimeout},
+		{Name: "CwdChanged", Environ: true},
+		{Name: "FileChanged", Environ: true},
+		{Name: "ConfigChange", Blocks: true},
 		{Name: "Notification"},
 		{Name: "PostCompact"},
 		{Name: "PreCompact", Blocks: true},
@@ -91,22 +100,12 @@ func plainEvents() []Event {
 // absentEvents are those that nothing fires.
 func absentEvents() []Event {
 	return []Event{
-		{Name: "ConfigChange", Absent: noFollow, Blocks: true},
-		{Name: "CwdChanged", Absent: noFollow, Environ: true},
 		{Name: "DirectoryAdded", Absent: noAddDir},
 		{Name: "Elicitation", Absent: noServers, Blocks: true},
 		{Name: "ElicitationResult", Absent: noServers, Blocks: true},
-		{Name: "FileChanged", Absent: noFollow, Environ: true},
-		{Name: "InstructionsLoaded", Absent: noFollow},
 		{Name: "MessageDisplay", Absent: noDisplay},
 		{Name: "PermissionDenied", Absent: noAuto, Tool: true, Judged: true},
-		{Name: "PostModelSwitch", Absent: noFollow, Timeout: promptTimeout},
-		{Name: "PostToolBatch", Absent: noFollow, Judged: true, Blocks: true},
-		{Name: "PreModelSwitch", Absent: noFollow, Blocks: true, Timeout: promptTimeout},
 		{Name: "Setup", Absent: noSetup, Environ: true},
-		{Name: "StopFailure", Absent: noFollow},
-		{Name: "TaskCompleted", Absent: noFollow, Judged: true, Blocks: true},
-		{Name: "TaskCreated", Absent: noFollow, Judged: true, Blocks: true},
 		{Name: "UserPromptExpansion", Absent: noTyped, Judged: true, Blocks: true},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,10 @@ type File struct {
 	ManagedOnly bool
 	// Managed marks the files of the organisation.
 	Managed bool
+	// Broken marks files that cannot be read.
+	Broken bool
+	// Directory marks the files of a directory, which its agents may be able to change.
+	Directory bool
 	// Untrusted marks files of a directory that the user has not trusted.
 	Untrusted bool
 	// URLs are the values of "allowedHttpHookUrls" and Env those of
@@ -30,6 +35,9 @@ type File struct {
 	// Agent marks the hooks of one agent's definition: its Stop is SubagentStop.
 	Agent bool
 }
+
+// Equal reports whether two states of a file say the same.
+func (f File) Equal(o File) bool { return reflect.DeepEqual(f, o) }
 
 // Set holds the hooks of all settings files. The zero value is empty.
 type Set struct {

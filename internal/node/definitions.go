@@ -76,6 +76,9 @@ func (d *Definitions) Problems() []defs.Problem { return d.watcher.Set().Problem
 // Notes returns remarks about the texts, one line each.
 func (d *Definitions) Notes() []string { return append(d.untrustedHooks(), d.shared.Notes()...) }
 
+// instructions returns the CLAUDE.md files that are in the prompts.
+func (d *Definitions) instructions() []prompt.File { return d.shared.Files() }
+
 // untrustedHooks names the definitions whose hooks do not run.
 func (d *Definitions) untrustedHooks() (notes []string) {
 	for _, def := range d.watcher.Set().All {

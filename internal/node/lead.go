@@ -14,6 +14,7 @@ import (
 	"github.com/actorswarm/swarm/internal/agenthook"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/prompt"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 	"github.com/actorswarm/swarm/model"
@@ -44,6 +45,8 @@ type LeadOptions struct {
 	// model.
 	CheckBudget func(model string) error
 	Hooks       *agenthook.Hooks
+	// Instructions returns the files of instructions in the prompts.
+	Instructions func() []prompt.File
 	// Tools returns the names of the tools that the lead is offered.
 	Tools func() []string
 
@@ -136,7 +139,14 @@ func (l *Lead) SetModel(name string) error {
 		return err
 	}
 	spec := lead.Spec()
-	return lead.Amend(name, spec.Mode, spec.MaxTurns)
+	if err := l.options.Hooks.PreModelSwitch(l.options.Scope, spec, name); err != nil {
+		return err
+	}
+	if err := lead.Amend(name, spec.Mode, spec.MaxTurns); err != nil {
+		return err
+	}
+	l.options.Hooks.PostModelSwitch(l.options.Scope, lead.Spec(), spec.Model)
+	return nil
 }
 
 // LastExchange returns the newest exchange of the user with the lead, both texts empty if

@@ -76,6 +76,7 @@ type Node struct {
 	directories *isolation.Directories
 	hooks       *agenthook.Hooks
 	variables   *hookenv.Variables
+	hookFiles   *hookFiles
 	services    Services
 	scope       context.Context
 	watcher     sync.WaitGroup
@@ -113,8 +114,9 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	n.hooks = n.newHooks(scope, fail)
 	n.Agents = coordinator.New(n.actorOptions())
 	n.Roster = roster.New(n.Agents)
+	n.Roster.ConnectHooks(n.hooks)
 	n.Lead = NewLead(LeadOptions{
-		Scope: scope, Store: n.Store, Hooks: n.hooks, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.Agents.ToolNames,
+		Scope: scope, Store: n.Store, Hooks: n.hooks, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.Agents.ToolNames, Instructions: n.options.Definitions.instructions,
 		Model: n.options.Model, Mode: n.options.Mode, Dir: n.options.Dir, MaxTurns: n.options.MaxTurns,
 	})
 	if err := n.createUser(); err != nil {
@@ -127,6 +129,7 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	})
 	n.options.Rules.Warn(n.Warn)
 	n.watcher.Go(func() { n.watchStore(fail) })
+	n.watcher.Go(n.watchFiles)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -33,6 +34,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 		Denied: n.denied(a.Spec),
 		Hidden: n.hidden(), Shown: n.shown(),
 		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope, Variables: n.variables.List,
+		OnDir:  func(ctx context.Context, from, to string) { n.hooks.CwdChanged(ctx, a.Transcript.Spec(), from, to) },
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
 	})
 	return coordinator.Toolbox{

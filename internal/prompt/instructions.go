@@ -25,7 +25,27 @@ type reader struct {
 	project string // directory that a project's imports may not leave
 	size    int
 	seen    map[string]bool // real paths
+	files   []File
 	notes   []string
+}
+
+// File is a CLAUDE.md file that is in the prompts.
+type File struct {
+	Path string
+	Kind string // Managed, User, Project or Local
+}
+
+// kindOf is the kind of a file.
+func (r *reader) kindOf(path string) string {
+	switch {
+	case r.o.ManagedDir != "" && filepath.Dir(path) == r.o.ManagedDir:
+		return "Managed"
+	case filepath.Dir(path) == r.o.userDir():
+		return "User"
+	case filepath.Base(path) == "CLAUDE.local.md":
+		return "Local"
+	}
+	return "Project"
 }
 
 // readInstructions reads all instruction files.
@@ -43,7 +63,7 @@ func readInstructions(o Options) read {
 		all = r.file(all, filepath.Join(dir, "CLAUDE.md"), "the user's own instructions for all projects", "")
 	}
 	all = r.projectFiles(all)
-	return read{all: frame(all), managed: frame(managed), notes: r.notes}
+	return read{all: frame(all), managed: frame(managed), notes: r.notes, files: r.files}
 }
 
 func frame(files []string) string {
@@ -138,6 +158,9 @@ func (r *reader) file(all []string, path, what, within string) []string {
 	text = r.imports(text, path, within, []string{resolved})
 	if text = strings.TrimSpace(text); text == "" {
 		return all
+	}
+	if filepath.Base(path) != "AGENTS.md" {
+		r.files = append(r.files, File{path, r.kindOf(path)})
 	}
 	return append(all, fmt.Sprintf("Contents of %s (%s):\n\n%s", path, what, text))
 }

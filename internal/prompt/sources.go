@@ -40,6 +40,7 @@ type Sources struct {
 type read struct {
 	all, managed string
 	notes        []string
+	files        []File
 }
 
 // NewSources returns sources; it reads nothing yet.
@@ -83,6 +84,9 @@ func (s *Sources) Instructions() (all, managed string) {
 	r := s.files()
 	return r.all, r.managed
 }
+
+// Files returns the CLAUDE.md files, in their order.
+func (s *Sources) Files() []File { return s.files().files }
 
 // Notes returns what was found wrong with instruction files, one sentence each
 // with the file.

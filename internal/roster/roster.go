@@ -16,6 +16,7 @@ type Roster struct {
 	agents   *coordinator.Coordinator
 	sessions Sessions        // nil if none can be reached
 	remote   RemoteDirectory // nil if all agents are on record
+	hooks    TaskHooks       // nil if there are none
 }
 
 // New returns the roster of a session's agents.

@@ -136,6 +136,9 @@ func (d *taskTools) create(ctx context.Context, c tool.Call) (tool.Result, error
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Writes: in.Writes,
 		BlockedBy: in.BlockedBy, Metadata: in.Metadata,
 	})
+	if err == nil {
+		err = d.created(ctx, b, me, t)
+	}
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -386,6 +389,9 @@ func (d *taskTools) move(ctx context.Context, b *board.Board, me board.Member, i
 	case board.Deleted:
 		return changed, b.Delete(ctx, me, in.TaskID)
 	case board.Completed:
+		if err := d.completing(ctx, b, me, in.TaskID); err != nil {
+			return nil, err
+		}
 		t, err := b.Finish(ctx, me, in.TaskID)
 		if err != nil {
 			return nil, err

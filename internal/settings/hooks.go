@@ -26,33 +26,63 @@ func Hooks(from defs.Options, trusts func(trust.Item) bool) (*hook.Set, []error)
 // HookFiles reads what the settings files say about hooks, the weakest first.
 func HookFiles(from defs.Options, trusts func(trust.Item) bool) (files []hook.File, problems []error) {
 	read, _, err := defs.ReadSettings(from)
-	add := func(err error) {
-		if err != nil {
-			problems = append(problems, err)
-		}
+	if err != nil {
+		problems = append(problems, err)
 	}
-	add(err)
 	for _, f := range read {
-		file := hook.File{Path: f.Path, Managed: f.Source == defs.Managed, Untrusted: f.Untrusted}
-		file.Hooks, err = f.Value(hooksKey)
-		add(err)
-		if f.Unsafe != "" && file.Hooks != nil {
-			file.Hooks = nil
-			add(fmt.Errorf("%s: its hooks are not run %s", f.Path, f.Unsafe))
-		}
-		if item, needed := Item(f, hooksKey); needed {
-			file.Untrusted = file.Untrusted || trusts == nil || !trusts(item)
-		}
-		for key, into := range map[string]any{
-			"disableAllHooks": &file.DisableAll, "allowManagedHooksOnly": &file.ManagedOnly,
-			"allowedHttpHookUrls": &file.URLs, "httpHookAllowedEnvVars": &file.Env,
-		} {
-			_, err := value(f, key, into)
-			add(err)
-		}
-		files = append(files, file)
+		file, wrong := hookFile(f, func(key string) bool {
+			item, needed := Item(f, key)
+			return !needed || trusts != nil && trusts(item)
+		})
+		files, problems = append(files, file), append(problems, wrong...)
 	}
 	return files, problems
+}
+
+// hookFile reads what one file says about hooks. What loosens holds if the key is trusted.
+func hookFile(f defs.SettingsFile, trusted func(key string) bool) (file hook.File, problems []error) {
+	file = hook.File{
+		Path: f.Path, Managed: f.Source == defs.Managed, Directory: f.Source == defs.Project || f.Source == defs.Local,
+		Untrusted: f.Untrusted || !trusted(hooksKey), Broken: f.Broken != nil || f.Unsafe != "",
+	}
+	var err error
+	if file.Hooks, err = f.Value(hooksKey); err != nil {
+		file.Broken = true
+		problems = append(problems, err)
+	}
+	if f.Unsafe != "" && file.Hooks != nil {
+		file.Hooks = nil
+		problems = append(problems, fmt.Errorf("%s: its hooks are not run %s", f.Path, f.Unsafe))
+	}
+	for _, k := range []struct {
+		name    string
+		into    any
+		loosens func() bool
+		forget  func()
+	}{
+		{"disableAllHooks", &file.DisableAll, func() bool { return file.DisableAll != nil && *file.DisableAll }, func() { file.DisableAll = nil }},
+		{"allowManagedHooksOnly", &file.ManagedOnly, func() bool { return false }, nil},
+		{"allowedHttpHookUrls", &file.URLs, func() bool { return file.URLs != nil }, func() { file.URLs = nil }},
+		{"httpHookAllowedEnvVars", &file.Env, func() bool { return file.Env != nil }, func() { file.Env = nil }},
+	} {
+		if _, err := value(f, k.name, k.into); err != nil {
+			problems = append(problems, err)
+		}
+		switch {
+		case k.loosens() && f.Unsafe != "":
+			k.forget()
+			problems = append(problems, fmt.Errorf("%s: its %s is left out %s", f.Path, k.name, f.Unsafe))
+		case k.loosens() && !trusted(k.name):
+			k.forget()
+			problems = append(problems, fmt.Errorf("%s: its %s is left out, as the directory is not trusted; see it, and trust it, with: swarm trust", f.Path, k.name))
+		}
+	}
+	return file, problems
+}
+
+// hookKeys are the keys about hooks that may loosen, or run, something.
+func hookKeys() []string {
+	return []string{hooksKey, "disableAllHooks", "allowedHttpHookUrls", "httpHookAllowedEnvVars"}
 }
 
 // Item returns what a key of a settings file would run or allow, if it has the key and
@@ -89,8 +119,10 @@ func Items(from defs.Options, set *defs.Set) (all []trust.Item, err error) {
 		return nil, err
 	}
 	for _, f := range files {
-		if item, needed := Item(f, hooksKey); needed {
-			all = append(all, item)
+		for _, key := range hookKeys() {
+			if item, needed := Item(f, key); needed {
+				all = append(all, item)
+			}
 		}
 		if item, needed := readPermissions(from, f).item(); needed {
 			all = append(all, item)

@@ -122,3 +122,22 @@ func TestHooksAreReadAnew(t *testing.T) {
 		t.Errorf("a wrong value costs more than itself, or there is no note of it: %v", problems)
 	}
 }
+
+func TestADirectoryDoesNotTurnTheUsersHooksOff(t *testing.T) {
+	home, dir, from := places(t)
+	write(t, home, "settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}, "allowedHttpHookUrls": ["https://a"]}`)
+	write(t, dir, "settings.json", `{"disableAllHooks": true, "allowedHttpHookUrls": ["*"], "httpHookAllowedEnvVars": ["KEY"]}`)
+	files, problems := HookFiles(from, func(trust.Item) bool { return false })
+	if len(problems) != 3 || files[1].DisableAll != nil || files[1].URLs != nil || files[1].Env != nil {
+		t.Errorf("%+v, problems %v", files[1], problems)
+	}
+	if set, _ := Hooks(from, nil); !set.Listens("Stop") {
+		t.Error("a directory that nobody trusts has turned hooks off")
+	}
+	if items, err := Items(from, &defs.Set{}); err != nil || len(items) != 3 {
+		t.Errorf("what swarm trust shows is %+v, %v", items, err)
+	}
+	if set, problems := Hooks(from, trustsAll); set.Listens("Stop") || len(problems) > 0 {
+		t.Errorf("trusted, it does not hold: %v", problems)
+	}
+}

@@ -31,6 +31,7 @@ func (t *Turn) runCalls(ctx context.Context) error {
 		}
 		calls = calls[n:]
 	}
+	t.batched(ctx)
 	return nil
 }
 
@@ -162,6 +163,9 @@ func (t *Turn) finish(c model.Call, r tool.Result, spec tool.Spec, took time.Dur
 	if err := t.Log.FinishCall(c.ID, result, !spec.ReadOnly && !spec.Recorded); err != nil {
 		return err
 	}
+	t.finishing.Lock()
+	t.finished = append(t.finished, Finished{c, result.Text})
+	t.finishing.Unlock()
 	t.Emit(event.CallFinished{Call: c, Text: result.Text, IsError: r.IsError, Detail: r.Detail, Took: took})
 	return nil
 }

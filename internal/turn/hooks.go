@@ -16,6 +16,10 @@ import (
 type Hooks interface {
 	// Called is called after a call that was run, and may add to its result.
 	Called(ctx context.Context, c model.Call, r tool.Result, took time.Duration) tool.Result
+	// Batched is called when all calls of an answer have results.
+	Batched(ctx context.Context, all []Finished)
+	// Failed is called when a failure of the model ends the turn.
+	Failed(ctx context.Context, cause error)
 	// Stopping is called before the turn ends with an answer. It reports that the turn
 	// continues, and has then given the agent a prompt. before is how often it has done so.
 	Stopping(ctx context.Context, text string, before int) (proceed bool, err error)
@@ -23,6 +27,30 @@ type Hooks interface {
 	// ErrBlocked.
 	Compacting(ctx context.Context, why transcript.Trigger) error
 	Compacted(ctx context.Context, why transcript.Trigger, summary string)
+}
+
+// Finished is a call with what the model sees of its result.
+type Finished struct {
+	model.Call
+	Result string
+}
+
+// batched tells hooks that the calls of an answer have results.
+func (t *Turn) batched(ctx context.Context) {
+	t.finishing.Lock()
+	all := t.finished
+	t.finished = nil
+	t.finishing.Unlock()
+	if t.Hooks != nil && len(all) > 0 && context.Cause(ctx) == nil {
+		t.Hooks.Batched(ctx, all)
+	}
+}
+
+// failed tells hooks of a failure of the model.
+func (t *Turn) failed(ctx context.Context, o agent.Outcome, cause error) {
+	if t.Hooks != nil && o == agent.Failed && errors.As(cause, new(*model.Error)) {
+		t.Hooks.Failed(ctx, cause)
+	}
 }
 
 // ErrBlocked is why a compaction was not made that a hook has blocked.

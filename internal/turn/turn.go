@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/actorswarm/swarm/agent"
@@ -92,6 +93,9 @@ type Turn struct {
 	partial      partial
 	current      currentStep
 	stops        int // how often hooks have kept the turn going
+
+	finishing sync.Mutex
+	finished  []Finished // calls since hooks were told of a batch; guarded by finishing
 }
 
 // End describes how a turn ended.
@@ -122,6 +126,7 @@ func (t *Turn) Run(ctx context.Context) (End, error) {
 			end.Open = true
 			return end, nil
 		}
+		t.failed(ctx, end.Outcome, err)
 		end.Reason = reasonOf(ctx, err)
 		end.Text = t.partial.orElse(end.Text)
 	}

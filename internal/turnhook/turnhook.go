@@ -137,6 +137,30 @@ func replaced(r tool.Result, output json.RawMessage) tool.Result {
 	return r
 }
 
+// Batched implements turn.Hooks. A control message does not cut these hooks.
+func (r *Runner) Batched(_ context.Context, all []turn.Finished) {
+	ctx := r.o.Context()
+	calls := make([]agenthook.Batched, len(all))
+	for i, c := range all {
+		calls[i] = agenthook.Batched{Name: c.Name, Input: c.Input, ID: c.ID, Response: c.Result}
+	}
+	var e agenthook.Effect
+	if r.run(ctx, func(h *agenthook.Hooks, s agent.Spec) { e = h.PostToolBatch(ctx, s, calls) }) != nil {
+		return
+	}
+	r.stopReason.CompareAndSwap(nil, nonEmpty(cmp.Or(e.Stop, e.Reason)))
+	if text := turn.Reminder(e.Context); text != "" {
+		if err := r.o.Agent.Prompt(byHook, text); err != nil {
+			r.stopReason.CompareAndSwap(nil, nonEmpty(err.Error()))
+		}
+	}
+}
+
+// Failed implements turn.Hooks.
+func (r *Runner) Failed(ctx context.Context, cause error) {
+	_ = r.run(ctx, func(h *agenthook.Hooks, s agent.Spec) { h.StopFailure(ctx, s, cause) })
+}
+
 // Stopping implements turn.Hooks.
 func (r *Runner) Stopping(ctx context.Context, text string, before int) (proceed bool, err error) {
 	var e agenthook.Effect

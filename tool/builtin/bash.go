@@ -186,11 +186,7 @@ func (b *bashTool) command(line, mark, report string) *exec.Cmd {
 	args := slices.Concat(shell[1:], []string{"-c", script, "bash", report, line})
 	cmd := exec.Command(shell[0], args...)
 	cmd.Dir = b.cwd
-	var more []string
-	if b.env.Variables != nil {
-		more = b.env.Variables()
-	}
-	cmd.Env = slices.Concat(b.base, more, []string{"SWARM_CALL=" + mark})
+	cmd.Env = slices.Concat(b.base, childenv.From(b.env.Variables), []string{"SWARM_CALL=" + mark})
 	return cmd
 }
 
@@ -228,7 +224,11 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput, profile sandbox
 	if r.code != 0 {
 		r.notes = append(r.notes, profile.Denial(out.text(), b.cwd))
 	}
+	from := b.cwd
 	r.notes = append(r.notes, note, b.updateDir(report))
+	if b.env.OnDir != nil && b.cwd != from {
+		b.env.OnDir(ctx, from, b.cwd)
+	}
 	return r.result()
 }
 

@@ -91,9 +91,8 @@ type Env struct {
 	Getenv func(string) string
 	// Pass names further variables to take from Getenv. Names of model and
 	// cloud credentials are never passed, listed or not.
-	Pass []string
-	// Variables returns further variables of each command, as NAME=VALUE; nil is none.
-	Variables func() []string
+	Pass      []string
+	Variables func() []string // further ones of each command, as NAME=VALUE; nil is none
 	// Dirs are further readable folders, named in messages only.
 	Dirs []string
 	// Conceals reports files, by absolute path, that Grep and Glob must not show when they
@@ -111,6 +110,9 @@ type Env struct {
 	// used when a call names none, and the most a call can name. Zero is
 	// 120 s and 600 s.
 	BashTimeout, MaxBashTimeout time.Duration
+	// OnDir, if not nil, is called when the working directory of the next command is
+	// another one.
+	OnDir func(ctx context.Context, from, to string)
 	// Scope ends background commands when it ends; nil leaves that to Close.
 	Scope context.Context
 	// OnTask, if not nil, is called once, in a goroutine of the set, when a background

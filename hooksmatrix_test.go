@@ -1,0 +1,207 @@
+package swarm
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/hook"
+)
+
+// fired are the inputs of hooks.
+type fired struct {
+	mu  sync.Mutex
+	all []map[string]any // guarded by mu
+}
+
+func (f *fired) add(t *testing.T, raw []byte) {
+	var in map[string]any
+	if err := json.Unmarshal(raw, &in); err != nil {
+		t.Errorf("the input %q is not JSON: %v", raw, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, in)
+}
+
+// of counts the events of the lead, or of all other agents.
+func (f *fired) of(lead bool) map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := map[string]int{}
+	for _, in := range f.all {
+		if _, child := in["agent_id"]; child != lead {
+			n[in["hook_event_name"].(string)]++
+		}
+	}
+	return n
+}
+
+// everyHook names one handler for each event that something fires.
+func everyHook(handler map[string]any) []byte {
+	events := map[string]any{}
+	for _, e := range hook.Events() {
+		if e.Fires() && !strings.HasPrefix(e.Name, "Worktree") {
+			events[e.Name] = []any{map[string]any{"hooks": []any{handler}}}
+		}
+	}
+	raw, err := json.Marshal(map[string]any{"hooks": events})
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// work is what the agent of interest does.
+const work = `  - when: {agent: WHO, step: 0}
+    say: {calls: [{tool: Bash, input: {command: "true"}}]}
+  - when: {agent: WHO, step: 1}
+    say: {calls: [{tool: Bash, input: {command: "exit 3"}}]}
+  - when: {agent: WHO, step: 2}
+    say: {calls: [{tool: TaskCreate, input: {subject: s, description: d}}]}
+  - when: {agent: WHO, step: 3}
+    say: {calls: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]}
+  - when: {agent: WHO, step: 4}
+    say: {calls: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - when: {agent: WHO, step: 5}
+    say: {calls: [{tool: Bash, input: {command: "cd sub"}}]}
+`
+
+// hookedAgents are the kinds of agents, by the input of the call that starts them.
+func hookedAgents() map[string]struct {
+	who, call string
+	where     agent.Place
+	more      []string // events besides those of work
+} {
+	type kind = struct {
+		who, call string
+		where     agent.Place
+		more      []string
+	}
+	return map[string]kind{
+		"lead":       {who: "lead", more: []string{"SessionStart", "SessionEnd", "UserPromptSubmit", "Stop", "InstructionsLoaded"}},
+		"child":      {who: "general-purpose", call: "subagent_type: general-purpose", more: []string{"SubagentStart", "SubagentStop"}},
+		"background": {who: "general-purpose", call: "subagent_type: general-purpose, run_in_background: true", more: []string{"SubagentStart", "SubagentStop"}},
+		"fork":       {who: "fork", call: "subagent_type: fork", more: []string{"SubagentStart", "SubagentStop"}},
+		"teammate":   {who: "ben", call: "name: ben", more: []string{"SubagentStart", "SubagentStop", "TeammateIdle"}},
+		"process":    {who: "ben", call: "name: ben", where: agent.InProcess, more: []string{"SubagentStart", "SubagentStop", "TeammateIdle"}},
+	}
+}
+
+// TestEachHookFiresOnceForEachKindOfAgent runs one handler at each event and lets one agent
+// of each kind do something that each event is about. The everyday run has commands for
+// two kinds; the long run has all kinds with commands and HTTP.
+func TestEachHookFiresOnceForEachKindOfAgent(t *testing.T) {
+	types, kinds := []string{"command"}, []string{"lead", "teammate"}
+	if os.Getenv("SWARM_SOAK") != "" {
+		types, kinds = []string{"command", "http"}, slices.Sorted(maps.Keys(hookedAgents()))
+	}
+	for _, typ := range types {
+		for _, kind := range kinds {
+			t.Run(typ+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				testHooksOf(t, typ, kind)
+			})
+		}
+	}
+}
+
+func testHooksOf(t *testing.T, typ, kind string) {
+	k, seen, log := hookedAgents()[kind], &fired{}, filepath.Join(t.TempDir(), "log")
+	handler := map[string]any{"type": "command", "command": `cat >>"` + log + `"`}
+	if typ == "http" {
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			raw, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			seen.add(t, raw)
+		}))
+		t.Cleanup(server.Close)
+		handler = map[string]any{"type": "http", "url": server.URL}
+	}
+	rules := strings.ReplaceAll(work, "WHO", k.who)
+	if k.call != "" {
+		rules += fmt.Sprintf("  - when: {agent: lead, step: 0}\n    say: {calls: [{tool: Agent, input: {description: d, prompt: begin, %s}}]}\n", k.call)
+	}
+	s := apart(t, `export HOME="$(dirname "$0")"`, rules+"  - say: {text: done}\n", func(o *Options) {
+		o.Policy.Where, o.Policy.ForkMode = k.where, kind == "fork"
+		for name, text := range map[string][]byte{".claude/settings.json": everyHook(handler), "CLAUDE.md": []byte("Be brief.\n"), "sub/a": nil} {
+			path := filepath.Join(o.Dir, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if _, err := s.Run(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if typ == "command" {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			seen.add(t, []byte(line))
+		}
+	}
+	want := map[string]int{
+		"PreToolUse": 6, "PostToolUse": 5, "PostToolUseFailure": 1, "PostToolBatch": 6, "TaskCreated": 1, "TaskCompleted": 1, "CwdChanged": 1,
+	}
+	switch kind {
+	case "fork": // the answer that forked it was the first
+		want["PreToolUse"], want["PostToolUse"], want["PostToolBatch"] = 5, 4, 5
+	case "background": // it has no tools for tasks
+		want["PreToolUse"], want["PostToolUse"] = 3, 2
+		delete(want, "TaskCreated")
+		delete(want, "TaskCompleted")
+	}
+	for _, event := range k.more {
+		want[event] = 1
+	}
+	if got := seen.of(kind == "lead"); !maps.Equal(got, want) {
+		t.Errorf("fired %v, want %v", got, want)
+	}
+	for _, in := range seen.all {
+		checkFields(t, s.ID(), in)
+	}
+}
+
+// checkFields holds the input of a hook to what its event has.
+func checkFields(t *testing.T, session string, in map[string]any) {
+	t.Helper()
+	fields := []string{"session_id", "cwd", "transcript_path", "permission_mode"}
+	tools := []string{"tool_name", "tool_input", "tool_use_id"}
+	of := map[string][]string{
+		"PreToolUse": tools, "PostToolUse": append([]string{"tool_response", "duration_ms"}, tools...), "PostToolUseFailure": append([]string{"error"}, tools...),
+		"PostToolBatch": {"tool_calls"}, "TaskCreated": {"task_id", "task_subject", "task_description", "team_name"},
+		"TaskCompleted": {"task_id", "task_subject"}, "CwdChanged": {"old_cwd", "new_cwd"}, "SessionStart": {"source", "model"}, "SessionEnd": {"reason"},
+		"UserPromptSubmit": {"prompt"}, "Stop": {"stop_hook_active", "last_assistant_message", "background_tasks", "session_crons"},
+		"SubagentStart": {"agent_id", "agent_type"}, "SubagentStop": {"agent_id", "agent_type", "agent_transcript_path", "stop_hook_active", "last_assistant_message"},
+		"TeammateIdle": {"teammate_name", "team_name"}, "InstructionsLoaded": {"file_path", "memory_type", "load_reason"},
+	}
+	for _, name := range append(fields, of[in["hook_event_name"].(string)]...) {
+		if _, ok := in[name]; !ok {
+			t.Errorf("%s has no %s: %v", in["hook_event_name"], name, in)
+		}
+	}
+	if in["session_id"] != session {
+		t.Errorf("%s is of session %v", in["hook_event_name"], in["session_id"])
+	}
+}
