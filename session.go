@@ -220,7 +220,7 @@ func (s *Session) start(ctx context.Context) error {
 		s.fleet.Attach(s.fleetParts())
 	}
 	s.control = control.New(control.Options{
-		Scope: s.scope, Agents: s.agents, Roster: s.roster, Store: s.store, Detach: s.node.Toolsets.Detach, Begin: s.Begin, Fleet: s.fleet,
+		Scope: s.scope, Agents: s.agents, Roster: s.roster, Store: s.store, Detach: s.node.Toolsets.Detach, Begin: s.Begin, Fleet: s.fleet, Grant: s.parts.Rules.Allow,
 	})
 	s.pushStops()
 	s.roster.ConnectSessions(s.peers)

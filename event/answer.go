@@ -16,6 +16,9 @@ type Answer struct {
 	// Always also permits the calls that match the question's Rules from now on, in the
 	// whole session.
 	Always bool `json:"always,omitempty"`
+	// Scope names the settings file in which an Always answer is saved: local, project or
+	// user. If it is "", the answer holds for the session.
+	Scope string `json:"scope,omitempty"`
 	// Choices answer a question of the agent's own: for each of its Choices the
 	// selected labels, or other text.
 	Choices [][]string `json:"choices,omitempty"`

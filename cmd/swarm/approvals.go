@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
+	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -58,14 +59,18 @@ func newAllow(a *app, at *where) *cobra.Command {
 		Use: "allow ID", Short: "Let a tool call run",
 		Long: `Allow lets the call run that an agent asks about. The note, if there is one,
 is told to the agent with the result. With --always the calls that the list
-names after "always:" are allowed from now on in the whole session.`,
+names after "always:" are allowed from now on in the whole session, and with
+--scope in all that come: the rules are saved in your settings file of the
+project (local), the project's (project) or that of your home (user).`,
 		RunE: func(c *cobra.Command, args []string) error {
-			answer.Allow = true
+			answer.Allow, answer.Always = true, answer.Always || answer.Scope != ""
 			return answerQuestion(&a.Console, c, *at, args, func(swarm.Question) (swarm.Answer, error) { return answer, nil })
 		},
 	}
 	c.Flags().StringVar(&answer.Note, "note", "", "a `text` for the agent")
 	c.Flags().BoolVar(&answer.Always, "always", false, "allow calls like this for the rest of the session")
+	c.Flags().StringVar(&answer.Scope, "scope", "", "allow calls like this for good, by a rule in the settings `file`: local, project or user")
+	cli.CompleteFlag(c, "scope", cobra.FixedCompletions(settings.Scopes(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -255,6 +260,8 @@ func answerText(a swarm.Answer) string {
 	switch {
 	case a.IsAnswer():
 		return "answered"
+	case a.Scope != "":
+		return "allowed, and from now on by a rule in the settings (" + a.Scope + ")"
 	case a.Always:
 		return "allowed, and from now on"
 	case a.Allow:

@@ -165,7 +165,7 @@ func tuiQuestion(q swarm.Question) tui.Question {
 }
 
 func (t tuiSession) Answer(id string, a tui.Answer) error {
-	out := swarm.Answer{Allow: a.Allow, Always: a.Always, Note: a.Note, Text: a.Text}
+	out := swarm.Answer{Allow: a.Allow, Always: a.Always, Scope: a.Scope, Note: a.Note, Text: a.Text}
 	if len(a.Picked) > 0 {
 		out.Choices, out.Text = [][]string{t.labels(id, a.Picked)}, ""
 	}

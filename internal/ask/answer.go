@@ -2,18 +2,23 @@ package ask
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/actorswarm/swarm/event"
 )
 
-// check returns why a does not answer q, or nil.
-func check(q event.Question, a event.Answer) error {
+// Check returns why a does not answer q, or nil.
+func Check(q event.Question, a event.Answer) error {
 	refuse := func(format string, args ...any) error {
 		return &event.AnswerNotPermittedError{ID: q.ID, Reason: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case a.Always && !a.Allow:
 		return refuse("only a permission can be given for always")
+	case a.Scope != "" && !a.Always:
+		return refuse("only a permission for always is saved")
+	case !slices.Contains([]string{"", "local", "project", "user"}, a.Scope):
+		return refuse("there is no settings file %q; use local, project or user, or none for the session", a.Scope)
 	case a.Always && len(q.Rules) == 0:
 		return refuse("no rule can allow this call for always (%s); allow it once", q.Reason)
 	case q.Kind == event.AsksPermission && a.IsAnswer():

@@ -17,8 +17,9 @@ type Request struct {
 	// Record writes an answer or an expiry to disk. Answer returns its error to the
 	// person.
 	Record func(event.Resolution) error
-	// Grant adds the question's rules to the session; nil if it has none.
-	Grant func(rules []string) error
+	// Grant adds the question's rules to the session, or to the settings file that scope
+	// names; nil if it has none.
+	Grant func(rules []string, scope string) error
 	// Covered, if not nil, reports whether a rule has made the question unnecessary.
 	Covered func() bool
 }
@@ -195,7 +196,7 @@ func (q *Queue) claim(id string, a event.Answer) (*Ticket, error) {
 	case t == nil:
 		return nil, &event.UnknownQuestionError{ID: id, Open: q.ids()}
 	}
-	if err := check(t.req.Question, a); err != nil {
+	if err := Check(t.req.Question, a); err != nil {
 		return nil, err
 	}
 	select {
@@ -217,7 +218,7 @@ func (q *Queue) ids() []string {
 // record grants rules before it records, so that a recorded answer is complete.
 func (t *Ticket) record(a event.Answer, by string) error {
 	if a.Always {
-		if err := t.req.Grant(t.req.Question.Rules); err != nil {
+		if err := t.req.Grant(t.req.Question.Rules, a.Scope); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ func request(id string) ask.Request {
 	return ask.Request{
 		Question: event.Question{ID: id, Kind: event.AsksPermission, Rules: []string{"Bash(" + id + ")"}},
 		Record:   func(event.Resolution) error { return nil },
-		Grant:    func([]string) error { return nil },
+		Grant:    func([]string, string) error { return nil },
 	}
 }
 
@@ -48,7 +48,7 @@ func (m *machine) ask(t *rapid.T) {
 	a := &asker{ends: make(chan event.Resolution, 1), broken: rapid.Bool().Draw(t, "broken"), rule: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "rule")}
 	r.Question.Rules = []string{a.rule}
 	r.Covered = func() bool { return m.allowed[a.rule] }
-	r.Grant = func(rules []string) error {
+	r.Grant = func(rules []string, _ string) error {
 		for _, text := range rules {
 			m.allowed[text] = true
 		}
@@ -217,7 +217,7 @@ func TestAlwaysResolvesCoveredQuestions(t *testing.T) {
 	for i, rule := range []string{"a", "a", "b"} {
 		r := request(fmt.Sprint("q", i))
 		r.Question.Rules = []string{rule}
-		r.Grant = func(rules []string) error { granted[rules[0]] = true; return nil }
+		r.Grant = func(rules []string, _ string) error { granted[rules[0]] = true; return nil }
 		r.Covered = func() bool { return granted[rule] }
 		tickets = append(tickets, d.Open(r))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
+	"github.com/actorswarm/swarm/internal/ask"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/fleet"
 	"github.com/actorswarm/swarm/internal/node"
@@ -33,6 +34,8 @@ type Options struct {
 	// Begin makes the lead, if there is none, and brings the agents to life.
 	Begin func() error
 	Fleet *fleet.Fleet // nil unless agents run in processes of their own
+	// Grant adds allow rules to the session, or to the settings file that scope names.
+	Grant func(rules []string, scope string) error
 }
 
 // Agents are the agents of a session, as its user steers them. Its methods may be called
@@ -171,10 +174,27 @@ func (a *Agents) Questions() []event.Question {
 	return all
 }
 
+// grant adds the rules of a question of an agent in another process, if they are allowed
+// for always. Rules are the owner's.
+func (a *Agents) grant(id string, said event.Answer) error {
+	questions := a.o.Fleet.Questions()
+	i := slices.IndexFunc(questions, func(q event.Question) bool { return q.ID == id })
+	if i < 0 || !said.Always {
+		return nil
+	}
+	if err := ask.Check(questions[i], said); err != nil {
+		return err
+	}
+	return a.o.Grant(questions[i].Rules, said.Scope)
+}
+
 // Answer answers a question. It returns when the answer is on disk.
 func (a *Agents) Answer(id string, said event.Answer) error {
 	if a.o.Fleet != nil {
 		if asker, ok := a.o.Fleet.Asker(id); ok {
+			if err := a.grant(id, said); err != nil {
+				return err
+			}
 			return a.o.Fleet.Answer(asker, id, said)
 		}
 	}

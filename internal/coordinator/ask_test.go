@@ -46,7 +46,7 @@ func (g *gate) tool() tool.Tool {
 	}
 }
 
-func (g *gate) grant(rules []string) error {
+func (g *gate) grant(rules []string, _ string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, text := range rules {

@@ -62,7 +62,7 @@ type Options struct {
 	Hooks *agenthook.Hooks
 	// Grant adds permission rules to the session, for good. If it is nil, no answer
 	// can allow calls for good.
-	Grant  func(rules []string) error
+	Grant  func(rules []string, scope string) error
 	Events *event.Bus
 	// Budget bounds all agents of the session together, with what they have used
 	// before. Its time begins with New.

@@ -193,7 +193,7 @@ func (c Config) Load(granted []string, keep func(granted []string) error) (p Par
 	if err != nil {
 		return p, &session.OptionError{Err: err}
 	}
-	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Files: files, Record: keep})
+	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Files: files, Record: keep, Save: c.saveRule})
 	if err != nil {
 		return p, &session.OptionError{Err: err}
 	}
@@ -207,6 +207,11 @@ func (c Config) Load(granted []string, keep func(granted []string) error) (p Par
 	p.Models = provider.New(provider.Options{Getenv: c.Getenv, Find: c.FindModel})
 	p.Prices, err = ReadPrices(c.StateDir)
 	return p, err
+}
+
+// saveRule adds an allow rule to the settings file of a scope, for a person.
+func (c Config) saveRule(scope settings.Scope, rule permission.Rule) (place string, err error) {
+	return settings.Save(c.Sources(), trust.Open(c.StateDir), scope, "allow", rule)
 }
 
 // pricesFile is the user's table of prices and windows, in the state directory.

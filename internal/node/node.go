@@ -137,12 +137,13 @@ func (n *Node) actorOptions() coordinator.Options {
 	o := coordinator.Options{
 		Store: n.Store, Policy: n.policy, Definitions: n.options.Definitions.Set, Events: n.Events, Logger: n.options.Logger,
 		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
-		Tools: n.tools, ToolNames: ToolNames(), Denied: n.options.Rules.Denies, Permission: n.permission, Hooks: n.hooks, Grant: n.options.Rules.Grant,
+		Tools: n.tools, ToolNames: ToolNames(), Denied: n.options.Rules.Denies, Permission: n.permission, Hooks: n.hooks, Grant: n.options.Rules.Allow,
 		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.SendReceipt,
 		Release: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
 	if o.Owner != nil {
-		o.Grant, o.Policy.Where = nil, "" // rules and processes are the owner's
+		o.Policy.Where = "" // processes are the owner's, and so are rules, which it has added before
+		o.Grant = n.options.Rules.AddGranted
 	}
 	return o
 }

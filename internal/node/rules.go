@@ -20,6 +20,7 @@ type Rules struct {
 	deny, allow []permission.Rule  // of flags
 	files       *settings.Follower // nil if there are none
 	record      func(granted []string) error
+	save        func(settings.Scope, permission.Rule) (place string, err error)
 
 	mu      sync.Mutex
 	granted []permission.Rule // guarded by mu; never changed in place
@@ -37,11 +38,14 @@ type RulesOptions struct {
 	Files *settings.Follower
 	// Record records granted rules before they apply. It may be nil.
 	Record func(granted []string) error
+	// Save adds an allow rule to the settings file of a scope and returns its place. It
+	// may be nil.
+	Save func(settings.Scope, permission.Rule) (place string, err error)
 }
 
 // NewRules parses the rules. The error names a rule that does not parse.
 func NewRules(o RulesOptions) (*Rules, error) {
-	r := &Rules{record: o.Record, files: o.Files}
+	r := &Rules{record: o.Record, files: o.Files, save: o.Save}
 	for _, part := range []struct {
 		texts  []string
 		source string
@@ -198,6 +202,34 @@ func (r *Rules) Fill(p permission.Policy) permission.Policy {
 	return p
 }
 
+// Allow adds allow rules to the settings file of a scope, or to the session if scope is
+// "". Those that do not apply there, as the file needs trust, are added to the session too.
+func (r *Rules) Allow(texts []string, scope string) error {
+	if scope == "" || r.save == nil {
+		return r.Grant(texts)
+	}
+	rules, err := parseRules(texts, grantSource)
+	if err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		if _, err := r.save(settings.Scope(scope), rule); err != nil {
+			return err
+		}
+	}
+	inForce := r.Settings().Allow
+	var missing []string
+	for _, rule := range rules {
+		if !slices.ContainsFunc(inForce, func(f permission.Rule) bool { return f.String() == rule.String() }) {
+			missing = append(missing, rule.String())
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return r.Grant(missing)
+}
+
 // Grant records allow rules and adds them.
 func (r *Rules) Grant(texts []string) error {
 	rules, err := parseRules(texts, grantSource)
@@ -211,6 +243,15 @@ func (r *Rules) Grant(texts []string) error {
 	}
 	r.appendRules(rules)
 	return nil
+}
+
+// AddGranted adds allow rules that the owner of this process has granted. Those of a scope
+// are read from its file.
+func (r *Rules) AddGranted(texts []string, scope string) error {
+	if scope != "" {
+		return nil
+	}
+	return r.Add(texts)
 }
 
 // Add adds allow rules that another process has recorded.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/settings"
 )
 
 func decide(r *Rules, tool, input string) permission.Behavior {
@@ -68,5 +69,28 @@ func TestDeniedToolIsNotOffered(t *testing.T) {
 		if got := r.Denies(tool); got != want {
 			t.Errorf("Denies(%s) is %t, want %t", tool, got, want)
 		}
+	}
+}
+
+func TestAnAnswerIsSavedWhereThePersonChooses(t *testing.T) {
+	var recorded, saved []string
+	r, err := NewRules(RulesOptions{
+		Record: func(texts []string) error { recorded = append(recorded, texts...); return nil },
+		Save: func(s settings.Scope, rule permission.Rule) (string, error) {
+			saved = append(saved, string(s)+" "+rule.String())
+			return "settings.json:1", nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Allow([]string{"Bash(a)"}, ""); err != nil || len(recorded) != 1 || saved != nil {
+		t.Errorf("for the session: recorded %q, saved %q, %v", recorded, saved, err)
+	}
+	if err := r.Allow([]string{"Bash(b)"}, "user"); err != nil || len(saved) != 1 || saved[0] != "user Bash(b)" {
+		t.Errorf("for good: recorded %q, saved %q, %v", recorded, saved, err)
+	}
+	if got := decide(r, "Bash", `{"command":"b"}`); got != permission.Allow {
+		t.Errorf("a rule that its file does not put in force makes the call %v, want allow for the session", got)
 	}
 }

@@ -95,11 +95,23 @@ func parseAnswer(text string, q Question) (Answer, bool) {
 	case "y", "yes":
 		return Answer{Allow: true}, note == ""
 	case "a", "always":
-		return Answer{Allow: true, Always: true}, note == "" && q.Always != ""
+		scope, known := alwaysScope(note)
+		return Answer{Allow: true, Always: true, Scope: scope}, known && q.Always != ""
 	case "n", "no":
 		return Answer{Note: strings.TrimSpace(note)}, true
 	}
 	return Answer{}, false
+}
+
+// alwaysScope returns where an answer for always is saved, by the word after it.
+func alwaysScope(word string) (scope string, known bool) {
+	switch word = strings.ToLower(strings.TrimSpace(word)); word {
+	case "", "session":
+		return "", true
+	case "local", "project", "user":
+		return word, true
+	}
+	return "", false
 }
 
 // parseChoices returns the choices for numbers such as "2" or "1,3".

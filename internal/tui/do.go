@@ -70,6 +70,8 @@ func (d runner) answer(a answerQuestion) (string, error) {
 	}
 	switch {
 	case !a.question.Consent:
+	case a.answer.Always && a.answer.Scope != "":
+		what = "allowed, from now on " + a.question.Always + " by the settings (" + a.answer.Scope + ")"
 	case a.answer.Always:
 		what = "allowed, from now on " + a.question.Always
 	case a.answer.Allow:
@@ -145,6 +147,7 @@ func (d runner) help() string {
 	for _, line := range [][2]string{
 		{"TEXT", "write to the lead, also while it works"},
 		{"@NAME TEXT", "write to any agent; Tab completes the name"},
+		{"a local, a user", "answer always for good, in your settings file of the project, or of your home"},
 	} {
 		fmt.Fprintf(&b, "  %-18s %s\n", line[0], line[1])
 	}

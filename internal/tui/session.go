@@ -81,6 +81,7 @@ type Question struct {
 type Answer struct {
 	Allow  bool
 	Always bool
+	Scope  string // the settings file where Always is saved: local, project or user; "" is the session
 	Note   string // for the agent, with a yes or a no
 	// Picked are the chosen answers to a question that is not about consent. If there
 	// are none, Text is the answer.

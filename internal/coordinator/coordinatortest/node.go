@@ -44,7 +44,7 @@ type Options struct {
 	// Permission judges the calls of an agent; nil allows everything.
 	Permission func(agent.Spec) permission.Policy
 	// Grant takes the rules of answers that hold for always.
-	Grant   func(rules []string) error
+	Grant   func(rules []string, scope string) error
 	Restart *kernel.RestartPolicy
 	// Window is that of every model, in tokens; 0 is more than any test fills.
 	Window int64
