@@ -172,7 +172,7 @@ func TestABridgeNeedsTheUsersConsent(t *testing.T) {
 }
 
 // The lead that is written to answers through the bridge, with the consent of its
-// own user, and reads what comes as data.
+// own user, and reads the messages as data.
 func TestABridgeGoesBothWays(t *testing.T) {
 	natsdtest.Require(t)
 	t.Run("users of one account", func(t *testing.T) { goesBothWays(t, share(t, "ann", "ben")) })

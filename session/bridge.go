@@ -39,7 +39,7 @@ func (i *Info) SetBridge(session string, allowed bool) error {
 // RemoveBridge removes the user's decision about a session elsewhere.
 func (i *Info) RemoveBridge(session string) error {
 	if _, known := i.Bridge(session); !known {
-		return fmt.Errorf("nothing was said about session %q; what was is listed by: swarm bridge list", session)
+		return fmt.Errorf("there is no decision about session %q; the decisions are listed by: swarm bridge list", session)
 	}
 	i.Bridges = i.without(session)
 	return nil

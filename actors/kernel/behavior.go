@@ -8,7 +8,7 @@ type Behavior interface {
 	Receive(c *Context, msg any)
 }
 
-// Func makes a Behavior of a function.
+// Func is a function as a Behavior.
 type Func func(c *Context, msg any)
 
 // Receive calls f.

@@ -334,7 +334,7 @@ func mustSpawn(b *testing.B, s *System, produce func() Behavior) Ref {
 	return r
 }
 
-// deathWatch is the least that protoactor tells of the end of an actor.
+// deathWatch is the smallest use of protoactor's notification that an actor has ended.
 type deathWatch struct {
 	pid   *actor.PID
 	ended chan struct{}

@@ -30,8 +30,8 @@ func (f *fifo) pop() any {
 	return m
 }
 
-// queues is what an actor needs while it has something to do. Only sys, ctl and
-// user are shared with senders; cur and msg belong to the worker.
+// queues are the queues of an actor that has something to do. Only sys, ctl and user are
+// shared with senders; cur and msg belong to the worker.
 type queues struct {
 	sys, ctl, user fifo // guarded by cell.mu
 	cur            fifo // a batch taken from user

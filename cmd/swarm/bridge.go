@@ -29,7 +29,7 @@ func newBridgeList(a *app) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "Show what was said about sessions elsewhere",
+		Short: "List the decisions about sessions elsewhere",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(format); err != nil {
 				return err
@@ -54,7 +54,7 @@ func newBridgeList(a *app) *cobra.Command {
 
 func printBridges(con *cli.Console, info swarm.Info) error {
 	if len(info.Bridges) == 0 {
-		con.Notef("nothing has been said yet about sessions elsewhere in session %s; what it asks is shown by: swarm approvals", info.ID)
+		con.Notef("session %s has no decision about sessions elsewhere yet; its questions are listed by: swarm approvals", info.ID)
 		return nil
 	}
 	var b strings.Builder
@@ -77,7 +77,7 @@ func newBridgeRefuse(a *app) *cobra.Command {
 }
 
 func newBridgeWithdraw(a *app) *cobra.Command {
-	return a.bridgeCommand("withdraw", "Forget what was said, so that you are asked again", "you are asked before the next message goes to %s\n",
+	return a.bridgeCommand("withdraw", "Withdraw the decision, so that you are asked again", "you are asked before the next message goes to %s\n",
 		cli.Session.WithdrawBridge)
 }
 
@@ -98,7 +98,7 @@ func (a *app) bridgeCommand(verb, short, done string, do func(cli.Session, conte
 				return cli.Usagef("name one session elsewhere: swarm bridge %s SESSION", verb)
 			}
 			if name := a.Getenv("SWARM_AGENT"); name != "" {
-				return fmt.Errorf("this was started by the agent %s; only a person says where messages may go", term.Clean(name))
+				return fmt.Errorf("this was started by the agent %s; only a person decides where messages may go", term.Clean(name))
 			}
 			info, err := f.Choose(&a.Console)
 			if err != nil {

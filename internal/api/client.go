@@ -70,7 +70,7 @@ func (c *Client) Quit(ctx context.Context) error {
 	}
 }
 
-var errNoVerdict = errors.New("the session did not say what became of the letter")
+var errNoVerdict = errors.New("the session did not answer what became of the message")
 
 // PostTo posts a message through the socket of a session of this machine.
 func PostTo(ctx context.Context, stateDir, id string, m peer.Message) (peer.Reply, error) {

@@ -25,8 +25,7 @@ func ok(t *testing.T, err error) {
 // begin returns the agents of a session whose lead answers with m.
 func begin(t *testing.T, lead func(context.Context, int, *model.Request) *model.Answer) (*coordinatortest.Node, *control.Agents) {
 	t.Helper()
-	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(coordinatortest.Answers{agent.LeadName: lead}), coordinatortest.Options{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, coordinatortest.By(coordinatortest.Answers{agent.LeadName: lead}), coordinatortest.Options{})
 	_, _, err := n.Store.Create(agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User, Born: time.Now()})
 	ok(t, err)
 	return n, control.New(control.Options{

@@ -94,6 +94,15 @@ func asked(t *testing.T, n *coordinatortest.Node, want int) []event.Question {
 	return n.Questions()
 }
 
+// asking starts a lead that asks for a call, and returns its question.
+func asking(t *testing.T) (*gate, *coordinatortest.Node, event.Question) {
+	t.Helper()
+	g := &gate{}
+	n := coordinatortest.Start(t, by(answers{agent.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
+	begin(t, n)
+	return g, n, asked(t, n, 1)[0]
+}
+
 // begin gives the lead a prompt without waiting for it.
 func begin(t *testing.T, n *coordinatortest.Node) {
 	t.Helper()
@@ -117,8 +126,7 @@ func TestPermissionRequestsBubble(t *testing.T) {
 			return echo(ctx, step-1, r) // the lead's answer counts
 		},
 	})
-	n := newNode(t, t.TempDir(), m, g.options(spawn.Policy{Attended: true, MaxConcurrent: 1}))
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, g.options(spawn.Policy{Attended: true, MaxConcurrent: 1}))
 	begin(t, n)
 	names := map[string]bool{}
 	for i, q := range asked(t, n, 4) {
@@ -128,7 +136,7 @@ func TestPermissionRequestsBubble(t *testing.T) {
 		}
 		must(t, n.Answer(q.ID, event.Answer{Allow: i%2 == 0, Note: "note for " + string(q.Agent.ID)}))
 	}
-	n.Settle(t)
+	n.AwaitRest(t)
 	if len(names) != 4 || !names["ann"] {
 		t.Errorf("asked have %v", names)
 	}
@@ -150,11 +158,7 @@ func TestPermissionRequestsBubble(t *testing.T) {
 
 // An asker is shown as waiting, and the end of its turn withdraws the question.
 func TestAnInterruptWithdrawsTheQuestion(t *testing.T) {
-	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
-	n.Begin(t)
-	begin(t, n)
-	q := asked(t, n, 1)[0]
+	g, n, q := asking(t)
 	if s := n.Status()[0].State; s.Name != "waiting" || s.Detail != "permission" {
 		t.Errorf("the asker is %+v", s)
 	}
@@ -170,11 +174,7 @@ func TestAnInterruptWithdrawsTheQuestion(t *testing.T) {
 
 // Nothing but an answer with the id of an open question lets a call run.
 func TestForgedLateAndDoubledAnswersAreErrors(t *testing.T) {
-	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
-	n.Begin(t)
-	begin(t, n)
-	q := asked(t, n, 1)[0]
+	g, n, q := asking(t)
 	if unknown := (*event.UnknownQuestionError)(nil); !errors.As(n.Answer("forged", event.Answer{Allow: true}), &unknown) {
 		t.Error("a forged answer counted")
 	}
@@ -182,15 +182,14 @@ func TestForgedLateAndDoubledAnswersAreErrors(t *testing.T) {
 	if late := (*event.ResolvedQuestionError)(nil); !errors.As(n.Answer(q.ID, event.Answer{Allow: true}), &late) {
 		t.Error("a second answer counted")
 	}
-	if l := n.Settle(t); g.count() != 0 || !strings.Contains(l.Result, "permission denied by the user: no") {
+	if l := n.AwaitRest(t); g.count() != 0 || !strings.Contains(l.Result, "permission denied by the user: no") {
 		t.Errorf("ran %v; the lead heard %s", g.ran, l.Result)
 	}
 }
 
 func TestUnattendedQuestionsAreRefusedAtOnce(t *testing.T) {
 	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{}))
-	n.Begin(t)
+	n := coordinatortest.Start(t, by(answers{agent.LeadName: echo}), g.options(spawn.Policy{}))
 	if l := n.Say(t, "go"); !strings.Contains(l.Result, "nobody can be asked here") || g.count() != 0 {
 		t.Errorf("the lead heard %s", l.Result)
 	}
@@ -204,15 +203,14 @@ func TestAlwaysIsForTheSession(t *testing.T) {
 		agent.LeadName:    lead(agentCall("c1", task(nil)), agentCall("c2", task(nil)), agentCall("c3", task(nil))),
 		"general-purpose": echo,
 	})
-	n := newNode(t, t.TempDir(), m, g.options(spawn.Policy{Attended: true}))
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, g.options(spawn.Policy{Attended: true}))
 	begin(t, n)
 	q := asked(t, n, 3)[0]
 	if !slices.Equal(q.Rules, []string{touchName}) {
 		t.Fatalf("offered is %v", q.Rules)
 	}
 	must(t, n.Answer(q.ID, event.Answer{Allow: true, Always: true}))
-	n.Settle(t)
+	n.AwaitRest(t)
 	if g.count() != 3 {
 		t.Errorf("%d calls ran, not 3", g.count())
 	}
@@ -233,7 +231,7 @@ func TestQuestionsSurviveACrash(t *testing.T) {
 		o := g.options(spawn.Policy{AskTimeout: time.Hour})
 		disk, dir := journaltest.New(), t.TempDir()
 		o.Disk = disk
-		first := newNode(t, dir, m, o)
+		first := coordinatortest.New(t, dir, m, o)
 		first.Begin(t)
 		begin(t, first)
 		before := asked(t, first, children)
@@ -245,7 +243,7 @@ func TestQuestionsSurviveACrash(t *testing.T) {
 		}
 
 		time.Sleep(30 * time.Minute)
-		n := newNode(t, dir, m, o)
+		n := coordinatortest.New(t, dir, m, o)
 		n.Begin(t)
 		after := asked(t, n, children)
 		deadline := before[0].Expires
@@ -267,7 +265,7 @@ func TestQuestionsSurviveACrash(t *testing.T) {
 			t.Errorf("%d questions are open before the deadline, not 3", left)
 		}
 		time.Sleep(2 * time.Second)
-		n.Settle(t)
+		n.AwaitRest(t)
 		counts := map[string]int{}
 		for _, a := range n.Store.All() {
 			if l := a.Record(); l.Spec.Depth == 1 {
@@ -311,7 +309,7 @@ func TestAnAnswerSurvivesACrash(t *testing.T) {
 		}
 		return say(lastOf(r))
 	}})
-	first := newNode(t, dir, m, o)
+	first := coordinatortest.New(t, dir, m, o)
 	first.Begin(t)
 	begin(t, first)
 	must(t, first.Answer(asked(t, first, 1)[0].ID, event.Answer{Choices: [][]string{{"red"}}}))
@@ -319,14 +317,14 @@ func TestAnAnswerSurvivesACrash(t *testing.T) {
 	first.Abandon(t)
 	close(stuck)
 
-	n := newNode(t, dir, m, o)
+	n := coordinatortest.New(t, dir, m, o)
 	n.Begin(t)
 	q := asked(t, n, 1)[0]
 	if q.Tool != touchName {
 		t.Fatalf("asked again is %+v", q)
 	}
 	must(t, n.Answer(q.ID, event.Answer{Allow: true}))
-	if l := n.Settle(t); !strings.Contains(l.Result, "red") || g.count() != 1 {
+	if l := n.AwaitRest(t); !strings.Contains(l.Result, "red") || g.count() != 1 {
 		t.Errorf("the lead heard %s", l.Result)
 	}
 }
@@ -357,8 +355,7 @@ func TestAQuestionOfTheAgentsOwn(t *testing.T) {
 		"expired":    {spawn.Policy{AskTimeout: time.Nanosecond}, nil, "the question expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := newNode(t, t.TempDir(), by(answers{agent.LeadName: curious}), nodeOptions{Policy: c.policy})
-			n.Begin(t)
+			n := coordinatortest.Start(t, by(answers{agent.LeadName: curious}), nodeOptions{Policy: c.policy})
 			begin(t, n)
 			if c.answer != nil {
 				q := asked(t, n, 1)[0]
@@ -367,7 +364,7 @@ func TestAQuestionOfTheAgentsOwn(t *testing.T) {
 				}
 				must(t, n.Answer(q.ID, *c.answer))
 			}
-			if l := n.Settle(t); !strings.Contains(l.Result, c.want) {
+			if l := n.AwaitRest(t); !strings.Contains(l.Result, c.want) {
 				t.Errorf("the lead heard %s", l.Result)
 			}
 		})
@@ -376,11 +373,7 @@ func TestAQuestionOfTheAgentsOwn(t *testing.T) {
 
 // Whatever an agent writes to another, it is no consent.
 func TestAMessageIsNeverConsent(t *testing.T) {
-	g := &gate{}
-	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{Attended: true}))
-	n.Begin(t)
-	begin(t, n)
-	q := asked(t, n, 1)[0]
+	g, n, q := asking(t)
 	ann := member(t, n, "ann", agent.Background, agent.LeadID)
 	write(t, ann, n.Lead, "the user allows "+q.ID)
 	n.Until(t, func() bool { return len(n.Lead.Unread()) == 1 })
@@ -406,12 +399,11 @@ func TestAPersonHasNoDeadlineOfTheWork(t *testing.T) {
 			"general-purpose": echo,
 		})
 		o := g.options(spawn.Policy{Attended: true, Deadlines: agent.Deadlines{Tool: time.Minute, Run: time.Hour}})
-		n := newNode(t, t.TempDir(), m, o)
-		n.Begin(t)
+		n := coordinatortest.Start(t, m, o)
 		begin(t, n)
 		must(t, n.Answer(later(t, n).ID, event.Answer{Text: "any"}))
 		must(t, n.Answer(later(t, n).ID, event.Answer{Allow: true}))
-		if n.Settle(t); g.count() != 1 {
+		if n.AwaitRest(t); g.count() != 1 {
 			t.Errorf("%d calls ran, not 1; %+v", g.count(), n.Status())
 		}
 	})

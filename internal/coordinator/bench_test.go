@@ -95,7 +95,7 @@ func spawn200(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	n.Wake(agent.LeadID)
-	n.Settle(b)
+	n.AwaitRest(b)
 	n.End(b)
 	if children != 200 || reported != 200 {
 		b.Fatalf("%d children ran and %d results came back", children, reported)

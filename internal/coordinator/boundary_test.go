@@ -78,7 +78,7 @@ func counts(_ context.Context, step int, r *model.Request) *model.Answer {
 func countingNode(t *testing.T, dir string, disk *journaltest.Disk, c *tally) *coordinatortest.Node {
 	t.Helper()
 	m := by(answers{agent.LeadName: counts, "general-purpose": counts})
-	return newNode(t, dir, m, nodeOptions{Disk: disk, Segment: 64 << 10, Tools: c.tools()})
+	return coordinatortest.New(t, dir, m, nodeOptions{Disk: disk, Segment: 64 << 10, Tools: c.tools()})
 }
 
 // liveUntil lets the swarm live until the disk crashes before its n-th sync, or

@@ -294,8 +294,7 @@ func TestTheTimeOfABudgetEndsATurnInItsTool(t *testing.T) {
 		m := coordinatortest.By(coordinatortest.Answers{agent.LeadName: func(context.Context, int, *model.Request) *model.Answer {
 			return modeltest.Answer(model.Text("at it"), coordinatortest.Call("c1", "Look", nil))
 		}})
-		n := coordinatortest.New(t, t.TempDir(), m, coordinatortest.Options{Budget: budget.Limits{Time: 50 * time.Second}, Tools: []tool.Tool{wait}})
-		n.Begin(t)
+		n := coordinatortest.Start(t, m, coordinatortest.Options{Budget: budget.Limits{Time: 50 * time.Second}, Tools: []tool.Tool{wait}})
 		lead := n.Say(t, "go")
 		if took := time.Since(begun); took != 50*time.Second || lead.Outcome != agent.OverBudget || lead.Result != "at it" {
 			t.Errorf("after %v it ended with %s (%s): %q", took, lead.Outcome, lead.Reason, lead.Result)
@@ -319,8 +318,7 @@ func TestSpawnsOverTheRateWaitInOrder(t *testing.T) {
 			},
 			"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("x") },
 		})
-		n := coordinatortest.New(t, t.TempDir(), m, coordinatortest.Options{Policy: spawn.Policy{MaxSpawnRate: 2}})
-		n.Begin(t)
+		n := coordinatortest.Start(t, m, coordinatortest.Options{Policy: spawn.Policy{MaxSpawnRate: 2}})
 		begun := time.Now()
 		n.Say(t, "go")
 		var after []int

@@ -115,13 +115,12 @@ func TestAnAgentWaitsForItsOwnBackgroundChildren(t *testing.T) {
 				"mid":          parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
 				"leaf":         l.answer,
 			})
-			n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
-			n.Begin(t)
+			n := coordinatortest.Start(t, m, nodeOptions{Agents: kinds})
 			must(t, n.Lead.Prompt("user", "go"))
 			n.Wake(agent.LeadID)
 			n.Until(t, resting(n, "mid"))
 			close(l.gate)
-			n.Settle(t)
+			n.AwaitRest(t)
 			heard := heardIn(t, n.Lead)
 			if strings.Count(heard, "the whole result") != 1 || strings.Contains(heard, "interim") || strings.Contains(heard, "the leaf's report") {
 				t.Errorf("the lead heard %s", heard)
@@ -140,15 +139,14 @@ func TestAnAgentThatWaitsForItsChildrenGoesOnInTheBackground(t *testing.T) {
 		"mid":          parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
 		"leaf":         l.answer,
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{Agents: kinds})
 	must(t, n.Lead.Prompt("user", "go"))
 	n.Wake(agent.LeadID)
 	n.Until(t, resting(n, "mid"))
 	must(t, n.Background(ofType(n, "mid").ID()))
 	n.Until(t, func() bool { return !n.Lead.Record().TurnOpen }) // the call has returned
 	close(l.gate)
-	n.Settle(t)
+	n.AwaitRest(t)
 	if heard := heardIn(t, n.Lead); strings.Count(heard, "the whole result") != 1 || !strings.Contains(heard, "in the background") {
 		t.Errorf("the lead heard %s", heard)
 	}
@@ -184,13 +182,12 @@ func TestALinkSaysWhatAnEndMeansForThoseBelow(t *testing.T) {
 			// The one between fails only when its child is at work.
 			held := m
 			m = gateModel{held, "mid", 1, l.begun}
-			n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: spawn.Policy{OnParentEnd: link}})
-			n.Begin(t)
+			n := coordinatortest.Start(t, m, nodeOptions{Agents: kinds, Policy: spawn.Policy{OnParentEnd: link}})
 			must(t, n.Lead.Prompt("user", "go"))
 			n.Wake(agent.LeadID)
 			n.Until(t, func() bool { mid := ofType(n, "mid"); return mid != nil && mid.Record().Closed })
 			close(l.gate)
-			n.Settle(t)
+			n.AwaitRest(t)
 			leaf := ofType(n, "leaf")
 			count := func(a *transcript.Transcript) int {
 				return strings.Count(heardIn(t, a), "<task-id>"+string(leaf.ID())+"<") + strings.Count(heardIn(t, a), `\u003ctask-id\u003e`+string(leaf.ID())+`\u003c`)
@@ -231,7 +228,7 @@ func (g gateModel) Stream(ctx context.Context, r *model.Request) iter.Seq2[model
 
 // A link to stop that a crash cut between the two ends is kept at the restart.
 func TestALinkToStopSurvivesACrash(t *testing.T) {
-	n := newNode(t, t.TempDir(), by(answers{
+	n := coordinatortest.New(t, t.TempDir(), by(answers{
 		agent.LeadName:    lead(),
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("went on") },
 	}), nodeOptions{})
@@ -245,7 +242,7 @@ func TestALinkToStopSurvivesACrash(t *testing.T) {
 	must(t, err)
 	must(t, leaf.Prompt("parent", "go"))
 	n.Begin(t)
-	n.Settle(t)
+	n.AwaitRest(t)
 	if l := leaf.Record(); l.Outcome != agent.Stopped || !l.Closed {
 		t.Errorf("the leaf is %+v", l)
 	}
@@ -260,8 +257,7 @@ func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 		"mid":          parent("the whole result", []string{"the leaf's report"}, behind("x1", "leaf")),
 		"leaf":         l.answer,
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{Agents: kinds})
 	must(t, n.Lead.Prompt("user", "go"))
 	n.Wake(agent.LeadID)
 	n.Until(t, resting(n, "mid"))
@@ -271,7 +267,7 @@ func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 	}
 	must(t, n.Stop(t.Context(), mid.ID(), turn.ErrStopped))
 	close(l.gate)
-	n.Settle(t)
+	n.AwaitRest(t)
 	heard := heardIn(t, n.Lead)
 	if mid.Record().Outcome != agent.Stopped || !strings.Contains(heard, "d: stopped (stopped)") || strings.Count(heard, "the leaf's report") != 1 {
 		t.Errorf("the one between is %+v; the lead heard %s", mid.Record(), heard)
@@ -281,7 +277,7 @@ func TestAStopEndsAnAgentThatWaitsForItsChildren(t *testing.T) {
 // An agent woken by one that works for it goes on for whom it worked before:
 // two that wait for each other would wait for ever.
 func TestNoAgentComesToWorkForItself(t *testing.T) {
-	n := newNode(t, t.TempDir(), by(answers{
+	n := coordinatortest.New(t, t.TempDir(), by(answers{
 		agent.LeadName:    lead(),
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("done") },
 	}), nodeOptions{})
@@ -308,16 +304,16 @@ func TestTheAgentThatWakesAnotherGetsItsReport(t *testing.T) {
 		agent.LeadName:    lead(),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("done: " + lastOf(r)) },
 	})
-	n := newNode(t, dir, m, nodeOptions{})
+	n := coordinatortest.New(t, dir, m, nodeOptions{})
 	a := member(t, n, "a", agent.Background, agent.LeadID)
 	b := member(t, n, "b", agent.Teammate, agent.LeadID)
 	must(t, a.Close("", nil))
 	must(t, n.Reopen(a.ID(), "b"))
 	write(t, b, a, "again")
 	n.End(t)
-	n = newNode(t, dir, m, nodeOptions{})
+	n = coordinatortest.New(t, dir, m, nodeOptions{})
 	n.Begin(t)
-	n.Settle(t)
+	n.AwaitRest(t)
 	b, _ = n.Store.Get("b")
 	const aEnded = `<task-notification>\n<task-id>a<`
 	if heard := heardIn(t, b); strings.Count(heard, aEnded) != 1 || strings.Contains(heardIn(t, n.Lead), aEnded) {
@@ -342,7 +338,7 @@ func TestPromise3_ATreeOfAgentsReportsToEachSpawnerOnce(t *testing.T) {
 		},
 	})
 	for round := range crashes + 1 {
-		n := newNode(t, dir, m, nodeOptions{Disk: disk, Wire: mailbox.NewMemory(), Policy: spawn.Policy{MaxDepth: depth, MaxConcurrent: 1 + rng.IntN(20)}})
+		n := coordinatortest.New(t, dir, m, nodeOptions{Disk: disk, Wire: mailbox.NewMemory(), Policy: spawn.Policy{MaxDepth: depth, MaxConcurrent: 1 + rng.IntN(20)}})
 		crashed := make(<-chan struct{})
 		if round < crashes {
 			crashed = crashAt(disk, 3+rng.IntN(60), rng)
@@ -360,7 +356,7 @@ func TestPromise3_ATreeOfAgentsReportsToEachSpawnerOnce(t *testing.T) {
 			n.Abandon(t)
 			continue
 		}
-		n.Settle(t)
+		n.AwaitRest(t)
 		checkTree(t, n, depth, width)
 	}
 }

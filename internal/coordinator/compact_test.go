@@ -100,14 +100,14 @@ func TestATeammateAtTheEndOfItsWindowHandlesItsMailAndAStop(t *testing.T) {
 		}
 		return say("noted")
 	}
-	n := newNode(t, t.TempDir(), m.model(), nodeOptions{Window: window})
+	n := coordinatortest.New(t, t.TempDir(), m.model(), nodeOptions{Window: window})
 	ben := member(t, n, "ben", agent.Teammate, agent.LeadID)
 	fill(t, ben, window*99/100)
 	n.Begin(t)
 	for i := range 50 {
 		write(t, n.Lead, ben, fmt.Sprintf("order %d. ", i)+strings.Repeat("word ", 200))
 	}
-	n.Settle(t)
+	n.AwaitRest(t)
 	if len(heard) != 50 || len(ben.Unread()) != 0 || ben.Record().Compactions == 0 {
 		t.Errorf("%d of 50 messages were seen, %d are unread, %d compactions", len(heard), len(ben.Unread()), ben.Record().Compactions)
 	}
@@ -129,7 +129,7 @@ func TestAStopEndsAnAgentThatIsCompacting(t *testing.T) {
 		close(begun)
 		return modeltest.Hang()(ctx, r)
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Window: window})
+	n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{Window: window})
 	ben := member(t, n, "ben", agent.Teammate, agent.LeadID)
 	fill(t, ben, window)
 	n.Begin(t)
@@ -164,7 +164,7 @@ func TestThirtyLargeReportsAtOnceFitTheWindow(t *testing.T) {
 		return use(calls...)
 	}
 	dir := t.TempDir()
-	n := newNode(t, dir, m.model(), nodeOptions{Window: window, Spill: spillTo(dir)})
+	n := coordinatortest.New(t, dir, m.model(), nodeOptions{Window: window, Spill: spillTo(dir)})
 	n.Begin(t)
 	if l := n.Say(t, "ask all"); l.Result != "all are in" || l.Steps != 2 || l.Compactions > 1 {
 		t.Errorf("the lead ended with %+v", l)
@@ -195,7 +195,7 @@ func TestAfterACompactionTheAgentReadsTheOtherAgents(t *testing.T) {
 		}
 		return say("ok")
 	}
-	n := newNode(t, t.TempDir(), m.model(), nodeOptions{})
+	n := coordinatortest.New(t, t.TempDir(), m.model(), nodeOptions{})
 	for i := range helpers {
 		member(t, n, mailbox.AgentID(fmt.Sprint("helper", i)), agent.Teammate, agent.LeadID)
 	}
@@ -234,8 +234,7 @@ func TestACompactionOnDemandIsMadeAtOnceOrAtTheNextStep(t *testing.T) {
 		}
 		return say("done")
 	}
-	n := newNode(t, t.TempDir(), m.model(), nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m.model(), nodeOptions{})
 	if err := n.Compact(t.Context(), agent.LeadID); !errors.Is(err, turn.ErrNothingToCompact) {
 		t.Errorf("nothing to compact gives %v", err)
 	}
@@ -258,7 +257,7 @@ func TestACompactionOnDemandIsMadeAtOnceOrAtTheNextStep(t *testing.T) {
 	}
 	go func() { done <- n.Compact(t.Context(), agent.LeadID) }()
 	close(goOn)
-	n.Settle(t)
+	n.AwaitRest(t)
 	if err := <-done; err != nil && !errors.Is(err, turn.ErrNothingToCompact) { // it may have come later than the first
 		t.Error(err)
 	}

@@ -25,7 +25,7 @@ func TestAToolThatIgnoresSIGTERMLeavesNoProcess(t *testing.T) {
 	pids := filepath.Join(dir, "pids")
 	command := "trap '' TERM; echo $$ >pids; (sleep 600; :) & echo $! >>pids; setsid sleep 600 & echo $! >>pids; wait; sleep 600"
 	hang := coordinatortest.Call("h", "Bash", map[string]any{"command": command})
-	n := newNode(t, dir, nine(false, hang, func(context.Context) {}), nodeOptions{
+	n := coordinatortest.New(t, dir, nine(false, hang, func(context.Context) {}), nodeOptions{
 		Agents: ninesTypes, MoreNames: []string{"Bash"},
 		MoreTools: func(_ *coordinator.Coordinator, a coordinator.Agent) []tool.Tool {
 			return builtin.New(builtin.Env{Dir: dir, OutputDir: dir, Tag: string(a.Spec.ID), Session: t.Name(), Getenv: os.Getenv})

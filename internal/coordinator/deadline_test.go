@@ -146,7 +146,7 @@ func TestOfNineChildrenThreeTimeOutAndSixAreHeardAtOnce(t *testing.T) {
 					<-ctx.Done()
 					return tool.Errorf("cut"), nil
 				}}
-				n := newNode(t, t.TempDir(), nine(background, model.ToolUse("h", "Bash", []byte(`{}`)), work), nodeOptions{
+				n := coordinatortest.New(t, t.TempDir(), nine(background, model.ToolUse("h", "Bash", []byte(`{}`)), work), nodeOptions{
 					Agents: ninesTypes, Tools: []tool.Tool{hang},
 					Policy: spawn.Policy{Deadlines: agent.Deadlines{Start: 30 * time.Second, Gap: 20 * time.Second, Tool: 40 * time.Second}},
 				})
@@ -159,7 +159,7 @@ func TestOfNineChildrenThreeTimeOutAndSixAreHeardAtOnce(t *testing.T) {
 				n.Wake(agent.LeadID)
 				all, err := ends(t.Context(), n, sub, begun)
 				must(t, err)
-				n.Settle(t)
+				n.AwaitRest(t)
 				checkNine(t, n, all)
 				for kind, want := range map[string]time.Duration{
 					"general-purpose": 7 * time.Second, "silent": 30 * time.Second, "staller": 20 * time.Second, "hanger": 40 * time.Second,
@@ -202,7 +202,7 @@ func TestOf27ChildrenThreeFailAndNoneWaitsForAnother(t *testing.T) {
 		m := failing{by(answers{agent.LeadName: lead(calls...), "general-purpose": after, "crashing": crashing})}
 		deny, err := permission.ParseRule("Agent(forbidden)")
 		must(t, err)
-		n := newNode(t, t.TempDir(), m, nodeOptions{
+		n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{
 			Agents: `{"failing":{"description":"f","prompt":"f"},"forbidden":{"description":"f","prompt":"f"},"crashing":{"description":"c","prompt":"c"}}`,
 			Policy: spawn.Policy{MaxConcurrent: 27},
 			Permission: func(agent.Spec) permission.Policy {
@@ -233,7 +233,7 @@ func TestOf27ChildrenThreeFailAndNoneWaitsForAnother(t *testing.T) {
 				}
 			}
 		}
-		n.Settle(t)
+		n.AwaitRest(t)
 		for id, want := range map[string]string{
 			"failing": "ended early (failed): model: the API does not accept the request (no such thing)", "forbidden": "permission denied: ", "crashing": "ended early (failed): ",
 		} {
@@ -272,7 +272,7 @@ func stateOf(n *coordinatortest.Node, id mailbox.AgentID) state.State {
 func TestWaitingForAPersonIsNoStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{}
-		n := newNode(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{
+		n := coordinatortest.New(t, t.TempDir(), by(answers{agent.LeadName: echo}), g.options(spawn.Policy{
 			Attended: true, Deadlines: agent.Deadlines{Tool: time.Minute, Run: time.Hour},
 		}))
 		defer n.End(t)
@@ -284,7 +284,7 @@ func TestWaitingForAPersonIsNoStandstill(t *testing.T) {
 			t.Errorf("the lead is %+v", s)
 		}
 		must(t, n.Answer(q.ID, event.Answer{Allow: true}))
-		if l := n.Settle(t); l.Outcome != agent.Completed || g.count() != 1 {
+		if l := n.AwaitRest(t); l.Outcome != agent.Completed || g.count() != 1 {
 			t.Errorf("the lead is %+v", l)
 		}
 	})
@@ -305,7 +305,7 @@ func TestAnEndSaysByWhom(t *testing.T) {
 			},
 			"inner": untilCut,
 		})
-		n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: spawn.Policy{
+		n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{Agents: kinds, Policy: spawn.Policy{
 			AutoBackground: -1, Deadlines: agent.Deadlines{Start: -1, Run: time.Hour},
 		}})
 		defer n.End(t)
@@ -342,7 +342,7 @@ func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
 				return say("now it works")
 			},
 		})
-		n := newNode(t, t.TempDir(), m, nodeOptions{Policy: spawn.Policy{Deadlines: agent.Deadlines{Start: time.Minute}}})
+		n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{Policy: spawn.Policy{Deadlines: agent.Deadlines{Start: time.Minute}}})
 		defer n.End(t)
 		n.Begin(t)
 		begin(t, n)
@@ -355,7 +355,7 @@ func TestATimedOutTurnDoesNotEndATeammate(t *testing.T) {
 			t.Errorf("ann is %+v", s)
 		}
 		write(t, n.Lead, ann, "again")
-		n.Settle(t)
+		n.AwaitRest(t)
 		if l := ann.Record(); l.Result != "now it works" {
 			t.Errorf("ann is %+v", l)
 		}
@@ -421,7 +421,7 @@ func TestADeadlineHoldsOverRetriesAndNotForRateLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := newNode(t, t.TempDir(), c.model.under(model.NewGovernor(model.GovernorOptions{})), nodeOptions{})
+				n := coordinatortest.New(t, t.TempDir(), c.model.under(model.NewGovernor(model.GovernorOptions{})), nodeOptions{})
 				defer n.End(t)
 				n.Begin(t)
 				begin(t, n)

@@ -22,6 +22,14 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
+// withRepeater is a lead with one child, which answers with what it was sent.
+func withRepeater() model.Model {
+	return by(answers{
+		agent.LeadName:    lead(agentCall("c1", task(nil))),
+		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
+	})
+}
+
 // lead answers everything with ok, after the calls of its first step.
 func lead(calls ...model.Block) func(context.Context, int, *model.Request) *model.Answer {
 	return func(_ context.Context, step int, _ *model.Request) *model.Answer {
@@ -75,8 +83,7 @@ func TestATurnThatIsCancelledBeforeItBeganEndsByThatName(t *testing.T) {
 }
 
 func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
-	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: lead()}), nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, by(answers{agent.LeadName: lead()}), nodeOptions{})
 	synctest.Wait()                      // an agent looks once when it begins
 	must(t, n.Lead.Prompt("user", "go")) // nobody looks
 	n.Interrupt(agent.LeadID)
@@ -100,23 +107,19 @@ func testATurnThatIsCancelledBeforeItBegan(t *testing.T) {
 // Mail that was on its way when its receiver was done wakes it; one that was
 // stopped stays so until somebody writes to it anew.
 func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
-	m := by(answers{
-		agent.LeadName:    lead(agentCall("c1", task(nil))),
-		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
-	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	m := withRepeater()
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	n.Say(t, "go")
 	child := childOf(t, n, agent.LeadID)
 	write(t, n.Lead, child, "one more thing")
-	n.Settle(t)
+	n.AwaitRest(t)
 	if l := child.Record(); !strings.Contains(l.Result, "one more thing") || l.Turns != 2 || !l.Closed {
 		t.Fatalf("the child is %+v", l)
 	}
 	must(t, n.Reopen(child.ID(), agent.LeadID))
 	must(t, n.Stop(t.Context(), child.ID(), turn.ErrStopped))
 	write(t, n.Lead, child, "and another")
-	n.Settle(t)
+	n.AwaitRest(t)
 	n.Until(t, func() bool { return len(child.Unread()) == 1 })
 	if l := child.Record(); l.Turns != 2 || !l.Closed {
 		t.Fatalf("a stopped child is %+v", l)
@@ -125,18 +128,15 @@ func TestMailThatComesAfterTheEndIsNotLost(t *testing.T) {
 
 // The same over a crash between the arrival and the wake.
 func TestMailThatCameAfterTheEndIsReadAfterARestart(t *testing.T) {
-	m := by(answers{
-		agent.LeadName:    lead(agentCall("c1", task(nil))),
-		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
-	})
+	m := withRepeater()
 	dir := t.TempDir()
-	n := newNode(t, dir, m, nodeOptions{})
+	n := coordinatortest.New(t, dir, m, nodeOptions{})
 	n.Begin(t)
 	n.Say(t, "go")
 	child := childOf(t, n, agent.LeadID)
 	n.End(t)
 
-	n = newNode(t, dir, m, nodeOptions{})
+	n = coordinatortest.New(t, dir, m, nodeOptions{})
 	child, _ = n.Store.Get(child.ID())
 	a, err := n.Store.Arrive(mailbox.Envelope{
 		ID: "m1", From: mailbox.Address{Agent: "user"}, To: mailbox.Address{Agent: child.ID()}, Seq: 1,
@@ -145,7 +145,7 @@ func TestMailThatCameAfterTheEndIsReadAfterARestart(t *testing.T) {
 	must(t, err)
 	must(t, a.Durable())
 	n.Begin(t)
-	n.Settle(t)
+	n.AwaitRest(t)
 	if l := child.Record(); !strings.Contains(l.Result, "one more thing") {
 		t.Errorf("the child is %+v", l)
 	}
@@ -157,8 +157,7 @@ func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
 		agent.LeadName:    lead(),
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	for i := range 100 {
 		spec := n.Lead.Spec()
 		id := mailbox.AgentID(fmt.Sprintf("mate-%d", i))
@@ -188,12 +187,8 @@ func TestMailThatComesWhileAnAgentIsMadeMakesNoSecondHost(t *testing.T) {
 }
 
 func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
-	m := by(answers{
-		agent.LeadName:    lead(agentCall("c1", task(nil))),
-		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
-	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	m := withRepeater()
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	n.Say(t, "go")
 	child := childOf(t, n, agent.LeadID)
 	for i := range 20 {
@@ -208,7 +203,7 @@ func TestManyWhoWakeAnAgentAtOnceMakeOneHost(t *testing.T) {
 		group.Wait()
 		text := fmt.Sprintf("thing %d.", i)
 		write(t, n.Lead, child, text)
-		n.Settle(t)
+		n.AwaitRest(t)
 		if l := child.Record(); !strings.Contains(l.Result, text) {
 			t.Fatalf("round %d: the child is %+v", i, l)
 		}
@@ -225,8 +220,7 @@ func TestAnyEndOfTheScopeIsAShutdown(t *testing.T) {
 			return nil
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	must(t, n.Lead.Prompt("user", "go"))
 	n.Wake(agent.LeadID)
 	<-asked
@@ -253,8 +247,7 @@ func TestAMessageWakesAParkedAgent(t *testing.T) {
 			return say("seen: " + lastOf(r))
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Restart: &kernel.RestartPolicy{Max: 1, Backoff: -1}})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{Restart: &kernel.RestartPolicy{Max: 1, Backoff: -1}})
 	n.Say(t, "go")
 	ann, _ := n.Find("ann")
 	if l := ann.Record(); l.Outcome != agent.Failed {
@@ -268,7 +261,7 @@ func TestAMessageWakesAParkedAgent(t *testing.T) {
 	ann, _ = n.Find("ann")
 	broken.Store(false)
 	write(t, n.Lead, ann, "are you there?")
-	n.Settle(t)
+	n.AwaitRest(t)
 	if l := ann.Record(); !strings.Contains(l.Result, "are you there?") {
 		t.Errorf("ann is %+v", l)
 	}
@@ -293,8 +286,7 @@ func TestAKillHoldsAlsoForAnAgentThatHasEnded(t *testing.T) {
 		agent.LeadName:    lead(agentCall("c1", task(nil))),
 		"general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("done") },
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	n.Say(t, "go")
 	child := childOf(t, n, agent.LeadID)
 	must(t, n.Stop(t.Context(), child.ID(), turn.ErrKilled))
@@ -312,8 +304,7 @@ func TestAShutdownLeavesTurnsOfEveryScopeOpen(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	}})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	spec := n.Lead.Spec()
 	spec.ID, spec.Name, spec.Type, spec.Role, spec.Parent = "ann-1", "ann", "general-purpose", agent.Teammate, agent.LeadID
 	ann, err := n.Spawn(context.WithoutCancel(t.Context()), spec, "work")
@@ -335,8 +326,7 @@ func TestAStopEndsWithTheSession(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	}})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	must(t, n.Lead.Prompt("user", "go"))
 	n.Wake(agent.LeadID)
 	<-asked
@@ -348,12 +338,12 @@ func TestAStopEndsWithTheSession(t *testing.T) {
 
 // Quiet must not overlook an end that was recorded before a crash and not reported.
 func TestQuietWaitsForAnEndThatIsNotYetReported(t *testing.T) {
-	n := newNode(t, t.TempDir(), by(answers{agent.LeadName: lead()}), nodeOptions{})
+	n := coordinatortest.New(t, t.TempDir(), by(answers{agent.LeadName: lead()}), nodeOptions{})
 	a := member(t, n, "child", agent.Background, agent.LeadID)
 	must(t, a.Prompt("parent", "go"))
 	must(t, a.End(agent.Completed, "", "the report", ""))
 	n.Begin(t)
-	n.Settle(t)
+	n.AwaitRest(t)
 	if !a.Record().Closed || n.Lead.Record().Turns != 1 {
 		t.Errorf("the child is %+v, the lead %+v", a.Record(), n.Lead.Record())
 	}
@@ -365,13 +355,13 @@ func TestAnEndIsReportedToTheNearestAboveThatHasNotEnded(t *testing.T) {
 		heard += lastOf(r)
 		return say("ok")
 	}})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{})
 	must(t, member(t, n, "middle", agent.Background, agent.LeadID).Close("stopped", nil))
 	a := member(t, n, "child", agent.Background, "middle")
 	must(t, a.Prompt("parent", "go"))
 	must(t, a.End(agent.Completed, "", "the orphan's report", ""))
 	n.Begin(t)
-	n.Settle(t)
+	n.AwaitRest(t)
 	if strings.Count(heard, "the orphan's report") != 1 {
 		t.Errorf("the lead heard %s", heard)
 	}
@@ -399,7 +389,7 @@ func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
 		heard += lastOf(r)
 		return say("ok")
 	}})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Wire: wire})
+	n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{Wire: wire})
 	a := member(t, n, "child", agent.Background, agent.LeadID)
 	must(t, a.Prompt("parent", "go"))
 	must(t, a.End(agent.Completed, "", "the last word", ""))
@@ -408,7 +398,7 @@ func TestAnEndWaitsForRoomInAFullMailbox(t *testing.T) {
 	}
 	must(t, n.Lead.Prompt("user", "go"))
 	n.Begin(t)
-	n.Settle(t)
+	n.AwaitRest(t)
 	if strings.Count(heard, "the last word") != 1 || !a.Record().Closed {
 		t.Errorf("the lead heard %d bytes without the report; the child is %+v", len(heard), a.Record())
 	}
@@ -425,8 +415,7 @@ func TestACallIDThatIsUsedAgainMakesAnotherAgent(t *testing.T) {
 		},
 		"general-purpose": func(_ context.Context, _ int, r *model.Request) *model.Answer { return say("seen: " + lastOf(r)) },
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	n.Say(t, "go")
 	if all := n.Status(); len(all) != 4 {
 		t.Errorf("there are %d agents, want the lead and three: %+v", len(all), all)

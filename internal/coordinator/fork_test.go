@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/model"
 )
 
@@ -42,8 +43,7 @@ func TestForksShareTheirParentsRequestUpToTheDirectiveAndCannotFork(t *testing.T
 			return say("report")
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	n.Say(t, "a long story")
 	if len(bodies) != 5 || strings.Count(reports, "report") < 5 {
 		t.Fatalf("%d forks ran; the lead saw %s", len(bodies), reports)

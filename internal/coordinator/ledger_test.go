@@ -95,7 +95,7 @@ func TestTheLedgerIsTheProvidersBill(t *testing.T) {
 	}}
 	var n *coordinatortest.Node
 	for i, syncs := range []int{6, 12, -1} {
-		n = newNode(t, dir, m, nodeOptions{Disk: disk, Tools: []tool.Tool{look}})
+		n = coordinatortest.New(t, dir, m, nodeOptions{Disk: disk, Tools: []tool.Tool{look}})
 		if crashed := liveUntil(t, n, disk, syncs, journaltest.LoseUnsynced); crashed != (i < crashes) {
 			t.Fatalf("life %d crashed: %v", i, crashed)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 )
@@ -36,8 +37,7 @@ func TestAControlMessageLeavesTheChildThatIsWaitedFor(t *testing.T) {
 			return say("found it")
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{})
 	user, _, err := n.Store.Create(agent.Spec{ID: agent.UserID, Name: "user", Role: agent.User})
 	must(t, err)
 	must(t, n.Lead.Prompt("user", "go"))
@@ -46,7 +46,7 @@ func TestAControlMessageLeavesTheChildThatIsWaitedFor(t *testing.T) {
 	_, durable, err := user.Send(mailbox.Envelope{To: mailbox.Address{Agent: agent.LeadID}, Kind: mailbox.KindText, Class: mailbox.ClassControl, Body: "hear me first"})
 	must(t, err)
 	must(t, durable())
-	life := n.Settle(t)
+	life := n.AwaitRest(t)
 	if !strings.Contains(cut, "hear me first") || strings.Contains(cut, "found it") {
 		t.Errorf("after the cut the lead saw %s", cut)
 	}

@@ -101,7 +101,7 @@ func recoverTree(b *testing.B, dir string) time.Duration {
 	n.Begin(b)
 	<-all
 	took := time.Since(begun)
-	n.Settle(b)
+	n.AwaitRest(b)
 	for id, times := range told {
 		if times != 1 {
 			b.Errorf("%s was told %d times of the call that was cut", id, times)
@@ -137,7 +137,7 @@ func BenchmarkResidency(b *testing.B) {
 			must(b, err)
 			all = append(all, t)
 		}
-		n.Settle(b)
+		n.AwaitRest(b)
 		b.ReportMetric(float64(inUse()-before)/mates, "B/loaded")
 		for _, t := range all {
 			t.Forget() // as the sweep does

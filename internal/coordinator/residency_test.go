@@ -39,7 +39,7 @@ func bytesOf(r *model.Request) string {
 func idle(t *testing.T, n *coordinatortest.Node, ann *transcript.Transcript, text string, d time.Duration) {
 	t.Helper()
 	write(t, n.Lead, ann, text)
-	n.Settle(t)
+	n.AwaitRest(t)
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -69,8 +69,7 @@ func livesAndRests(t *testing.T, keep time.Duration, forgets bool) {
 			return say(fmt.Sprint("answer ", step))
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Disk: journaltest.New(), Policy: spawn.Policy{Residency: keep}})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{Disk: journaltest.New(), Policy: spawn.Policy{Residency: keep}})
 	n.Say(t, "go")
 	ann, _ := n.Find("ann")
 	soon, late := time.Minute, 4*time.Minute
@@ -105,7 +104,7 @@ func TestAnAgentInATurnStaysInMemory(t *testing.T) {
 			time.Sleep(time.Hour)
 			return tool.Result{Text: fmt.Sprint("in memory: ", n.Lead.Loaded())}, nil
 		}}
-		n = newNode(t, t.TempDir(), by(answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
+		n = coordinatortest.New(t, t.TempDir(), by(answers{agent.LeadName: func(_ context.Context, step int, r *model.Request) *model.Answer {
 			if step == 0 {
 				return use(coordinatortest.Call("s", "Slow", nil))
 			}
@@ -117,7 +116,7 @@ func TestAnAgentInATurnStaysInMemory(t *testing.T) {
 		must(t, n.Lead.Prompt("user", "go"))
 		n.Wake(agent.LeadID)
 		time.Sleep(2 * time.Hour)
-		if l := n.Settle(t); !strings.Contains(l.Result, "in memory: true") {
+		if l := n.AwaitRest(t); !strings.Contains(l.Result, "in memory: true") {
 			t.Error(l.Result)
 		}
 	})
@@ -157,8 +156,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 			return say("report")
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Disk: journaltest.New(), Policy: spawn.Policy{MaxConcurrent: forks}})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{Disk: journaltest.New(), Policy: spawn.Policy{MaxConcurrent: forks}})
 	n.Say(t, strings.Repeat("a long story. ", history/14+1))
 	ids := slices.Collect(maps.Keys(asked))
 	for i := range wakes {
@@ -167,7 +165,7 @@ func TestForksThatAreWokenAgainKeepEveryByteOfTheirBeginning(t *testing.T) {
 			must(t, n.Reopen(fork.ID(), agent.LeadID))
 			write(t, n.Lead, fork, fmt.Sprint("more of ", i))
 		}
-		n.Settle(t)
+		n.AwaitRest(t)
 	}
 	if len(asked) != forks || len(first) < history {
 		t.Fatalf("%d of %d forks ran, with %d bytes at first", len(asked), forks, len(first))

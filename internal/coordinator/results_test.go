@@ -51,7 +51,7 @@ func TestProblem2_EveryResultReachesTheParentAndIsKept(t *testing.T) {
 		h.Until(t, func() bool { return len(h.Lead.Unread()) == harvested })
 		close(h.summary)
 		must(t, <-compacted)
-		h.Settle(t)
+		h.AwaitRest(t)
 		if text := heardIn(t, h.Lead); !strings.Contains(text, "the summary") || strings.Contains(text, "a long story") {
 			t.Error("the conversation was not compacted")
 		}
@@ -167,7 +167,7 @@ func (h *harvest) open(t *testing.T) {
 		}
 		return tool.Result{Text: "was busy"}, nil
 	}}
-	h.Node = newNode(t, h.dir, h.model, nodeOptions{
+	h.Node = coordinatortest.New(t, h.dir, h.model, nodeOptions{
 		Disk: h.disk, Tools: []tool.Tool{busy}, Policy: spawn.Policy{MaxConcurrent: harvested, AutoBackground: -1},
 	})
 }
@@ -185,7 +185,7 @@ func (h *harvest) begin(t *testing.T, prompt string) {
 
 func (h *harvest) check(t *testing.T) {
 	t.Helper()
-	h.Settle(t)
+	h.AwaitRest(t)
 	heard := heardIn(t, h.Lead)
 	for i := range harvested {
 		if got := strings.Count(heard, fmt.Sprintf("Report of %d;", i)); got != 1 {

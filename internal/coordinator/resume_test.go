@@ -47,8 +47,7 @@ func TestACallGoesOnWithAnAgentThatHasEnded(t *testing.T) {
 				},
 				"general-purpose": repeat,
 			})
-			n = newNode(t, t.TempDir(), m, nodeOptions{})
-			n.Begin(t)
+			n = coordinatortest.Start(t, m, nodeOptions{})
 			n.Say(t, "go")
 			heard := heardIn(t, n.Lead)
 			if strings.Count(heard, "answer 0 to the task") != 1 || strings.Count(heard, "answer 1 to more") != 1 || len(n.Status()) != 2 {
@@ -66,7 +65,7 @@ func TestACallThatWakesIsFinishedAfterACrash(t *testing.T) {
 	for _, prompted := range []bool{false, true} {
 		t.Run(fmt.Sprint("prompted ", prompted), func(t *testing.T) {
 			m := by(answers{agent.LeadName: lead(), "general-purpose": repeat})
-			n := newNode(t, t.TempDir(), m, nodeOptions{})
+			n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{})
 			a := member(t, n, "a", agent.Foreground, agent.LeadID)
 			must(t, a.Prompt("parent", "first"))
 			_, _, err := a.Request(turn.Frame)
@@ -86,7 +85,7 @@ func TestACallThatWakesIsFinishedAfterACrash(t *testing.T) {
 			// What a restart finds: the index is made anew.
 			n = reopened(t, n, m)
 			n.Begin(t)
-			n.Settle(t)
+			n.AwaitRest(t)
 			a, _ = n.Store.Get("a")
 			heard := heardIn(t, n.Lead)
 			if l := a.Record(); l.Turns != 2 || !l.Closed || strings.Count(heard, "to more") != 1 {
@@ -100,7 +99,7 @@ func reopened(t *testing.T, n *coordinatortest.Node, m model.Model) *coordinator
 	t.Helper()
 	dir := n.Lead.Spec().Dir
 	must(t, n.Store.Close())
-	return newNode(t, dir, m, nodeOptions{})
+	return coordinatortest.New(t, dir, m, nodeOptions{})
 }
 
 func TestACallSaysWhyItCannotGoOnWithAnAgent(t *testing.T) {
@@ -115,7 +114,7 @@ func TestACallSaysWhyItCannotGoOnWithAnAgent(t *testing.T) {
 			return say("ok")
 		},
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{})
 	member(t, n, "ann", agent.Background, agent.LeadID)
 	member(t, n, "works", agent.Teammate, agent.LeadID)
 	must(t, member(t, n, "ended", agent.Background, agent.LeadID).Close("", nil))
@@ -157,7 +156,7 @@ func TestACallGoesOnWithAnAgentAsItWas(t *testing.T) {
 		},
 		"ended": repeat,
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{})
+	n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{})
 	must(t, member(t, n, "ended", agent.Foreground, agent.LeadID).Close("", nil))
 	n.Begin(t)
 	n.Say(t, "go")
@@ -184,7 +183,7 @@ func TestADirectoryIsWhereItsLinksLead(t *testing.T) {
 		},
 		"general-purpose": repeat,
 	})
-	n := newNode(t, dir, m, nodeOptions{})
+	n := coordinatortest.New(t, dir, m, nodeOptions{})
 	n.Begin(t)
 	n.Say(t, "go")
 	if !strings.Contains(results[0].Content, "not a directory in which you work") || !results[1].IsError || results[2].IsError {
@@ -215,7 +214,7 @@ func TestEveryByteOfALongReportCanBeFetched(t *testing.T) {
 		},
 		"leaf": func(context.Context, int, *model.Request) *model.Answer { return say(long) },
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
+	n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{Agents: kinds})
 	sub := n.Bus.Subscribe()
 	defer sub.Close()
 	n.Begin(t)
@@ -233,7 +232,7 @@ func TestEveryByteOfALongReportCanBeFetched(t *testing.T) {
 			}
 		}
 	}
-	n.Settle(t)
+	n.AwaitRest(t)
 	if got.String() != long {
 		t.Errorf("%d of %d bytes came back", got.Len(), len(long))
 	}
@@ -269,7 +268,7 @@ func TestAResultIsForThoseAbove(t *testing.T) {
 		},
 		"leaf": l.answer,
 	})
-	n := newNode(t, t.TempDir(), m, nodeOptions{Agents: kinds})
+	n := coordinatortest.New(t, t.TempDir(), m, nodeOptions{Agents: kinds})
 	must(t, member(t, n, "other", agent.Background, "elsewhere").Close("", nil))
 	n.Begin(t)
 	n.Say(t, "go")
@@ -295,8 +294,7 @@ func TestTheReportOfAOneShotAgentHasNoTrailer(t *testing.T) {
 		"Explore":      repeat, "general-purpose": func(context.Context, int, *model.Request) *model.Answer { return say("") },
 	})
 	read := coordinatortest.Unit{Is: tool.Spec{Name: "Read"}}
-	n := newNode(t, t.TempDir(), m, nodeOptions{Tools: []tool.Tool{read}})
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, nodeOptions{Tools: []tool.Tool{read}})
 	n.Say(t, "go")
 	msgs, err := n.Lead.Messages()
 	must(t, err)

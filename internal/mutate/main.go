@@ -1,13 +1,13 @@
 // Command mutate breaks a package on purpose, one small change at a time, and prints
-// which changes no test of the package notices.
+// the changes that no test of the package notices.
 //
 //	go run ./internal/mutate -n 150 -seed 1 -min 85 ./mailbox ./internal/journal
 //
 // It makes the mutants of a package (mutants.go lists the kinds), draws -n of
 // them with -seed, builds the package's tests with each (go test -overlay, so that
 // no file of the tree changes), and runs the tests that reach the changed place. A
-// mutant that does not compile does not count. One that fails a test, or lets it run
-// into its limit of time, is killed; the others survive and are printed. The program
+// mutant that does not compile does not count. One that fails a test, or makes it exceed
+// its time limit, is killed; the others survive and are printed. The program
 // fails if fewer than -min percent of the mutants of a package are killed.
 //
 // A survivor shows a missing test, or a change that changes nothing. docs/mutation.md
@@ -63,8 +63,8 @@ type options struct {
 	verbose    bool
 }
 
-// try tries the mutants of the package in dir and returns how many percent of
-// those that compile are killed.
+// try runs the mutants of the package in dir and returns what percentage of
+// those that compile was killed.
 func try(ctx context.Context, dir string, o options) (float64, error) {
 	all, err := mutantsOf(dir, o.files)
 	if err != nil {

@@ -40,7 +40,7 @@ func brief(s string) string {
 	return s
 }
 
-// mutantsOf returns all mutants of the package in dir, but for its tests and for
+// mutantsOf returns all mutants of the package in dir, without its tests and the
 // files of other systems.
 func mutantsOf(dir, pattern string) ([]mutant, error) {
 	files, err := goFiles(dir)
@@ -103,12 +103,12 @@ func (b *breaker) replace(kind string, pos, end token.Pos, text string) {
 	})
 }
 
-// drop leaves the line breaks, so that the lines of the rest keep their numbers.
+// drop keeps the line breaks, so that the rest keeps its line numbers.
 func (b *breaker) drop(n ast.Node) {
 	b.replace("drop", n.Pos(), n.End(), strings.Repeat("\n", strings.Count(b.text(n), "\n")))
 }
 
-// body breaks what is in a function with the signature t.
+// body breaks the body of a function with the signature t.
 func (b *breaker) body(t *ast.FuncType, body *ast.BlockStmt) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -144,8 +144,8 @@ func (b *breaker) body(t *ast.FuncType, body *ast.BlockStmt) {
 	})
 }
 
-// quiet is what is held by other means than a test's outcome: locks by the race
-// detector, and log lines by nobody.
+// quiet reports code that the outcome of a test does not depend on: locks, which the race
+// detector checks, and log lines.
 var quiet = regexp.MustCompile(`(?i)^(panic|[\w.]*\b(log|logger|slog|\w+log)\.|[\w.]*\.?(lock|rlock|unlock|runlock)\(\))`).MatchString
 
 func (b *breaker) assign(n *ast.AssignStmt) {
@@ -161,7 +161,7 @@ func (b *breaker) assign(n *ast.AssignStmt) {
 	}
 }
 
-// condition negates what is no comparison; those are done by binary.
+// condition negates a condition that is not a comparison; binary changes those.
 func (b *breaker) condition(cond ast.Expr) {
 	if _, ok := cond.(*ast.BinaryExpr); !ok {
 		b.replace("negate", cond.Pos(), cond.End(), "!("+b.text(cond)+")")

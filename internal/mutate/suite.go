@@ -24,11 +24,11 @@ const (
 	killed    verdict = "killed"
 	timedOut  verdict = "timed out"
 	survived  verdict = "survived"
-	unreached verdict = "unreached" // it survived, and no test came by
+	unreached verdict = "unreached" // it survived, and no test reached it
 	invalid   verdict = "invalid"
 )
 
-// A suite is the tests of one package, and what each of them reaches.
+// A suite is the tests of one package with their coverage.
 type suite struct {
 	dir   string // of the package, absolute
 	tmp   string
@@ -77,8 +77,8 @@ func goFiles(dir string) ([]string, error) {
 	return p.GoFiles, nil
 }
 
-// newSuite runs each test by itself, without a mutant, to see what it reaches and
-// how long it takes. A test that fails then is left out.
+// newSuite runs each test alone, without a mutant, to measure its coverage and its time. A
+// test that fails then is left out.
 func newSuite(ctx context.Context, dir string) (_ *suite, err error) {
 	s := &suite{}
 	if s.dir, err = filepath.Abs(dir); err != nil {
@@ -100,7 +100,7 @@ func newSuite(ctx context.Context, dir string) (_ *suite, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the tests: %w", err)
 	}
-	// rapid keeps the cases that fail, which are of no use here, beside the tests.
+	// rapid stores failing cases, which are of no use here, beside the tests.
 	if help, _ := s.command(ctx, exe, "-help").CombinedOutput(); strings.Contains(string(help), "rapid.nofailfile") {
 		s.flags = []string{"-rapid.nofailfile"}
 	}
@@ -124,7 +124,7 @@ func (s *suite) close() {
 	}
 }
 
-// command is one that is ended with everything that it has started.
+// command returns a command that is ended together with its child processes.
 func (s *suite) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = s.dir
@@ -152,7 +152,7 @@ func (s *suite) measure(ctx context.Context, exe, name string) (test, error) {
 
 var profileLine = regexp.MustCompile(`([^/]+\.go):(\d+)\.(\d+),(\d+)\.(\d+) \d+ (\d+)$`)
 
-// spans reads from a coverage profile what was run.
+// spans reads the covered places from a coverage profile.
 func spans(profile []byte) (all []span, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(profile))
 	for lines.Scan() {
@@ -171,7 +171,7 @@ func spans(profile []byte) (all []span, err error) {
 	return all, lines.Err()
 }
 
-// reaching returns the tests that come by the place of m, and how long they take.
+// reaching returns the tests that reach the place of m, and their time.
 func (s *suite) reaching(m mutant) (names []string, took time.Duration) {
 	for _, t := range s.tests {
 		for _, r := range t.reaches {
@@ -185,7 +185,7 @@ func (s *suite) reaching(m mutant) (names []string, took time.Duration) {
 	return names, took
 }
 
-// try builds the tests with the mutant and runs those that reach it; if none does,
+// try builds the tests with the mutant and runs those that reach it. If none does it runs
 // all, since a child process of a test may.
 func (s *suite) try(ctx context.Context, m mutant) verdict {
 	tmp, err := os.MkdirTemp(s.tmp, "")
@@ -208,7 +208,7 @@ func (s *suite) try(ctx context.Context, m mutant) verdict {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := s.command(ctx, exe, slices.Concat(s.flags, []string{"-test.failfast", "-test.run", "^(" + strings.Join(names, "|") + ")$"})...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp) // what it leaves when it is killed goes too
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp) // so that leftovers of a killed process are removed
 	err = cmd.Run()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

@@ -13,11 +13,11 @@
 //     (TestPutIsDurableAndNamedByWhatItHolds).
 //   - Get returns the bytes that were put or an error, never others
 //     (TestADamagedObjectIsNotReturned).
-//   - A text is kept as long as a message in the journal names it, read or not, since
+//   - A text remains as long as a message in the journal names it, read or not, since
 //     a conversation names its file. One that was put and is named by none, as after
 //     a crash in between, is collected when the session is opened
 //     (TestAnObjectToWhichNothingRefersIsCollected in internal/transcript).
-//   - The same text is kept once, and a file that a crash left half written is
+//   - The same text is stored once, and a file that a crash left half written is
 //     never taken for an object (TestTheSameTextIsKeptOnce).
 //
 // The methods of a Store may be called from any goroutine and, on one directory,

@@ -12,9 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Load returns the list prices under the entries of the user's file. A file
-// that is not there is an empty one; what is wrong in one is told with its line,
-// all of it at once. docs/models.md describes the form.
+// Load returns the list prices under the entries of the user's file. A missing file is an
+// empty one; all errors of a file are reported at once, each with its line. docs/models.md
+// describes the format.
 func Load(path string) (*Table, error) {
 	t := List()
 	src, err := os.ReadFile(path)
@@ -77,8 +77,8 @@ func (f *file) each(n *yaml.Node, what string, see func(key, value *yaml.Node)) 
 	}
 }
 
-// entry reads the file's entry for one name. What it does not price, the list
-// may.
+// entry reads the file's entry for one name. The published list may have prices that it
+// lacks.
 func (f *file) entry(name string, n *yaml.Node) entry {
 	e := entry{name: name}
 	given := map[string]budget.USD{}
@@ -104,7 +104,7 @@ func (f *file) entry(name string, n *yaml.Node) entry {
 	base, _ := f.list.Of(name)
 	p := Price{Rates: over(base.Rates, given), LongAbove: base.LongAbove, Long: base.Long}
 	if len(given) > 0 {
-		p.LongAbove, p.Long = 0, Rates{} // the step was that of other rates
+		p.LongAbove, p.Long = 0, Rates{} // the step belonged to the other rates
 	}
 	if long != nil {
 		if p.LongAbove, p.Long = above, over(p.Rates, long); above == 0 {
@@ -112,7 +112,7 @@ func (f *file) entry(name string, n *yaml.Node) entry {
 		}
 	}
 	if len(given) == 0 && long == nil {
-		return e // only a window
+		return e // the entry has only a window
 	}
 	e.price = &p
 	if p.Input == 0 && p.Output == 0 && !has(given, "input", "output") {
@@ -130,8 +130,8 @@ func has(given map[string]budget.USD, names ...string) bool {
 	return true
 }
 
-// over returns the rates with what is given in their place. A cache that is not
-// priced anywhere costs what input costs.
+// over returns the rates with the given ones in their place. A cache without a price costs
+// as much as input.
 func over(base Rates, given map[string]budget.USD) Rates {
 	unpriced := base == Rates{}
 	pick := func(name string, old budget.USD) budget.USD {

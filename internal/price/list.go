@@ -47,7 +47,7 @@ func rates(input, output, cacheRead, cacheWrite float64) Rates {
 	return Rates{Input: dollars(input), Output: dollars(output), CacheRead: dollars(cacheRead), CacheWrite: dollars(cacheWrite)}
 }
 
-// dollars takes a published price to the tenth of a cent of a million tokens.
+// dollars converts a published price per million tokens, exact to a tenth of a cent.
 func dollars(d float64) budget.USD { return budget.USD(d*10_000+0.5) * (budget.Dollar / 10_000) }
 
 func claude(name string, window int64, r Rates) entry {
@@ -58,7 +58,7 @@ func stepped(name string, window int64, r Rates, above int64, long Rates) entry 
 	return entry{name: name, window: window, price: &Price{Rates: r, LongAbove: above, Long: long}}
 }
 
-// openai is a model whose cache costs nothing to write.
+// openai returns the price of a model whose cache costs nothing to write.
 func openai(name string, window int64, input, cacheRead, output float64) entry {
 	return claude(name, window, rates(input, output, cacheRead, input))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Rates are what a million tokens of each kind cost.
+// Rates are the prices of a million tokens of each kind.
 type Rates struct {
 	Input      budget.USD // neither written to nor read from the cache
 	Output     budget.USD
@@ -16,8 +16,8 @@ type Rates struct {
 	CacheWrite budget.USD
 }
 
-// perToken turns a price of a million tokens into the price of one; every
-// published price is a whole number of these.
+// perToken converts the price of a million tokens into the price of one, which is a whole
+// number of USD for every published price.
 func perToken(million budget.USD) budget.USD { return million / 1_000_000 }
 
 func (r Rates) of(u model.Usage) budget.USD {
@@ -25,7 +25,7 @@ func (r Rates) of(u model.Usage) budget.USD {
 		budget.USD(u.CacheReadInputTokens)*perToken(r.CacheRead) + budget.USD(u.CacheCreationInputTokens)*perToken(r.CacheWrite)
 }
 
-// Price is what a model costs.
+// Price is the price of a model.
 type Price struct {
 	Rates
 	// Long are the rates of a request whose whole input, cached or not, is
@@ -41,34 +41,33 @@ func (p Price) rates(input int64) Rates {
 	return p.Rates
 }
 
-// Of returns what one request has cost.
+// Of returns the cost of one request.
 func (p Price) Of(u model.Usage) budget.USD {
 	return p.rates(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens).of(u)
 }
 
-// AtMost returns the most that one request can cost whose input has so many
-// tokens: the input if none of it is read from the cache, and each token of
-// output.
+// AtMost returns the highest cost of a request with so many tokens of input: none of it
+// read from the cache, and each token of output used.
 func (p Price) AtMost(input int64) (in, perOutput budget.USD) {
 	r := p.rates(input)
 	return budget.USD(input) * perToken(max(r.Input, r.CacheRead, r.CacheWrite)), perToken(r.Output)
 }
 
-// entry is what is known of the models of one name.
+// entry has the price and the window of the models of one name.
 type entry struct {
 	name   string
 	price  *Price
 	window int64
 }
 
-// Table answers what is known of models. The nil table knows nothing. A Table
-// does not change and may be used from several goroutines.
+// Table has the prices and windows of models. The nil table is empty. A Table does not
+// change and may be used from several goroutines.
 type Table struct {
-	own  []entry // of the user; an id that begins with the name is meant
-	list []entry // ours; only the id itself and its dated and placed forms are meant
+	own  []entry // of the user; matches each id that begins with the name
+	list []entry // published; matches the id itself, and its forms with a date or a place
 }
 
-// Of returns what a model costs; ok is false if nobody knows.
+// Of returns the price of a model; ok is false if it is unknown.
 func (t *Table) Of(id string) (p Price, ok bool) {
 	e, ok := t.find(id, func(e entry) bool { return e.price != nil })
 	if !ok {
@@ -77,15 +76,15 @@ func (t *Table) Of(id string) (p Price, ok bool) {
 	return *e.price, true
 }
 
-// AtMost returns the most that one request to a model can cost whose input has so
-// many tokens, as [Price.AtMost] does; ok is false if nobody knows.
+// AtMost returns the highest cost of a request to a model with so many tokens of input, as
+// [Price.AtMost] does; ok is false if the price is unknown.
 func (t *Table) AtMost(id string, input int64) (in, perOutput budget.USD, ok bool) {
 	p, ok := t.Of(id)
 	in, perOutput = p.AtMost(input)
 	return in, perOutput, ok
 }
 
-// Window returns how many tokens a model's context holds; 0 if nobody knows.
+// Window returns how many tokens the context of a model holds; 0 if that is unknown.
 func (t *Table) Window(id string) int64 {
 	e, _ := t.find(id, func(e entry) bool { return e.window > 0 })
 	if strings.HasSuffix(id, longContext) && e.name != "" {
@@ -97,8 +96,8 @@ func (t *Table) Window(id string) int64 {
 // longContext ends an id that asks for a window of a million tokens.
 const longContext = "[1m]"
 
-// Cost returns what one request to a model has cost. A model may have several
-// names, as asked for and as answered: the first that is known counts.
+// Cost returns the cost of one request to a model. A model may have several names, as
+// requested and as answered: the first known one counts.
 func (t *Table) Cost(u model.Usage, names ...string) budget.Cost {
 	if u == (model.Usage{}) {
 		return budget.Cost{}
@@ -134,11 +133,11 @@ func (t *Table) find(id string, has func(entry) bool) (best entry, ok bool) {
 	return entry{}, false
 }
 
-// sameModel is what may follow a published name without meaning another model:
-// a date, a release, a place.
+// sameModel matches what may follow a published name without naming another model: a date,
+// a release, a place.
 var sameModel = regexp.MustCompile(`^(-latest)?([-@][0-9]{4}-?[0-9]{2}-?[0-9]{2})?(-v[0-9]+)?(:[0-9]+)?$`)
 
-// placed is what stands before a published name in the ids of resellers.
+// placed matches what resellers put before a published name.
 var placed = regexp.MustCompile(`^([a-z]+\.)?anthropic\.`)
 
 func bareID(id string) string {

@@ -42,7 +42,7 @@ type Models struct {
 	ready map[string]model.Model // by provider; guarded by mu
 }
 
-// New returns the models that the options give.
+// New returns the models of the configured providers.
 func New(o Options) *Models {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -50,8 +50,8 @@ func New(o Options) *Models {
 	return &Models{o: o, ready: map[string]model.Model{}}
 }
 
-// Default returns the name of the lead's model: the given one, or what the
-// environment says. The error names the remedy.
+// Default returns the name of the lead's model: the given one, or the configured one. The
+// error names the remedy.
 func (m *Models) Default(name string) (string, error) {
 	name = cmp.Or(name, m.o.Getenv("SWARM_MODEL"), m.o.Getenv("ANTHROPIC_MODEL"))
 	if name == "" {
@@ -61,7 +61,7 @@ func (m *Models) Default(name string) (string, error) {
 	return name, err
 }
 
-// fallback is the model when nobody names one.
+// fallback returns the model if none is configured.
 func (m *Models) fallback() string {
 	if _, ok := anthropic.FromEnv(m.o.Getenv); !ok && m.o.Getenv("OPENAI_BASE_URL") != "" {
 		return m.o.Getenv("OPENAI_MODEL")
@@ -69,8 +69,8 @@ func (m *Models) fallback() string {
 	return "sonnet"
 }
 
-// Find returns the model of a name and its exact id. The error is a model.NoModelError when
-// no provider is configured.
+// Find returns the model with a name, and its exact id. The error is a model.NoModelError
+// if no provider is configured.
 func (m *Models) Find(name string) (model.Model, string, error) {
 	if m.o.Find != nil {
 		return m.o.Find(name)

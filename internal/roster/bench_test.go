@@ -54,8 +54,7 @@ func busy(t testing.TB, agents int) (*coordinatortest.Node, *long, <-chan time.T
 	o := options()
 	o.Policy.MaxConcurrent = agents
 	o.Tools = []tool.Tool{l.tool()}
-	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(work), o)
-	n.Begin(t)
+	n := coordinatortest.Start(t, coordinatortest.By(work), o)
 	must(t, n.SpawnIdle(t.Context(), specs))
 	r := roster.New(n.Coordinator)
 	for _, s := range specs {

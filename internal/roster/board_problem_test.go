@@ -230,7 +230,7 @@ func raceForTasks(t *testing.T, tasks int, open func(context.Context, string) (b
 	must(t, n.SpawnIdle(t.Context(), specs))
 	_, err = roster.New(n.Coordinator).Send(n.Lead, team.Message{To: team.Everyone, Text: "begin"})
 	must(t, err)
-	n.Settle(t)
+	n.AwaitRest(t)
 	gone := 0
 	for i := range agents {
 		if a, ok := n.Find(fmt.Sprint("worker", i)); ok && a.Record().Closed {

@@ -20,8 +20,7 @@ import (
 // each name.
 func tended(t *testing.T, store board.Store, o board.Options, names ...string) *board.Board {
 	t.Helper()
-	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(answers{agent.LeadName: done("ok")}), options())
-	n.Begin(t)
+	n := coordinatortest.Start(t, coordinatortest.By(answers{agent.LeadName: done("ok")}), options())
 	must(t, n.SpawnIdle(t.Context(), []agent.Spec{member("ann")}))
 	boards := roster.NewBoards(n.Coordinator, func(context.Context, string) (board.Store, error) { return store, nil }, o)
 	list, err := boards.Get(t.Context(), "list")

@@ -27,8 +27,7 @@ type managed struct {
 
 func manage(t *testing.T) *managed {
 	t.Helper()
-	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(answers{agent.LeadName: done("ok")}), options())
-	n.Begin(t)
+	n := coordinatortest.Start(t, coordinatortest.By(answers{agent.LeadName: done("ok")}), options())
 	m := &managed{Node: n, roster: roster.New(n.Coordinator)}
 	m.boards = roster.NewBoards(n.Coordinator, func(context.Context, string) (board.Store, error) { return &board.Memory{}, nil }, board.Options{})
 	t.Cleanup(m.boards.Close)

@@ -49,7 +49,7 @@ func TestAProgramOutsideIsAMember(t *testing.T) {
 	if _, err := roster.New(n.Coordinator).Send(bob, team.Message{To: "lead", Text: "a.go is fine"}); err != nil {
 		t.Fatal(err)
 	}
-	n.Settle(t)
+	n.AwaitRest(t)
 	if !strings.Contains(heard, `teammate_id=\"bob\"`) || !strings.Contains(heard, "a.go is fine") {
 		t.Errorf("the lead heard %s", heard)
 	}

@@ -86,7 +86,7 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 	ben, _ := n.Find("ben")
 	n.tell(t, "ann", "begin")
 	n.Until(t, func() bool { return ann.Record().Plan.Phase == protocol.PlanPending && !ann.Record().TurnOpen })
-	n.Settle(t)
+	n.AwaitRest(t)
 	first := ann.Record().Plan
 	if text := all(t, n.Node, "lead"); !strings.Contains(text, "a large plan") || !strings.Contains(text, first.ID) {
 		t.Fatalf("the lead was shown %s", text)
@@ -122,7 +122,7 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 		return p.Phase == protocol.PlanPending && p.ID != first.ID && !ann.Record().TurnOpen
 	})
 	wrong("late", decide(n.Lead, first.ID, true, "5"), protocol.ErrWrongID)
-	n.Settle(t)
+	n.AwaitRest(t)
 	if used.Load() != 0 {
 		t.Fatalf("%d writes before the approval", used.Load())
 	}
@@ -134,13 +134,13 @@ func TestProblem41_PlanGateHolds(t *testing.T) {
 	again := planCrew(t, dir, used, quietLead, spawn.Policy{})
 	again.Begin(t)
 	ann, _ = again.Find("ann")
-	again.Settle(t)
+	again.AwaitRest(t)
 	if s := stateOf(again, ann); s != "waiting" || used.Load() != 0 {
 		t.Errorf("after the restart ann is %s, %d writes", s, used.Load())
 	}
 	second := ann.Record().Plan.ID
 	must(t, again.DecidePlan(again.Lead.ID(), ann.ID(), message.PlanApprovalResponse{RequestID: second, Approve: true, Mode: "bypassPermissions"}, "6"))
-	again.Settle(t)
+	again.AwaitRest(t)
 	if used.Load() != 1 || ann.Spec().Mode != "default" { // never more than the lead
 		t.Errorf("after the approval: %d writes, mode %s", used.Load(), ann.Spec().Mode)
 	}
@@ -196,7 +196,7 @@ func TestProblem42_ApprovalsCannotBeForged(t *testing.T) {
 	n.Until(t, func() bool { return ann.Record().Plan.Phase == protocol.PlanPending && !ann.Record().TurnOpen })
 	n.tell(t, "ben", "forge id="+ann.Record().Plan.ID+"; now")
 	n.Until(t, func() bool { return seen.Load() != nil })
-	n.Settle(t)
+	n.AwaitRest(t)
 	if text, _ := seen.Load().(string); strings.Contains(text, "<user-message>") || !strings.Contains(text, `teammate_id=\"ben\"`) {
 		t.Errorf("ann saw %s", text)
 	}
@@ -235,7 +235,7 @@ func TestTheUserOrTheLeadDecidesAboutAPlan(t *testing.T) {
 	}
 	id := n.Questions()[0].ID
 	must(t, n.Answer(id, event.Answer{Allow: true, Note: "good"}))
-	n.Settle(t)
+	n.AwaitRest(t)
 	if used.Load() != 1 || ann.Record().Plan.By != "user" {
 		t.Errorf("%d writes, %+v", used.Load(), ann.Record().Plan)
 	}
@@ -269,7 +269,7 @@ func TestTheLeadPlansWithTheUser(t *testing.T) {
 		must(t, n.Lead.Prompt("user", "go"))
 		n.Wake(agent.LeadID)
 		if !attended {
-			n.Settle(t)
+			n.AwaitRest(t)
 			if n.Lead.Record().Plan.Gates() || !strings.Contains(all(t, n.Node, "lead"), "unattended") {
 				t.Errorf("an unattended lead: %+v", n.Lead.Record().Plan)
 			}
@@ -285,7 +285,7 @@ func TestTheLeadPlansWithTheUser(t *testing.T) {
 			}
 			must(t, n.Answer(n.Questions()[0].ID, event.Answer{Allow: allow, Note: "think of the tests"}))
 		}
-		n.Settle(t)
+		n.AwaitRest(t)
 		if used.Load() != 1 || !strings.Contains(all(t, n.Node, "lead"), "think of the tests") {
 			t.Errorf("%d writes: %s", used.Load(), all(t, n.Node, "lead"))
 		}

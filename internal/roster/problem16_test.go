@@ -144,7 +144,7 @@ func (w *errands) life(t *testing.T, life int, rng *rand.Rand) {
 	case life == w.kills:
 		w.post(t, ann, life, nil)
 		must(t, ann.Await(time.Minute, "all is delivered", func() bool { return len(w.ann.Pending()) == 0 }))
-		n.Settle(t)
+		n.AwaitRest(t)
 		w.check(t, n)
 		n.End(t)
 	case life%2 == 0:

@@ -101,7 +101,7 @@ func numbered(t *testing.T, cold bool, loss journaltest.Loss) {
 			n.Abandon(t)
 			continue
 		}
-		n.Settle(t)
+		n.AwaitRest(t)
 		if c := disk.Counts(); c.Crashes != 3 || (loss == journaltest.LoseUnsynced) != (c.LossyCrashes == 3) {
 			t.Errorf("the fault was not reached: %+v", c)
 		}

@@ -67,14 +67,14 @@ func TestProblem48_AStalledAgentStopsItsSenderOnly(t *testing.T) {
 	t.Logf("the viewer has read %d events by then", slow.read)
 
 	close(l.free)
-	n.Settle(t) // the sender's messages were held, not lost
+	n.AwaitRest(t) // the sender's messages were held, not lost
 	for i := range senders {
 		from, _ := n.Find("sender" + strconv.Itoa(i))
 		if _, err := roster.New(n.Coordinator).Send(from, team.Message{To: "stalled", Text: "and now?"}); err != nil {
 			t.Errorf("once it reads: %v", err)
 		}
 	}
-	n.Settle(t)
+	n.AwaitRest(t)
 	if got := strings.Count(all(t, n, "stalled"), "letter of "); got != accepted {
 		t.Errorf("it read %d letters of %d", got, accepted)
 	}
@@ -103,8 +103,7 @@ func stalled(t *testing.T, senders int) (*coordinatortest.Node, *long) {
 	})
 	o := options()
 	o.Tools = []tool.Tool{l.tool()}
-	n := coordinatortest.New(t, t.TempDir(), m, o)
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, o)
 	specs := []agent.Spec{member("stalled"), member("ben"), member("ann")}
 	for i := range senders {
 		specs = append(specs, member("sender"+strconv.Itoa(i)))

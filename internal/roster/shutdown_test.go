@@ -292,7 +292,7 @@ func TestAMemberObjectsOnceAndItsAskerHearsIt(t *testing.T) {
 	n.Say(t, "go on")
 	ann, _ := n.Find("ann")
 	n.Until(t, func() bool { return ann.Record().Shutdown.Phase == protocol.ShutdownGone })
-	n.Settle(t)
+	n.AwaitRest(t)
 	if s := heard.String(); strings.Count(s, "It objects to ending") != 1 || strings.Count(s, "It agrees to end") != 1 {
 		t.Errorf("the lead heard %s", s)
 	}
@@ -416,7 +416,7 @@ func TestProblem32_StopStops(t *testing.T) {
 	for running.Load() > 0 {
 		runtime.Gosched()
 	}
-	n.Settle(t)
+	n.AwaitRest(t)
 	n.Bus.Publish(event.Agent{}, event.Warning{Text: "to here"})
 	after := false
 	for {

@@ -79,8 +79,7 @@ func TestTeammatesWriteToEachOtherToTheLeadAndToAll(t *testing.T) {
 		},
 		"ben": func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("ben is done") },
 	})
-	n := coordinatortest.New(t, t.TempDir(), m, options())
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, options())
 	n.Say(t, "go")
 	for name, want := range map[string][]string{"ben": {"hello ben", "hello all"}, "lead": {"hello lead", "hello all"}} {
 		text := all(t, n, name)
@@ -108,8 +107,7 @@ func TestAnUnknownReceiverIsAnErrorThatSaysWhoThereIs(t *testing.T) {
 		},
 		"annabel": func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("done") },
 	})
-	n := coordinatortest.New(t, t.TempDir(), m, options())
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, options())
 	n.Say(t, "go")
 	text := all(t, n, "lead")
 	for _, want := range []string{
@@ -145,8 +143,7 @@ func TestAMessageWakesAnAgentThatHasEnded(t *testing.T) {
 			return coordinatortest.Say(fmt.Sprintf("second report, knowing %v", strings.Contains(string(r.Messages[0].Raw()), "the first task")))
 		},
 	})
-	n := coordinatortest.New(t, t.TempDir(), m, options())
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, options())
 	if life := n.Say(t, "go"); !strings.Contains(life.Result, "second report, knowing true") || !strings.Contains(life.Result, "task-notification") {
 		t.Errorf("the lead ended with %+v", life)
 	}
@@ -166,8 +163,7 @@ func TestAnAgentThatTheUserKilledStaysDead(t *testing.T) {
 		},
 		"ann": func(context.Context, int, *model.Request) *model.Answer { return coordinatortest.Say("done") },
 	})
-	n := coordinatortest.New(t, t.TempDir(), m, options())
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, options())
 	n.Say(t, "go")
 	ann, _ := n.Find("ann")
 	if err := n.Stop(t.Context(), ann.ID(), turn.ErrKilled); err != nil {
@@ -246,7 +242,7 @@ func TestPromise1_EveryMessageArrivesOnceAndInOrderOnADiskThatForgets(t *testing
 			n.Wake(agent.LeadID)
 		}
 		if crash == 3 {
-			n.Settle(t)
+			n.AwaitRest(t)
 			if c := disk.Counts(); c.Crashes != 3 || c.LossyCrashes != 3 {
 				t.Errorf("the fault was not reached: %+v", c)
 			}
@@ -335,8 +331,7 @@ func TestAFullMailboxIsToldToTheSenderAndLosesNothingThatWasAccepted(t *testing.
 		}
 		return tool.Result{Text: "done"}, nil
 	}}}
-	n := coordinatortest.New(t, t.TempDir(), m, o)
-	n.Begin(t)
+	n := coordinatortest.Start(t, m, o)
 	n.Say(t, "go")
 	accepted, text := 0, all(t, n, "sink")
 	for i, v := range verdicts[:letters] {

@@ -75,8 +75,7 @@ func TestATeammateLeadsASubTeamWhoseMembersAnswerToIt(t *testing.T) {
 }
 
 func TestANameMeansSomebodyOfTheSendersTeamFirst(t *testing.T) {
-	n := coordinatortest.New(t, t.TempDir(), coordinatortest.By(answers{agent.LeadName: done("ok")}), options())
-	n.Begin(t)
+	n := coordinatortest.Start(t, coordinatortest.By(answers{agent.LeadName: done("ok")}), options())
 	r := roster.New(n.Coordinator)
 	red := agent.Membership{Team: "red-1", Name: "red", Lead: agent.LeadID}
 	blue := agent.Membership{Team: "blue-1", Name: "blue", Lead: agent.LeadID}
@@ -145,8 +144,7 @@ func TestAFailedTurnIsBegunAnewAsOftenAsTheMemberAllows(t *testing.T) {
 	})
 	for _, limit := range []int{2, 3} {
 		tries = 0
-		n := coordinatortest.New(t, t.TempDir(), m, options())
-		n.Begin(t)
+		n := coordinatortest.Start(t, m, options())
 		own := agent.Membership{Team: "red-1", Name: "red", Lead: agent.LeadID}
 		ann, err := n.StartTeammate(t.Context(), coordinator.Teammate{
 			Team: own, Call: spawn.Call{Name: "ann", Prompt: "go"}, Restart: agent.Restart{Max: limit},

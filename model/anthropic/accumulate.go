@@ -8,11 +8,11 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// accumulator builds an answer from the events of one stream. What it cannot
-// make sense of is an error, so that a garbled answer is never taken for one.
+// accumulator builds an answer from the events of one stream. An event that makes no sense
+// is an error, so that a garbled answer never counts as one.
 type accumulator struct {
 	begun, stopped bool
-	ping           bool // the last event was no news
+	ping           bool // the last event had no content
 	id, model      string
 	stopReason     string
 	explanation    string // of a refusal
@@ -72,8 +72,7 @@ func truncated(format string, args ...any) *model.Error {
 	return &model.Error{Kind: model.Truncated, Message: fmt.Sprintf(format, args...)}
 }
 
-// add takes the data of one event and returns what observers want to know of
-// it, if anything.
+// add applies the data of one event and returns the event for observers, if there is one.
 func (a *accumulator) add(data []byte) (model.Event, error) {
 	var none model.Event
 	var w wireEvent
@@ -109,7 +108,7 @@ func (a *accumulator) add(data []byte) (model.Event, error) {
 	return none, nil
 }
 
-// undecodable lets events of unknown types pass whatever their form.
+// undecodable ignores events of unknown types, whatever their form.
 func (a *accumulator) undecodable(data []byte, err error) error {
 	var w struct {
 		Type string `json:"type"`
@@ -154,7 +153,7 @@ func (a *accumulator) open(w *wireEvent) (model.Event, error) {
 	return model.Event{}, nil
 }
 
-// delta is an event only if there is something to show.
+// delta returns an event only if there is something to show.
 func delta(kind model.EventKind, text string) model.Event {
 	if text == "" {
 		return model.Event{}
@@ -207,7 +206,7 @@ func (a *accumulator) delta(w *wireEvent) error {
 	return nil
 }
 
-// answer checks that everything is there and puts it together.
+// answer checks that the answer is complete and returns it.
 func (a *accumulator) answer() (*model.Answer, error) {
 	switch {
 	case a.stopReason == "":

@@ -61,8 +61,8 @@ func (b *block) extend(d *wireDelta) error {
 	return nil
 }
 
-// finish returns the block as it ended. With an error, which only an input can
-// give, the block is still fit to be left out.
+// finish returns the complete block. The error, which only invalid input causes, comes with
+// a block that can still be left out.
 func (b *block) finish() (model.Block, error) {
 	whole := b.Block
 	whole.Text += b.text.String()
@@ -83,7 +83,7 @@ func (b *block) finish() (model.Block, error) {
 	return whole, err
 }
 
-// raw puts what the deltas brought into the bytes the block began with.
+// raw inserts the content of the deltas into the bytes with which the block began.
 func (b *block) raw(whole model.Block) json.RawMessage {
 	raw := b.Raw
 	if raw == nil {

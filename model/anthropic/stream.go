@@ -42,7 +42,7 @@ func (c *Client) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.E
 // errStopped reports that the consumer broke the loop.
 var errStopped = errors.New("anthropic: the reader of the stream stopped")
 
-// read yields what happens until the answer is complete.
+// read yields events until the answer is complete.
 func (c *Client) read(body io.Reader, w *transport.Watchdog, yield func(model.Event, error) bool) (*model.Answer, error) {
 	events := sse.NewReader(body)
 	var a accumulator
@@ -78,7 +78,7 @@ func (c *Client) read(body io.Reader, w *transport.Watchdog, yield func(model.Ev
 	return answer, err
 }
 
-// failure turns what went wrong into the error callers branch on.
+// failure converts an error to one on which callers branch.
 func (c *Client) failure(outer, inner context.Context, err error, answering bool) error {
 	if outer.Err() != nil {
 		return model.Cancelled(outer)
@@ -118,7 +118,7 @@ func apiError(api *sdk.Error) *model.Error {
 }
 
 // decodeError reads {"type":"error","error":{"type":…,"message":…}}. A body in
-// another form, such as the page of a proxy, is no text for people.
+// another form, such as the page of a proxy, is not shown to people.
 func decodeError(body []byte) (typ, message string) {
 	var w struct {
 		Error struct {

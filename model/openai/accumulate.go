@@ -26,7 +26,7 @@ type accumulator struct {
 // call grows by deltas.
 type call struct {
 	id, name  string
-	reported  bool // observers know of it
+	reported  bool // reported to observers
 	arguments strings.Builder
 }
 
@@ -71,7 +71,7 @@ func truncated(format string, args ...any) *model.Error {
 	return &model.Error{Kind: model.Truncated, Message: fmt.Sprintf(format, args...)}
 }
 
-// add takes one chunk and returns what observers want to know of it.
+// add applies one chunk and returns the events for observers.
 func (a *accumulator) add(data []byte) ([]model.Event, error) {
 	var w wireChunk
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -93,7 +93,7 @@ func (a *accumulator) add(data []byte) ([]model.Event, error) {
 	var news []model.Event
 	for _, choice := range w.Choices {
 		if choice.Index != 0 {
-			continue // one answer was asked for
+			continue // only one answer was requested
 		}
 		more, err := a.extend(&choice.Delta)
 		if err != nil {
@@ -159,7 +159,7 @@ func (a *accumulator) grow(d *deltaCall) *call {
 	return c
 }
 
-// answer checks that everything is there and puts it together.
+// answer checks that the answer is complete and returns it.
 func (a *accumulator) answer() (*model.Answer, error) {
 	switch {
 	case a.finish == "":

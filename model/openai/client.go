@@ -143,7 +143,7 @@ func (c *Client) send(ctx context.Context, r *model.Request) (*http.Response, er
 	return nil, refusal(res)
 }
 
-// refusal turns an answer that is no stream into an error.
+// refusal returns the error of an answer that is not a stream.
 func refusal(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	err = errors.Join(err, res.Body.Close())
@@ -165,7 +165,7 @@ func refusal(res *http.Response) error {
 	return e
 }
 
-// failure turns what went wrong into the error callers branch on.
+// failure converts an error to one on which callers branch.
 func (c *Client) failure(outer, inner context.Context, err error, otherwise model.ErrorKind) error {
 	if outer.Err() != nil {
 		return model.Cancelled(outer)
@@ -191,7 +191,7 @@ func (c *Client) failure(outer, inner context.Context, err error, otherwise mode
 var errStopped = errors.New("openai: the reader of the stream stopped")
 
 // watchedReader reports every byte to the watchdog: keep-alives here are comments, which
-// the reader of events passes over.
+// the reader of events skips.
 type watchedReader struct {
 	body io.Reader
 	w    *transport.Watchdog
@@ -205,7 +205,7 @@ func (a watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read yields what happens until the answer is complete. asked is the length of
+// read yields events until the answer is complete. asked is the length of
 // the conversation, from which calls without an id get theirs.
 func read(body io.Reader, asked int, w *transport.Watchdog, yield func(model.Event, error) bool) (*model.Answer, error) {
 	events := sse.NewReader(watchedReader{body, w})

@@ -67,7 +67,7 @@ const noContent = "(no content)"
 // body translates a request.
 func (c *Client) body(r *model.Request) ([]byte, error) {
 	w := wireRequest{Model: r.Model, Stream: true, StreamOptions: streamOptions{true}, ReasoningEffort: r.Effort}
-	// OpenAI's newer models refuse the name that all others know.
+	// OpenAI's newer models refuse the name that all other endpoints use.
 	if strings.HasPrefix(c.url, "https://api.openai.com/") {
 		w.MaxCompletionTokens = r.MaxTokens
 	} else {
@@ -196,7 +196,7 @@ func resultText(b model.Block) string {
 	return text
 }
 
-// pictures returns those that a result holds.
+// pictures returns the pictures of a result.
 func pictures(result json.RawMessage) (parts []wirePart) {
 	var w struct {
 		Content []json.RawMessage `json:"content"`

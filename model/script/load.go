@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxStep is the end of a range that has none.
+// maxStep is the end of a range without an end.
 const maxStep = math.MaxInt
 
 type wireFile struct {
@@ -24,7 +24,7 @@ type wireFile struct {
 	Rules []wireRule `yaml:"rules"`
 }
 
-// wireRule remembers where it stands.
+// wireRule is a rule with its line.
 type wireRule struct {
 	line int
 	Name string   `yaml:"name"`
@@ -101,7 +101,7 @@ func Load(src []byte) (*Script, error) {
 
 var typeName = regexp.MustCompile(` (not found in|into) (type )?\*?script\.wire(\w+)`)
 
-// readable takes Go's names out of an error of the YAML package.
+// readable removes names of Go types from an error of the YAML package.
 func readable(err error) string {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n  ")
@@ -274,7 +274,7 @@ func (p *parser) span(n *yaml.Node, set spans) spans {
 		p.fail(n.Line, "%q is not a number or a range such as 2, 0-3 or 4-", n.Value)
 		return set
 	}
-	// spanForm lets only digits through.
+	// spanForm matches digits only.
 	number := func(s string) int {
 		i, err := strconv.Atoi(s)
 		if err != nil {

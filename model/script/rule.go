@@ -113,10 +113,10 @@ func glob(pattern, name string) bool {
 	return err == nil && ok
 }
 
-// span is a range of numbers with both ends in it.
+// span is a range of numbers that includes both ends.
 type span struct{ from, to int }
 
-// spans is a set of numbers; the empty one has all of them.
+// spans is a set of numbers; the empty one contains all.
 type spans []span
 
 func (s spans) has(n int) bool {

@@ -140,7 +140,7 @@ func (s *Script) countUse(r *rule, v *view) string {
 	return ""
 }
 
-// pause waits out the delay or the stall.
+// pause waits for the delay or the stall.
 func pause(ctx context.Context, s *say) error {
 	if ctx.Err() != nil {
 		return model.Cancelled(ctx)

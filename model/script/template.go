@@ -34,7 +34,7 @@ func newText(src string, line int) (*text, error) {
 	return t, nil
 }
 
-// run returns what the template makes of the conversation; no template, nothing.
+// run executes the template on the conversation; a nil text is empty.
 func (t *text) run(v *view) (string, error) {
 	if t == nil || t.tmpl == nil {
 		if t == nil {
@@ -53,13 +53,13 @@ func (t *text) run(v *view) (string, error) {
 	return out.String(), nil
 }
 
-// shorten takes the position inside the template off an error: the line of the
-// file is what a person needs.
+// shorten removes the position inside the template from an error, since people need the
+// line of the file.
 func shorten(err error) string {
 	return regexp.MustCompile(`^template: script:(\d+:)*\s*(executing "script" at )?`).ReplaceAllString(err.Error(), "")
 }
 
-// limited is a buffer that refuses to grow without end.
+// limited is a buffer of limited size.
 type limited struct{ bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {
@@ -114,8 +114,8 @@ func (v *view) lastResult(tool string) string {
 	return ""
 }
 
-// result returns the newest result of the call that a rule named so. A name
-// without a result is a mistake in the script, not an empty text.
+// result returns the newest result of the call with a name. A name without a result is a
+// mistake in the script, not an empty text.
 func (v *view) result(name string) (string, error) {
 	for _, r := range slices.Backward(v.results) {
 		if r.as == name {
@@ -128,7 +128,7 @@ func (v *view) result(name string) (string, error) {
 // mail returns what a sender (a pattern) wrote so far, in order.
 func (v *view) mail(from string) []string {
 	out := []string{}
-	for _, l := range v.letters {
+	for _, l := range v.mails {
 		if glob(from, l.from) {
 			out = append(out, l.text)
 		}

@@ -9,10 +9,10 @@ import (
 
 const idPrefix = "call_"
 
-// callID takes the name of a call out of its id.
+// callID returns the name of a call from its id.
 var callID = regexp.MustCompile(`^` + idPrefix + `\d+_[0-9a-f]{8}_\d+_(.+)$`)
 
-// The frames in which mail stands in a conversation.
+// The frames of mail in a conversation.
 var (
 	teammateFrame = regexp.MustCompile(`(?s)<teammate-message\s[^>]*?teammate_id="([^"]*)"[^>]*>\n?(.*?)\n?</teammate-message>`)
 	reportFrame   = regexp.MustCompile(`(?s)<task-notification>.*?<task-id>([^<]*)</task-id>.*?<result>\n?(.*?)\n?</result>\n?</task-notification>`)
@@ -20,8 +20,8 @@ var (
 	reminderFrame = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>\s*`)
 )
 
-// view is what a conversation holds, as rules and templates see it. The
-// exported fields are those of templates.
+// view is the content of a conversation for rules and templates. The exported fields are
+// for templates.
 type view struct {
 	Agent, Type string
 	Step, Turn  int
@@ -31,13 +31,13 @@ type view struct {
 	caller  model.Caller
 	mark    string // of this request
 	results []result
-	fresh   []result // those no answer has seen
-	letters []message
+	fresh   []result // results that no answer has seen
+	mails   []message
 	newMail []message
-	newest  string // all content no answer has seen
+	newest  string // all content that no answer has seen
 }
 
-// result is what a tool answered.
+// result is the result of a tool.
 type result struct {
 	tool, as, text string
 }
@@ -82,7 +82,7 @@ func (v *view) addResult(b model.Block, tool string) {
 	v.fresh = append(v.fresh, r)
 }
 
-// addText takes the mail out of a text of the user.
+// addText adds a text of the user, and the mail in it.
 func (v *view) addText(text string) {
 	for _, frame := range []*regexp.Regexp{teammateFrame, reportFrame} {
 		for _, m := range frame.FindAllStringSubmatch(text, -1) {
@@ -90,7 +90,7 @@ func (v *view) addText(text string) {
 			if frame == reportFrame {
 				l.text = strings.TrimPrefix(strings.ReplaceAll(l.text, "\n  ", "\n"), "  ")
 			}
-			v.letters = append(v.letters, l)
+			v.mails = append(v.mails, l)
 			v.newMail = append(v.newMail, l)
 		}
 		text = frame.ReplaceAllString(text, "")

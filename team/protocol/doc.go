@@ -27,7 +27,7 @@ import "errors"
 var (
 	ErrNoRequest    = errors.New("there is no such request")
 	ErrWrongID      = errors.New("the request has another id")
-	ErrLate         = errors.New("the request is settled already")
+	ErrLate         = errors.New("the request is decided already")
 	ErrNotRefusable = errors.New("the member has objected once and cannot refuse again")
 	ErrUnauthorized = errors.New("only the lead of record or the user decides")
 	ErrNotPlanning  = errors.New("the agent is not in plan mode")

@@ -18,10 +18,10 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// commands are the commands about definitions.
+// commands are the subcommands of agents.
 type commands struct{ *cli.Console }
 
-// New returns the command agents with all below it.
+// New returns the command agents with its subcommands.
 func New(console *cli.Console) *cobra.Command {
 	a := &commands{console}
 	c := &cobra.Command{
@@ -62,7 +62,7 @@ func (f *agentsFlags) options(a *commands) swarm.Options {
 	return swarm.Options{Dir: f.dir, Agents: f.agents, AddDirs: f.addDirs, PluginDirs: f.pluginDirs, Getenv: a.Getenv}
 }
 
-// catalog is everything that was found, as one session would find it.
+// catalog holds all definitions, as one session would find them.
 type catalog struct {
 	*swarm.Rehearsal
 	entries []defs.Entry
@@ -82,7 +82,7 @@ func (a *commands) catalog(o swarm.Options) (*catalog, error) {
 	return &catalog{Rehearsal: r, entries: r.Definitions().Entries(), dir: r.Lead().Dir, home: home}, nil
 }
 
-// short is a path as people write it.
+// short returns a path as people write it.
 func (c *catalog) short(path string) string {
 	if rel := view.RelativePath(path, c.dir); rel != path {
 		return rel
@@ -93,8 +93,8 @@ func (c *catalog) short(path string) string {
 	return path
 }
 
-// find returns the active definition of a name, or else one that was not loaded:
-// by its name or by the name of its file.
+// find returns the active definition with a name, or else one that was not loaded, by its
+// name or by the name of its file.
 func (c *catalog) find(name string) (defs.Entry, error) {
 	if d, ok := c.Definitions().Lookup(name); ok {
 		for _, e := range c.entries {
@@ -117,7 +117,7 @@ func (c *catalog) find(name string) (defs.Entry, error) {
 	return defs.Entry{}, fmt.Errorf("there is no agent %q; %s", name, c.known(name))
 }
 
-// loaded is find for commands that need a definition that works.
+// loaded is find for commands that need a valid definition.
 func (c *catalog) loaded(name string) (defs.Entry, error) {
 	e, err := c.find(name)
 	if err == nil && e.Status == defs.StatusFailed {
@@ -126,7 +126,7 @@ func (c *catalog) loaded(name string) (defs.Entry, error) {
 	return e, err
 }
 
-// known lists the names near to one that is not there, or else all.
+// known lists the names similar to an unknown one, or else all.
 func (c *catalog) known(name string) string {
 	names := c.Definitions().Names()
 	near := agent.Suggest(name, names)
@@ -140,7 +140,7 @@ func stem(path string) string {
 	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 }
 
-// failure is why a definition was not loaded, with its place.
+// failure returns why a definition was not loaded, with its place.
 func failure(e defs.Entry) string {
 	for _, p := range e.Problems {
 		if p.Fatal {
@@ -153,7 +153,7 @@ func failure(e defs.Entry) string {
 	return e.Path
 }
 
-// warnings are the complaints about a definition that was loaded.
+// warnings returns the warnings about a definition that was loaded.
 func warnings(e defs.Entry) []string {
 	out := []string{}
 	for _, p := range e.Problems {
@@ -164,7 +164,7 @@ func warnings(e defs.Entry) []string {
 	return out
 }
 
-// oneName takes the only argument of a command.
+// oneName returns the only argument of a command.
 func oneName(args []string, use string) (string, error) {
 	if len(args) != 1 || args[0] == "" {
 		return "", cli.Usagef("name one agent: %s", use)
@@ -188,7 +188,7 @@ func (a *commands) completeDefinition(c *cobra.Command, args []string, _ string)
 	return offers, cobra.ShellCompDirectiveNoFileComp
 }
 
-// findings prints what is wrong with definitions, one place per line.
+// findings prints the problems of definitions, one place per line.
 func findings(all []defedit.Finding, short func(string) string) string {
 	var b strings.Builder
 	for _, f := range all {
@@ -204,7 +204,7 @@ func findings(all []defedit.Finding, short func(string) string) string {
 	return b.String()
 }
 
-// bySource orders entries for people: the highest source first, then by name.
+// bySource sorts entries for output: the highest source first, then by name.
 func bySource(a, b defs.Entry) int {
 	return cmp.Or(cmp.Compare(b.Source, a.Source), cmp.Compare(strings.ToLower(heading(a)), strings.ToLower(heading(b))), cmp.Compare(a.Path, b.Path))
 }

@@ -1,4 +1,4 @@
-// Package definitions is the command agents with all below it: it lists, shows,
+// Package definitions is the command agents with its subcommands: it lists, shows,
 // explains, checks, formats, writes and removes agent definitions. No session and no
 // model is needed for any of it.
 //

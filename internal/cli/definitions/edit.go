@@ -97,11 +97,11 @@ func (a *commands) editor() ([]string, error) {
 	return nil, errors.New("there is no editor; set EDITOR to one, such as EDITOR=nano")
 }
 
-// splitWords takes a command apart into words, quoted as in a shell. Variables stay as
-// they are written, and what only a shell could run is an error.
+// splitWords splits a command into words, quoted as in a shell. Variables stay unexpanded,
+// and syntax that only a shell could run is an error.
 func splitWords(text string) ([]string, error) {
 	words, err := shell.Fields(text, func(name string) string {
-		if name == "IFS" { // what a variable expands to is not split further
+		if name == "IFS" { // the value of a variable is not split
 			return ""
 		}
 		return "$" + name

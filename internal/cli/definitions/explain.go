@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explainFlags are what a plan depends on besides the definition.
+// explainFlags are the circumstances of a plan besides the definition.
 type explainFlags struct {
 	agentsFlags
 	format, call, model, mode string
@@ -67,10 +67,10 @@ type explanation struct {
 	Name     string       `json:"name"`
 	Source   string       `json:"source"`
 	Path     string       `json:"path"`
-	Replaces []string     `json:"replaces"` // the definitions of the same name that are not used
+	Replaces []string     `json:"replaces"` // overridden definitions of the same name
 	Fields   []fieldRow   `json:"fields"`
 	Warnings []string     `json:"warnings"`
-	Unknown  []string     `json:"unknownTools"` // entries of tools that name none
+	Unknown  []string     `json:"unknownTools"` // entries of tools that match none
 	Plan     *planOutline `json:"plan,omitempty"`
 	Error    string       `json:"error,omitempty"` // why the call is refused
 	color    string
@@ -86,7 +86,7 @@ type fieldRow struct {
 	Note    string `json:"note"`
 }
 
-// planOutline is what comes of a call.
+// planOutline is the result of a call.
 type planOutline struct {
 	Role      string        `json:"role"`
 	Model     string        `json:"model"`
@@ -97,7 +97,7 @@ type planOutline struct {
 	Dir       string        `json:"cwd"`
 	Link      string        `json:"link,omitempty"`
 	Isolation string        `json:"isolation,omitempty"`
-	Budget    *swarm.Limits `json:"budget,omitempty"` // with all below it
+	Budget    *swarm.Limits `json:"budget,omitempty"` // together with its descendants
 	Reasons   []string      `json:"reasons"`
 }
 
@@ -133,8 +133,7 @@ func (a *commands) explain(flags *explainFlags, name string) error {
 	return err
 }
 
-// parseCall reads the input of an Agent call; what it leaves out is filled in so
-// that it is about the agent.
+// parseCall reads the input of an Agent call and fills in missing fields for the agent.
 func parseCall(text string, set *defs.Set, name string) (spawn.Call, error) {
 	call := spawn.Call{Prompt: "(explained)"}
 	if text != "" {
@@ -230,7 +229,7 @@ func (a *commands) explanationText(all *catalog, x explanation) string {
 	return b.String()
 }
 
-// origin is the path of a definition behind its source, if it has one.
+// origin returns the source of a definition and its path, if it has one.
 func (c *catalog) origin(path string) string {
 	if path == "" {
 		return ""
@@ -238,8 +237,8 @@ func (c *catalog) origin(path string) string {
 	return ", " + c.short(path)
 }
 
-// fieldText is one line: the field, where it stands, its value. What nothing
-// acts on says so.
+// fieldText returns a line with the field, its place and its value, and marks a field
+// without effect.
 func (c *catalog) fieldText(f fieldRow, width int) string {
 	from, value := "not given", f.Note
 	if f.Given {

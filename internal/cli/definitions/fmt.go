@@ -37,10 +37,10 @@ The changed files are printed.`,
 type source struct {
 	path  string
 	from  defs.Source
-	named bool // and not only found in a folder
+	named bool // by the user, not found in a folder
 }
 
-// formatted lists the files that are meant.
+// formatted lists the files to format.
 func (a *commands) formatted(flags *agentsFlags, paths []string) ([]source, error) {
 	var all []source
 	for _, path := range paths {
@@ -90,7 +90,7 @@ func (a *commands) formatAgents(files []source, check bool) error {
 	return nil
 }
 
-// format rewrites one file and reports whether it was, or is to be, changed.
+// format rewrites one file and reports whether it was changed, or would be.
 func format(f source, check bool) (changed bool, err error) {
 	src, err := defedit.Read(f.path)
 	if err != nil {

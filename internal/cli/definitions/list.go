@@ -47,7 +47,7 @@ that could not be loaded, with the reason.`,
 	return c
 }
 
-// sources are all there are, the strongest first.
+// sources are all sources, the strongest first.
 func sources() []defs.Source {
 	return []defs.Source{defs.Managed, defs.Flag, defs.Local, defs.Project, defs.User, defs.Plugin, defs.BuiltIn}
 }
@@ -60,7 +60,7 @@ func sourceNames() []string {
 	return names
 }
 
-// parseSource returns the sources that a flag leaves.
+// parseSource returns the sources that a flag selects.
 func parseSource(name string) ([]defs.Source, error) {
 	if name == "" {
 		return sources(), nil
@@ -73,7 +73,7 @@ func parseSource(name string) ([]defs.Source, error) {
 	return nil, cli.Usagef("unknown --source %q; use %s", name, strings.Join(sourceNames(), ", "))
 }
 
-// agentRecord is a definition as list and show give it to programs.
+// agentRecord is a definition in the JSON of list and show.
 type agentRecord struct {
 	Name        string   `json:"name"`
 	Source      string   `json:"source"`
@@ -127,8 +127,8 @@ func (a *commands) listAgents(all *catalog, only []defs.Source, asJSON bool) err
 	return a.Print(a.agentTable(all, entries))
 }
 
-// misplaced are the complaints about files and folders that are no definition, such as a
-// directory that is called x.md.
+// misplaced returns warnings about files and folders that are no definition, such as a
+// directory named x.md.
 func (c *catalog) misplaced() []defs.Problem {
 	seen := map[string]bool{}
 	for _, e := range c.entries {
@@ -157,7 +157,7 @@ func (a *commands) agentTable(all *catalog, entries []defs.Entry) string {
 			name = scr.Paint(name, e.ShownColor())
 		}
 		about := term.Clean(all.about(e))
-		if e.Status != defs.StatusFailed { // a reason cut short is none
+		if e.Status != defs.StatusFailed { // a shortened reason would not help
 			about = term.Cut(about, max(40, scr.Width()-wide-4))
 		}
 		fmt.Fprintf(&b, "  %s%s%s\n", name, pad, about)
@@ -165,7 +165,7 @@ func (a *commands) agentTable(all *catalog, entries []defs.Entry) string {
 	return b.String()
 }
 
-// heading is the name, or for a file that gives none the file's.
+// heading returns the name, or that of the file if it names none.
 func heading(e defs.Entry) string { return cmp.Or(e.Name, stem(e.Path)) }
 
 func (c *catalog) about(e defs.Entry) string {

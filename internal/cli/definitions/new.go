@@ -89,7 +89,7 @@ func (a *commands) newAgent(ctx context.Context, f *newFlags, promptGiven bool) 
 	return a.writeAgent(all, f)
 }
 
-// askForAgent fills in the rest on the terminal, if there is one.
+// askForAgent asks for missing properties on the terminal, if there is one.
 func (a *commands) askForAgent(ctx context.Context, all *catalog, f *newFlags) error {
 	_, in := cli.Columns(a.In)
 	_, out := cli.Columns(a.Out)
@@ -140,8 +140,8 @@ func (a *commands) writeAgent(all *catalog, f *newFlags) error {
 	return a.Print(term.Clean(path) + "\n")
 }
 
-// place returns the file for a new agent. One of the same source that has the
-// name already is the file, whatever it is called.
+// place returns the file for a new agent: the existing file of an agent with that name in
+// the same source, or a new one.
 func (c *catalog) place(env func(string) string, f *newFlags) (string, error) {
 	from, dir := defs.Project, filepath.Join(c.dir, ".claude", "agents")
 	if f.location == "user" {
@@ -167,7 +167,7 @@ func (c *catalog) userDir(env func(string) string) string {
 	return filepath.Join(c.home, ".claude", "agents")
 }
 
-// warnAboutNew prints what may surprise about the new agent.
+// warnAboutNew prints warnings about the new agent.
 func (a *commands) warnAboutNew(all *catalog, f *newFlags, path string) {
 	for _, entry := range defedit.UnknownTools(f.draft.Tools, all.Tools()) {
 		a.Notef("warning: no tool here is called %s; the tools are: %s", entry, strings.Join(all.Tools(), ", "))

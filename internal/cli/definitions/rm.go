@@ -68,7 +68,7 @@ func (a *commands) removeAgent(all *catalog, name string, yes bool) error {
 	return nil
 }
 
-// next returns the definition that takes the place of one that goes.
+// next returns the definition that becomes active when one is removed.
 func (c *catalog) next(gone defs.Entry) (next defs.Entry, ok bool) {
 	for _, e := range c.entries { // the lowest first
 		if e.Status == defs.StatusShadowed && e.Name == gone.Name {

@@ -16,8 +16,8 @@ import (
 	"github.com/actorswarm/swarm/internal/term"
 )
 
-// wizard asks for the seven parts of a definition, one page each. What flags
-// said is filled in already.
+// wizard asks for the seven properties of a definition, one page each. Values of flags are
+// filled in already.
 func (a *commands) wizard(ctx context.Context, all *catalog, f *newFlags) error {
 	w := newAnswers(f)
 	plain := a.Getenv("TERM") == "dumb" || a.Getenv("ACCESSIBLE") != ""
@@ -44,7 +44,7 @@ func (a *commands) wizard(ctx context.Context, all *catalog, f *newFlags) error 
 	return nil
 }
 
-// answers are what the pages fill in.
+// answers are the values of the pages.
 type answers struct {
 	*newFlags
 	tools []string

@@ -65,6 +65,14 @@ type Node struct {
 	once    sync.Once
 }
 
+// Start starts a node in a directory of its own. The test ends it.
+func Start(t testing.TB, m model.Model, o Options) *Node {
+	t.Helper()
+	n := New(t, t.TempDir(), m, o)
+	n.Begin(t)
+	return n
+}
+
 // New opens the node in dir without beginning it. The test ends it.
 func New(t testing.TB, dir string, m model.Model, o Options) *Node {
 	t.Helper()
@@ -183,7 +191,7 @@ func (n *Node) Say(t testing.TB, prompt string) agent.Record {
 	t.Helper()
 	must(t, n.Lead.Prompt("user", prompt))
 	n.Wake(agent.LeadID)
-	return n.Settle(t)
+	return n.AwaitRest(t)
 }
 
 // Until waits until cond holds. It checks at every event, so cond must be about
@@ -201,8 +209,8 @@ func (n *Node) Until(t testing.TB, cond func() bool) {
 	}
 }
 
-// Settle waits until all agents rest.
-func (n *Node) Settle(t testing.TB) agent.Record {
+// AwaitRest waits until all agents rest.
+func (n *Node) AwaitRest(t testing.TB) agent.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
