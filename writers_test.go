@@ -196,7 +196,7 @@ func (w *writer) answer(ctx context.Context, member string, kept *sync.Map) erro
 	for looks := 0; ; looks++ {
 		all, err := w.remote.Questions(ctx)
 		if err != nil {
-			return err
+			return errors.Join(err, w.stateOf(member))
 		}
 		for _, q := range all {
 			if q.Agent.Name != member {
@@ -215,6 +215,17 @@ func (w *writer) answer(ctx context.Context, member string, kept *sync.Map) erro
 		}
 		<-again.C
 	}
+}
+
+// stateOf describes the state of a member that has not asked, for the report of a failure.
+func (w *writer) stateOf(member string) error {
+	agents, err := w.remote.Agents(w.t.Context())
+	for _, a := range agents {
+		if a.Record.Spec.Name == member {
+			return fmt.Errorf("%s: %+v", member, a)
+		}
+	}
+	return errors.Join(fmt.Errorf("%s is not there", member), err)
 }
 
 func (w *writer) hasEnded(ctx context.Context, member string) (bool, error) {

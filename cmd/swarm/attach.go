@@ -104,7 +104,7 @@ func newQuit(a *app) *cobra.Command {
 	var of cli.SessionFlags
 	c := &cobra.Command{
 		Use:   "quit [ID]",
-		Short: "End a running session; it can be gone on with",
+		Short: "End a running session; swarm resume continues it",
 		Long: `Quit ends the process that runs a session, as SIGTERM does: turns that run are
 left open, and go on with swarm serve --resume ID or swarm resume ID. It returns
 when the session has ended.`,

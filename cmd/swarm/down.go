@@ -17,7 +17,7 @@ func newDown(a *app) *cobra.Command {
 	grace := 30 * time.Second
 	c := &cobra.Command{
 		Use:   "down NAME… | --all",
-		Short: "Ask agents of a running session to end, and see to it",
+		Short: "End agents of a running session, after a time of grace",
 		Long: `Down asks agents to bring their work to a safe end, which cuts the command or
 answer that they are in. Within the grace time each ends by itself or objects
 once, which is shown; then it is asked again and may not refuse. What has not

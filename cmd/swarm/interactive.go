@@ -170,7 +170,7 @@ func (p *lineWriter) Fd() uintptr { return p.like.Fd() }
 func (a *app) views(ctx context.Context, s interactiveSession) []tui.View {
 	return []tui.View{
 		{Name: "agents", Help: "the types of agents that can be started", Show: func() string { return view.AgentTypes(a.Screen(), s.Types()) }},
-		{Name: "ps", Help: "who works on what", Show: func() string { return view.Tree(a.Screen(), view.AgentRows(s.Agents()), time.Now(), 0) }},
+		{Name: "ps", Help: "what each agent is doing", Show: func() string { return view.Tree(a.Screen(), view.AgentRows(s.Agents()), time.Now(), 0) }},
 		{Name: "team", Help: "who is in which team, and the tasks", Show: func() string { return a.teamView(ctx, s) }},
 	}
 }

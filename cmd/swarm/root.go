@@ -26,9 +26,9 @@ Agents are defined in .claude/agents/*.md of the directory and of your home.
 
   swarm                                         talk with the lead and others
   swarm run "find the three largest functions"  do one job (same as swarm -p)
-  swarm ps                                      who works on what
+  swarm ps                                      what each agent is doing
   swarm send security "look at auth.go too"     write to an agent at work
-  swarm resume                                  go on where you left
+  swarm resume                                  continue where you left off
   swarm serve --detach; swarm attach            work that outlives terminals`
 
 func newRoot(a *app) *cobra.Command {
