@@ -18,9 +18,9 @@ func (c *Coordinator) definition(spec agent.Spec) defs.Definition {
 	return d
 }
 
-// finishSpawn gives an agent its task if a crash came between its start, or its waking by
-// the call, and the task.
-func (c *Coordinator) finishSpawn(parent, t *transcript.Transcript, call, task string) error {
+// FinishSpawn gives an agent its task if a crash came between its start, or its waking by
+// the call, and the task. parent is needed for a fork only.
+func (c *Coordinator) FinishSpawn(parent, t *transcript.Transcript, call, task string) error {
 	record := t.Record()
 	if record.Closed || record.Turns > record.Reported || record.Turns > 0 && record.Woken.Call != call {
 		return nil

@@ -61,7 +61,7 @@ func (s spawner) Made(callID, task string) (agent.Spec, bool, error) {
 	if err != nil {
 		return agent.Spec{}, true, err
 	}
-	err = s.h.c.finishSpawn(s.h.t, t, callID, task)
+	err = s.h.c.FinishSpawn(s.h.t, t, callID, task)
 	return t.Spec(), true, err
 }
 

@@ -125,7 +125,7 @@ func (m *Manager) join(ctx context.Context, in agent.Membership, member teamfile
 	}
 	if t, err := m.roster.Reach(agent.Spec{}, in.Team+"/"+member.Name); err == nil {
 		if !m.agents.IsFinal(t.ID()) {
-			return t, false, nil
+			return t, false, m.finish(t, member.Prompt)
 		}
 		if err := m.leave(ctx, in.Team, t); err != nil {
 			return nil, false, err
@@ -139,6 +139,15 @@ func (m *Manager) join(ctx context.Context, in agent.Membership, member teamfile
 		Restart: agent.Restart{Max: member.Restarts, Within: member.Within},
 	})
 	return t, err == nil, err
+}
+
+// finish gives a member its prompt if a crash came between its start and the prompt. One
+// that was started without a prompt, and has done nothing since, gets its first.
+func (m *Manager) finish(t *transcript.Transcript, prompt string) error {
+	if prompt == "" || t.HasWork() || t.Record().Turns > 0 {
+		return nil
+	}
+	return m.agents.FinishSpawn(nil, t, "", prompt)
 }
 
 // Add adds a member to a team. A member that exists stays as it is.

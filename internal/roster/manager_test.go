@@ -120,6 +120,24 @@ func TestWhatAMemberHadTakenIsOfferedAgain(t *testing.T) {
 	}
 }
 
+// A process may die when a member is on disk and its prompt is not: whoever was not told
+// the outcome adds the member again.
+func TestAMemberWithoutItsPromptGetsItWhenAddedAgain(t *testing.T) {
+	m := manage(t)
+	_, err := m.Up(t.Context(), teamfile.Team{Name: "crew", Members: []teamfile.Member{{Name: "carl"}}})
+	must(t, err)
+	for range 3 {
+		_, err := m.Add(t.Context(), "crew", teamfile.Member{Name: "carl", Prompt: "go"})
+		must(t, err)
+		must(t, m.Quiet(t.Context()))
+		carl, err := m.roster.Find("carl")
+		must(t, err)
+		if n := carl.Record().Turns; n != 1 {
+			t.Errorf("carl has had %d turns; want the one of its prompt", n)
+		}
+	}
+}
+
 func TestAMemberOfTwoTeamsStaysInTheOther(t *testing.T) {
 	m := manage(t)
 	_, err := m.Up(t.Context(), crewFile())
