@@ -60,9 +60,9 @@ func TestWithinNeverWidens(t *testing.T) {
 // TestProfilesLieWithinEachOther: inspect allows no more than edit, and edit than open.
 func TestProfilesLieWithinEachOther(t *testing.T) {
 	home := t.TempDir()
-	pl := Place{Dirs: []string{home + "/work"}, Home: home, Hidden: []string{home + "/.swarm"}, Getenv: os.Getenv}
+	pl := Place{Dirs: []string{home + "/project"}, Home: home, Hidden: []string{home + "/.swarm"}, Getenv: os.Getenv}
 	for _, path := range []string{
-		"/usr/bin/env", "/etc/passwd", home, home + "/.ssh/id", home + "/work/f", home + "/work/.git/config", home + "/work/.claude", home + "/.swarm/x", "/root/f",
+		"/usr/bin/env", "/etc/passwd", home, home + "/.ssh/id", home + "/project/f", home + "/project/.git/config", home + "/project/.claude", home + "/.swarm/x", "/home/other/f",
 	} {
 		i, e, o := pl.Profile(Inspect), pl.Profile(Edit), pl.Profile(Open)
 		if i.MayRead(path) && !e.MayRead(path) || e.MayRead(path) && !o.MayRead(path) || i.MayWrite(path) && !e.MayWrite(path) || e.MayWrite(path) && !o.MayWrite(path) {

@@ -28,7 +28,7 @@ func confined(t *testing.T) (b *bashTool, home string) {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{
-		".ssh/id": secret, ".swarm/journal/1": secret, ".swarm/outputs/bob/1": secret, ".swarm/outputs/ann/1": "mine", "work/file": "text", "notes": "notes",
+		".ssh/id": secret, ".swarm/journal/1": secret, ".swarm/outputs/bob/1": secret, ".swarm/outputs/ann/1": "mine", "project/file": "text", "notes": "notes",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o755); err != nil {
 			t.Fatal(err)
@@ -38,7 +38,7 @@ func confined(t *testing.T) (b *bashTool, home string) {
 		}
 	}
 	b = newBash(Env{
-		Dir: home + "/work", OutputDir: home + "/.swarm/outputs/ann", Home: home, Hidden: []string{home + "/.swarm"},
+		Dir: home + "/project", OutputDir: home + "/.swarm/outputs/ann", Home: home, Hidden: []string{home + "/.swarm"},
 		Getenv: func(name string) string {
 			if name == "HOME" {
 				return home
@@ -104,10 +104,10 @@ func TestReadingChangesNothing(t *testing.T) {
 	b, home := confined(t)
 	change := `echo new > file; touch made; echo x > ~/notes; mkdir -p ~/d; cat file`
 	got := says(t, b, "inspect", change+"; false")
-	if !strings.Contains(got, "text") || !strings.Contains(got, "profile inspect denied a change of "+home+"/work/file") {
+	if !strings.Contains(got, "text") || !strings.Contains(got, "profile inspect denied a change of "+home+"/project/file") {
 		t.Errorf("it says\n%s", got)
 	}
-	for _, name := range []string{"work/made", "d"} {
+	for _, name := range []string{"project/made", "d"} {
 		if _, err := os.Lstat(filepath.Join(home, name)); err == nil {
 			t.Errorf("%s was made", name)
 		}
@@ -115,10 +115,10 @@ func TestReadingChangesNothing(t *testing.T) {
 	if got := says(t, b, "inspect", `cd /usr && pwd && cat <<< "$TMPDIR" && echo x > "$TMPDIR/x" && cat "$TMPDIR/x"`); !strings.Contains(got, "\nx") {
 		t.Errorf("its own temporary directory is not there: %s", got)
 	}
-	if got := says(t, b, "inspect", "cd sub 2>/dev/null; pwd"); !strings.Contains(got, home+"/work") {
+	if got := says(t, b, "inspect", "cd sub 2>/dev/null; pwd"); !strings.Contains(got, home+"/project") {
 		t.Errorf("it says %s", got)
 	}
-	if says(t, b, "open", change); readFile(t, home+"/work/file") != "new\n" || readFile(t, home+"/notes") != "x\n" {
+	if says(t, b, "open", change); readFile(t, home+"/project/file") != "new\n" || readFile(t, home+"/notes") != "x\n" {
 		t.Error("what was allowed otherwise changes nothing either")
 	}
 }
@@ -134,11 +134,11 @@ func TestEditingChangesNothingElse(t *testing.T) {
 	if !strings.Contains(got, "text") || !strings.Contains(got, "profile edit denied "+home+"/notes") {
 		t.Errorf("it says\n%s", got)
 	}
-	if readFile(t, home+"/work/made") != "new\n" || readFile(t, home+"/notes") != "notes" {
+	if readFile(t, home+"/project/made") != "new\n" || readFile(t, home+"/notes") != "notes" {
 		t.Error("the directory was not changed, or something else was")
 	}
 	got = says(t, b, "edit", `mkdir -p .git/hooks && echo x > .git/hooks/post-checkout`)
-	if _, err := os.Lstat(home + "/work/.git"); err == nil || !strings.Contains(got, "denied a change of "+home+"/work/.git") {
+	if _, err := os.Lstat(home + "/project/.git"); err == nil || !strings.Contains(got, "denied a change of "+home+"/project/.git") {
 		t.Errorf("it says\n%s, %v", got, err)
 	}
 }
@@ -156,7 +156,7 @@ func TestRulesHoldForCommands(t *testing.T) {
 	b := newBash(env)
 	defer b.Close()
 	for name, text := range map[string]string{"d/.env": secret, "asked": secret + "-asked", "fixed": "text"} {
-		if err := errors.Join(os.MkdirAll(home+"/work/d", 0o755), os.WriteFile(home+"/work/"+name, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(home+"/project/d", 0o755), os.WriteFile(home+"/project/"+name, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,11 +168,11 @@ func TestRulesHoldForCommands(t *testing.T) {
 		if strings.Count(got, secret+"\n") > 0 || strings.Contains(got, secret+"-asked") != (n == sandbox.Open) {
 			t.Errorf("under %s it says\n%s", n, got)
 		}
-		if got := says(t, b, string(n), "cat d/.env"); !strings.Contains(got, "denied "+home+"/work/d/.env, as a permission rule does") {
+		if got := says(t, b, string(n), "cat d/.env"); !strings.Contains(got, "denied "+home+"/project/d/.env, as a permission rule does") {
 			t.Errorf("under %s it says\n%s", n, got)
 		}
 	}
-	if readFile(t, home+"/work/fixed") != "text" {
+	if readFile(t, home+"/project/fixed") != "text" {
 		t.Error("what rules fix was changed")
 	}
 }
