@@ -18,6 +18,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/attach"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/hooks"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/internal/tui"
@@ -30,6 +31,11 @@ func (a *app) runInteractive(ctx context.Context, opts swarm.Options) error {
 		return err
 	}
 	opts.Attended = true
+	if opts.Session == "" && a.OnTerminal() {
+		if err := hooks.AskTrust(&a.Console, opts.Dir); err != nil {
+			return err
+		}
+	}
 	ctl := cli.CatchSignals(ctx, a.exit)
 	defer ctl.Release()
 	s, err := swarm.Open(ctl.Session, opts)

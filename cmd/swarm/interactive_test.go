@@ -408,3 +408,42 @@ func TestPermissionIsAskedForInPlace(t *testing.T) {
 		t.Errorf("something of what was drawn is left:\n%s", all)
 	}
 }
+
+// The first start in a directory asks about what it would run, and records the answer.
+func TestAStartAsksOnceWhetherADirectoryIsTrusted(t *testing.T) {
+	t.Parallel()
+	hook := `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch ran-%s"}]}]}}`
+	l := newLab(t, map[string]string{"s.yaml": conversation, ".claude/settings.json": fmt.Sprintf(hook, "one")})
+	const start = "clear; swarm --model script:s.yaml; echo left; read -r _; "
+	p := openWindow(l, 100, 30, start+start+start+"true")
+	leave := func() {
+		p.types("/quit")
+		p.untilIt("shows the end", func(s string) bool { return strings.HasSuffix(s, "left") })
+		p.keys("Enter")
+	}
+	p.until("would run or allow", "touch ran-one", "let swarm do this?")
+	p.types("n")
+	p.until("warning: ", "Write to the lead")
+	leave()
+	screen := p.untilIt("shows the second start", func(s string) bool {
+		return strings.Contains(s, "Write to the lead") && !strings.Contains(s, "left")
+	})
+	if strings.Contains(screen, "let swarm do this?") {
+		t.Errorf("it was asked again:\n%s", screen)
+	}
+	if err := os.WriteFile(filepath.Join(l.dir, ".claude", "settings.json"), []byte(fmt.Sprintf(hook, "two")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	p.until("touch ran-two", "let swarm do this?")
+	p.types("y")
+	p.until("is trusted with what it runs now", "Write to the lead")
+	p.types("hello")
+	p.until("Hello to you.")
+	if _, err := os.Stat(filepath.Join(l.dir, "ran-two")); err != nil {
+		t.Errorf("a trusted hook did not run: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(l.dir, "ran-one")); err == nil {
+		t.Error("a declined hook ran")
+	}
+}

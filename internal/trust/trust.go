@@ -21,6 +21,8 @@
 //     (TestReplaceChangesOneItem).
 //   - What is added for a directory replaces what was trusted of it before
 //     (TestAddReplaces).
+//   - What was declined is not trusted, takes no trust away, and is known until its text
+//     changes (TestDeclinedItemsAreKnown).
 package trust
 
 import (
@@ -64,7 +66,8 @@ type record struct {
 // entry is what is recorded of one directory.
 type entry struct {
 	identity
-	Digests []string `json:"digests"`
+	Digests  []string `json:"digests"`
+	Declined []string `json:"declined,omitempty"` // what the user has been asked about and does not trust
 }
 
 // identity distinguishes a directory from another one at the same path.
@@ -80,22 +83,25 @@ func (s *Store) path() string { return filepath.Join(s.dir, FileName) }
 
 // Trusts reports whether the user trusts an item as it is.
 func (s *Store) Trusts(i Item) bool {
+	e, ok := s.entry(i.Dir)
+	return ok && slices.Contains(e.Digests, i.Digest())
+}
+
+// Declined reports whether the user was asked about an item as it is and does not trust it.
+func (s *Store) Declined(i Item) bool {
+	e, ok := s.entry(i.Dir)
+	return ok && slices.Contains(e.Declined, i.Digest())
+}
+
+// entry returns what is recorded of a directory.
+func (s *Store) entry(dir string) (e entry, ok bool) {
 	r, err := s.read()
 	if err != nil {
-		return false
+		return e, false
 	}
-	path, id, err := identify(i.Dir)
-	e, ok := r.Directories[path]
-	if err != nil || !ok || e.identity != id {
-		return false
-	}
-	digest := i.Digest()
-	for _, d := range e.Digests {
-		if d == digest {
-			return true
-		}
-	}
-	return false
+	path, id, err := identify(dir)
+	e, ok = r.Directories[path]
+	return e, err == nil && ok && e.identity == id
 }
 
 // Add records that the user trusts a directory with these items and no others.
@@ -124,6 +130,27 @@ func (s *Store) Replace(old, now Item) error {
 			e.Digests = slices.DeleteFunc(before.Digests, func(d string) bool { return d == old.Digest() || d == now.Digest() })
 		}
 		e.Digests = append(e.Digests, now.Digest())
+		all[path] = e
+	})
+}
+
+// Decline records that the user has been asked about items of a directory and does not
+// trust them. What is trusted stays so.
+func (s *Store) Decline(dir string, items []Item) error {
+	path, id, err := identify(dir)
+	if err != nil {
+		return fmt.Errorf("record what is not trusted of %s: %w", dir, err)
+	}
+	return s.change(func(all map[string]entry) {
+		e := all[path]
+		if e.identity != id {
+			e = entry{identity: id, Digests: []string{}}
+		}
+		for _, i := range items {
+			if d := i.Digest(); !slices.Contains(e.Digests, d) && !slices.Contains(e.Declined, d) {
+				e.Declined = append(e.Declined, d)
+			}
+		}
 		all[path] = e
 	})
 }

@@ -105,3 +105,28 @@ func TestReplaceChangesOneItem(t *testing.T) {
 		t.Errorf("the first of a directory: %v", err)
 	}
 }
+
+func TestDeclinedItemsAreKnown(t *testing.T) {
+	s, dir := Open(t.TempDir()), t.TempDir()
+	good, bad := Item{dir, "hooks", "good"}, Item{dir, "other", "bad"}
+	if err := s.Add(dir, []Item{good}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Decline(dir, []Item{good, bad}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !s.Trusts(good) || s.Declined(good) || s.Trusts(bad) || !s.Declined(bad) {
+		t.Errorf("good is trusted: %v, bad: %v", s.Trusts(good), s.Trusts(bad))
+	}
+	if changed := (Item{dir, "other", "worse"}); s.Declined(changed) || s.Trusts(changed) {
+		t.Error("a text that has changed was declined, or is trusted")
+	}
+	if err := s.Add(dir, []Item{good, bad}); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Trusts(bad) || s.Declined(bad) {
+		t.Error("what is trusted now is declined still")
+	}
+}

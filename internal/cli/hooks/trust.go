@@ -89,6 +89,50 @@ func trustDir(console *cli.Console, dir string, yes bool) error {
 	return record(console, items)
 }
 
+// AskTrust asks the person at the terminal, before a session starts in a directory, about
+// what it would run or allow. The answer is on record, so that nobody is asked twice about
+// the same text. What keeps it from being asked is reported by the start of the session.
+func AskTrust(console *cli.Console, dir string) error {
+	items, _, err := itemsOf(console, dir)
+	if err != nil {
+		return nil
+	}
+	store, err := storeOf(console)
+	if err != nil {
+		return nil // an agent has started this process
+	}
+	items = slices.DeleteFunc(items, store.Declined)
+	open := slices.DeleteFunc(slices.Clone(items), store.Trusts)
+	if len(open) == 0 {
+		return nil
+	}
+	if err := cli.Fprint(console.Err, describe(open)); err != nil {
+		return err
+	}
+	sure, err := console.Confirm("let swarm do this? You are asked once; swarm trust changes the answer.")
+	if err != nil {
+		return err
+	}
+	if sure {
+		return record(console, items)
+	}
+	for dir, declined := range byDir(open) {
+		if err := store.Decline(dir, declined); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byDir returns items by their directories.
+func byDir(items []trust.Item) map[string][]trust.Item {
+	all := map[string][]trust.Item{}
+	for _, i := range items {
+		all[i.Dir] = append(all[i.Dir], i)
+	}
+	return all
+}
+
 // describe shows items by directory, each with the text that would run.
 func describe(items []trust.Item) string {
 	var b strings.Builder
@@ -145,12 +189,9 @@ func record(console *cli.Console, items []trust.Item) error {
 	if err != nil {
 		return err
 	}
-	byDir := map[string][]trust.Item{}
-	for _, i := range items {
-		byDir[i.Dir] = append(byDir[i.Dir], i)
-	}
-	for _, dir := range slices.Sorted(maps.Keys(byDir)) {
-		if err := store.Add(dir, byDir[dir]); err != nil {
+	all := byDir(items)
+	for _, dir := range slices.Sorted(maps.Keys(all)) {
+		if err := store.Add(dir, all[dir]); err != nil {
 			return err
 		}
 		console.Notef("%s is trusted with what it runs now", dir)
