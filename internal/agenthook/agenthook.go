@@ -41,6 +41,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/childenv"
 	"github.com/actorswarm/swarm/internal/hook"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
@@ -58,6 +59,8 @@ type Options struct {
 	// know.
 	Warn   func(a agent.Spec, text string)
 	Getenv func(string) string // nil is os.Getenv
+	// Place says what hooks do not see.
+	Place sandbox.Place
 	// Scope ends asynchronous hooks; nil refuses them.
 	Scope context.Context
 	// Rouse gives an agent a text and wakes it. If it is nil, such a text waits for the
@@ -184,7 +187,7 @@ func (h *Hooks) run(ctx context.Context, a agent.Spec, e occurrence) []hook.Outc
 		return nil
 	}
 	call := hook.Call{
-		Event: e.event, Subject: e.subject, Input: h.input(a, e.fields), Dir: h.dir(a), Env: h.environment(a),
+		Event: e.event, Subject: e.subject, Input: h.input(a, e.fields), Dir: h.dir(a), Env: h.environment(a), Place: h.o.Place,
 		Covers: e.covers, Getenv: h.o.Getenv, Servers: h.o.Servers, Late: func(o hook.Outcome) { h.addLate(a, e.event, o) },
 	}
 	if h.o.Judge != nil {

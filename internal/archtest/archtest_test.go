@@ -26,7 +26,6 @@ var level = map[string]int{
 	"internal/executor":          0,
 	"internal/filewatch":         0,
 	"internal/gitignore":         0,
-	"internal/hook":              0,
 	"internal/journal":           0,
 	"internal/natsd":             0,
 	"internal/shell":             0,
@@ -46,6 +45,7 @@ var level = map[string]int{
 	// 1: one step up
 	"event":               1,
 	"internal/defedit":    1,
+	"internal/hook":       1,
 	"internal/hookenv":    1,
 	"internal/confine":    1,
 	"internal/object":     1,
@@ -181,6 +181,47 @@ var owner = map[string][]string{
 	"mvdan.cc/sh":                            {"internal/cli/definitions", "internal/shell"},
 	"github.com/gofrs/flock":                 {"internal/journal", "internal/natsd"},
 	"github.com/bmatcuk/doublestar":          {"tool/builtin"},
+}
+
+// runners names the packages that may import os/exec, with the reason. Whoever runs what a
+// person or a model has written runs it by sandbox.Start or sandbox.Run. The list only
+// gets shorter.
+var runners = map[string]string{
+	"internal/sandbox":          "is where commands are started",
+	"tool/builtin":              "builds the shell, git and rg, and starts them by internal/sandbox",
+	"internal/hook":             "builds hooks, and starts them by internal/sandbox",
+	"internal/prompt":           "builds git, and starts it by internal/sandbox",
+	"internal/worktree":         "runs git with settings of its own, as it has to write repositories and hold locks",
+	"internal/worktree/process": "runs ps where there is no /proc",
+	"internal/executor":         "runs this program for teammates, and tmux",
+	"internal/attach":           "runs this program to take a session over",
+	"internal/cli/definitions":  "runs the editor of the person at the terminal",
+	"internal/cli/doctor":       "asks bash, git and rg for their versions",
+	"cmd/swarm":                 "looks for git and a repository for the demo",
+	"internal/gittest":          "a test kit",
+	"internal/mutate":           "a test kit",
+	"internal/sizes":            "a test kit",
+	"internal/natsd/natsdtest":  "a test kit",
+}
+
+// TestProgramsAreStartedInFewPlaces: a package that starts programs by itself starts them
+// without a profile.
+func TestProgramsAreStartedInFewPlaces(t *testing.T) {
+	found := map[string]bool{}
+	for _, p := range packages(t) {
+		name := local(p.ImportPath)
+		if !slices.Contains(p.Imports, "os/exec") {
+			continue
+		}
+		if found[name] = true; runners[name] == "" {
+			t.Errorf("%q imports os/exec: start the program by internal/sandbox", name)
+		}
+	}
+	for name := range runners {
+		if !found[name] {
+			t.Errorf("%q does not import os/exec: take it out of the list", name)
+		}
+	}
 }
 
 type listed struct {

@@ -34,8 +34,10 @@
 //     (TestEachFieldOfAnOutputCountsByItself).
 //   - Prompts decide by the model's answer, and tools of MCP servers get what they name of
 //     the event (TestAnswersDecide, TestToolsOfServersGetTheEvent).
-//   - When Run returns, no process of the hooks' process groups is running
-//     (TestNothingOutlivesAHook).
+//   - When Run returns, nothing that a hook has started is running, also what has left its
+//     session (TestNothingOutlivesAHook), but where the kernel keeps no scopes
+//     (internal/sandbox). Hooks see neither credentials of the user nor what Call.Place
+//     hides (TestHooksSeeNothingHidden).
 //
 // The caller decides what an outcome means for its event.
 //

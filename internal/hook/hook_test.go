@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
 // file is a settings file with one group of hooks for the event Try.
@@ -180,10 +182,15 @@ func TestMatchers(t *testing.T) {
 
 func TestNothingOutlivesAHook(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
+	if !sandbox.Probe().Scopes {
+		t.Skip("the kernel keeps no scopes, by which what leaves its session is found")
+	}
 	sleeper := "sleep 600 & echo $! >>" + pids
 	out := try(t, "", file("f", "",
 		map[string]any{"command": sleeper + "; trap '' TERM; while :; do sleep 1; done", "timeout": 0.3},
-		command(sleeper+" ; exit 0")))
+		command(sleeper+" ; exit 0"),
+		command("(setsid env -i /bin/sh -c 'echo $$ >>"+pids+"; exec >/dev/null 2>&1 </dev/null 3>&- 4>&-; while :; do /bin/sleep 600; done' &); "+
+			"while ! [ -s "+pids+" ]; do sleep 0.02; done; sleep 0.1")))
 	var late *TimeoutError
 	if !errors.As(out[0].Err, &late) {
 		t.Errorf("the slow hook: %+v", out[0])
@@ -203,6 +210,33 @@ func TestNothingOutlivesAHook(t *testing.T) {
 		if running(pid) {
 			t.Errorf("process %d still runs", pid)
 		}
+	}
+}
+
+// TestHooksSeeNothingHidden: neither credentials of the user nor what the caller hides.
+func TestHooksSeeNothingHidden(t *testing.T) {
+	if err := sandbox.Probe().Enforces(sandbox.Open); err != nil {
+		t.Skip(err)
+	}
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".ssh/id", ".swarm/journal", "notes"} {
+		path := filepath.Join(home, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("canary "+name), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, errs := Parse([]File{file("f", "", command("cat "+home+"/.ssh/id "+home+"/.swarm/journal; cat "+home+"/notes"))})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	out := set.Run(t.Context(), Call{
+		Event: "Stop", Dir: home, Env: os.Environ(), Place: sandbox.Place{Home: home, Hidden: []string{home + "/.swarm"}},
+	})
+	if len(out) != 1 || out[0].Stdout != "canary notes" {
+		t.Errorf("it says %+v", out)
 	}
 }
 

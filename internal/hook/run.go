@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
 const (
@@ -33,9 +35,11 @@ type Call struct {
 	Subject string
 	// Input is the hook's standard input as JSON, with hook_event_name added.
 	Input map[string]any
-	// Dir is the working directory, Env the whole environment.
-	Dir string
-	Env []string
+	// Dir is the working directory, Env the whole environment, and Place says what commands
+	// do not see.
+	Dir   string
+	Env   []string
+	Place sandbox.Place
 	// Covers reports whether a permission rule, the "if" of a handler, covers the tool
 	// call of the event. If it is nil, handlers with one do not run.
 	Covers func(rule string) bool
@@ -193,7 +197,7 @@ func (h handler) exec(ctx context.Context, c Call, input []byte, out *Outcome) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return signal(cmd, syscall.SIGTERM) }
 	cmd.WaitDelay = termGrace
-	err := cmd.Run()
+	err := sandbox.Run(cmd, c.Place.Profile(sandbox.Open))
 	if cmd.Process != nil {
 		err = errors.Join(err, signal(cmd, syscall.SIGKILL))
 	}

@@ -42,7 +42,7 @@ func (m maker) run(ctx context.Context, set *hook.Set, event string, fields map[
 	}
 	maps.Copy(input, fields)
 	env := append(childenv.Of(m.o.Getenv, nil), builtin.Marks(m.o.Session, string(m.by.ID))...)
-	return set.Run(ctx, hook.Call{Event: event, Input: input, Dir: m.dir, Env: append(env, "CLAUDE_PROJECT_DIR="+m.o.Dir)})
+	return set.Run(ctx, hook.Call{Event: event, Input: input, Dir: m.dir, Env: append(env, "CLAUDE_PROJECT_DIR="+m.o.Dir), Place: m.o.Place})
 }
 
 // Create runs the hooks. All of them must succeed and print the same path.

@@ -40,6 +40,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/hook"
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/worktree"
 	"github.com/actorswarm/swarm/internal/worktree/hookdir"
@@ -55,6 +56,8 @@ type Agents interface {
 // Options describe the session. All but Logger and Getenv are required; List, Prune and
 // Rescue need neither Agents nor Transcripts.
 type Options struct {
+	// Place says what hooks do not see.
+	Place   sandbox.Place
 	Session string // its id
 	Root    string // the session's own directory, below which the isolated agents live
 	Dir     string // where the session's agents work

@@ -254,6 +254,7 @@ func (c Config) trusts(i trust.Item) bool { return trust.Open(c.StateDir).Trusts
 // of this configuration.
 func (c Config) Isolation(id, root, path string, agents isolation.Agents) *isolation.Directories {
 	return isolation.New(isolation.Options{
+		Place:   c.HookPlace(path),
 		Session: id, Root: root, Dir: c.Dir, Agents: agents, Transcripts: filepath.Join(path, "transcripts"),
 		Hooks: c.Hooks, Getenv: c.Getenv, Logger: c.Logger,
 	})

@@ -24,6 +24,7 @@ func (n *Node) newHooks(scope context.Context, fail func(error)) *agenthook.Hook
 		Session: n.options.Session, Dir: n.options.Dir, Transcripts: filepath.Join(n.options.Path, "transcripts"), Getenv: n.options.Getenv,
 		Scope: scope, Load: n.hookFiles.load, Own: func(s agent.Spec) (hook.File, bool) { return n.hookFiles.own(n.options.Definitions, s) },
 		Warn:  func(a agent.Spec, text string) { n.Events.Publish(agent.Describe(a), event.Warning{Text: text}) },
+		Place: n.options.HookPlace(n.options.Path),
 		Rouse: n.rouse, Variables: n.variables, Judge: n.newJudge(),
 		Save: func(id, text string) (string, error) { return n.saveOutput("", id, text) },
 	}

@@ -54,7 +54,7 @@ func (n *Node) admit(ctx context.Context, a agent.Spec, req *model.Request) (fun
 // about.
 func (n *Node) judgeTools(a agent.Spec) (*tool.Set, func() error) {
 	all := builtin.New(builtin.Env{
-		Dir: a.Dir, Home: n.options.Home, AddDirs: n.workingDirs(a), Conceals: n.conceals(a), Hidden: n.hidden(),
+		Dir: a.Dir, Home: n.options.Home, AddDirs: n.workingDirs(a), Conceals: n.conceals(a), Hidden: n.options.hidden(),
 		Tag: string(a.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope,
 	})
 	var reading []tool.Tool

@@ -32,7 +32,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 		Dir: a.Spec.Dir, OutputDir: filepath.Join(n.outputs(), statefile.Name(string(a.Spec.ID))),
 		Home: n.options.Home, AddDirs: slices.Concat(n.options.AddDirs, n.options.Rules.Dirs()), Conceals: n.conceals(a.Spec),
 		Denied: n.denied(a.Spec),
-		Hidden: n.hidden(), Shown: n.shown(),
+		Hidden: n.options.hidden(), Shown: n.shown(),
 		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope, Variables: n.variables.List,
 		OnDir:  func(ctx context.Context, from, to string) { n.hooks.CwdChanged(ctx, a.Transcript.Spec(), from, to) },
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
@@ -45,9 +45,19 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 
 // hidden returns what swarm keeps of all sessions, with their sockets, which commands
 // do not see. The parts are named too, for agents that work where it is kept.
-func (n *Node) hidden() []string {
-	state := n.options.StateDir
+func (c Config) hidden() []string {
+	state := c.StateDir
 	return []string{state, filepath.Join(state, "projects"), filepath.Join(state, "run"), filepath.Join(state, trust.FileName), session.SocketDir()}
+}
+
+// HookPlace returns what hooks do not see: what commands do not, and the session's socket.
+// Of the session at a path they see the conversations and outputs that they are told of.
+func (c Config) HookPlace(path string) sandbox.Place {
+	p := sandbox.Place{Dirs: append([]string{c.Dir}, c.AddDirs...), Home: c.Home, Hidden: c.hidden(), Getenv: c.Getenv}
+	if path != "" {
+		p.Shown = []string{filepath.Join(path, "transcripts"), filepath.Join(path, "outputs")}
+	}
+	return p
 }
 
 // shown returns what they do see of it: the record of their session and its socket, on

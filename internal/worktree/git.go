@@ -17,6 +17,10 @@ import (
 var fixedSettings = []string{
 	"-c", "core.fsmonitor=false",
 	"-c", "core.hooksPath=/dev/null",
+	"-c", "safe.bareRepository=explicit",
+	"-c", "diff.external=",
+	"-c", "commit.gpgSign=false",
+	"-c", "log.showSignature=false",
 	"-c", "core.filesRefLockTimeout=10000",
 	"-c", "core.packedRefsTimeout=10000",
 	"-c", "core.trustctime=true",

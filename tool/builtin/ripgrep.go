@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
 func findRipgrep() string {
@@ -36,7 +38,8 @@ func ripgrep(ctx context.Context, program string, q *query, emit func(string) bo
 	if err != nil {
 		return fmt.Errorf("run rg: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
+	proc, err := sandbox.Start(cmd, reading(q.real, q.env))
+	if err != nil {
 		return fmt.Errorf("run rg: %w", errors.Join(err, context.Cause(ctx)))
 	}
 	p := ripgrepOutput{q: q, r: bufio.NewReaderSize(out, 64<<10)}
@@ -47,7 +50,10 @@ func ripgrep(ctx context.Context, program string, q *query, emit func(string) bo
 		cancel(errAnswerFull)
 		return false
 	})
-	waitErr := cmd.Wait()
+	waitErr := proc.Wait()
+	if err := proc.Close(); err != nil {
+		return fmt.Errorf("run rg: %w", err)
+	}
 	switch {
 	case errors.Is(context.Cause(run), errAnswerFull):
 		return nil

@@ -14,10 +14,11 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/internal/gitignore"
+	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
 // safeGit keeps a repository's own settings from running programs.
-var safeGit = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotepath=false"}
+var safeGit = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotepath=false", "-c", "safe.bareRepository=explicit"}
 
 // sources lists the files below root that a search looks at, as slash paths
 // relative to it and in the order of a walk: what git does not ignore inside a
@@ -118,8 +119,23 @@ func names(list []byte) iter.Seq[string] {
 func runGit(ctx context.Context, dir string, env []string, args ...string) ([]byte, bool) {
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(safeGit, args)...)
 	cmd.Dir, cmd.Env = dir, slices.Concat(env, []string{"GIT_OPTIONAL_LOCKS=0"})
-	out, err := cmd.Output()
-	return out, err == nil
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := sandbox.Run(cmd, reading(dir, env))
+	return out.Bytes(), err == nil
+}
+
+// reading returns the profile of git and ripgrep, which search a directory.
+func reading(dir string, env []string) sandbox.Profile {
+	getenv := func(name string) string {
+		for _, entry := range env {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	return sandbox.Place{Dirs: []string{dir}, Home: getenv("HOME"), Getenv: getenv}.Reading()
 }
 
 // walkFiles lists the files of a directory outside of repositories.

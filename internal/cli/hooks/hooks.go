@@ -125,7 +125,7 @@ func test(ctx context.Context, console *cli.Console, dir, event string, fields m
 		return err
 	}
 	out := config.Hooks().Run(ctx, hook.Call{
-		Event: event, Subject: subjectOf(fields), Input: fields, Dir: config.Dir, Getenv: console.Getenv,
+		Event: event, Subject: subjectOf(fields), Input: fields, Dir: config.Dir, Getenv: console.Getenv, Place: config.HookPlace(""),
 		Env: append(childenv.Of(console.Getenv, nil), "CLAUDE_PROJECT_DIR="+config.Dir),
 	})
 	if len(out) == 0 {
