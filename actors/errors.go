@@ -57,7 +57,7 @@ func (e *FinalError) Error() string {
 }
 
 // DeferredError is why a session ended that a hook has ended at a call: the call waits,
-// and is decided anew when the session goes on.
+// and is decided anew when the session continues.
 type DeferredError struct {
 	ID, Tool string
 	Input    json.RawMessage

@@ -10,10 +10,10 @@ import (
 type ShutdownOptions struct {
 	// Reason is shown to the member.
 	Reason string
-	// Grace is the time in which it may finish, or object; without, it is ended at once.
+	// Grace is the time in which the member may finish or object; 0 ends it at once.
 	Grace time.Duration
-	// Key makes the request repeatable: two requests of one agent with the same key
-	// are one. Without a key each is its own.
+	// Key makes the request repeatable: two requests of one agent with the same key are
+	// one. Without a key each request is a new one.
 	Key string
 }
 
@@ -27,7 +27,7 @@ type ShutdownResult struct {
 	Ended []Ended `json:"ended,omitempty"`
 }
 
-// Ended is how one agent of a tree that was stopped has ended.
+// Ended is the end of one agent of a tree that was stopped.
 type Ended struct {
 	ID    mailbox.AgentID `json:"id"`
 	Name  string          `json:"name"`

@@ -7,7 +7,7 @@ import (
 	"github.com/actorswarm/swarm/model"
 )
 
-// Orphan is an agent that works for one that is to end.
+// Orphan is an agent that works for one that ends.
 type Orphan struct {
 	Name string
 	Link agent.Link // what the end means for it
@@ -24,18 +24,18 @@ func (o Orphan) String() string {
 	return o.Name + " goes on and reports to the nearest above"
 }
 
-// Status is how an agent is at one moment.
+// Status is the status of an agent at one moment.
 type Status struct {
 	Record  agent.Record `json:"Life"`
 	State   state.State
 	Running bool
 	Unread  int
 	Cost    budget.Cost // of the agent's own requests
-	// Subtree is what the agent and all below it have used.
+	// Subtree is the use of the agent and of all agents below it.
 	Subtree Use
 }
 
-// Use is what several agents have used together.
+// Use is the use of several agents together.
 type Use struct {
 	Usage model.Usage
 	Cost  budget.Cost

@@ -1,24 +1,24 @@
-// Package session is what is kept of a session: its record, the file session.json, where
-// its files are, and how to list and find sessions. It opens nothing and runs nothing;
-// package swarm does.
+// Package session holds the record of a session on disk, the file session.json: it reads
+// and changes records, knows the paths of a session's files, and lists and finds sessions.
+// It opens and runs none; package swarm does.
 //
 //	all, err := session.List(stateDir, "")           // newest first
 //	info, err := session.Find(stateDir, dir, "3f2a") // by the beginning of its id
 //	fmt.Println(info.Prompt, info.Open())
 //
-// Whoever runs a session holds a File, through which alone its record changes:
+// The process that runs a session changes its record through a File:
 //
 //	record := session.NewFile(info)
 //	err := record.Update(func(i *session.Info) error { i.Model = "opus"; return nil })
 //
-// The laws:
+// Laws:
 //
-//   - A change is on disk before anybody sees it, and one that cannot be written never
-//     happened (TestAnUpdateThatIsNotWrittenDoesNotHappen).
-//   - Changes come one after the other, and a reader has the whole of the one or of the
-//     other (TestUpdatesFollowEachOther).
-//   - A record that was returned never changes: slices of it are replaced, not written
+//   - A change is on disk before any reader sees it, and one that cannot be written has no
+//     effect (TestAnUpdateThatIsNotWrittenDoesNotHappen).
+//   - Changes are made one after the other, and a reader sees each as a whole
 //     (TestUpdatesFollowEachOther).
-//   - A directory that holds no valid record is no session, and hides no other one
+//   - A record that was returned never changes: its slices are replaced, not written
+//     (TestUpdatesFollowEachOther).
+//   - A directory without a valid record is no session, and does not hide others
 //     (TestAListLeavesOutWhatIsNoSession).
 package session

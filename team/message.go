@@ -21,15 +21,15 @@ type Message struct {
 	Kind    mailbox.Kind  // "" is a text, or to Everyone a broadcast
 	Class   mailbox.Class // "" is the kind's
 	ReplyTo mailbox.ID    // the message that this one answers
-	// Stale names what the message is the newest word on: it takes the place of an
-	// unread one about the same.
+	// Stale is the subject of which the message is the latest news: the message replaces an
+	// unread one with the same subject.
 	Stale string
-	// Key makes sending repeatable: two messages of one sender with the same key
-	// and receiver are one message. Empty means that each is its own.
+	// Key makes sending repeatable: two messages of one sender with the same key and
+	// receiver are one message. Without a key each message is a new one.
 	Key string
 }
 
-// SendResult is what became of a message to one receiver.
+// SendResult is the result of a message to one receiver.
 type SendResult struct {
 	Name string // of the receiver
 	ID   mailbox.ID

@@ -7,7 +7,7 @@ import (
 	"github.com/actorswarm/swarm/team/board"
 )
 
-// Status is how a team is.
+// Status is the status of a team.
 type Status struct {
 	Team
 	Agents []actors.Status `json:"agents"` // the lead, then the members

@@ -9,8 +9,8 @@ import (
 	"github.com/actorswarm/swarm/mailbox"
 )
 
-// Team is some agents that work together under a lead. It follows from the
-// memberships that are recorded with each agent; nothing else holds it.
+// Team is a group of agents that work together under a lead. It is defined by the
+// memberships in the records of its agents alone.
 type Team struct {
 	ID      string            `json:"id"`   // generated: no two teams have the same
 	Name    string            `json:"name"` // for people and models; several teams may have it
@@ -19,7 +19,7 @@ type Team struct {
 	Seeded  bool              `json:"seeded"`  // its first tasks are on the list
 }
 
-// Own returns the id, and the name, of the team that a session has by itself.
+// Own returns the id, which is also the name, of the team that each session has.
 func Own(session string) string { return "session-" + session[:min(len(session), 8)] }
 
 // List is the name of the team's task list.
@@ -28,7 +28,7 @@ func (t Team) List() string { return t.ID }
 // Has reports whether an agent is in the team or leads it.
 func (t Team) Has(id mailbox.AgentID) bool { return t.Lead == id || slices.Contains(t.Members, id) }
 
-// UnknownTeamError reports a team that is not there.
+// UnknownTeamError reports a team that does not exist.
 type UnknownTeamError struct {
 	Name  string
 	Known []string
