@@ -23,6 +23,8 @@
 //   - What asynchronous hooks print reaches the agent at its next event; they end with
 //     the scope (TestAsynchronousHooksReportLater). One with asyncRewake that exits with
 //     code 2 wakes the agent (TestAsyncRewakeWakesTheAgent).
+//   - A hook that starts sessions whose hooks start sessions comes to an end
+//     (TestHooksThatStartSessionsEnd).
 //   - A handler with once that has succeeded for one agent does not run for another
 //     (TestOnceIsForAllAgents).
 package agenthook
@@ -35,6 +37,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -249,7 +252,31 @@ func (h *Hooks) dir(a agent.Spec) string {
 
 func (h *Hooks) environment(a agent.Spec) []string {
 	env := append(childenv.Of(h.o.Getenv, nil), builtin.Marks(h.o.Session, string(a.ID))...)
-	return append(env, "CLAUDE_PROJECT_DIR="+h.o.Dir, "CLAUDE_CODE_SESSION_ID="+h.o.Session)
+	return append(env, "CLAUDE_PROJECT_DIR="+h.o.Dir, "CLAUDE_CODE_SESSION_ID="+h.o.Session, fmt.Sprintf("%s=%d", depthVar, depth(h.o.Getenv)+1))
+}
+
+const (
+	// depthVar is how many hooks, each of a session that the one before has started, are
+	// above a process.
+	depthVar = "SWARM_HOOK_DEPTH"
+	maxDepth = 3
+)
+
+func depth(getenv func(string) string) int {
+	n, err := strconv.Atoi(getenv(depthVar))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// CheckDepth returns an error in a process that a hook has started whose session a hook
+// has started, and so on: a hook that starts sessions in its own directory would never end.
+func CheckDepth(getenv func(string) string) error {
+	if depth(getenv) < maxDepth {
+		return nil
+	}
+	return fmt.Errorf("no session starts below %d hooks that have started each other's; take swarm out of the hook, or run it in another directory", maxDepth)
 }
 
 // warn passes on what a hook wants a person to know, and how it failed.

@@ -249,3 +249,27 @@ func TestALongTextGoesToAFile(t *testing.T) {
 		t.Errorf("saved %d bytes, the context is %.100q", len(saved), e.Context)
 	}
 }
+
+func TestHooksThatStartSessionsEnd(t *testing.T) {
+	depth := ""
+	for level := range maxDepth {
+		if err := CheckDepth(func(string) string { return depth }); err != nil {
+			t.Fatalf("at level %d: %v", level, err)
+		}
+		h := New(Options{
+			Dir: t.TempDir(), Load: func() []hook.File { return []hook.File{file("UserPromptSubmit", "echo $SWARM_HOOK_DEPTH")} },
+			Getenv: func(name string) string {
+				if name == "PATH" {
+					return os.Getenv(name)
+				}
+				return depth
+			},
+		})
+		if e := h.UserPromptSubmit(t.Context(), spec(), "go"); len(e.Context) == 1 {
+			depth = e.Context[0]
+		}
+	}
+	if err := CheckDepth(func(string) string { return depth }); err == nil {
+		t.Errorf("at depth %q a session starts", depth)
+	}
+}

@@ -87,6 +87,9 @@ type Node struct {
 
 // Open opens the journal of a node. Agents work after Start and Wake.
 func Open(ctx context.Context, o Options) (*Node, error) {
+	if err := agenthook.CheckDepth(o.Getenv); err != nil {
+		return nil, &session.OptionError{Err: err}
+	}
 	n := &Node{options: o, policy: o.PolicyOf(o.Session, o.Rules), Events: new(event.Bus)}
 	var err error
 	n.Store, err = transcript.Open(ctx, o.Path, o.Session, transcript.Options{
