@@ -4,8 +4,10 @@ import (
 	"os"
 	"slices"
 
+	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/sandbox"
+	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/spf13/cobra"
 )
 
@@ -56,13 +58,21 @@ func (a *app) explainSandbox(dir string, names []sandbox.Name) error {
 	if err != nil {
 		return err
 	}
+	sources, err := swarm.Options{Dir: dir, Getenv: a.Getenv}.Sources()
+	if err != nil {
+		return err
+	}
 	home := a.Getenv("HOME")
 	if home == "" {
 		if home, err = os.UserHomeDir(); err != nil {
 			home = ""
 		}
 	}
-	place := sandbox.Place{Dirs: []string{dir}, Home: home, Hidden: []string{state}, Getenv: a.Getenv}
+	written, err := settings.ReadSandbox(sources)
+	if err != nil {
+		return err
+	}
+	place := written.Apply(sandbox.Place{Dirs: []string{dir}, Home: home, Hidden: []string{state}, Getenv: a.Getenv})
 	for i, n := range names {
 		if i > 0 {
 			if err := a.Print("\n"); err != nil {

@@ -83,7 +83,9 @@ func (c *Commands) base(name sandbox.Name) (sandbox.Profile, error) {
 	}
 	p, ok := c.made[name]
 	if !ok {
-		p = c.options.Place.Profile(name)
+		if p = c.options.Place.Profile(name); !sandbox.Probe().Launcher {
+			p.Limits = sandbox.Limits{} // nothing can enforce them, and the machine says so
+		}
 		p.Mask = c.temp.mask()
 		if name != sandbox.Open {
 			p.Temp = c.temp.files()

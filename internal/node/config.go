@@ -164,12 +164,17 @@ func noEdits() string {
 	return ""
 }
 
-// SandboxNotes returns what the machine cannot enforce and the lead's mode relies on.
+// SandboxNotes returns what is wrong with the key sandbox of the settings, and what the
+// machine cannot enforce and the lead's mode relies on.
 func (c Config) SandboxNotes() []string {
-	if why := noEdits(); why != "" && c.Mode == string(permission.AcceptEdits) {
-		return []string{"mode acceptEdits asks about commands that change files: " + why}
+	written, err := settings.ReadSandbox(c.Sources())
+	if err != nil {
+		return nil // the session does not start
 	}
-	return nil
+	if why := noEdits(); why != "" && c.Mode == string(permission.AcceptEdits) {
+		return append(written.Notes, "mode acceptEdits asks about commands that change files: "+why)
+	}
+	return written.Notes
 }
 
 // TaskList returns the name of the task list that the agents of a session share: the
@@ -184,6 +189,7 @@ type Parts struct {
 	Definitions *Definitions
 	Models      *provider.Models
 	Prices      *price.Table
+	Sandbox     settings.Sandbox
 }
 
 // Load reads the rules, the definitions and the table of prices. It starts nothing. A
@@ -195,6 +201,9 @@ func (c Config) Load(granted []string, keep func(granted []string) error) (p Par
 	}
 	p.Rules, err = NewRules(RulesOptions{Allow: c.Allow, Deny: c.Deny, Granted: granted, Files: files, Record: keep, Save: c.saveRule})
 	if err != nil {
+		return p, &session.OptionError{Err: err}
+	}
+	if p.Sandbox, err = settings.ReadSandbox(c.Sources()); err != nil {
 		return p, &session.OptionError{Err: err}
 	}
 	p.Definitions, err = LoadDefinitions(DefinitionsOptions{

@@ -28,11 +28,13 @@ func AllToolNames() []string { return slices.Concat(ToolNames(), tools.Names()) 
 
 // tools returns the tools that an agent can have.
 func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
+	by := n.options.Sandbox
 	set := builtin.New(builtin.Env{
 		Dir: a.Spec.Dir, OutputDir: filepath.Join(n.outputs(), statefile.Name(string(a.Spec.ID))),
 		Home: n.options.Home, AddDirs: slices.Concat(n.options.AddDirs, n.options.Rules.Dirs()), Conceals: n.conceals(a.Spec),
-		Denied: n.denied(a.Spec),
-		Hidden: n.options.hidden(), Shown: n.shown(),
+		Denied: n.denied(a.Spec), Reads: by.AllowRead, Writes: by.AllowWrite, Fixed: by.DenyWrite,
+		MaxCPU: by.Limits.CPU, MaxFileSize: by.Limits.FileSize, MaxMemory: by.Limits.Memory, MaxOpenFiles: by.Limits.OpenFiles,
+		Hidden: append(n.options.hidden(), by.DenyRead...), Shown: n.shown(),
 		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope, Variables: n.variables.List,
 		OnDir:  func(ctx context.Context, from, to string) { n.hooks.CwdChanged(ctx, a.Transcript.Spec(), from, to) },
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },

@@ -40,6 +40,7 @@ const (
 	denied  = "denied"
 	missing = "missing"
 	offline = "offline"
+	limited = "limited"
 	taken   = "taken" // by something that stands for a fixed name, perhaps
 )
 
@@ -48,6 +49,8 @@ func kindOf(line string) string {
 		return slices.ContainsFunc(phrases, func(s string) bool { return strings.Contains(line, s) })
 	}
 	switch {
+	case has("ile size limit exceeded", "ile too large", "CPU time limit exceeded", "annot allocate memory", "oo many open files"):
+		return limited
 	case has("ermission denied", "peration not permitted", "ead-only file system", "o such device or address", "EACCES", "EPERM", "EROFS", "ENXIO"):
 		return denied
 	case has("No such file or directory", "ENOENT"):
@@ -66,6 +69,9 @@ func (p Profile) explainLine(kind, line, dir string) string {
 			return ""
 		}
 		return fmt.Sprintf("The profile %s denied the network. %s", p.Name, p.remedy())
+	}
+	if kind == limited {
+		return p.explainLimit(line)
 	}
 	for _, path := range pathsIn(line, dir) {
 		switch {
@@ -88,6 +94,25 @@ func (p Profile) explainLine(kind, line, dir string) string {
 		return fmt.Sprintf("The profile %s denied to signal or trace a process that this command did not start; what runs in the background is ended where it was started.", p.Name)
 	case strings.Contains(line, "ocket") && !p.Sockets:
 		return fmt.Sprintf("The profile %s denied a socket. %s", p.Name, p.remedy())
+	}
+	return ""
+}
+
+// explainLimit says which limit a message is about.
+func (p Profile) explainLimit(line string) string {
+	for _, l := range []struct {
+		what  string
+		limit uint64
+		words []string
+	}{
+		{"%d MiB for a file", p.Limits.FileSize >> 20, []string{"ile size", "too large"}},
+		{"%d seconds of processor time", p.Limits.CPU, []string{"CPU time"}},
+		{"%d MiB of memory", p.Limits.Memory >> 20, []string{"memory"}},
+		{"%d open files", p.Limits.OpenFiles, []string{"open files"}},
+	} {
+		if l.limit > 0 && slices.ContainsFunc(l.words, func(w string) bool { return strings.Contains(line, w) }) {
+			return fmt.Sprintf("A process reached the limit of "+l.what+"; sandbox.limits in the user's settings changes it.", l.limit)
+		}
 	}
 	return ""
 }

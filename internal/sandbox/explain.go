@@ -25,6 +25,9 @@ func (p Profile) Explain(w io.Writer, m Machine) error {
 		fixed = append(fixed, f.Path)
 	}
 	list(&b, "read only", fixed)
+	if p.Limits != (Limits{}) {
+		list(&b, "limits", p.Limits.list())
+	}
 	list(&b, "network", []string{yes(p.Network)})
 	list(&b, "sockets", []string{yes(p.Sockets)})
 	list(&b, "outside", []string{"no process that it did not start is signalled, traced or read"})
@@ -47,6 +50,19 @@ func purpose(n Name) string {
 		return "commands that run without a question because they change files of the working directories"
 	}
 	return "commands that a rule or a person has allowed"
+}
+
+// list says what the limits are.
+func (l Limits) list() (all []string) {
+	for _, one := range []struct {
+		format string
+		n      uint64
+	}{{"%d MiB for each file", l.FileSize >> 20}, {"%d s of processor time", l.CPU}, {"%d MiB of memory", l.Memory >> 20}, {"%d open files", l.OpenFiles}} {
+		if one.n > 0 {
+			all = append(all, fmt.Sprintf(one.format, one.n)+", for each process")
+		}
+	}
+	return all
 }
 
 func yes(b bool) string {

@@ -13,20 +13,28 @@ type Place struct {
 	Home   string              // of the user; "" is none
 	Hidden []string            // besides the credentials: what swarm keeps, of all sessions
 	Shown  []string            // what commands may see of it
+	Reads  []string            // what they may read besides
+	Writes []string            // what they may change besides, under edit
+	Fixed  []string            // what they may not change
+	Limits Limits              // of each process
 	Getenv func(string) string // finds the toolchains; may be nil
 }
 
 // Profile returns a profile for the place, as the file system is now.
 func (pl Place) Profile(n Name) Profile {
 	dirs := each(pl.Dirs, real)
-	p := Profile{Name: n, Hidden: pl.hidden(), Shown: union(dirs, each(pl.Shown, real))}
+	p := Profile{Name: n, Hidden: pl.hidden(), Shown: union(dirs, each(pl.Shown, real)), Limits: pl.Limits}
+	for _, path := range each(pl.Fixed, real) {
+		p.Fixed = append(p.Fixed, Fixed{Path: path})
+	}
 	switch n {
 	case Open:
 		p.Read, p.Write = []string{"/"}, []string{"/"}
 		p.Network, p.Sockets = true, true
 	case Edit:
-		p.Read, p.Write, p.Fixed = pl.readable(dirs), dirs, pl.fixedIn(dirs)
+		p.Read, p.Write, p.Fixed = pl.readable(dirs), union(dirs, each(pl.Writes, real)), append(p.Fixed, pl.fixedIn(dirs)...)
 	default:
+		p.Fixed = nil // it changes nothing
 		p.Read = outermost(append(pl.readable(dirs), dirs...))
 	}
 	return p
@@ -93,7 +101,7 @@ func (pl Place) readable(dirs []string) []string {
 	for _, dir := range dirs {
 		own = append(own, pl.repository(dir)...)
 	}
-	all := append(systemRoots(), each(append(own, pl.toolchains()...), real)...)
+	all := append(systemRoots(), each(slices.Concat(own, pl.toolchains(), pl.Reads), real)...)
 	for _, root := range systemRoots() {
 		if info, err := os.Lstat(root); err == nil && info.Mode()&os.ModeSymlink != 0 {
 			all = append(all, real(root))

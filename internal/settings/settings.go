@@ -23,6 +23,9 @@
 //   - What loosens while a session runs needs trust (TestWhatLoosensLaterNeedsTrust), and a
 //     rule that denies or asks cannot be taken out of a directory's own files meanwhile
 //     (TestRemovedRulesOfADirectoryHold).
+//   - What the key sandbox of a directory's own files allows does not apply
+//     (TestSandboxSettingsOfADirectoryOnlyTighten); what is not known or wrong there is
+//     named, and costs nothing that denies (TestUnknownSandboxSettingsAreNamed).
 //   - What a person saves stays trusted, and nothing else becomes so
 //     (TestWhatAPersonSavesStaysTrusted, TestSavingTrustsNothingElse).
 package settings

@@ -102,6 +102,12 @@ type Env struct {
 	// from reading or changing, by absolute path; for commands that run unasked also those
 	// that they have a person asked about. nil, or a nil result, is nothing.
 	Denied func() func(path string, unasked bool) (read, change bool)
+	// Reads and Writes are what commands that run unasked may read, and change, besides the
+	// working directories, Fixed is what no command may change.
+	Reads, Writes, Fixed []string
+	// The limits of each process of a command: seconds of processor time, bytes of a file
+	// and of memory, open files. Zero is no limit.
+	MaxCPU, MaxFileSize, MaxMemory, MaxOpenFiles uint64
 	// Home is the user's: what holds credentials there is hidden from commands, as Hidden
 	// is, but for Shown. AddDirs are the working directories besides Dir.
 	Home                   string

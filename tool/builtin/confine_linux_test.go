@@ -177,6 +177,27 @@ func TestRulesHoldForCommands(t *testing.T) {
 	}
 }
 
+// TestLimitsAreTold: a command that reaches one says so in a line.
+func TestLimitsAreTold(t *testing.T) {
+	first, home := confined(t)
+	if !sandbox.Probe().Launcher {
+		t.Skip("the machine cannot bound commands")
+	}
+	env := first.env
+	env.MaxFileSize, env.MaxOpenFiles = 1<<20, 40
+	b := newBash(env)
+	defer b.Close()
+	for _, n := range sandbox.Names() {
+		if sandbox.Probe().Enforces(n) != nil {
+			continue
+		}
+		got := says(t, b, string(n), `ulimit -n; head -c 3000000 /dev/zero > "${TMPDIR:-.}/big"; x=$?; rm -f "${TMPDIR:-.}/big"; exit $x`)
+		if !strings.Contains(got, "40\n") || !strings.Contains(got, "limit of 1 MiB for a file; sandbox.limits") {
+			t.Errorf("under %s in %s it says\n%s", n, home, got)
+		}
+	}
+}
+
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	raw, err := os.ReadFile(path)

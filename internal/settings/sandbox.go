@@ -1,0 +1,180 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/sandbox"
+)
+
+// Sandbox is what the key "sandbox" of the settings files changes in the profiles of
+// commands.
+type Sandbox struct {
+	AllowRead, AllowWrite []string // absolute paths
+	DenyRead, DenyWrite   []string
+	Limits                sandbox.Limits
+	Notes                 []string // what does not apply, one line each
+}
+
+// DefaultLimits bound each process of a command unless a file says otherwise.
+func DefaultLimits() sandbox.Limits { return sandbox.Limits{FileSize: 64 << 30} }
+
+// ReadSandbox reads the key of all settings files. What a directory's own files allow, and
+// those that others can write or that have a mistake, does not apply; what they deny does.
+// Of a limit the strongest file that may loosen counts, and any file may lower it. The
+// error is a *ManagedError.
+func ReadSandbox(from defs.Options) (s Sandbox, err error) {
+	from.Simple = false
+	files, _, err := defs.ReadSettings(from)
+	if err != nil {
+		return s, err
+	}
+	s.Limits = DefaultLimits()
+	for _, f := range files {
+		if f.Broken != nil {
+			continue // reported with the permissions
+		}
+		r := &sandboxReader{permissionReader: permissionReader{file: f, cwd: from.Cwd, home: from.Home, untrusted: f.Untrusted}, limits: map[string]uint64{}}
+		r.read()
+		if err := r.firstError(); err != nil && f.Source == defs.Managed {
+			return s, &ManagedError{err}
+		}
+		s.add(r)
+	}
+	return s, nil
+}
+
+// sandboxReader reads the key of one file.
+type sandboxReader struct {
+	permissionReader
+	paths  map[string][]string // by the name of the list
+	limits map[string]uint64
+}
+
+func (r *sandboxReader) read() {
+	r.paths = map[string][]string{}
+	entries, err := r.file.Entries("sandbox")
+	if err != nil {
+		r.wrong = append(r.wrong, err)
+	}
+	for _, e := range entries {
+		switch e.Key {
+		case "filesystem":
+			err = r.object(e, r.list)
+		case "limits":
+			err = r.object(e, r.limit)
+		default:
+			r.unknown(e, e.Key)
+			err = nil
+		}
+		if err != nil {
+			r.wrong = append(r.wrong, fmt.Errorf("%s: sandbox.%s: %w", r.place(e.Line), e.Key, err))
+		}
+	}
+}
+
+func (r *sandboxReader) unknown(e defs.SettingsEntry, key string) {
+	r.remarks = append(r.remarks, fmt.Sprintf("%s: sandbox.%s is not in force: it is not known here", r.place(e.Line), key))
+}
+
+// object calls take for each key of an object; take reports whether it knows the key. A
+// mistake in one costs no other.
+func (r *sandboxReader) object(e defs.SettingsEntry, take func(key string, value json.RawMessage) (bool, error)) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(e.Value, &fields); err != nil || e.Listed {
+		return fmt.Errorf("%.80s is not an object", e.Value)
+	}
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		known, err := take(key, fields[key])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", key, err))
+		} else if !known {
+			r.unknown(e, e.Key+"."+key)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *sandboxReader) list(key string, value json.RawMessage) (bool, error) {
+	if !slices.Contains([]string{"allowRead", "allowWrite", "denyRead", "denyWrite"}, key) {
+		return false, nil
+	}
+	var texts []string
+	if err := json.Unmarshal(value, &texts); err != nil {
+		return true, fmt.Errorf("%.80s is not a list of strings", value)
+	}
+	var errs []error
+	for _, text := range texts {
+		if strings.ContainsAny(text, "*?[") {
+			errs = append(errs, fmt.Errorf("%q is a pattern; name a file or a directory, or write a rule for Read or Edit in permissions", text))
+			continue
+		}
+		r.paths[key] = append(r.paths[key], r.absolute(text))
+	}
+	return true, errors.Join(errs...)
+}
+
+func (r *sandboxReader) absolute(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok || path == "~" {
+		return filepath.Join(r.home, strings.TrimPrefix(rest, "~"))
+	}
+	if path = strings.Replace(path, "//", "/", 1); filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(r.base(), path)
+}
+
+func (r *sandboxReader) limit(key string, value json.RawMessage) (bool, error) {
+	if !slices.Contains([]string{"cpuSeconds", "fileSizeMB", "memoryMB", "openFiles"}, key) {
+		return false, nil
+	}
+	var n uint32
+	if err := json.Unmarshal(value, &n); err != nil {
+		return true, fmt.Errorf("%.80s is not a number; 0 is no limit", value)
+	}
+	r.limits[key] = uint64(n)
+	return true, nil
+}
+
+// add adds what a file says to that of weaker files.
+func (s *Sandbox) add(r *sandboxReader) {
+	for _, err := range r.wrong {
+		s.Notes = append(s.Notes, err.Error())
+	}
+	s.Notes = append(s.Notes, r.remarks...)
+	s.DenyRead, s.DenyWrite = append(s.DenyRead, r.paths["denyRead"]...), append(s.DenyWrite, r.paths["denyWrite"]...)
+	loose := r.isLoose() && !r.ofDirectory()
+	if loose {
+		s.AllowRead, s.AllowWrite = append(s.AllowRead, r.paths["allowRead"]...), append(s.AllowWrite, r.paths["allowWrite"]...)
+	} else if len(r.paths["allowRead"])+len(r.paths["allowWrite"]) > 0 {
+		s.Notes = append(s.Notes, r.file.Path+": what sandbox.filesystem allows is not in force: it counts in your own settings only")
+	}
+	const mb = 1 << 20
+	for key, limit := range map[string]struct {
+		of   *uint64
+		unit uint64
+	}{
+		"cpuSeconds": {&s.Limits.CPU, 1}, "fileSizeMB": {&s.Limits.FileSize, mb}, "memoryMB": {&s.Limits.Memory, mb}, "openFiles": {&s.Limits.OpenFiles, 1},
+	} {
+		n, ok := r.limits[key]
+		n *= limit.unit
+		if lower := n > 0 && (*limit.of == 0 || n < *limit.of); ok && (loose || lower) {
+			*limit.of = n
+		}
+	}
+}
+
+// Apply makes the changes in a place where commands run.
+func (s Sandbox) Apply(p sandbox.Place) sandbox.Place {
+	p.Reads, p.Writes = slices.Concat(p.Reads, s.AllowRead), slices.Concat(p.Writes, s.AllowWrite)
+	p.Hidden, p.Fixed = slices.Concat(p.Hidden, s.DenyRead), slices.Concat(p.Fixed, s.DenyWrite)
+	p.Limits = s.Limits
+	return p
+}
