@@ -49,7 +49,7 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// Options say whose hooks they are. All may be empty: then no hook runs.
+// Options configure the hooks of a session. All may be empty: then no hook runs.
 type Options struct {
 	Session     string // its id
 	Dir         string // the directory of the session
@@ -58,11 +58,11 @@ type Options struct {
 	Load func() []hook.File
 	// Own returns the hooks in the definition of an agent, if it has any.
 	Own func(agent.Spec) (f hook.File, ok bool)
-	// Warn tells observers what is wrong with a hook, or what a hook wants a person to
+	// Warn reports what is wrong with a hook, or what a hook wants a person to
 	// know.
 	Warn   func(a agent.Spec, text string)
 	Getenv func(string) string // nil is os.Getenv
-	// Place says what hooks do not see.
+	// Place is what hooks do not see.
 	Place sandbox.Place
 	// Scope ends asynchronous hooks; nil refuses them.
 	Scope context.Context

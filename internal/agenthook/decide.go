@@ -9,7 +9,7 @@ import (
 	"github.com/actorswarm/swarm/internal/hook"
 )
 
-// decide sums up what hooks say about a call: the strictest wins.
+// decide combines the decisions of hooks about a call: the strictest wins.
 func (h *Hooks) decide(a agent.Spec, all []hook.Outcome) (d Decision) {
 	d.Context = h.contexts(a, all, false)
 	for _, o := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/actorswarm/swarm/internal/hook"
 )
 
-// Behavior is what hooks say about a call.
+// Behavior is the decision of hooks about a call.
 type Behavior int
 
 // The behaviors, the strictest last. None leaves the decision to the rules.
@@ -31,7 +31,7 @@ type Call struct {
 	Covers func(rule string) bool
 }
 
-// Decision is what the hooks of PreToolUse or PermissionRequest say.
+// Decision is the result of the hooks of PreToolUse or PermissionRequest.
 type Decision struct {
 	Behavior Behavior
 	Reason   string          // for the model if it is Deny, for the person if it is Ask
@@ -45,7 +45,7 @@ type Decision struct {
 	Updates []Update
 }
 
-// Effect is what the hooks of another event say.
+// Effect is the result of the hooks of another event.
 type Effect struct {
 	Blocked bool
 	Reason  string   // why, if it is blocked

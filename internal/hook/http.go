@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// limits are what settings files say about HTTP hooks: nil is no limit.
+// limits are the settings for HTTP hooks: nil is no limit.
 type limits struct{ urls, env []string }
 
 // limitsOf adds the lists of all trusted files up.

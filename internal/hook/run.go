@@ -35,7 +35,7 @@ type Call struct {
 	Subject string
 	// Input is the hook's standard input as JSON, with hook_event_name added.
 	Input map[string]any
-	// Dir is the working directory, Env the whole environment, and Place says what commands
+	// Dir is the working directory, Env the whole environment, and Place is what commands
 	// do not see.
 	Dir   string
 	Env   []string

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// File is what one settings file says about hooks. Files are given from the
+// File has the hooks of one settings file. Files are given from the
 // weakest to the strongest.
 type File struct {
 	Path string
@@ -36,7 +36,7 @@ type File struct {
 	Agent bool
 }
 
-// Equal reports whether two states of a file say the same.
+// Equal reports whether two states of a file are equal.
 func (f File) Equal(o File) bool { return reflect.DeepEqual(f, o) }
 
 // Set holds the hooks of all settings files. The zero value is empty.

@@ -43,9 +43,9 @@ type Options struct {
 	Model func(name string) (model.Model, string, error)
 	// Name returns the name of the model for questions that name none.
 	Name func(a agent.Spec) string
-	// Admit is called before a request is sent and may lower its MaxTokens. settle is
+	// Admit is called before a request is sent and may lower its MaxTokens. charge is
 	// called once, with the answer, or nil if none came. It may be nil.
-	Admit func(ctx context.Context, a agent.Spec, req *model.Request) (settle func(*model.Answer), err error)
+	Admit func(ctx context.Context, a agent.Spec, req *model.Request) (charge func(*model.Answer), err error)
 	// Tools returns the tools with which an agent answers, each of which decides about its
 	// own calls, and the function that closes them.
 	Tools func(a agent.Spec) (tools *tool.Set, closeTools func() error)
@@ -140,11 +140,11 @@ var errNoAnswer = errors.New("the model's stream ended without an answer")
 func (c *conversation) ask(ctx context.Context) (answer *model.Answer, err error) {
 	req := c.req
 	if c.admit != nil {
-		settle, err := c.admit(ctx, c.about, &req)
+		charge, err := c.admit(ctx, c.about, &req)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { settle(answer) }()
+		defer func() { charge(answer) }()
 	}
 	for e, err := range c.model.Stream(ctx, &req) {
 		if err != nil {

@@ -49,10 +49,10 @@ type Policy struct {
 	Resolve func(path string) string
 	// FoldCase compares paths without regard to case, as some file systems do.
 	FoldCase bool
-	// Unconfined says that nothing holds a command to reading. Then one counts as reading
+	// Unconfined reports that nothing holds a command to reading. Then one counts as reading
 	// only if each of its words is fixed.
 	Unconfined bool
-	// NoEdits says why nothing holds a command to changing the working directories, "" if
+	// NoEdits is why nothing holds a command to changing the working directories, "" if
 	// something does. Then no command is allowed because mode acceptEdits is on.
 	NoEdits string
 	// Boundary limits the writes of an isolated agent. It is nil for an agent that
@@ -71,7 +71,7 @@ type Request struct {
 	Cwd string
 }
 
-// Decision says whether a request is allowed, and why.
+// Decision is whether a request is allowed, and why.
 type Decision struct {
 	Behavior Behavior
 	// Rule is the rule that decided, as written, or the name of the check, such as

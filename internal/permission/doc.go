@@ -42,8 +42,8 @@
 //     (TestUnaskedCommandsAreHeldToTheirEffect). Where nothing can hold it, the first
 //     counts as reading only if each word is fixed (TestUnconfinedReadingIsFixedText),
 //     and a person is asked about the second (TestUnheldEditsAreAskedAbout).
-//   - What the rules deny of files, they deny to commands too, whatever these compute, as
-//     Denials tells the sandbox (TestDenialsAreThoseOfTheRules).
+//   - What the rules deny of files, they deny to commands too, whatever these compute: Denials
+//     returns them for the sandbox (TestDenialsAreThoseOfTheRules).
 //   - Narrower is never more permissive than either of its arguments, for any
 //     request (TestNarrowerNeverWidens).
 //   - Decide is a pure function of its arguments: same input, same Decision

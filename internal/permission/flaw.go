@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Flaw says in one sentence why a rule of a list does not do what it seems to, or
+// Flaw returns in one sentence why a rule of a list does not do what it seems to, or
 // returns "". tools are the names of all tools of the session.
 func (r Rule) Flaw(list Behavior, tools []string) string {
 	name := toolName(r.Tool)

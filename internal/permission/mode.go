@@ -2,7 +2,7 @@ package permission
 
 import "fmt"
 
-// Mode says what is allowed without a rule, and whether a person is asked.
+// Mode is what is allowed without a rule, and whether a person is asked.
 type Mode string
 
 // The modes. The zero value is Default.

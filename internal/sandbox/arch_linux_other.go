@@ -2,5 +2,5 @@
 
 package sandbox
 
-// auditArch 0 says that no filter is written for this processor.
+// auditArch 0 means that there is no filter for this processor.
 const auditArch = 0

@@ -11,7 +11,7 @@ import (
 // maxJudged bounds how much of an output Denial reads, from its end.
 const maxJudged = 64 << 10
 
-// Denial says in a sentence what the profile has denied a command that printed output in
+// Denial returns in a sentence what the profile has denied a command that printed output in
 // a directory: what, by which profile, and what would allow it. It goes by the messages
 // of programs, since the kernel tells nobody else: it knows a path that a message of a
 // denied access names, a socket and a signal. "" where the output shows nothing of the
@@ -122,7 +122,7 @@ func (p Profile) fixes(path string) bool {
 	return slices.ContainsFunc(p.Fixed, func(f Fixed) bool { return below(path, f.Path) })
 }
 
-// remedy says what allows a command more.
+// remedy returns what allows a command more.
 func (p Profile) remedy() string {
 	switch p.Name {
 	case Inspect:

@@ -1,5 +1,5 @@
 // Package sandbox starts commands that the kernel confines, and ends them whole. A
-// Profile says what a command may reach; Start is the only way to run one under it.
+// Profile is what a command may reach; Start is the only way to run one under it.
 //
 //	place := sandbox.Place{Dirs: []string{"/srv/project"}, Home: home, Hidden: []string{state}, Getenv: os.Getenv}
 //	p := place.Profile(sandbox.Inspect)
@@ -30,7 +30,7 @@
 // user namespace, where this user may not mount), makes the mounts, restricts itself and
 // becomes the command. bwrap does it where the launcher cannot. Where neither works, Edit
 // is refused, and Open hides names from reading only: a command cannot read what it has
-// itself made beside a hidden name. Probe says which of these a machine has.
+// itself made beside a hidden name. Probe reports which of these a machine has.
 //
 // Laws:
 //

@@ -79,7 +79,7 @@ func list(w io.Writer, what string, items []string) {
 	}
 }
 
-// means says how the machine enforces the profile.
+// means describes how the machine enforces the profile.
 func (m Machine) means(p Profile) string {
 	if err := m.Enforces(p.Name); err != nil {
 		return "nothing: " + err.Error()

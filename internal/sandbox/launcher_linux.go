@@ -181,7 +181,7 @@ func (l *launcher) closeOnExec(first, last int) {
 	}
 }
 
-// wait returns when the launcher has become the command, or says why it could not.
+// wait returns when the launcher has become the command, or returns why it could not.
 func (o *launched) wait() (err error) {
 	err = closeFiles(o.files)
 	said := make([]byte, stepSize)

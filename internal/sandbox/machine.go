@@ -16,11 +16,11 @@ type Machine struct {
 	Users    bool   // it can, in a user namespace
 	Bwrap    string // a program that can where neither works; "" is none
 	Seatbelt string // sandbox-exec of macOS; "" is none
-	// Missing says in a sentence each why something is not there.
+	// Missing has a sentence for each thing that is not there, with the reason.
 	Missing []string
 }
 
-// Probe returns what this machine can enforce. It looks once.
+// Probe returns what this machine can enforce. It checks once.
 func Probe() Machine { return probed() }
 
 var probed = sync.OnceValue(probe)
@@ -58,7 +58,7 @@ func (m Machine) Enforces(n Name) error {
 // mounts reports that names can be hidden and fixed below what is otherwise open.
 func (m Machine) mounts() bool { return m.Mounts || m.Users || m.Bwrap != "" }
 
-// String says in a line what the machine uses.
+// String returns a line with what the machine uses.
 func (m Machine) String() string {
 	var has []string
 	add := func(ok bool, what string) {

@@ -18,7 +18,7 @@ type placeholder struct {
 	file *os.File
 }
 
-// placeholderTime is the time of change by which a placeholder is told from an empty
+// placeholderTime is the time of change that distinguishes a placeholder from an empty
 // file of the user.
 func placeholderTime() time.Time { return time.Unix(1, 0) }
 

@@ -19,7 +19,7 @@ const (
 // Names returns the profiles, the narrowest first.
 func Names() []Name { return []Name{Inspect, Edit, Open} }
 
-// Profile says what a command may reach. All paths are absolute and clean. Of Hidden
+// Profile is what a command may reach. All paths are absolute and clean. Of Hidden
 // and Shown the one nearest to a path decides, and Shown where both name it.
 type Profile struct {
 	Name  Name
@@ -31,7 +31,7 @@ type Profile struct {
 	Shown []string
 	// Denied are those of Hidden and Fixed that rules of the user name.
 	Denied []string
-	// Mask stands for hidden files: a file that nobody can open. Empty: they look empty.
+	// Mask replaces hidden files: a file that no process can open. Empty: they look empty.
 	Mask string
 	// Fixed may be read and neither changed nor made, also below Write.
 	Fixed []Fixed
@@ -47,7 +47,7 @@ type Profile struct {
 // Fixed is a name that other programs obey.
 type Fixed struct {
 	Path string
-	Dir  bool // where it does not exist, a directory stands for it, not a file
+	Dir  bool // where it does not exist, a directory replaces it, not a file
 }
 
 // Limits bound each process of a command. Zero does not bound.

@@ -24,7 +24,7 @@ func (f *filter) load(offset uint32) {
 	*f = append(*f, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
 }
 
-// when goes on to the next n instructions if the value loaded is k, and past them if not.
+// when continues with the next n instructions if the value loaded is k, and past them if not.
 func (f *filter) when(k uint32, n uint8) {
 	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jf: n})
 }
@@ -91,7 +91,7 @@ func signals() []uint32 {
 	return []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL}
 }
 
-// filterOf returns the filter of a profile; scoped says that signals are confined
+// filterOf returns the filter of a profile; scoped reports that signals are confined
 // otherwise, and bwrap that it makes the mounts and has to be let.
 func filterOf(p Profile, scoped, bwrap bool) filter {
 	var f filter

@@ -23,7 +23,7 @@ func Hooks(from defs.Options, trusts func(trust.Item) bool) (*hook.Set, []error)
 	return set, slices.Concat(problems, wrong)
 }
 
-// HookFiles reads what the settings files say about hooks, the weakest first.
+// HookFiles reads the hooks of the settings files, the weakest first.
 func HookFiles(from defs.Options, trusts func(trust.Item) bool) (files []hook.File, problems []error) {
 	read, _, err := defs.ReadSettings(from)
 	if err != nil {
@@ -39,7 +39,7 @@ func HookFiles(from defs.Options, trusts func(trust.Item) bool) (files []hook.Fi
 	return files, problems
 }
 
-// hookFile reads what one file says about hooks. What loosens holds if the key is trusted.
+// hookFile reads the hooks of one file. What loosens holds if the key is trusted.
 func hookFile(f defs.SettingsFile, trusted func(key string) bool) (file hook.File, problems []error) {
 	file = hook.File{
 		Path: f.Path, Managed: f.Source == defs.Managed, Directory: f.Source == defs.Project || f.Source == defs.Local,

@@ -43,7 +43,7 @@ func (r *permissionReader) leftOut() []LeftOut {
 	return all
 }
 
-// obstacle says until when what the file loosens is left out, or returns "".
+// obstacle returns until when what the file loosens is left out, or "".
 func (r *permissionReader) obstacle() string {
 	switch {
 	case r.isLoose():

@@ -41,7 +41,7 @@ func (e *ManagedError) Unwrap() error { return e.Problem }
 
 // ReadPermissions reads the permissions of all settings files as they are now. What a
 // directory's own files loosen applies only if trusts covers it; without trusts that is
-// never. The error is a *ManagedError, or says what is wrong with --settings.
+// never. The error is a *ManagedError, or is about --settings.
 func ReadPermissions(from defs.Options, trusts func(trust.Item) bool) (Permissions, error) {
 	simple := from.Simple
 	from.Simple = false // rules hold in simple mode too
@@ -78,7 +78,7 @@ func ReadPermissions(from defs.Options, trusts func(trust.Item) bool) (Permissio
 	return all, nil
 }
 
-// add adds what a file says that is weaker than those before.
+// add adds the values of a file that is weaker than those before.
 func (p *Permissions) add(r *permissionReader) {
 	p.Notes, p.LeftOut = append(p.Notes, r.notes()...), append(p.LeftOut, r.leftOut()...)
 	p.Deny, p.Ask = append(p.Deny, r.deny...), append(p.Ask, r.ask...)

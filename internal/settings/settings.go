@@ -8,7 +8,7 @@
 //
 // The laws:
 //
-//   - A file that is not trusted says nothing (TestValuesOfUntrustedFilesDoNotCount),
+//   - A file that is not trusted has no effect (TestValuesOfUntrustedFilesDoNotCount),
 //     except for its deny and ask rules: it may tighten, never loosen
 //     (TestUntrustedFilesTightenAndNeverLoosen).
 //   - A file that others can write, and one with a mistake in its permissions, only
@@ -43,7 +43,7 @@ const (
 	CrossSessionInbound = "crossSessionInbound" // what becomes of messages of other sessions
 )
 
-// Values returns what the trusted files say for a key, the weakest first, and a note
+// Values returns the values of a key in the trusted files, the weakest first, and a note
 // for each value that is not a T or that check refuses: its error goes on after the
 // name of the key, as in "is 7; use 1 to 5".
 func Values[T any](from defs.Options, key string, check func(T) error) (values []T, notes []string) {

@@ -31,7 +31,7 @@
 //     (TestRulesHoldForCommands); inspect changes nothing (TestReadingChangesNothing),
 //     edit nothing outside of the working directories (TestEditingChangesNothingElse), and
 //     open lets programs work as they are used to (TestProgramsWorkWhenAllowed). What was
-//     denied is told with the result.
+//     denied is reported with the result.
 //   - A foreground command leaves no process behind. When Bash returns, every
 //     process of the call is dead or has been sent SIGKILL, whether the
 //     command ended, timed out or was stopped; a stop takes less than a second

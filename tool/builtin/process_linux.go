@@ -71,7 +71,7 @@ func (p *process) killScope(h *processSearch) error {
 	return err
 }
 
-// match tells whether a process belongs to the command.
+// match reports whether a process belongs to the command.
 type match int
 
 const (

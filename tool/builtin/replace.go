@@ -14,7 +14,7 @@ type replaced struct {
 // replace puts fresh in the place of old in text: everywhere if all is set,
 // else only if old occurs once. A text whose lines all end in CR LF is treated
 // as if they ended in LF and keeps its line ends; in a text of mixed line ends
-// the exact bytes are looked for first, then the same lines ending in CR LF.
+// it searches for the exact bytes first, then the same lines ending in CR LF.
 func replace(text, old, fresh string, all bool) replaced {
 	if pureCRLF(text) {
 		return restore(replaceExact(toLF(text), toLF(old), toLF(fresh), all))

@@ -69,7 +69,7 @@ type fileSearch struct {
 	between bool // a group of lines was shown before
 }
 
-// run says whether more results are wanted.
+// run reports whether more results are wanted.
 func (f *fileSearch) run() bool {
 	switch {
 	case f.q.mode == modeFiles:

@@ -20,7 +20,7 @@ import (
 // safeGit keeps a repository's own settings from running programs.
 var safeGit = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotepath=false", "-c", "safe.bareRepository=explicit"}
 
-// sources lists the files below root that a search looks at, as slash paths
+// sources lists the files below root that a search reads, as slash paths
 // relative to it and in the order of a walk: what git does not ignore inside a
 // repository, else what no .gitignore from root downwards names.
 func sources(ctx context.Context, root string, env []string) ([]string, error) {

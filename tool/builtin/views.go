@@ -23,7 +23,7 @@ type view struct {
 	told  bool // the last repeated read was answered with "unchanged"
 }
 
-// whole says that every line of the content with this digest was shown.
+// whole reports that every line of the content with this digest was shown.
 func (v view) whole(sum digest) bool {
 	return sum != digest{} && v.sum == sum && v.lines >= 0 && v.upTo >= v.lines
 }

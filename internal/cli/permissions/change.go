@@ -17,14 +17,14 @@ import (
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
-// effects says of each list what its rules do.
+// effects describes what the rules of each list do.
 var effects = map[string]string{
 	"allow": "let calls run without a question",
 	"ask":   "have you asked about calls",
 	"deny":  "deny calls, in every mode",
 }
 
-// changeFlags say which file is changed.
+// changeFlags select the file to change.
 type changeFlags struct {
 	selection
 	scope string
@@ -171,7 +171,7 @@ func behaviorOf(list string) permission.Behavior {
 	return permission.Deny
 }
 
-// warn says why a rule that was saved is not in force, or has no effect.
+// warn reports why a rule that was saved is not in force, or has no effect.
 func (f *changeFlags) warn(console *cli.Console, list string, rule permission.Rule, place string) error {
 	o, err := f.load(console)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package permissions holds the command permissions: it lists the permission rules in
-// force, says what they make of a call, and changes those in settings files.
+// force, tries them on a call, and changes those in settings files.
 //
 //	c := permissions.New(&cli.Console{Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv})
 //	c.SetArgs([]string{"check", "Bash(git push)"})

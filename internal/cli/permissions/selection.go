@@ -19,7 +19,7 @@ import (
 	"github.com/actorswarm/swarm/internal/trust"
 )
 
-// selection says whose permissions are meant.
+// selection selects the agent whose permissions are shown.
 type selection struct {
 	dir, session, agent string
 	mode, settings      string

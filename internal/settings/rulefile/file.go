@@ -86,7 +86,7 @@ func (f File) change(edit func(src []byte) ([]byte, error)) error {
 	return nil
 }
 
-// resolve returns the path below Dir of the file that Name stands for, which may be a
+// resolve returns the path below Dir of the file that Name means, which may be a
 // link to another file below Dir.
 func (f File) resolve() (string, error) {
 	if _, err := os.Lstat(f.Path()); err != nil {
