@@ -19,6 +19,7 @@ import (
 	"github.com/actorswarm/swarm/internal/attach"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/hooks"
+	"github.com/actorswarm/swarm/internal/cli/permissions"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/internal/tui"
@@ -118,7 +119,7 @@ func (a *app) converse(ctl *cli.Signals, s interactiveSession, v terminalOptions
 		Getenv:  a.Getenv,
 		Session: v.info.ID, In: v.in, Out: v.out, Interrupts: interrupts,
 		Plain: kind == "dumb" || kind == "" || !a.OnTerminal(),
-		Paint: scr.Paint, Lines: a.lines(v.info.Dir, v.out, mine), Views: a.views(ctl.Session, s),
+		Paint: scr.Paint, Lines: a.lines(v.info.Dir, v.out, mine), Views: a.views(ctl.Session, s, v.info),
 		Hello: greeting(v), Mode: v.info.Mode, Leave: v.leave,
 		History: filepath.Join(filepath.Dir(v.info.Path), "history"),
 	})
@@ -173,11 +174,15 @@ type lineWriter struct {
 func (p *lineWriter) Fd() uintptr { return p.like.Fd() }
 
 // views returns the commands that only show something.
-func (a *app) views(ctx context.Context, s interactiveSession) []tui.View {
+func (a *app) views(ctx context.Context, s interactiveSession, info swarm.Info) []tui.View {
 	return []tui.View{
-		{Name: "agents", Help: "the types of agents that can be started", Show: func() string { return view.AgentTypes(a.Screen(), s.Types()) }},
-		{Name: "ps", Help: "what each agent is doing", Show: func() string { return view.Tree(a.Screen(), view.AgentRows(s.Agents()), time.Now(), 0) }},
-		{Name: "team", Help: "who is in which team, and the tasks", Show: func() string { return a.teamView(ctx, s) }},
+		{Name: "agents", Help: "the types of agents that can be started", Show: func(string) string { return view.AgentTypes(a.Screen(), s.Types()) }},
+		{
+			Name: "permissions", Arg: " [check CALL]", Help: "the permission rules in force, or what they make of a call",
+			Show: func(arg string) string { return permissions.View(&a.Console, info, arg) },
+		},
+		{Name: "ps", Help: "what each agent is doing", Show: func(string) string { return view.Tree(a.Screen(), view.AgentRows(s.Agents()), time.Now(), 0) }},
+		{Name: "team", Help: "who is in which team, and the tasks", Show: func(string) string { return a.teamView(ctx, s) }},
 	}
 }
 

@@ -447,3 +447,15 @@ func TestAStartAsksOnceWhetherADirectoryIsTrusted(t *testing.T) {
 		t.Error("a declined hook ran")
 	}
 }
+
+func TestPermissionsAreShownInTheSession(t *testing.T) {
+	p := openWindow(newConversation(t), 100, 40, talking)
+	p.until("one · s.yaml")
+	p.types("/permissions")
+	p.until("mode bypassPermissions (session one)", "no rule is in force")
+	p.types("/permissions check Bash rm -rf /")
+	p.until("ask: Bash(rm -rf /)", "by critical removal")
+	p.types("/permissions deny Bash")
+	p.until("rules are changed by: ")
+	p.leave()
+}

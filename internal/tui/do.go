@@ -111,7 +111,7 @@ func (d runner) command(ctx context.Context, c command) (string, error) {
 	}
 	for _, v := range d.options.Views {
 		if v.Name == c.name {
-			return strings.TrimRight(v.Show(), "\n"), nil
+			return strings.TrimRight(v.Show(c.arg), "\n"), nil
 		}
 	}
 	return "", fmt.Errorf("there is no command /%s", c.name)
@@ -159,7 +159,7 @@ func (d runner) help() string {
 		commands = append(commands, fmt.Sprintf("  %-18s %s\n", "/"+h.name+h.arg, h.help))
 	}
 	for _, v := range d.options.Views {
-		commands = append(commands, fmt.Sprintf("  %-18s %s\n", "/"+v.Name, v.Help))
+		commands = append(commands, fmt.Sprintf("  %-18s %s\n", "/"+v.Name+v.Arg, v.Help))
 	}
 	slices.Sort(commands)
 	b.WriteString(strings.Join(commands, ""))

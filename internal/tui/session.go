@@ -120,5 +120,6 @@ type Options struct {
 // View is a command such as /ps, with one line of help.
 type View struct {
 	Name, Help string
-	Show       func() string
+	Arg        string // what may follow the name, for the help, such as " [NAME]"
+	Show       func(arg string) string
 }
