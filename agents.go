@@ -7,6 +7,7 @@ import (
 
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/internal/fleet"
+	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
 )
@@ -68,7 +69,7 @@ func (s *Session) fleetOptions() fleet.Options {
 		Record: s.record, StateDir: s.opts.StateDir, Team: s.opts.config().PolicyOf(s.Info().ID, s.parts.Rules).Team, Store: s.store, Events: s.events, Logger: s.opts.Logger,
 		Where: s.opts.Policy.Where, Command: s.opts.TeammateCommand, Executor: s.opts.executor, FirstReport: s.opts.firstSign, Silence: s.opts.silence,
 		Attended: s.opts.Policy.Attended, AskTimeout: s.opts.Policy.AskTimeout,
-		Audit: s.audit.Note, Getenv: s.opts.Getenv, Receipt: s.node.SendReceipt, Prices: s.parts.Prices,
+		Audit: s.audit.Note, Held: func() settings.Held { return s.parts.Rules.Settings().Held }, Getenv: s.opts.Getenv, Receipt: s.node.SendReceipt, Prices: s.parts.Prices,
 	}
 }
 

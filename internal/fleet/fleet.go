@@ -24,6 +24,7 @@ import (
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/workerapi"
 	"github.com/actorswarm/swarm/mailbox"
@@ -59,6 +60,7 @@ type Options struct {
 	Attended   bool          // a person answers questions
 	AskTimeout time.Duration // time after which a question counts as refused; 0 is never
 
+	Held    func() settings.Held     // returns the rules that are in force although they were removed
 	Audit   func(event.Audit)        // records a refusal
 	Getenv  func(name string) string // reads the environment of the session
 	Receipt func(r mailbox.Receipt)  // sends a receipt, now or when that is possible

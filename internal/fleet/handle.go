@@ -295,7 +295,7 @@ func (h handlers) replyTo(p *proc, r workerapi.Report) workerapi.ReportOut {
 	if r.Record == nil {
 		w.Env = h.environment()
 	}
-	w.Granted = h.options.Record.Get().Granted
+	w.Granted, w.Held = h.options.Record.Get().Granted, h.options.Held()
 	all := h.options.Store.All()
 	if w.Count = len(all); w.Count != r.Known {
 		for _, t := range all {

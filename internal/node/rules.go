@@ -24,6 +24,7 @@ type Rules struct {
 
 	mu      sync.Mutex
 	granted []permission.Rule // guarded by mu; never changed in place
+	held    settings.Held     // of the owner of this process; guarded by mu
 	version int               // counts readings of the settings; guarded by mu
 	warn    func(text string) // may be nil; guarded by mu
 	warned  map[string]bool   // the notes that were given; guarded by mu
@@ -104,6 +105,17 @@ func (r *Rules) announce(now settings.Permissions) {
 	for _, note := range fresh {
 		warn(note)
 	}
+}
+
+// Hold adds the rules that the owner of this process holds although they were removed
+// from their files.
+func (r *Rules) Hold(held settings.Held) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(held.Deny) != len(r.held.Deny) || len(held.Ask) != len(r.held.Ask) {
+		r.version++
+	}
+	r.held = held
 }
 
 // Version returns a number that changes with the rules of the settings files.
@@ -195,7 +207,7 @@ func (r *Rules) Fill(p permission.Policy) permission.Policy {
 	written := r.Settings()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.Allow, p.Ask, p.Deny = slices.Concat(written.Allow, r.allow, r.granted), written.Ask, slices.Concat(written.Deny, r.deny)
+	p.Allow, p.Ask, p.Deny = slices.Concat(written.Allow, r.allow, r.granted), slices.Concat(written.Ask, r.held.Ask), slices.Concat(written.Deny, r.deny, r.held.Deny)
 	if p.Mode == permission.Bypass && written.NoBypass != "" {
 		p.Mode = permission.Default
 	}

@@ -67,8 +67,9 @@ func (f *Follower) Permissions() (now Permissions, again bool) {
 // withoutLoosening returns what remains of permissions that cannot be read any more.
 func (p Permissions) withoutLoosening(err error) Permissions {
 	p.Allow, p.Dirs, p.LeftOut, p.Notes = nil, nil, nil, []string{err.Error()}
-	if errors.As(err, new(*ManagedError)) {
-		p.Deny = append(slices.Clip(p.Deny), permission.Rule{Tool: "*", Source: err.Error()})
+	all := permission.Rule{Tool: "*", Source: err.Error()}
+	if errors.As(err, new(*ManagedError)) && !slices.Contains(p.Deny, all) {
+		p.Deny = append(slices.Clip(p.Deny), all)
 	}
 	return p
 }
@@ -76,18 +77,25 @@ func (p Permissions) withoutLoosening(err error) Permissions {
 // hold adds the rules of before that deny or ask, are of a directory's own files, and are
 // missing.
 func (p *Permissions) hold(before Permissions) {
-	p.holdList("deny", &p.Deny, &p.owned.deny, before.owned.deny)
-	p.holdList("ask", &p.Ask, &p.owned.ask, before.owned.ask)
+	p.Held.Deny = p.holdList("deny", &p.Deny, &p.owned.deny, before.owned.deny)
+	p.Held.Ask = p.holdList("ask", &p.Ask, &p.owned.ask, before.owned.ask)
 }
 
-func (p *Permissions) holdList(name string, rules, owned *[]permission.Rule, before []permission.Rule) {
+func (p *Permissions) holdList(name string, rules, owned *[]permission.Rule, before []permission.Rule) (held []permission.Rule) {
 	for _, rule := range before {
 		if slices.ContainsFunc(*rules, func(r permission.Rule) bool { return r.String() == rule.String() && r.Base == rule.Base }) {
 			continue
 		}
-		*rules, *owned = append(*rules, rule), append(*owned, rule)
+		*rules, *owned, held = append(*rules, rule), append(*owned, rule), append(held, rule)
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: the %s rule %s was removed, and holds until the session is opened again", rule.Source, name, rule))
 	}
+	return held
+}
+
+// Held are rules that were removed and are still in force.
+type Held struct {
+	Deny []permission.Rule `json:"deny,omitempty"`
+	Ask  []permission.Rule `json:"ask,omitempty"`
 }
 
 // owned are the rules of a directory's own files that deny or ask.

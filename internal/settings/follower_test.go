@@ -69,7 +69,7 @@ func TestRemovedRulesOfADirectoryHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, _ := f.Permissions()
-		if texts(p.Deny) != "A" || texts(p.Ask) != "B" || len(p.Notes) != 2 || p.Notes[0] != path+":1: the deny rule A was removed, and holds until the session is opened again" {
+		if texts(p.Deny) != "A" || texts(p.Ask) != "B" || texts(p.Held.Deny)+texts(p.Held.Ask) != "AB" || len(p.Notes) != 2 || p.Notes[0] != path+":1: the deny rule A was removed, and holds until the session is opened again" {
 			t.Errorf("%+v", p)
 		}
 		write(t, dir, "settings.json", `{}`)

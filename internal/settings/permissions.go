@@ -20,6 +20,7 @@ type Permissions struct {
 	LeftOut  []LeftOut // what would loosen and does not apply
 	Notes    []string  // what does not apply, one line each
 
+	Held  Held // part of Deny and Ask
 	owned owned
 }
 

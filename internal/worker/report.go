@@ -18,6 +18,7 @@ func (w *Worker) reportAndRegister(ctx context.Context) (workerapi.ReportOut, er
 	if err != nil {
 		return got, err
 	}
+	w.rules.Hold(got.Held)
 	return got, errors.Join(w.registerMembers(got), w.addRules(got.Granted))
 }
 

@@ -159,6 +159,7 @@ func (w *Worker) openNode(ctx context.Context, dir string, welcome workerapi.Rep
 		return err
 	}
 	w.record, w.rules = session.NewFile(info), parts.Rules
+	w.rules.Hold(welcome.Held)
 	err = archive.OpenWhenUnlocked(ctx, func() (err error) {
 		w.node, err = node.Open(ctx, node.Options{Config: c, Parts: parts, Session: info.ID, Root: w.info.Path, Path: dir, UserPlace: agent.InOwner})
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/rpc"
+	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
 	"github.com/actorswarm/swarm/team"
@@ -38,6 +39,7 @@ type ReportOut struct {
 	Attended   bool              `json:"attended,omitempty"`
 	AskTimeout time.Duration     `json:"ask_timeout,omitempty"`
 	Granted    []string          `json:"granted,omitempty"`
+	Held       settings.Held     `json:"held,omitzero"` // rules that were removed and are in force
 	Members    []agent.Spec      `json:"members,omitempty"`
 	Count      int               `json:"count"`             // agents of the session
 	Bounded    bool              `json:"bounded,omitempty"` // requests are reserved with the owner
