@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/actorswarm/swarm/internal/sandbox"
 )
@@ -24,6 +25,7 @@ func (c *Commands) deny(p *sandbox.Profile, denied denials) error {
 	p.Hidden, p.Fixed = slices.Clone(p.Hidden), slices.Clone(p.Fixed)
 	seen := 0
 	for _, dir := range c.options.Place.Dirs {
+		under := denied.below(dir, real(dir))
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return nil //nolint:nilerr // a directory that cannot be read cannot be read by the command
@@ -31,7 +33,7 @@ func (c *Commands) deny(p *sandbox.Profile, denied denials) error {
 			if seen++; seen > maxFiles || len(p.Denied) > maxDenied {
 				return errTooMany
 			}
-			return denied.file(p, path, e)
+			return under.file(p, path, e)
 		})
 		if errors.Is(err, errTooMany) && p.Name == sandbox.Open {
 			return nil // a rule or a person has allowed the command, and what was found is hidden
@@ -46,11 +48,33 @@ func (c *Commands) deny(p *sandbox.Profile, denied denials) error {
 // denials report what rules deny.
 type denials func(path string, unasked bool) (read, change bool)
 
-func (d denials) file(p *sandbox.Profile, path string, e fs.DirEntry) error {
+// below returns the denials for files below a directory that has another name too, and for
+// what links there lead to.
+func (d denials) below(dir, other string) entryDenials {
+	return func(path string, e fs.DirEntry, unasked bool) (read, change bool) {
+		names := []string{path}
+		if rel, ok := strings.CutPrefix(path, dir); ok && other != dir {
+			names = append(names, other+rel)
+		}
+		if e.Type()&fs.ModeSymlink != 0 {
+			names = append(names, real(path))
+		}
+		for _, name := range names {
+			r, c := d(name, unasked)
+			read, change = read || r, change || c
+		}
+		return read, change
+	}
+}
+
+// entryDenials report what rules deny of what is found in a directory.
+type entryDenials func(path string, e fs.DirEntry, unasked bool) (read, change bool)
+
+func (d entryDenials) file(p *sandbox.Profile, path string, e fs.DirEntry) error {
 	if e.IsDir() && e.Name() == ".git" {
 		return fs.SkipDir // what git keeps has other names
 	}
-	read, change := d(path, p.Name != sandbox.Open)
+	read, change := d(path, e, p.Name != sandbox.Open)
 	switch {
 	case read:
 		p.Hidden = append(p.Hidden, real(path))

@@ -96,26 +96,26 @@ func Conceals(p Policy, cwd string) func(path string) bool {
 }
 
 // Denials returns a function that reports whether commands may neither read nor change, or
-// not change, the file or directory at an absolute path: what the rules deny, and for a
+// not change, the file or directory at an absolute path, whose links it does not follow: what the rules deny, and for a
 // command that runs unasked also what they ask about. It returns nil if the policy has no
 // such rule for certain files.
 func Denials(p Policy, cwd string) func(path string, unasked bool) (read, change bool) {
-	rules := map[string][]Rule{}
+	l := newLocation(&p, &Request{Cwd: cwd})
+	patterns := map[string][]pathPattern{}
 	for kind, list := range map[string][]Rule{"deny": p.Deny, "ask": p.Ask} {
 		for _, r := range list {
 			effect := map[string]string{"Read": "read", "Edit": "change", "Write": "change"}[r.Tool]
 			if effect != "" && !r.bare() {
-				rules[kind+effect] = append(rules[kind+effect], r)
+				patterns[kind+effect] = addPatterns(patterns[kind+effect], l.restricting(r))
 			}
 		}
 	}
-	if len(rules) == 0 {
+	if len(patterns) == 0 {
 		return nil
 	}
-	l := newLocation(&p, &Request{Cwd: cwd})
+	l.resolve = nil // the caller gives each name of a file, of which there may be many
 	restricted := func(path, effect string, unasked bool) bool {
-		by := func(r Rule) bool { return l.restrictsPath(r, []string{path}) }
-		return slices.ContainsFunc(rules["deny"+effect], by) || unasked && slices.ContainsFunc(rules["ask"+effect], by)
+		return l.matchesAny(patterns["deny"+effect], path) || unasked && l.matchesAny(patterns["ask"+effect], path)
 	}
 	return func(path string, unasked bool) (read, change bool) {
 		if restricted(path, "read", unasked) {
@@ -123,4 +123,15 @@ func Denials(p Policy, cwd string) func(path string, unasked bool) (read, change
 		}
 		return false, restricted(path, "change", unasked)
 	}
+}
+
+// addPatterns adds the patterns that are not there: a directory has several names, often
+// the same.
+func addPatterns(all, more []pathPattern) []pathPattern {
+	for _, p := range more {
+		if !slices.ContainsFunc(all, func(q pathPattern) bool { return p.base == q.base && slices.Equal(p.parts, q.parts) }) {
+			all = append(all, p)
+		}
+	}
+	return all
 }

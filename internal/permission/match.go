@@ -176,6 +176,21 @@ func (c *call) writePaths(rule string) []string {
 }
 
 func (l location) restrictsPath(r Rule, paths []string) bool {
+	ps := l.restricting(r)
+	return slices.ContainsFunc(paths, func(path string) bool { return l.matchesAny(ps, path) })
+}
+
+func (l location) matchesAny(ps []pathPattern, path string) bool {
+	for _, f := range l.forms(path) {
+		if slices.ContainsFunc(ps, func(p pathPattern) bool { return p.matches(f, l.foldCase) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// restricting returns the patterns of a deny or ask rule.
+func (l location) restricting(r Rule) []pathPattern {
 	from := append([]string{filepath.Clean("/" + l.cwd)}, l.roots()...)
 	if r.Base != "" {
 		from = append(from, r.Base)
@@ -187,14 +202,7 @@ func (l location) restrictsPath(r Rule, paths []string) bool {
 	if !strings.HasPrefix(r.Specifier, "/") && !strings.HasPrefix(r.Specifier, "~") && !strings.HasPrefix(r.Specifier, "./") {
 		ps = append(ps, atAnyDepth(ps)...)
 	}
-	for _, path := range paths {
-		for _, f := range l.forms(path) {
-			if slices.ContainsFunc(ps, func(p pathPattern) bool { return p.matches(f, l.foldCase) }) {
-				return true
-			}
-		}
-	}
-	return false
+	return ps
 }
 
 // atAnyDepth returns "**/dir/**" for each "dir/**": deny and ask rules apply to a dir
