@@ -32,7 +32,7 @@ func TestEachModuleHasItsReason(t *testing.T) {
 	_, table, _ := strings.Cut(string(text), "| --- | --- | --- | --- | --- |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	shown := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]+) \\|").FindAllStringSubmatch(table, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(table, -1) {
 		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
 			shown[m[1]] = true
 		}
