@@ -64,6 +64,9 @@ type Call struct {
 	// only because it reads, "edit" if only because it changes files of the working
 	// directories, "open" or "" otherwise.
 	Profile string
+	// Paths holds where the absolute paths of the input led, all links followed, when the
+	// call was decided about; what is not in it was not judged. A file tool acts there.
+	Paths map[string]string
 }
 
 // Result is the result of a call for the model.

@@ -32,6 +32,7 @@ var level = map[string]int{
 	"internal/retry":             0,
 	"internal/rpc":               0,
 	"internal/sandbox":           0,
+	"internal/nolink":            0,
 	"internal/statefile":         0,
 	"internal/term":              0,
 	"internal/worktree/filelock": 0,

@@ -3,10 +3,10 @@ package node
 import (
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 
+	"github.com/actorswarm/swarm/internal/nolink"
 	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/tool"
@@ -84,14 +84,12 @@ func ToolNames() []string {
 	return append(names, roster.ToolNames()...)
 }
 
-// Resolve follows symbolic links as far as the path exists.
+// Resolve follows the symbolic links of a path, as nolink does. A path that cannot be
+// followed leads to itself, where no file tool opens anything.
 func Resolve(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	dir, base := filepath.Split(filepath.Clean(path))
-	if dir == path || base == "" {
+	real, err := nolink.Resolve(path)
+	if err != nil {
 		return path
 	}
-	return filepath.Join(Resolve(filepath.Clean(dir)), base)
+	return real
 }

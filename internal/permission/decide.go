@@ -83,6 +83,9 @@ type Decision struct {
 	Reason string
 	// Profile is what a command is held to if it runs; "" for tools that run none.
 	Profile sandbox.Name
+	// Paths holds where the paths of a file tool's call led when it was decided, by the
+	// absolute path. What is done has to be done there.
+	Paths map[string]string
 }
 
 // Rules of decisions about commands that nobody has allowed: one counts as reading, one
@@ -95,13 +98,21 @@ const (
 // Decide decides about r under p.
 func Decide(p Policy, r Request) Decision {
 	p.Mode = validMode(p.Mode)
+	p.Resolve = once(p.Resolve)
 	c, err := newCall(&p, &r)
 	if err != nil {
 		return Decision{Behavior: Deny, Rule: "input", Reason: fmt.Sprintf("the input of %s cannot be judged: %v", r.Tool, err)}
 	}
 	d := c.decide()
-	if c.effect == runEffect && d.Behavior != Deny {
+	switch {
+	case d.Behavior == Deny:
+	case c.effect == runEffect:
 		d.Profile = c.profile(d)
+	case p.Resolve != nil:
+		d.Paths = make(map[string]string, len(c.targets))
+		for _, t := range c.targets {
+			d.Paths[t] = p.Resolve(t)
+		}
 	}
 	if d.Behavior == Ask && d.Rule == noRule && c.unheld() {
 		d.Reason += "; mode acceptEdits allows it under the profile edit only: " + p.NoEdits
@@ -110,6 +121,22 @@ func Decide(p Policy, r Request) Decision {
 		d.Behavior, d.Reason = Deny, d.Reason+"; nobody is asked in mode "+string(p.Mode)
 	}
 	return d
+}
+
+// once returns resolve with a memory, so that all checks of a decision are about one place.
+func once(resolve func(string) string) func(string) string {
+	if resolve == nil {
+		return nil
+	}
+	known := map[string]string{}
+	return func(path string) string {
+		real, ok := known[path]
+		if !ok {
+			real = resolve(path)
+			known[path] = real
+		}
+		return real
+	}
 }
 
 func (c *call) decide() Decision {

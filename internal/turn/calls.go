@@ -124,7 +124,7 @@ func (t *Turn) perform(ctx context.Context, unit tool.Tool, c transcript.CallSta
 	t.Emit(event.CallStarted{Call: c.Call})
 	begun := time.Now()
 	result, err := runWithTimeout(ctx, unit, tool.Call{
-		ID: c.ID, Name: c.Name, Input: c.Input, Profile: string(v.Profile),
+		ID: c.ID, Name: c.Name, Input: c.Input, Profile: string(v.Profile), Paths: v.Paths,
 	})
 	switch {
 	case err != nil:

@@ -48,7 +48,7 @@ func (t *editTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if in.Old == nil || in.New == nil {
 		return tool.Errorf("Edit needs old_string and new_string; nothing was written"), nil
 	}
-	path, real, err := t.at.locate(in.FilePath)
+	path, real, err := t.at.locate(c, in.FilePath)
 	if err != nil {
 		return failure(err), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/actorswarm/swarm/internal/nolink"
 	"github.com/actorswarm/swarm/tool"
 	"github.com/actorswarm/swarm/tool/tooltest"
 )
@@ -238,7 +239,7 @@ func viaTool(t *testing.T, dir, text, old, fresh string, all bool, want string) 
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	real, err := resolve(path)
+	real, err := nolink.Resolve(path)
 	if err != nil {
 		t.Fatal(err)
 	}

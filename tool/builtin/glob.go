@@ -13,8 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/tool"
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/actorswarm/swarm/internal/nolink"
+	"github.com/actorswarm/swarm/tool"
 )
 
 const (
@@ -81,7 +83,7 @@ func (t *globTool) search(in globInput) (*globSearch, error) {
 	} else {
 		root = filepath.Join(root, fixed)
 	}
-	real, err := resolve(root)
+	real, err := nolink.Resolve(root)
 	if err != nil {
 		return nil, err
 	}

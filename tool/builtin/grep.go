@@ -79,7 +79,7 @@ func (t *grepTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
-	q, err := t.query(in)
+	q, err := t.query(c, in)
 	if err != nil {
 		return failure(err), nil
 	}
@@ -138,7 +138,7 @@ func (q *query) conceal(rel string) bool {
 	return hit
 }
 
-func (t *grepTool) query(in grepInput) (*query, error) {
+func (t *grepTool) query(c tool.Call, in grepInput) (*query, error) {
 	if err := checkPattern(in.Pattern); err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (t *grepTool) query(in grepInput) (*query, error) {
 	if err := q.ofType(in.Type); err != nil {
 		return nil, err
 	}
-	return q, q.in(cmp.Or(in.Path, "."))
+	return q, q.in(c, cmp.Or(in.Path, "."))
 }
 
 // The values of output_mode.
@@ -170,8 +170,8 @@ const (
 )
 
 // in sets the place of the search.
-func (q *query) in(path string) error {
-	path, real, err := q.at.locate(path)
+func (q *query) in(c tool.Call, path string) error {
+	path, real, err := q.at.locate(c, path)
 	if err != nil {
 		return err
 	}

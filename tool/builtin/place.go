@@ -3,13 +3,13 @@ package builtin
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-const maxLinks = 40 // symbolic links followed before a loop is assumed, as Linux does
+	"github.com/actorswarm/swarm/internal/nolink"
+	"github.com/actorswarm/swarm/tool"
+)
 
 // place converts between the paths of a model and those of the machine.
 type place struct {
@@ -36,12 +36,16 @@ func (p place) abs(name string) (string, error) {
 	return filepath.Join(p.dir, name), nil
 }
 
-// locate returns name as an absolute path and with its links followed.
-func (p place) locate(name string) (path, real string, err error) {
+// locate returns the path that a call names as an absolute path and with its links
+// followed, as they were when the call was decided about.
+func (p place) locate(c tool.Call, name string) (path, real string, err error) {
 	if path, err = p.abs(name); err != nil {
 		return "", "", err
 	}
-	real, err = resolve(path)
+	if real, ok := c.Paths[path]; ok {
+		return path, real, nil
+	}
+	real, err = nolink.Resolve(path)
 	return path, real, err
 }
 
@@ -60,34 +64,6 @@ func within(dir, path string) (string, bool) {
 		return "", false
 	}
 	return rel, true
-}
-
-// resolve follows every link of an absolute path. What does not exist yet is
-// kept as it is written, so that a file can be created through a dangling
-// link or in a folder still to be made.
-func resolve(path string) (string, error) {
-	for range maxLinks {
-		real, err := filepath.EvalSymlinks(path)
-		if err == nil {
-			return real, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("follow the links of %s: %w", path, err)
-		}
-		parent, err := resolve(filepath.Dir(path))
-		if err != nil {
-			return "", err
-		}
-		target, err := os.Readlink(path)
-		if err != nil {
-			return filepath.Join(parent, filepath.Base(path)), nil
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(parent, target)
-		}
-		path = filepath.Clean(target)
-	}
-	return "", fmt.Errorf("%s leads through more than %d links", path, maxLinks)
 }
 
 // missing reports that a file does not exist, and suggests similar ones.

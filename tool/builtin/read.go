@@ -58,7 +58,7 @@ func (t *readTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
-	path, real, err := t.at.locate(in.FilePath)
+	path, real, err := t.at.locate(c, in.FilePath)
 	if err != nil {
 		return failure(err), nil
 	}

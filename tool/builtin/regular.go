@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
+
+	"github.com/actorswarm/swarm/internal/nolink"
 )
 
 // openRegular opens a file for reading and never blocks: it refuses a pipe without a
@@ -16,7 +17,7 @@ func openRegular(real string) (*os.File, fs.FileInfo, error) {
 	if err := checkKind(real); err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := nolink.Open(real)
 	if err != nil {
 		return nil, nil, err
 	}

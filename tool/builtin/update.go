@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/actorswarm/swarm/internal/nolink"
 )
 
 // tempName is the file for new content before it is renamed. One name per directory is
@@ -28,7 +30,7 @@ const maxSwaps = 20
 // permitted, are kept; a hard link to it keeps the old content. Concurrent
 // use is the purpose.
 func update(ctx context.Context, real string, change func(old []byte, exists bool) ([]byte, error)) error {
-	root, err := os.OpenRoot(filepath.Dir(real))
+	root, err := nolink.Root(filepath.Dir(real), false)
 	if err != nil {
 		return fmt.Errorf("open the folder of %s: %w", real, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/actorswarm/swarm/internal/nolink"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -41,14 +42,14 @@ func (t *writeTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if in.Content == nil {
 		return tool.Errorf("Write needs content, the whole new text of the file; nothing was written"), nil
 	}
-	path, real, err := t.at.locate(in.FilePath)
+	path, real, err := t.at.locate(c, in.FilePath)
 	if err != nil {
 		return failure(err), nil
 	}
 	if err := creatable(real); err != nil {
 		return failure(err), nil
 	}
-	if err := os.MkdirAll(filepath.Dir(real), 0o777); err != nil {
+	if err := makeFolder(real); err != nil {
 		return failure(fmt.Errorf("make the folder of %s: %w", path, err)), nil
 	}
 	content, created := []byte(*in.Content), false
@@ -69,6 +70,15 @@ func (t *writeTool) report(path string, content []byte, created bool) tool.Resul
 		verb = "Created"
 	}
 	return tool.Result{Text: fmt.Sprintf("%s %s: %s, %s.", verb, t.at.show(path), inLines(content), size(int64(len(content))))}
+}
+
+// makeFolder makes the folder of a file, and those above it.
+func makeFolder(real string) error {
+	root, err := nolink.Root(filepath.Dir(real), true)
+	if err != nil {
+		return err
+	}
+	return root.Close()
 }
 
 // creatable refuses places in which no file may be created.
