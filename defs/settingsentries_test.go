@@ -2,9 +2,11 @@ package defs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -82,4 +84,15 @@ func FuzzSalvage(f *testing.F) {
 			t.Error("the rule is missing")
 		}
 	})
+}
+
+// A pipe in place of a file would hold up the start for good.
+func TestAPipeIsNotOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "settings.json")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skipf("no named pipes here: %v", err)
+	}
+	if src, err := readLimited(path); !errors.Is(err, errNotRegular) {
+		t.Errorf("reading a pipe gives %q, %v", src, err)
+	}
 }

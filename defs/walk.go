@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // maxDepth bounds how deep folders below .claude/agents are followed.
@@ -85,9 +86,19 @@ func (w *walker) entry(path string, e fs.DirEntry, depth int) {
 	}
 }
 
-// readLimited reads a file, but not more than Parse would accept.
+var errNotRegular = errors.New("it is not a regular file")
+
+// readLimited reads a file, but not more than Parse would accept. A pipe would hold up
+// the start for good, and can be read only once.
 func readLimited(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errNotRegular}
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // should a pipe have replaced it
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,7 @@ type subject struct {
 	tools      []string // of the session
 	sources    defs.Options
 	store      *trust.Store
+	problems   []string // settings files that cannot be read as a whole
 }
 
 // load finds the agent and what applies to it, without starting anything.
@@ -61,6 +62,11 @@ func (s *selection) load(console *cli.Console) (*subject, error) {
 		return nil, err
 	}
 	out := &subject{rules: parts.Rules, sources: config.Sources(), store: trust.Open(config.StateDir)}
+	for _, p := range parts.Definitions.Problems() {
+		if p.Fatal && strings.HasSuffix(p.Path, ".json") {
+			out.problems = append(out.problems, p.String())
+		}
+	}
 	for _, t := range node.AllToolNames() {
 		if !parts.Rules.Denies(t) {
 			out.tools = append(out.tools, t)
