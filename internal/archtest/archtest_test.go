@@ -33,6 +33,7 @@ var level = map[string]int{
 	"internal/rpc":               0,
 	"internal/sandbox":           0,
 	"internal/nolink":            0,
+	"internal/redact":            1,
 	"internal/statefile":         0,
 	"internal/term":              0,
 	"internal/worktree/filelock": 0,

@@ -14,12 +14,14 @@ import (
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/redact"
 	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/trust"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
+	"github.com/actorswarm/swarm/tool"
 	"github.com/actorswarm/swarm/tool/builtin"
 )
 
@@ -40,9 +42,24 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
 	})
 	return coordinator.Toolbox{
-		Tools: slices.Concat(set, n.Roster.Tools(a), n.Roster.TaskTools(a, n.Boards, n.TaskListOf)),
+		Tools: slices.Concat(n.options.redacted(set), n.Roster.Tools(a), n.Roster.TaskTools(a, n.Boards, n.TaskListOf)),
 		Close: n.Toolsets.Add(a.Spec.ID, set),
 	}
+}
+
+// keyNames are the variables with which swarm itself shows who it is.
+var keyNames = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY"}
+
+// redacted returns tools whose output has no keys, unless SWARM_REDACT is off.
+func (c Config) redacted(set []tool.Tool) []tool.Tool {
+	if c.Getenv("SWARM_REDACT") == "off" {
+		return set
+	}
+	var keys []string
+	for _, name := range keyNames {
+		keys = append(keys, c.Getenv(name))
+	}
+	return redact.New(keys...).Tools(set)
 }
 
 // hidden returns what swarm keeps of all sessions, with their sockets, which commands
