@@ -332,6 +332,7 @@ func TestPromise5_NoFinishedCallIsDoneAgainAfterKill9(t *testing.T) {
 // call of 5 s: it is in the very next request. Then a stop ends another such
 // call at once and leaves no process, and a sibling works on (promise 4).
 func TestPromise2_AWorkingAgentHearsYou(t *testing.T) {
+	asleep := fmt.Sprintf("sleep 600.%d", os.Getpid()) // other tests run sleep 600, too
 	next := make(chan string, 1)
 	m := coordinatortest.By(coordinatortest.Answers{
 		agent.LeadName: func(_ context.Context, step int, _ *model.Request) *model.Answer {
@@ -344,7 +345,7 @@ func TestPromise2_AWorkingAgentHearsYou(t *testing.T) {
 			if step == 1 {
 				next <- string(r.Messages[len(r.Messages)-1].Raw())
 			}
-			command := []string{"sleep 5; echo slept", "sleep 600"}[min(step, 1)]
+			command := []string{"sleep 5; echo slept", asleep}[min(step, 1)]
 			return coordinatortest.Use(coordinatortest.Call(fmt.Sprint("b", step), "Bash", map[string]any{"command": command}))
 		},
 		"ben": func(_ context.Context, step int, _ *model.Request) *model.Answer {
@@ -370,7 +371,7 @@ func TestPromise2_AWorkingAgentHearsYou(t *testing.T) {
 		t.Errorf("the request after the call is %s", got)
 	}
 	calling(t, sub, "ann")
-	for limit := time.Now().Add(20 * time.Second); processes(t, "sleep 600") == 0; { // the call is reported before its shell runs
+	for limit := time.Now().Add(20 * time.Second); processes(t, asleep) == 0; { // the call is reported before its shell runs
 		if time.Now().After(limit) {
 			t.Fatal("the shell of ann is not there, so nothing is shown by its end")
 		}
@@ -380,7 +381,7 @@ func TestPromise2_AWorkingAgentHearsYou(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("the stop took %v", time.Since(begun))
-	if n := processes(t, "sleep 600"); n != 0 {
+	if n := processes(t, asleep); n != 0 {
 		t.Errorf("%d processes of ann are left", n)
 	}
 	if err := <-done; err != nil {
