@@ -12,6 +12,7 @@ import (
 // TestSecretsCannotBeRead reads each canary in many ways, without a sandbox, where each
 // succeeds, and under each profile.
 func TestSecretsCannotBeRead(t *testing.T) {
+	needs(t, "setsid", "seq", "stat")
 	ways := map[string]string{
 		"path":              `cat ~/.ssh/id`,
 		"credentials":       `cat ~/.aws/credentials`,
@@ -106,6 +107,7 @@ func TestAWorkingDirectoryIsShown(t *testing.T) {
 }
 
 func TestInspectWritesNothing(t *testing.T) {
+	needs(t, "setsid", "seq", "stat")
 	ways := map[string]string{
 		"new file":    `echo x > "$OUT"/new`,
 		"append":      `echo x >> "$OUT"/file`,
@@ -170,6 +172,7 @@ func tree(t *testing.T, dir string) string {
 // TestEditLeavesFixedNamesAlone tries to change and to make names that other programs
 // obey.
 func TestEditLeavesFixedNamesAlone(t *testing.T) {
+	needs(t, "setsid", "seq", "stat")
 	ways := map[string]string{
 		"existing":      `echo x > .git/config`,
 		"append":        `echo x >> .git/config`,

@@ -133,7 +133,18 @@ func daemons() int {
 	return 20
 }
 
+// needs skips a test whose commands run programs that are not installed.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skipf("%s is not installed: a command of the test runs it", p)
+		}
+	}
+}
+
 func TestDaemonsEndWithTheirScope(t *testing.T) {
+	needs(t, "setsid", "seq")
 	if !Probe().Scopes {
 		t.Skipf("the kernel cannot: %v", Probe().Missing)
 	}
@@ -270,6 +281,7 @@ func TestAForkBombEndsWithItsScope(t *testing.T) {
 }
 
 func TestEachDescendantIsMarked(t *testing.T) {
+	needs(t, "setsid")
 	if m, err := Marked(os.Getpid()); m || err != nil {
 		t.Errorf("this process is marked: %v, %v", m, err)
 	}
@@ -384,6 +396,7 @@ func TestWhatCannotBeEnforcedIsRefused(t *testing.T) {
 }
 
 func TestLimitsHold(t *testing.T) {
+	needs(t, "setsid", "seq", "stat")
 	machines(t)
 	l := newLab(t)
 	for _, n := range Probe().names() {
