@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // newHooks returns the hooks of the agents of this process. A call that they defer fails
@@ -39,17 +40,18 @@ func (n *Node) newHooks(scope context.Context, fail func(error)) *agenthook.Hook
 	return agenthook.New(o)
 }
 
-// rouse gives an agent a text of a hook and wakes it.
+// rouse wakes an agent with a text of a hook. The text is a message, since the agent may be
+// in a turn that makes no further request: a message is read then in the next one.
 func (n *Node) rouse(a agent.Spec, text string) error {
 	t, ok := n.Store.Get(a.ID)
 	if !ok {
 		return transcript.ErrClosed
 	}
-	if err := t.Prompt("hook", turn.Reminder([]string{text})); err != nil {
-		return err
-	}
-	n.Agents.Wake(a.ID)
-	return nil
+	_, _, err := t.Send(mailbox.Envelope{
+		To: mailbox.Address{Agent: a.ID}, FromName: "hook", ToName: agent.DisplayName(a), Kind: mailbox.KindAgentReport,
+		Summary: mailbox.FirstLine(text, 180), Body: text,
+	})
+	return err
 }
 
 // begin runs the hooks of the start of a session, once.
