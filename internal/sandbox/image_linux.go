@@ -5,7 +5,7 @@ import "encoding/binary"
 // Where the image of a launcher is in memory, and how its data is laid out, which launch
 // relies on: a head with the number of the status pipe and the address of the path to
 // execute; then the steps, each with the number of the call, six arguments, the address
-// for the result, whether it is loose, its index, and room for an error. A step that has
+// for the result, the error that it may end in, its index, and room for an error. A step that has
 // the number -1 is the end.
 const (
 	imageCode = 0x10000000
@@ -37,7 +37,7 @@ func (l *launcher) image(path string, first, status int) (code, data []byte) {
 		for _, a := range s.args {
 			words = append(words, number(a))
 		}
-		words = append(words, s.storeAt(), flag(s.loose), uint64(i), 0)
+		words = append(words, s.storeAt(), uint64(-int64(s.loose)), uint64(i), 0)
 	}
 	words = append(words, ^uint64(0), 0, 0, 0, 0, 0, 0, 0, 0, uint64(len(l.steps)), 0)
 
@@ -60,13 +60,6 @@ func (s step) storeAt() uint64 {
 		return 0
 	}
 	return uint64(imageData + headSize + s.store*stepSize + 8)
-}
-
-func flag(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // codeAt is where the instructions start in the file.

@@ -35,8 +35,8 @@ step:
 	JMP  next
 
 failed:
-	CMPQ 64(R13), $0
-	JNE  step
+	CMPQ AX, 64(R13)
+	JEQ  step
 
 report:
 	MOVQ AX, 80(R13)

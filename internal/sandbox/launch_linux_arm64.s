@@ -33,7 +33,8 @@ step:
 
 failed:
 	MOVD 64(R20), R9
-	CBNZ R9, step
+	CMP  R9, R0
+	BEQ  step
 
 report:
 	MOVD R0, 80(R20)

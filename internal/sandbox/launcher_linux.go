@@ -37,8 +37,8 @@ type step struct {
 	what  string // for an error
 	call  uintptr
 	args  [6]value
-	store int  // the step whose first argument the result becomes; 0: none
-	loose bool // an error is no failure
+	store int        // the step whose first argument the result becomes; 0: none
+	loose unix.Errno // the error that is no failure; 0: none
 }
 
 // value is an argument of a call.
@@ -98,8 +98,8 @@ func (l *launcher) add(what string, call uintptr, args ...value) int {
 	return len(l.steps) - 1
 }
 
-// tolerate makes the last step one that may fail.
-func (l *launcher) tolerate() { l.steps[len(l.steps)-1].loose = true }
+// tolerate makes the last step one that may fail with an error.
+func (l *launcher) tolerate(err unix.Errno) { l.steps[len(l.steps)-1].loose = err }
 
 // mount adds a mount, as mount(2) makes it; "" is no argument.
 func (l *launcher) mount(source, target, kind string, flags int, data string) {

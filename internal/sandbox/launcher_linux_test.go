@@ -19,7 +19,7 @@ func TestALauncherMakesItsCallsAndBecomesTheCommand(t *testing.T) {
 	l, dir := &launcher{}, real(t.TempDir())
 	l.write("/dev/null", "text")
 	l.add("open nothing", unix.SYS_OPENAT, num(unix.AT_FDCWD), l.text("/nowhere/at/all"))
-	l.tolerate()
+	l.tolerate(unix.ENOENT)
 	if err := l.enter(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -74,5 +74,27 @@ func TestALauncherNamesTheCallThatFailed(t *testing.T) {
 	}
 	if _, err := os.Lstat(made); err == nil {
 		t.Error("the command has run")
+	}
+}
+
+// TestWhatIsHiddenMayVanish: a command starts although a hidden or fixed name has gone since
+// its mounts were planned, but not without what stands for hidden files.
+func TestWhatIsHiddenMayVanish(t *testing.T) {
+	if !Probe().mounts() || Probe().Bwrap != "" {
+		t.Skip("this user may not mount")
+	}
+	for _, gone := range []string{"file", "dir", "fixed", "mask"} {
+		base := real(t.TempDir())
+		for _, name := range []string{"file", "dir/in", "fixed", "mask"} {
+			write(t, base+"/"+name, visible)
+		}
+		l := &launcher{}
+		m := &mounts{users: !Probe().Mounts, hidden: []string{base + "/dir", base + "/file"}, fixed: []string{base + "/fixed"}, mask: base + "/mask"}
+		if err := errors.Join(m.steps(l), os.RemoveAll(base+"/"+gone)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.try(); (err != nil) != (gone == "mask") {
+			t.Errorf("%s has gone: %v", gone, err)
+		}
 	}
 }

@@ -36,7 +36,9 @@ func (m *mounts) steps(l *launcher) error {
 	}
 	for _, f := range m.fixed {
 		l.mount(f, f, "", unix.MS_BIND|unix.MS_REC, "")
+		l.tolerate(unix.ENOENT)
 		l.readOnly(f) // while it is a mount, its name cannot be replaced either
+		l.tolerate(unix.ENOENT)
 	}
 	return nil
 }
@@ -52,7 +54,8 @@ func (l *launcher) enterUserNamespace(uid, gid int) {
 
 const sealed = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 
-// hide covers a path with an empty directory or file, but for what is shown below.
+// hide covers a path with an empty directory or file, but for what is shown below. What
+// has gone when the launcher comes to it is passed over, as what was not there before.
 func (m *mounts) hide(l *launcher, path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -61,7 +64,7 @@ func (m *mounts) hide(l *launcher, path string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		l.mount(cmp.Or(m.mask, "/dev/null"), path, "", unix.MS_BIND, "")
+		m.hideFile(l, path)
 		return nil
 	}
 	open, err := m.hold(l, path)
@@ -69,11 +72,23 @@ func (m *mounts) hide(l *launcher, path string) error {
 		return err
 	}
 	l.mount("tmpfs", path, "tmpfs", sealed, "size=1m,mode=0755")
+	l.tolerate(unix.ENOENT)
 	for _, o := range open {
 		o.bind(l, path)
 	}
 	l.mount("", path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|sealed, "")
+	l.tolerate(unix.ENOENT)
 	return nil
+}
+
+// hideFile puts the mask on a file. The mask is opened first, so that it cannot be what has
+// gone.
+func (m *mounts) hideFile(l *launcher, path string) {
+	mask := cmp.Or(m.mask, "/dev/null")
+	open := l.add("open "+mask, unix.SYS_OPEN_TREE, num(unix.AT_FDCWD), l.text(mask), num(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW))
+	l.steps[open].store = l.add("mount on "+path, unix.SYS_MOVE_MOUNT,
+		value{}, l.place([]byte{0}), num(unix.AT_FDCWD), l.text(path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	l.tolerate(unix.ENOENT)
 }
 
 // held is something that is still reachable when its path is covered.
@@ -117,11 +132,11 @@ func (h held) bind(l *launcher, cover string) {
 	}
 	for _, dir := range slices.Backward(dirs) {
 		l.add("make "+dir, unix.SYS_MKDIRAT, num(unix.AT_FDCWD), l.text(dir), num(0o755))
-		l.tolerate()
+		l.tolerate(unix.EEXIST)
 	}
 	if !h.dir {
 		l.add("make "+h.path, unix.SYS_MKNODAT, num(unix.AT_FDCWD), l.text(h.path), num(unix.S_IFREG|0o600))
-		l.tolerate()
+		l.tolerate(unix.EEXIST)
 	}
 	l.steps[h.step].store = l.add("show "+h.path, unix.SYS_MOVE_MOUNT,
 		value{}, l.place([]byte{0}), num(unix.AT_FDCWD), l.text(h.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
