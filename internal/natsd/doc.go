@@ -16,6 +16,8 @@
 //     has (TestOnlyUsersComeInThroughAListener). A user publishes and subscribes
 //     only where its subjects allow it; every other attempt is reported
 //     (TestAUserMayDoWhatItsSubjectsSayAndNoMore).
+//   - A request for a WebSocket that names an origin, as those of pages in a browser do,
+//     is refused (TestNoPageOpensAWebSocket).
 //   - Stored data survives: what JetStream acknowledged is there after a restart on
 //     the same directory (TestStoredSurvivesRestart). A power cut may lose what was
 //     stored in the last five seconds (TestChangesAreSyncedEveryFiveSeconds), so

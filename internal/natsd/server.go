@@ -134,10 +134,15 @@ func (o Options) server() (*server.Options, error) {
 			return nil, err
 		}
 		opts.Websocket.NoTLS = true
+		opts.Websocket.SameOrigin, opts.Websocket.AllowedOrigins = true, noOrigin
 	}
 	o.setTLS(opts)
 	return opts, nil
 }
+
+// noOrigin makes the server refuse each request that names an origin, as those of pages
+// in a browser do: no page has this one. Programs name none.
+var noOrigin = []string{"https://origin.invalid"}
 
 // setTLS makes the listeners require TLS if there is a certificate.
 func (o Options) setTLS(opts *server.Options) {

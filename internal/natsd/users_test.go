@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -279,6 +280,38 @@ func TestASignatureMayComeInTheStandardAlphabet(t *testing.T) {
 		}
 		if err := dial.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A page in a browser of the user must not reach the bus, whatever its address and whatever
+// name of this machine it has found.
+func TestNoPageOpensAWebSocket(t *testing.T) {
+	s := start(t, Options{WebSocket: "127.0.0.1:0", Users: []User{newMember(t, "ann").User}})
+	host := strings.TrimPrefix(s.WebSocketURL(), "ws://")
+	for origin, want := range map[string]int{
+		"": http.StatusSwitchingProtocols, "http://evil.example": http.StatusForbidden, "null": http.StatusForbidden, "file://": http.StatusForbidden,
+		"http://" + host: http.StatusForbidden, "https://origin.invalid": http.StatusForbidden,
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{
+			"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="},
+		}
+		if origin != "" {
+			req.Header.Set("Origin", origin)
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if resp.StatusCode != want {
+			t.Errorf("the origin %q gets %s", origin, resp.Status)
 		}
 	}
 }
