@@ -152,6 +152,7 @@ var level = map[string]int{
 	"internal/cli/clitest":                 kits,
 	"internal/gittest":                     kits,
 	"internal/chaos":                       kits,
+	"internal/advisories":                  kits,
 	"internal/mutate":                      kits,
 	"internal/journal/journaltest":         kits,
 	"internal/natsd/natsdtest":             kits,
