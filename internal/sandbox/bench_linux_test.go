@@ -12,9 +12,10 @@ const editLimit = 8 * time.Millisecond
 
 // kind is a profile on a machine.
 type kind struct {
-	name string
-	m    Machine
-	p    Name
+	name   string
+	m      Machine
+	p      Name
+	outlet bool
 }
 
 // BenchmarkStart measures what a profile adds to a command that does nothing, in turns
@@ -22,16 +23,19 @@ type kind struct {
 func BenchmarkStart(b *testing.B) {
 	m := Probe()
 	l := benchLab(b)
-	kinds := []kind{{"inspect", m, Inspect}, {"edit", m, Edit}, {"open", m, Open}}
+	kinds := []kind{{"inspect", m, Inspect, false}, {"edit", m, Edit, false}, {"open", m, Open, false}}
 	if mayMount(true) == nil {
 		users := m
 		users.Mounts, users.Users = false, true
-		kinds = append(kinds, kind{"edit-users", users, Edit}, kind{"open-users", users, Open})
+		kinds = append(kinds, kind{"edit-users", users, Edit, false}, kind{"open-users", users, Open, false})
 	}
 	if path, err := exec.LookPath("bwrap"); err == nil {
 		wrapped := m
 		wrapped.Mounts, wrapped.Users, wrapped.Bwrap = false, false, real(path)
-		kinds = append(kinds, kind{"edit-bwrap", wrapped, Edit})
+		kinds = append(kinds, kind{"edit-bwrap", wrapped, Edit, false})
+	}
+	if m.Networks() == nil {
+		kinds = append(kinds, kind{"edit-outlet", m, Edit, true})
 	}
 	profiles := map[Name]Profile{}
 	for _, n := range Names() { // a caller makes them once for a place
@@ -46,7 +50,9 @@ func BenchmarkStart(b *testing.B) {
 		took[0] = append(took[0], time.Since(start))
 		for i, k := range kinds {
 			start := time.Now()
-			proc, err := k.m.Start(exec.Command("/bin/true"), profiles[k.p])
+			p := profiles[k.p]
+			p.Outlet = k.outlet
+			proc, err := k.m.Start(exec.Command("/bin/true"), p)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -55,6 +61,11 @@ func BenchmarkStart(b *testing.B) {
 			}
 			if err := proc.Close(); err != nil {
 				b.Fatal(err)
+			}
+			if k.outlet {
+				if err := proc.Outlet().Close(); err != nil {
+					b.Fatal(err)
+				}
 			}
 			took[i+1] = append(took[i+1], time.Since(start))
 		}

@@ -47,6 +47,9 @@ func (l *launcher) image(path string, first, status int) (code, data []byte) {
 	for _, at := range l.pointers {
 		binary.NativeEndian.PutUint64(l.data[at:], texts+binary.NativeEndian.Uint64(l.data[at:]))
 	}
+	for _, n := range l.numbers {
+		binary.NativeEndian.PutUint32(l.data[n.at:], uint32(number(n.value)))
+	}
 	data = append(data, l.data...)
 	text := launchCode()
 	code = append(fileHeader(), segment(executable, 0, codeAt+len(text))...)

@@ -30,6 +30,14 @@ type launcher struct {
 	files []*os.File // open files that the steps use and the command does not get
 
 	pointers []uint64 // where in the data the address of other data is
+	numbers  []placed // where in the data the number of a file is
+	spares   uint64   // files that the steps open at a number of their own
+}
+
+// placed is a value in the data, of 32 bits.
+type placed struct {
+	at    uint64
+	value value
 }
 
 // step is one system call.
@@ -88,6 +96,16 @@ func (l *launcher) words(all ...uint64) value {
 func (l *launcher) file(f *os.File) value {
 	l.files = append(l.files, f)
 	return value{uint64(len(l.files) - 1), ofFile}
+}
+
+// firstSpare is beyond the number of files that a launcher gets.
+const firstSpare = 64
+
+// spare returns a number at which steps may open a file, which the command does not get if
+// they open it to be closed.
+func (l *launcher) spare() value {
+	l.spares++
+	return value{firstSpare + l.spares - 1, ofFile}
 }
 
 // add adds a step and returns its index.

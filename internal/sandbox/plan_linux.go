@@ -26,6 +26,7 @@ type plan struct {
 	scoped  bool     // since apply: the thread is confined with the command
 	temp    string
 	held    []*placeholder
+	outlet  bool
 }
 
 // plan finds out how to enforce a profile. Landlock alone is the cheapest, and enough
@@ -36,7 +37,7 @@ func (m Machine) plan(p Profile) (*plan, error) {
 			return nil, fmt.Errorf("%q is not an absolute path", path)
 		}
 	}
-	pl := &plan{abi: m.Landlock, temp: p.Temp}
+	pl := &plan{abi: m.Landlock, temp: p.Temp, outlet: p.Outlet}
 	if pl.limits = p.Limits; !m.Launcher {
 		if p.Limits != (Limits{}) && p.Name != Open {
 			return nil, errors.New("this machine cannot bound commands")
@@ -45,8 +46,10 @@ func (m Machine) plan(p Profile) (*plan, error) {
 	}
 	var err error
 	switch needs := p.Name == Open && len(p.Hidden) > 0 || len(p.Fixed) > 0; {
-	case (needs || p.hidesWithin()) && (m.Mounts || m.Users):
+	case (needs || p.hidesWithin() || p.Outlet) && (m.Mounts || m.Users):
 		err = pl.mount(p, !m.Mounts)
+	case p.Outlet:
+		err = errors.New("this machine cannot give a command a network of its own")
 	case needs && m.Bwrap != "":
 		err = pl.wrap(m.Bwrap, p)
 	case p.Name == Open:
@@ -75,7 +78,7 @@ func (pl *plan) confine(m Machine, p Profile) {
 		if !m.Scopes {
 			pl.files.scoped = 0
 		}
-		if !p.Network {
+		if !p.Network && !p.Outlet {
 			pl.files.net = network
 		}
 	}
@@ -103,30 +106,48 @@ func (pl *plan) release() (err error) {
 
 // prepared is a command that is ready to be started.
 type prepared struct {
-	files []*os.File // to be closed when it has started
-	on    *launched  // nil: no launcher
+	files  []*os.File // to be closed when it has started
+	on     *launched  // nil: no launcher
+	outlet *outlet    // nil: none
 }
 
 // prepare gives the command its temporary directory, its wrapper and its launcher.
 func (pl *plan) prepare(cmd *exec.Cmd) (*prepared, error) {
-	if pl.temp != "" {
-		if cmd.Env == nil {
-			cmd.Env = os.Environ()
-		}
-		cmd.Env = append(slices.Clone(cmd.Env), "TMPDIR="+pl.temp)
-	}
+	pl.setVariables(cmd)
 	ready := &prepared{}
 	if err := pl.wrapCommand(cmd, ready); err != nil {
 		return nil, errors.Join(err, closeFiles(ready.files))
 	}
-	l, err := pl.launcher(cmd)
+	l, err := pl.launcher(cmd, ready)
 	if err == nil && l != nil {
 		ready.on, err = l.wrap(cmd)
 	}
 	if err != nil {
-		return nil, errors.Join(err, closeFiles(ready.files))
+		return nil, errors.Join(err, closeFiles(ready.files), ready.closeOutlet())
 	}
 	return ready, nil
+}
+
+// setVariables adds what the profile means for the environment of the command.
+func (pl *plan) setVariables(cmd *exec.Cmd) {
+	var add []string
+	if pl.temp != "" {
+		add = append(add, "TMPDIR="+pl.temp)
+	}
+	if pl.outlet {
+		add = append(add, proxyVariables()...)
+	}
+	if cmd.Env == nil && len(add) > 0 {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(slices.Clip(cmd.Env), add...)
+}
+
+func (r *prepared) closeOutlet() error {
+	if r.outlet == nil {
+		return nil
+	}
+	return r.outlet.close()
 }
 
 // started closes what the command has got, and returns when it runs itself.
@@ -136,14 +157,26 @@ func (r *prepared) started(cmd *exec.Cmd, err error) error {
 		return err
 	}
 	if err != nil {
-		return errors.Join(err, r.on.close())
+		return errors.Join(err, r.on.close(), r.closeOutlet())
 	}
 	if err := r.on.wait(); err != nil {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // it was killed
+		abandon(cmd)
+		return errors.Join(err, r.closeOutlet())
+	}
+	if r.outlet == nil {
+		return nil
+	}
+	if err := r.outlet.receive(); err != nil {
+		abandon(cmd)
 		return err
 	}
 	return nil
+}
+
+// abandon ends what has started and is not what it should be.
+func abandon(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill() // it may have ended
+	_ = cmd.Wait()         // it was killed
 }
 
 func (pl *plan) wrapCommand(cmd *exec.Cmd, ready *prepared) error {
@@ -171,7 +204,7 @@ func (pl *plan) wrapCommand(cmd *exec.Cmd, ready *prepared) error {
 
 // launcher returns what makes the mounts of the command and bounds it, or nil where
 // neither is needed.
-func (pl *plan) launcher(cmd *exec.Cmd) (*launcher, error) {
+func (pl *plan) launcher(cmd *exec.Cmd, ready *prepared) (_ *launcher, err error) {
 	if pl.mounts == nil && pl.limits == (Limits{}) {
 		return nil, nil
 	}
@@ -181,6 +214,11 @@ func (pl *plan) launcher(cmd *exec.Cmd) (*launcher, error) {
 			return nil, err
 		}
 		if err := l.enter(cmd.Dir); err != nil {
+			return nil, err
+		}
+	}
+	if pl.outlet {
+		if ready.outlet, err = l.outlet(); err != nil {
 			return nil, err
 		}
 	}

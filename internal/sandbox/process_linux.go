@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -20,6 +21,7 @@ type Process struct {
 	thread *thread
 	scoped bool // the thread can signal the processes of the command and no others
 	held   []*placeholder
+	outlet net.Listener
 	close  sync.Once
 	err    error
 }
@@ -52,6 +54,9 @@ func (m Machine) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 		err = ready.started(cmd, err)
 	})
 	if err == nil {
+		if ready.outlet != nil {
+			proc.outlet = ready.outlet.listener
+		}
 		return proc, nil
 	}
 	return nil, errors.Join(fmt.Errorf("start %s under the profile %s: %w", program, p.Name, err), proc.Close())
@@ -62,6 +67,10 @@ func (m Machine) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 func scopeHolds() bool {
 	return unix.Kill(1, 0) != nil && (unix.Getppid() <= 1 || unix.Kill(unix.Getppid(), 0) != nil)
 }
+
+// Outlet returns what accepts the connections to the port in the network of the command,
+// or nil. The caller closes it; until then the network remains.
+func (p *Process) Outlet() net.Listener { return p.outlet }
 
 // PID returns the number of the process that was started.
 func (p *Process) PID() int { return p.cmd.Process.Pid }

@@ -37,6 +37,9 @@ type Profile struct {
 	Fixed []Fixed
 
 	Network bool // may use the network
+	// Outlet: without Network, the command has a network of its own with nothing in it but
+	// a port, which leads to Process.Outlet. Its environment names that as its proxy.
+	Outlet  bool
 	Sockets bool // may use Unix sockets
 	// Temp is the private temporary directory: TMPDIR of the command and writable. Empty:
 	// the command has that of its environment.
@@ -101,6 +104,7 @@ func (p Profile) Within(parent Profile) Profile {
 	p.Shown = slices.DeleteFunc(union(child.Shown, parent.Shown), func(s string) bool { return !child.MayRead(s) || !parent.MayRead(s) })
 	p.Fixed = append(slices.Clone(child.Fixed), parent.Fixed...)
 	p.Network, p.Sockets = child.Network && parent.Network, child.Sockets && parent.Sockets
+	p.Outlet = !p.Network && (child.Network || child.Outlet) && (parent.Network || parent.Outlet)
 	if child.Temp != "" && !parent.MayWrite(child.Temp) {
 		p.Temp = ""
 	}

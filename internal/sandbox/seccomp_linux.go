@@ -170,6 +170,10 @@ func (f *filter) sockets(p Profile) {
 		return
 	}
 	f.load(callNumber)
+	if p.Outlet {
+		f.internet(p.Sockets)
+		return
+	}
 	if !p.Network && !p.Sockets {
 		f.when(unix.SYS_SOCKET, 1)
 		f.refuse(unix.EACCES)
@@ -185,6 +189,21 @@ func (f *filter) sockets(p Profile) {
 		f.when(family, 1)
 		f.refuse(unix.EACCES)
 	}
+}
+
+// internet refuses all kinds of socket but those that end in the command's own network.
+func (f *filter) internet(sockets bool) {
+	families := []uint32{unix.AF_INET, unix.AF_INET6}
+	if sockets {
+		families = append(families, unix.AF_UNIX)
+	}
+	f.when(unix.SYS_SOCKET, uint8(2+2*len(families)))
+	f.load(firstArg)
+	for _, family := range families {
+		f.when(family, 1)
+		f.allow()
+	}
+	f.refuse(unix.EACCES)
 }
 
 // bytes returns the filter as the kernel reads it.

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -29,6 +30,9 @@ func Start(cmd *exec.Cmd, p Profile) (*Process, error) { return Probe().Start(cm
 func (m Machine) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 	if err := m.Enforces(p.Name); err != nil && p.Name != Open {
 		return nil, err
+	}
+	if p.Outlet {
+		return nil, errors.New("this machine cannot give a command a network of its own")
 	}
 	if p.Limits != (Limits{}) {
 		return nil, errors.New("this machine cannot enforce limits")
@@ -57,6 +61,12 @@ func (p *Process) hold(started chan<- error) {
 	started <- p.cmd.Start()
 	<-p.end
 }
+
+// Outlet returns nothing here.
+func (p *Process) Outlet() net.Listener { return nil }
+
+// Networks returns why a command can have no network of its own here.
+func (m Machine) Networks() error { return errors.New("it takes the namespaces of Linux") }
 
 // PID returns the number of the process that was started.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
