@@ -30,6 +30,7 @@ var level = map[string]int{
 	"internal/natsd":             0,
 	"internal/shell":             0,
 	"internal/retry":             0,
+	"internal/proxy":             0,
 	"internal/rpc":               0,
 	"internal/sandbox":           0,
 	"internal/nolink":            0,
@@ -182,6 +183,7 @@ var owner = map[string][]string{
 	"charm.land":                             {"internal/cli/definitions", "internal/tui"},
 	"github.com/charmbracelet/x/ansi":        {"internal/term"},
 	"mvdan.cc/sh":                            {"internal/cli/definitions", "internal/shell"},
+	"golang.org/x/net":                       {"internal/proxy"},
 	"github.com/gofrs/flock":                 {"internal/journal", "internal/natsd"},
 	"github.com/bmatcuk/doublestar":          {"tool/builtin"},
 }
