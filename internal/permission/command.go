@@ -171,10 +171,18 @@ func (c *call) profile(d Decision) sandbox.Name {
 	case d.Behavior != Allow || c.ruledWhole():
 	case d.Rule == onlyReads:
 		return sandbox.Inspect
-	case d.Rule == onlyEdits && !slices.ContainsFunc(c.shellWrites(), func(p string) bool { return !c.inWorkingDirs(p) && p != "/dev/null" }):
+	case d.Rule == onlyEdits && !slices.ContainsFunc(c.shell.Commands, c.redirectsElsewhere):
 		return sandbox.Edit
 	}
 	return sandbox.Open
+}
+
+// redirectsElsewhere reports whether the command writes by a redirection outside of the
+// working directories, for which there is a rule.
+func (c *call) redirectsElsewhere(cmd shell.Command) bool {
+	return slices.ContainsFunc(cmd.Redirects, func(r shell.Redirect) bool {
+		return r.Writes() && !c.every(&cmd, r.Target, c.inWorkingDirs)
+	})
 }
 
 // ruledWhole reports whether rules allow every part of the command.

@@ -31,6 +31,8 @@ func TestUnaskedCommandsAreHeldToTheirEffect(t *testing.T) {
 		{AcceptEdits, "", "mkdir -p d && cp a d/b; sed -i s/a/b/ d/b", sandbox.Edit},
 		{AcceptEdits, "", "cat a > b", sandbox.Edit},
 		{AcceptEdits, "", "cat a > b 2> /dev/null", sandbox.Edit},
+		{AcceptEdits, "", "sed -i /a/d b; ls $HOME", sandbox.Edit}, // a script, not a file
+		{AcceptEdits, "", "touch a; ls > /dev/null 2>&1", sandbox.Edit},
 		{AcceptEdits, "Bash(touch:*)", "touch a", sandbox.Open},
 		{AcceptEdits, "Bash(make)", "touch a; make", sandbox.Open},
 		{AcceptEdits, "Edit(//srv/other/**)", "cat a > /srv/other/b", sandbox.Open},

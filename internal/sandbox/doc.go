@@ -38,7 +38,8 @@
 //     (TestSecretsCannotBeRead).
 //   - Inspect writes its temporary directory and nothing else (TestInspectWritesNothing);
 //     Edit writes the working directories, but no fixed name, whether it exists or not
-//     (TestEditLeavesFixedNamesAlone).
+//     (TestEditLeavesFixedNamesAlone). That goes for modes, owners, times and attributes,
+//     too (TestMetadataStays).
 //   - Inspect and Edit have no network and no Unix sockets (TestNoNetwork).
 //   - No command reads the environment of, signals or traces a process outside of it
 //     (TestProcessesOutsideAreOutOfReach).
@@ -53,7 +54,8 @@
 //   - What a machine cannot enforce is an error and never less than was asked for, except
 //     under Open, which runs with what there is (TestWhatCannotBeEnforcedIsRefused).
 //
-// Not promised: that a root user is kept from raw devices under Open; that a fixed name
+// Not promised: that a command under Inspect can set modes and times in its temporary
+// directory; that a root user is kept from raw devices under Open; that a fixed name
 // below the top of a directory is protected (internal/permission judges those); the signal
 // half of the laws on kernels before Linux 6.12, and any of them but the files on macOS.
 package sandbox

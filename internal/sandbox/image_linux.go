@@ -27,6 +27,8 @@ func (l *launcher) image(path string, first, status int) (code, data []byte) {
 			return texts + v.n
 		case ofFile:
 			return uint64(first) + v.n
+		case pastFiles:
+			return uint64(status) + 2 // the image itself is the last
 		}
 		return v.n
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -58,9 +59,10 @@ type value struct {
 type valueKind int
 
 const (
-	plain  valueKind = iota // n itself
-	inData                  // the address of the data at n
-	ofFile                  // the number that the file n of the launcher has in it
+	plain     valueKind = iota // n itself
+	inData                     // the address of the data at n
+	ofFile                     // the number that the file n of the launcher has in it
+	pastFiles                  // the first number past those of its files
 )
 
 func num[T ~int | ~uint64 | ~uintptr](n T) value { return value{n: uint64(n)} }
@@ -135,6 +137,11 @@ func (l *launcher) readOnly(path string) {
 func (l *launcher) write(path, text string) {
 	open := l.add("open "+path, unix.SYS_OPENAT, num(unix.AT_FDCWD), l.text(path), num(unix.O_WRONLY|unix.O_CLOEXEC))
 	l.steps[open].store = l.add("write "+path, unix.SYS_WRITE, value{}, l.place([]byte(text)), num(len(text)))
+}
+
+// closeOpened adds the end of the files that earlier steps have opened.
+func (l *launcher) closeOpened() {
+	l.add("close what was opened", unix.SYS_CLOSE_RANGE, value{kind: pastFiles}, num(uint64(math.MaxUint32)), num(0))
 }
 
 // try makes the calls alone.

@@ -19,6 +19,9 @@ type mounts struct {
 	shown  []string // bound back where something hidden covers them
 	fixed  []string // bound to themselves and read-only; they exist
 	mask   string   // bound over hidden files
+	sealed bool     // all is read-only but what is writable
+	// writable stays as it is where the rest is sealed.
+	writable []string
 }
 
 // steps adds the calls that make the mounts in a namespace of their own.
@@ -34,11 +37,42 @@ func (m *mounts) steps(l *launcher) error {
 			return fmt.Errorf("hide %s: %w", h, err)
 		}
 	}
+	if m.sealed {
+		if err := m.seal(l); err != nil {
+			return err
+		}
+	}
 	for _, f := range m.fixed {
 		l.mount(f, f, "", unix.MS_BIND|unix.MS_REC, "")
 		l.tolerate(unix.ENOENT)
 		l.readOnly(f) // while it is a mount, its name cannot be replaced either
 		l.tolerate(unix.ENOENT)
+	}
+	return nil
+}
+
+// seal makes everything read-only but what is writable. Landlock does so for what files
+// hold, but knows neither their modes, owners and times nor attributes.
+func (m *mounts) seal(l *launcher) error {
+	type root struct {
+		path string
+		step int
+	}
+	var open []root
+	for _, path := range outermost(m.writable) {
+		switch _, err := os.Lstat(path); {
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
+			continue // the command does not write it either
+		case err != nil:
+			return fmt.Errorf("keep %s writable: %w", path, err)
+		}
+		flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
+		open = append(open, root{path, l.add("open "+path, unix.SYS_OPEN_TREE, num(unix.AT_FDCWD), l.text(path), num(flags))})
+	}
+	l.readOnly("/")
+	for _, r := range open {
+		l.steps[r.step].store = l.add("keep "+r.path+" writable", unix.SYS_MOVE_MOUNT,
+			value{}, l.place([]byte{0}), num(unix.AT_FDCWD), l.text(r.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	}
 	return nil
 }
@@ -50,6 +84,7 @@ func (l *launcher) enterUserNamespace(uid, gid int) {
 	l.write("/proc/self/setgroups", "deny")
 	l.write("/proc/self/uid_map", strconv.Itoa(uid)+" "+strconv.Itoa(uid)+" 1")
 	l.write("/proc/self/gid_map", strconv.Itoa(gid)+" "+strconv.Itoa(gid)+" 1")
+	l.closeOpened() // a mount with a file that is open for writing cannot become read-only
 }
 
 const sealed = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC

@@ -45,7 +45,7 @@ func (m Machine) plan(p Profile) (*plan, error) {
 		pl.limits = Limits{}
 	}
 	var err error
-	switch needs := p.Name == Open && len(p.Hidden) > 0 || len(p.Fixed) > 0; {
+	switch needs := p.Name == Open && len(p.Hidden) > 0 || len(p.Fixed) > 0 || p.Name == Edit; {
 	case (needs || p.hidesWithin() || p.Outlet) && (m.Mounts || m.Users):
 		err = pl.mount(p, !m.Mounts)
 	case p.Outlet:
@@ -89,6 +89,9 @@ func (pl *plan) confine(m Machine, p Profile) {
 	if pl.mounts != nil {
 		pl.sealing = all
 		return
+	}
+	if p.Name == Inspect && pl.wrapper == nil {
+		all = append(withoutMetadata(), all...)
 	}
 	if pl.filter = all; pl.wrapper != nil {
 		if pl.inner = withoutMounts(); p.Name != Open {
@@ -320,6 +323,7 @@ func (pl *plan) mount(p Profile, users bool) error {
 	}
 	pl.mounts.hidden = slices.DeleteFunc(pl.mounts.hidden, func(h string) bool { return !p.reaches(h) })
 	pl.within = strict(p, nil) // the mounts do the rest
+	pl.mounts.sealed, pl.mounts.writable = true, p.writable()
 	var err error
 	pl.mounts.fixed, pl.held, err = hold(p.Fixed)
 	return err
