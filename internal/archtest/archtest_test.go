@@ -157,6 +157,7 @@ var level = map[string]int{
 	"internal/mutate":                      kits,
 	"internal/journal/journaltest":         kits,
 	"internal/natsd/natsdtest":             kits,
+	"internal/shellfuzz":                   kits,
 	"internal/sizes":                       kits,
 	"internal/typecheck":                   kits,
 	"mailbox/mailboxtest":                  kits,

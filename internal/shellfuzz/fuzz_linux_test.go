@@ -1,0 +1,162 @@
+package shellfuzz
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/actorswarm/swarm/internal/permission"
+	"github.com/actorswarm/swarm/internal/sandbox"
+)
+
+// size is how much a test does: every day, and in a soak.
+type size struct {
+	judged int // at least, and more until enough were run
+	run    int // at least
+}
+
+func (s size) orSoak(judged, run int) size {
+	if os.Getenv("SWARM_SOAK") != "" {
+		return size{judged, run}
+	}
+	return s
+}
+
+// seed returns the seed of the run, which it prints.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	n := uint64(1)
+	if s := os.Getenv("SWARM_FUZZ_SEED"); s != "" {
+		var err error
+		if n, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("SWARM_FUZZ_SEED: %v", err)
+		}
+	}
+	t.Logf("seed %d", n)
+	return n
+}
+
+// needEnforced skips the test where the machine cannot hold a command to reading and to
+// editing.
+func needEnforced(t *testing.T) {
+	t.Helper()
+	for _, n := range []sandbox.Name{sandbox.Inspect, sandbox.Edit} {
+		if err := sandbox.Probe().Enforces(n); err != nil {
+			t.Skip(err)
+		}
+	}
+}
+
+func modes() []permission.Mode {
+	return []permission.Mode{permission.Default, permission.AcceptEdits, permission.Plan, permission.DontAsk}
+}
+
+// tally counts what a run has done.
+type tally struct{ judged, allowed, inspected, edited, failed atomic.Int64 }
+
+// TestNothingUnaskedTouchesACanary judges generated commands in each mode, and runs those
+// that a mode allows, under the profile of the decision.
+func TestNothingUnaskedTouchesACanary(t *testing.T) {
+	needEnforced(t)
+	t.Parallel()
+	todo, of := size{600, 40}.orSoak(1_000_000, 50_000), seed(t)
+	var next atomic.Uint64
+	var n tally
+	started := time.Now()
+	var all sync.WaitGroup
+	for range 2 {
+		w := newWorld(t)
+		all.Go(func() {
+			for !t.Failed() || n.failed.Load() < 20 {
+				i := next.Add(1)
+				if int(i) > todo.judged && n.inspected.Load()+n.edited.Load() >= int64(todo.run) {
+					return
+				}
+				w.judgeAndRun(&n, of, i, int(i) > todo.judged || n.inspected.Load()+n.edited.Load() < int64(todo.run))
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d judged in %d modes each, %d allowed in one of them, %d run under inspect and %d under edit, %d touched a canary; %s",
+		n.judged.Load(), len(modes()), n.allowed.Load(), n.inspected.Load(), n.edited.Load(), n.failed.Load(), time.Since(started).Round(time.Second))
+}
+
+// judgeAndRun judges a command in each mode and runs it once for each profile.
+func (w *world) judgeAndRun(n *tally, seed, number uint64, run bool) {
+	text := newGenerator(seed, number, w.names).text()
+	n.judged.Add(1)
+	profiles := map[sandbox.Name]bool{}
+	for _, m := range modes() {
+		d := w.decide(m, text)
+		if d.Behavior != permission.Allow {
+			continue
+		}
+		if d.Profile != sandbox.Inspect && !(d.Profile == sandbox.Edit && m == permission.AcceptEdits) {
+			w.t.Errorf("mode %s allows %q under %s", m, text, d.Profile)
+		}
+		profiles[d.Profile] = true
+	}
+	if len(profiles) == 0 {
+		return
+	}
+	n.allowed.Add(1)
+	for name := range profiles {
+		if !run {
+			continue
+		}
+		touched, out := w.run(name, text)
+		if name == sandbox.Inspect {
+			n.inspected.Add(1)
+		} else {
+			n.edited.Add(1)
+			w.restore()
+		}
+		if len(touched) > 0 {
+			n.failed.Add(1)
+			w.t.Errorf("number %d under %s: %q touched %s; it printed %q", number, name, text, strings.Join(touched, ", "), out)
+		}
+	}
+}
+
+// TestProfilesHoldUnjudgedText runs generated commands that nobody has judged.
+func TestProfilesHoldUnjudgedText(t *testing.T) {
+	needEnforced(t)
+	t.Parallel()
+	todo, of := size{run: 40}.orSoak(0, 10_000), seed(t)
+	w := newWorld(t)
+	for i := range uint64(todo.run) {
+		name := []sandbox.Name{sandbox.Inspect, sandbox.Edit}[i/2%2]
+		text := newGenerator(of, i, w.names).list()
+		if touched, out := w.run(name, text); len(touched) > 0 {
+			t.Errorf("number %d under %s: %q touched %s; it printed %q", i, name, text, strings.Join(touched, ", "), out)
+		}
+		if name == sandbox.Edit {
+			w.restore()
+		}
+	}
+}
+
+// TestCanariesAreTouchedWithoutASandbox runs the attacks of the generator free, as a check
+// that the tests above can fail.
+func TestCanariesAreTouchedWithoutASandbox(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	of, kinds := seed(t), map[string]int{}
+	for i := range uint64(60) {
+		touched, _ := w.run("", newGenerator(of, i, w.names).attack())
+		for _, what := range touched {
+			kind, _, _ := strings.Cut(what, " ")
+			kinds[kind]++
+		}
+	}
+	t.Logf("of 60 attacks: %v", kinds)
+	for _, kind := range []string{kindRead, kindReached, kindWritten} {
+		if kinds[kind] == 0 {
+			t.Errorf("no attack has %s a canary", kind)
+		}
+	}
+}
