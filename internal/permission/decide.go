@@ -55,6 +55,8 @@ type Policy struct {
 	// NoEdits is why nothing holds a command to changing the working directories, "" if
 	// something does. Then no command is allowed because mode acceptEdits is on.
 	NoEdits string
+	// Sandbox is zero where the machine cannot enforce the profile edit.
+	Sandbox Sandbox
 	// Boundary limits the writes of an isolated agent. It is nil for an agent that
 	// is not isolated.
 	Boundary *Boundary
@@ -107,7 +109,7 @@ func Decide(p Policy, r Request) Decision {
 	switch {
 	case d.Behavior == Deny:
 	case c.effect == runEffect:
-		d.Profile = c.profile(d)
+		d.Profile = c.atMostEdit(c.profile(d))
 	case p.Resolve != nil:
 		d.Paths = make(map[string]string, len(c.targets))
 		for _, t := range c.targets {
@@ -140,13 +142,13 @@ func once(resolve func(string) string) func(string) string {
 }
 
 func (c *call) decide() Decision {
-	steps := []func() (Decision, bool){c.checkBoundary, c.checkDenyRules, c.checkLimits, c.checkAskRules, c.checkGuards, c.checkMode, c.checkAllowRules}
+	steps := []func() (Decision, bool){c.checkBoundary, c.checkDenyRules, c.checkLimits, c.checkAskRules, c.checkGuards, c.checkUnsandboxed, c.checkMode, c.checkAllowRules}
 	for _, step := range steps {
 		if d, ok := step(); ok {
-			return d
+			return c.orSandboxed(d)
 		}
 	}
-	return Decision{Behavior: Ask, Rule: noRule, Reason: fmt.Sprintf("no rule allows this use of %s", c.tool)}
+	return c.orSandboxed(Decision{Behavior: Ask, Rule: noRule, Reason: fmt.Sprintf("no rule allows this use of %s", c.tool)})
 }
 
 func (c *call) checkDenyRules() (Decision, bool) {

@@ -42,6 +42,8 @@
 //     (TestUnaskedCommandsAreHeldToTheirEffect). Where nothing can hold it, the first
 //     counts as reading only if each word is fixed (TestUnconfinedReadingIsFixedText),
 //     and a person is asked about the second (TestUnheldEditsAreAskedAbout).
+//   - Where the settings enable the sandbox, no command runs under more than edit, unless
+//     it is excluded or a person has allowed it without (TestTheSandboxHoldsCommands).
 //   - What the rules deny of files, they deny to commands too, whatever these compute: Denials
 //     returns them for the sandbox (TestDenialsAreThoseOfTheRules).
 //   - Narrower is never more permissive than either of its arguments, for any
