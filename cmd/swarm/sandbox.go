@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
@@ -31,7 +33,8 @@ func newSandboxExplain(a *app) *cobra.Command {
 		Short: "Print a profile, and how this machine enforces it",
 		Long: `Explain prints what the profile inspect, edit or open lets a command read,
 change and reach in the directory, what it hides, and by what this machine holds
-a command to it. Without a name it prints all three.`,
+a command to it. Without a name it prints all three. At the end it prints what
+the settings change, with the file, and what of them is not in force.`,
 		Example: `  swarm sandbox explain
   swarm sandbox explain open`,
 		ValidArgs: []string{string(sandbox.Inspect), string(sandbox.Edit), string(sandbox.Open)},
@@ -68,9 +71,9 @@ func (a *app) explainSandbox(dir string, names []sandbox.Name) error {
 			home = ""
 		}
 	}
-	written, err := settings.ReadSandbox(sources)
-	if err != nil {
-		return err
+	written, unavailable := settings.ReadSandbox(sources)
+	if unavailable != nil && !errors.As(unavailable, new(*settings.UnavailableError)) {
+		return unavailable
 	}
 	place := written.Apply(sandbox.Place{Dirs: []string{dir}, Home: home, Hidden: []string{state}, Getenv: a.Getenv})
 	for i, n := range names {
@@ -79,9 +82,25 @@ func (a *app) explainSandbox(dir string, names []sandbox.Name) error {
 				return err
 			}
 		}
-		if err := place.Profile(n).Explain(a.Out, sandbox.Probe()); err != nil {
+		p := place.Profile(n)
+		if n == sandbox.Edit {
+			p.Outlet, p.Sockets = written.Outlet(sandbox.Probe()), written.Network.Sockets
+		}
+		if err := p.Explain(a.Out, sandbox.Probe()); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.explainSettings(written, unavailable)
+}
+
+// explainSettings prints what of the settings is in force, and what is not.
+func (a *app) explainSettings(s settings.Sandbox, unavailable error) error {
+	lines := slices.Concat(s.Lines(sandbox.Probe()), s.Notes)
+	if unavailable != nil {
+		lines = append(lines, "no session starts here: "+unavailable.Error())
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return a.Print("\nsettings:\n  " + strings.Join(lines, "\n  ") + "\n")
 }

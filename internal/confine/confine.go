@@ -38,6 +38,10 @@ type Options struct {
 	// changing, a file or directory; unasked commands also where they have a person asked.
 	// nil, or a nil result: no rule does.
 	Denied func() func(path string, unasked bool) (read, change bool)
+	// Outlet gives commands under edit a network of their own with an outlet, where the
+	// machine can, and Sockets lets them use Unix sockets.
+	Outlet, Sockets bool
+	Remedy          string // what lets commands under edit do more; "" is a rule or an answer
 }
 
 // Commands makes the profiles. Its methods may be called concurrently.
@@ -85,6 +89,10 @@ func (c *Commands) base(name sandbox.Name) (sandbox.Profile, error) {
 	if !ok {
 		if p = c.options.Place.Profile(name); !sandbox.Probe().Launcher {
 			p.Limits = sandbox.Limits{} // nothing can enforce them, and the machine says so
+		}
+		if name == sandbox.Edit {
+			p.Outlet, p.Sockets = c.options.Outlet && sandbox.Probe().Networks() == nil, c.options.Sockets
+			p.Wider = c.options.Remedy
 		}
 		p.Mask = c.temp.mask()
 		if name != sandbox.Open {

@@ -147,10 +147,10 @@ func (c Config) PolicyOf(id string, r *Rules) spawn.Policy {
 }
 
 // Permissions returns the policy for the calls of an agent that is not isolated.
-func (c Config) Permissions(spec agent.Spec, r *Rules) permission.Policy {
+func (c Config) Permissions(spec agent.Spec, r *Rules, by settings.Sandbox) permission.Policy {
 	return r.Fill(permission.Policy{
 		Mode: permission.Mode(spec.Mode), Home: c.Home, Resolve: Resolve,
-		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil, NoEdits: noEdits(),
+		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil, NoEdits: noEdits(), Sandbox: by.Rules(),
 		Dirs: slices.Concat([]string{spec.Dir}, c.AddDirs, r.Dirs()), Only: tools.Limits(spec),
 	})
 }

@@ -271,7 +271,7 @@ func (n *Node) SendReceipt(r mailbox.Receipt) {
 
 // permission returns the policy for an agent's calls.
 func (n *Node) permission(spec agent.Spec) permission.Policy {
-	p := n.options.Permissions(spec, n.options.Rules)
+	p := n.options.Permissions(spec, n.options.Rules, n.options.Sandbox)
 	p.Boundary, p.Dirs = n.directories.Boundary(n.scope, spec), n.workingDirs(spec)
 	return p
 }

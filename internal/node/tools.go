@@ -37,6 +37,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 		Denied: n.denied(a.Spec), Reads: by.AllowRead, Writes: by.AllowWrite, Fixed: by.DenyWrite,
 		MaxCPU: by.Limits.CPU, MaxFileSize: by.Limits.FileSize, MaxMemory: by.Limits.Memory, MaxOpenFiles: by.Limits.OpenFiles,
 		Hidden: append(n.options.hidden(), by.DenyRead...), Shown: n.shown(),
+		Sandboxed: by.Enabled, Unsandboxed: by.Unsandboxed, Sockets: by.Network.Sockets, Network: n.network(a.Spec),
 		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope, Variables: n.variables.List,
 		OnDir:  func(ctx context.Context, from, to string) { n.hooks.CwdChanged(ctx, a.Transcript.Spec(), from, to) },
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
@@ -94,6 +95,19 @@ func (n *Node) conceals(spec agent.Spec) func(path string) bool {
 		now := of()
 		return now != nil && now(path)
 	}
+}
+
+// network returns what an agent's commands under the profile edit reach, by the rules of
+// the last decision, or nil.
+func (n *Node) network(spec agent.Spec) func() builtin.Network {
+	by := n.options.Sandbox
+	if !by.Outlet(sandbox.Probe()) {
+		return nil
+	}
+	return latest(n.options.Rules.Version, func() builtin.Network {
+		allowed, denied := by.Hosts(n.searched(spec))
+		return builtin.Network{Allowed: allowed, Denied: denied, ProxyPort: by.Network.ProxyPort}
+	})
 }
 
 // denied returns what the rules keep commands from, by the rules of the last decision.

@@ -30,7 +30,7 @@ func (p Profile) Denial(output, dir string) string {
 		unsure = unsure || kind == denied
 	}
 	if unsure && p.Name != Open {
-		return fmt.Sprintf("An access was denied; whether by the profile %s or by the system cannot be said. %s", p.Name, p.remedy())
+		return fmt.Sprintf("An access was denied; whether by the profile %s or by the system cannot be said. %s", p.Name, p.Remedy())
 	}
 	return ""
 }
@@ -68,7 +68,10 @@ func (p Profile) explainLine(kind, line, dir string) string {
 		if p.Network {
 			return ""
 		}
-		return fmt.Sprintf("The profile %s denied the network. %s", p.Name, p.remedy())
+		if p.Outlet {
+			return fmt.Sprintf("The profile %s reaches listed hosts only, through the proxy that HTTPS_PROXY names; this program did not use it. %s", p.Name, p.Remedy())
+		}
+		return fmt.Sprintf("The profile %s denied the network. %s", p.Name, p.Remedy())
 	}
 	if kind == limited {
 		return p.explainLimit(line)
@@ -82,9 +85,9 @@ func (p Profile) explainLine(kind, line, dir string) string {
 		case kind == taken && !p.fixes(path):
 		case kind == missing || nearest([]string{"/dev", "/proc"}, path) != "":
 		case !p.MayRead(path):
-			return fmt.Sprintf("The profile %s denied %s, which is outside of what it reads. %s", p.Name, path, p.remedy())
+			return fmt.Sprintf("The profile %s denied %s, which is outside of what it reads. %s", p.Name, path, p.Remedy())
 		case !p.MayWrite(path):
-			return fmt.Sprintf("The profile %s denied a change of %s. %s", p.Name, path, p.remedy())
+			return fmt.Sprintf("The profile %s denied a change of %s. %s", p.Name, path, p.Remedy())
 		}
 	}
 	switch {
@@ -93,7 +96,7 @@ func (p Profile) explainLine(kind, line, dir string) string {
 	case strings.Contains(line, "kill") || strings.Contains(line, "ptrace"):
 		return fmt.Sprintf("The profile %s denied to signal or trace a process that this command did not start; what runs in the background is ended where it was started.", p.Name)
 	case strings.Contains(line, "ocket") && !p.Sockets:
-		return fmt.Sprintf("The profile %s denied a socket. %s", p.Name, p.remedy())
+		return fmt.Sprintf("The profile %s denied a socket. %s", p.Name, p.Remedy())
 	}
 	return ""
 }
@@ -122,8 +125,11 @@ func (p Profile) fixes(path string) bool {
 	return slices.ContainsFunc(p.Fixed, func(f Fixed) bool { return below(path, f.Path) })
 }
 
-// remedy returns what allows a command more.
-func (p Profile) remedy() string {
+// Remedy returns what allows a command more, in a sentence.
+func (p Profile) Remedy() string {
+	if p.Name == Edit && p.Wider != "" {
+		return p.Wider
+	}
 	switch p.Name {
 	case Inspect:
 		return "It ran without a question because it only reads; a rule such as Bash(NAME:*) or a person's answer lets it do more."

@@ -28,7 +28,7 @@ func (p Profile) Explain(w io.Writer, m Machine) error {
 	if p.Limits != (Limits{}) {
 		list(&b, "limits", p.Limits.list())
 	}
-	list(&b, "network", []string{yes(p.Network)})
+	list(&b, "network", []string{p.network()})
 	list(&b, "sockets", []string{yes(p.Sockets)})
 	list(&b, "outside", []string{"no process that it did not start is signalled, traced or read"})
 	if p.Name == Open {
@@ -63,6 +63,13 @@ func (l Limits) list() (all []string) {
 		}
 	}
 	return all
+}
+
+func (p Profile) network() string {
+	if p.Outlet {
+		return "one of its own, with a proxy that reaches listed hosts"
+	}
+	return yes(p.Network)
 }
 
 func yes(b bool) string {

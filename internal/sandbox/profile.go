@@ -41,6 +41,9 @@ type Profile struct {
 	// a port, which leads to Process.Outlet. Its environment names that as its proxy.
 	Outlet  bool
 	Sockets bool // may use Unix sockets
+	// Wider is a sentence about what lets a command under Edit do more; "" is a rule or an
+	// answer.
+	Wider string
 	// Temp is the private temporary directory: TMPDIR of the command and writable. Empty:
 	// the command has that of its environment.
 	Temp   string

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,32 +21,56 @@ type Sandbox struct {
 	DenyRead, DenyWrite   []string
 	Limits                sandbox.Limits
 	Notes                 []string // what does not apply, one line each
+
+	Enabled           bool     // commands run under the profile edit at most
+	AutoAllow         bool     // those that no rule is about run without a question; only with Enabled
+	FailIfUnavailable bool     // where the machine cannot enforce edit, Enabled keeps a session from starting
+	Excluded          []string // commands that Enabled is not about, as rules for Bash specify them
+	Unsandboxed       bool     // a call can ask for a command that Enabled is not about
+	Network           Network
+	From              map[string]string // the place of the file that decided, by the key
+
+	loosely      bool // a file that may loosen has enabled it
+	managedHosts []string
 }
 
 // DefaultLimits bound each process of a command unless a file says otherwise.
 func DefaultLimits() sandbox.Limits { return sandbox.Limits{FileSize: 64 << 30} }
 
+// UnavailableError reports that the machine cannot enforce what a settings file enables.
+type UnavailableError struct{ Err error }
+
+func (e *UnavailableError) Error() string { return e.Err.Error() }
+
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
 // ReadSandbox reads the key of all settings files. What a directory's own files allow, and
 // those that others can write or that have a mistake, does not apply; what they deny does.
 // Of a limit the strongest file that may loosen counts, and any file may lower it. The
-// error is a *ManagedError.
+// error is a *ManagedError, or an *UnavailableError, with which the result is valid.
 func ReadSandbox(from defs.Options) (s Sandbox, err error) {
 	from.Simple = false
 	files, _, err := defs.ReadSettings(from)
 	if err != nil {
 		return s, err
 	}
-	s.Limits = DefaultLimits()
+	s = Sandbox{Limits: DefaultLimits(), AutoAllow: true, FailIfUnavailable: true, Unsandboxed: true, From: map[string]string{}}
 	for _, f := range files {
 		if f.Broken != nil {
 			continue // reported with the permissions
 		}
-		r := &sandboxReader{permissionReader: permissionReader{file: f, cwd: from.Cwd, home: from.Home, untrusted: f.Untrusted}, limits: map[string]uint64{}}
+		r := &sandboxReader{
+			permissionReader: permissionReader{file: f, cwd: from.Cwd, home: from.Home, untrusted: f.Untrusted},
+			paths:            map[string][]string{}, limits: map[string]uint64{}, flags: map[string]bool{}, places: map[string]string{},
+		}
 		r.read()
 		if err := r.firstError(); err != nil && f.Source == defs.Managed {
 			return s, &ManagedError{err}
 		}
 		s.add(r)
+	}
+	if err := s.finish(sandbox.Probe().Enforces(sandbox.Edit)); err != nil {
+		return s, &UnavailableError{err}
 	}
 	return s, nil
 }
@@ -55,10 +80,12 @@ type sandboxReader struct {
 	permissionReader
 	paths  map[string][]string // by the name of the list
 	limits map[string]uint64
+	flags  map[string]bool   // by the key
+	places map[string]string // likewise
+	port   int
 }
 
 func (r *sandboxReader) read() {
-	r.paths = map[string][]string{}
 	entries, err := r.file.Entries("sandbox")
 	if err != nil {
 		r.wrong = append(r.wrong, err)
@@ -69,9 +96,15 @@ func (r *sandboxReader) read() {
 			err = r.object(e, r.list)
 		case "limits":
 			err = r.object(e, r.limit)
+		case "network":
+			err = r.object(e, func(key string, value json.RawMessage) (bool, error) { return r.network(key, value, r.place(e.Line)) })
+		case "excludedCommands":
+			err = r.excluded(e)
 		default:
-			r.unknown(e, e.Key)
-			err = nil
+			var known bool
+			if known, err = r.flag(e.Key, e.Value, r.place(e.Line)); !known {
+				r.unknown(e, e.Key)
+			}
 		}
 		if err != nil {
 			r.wrong = append(r.wrong, fmt.Errorf("%s: sandbox.%s: %w", r.place(e.Line), e.Key, err))
@@ -80,7 +113,8 @@ func (r *sandboxReader) read() {
 }
 
 func (r *sandboxReader) unknown(e defs.SettingsEntry, key string) {
-	r.remarks = append(r.remarks, fmt.Sprintf("%s: sandbox.%s is not in force: it is not known here", r.place(e.Line), key))
+	why := cmp.Or(without[key], "it is not known here")
+	r.remarks = append(r.remarks, fmt.Sprintf("%s: sandbox.%s is not in force: %s", r.place(e.Line), key, why))
 }
 
 // object calls take for each key of an object; take reports whether it knows the key. A
@@ -151,6 +185,7 @@ func (s *Sandbox) add(r *sandboxReader) {
 	s.Notes = append(s.Notes, r.remarks...)
 	s.DenyRead, s.DenyWrite = append(s.DenyRead, r.paths["denyRead"]...), append(s.DenyWrite, r.paths["denyWrite"]...)
 	loose := r.isLoose() && !r.ofDirectory()
+	s.addKeys(r, loose)
 	if loose {
 		s.AllowRead, s.AllowWrite = append(s.AllowRead, r.paths["allowRead"]...), append(s.AllowWrite, r.paths["allowWrite"]...)
 	} else if len(r.paths["allowRead"])+len(r.paths["allowWrite"]) > 0 {

@@ -51,9 +51,9 @@ func TestSandboxSettingsOfADirectoryOnlyTighten(t *testing.T) {
 
 // TestUnknownSandboxSettingsAreNamed, and a file with a mistake loosens nothing.
 func TestUnknownSandboxSettingsAreNamed(t *testing.T) {
-	s, _, _ := sandboxOf(t, `{"enabled": false, "filesystem": {"allowWrite": ["/b/*"], "denyRead": ["/c"], "x": 1}}`, `{}`)
+	s, _, _ := sandboxOf(t, `{"someday": false, "filesystem": {"allowWrite": ["/b/*"], "denyRead": ["/c"], "x": 1}}`, `{}`)
 	notes := strings.Join(s.Notes, "\n")
-	for _, want := range []string{"sandbox.enabled is not in force", "is a pattern"} {
+	for _, want := range []string{"sandbox.someday is not in force", "is a pattern"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%q is not in %s", want, notes)
 		}

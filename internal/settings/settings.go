@@ -23,6 +23,9 @@
 //   - What loosens while a session runs needs trust (TestWhatLoosensLaterNeedsTrust), and a
 //     rule that denies or asks cannot be taken out of a directory's own files meanwhile
 //     (TestRemovedRulesOfADirectoryHold).
+//   - Keys of sandbox in a directory's own files only tighten
+//     (TestADirectoryOnlyTightensTheSandbox, TestHostsOfADirectoryOnlyDeny), and what has
+//     no effect is named (TestKeysWithoutEffectAreNamed).
 //   - What the key sandbox of a directory's own files allows does not apply
 //     (TestSandboxSettingsOfADirectoryOnlyTighten); what is not known or wrong there is
 //     named, and costs nothing that denies (TestUnknownSandboxSettingsAreNamed).

@@ -116,7 +116,7 @@ func (b *bashTool) launch(line string, profile sandbox.Profile) tool.Result {
 		return failure(fmt.Errorf("make the output file of a background command: %w", err))
 	}
 	mark := rand.Text()
-	p, err := startProcess(b.command(line, mark, ""), profile, mark, b.env.Session, out)
+	p, err := startProcess(b.command(line, mark, ""), profile, mark, b.env.Session, out, b.serve)
 	if err != nil {
 		out.close()
 		return b.notStarted(err)
@@ -162,6 +162,9 @@ func (b *bashTool) supervise(t *task, p *process, out *capture) {
 	left := p.finish(limit)
 	if err = errors.Join(err, left.err, t.removeReport()); err != nil {
 		fmt.Fprintf(out, "\n[ending the command was difficult: %v]\n", err)
+	}
+	if why := p.refusals(); why != "" {
+		fmt.Fprintf(out, "\n[%s]\n", why)
 	}
 	out.close()
 	b.ended(t, p, reason)

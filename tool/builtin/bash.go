@@ -39,6 +39,13 @@ The working directory carries over to the next call while it stays inside the pr
 There is no terminal and no input. Everything a command starts ends with it: for servers and long work set run_in_background, then Read the output file it names.
 Long output is shown by its start and end and kept in a file. To read, find or change files use Read, Grep, Glob and Edit.`
 
+// What a set adds whose commands are held to the profile edit.
+const (
+	sandboxDescription = `The kernel holds commands to changing the working directories and a temporary one (TMPDIR), and to the hosts that the user has listed, ` +
+		`through the proxy that HTTPS_PROXY names. A result says what was denied and what would allow it.`
+	unsandboxedSchema = `{"type":"boolean","description":"Have a person asked to run the command without the sandbox; only for what the sandbox has denied"}`
+)
+
 // ErrClosed is the cause for commands that end, or are refused, after Close.
 var ErrClosed = errors.New("the tools of this agent are closed")
 
@@ -101,7 +108,14 @@ func confinement(e Env) confine.Options {
 	if e.OutputDir != "" {
 		p.Shown = append(p.Shown, e.OutputDir)
 	}
-	return confine.Options{Place: p, Denied: e.Denied}
+	o := confine.Options{Place: p, Denied: e.Denied, Outlet: e.Network != nil, Sockets: e.Sockets}
+	if e.Sandboxed {
+		o.Remedy = "A change of sandbox in the user's settings lets commands do more."
+		if e.Unsandboxed {
+			o.Remedy = "A call with dangerouslyDisableSandbox has a person asked whether the command may do more; sandbox in the user's settings lets all do so."
+		}
+	}
+	return o
 }
 
 // Mark identifies the agent and the session of a process.
@@ -116,8 +130,15 @@ func Marks(session, agent string) []string {
 	return []string{"SWARM_AGENT=" + agent, "SWARM_SESSION=" + session, "SWARM_RUNTIME=" + runtimeMark()}
 }
 
-func (*bashTool) Spec() tool.Spec {
-	return tool.Spec{Name: "Bash", Description: bashDescription, Schema: json.RawMessage(bashSchema)}
+func (b *bashTool) Spec() tool.Spec {
+	s := tool.Spec{Name: "Bash", Description: bashDescription, Schema: json.RawMessage(bashSchema)}
+	if b.env.Sandboxed {
+		s.Description += "\n" + sandboxDescription
+	}
+	if b.env.Sandboxed && b.env.Unsandboxed {
+		s.Schema = json.RawMessage(strings.TrimSuffix(bashSchema, "}}") + `,"dangerouslyDisableSandbox":` + unsandboxedSchema + "}}")
+	}
+	return s
 }
 
 func (b *bashTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
@@ -212,7 +233,7 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput, profile sandbox
 	}
 	out := newCapture(b.env.OutputDir, "bash-"+mark+".txt", maxOutput)
 	m := b.movable(in.Command, out)
-	p, err := startProcess(b.command(in.Command, mark, report), profile, mark, b.env.Session, out)
+	p, err := startProcess(b.command(in.Command, mark, report), profile, mark, b.env.Session, out, b.serve)
 	if err != nil {
 		b.resolveMove(m, false)
 		return b.notStarted(errors.Join(err, os.Remove(report)))
@@ -227,6 +248,7 @@ func (b *bashTool) foreground(ctx context.Context, in bashInput, profile sandbox
 		r.notes = append(r.notes, profile.Denial(out.text(), b.cwd))
 	}
 	from := b.cwd
+	r.notes = append(r.notes, p.refusals())
 	r.notes = append(r.notes, note, b.updateDir(report))
 	if b.env.OnDir != nil && b.cwd != from {
 		b.env.OnDir(ctx, from, b.cwd)

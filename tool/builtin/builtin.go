@@ -108,6 +108,13 @@ type Env struct {
 	// The limits of each process of a command: seconds of processor time, bytes of a file
 	// and of memory, open files. Zero is no limit.
 	MaxCPU, MaxFileSize, MaxMemory, MaxOpenFiles uint64
+	// Sandboxed states that every command runs under the profile edit at most, unless it is
+	// excluded or, with Unsandboxed, a call asks for more and a person allows it.
+	Sandboxed, Unsandboxed bool
+	// Network returns what commands under that profile reach; nil is nothing. Sockets lets
+	// them use Unix sockets.
+	Network func() Network
+	Sockets bool
 	// Home is the user's: what holds credentials there is hidden from commands, as Hidden
 	// is, but for Shown. AddDirs are the working directories besides Dir.
 	Home                   string

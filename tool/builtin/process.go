@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/proxy"
 	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
@@ -44,6 +46,8 @@ type process struct {
 	box  *sandbox.Process
 	mark string // SWARM_CALL of the environment, unique to this command
 
+	proxy *proxy.Proxy // nil: the command has no network, or all of it
+
 	out, lifeline *os.File // reading ends
 	ended         chan struct{}
 	collect       chan struct{} // closed when the group may no longer be signalled
@@ -56,8 +60,9 @@ type process struct {
 
 // startProcess starts cmd in a session of its own, so that it has neither the terminal nor
 // the signals of the runtime. It copies the output to w in order. Reap finds the process by
-// session.
-func startProcess(cmd *exec.Cmd, profile sandbox.Profile, mark, session string, w io.Writer) (*process, error) {
+// session. What accepts the connections of the command, if it has a network of its own, is
+// served.
+func startProcess(cmd *exec.Cmd, profile sandbox.Profile, mark, session string, w io.Writer, serve func(net.Listener) *proxy.Proxy) (*process, error) {
 	p := &process{
 		cmd: cmd, mark: mark,
 		ended: make(chan struct{}), collect: make(chan struct{}), collected: make(chan struct{}),
@@ -79,6 +84,9 @@ func startProcess(cmd *exec.Cmd, profile sandbox.Profile, mark, session string, 
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.out.Close(), p.lifeline.Close())
+	}
+	if l := p.box.Outlet(); l != nil {
+		p.proxy = serve(l)
 	}
 	go p.supervise()
 	go p.drain(w)
@@ -232,6 +240,9 @@ func (p *process) close() error {
 	err := errors.Join(p.out.SetReadDeadline(time.Unix(1, 0)), p.lifeline.SetReadDeadline(time.Unix(1, 0)))
 	<-p.drained
 	<-p.lifelineEnded
+	if p.proxy != nil {
+		err = errors.Join(err, p.proxy.Close())
+	}
 	return errors.Join(err, p.out.Close(), p.lifeline.Close())
 }
 

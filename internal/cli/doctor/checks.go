@@ -14,6 +14,7 @@ import (
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/sandbox"
+	"github.com/actorswarm/swarm/internal/settings"
 	"golang.org/x/sys/unix"
 )
 
@@ -41,10 +42,11 @@ func program(ctx context.Context, without grade, name, consequence string) findi
 }
 
 // checkSandbox reports how the kernel can confine the commands of agents.
-func (a *checker) checkSandbox(context.Context, string) []finding {
+func (a *checker) checkSandbox(_ context.Context, dir string) []finding {
 	m := sandbox.Probe()
+	written := a.sandboxSettings(dir, m)
 	if err := m.Enforces(sandbox.Inspect); err != nil {
-		return []finding{findingf(warn, "sandbox", "%v; only commands without variables and patterns run unasked", err)}
+		return append(written, findingf(warn, "sandbox", "%v; only commands without variables and patterns run unasked", err))
 	}
 	found := []finding{findingf(ok, "sandbox", "%s", m)}
 	if err := m.Enforces(sandbox.Edit); err != nil {
@@ -52,6 +54,25 @@ func (a *checker) checkSandbox(context.Context, string) []finding {
 	}
 	for _, missing := range m.Missing {
 		found = append(found, findingf(warn, "sandbox", "%s", missing))
+	}
+	return append(found, written...)
+}
+
+// sandboxSettings reports what of the settings is in force for a directory.
+func (a *checker) sandboxSettings(dir string, m sandbox.Machine) (found []finding) {
+	sources, err := swarm.Options{Dir: dir, Getenv: a.Getenv}.Sources()
+	if err != nil {
+		return nil // the check of definitions reports it
+	}
+	s, err := settings.ReadSandbox(sources)
+	if err != nil {
+		found = append(found, findingf(fail, "sandbox", "%v", err))
+	}
+	for _, line := range s.Lines(m) {
+		found = append(found, findingf(ok, "sandbox", "%s", line))
+	}
+	for _, note := range s.Notes {
+		found = append(found, findingf(warn, "sandbox", "%s", note))
 	}
 	return found
 }

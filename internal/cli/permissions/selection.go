@@ -84,7 +84,7 @@ func (s *selection) load(console *cli.Console) (*subject, error) {
 	if err := parts.Rules.CheckMode(out.spec.Mode); err != nil {
 		modeFrom = fmt.Sprintf("%s is disabled by %s", out.spec.Mode, parts.Rules.Settings().NoBypass)
 	}
-	out.policy = config.Permissions(out.spec, parts.Rules)
+	out.policy = config.Permissions(out.spec, parts.Rules, parts.Sandbox)
 	out.mode = settings.Placed{Value: string(out.policy.Mode), From: modeFrom}
 	return out, nil
 }
