@@ -109,7 +109,9 @@ func Decide(p Policy, r Request) Decision {
 	switch {
 	case d.Behavior == Deny:
 	case c.effect == runEffect:
-		d.Profile = c.atMostEdit(c.profile(d))
+		if d.Profile = c.profile(d); d.Profile == sandbox.Open && c.heldToEdit() {
+			d.Profile = sandbox.Edit
+		}
 	case p.Resolve != nil:
 		d.Paths = make(map[string]string, len(c.targets))
 		for _, t := range c.targets {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
@@ -44,7 +43,7 @@ func (c *call) orSandboxed(d Decision) Decision {
 
 // heldToEdit reports whether the settings hold the command to the profile edit.
 func (c *call) heldToEdit() bool {
-	return c.policy.Sandbox.Enabled && !c.wantsUnsandboxed() && !c.isExcluded()
+	return c.policy.Sandbox.Enabled && !c.wantsUnsandboxed() && !c.policy.Sandbox.excludes(c.shell)
 }
 
 func (c *call) wantsUnsandboxed() bool {
@@ -55,20 +54,12 @@ func (c *call) wantsUnsandboxed() bool {
 	return wants && c.shell != nil && c.policy.Sandbox.Enabled && c.policy.Sandbox.Unsandboxed
 }
 
-// isExcluded reports whether the settings exclude a part of the command. It still needs a
-// rule or a person.
-func (c *call) isExcluded() bool {
-	return slices.ContainsFunc(c.shell.Commands, func(cmd shell.Command) bool {
-		return !cmd.Hidden && slices.ContainsFunc(c.policy.Sandbox.Excluded, func(spec string) bool {
+// excludes reports whether the settings exclude a part of a command. It still needs a rule
+// or a person.
+func (s Sandbox) excludes(script *shell.Script) bool {
+	return slices.ContainsFunc(script.Commands, func(cmd shell.Command) bool {
+		return !cmd.Hidden && slices.ContainsFunc(s.Excluded, func(spec string) bool {
 			return matchCommand(spec, cmd.String()) || matchCommand(spec+" *", cmd.String())
 		})
 	})
-}
-
-// atMostEdit returns the profile of a command that the settings hold.
-func (c *call) atMostEdit(n sandbox.Name) sandbox.Name {
-	if n == sandbox.Open && c.heldToEdit() {
-		return sandbox.Edit
-	}
-	return n
 }
