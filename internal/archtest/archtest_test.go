@@ -23,6 +23,7 @@ var level = map[string]int{
 	"defs":                       0,
 	"internal/lifecycle":         0,
 	"internal/childenv":          0,
+	"internal/dirlock":           0,
 	"internal/executor":          0,
 	"internal/filewatch":         0,
 	"internal/gitignore":         0,

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/actorswarm/swarm/internal/shell"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -82,7 +83,7 @@ func (r *run) addNotes(left leftovers, err error, natural bool) {
 func (r *run) result() tool.Result {
 	why := ""
 	if r.by == 0 {
-		why = explainExitCode(r.command, r.code)
+		why = shell.ExplainExitCode(r.command, r.code)
 	}
 	head := r.headline()
 	failed := head != "" && (why == "" || r.cutShort())

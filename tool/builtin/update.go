@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/actorswarm/swarm/internal/dirlock"
 	"github.com/actorswarm/swarm/internal/nolink"
 )
 
@@ -57,7 +58,7 @@ type current struct {
 }
 
 func (s *swap) run(ctx context.Context) error {
-	unlock, err := lockFolder(ctx, s.folder)
+	unlock, err := dirlock.Wait(ctx, s.folder)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", s.real, err)
 	}

@@ -209,26 +209,3 @@ func TestAHeldLockIsWaitedForUntilTheCallIsCancelled(t *testing.T) {
 	}
 	k.ok("Write", in{"file_path": "b", "content": "x"})
 }
-
-func TestFoldersThatCannotBeLockedAreLockedBeside(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	dir := t.TempDir()
-	unlock, err := lockBeside(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := cancelled(t, "enough")
-	cancel()
-	if _, err := lockBeside(ctx, dir); err == nil {
-		t.Error("the lock was given twice")
-	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
-	if unlock, err = lockBeside(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
-}

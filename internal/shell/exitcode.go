@@ -1,19 +1,17 @@
-package builtin
+package shell
 
 import (
 	"slices"
 	"strings"
-
-	"github.com/actorswarm/swarm/internal/shell"
 )
 
-// explainExitCode explains exit code 1 of commands for which it is a result and not a
+// ExplainExitCode explains exit code 1 of commands for which it is a result and not a
 // failure. It returns "" for a failure, or if the command is too complex.
-func explainExitCode(command string, code int) string {
+func ExplainExitCode(command string, code int) string {
 	if code != 1 {
 		return ""
 	}
-	parts, ok := shell.LastChain(command)
+	parts, ok := LastChain(command)
 	if !ok {
 		return ""
 	}

@@ -1,4 +1,21 @@
-package builtin
+// Package dirlock lets one writer at a time, in whatever process, change the files of a
+// directory.
+//
+//	unlock, err := dirlock.Wait(ctx, dir) // an open directory
+//	if err != nil {
+//		return err
+//	}
+//	defer func() { err = errors.Join(err, unlock()) }()
+//
+// The kernel holds the lock: it needs no file and ends with its holder. Programs that take
+// no lock are not kept out.
+//
+// Laws:
+//
+//   - Nobody else gets a lock before it is released, also where a directory cannot be
+//     locked itself (TestOneHolderAtATime, TestDirectoriesThatCannotBeLockedAreLockedBeside).
+//   - A context that ends ends the wait, with its cause (TestWaitEndsWithItsContext).
+package dirlock
 
 import (
 	"context"
@@ -19,10 +36,8 @@ const (
 	lockTick = 10 * time.Millisecond
 )
 
-// lockFolder acquires the advisory lock of an open directory, which all writers of this
-// package use, in every process. The kernel holds the lock: it needs no file and ends with
-// its holder.
-func lockFolder(ctx context.Context, folder *os.File) (unlock func() error, err error) {
+// Wait acquires the advisory lock of an open directory.
+func Wait(ctx context.Context, folder *os.File) (unlock func() error, err error) {
 	err = flock(ctx, folder)
 	if err == nil {
 		return func() error { return unix.Flock(int(folder.Fd()), unix.LOCK_UN) }, nil
