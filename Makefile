@@ -4,6 +4,9 @@ FUZZTIME ?= 10s
 SEED ?= 1
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
+# A program with the race detector sleeps for a second before it exits, for reports that
+# are being written. The tests start thousands of them.
+export GORACE ?= atexit_sleep_ms=20
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .DEFAULT_GOAL := help
@@ -21,9 +24,10 @@ build: ## build bin/swarm, without symbols for a debugger
 sizes: ## print what each module we require weighs in the program
 	$(GO) run ./internal/sizes
 
+# Most tests that run in parallel wait for processes, so that there are more than processors.
 test: ## run all tests, with the race detector where there is a C compiler; lists the skipped ones with reasons
 	@[ -n "$(RACE)" ] || echo "note: no C compiler, so the race detector is off"
-	$(GO) tool gotestsum --format standard-quiet -- $(RACE) -timeout 20m ./...
+	$(GO) tool gotestsum --format standard-quiet -- $(RACE) -parallel 6 -timeout 20m ./...
 
 race: test ## the same as test
 

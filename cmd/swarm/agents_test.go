@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheWizardWritesADefinitionInSevenSteps(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, map[string]string{
 		".git/HEAD":               "",
 		".claude/agents/taken.md": "---\nname: taken\ndescription: d\n---\n",
@@ -55,6 +56,7 @@ func TestTheWizardWritesADefinitionInSevenSteps(t *testing.T) {
 }
 
 func TestTheWizardOverwritesNothingAndCanBeLeft(t *testing.T) {
+	t.Parallel()
 	old := "---\nname: taken\ndescription: d\n---\n"
 	l := newLab(t, map[string]string{".git/HEAD": "", ".claude/agents/taken.md": old})
 	p := openWindow(l, 100, 40, "swarm agents new --name taken --prompt p")
@@ -102,6 +104,7 @@ func TestTheWizardWritesNothingWhenItIsTerminated(t *testing.T) {
 }
 
 func TestWithoutScreenControlTheWizardAsksLineByLine(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, map[string]string{".git/HEAD": ""})
 	l.env = append(l.env, "ACCESSIBLE=1")
 	p := openWindow(l, 100, 40, "swarm agents new")

@@ -43,6 +43,7 @@ func (l *lab) asked(kind event.QuestionKind) swarm.Question {
 // A session is killed while it asks, and again after the answer: it asks again
 // under the same id, and what was answered is neither asked nor done again.
 func TestQuestionsSurviveKill9(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, map[string]string{"s.yaml": askingScript})
 	p := l.start("run", "--session-id", "one", "--model", "script:s.yaml", "--permission-prompts", "wait", "go")
 	first := l.asked(event.AsksPermission)

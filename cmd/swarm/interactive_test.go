@@ -43,7 +43,6 @@ const conversation = `rules:
 `
 
 func newConversation(t *testing.T) *lab {
-	t.Parallel()
 	return newLab(t, map[string]string{"s.yaml": conversation})
 }
 
@@ -52,6 +51,7 @@ const talking = "swarm --model script:s.yaml --dangerously-skip-permissions --se
 // A person starts a foreground and background agents, interrupts, moves work to
 // the background, talks to an agent by name, leaves and comes back.
 func TestTheInteractiveSession(t *testing.T) {
+	t.Parallel()
 	p := openWindow(newConversation(t), 80, 24, talking+"; read -r _; swarm resume one")
 	p.until("session one\n", "Write to the lead", "›", "one · s.yaml")
 
@@ -133,6 +133,7 @@ func working(l *lab) int {
 
 // The lead's own command is moved with its output, and its shell is not lost.
 func TestCtrlBMovesTheLeadsCommand(t *testing.T) {
+	t.Parallel()
 	l := newConversation(t)
 	l.fifo("hold")
 	started := l.fifo("started")
@@ -157,6 +158,7 @@ func TestCtrlBMovesTheLeadsCommand(t *testing.T) {
 // A compaction waits for the agent's next step, and nothing that is written
 // after it waits for the compaction.
 func TestACompactionHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	for _, as := range []string{"", "TERM=dumb "} {
 		t.Run(as, func(t *testing.T) {
 			l := newConversation(t)
@@ -182,6 +184,7 @@ func TestACompactionHoldsNothingUp(t *testing.T) {
 }
 
 func TestSeveralLinesPasteAndHistory(t *testing.T) {
+	t.Parallel()
 	p := openWindow(newConversation(t), 80, 24, talking+"; read -r _; swarm resume one")
 	p.until("one · s.yaml")
 	p.keys("one", "M-Enter", "two", "C-j", "three")
@@ -267,6 +270,7 @@ func (p *window) onceEach() {
 
 // What is printed above leaves the cursor where one types.
 func TestTheCursorStaysInTheInput(t *testing.T) {
+	t.Parallel()
 	p := openWindow(newConversation(t), 80, 24, talking)
 	p.until("one · s.yaml")
 	p.types("/ps")
@@ -283,6 +287,7 @@ func TestTheCursorStaysInTheInput(t *testing.T) {
 }
 
 func TestWithoutColourTheSessionPaintsNothing(t *testing.T) {
+	t.Parallel()
 	l := newConversation(t)
 	p := openWindow(l, 80, 24, "NO_COLOR=1 "+talking)
 	p.until("one · s.yaml")
@@ -297,6 +302,7 @@ func TestWithoutColourTheSessionPaintsNothing(t *testing.T) {
 
 // On a terminal that cannot move its cursor lines are read and written.
 func TestADumbTerminalGetsLines(t *testing.T) {
+	t.Parallel()
 	p := openWindow(newConversation(t), 80, 24, "TERM=dumb "+talking)
 	p.until("Write to the lead")
 	p.types("start them")
@@ -318,6 +324,7 @@ func TestADumbTerminalGetsLines(t *testing.T) {
 
 // A user who leaves without a prompt leaves no session.
 func TestLeavingAtOnceKeepsNoSession(t *testing.T) {
+	t.Parallel()
 	p := openWindow(newConversation(t), 80, 24, talking)
 	p.until("one · s.yaml")
 	p.keys("C-d")
@@ -331,6 +338,7 @@ func TestLeavingAtOnceKeepsNoSession(t *testing.T) {
 }
 
 func TestResumePrintsOnATerminalToo(t *testing.T) {
+	t.Parallel()
 	p := openWindow(newConversation(t), 80, 24, "swarm run --model script:s.yaml --session-id one hello; swarm resume one -p")
 	p.until("exit=0")
 	if n := strings.Count(p.all(), "Hello to you."); n != 2 {
@@ -339,6 +347,7 @@ func TestResumePrintsOnATerminalToo(t *testing.T) {
 }
 
 func TestWithoutATerminalSwarmAloneHelps(t *testing.T) {
+	t.Parallel()
 	end := newConversation(t).run()
 	if end.code != 0 || !strings.Contains(end.out, "Usage:") {
 		t.Errorf("%+v", end)
@@ -449,6 +458,7 @@ func TestAStartAsksOnceWhetherADirectoryIsTrusted(t *testing.T) {
 }
 
 func TestPermissionsAreShownInTheSession(t *testing.T) {
+	t.Parallel()
 	p := openWindow(newConversation(t), 100, 40, talking)
 	p.until("one · s.yaml")
 	p.types("/permissions")

@@ -46,6 +46,7 @@ func execWithStatus(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -54,6 +55,7 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(e.WorkDir, ".home")
 			e.Setenv("HOME", home)
 			e.Setenv("TERM", "dumb")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			return os.MkdirAll(home, 0o700)
 		},
 	})

@@ -56,6 +56,7 @@ var ways = []struct {
 // that left their shells, in every way a run can end: 5 s later, or after the
 // next start, none of their processes is there.
 func TestPromise4_NoEndOfARunLeavesAProcess(t *testing.T) {
+	t.Parallel()
 	agents, rounds := 6, 1
 	if os.Getenv("SWARM_SOAK") != "" {
 		agents, rounds = 50, 20
@@ -86,6 +87,7 @@ func TestPromise4_NoEndOfARunLeavesAProcess(t *testing.T) {
 // the session's owner alone is killed they go on, the next owner takes them over,
 // and they end with it.
 func TestProblem13_NoTeammatesProcessIsOrphaned(t *testing.T) {
+	t.Parallel()
 	agents, rounds := 3, 1
 	if os.Getenv("SWARM_SOAK") != "" {
 		agents, rounds = 50, 20

@@ -274,6 +274,7 @@ func id8(list string) string {
 
 // What is typed last before the terminal is left goes on without it.
 func TestDetachHandsTheSessionOver(t *testing.T) {
+	t.Parallel()
 	l := newConversation(t)
 	l.needsTmux()
 	p := openWindow(l, 80, 24, talking)

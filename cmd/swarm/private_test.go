@@ -25,6 +25,7 @@ const keeper = `rules:
 // Whatever the umask, all that a session keeps is for its user alone, and what
 // stands in our environment for us is in none of it.
 func TestWhatASessionKeepsIsPrivate(t *testing.T) {
+	t.Parallel()
 	const secret = "sk-that-nobody-else-sees"
 	l := newLab(t, map[string]string{"s.yaml": keeper})
 	cmd := exec.Command("/bin/sh", "-c", `umask 000; exec swarm run --session-id one --teammate-mode process \

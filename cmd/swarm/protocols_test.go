@@ -124,6 +124,7 @@ func TestEachProtocolComesToOneDecisionAcrossKill9(t *testing.T) {
 }
 
 func comesToOneDecision(t *testing.T, mode string) {
+	t.Parallel()
 	apart := mode == "process"
 	l := newLab(t, map[string]string{"s.yaml": protocols, ".claude/teams/crew.yaml": protocolTeam})
 	l.env = append(l.env, "SWARM_TEAMMATE_MODE="+mode)

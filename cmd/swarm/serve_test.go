@@ -114,6 +114,7 @@ func (l *lab) untilSeen(what string, is func(map[string]view.AgentRow) bool) map
 const attaching = "swarm attach one"
 
 func TestTwoTerminalsSeeEverythingAndOnesExitChangesNothing(t *testing.T) {
+	t.Parallel()
 	l := newConversation(t)
 	l.needsTmux()
 	l.served("--dangerously-skip-permissions")

@@ -45,6 +45,7 @@ func startWaiting(t *testing.T) (*lab, *process) {
 }
 
 func TestCtrlCOnceStopsTheLeadsTurnAndPrintsHowToGoOn(t *testing.T) {
+	t.Parallel()
 	l, p := startWaiting(t)
 	p.signal(os.Interrupt)
 	end := p.wait()
@@ -114,6 +115,7 @@ func TestCtrlCWithoutAReaderPrintsHowToContinue(t *testing.T) {
 }
 
 func TestSIGTERMLeavesTheTurnOpen(t *testing.T) {
+	t.Parallel()
 	for _, s := range []struct {
 		signal syscall.Signal
 		code   int
@@ -140,6 +142,7 @@ func TestSIGTERMLeavesTheTurnOpen(t *testing.T) {
 }
 
 func TestKilledInMidTurnResumeGoesOnAndRepeatsNothing(t *testing.T) {
+	t.Parallel()
 	l, p := startWaiting(t)
 	p.signal(syscall.SIGKILL)
 	p.wait()
@@ -182,6 +185,7 @@ func wantLines(l *lab, name string, want ...string) {
 }
 
 func TestAReaderThatLeavesEndsTheRunOrderly(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, map[string]string{"s.yaml": waiting})
 	started := l.fifo("started")
 	r, w, err := os.Pipe()

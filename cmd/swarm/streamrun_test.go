@@ -8,6 +8,7 @@ import (
 )
 
 func TestStreamOfARealRun(t *testing.T) {
+	t.Parallel()
 	l := terminalLab(t)
 	end := l.run("run", "--output-format", "stream-json", "--verbose", "--model", "script:s.yaml", "look")
 	if end.code != 0 || end.err != "" {
@@ -25,6 +26,7 @@ func TestStreamOfARealRun(t *testing.T) {
 }
 
 func TestAForkEntersItsCopyOfTheConversation(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, map[string]string{"s.yaml": `rules:
   - when: {agent: lead, step: 0}
     say: {calls: [{tool: Agent, input: {subagent_type: fork, description: look closer, prompt: look}}]}

@@ -52,6 +52,7 @@ func commandOnTerminal(l *lab, cmd *exec.Cmd, columns uint16, env ...string) str
 }
 
 func TestOnATerminalNamesHaveTheirColourAndLinesTheWidth(t *testing.T) {
+	t.Parallel()
 	out := onTerminal(terminalLab(t), 40)
 	if !strings.Contains(out, "\x1b[31msecurity\x1b[0m  started · look at every") {
 		t.Errorf("no red name in:\n%q", out)
@@ -68,6 +69,7 @@ func TestOnATerminalNamesHaveTheirColourAndLinesTheWidth(t *testing.T) {
 }
 
 func TestWithoutColourNothingIsPainted(t *testing.T) {
+	t.Parallel()
 	for _, env := range []string{"NO_COLOR=1", "TERM=dumb"} {
 		if out := onTerminal(terminalLab(t), 100, env); strings.Contains(out, "\x1b") {
 			t.Errorf("%s: escapes in %q", env, out)
@@ -88,6 +90,7 @@ func TestWithoutColourNothingIsPainted(t *testing.T) {
 }
 
 func TestDoctorBreaksItsLinesOnATerminal(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("bash is not installed, and doctor fails without it")
 	}
@@ -120,6 +123,7 @@ const evilTeam = `rules:
 
 // What agents write is shown by many commands; none hands on what acts on a terminal.
 func TestNothingThatAgentsWriteActsOnATerminal(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, map[string]string{"s.yaml": strings.ReplaceAll(evilTeam, "EVIL", evil)})
 	see := func(args ...string) {
 		t.Helper()
