@@ -29,6 +29,7 @@ func forget(t *testing.T, s *Session, ben mailbox.AgentID, then func()) {
 // killed is ended by the next owner, for a shutdown, for another process of the
 // agent, and at the end of the session.
 func TestAProcessThatNobodyHearsOfIsEndedByItsLock(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*Session) error{
 		"shutdown": func(s *Session) error {
 			d, err := s.Shutdown(t.Context(), "ben", 0)

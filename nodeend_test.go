@@ -23,6 +23,7 @@ import (
 // ends all that work there, is reported for each, and shows at once, also when the process
 // does not answer; and the senders of mail to one that has ended for good are notified.
 func TestAllBelowATeammateApartEndWithIt(t *testing.T) {
+	t.Parallel()
 	none := func(error) ([]Ended, error) { return nil, nil }
 	ways := map[string]struct {
 		do     func(*Session) ([]Ended, error)

@@ -44,6 +44,7 @@ func TestMailOfANodeIsToldOnce(t *testing.T) {
 // TestProblem20_TheDeadInAnotherProcessKeepNoMail: whoever has written to a teammate
 // that ends for good before it has read is notified, as within one process.
 func TestProblem20_TheDeadInAnotherProcessKeepNoMail(t *testing.T) {
+	t.Parallel()
 	for how, end := range map[string]func(*Session) error{
 		"killed": func(s *Session) error { return s.Kill(t.Context(), "ben") },
 		"down": func(s *Session) error {

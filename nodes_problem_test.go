@@ -354,6 +354,7 @@ func (s *Session) comeBack(t *testing.T, ben *transcript.Transcript) {
 // behind lives on. The status of the team is right in each, and shows no state
 // that no event has reported.
 func TestProblem28_AFrozenProcessIsStuck(t *testing.T) {
+	t.Parallel()
 	const silence = 6 * time.Second
 	soon := 30 * time.Second
 	if os.Getenv("SWARM_SOAK") != "" {
