@@ -83,7 +83,7 @@ func (l *Loader) parseAll(r root, files []string) []*parsed {
 			results[i] = known
 			return
 		}
-		results[i] = r.parse(files[i])
+		results[i] = r.parse(files[i], l.o.CheckHooks)
 		results[i].dep, results[i].root = now, r
 	})
 	for i, res := range results {
@@ -120,8 +120,8 @@ func (r root) prefixOf(path string) string {
 
 // parse is Parse for a file on disk; documentation beside the agents causes a warning
 // only.
-func (r root) parse(path string) *parsed {
-	p := &parser{path: path, from: r.from, untrusted: r.distrust, plugin: r.plugin}
+func (r root) parse(path string, checkHooks func([]byte) []string) *parsed {
+	p := &parser{path: path, from: r.from, untrusted: r.distrust, plugin: r.plugin, checkHooks: checkHooks}
 	src, err := readLimited(path)
 	if err != nil {
 		p.fail(0, err, "cannot be read: %v", cause(err))
@@ -152,7 +152,7 @@ func (l *Loader) addFlag() error {
 	case text == "":
 		return nil
 	case strings.HasPrefix(text, "{"):
-		defs, ps, err := ParseFlag(text)
+		defs, ps, err := l.o.parseFlag(FlagPath, text)
 		l.add(Flag, defs, ps)
 		return err
 	}
@@ -165,7 +165,7 @@ func (l *Loader) addFlag() error {
 	if err != nil {
 		return fmt.Errorf("--agents is neither a JSON object nor a readable file: %w", err)
 	}
-	defs, ps, err := parseFlag(path, string(src))
+	defs, ps, err := l.o.parseFlag(path, string(src))
 	l.add(Flag, defs, ps)
 	return err
 }

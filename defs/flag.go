@@ -17,10 +17,10 @@ const FlagPath = "--agents"
 // under "prompt". It returns an error if text is not such an object; a broken definition is
 // a fatal problem, and the others load. Definitions are in the order of the text.
 func ParseFlag(text string) ([]Definition, []Problem, error) {
-	return parseFlag(FlagPath, text)
+	return Options{}.parseFlag(FlagPath, text)
 }
 
-func parseFlag(path, text string) ([]Definition, []Problem, error) {
+func (o Options) parseFlag(path, text string) ([]Definition, []Problem, error) {
 	if len(text) > MaxFileSize {
 		return nil, nil, fmt.Errorf("invalid --agents configuration: %d bytes, and the limit is %d", len(text), MaxFileSize)
 	}
@@ -31,7 +31,7 @@ func parseFlag(path, text string) ([]Definition, []Problem, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, nil, fmt.Errorf("invalid --agents configuration in %s: expected an object keyed by agent name, got %s", path, kind(root))
 	}
-	p := parser{path: path, from: Flag}
+	p := parser{path: path, from: Flag, checkHooks: o.CheckHooks}
 	defs, problems := p.agents(root)
 	return defs, problems, nil
 }

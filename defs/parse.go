@@ -25,7 +25,12 @@ const (
 // error: a Problem, which wraps ErrNotAgent for a file without frontmatter. The definition
 // is usable only without an error.
 func Parse(path string, src []byte, from Source) (Definition, []Problem, error) {
-	p := &parser{path: path, from: from}
+	return Options{}.Parse(path, src, from)
+}
+
+// Parse is the function Parse, which also checks what the options ask for.
+func (o Options) Parse(path string, src []byte, from Source) (Definition, []Problem, error) {
+	p := &parser{path: path, from: from, checkHooks: o.CheckHooks}
 	d, err := p.parse(src)
 	if err != nil {
 		return Definition{}, p.problems, err
@@ -42,6 +47,8 @@ type parser struct {
 	name      string
 	problems  []Problem
 	fatal     *Problem // the first one
+
+	checkHooks func(hooks []byte) []string // nil checks nothing
 }
 
 func (p *parser) warn(line int, format string, args ...any) {

@@ -173,7 +173,7 @@ func (l *Loader) addSettings(s settings) {
 		})
 		return
 	}
-	p := parser{path: s.path, from: s.from, untrusted: s.distrust}
+	p := parser{path: s.path, from: s.from, untrusted: s.distrust, checkHooks: l.o.CheckHooks}
 	defs, ps := p.agents(agents)
 	l.add(s.from, defs, ps)
 }

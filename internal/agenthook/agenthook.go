@@ -56,7 +56,7 @@ type Options struct {
 	Transcripts string // directory of the agents' conversations
 	// Load reads the hooks of the settings files. It is called at each event.
 	Load func() []hook.File
-	// Own returns the hooks in the definition of an agent, if it has any.
+	// Own returns the hooks in the definition of an agent, with Agent set, if it has any.
 	Own func(agent.Spec) (f hook.File, ok bool)
 	// Warn reports what is wrong with a hook, or what a hook wants a person to
 	// know.
@@ -155,7 +155,6 @@ func (h *Hooks) set(a agent.Spec) *hook.Set {
 	if !ok {
 		return all
 	}
-	own.Agent = true
 	return h.parse(a.Type, []hook.File{own}, func([]hook.File) *hook.Set { return all.With(own) })
 }
 

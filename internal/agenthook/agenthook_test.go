@@ -27,6 +27,13 @@ func file(event string, commands ...string) hook.File {
 	return hook.File{Path: "settings.json", Hooks: raw}
 }
 
+// own is a definition with a hook.
+func own(event, command string) hook.File {
+	f := file(event, command)
+	f.Agent = true
+	return f
+}
+
 type warnings struct {
 	mu    sync.Mutex
 	texts []string
@@ -128,7 +135,7 @@ func TestNoHookCostsNothing(t *testing.T) {
 func TestHooksOfADefinitionAreItsAgentsOwn(t *testing.T) {
 	h := New(Options{
 		Dir: t.TempDir(), Load: func() []hook.File { return nil },
-		Own: func(s agent.Spec) (hook.File, bool) { return file("Stop", "echo on >&2; exit 2"), s.Type == "worker" },
+		Own: func(s agent.Spec) (hook.File, bool) { return own("Stop", "echo on >&2; exit 2"), s.Type == "worker" },
 	})
 	if e := h.Stop(t.Context(), spec(), "done", false); !e.Blocked || e.Reason != "on" {
 		t.Errorf("the agent's own hook: %+v", e)
@@ -194,7 +201,7 @@ func TestOnceIsForAllAgents(t *testing.T) {
 	}
 	h := New(Options{
 		Dir: t.TempDir(), Load: func() []hook.File { return []hook.File{{Path: "f", Hooks: raw}} },
-		Own: func(s agent.Spec) (hook.File, bool) { return file("Stop", "true"), s.Type == "worker" },
+		Own: func(s agent.Spec) (hook.File, bool) { return own("Stop", "true"), s.Type == "worker" },
 	})
 	other := spec()
 	other.Type = "other"

@@ -37,8 +37,8 @@ type Report struct {
 
 // Lint checks files, and the Markdown files below directories in the order of their
 // paths. A file without frontmatter is an error only if it was named itself. The error
-// names a path that does not exist.
-func Lint(paths []string) (Report, error) {
+// names a path that does not exist. o says what is checked beside the fields.
+func Lint(paths []string, o defs.Options) (Report, error) {
 	r := Report{Findings: []Finding{}}
 	for _, path := range paths {
 		files, err := Files(path)
@@ -46,7 +46,7 @@ func Lint(paths []string) (Report, error) {
 			return r, err
 		}
 		for _, file := range files {
-			r.lintFile(file, file == path)
+			r.lintFile(file, file == path, o)
 		}
 	}
 	return r, nil
@@ -122,7 +122,7 @@ func Read(path string) ([]byte, error) {
 	return src, errors.Join(err, f.Close())
 }
 
-func (r *Report) lintFile(path string, named bool) {
+func (r *Report) lintFile(path string, named bool, o defs.Options) {
 	r.Files++
 	src, err := Read(path)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *Report) lintFile(path string, named bool) {
 		r.add([]defs.Problem{{Path: path, Text: text, Fatal: true}}, nil)
 		return
 	}
-	_, problems, err := defs.Parse(path, src, defs.Project)
+	_, problems, err := o.Parse(path, src, defs.Project)
 	if err == nil {
 		r.Agents++
 	}

@@ -57,14 +57,24 @@ func Parse(files []File) (*Set, []error) {
 	return s, problems
 }
 
-// With returns the set with the hooks of one more file. Both sets share which handlers
-// with once have run.
+// CheckDefinition returns what is wrong with the hooks of an agent's definition, one
+// sentence each.
+func CheckDefinition(hooks []byte) (problems []string) {
+	_, wrong := Parse([]File{{Hooks: hooks, Agent: true}})
+	for _, err := range wrong {
+		problems = append(problems, strings.TrimPrefix(err.Error(), ": "))
+	}
+	return problems
+}
+
+// With returns the set with the hooks of a definition, of which CheckDefinition says what
+// is wrong. Both sets share which handlers with once have run.
 func (s *Set) With(f File) *Set {
 	more := &Set{handlers: maps.Clone(s.handlers), limits: s.limits, off: s.off}
 	for event, all := range more.handlers {
 		more.handlers[event] = slices.Clip(all)
 	}
-	_ = more.add(f) // reported by who lists the file
+	_ = more.add(f) // reported when the definition is read
 	return more
 }
 

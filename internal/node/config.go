@@ -134,6 +134,7 @@ func (c Config) Sources() defs.Options {
 		Cwd: c.Dir, Home: c.Home, AddDirs: c.AddDirs, PluginDirs: c.PluginDirs, FlagJSON: c.Agents, Settings: c.Settings,
 		ManagedDir: cmp.Or(c.Getenv("SWARM_MANAGED_DIR"), defs.DefaultManagedDir()),
 		Trusted:    defs.TrustedUnlessRefused(c.Home),
+		CheckHooks: hook.CheckDefinition,
 	}.WithEnv(c.Getenv)
 }
 

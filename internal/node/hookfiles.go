@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/actorswarm/swarm/agent"
@@ -25,17 +26,21 @@ type hookFiles struct {
 	files []hook.File          // the weakest first; guarded by mu
 	defs  map[string]hook.File // by agent type; guarded by mu
 	last  []hook.File          // the files as they were read last; guarded by mu
+	known map[string]bool      // problems that were reported; guarded by mu
 }
 
-func newHookFiles(c Config) *hookFiles { return &hookFiles{config: c, defs: map[string]hook.File{}} }
+func newHookFiles(c Config) *hookFiles {
+	return &hookFiles{config: c, defs: map[string]hook.File{}, known: map[string]bool{}}
+}
 
 // load returns the files that are in force.
 func (h *hookFiles) load() []hook.File {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.read {
-		h.files, _ = settings.HookFiles(h.config.Sources(), h.config.trusts)
-		h.last, h.read = h.files, true
+		files, problems := settings.HookFiles(h.config.Sources(), h.config.trusts)
+		h.files, h.last, h.read = files, files, true
+		h.unknown(files, files, problems) // reported at the start
 	}
 	return h.files
 }
@@ -43,11 +48,8 @@ func (h *hookFiles) load() []hook.File {
 // own returns the hooks in an agent's definition, if the user trusts them.
 func (h *hookFiles) own(d *Definitions, spec agent.Spec) (f hook.File, ok bool) {
 	def, ok := d.Set().Lookup(spec.Type)
-	item, needed := settings.DefinitionItem(def)
-	f = hook.File{
-		Path: def.Path, Hooks: def.Hooks, Untrusted: needed && !h.config.trusts(item),
-		Directory: !ok || def.Source == defs.Project || def.Source == defs.Local,
-	}
+	f = h.config.OwnHooks(def)
+	f.Directory = f.Directory || !ok
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if old, known := h.defs[spec.Type]; known && guards(old) && f.Directory && !guards(f) {
@@ -57,6 +59,15 @@ func (h *hookFiles) own(d *Definitions, spec agent.Spec) (f hook.File, ok bool) 
 	return f, len(f.Hooks) > 0
 }
 
+// OwnHooks returns the hooks in an agent's definition.
+func (c Config) OwnHooks(def defs.Definition) hook.File {
+	item, needed := settings.DefinitionItem(def)
+	return hook.File{
+		Path: def.Path, Hooks: def.Hooks, Untrusted: needed && !c.trusts(item), Agent: true,
+		Directory: def.Source == defs.Project || def.Source == defs.Local,
+	}
+}
+
 // guards reports a file whose hooks run.
 func guards(f hook.File) bool { return len(f.Hooks) > 0 && !f.Untrusted }
 
@@ -64,7 +75,7 @@ func guards(f hook.File) bool { return len(f.Hooks) > 0 && !f.Untrusted }
 // be taken up, or "". warn is called with one line for each file that has changed.
 func (h *hookFiles) refresh(allows func(f hook.File) (why string), warn func(string)) {
 	before := h.load()
-	now, _ := settings.HookFiles(h.config.Sources(), h.config.trusts)
+	now, problems := settings.HookFiles(h.config.Sources(), h.config.trusts)
 	h.mu.Lock()
 	last := h.last
 	h.last = now
@@ -93,7 +104,28 @@ func (h *hookFiles) refresh(allows func(f hook.File) (why string), warn func(str
 	}
 	h.mu.Lock()
 	h.files = after
+	fresh := h.unknown(now, after, problems)
 	h.mu.Unlock()
+	for _, text := range fresh {
+		warn(text)
+	}
+}
+
+// unknown returns the problems that were not reported before: those of reading the files
+// and those of the hooks in force. take warns of files that do not count.
+func (h *hookFiles) unknown(read, inForce []hook.File, problems []error) (fresh []string) {
+	_, wrong := hook.Parse(inForce)
+	for _, err := range slices.Concat(problems, wrong) {
+		text := err.Error()
+		counts := !slices.ContainsFunc(read, func(f hook.File) bool {
+			return (f.Untrusted || f.Broken) && strings.HasPrefix(text, f.Path+":")
+		})
+		if counts && !h.known[text] {
+			fresh = append(fresh, text)
+		}
+		h.known[text] = true
+	}
+	return fresh
 }
 
 func find(all []hook.File, path string) hook.File {

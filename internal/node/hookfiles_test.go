@@ -33,7 +33,7 @@ func (p *hookPlace) write(dir, command string) {
 	err := os.Remove(path)
 	if command != "" {
 		text := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "` + command + `"}]}]}}`
-		if command == "{" {
+		if strings.HasPrefix(command, "{") {
 			text = command
 		}
 		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
@@ -89,6 +89,21 @@ func TestChangedHooksOfTheUserAreTakenUp(t *testing.T) {
 	p.check("removed", "", "", "are in force as they are now")
 	p.write(p.config.Home, "four")
 	p.check("made", "", "four", "are in force as they are now")
+}
+
+// A mistake that comes with a change is reported once, like one of the start.
+func TestMistakesOfAChangeAreReportedOnce(t *testing.T) {
+	p := newHookPlace(t)
+	p.write(p.config.Home, "one")
+	p.check("at the start", "", "one", "")
+	p.write(p.config.Home, `{"hooks": {"Stpo": [{"hooks": [{"type": "command", "command": "two"}]}]}}`)
+	var lines []string
+	for range 3 {
+		p.files.refresh(func(hook.File) string { return "" }, func(text string) { lines = append(lines, text) })
+	}
+	if len(lines) != 2 || !strings.Contains(lines[1], "not run: Stpo") {
+		t.Errorf("warned of %q", lines)
+	}
 }
 
 func TestNoChangeTakesAGuardOfTheDirectoryAway(t *testing.T) {

@@ -3,9 +3,11 @@ package definitions
 import (
 	"fmt"
 
+	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/spf13/cobra"
 )
 
@@ -47,9 +49,12 @@ func (a *commands) checkAgents(flags *agentsFlags, paths []string, asJSON bool) 
 	return err
 }
 
+// checks are what is checked beside the fields of a definition.
+func checks() defs.Options { return defs.Options{CheckHooks: hook.CheckDefinition} }
+
 func (a *commands) lint(flags *agentsFlags, paths []string) (defedit.Report, func(string) string, error) {
 	if len(paths) > 0 {
-		report, err := defedit.Lint(paths)
+		report, err := defedit.Lint(paths, checks())
 		return report, func(path string) string { return path }, err
 	}
 	all, err := a.catalog(flags.options(a))

@@ -11,32 +11,67 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/childenv"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/hook"
+	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/term"
 )
 
 // New returns the command hooks with all below it.
 func New(console *cli.Console) *cobra.Command {
-	var dir string
+	s := &selection{Console: console}
 	c := &cobra.Command{
 		Use:   "hooks",
-		Short: "List and try the hooks of settings files",
+		Short: "List and try the hooks of settings files and agent definitions",
 		Long: `A hook is a command or a URL that settings files name for an event, such as
-PreToolUse. Hooks of a directory are in force after: swarm trust`,
+PreToolUse. An agent's definition can name more, which run for that agent only.
+Hooks of a directory are in force after: swarm trust`,
 		Example: `  swarm hooks list
+  swarm hooks list --agent reviewer
   swarm hooks test PreToolUse --input call.json`,
 	}
-	c.PersistentFlags().StringVar(&dir, "dir", "", "the `directory` whose hooks are meant (default: the working directory)")
-	c.AddCommand(newList(console, &dir), newTest(console, &dir))
+	c.PersistentFlags().StringVar(&s.dir, "dir", "", "the `directory` whose hooks are meant (default: the working directory)")
+	c.PersistentFlags().StringVar(&s.agent, "agent", "", "the agent `definition` whose hooks are added")
+	c.AddCommand(newList(s), newTest(s))
 	for _, sub := range c.Commands() {
 		cli.CompleteFixed(sub)
 	}
 	return c
 }
 
-func newList(console *cli.Console, dir *string) *cobra.Command {
+// selection is what the hooks of a command are taken from.
+type selection struct {
+	*cli.Console
+	dir, agent string
+}
+
+// hooks returns the hooks of the settings files, and those of the agent's definition.
+func (s *selection) hooks() (*hook.Set, node.Config, error) {
+	config, err := configOf(s.Console, s.dir)
+	if err != nil || s.agent == "" {
+		return config.Hooks(), config, err
+	}
+	all, err := defs.Load(config.Sources())
+	if err != nil {
+		return nil, config, err
+	}
+	d, ok := all.Lookup(s.agent)
+	if !ok {
+		return nil, config, cli.Usagef("there is no agent %q; see them with: swarm agents list", s.agent)
+	}
+	own := config.OwnHooks(d)
+	if own.Untrusted {
+		s.Notef("%s: its hooks do not run, as the directory is not trusted; see them with: swarm trust", own.Path)
+	}
+	for _, problem := range hook.CheckDefinition(own.Hooks) {
+		s.Notef("%s: %s", own.Path, problem)
+	}
+	return config.Hooks().With(own), config, nil
+}
+
+func newList(s *selection) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "list",
@@ -45,18 +80,18 @@ func newList(console *cli.Console, dir *string) *cobra.Command {
 			if err := errors.Join(cli.CheckFormat(format), cli.NoMoreArgs(args, 0, "swarm hooks list")); err != nil {
 				return err
 			}
-			config, err := configOf(console, *dir)
+			set, config, err := s.hooks()
 			if err != nil {
 				return err
 			}
-			all := config.Hooks().List()
+			all := set.List()
 			for _, problem := range config.HookProblems() {
-				console.Notef("%s", problem)
+				s.Notef("%s", problem)
 			}
 			if format == "json" {
-				return console.PrintJSON(all)
+				return s.PrintJSON(all)
 			}
-			return console.Print(listText(all))
+			return s.Print(listText(all))
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "the `format`: text or json")
@@ -81,7 +116,7 @@ func listText(all []hook.Listed) string {
 	return b.String()
 }
 
-func newTest(console *cli.Console, dir *string) *cobra.Command {
+func newTest(s *selection) *cobra.Command {
 	var input string
 	c := &cobra.Command{
 		Use:   "test EVENT",
@@ -100,7 +135,7 @@ such as {"tool_name": "Bash", "tool_input": {"command": "ls"}}. Hooks with an
 			if err != nil {
 				return err
 			}
-			return test(c.Context(), console, *dir, args[0], fields)
+			return s.test(c.Context(), args[0], fields)
 		},
 	}
 	c.Flags().StringVar(&input, "input", "", "the `file` with the input of the event")
@@ -119,23 +154,23 @@ func readInput(path string) (fields map[string]any, err error) {
 }
 
 // test runs the hooks of an event.
-func test(ctx context.Context, console *cli.Console, dir, event string, fields map[string]any) error {
-	config, err := configOf(console, dir)
+func (s *selection) test(ctx context.Context, event string, fields map[string]any) error {
+	set, config, err := s.hooks()
 	if err != nil {
 		return err
 	}
-	out := config.Hooks().Run(ctx, hook.Call{
-		Event: event, Subject: subjectOf(fields), Input: fields, Dir: config.Dir, Getenv: console.Getenv, Place: config.HookPlace(""),
-		Env: append(childenv.Of(console.Getenv, nil), "CLAUDE_PROJECT_DIR="+config.Dir),
+	out := set.Run(ctx, hook.Call{
+		Event: event, Subject: subjectOf(fields), Input: fields, Dir: config.Dir, Getenv: s.Getenv, Place: config.HookPlace(""),
+		Env: append(childenv.Of(s.Getenv, nil), "CLAUDE_PROJECT_DIR="+config.Dir),
 	})
 	if len(out) == 0 {
-		return console.Print("no hook runs\n")
+		return s.Print("no hook runs\n")
 	}
 	blocked := false
 	for _, o := range out {
 		_, b := o.Blocked()
 		blocked = blocked || b
-		if err := console.Print(outcomeText(o)); err != nil {
+		if err := s.Print(outcomeText(o)); err != nil {
 			return err
 		}
 	}
