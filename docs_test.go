@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/team/teamfile"
 )
 
@@ -28,6 +29,19 @@ func TestTheTeamFileOfTheDocsIsValid(t *testing.T) {
 		}
 		if found == 0 {
 			t.Errorf("%s shows no team file: no block in ```yaml has members", path)
+		}
+	}
+}
+
+// docs/permissions.md says what each permission mode does.
+func TestTheDocsNameEachMode(t *testing.T) {
+	text, err := os.ReadFile("docs/permissions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range defs.PermissionModes() {
+		if !strings.Contains(string(text), "`"+mode+"`") {
+			t.Errorf("docs/permissions.md does not name the mode %s", mode)
 		}
 	}
 }

@@ -36,6 +36,7 @@ type Record struct {
 
 	Shutdown protocol.Shutdown `json:"shutdown,omitzero"`
 	Plan     protocol.Plan     `json:"plan,omitzero"`
+	Judged   Judged            `json:"judged,omitzero"`
 	Unread   bool              `json:"told,omitempty"` // a change of Shutdown or Plan is not yet in a request
 }
 

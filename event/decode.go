@@ -21,6 +21,7 @@ var facts = func() map[string]reflect.Type {
 		CallStarted{},
 		CallFinished{},
 		Denied{},
+		Judged{},
 		Asked{},
 		QuestionResolved{},
 		MailSent{},

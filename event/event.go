@@ -113,6 +113,14 @@ type (
 		Rule   string     `json:"rule"`
 		Reason string     `json:"reason"`
 	}
+	// Judged: a model has judged a call, or the report of the agent, in mode auto.
+	Judged struct {
+		Call    model.Call    `json:"call"` // the zero value is the report
+		Model   string        `json:"model"`
+		Verdict string        `json:"verdict,omitempty"` // allow or deny; "" if it gave none
+		Reason  string        `json:"reason"`
+		Took    time.Duration `json:"took"`
+	}
 	// Asked: the agent waits for a person's answer.
 	Asked struct {
 		Question Question `json:"question"`
@@ -214,6 +222,7 @@ func (BackingOff) fact() string       { return "backing_off" }
 func (CallStarted) fact() string      { return "call_started" }
 func (CallFinished) fact() string     { return "call_finished" }
 func (Denied) fact() string           { return "denied" }
+func (Judged) fact() string           { return "judged" }
 func (Asked) fact() string            { return "asked" }
 func (QuestionResolved) fact() string { return "question_settled" }
 func (MailSent) fact() string         { return "mail_sent" }

@@ -376,7 +376,8 @@ func (p Policy) planModel(plan *Plan, c Call, parent agent.Spec) {
 }
 
 // planMode takes the narrowest of the parent's mode, the definition's and the
-// call's: a child never has more power than its parent.
+// call's: a child never has more power than its parent. Where a model judges the parent's
+// calls, it judges those of the child too: only modes in which nothing is asked narrow.
 func planMode(plan *Plan, c Call, parent agent.Spec) {
 	plan.Spec.Mode = parent.Mode
 	for _, m := range []struct{ of, mode string }{{"definition's", plan.Definition.PermissionMode}, {"call's", c.Mode}} {
@@ -384,12 +385,22 @@ func planMode(plan *Plan, c Call, parent agent.Spec) {
 			continue
 		}
 		was := plan.Spec.Mode
+		if was == string(permission.Auto) && countsForNothing(m.mode) {
+			plan.because("mode auto: the parent's, in which the %s (%s) does not count", m.of, m.mode)
+			continue
+		}
 		plan.Spec.Mode = string(permission.Narrower(permission.Mode(was), permission.Mode(m.mode)))
 		plan.because("mode %s: the narrower of the parent's (%s) and the %s (%s)", plan.Spec.Mode, was, m.of, m.mode)
 	}
 	if plan.Definition.PermissionMode == "" && c.Mode == "" {
 		plan.because("mode %s: the parent's", parent.Mode)
 	}
+}
+
+// countsForNothing reports a mode that does not narrow mode auto.
+func countsForNothing(mode string) bool {
+	m := permission.Narrower(permission.Mode(mode), permission.AcceptEdits)
+	return m == permission.Default || m == permission.AcceptEdits
 }
 
 // planFirst makes a teammate plan that may do nothing but read: it shows its plan

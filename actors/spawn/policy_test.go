@@ -20,6 +20,7 @@ func TestPlan(t *testing.T) {
 	must(t, err)
 	yes, no := true, false
 	lead := agent.Spec{ID: "lead", Role: agent.Lead, Model: "claude-opus-4-1", Mode: "acceptEdits"}
+	auto := agent.Spec{ID: "a1", Role: agent.Foreground, Depth: 1, Model: "m", Mode: "auto"}
 	deep := agent.Spec{ID: "a1", Role: agent.Foreground, Depth: 3, Model: "m", Mode: "default"}
 	tools := []string{"Read", "Bash", "Agent", "SendMessage"}
 	for name, c := range map[string]struct {
@@ -41,6 +42,11 @@ func TestPlan(t *testing.T) {
 		"named by a child":    {parent: agent.Spec{ID: "a1", Depth: 1, Role: agent.Foreground, Model: "m", Mode: "default"}, call: spawn.Call{Name: "ann"}, role: agent.Foreground, model: "m", mode: "default"},
 		"own model and mode":  {parent: lead, call: spawn.Call{Type: "Narrow"}, role: agent.Foreground, model: "haiku", mode: "plan"},
 		"call's model wins":   {parent: lead, call: spawn.Call{Type: "narrow", Model: "opus"}, role: agent.Foreground, model: "claude-opus-4-1", mode: "plan"},
+		"auto stays":          {parent: auto, call: spawn.Call{Type: "wide"}, role: agent.Foreground, model: "m", mode: "auto"},
+		"auto and a call":     {parent: auto, call: spawn.Call{Mode: "acceptEdits"}, role: agent.Foreground, model: "m", mode: "auto"},
+		"auto is narrowed":    {parent: auto, call: spawn.Call{Type: "narrow"}, role: agent.Foreground, model: "haiku", mode: "auto+plan"},
+		"auto of a fork":      {parent: auto, call: spawn.Call{Type: "fork", Mode: "default"}, role: agent.Foreground, model: "m", mode: "auto"},
+		"auto is not given":   {parent: agent.Spec{ID: "a1", Depth: 1, Role: agent.Foreground, Model: "m", Mode: "default"}, call: spawn.Call{Mode: "auto"}, role: agent.Foreground, model: "m", mode: "auto+default"},
 		"never wider":         {parent: lead, call: spawn.Call{Type: "wide"}, role: agent.Foreground, model: "claude-opus-4-1", mode: "acceptEdits"},
 		"too deep":            {parent: deep, err: "nested 3 deep"},
 		"unknown type":        {parent: lead, call: spawn.Call{Type: "nonesuch"}, err: `no agent type "nonesuch"; the types are: `},

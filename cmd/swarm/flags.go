@@ -102,7 +102,7 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 	fs.StringVar(&f.model, "model", "", "the lead's `model`: sonnet, an id, openai:ID or script:FILE")
 	fs.StringVar(&f.agents, "agents", "", "agent definitions: `JSON`, or the path of a JSON file")
 	fs.StringVar(&f.settings, "settings", "", "settings that go before those of the project and yours: `JSON`, or the path of a JSON file")
-	fs.StringVar(&f.mode, "permission-mode", "", "the `mode`: default, acceptEdits, plan, dontAsk or bypassPermissions")
+	fs.StringVar(&f.mode, "permission-mode", "", "the `mode`: default, acceptEdits, plan, auto, dontAsk or bypassPermissions (see docs/permissions.md)")
 	fs.BoolVar(&f.skip, "dangerously-skip-permissions", false, "allow everything (bypassPermissions)")
 	for _, name := range []string{"allowedTools", "allowed-tools"} {
 		fs.StringArrayVar(&f.allow, name, nil, "tools and `rules` that need no question, such as \"Read Bash(git log:*)\"")

@@ -92,6 +92,8 @@ var level = map[string]int{
 	"internal/bus":  4,
 	"internal/turn": 4,
 
+	"internal/autojudge": 5,
+
 	// 5 to 7: where agents live
 	"actors/spawn":                  4,
 	"internal/turnhook":             5,

@@ -56,7 +56,7 @@ func CompleteFixed(c *cobra.Command) {
 		"permission-prompts": {"none", "wait"},
 		"input-format":       {"text"},
 		"format":             {"text", "json"},
-		"permission-mode":    {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
+		"permission-mode":    {"default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"},
 		"model":              {"sonnet", "opus", "haiku"},
 	} {
 		CompleteFlag(c, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

@@ -64,9 +64,13 @@ func (p *permits) decideCall(ctx context.Context, spec tool.Spec, c model.Call, 
 			d.Behavior = permission.Allow
 			return turn.Verdict{Decision: d}, nil
 		case consent.Decided():
-			return verdictOf(consent), nil
+			return report.Verdict(consent), nil
 		case d.Behavior == permission.Allow:
 			return turn.Verdict{Decision: d}, nil
+		case consent.State == "": // else a person is asked already
+			if d, err = p.askModel(ctx, c, d, func() permission.Decision { return p.gate(p.judge(spec, c, pre)) }); err != nil || d.Behavior != permission.Ask {
+				return turn.Verdict{Decision: d}, err
+			}
 		}
 		if !requested {
 			requested = true
@@ -74,8 +78,8 @@ func (p *permits) decideCall(ctx context.Context, spec tool.Spec, c model.Call, 
 				return v, err
 			}
 		}
-		if !p.h.c.opts.Policy.Asks() {
-			return turn.Verdict{Decision: unasked(d)}, nil
+		if !p.h.c.opts.Policy.Asks() || d.Judge == permission.JudgedAlone {
+			return turn.Verdict{Decision: report.Unasked(d)}, nil
 		}
 		// The answer is on record, or a new rule covers the call: the next round
 		// decides by it.
@@ -90,37 +94,16 @@ func (p *permits) judge(spec tool.Spec, c model.Call, pre agenthook.Decision) pe
 	return turnhook.Judge(p.policy(), p.permissionRequest(spec, c), pre)
 }
 
+// askModel has a model decide what d asks about, if it may.
+func (p *permits) askModel(ctx context.Context, c model.Call, d permission.Decision, again func() permission.Decision) (permission.Decision, error) {
+	if p.h.c.opts.Auto == nil || d.Judge == permission.NotJudged {
+		return d, nil
+	}
+	return p.h.c.opts.Auto.Decide(ctx, p.h.judged(), c, d, again)
+}
+
 func (p *permits) permissionRequest(spec tool.Spec, c model.Call) permission.Request {
 	return permission.Request{Tool: spec.Name, Input: c.Input, ReadOnly: spec.ReadOnly, Cwd: p.h.t.Spec().Dir}
-}
-
-// unasked turns a question into a refusal with the way to allow the call.
-func unasked(d permission.Decision) permission.Decision {
-	d.Behavior = permission.Deny
-	d.Reason += ", and nobody can be asked here; allow it with --allowedTools or a wider --permission-mode"
-	return d
-}
-
-// verdictOf returns the verdict that follows from a recorded decision.
-func verdictOf(c transcript.Consent) turn.Verdict {
-	v := turn.Verdict{By: c.By, Note: c.Note}
-	switch c.State {
-	case transcript.ConsentAllowed:
-		v.Decision = permission.Decision{Behavior: permission.Allow, Rule: "answer of the " + c.By}
-	case transcript.ConsentExpired:
-		v.Decision = permission.Decision{Rule: "expired", Reason: report.Expired(c)}
-	default:
-		v.Decision = permission.Decision{Rule: "answer of the " + c.By, Reason: "denied by the " + c.By}
-	}
-	return v
-}
-
-// consentOf returns what an answer means for its call.
-func consentOf(allowed bool) transcript.ConsentState {
-	if allowed {
-		return transcript.ConsentAllowed
-	}
-	return transcript.ConsentDenied
 }
 
 // askPermission asks the user about a call and waits for the resolution.
@@ -129,7 +112,7 @@ func (p *permits) askPermission(ctx context.Context, spec tool.Spec, c model.Cal
 	q.Reason = d.Reason
 	r := ask.Request{
 		Record: func(s event.Resolution) error {
-			return p.decide(c, consentOf(s.Answer.Allow), s)
+			return p.decide(c, report.ConsentOf(s.Answer.Allow), s)
 		},
 		Covered: func() bool { return p.judge(spec, c, pre).Behavior == permission.Allow },
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/agenthook"
 	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/autojudge"
 	"github.com/actorswarm/swarm/internal/coordinator/accounts"
 	"github.com/actorswarm/swarm/internal/coordinator/registry"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -35,7 +36,7 @@ import (
 )
 
 // Options is what a Coordinator needs from the rest of the runtime. Every
-// field but Policy, Hooks, Grant, Isolate, Receipt, Logger, Remote and Owner is
+// field but Policy, Hooks, Auto, Grant, Isolate, Receipt, Logger, Remote and Owner is
 // required.
 type Options struct {
 	Store  *transcript.Store
@@ -60,6 +61,8 @@ type Options struct {
 	Permission func(agent.Spec) permission.Policy
 	// Hooks run at the events of the agents' lives; nil: none.
 	Hooks *agenthook.Hooks
+	// Auto decides about calls in mode auto before a person is asked; nil: nobody does.
+	Auto *autojudge.Judge
 	// Grant adds permission rules to the session, for good. If it is nil, no answer
 	// can allow calls for good.
 	Grant  func(rules []string, scope string) error

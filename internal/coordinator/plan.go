@@ -36,7 +36,7 @@ func (p *permits) gatedBy() (agent.Record, bool) {
 // asked about the call, but about the plan.
 func (p *permits) gate(d permission.Decision) permission.Decision {
 	who, gated := p.gatedBy()
-	if !gated || d.Behavior != permission.Ask {
+	if !gated || d.Behavior != permission.Ask || d.Judge != permission.NotJudged {
 		return d
 	}
 	whose := "your plan"

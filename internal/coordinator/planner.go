@@ -7,6 +7,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/ask"
+	"github.com/actorswarm/swarm/internal/coordinator/report"
 	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -39,7 +40,7 @@ func (a asker) Ask(ctx context.Context, c tool.Call, p tools.Prompt) (transcript
 	q := a.h.permits.question(p.Kind, call)
 	q.Choices, q.Summary, q.Reason = p.Choices, p.Summary, p.Reason
 	err := a.h.permits.ask(ctx, p.State, q, ask.Request{Record: func(s event.Resolution) error {
-		return a.h.permits.decide(call, consentOf(p.Allows(s.Answer)), s)
+		return a.h.permits.decide(call, report.ConsentOf(p.Allows(s.Answer)), s)
 	}}, call)
 	if err != nil {
 		return transcript.Consent{}, err

@@ -10,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/autojudge"
 	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/coordinator/watchdog"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -49,11 +50,28 @@ func (h *host) turn(ctx context.Context) ending {
 	return h.finishTurn(ctx)
 }
 
+// log returns the log of the turn, in which the reports of an agent in mode auto are
+// reviewed.
+func (h *host) log() turn.Log {
+	if h.c.opts.Auto == nil || h.t.Spec().Role == agent.Lead || !h.permits.policy().Mode.Judged() {
+		return h.t
+	}
+	return h.c.opts.Auto.Review(h.t, func() (context.Context, autojudge.Agent) { return h.turnContext, h.judged() })
+}
+
+// judged returns the agent for a model that judges its work.
+func (h *host) judged() autojudge.Agent {
+	return autojudge.Agent{Log: h.t.Judging(), Emit: h.emit, Pause: h.pauseDeadlines, ReadOnly: func(name string) bool {
+		unit, ok := h.kit.tools.Lookup(name)
+		return ok && unit.Spec().ReadOnly
+	}}
+}
+
 // newTurn returns the next turn of the agent, which a watchdog may cut.
 func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 	h.watchdog = watchdog.New(h.c.opts.Policy.Deadlines.For(h.t.Spec().Role), cut)
 	t := &turn.Turn{
-		Log:            h.t,
+		Log:            h.log(),
 		Prepare:        h.prepare,
 		Permit:         h.permits.permit,
 		Hooks:          h.hooks,

@@ -84,6 +84,18 @@ func (j *Judge) Judge(ctx context.Context, a agent.Spec, q hook.Question) (answe
 	return c.run(ctx, set)
 }
 
+// Ask makes one request, without tools, with the model of a name, or with that for
+// questions if name is "". It sets the request's Model.
+func (j *Judge) Ask(ctx context.Context, a agent.Spec, name string, req model.Request) (*model.Answer, error) {
+	m, id, err := j.o.Model(cmp.Or(name, j.o.Name(a)))
+	if err != nil {
+		return nil, err
+	}
+	req.Model = id
+	c := conversation{model: m, admit: j.o.Admit, about: a, req: req}
+	return c.ask(ctx)
+}
+
 // conversation is what a question came to so far.
 type conversation struct {
 	model model.Model

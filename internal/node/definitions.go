@@ -79,6 +79,12 @@ func (d *Definitions) Notes() []string { return append(d.untrustedHooks(), d.sha
 // instructions returns the CLAUDE.md files that are in the prompts.
 func (d *Definitions) instructions() []prompt.File { return d.shared.Files() }
 
+// projectText returns the text of the CLAUDE.md files that are in the prompts.
+func (d *Definitions) projectText() string {
+	all, _ := d.shared.Instructions()
+	return all
+}
+
 // untrustedHooks names the definitions whose hooks do not run.
 func (d *Definitions) untrustedHooks() (notes []string) {
 	for _, def := range d.watcher.Set().All {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/autojudge"
 	"github.com/actorswarm/swarm/internal/hookjudge"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/model"
@@ -17,6 +18,16 @@ func (n *Node) newJudge() *hookjudge.Judge {
 	return hookjudge.New(hookjudge.Options{
 		Model: n.options.Models.Find, Admit: n.admit, Tools: n.judgeTools,
 		Name: func(a agent.Spec) string { return n.options.Models.Fast(a.Model) },
+	})
+}
+
+// AutoModelVariable names the model that judges calls in mode auto.
+const AutoModelVariable = "SWARM_AUTO_MODEL"
+
+// newAutoJudge returns what judges calls in mode auto.
+func (n *Node) newAutoJudge() *autojudge.Judge {
+	return autojudge.New(autojudge.Options{
+		Ask: n.newJudge().Ask, Model: n.options.Getenv(AutoModelVariable), Instructions: n.options.Definitions.projectText,
 	})
 }
 

@@ -140,7 +140,7 @@ func (n *Node) actorOptions() coordinator.Options {
 	o := coordinator.Options{
 		Store: n.Store, Policy: n.policy, Definitions: n.options.Definitions.Set, Events: n.Events, Logger: n.options.Logger,
 		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
-		Tools: n.tools, ToolNames: ToolNames(), Denied: n.options.Rules.Denies, Permission: n.permission, Hooks: n.hooks, Grant: n.options.Rules.Allow,
+		Tools: n.tools, ToolNames: ToolNames(), Denied: n.options.Rules.Denies, Permission: n.permission, Hooks: n.hooks, Auto: n.newAutoJudge(), Grant: n.options.Rules.Allow,
 		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.SendReceipt,
 		Release: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}

@@ -183,8 +183,15 @@ func (r *Rules) Dirs() []string {
 
 // CheckMode returns an error if the settings disable a permission mode.
 func (r *Rules) CheckMode(mode string) error {
-	if by := r.Settings().NoBypass; mode == string(permission.Bypass) && by != "" {
-		return fmt.Errorf("the permission mode %s is disabled by %s (disableBypassPermissionsMode); use another --permission-mode", mode, by)
+	written, by, key := r.Settings(), "", ""
+	switch {
+	case mode == string(permission.Bypass):
+		by, key = written.NoBypass, "disableBypassPermissionsMode"
+	case permission.Mode(mode).Judged():
+		by, key = written.NoAuto, "disableAutoMode"
+	}
+	if by != "" {
+		return fmt.Errorf("the permission mode %s is disabled by %s (%s); use another --permission-mode", mode, by, key)
 	}
 	return nil
 }
@@ -210,6 +217,9 @@ func (r *Rules) Fill(p permission.Policy) permission.Policy {
 	p.Allow, p.Ask, p.Deny = slices.Concat(written.Allow, r.allow, r.granted), slices.Concat(written.Ask, r.held.Ask), slices.Concat(written.Deny, r.deny, r.held.Deny)
 	if p.Mode == permission.Bypass && written.NoBypass != "" {
 		p.Mode = permission.Default
+	}
+	if written.NoAuto != "" {
+		p.Mode = p.Mode.WithoutAuto()
 	}
 	return p
 }

@@ -60,6 +60,8 @@ type Policy struct {
 	// Boundary limits the writes of an isolated agent. It is nil for an agent that
 	// is not isolated.
 	Boundary *Boundary
+
+	judge, judgeAll bool // which of the calls that are asked about a model judges; set by setMode
 }
 
 // Request is one tool call.
@@ -88,7 +90,19 @@ type Decision struct {
 	// Paths holds where the paths of a file tool's call led when it was decided, by the
 	// absolute path. What is done has to be done there.
 	Paths map[string]string
+	// Judge is set if Behavior is Ask and a model may decide before a person is asked.
+	Judge Judging
 }
+
+// Judging is whether a model may decide about a call.
+type Judging int
+
+// The ways to decide about a call.
+const (
+	NotJudged   Judging = iota
+	JudgedFirst         // a person is asked if the model gives no verdict
+	JudgedAlone         // the call is denied if the model gives no verdict
+)
 
 // Rules of decisions about commands that nobody has allowed: one counts as reading, one
 // as changing files of the working directories.
@@ -99,7 +113,8 @@ const (
 
 // Decide decides about r under p.
 func Decide(p Policy, r Request) Decision {
-	p.Mode = validMode(p.Mode)
+	mode := p.Mode
+	p.setMode()
 	p.Resolve = once(p.Resolve)
 	c, err := newCall(&p, &r)
 	if err != nil {
@@ -121,8 +136,18 @@ func Decide(p Policy, r Request) Decision {
 	if d.Behavior == Ask && d.Rule == noRule && c.unheld() {
 		d.Reason += "; mode acceptEdits allows it under the profile edit only: " + p.NoEdits
 	}
-	if d.Behavior == Ask && p.Mode.neverAsks() {
+	if d.Behavior == Ask && p.judges(c, d) {
+		d.Judge = JudgedFirst
+	}
+	switch {
+	case d.Behavior != Ask || !p.Mode.neverAsks():
+	case d.Judge != NotJudged:
+		d.Judge = JudgedAlone
+	default:
 		d.Behavior, d.Reason = Deny, d.Reason+"; nobody is asked in mode "+string(p.Mode)
+	}
+	if mode == Auto && d.Rule == onlyEdits {
+		d.Rule = "mode auto"
 	}
 	return d
 }
@@ -246,11 +271,11 @@ func (c *call) harmlessCall() (Decision, bool) {
 	case readEffect:
 		return Decision{Behavior: Allow, Rule: "working directory", Reason: "reading inside the working directories"}, c.targetsInWorkingDirs()
 	case editEffect:
-		return Decision{Behavior: Allow, Rule: "mode acceptEdits", Reason: "editing inside the working directories"}, c.policy.Mode == AcceptEdits && c.targetsInWorkingDirs()
+		return Decision{Behavior: Allow, Rule: onlyEdits, Reason: "editing inside the working directories"}, c.policy.Mode == AcceptEdits && c.targetsInWorkingDirs()
 	case runEffect:
 		return c.harmlessCommand()
 	}
-	if c.isCoordination() {
+	if c.isCoordination() && !c.policy.judgesTool(c.tool) {
 		return Decision{Behavior: Allow, Rule: "coordination", Reason: "the tool acts only inside the swarm"}, true
 	}
 	return Decision{Behavior: Allow, Rule: "read-only tool", Reason: "the tool changes nothing"}, c.request.ReadOnly && c.effect == otherEffect

@@ -33,6 +33,10 @@
 //     included (TestCriticalRemovalsAreNeverAutoApproved).
 //   - An agent's command that would answer a question to a person is denied in every
 //     mode (TestNoCommandAnswersQuestions).
+//   - In mode auto a model may decide what rules and mode leave open, but nothing that a
+//     rule denies or asks about, that is protected, or that cannot be read
+//     (TestAutoJudgesWhatIsLeftOpen). Allow rules that cover nearly anything do not apply
+//     (TestAutoSetsBroadRulesAside).
 //   - The rules that Suggest returns allow the call, and nothing that the mode keeps
 //     rules from allowing (TestSuggestAllowsTheCall).
 //   - A path is allowed only if both its spelling and what it resolves to are

@@ -114,7 +114,7 @@ func TestFoldCase(t *testing.T) {
 }
 
 func TestParseMode(t *testing.T) {
-	for in, want := range map[string]Mode{"": Default, "default": Default, "manual": Default, "auto": Default, "plan": Plan, "acceptEdits": AcceptEdits, "dontAsk": DontAsk, "bypassPermissions": Bypass} {
+	for in, want := range map[string]Mode{"": Default, "default": Default, "manual": Default, "auto": Auto, "plan": Plan, "acceptEdits": AcceptEdits, "dontAsk": DontAsk, "bypassPermissions": Bypass} {
 		if got, err := ParseMode(in); got != want || err != nil {
 			t.Errorf("ParseMode(%q) = %q, %v", in, got, err)
 		}
@@ -125,7 +125,11 @@ func TestParseMode(t *testing.T) {
 }
 
 func allModes() []Mode {
-	return []Mode{Default, AcceptEdits, Plan, DontAsk, Bypass, planDontAsk, "nonsense"}
+	all := []Mode{Default, AcceptEdits, Auto, Plan, DontAsk, Bypass, planDontAsk, "nonsense"}
+	for _, m := range []Mode{Default, AcceptEdits, Plan, DontAsk, planDontAsk} {
+		all = append(all, withAuto+m)
+	}
+	return all
 }
 
 func TestNarrowerIsCommutativeAndAssociative(t *testing.T) {
@@ -155,7 +159,7 @@ func TestNarrowerIsCommutativeAndAssociative(t *testing.T) {
 // draw makes a policy and a request out of a small world in which rules match
 // often.
 func draw(t *rapid.T) (Policy, Request) {
-	rule := rapid.SampledFrom([]string{"Bash", "Bash(make:*)", "Bash(rm:*)", "Bash(git *)", "Read", "Read(.env)", "Edit", "Edit(src/**)", "Edit(/**)", "Write(a)", "mcp__a", "*", "Agent(Explore)", "WebFetch(domain:a.b)"})
+	rule := rapid.SampledFrom([]string{"Bash", "Agent", "SendMessage", "Bash(python *)", "Bash(make:*)", "Bash(rm:*)", "Bash(git *)", "Read", "Read(.env)", "Edit", "Edit(src/**)", "Edit(/**)", "Write(a)", "mcp__a", "*", "Agent(Explore)", "WebFetch(domain:a.b)"})
 	list := func(name string) []Rule {
 		var out []Rule
 		for _, s := range rapid.SliceOfN(rule, 0, 3).Draw(t, name) {
@@ -169,10 +173,10 @@ func draw(t *rapid.T) (Policy, Request) {
 	}
 	p := policy(Default)
 	p.Allow, p.Ask, p.Deny = list("allow"), list("ask"), list("deny")
-	part := rapid.SampledFrom([]string{"make", "rm -rf /", "rm x", "git diff", "ls", "cat .env", "echo x > src/a", "touch a", "cd src", "f() { ls; }", "'", "$(make)", "touch .git/x", "cat /etc/x"})
+	part := rapid.SampledFrom([]string{"make", "rm -rf /", "rm x", "git diff", "ls", "cat .env", "echo x > src/a", "touch a", "cd src", "f() { ls; }", "'", "$(make)", "touch .git/x", "cat /etc/x", "python x"})
 	cmd := strings.Join(rapid.SliceOfN(part, 1, 3).Draw(t, "parts"), rapid.SampledFrom([]string{"; ", " && ", " | "}).Draw(t, "joint"))
 	path := rapid.SampledFrom([]string{"a", "src/a", ".env", ".git/config", "/etc/x", "../x"}).Draw(t, "path")
-	reqs := []Request{bash(cmd), tool("Read", "file_path", path), tool("Write", "file_path", path), tool("Grep", "pattern", "x", "path", path), tool("mcp__a__b"), tool("Agent", "subagent_type", "Explore"), tool("WebFetch", "url", "http://a.b/"), tool("AskUserQuestion"), {Tool: "X", ReadOnly: true}}
+	reqs := []Request{bash(cmd), tool("Read", "file_path", path), tool("Write", "file_path", path), tool("Grep", "pattern", "x", "path", path), tool("mcp__a__b"), tool("Agent", "subagent_type", "Explore"), tool("SendMessage", "to", "x"), tool("WebFetch", "url", "http://a.b/"), tool("AskUserQuestion"), {Tool: "X", ReadOnly: true}}
 	return p, rapid.SampledFrom(reqs).Draw(t, "request")
 }
 
@@ -182,7 +186,13 @@ func TestNarrowerNeverWidens(t *testing.T) {
 		a, b := rapid.SampledFrom(allModes()).Draw(t, "a"), rapid.SampledFrom(allModes()).Draw(t, "b")
 		with := func(m Mode) Decision { p.Mode = m; return Decide(p, r) }
 		n, da, db := with(Narrower(a, b)), with(a), with(b)
-		if n.Behavior > da.Behavior || n.Behavior > db.Behavior {
+		power := func(d Decision) int { // a model that may allow is between asking and allowing
+			if d.Judge != NotJudged {
+				return 2*int(Ask) + 1
+			}
+			return 2 * int(d.Behavior)
+		}
+		if power(n) > power(da) || power(n) > power(db) {
 			t.Fatalf("%s %s: %s gives %+v; %s gives %+v, %s gives %+v", r.Tool, r.Input, Narrower(a, b), n, a, da, b, db)
 		}
 	})

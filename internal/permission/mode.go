@@ -1,6 +1,9 @@
 package permission
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Mode is what is allowed without a rule, and whether a person is asked.
 type Mode string
@@ -11,6 +14,9 @@ const (
 	Default Mode = "default"
 	// AcceptEdits also edits files inside the working directories.
 	AcceptEdits Mode = "acceptEdits"
+	// Auto is AcceptEdits where a model is asked before a person, and without rules that
+	// allow nearly anything.
+	Auto Mode = "auto"
 	// Plan asks before everything that is not a read, even if a rule allows it.
 	Plan Mode = "plan"
 	// DontAsk denies where other modes would ask.
@@ -20,19 +26,39 @@ const (
 	// planDontAsk is what Plan and DontAsk have in common. It comes only from
 	// Narrower.
 	planDontAsk Mode = "plan+dontAsk"
+	// withAuto before another mode is what that mode and Auto have in common: the rules
+	// that Auto sets aside do not apply, and agents and messages are judged. It comes only
+	// from Narrower.
+	withAuto = "auto+"
 )
 
 // ParseMode parses the name of a mode. The empty string and "manual" are Default.
-// "auto", with which another program asks a second model, is Default too: here a
-// person is asked.
 func ParseMode(s string) (Mode, error) {
-	switch m := Mode(s); m {
-	case "", "manual", "auto":
-		return Default, nil
-	case Default, AcceptEdits, Plan, DontAsk, Bypass, planDontAsk:
-		return m, nil
+	name, judged := strings.CutPrefix(s, withAuto)
+	switch m := Mode(name); m {
+	case "", "manual":
+		if !judged {
+			return Default, nil
+		}
+	case Default, AcceptEdits, Plan, DontAsk, planDontAsk:
+		return Mode(s), nil
+	case Auto, Bypass:
+		if !judged {
+			return m, nil
+		}
 	}
-	return "", fmt.Errorf("unknown permission mode %q; use default, acceptEdits, plan, dontAsk or bypassPermissions", s)
+	return "", fmt.Errorf("unknown permission mode %q; use default, acceptEdits, plan, auto, dontAsk or bypassPermissions", s)
+}
+
+// Judged reports whether a model is asked about calls in the mode.
+func (m Mode) Judged() bool { return m == Auto || strings.HasPrefix(string(m), withAuto) }
+
+// WithoutAuto returns the mode for a session in which no model may be asked.
+func (m Mode) WithoutAuto() Mode {
+	if m == Auto {
+		return Default
+	}
+	return Mode(strings.TrimPrefix(string(m), withAuto))
 }
 
 // Narrower returns the most powerful mode that has no more power than a and no more
@@ -40,6 +66,27 @@ func ParseMode(s string) (Mode, error) {
 // Narrower is commutative and associative. An unknown mode counts as DontAsk.
 func Narrower(a, b Mode) Mode {
 	a, b = validMode(a), validMode(b)
+	switch {
+	case a == b, b == Bypass:
+		return a
+	case a == Bypass:
+		return b
+	case a.Judged() || b.Judged():
+		return withAuto + narrowerOf(a.unjudged(), b.unjudged())
+	}
+	return narrowerOf(a, b)
+}
+
+// unjudged returns what the mode allows without a model and with all rules.
+func (m Mode) unjudged() Mode {
+	if m == Auto {
+		return AcceptEdits
+	}
+	return m.WithoutAuto()
+}
+
+// narrowerOf is Narrower for modes in which no model is asked.
+func narrowerOf(a, b Mode) Mode {
 	switch {
 	case a == b:
 		return a

@@ -16,6 +16,8 @@ type Rule struct {
 	// Base is the directory that path patterns with one leading "/" start from.
 	// Empty: the first of Policy.Dirs.
 	Base string
+	// ForCall marks a rule that was made for one call.
+	ForCall bool
 }
 
 // ParseRule parses "Tool" or "Tool(specifier)". "Tool()" and "Tool(*)" are

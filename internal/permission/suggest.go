@@ -17,7 +17,8 @@ const maxSuggested = 5
 // such as "Bash(git diff:*)". With them Decide allows r. If no rule can do that, as
 // for a critical removal or in mode plan, it returns none.
 func Suggest(p Policy, r Request) []string {
-	p.Mode = validMode(p.Mode)
+	given := p.Mode
+	p.setMode()
 	c, err := newCall(&p, &r)
 	if err != nil {
 		return nil
@@ -39,6 +40,7 @@ func Suggest(p Policy, r Request) []string {
 		}
 		p.Allow = append(p.Allow, rule)
 	}
+	p.Mode = given
 	if Decide(p, r).Behavior != Allow {
 		return nil
 	}

@@ -22,7 +22,7 @@ type permissionReader struct {
 	deny, ask, allow []permission.Rule
 	dirs             []Placed
 	mode             Placed
-	noBypass         string
+	noBypass, noAuto string
 	wrong            []error  // for which the file loses all that loosens
 	remarks          []string // about single values
 }
@@ -97,17 +97,22 @@ func (r *permissionReader) entry(e defs.SettingsEntry) error {
 	case "defaultMode":
 		return r.defaultMode(e)
 	case "disableBypassPermissionsMode":
-		text, err := plainText(e)
-		if err == nil && text != "disable" {
-			err = fmt.Errorf("%q is not known; write \"disable\", or leave it out", text)
-		}
-		r.noBypass = r.place(e.Line) // also if it is misspelled
-		return err
+		return r.disable(e, &r.noBypass)
 	case "disableAutoMode":
-		return nil // there is no such mode
+		return r.disable(e, &r.noAuto)
 	}
 	r.remarks = append(r.remarks, fmt.Sprintf("%s: permissions.%s is not in force: it is not known here", r.place(e.Line), e.Key))
 	return nil
+}
+
+// disable sets the place where a mode is disabled, also if the value is misspelled.
+func (r *permissionReader) disable(e defs.SettingsEntry, place *string) error {
+	text, err := plainText(e)
+	if err == nil && text != "disable" {
+		err = fmt.Errorf("%q is not known; write \"disable\", or leave it out", text)
+	}
+	*place = r.place(e.Line)
+	return err
 }
 
 func (r *permissionReader) rule(e defs.SettingsEntry, into *[]permission.Rule) error {
@@ -156,7 +161,7 @@ func (r *permissionReader) defaultMode(e defs.SettingsEntry) error {
 	if err != nil {
 		return err
 	}
-	if mode == permission.Bypass && (r.file.Source == defs.Project || r.file.Source == defs.Local) {
+	if (mode == permission.Bypass || mode.Judged()) && r.ofDirectory() {
 		r.remarks = append(r.remarks, fmt.Sprintf("%s: permissions.defaultMode is not in force: a project cannot set %s", r.place(e.Line), text))
 		return nil
 	}

@@ -17,6 +17,7 @@ type Permissions struct {
 	Mode             Placed   // in which a lead starts; the zero value if no file has one
 	// NoBypass is where the mode bypassPermissions is disabled; "" is nowhere.
 	NoBypass string
+	NoAuto   string    // the same for the mode auto
 	LeftOut  []LeftOut // what would loosen and does not apply
 	Notes    []string  // what does not apply, one line each
 
@@ -88,6 +89,9 @@ func (p *Permissions) add(r *permissionReader) {
 	}
 	if p.NoBypass == "" {
 		p.NoBypass = r.noBypass
+	}
+	if p.NoAuto == "" {
+		p.NoAuto = r.noAuto
 	}
 	mode, loose := r.mode, r.isLoose()
 	if loose {

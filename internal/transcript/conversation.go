@@ -20,6 +20,8 @@ type conversation struct {
 	begin   *conversation // what a fork shares with its siblings; keeps it in memory for them
 	final   *model.Answer // the newest answer, if it calls nothing and nothing has followed
 
+	said []Said // by the user, and the task
+
 	prefix  int     // leading messages of a fork that are its parent's, and its directive
 	newborn bool    // a fork before its first request: the first pending block is its directive
 	counted Counted // by the model, with the newest answer
@@ -34,8 +36,10 @@ func (k *conversation) apply(kind byte, data []byte) error {
 	case kindEnd:
 		k.final = nil
 	case kindPrompt:
-		return folded(data, func(_ promptMeta, raw []byte) error {
-			k.final, k.pending = nil, append(k.pending, slices.Clone(raw))
+		return folded(data, func(m promptMeta, raw []byte) error {
+			raw = slices.Clone(raw)
+			k.final, k.pending = nil, append(k.pending, raw)
+			k.prompted(m.Origin, raw)
 			return nil
 		})
 	case kindProtocol:

@@ -77,17 +77,19 @@ func (t *Transcript) forkPoint(placeholder string) (base *conversation, m *forkM
 	}
 	m = &forkMeta{Time: time.Now(), Parent: t.ID(), Seq: k.answer}
 	base, err = t.store.forks.of(forkPoint{m.Parent, m.Seq}, func() (*conversation, error) {
-		return &conversation{system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted}, nil
+		return &conversation{system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted, said: slices.Clip(k.said)}, nil
 	})
 	return base, m, results, err
 }
 
 // fork returns the conversation that continues k with the given blocks.
 func (k *conversation) fork(blocks []byte) *conversation {
-	return &conversation{
-		system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted,
+	f := &conversation{
+		system: k.system, tools: k.tools, msgs: slices.Clip(k.msgs), counted: k.counted, said: slices.Clip(k.said),
 		pending: [][]byte{blocks}, newborn: true, prefix: len(k.msgs), begin: k,
 	}
+	f.directed(blocks)
+	return f
 }
 
 // prefixes are the beginnings of forks that are in memory. Forks of one answer share one,

@@ -166,6 +166,8 @@ func lineOf(seq uint64, kind byte, meta any, raw []byte) *line {
 		n.Type, n.Subtype, n.Time, n.Message = "user", "tool_result", m.Time, userOf(raw)
 	case *consentMeta:
 		n.Type, n.Subtype, n.Time = "system", "consent", m.Time
+	case *judgedMeta:
+		n.Type, n.Subtype, n.Time, n.Message = "system", "judged", m.Time, raw
 	case *heldMeta:
 		n.Type, n.Subtype, n.Time = "system", "letter", m.Time
 	case *protocolMeta:

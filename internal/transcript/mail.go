@@ -196,6 +196,9 @@ func (t *Transcript) arrive(e mailbox.Envelope, c mailbox.Cursor) (mailbox.Arriv
 	ticket := t.store.journal.Append(t.key, kindArrived, encodeArrival(e, c))
 	stale := t.state.ledger.Superseded(e)
 	t.state.ledger.Arrived(e, c)
+	if t.conv != nil {
+		t.conv.mailed(t.key, e)
+	}
 	t.lines.writeMail(t, ticket.Seq(), "arrived", e)
 	return mailbox.Arrival{Verdict: v, Through: e.Seq, Durable: ticket.Wait, Superseded: stale}, nil
 }

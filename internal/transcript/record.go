@@ -41,6 +41,7 @@ const (
 	kindLaunched  byte = 22 // launchedMeta
 	kindProtocol  byte = 23 // protocolMeta + a content block, if there is one for the agent
 	kindHeld      byte = 24 // heldMeta
+	kindJudged    byte = 25 // judgedMeta + what the model was shown, as JSON
 )
 
 type wokeMeta struct {

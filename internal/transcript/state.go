@@ -51,9 +51,17 @@ func (s *state) apply(kind byte, meta any) {
 		s.work(m.Time)
 	case *startMeta:
 		s.work(m.Time)
+	case *judgedMeta:
+		if m.Call != "" {
+			s.Judged = s.Judged.With(m.Verdict)
+		}
+		s.work(m.Time)
 	case *consentMeta:
 		if m.State == ConsentAsked {
 			s.work(m.Time)
+		}
+		if m.State == ConsentAllowed {
+			s.Judged.Row = 0
 		}
 		s.Active = m.Time // the agent did not work while the person decided
 	case *finishMeta:
@@ -228,6 +236,8 @@ func metaOf(kind byte) any {
 		return &protocolMeta{}
 	case kindHeld:
 		return &heldMeta{}
+	case kindJudged:
+		return &judgedMeta{}
 	}
 	return nil
 }

@@ -128,9 +128,15 @@ func (s *Store) conversationUntil(stream string, last uint64) (*conversation, er
 		if rec.Seq > last {
 			break
 		}
-		if rec.Kind == kindFork {
+		switch rec.Kind {
+		case kindFork:
 			k, err = s.forked(rec.Data)
-		} else {
+		case kindArrived:
+			var e mailbox.Envelope
+			if e, _, err = decodeArrival(rec.Data); err == nil {
+				k.mailed(stream, e)
+			}
+		default:
 			err = k.apply(rec.Kind, rec.Data)
 		}
 		if err != nil {

@@ -265,7 +265,7 @@ func (r *Runner) isOnly(id string) bool {
 // Judge decides about a request by a policy. An allow or ask of hooks is a rule for this
 // call, so no rule that is stricter is overridden.
 func Judge(policy permission.Policy, request permission.Request, pre agenthook.Decision) permission.Decision {
-	rule := permission.Rule{Tool: request.Tool, Source: preToolUse}
+	rule := permission.Rule{Tool: request.Tool, Source: preToolUse, ForCall: true}
 	switch pre.Behavior {
 	case agenthook.Allow:
 		policy.Allow = append(slices.Clip(policy.Allow), rule)

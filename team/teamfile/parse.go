@@ -223,7 +223,7 @@ func (r *reader) member(n *yaml.Node) (m Member) {
 }
 
 var (
-	modes  = [...]string{"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"}
+	modes  = [...]string{"default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"}
 	colors = [...]string{"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"}
 )
 

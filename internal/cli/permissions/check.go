@@ -78,6 +78,7 @@ type verdict struct {
 	Mode     string `json:"mode"`
 	ModeFrom string `json:"modeFrom"`
 	Profile  string `json:"profile,omitempty"` // of a command
+	Judge    string `json:"judge,omitempty"`   // the model that decides before you are asked
 	// LeftOut are rules that would allow the call and do not apply, Suggested those that
 	// would allow it.
 	LeftOut   []string `json:"leftOut"`
@@ -94,6 +95,9 @@ func (o *subject) check(args []string) (v verdict, err error) {
 	v = verdict{
 		Call: called.text, Agent: o.name(), Decision: d.Behavior.String(), Rule: d.Rule, From: d.Source, Reason: d.Reason,
 		Mode: o.mode.Value, ModeFrom: o.mode.From, Profile: string(d.Profile), LeftOut: []string{}, Suggested: []string{},
+	}
+	if d.Judge != permission.NotJudged {
+		v.Judge = cmp.Or(o.judge, "the model for small questions")
 	}
 	if d.Behavior == permission.Allow {
 		return v, nil
@@ -149,6 +153,9 @@ func (v verdict) text() string {
 	fmt.Fprintf(&b, "  by %s%s\n", term.Clean(v.Rule), inParentheses(v.From))
 	fmt.Fprintf(&b, "  %s\n", term.Clean(v.Reason))
 	fmt.Fprintf(&b, "  agent %s, mode %s%s\n", term.Clean(v.Agent), v.Mode, inParentheses(v.ModeFrom))
+	if v.Judge != "" {
+		fmt.Fprintf(&b, "  judged by %s before you are asked\n", term.Clean(v.Judge))
+	}
 	if v.Profile != "" {
 		fmt.Fprintf(&b, "  held to the profile %s (swarm sandbox explain %s)\n", v.Profile, v.Profile)
 	}

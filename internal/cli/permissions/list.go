@@ -10,6 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/node"
+	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/term"
 )
@@ -107,6 +108,15 @@ func (o *subject) line(field string) string {
 	return cmp.Or(d.Path, "the definition of "+d.Name)
 }
 
+// setAside says that a rule does not apply in the mode, if that is so.
+func setAside(mode string, r node.Listed) string {
+	rule, err := permission.ParseRule(r.Rule)
+	if err != nil || r.Kind != permission.Allow.String() || !permission.Mode(mode).Judged() || !rule.SetAside() {
+		return ""
+	}
+	return "  not in mode " + mode + ": it covers nearly anything"
+}
+
 func (l listing) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "mode %s (%s)\n", l.Mode.Value, term.Clean(l.Mode.From))
@@ -114,7 +124,7 @@ func (l listing) text() string {
 		b.WriteString("no rule is in force\n")
 	}
 	for _, r := range l.Rules {
-		fmt.Fprintf(&b, "%-5s  %s  (%s)\n", r.Kind, term.Clean(r.Rule), term.Clean(r.From))
+		fmt.Fprintf(&b, "%-5s  %s  (%s)%s\n", r.Kind, term.Clean(r.Rule), term.Clean(r.From), setAside(l.Mode.Value, r))
 	}
 	for _, d := range l.Directories {
 		fmt.Fprintf(&b, "directory  %s  (%s)\n", term.Clean(d.Value), term.Clean(d.From))

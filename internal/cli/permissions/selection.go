@@ -48,6 +48,7 @@ type subject struct {
 	tools      []string // of the session
 	sources    defs.Options
 	store      *trust.Store
+	judge      string   // the model for mode auto, if it is chosen
 	problems   []string // settings files that cannot be read as a whole
 }
 
@@ -61,7 +62,7 @@ func (s *selection) load(console *cli.Console) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &subject{rules: parts.Rules, sources: config.Sources(), store: trust.Open(config.StateDir)}
+	out := &subject{rules: parts.Rules, sources: config.Sources(), store: trust.Open(config.StateDir), judge: console.Getenv(node.AutoModelVariable)}
 	for _, p := range parts.Definitions.Problems() {
 		if p.Fatal && strings.HasSuffix(p.Path, ".json") {
 			out.problems = append(out.problems, p.String())
@@ -82,7 +83,12 @@ func (s *selection) load(console *cli.Console) (*subject, error) {
 		}
 	}
 	if err := parts.Rules.CheckMode(out.spec.Mode); err != nil {
-		modeFrom = fmt.Sprintf("%s is disabled by %s", out.spec.Mode, parts.Rules.Settings().NoBypass)
+		written := parts.Rules.Settings()
+		by := written.NoBypass
+		if permission.Mode(out.spec.Mode).Judged() {
+			by = written.NoAuto
+		}
+		modeFrom = fmt.Sprintf("%s is disabled by %s", out.spec.Mode, by)
 	}
 	out.policy = config.Permissions(out.spec, parts.Rules, parts.Sandbox)
 	out.mode = settings.Placed{Value: string(out.policy.Mode), From: modeFrom}

@@ -1,11 +1,13 @@
 package stream
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
+	"github.com/actorswarm/swarm/internal/autojudge"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/mailbox"
@@ -130,6 +132,9 @@ func (s *Writer) Handle(e event.Event) {
 	case event.Denied:
 		s.writeInit()
 		s.denied(e.Agent, f)
+	case event.Judged:
+		s.writeInit()
+		s.judged(e.Agent, f)
 	case event.BackingOff:
 		s.writeInit()
 		s.retry(f.Backoff)
@@ -257,13 +262,37 @@ func (s *Writer) denied(a event.Agent, f event.Denied) {
 		line: s.head("system", "permission_denied"), Tool: f.Call.Name, ID: f.Call.ID,
 		ReasonType: "mode", Message: f.Reason,
 	}
-	if f.Rule != "" {
+	switch f.Rule {
+	case "":
+	case autojudge.Rule:
+		d.ReasonType = "classifier"
+	default:
 		d.ReasonType = "rule"
 	}
 	if a.ID != agent.LeadID {
 		d.Agent = string(a.ID)
 	}
 	s.write(d)
+}
+
+type judgedLine struct {
+	line
+	Tool    string `json:"tool_name,omitempty"` // "" is the report of an agent
+	ID      string `json:"tool_use_id,omitempty"`
+	Agent   string `json:"agent_id,omitempty"`
+	Model   string `json:"model"`
+	Verdict string `json:"verdict"`
+	Message string `json:"message"`
+}
+
+func (s *Writer) judged(a event.Agent, f event.Judged) {
+	j := judgedLine{
+		line: s.head("system", "permission_judged"), Tool: f.Call.Name, ID: f.Call.ID, Model: f.Model, Verdict: cmp.Or(f.Verdict, "none"), Message: f.Reason,
+	}
+	if a.ID != agent.LeadID {
+		j.Agent = string(a.ID)
+	}
+	s.write(j)
 }
 
 type retryLine struct {

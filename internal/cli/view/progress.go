@@ -62,6 +62,11 @@ func (p *progress) Handle(e event.Event) {
 	case event.Denied:
 		p.denied[f.Call.ID] = true
 		p.lines(e.Agent, term.Cut(term.Clean(describeCall(f.Call, p.dir)), maxCall)+" · denied: "+f.Reason)
+	case event.Judged:
+		// A denied call has a line of its own.
+		if report := f.Call.Name == ""; report && f.Verdict != "allow" || p.verbose && (report || f.Verdict != "deny") {
+			p.lines(e.Agent, JudgedLine(f, p.dir))
+		}
 	case event.Asked:
 		p.lines(e.Agent, AskedLine(f.Question))
 	case event.BackingOff:
@@ -79,6 +84,16 @@ func (p *progress) Handle(e event.Event) {
 	case event.Warning:
 		p.lines(e.Agent, "warning: "+f.Text)
 	}
+}
+
+// JudgedLine is the line for what a model has made of a call or a report.
+func JudgedLine(f event.Judged, dir string) string {
+	what := "its report"
+	if f.Call.Name != "" {
+		what = term.Cut(term.Clean(describeCall(f.Call, dir)), maxCall)
+	}
+	verdict := map[string]string{"allow": "allowed", "deny": "denied", "": "not decided"}[f.Verdict]
+	return what + " · " + verdict + " by the model that judges: " + term.Clean(f.Reason)
 }
 
 func compacted(f event.Compacted) string {

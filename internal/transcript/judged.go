@@ -1,0 +1,32 @@
+package transcript
+
+import (
+	"time"
+
+	"github.com/actorswarm/swarm/agent"
+)
+
+// Judgement is what a model made of a call, or of the report of an agent.
+type Judgement struct {
+	Call        string        `json:"call,omitempty"` // its id; "" is a report
+	Model       string        `json:"model"`
+	Instruction string        `json:"instruction"` // which one the model was given
+	Verdict     agent.Verdict `json:"verdict,omitempty"`
+	Reason      string        `json:"reason"`
+	Took        time.Duration `json:"took"`
+	// Case is what the model was shown.
+	Case []byte `json:"-"`
+}
+
+type judgedMeta struct {
+	Time time.Time `json:"t"`
+	Judgement
+}
+
+// Judged records a judgement. It returns when that is on disk; act on it only then.
+func (t Judging) Judged(j Judgement) error {
+	t.mu.Lock()
+	ticket, err := t.add(kindJudged, &judgedMeta{Time: time.Now(), Judgement: j}, j.Case)
+	t.mu.Unlock()
+	return wait(ticket, err)
+}
