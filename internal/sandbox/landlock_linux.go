@@ -116,11 +116,22 @@ func (r *ruleset) open(abi int) (int, error) {
 	return int(fd), nil
 }
 
-// addTo adds the rule to a ruleset. A path that is not there, or that is a link, gives
-// nothing.
+// openat opens the path of a rule through no link, so that the rule is about what the
+// path was when the profile was made. Where a filter forbids openat2, only a link at the end
+// of the path is refused.
+func (r rule) openat() (int, error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, r.path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		return unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	}
+	return fd, err
+}
+
+// addTo adds the rule to a ruleset. A path that is not there, or that leads through a
+// link, gives nothing.
 func (r rule) addTo(ruleset uintptr, handled uint64) (err error) {
-	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
+	fd, err := r.openat()
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
 		return nil
 	}
 	if err != nil {
