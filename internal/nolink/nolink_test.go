@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,41 @@ func TestALinkThatFlipsLeadsNowhere(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(top, "outside", "dir", "new")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file was written outside: %v", err)
+	}
+}
+
+func TestAWalkStaysBelow(t *testing.T) {
+	top := folders(t)
+	in := filepath.Join(top, "inside")
+	link(t, "../outside", filepath.Join(in, "up"))
+	if err := os.WriteFile(filepath.Join(top, "outside", "dir", "secret"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Walk(filepath.Join(in, "up"), func(string, fs.DirEntry, error) error { return nil }); !errors.Is(err, ErrLink) {
+		t.Errorf("a walk from a link: %v", err)
+	}
+	met := func() (names []string) {
+		err := Walk(in, func(name string, d fs.DirEntry, err error) error {
+			names = append(names, name)
+			if err != nil && !errors.Is(err, ErrLink) && !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	if got := strings.Join(met(), " "); got != ". dir dir/file up" {
+		t.Errorf("met %s", got)
+	}
+	stop := flip(t, filepath.Join(in, "dir"), filepath.Join(top, "outside", "dir"))
+	defer stop()
+	for range 500 {
+		if names := met(); slices.Contains(names, "dir/secret") || slices.Contains(names, "dir.link/secret") {
+			t.Fatalf("met %s", names)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/actorswarm/swarm/internal/shell"
@@ -136,9 +137,7 @@ func (c *call) findTargets() error {
 		}
 	}
 	if c.tool == "Glob" {
-		if base := fixedPrefix(c.text("pattern")); base != "" {
-			paths = append(paths, base)
-		}
+		paths = append(paths, globRoots(c.text("path"), c.text("pattern"))...)
 	}
 	if len(paths) == 0 {
 		if c.tool != "Glob" && c.tool != "Grep" {
@@ -155,19 +154,45 @@ func (c *call) findTargets() error {
 	return nil
 }
 
-// fixedPrefix returns the directory in which a glob pattern searches, or "" if
-// that is the current one or below it.
-func fixedPrefix(pattern string) string {
-	if !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "~") && !strings.Contains(pattern, "..") {
-		return ""
+// globRoots returns the directories in which a glob pattern searches below path, besides
+// path itself: what stands before the first wildcard may be a link.
+func globRoots(path, pattern string) []string {
+	fixed, wild := splitGlob(strings.TrimPrefix(pattern, "./"))
+	var roots []string
+	switch {
+	case fixed == "":
+	case filepath.IsAbs(fixed):
+		roots = []string{fixed}
+	case strings.HasPrefix(fixed, "~"):
+		roots = []string{fixed, filepath.Join(path, "./"+fixed)}
+	default:
+		roots = []string{filepath.Join(path, fixed)}
 	}
-	if strings.Contains(pattern, "..") && strings.ContainsAny(pattern, "*?[{") {
-		return "/" // ".." after a wildcard can lead anywhere
+	if wild && strings.Contains(pattern, "..") {
+		roots = append(roots, "/") // ".." after a wildcard can lead anywhere
 	}
-	if i := strings.IndexAny(pattern, "*?[{"); i >= 0 {
-		return pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
+	return roots
+}
+
+// splitGlob returns the directory that a pattern names before its first wildcard, without
+// escapes, and whether there is a wildcard. Glob splits patterns in the same way.
+func splitGlob(pattern string) (fixed string, wild bool) {
+	var text strings.Builder
+	slash := -1 // in text
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; c {
+		case '*', '?', '[', '{':
+			return text.String()[:slash+1], true
+		case '\\':
+			if i++; i == len(pattern) {
+				return text.String()[:slash+1], false
+			}
+		case '/':
+			slash = text.Len()
+		}
+		text.WriteByte(pattern[i])
 	}
-	return pattern
+	return text.String()[:slash+1], false
 }
 
 // absolute makes a tool's path absolute and clean. Without a current directory, a

@@ -55,7 +55,7 @@ func (t *globTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if bad, ok := tool.Decode(c, &in); !ok {
 		return bad, nil
 	}
-	g, err := t.search(in)
+	g, err := t.search(c, in)
 	if err != nil {
 		return failure(err), nil
 	}
@@ -68,7 +68,7 @@ func (t *globTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return g.result(t.at, err != nil), nil
 }
 
-func (t *globTool) search(in globInput) (*globSearch, error) {
+func (t *globTool) search(c tool.Call, in globInput) (*globSearch, error) {
 	root, err := t.at.abs(cmp.Or(in.Path, "."))
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (t *globTool) search(in globInput) (*globSearch, error) {
 	} else {
 		root = filepath.Join(root, fixed)
 	}
-	real, err := nolink.Resolve(root)
+	root, real, err := t.at.locate(c, root)
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +112,13 @@ func (g *globSearch) walk(ctx context.Context) error {
 	}
 	depth := strings.Count(g.pattern, "/")
 	deep := strings.Contains(g.pattern, "**")
-	return filepath.WalkDir(g.real, func(path string, d fs.DirEntry, err error) error {
+	return nolink.Walk(g.real, func(rel string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("looking for %s was stopped: %w", g.pattern, context.Cause(ctx))
 		}
-		if path == g.real {
+		if rel == "." {
 			return nil
 		}
-		rel := below(g.real, path)
 		if d != nil && d.IsDir() {
 			if err != nil || versionControl(d.Name()) || !deep && strings.Count(rel, "/") >= depth {
 				return fs.SkipDir // an unreadable directory hides its own files only
@@ -186,11 +185,6 @@ func withConcealed(text string, n int) string {
 		return text + "\n(A permission rule conceals 1 file.)"
 	}
 	return fmt.Sprintf("%s\n(Permission rules conceal %d files.)", text, n)
-}
-
-// below returns the slash path of what a walk of root met at path.
-func below(root, path string) string {
-	return filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(path, root), string(filepath.Separator)))
 }
 
 func versionControl(name string) bool { return name == ".git" || name == ".hg" || name == ".svn" }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
+	"path/filepath"
 
+	"github.com/actorswarm/swarm/internal/nolink"
 	"github.com/actorswarm/swarm/tool"
 )
 
@@ -49,17 +50,18 @@ func (b *bashTool) task(id string) *task {
 	return nil
 }
 
-// tail returns the end of a file, at most n bytes of it.
+// tail returns the end of a file, at most n bytes of it. A command can write where its
+// output is, and put a link in its place.
 func tail(path string, n int64) (string, error) {
-	f, err := os.Open(path)
+	dir, err := nolink.Resolve(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	f, info, err := openRegular(filepath.Join(dir, filepath.Base(path)))
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
 	from := max(info.Size()-n, 0)
 	raw, err := io.ReadAll(io.NewSectionReader(f, from, n))
 	if err != nil || from == 0 {

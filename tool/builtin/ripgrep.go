@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +40,7 @@ func ripgrep(ctx context.Context, program string, q *query, emit func(string) bo
 	if err != nil {
 		return fmt.Errorf("run rg: %w", err)
 	}
-	proc, err := sandbox.Start(cmd, reading(q.real, q.env))
+	proc, err := sandbox.Start(cmd, q.profile(ctx))
 	if err != nil {
 		return fmt.Errorf("run rg: %w", errors.Join(err, context.Cause(ctx)))
 	}
@@ -63,6 +65,50 @@ func ripgrep(ctx context.Context, program string, q *query, emit func(string) bo
 		return fmt.Errorf("read what rg found: %w", readErr)
 	}
 	return q.exitError(waitErr, any, complaint.String())
+}
+
+// profile returns the profile of rg: a link that is put in place of a directory after
+// the search was decided about leads it nowhere, as it may read the directory of the search
+// and what inspect lets every command read.
+func (q *query) profile(ctx context.Context) sandbox.Profile {
+	place := sandbox.Place{Home: variable(q.env, "HOME"), Getenv: func(name string) string { return variable(q.env, name) }}
+	if sandbox.Probe().Enforces(sandbox.Inspect) != nil {
+		return place.Profile(sandbox.Open)
+	}
+	p := place.Profile(sandbox.Inspect)
+	p.Read = append(p.Read, q.real) // as it is: it has no link, and what has become one is not to be read
+	p.Read = append(p.Read, q.ignoreFiles(ctx)...)
+	return p
+}
+
+// ignoreFiles returns the files outside of the root that rg reads besides: those of the
+// repository around it, and the user's own.
+func (q *query) ignoreFiles(ctx context.Context) []string {
+	top, inside := repository(q.real)
+	if !inside {
+		return nil
+	}
+	var files []string
+	for dir := q.real; dir != top; {
+		dir = filepath.Dir(dir)
+		files = append(files, filepath.Join(dir, ".gitignore"))
+	}
+	ask := [][]string{{"config", "--global", "--type=path", "core.excludesFile"}}
+	if info, err := os.Lstat(filepath.Join(top, ".git")); err == nil && info.IsDir() {
+		files = append(files, filepath.Join(top, ".git", "info", "exclude"))
+	} else {
+		ask = append(ask, []string{"rev-parse", "--git-path", "info/exclude"})
+	}
+	for _, args := range ask {
+		if out, ok := runGit(ctx, q.real, q.env, args...); ok {
+			file := strings.TrimSpace(string(out))
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(q.real, file)
+			}
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // exitError interprets rg's exit code: 1 is no match, 2 an error, which matters only if

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/internal/gitignore"
+	"github.com/actorswarm/swarm/internal/nolink"
 	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
@@ -125,38 +126,39 @@ func runGit(ctx context.Context, dir string, env []string, args ...string) ([]by
 	return out.Bytes(), err == nil
 }
 
-// reading returns the profile of git and ripgrep, which search a directory.
+// reading returns the profile of git, which lists a directory.
 func reading(dir string, env []string) sandbox.Profile {
-	getenv := func(name string) string {
-		for _, entry := range env {
-			if value, ok := strings.CutPrefix(entry, name+"="); ok {
-				return value
-			}
+	return sandbox.Place{Dirs: []string{dir}, Home: variable(env, "HOME"), Getenv: func(name string) string { return variable(env, name) }}.Reading()
+}
+
+// variable returns the value of a variable of an environment.
+func variable(env []string, name string) string {
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
 		}
-		return ""
 	}
-	return sandbox.Place{Dirs: []string{dir}, Home: getenv("HOME"), Getenv: getenv}.Reading()
+	return ""
 }
 
 // walkFiles lists the files of a directory outside of repositories.
 func walkFiles(ctx context.Context, root string) ([]string, error) {
 	stack := map[string]gitignore.Rules{"": ignoreFile(root, "")}
 	files := []string{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := nolink.Walk(root, func(rel string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("searching %s was stopped: %w", root, context.Cause(ctx))
 		}
-		if path == root {
+		if rel == "." {
 			return err
 		}
-		rel := below(root, path)
 		parent := rel[:max(strings.LastIndexByte(rel, '/'), 0)]
 		dir := d.IsDir()
 		switch {
 		case err != nil && dir, dir && versionControl(d.Name()), dir && stack[parent].Ignore(rel, true):
 			return fs.SkipDir
 		case dir:
-			stack[rel] = slices.Concat(stack[parent], ignoreFile(path, rel))
+			stack[rel] = slices.Concat(stack[parent], ignoreFile(filepath.Join(root, filepath.FromSlash(rel)), rel))
 		case err == nil && d.Type().IsRegular() && !versionControl(d.Name()) && !stack[parent].Ignore(rel, false):
 			files = append(files, rel)
 		}
