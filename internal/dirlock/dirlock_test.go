@@ -70,9 +70,9 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 	defer unlock()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	ended := make(chan error)
+	other, ended := again(t, dir), make(chan error)
 	go func() {
-		_, err := Wait(ctx, again(t, dir))
+		_, err := Wait(ctx, other)
 		ended <- err
 	}()
 	cancel(errEnough)

@@ -36,6 +36,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 		Home: n.options.Home, AddDirs: slices.Concat(n.options.AddDirs, n.options.Rules.Dirs()), Conceals: n.conceals(a.Spec),
 		Denied: n.denied(a.Spec), Reads: by.AllowRead, Writes: by.AllowWrite, Fixed: by.DenyWrite,
 		MaxCPU: by.Limits.CPU, MaxFileSize: by.Limits.FileSize, MaxMemory: by.Limits.Memory, MaxOpenFiles: by.Limits.OpenFiles,
+		MaxProcesses: by.Totals.Processes, MaxTotalMemory: by.Totals.Memory,
 		Hidden: append(n.options.hidden(), by.DenyRead...), Shown: n.shown(),
 		Sandboxed: by.Enabled, Unsandboxed: by.Unsandboxed, Sockets: by.Network.Sockets, Network: n.network(a.Spec),
 		Tag: string(a.Spec.ID), Session: n.options.Session, Getenv: n.options.Getenv, Scope: n.scope, Variables: n.variables.List,
@@ -139,15 +140,18 @@ func (n *Node) searched(spec agent.Spec) permission.Policy {
 }
 
 // commandEnded notifies an agent by message that a background command of its own has
-// ended by itself.
+// ended, unless somebody has ended it.
 func (n *Node) commandEnded(a *transcript.Transcript, t builtin.Task) {
-	if t.State != builtin.TaskExited || n.scope.Err() != nil {
+	if n.scope.Err() != nil || errors.Is(t.Reason, builtin.ErrTaskStopped) || errors.Is(t.Reason, builtin.ErrClosed) {
 		return
 	}
-	spec := a.Spec()
+	spec, how := a.Spec(), fmt.Sprintf("exit code %d", t.ExitCode)
+	if t.Reason != nil {
+		how = "ended: " + t.Reason.Error()
+	}
 	_, _, err := a.Send(mailbox.Envelope{
 		To: mailbox.Address{Agent: spec.ID}, FromName: "Bash", ToName: agent.DisplayName(spec), Kind: mailbox.KindAgentReport,
-		Summary: mailbox.FirstLine(fmt.Sprintf("background command %s: exit code %d: %s", t.ID, t.ExitCode, t.Command), 180),
+		Summary: mailbox.FirstLine(fmt.Sprintf("background command %s: %s: %s", t.ID, how, t.Command), 180),
 		Body:    fmt.Sprintf("The command ran %v. Its output is in %s.", t.Ended.Sub(t.Started).Round(time.Millisecond), t.Output),
 	})
 	if err != nil {

@@ -43,6 +43,10 @@
 //   - Inspect and Edit have no network and no Unix sockets (TestNoNetwork).
 //   - No command reads the environment of, signals or traces a process outside of it
 //     (TestProcessesOutsideAreOutOfReach).
+//   - A command with an outlet reaches that and nothing else of the network
+//     (TestNothingButTheOutletLeadsOut).
+//   - A command whose processes use more together than its totals is named, with the limit
+//     (TestACommandBeyondItsTotalsIsNamed).
 //   - Nothing outlives KillAll, however often it forks and whatever it sheds
 //     (TestDaemonsEndWithTheirScope).
 //   - A command knows nothing of the restrictions of another: the threads of this

@@ -25,9 +25,7 @@ func (p Profile) Explain(w io.Writer, m Machine) error {
 		fixed = append(fixed, f.Path)
 	}
 	list(&b, "read only", fixed)
-	if p.Limits != (Limits{}) {
-		list(&b, "limits", p.Limits.list())
-	}
+	list(&b, "limits", append(p.Limits.list(), p.Totals.list()...))
 	list(&b, "network", []string{p.network()})
 	list(&b, "sockets", []string{yes(p.Sockets)})
 	list(&b, "outside", []string{"no process that it did not start is signalled, traced or read"})

@@ -17,13 +17,14 @@ type Place struct {
 	Writes []string            // what they may change besides, under edit
 	Fixed  []string            // what they may not change
 	Limits Limits              // of each process
+	Totals Totals              // of all processes of a command
 	Getenv func(string) string // finds the toolchains; may be nil
 }
 
 // Profile returns a profile for the place, as the file system is now.
 func (pl Place) Profile(n Name) Profile {
 	dirs := each(pl.Dirs, real)
-	p := Profile{Name: n, Hidden: pl.hidden(), Shown: union(dirs, each(pl.Shown, real)), Limits: pl.Limits}
+	p := Profile{Name: n, Hidden: pl.hidden(), Shown: union(dirs, each(pl.Shown, real)), Limits: pl.Limits, Totals: pl.Totals}
 	for _, path := range each(pl.Fixed, real) {
 		p.Fixed = append(p.Fixed, Fixed{Path: path})
 	}

@@ -48,6 +48,7 @@ type Profile struct {
 	// the command has that of its environment.
 	Temp   string
 	Limits Limits
+	Totals Totals
 }
 
 // Fixed is a name that other programs obey.
@@ -111,7 +112,7 @@ func (p Profile) Within(parent Profile) Profile {
 	if child.Temp != "" && !parent.MayWrite(child.Temp) {
 		p.Temp = ""
 	}
-	p.Limits = child.Limits.within(parent.Limits)
+	p.Limits, p.Totals = child.Limits.within(parent.Limits), child.Totals.within(parent.Totals)
 	if slices.Index(Names(), parent.Name) < slices.Index(Names(), child.Name) {
 		p.Name = parent.Name
 	}
@@ -119,12 +120,6 @@ func (p Profile) Within(parent Profile) Profile {
 }
 
 func (l Limits) within(o Limits) Limits {
-	least := func(a, b uint64) uint64 {
-		if a == 0 || b != 0 && b < a {
-			return b
-		}
-		return a
-	}
 	return Limits{
 		CPU: least(l.CPU, o.CPU), FileSize: least(l.FileSize, o.FileSize),
 		OpenFiles: least(l.OpenFiles, o.OpenFiles), Memory: least(l.Memory, o.Memory),

@@ -20,6 +20,7 @@ type Sandbox struct {
 	AllowRead, AllowWrite []string // absolute paths
 	DenyRead, DenyWrite   []string
 	Limits                sandbox.Limits
+	Totals                sandbox.Totals
 	Notes                 []string // what does not apply, one line each
 
 	Enabled           bool     // commands run under the profile edit at most
@@ -35,7 +36,13 @@ type Sandbox struct {
 }
 
 // DefaultLimits bound each process of a command unless a file says otherwise.
-func DefaultLimits() sandbox.Limits { return sandbox.Limits{FileSize: 64 << 30} }
+func DefaultLimits() sandbox.Limits { return sandbox.Limits{FileSize: 64 << 30, CPU: 24 * 60 * 60} }
+
+// DefaultTotals bound all processes of a command, which leave a fifth of the memory to
+// others.
+func DefaultTotals() sandbox.Totals {
+	return sandbox.Totals{Processes: 1000, Memory: sandbox.MachineMemory() / 5 * 4}
+}
 
 // UnavailableError reports that the machine cannot enforce what a settings file enables.
 type UnavailableError struct{ Err error }
@@ -54,7 +61,7 @@ func ReadSandbox(from defs.Options) (s Sandbox, err error) {
 	if err != nil {
 		return s, err
 	}
-	s = Sandbox{Limits: DefaultLimits(), AutoAllow: true, FailIfUnavailable: true, Unsandboxed: true, From: map[string]string{}}
+	s = Sandbox{Limits: DefaultLimits(), Totals: DefaultTotals(), AutoAllow: true, FailIfUnavailable: true, Unsandboxed: true, From: map[string]string{}}
 	for _, f := range files {
 		if f.Broken != nil {
 			continue // reported with the permissions
@@ -166,7 +173,7 @@ func (r *sandboxReader) absolute(path string) string {
 }
 
 func (r *sandboxReader) limit(key string, value json.RawMessage) (bool, error) {
-	if !slices.Contains([]string{"cpuSeconds", "fileSizeMB", "memoryMB", "openFiles"}, key) {
+	if !slices.Contains([]string{"cpuSeconds", "fileSizeMB", "memoryMB", "openFiles", "processes", "totalMemoryMB"}, key) {
 		return false, nil
 	}
 	var n uint32
@@ -191,12 +198,14 @@ func (s *Sandbox) add(r *sandboxReader) {
 	} else if len(r.paths["allowRead"])+len(r.paths["allowWrite"]) > 0 {
 		s.Notes = append(s.Notes, r.file.Path+": what sandbox.filesystem allows is not in force: it counts in your own settings only")
 	}
+	processes := uint64(s.Totals.Processes)
 	const mb = 1 << 20
 	for key, limit := range map[string]struct {
 		of   *uint64
 		unit uint64
 	}{
 		"cpuSeconds": {&s.Limits.CPU, 1}, "fileSizeMB": {&s.Limits.FileSize, mb}, "memoryMB": {&s.Limits.Memory, mb}, "openFiles": {&s.Limits.OpenFiles, 1},
+		"processes": {&processes, 1}, "totalMemoryMB": {&s.Totals.Memory, mb},
 	} {
 		n, ok := r.limits[key]
 		n *= limit.unit
@@ -204,12 +213,13 @@ func (s *Sandbox) add(r *sandboxReader) {
 			*limit.of = n
 		}
 	}
+	s.Totals.Processes = int(processes)
 }
 
 // Apply makes the changes in a place where commands run.
 func (s Sandbox) Apply(p sandbox.Place) sandbox.Place {
 	p.Reads, p.Writes = slices.Concat(p.Reads, s.AllowRead), slices.Concat(p.Writes, s.AllowWrite)
 	p.Hidden, p.Fixed = slices.Concat(p.Hidden, s.DenyRead), slices.Concat(p.Fixed, s.DenyWrite)
-	p.Limits = s.Limits
+	p.Limits, p.Totals = s.Limits, s.Totals
 	return p
 }

@@ -44,6 +44,12 @@ func TestSandboxSettingsOfADirectoryOnlyTighten(t *testing.T) {
 	if !strings.Contains(strings.Join(s.Notes, "\n"), "in your own settings only") {
 		t.Errorf("the notes are %q", s.Notes)
 	}
+	if s, _, _ := sandboxOf(t, `{"limits": {"processes": 50}}`, `{"limits": {"processes": 80, "totalMemoryMB": 3}}`); s.Totals.Processes != 50 || s.Totals.Memory != 3<<20 {
+		t.Errorf("the limits of all processes are %+v", s.Totals)
+	}
+	if s, _, _ := sandboxOf(t, `{"limits": {"processes": 0, "totalMemoryMB": 0}}`, `{}`); s.Totals.Processes != 0 || s.Totals.Memory != 0 {
+		t.Errorf("the user does not lift the limits of all processes: %+v", s.Totals)
+	}
 	if s, _, _ := sandboxOf(t, `{}`, `{"limits": {"fileSizeMB": 0, "openFiles": 4}}`); s.Limits.FileSize != DefaultLimits().FileSize || s.Limits.OpenFiles != 4 {
 		t.Errorf("a project lifts a limit: %+v", s.Limits)
 	}

@@ -59,6 +59,9 @@ type Task struct {
 	Ended   time.Time // zero while running
 }
 
+// ErrTaskStopped is the reason of commands that Stop has ended.
+var ErrTaskStopped = errors.New("it was stopped on request")
+
 // UnknownTaskError reports that no background command has the id.
 type UnknownTaskError struct {
 	ID    string
@@ -72,10 +75,7 @@ func (e *UnknownTaskError) Error() string {
 	return fmt.Sprintf("there is no background command %q; known are: %s", e.ID, strings.Join(e.Known, ", "))
 }
 
-var (
-	errTaskStopped = errors.New("it was stopped on request")
-	errTaskFlooded = fmt.Errorf("it printed more than %d MB", maxTaskBytes>>20)
-)
+var errTaskFlooded = fmt.Errorf("it printed more than %d MB", maxTaskBytes>>20)
 
 // task is a Task with what is needed to end it.
 type task struct {
@@ -146,11 +146,14 @@ func (b *bashTool) supervise(t *task, p *process, out *capture) {
 	select {
 	case <-p.ended:
 	case <-t.stop:
-		reason, err = errTaskStopped, p.terminate(killGrace)
+		reason, err = ErrTaskStopped, p.terminate(killGrace)
 	case <-b.closing:
 		reason, err = ErrClosed, p.terminate(stopGrace)
 	case <-out.full:
 		reason, err = errTaskFlooded, p.signal(syscall.SIGKILL)
+	case why := <-p.exceeds:
+		reason, err = errors.New(why), p.signal(syscall.SIGKILL)
+		fmt.Fprintf(out, "\n[the command was ended: %s]\n", why)
 	}
 	limit := sweepLimit
 	if reason == nil {

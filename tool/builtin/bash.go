@@ -100,6 +100,7 @@ func confinement(e Env) confine.Options {
 		Dirs: append([]string{e.Dir}, e.AddDirs...), Home: e.Home, Hidden: e.Hidden, Shown: slices.Clone(e.Shown), Getenv: e.Getenv,
 		Reads: e.Reads, Writes: e.Writes, Fixed: e.Fixed,
 		Limits: sandbox.Limits{CPU: e.MaxCPU, FileSize: e.MaxFileSize, Memory: e.MaxMemory, OpenFiles: e.MaxOpenFiles},
+		Totals: sandbox.Totals{Processes: e.MaxProcesses, Memory: e.MaxTotalMemory},
 	}
 	// Commands read their settings in the home that their environment names.
 	if e.Getenv != nil && e.Getenv("HOME") != "" && e.Getenv("HOME") != e.Home {

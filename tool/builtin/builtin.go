@@ -108,6 +108,10 @@ type Env struct {
 	// The limits of each process of a command: seconds of processor time, bytes of a file
 	// and of memory, open files. Zero is no limit.
 	MaxCPU, MaxFileSize, MaxMemory, MaxOpenFiles uint64
+	// MaxProcesses and MaxTotalMemory, in bytes, are the limits of all processes of a command
+	// together, which is ended beyond them. Zero is no limit.
+	MaxProcesses   int
+	MaxTotalMemory uint64
 	// Sandboxed states that every command runs under the profile edit at most, unless it is
 	// excluded or, with Unsandboxed, a call asks for more and a person allows it.
 	Sandboxed, Unsandboxed bool

@@ -38,13 +38,16 @@ const badgeFD = lifelineFD + 1
 //
 // The sandbox starts the shell from a thread that lives as long: the kernel sends
 // the parent-death signal when the *thread* that started a process ends. One
-// goroutine waits for the shell and collects it. Two more read the output and the
-// lifeline until these end; finish closes both, so none outlives it unless a
-// process cannot be killed.
+// goroutine waits for the shell and collects it, one measures it until then. Two more
+// read the output and the lifeline until these end; finish closes both, so none
+// outlives it unless a process cannot be killed.
 type process struct {
 	cmd  *exec.Cmd
 	box  *sandbox.Process
 	mark string // SWARM_CALL of the environment, unique to this command
+
+	exceeds  chan string // gets why the command is beyond its limits, once
+	measured chan struct{}
 
 	proxy *proxy.Proxy // nil: the command has no network, or all of it
 
@@ -67,6 +70,7 @@ func startProcess(cmd *exec.Cmd, profile sandbox.Profile, mark, session string, 
 		cmd: cmd, mark: mark,
 		ended: make(chan struct{}), collect: make(chan struct{}), collected: make(chan struct{}),
 		drained: make(chan struct{}), lifelineEnded: make(chan struct{}),
+		exceeds: make(chan string, 1), measured: make(chan struct{}),
 	}
 	outW, lifeW, err := p.pipes()
 	if err != nil {
@@ -91,6 +95,7 @@ func startProcess(cmd *exec.Cmd, profile sandbox.Profile, mark, session string, 
 	go p.supervise()
 	go p.drain(w)
 	go p.watch()
+	go p.measure()
 	return p, nil
 }
 
@@ -107,6 +112,7 @@ func (p *process) pipes() (outW, lifeW *os.File, err error) {
 func (p *process) supervise() {
 	awaitEnd(p.cmd.Process.Pid)
 	close(p.ended)
+	<-p.measured
 	<-p.collect
 	p.waitErr = errors.Join(p.box.Wait(), p.box.Close())
 	close(p.collected)
@@ -117,6 +123,14 @@ func (p *process) drain(w io.Writer) {
 	// A deadline set by finish ends the copy without an error.
 	if _, err := io.Copy(w, p.out); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		fmt.Fprintf(w, "\n[the output could not be read to its end: %v]\n", err)
+	}
+}
+
+// measure ends with the shell.
+func (p *process) measure() {
+	defer close(p.measured)
+	if why := p.box.Measure(p.ended); why != "" {
+		p.exceeds <- why
 	}
 }
 

@@ -26,7 +26,8 @@ type run struct {
 	timedOut bool
 	stopped  error // why, if it was stopped from outside
 	flooded  bool
-	moved    bool // to the background; it runs on
+	exceeds  string // by what it was beyond its limits; "" if it was not
+	moved    bool   // to the background; it runs on
 	notes    []string
 }
 
@@ -51,6 +52,8 @@ func (r *run) await(ctx context.Context, p *process, closing, move <-chan struct
 	case <-closing:
 		r.stopped = ErrClosed
 		err = p.terminate(stopGrace)
+	case r.exceeds = <-p.exceeds:
+		err = p.signal(syscall.SIGKILL)
 	case <-r.out.full:
 		r.flooded = true
 		err = p.signal(syscall.SIGKILL)
@@ -104,7 +107,7 @@ func (r *run) result() tool.Result {
 	return tool.Result{Text: text, IsError: failed, Detail: r.detail(why)}
 }
 
-func (r *run) cutShort() bool { return r.timedOut || r.stopped != nil || r.flooded }
+func (r *run) cutShort() bool { return r.timedOut || r.stopped != nil || r.flooded || r.exceeds != "" }
 
 func (r *run) headline() string {
 	switch {
@@ -114,6 +117,8 @@ func (r *run) headline() string {
 		return fmt.Sprintf("The command was stopped: %v. This is its output so far.", r.stopped)
 	case r.flooded:
 		return fmt.Sprintf("The command was ended after printing %s.", size(maxOutput))
+	case r.exceeds != "":
+		return fmt.Sprintf("The command was ended: %s. This is its output so far.", r.exceeds)
 	case r.by != 0:
 		return fmt.Sprintf("Exit code %d (ended by signal: %v)", r.code, r.by)
 	case r.code != 0:
