@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/hooks"
+	"github.com/actorswarm/swarm/internal/node"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -195,6 +197,9 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	if f.skip {
 		o.Mode = "bypassPermissions"
 	}
+	if err := cli.CheckBypass(a.modeOf(o), a.Getenv); err != nil {
+		return o, err
+	}
 	if err := hooks.TrustDirs(&a.Console, f.trustDirs); err != nil {
 		return o, err
 	}
@@ -204,4 +209,17 @@ func (f *runFlags) options(a *app) (swarm.Options, error) {
 	info, err := a.Sessions().Find(f.dir, "")
 	o.Session = info.ID
 	return o, err
+}
+
+// modeOf returns the mode in which a session would start: that of the options or of the
+// settings.
+func (a *app) modeOf(o swarm.Options) string {
+	state, dir, err := a.Sessions().Directories(o.Dir)
+	if err != nil {
+		return o.Mode
+	}
+	home, _ := os.UserHomeDir() // without one there are no settings of the user
+	c := node.Config{Dir: dir, StateDir: state, Home: home, Getenv: a.Getenv, Mode: o.Mode, Settings: o.Settings}
+	c.ReadMode()
+	return c.Mode
 }

@@ -32,6 +32,11 @@ func (a *app) runInteractive(ctx context.Context, opts swarm.Options) error {
 		return err
 	}
 	opts.Attended = true
+	if a.OnTerminal() {
+		if err := a.AskBypass(a.modeOf(opts)); err != nil {
+			return err
+		}
+	}
 	if opts.Session == "" && a.OnTerminal() {
 		if err := hooks.AskTrust(&a.Console, opts.Dir); err != nil {
 			return err

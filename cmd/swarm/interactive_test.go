@@ -469,3 +469,23 @@ func TestPermissionsAreShownInTheSession(t *testing.T) {
 	p.until("rules are changed by: ")
 	p.leave()
 }
+
+// The first session in the mode bypassPermissions asks for consent, and later ones do not.
+func TestBypassIsAgreedToOnce(t *testing.T) {
+	t.Parallel()
+	l := newConversation(t)
+	if err := os.Remove(l.dir + "/.home/.swarm/bypass-accepted"); err != nil {
+		t.Fatal(err)
+	}
+	p := openWindow(l, 80, 24, talking+"; echo one=$?; "+talking+"; echo two=$?; read -r _; "+talking+" --session-id two")
+	p.until("without a question", "You are asked once")
+	p.types("n")
+	p.until("was not accepted", "one=2", "You are asked once")
+	p.types("y")
+	p.until("Write to the lead")
+	p.types("/quit")
+	p.until("two=0")
+	p.keys("Enter")
+	p.until("session two\n", "Write to the lead")
+	p.leave()
+}

@@ -32,7 +32,11 @@ func newLab(t *testing.T, files map[string]string) *lab {
 			t.Fatal(err)
 		}
 	}
-	return &lab{T: t, dir: dir, env: append(plainEnviron(), "HOME="+home, "SWARM_HOME="+home+"/.swarm", "TERM=xterm", "NO_COLOR=")}
+	// The question about the mode bypassPermissions was answered.
+	if err := errors.Join(os.MkdirAll(home+"/.swarm", 0o700), os.WriteFile(home+"/.swarm/bypass-accepted", nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return &lab{T: t, dir: dir, env: append(plainEnviron(), "IS_SANDBOX=1", "HOME="+home, "SWARM_HOME="+home+"/.swarm", "TERM=xterm", "NO_COLOR=")}
 }
 
 // plainEnviron is the environment without what would change how swarm works or looks.

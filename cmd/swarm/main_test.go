@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(e.WorkDir, ".home")
 			e.Setenv("HOME", home)
 			e.Setenv("TERM", "dumb")
+			e.Setenv("IS_SANDBOX", "1") // for tests as root
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			return os.MkdirAll(home, 0o700)
 		},
