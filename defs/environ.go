@@ -67,7 +67,7 @@ func DefaultManagedDir() string {
 // answer, about itself or a directory above, is no. Without an answer it is trusted.
 func TrustedUnlessRefused(home string) func(dir string) bool {
 	return func(dir string) bool {
-		src, err := readLimited(filepath.Join(home, ".claude.json"))
+		src, err := ReadFile(filepath.Join(home, ".claude.json"))
 		if err != nil {
 			return true
 		}

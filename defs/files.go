@@ -122,7 +122,7 @@ func (r root) prefixOf(path string) string {
 // only.
 func (r root) parse(path string, checkHooks func([]byte) []string) *parsed {
 	p := &parser{path: path, from: r.from, untrusted: r.distrust, plugin: r.plugin, checkHooks: checkHooks}
-	src, err := readLimited(path)
+	src, err := ReadFile(path)
 	if err != nil {
 		p.fail(0, err, "cannot be read: %v", cause(err))
 		return &parsed{problems: p.problemsAfter(p.outcome())}
@@ -161,7 +161,7 @@ func (l *Loader) addFlag() error {
 		path = filepath.Join(l.o.Cwd, path)
 	}
 	l.recordState(path)
-	src, err := readLimited(path)
+	src, err := ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("--agents is neither a JSON object nor a readable file: %w", err)
 	}

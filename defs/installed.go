@@ -39,7 +39,7 @@ func (l *Loader) installed(id string) (string, bool) {
 // two forms exist: an object, or a list with one for each scope.
 func (l *Loader) listed(list, id string) string {
 	l.recordState(list)
-	src, err := readLimited(list)
+	src, err := ReadFile(list)
 	if err != nil {
 		return "" // the cache has the directory
 	}

@@ -39,7 +39,7 @@ func (l *Loader) readManifest(p *plugin, config map[string]*yaml.Node) bool {
 	for _, rel := range []string{filepath.Join(".claude-plugin", "plugin.json"), "plugin.json"} {
 		path := filepath.Join(p.info.Root, rel)
 		l.recordState(path)
-		src, err := readLimited(path)
+		src, err := ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -107,7 +107,7 @@ func (l *Loader) readSettingsFile(s *settings) bool {
 	if state := l.recordState(s.path); state.info != nil && s.from != Flag { // the user has named that one
 		s.unsafe = writableByOthers(state.info)
 	}
-	src, err := readLimited(s.path)
+	src, err := ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) && !l.isDanglingLink(s) {
 		return false
 	}

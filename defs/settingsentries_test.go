@@ -92,7 +92,7 @@ func TestAPipeIsNotOpened(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skipf("no named pipes here: %v", err)
 	}
-	if src, err := readLimited(path); !errors.Is(err, errNotRegular) {
+	if src, err := ReadFile(path); !errors.Is(err, ErrNotRegular) {
 		t.Errorf("reading a pipe gives %q, %v", src, err)
 	}
 }

@@ -86,17 +86,18 @@ func (w *walker) entry(path string, e fs.DirEntry, depth int) {
 	}
 }
 
-var errNotRegular = errors.New("it is not a regular file")
+// ErrNotRegular is wrapped by ReadFile's error for what is no regular file.
+var ErrNotRegular = errors.New("it is not a regular file")
 
-// readLimited reads a file, but not more than Parse would accept. A pipe would hold up
-// the start for good, and can be read only once.
-func readLimited(path string) ([]byte, error) {
+// ReadFile reads a file that a repository may have brought: a regular one, and no more of
+// it than MaxFileSize and one byte. It never waits, as reading a pipe would.
+func ReadFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errNotRegular}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrNotRegular}
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // should a pipe have replaced it
 	if err != nil {

@@ -2,7 +2,7 @@
 // behind the commands that lint and edit them. Package defs reads them.
 //
 //	report, err := defedit.Lint([]string{".claude/agents"}, defs.Options{})
-//	src, err := defedit.Read(path)
+//	src, err := defs.ReadFile(path)
 //	formatted, err := defedit.Format(path, src, defs.Project)
 //	err = defedit.Write(path, formatted, true)
 //

@@ -3,7 +3,6 @@ package defedit
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -104,27 +103,9 @@ func cause(err error) error {
 	return err
 }
 
-// Read reads a definition of at most the size that defs.Parse accepts, from a regular
-// file.
-func Read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	src, err := io.ReadAll(io.LimitReader(f, defs.MaxFileSize+1))
-	return src, errors.Join(err, f.Close())
-}
-
 func (r *Report) lintFile(path string, named bool, o defs.Options) {
 	r.Files++
-	src, err := Read(path)
+	src, err := defs.ReadFile(path)
 	if err != nil {
 		text := fmt.Sprintf("cannot be read: %v", cause(err))
 		r.add([]defs.Problem{{Path: path, Text: text, Fatal: true}}, nil)
@@ -166,7 +147,7 @@ func isRepair(p defs.Problem) bool { return strings.Contains(p.Text, "read as: "
 func corrections(path string, problems []defs.Problem) map[int]string {
 	for _, p := range problems {
 		if isRepair(p) {
-			src, err := Read(path)
+			src, err := defs.ReadFile(path)
 			if err != nil {
 				return nil // it has no file of its own, such as in settings; the text names it
 			}

@@ -3,13 +3,14 @@ package prompt
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/actorswarm/swarm/defs"
 )
 
 // Limits of instruction files.
@@ -173,30 +174,18 @@ func (r *reader) note(path string, line int, format string, args ...any) {
 }
 
 var (
-	errNotRegular = errors.New("it is not a regular file")
-	errTooLarge   = fmt.Errorf("it is larger than %d bytes", maxFile)
-	errNotText    = errors.New("it is not UTF-8 text")
+	errTooLarge = fmt.Errorf("it is larger than %d bytes", maxFile)
+	errNotText  = errors.New("it is not UTF-8 text")
 )
 
-// readText reads a text file and converts line ends to "\n". It opens regular files only: a
-// pipe would block.
+// readText reads a text file and converts line ends to "\n".
 func readText(path string) (string, error) {
-	info, err := os.Stat(path)
+	src, err := defs.ReadFile(path)
 	switch {
 	case err != nil:
 		return "", err
-	case !info.Mode().IsRegular():
-		return "", errNotRegular
-	case info.Size() > maxFile:
+	case len(src) > maxFile:
 		return "", errTooLarge
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	src, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", err
 	}
 	text := strings.TrimPrefix(string(src), "\ufeff")
 	if !utf8.ValidString(text) {

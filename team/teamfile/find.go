@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/defs"
 )
 
 // Place is where team files are searched by name: in .claude/teams of Dir and of the
@@ -42,8 +44,11 @@ func (p Place) load(name string, above []string) (Team, error) {
 	if slices.Contains(above, path) {
 		return Team{}, fmt.Errorf("%s leads itself, by way of others", path)
 	}
-	src, err := os.ReadFile(path)
-	if err != nil {
+	src, err := defs.ReadFile(path)
+	switch {
+	case len(src) > defs.MaxFileSize:
+		return Team{}, fmt.Errorf("the team file %s is larger than %d bytes", path, defs.MaxFileSize)
+	case err != nil:
 		return Team{}, fmt.Errorf("the team file cannot be read: %w", err)
 	}
 	return Parse(path, src, func(name string) (*Team, error) {

@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/actorswarm/swarm/budget"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/defs"
 )
 
 const whole1 = `name: review
@@ -172,6 +175,16 @@ func TestATeamThatLeadsItselfIsRefused(t *testing.T) {
 	put(t, filepath.Join(dir, ".claude", "teams", "a.yaml"), "members: [{name: x, leads: b}]")
 	put(t, filepath.Join(dir, ".claude", "teams", "b.yaml"), "members: [{name: y, leads: a}]")
 	if _, err := (Place{Dir: dir}).Load("a"); err == nil || !strings.Contains(err.Error(), "leads itself") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAPipeIsNoTeamFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Place{Dir: filepath.Dir(path)}).Load(path); !errors.Is(err, defs.ErrNotRegular) {
 		t.Errorf("the error is %v", err)
 	}
 }

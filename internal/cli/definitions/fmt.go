@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/actorswarm/swarm/internal/term"
-	"github.com/spf13/cobra"
 )
 
 func newAgentsFormat(a *commands) *cobra.Command {
@@ -92,7 +93,7 @@ func (a *commands) formatAgents(files []source, check bool) error {
 
 // format rewrites one file and reports whether it was changed, or would be.
 func format(f source, check bool) (changed bool, err error) {
-	src, err := defedit.Read(f.path)
+	src, err := defs.ReadFile(f.path)
 	if err != nil {
 		return false, err
 	}
