@@ -58,6 +58,11 @@ func bwrapArgs(bwrap string, p Profile, fixed []string) []string {
 			add("--bind-try", root, root)
 		}
 	}
+	if p.Name != Inspect {
+		for _, dir := range p.ways() {
+			add("--bind-try", dir, dir)
+		}
+	}
 	for _, h := range p.covers() {
 		add(cover(h, p)...)
 	}

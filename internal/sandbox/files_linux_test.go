@@ -169,6 +169,35 @@ func tree(t *testing.T, dir string) string {
 	return b.String()
 }
 
+// TestTheWayToADeniedFileKeepsItsName tries to rename the directories in which a denied file
+// lies: the next command would find it under another name.
+func TestTheWayToADeniedFileKeepsItsName(t *testing.T) {
+	for machine, m := range machines(t) {
+		for _, name := range []Name{Edit, Open} {
+			t.Run(machine+" "+string(name), func(t *testing.T) {
+				if err := m.Enforces(Edit); err != nil {
+					t.Skip(err)
+				}
+				l := newLab(t)
+				denied := l.dir + "/a/b/key"
+				write(t, denied, canary)
+				write(t, l.dir+"/free/file", visible)
+				p := l.profile(name)
+				p.Hidden, p.Denied = append(p.Hidden, denied), []string{denied}
+				out := l.run(t, m, p, `mv a gone; mv a/b gone; mv a/b/key gone; cd a; mv b gone; cd ..; mv free moved; touch a/b/new; mv a/b/new a/new`)
+				if text, err := os.ReadFile(denied); string(text) != canary {
+					t.Errorf("the denied file is %q, %v; the command said %s", text, err, out)
+				}
+				for _, path := range []string{"/moved/file", "/a/new"} {
+					if _, err := os.Stat(l.dir + path); err != nil {
+						t.Errorf("%v; the command said %s", err, out)
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestEditLeavesFixedNamesAlone tries to change and to make names that other programs
 // obey.
 func TestEditLeavesFixedNamesAlone(t *testing.T) {

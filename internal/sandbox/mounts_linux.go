@@ -18,6 +18,7 @@ type mounts struct {
 	hidden []string // to be covered, the outer ones first
 	shown  []string // bound back where something hidden covers them
 	fixed  []string // bound to themselves and read-only; they exist
+	pinned []string // bound to themselves, so that they keep their names; the outer ones first
 	mask   string   // bound over hidden files
 	sealed bool     // all is read-only but what is writable
 	// writable stays as it is where the rest is sealed.
@@ -32,6 +33,10 @@ func (m *mounts) steps(l *launcher) error {
 		l.add("make a mount namespace", unix.SYS_UNSHARE, num(unix.CLONE_NEWNS))
 	}
 	l.mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "")
+	for _, p := range m.pinned {
+		l.mount(p, p, "", unix.MS_BIND|unix.MS_REC, "")
+		l.tolerate(unix.ENOENT)
+	}
 	for _, h := range m.hidden {
 		if err := m.hide(l, h); err != nil {
 			return fmt.Errorf("hide %s: %w", h, err)

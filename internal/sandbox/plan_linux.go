@@ -315,6 +315,9 @@ func leaky(p Profile) *ruleset {
 // mount plans mounts of our own, and what Landlock adds to them.
 func (pl *plan) mount(p Profile, users bool) error {
 	pl.mounts = &mounts{users: users, hidden: p.covers(), shown: p.Shown, mask: p.Mask}
+	if p.Name != Inspect {
+		pl.mounts.pinned = p.ways()
+	}
 	pl.files = &ruleset{}
 	if p.Name == Open {
 		pl.within = guarded()
@@ -327,6 +330,20 @@ func (pl *plan) mount(p Profile, users bool) error {
 	var err error
 	pl.mounts.fixed, pl.held, err = hold(p.Fixed)
 	return err
+}
+
+// ways returns the directories in which denied files lie, with those above them below a
+// directory that is shown. If a command could rename one of them, the next command would
+// find the file under a name that no rule denies.
+func (p Profile) ways() []string {
+	var dirs []string
+	for _, path := range p.Denied {
+		root := nearest(p.Shown, path)
+		for dir := filepath.Dir(path); root != "" && dir != root && below(dir, root); dir = filepath.Dir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return union(dirs, nil)
 }
 
 // existing returns the paths that are there and no links.
