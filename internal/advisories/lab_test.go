@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
 // patience bounds what a test waits for. It guards against a test that hangs, and
@@ -218,17 +220,55 @@ type outcome struct {
 	text   string // the result
 }
 
+// child runs a session in which an agent of a type makes the calls, and returns what they
+// came to.
+func (l *lab) child(agent string, calls []call, args ...string) []outcome {
+	l.Helper()
+	start := call{Tool: "Agent", Input: map[string]any{"subagent_type": agent, "description": "d", "prompt": "p"}}
+	return l.run(l.play(rule{agent: "lead", calls: []call{start}}, rule{agent: agent, calls: calls}), len(calls), append(args, "--forward-subagent-text")...)
+}
+
+// session runs a session whose lead makes the calls, and returns what they came to.
+func (l *lab) session(calls []call, args ...string) []outcome {
+	l.Helper()
+	return l.run(l.script(calls), len(calls), args...)
+}
+
+// run runs a session by a script and returns what its numbered calls came to.
+func (l *lab) run(script string, n int, args ...string) []outcome {
+	l.Helper()
+	end := l.swarm(slices.Concat([]string{"run", "--model", script, "--output-format", "stream-json", "--verbose"}, args, []string{"go"})...)
+	return l.outcomes(end, n)
+}
+
 // script writes a script in which the lead makes all calls in its first answer.
 func (l *lab) script(calls []call) string {
 	l.Helper()
-	for i := range calls {
-		calls[i].As, calls[i].Input = fmt.Sprintf("c-%d", i), literal(calls[i].Input)
+	return l.play(rule{agent: "lead", calls: calls})
+}
+
+// rule is what an agent does in its first answer.
+type rule struct {
+	agent string
+	calls []call
+}
+
+// play writes a script of rules. The calls of the last one are numbered.
+func (l *lab) play(rules ...rule) string {
+	l.Helper()
+	var all []any
+	for i, r := range rules {
+		for n := range r.calls {
+			r.calls[n].Input = literal(r.calls[n].Input)
+			if r.calls[n].As = fmt.Sprintf("r-%d-%d", i, n); i == len(rules)-1 {
+				r.calls[n].As = fmt.Sprintf("c-%d", n)
+			}
+		}
+		if len(r.calls) > 0 {
+			all = append(all, map[string]any{"when": map[string]any{"agent": r.agent, "step": 0}, "say": map[string]any{"calls": r.calls}})
+		}
 	}
-	type say map[string]any
-	raw, err := json.Marshal(map[string]any{"rules": []any{
-		map[string]any{"when": map[string]any{"agent": "lead", "step": 0}, "say": say{"calls": calls}},
-		map[string]any{"say": say{"text": "done"}},
-	}})
+	raw, err := json.Marshal(map[string]any{"rules": append(all, map[string]any{"say": map[string]any{"text": "done"}})})
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -249,13 +289,6 @@ func literal(in map[string]any) map[string]any {
 		out[k] = v
 	}
 	return out
-}
-
-// session runs a session whose lead makes the calls, and returns what they came to.
-func (l *lab) session(calls []call, args ...string) []outcome {
-	l.Helper()
-	end := l.swarm(slices.Concat([]string{"run", "--model", l.script(calls), "--output-format", "stream-json", "--verbose"}, args, []string{"go"})...)
-	return l.outcomes(end, len(calls))
 }
 
 // outcomes reads what n calls came to from the stream of a run.
@@ -307,6 +340,16 @@ func index(id string, n int) (int, bool) {
 	var i int
 	_, err := fmt.Sscanf(name, "%d", &i)
 	return i, err == nil && i < n
+}
+
+// confined skips the test where the kernel cannot hold commands to profiles.
+func confined(t *testing.T) {
+	t.Helper()
+	for _, name := range sandbox.Names() {
+		if err := sandbox.Probe().Enforces(name); err != nil {
+			t.Skipf("commands cannot be confined here: %v", err)
+		}
+	}
 }
 
 // needs skips the test where a program is not installed.
