@@ -50,6 +50,9 @@ type Spec struct {
 	ReadOnly bool
 	// Parallel declares that calls of one answer may run at the same time.
 	Parallel bool
+	// PerAnswer is how many calls of one answer are made; the rest are refused. 0 is no
+	// limit.
+	PerAnswer int
 	// Recorded declares that the effect of a call is itself a journal record (a message, a
 	// spawn), so that a crash cannot leave it in doubt.
 	Recorded bool

@@ -20,6 +20,7 @@ type Policy struct {
 	MaxConcurrent int // turns of children at the same time; 0 = 20
 	MaxDepth      int // generations below the lead; 0 = 3
 	MaxAgents     int // agents per session; 0 = 1,000, negative = no limit
+	MaxPerAnswer  int // agents that one answer of a model starts; 0 = 250, negative = no limit
 	// MaxSpawnRate is how many agents may be started by others in a second, on
 	// the average; those over it wait, in order. 0 = 250, negative = no limit.
 	MaxSpawnRate float64
@@ -72,6 +73,7 @@ func (p Policy) WithDefaults() Policy {
 	p.MaxConcurrent = cmp.Or(p.MaxConcurrent, 20)
 	p.MaxDepth = cmp.Or(p.MaxDepth, 3)
 	p.MaxAgents = cmp.Or(p.MaxAgents, 1000)
+	p.MaxPerAnswer = cmp.Or(p.MaxPerAnswer, 250)
 	p.MaxSpawnRate = cmp.Or(p.MaxSpawnRate, 250)
 	p.AutoBackground = cmp.Or(p.AutoBackground, 120*time.Second)
 	if p.NoBackground {

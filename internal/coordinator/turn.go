@@ -190,7 +190,7 @@ func (h *host) choose(k *kit) error {
 // tools returns the tools of the agent, in a fixed order.
 func (h *host) tools(spec agent.Spec, box Toolbox) *tool.Set {
 	all := slices.Concat(box.Tools, []tool.Tool{
-		tools.NewAgent(spawner{h, spec}), tools.NewStop(controller{h}), tools.NewOutput(controller{h}),
+		tools.NewAgent(spawner{h, spec}, h.c.opts.Policy.MaxPerAnswer), tools.NewStop(controller{h}), tools.NewOutput(controller{h}),
 		tools.NewQuestion(asker{h}), tools.NewEnterPlan(planner{asker{h}}), tools.NewExitPlan(planner{asker{h}}),
 	})
 	names := spec.Tools

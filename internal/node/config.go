@@ -74,6 +74,8 @@ func (c *Config) ReadEnvironment() error {
 		c.readPositive("CLAUDE_CODE_AUTO_COMPACT_WINDOW", &c.CompactWindow),
 		c.readPositive("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", &p.MaxConcurrent),
 		c.readPositive("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", &p.MaxDepth),
+		c.readPositive("SWARM_MAX_AGENTS", &p.MaxAgents),
+		c.readPositive("SWARM_MAX_AGENTS_PER_ANSWER", &p.MaxPerAnswer),
 		c.readDeadline("SWARM_START_TIMEOUT", &p.Deadlines.Start),
 		c.readDeadline("SWARM_GAP_TIMEOUT", &p.Deadlines.Gap),
 		c.readDeadline("SWARM_TOOL_TIMEOUT", &p.Deadlines.Tool),

@@ -24,6 +24,9 @@ func (t *Turn) runCalls(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := t.refuseExcess(calls); err != nil {
+		return err
+	}
 	for len(calls) > 0 {
 		n := t.batch(calls)
 		if err := t.runBatch(ctx, calls[:n]); err != nil {
@@ -32,6 +35,23 @@ func (t *Turn) runCalls(ctx context.Context) error {
 		calls = calls[n:]
 	}
 	t.batched(ctx)
+	return nil
+}
+
+// refuseExcess refuses the calls that are more than their tool takes of one answer.
+func (t *Turn) refuseExcess(calls []transcript.CallState) error {
+	made := map[string]int{}
+	for i, c := range calls {
+		spec := t.specOf(c.Name)
+		if made[spec.Name]++; spec.PerAnswer == 0 || made[spec.Name] <= spec.PerAnswer || c.Done || c.Started {
+			continue
+		}
+		refused := tool.Errorf("one answer makes at most %d calls of %s, and this one was not made: make it in a later answer", spec.PerAnswer, spec.Name)
+		if err := t.finish(c.Call, refused, spec, 0); err != nil {
+			return err
+		}
+		calls[i].Done = true
+	}
 	return nil
 }
 

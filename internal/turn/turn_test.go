@@ -169,6 +169,31 @@ func TestParallelCallsOverlapAndKeepTheirOrder(t *testing.T) {
 	}
 }
 
+// TestAnAnswerMakesSoManyCallsAndNoMore: those beyond what the tool takes of one answer are
+// refused, and the model can make them in the next.
+func TestAnAnswerMakesSoManyCallsAndNoMore(t *testing.T) {
+	var calls []model.Block
+	for i := range 7 {
+		calls = append(calls, model.ToolUse(fmt.Sprint("c", i), []string{"Start", "Other"}[i%2], nil))
+	}
+	m := modeltest.Script(modeltest.Blocks(calls...), modeltest.Call("d", "Start", nil), modeltest.Text("done"))
+	var made atomic.Int32
+	count := func(context.Context, tool.Call) (tool.Result, error) {
+		made.Add(1)
+		return tool.Result{Text: "made"}, nil
+	}
+	b := newBench(t, t.TempDir(), m, unit{tool.Spec{Name: "Start", Parallel: true, PerAnswer: 2}, count}, unit{tool.Spec{Name: "Other", Parallel: true}, count})
+	must(t, b.log.Prompt("user", "go"))
+	_, err := b.turn.Run(t.Context())
+	must(t, err)
+	if got := made.Load(); got != 2+3+1 {
+		t.Errorf("%d calls were made", got)
+	}
+	if got := strings.Count(last(m.Requests()[1]), "one answer makes at most 2 calls of Start"); got != 2 {
+		t.Errorf("%d calls were refused in %s", got, last(m.Requests()[1]))
+	}
+}
+
 func TestCallCutByACrashIsInDoubt(t *testing.T) {
 	dir := t.TempDir()
 	ran := 0

@@ -46,10 +46,14 @@ func (e *StuckError) Error() string {
 func (e *StuckError) Unwrap() error { return e.Err }
 
 // Agent is the Agent tool: it starts other agents.
-type Agent struct{ spawner Spawner }
+type Agent struct {
+	spawner   Spawner
+	perAnswer int
+}
 
-// NewAgent returns the Agent tool of an agent.
-func NewAgent(s Spawner) *Agent { return &Agent{s} }
+// NewAgent returns the Agent tool of an agent, of which one answer makes so many calls; no
+// limit if that is negative.
+func NewAgent(s Spawner, perAnswer int) *Agent { return &Agent{s, max(perAnswer, 0)} }
 
 const agentSchema = `{"type":"object","properties":{` +
 	`"description":{"type":"string","description":"What the agent is to do, in three to five words"},` +
@@ -77,7 +81,7 @@ func (a *Agent) Spec() tool.Spec {
 			"With a name it becomes a teammate: it goes on after its first task, and you write to it with SendMessage.\nTypes:\n" +
 			defs.AgentToolDescription(a.spawner.Types()) + forkDescription,
 		Schema:   json.RawMessage(agentSchema),
-		Parallel: true,
+		Parallel: true, PerAnswer: a.perAnswer,
 		Recorded: true,
 	}
 }

@@ -2,7 +2,7 @@
 // the user: Agent, TaskStop, TaskOutput, AskUserQuestion, EnterPlanMode and ExitPlanMode.
 //
 //	set := tool.NewSet(
-//		tools.NewAgent(spawner), // each takes an interface of what it uses
+//		tools.NewAgent(spawner, 250), // each takes an interface of what it uses
 //		tools.NewStop(stopper),
 //		tools.NewQuestion(asker),
 //	)
