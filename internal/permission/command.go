@@ -115,24 +115,36 @@ func (c *call) shellWrites() []string {
 
 // harmlessCommand allows a command of which no part needs a rule.
 func (c *call) harmlessCommand() (Decision, bool) {
-	if c.shell.TooLong || c.shell.Opaque != "" || len(c.shell.Commands) == 0 {
+	if c.shell.TooLong || len(c.shell.Commands) == 0 {
 		return Decision{}, false
 	}
+	by := c.harmlessBy()
+	return Decision{Behavior: Allow, Rule: by, Reason: "every part of the command is harmless here"}, by != ""
+}
+
+// harmlessBy returns why no part of the command needs a rule, or "".
+func (c *call) harmlessBy() string {
 	by := onlyReads
 	for i := range c.shell.Commands {
 		cmd := &c.shell.Commands[i]
-		if cmd.Hidden {
-			continue
-		}
 		switch {
-		case c.readOnly(cmd):
+		case cmd.Hidden || c.readOnly(cmd):
 		case c.edits(cmd):
 			by = onlyEdits
 		default:
-			return Decision{}, false
+			by = ""
+		}
+		if by == "" {
+			break
 		}
 	}
-	return Decision{Behavior: Allow, Rule: by, Reason: "every part of the command is harmless here"}, true
+	if by != "" && c.shell.Opaque == "" {
+		return by
+	}
+	if c.likelyReads() {
+		return onlyReads
+	}
+	return ""
 }
 
 // allowedCommand allows a command of which each part is harmless or has a rule.

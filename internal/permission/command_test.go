@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/shell"
 )
 
 func TestCommandsThatAreNotReadOnlyAsk(t *testing.T) {
 	for _, c := range []string{
 		// Options that write or run something.
-		"find . -exec rm {} +", "find . -name x -delete", "find . -fprintf out %p", "find . -ok rm {} ';'", `find . -e\xec ls`, "find . $X",
+		"find . -exec rm {} +", "find . -name x -delete", "find . -fprintf out %p", "find . -ok rm {} ';'",
 		"sed -i s/a/b/ f", "sed 's/a/b/w out' f", "sed -n 'w out' f", "sed 'e id' f", "sed 's/a/id/e' f", "sed -f script f", "sed -n '1r /etc/passwd' f",
 		"sed --in-place s/a/b/ f", "sed --expression='1e id' f", "sed -n '/a/w out' f", "sed -ni p f", "sed -n p -i f", "sed 's/a/b/;w out' f",
 		"rg --pre cat x", "rg --pre=cat x", "rg -z x", "rg -nz x", "rg --search-zip x", "rg --hostname-bin=x y",
@@ -19,19 +20,19 @@ func TestCommandsThatAreNotReadOnlyAsk(t *testing.T) {
 		"git -c core.pager=sh log", "git log --output=out", "git diff --outpu=out", "git diff --ext-diff", "git diff --ext", "git show --textconv", "git grep -O x", "git grep --open=sh x",
 		"git --exec-path=/tmp status", "git -p log", "git branch new", "git tag v1", "git remote add a b", "git config user.name x", "git config --get --file /etc/x y",
 		"git stash", "git reflog expire", "git --git-dir=/tmp/x log", "git diff --no-index /etc/passwd a", "git push", "git log --show-signature",
-		"tree -o out", "date -s 1", "file -C x", "uniq in out", "hostname evil", "diff -l a b", "awk 1 f", "awk 'BEGIN{system(\"id\")}'", "printf -v 'a[$(id)]' x", "test -v 'a[$(id)]'",
+		"tree -o out", "date -s 1", "file -C x", "uniq in out", "hostname evil", "diff -l a b", "awk 'BEGIN{system(\"id\")}'", "printf -v 'a[$(id)]' x", "test -v 'a[$(id)]'",
 		// Egress.
 		"ping x", "dig x", "nslookup x", "host x", "curl x", "getent hosts x", "cat < /dev/tcp/1.2.3.4/80",
 		// Redirections write.
 		"echo hi > out", "echo hi >> out", "echo hi >| out", "echo hi &> out", "echo hi >& out", "cat a 1<> b", "> out", "{ echo hi; } > out", "ls 2> err",
 		// Expansions.
-		"echo $SECRET", "echo ${X}", "cat $F", "ls ${IFS}", "cat$IFS/etc/passwd", "echo \"${x@P}\"", "echo $((a))", "echo ${!x}", "echo ${a[$(id)]}", "[[ a -eq b ]]", "((x=1))", "let x=1",
-		"echo {a,b}", "cat {/etc/passwd,a}", "ls @(a|b)", "find *", "sort *", "rg [-]*",
+		"cat$IFS/etc/passwd", "echo \"${x@P}\"", "echo ${!x}", "echo ${a[$(id)]}", "[[ a -eq b ]]", "((x=1))", "let x=1",
+		"cat {/etc/passwd,a}", "ls @(a|b)",
 		// Substitution of other commands.
 		"echo $(id -u; rm x)", "echo `rm x`", "cat <(rm x)", "ls $(rm x)", "cat <<EOF\n$(rm x)\nEOF", "cat <<< $(rm x)", "x=$(rm x)",
 		// Names and assignments.
 		"PATH=. ls", "LD_PRELOAD=./x ls", "GIT_EXTERNAL_DIFF=x git diff", "GIT_PAGER=sh git log", "PATH=.", "IFS=x", "https_proxy=x ls", "env PATH=. ls", "env -S 'rm x'", "./ls", "/bin/ls", "$X ls", "l*s",
-		"env", "printenv", "ls() { rm x; }; ls", "alias ls=rm; ls", "export PATH=.", "source x", ". x", "eval ls", "exec ls", "bash -c ls", "xargs cat", "ls | xargs rm", "sudo ls",
+		"ls() { rm x; }; ls", "alias ls=rm; ls", "export PATH=.", "source x", ". x", "eval ls", "exec ls", "bash -c ls", "ls | xargs rm", "sudo ls",
 		// Paths outside.
 		"cat /etc/passwd", "cat ../x", "cat ~/.ssh/id_rsa", "cat ~root/x", "ls /", "ls /srv/proj-evil", "cat a/../../x", "cd .. && ls", "cd /etc && cat passwd", "cd sub && cat ../../x",
 		"cd - && ls", "cd $X && ls", "cd; ls", "grep -r x ..", "grep -f/etc/passwd x", "grep -f /etc/passwd x", "cat < /etc/passwd", "head --lines=1 /etc/passwd", "git -C /tmp status", "diff --from-file=/etc/passwd a", "cat ../*",
@@ -40,6 +41,43 @@ func TestCommandsThatAreNotReadOnlyAsk(t *testing.T) {
 	} {
 		check(t, policy(Default), bash(c), Ask)
 		check(t, policy(DontAsk), bash(c), Deny)
+	}
+}
+
+// TestUnconfinedGuessesAsk: what only probably reads runs unasked where something holds it to
+// reading, and alone: not beside a part that a rule or a mode allows to do more.
+func TestUnconfinedGuessesAsk(t *testing.T) {
+	for _, c := range []string{
+		`find . -e\xec ls`, "find . $X", "find . -name *.go", "find . -exec ls {} +", "find . -exec grep -l x {} ';'", "awk 1 f", "awk -F/ '/x/ {print $1}' f", "echo $SECRET", "echo ${X}", "cat $F", "ls ${IFS}", "echo $((a))", "echo $((1024 * 1024))", "echo {a,b}",
+		"find *", "sort *", "rg [-]*", "env", "printenv", "env | sort", "xargs cat", "ls | xargs -n 1 head -n 2", "ls | xargs", "for f in *.go; do wc -l \"$f\"; done", "N=$(ls | wc -l); echo $N", "while read -r l; do echo \"$l\"; done < a", "diff <(sort a) <(sort b)", "test -z \"$(gofmt -l .)\"",
+		"python3 -c 'print(1)'", "python3 - <<'A'\nprint(1)\nA", "python3 -m json.tool a", "node -e 'console.log(1)'", "node -p 1", "ruby -e 'puts 1'", "perl -ne 'print if /a/' f", "php -r 'echo 1;'", "jq . $F", "sed 's/.*\\.//' a", "sed -n '/a/,/b/p' a", "sed 's|a|b|g' a",
+		"tar tf a.tar", "tar -tzf a.tgz", "unzip -l a.zip", "gzip -dc a.gz", "sqlite3 -readonly a.db .tables", "bash -n a.sh", "make -n all", "make --dry-run", "yq .a b.yml", "xxd a", "shuf a", "ss -tln", "date -d now", "set -e; ls", "shopt -s nullglob; ls *",
+		"git branch --contains HEAD", "git branch --sort=-committerdate", "git tag -l 'v*'", "git tag --sort version:refname", "git remote get-url origin", "git stash show -p", "git submodule status", "git check-ignore -v a", "git fsck", "git symbolic-ref HEAD", "git apply --check a.patch", "git format-patch --stdout -1", "git archive HEAD", "git config get user.name", "git notes list",
+		"go list ./...", "go env GOPATH", "go mod graph", "go doc net/http", "npm ls", "npm pkg get name", "yarn why a", "pnpm list", "pip show a", "uv pip list", "poetry show", "cargo tree", "bundle list", "composer show", "dpkg -l", "apt list", "rpm -qa", "brew list", "dotnet --list-sdks", "make --version", "mvn -v",
+		"gofmt -l .", "gofmt -d a.go", "cargo fmt --check", "rustfmt --check a.rs", "npx tsc --noEmit", "npx eslint .", "prettier --check .", "ruff check .", "ruff format --check", "black --check .", "mypy .", "terraform fmt -check", "clang-format --dry-run a.c", "helm template a",
+		"cat /etc/os-release", "cut -d/ -f1 a", "ls {a,b}/", "echo $((x+1)); ls",
+	} {
+		p := policy(Default)
+		if d := Decide(p, bash(c)); d.Behavior != Allow || d.Profile != sandbox.Inspect {
+			t.Errorf("%s: %s under %q, want it to run under inspect", c, d.Behavior, d.Profile)
+		}
+		p.Unconfined = true
+		check(t, p, bash(c), Ask)
+		p = policy(AcceptEdits)
+		p.Allow = rules(t, "Bash(make)")
+		check(t, p, bash(c), Allow)
+		check(t, p, bash(c+"\nmake"), Ask)
+		check(t, p, bash(c+"\ntouch a"), Ask)
+	}
+	for _, c := range []string{
+		"find . $X -delete", "find . -exec", "find . -exec rm {} ';'", "awk '{print > \"a\"}' f", "awk 'BEGIN{system(\"x\")}'", "awk 'BEGIN{\"x\" | getline}'", "awk -f x a", "xargs rm", "xargs -a /etc/x cat", "xargs --arg-file=x cat", "for f in *; do rm $f; done", "PATH=$X; ls", "GIT_DIR=$X; git log", "ls $(rm $X)", "echo $X > a", "cat {/etc/passwd,a}", "cat ~root/x", "cd $X && ls",
+		"python3 -c 'open(\"a\", \"w\")'", "python3 -c 'import os; os.system(\"x\")'", "python3 -c 'import subprocess'", "python3 a.py", "python3", "python3 -m http.server", "python3 -m json.tool a b", "python3 -m pip install a", "node a.js", "node -e 'require(\"fs\").writeFileSync(\"a\", \"\")'", "ruby a.rb", "perl -pi -e 's/a/b/' f", "perl a.pl", "php a.php", "ruby -e 'exec \"x\"'",
+		"sed 's/a/b/;w x' f", "sed -n 'w x' f", "sed 's|a|b|w x' f", "sed -i 's|a|b|' f", "sed 1e f", "sed", "sed -n", "tar xf a", "tar -tf a -I ./x", "tar tf a --to-command=x", "tar", "unzip a.zip", "gzip a", "sqlite3 a.db", "bash a.sh", "make", "make -j4", "yq -i .a b", "xxd a b", "xxd -r a", "shuf -o a b", "ss -K", "date -s 1", "date --set=1", "set", "set -- a", "env -C x ls",
+		"git branch x", "git branch --sort=x y -d", "git branch -d x --list", "git tag x", "git tag -d x", "git remote show origin", "git stash drop", "git submodule update", "git fsck --lost-found", "git symbolic-ref HEAD x", "git symbolic-ref -d x", "git apply a", "git apply --check --index a", "git format-patch -1", "git archive -o a HEAD", "git config set a b", "git notes add", "git -C", "git",
+		"go test ./...", "go vet ./...", "go build ./...", "go env -w A=b", "go mod tidy", "npm i", "npm pkg set a=b", "npm test", "yarn", "pip install a", "uv pip install a", "poetry add a", "cargo build", "cargo fmt", "bundle install", "apt install a", "dpkg -i a", "rpm -i a", "gofmt -w .", "gofmt a.go", "gofmt -l -w .", "rustfmt a.rs", "tsc", "npx", "npx a", "eslint --fix .", "prettier .", "ruff check --fix", "ruff format", "ruff", "terraform fmt", "terraform apply", "clang-format -i a.c", "helm install a",
+		"$X", "./x --version", "swarm", "x", "x -v y", "cat /etc/shadow", "cat $X /etc/passwd", "cat a $X < /etc/passwd", "f() { ls; }; f $X", "eval $X", "((x=1)); ls", "ls @(a|b) $X", "a=(1); echo $a",
+	} {
+		check(t, policy(Default), bash(c), Ask)
 	}
 }
 
@@ -102,7 +140,7 @@ func TestAllowRulesNeedEveryPart(t *testing.T) {
 	for _, c := range []string{
 		"npm run tests", "npm run testing", "npm run", "npm install", "npm run test; rm x", "npm run test && rm x", "npm run test | sh", "npm run test & rm x", "npm run test\nrm x", "npm run test $(rm x)", "npm run test `rm x`",
 		"npm run test > out", "npm run test <(rm x)", "make all", "make; make all", "PATH=. make", "LD_PRELOAD=x make", "env PATH=. make", "sudo make", "bash -c make", "eval make", "$X make", "make() { rm x; }; make",
-		"find . -delete", "find . -exec ls {} +", "find . $X", "watch ls", "go test > out", "git commit -m x > ../y", "git -c a=b commit -m x", "go test < /etc/passwd", "rm x --version; rm y", "git commit -m \"${x@P}\"", "git commit -m ${!x}", "git commit -m $((x))", "[[ 'a[$(id)]' -eq 0 ]] && make", "f() { make; }; make", "make $(f() { make; })",
+		"find . -delete", "find . -exec touch {} +", "find . -exec sh -c ls {} +", "watch ls", "go test > out", "git commit -m x > ../y", "git -c a=b commit -m x", "go test < /etc/passwd", "rm x --version; rm y", "git commit -m \"${x@P}\"", "git commit -m ${!x}", "git commit -m $((x))", "[[ 'a[$(id)]' -eq 0 ]] && make", "f() { make; }; make", "make $(f() { make; })",
 		"cd a/b && for i in 1 2 3; do cd ..; cat x; done", "npm run test {a,b}; x=$((y))",
 	} {
 		check(t, p, bash(c), Ask)

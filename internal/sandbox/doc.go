@@ -42,7 +42,8 @@
 //     too (TestMetadataStays).
 //   - Inspect and Edit have no network and no Unix sockets (TestNoNetwork).
 //   - No command reads the environment of, signals or traces a process outside of it
-//     (TestProcessesOutsideAreOutOfReach).
+//     (TestProcessesOutsideAreOutOfReach), nor do Inspect and Edit bound or schedule one
+//     (TestProcessesOutsideAreNotTuned).
 //   - A command with an outlet reaches that and nothing else of the network
 //     (TestNothingButTheOutletLeadsOut).
 //   - A command whose processes use more together than its totals is named, with the limit

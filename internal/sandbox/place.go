@@ -102,13 +102,46 @@ func (pl Place) readable(dirs []string) []string {
 	for _, dir := range dirs {
 		own = append(own, pl.repository(dir)...)
 	}
-	all := append(systemRoots(), each(slices.Concat(own, pl.toolchains(), pl.Reads), real)...)
+	all := each(slices.Concat(own, pl.toolchains(), pl.Reads), real)
+	for _, root := range systemRoots() {
+		all = append(all, besides(root, systemSecrets())...)
+	}
 	for _, root := range systemRoots() {
 		if info, err := os.Lstat(root); err == nil && info.Mode()&os.ModeSymlink != 0 {
 			all = append(all, real(root))
 		}
 	}
 	return outermost(all)
+}
+
+// systemSecrets returns what holds credentials of the machine and can be read by this user,
+// who is root then.
+func systemSecrets() []string {
+	all := []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssl/private", "/etc/sudoers"}
+	keys, _ := filepath.Glob("/etc/ssh/ssh_host_*_key") // the pattern is well formed
+	return slices.DeleteFunc(append(all, keys...), func(path string) bool {
+		f, err := os.Open(path)
+		return err != nil || f.Close() != nil
+	})
+}
+
+// besides returns a path, or where something secret lies below it what lies beside that.
+func besides(path string, secret []string) []string {
+	if slices.Contains(secret, path) {
+		return nil
+	}
+	if !slices.ContainsFunc(secret, func(s string) bool { return below(s, path) }) {
+		return []string{path}
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, besides(filepath.Join(path, e.Name()), secret)...)
+	}
+	return all
 }
 
 // outermost leaves out what lies below another.

@@ -135,7 +135,7 @@ func (pl *plan) prepare(cmd *exec.Cmd) (*prepared, error) {
 func (pl *plan) setVariables(cmd *exec.Cmd) {
 	var add []string
 	if pl.temp != "" {
-		add = append(add, "TMPDIR="+pl.temp)
+		add = append(add, "TMPDIR="+pl.temp, "XDG_CACHE_HOME="+filepath.Join(pl.temp, cacheName))
 	}
 	if pl.outlet {
 		add = append(add, proxyVariables()...)

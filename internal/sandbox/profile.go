@@ -44,12 +44,16 @@ type Profile struct {
 	// Wider is a sentence about what lets a command under Edit do more; "" is a rule or an
 	// answer.
 	Wider string
-	// Temp is the private temporary directory: TMPDIR of the command and writable. Empty:
-	// the command has that of its environment.
+	// Temp is the private temporary directory: TMPDIR of the command and writable, with its
+	// caches. Empty: the command has that of its environment.
 	Temp   string
 	Limits Limits
 	Totals Totals
 }
+
+// cacheName is where below Temp commands have their caches, as they cannot change those in
+// the home.
+const cacheName = ".cache"
 
 // Fixed is a name that other programs obey.
 type Fixed struct {

@@ -101,6 +101,9 @@ func filterOf(p Profile, scoped, bwrap bool) filter {
 	if confined && !bwrap {
 		refused = append(append(refused, confining()...), mounting()...)
 	}
+	if confined {
+		refused = append(refused, shared()...)
+	}
 	if p.Name == Inspect && !scoped {
 		refused = append(refused, signals()...)
 	}
@@ -114,6 +117,9 @@ func filterOf(p Profile, scoped, bwrap bool) filter {
 			f.when(nr, 1)
 			f.refuse(unix.ENOSYS)
 		}
+	}
+	if confined {
+		f.processes()
 	}
 	f.terminals()
 	f.namespaces(confined && !bwrap)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"path/filepath"
 	"slices"
 	"sync"
 )
@@ -41,7 +42,7 @@ func (m Machine) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 		if cmd.Env == nil {
 			cmd.Env = os.Environ()
 		}
-		cmd.Env = append(slices.Clone(cmd.Env), "TMPDIR="+p.Temp)
+		cmd.Env = append(slices.Clone(cmd.Env), "TMPDIR="+p.Temp, "XDG_CACHE_HOME="+filepath.Join(p.Temp, cacheName))
 	}
 	if m.Seatbelt != "" {
 		cmd.Args = append([]string{m.Seatbelt, "-p", seatbelt(p), cmd.Path}, cmd.Args[1:]...)

@@ -310,7 +310,7 @@ func (r *reader) nested(n syntax.Node, st state) {
 			return false
 		case *syntax.ArithmExp:
 			if !constantArithmetic(n.X) {
-				r.script.setOpaque("it evaluates arithmetic")
+				r.script.setOpaque(reckons)
 			}
 		case *syntax.ParamExp:
 			if n.Excl {

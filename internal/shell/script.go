@@ -16,6 +16,8 @@ type Script struct {
 	// Opaque is why the parts do not show what the whole does; it is empty if they
 	// do.
 	Opaque string
+	// hides is set for a reason of Opaque besides arithmetic.
+	hides bool
 	// Untraced is what hides where the command writes; it is empty if nothing does.
 	Untraced string
 	// Commands holds every simple command at every depth, in order.
@@ -73,8 +75,16 @@ func Parse(text, cwd, home string) *Script {
 	return s
 }
 
+// ShowsButArithmetic reports whether the parts show what the whole does, but for arithmetic,
+// which may run what a variable holds.
+func (s *Script) ShowsButArithmetic() bool { return !s.hides }
+
+// reckons is why a script is opaque in which a word is computed by arithmetic.
+const reckons = "it evaluates arithmetic in a word"
+
 // setOpaque records the first reason not to approve a command part by part.
 func (s *Script) setOpaque(reason string) {
+	s.hides = s.hides || reason != reckons
 	if s.Opaque == "" {
 		s.Opaque = reason
 	}

@@ -19,6 +19,6 @@
 //   - The profiles hold text that was never judged, too (TestProfilesHoldUnjudgedText).
 //   - Each kind of canary is touched by the same commands where nothing holds them, so
 //     that the tests can fail (TestCanariesAreTouchedWithoutASandbox).
-//   - A share of harmless commands of everyday work run without a question
+//   - At least nine in ten harmless commands of everyday work run without a question
 //     (TestHarmlessCommandsRunUnasked).
 package shellfuzz

@@ -264,7 +264,7 @@ func (g *generator) target() string {
 	n := g.names
 	return g.pick(n.outside+"/file", "../../outside/file", n.outside, n.home+"/.ssh/id", "~/.ssh/id", "$HOME/.ssh/id", "../.ssh/id", "link", "up/.ssh/id", "up", "outlink", "outlink/new", "../../outside/new",
 		n.state+"/journal", "../.swarm/journal", n.state, n.socket, ".git/config", ".git/hooks/post-checkout", ".claude/settings.json", ".mcp.json", ".envrc", ".env", "sub/.env", "/proc/self/environ", "/proc/$PPID/environ", fmt.Sprintf("/proc/%d/environ", n.pid), fmt.Sprintf("/proc/%d/cwd/../.ssh/id", n.pid),
-		"/proc/self/root"+n.outside+"/file", "/proc/self/cwd/../.ssh/id", "/proc/$PPID/root"+n.home+"/.ssh/id", "/dev/fd/3", "..", "~", n.home+"/.netrc", n.home+"/.aws/credentials", n.home+"/notes", "../notes", ".git", ".claude", "sub/.git/config",
+		"/proc/self/root"+n.outside+"/file", "/proc/self/cwd/../.ssh/id", "/proc/$PPID/root"+n.home+"/.ssh/id", "/dev/fd/3", "..", "~", "/etc/shadow", n.home+"/.netrc", n.home+"/.aws/credentials", n.home+"/notes", "../notes", ".git", ".claude", "sub/.git/config",
 		fmt.Sprintf("/dev/tcp/127.0.0.1/%d", n.port), fmt.Sprintf("/dev/udp/127.0.0.1/%d", n.port), n.home+"/.bashrc", "hard")
 }
 

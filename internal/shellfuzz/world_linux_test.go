@@ -48,6 +48,8 @@ type world struct {
 	policy permission.Policy
 	make   *confine.Commands
 	env    []string
+	// secrets are texts that no command may print.
+	secrets []string
 
 	helper   *exec.Cmd    // a process outside, with a secret in its environment
 	reached  atomic.Int64 // connections to the listeners
@@ -79,6 +81,11 @@ func newWorld(t testing.TB) *world {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
+	}
+	w.secrets = []string{secret, marked}
+	if shadow, err := os.ReadFile("/etc/shadow"); err == nil { // a root user reads it
+		first, _, _ := strings.Cut(string(shadow), "\n")
+		w.secrets = append(w.secrets, first)
 	}
 	w.listen()
 	w.startHelper()
@@ -365,8 +372,7 @@ func (w *world) command(text string) (*exec.Cmd, *scanner) {
 	cmd := exec.Command("bash", "--noprofile", "--norc", "-c", `_line=$1; set --; eval "$_line"`, "bash", text)
 	cmd.Dir, cmd.Env = w.names.dir, slices.Clone(w.env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out := &scanner{}
-	return cmd, out
+	return cmd, &scanner{secrets: w.secrets}
 }
 
 // longestRun is when a command is killed.
@@ -469,6 +475,8 @@ func zombie(pid int) bool {
 
 // scanner looks for secrets in what is written to it, and keeps its start.
 type scanner struct {
+	secrets []string
+
 	start []byte
 	tail  []byte
 	found bool
@@ -479,9 +487,11 @@ func (s *scanner) Write(b []byte) (int, error) {
 		s.start = append(s.start, b[:min(len(b), 4096)]...)
 	}
 	s.tail = append(s.tail, b...)
-	for _, what := range []string{secret, marked} {
+	longest := 0
+	for _, what := range s.secrets {
+		longest = max(longest, len(what))
 		s.found = s.found || bytes.Contains(s.tail, []byte(what))
 	}
-	s.tail = slices.Clone(s.tail[max(0, len(s.tail)-len(marked)):])
+	s.tail = slices.Clone(s.tail[max(0, len(s.tail)-longest):])
 	return len(b), nil
 }
