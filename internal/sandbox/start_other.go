@@ -7,8 +7,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 )
