@@ -191,9 +191,9 @@ func (c *call) profile(d Decision) sandbox.Name {
 
 // redirectsElsewhere reports whether the command writes by a redirection outside of the
 // working directories, for which there is a rule.
-func (c *call) redirectsElsewhere(cmd shell.Command) bool {
+func (l location) redirectsElsewhere(cmd shell.Command) bool {
 	return slices.ContainsFunc(cmd.Redirects, func(r shell.Redirect) bool {
-		return r.Writes() && !c.every(&cmd, r.Target, c.inWorkingDirs)
+		return r.Writes() && !l.every(&cmd, r.Target, l.inWorkingDirs)
 	})
 }
 

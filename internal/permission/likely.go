@@ -15,7 +15,7 @@ func (c *call) likelyReads() bool {
 		return false
 	}
 	for i := range c.shell.Commands {
-		if cmd := &c.shell.Commands[i]; !cmd.Hidden && !c.readOnly(cmd) && !c.partLikelyReads(cmd) {
+		if cmd := &c.shell.Commands[i]; !cmd.Hidden && !c.readOnly(cmd) && !partLikelyReads(c, cmd) {
 			return false
 		}
 	}
@@ -23,7 +23,7 @@ func (c *call) likelyReads() bool {
 }
 
 // partLikelyReads also has a person asked about what is written out and would be denied.
-func (c *call) partLikelyReads(cmd *shell.Command) bool {
+func partLikelyReads(c *call, cmd *shell.Command) bool {
 	if !shell.LikelyReads(cmd, c.shell.Text) {
 		return false
 	}
