@@ -13,6 +13,8 @@
 //
 //   - No key of a known shape is left, whatever stands around it, in lines with numbers and
 //     in strings of JSON too (TestGeneratedKeysAreRemoved).
+//   - No tool writes a placeholder: it would take the place of the user's key
+//     (TestNoPlaceholderIsWritten).
 //   - A text without a key is not changed (TestOrdinaryTextStays), and neither is one that
 //     was redacted (FuzzText).
 package redact

@@ -34,7 +34,7 @@ func New(known ...string) *Secrets {
 func (s *Secrets) Text(text string) (redacted string, kinds []string) {
 	for _, k := range s.known {
 		if strings.Contains(text, k) {
-			text, kinds = strings.ReplaceAll(text, k, placeholder("key of this session")), append(kinds, "key of this session")
+			text, kinds = strings.ReplaceAll(text, k, placeholder(sessionKey)), append(kinds, sessionKey)
 		}
 	}
 	for _, sh := range s.shapes {
@@ -101,7 +101,25 @@ func isWord(c byte) bool {
 
 var escaped = regexp.MustCompile(`\\(?:[nrtbf]|u[0-9a-fA-F]{4})$`)
 
-func placeholder(kind string) string { return "[redacted: " + kind + "]" }
+// sessionKey is the kind of the values that New is given.
+const sessionKey = "key of this session"
+
+// placeholderIn returns the first placeholder of a text, or "".
+func (s *Secrets) placeholderIn(text string) string {
+	if !strings.Contains(text, placeholderStart) {
+		return ""
+	}
+	for _, sh := range append([]shape{{kind: sessionKey}}, s.shapes...) {
+		if p := placeholder(sh.kind); strings.Contains(text, p) {
+			return p
+		}
+	}
+	return ""
+}
+
+const placeholderStart = "[redacted: "
+
+func placeholder(kind string) string { return placeholderStart + kind + "]" }
 
 // Result redacts the result of a tool, and says so in it.
 func (s *Secrets) Result(r tool.Result) tool.Result {

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -131,6 +132,37 @@ func TestKnownValuesAreRemoved(t *testing.T) {
 	out, kinds := s.Text("short: a value without any shape.")
 	if out != "short: [redacted: key of this session]." || !slices.Equal(kinds, []string{"key of this session"}) {
 		t.Errorf("%q, %v", out, kinds)
+	}
+}
+
+// did is a tool that counts its runs.
+type did struct {
+	name string
+	runs int
+}
+
+func (d *did) Spec() tool.Spec { return tool.Spec{Name: d.name} }
+
+func (d *did) Run(context.Context, tool.Call) (tool.Result, error) {
+	d.runs++
+	return tool.Result{}, nil
+}
+
+func TestNoPlaceholderIsWritten(t *testing.T) {
+	s := New()
+	for name, runs := range map[string]int{"Write": 0, "Edit": 0, "NotebookEdit": 0, "Bash": 0, "Read": 1, "SendMessage": 1} {
+		for _, sh := range append(shapes(), shape{kind: sessionKey}) {
+			d := &did{name: name}
+			r, err := s.Tools([]tool.Tool{d})[0].Run(t.Context(), tool.Call{Input: []byte(`{"content": "a=` + placeholder(sh.kind) + `"}`)})
+			if err != nil || d.runs != runs || r.IsError != (runs == 0) {
+				t.Errorf("%s with %s: run %d times, %+v, %v", name, placeholder(sh.kind), d.runs, r, err)
+			}
+		}
+		d := &did{name: name}
+		_, _ = s.Tools([]tool.Tool{d})[0].Run(t.Context(), tool.Call{Input: []byte(`{"content": "[redacted: words]"}`)})
+		if d.runs != 1 {
+			t.Errorf("%s does not take what only looks like a placeholder", name)
+		}
 	}
 }
 
