@@ -1,6 +1,6 @@
 // Package worktree leases git worktrees to agents, so that each edits files of its own
 // while the user's checkout stays as it is. It runs the git command with the
-// repository's hooks and fsmonitor switched off.
+// repository's hooks, fsmonitor and filters switched off.
 //
 //	repo, err := worktree.Open(ctx, dir, worktree.Options{})
 //	tree, err := repo.Lease(ctx, worktree.LeaseOptions{Agent: id, Incarnation: 1, Root: root})
@@ -30,6 +30,8 @@
 //   - Unexpected layouts are refused: a symbolic link as .git, as the
 //     worktrees directory or as the root; metadata that points elsewhere
 //     (TestOpenRefusesOddShapes, TestForgedTreeIsKept).
+//   - No program runs that the repository's own settings name
+//     (TestNoProgramOfTheRepositoryRuns). Filters that the user's settings name do.
 //   - A stale lock is removed only if its holder is dead and it is older
 //     than Options.StaleAfter; a lock that a person set is never removed
 //     (TestForeignLockIsKept).

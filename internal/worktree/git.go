@@ -38,6 +38,9 @@ type git struct {
 	// hold are lock files that the command keeps open: if this process is
 	// killed, the lock lasts until the command has ended.
 	hold []*os.File
+	// filters switches off those of the repository; nil for commands that read and write
+	// no files of a checkout.
+	filters *filters
 }
 
 func (g git) with(env ...string) git {
@@ -52,6 +55,13 @@ func (g git) holding(f ...*os.File) git {
 
 // run returns the output of the command, and what it wrote to stderr.
 func (g git) run(ctx context.Context, stdin []byte, args ...string) (stdout []byte, stderr string, err error) {
+	if g.filters != nil {
+		off, err := g.filters.off(ctx, g)
+		if err != nil {
+			return nil, "", err
+		}
+		g = g.with(off...)
+	}
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(fixedSettings, args)...)
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = g.dir, slices.Concat(environment(), g.env), g.hold
 	var out, errs bytes.Buffer
@@ -105,6 +115,7 @@ func split(out []byte) []string {
 // user's own settings, and none that redirects git.
 func environment() []string {
 	env := []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "GIT_EDITOR=:"}
+	env = append(env, "GIT_NO_LAZY_FETCH=1") // the repository says from where, and by which program
 	for _, name := range []string{
 		"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "SSH_AUTH_SOCK",
 		"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",

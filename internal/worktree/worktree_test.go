@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -329,5 +330,37 @@ func TestNamesAreGoodAndDistinct(t *testing.T) {
 			t.Errorf("%q is named %q (other: %q)", id, n, other)
 		}
 		seen[n] = id
+	}
+}
+
+// TestNoProgramOfTheRepositoryRuns leases and releases a worktree of a repository whose
+// settings name a program wherever they can.
+func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
+	p := newPlace(t)
+	p.write(p.dir, ".gitattributes", "* filter=evil\n*.txt filter=a=b diff=evil merge=evil\n")
+	p.git(p.dir, "add", ".")
+	p.git(p.dir, "commit", "-q", "-m", "attributes")
+	ran := filepath.Join(filepath.Dir(p.dir), "ran")
+	for _, key := range []string{
+		"filter.evil.smudge", "filter.evil.clean", "filter.evil.process", "filter.a=b.smudge", "filter.a=b.clean", "diff.evil.command", "diff.evil.textconv", "diff.external",
+		"merge.evil.driver", "core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "core.askPass", "gpg.program", "credential.helper", "alias.read-tree", "alias.status",
+	} {
+		p.git(p.dir, "config", key, "touch "+ran+"; cat")
+	}
+	p.git(p.dir, "config", "filter.evil.required", "true")
+	p.write(p.dir, ".git/hooks/post-checkout", "#!/bin/sh\ntouch "+ran+"\n")
+	if err := os.Chmod(filepath.Join(p.dir, ".git/hooks/post-checkout"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tree := p.lease("ann", 1)
+	p.write(tree.Path, "a.txt", "changed\n")
+	if released := p.release(tree); len(released.Why) == 0 {
+		t.Error("a worktree with a change was removed")
+	}
+	if _, err := os.Stat(ran); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a program has run (%v)", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(tree.Path, "sub", "b.txt")); string(text) != "bee\n" {
+		t.Errorf("b.txt is %q, %v", text, err)
 	}
 }
