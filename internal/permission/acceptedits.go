@@ -50,16 +50,19 @@ func (c *call) editsInWorkingDirs(cmd *shell.Command) bool {
 		return false
 	}
 	switch words[0].Text {
-	case "mkdir", "touch", "rm", "rmdir", "mv", "cp":
-		return c.operandsInWorkingDirs(cmd, words)
+	case "mkdir", "rmdir":
+		return c.operandsAre(c.inWorkingDirs, cmd, words)
+	case "touch", "rm", "mv", "cp":
+		return c.operandsAre(func(p string) bool { return mayEditUnasked(c, p) }, cmd, words)
 	case "sed":
 		return c.sedInWorkingDirs(cmd, words)
 	}
 	return false
 }
 
-// operandsInWorkingDirs checks each operand and each value of an option.
-func (c *call) operandsInWorkingDirs(cmd *shell.Command, words []shell.Word) bool {
+// operandsAre checks each operand and each value of an option. The name of a file that is
+// copied or moved counts too, as it may be its name in a directory.
+func (c *call) operandsAre(ok func(path string) bool, cmd *shell.Command, words []shell.Word) bool {
 	operands := shell.Operands(words)
 	for _, w := range words[1:] {
 		// -t DIR joined: the directory follows the letter.
@@ -67,7 +70,7 @@ func (c *call) operandsInWorkingDirs(cmd *shell.Command, words []shell.Word) boo
 			operands = append(operands, shell.Literal(w.Text[2:]))
 		}
 	}
-	return len(operands) > 0 && !slices.ContainsFunc(operands, func(w shell.Word) bool { return !c.every(cmd, w, c.inWorkingDirs) })
+	return len(operands) > 0 && !slices.ContainsFunc(operands, func(w shell.Word) bool { return !c.every(cmd, w, ok) })
 }
 
 // sedInWorkingDirs accepts sed -i if its script would be read-only without -i.
@@ -82,5 +85,7 @@ func (c *call) sedInWorkingDirs(cmd *shell.Command, words []shell.Word) bool {
 		return false
 	}
 	files := shell.AfterPattern(rest)
-	return !slices.ContainsFunc(files, func(w shell.Word) bool { return !strings.HasPrefix(w.Text, "-") && !c.every(cmd, w, c.inWorkingDirs) })
+	return !slices.ContainsFunc(files, func(w shell.Word) bool {
+		return !strings.HasPrefix(w.Text, "-") && !c.every(cmd, w, func(p string) bool { return mayEditUnasked(c, p) })
+	})
 }

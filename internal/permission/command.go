@@ -272,10 +272,10 @@ func (c *call) redirectsAllowed(cmd *shell.Command) bool {
 // mayWrite reports whether a redirection of cmd may write to w.
 func (c *call) mayWrite(cmd *shell.Command, w shell.Word, insideIsEnough bool) bool {
 	return c.every(cmd, w, func(p string) bool {
-		if (insideIsEnough || c.policy.Mode == AcceptEdits) && c.inWorkingDirs(p) {
+		if insideIsEnough && c.inWorkingDirs(p) || c.policy.Mode == AcceptEdits && mayEditUnasked(c, p) {
 			return true
 		}
-		return slices.ContainsFunc(c.policy.Allow, func(r Rule) bool { return r.Tool == "Edit" && (r.bare() || c.allowsPath(r, p)) })
+		return editRuleCovers(c, p)
 	})
 }
 

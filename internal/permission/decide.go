@@ -136,6 +136,9 @@ func Decide(p Policy, r Request) Decision {
 	if d.Behavior == Ask && d.Rule == noRule && c.unheld() {
 		d.Reason += "; mode acceptEdits allows it under the profile edit only: " + p.NoEdits
 	}
+	if file := fileRunByOthers(c); d.Behavior == Ask && d.Rule == noRule && p.Mode == AcceptEdits && file != "" {
+		d.Reason += fmt.Sprintf("; mode acceptEdits does not allow a change of %s, which others run or obey", file)
+	}
 	if d.Behavior == Ask && p.judges(c, d) {
 		d.Judge = JudgedFirst
 	}
@@ -271,7 +274,7 @@ func (c *call) harmlessCall() (Decision, bool) {
 	case readEffect:
 		return Decision{Behavior: Allow, Rule: "working directory", Reason: "reading inside the working directories"}, c.targetsInWorkingDirs()
 	case editEffect:
-		return Decision{Behavior: Allow, Rule: onlyEdits, Reason: "editing inside the working directories"}, c.policy.Mode == AcceptEdits && c.targetsInWorkingDirs()
+		return Decision{Behavior: Allow, Rule: onlyEdits, Reason: "editing inside the working directories"}, c.policy.Mode == AcceptEdits && c.targetsInWorkingDirs() && fileRunByOthers(c) == ""
 	case runEffect:
 		return c.harmlessCommand()
 	}

@@ -37,6 +37,9 @@
 //     rule denies or asks about, that is protected, or that cannot be read
 //     (TestAutoJudgesWhatIsLeftOpen). Allow rules that cover nearly anything do not apply
 //     (TestAutoSetsBroadRulesAside).
+//   - Mode acceptEdits does not let files be changed that others run or obey, such as
+//     Makefiles, pipelines and CLAUDE.md (TestFilesThatOthersRunAreAskedAbout). An answer for
+//     one covers that one from then on (TestAnAnswerCoversTheFileThatOthersRun).
 //   - The rules that Suggest returns allow the call, and nothing that the mode keeps
 //     rules from allowing (TestSuggestAllowsTheCall).
 //   - A path is allowed only if both its spelling and what it resolves to are

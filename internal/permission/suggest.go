@@ -83,7 +83,7 @@ func (c *call) pathSuggestions(tool string) []string {
 			if strings.ContainsAny(f, `*?[]\()`) || f == "/" {
 				return nil // a pattern would mean something else
 			}
-			if dir := filepath.Dir(f); tool == "Edit" && c.inWorkingDirs(f) && c.inWorkingDirs(dir) {
+			if dir := filepath.Dir(f); tool == "Edit" && c.inWorkingDirs(f) && c.inWorkingDirs(dir) && c.runByOthers(t) == "" {
 				f = dir + "/**"
 			}
 			out = append(out, tool+"(/"+f+")")
