@@ -27,9 +27,12 @@ import (
 
 // Limits for requests of programs with a key.
 const (
-	maxRequests    = 64      // concurrent requests of all programs
-	maxRequestSize = 1 << 20 // bytes of one request
-	maxMessages    = 50      // messages in one reply; fewer of long ones
+	maxRequests    = 64       // concurrent requests of all programs
+	maxOfOne       = 32       // concurrent requests of one program
+	maxPerSecond   = 2000     // requests of one program in a second
+	maxBytes       = 64 << 20 // of the requests of one program in a second
+	maxRequestSize = 1 << 20  // bytes of one request
+	maxMessages    = 50       // messages in one reply; fewer of long ones
 	requestTimeout = 30 * time.Second
 )
 
@@ -124,7 +127,7 @@ type (
 // and Close is called.
 func OpenGateway(s *Service, conn *nats.Conn, o GatewayOptions) (*Gateway, error) {
 	g := &Gateway{service: s, options: o, conn: conn, signal: make(chan struct{}, 1)}
-	g.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.options.Log, MaxConcurrent: maxRequests, OneMessage: true, Accept: g.accepts, Check: g.check})
+	g.Server = rpc.NewServer(s.ctx, rpc.ServerOptions{Log: s.options.Log, MaxConcurrent: maxRequests, PerCaller: rpc.Quota{Concurrent: maxOfOne, Requests: maxPerSecond, Bytes: maxBytes}, OneMessage: true, Accept: g.accepts, Check: g.check})
 	g.handleMail()
 	g.handleTasks()
 	if err := g.Open(conn, Subject(s.options.Session)); err != nil {

@@ -21,6 +21,10 @@ import (
 // every byte escaped, and its headers.
 const MaxPayload = 4 << 20
 
+// maxSubscriptions bounds those of one connection: far more than a session of 1,000 agents
+// makes.
+const maxSubscriptions = 20_000
+
 // maxMemory bounds JetStream's memory streams; all streams here are files.
 const maxMemory = 64 << 20
 
@@ -115,6 +119,7 @@ func (o Options) server() (*server.Options, error) {
 		NoSigs:                 true,
 		NoLog:                  true,
 		MaxPayload:             MaxPayload,
+		MaxSubs:                maxSubscriptions,
 		JetStream:              true,
 		DisableJetStreamBanner: true,
 		StoreDir:               o.StoreDir,

@@ -186,6 +186,10 @@ func signature(text string) ([]byte, error) {
 	return base64.RawURLEncoding.DecodeString(strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "=")))
 }
 
+// maxConnections bounds the connections of a user, each of which can make subscriptions and
+// have bytes waiting for it.
+const maxConnections = 16
+
 // register records a connection, unless its user was removed meanwhile.
 func (g *authenticator) register(id uint64, u User) error {
 	g.mu.Lock()
@@ -193,10 +197,17 @@ func (g *authenticator) register(id uint64, u User) error {
 	if now, ok := g.users[u.Key]; !ok || now.Name != u.Name {
 		return fmt.Errorf("the user %s was removed", u.Name)
 	}
-	for old := range g.names {
-		if !g.isConnected(old) {
+	connections := 0
+	for old, key := range g.names {
+		switch {
+		case !g.isConnected(old):
 			delete(g.names, old)
+		case key == u.Key:
+			connections++
 		}
+	}
+	if connections >= maxConnections {
+		return fmt.Errorf("the user %s has %d connections, which is the most", u.Name, connections)
 	}
 	g.names[id] = u.Key
 	return nil

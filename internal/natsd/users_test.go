@@ -2,6 +2,7 @@ package natsd
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -63,6 +64,53 @@ func next[T any](t *testing.T, from chan T) (v T) {
 		t.Fatal("nothing came")
 	}
 	return v
+}
+
+// TestAUserHasSoManyConnections: beyond them it is refused until one has ended, and others
+// are not.
+func TestAUserHasSoManyConnections(t *testing.T) {
+	ann, bob := newMember(t, "ann"), newMember(t, "bob")
+	s := start(t, Options{Listen: "127.0.0.1:0", Users: []User{ann.User, bob.User}})
+	var first *nats.Conn
+	for range maxConnections {
+		nc, _, err := ann.join(t, s.ClientURL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		first = cmp.Or(first, nc)
+	}
+	if _, _, err := ann.join(t, s.ClientURL()); err == nil {
+		t.Errorf("ann has more than %d connections", maxConnections)
+	}
+	if _, _, err := bob.join(t, s.ClientURL()); err != nil {
+		t.Errorf("bob is refused: %v", err)
+	}
+	first.Close()
+	for end := time.Now().Add(20 * time.Second); ; {
+		if _, _, err := ann.join(t, s.ClientURL()); err == nil {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("ann does not get the connection back: %v", err)
+		}
+	}
+}
+
+func TestAConnectionHasSoManySubscriptions(t *testing.T) {
+	t.Parallel()
+	ann := newMember(t, "ann")
+	s := start(t, Options{Listen: "127.0.0.1:0", Users: []User{ann.User}})
+	nc, errs, err := ann.join(t, s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxSubscriptions + 1 {
+		if _, err := nc.Subscribe("_INBOX.ann.x", func(*nats.Msg) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := next(t, errs); !strings.Contains(err.Error(), "maximum subscriptions exceeded") {
+		t.Errorf("the connection gets %v", err)
+	}
 }
 
 func TestOnlyUsersComeInThroughAListener(t *testing.T) {

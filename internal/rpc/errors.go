@@ -8,6 +8,9 @@ import (
 var (
 	// ErrBusy is the error of a server that handles as many requests as it may.
 	ErrBusy = errors.New("the session is busy with other requests; try again")
+	// ErrTooMany is the error of a server for a caller who makes more requests than it takes
+	// of one.
+	ErrTooMany = errors.New("this program makes more requests than the session takes of one; make them one after another, or wait a second")
 	// ErrNotPermitted reports a request that the NATS server refuses to its caller.
 	ErrNotPermitted = errors.New("the server refuses it")
 )

@@ -197,6 +197,57 @@ func TestAServerSaysThatItIsBusy(t *testing.T) {
 	work.Wait()
 }
 
+// TestOneCallerLeavesOthersTheServer: it may make so many requests at once, in a second, and
+// of so many bytes.
+func TestOneCallerLeavesOthersTheServer(t *testing.T) {
+	errs := rpc.Errors{rpc.Value("too many", 0, rpc.ErrTooMany)}
+	for name, quota := range map[string]rpc.Quota{"requests": {Requests: 1}, "bytes": {Bytes: 10}} {
+		client, conn := serving(t, rpc.ServerOptions{PerCaller: quota, Errors: errs}, func(context.Context, rpc.Caller, text) (text, error) { return text{}, nil })
+		var err error
+		for range 100 {
+			if _, err = rpc.Call(soon(t), client, echo, text{"a"}); err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, rpc.ErrTooMany) {
+			t.Errorf("%s: a caller gets %v", name, err)
+		}
+		other := rpc.NewClient(conn, subject.From("zoe"), rpc.ClientOptions{Errors: errs})
+		if _, err := rpc.Call(soon(t), other, echo, text{"a"}); err != nil {
+			t.Errorf("%s: another gets %v", name, err)
+		}
+	}
+}
+
+func TestOneCallerLeavesOthersAPlace(t *testing.T) {
+	errs := rpc.Errors{rpc.Value("too many", 0, rpc.ErrTooMany)}
+	entered, leave := make(chan struct{}), make(chan struct{})
+	o := rpc.ServerOptions{MaxConcurrent: 2, PerCaller: rpc.Quota{Concurrent: 1}, Errors: errs}
+	client, conn := serving(t, o, func(context.Context, rpc.Caller, text) (text, error) {
+		entered <- struct{}{}
+		<-leave
+		return text{}, nil
+	})
+	var work sync.WaitGroup
+	for _, c := range []*rpc.Client{client, rpc.NewClient(conn, subject.From("zoe"), rpc.ClientOptions{Errors: errs})} {
+		work.Go(func() {
+			if _, err := rpc.Call(soon(t), c, echo, text{}); err != nil {
+				t.Error(err)
+			}
+		})
+		<-entered
+		if _, err := rpc.Call(soon(t), client, echo, text{}); !errors.Is(err, rpc.ErrTooMany) {
+			t.Errorf("a caller in the server gets %v", err)
+		}
+	}
+	close(leave)
+	work.Wait()
+	go func() { <-entered }()
+	if _, err := rpc.Call(soon(t), client, echo, text{}); err != nil {
+		t.Errorf("later it gets %v", err)
+	}
+}
+
 func TestARequestMustBeValid(t *testing.T) {
 	checked := errors.New("it is not checked")
 	o := rpc.ServerOptions{

@@ -29,7 +29,8 @@ type Server struct {
 	work    sync.WaitGroup
 
 	mu     sync.Mutex
-	closed bool // guarded by mu; no request is accepted any more
+	closed bool   // guarded by mu; no request is accepted any more
+	quotas quotas // guarded by mu
 }
 
 // ServerOptions configure a Server. The zero value works.
@@ -37,6 +38,7 @@ type ServerOptions struct {
 	Log           *slog.Logger // nil discards
 	Errors        Errors       // that clients can distinguish
 	MaxConcurrent int          // concurrent handlers; 0 is no limit
+	PerCaller     Quota
 	// OneMessage is for callers who cannot receive a reply in parts.
 	OneMessage bool
 	// Accept reports whether to handle a request. Others get no reply.
@@ -69,7 +71,7 @@ type method struct {
 
 // NewServer returns a server whose handlers run until ctx ends.
 func NewServer(ctx context.Context, o ServerOptions) *Server {
-	s := &Server{ctx: ctx, o: o, methods: map[string]method{}}
+	s := &Server{ctx: ctx, o: o, methods: map[string]method{}, quotas: quotas{limits: o.PerCaller}}
 	if s.o.Log == nil {
 		s.o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -152,19 +154,30 @@ func (s *Server) receive(m *nats.Msg) {
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
+	case !s.quotas.begin(c.Name, len(m.Data), time.Now()):
+		s.respond(m, nil, ErrTooMany)
 	case s.slots == nil:
-		s.work.Go(func() { s.answer(m, c) })
+		s.work.Go(func() { s.serve(m, c) })
 	default:
 		select {
 		case s.slots <- struct{}{}:
 			s.work.Go(func() {
 				defer func() { <-s.slots }()
-				s.answer(m, c)
+				s.serve(m, c)
 			})
 		default:
+			s.quotas.end(c.Name)
 			s.respond(m, nil, ErrBusy)
 		}
 	}
+}
+
+// serve answers a request that was counted.
+func (s *Server) serve(m *nats.Msg, c Caller) {
+	s.answer(m, c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quotas.end(c.Name)
 }
 
 func (s *Server) answer(m *nats.Msg, c Caller) {
