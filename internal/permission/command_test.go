@@ -55,7 +55,7 @@ func TestUnconfinedGuessesAsk(t *testing.T) {
 		"git branch --contains HEAD", "git branch --sort=-committerdate", "git tag -l 'v*'", "git tag --sort version:refname", "git remote get-url origin", "git stash show -p", "git submodule status", "git check-ignore -v a", "git fsck", "git symbolic-ref HEAD", "git apply --check a.patch", "git format-patch --stdout -1", "git archive HEAD", "git config get user.name", "git notes list",
 		"go list ./...", "go env GOPATH", "go mod graph", "go doc net/http", "npm ls", "npm pkg get name", "yarn why a", "pnpm list", "pip show a", "uv pip list", "poetry show", "cargo tree", "bundle list", "composer show", "dpkg -l", "apt list", "rpm -qa", "brew list", "dotnet --list-sdks", "make --version", "mvn -v",
 		"gofmt -l .", "gofmt -d a.go", "cargo fmt --check", "rustfmt --check a.rs", "npx tsc --noEmit", "npx eslint .", "prettier --check .", "ruff check .", "ruff format --check", "black --check .", "mypy .", "terraform fmt -check", "clang-format --dry-run a.c", "helm template a",
-		"cat /etc/os-release", "cut -d/ -f1 a", "ls {a,b}/", "echo $((x+1)); ls",
+		"cat $X < a", "sort $X < $Y", "cat /etc/os-release", "cut -d/ -f1 a", "ls {a,b}/", "echo $((x+1)); ls",
 	} {
 		p := policy(Default)
 		if d := Decide(p, bash(c)); d.Behavior != Allow || d.Profile != sandbox.Inspect {

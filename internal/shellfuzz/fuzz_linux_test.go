@@ -55,6 +55,12 @@ func modes() []permission.Mode {
 	return []permission.Mode{permission.Default, permission.AcceptEdits, permission.Plan, permission.DontAsk}
 }
 
+// inTime reports whether there is time left to end in order.
+func inTime(t *testing.T) bool {
+	end, bounded := t.Deadline()
+	return !bounded || time.Until(end) > time.Minute
+}
+
 // tally counts what a run has done.
 type tally struct{ judged, allowed, inspected, edited, failed atomic.Int64 }
 
@@ -71,7 +77,7 @@ func TestNothingUnaskedTouchesACanary(t *testing.T) {
 	for range 2 {
 		w := newWorld(t)
 		all.Go(func() {
-			for !t.Failed() || n.failed.Load() < 20 {
+			for (!t.Failed() || n.failed.Load() < 20) && inTime(t) {
 				i := next.Add(1)
 				if int(i) > todo.judged && n.inspected.Load()+n.edited.Load() >= int64(todo.run) {
 					return
@@ -81,6 +87,9 @@ func TestNothingUnaskedTouchesACanary(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if n.judged.Load() < int64(todo.judged) || n.inspected.Load()+n.edited.Load() < int64(todo.run) {
+		t.Errorf("the time of the test was over before %d were judged and %d run", todo.judged, todo.run)
+	}
 	t.Logf("%d judged in %d modes each, %d allowed in one of them, %d run under inspect and %d under edit, %d touched a canary; %s",
 		n.judged.Load(), len(modes()), n.allowed.Load(), n.inspected.Load(), n.edited.Load(), n.failed.Load(), time.Since(started).Round(time.Second))
 }
@@ -129,6 +138,9 @@ func TestProfilesHoldUnjudgedText(t *testing.T) {
 	todo, of := size{run: 40}.orSoak(0, 10_000), seed(t)
 	w := newWorld(t)
 	for i := range uint64(todo.run) {
+		if !inTime(t) {
+			t.Fatalf("the time of the test was over after %d commands", i)
+		}
 		name := []sandbox.Name{sandbox.Inspect, sandbox.Edit}[i/2%2]
 		text := newGenerator(of, i, w.names).list()
 		if touched, out := w.run(name, text); len(touched) > 0 {
