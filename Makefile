@@ -27,7 +27,7 @@ sizes: ## print what each module we require weighs in the program
 # Most tests that run in parallel wait for processes, so that there are more than processors.
 test: ## run all tests, with the race detector where there is a C compiler; lists the skipped ones with reasons
 	@[ -n "$(RACE)" ] || echo "note: no C compiler, so the race detector is off"
-	$(GO) tool gotestsum --format standard-quiet -- $(RACE) -parallel 6 -timeout 20m ./...
+	$(GO) tool gotestsum --format standard-quiet -- $(RACE) -parallel 6 -timeout 12m ./...
 
 race: test ## the same as test
 

@@ -56,7 +56,7 @@ func TestActs(t *testing.T) {
 
 // acts returns the shell command that does it.
 func acts(act, arg string) string {
-	return fmt.Sprintf(`ACT=%s ARG=%s "$SELF" -test.run='^TestActs$'`, act, arg)
+	return fmt.Sprintf(`GORACE=atexit_sleep_ms=0 ACT=%s ARG=%s "$SELF" -test.run='^TestActs$'`, act, arg)
 }
 
 func dial(network, to string) error {
