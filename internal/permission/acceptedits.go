@@ -53,11 +53,23 @@ func (c *call) editsInWorkingDirs(cmd *shell.Command) bool {
 	case "mkdir", "rmdir":
 		return c.operandsAre(c.inWorkingDirs, cmd, words)
 	case "touch", "rm", "mv", "cp":
+		if slices.ContainsFunc(words[1:], namesBackups) {
+			return false
+		}
 		return c.operandsAre(func(p string) bool { return mayEditUnasked(c, p) }, cmd, words)
 	case "sed":
 		return c.sedInWorkingDirs(cmd, words)
 	}
 	return false
+}
+
+// namesBackups reports an option with which cp and mv copy what they overwrite to a name
+// that is not an operand.
+func namesBackups(w shell.Word) bool {
+	if strings.HasPrefix(w.Text, "--") {
+		return strings.HasPrefix(w.Text, "--b") || strings.HasPrefix(w.Text, "--su")
+	}
+	return strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "bS")
 }
 
 // operandsAre checks each operand and each value of an option. The name of a file that is
