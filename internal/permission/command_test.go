@@ -61,7 +61,9 @@ func TestUnconfinedGuessesAsk(t *testing.T) {
 		if d := Decide(p, bash(c)); d.Behavior != Allow || d.Profile != sandbox.Inspect {
 			t.Errorf("%s: %s under %q, want it to run under inspect", c, d.Behavior, d.Profile)
 		}
-		p.Unconfined = true
+		p.Contained = false
+		check(t, p, bash(c), Ask)
+		p.Contained, p.Unconfined = true, true
 		check(t, p, bash(c), Ask)
 		p = policy(AcceptEdits)
 		p.Allow = rules(t, "Bash(make)")

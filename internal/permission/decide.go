@@ -52,6 +52,9 @@ type Policy struct {
 	// Unconfined reports that nothing holds a command to reading. Then one counts as reading
 	// only if each of its words is fixed.
 	Unconfined bool
+	// Contained reports that the profile inspect holds a program whatever it does. Then a
+	// command runs under it that only probably reads.
+	Contained bool
 	// NoEdits is why nothing holds a command to changing the working directories, "" if
 	// something does. Then no command is allowed because mode acceptEdits is on.
 	NoEdits string

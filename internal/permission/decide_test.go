@@ -43,7 +43,7 @@ func tool(name string, pairs ...string) Request {
 
 // policy is a project in /srv/proj of somebody at home in /home/ann.
 func policy(m Mode) Policy {
-	return Policy{Mode: m, Dirs: []string{"/srv/proj"}, Home: "/home/ann"}
+	return Policy{Mode: m, Dirs: []string{"/srv/proj"}, Home: "/home/ann", Contained: true}
 }
 
 func check(t *testing.T, p Policy, r Request, want Behavior) {

@@ -51,7 +51,7 @@
 //     and a person is asked about the second (TestUnheldEditsAreAskedAbout).
 //   - Where the settings enable the sandbox, no command runs under more than edit, unless
 //     it is excluded or a person has allowed it without (TestTheSandboxHoldsCommands).
-//   - A command that only probably reads runs unasked where inspect holds it, and never with
+//   - A command that only probably reads runs unasked where inspect holds any program, and never with
 //     a part that may do more (TestUnconfinedGuessesAsk).
 //   - What the rules deny of files, they deny to commands too, whatever these compute: Denials
 //     returns them for the sandbox (TestDenialsAreThoseOfTheRules).

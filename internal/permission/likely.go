@@ -8,10 +8,10 @@ import (
 )
 
 // likelyReads reports whether every part of the command probably reads. That is enough
-// where something holds commands to reading: a wrong guess costs a denied access. It is
+// where the profile inspect holds any program: a wrong guess costs a denied access. It is
 // not enough for a part of a command that runs under another profile.
 func (c *call) likelyReads() bool {
-	if c.policy.Unconfined || !c.shell.ShowsButArithmetic() {
+	if !c.policy.Contained || c.policy.Unconfined || !c.shell.ShowsButArithmetic() {
 		return false
 	}
 	for i := range c.shell.Commands {

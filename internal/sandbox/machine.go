@@ -55,6 +55,11 @@ func (m Machine) Enforces(n Name) error {
 	return &UnenforcedError{n, m.Missing}
 }
 
+// Contains reports whether Inspect holds a program whatever it does. The sandbox of macOS
+// does not: a program may ask services to act for it; nor does Landlock before its third
+// ABI, which lets files be truncated.
+func (m Machine) Contains() bool { return m.Enforces(Inspect) == nil && m.Landlock >= 3 }
+
 // mounts reports that names can be hidden and fixed below what is otherwise open.
 func (m Machine) mounts() bool { return m.Mounts || m.Users || m.Bwrap != "" }
 

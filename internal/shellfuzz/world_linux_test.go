@@ -90,7 +90,7 @@ func newWorld(t testing.TB) *world {
 	w.listen()
 	w.startHelper()
 	w.fill()
-	w.policy = permission.Policy{Dirs: []string{w.names.dir}, Home: w.names.home, Resolve: resolve, Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil}
+	w.policy = permission.Policy{Dirs: []string{w.names.dir}, Home: w.names.home, Resolve: resolve, Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil, Contained: sandbox.Probe().Contains()}
 	if err := sandbox.Probe().Enforces(sandbox.Edit); err != nil {
 		w.policy.NoEdits = err.Error()
 	}
