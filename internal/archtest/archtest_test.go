@@ -200,7 +200,7 @@ var runners = map[string]string{
 	"tool/builtin":              "builds the shell, git and rg, and starts them by internal/sandbox",
 	"internal/hook":             "builds hooks, and starts them by internal/sandbox",
 	"internal/prompt":           "builds git, and starts it by internal/sandbox",
-	"internal/worktree":         "runs git with settings of its own, as it has to write repositories and hold locks",
+	"internal/worktree":         "builds git, which has to write repositories and hold locks, and starts it by internal/sandbox",
 	"internal/worktree/process": "runs ps where there is no /proc",
 	"internal/executor":         "runs this program for teammates, and tmux",
 	"internal/attach":           "runs this program to take a session over",

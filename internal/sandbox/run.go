@@ -41,3 +41,12 @@ func (pl Place) Reading() Profile {
 	}
 	return p
 }
+
+// Changing returns the profile for a program of our own choice that changes some paths and
+// reads whatever is not hidden, or open where the machine cannot enforce that.
+func (pl Place) Changing(paths ...string) Profile {
+	if Probe().Enforces(Inspect) != nil {
+		return pl.Profile(Open)
+	}
+	return Profile{Name: Inspect, Read: []string{"/"}, Write: outermost(each(paths, real)), Hidden: pl.hidden(), Limits: pl.Limits}
+}

@@ -32,6 +32,8 @@
 //     (TestOpenRefusesOddShapes, TestForgedTreeIsKept).
 //   - No program runs that the repository's own settings name
 //     (TestNoProgramOfTheRepositoryRuns). Filters that the user's settings name do.
+//   - Git, and what it runs, changes the shared metadata, the worktree at hand and nothing
+//     else, where the machine can hold it to that (TestGitChangesNothingElse).
 //   - A stale lock is removed only if its holder is dead and it is older
 //     than Options.StaleAfter; a lock that a person set is never removed
 //     (TestForeignLockIsKept).

@@ -5,10 +5,13 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
 // fixedSettings are settings that no repository may override: git runs no program that
@@ -70,7 +73,7 @@ func (g git) run(ctx context.Context, stdin []byte, args ...string) (stdout []by
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
-	err = cmd.Run()
+	err = sandbox.Run(cmd, g.profile(args))
 	stderr = errs.String()
 	if err == nil {
 		return out.Bytes(), stderr, nil
@@ -79,6 +82,27 @@ func (g git) run(ctx context.Context, stdin []byte, args ...string) (stdout []by
 		err = cause
 	}
 	return out.Bytes(), stderr, &GitError{Args: args, Dir: g.dir, Stderr: stderr[:min(len(stderr), maxStderr)], Err: err}
+}
+
+// profile lets git change the metadata, the checkout and the index that its variables name,
+// and the directory around a worktree that it makes or removes. It has the network only for
+// filters of the user's own.
+func (g git) profile(args []string) sandbox.Profile {
+	var changes []string
+	for _, v := range g.env {
+		switch name, path, _ := strings.Cut(v, "="); name {
+		case "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE":
+			changes = append(changes, path)
+		case "GIT_INDEX_FILE":
+			changes = append(changes, filepath.Dir(path))
+		}
+	}
+	if i := slices.Index(args, "--"); i > 0 && args[0] == "worktree" {
+		changes = append(changes, filepath.Dir(args[i+1]))
+	}
+	p := sandbox.Place{Home: os.Getenv("HOME")}.Changing(changes...)
+	p.Network = p.Network || g.filters != nil && g.filters.users
+	return p
 }
 
 func (g git) out(ctx context.Context, args ...string) ([]byte, error) {
