@@ -12,7 +12,7 @@ import (
 func TestBoundsOfEdits(t *testing.T) {
 	p := policy(AcceptEdits)
 	for _, c := range []string{
-		"> out", "x=1 > out", "touch a", "cp -t sub a", "cp -tsub a", "cp -t sub -- a", "mkdir -p -- a", "cp --target-directory=sub a", "env x=1 touch a", "touch a < b", "touch a 2> /dev/null", "rm -- -a", "mv -T a b",
+		"> out", "x=1 > out", "touch a", "cp -t sub a", "cp -tdir a", "cp -t sub -- a", "mkdir -p -- a", "cp --target-directory=sub a", "env x=1 touch a", "touch a < b", "touch a 2> /dev/null", "rm -- -a", "mv -T a b",
 		"sed -i s/a/b/ f > out", "sed -i -E s/a/b/ f", "sed --in-place s/a/b/ f", "sed -n -i p f", "cat < a > b", "ls > out 2>&1", "touch /srv/proj/a", "touch /srv/proj", "cd sub && touch ../a",
 	} {
 		if d := Decide(p, bash(c)); d.Behavior != Allow || d.Rule != onlyEdits || d.Profile != sandbox.Edit {
@@ -208,4 +208,79 @@ func TestBoundsOfRemoval(t *testing.T) {
 	p := policy(Bypass)
 	p.Home = ""
 	check(t, p, bash("rm -rf /home/ann"), Allow)
+}
+
+// TestBoundsOfRules: what a rule names is neither more nor less than what it says.
+func TestBoundsOfRules(t *testing.T) {
+	p := policy(Default)
+	p.Allow = rules(t, "Bash(* x)", "Bash(make:*)", "Bash(a b)", "Bash(timeout 5 b)")
+	for command, want := range map[string]Behavior{
+		"$X x": Ask, "m*e x": Ask, "foo x": Allow, "x": Ask, "make": Allow, "make a": Allow, "maker": Ask, "a b": Allow, "a b c": Ask, "a": Ask, "timeout 5 make": Allow, "timeout 5 b": Allow, "timeout 6 b": Ask, "env PATH=. make": Ask, "env x=1 make": Allow,
+		"PATH=. make": Ask, "x=1 make": Allow, "find . -exec x {} +": Ask, "watch x": Ask, "make > out": Ask, "make < a": Allow, "make < /etc/hosts": Ask, "make 2>&1": Allow, "timeout 5": Ask,
+	} {
+		check(t, p, bash(command), want)
+	}
+	for command, denied := range map[string]bool{
+		"swarm permissions allow x": true, "swarm permissions ask x": true, "swarm permissions deny x": true, "swarm permissions remove x": true, "swarm permissions list": false, "swarm permissions list allow": false, "swarm permissions check allow": false, "swarm permissions": false, "swarm permissions $X": true, "swarm permissions --x allow": true,
+		"swarm permissions x": false, "swarm ps": false, "swarm": false, "swarm trust": true, "swarm $X": true, "/usr/bin/swarm trust": true, "swarms trust": false, "swarm approvals": true, "swarm x approvals": true, "swarm x --trust-dir": true, "swarm x --trust-dir=/": true, "sw''arm trust": true, "swarm$X trust": true,
+	} {
+		if d := Decide(policy(Bypass), bash(command)); (d.Rule == "answer of an agent") != denied {
+			t.Errorf("%q: %+v", command, d)
+		}
+	}
+	p = policy(Bypass)
+	p.Dirs = []string{"/srv/proj", "/opt/b"}
+	p.Deny = []Rule{{Tool: "Read", Specifier: "/keys/**", Base: "/main"}, {Tool: "Read", Specifier: ".env"}}
+	for path, want := range map[string]Behavior{
+		"/main/keys/a": Deny, "/srv/proj/keys/a": Deny, "/opt/b/keys/a": Allow, "/srv/proj/.env": Deny, "/opt/b/.env": Deny, "/opt/b/c/.env": Deny, "/opt/c/.env": Allow,
+	} {
+		check(t, p, tool("Read", "file_path", path), want)
+		if read, change := Denials(p, "/srv/proj")(path, false); read != (want == Deny) || change != read {
+			t.Errorf("commands are denied to read %s: %v, to change it: %v", path, read, change)
+		}
+	}
+	if conceals := Conceals(p, "/srv/proj"); !conceals("/opt/b/.env") || conceals("/opt/b/env") {
+		t.Error("a search shows what is denied, or hides what is not")
+	}
+	if Conceals(policy(Default), "/srv/proj") != nil || Denials(policy(Default), "/srv/proj") != nil {
+		t.Error("without rules something is concealed")
+	}
+}
+
+// TestBoundsOfPatterns: a pattern for paths matches whole names.
+func TestBoundsOfPatterns(t *testing.T) {
+	for _, x := range []struct {
+		spec, path string
+		want       bool
+	}{
+		{"/a", "/srv/proj/a", true},
+		{"/a", "/srv/proj/a/b", true},
+		{"/a", "/srv/proj/ab", false},
+		{"/a/**", "/srv/proj/a", false},
+		{"/a/**", "/srv/proj/a/b/c", true},
+		{"/**/b", "/srv/proj/b", true},
+		{"/**/b", "/srv/proj/a/c/b", true},
+		{"/**/b/**", "/srv/proj/b", false},
+		{"/a/*/c", "/srv/proj/a/b/c", true},
+		{"/a/*/c", "/srv/proj/a/c", false},
+		{"/**", "/srv/proj", true},
+		{"/**", "/srv", false},
+		{"//", "/etc", true},
+		{"~", "/home/ann/x", true},
+		{"~", "/home/bob/x", false},
+		{"/[!a]", "/srv/proj/b", true},
+		{"/[!a]", "/srv/proj/a", false},
+		{"../x", "/srv/x", true},
+		{"./x", "/srv/proj/x", true},
+		{"./x", "/srv/proj/a/x", false},
+		{"x", "/srv/proj/a/x", true},
+		{"a/x", "/srv/proj/b/a/x", false},
+		{"a/**", "/srv/proj/b/a/x", true},
+	} {
+		p := policy(Bypass)
+		p.Deny = rules(t, "Read("+x.spec+")")
+		if got := Decide(p, tool("Read", "file_path", x.path)).Behavior == Deny; got != x.want {
+			t.Errorf("%s matches %s: %v", x.spec, x.path, got)
+		}
+	}
 }
