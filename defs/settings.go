@@ -106,6 +106,9 @@ const SettingsFlagPath = "--settings"
 func (l *Loader) readSettingsFile(s *settings) bool {
 	if state := l.recordState(s.path); state.info != nil && s.from != Flag { // the user has named that one
 		s.unsafe = writableByOthers(state.info)
+		if s.from == Managed && s.unsafe == "" {
+			s.unsafe = replaceableByOthers(s.path)
+		}
 	}
 	src, err := ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) && !l.isDanglingLink(s) {

@@ -110,7 +110,7 @@ func (r *Repo) finish(ctx context.Context, g git, rec *record) (left string, err
 
 // forceRemove lets git remove a worktree of which every file is known to be elsewhere.
 func (r *Repo) forceRemove(ctx context.Context, g git, rec *record) error {
-	_, err := g.out(ctx, "worktree", "remove", "--force", "--force", "--", rec.Path)
+	_, err := g.unfiltered().out(ctx, "worktree", "remove", "--force", "--force", "--", rec.Path)
 	return err
 }
 

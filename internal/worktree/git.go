@@ -56,6 +56,13 @@ func (g git) holding(f ...*os.File) git {
 	return g
 }
 
+// unfiltered is for commands that read or write files of a checkout: git worktree remove
+// compares them.
+func (g git) unfiltered() git {
+	g.filters = &filters{}
+	return g
+}
+
 // run returns the output of the command, and what it wrote to stderr.
 func (g git) run(ctx context.Context, stdin []byte, args ...string) (stdout []byte, stderr string, err error) {
 	if g.filters != nil {

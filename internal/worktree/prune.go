@@ -153,7 +153,7 @@ func (r *Repo) pruneMissing(ctx context.Context, file string, e Entry) (Pruned, 
 			return err
 		}
 		if whole {
-			if _, err := g.out(ctx, "worktree", "remove", "--", rec.Path); err != nil {
+			if _, err := g.unfiltered().out(ctx, "worktree", "remove", "--", rec.Path); err != nil {
 				return err
 			}
 		}

@@ -124,14 +124,14 @@ func (r *Repo) remove(ctx context.Context, g git, rec *record, rescued string) (
 // removeFiles lets git remove the worktree. Git refuses if it finds changes.
 func (r *Repo) removeFiles(ctx context.Context, g git, rec *record, force bool) error {
 	if force {
-		_, err := g.out(ctx, "worktree", "remove", "--force", "--", rec.Path)
+		_, err := g.unfiltered().out(ctx, "worktree", "remove", "--force", "--", rec.Path)
 		return err
 	}
-	_, err := g.out(ctx, "worktree", "remove", "--", rec.Path)
+	_, err := g.unfiltered().out(ctx, "worktree", "remove", "--", rec.Path)
 	var failed *GitError
 	if errors.As(err, &failed) && strings.Contains(failed.Stderr, "containing submodules") {
 		// No submodule is checked out: that would have been a change.
-		_, err = g.out(ctx, "worktree", "remove", "--force", "--", rec.Path)
+		_, err = g.unfiltered().out(ctx, "worktree", "remove", "--force", "--", rec.Path)
 	}
 	return err
 }

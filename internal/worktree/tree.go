@@ -196,7 +196,7 @@ func (r *Repo) inside(rec *record) (git, error) {
 	if err != nil {
 		return git{}, err
 	}
-	return git{dir: rec.Path, env: []string{"GIT_DIR=" + admin, "GIT_COMMON_DIR=" + rec.Common, "GIT_WORK_TREE=" + rec.Path}, filters: &filters{}}, nil
+	return git{dir: rec.Path, env: []string{"GIT_DIR=" + admin, "GIT_COMMON_DIR=" + rec.Common, "GIT_WORK_TREE=" + rec.Path}}.unfiltered(), nil
 }
 
 // gitDir returns the metadata directory that git uses.

@@ -357,6 +357,8 @@ func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
 	if released := p.release(tree); len(released.Why) == 0 {
 		t.Error("a worktree with a change was removed")
 	}
+	untouched := p.lease("bob", 1)
+	p.release(untouched)
 	if _, err := os.Stat(ran); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a program has run (%v)", err)
 	}
