@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -358,4 +359,18 @@ func needs(t *testing.T, name string) {
 	if _, err := exec.LookPath(name); err != nil {
 		t.Skipf("%s is not installed", name)
 	}
+}
+
+// olderThan compares versions such as v1.2.3 by their numbers.
+func olderThan(version, than string) bool {
+	a, b := numbers(version), numbers(than)
+	return slices.Compare(a, b) < 0
+}
+
+func numbers(version string) (all []int) {
+	for part := range strings.SplitSeq(strings.TrimPrefix(version, "v"), ".") {
+		n, _ := strconv.Atoi(part) // what follows a - counts as 0: an earlier version
+		all = append(all, n)
+	}
+	return all
 }
