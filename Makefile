@@ -71,7 +71,7 @@ soak: ## long fault runs; the figures are in docs/figures.md
 
 mutation: ## break the packages that hold promises; the figures are in docs/mutation.md
 	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 85 ./mailbox ./internal/journal ./internal/account
-	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 75 ./internal/permission
+	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 85 ./internal/permission
 	$(GO) run ./internal/mutate -n 100 -seed $(SEED) ./internal/transcript
 	$(GO) run ./internal/mutate -n 40 -seed $(SEED) ./internal/coordinator
 

@@ -284,3 +284,22 @@ func TestBoundsOfPatterns(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsOfSuggestions: a rule for a subcommand is offered where that limits what the
+// program does, and one for exactly this command elsewhere.
+func TestBoundsOfSuggestions(t *testing.T) {
+	for command, want := range map[string]string{
+		"git commit -m x": "Bash(git commit:*)", "git rebase -x a": "Bash(git rebase -x a)", "git config a b": "Bash(git config a b)", "go test ./...": "Bash(go test:*)", "go run .": "Bash(go run .)", "cargo test": "Bash(cargo test:*)", "cargo run": "Bash(cargo run)",
+		"npm ci": "Bash(npm ci:*)", "yarn add a": "Bash(yarn add:*)", "npm run a": "Bash(npm run a)", "gh pr create": "Bash(gh pr:*)", "gh api x": "Bash(gh api x)", "docker ps": "Bash(docker ps:*)", "docker run a": "Bash(docker run a)", "kubectl get a": "Bash(kubectl get:*)", "kubectl exec a": "Bash(kubectl exec a)",
+		"pip install a": "Bash(pip install:*)", "pip3 install a": "Bash(pip3 install:*)", "uv sync": "Bash(uv sync:*)", "uv run a": "Bash(uv run a)", "make all": "Bash(make all)", "timeout 5 make all": "Bash(make all)", "go 'test' x": "Bash(go test:*)", "go -C x test": "Bash(go -C x test)",
+		"make all*": "", "$X a": "", "make $X": "Bash(make $X)", "f() { make; }; f": "", "make 'a": "", "env PATH=. make": "", "make; make2; make3; make4; make5; make6": "",
+	} {
+		got := Suggest(policy(Default), bash(command))
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", command, got, want)
+		}
+	}
+	if got := Suggest(policy(Default), bash("make; make2; make3; make4; make5")); len(got) != maxSuggested {
+		t.Errorf("for five parts %q is offered", got)
+	}
+}

@@ -106,12 +106,10 @@ func validMode(m Mode) Mode {
 	return m
 }
 
-// power orders the modes. Plan and DontAsk have the same rank, because neither has
+// power orders the modes but Bypass. Plan and DontAsk have the same rank, because neither has
 // less power: Plan asks where DontAsk denies, and asks where DontAsk follows rules.
 func power(m Mode) int {
 	switch m {
-	case Bypass:
-		return 3
 	case AcceptEdits:
 		return 2
 	case Default:
