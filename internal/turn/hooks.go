@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -61,7 +62,11 @@ const maxStops = 8
 
 // ends reports whether a turn that is about to end with an answer may do so.
 func (t *Turn) ends(ctx context.Context, end *End) (bool, error) {
-	if t.Hooks == nil || end.Outcome != agent.Completed || t.stops >= maxStops {
+	if t.Hooks == nil || end.Outcome != agent.Completed {
+		return true, nil
+	}
+	if t.stops >= maxStops {
+		end.Reason = fmt.Sprintf("hooks objected to its end %d times, and what they ask for may not be done", t.stops)
 		return true, nil
 	}
 	proceed, err := t.Hooks.Stopping(ctx, end.Text, t.stops)

@@ -60,6 +60,9 @@ func Completed(l agent.Record, prompt string) tool.Result {
 	found, _ := verdict(l)
 	text += keptText(l.KeptDir)
 	bad := l.Outcome != agent.Completed
+	if !bad && l.Reason != "" {
+		text = "The agent ended, but " + l.Reason + ".\n" + text
+	}
 	if bad {
 		partial := ""
 		if l.Result != "" {
