@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/actorswarm/swarm/examples/review"
@@ -43,17 +42,22 @@ itself.`,
 
 // checkRepository returns an error if dir is not in a git repository, which the demo
 // reviews.
-func checkRepository(ctx context.Context, dir string) error {
-	if _, err := exec.LookPath("git"); err != nil {
-		return fmt.Errorf("the demo reviews a git repository and needs git: %w", err)
-	}
+func checkRepository(dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil // opening the session reports it
 	}
-	if exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--git-dir").Run() != nil {
-		return cli.Usagef("%s is not in a git repository; name one with --dir", dir)
+	top, err := filepath.Abs(dir)
+	if err != nil {
+		return err
 	}
-	return nil
+	for at := top; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return nil
+		}
+		if at == filepath.Dir(at) {
+			return cli.Usagef("%s is not in a git repository; name one with --dir", dir)
+		}
+	}
 }
 
 // demo runs the review team. It removes the session after success, unless the user
@@ -63,7 +67,7 @@ func (a *app) demo(ctx context.Context, dir, model string, keep bool, show showF
 	if err != nil {
 		return err
 	}
-	if err := checkRepository(ctx, opts.Dir); err != nil {
+	if err := checkRepository(opts.Dir); err != nil {
 		return err
 	}
 	opts.Getenv = a.Getenv

@@ -196,21 +196,19 @@ var owner = map[string][]string{
 // person or a model has written runs it by sandbox.Start or sandbox.Run. The list only
 // gets shorter.
 var runners = map[string]string{
-	"internal/sandbox":          "is where commands are started",
-	"tool/builtin":              "builds the shell, git and rg, and starts them by internal/sandbox",
-	"internal/hook":             "builds hooks, and starts them by internal/sandbox",
-	"internal/prompt":           "builds git, and starts it by internal/sandbox",
-	"internal/worktree":         "builds git, which has to write repositories and hold locks, and starts it by internal/sandbox",
-	"internal/worktree/process": "runs ps where there is no /proc",
-	"internal/executor":         "runs this program for teammates, and tmux",
-	"internal/attach":           "runs this program to take a session over",
-	"internal/cli/definitions":  "runs the editor of the person at the terminal",
-	"internal/cli/doctor":       "asks bash, git and rg for their versions",
-	"cmd/swarm":                 "looks for git and a repository for the demo",
-	"internal/gittest":          "a test kit",
-	"internal/mutate":           "a test kit",
-	"internal/sizes":            "a test kit",
-	"internal/natsd/natsdtest":  "a test kit",
+	"internal/sandbox":         "is where commands are started",
+	"tool/builtin":             "builds the shell, git and rg, and starts them by internal/sandbox",
+	"internal/hook":            "builds hooks, and starts them by internal/sandbox",
+	"internal/prompt":          "builds git, and starts it by internal/sandbox",
+	"internal/worktree":        "builds git, which has to write repositories and hold locks, and starts it by internal/sandbox",
+	"internal/executor":        "runs this program for teammates, and tmux",
+	"internal/attach":          "runs this program to take a session over",
+	"internal/cli/definitions": "runs the editor of the person at the terminal",
+	"internal/cli/doctor":      "asks bash, git and rg for their versions",
+	"internal/gittest":         "a test kit",
+	"internal/mutate":          "a test kit",
+	"internal/sizes":           "a test kit",
+	"internal/natsd/natsdtest": "a test kit",
 }
 
 // TestProgramsAreStartedInFewPlaces: a package that starts programs by itself starts them

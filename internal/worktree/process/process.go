@@ -19,7 +19,6 @@ package process
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -69,28 +68,6 @@ func bootID() string {
 		return ""
 	}
 	return strings.TrimSpace(string(boot))
-}
-
-// startOf returns when a process began, in whatever unit the system has; "" if
-// there is none.
-func startOf(pid int) string {
-	if bootID() == "" {
-		out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
-		if err != nil {
-			return ""
-		}
-		return strings.TrimSpace(string(out))
-	}
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return ""
-	}
-	// The name in brackets may hold anything, brackets and blanks included.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	if len(fields) < 20 || fields[0] == "Z" {
-		return ""
-	}
-	return fields[19]
 }
 
 // WorkingIn lists the processes that have their working directory in dir, which is a
