@@ -39,8 +39,8 @@ func (c *Console) Sessions() Sessions { return Sessions{c.Getenv} }
 
 // OnTerminal reports whether standard input and standard output are both terminals.
 func (c *Console) OnTerminal() bool {
-	_, in := Columns(c.In)
-	_, out := Columns(c.Out)
+	_, in := term.Columns(c.In)
+	_, out := term.Columns(c.Out)
 	return in && out
 }
 

@@ -66,7 +66,7 @@ func piped(in io.Reader) bool {
 
 // Confirm asks a person on the terminal. Without one there is nobody to ask.
 func (c *Console) Confirm(question string) (bool, error) {
-	if _, terminal := Columns(c.In); !terminal {
+	if _, terminal := term.Columns(c.In); !terminal {
 		return false, Usagef("there is no terminal to ask on; to go ahead without being asked, add --yes")
 	}
 	if err := Fprint(c.Err, term.Clean(question)+" [y/N] "); err != nil {

@@ -4,7 +4,7 @@ import (
 	"hash/fnv"
 	"io"
 
-	"golang.org/x/sys/unix"
+	"github.com/actorswarm/swarm/internal/term"
 )
 
 // Screen describes what an output can show.
@@ -17,29 +17,16 @@ type Screen struct {
 const PlainWidth = 80
 
 func NewScreen(out io.Writer, env func(string) string) Screen {
-	_, terminal := Columns(out)
+	_, terminal := term.Columns(out)
 	return Screen{Out: out, Color: terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"}
 }
 
 // Width returns the current width, which changes when the user resizes the window.
 func (s Screen) Width() int {
-	if n, ok := Columns(s.Out); ok && n > 0 {
+	if n, ok := term.Columns(s.Out); ok && n > 0 {
 		return n
 	}
 	return PlainWidth
-}
-
-// Columns returns the width of the terminal behind out, if there is one.
-func Columns(out any) (n int, terminal bool) {
-	f, ok := out.(interface{ Fd() uintptr })
-	if !ok {
-		return 0, false
-	}
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0, false
-	}
-	return int(size.Col), true
 }
 
 // The colours that definitions can name, and a few that people use besides.

@@ -21,18 +21,25 @@ type canvas struct {
 	// would be overwritten.
 	drawn chan struct{}
 
-	mu        sync.Mutex
-	awaiting  bool  // guarded by mu, as all below
-	next      frame // given to the renderer last
-	shown     frame // on the terminal
-	rowsAbove int   // by how many rows the frame begins above where the renderer expects it
+	// width returns the columns that the terminal has now. A frame may be drawn before
+	// the program hears that they have changed.
+	width func() (columns int, known bool)
+
+	mu       sync.Mutex
+	awaiting bool  // guarded by mu, as all below
+	columns  int   // as the program heard of them last; 0 if it did not
+	next     frame // given to the renderer last
+	shown    frame // on the terminal
 }
 
 // frame holds the columns of each row of a frame above the cursor.
 type frame []int
 
 func newCanvas(f *os.File, getenv func(string) string) *canvas {
-	return &canvas{File: f, rewraps: rewrapsLines(getenv), drawn: make(chan struct{}, 1), awaiting: true}
+	return &canvas{
+		File: f, rewraps: rewrapsLines(getenv), drawn: make(chan struct{}, 1), awaiting: true,
+		width: func() (int, bool) { return term.Columns(f) },
+	}
 }
 
 // rewrapsLines reports whether the terminal wraps lines again when it becomes narrower.
@@ -51,13 +58,15 @@ func (c *canvas) Write(p []byte) (int, error) {
 	if bytes.HasPrefix(p, []byte("\r")) { // text above the frame, which stays as it is
 		return c.File.Write(p)
 	}
-	c.shown = c.next
-	if c.rowsAbove > 0 {
-		if _, err := fmt.Fprintf(c.File, "\x1b[%dA", c.rowsAbove); err != nil {
+	if columns, known := c.width(); known {
+		c.columns = columns
+	}
+	if up := c.rowsAbove(); up > 0 {
+		if _, err := fmt.Fprintf(c.File, "\x1b[%dA", up); err != nil {
 			return 0, err
 		}
-		c.rowsAbove = 0
 	}
+	c.shown = c.next
 	n, err := c.File.Write(p)
 	if c.awaiting && bytes.Contains(p, []byte(strings.TrimSpace(prompt))) {
 		c.awaiting = false
@@ -89,14 +98,19 @@ func (c *canvas) setNext(above []string) {
 func (c *canvas) resized(columns int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rowsAbove = 0
+	c.columns = columns
+	moved := c.rowsAbove() > 0
+	c.awaiting = c.awaiting || moved
+	return moved
+}
+
+// rowsAbove returns by how many rows the frame on the terminal begins above where the
+// renderer expects it.
+func (c *canvas) rowsAbove() (rows int) {
 	for _, width := range c.shown {
-		if c.rewraps && width > columns {
-			c.rowsAbove += (width - 1) / columns
+		if c.rewraps && c.columns > 0 && width > c.columns {
+			rows += (width - 1) / c.columns
 		}
 	}
-	if c.rowsAbove > 0 {
-		c.awaiting = true
-	}
-	return c.rowsAbove > 0
+	return rows
 }

@@ -48,6 +48,31 @@ func TestNarrowerTerminalMovesTheFrame(t *testing.T) {
 	}
 }
 
+// A frame that is drawn before the program hears of the new width erases all of the one
+// before, and is itself erased whole.
+func TestAFrameIsDrawnForTheWidthOfTheMoment(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out, columns := newCanvas(f, func(string) string { return "" }), 80
+	out.width = func() (int, bool) { return columns, true }
+	out.resized(80)
+	out.setNext([]string{strings.Repeat("x", 60)})
+	draw(t, out, "1")
+	columns = 30
+	draw(t, out, "2")
+	out.setNext([]string{strings.Repeat("x", 30)})
+	draw(t, out, "3")
+	out.resized(30)
+	draw(t, out, "4")
+	raw, err := os.ReadFile(f.Name())
+	if want := "1\x1b[1A2\x1b[1A34"; err != nil || string(raw) != want {
+		t.Errorf("drawn %q, want %q; %v", raw, want, err)
+	}
+}
+
 func draw(t *testing.T, c *canvas, text string) {
 	t.Helper()
 	if _, err := c.Write([]byte(text)); err != nil {

@@ -3,12 +3,13 @@ package definitions
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/actorswarm/swarm/internal/hook"
-	"github.com/spf13/cobra"
 )
 
 func newAgentsCheck(a *commands) *cobra.Command {

@@ -7,10 +7,12 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/actorswarm/swarm/internal/cli"
-	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/shell"
+
+	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/internal/term"
 )
 
 func newAgentsEdit(a *commands) *cobra.Command {
@@ -86,7 +88,7 @@ func (a *commands) editor() ([]string, error) {
 			return argv, nil
 		}
 	}
-	if _, terminal := cli.Columns(a.In); !terminal {
+	if _, terminal := term.Columns(a.In); !terminal {
 		return nil, cli.Usagef("there is no terminal to edit on; set EDITOR to a program that needs none")
 	}
 	for _, name := range []string{"sensible-editor", "nano", "vi"} {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/defs"
@@ -16,7 +18,6 @@ import (
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/actorswarm/swarm/internal/term"
-	"github.com/spf13/cobra"
 )
 
 // explainFlags are the circumstances of a plan besides the definition.

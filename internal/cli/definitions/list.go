@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
-	"github.com/spf13/cobra"
 )
 
 func newAgentsList(a *commands) *cobra.Command {

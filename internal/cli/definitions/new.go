@@ -9,12 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"
 	"github.com/actorswarm/swarm/internal/term"
-	"github.com/spf13/cobra"
 )
 
 // newFlags are the seven properties of a new agent.
@@ -91,8 +92,8 @@ func (a *commands) newAgent(ctx context.Context, f *newFlags, promptGiven bool) 
 
 // askForAgent asks for missing properties on the terminal, if there is one.
 func (a *commands) askForAgent(ctx context.Context, all *catalog, f *newFlags) error {
-	_, in := cli.Columns(a.In)
-	_, out := cli.Columns(a.Out)
+	_, in := term.Columns(a.In)
+	_, out := term.Columns(a.Out)
 	if !in || !out {
 		return cli.Usagef("there is no terminal to ask on; give at least --name and --description")
 	}

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
-	"github.com/spf13/cobra"
 )
 
 func newAgentsShow(a *commands) *cobra.Command {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"charm.land/huh/v2"
+
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/defedit"

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/term"
-	"github.com/spf13/cobra"
 )
 
 // checker makes the checks.
@@ -62,7 +63,7 @@ func findingf(g grade, about, format string, args ...any) finding {
 func (a *checker) findingText(f finding) string {
 	head := fmt.Sprintf("%-4s  %-11s ", f.grade, f.about)
 	text := term.Clean(cli.OneLine(f.text))
-	if n, terminal := cli.Columns(a.Out); terminal && n > 0 {
+	if n, terminal := term.Columns(a.Out); terminal && n > 0 {
 		text = strings.Join(term.Wrap(text, max(20, n-len(head)), view.MaxLines), "\n"+strings.Repeat(" ", len(head)))
 	}
 	return head + text + "\n"

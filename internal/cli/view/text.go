@@ -41,7 +41,7 @@ func (t *Text) Finish(v RunResult) error {
 // Printable returns an agent's text for out: cleaned for a terminal, unchanged for a
 // file.
 func Printable(out io.Writer, text string) string {
-	if _, terminal := cli.Columns(out); terminal {
+	if _, terminal := term.Columns(out); terminal {
 		return term.CleanLines(text)
 	}
 	return text
