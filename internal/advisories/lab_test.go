@@ -78,7 +78,16 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	top, err := filepath.EvalSymlinks(t.TempDir())
+	short, err := os.MkdirTemp("", "adv-*") // a socket below has a path of 103 bytes at most
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(short); err != nil {
+			t.Error(err)
+		}
+	})
+	top, err := filepath.EvalSymlinks(short)
 	if err != nil {
 		t.Fatal(err)
 	}
