@@ -242,6 +242,17 @@ func TestBoundsOfRules(t *testing.T) {
 	if conceals := Conceals(p, "/srv/proj"); !conceals("/opt/b/.env") || conceals("/opt/b/env") {
 		t.Error("a search shows what is denied, or hides what is not")
 	}
+	p = policy(Default)
+	p.Allow = rules(t, "Bash(make)", "Read(//tmp/a)", "Edit(//tmp/b)", "Grep(//tmp/c)")
+	if d := Decide(p, bash("f() { make; }; f")); d.Behavior != Ask || !strings.Contains(d.Reason, "it defines a function") {
+		t.Errorf("what hides its parts: %s, %s", d.Behavior, d.Reason)
+	}
+	for r, want := range map[*Request]Behavior{
+		new(tool("Read", "file_path", "/tmp/a")): Allow, new(tool("Read", "file_path", "/tmp/b")): Allow, new(tool("Read", "file_path", "/tmp/c")): Ask, new(tool("Grep", "pattern", "x", "path", "/tmp/c")): Allow,
+		new(tool("Write", "file_path", "/tmp/a")): Ask, new(tool("Write", "file_path", "/tmp/b")): Allow,
+	} {
+		check(t, p, *r, want)
+	}
 	if Conceals(policy(Default), "/srv/proj") != nil || Denials(policy(Default), "/srv/proj") != nil {
 		t.Error("without rules something is concealed")
 	}

@@ -75,14 +75,15 @@ func TestNothingUnaskedTouchesACanary(t *testing.T) {
 	started := time.Now()
 	var all sync.WaitGroup
 	for range 2 {
-		w := newWorld(t)
+		w := &worker{world: newWorld(t), seed: of, tally: &n}
 		all.Go(func() {
+			defer w.runWaiting()
 			for (!t.Failed() || n.failed.Load() < 20) && inTime(t) {
 				i := next.Add(1)
 				if int(i) > todo.judged && n.inspected.Load()+n.edited.Load() >= int64(todo.run) {
 					return
 				}
-				w.judgeAndRun(&n, of, i, int(i) > todo.judged || n.inspected.Load()+n.edited.Load() < int64(todo.run))
+				w.judge(i, int(i) > todo.judged || n.inspected.Load()+n.edited.Load() < int64(todo.run))
 			}
 		})
 	}
@@ -94,40 +95,85 @@ func TestNothingUnaskedTouchesACanary(t *testing.T) {
 		n.judged.Load(), len(modes()), n.allowed.Load(), n.inspected.Load(), n.edited.Load(), n.failed.Load(), time.Since(started).Round(time.Second))
 }
 
-// judgeAndRun judges a command in each mode and runs it once for each profile.
-func (w *world) judgeAndRun(n *tally, seed, number uint64, run bool) {
-	text := newGenerator(seed, number, w.names).text()
-	n.judged.Add(1)
+// numbered is a generated command.
+type numbered struct {
+	number uint64
+	text   string
+}
+
+// batch is how many commands run in one sandbox under inspect, where none changes what
+// another finds.
+const batch = 16
+
+// worker judges and runs commands in a world of its own.
+type worker struct {
+	*world
+	seed    uint64
+	tally   *tally
+	waiting []numbered // allowed under inspect, and not yet run
+}
+
+// judge judges a command in each mode and has it run once for each profile.
+func (w *worker) judge(number uint64, run bool) {
+	c := numbered{number, newGenerator(w.seed, number, w.names).text()}
+	w.tally.judged.Add(1)
 	profiles := map[sandbox.Name]bool{}
 	for _, m := range modes() {
-		d := w.decide(m, text)
+		d := w.decide(m, c.text)
 		if d.Behavior != permission.Allow {
 			continue
 		}
 		if d.Profile != sandbox.Inspect && !(d.Profile == sandbox.Edit && m == permission.AcceptEdits) {
-			w.t.Errorf("mode %s allows %q under %s", m, text, d.Profile)
+			w.t.Errorf("mode %s allows %q under %s", m, c.text, d.Profile)
 		}
 		profiles[d.Profile] = true
 	}
 	if len(profiles) == 0 {
 		return
 	}
-	n.allowed.Add(1)
-	for name := range profiles {
-		if !run {
-			continue
+	if w.tally.allowed.Add(1); !run {
+		return
+	}
+	if profiles[sandbox.Edit] {
+		w.one(sandbox.Edit, c)
+		w.tally.edited.Add(1)
+		w.restore()
+	}
+	if profiles[sandbox.Inspect] {
+		w.waiting = append(w.waiting, c)
+	}
+	if len(w.waiting) >= batch {
+		w.runWaiting()
+	}
+}
+
+// runWaiting runs the commands that wait, again one by one if a canary was touched.
+func (w *worker) runWaiting() {
+	for len(w.waiting) > 0 {
+		var texts []string
+		for _, c := range w.waiting {
+			texts = append(texts, c.text)
 		}
-		touched, out := w.run(name, text)
-		if name == sandbox.Inspect {
-			n.inspected.Add(1)
-		} else {
-			n.edited.Add(1)
-			w.restore()
-		}
+		ran, touched, out := w.run(sandbox.Inspect, texts...)
 		if len(touched) > 0 {
-			n.failed.Add(1)
-			w.t.Errorf("number %d under %s: %q touched %s; it printed %q", number, name, text, strings.Join(touched, ", "), out)
+			before := w.tally.failed.Load()
+			for _, c := range w.waiting[:ran] {
+				w.one(sandbox.Inspect, c)
+			}
+			if w.tally.failed.Load() == before {
+				w.tally.failed.Add(1)
+				w.t.Errorf("together %q touched %s; they printed %q", texts[:ran], strings.Join(touched, ", "), out)
+			}
 		}
+		w.tally.inspected.Add(int64(ran))
+		w.waiting = w.waiting[ran:]
+	}
+}
+
+func (w *worker) one(name sandbox.Name, c numbered) {
+	if _, touched, out := w.run(name, c.text); len(touched) > 0 {
+		w.tally.failed.Add(1)
+		w.t.Errorf("number %d under %s: %q touched %s; it printed %q", c.number, name, c.text, strings.Join(touched, ", "), out)
 	}
 }
 
@@ -143,7 +189,7 @@ func TestProfilesHoldUnjudgedText(t *testing.T) {
 		}
 		name := []sandbox.Name{sandbox.Inspect, sandbox.Edit}[i/2%2]
 		text := newGenerator(of, i, w.names).list()
-		if touched, out := w.run(name, text); len(touched) > 0 {
+		if _, touched, out := w.run(name, text); len(touched) > 0 {
 			t.Errorf("number %d under %s: %q touched %s; it printed %q", i, name, text, strings.Join(touched, ", "), out)
 		}
 		if name == sandbox.Edit {
@@ -159,7 +205,7 @@ func TestCanariesAreTouchedWithoutASandbox(t *testing.T) {
 	w := newWorld(t)
 	of, kinds := seed(t), map[string]int{}
 	for i := range uint64(60) {
-		touched, _ := w.run("", newGenerator(of, i, w.names).attack())
+		_, touched, _ := w.run("", newGenerator(of, i, w.names).attack())
 		for _, what := range touched {
 			kind, _, _ := strings.Cut(what, " ")
 			kinds[kind]++

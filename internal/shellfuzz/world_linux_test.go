@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -367,10 +368,13 @@ func (w *world) decide(mode permission.Mode, text string) permission.Decision {
 	return permission.Decide(p, permission.Request{Tool: "Bash", Cwd: w.names.dir, Input: input(text)})
 }
 
-// command returns the shell that the tool Bash starts.
-func (w *world) command(text string) (*exec.Cmd, *scanner) {
-	cmd := exec.Command("bash", "--noprofile", "--norc", "-c", `_line=$1; set --; eval "$_line"`, "bash", text)
+// command returns the shell that the tool Bash starts, for several commands one after
+// another. It writes a byte to progress after each.
+func (w *world) command(progress *os.File, texts []string) (*exec.Cmd, *scanner) {
+	const script = `exec 19>&3 3>&-; for _line; do ( set --; eval "$_line" ) 19>&-; printf . >&19; done`
+	cmd := exec.Command("bash", append([]string{"--noprofile", "--norc", "-c", script, "bash"}, texts...)...)
 	cmd.Dir, cmd.Env = w.names.dir, slices.Clone(w.env)
+	cmd.ExtraFiles = []*os.File{progress}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, &scanner{secrets: w.secrets}
 }
@@ -378,34 +382,48 @@ func (w *world) command(text string) (*exec.Cmd, *scanner) {
 // longestRun is when a command is killed.
 const longestRun = 3 * time.Second
 
-// run runs a command under a profile, or free without a name, and returns what canaries it
-// has touched and what it printed.
-func (w *world) run(name sandbox.Name, text string) (touched []string, output string) {
+// run runs commands under a profile, or free without a name, and returns how many it has
+// run, what canaries they have touched and what they printed. One that takes too long is
+// killed, and those after it do not run.
+func (w *world) run(name sandbox.Name, texts ...string) (ran int, touched []string, output string) {
 	w.t.Helper()
 	before := w.reached.Load()
-	cmd, out := w.command(text)
 	r, pw, err := os.Pipe()
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	progress, progressed, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cmd, out := w.command(progressed, texts)
 	cmd.Stdout, cmd.Stderr = pw, pw
 	end, err := w.start(name, cmd)
-	if err := errors.Join(err, pw.Close()); err != nil {
-		w.t.Fatalf("%q: %v", text, err)
+	if err := errors.Join(err, pw.Close(), progressed.Close()); err != nil {
+		w.t.Fatalf("%q: %v", texts, err)
 	}
 	timer := time.AfterFunc(longestRun, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	read := make(chan struct{})
-	go func() { defer close(read); _, _ = io.Copy(out, r) }() // until nobody holds the other end
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = io.Copy(out, r) }) // until nobody holds the other end
+	reading.Go(func() {
+		for b := make([]byte, 1); ; ran++ {
+			if _, err := progress.Read(b); err != nil {
+				return
+			}
+			timer.Reset(longestRun)
+		}
+	})
 	end()
+	guard := time.AfterFunc(30*time.Second, func() {
+		w.t.Errorf("somebody still holds the output of %q", texts)
+		_ = errors.Join(r.Close(), progress.Close()) // so that the readers end
+	})
+	reading.Wait()
 	timer.Stop()
-	select {
-	case <-read:
-	case <-time.After(30 * time.Second):
-		w.t.Errorf("somebody still holds the output of %q", text)
+	if guard.Stop() {
+		_ = errors.Join(r.Close(), progress.Close()) // they were read to their end
 	}
-	_ = r.Close() // it was read to its end
-	<-read
-	return w.touched(name, before, out), string(out.start)
+	return min(ran+1, len(texts)), w.touched(name, before, out), string(out.start)
 }
 
 // start starts a command; the function returned waits for it and ends what it left.
