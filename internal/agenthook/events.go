@@ -78,6 +78,18 @@ func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Spec, c Call) Dec
 	return d
 }
 
+// PermissionDenied runs the hooks after a model has denied a call in mode auto, with its
+// reason. It reports whether one of them lets the agent try again.
+func (h *Hooks) PermissionDenied(ctx context.Context, a agent.Spec, c Call, reason string) (retry bool) {
+	for _, o := range h.run(ctx, a, h.toolEvent("PermissionDenied", c, map[string]any{"reason": limited(reason)})) {
+		var s struct{ Retry json.RawMessage }
+		if o.Err == nil && o.Output != nil && json.Unmarshal(o.Output.Specific, &s) == nil && string(s.Retry) == "true" {
+			retry = true
+		}
+	}
+	return retry
+}
+
 // grant adds the rules that hooks want the session to allow.
 func (h *Hooks) grant(a agent.Spec, all []Update) {
 	for _, u := range all {

@@ -68,6 +68,9 @@ type Agent struct {
 	ReadOnly func(tool string) bool
 	// Emit publishes a fact about the agent; nil: nobody.
 	Emit func(event.Fact)
+	// Denied is called after the model has denied a call, with its reason, and reports
+	// whether the agent may try again; nil: nobody.
+	Denied func(ctx context.Context, c model.Call, reason string) (retry bool)
 	// Pause stops the deadlines of the agent until resume is called; nil: it has none.
 	Pause func() (resume func())
 }
@@ -97,12 +100,21 @@ func (j *Judge) Decide(ctx context.Context, a Agent, c model.Call, d permission.
 	case judged.Verdict == "":
 		return unjudged(now, "the model gave no verdict: "+judged.Reason), nil
 	case judged.Verdict == agent.Denied:
-		return permission.Decision{Rule: Rule, Reason: "the model that judges calls denies it: " + judged.Reason}, nil
+		return a.denied(ctx, c, judged.Reason), nil
 	case !maps.Equal(now.Paths, d.Paths):
 		return unjudged(now, "a path led elsewhere while the model judged"), nil
 	}
 	now.Behavior, now.Judge, now.Rule, now.Reason = permission.Allow, permission.NotJudged, Rule, judged.Reason
 	return now, nil
+}
+
+// denied returns the decision about a call that the model has denied.
+func (a Agent) denied(ctx context.Context, c model.Call, reason string) permission.Decision {
+	d := permission.Decision{Rule: Rule, Reason: "the model that judges calls denies it: " + reason}
+	if a.Denied != nil && a.Denied(ctx, c, reason) {
+		d.Reason += " (a hook lets you try again)"
+	}
+	return d
 }
 
 // limit returns why the model is not asked any more, or "".

@@ -61,7 +61,7 @@ func (h *host) log() turn.Log {
 
 // judged returns the agent for a model that judges its work.
 func (h *host) judged() autojudge.Agent {
-	return autojudge.Agent{Log: h.t.Judging(), Emit: h.emit, Pause: h.pauseDeadlines, ReadOnly: func(name string) bool {
+	return autojudge.Agent{Log: h.t.Judging(), Emit: h.emit, Pause: h.pauseDeadlines, Denied: h.hooks.PermissionDenied, ReadOnly: func(name string) bool {
 		unit, ok := h.kit.tools.Lookup(name)
 		return ok && unit.Spec().ReadOnly
 	}}

@@ -42,7 +42,6 @@ const (
 // Reasons for which nothing fires an event.
 const (
 	noServers = "no MCP server is connected here"
-	noAuto    = "there is no mode in which a model decides about calls"
 	noTyped   = "typed commands are not expanded into prompts"
 	noSetup   = "there is no start that only sets up"
 	noDisplay = "what is shown is the model's own text"
@@ -62,6 +61,7 @@ func Events() []Event {
 // decisiveEvents are those at which prompts may decide.
 func decisiveEvents() []Event {
 	return []Event{
+		{Name: "PermissionDenied", Tool: true, Judged: true},
 		{Name: "PermissionRequest", Tool: true, Judged: true},
 		{Name: "PostToolBatch", Judged: true, Blocks: true},
 		{Name: "TaskCompleted", Judged: true, Blocks: true},
@@ -104,7 +104,6 @@ func absentEvents() []Event {
 		{Name: "Elicitation", Absent: noServers, Blocks: true},
 		{Name: "ElicitationResult", Absent: noServers, Blocks: true},
 		{Name: "MessageDisplay", Absent: noDisplay},
-		{Name: "PermissionDenied", Absent: noAuto, Tool: true, Judged: true},
 		{Name: "Setup", Absent: noSetup, Environ: true},
 		{Name: "UserPromptExpansion", Absent: noTyped, Judged: true, Blocks: true},
 	}

@@ -297,6 +297,13 @@ func (r *Runner) PermissionRequest(ctx context.Context, request permission.Reque
 	return v, d.Behavior == agenthook.Allow || d.Behavior == agenthook.Deny, err
 }
 
+// PermissionDenied runs the hooks after a model has denied a call, and reports whether one
+// of them lets the agent try again.
+func (r *Runner) PermissionDenied(ctx context.Context, c model.Call, reason string) (retry bool) {
+	_ = r.run(ctx, func(h *agenthook.Hooks, s agent.Spec) { retry = h.PermissionDenied(ctx, s, r.call(c), reason) })
+	return retry
+}
+
 func nonEmpty(text string) *string {
 	if text == "" {
 		return nil
