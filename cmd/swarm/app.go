@@ -29,7 +29,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 
 // warnOfProblems prints the problems that were found when a session was opened.
 func warnOfProblems(con *cli.Console, s *swarm.Session) {
-	for _, p := range s.Problems() {
+	for _, p := range cli.Bounded(s.Problems(), "swarm doctor") {
 		con.Notef("warning: %s", p)
 	}
 }

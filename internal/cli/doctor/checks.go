@@ -13,8 +13,10 @@ import (
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli/view"
+	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/sandbox"
 	"github.com/actorswarm/swarm/internal/settings"
+	"github.com/actorswarm/swarm/internal/trust"
 	"golang.org/x/sys/unix"
 )
 
@@ -73,6 +75,36 @@ func (a *checker) sandboxSettings(dir string, m sandbox.Machine) (found []findin
 	}
 	for _, note := range s.Notes {
 		found = append(found, findingf(warn, "sandbox", "%s", note))
+	}
+	return found
+}
+
+// checkSettings reports what is wrong with the rules and hooks of the settings files, and
+// what of them is not in force.
+func (a *checker) checkSettings(_ context.Context, dir string) (found []finding) {
+	sources, err := swarm.Options{Dir: dir, Getenv: a.Getenv}.Sources()
+	if err != nil {
+		return nil // the check of definitions reports it
+	}
+	state, err := a.Sessions().StateDir()
+	if err != nil {
+		return nil // the check of the state reports it
+	}
+	trusts := trust.Open(state).Trusts
+	files, err := settings.Follow(sources, state, trusts)
+	if err != nil {
+		return []finding{findingf(fail, "settings", "%v", err)}
+	}
+	rules, err := node.NewRules(node.RulesOptions{Files: files})
+	if err != nil {
+		return []finding{findingf(fail, "settings", "%v", err)}
+	}
+	for _, note := range rules.Notes() {
+		found = append(found, findingf(warn, "settings", "%s", note))
+	}
+	_, problems := settings.Hooks(sources, trusts)
+	for _, p := range problems {
+		found = append(found, findingf(warn, "hooks", "%v", p))
 	}
 	return found
 }
