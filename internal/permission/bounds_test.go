@@ -310,6 +310,11 @@ func TestBoundsOfSuggestions(t *testing.T) {
 			t.Errorf("%q: %q, want %q", command, got, want)
 		}
 	}
+	p := policy(Default)
+	p.Allow = rules(t, "Bash(make)")
+	if got := Suggest(p, bash("make; a; make > out")); strings.Join(got, " ") != "Bash(a) Edit(//srv/proj/out)" {
+		t.Errorf("beside a part with a rule %q is offered", got)
+	}
 	if got := Suggest(policy(Default), bash("make; make2; make3; make4; make5")); len(got) != maxSuggested {
 		t.Errorf("for five parts %q is offered", got)
 	}

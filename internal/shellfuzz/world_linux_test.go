@@ -414,6 +414,7 @@ func (w *world) run(name sandbox.Name, texts ...string) (ran int, touched []stri
 		}
 	})
 	end()
+	timer.Stop()
 	guard := time.AfterFunc(30*time.Second, func() {
 		w.t.Errorf("somebody still holds the output of %q", texts)
 		_ = errors.Join(r.Close(), progress.Close()) // so that the readers end
