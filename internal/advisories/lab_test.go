@@ -362,14 +362,6 @@ func confined(t *testing.T) {
 	}
 }
 
-// needs skips the test where a program is not installed.
-func needs(t *testing.T, name string) {
-	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("%s is not installed", name)
-	}
-}
-
 // olderThan compares versions such as v1.2.3 by their numbers.
 func olderThan(version, than string) bool {
 	a, b := numbers(version), numbers(than)
