@@ -33,10 +33,11 @@ func (pl Place) Profile(n Name) Profile {
 		p.Read, p.Write = []string{"/"}, []string{"/"}
 		p.Network, p.Sockets = true, true
 	case Edit:
-		p.Read, p.Write, p.Fixed = pl.readable(dirs), union(dirs, each(pl.Writes, real)), append(p.Fixed, pl.fixedIn(dirs)...)
+		p.Hidden = union(p.Hidden, each(systemSecrets(), real)) // mounts cover them
+		p.Read, p.Write, p.Fixed = pl.readable(dirs, nil), union(dirs, each(pl.Writes, real)), append(p.Fixed, pl.fixedIn(dirs)...)
 	default:
 		p.Fixed = nil // it changes nothing
-		p.Read = outermost(append(pl.readable(dirs), dirs...))
+		p.Read = outermost(append(pl.readable(dirs, systemSecrets()), dirs...))
 	}
 	return p
 }
@@ -96,15 +97,16 @@ func (pl Place) fixedIn(dirs []string) []Fixed {
 	return all
 }
 
-// readable returns what a command needs to read besides the working directories.
-func (pl Place) readable(dirs []string) []string {
+// readable returns what a command needs to read besides the working directories, without
+// what is secret.
+func (pl Place) readable(dirs, secret []string) []string {
 	var own []string
 	for _, dir := range dirs {
 		own = append(own, pl.repository(dir)...)
 	}
 	all := each(slices.Concat(own, pl.toolchains(), pl.Reads), real)
 	for _, root := range systemRoots() {
-		all = append(all, besides(root, systemSecrets())...)
+		all = append(all, besides(root, secret)...)
 	}
 	for _, root := range systemRoots() {
 		if info, err := os.Lstat(root); err == nil && info.Mode()&os.ModeSymlink != 0 {
