@@ -23,6 +23,7 @@ func TestWithinNeverWidens(t *testing.T) {
 			Name: rapid.SampledFrom(Names()).Draw(t, "name"), Read: paths.Draw(t, "read"), Write: paths.Draw(t, "write"),
 			Hidden: paths.Draw(t, "hidden"), Shown: paths.Draw(t, "shown"), Network: rapid.Bool().Draw(t, "network"),
 			Sockets: rapid.Bool().Draw(t, "sockets"), Limits: Limits{CPU: rapid.Uint64Range(0, 3).Draw(t, "cpu")},
+			Totals: Totals{Processes: rapid.IntRange(0, 3).Draw(t, "processes")}, Outlet: rapid.Bool().Draw(t, "outlet"),
 		}
 		for _, f := range paths.Draw(t, "fixed") {
 			p.Fixed = append(p.Fixed, Fixed{Path: f})
@@ -50,6 +51,12 @@ func TestWithinNeverWidens(t *testing.T) {
 		}
 		if both.Network && !parent.Network || both.Sockets && !parent.Sockets || parent.Limits.CPU != 0 && (both.Limits.CPU == 0 || both.Limits.CPU > parent.Limits.CPU) {
 			t.Fatal("more than the parent's")
+		}
+		if most := parent.Totals.Processes; most != 0 && (both.Totals.Processes == 0 || both.Totals.Processes > most) {
+			t.Fatal("more processes than the parent's")
+		}
+		if both.Outlet && !(child.Network || child.Outlet) || both.Outlet && !(parent.Network || parent.Outlet) {
+			t.Fatal("an outlet that one of them lacks")
 		}
 	})
 	if reads == 0 || writes == 0 {
@@ -158,5 +165,24 @@ func TestSeatbeltDecidesByTheNearestPath(t *testing.T) {
 	}
 	if !strings.Contains(seatbelt(Profile{Name: Inspect}), fmt.Sprintf("(deny %s)", "network*")) {
 		t.Error("inspect has a network")
+	}
+}
+
+// TestDenialOfANetworkOfItsOwn: a program that does not use the proxy learns of it, and of
+// what lets commands do more.
+func TestDenialOfANetworkOfItsOwn(t *testing.T) {
+	p := Profile{Name: Edit, Outlet: true, Wider: "Settings let commands do more."}
+	got := p.Denial("curl: (6) Could not resolve host: example.com\n", "/")
+	for _, want := range []string{"profile edit", "HTTPS_PROXY", p.Wider} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+	if p.Outlet = false; !strings.Contains(p.Denial("Network is unreachable", "/"), "denied the network") {
+		t.Error("without a network the denial is another one")
+	}
+	p.Wider = ""
+	if got := p.Remedy(); !strings.Contains(got, "allow rule") {
+		t.Errorf("what lets an edit command do more is %q", got)
 	}
 }
