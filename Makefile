@@ -63,7 +63,7 @@ soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'Problem|EachHookFires' ./team .
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -run ThousandRuns ./internal/hook
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run DaemonsEnd ./internal/sandbox
-	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v ./internal/shellfuzz
+	SWARM_SOAK=1 $(GO) test -count=1 -timeout 120m -v ./internal/shellfuzz
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run Flips ./tool/builtin ./internal/nolink
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'NoEndOfARun|NoTeammatesProcess|Problem8_|Within2s' ./cmd/swarm
 	$(MAKE) cross

@@ -3,7 +3,7 @@
 // profile of the decision, and looks for canaries. It has no product code. A short run is
 // part of make test, and the whole one is a line of make soak:
 //
-//	SWARM_SOAK=1 go test -count=1 -v -timeout 60m ./internal/shellfuzz
+//	SWARM_SOAK=1 go test -count=1 -v -timeout 120m ./internal/shellfuzz
 //	SWARM_FUZZ_SEED=7 go test -count=1 -v ./internal/shellfuzz   # another seed
 //
 // The canaries are a file outside of the working directory, credentials in the home,
