@@ -178,11 +178,12 @@ func TestCVE_2025_66032_WordsThatBecomeOptions(t *testing.T) {
 		with("find", `find${IFS}.${IFS}-fprint${IFS}@C@`, `X=-fprint; find . $X @C@`, `IFS=,; X=touch,@C@; $X`,
 			`find . "-fprint" @C@`, `find . $'-fprint' @C@`, `find . -f''print @C@`, `find . -fprin\t @C@`),
 		with("sort", `sort -o @C@ f`, `sort -o@C@ f`, `sort -uo @C@ f`, `sort --output=@C@ f`, `sort --outp=@C@ f`, `sort f -o @C@`, `sort -ro@C@ f`),
+		with("timeout", `timeout 5 touch @C@`),
 		with("uniq", `uniq f @C@`, `uniq -c f @C@`),
 		with("git", `git diff --output=@C@ HEAD`, `git log --output=@C@`, `git show --output @C@`, `git -c alias.x='!touch @C@' x`, `git -c core.fsmonitor='touch @C@;false' status`,
 			`git grep -O'touch @C@;:' x`, `git grep --open-files-in-pager='touch @C@;:' x`, `git branch @C@ && touch @C@`, `git -C . log --output=@C@`, `git archive -o @C@ HEAD`),
 		rows(`touch@C@; t=touch; $t @C@`, `a=(touch @C@); "${a[@]}"`, `echo @C@ | xargs touch`, `e=xpr; { touch,@C@; } 2>/dev/null; {touch,@C@}`, `eval touch @C@`, `env touch @C@`,
-			`command touch @C@`, `exec -a ls touch @C@`, `builtin eval touch @C@`, `time touch @C@`, `! touch @C@`, `nice touch @C@`, `timeout 5 touch @C@`, `nohup touch @C@ 2>&1`,
+			`command touch @C@`, `exec -a ls touch @C@`, `builtin eval touch @C@`, `time touch @C@`, `! touch @C@`, `nice touch @C@`, `nohup touch @C@ 2>&1`,
 			`trap 'touch @C@' EXIT`, `BASH_ENV=a.sh; . ./a.sh @C@`, `source a.sh @C@`, `function ls { touch @C@; }; ls`, `alias ls='touch @C@'; shopt -s expand_aliases; eval ls`,
 			`printf -v 'a[$(touch @C@)0]' x`, `read 'a[$(touch @C@)0]' <<< x`, `let 'a[$(touch @C@)0]'`, `declare 'a[$(touch @C@)0]=1'`, `((a[$(touch @C@)0]))`),
 	))
@@ -201,7 +202,8 @@ func TestCVE_2026_24887_FindAndAwk(t *testing.T) {
 	holds(t, slices.Concat(
 		with("find", `find . -maxdepth 0 -exec touch @C@ \;`, `find . -maxdepth 0 -execdir touch @C@ \;`, `find . -fprint @C@`, `find . -fprint0 @C@`, `find . -fprintf @C@ x`, `find . -fls @C@`,
 			`find . -maxdepth 0 -exec touch @C@ {} +`, `find . -maxdepth 0 '-exec' touch @C@ ';'`, `find . -name f -o -maxdepth 0 -exec touch @C@ \;`, `find -maxdepth 0 -e\xec touch @C@ \;`,
-			`find . -maxdepth 0 -print -exec sh -c 'touch @C@' \;`, `touch x.d; find x.d -delete && touch @C@`, `yes | find . -maxdepth 0 -ok touch @C@ \;`),
+			`find . -maxdepth 0 -print -exec sh -c 'touch @C@' \;`, `touch x.d; find x.d -delete && touch @C@`),
+		with("yes", `yes | find . -maxdepth 0 -ok touch @C@ \;`),
 		awkRows(),
 	))
 }
