@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/hooks"
 	"github.com/actorswarm/swarm/internal/node"
+	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -98,13 +100,28 @@ func (e *expiry) Set(text string) error {
 	return nil
 }
 
+// mode is a flag for a permission mode, which may not be given twice with different values.
+type mode string
+
+func (m *mode) Type() string { return "string" }
+
+func (m *mode) String() string { return string(*m) }
+
+func (m *mode) Set(text string) error {
+	if *m != "" && string(*m) != text {
+		return fmt.Errorf("it is given as %s, too; give one mode", *m)
+	}
+	*m = mode(text)
+	return nil
+}
+
 // addCommon adds the flags that also apply to an existing session.
 func (f *runFlags) addCommon(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.model, "model", "", "the lead's `model`: sonnet, an id, openai:ID or script:FILE")
 	fs.StringVar(&f.agents, "agents", "", "agent definitions: `JSON`, or the path of a JSON file")
 	fs.StringVar(&f.settings, "settings", "", "settings that go before those of the project and yours: `JSON`, or the path of a JSON file")
-	fs.StringVar(&f.mode, "permission-mode", "", "the `mode`: default, acceptEdits, plan, auto, dontAsk or bypassPermissions (see docs/permissions.md)")
+	fs.Var((*mode)(&f.mode), "permission-mode", "the `mode`: default, acceptEdits, plan, auto, dontAsk or bypassPermissions (see docs/permissions.md)")
 	fs.BoolVar(&f.skip, "dangerously-skip-permissions", false, "allow everything (bypassPermissions)")
 	for _, name := range []string{"allowedTools", "allowed-tools"} {
 		fs.StringArrayVar(&f.allow, name, nil, "tools and `rules` that need no question, such as \"Read Bash(git log:*)\"")
@@ -153,6 +170,8 @@ func (f *runFlags) check(c *cobra.Command) error {
 		return cli.Usagef("--session-id names a new session; leave it out to go on with one")
 	case c.Flags().Changed("resume") && f.resume == "":
 		return cli.Usagef("--resume needs a session's id; the sessions are listed by: swarm ps")
+	case f.skip && f.mode != "" && f.mode != string(permission.Bypass):
+		return cli.Usagef("--permission-mode %s and --dangerously-skip-permissions exclude each other; give one of them", f.mode)
 	}
 	if err := f.checkPrompts(c); err != nil {
 		return err

@@ -82,6 +82,7 @@ var wrongUses = []string{
 	"run", "run --output-format xml x", "run --input-format xml x", "run --max-turns 0 x", "run --continue --resume a x",
 	"run --session-id a --resume b x", "run --resume= x", "run --permission-prompts maybe x", "run --ask-timeout 0s x",
 	"run --permission-prompts none --ask-timeout 1m x", "run --permission-mode brave x", "run --max-budget-usd 0 x",
+	"run --permission-mode plan --dangerously-skip-permissions x", "run --permission-mode plan --permission-mode acceptEdits x",
 	"run --max-tokens-total -1 x", "run --max-time never x", "run --start-timeout soon x", "run --inbound-expiry soon x",
 	"run --inbound perhaps x", "run --teammate-mode nowhere x", "run --nats-replicas 7 x", "run --listen-cert a x", "run --allowedTools Bash( x",
 	"run --agents { x", "run --dir nowhere x", "run --session-id Not/One x",
