@@ -161,6 +161,37 @@ func TestHooksSetVariables(t *testing.T) {
 	}
 }
 
+func TestMatchersThatMatchNoToolAreNamed(t *testing.T) {
+	parse := func(matcher string) (problems []error) {
+		raw, err := json.Marshal(map[string]any{"PreToolUse": []any{map[string]any{"matcher": matcher, "hooks": []any{map[string]any{"type": "command", "command": "true"}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, problems = Parse([]File{{Path: "f", Hooks: raw}})
+		return problems
+	}
+	for _, m := range []string{"Bash(rm:*)", "Bash(rm -rf)", "Bash(rm*)", "Read(./a)", "bash", "write|edit"} {
+		if p := parse(m); len(p) != 1 || !strings.Contains(p[0].Error(), "matches no tool") {
+			t.Errorf("%s: %v", m, p)
+		}
+	}
+	for _, m := range []string{"", "*", "Bash", "Edit|Write", "Notebook(Edit|Read)", "mcp__x__y", "mcp__.*", "Bash.*", "^B", "(?i)bash"} {
+		if p := parse(m); len(p) != 0 {
+			t.Errorf("%s: %v", m, p)
+		}
+	}
+}
+
+func TestAGroupWithoutHooksIsNamed(t *testing.T) {
+	s, problems := Parse([]File{{Path: "f", Hooks: []byte(`{"PreToolUse": [{"matcher": "Bash", "command": "./guard.sh"}]}`)}})
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), `it has no list "hooks"`) {
+		t.Errorf("%v", problems)
+	}
+	if l := s.List(); len(l) != 1 || l[0].Matcher != "Bash" || l[0].Fault == "" {
+		t.Errorf("listed as %+v", l)
+	}
+}
+
 func TestWithSharesOnce(t *testing.T) {
 	s, _ := Parse([]File{file("f", "", map[string]any{"command": "true", "once": true})})
 	more := s.With(file("g", "", command("echo 2")))

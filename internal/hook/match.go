@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // MatcherError reports a matcher that is no regular expression that Go knows, such as
@@ -39,6 +40,23 @@ func parseMatcher(event Event, raw json.RawMessage) (text string, matches func(s
 	}
 	matches, err = compile(text)
 	return text, matches, err
+}
+
+// rule is the form of a permission rule, such as Bash(rm:*), Bash(rm*) or Read(./a), which
+// as a regular expression would match no tool. Notebook(Edit|Read) is none.
+var rule = regexp.MustCompile(`^[A-Z]\w*\((.*[ :/~].*|[\w-]+\*)\)$`)
+
+// doubtfulMatcher returns why a matcher of an event about tools matches none, or "".
+func doubtfulMatcher(event Event, matcher string) string {
+	switch {
+	case !event.Tool:
+		return ""
+	case rule.MatchString(matcher):
+		return `matches no tool: a rule belongs into "if", beside the matcher ` + matcher[:strings.IndexByte(matcher, '(')]
+	case matcher != "" && strings.ToLower(matcher) == matcher && !strings.HasPrefix(matcher, "mcp") && strings.IndexFunc(matcher, unicode.IsLetter) == 0:
+		return "matches no tool: names of tools begin with a capital letter, as in Bash"
+	}
+	return ""
 }
 
 // compile compiles a matcher: "" or "*" matches everything, plain names are a list

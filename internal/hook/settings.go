@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -28,6 +29,8 @@ type File struct {
 	Directory bool
 	// Untrusted marks files of a directory that the user has not trusted.
 	Untrusted bool
+	// Changed marks untrusted files whose hooks the user has trusted with another text.
+	Changed bool
 	// URLs are the values of "allowedHttpHookUrls" and Env those of
 	// "httpHookAllowedEnvVars". If a file has one, no other URL is asked and no other
 	// variable is put into a header.
@@ -95,6 +98,8 @@ func (s *Set) add(f File) (problems []error) {
 	switch {
 	case len(f.Hooks) == 0, !f.Managed && s.off:
 		return nil
+	case f.Changed:
+		return []error{fmt.Errorf("%s: its hooks have changed since you trusted them, so they are not run, and what the directory allows is left out; see what they run, and trust it, with: swarm trust", f.Path)}
 	case f.Untrusted:
 		return []error{fmt.Errorf("%s: its hooks are not run, as the directory is not trusted; see what they run, and trust it, with: swarm trust", f.Path)}
 	}
@@ -114,6 +119,9 @@ func (s *Set) add(f File) (problems []error) {
 		}
 		for _, h := range parseEvent(event, raw) {
 			h.source = f.Path
+			if doubt := doubtfulMatcher(event, h.matcher); doubt != "" && h.err == nil {
+				problems = append(problems, fmt.Errorf("%s: the matcher %q of %s %s", f.Path, h.matcher, name, doubt))
+			}
 			if h.err != nil {
 				problems = append(problems, fmt.Errorf("%s: a hook of %s cannot be run: %w", f.Path, name, h.err))
 			}
@@ -153,6 +161,9 @@ func parseGroup(event Event, raw json.RawMessage) (all []handler) {
 		return []handler{{matches: always, err: fmt.Errorf("it must be an object with matcher and hooks: %w", err)}}
 	}
 	matcher, matches, err := parseMatcher(event, g.Matcher)
+	if g.Hooks == nil {
+		return []handler{{matcher: matcher, matches: matches, err: errors.Join(err, errors.New(`it has no list "hooks"; put each handler, with its type and command, into one`))}}
+	}
 	for _, one := range g.Hooks {
 		h := parseHandler(event, one)
 		h.matcher, h.matches = matcher, matches

@@ -198,7 +198,7 @@ type Parts struct {
 // Load reads the rules, the definitions and the table of prices. It starts nothing. A
 // mistake of the user's is a *session.OptionError.
 func (c Config) Load(granted []string, keep func(granted []string) error) (p Parts, err error) {
-	files, err := settings.Follow(c.Sources(), c.StateDir, c.trusts)
+	files, err := settings.Follow(c.Sources(), c.StateDir, c.trustState)
 	if err != nil {
 		return p, &session.OptionError{Err: err}
 	}
@@ -244,14 +244,14 @@ func ReadPrices(stateDir string) (*price.Table, error) {
 // Hooks returns the hooks in the settings files of the user and of directories that the
 // user trusts. HookProblems reports mistakes in these files.
 func (c Config) Hooks() *hook.Set {
-	set, _ := settings.Hooks(c.Sources(), c.trusts)
+	set, _ := settings.Hooks(c.Sources(), c.trustState)
 	return set
 }
 
 // HookProblems returns what is wrong with the hooks in the settings files, one line
 // each, and which of them do not run.
 func (c Config) HookProblems() (all []string) {
-	_, problems := settings.Hooks(c.Sources(), c.trusts)
+	_, problems := settings.Hooks(c.Sources(), c.trustState)
 	for _, p := range problems {
 		all = append(all, p.Error())
 	}
@@ -260,6 +260,9 @@ func (c Config) HookProblems() (all []string) {
 
 // trusts reports whether the user trusts what a directory would run.
 func (c Config) trusts(i trust.Item) bool { return trust.Open(c.StateDir).Trusts(i) }
+
+// trustState returns what the user has said of it.
+func (c Config) trustState(i trust.Item) trust.State { return trust.Open(c.StateDir).State(i) }
 
 // Isolation returns the directories of the isolated agents of a session. root is the
 // directory of the session, path that of this process. Commands run in the environment

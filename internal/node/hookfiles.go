@@ -38,7 +38,7 @@ func (h *hookFiles) load() []hook.File {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.read {
-		files, problems := settings.HookFiles(h.config.Sources(), h.config.trusts)
+		files, problems := settings.HookFiles(h.config.Sources(), h.config.trustState)
 		h.files, h.last, h.read = files, files, true
 		h.unknown(files, files, problems) // reported at the start
 	}
@@ -75,7 +75,7 @@ func guards(f hook.File) bool { return len(f.Hooks) > 0 && !f.Untrusted }
 // be taken up, or "". warn is called with one line for each file that has changed.
 func (h *hookFiles) refresh(allows func(f hook.File) (why string), warn func(string)) {
 	before := h.load()
-	now, problems := settings.HookFiles(h.config.Sources(), h.config.trusts)
+	now, problems := settings.HookFiles(h.config.Sources(), h.config.trustState)
 	h.mu.Lock()
 	last := h.last
 	h.last = now

@@ -11,7 +11,7 @@ import (
 
 // ReadPermissions reads the permissions of the settings files as they are now.
 func (c Config) ReadPermissions() (settings.Permissions, error) {
-	return settings.ReadPermissions(c.Sources(), c.trusts)
+	return settings.ReadPermissions(c.Sources(), c.trustState)
 }
 
 // ReadMode sets Mode from the settings unless it is set. What is wrong in the files is

@@ -17,7 +17,7 @@ import (
 // goroutine.
 type Follower struct {
 	from   defs.Options
-	trusts func(trust.Item) bool
+	trusts func(trust.Item) trust.State
 	more   []string // further files that count
 
 	mu    sync.Mutex
@@ -27,7 +27,7 @@ type Follower struct {
 
 // Follow reads the permissions, with the errors of ReadPermissions. stateDir is where the
 // record of what is trusted is.
-func Follow(from defs.Options, stateDir string, trusts func(trust.Item) bool) (*Follower, error) {
+func Follow(from defs.Options, stateDir string, trusts func(trust.Item) trust.State) (*Follower, error) {
 	f := &Follower{from: from, trusts: trusts, more: []string{filepath.Join(stateDir, trust.FileName), filepath.Join(from.Home, ".claude.json")}}
 	return f, f.read()
 }

@@ -15,7 +15,7 @@ func follow(t *testing.T) (f *Follower, dir, managed, state string, store *trust
 	_, dir, from := places(t)
 	from.ManagedDir, state = t.TempDir(), t.TempDir()
 	store = trust.Open(state)
-	f, err := Follow(from, state, store.Trusts)
+	f, err := Follow(from, state, store.State)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,26 +17,37 @@ const hooksKey = "hooks"
 
 // Hooks reads the hooks, and what is wrong with them. Hooks of a directory that trusts
 // does not cover are not run; without trusts that is every directory.
-func Hooks(from defs.Options, trusts func(trust.Item) bool) (*hook.Set, []error) {
+func Hooks(from defs.Options, trusts func(trust.Item) trust.State) (*hook.Set, []error) {
 	files, problems := HookFiles(from, trusts)
 	set, wrong := hook.Parse(files)
 	return set, slices.Concat(problems, wrong)
 }
 
 // HookFiles reads the hooks of the settings files, the weakest first.
-func HookFiles(from defs.Options, trusts func(trust.Item) bool) (files []hook.File, problems []error) {
+func HookFiles(from defs.Options, trusts func(trust.Item) trust.State) (files []hook.File, problems []error) {
 	read, _, err := defs.ReadSettings(from)
 	if err != nil {
 		problems = append(problems, err)
 	}
 	for _, f := range read {
-		file, wrong := hookFile(f, func(key string) bool {
-			item, needed := Item(f, key)
-			return !needed || trusts != nil && trusts(item)
-		})
+		state := func(key string) trust.State { return stateOf(f, key, trusts) }
+		file, wrong := hookFile(f, func(key string) bool { return state(key) == trust.Trusted })
+		file.Changed = file.Untrusted && state(hooksKey) == trust.Changed
 		files, problems = append(files, file), append(problems, wrong...)
 	}
 	return files, problems
+}
+
+// stateOf returns what the user has said of a key of a file.
+func stateOf(f defs.SettingsFile, key string, trusts func(trust.Item) trust.State) trust.State {
+	item, needed := Item(f, key)
+	switch {
+	case !needed:
+		return trust.Trusted
+	case trusts == nil:
+		return trust.Untrusted
+	}
+	return trusts(item)
 }
 
 // hookFile reads the hooks of one file. What loosens holds if the key is trusted.

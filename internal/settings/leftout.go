@@ -52,6 +52,8 @@ func (r *permissionReader) obstacle() string {
 		return r.file.Unsafe
 	case r.untrusted:
 		return "until you trust the directory (swarm trust)"
+	case r.unguarded != "" && r.ofDirectory():
+		return "until you trust the hooks of " + r.unguarded + ", which have changed (swarm trust)"
 	}
 	return "until the file is corrected"
 }

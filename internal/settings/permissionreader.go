@@ -18,6 +18,7 @@ type permissionReader struct {
 	file      defs.SettingsFile
 	cwd, home string
 	untrusted bool
+	unguarded string // the file of a directory whose hooks have changed since they were trusted, or ""
 
 	deny, ask, allow []permission.Rule
 	dirs             []Placed
@@ -38,7 +39,7 @@ func (r *permissionReader) firstError() error {
 // isLoose reports whether the file may loosen: whether it is trusted, nobody else writes
 // it, and it has no mistake.
 func (r *permissionReader) isLoose() bool {
-	return !r.untrusted && r.file.Unsafe == "" && r.file.Broken == nil && len(r.wrong) == 0
+	return !r.untrusted && (r.unguarded == "" || !r.ofDirectory()) && r.file.Unsafe == "" && r.file.Broken == nil && len(r.wrong) == 0
 }
 
 // readPermissions reads the permissions of one file.

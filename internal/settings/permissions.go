@@ -44,7 +44,7 @@ func (e *ManagedError) Unwrap() error { return e.Problem }
 // ReadPermissions reads the permissions of all settings files as they are now. What a
 // directory's own files loosen applies only if trusts covers it; without trusts that is
 // never. The error is a *ManagedError, or is about --settings.
-func ReadPermissions(from defs.Options, trusts func(trust.Item) bool) (Permissions, error) {
+func ReadPermissions(from defs.Options, trusts func(trust.Item) trust.State) (Permissions, error) {
 	simple := from.Simple
 	from.Simple = false // rules hold in simple mode too
 	files, problems, err := defs.ReadSettings(from)
@@ -65,10 +65,12 @@ func ReadPermissions(from defs.Options, trusts func(trust.Item) bool) (Permissio
 			all.Notes = append(all.Notes, p.String())
 		}
 	}
+	unguarded := changedHooks(files, trusts)
 	for _, f := range slices.Backward(files) {
 		r := readPermissions(from, f)
+		r.unguarded = unguarded
 		if item, needed := r.item(); needed {
-			r.untrusted = r.untrusted || trusts == nil || !trusts(item)
+			r.untrusted = r.untrusted || trusts == nil || trusts(item) != trust.Trusted
 		}
 		if err := r.firstError(); err != nil && f.Source == defs.Managed {
 			return Permissions{}, &ManagedError{err}
@@ -78,6 +80,17 @@ func ReadPermissions(from defs.Options, trusts func(trust.Item) bool) (Permissio
 		all.add(r)
 	}
 	return all, nil
+}
+
+// changedHooks returns the file of a directory whose hooks have changed since the user
+// trusted them, or "". They do not run, and may have guarded what the directory allows.
+func changedHooks(files []defs.SettingsFile, trusts func(trust.Item) trust.State) string {
+	for _, f := range files {
+		if stateOf(f, hooksKey, trusts) == trust.Changed {
+			return f.Path
+		}
+	}
+	return ""
 }
 
 // add adds the values of a file that is weaker than those before.

@@ -14,7 +14,7 @@ import (
 	"github.com/actorswarm/swarm/internal/trust"
 )
 
-func trustAll(trust.Item) bool { return true }
+func trustAll(trust.Item) trust.State { return trust.Trusted }
 
 // texts returns rules as text.
 func texts(rules []permission.Rule) string {
@@ -49,11 +49,30 @@ func TestPermissionsAddUpFromTheStrongest(t *testing.T) {
 	}
 }
 
+// A hook that the user has trusted may guard what the directory allows: when its text has
+// changed it does not run, and the directory allows nothing.
+func TestADirectoryAllowsNothingWhenItsHooksHaveChanged(t *testing.T) {
+	_, dir, from := places(t)
+	write(t, dir, "settings.json", `{"permissions": {"deny": ["A"], "allow": ["C"]}}`)
+	write(t, dir, "settings.local.json", `{"hooks": {"PreToolUse": []}}`)
+	for state, want := range map[trust.State]string{trust.Trusted: "C", trust.Changed: "", trust.Untrusted: "C"} {
+		p, err := ReadPermissions(from, func(i trust.Item) trust.State {
+			if strings.HasSuffix(i.Name, " hooks") {
+				return state
+			}
+			return trust.Trusted
+		})
+		if err != nil || texts(p.Allow) != want || texts(p.Deny) != "A" {
+			t.Errorf("hooks in state %v: allow %s, deny %s, %v", state, texts(p.Allow), texts(p.Deny), err)
+		}
+	}
+}
+
 func TestUntrustedFilesTightenAndNeverLoosen(t *testing.T) {
 	_, dir, from := places(t)
 	path := write(t, dir, "settings.json", `{"permissions": {"deny": ["A"], "ask": ["B"], "allow": ["C"], "additionalDirectories": ["/"], "defaultMode": "acceptEdits"}}`)
 	var asked trust.Item
-	p, err := ReadPermissions(from, func(i trust.Item) bool { asked = i; return false })
+	p, err := ReadPermissions(from, func(i trust.Item) trust.State { asked = i; return trust.Untrusted })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,12 +108,12 @@ func TestTwoFilesNeverHaveTheSameTrustText(t *testing.T) {
 		`{"allow": ["Bash(a)"], "defaultMode": "acceptEdits"}`, `{"allow": ["Bash(a\", \"b)"]}`, `{"allow": ["Bash(a)", "Bash(b)"]}`,
 	} {
 		write(t, dir, "settings.json", `{"permissions": `+text+`}`)
-		if _, err := ReadPermissions(from, func(i trust.Item) bool {
+		if _, err := ReadPermissions(from, func(i trust.Item) trust.State {
 			if other, twice := seen[i.Text]; twice {
 				t.Errorf("%s and %s are both recorded as %s", other, text, i.Text)
 			}
 			seen[i.Text] = text
-			return false
+			return trust.Untrusted
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -36,11 +36,11 @@ func TestWhatAPersonSavesStaysTrusted(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", s, place, err, want)
 		}
 	}
-	if p, err := ReadPermissions(from, store.Trusts); err != nil || texts(p.Allow) != "Bash(make) Bash(make) Bash(make)" {
+	if p, err := ReadPermissions(from, store.State); err != nil || texts(p.Allow) != "Bash(make) Bash(make) Bash(make)" {
 		t.Errorf("in force are %s, %v", texts(p.Allow), err)
 	}
 	path, n, err := Remove(from, store, LocalScope, rule(t, "Bash(make)"))
-	if p, readErr := ReadPermissions(from, store.Trusts); err != nil || n != 1 || !strings.HasSuffix(path, "local.json") || readErr != nil || texts(p.Allow) != "Bash(make) Bash(make)" {
+	if p, readErr := ReadPermissions(from, store.State); err != nil || n != 1 || !strings.HasSuffix(path, "local.json") || readErr != nil || texts(p.Allow) != "Bash(make) Bash(make)" {
 		t.Errorf("removed %d from %s, %v; in force are %s, %v", n, path, err, texts(p.Allow), readErr)
 	}
 }
@@ -53,7 +53,7 @@ func TestSavingTrustsNothingElse(t *testing.T) {
 		if _, err := Save(from, store, LocalScope, "allow", rule(t, "Bash(make)")); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := ReadPermissions(from, store.Trusts); err != nil || p.Allow != nil {
+		if p, err := ReadPermissions(from, store.State); err != nil || p.Allow != nil {
 			t.Errorf("%s: in force are %s, %v", text, texts(p.Allow), err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestSavingTrustsNothingElse(t *testing.T) {
 	if err := c.trust(store); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := ReadPermissions(from, store.Trusts); err != nil || p.Allow != nil {
+	if p, err := ReadPermissions(from, store.State); err != nil || p.Allow != nil {
 		t.Errorf("in force are %s, %v", texts(p.Allow), err)
 	}
 }

@@ -78,13 +78,11 @@ func TestValuesOfUntrustedFilesDoNotCount(t *testing.T) {
 	}
 }
 
-func trustsAll(trust.Item) bool { return true }
-
 func TestHooksOfADirectoryNeedTrust(t *testing.T) {
 	home, dir, from := places(t)
 	const hooks = `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}`
 	path, store := write(t, dir, "settings.json", hooks), trust.Open(t.TempDir())
-	set, problems := Hooks(from, store.Trusts)
+	set, problems := Hooks(from, store.State)
 	if set.Listens("Stop") || len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), path+": its hooks are not run") {
 		t.Fatalf("the hooks run, or nothing is said of them: %v", problems)
 	}
@@ -95,11 +93,11 @@ func TestHooksOfADirectoryNeedTrust(t *testing.T) {
 	if err := store.Add(dir, items); err != nil {
 		t.Fatal(err)
 	}
-	if set, problems := Hooks(from, store.Trusts); !set.Listens("Stop") || len(problems) > 0 {
+	if set, problems := Hooks(from, store.State); !set.Listens("Stop") || len(problems) > 0 {
 		t.Errorf("the hooks of a trusted directory do not run: %v", problems)
 	}
 	write(t, dir, "settings.json", strings.Replace(hooks, "true", "false", 1))
-	if set, _ := Hooks(from, store.Trusts); set.Listens("Stop") {
+	if set, _ := Hooks(from, store.State); set.Listens("Stop") {
 		t.Error("hooks that have changed run unasked")
 	}
 	write(t, home, "settings.json", hooks)
@@ -110,15 +108,15 @@ func TestHooksOfADirectoryNeedTrust(t *testing.T) {
 
 func TestHooksAreReadAnew(t *testing.T) {
 	_, dir, from := places(t)
-	if set, problems := Hooks(from, trustsAll); set.Has("WorktreeCreate", "") || len(problems) > 0 {
+	if set, problems := Hooks(from, trustAll); set.Has("WorktreeCreate", "") || len(problems) > 0 {
 		t.Fatalf("without files there are hooks, or problems: %v", problems)
 	}
 	write(t, dir, "settings.json", `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "true"}]}]}}`)
-	if set, problems := Hooks(from, trustsAll); !set.Has("WorktreeCreate", "") || len(problems) > 0 {
+	if set, problems := Hooks(from, trustAll); !set.Has("WorktreeCreate", "") || len(problems) > 0 {
 		t.Fatalf("the hook of a new file is not there: %v", problems)
 	}
 	write(t, dir, "settings.local.json", `{"disableAllHooks": "yes"}`)
-	if set, problems := Hooks(from, trustsAll); !set.Has("WorktreeCreate", "") || len(problems) != 1 || !strings.Contains(problems[0].Error(), "disableAllHooks") {
+	if set, problems := Hooks(from, trustAll); !set.Has("WorktreeCreate", "") || len(problems) != 1 || !strings.Contains(problems[0].Error(), "disableAllHooks") {
 		t.Errorf("a wrong value costs more than itself, or there is no note of it: %v", problems)
 	}
 }
@@ -127,7 +125,7 @@ func TestADirectoryDoesNotTurnTheUsersHooksOff(t *testing.T) {
 	home, dir, from := places(t)
 	write(t, home, "settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}, "allowedHttpHookUrls": ["https://a"]}`)
 	write(t, dir, "settings.json", `{"disableAllHooks": true, "allowedHttpHookUrls": ["*"], "httpHookAllowedEnvVars": ["KEY"]}`)
-	files, problems := HookFiles(from, func(trust.Item) bool { return false })
+	files, problems := HookFiles(from, func(trust.Item) trust.State { return trust.Untrusted })
 	if len(problems) != 3 || files[1].DisableAll != nil || files[1].URLs != nil || files[1].Env != nil {
 		t.Errorf("%+v, problems %v", files[1], problems)
 	}
@@ -137,7 +135,7 @@ func TestADirectoryDoesNotTurnTheUsersHooksOff(t *testing.T) {
 	if items, err := Items(from, &defs.Set{}); err != nil || len(items) != 3 {
 		t.Errorf("what swarm trust shows is %+v, %v", items, err)
 	}
-	if set, problems := Hooks(from, trustsAll); set.Listens("Stop") || len(problems) > 0 {
+	if set, problems := Hooks(from, trustAll); set.Listens("Stop") || len(problems) > 0 {
 		t.Errorf("trusted, it does not hold: %v", problems)
 	}
 }

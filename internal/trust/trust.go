@@ -13,8 +13,8 @@
 //
 //   - What was not added is not trusted, and a record that cannot be read trusts
 //     nothing (TestNothingIsTrustedUnasked).
-//   - A text that has changed is not trusted, nor the same text of another file
-//     (TestAChangeAsksAnew).
+//   - A text that has changed is not trusted, nor the same text of another file; that
+//     another text was trusted is known (TestAChangeAsksAnew).
 //   - Another directory at the same path is not trusted
 //     (TestAnotherDirectoryAtThePathIsNotTrusted).
 //   - What replaces an item is trusted, the item no longer, and the others as before
@@ -63,9 +63,19 @@ type record struct {
 	Directories map[string]entry `json:"directories"`
 }
 
+// State is what a user has said of an item.
+type State int
+
+const (
+	Untrusted State = iota
+	Changed         // the user trusts it with another text
+	Trusted
+)
+
 // entry is what is recorded of one directory.
 type entry struct {
 	identity
+	Names    []string `json:"names,omitempty"` // of the items with these digests
 	Digests  []string `json:"digests"`
 	Declined []string `json:"declined,omitempty"` // what the user has been asked about and does not trust
 }
@@ -85,6 +95,18 @@ func (s *Store) path() string { return filepath.Join(s.dir, FileName) }
 func (s *Store) Trusts(i Item) bool {
 	e, ok := s.entry(i.Dir)
 	return ok && slices.Contains(e.Digests, i.Digest())
+}
+
+// State returns what the user has said of an item.
+func (s *Store) State(i Item) State {
+	e, ok := s.entry(i.Dir)
+	switch {
+	case ok && slices.Contains(e.Digests, i.Digest()):
+		return Trusted
+	case ok && slices.Contains(e.Names, i.Name):
+		return Changed
+	}
+	return Untrusted
 }
 
 // Declined reports whether the user was asked about an item as it is and does not trust it.
@@ -112,7 +134,7 @@ func (s *Store) Add(dir string, items []Item) error {
 	}
 	e := entry{identity: id, Digests: []string{}}
 	for _, i := range items {
-		e.Digests = append(e.Digests, i.Digest())
+		e.Digests, e.Names = append(e.Digests, i.Digest()), append(e.Names, i.Name)
 	}
 	return s.change(func(all map[string]entry) { all[path] = e })
 }
@@ -128,8 +150,9 @@ func (s *Store) Replace(old, now Item) error {
 		e := entry{identity: id}
 		if before, ok := all[path]; ok && before.identity == id {
 			e.Digests = slices.DeleteFunc(before.Digests, func(d string) bool { return d == old.Digest() || d == now.Digest() })
+			e.Names = slices.DeleteFunc(before.Names, func(n string) bool { return n == old.Name || n == now.Name })
 		}
-		e.Digests = append(e.Digests, now.Digest())
+		e.Digests, e.Names = append(e.Digests, now.Digest()), append(e.Names, now.Name)
 		all[path] = e
 	})
 }

@@ -35,10 +35,15 @@ func TestAChangeAsksAnew(t *testing.T) {
 	if err := s.Add(dir, []Item{item}); err != nil {
 		t.Fatal(err)
 	}
-	for _, other := range []Item{{dir, "hooks", "false"}, {dir, "other", "true"}, {t.TempDir(), "hooks", "true"}} {
-		if s.Trusts(other) {
-			t.Errorf("%+v is trusted", other)
+	for other, want := range map[Item]State{
+		item: Trusted, {dir, "hooks", "false"}: Changed, {dir, "other", "true"}: Untrusted, {t.TempDir(), "hooks", "true"}: Untrusted,
+	} {
+		if s.Trusts(other) != (want == Trusted) || s.State(other) != want {
+			t.Errorf("%+v is in state %v, want %v", other, s.State(other), want)
 		}
+	}
+	if now := (Item{dir, "hooks", "false"}); s.Replace(item, now) != nil || s.State(now) != Trusted || s.State(item) != Changed {
+		t.Errorf("after a replacement the new text is in state %v, the old one in %v", s.State(now), s.State(item))
 	}
 	if err := s.Remove(dir); err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ tasks:
 	want := []string{
 		`t.yaml:3: the member's name, "team-lead", has a meaning of its own; choose another`,
 		`t.yaml:4: a member has no "colour"; it has agent, budget, color, cwd, effort, leads, max_turns, mode, model, name, plan_mode_required, prompt, restart, type, worktree`,
-		`t.yaml:4: mode is "fast"; use default, acceptEdits, plan, dontAsk, bypassPermissions`,
+		`t.yaml:4: mode is "fast"; use default, acceptEdits, plan, auto, dontAsk, bypassPermissions`,
 		`t.yaml:4: a whole number from 1 up is expected, not "0"`,
 		`t.yaml:5: true or false is expected, not "maybe"`,
 		`t.yaml:5: restart is "always"; use never, on_failure, or on_failure: with max and within`,

@@ -90,7 +90,7 @@ func (a *checker) checkSettings(_ context.Context, dir string) (found []finding)
 	if err != nil {
 		return nil // the check of the state reports it
 	}
-	trusts := trust.Open(state).Trusts
+	trusts := trust.Open(state).State
 	files, err := settings.Follow(sources, state, trusts)
 	if err != nil {
 		return []finding{findingf(fail, "settings", "%v", err)}
