@@ -62,14 +62,13 @@ func (l *Loader) readSettings(project []place) []settings {
 }
 
 // managedParts lists the files of managed-settings.d in the order of their names.
-func (l *Loader) managedParts() []string {
+func (l *Loader) managedParts() (paths []string) {
 	dir := filepath.Join(l.o.ManagedDir, "managed-settings.d")
 	l.recordState(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.problems = append(l.problems, Problem{Path: dir, Source: Managed, Text: fmt.Sprintf("the settings cannot be read: %v", cause(err)), Fatal: true, cause: err})
 	}
-	var paths []string
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".json") {
 			paths = append(paths, filepath.Join(dir, e.Name()))

@@ -20,12 +20,14 @@ type SettingsEntry struct {
 // Entries returns the values in the object of a key, such as permissions, in the order
 // of the file; of a list, each element is one entry. A key that is given twice counts
 // twice. Of a file that is broken, it returns the strings in all lists that can be
-// recognized.
-func (f SettingsFile) Entries(key string) ([]SettingsEntry, error) {
+// recognized. The key "" is the file itself.
+func (f SettingsFile) Entries(key string) (all []SettingsEntry, err error) {
 	if f.root == nil {
 		return salvage(f.text), nil
 	}
-	var all []SettingsEntry
+	if key == "" {
+		return objectEntries(f.root)
+	}
 	for i := 0; i+1 < len(f.root.Content); i += 2 {
 		name, object := f.root.Content[i], f.root.Content[i+1]
 		if name.Value != key {
@@ -69,8 +71,7 @@ func objectEntries(object *yaml.Node) (all []SettingsEntry, err error) {
 // salvage returns the strings of lists in a text that is no valid JSON, under the key
 // that stands before each list. It passes over comments and whatever it does not
 // understand; a string that is not closed ends with its line.
-func salvage(text string) []SettingsEntry {
-	var all []SettingsEntry
+func salvage(text string) (all []SettingsEntry) {
 	key, line, listed := "", 1, false
 	for i := 0; i < len(text); {
 		switch c := text[i]; {

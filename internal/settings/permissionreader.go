@@ -26,6 +26,7 @@ type permissionReader struct {
 	noBypass, noAuto string
 	wrong            []error  // for which the file loses all that loosens
 	remarks          []string // about single values
+	unused           []string // keys that have no effect
 }
 
 // firstError returns the first mistake in the file, or nil.
@@ -46,6 +47,7 @@ func (r *permissionReader) isLoose() bool {
 func readPermissions(from defs.Options, f defs.SettingsFile) *permissionReader {
 	r := &permissionReader{file: f, cwd: from.Cwd, home: from.Home, untrusted: f.Untrusted}
 	r.read()
+	r.readKeys()
 	return r
 }
 
@@ -74,6 +76,22 @@ func (r *permissionReader) read() {
 		}
 		if err := r.entry(e); err != nil && r.file.Broken == nil {
 			r.wrong = append(r.wrong, fmt.Errorf("%s: permissions.%s: %w", r.place(e.Line), e.Key, err))
+		}
+	}
+}
+
+// readKeys takes the keys of the file itself.
+func (r *permissionReader) readKeys() {
+	if r.file.Broken != nil {
+		return
+	}
+	entries, _ := r.file.Entries("") // a value that cannot be read is reported where it is used
+	for i, e := range entries {
+		if i > 0 && entries[i-1].Key == e.Key {
+			continue // another element of the same list
+		}
+		if err := r.otherKey(e); err != nil {
+			r.wrong = append(r.wrong, fmt.Errorf("%s: %s: %w", r.place(e.Line), e.Key, err))
 		}
 	}
 }

@@ -20,6 +20,7 @@ type Permissions struct {
 	NoAuto   string    // the same for the mode auto
 	LeftOut  []LeftOut // what would loosen and does not apply
 	Notes    []string  // what does not apply, one line each
+	Unused   []string  // keys without effect on which nobody relies, one line for each file
 
 	Held  Held // part of Deny and Ask
 	owned owned
@@ -96,6 +97,9 @@ func changedHooks(files []defs.SettingsFile, trusts func(trust.Item) trust.State
 // add adds the values of a file that is weaker than those before.
 func (p *Permissions) add(r *permissionReader) {
 	p.Notes, p.LeftOut = append(p.Notes, r.notes()...), append(p.LeftOut, r.leftOut()...)
+	if line := r.unusedLine(); line != "" {
+		p.Unused = append(p.Unused, line)
+	}
 	p.Deny, p.Ask = append(p.Deny, r.deny...), append(p.Ask, r.ask...)
 	if r.ofDirectory() {
 		p.owned.deny, p.owned.ask = append(p.owned.deny, r.deny...), append(p.owned.ask, r.ask...)

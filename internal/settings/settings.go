@@ -29,6 +29,9 @@
 //   - What the key sandbox of a directory's own files allows does not apply
 //     (TestSandboxSettingsOfADirectoryOnlyTighten); what is not known or wrong there is
 //     named, and costs nothing that denies (TestUnknownSandboxSettingsAreNamed).
+//   - A key that is near to one that guards, or would run something elsewhere, is named
+//     (TestKeysThatMayBeReliedOnAreNamed), and modes are disabled by a key at the top too
+//     (TestModesAreDisabledAtTheTopToo).
 //   - What a person saves stays trusted, and nothing else becomes so
 //     (TestWhatAPersonSavesStaysTrusted, TestSavingTrustsNothingElse).
 package settings

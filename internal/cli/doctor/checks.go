@@ -102,6 +102,9 @@ func (a *checker) checkSettings(_ context.Context, dir string) (found []finding)
 	for _, note := range rules.Notes() {
 		found = append(found, findingf(warn, "settings", "%s", note))
 	}
+	for _, line := range rules.Settings().Unused {
+		found = append(found, findingf(ok, "settings", "%s", line))
+	}
 	_, problems := settings.Hooks(sources, trusts)
 	for _, p := range problems {
 		found = append(found, findingf(warn, "hooks", "%v", p))

@@ -60,7 +60,7 @@ func (o *subject) listing() listing {
 	written := o.rules.Settings()
 	l := listing{
 		Agent: o.name(), Mode: o.mode, Rules: slices.Concat(o.ownRules(), o.rules.List()),
-		LeftOut: append([]settings.LeftOut{}, written.LeftOut...), Notes: slices.Concat([]string{}, o.problems, o.rules.Notes()),
+		LeftOut: append([]settings.LeftOut{}, written.LeftOut...), Notes: slices.Concat([]string{}, o.problems, o.rules.Notes(), written.Unused),
 	}
 	for _, dir := range o.policy.Dirs {
 		placed := settings.Placed{Value: dir, From: "--add-dir"}
