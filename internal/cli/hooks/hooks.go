@@ -50,8 +50,12 @@ type selection struct {
 // hooks returns the hooks of the settings files, and those of the agent's definition.
 func (s *selection) hooks() (*hook.Set, node.Config, error) {
 	config, err := configOf(s.Console, s.dir)
-	if err != nil || s.agent == "" {
-		return config.Hooks(), config, err
+	if err != nil {
+		return nil, config, err
+	}
+	noteUnread(s.Console, config.Sources())
+	if s.agent == "" {
+		return config.Hooks(), config, nil
 	}
 	all, err := defs.Load(config.Sources())
 	if err != nil {

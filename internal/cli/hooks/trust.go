@@ -67,6 +67,11 @@ func TrustDirs(console *cli.Console, dirs []string) error {
 // trustDir shows what a directory would run and records that it is trusted if the
 // person says so.
 func trustDir(console *cli.Console, dir string, yes bool) error {
+	config, err := configOf(console, dir)
+	if err != nil {
+		return err
+	}
+	noteUnread(console, config.Sources())
 	items, dir, err := itemsOf(console, dir)
 	if err != nil {
 		return err
@@ -153,9 +158,6 @@ func itemsOf(console *cli.Console, dir string) (items []trust.Item, abs string, 
 	if err != nil {
 		return nil, "", err
 	}
-	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return nil, "", cli.Usagef("%s is not a directory", abs)
-	}
 	set, err := defs.Load(sources)
 	if err != nil {
 		return nil, "", err
@@ -163,6 +165,19 @@ func itemsOf(console *cli.Console, dir string) (items []trust.Item, abs string, 
 	items, err = settings.Items(sources, set)
 	slices.SortStableFunc(items, func(a, b trust.Item) int { return cmp.Compare(a.Dir, b.Dir) })
 	return items, abs, err
+}
+
+// noteUnread names the settings files that cannot be read: what they would run is not known.
+func noteUnread(console *cli.Console, from defs.Options) {
+	_, problems, err := defs.ReadSettings(from)
+	for _, p := range problems {
+		if p.Fatal {
+			console.Notef("%s", p)
+		}
+	}
+	if err != nil {
+		console.Notef("%v", err)
+	}
 }
 
 // sourcesOf returns where the settings of a directory come from.
@@ -175,6 +190,9 @@ func configOf(console *cli.Console, dir string) (c node.Config, err error) {
 	state, abs, err := console.Sessions().Directories(dir)
 	if err != nil {
 		return c, err
+	}
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		return c, cli.Usagef("%s is not a directory", abs)
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
