@@ -83,7 +83,7 @@ func (l *Loader) parseAll(r root, files []string) []*parsed {
 			results[i] = known
 			return
 		}
-		results[i] = r.parse(files[i], l.o.CheckHooks)
+		results[i] = r.parse(files[i], l.o.Check)
 		results[i].dep, results[i].root = now, r
 	})
 	for i, res := range results {
@@ -120,8 +120,8 @@ func (r root) prefixOf(path string) string {
 
 // parse is Parse for a file on disk; documentation beside the agents causes a warning
 // only.
-func (r root) parse(path string, checkHooks func([]byte) []string) *parsed {
-	p := &parser{path: path, from: r.from, untrusted: r.distrust, plugin: r.plugin, checkHooks: checkHooks}
+func (r root) parse(path string, check func(Definition) []Problem) *parsed {
+	p := &parser{path: path, from: r.from, untrusted: r.distrust, plugin: r.plugin, check: check}
 	src, err := ReadFile(path)
 	if err != nil {
 		p.fail(0, err, "cannot be read: %v", cause(err))

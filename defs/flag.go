@@ -31,7 +31,7 @@ func (o Options) parseFlag(path, text string) ([]Definition, []Problem, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, nil, fmt.Errorf("invalid --agents configuration in %s: expected an object keyed by agent name, got %s", path, kind(root))
 	}
-	p := parser{path: path, from: Flag, checkHooks: o.CheckHooks}
+	p := parser{path: path, from: Flag, check: o.Check}
 	defs, problems := p.agents(root)
 	return defs, problems, nil
 }

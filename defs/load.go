@@ -42,9 +42,9 @@ type Options struct {
 	// It is called with the repository root, or Cwd outside one, and with each of
 	// AddDirs, from any goroutine.
 	Trusted func(dir string) bool
-	// CheckHooks returns what is wrong with the hooks object of a definition, one
-	// sentence each; nil checks nothing. It may be called from any goroutine.
-	CheckHooks func(hooks []byte) []string
+	// Check returns what is wrong with a definition beside the form of its fields; nil
+	// checks nothing. It may be called from any goroutine.
+	Check func(Definition) []Problem
 }
 
 // Load reads every source and resolves precedence. It fails only if FlagJSON as a whole is

@@ -30,7 +30,7 @@ func Parse(path string, src []byte, from Source) (Definition, []Problem, error) 
 
 // Parse is the function Parse, which also checks what the options ask for.
 func (o Options) Parse(path string, src []byte, from Source) (Definition, []Problem, error) {
-	p := &parser{path: path, from: from, checkHooks: o.CheckHooks}
+	p := &parser{path: path, from: from, check: o.Check}
 	d, err := p.parse(src)
 	if err != nil {
 		return Definition{}, p.problems, err
@@ -48,7 +48,7 @@ type parser struct {
 	problems  []Problem
 	fatal     *Problem // the first one
 
-	checkHooks func(hooks []byte) []string // nil checks nothing
+	check func(Definition) []Problem // nil checks nothing
 }
 
 func (p *parser) warn(line int, format string, args ...any) {
@@ -117,6 +117,9 @@ func (p *parser) decode(d *Definition, fields []field) {
 		f.key = key
 		p.set(d, f)
 		d.Lines = append(d.Lines, FieldLine{key, f.line})
+	}
+	if p.check != nil {
+		p.problems = append(p.problems, p.check(*d)...)
 	}
 	p.restrict(d)
 	p.warnNotInEffect(d)

@@ -24,7 +24,9 @@ type Problem struct {
 	Text   string
 	// Fatal is set when the definition was not loaded.
 	Fatal bool
-	cause error
+	// Unusable is set when the definition was loaded and no agent of it can start.
+	Unusable bool
+	cause    error
 	// aboutSeveral marks problems that concern several definitions.
 	together bool
 }

@@ -79,7 +79,7 @@ func (l *Loader) edit(path string) *edit {
 	if before == nil || !before.ok || now.info == nil || !now.info.Mode().IsRegular() || l.set.untrusted {
 		return nil
 	}
-	after := before.root.parse(path, l.o.CheckHooks)
+	after := before.root.parse(path, l.o.Check)
 	after.dep, after.root = now, before.root
 	if !after.ok || after.d.Name != before.d.Name {
 		return nil

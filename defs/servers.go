@@ -32,12 +32,6 @@ func (p *parser) setHooks(d *Definition, f field) {
 		return
 	}
 	d.Hooks = raw
-	if p.checkHooks == nil {
-		return
-	}
-	for _, problem := range p.checkHooks(raw) {
-		p.warn(f.line, "%s", problem)
-	}
 }
 
 // servers reads the three forms of mcpServers: a name or names, a map from

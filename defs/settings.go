@@ -175,7 +175,7 @@ func (l *Loader) addSettings(s settings) {
 		})
 		return
 	}
-	p := parser{path: s.path, from: s.from, untrusted: s.distrust, checkHooks: l.o.CheckHooks}
+	p := parser{path: s.path, from: s.from, untrusted: s.distrust, check: l.o.Check}
 	defs, ps := p.agents(agents)
 	l.add(s.from, defs, ps)
 }

@@ -84,6 +84,7 @@ var level = map[string]int{
 	// 3: one agent's life
 	"team/teamfile":       3,
 	"internal/agenthook":  3,
+	"internal/defcheck":   3,
 	"internal/hookjudge":  3,
 	"internal/transcript": 3,
 	"session":             3,

@@ -1,7 +1,7 @@
 // Package defedit checks, formats and creates files of agent definitions; it is
 // behind the commands that lint and edit them. Package defs reads them.
 //
-//	report, err := defedit.Lint([]string{".claude/agents"}, defs.Options{})
+//	report, err := defedit.Lint([]string{".claude/agents"}, defedit.Checks{})
 //	src, err := defs.ReadFile(path)
 //	formatted, err := defedit.Format(path, src, defs.Project)
 //	err = defedit.Write(path, formatted, true)

@@ -29,7 +29,7 @@ func TestLintShowsTheCorrectedLine(t *testing.T) {
 	a := put(t, filepath.Join(dir, "a.md"), "---\nname: a\ndescription: Use: often\ntools: [Read, Bash(git: x)\n---\n")
 	put(t, filepath.Join(dir, "sub", "README.md"), "# Notes\n")
 	b := put(t, filepath.Join(dir, "sub", "b.md"), "---\nname: b\ntools: {x: y}\ndescription: d\n---\n")
-	r, err := Lint([]string{dir}, defs.Options{})
+	r, err := Lint([]string{dir}, Checks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,24 +51,24 @@ func TestLintShowsTheCorrectedLine(t *testing.T) {
 	}
 	set := &defs.Set{}
 	_, set.Problems, _ = defs.Parse(a, []byte("---\nname: a\ndescription: Use: often\n---\n"), defs.User)
-	if r := LintSet(set); r.Repaired != 1 || r.Findings[0].Corrected != want["a.md:3"] {
+	if r := LintSet(set, Checks{}); r.Repaired != 1 || r.Findings[0].Corrected != want["a.md:3"] {
 		t.Errorf("of a set: %+v", r)
 	}
 }
 
 func TestLintNamesWhatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Lint([]string{filepath.Join(dir, "gone")}, defs.Options{}); err == nil || !strings.Contains(err.Error(), "name a definition or a folder") {
+	if _, err := Lint([]string{filepath.Join(dir, "gone")}, Checks{}); err == nil || !strings.Contains(err.Error(), "name a definition or a folder") {
 		t.Errorf("a missing path gives %v", err)
 	}
 	readme := put(t, filepath.Join(dir, "README.md"), "# Notes\n")
-	if r, err := Lint([]string{readme}, defs.Options{}); err != nil || r.Errors != 1 {
+	if r, err := Lint([]string{readme}, Checks{}); err != nil || r.Errors != 1 {
 		t.Errorf("documentation named as a definition gives %+v, %v", r, err)
 	}
 	if err := os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "x.md")); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Lint([]string{dir}, defs.Options{}); err != nil || r.Errors != 1 || !strings.Contains(r.Findings[len(r.Findings)-1].Text, "no such file") {
+	if r, err := Lint([]string{dir}, Checks{}); err != nil || r.Errors != 1 || !strings.Contains(r.Findings[len(r.Findings)-1].Text, "no such file") {
 		t.Errorf("a dangling link gives %+v, %v", r, err)
 	}
 }

@@ -17,7 +17,8 @@ type Finding struct {
 	// Line is counted from 1; 0 means the file as a whole.
 	Line  int    `json:"line,omitempty"`
 	Agent string `json:"agent,omitempty"`
-	// Severity is "error" if the definition is not loaded, otherwise "warning".
+	// Severity is "error" if the definition is not loaded or no agent of it can start,
+	// "note" for what is no mistake, otherwise "warning".
 	Severity string `json:"severity"`
 	Text     string `json:"text"`
 	// Corrected is how a repaired entry should be written.
@@ -34,10 +35,15 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
+// Checks are what is checked beside the form of a definition; nil checks nothing.
+type Checks struct {
+	Problems, Notes func(defs.Definition) []defs.Problem
+}
+
 // Lint checks files, and the Markdown files below directories in the order of their
 // paths. A file without frontmatter is an error only if it was named itself. The error
-// names a path that does not exist. o says what is checked beside the fields.
-func Lint(paths []string, o defs.Options) (Report, error) {
+// names a path that does not exist.
+func Lint(paths []string, c Checks) (Report, error) {
 	r := Report{Findings: []Finding{}}
 	for _, path := range paths {
 		files, err := Files(path)
@@ -45,14 +51,14 @@ func Lint(paths []string, o defs.Options) (Report, error) {
 			return r, err
 		}
 		for _, file := range files {
-			r.lintFile(file, file == path, o)
+			r.lintFile(file, file == path, c)
 		}
 	}
 	return r, nil
 }
 
-// LintSet returns the problems of a set that defs.Load has read.
-func LintSet(set *defs.Set) Report {
+// LintSet returns the problems of a set that defs.Load has read, and then the notes.
+func LintSet(set *defs.Set, c Checks) Report {
 	r := Report{Findings: []Finding{}, Agents: len(set.All)}
 	files := map[string]bool{}
 	for _, d := range set.All {
@@ -68,6 +74,9 @@ func LintSet(set *defs.Set) Report {
 		}
 	}
 	r.Files = len(files)
+	for _, d := range set.All {
+		r.note(d, c)
+	}
 	return r
 }
 
@@ -103,7 +112,7 @@ func cause(err error) error {
 	return err
 }
 
-func (r *Report) lintFile(path string, named bool, o defs.Options) {
+func (r *Report) lintFile(path string, named bool, c Checks) {
 	r.Files++
 	src, err := defs.ReadFile(path)
 	if err != nil {
@@ -111,7 +120,7 @@ func (r *Report) lintFile(path string, named bool, o defs.Options) {
 		r.add([]defs.Problem{{Path: path, Text: text, Fatal: true}}, nil)
 		return
 	}
-	_, problems, err := o.Parse(path, src, defs.Project)
+	d, problems, err := defs.Options{Check: c.Problems}.Parse(path, src, defs.Project)
 	if err == nil {
 		r.Agents++
 	}
@@ -121,6 +130,19 @@ func (r *Report) lintFile(path string, named bool, o defs.Options) {
 		}
 	}
 	r.add(problems, correct(src, problems))
+	if err == nil {
+		r.note(d, c)
+	}
+}
+
+// note adds what of a definition is no mistake and worth knowing.
+func (r *Report) note(d defs.Definition, c Checks) {
+	if c.Notes == nil {
+		return
+	}
+	for _, p := range c.Notes(d) {
+		r.Findings = append(r.Findings, Finding{Path: p.Path, Line: p.Line, Agent: p.Agent, Severity: "note", Text: p.Text})
+	}
 }
 
 // add counts the problems of one file. corrected holds text by line.
@@ -131,7 +153,7 @@ func (r *Report) add(problems []defs.Problem, corrected map[int]string) {
 			r.Repaired++
 			f.Corrected = corrected[p.Line]
 		}
-		if p.Fatal {
+		if p.Fatal || p.Unusable {
 			f.Severity = "error"
 			r.Errors++
 		} else {

@@ -16,6 +16,7 @@ import (
 	"github.com/actorswarm/swarm/budget"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/coordinator/tools"
+	"github.com/actorswarm/swarm/internal/defcheck"
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/permission"
@@ -136,7 +137,7 @@ func (c Config) Sources() defs.Options {
 		Cwd: c.Dir, Home: c.Home, AddDirs: c.AddDirs, PluginDirs: c.PluginDirs, FlagJSON: c.Agents, Settings: c.Settings,
 		ManagedDir: cmp.Or(c.Getenv("SWARM_MANAGED_DIR"), defs.DefaultManagedDir()),
 		Trusted:    defs.TrustedUnlessRefused(c.Home),
-		CheckHooks: hook.CheckDefinition,
+		Check:      defcheck.New(AllToolNames).Problems,
 	}.WithEnv(c.Getenv)
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
@@ -70,11 +72,44 @@ func (d *Definitions) Stop() {
 // denies.
 func (d *Definitions) Set() *defs.Set { return d.options.Rules.AllowedTypes(d.watcher.Set()) }
 
-// Problems returns the mistakes in definition files.
-func (d *Definitions) Problems() []defs.Problem { return d.watcher.Set().Problems }
+// Problems returns the mistakes in definition files. Many definitions of which no agent can
+// start are a note instead.
+func (d *Definitions) Problems() []defs.Problem {
+	all := d.watcher.Set().Problems
+	if len(unusable(all)) <= maxUnusable {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p defs.Problem) bool { return p.Unusable })
+}
+
+// maxUnusable bounds the definitions of which no agent can start that have a line each:
+// public collections have many that are meant for other programs.
+const maxUnusable = 3
+
+// unusable returns the agents that cannot start.
+func unusable(all []defs.Problem) (names []string) {
+	for _, p := range all {
+		if p.Unusable {
+			names = append(names, p.Agent)
+		}
+	}
+	return names
+}
+
+// manyUnusable names in one line the agents that Problems leaves out.
+func (d *Definitions) manyUnusable() []string {
+	names := unusable(d.watcher.Set().Problems)
+	if len(names) <= maxUnusable {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d agents cannot start, as none of their tools exists here (%s, …); swarm agents check lists them",
+		len(names), strings.Join(names[:maxUnusable], ", "))}
+}
 
 // Notes returns remarks about the texts, one line each.
-func (d *Definitions) Notes() []string { return append(d.untrustedHooks(), d.shared.Notes()...) }
+func (d *Definitions) Notes() []string {
+	return slices.Concat(d.manyUnusable(), d.untrustedHooks(), d.shared.Notes())
+}
 
 // instructions returns the CLAUDE.md files that are in the prompts.
 func (d *Definitions) instructions() []prompt.File { return d.shared.Files() }

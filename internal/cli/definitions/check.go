@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
+	"github.com/actorswarm/swarm/internal/defcheck"
 	"github.com/actorswarm/swarm/internal/defedit"
-	"github.com/actorswarm/swarm/internal/hook"
+	"github.com/actorswarm/swarm/internal/node"
 )
 
 func newAgentsCheck(a *commands) *cobra.Command {
@@ -19,7 +19,8 @@ func newAgentsCheck(a *commands) *cobra.Command {
 		Short: "Find what is wrong with agent definitions",
 		Long: `Check reads files, and the Markdown files of folders; without a path every source
 of the directory. Each complaint has its file and line, and each repair the line
-as it should be. The exit status is 1 if a definition cannot be loaded.`,
+as it should be; tools that do not exist here are listed. The exit status is 1 if
+a definition cannot be loaded, or if no agent of it can start.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(format); err != nil {
 				return err
@@ -50,8 +51,11 @@ func (a *commands) checkAgents(flags *agentsFlags, paths []string, asJSON bool) 
 	return err
 }
 
-// checks are what is checked beside the fields of a definition.
-func checks() defs.Options { return defs.Options{CheckHooks: hook.CheckDefinition} }
+// checks are what is checked beside the form of a definition.
+func checks() defedit.Checks {
+	c := defcheck.New(node.AllToolNames)
+	return defedit.Checks{Problems: c.Problems, Notes: c.Notes}
+}
 
 func (a *commands) lint(flags *agentsFlags, paths []string) (defedit.Report, func(string) string, error) {
 	if len(paths) > 0 {
@@ -62,5 +66,5 @@ func (a *commands) lint(flags *agentsFlags, paths []string) (defedit.Report, fun
 	if err != nil {
 		return defedit.Report{}, nil, err
 	}
-	return defedit.LintSet(all.Definitions()), all.short, nil
+	return defedit.LintSet(all.Definitions(), checks()), all.short, nil
 }

@@ -227,7 +227,7 @@ func (a *checker) checkDefinitions(_ context.Context, dir string) []finding {
 	found := []finding{findingf(ok, "agents", "%s", strings.Join(names, ", "))}
 	for _, p := range set.Problems {
 		g := warn
-		if p.Fatal {
+		if p.Fatal || p.Unusable {
 			g = fail
 		}
 		found = append(found, finding{g, "agents", p.String()})
