@@ -74,6 +74,9 @@ func ReadSandbox(from defs.Options) (s Sandbox, err error) {
 		if err := r.firstError(); err != nil && f.Source == defs.Managed {
 			return s, &ManagedError{err}
 		}
+		if r.unread != nil {
+			return s, r.unread
+		}
 		s.add(r)
 	}
 	if err := s.finish(sandbox.Probe().Enforces(sandbox.Edit)); err != nil {
@@ -90,12 +93,14 @@ type sandboxReader struct {
 	flags  map[string]bool   // by the key
 	places map[string]string // likewise
 	port   int
+	unread error // about a list that denies and of which nothing can be read
 }
 
 func (r *sandboxReader) read() {
 	entries, err := r.file.Entries("sandbox")
 	if err != nil {
-		r.wrong = append(r.wrong, err)
+		r.wrong = append(r.wrong, fmt.Errorf("%w; it counts as enabled", err))
+		r.flags["enabled"], r.places["enabled"] = true, r.file.Path
 	}
 	for _, e := range entries {
 		switch e.Key {
@@ -147,11 +152,8 @@ func (r *sandboxReader) list(key string, value json.RawMessage) (bool, error) {
 	if !slices.Contains([]string{"allowRead", "allowWrite", "denyRead", "denyWrite"}, key) {
 		return false, nil
 	}
-	var texts []string
-	if err := json.Unmarshal(value, &texts); err != nil {
-		return true, fmt.Errorf("%.80s is not a list of strings", value)
-	}
-	var errs []error
+	texts, wrong := r.texts(key, value, strings.HasPrefix(key, "deny"))
+	errs := []error{wrong}
 	for _, text := range texts {
 		if strings.ContainsAny(text, "*?[") {
 			errs = append(errs, fmt.Errorf("%q is a pattern; name a file or a directory, or write a rule for Read or Edit in permissions", text))
@@ -160,6 +162,34 @@ func (r *sandboxReader) list(key string, value json.RawMessage) (bool, error) {
 		r.paths[key] = append(r.paths[key], r.absolute(text))
 	}
 	return true, errors.Join(errs...)
+}
+
+// texts returns the elements of a list of strings. Of a list of another type that denies,
+// these are the texts in it; without any, nothing may run.
+func (r *sandboxReader) texts(key string, value json.RawMessage, denies bool) (texts []string, err error) {
+	if json.Unmarshal(value, &texts) == nil {
+		return texts, nil
+	}
+	if !denies {
+		return nil, fmt.Errorf("%.80s is not a list of strings", value)
+	}
+	var elements []any
+	if json.Unmarshal(value, &elements) != nil {
+		elements = []any{strings.Trim(string(value), `"`)}
+		if value[0] != '"' {
+			elements = nil
+		}
+	}
+	texts = nil
+	for _, e := range elements {
+		if text, ok := e.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		r.unread = fmt.Errorf("%s: sandbox: %s is not a list of strings, so what it denies is unknown and nothing is started; correct the file", r.file.Path, key)
+	}
+	return texts, fmt.Errorf("%.80s is not a list of strings; its texts are denied", value)
 }
 
 func (r *sandboxReader) absolute(path string) string {

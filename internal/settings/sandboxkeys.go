@@ -53,11 +53,12 @@ func (r *sandboxReader) flag(key string, value json.RawMessage, place string) (k
 	if _, known = switches[key]; !known {
 		return false, nil
 	}
-	var on bool
-	if err := json.Unmarshal(value, &on); err != nil {
-		return true, fmt.Errorf("%.80s is neither true nor false", value)
+	var on *bool
+	if err := json.Unmarshal(value, &on); err != nil || on == nil {
+		r.flags[key], r.places[key] = switches[key], place
+		return true, fmt.Errorf("%.80s is neither true nor false, and counts as %t", value, switches[key])
 	}
-	r.flags[key], r.places[key] = on, place
+	r.flags[key], r.places[key] = *on, place
 	return true, nil
 }
 
@@ -66,11 +67,8 @@ func (r *sandboxReader) network(key string, value json.RawMessage, place string)
 	full := "network." + key
 	switch key {
 	case "allowedDomains", "deniedDomains":
-		var texts []string
-		if err := json.Unmarshal(value, &texts); err != nil {
-			return true, fmt.Errorf("%.80s is not a list of strings", value)
-		}
-		var errs []error
+		texts, wrong := r.texts(key, value, key == "deniedDomains")
+		errs := []error{wrong}
 		for _, text := range texts {
 			if _, err := proxy.ParseHosts([]string{text}, nil); err != nil {
 				errs = append(errs, err)

@@ -31,7 +31,11 @@ func TestADirectoryOnlyTightensTheSandbox(t *testing.T) {
 		{`{"enabled": true}`, `{"autoAllowBashIfSandboxed": false, "allowUnsandboxedCommands": false}`, result{true, false, true, false}, ""},
 		{`{"allowUnsandboxedCommands": false}`, `{"allowUnsandboxedCommands": true, "failIfUnavailable": false}`, result{fail: true}, "failIfUnavailable is not in force"},
 		{`{"failIfUnavailable": false}`, `{"failIfUnavailable": true}`, result{fail: true, more: true}, ""},
-		{`{"enabled": "yes"}`, `{}`, result{fail: true, more: true}, "neither true nor false"},
+		{`{"enabled": "yes"}`, `{}`, result{on: true, fail: true, more: true}, `"yes" is neither true nor false, and counts as true`},
+		{`{}`, `{"enabled": 1}`, result{on: true, fail: true, more: true}, "1 is neither true nor false, and counts as true"},
+		{`{"failIfUnavailable": null}`, `{}`, result{fail: true, more: true}, "counts as true"},
+		{`{"allowUnsandboxedCommands": "no"}`, `{}`, result{fail: true}, "counts as false"},
+		{`true`, `{}`, result{on: true, fail: true, more: true}, "counts as enabled"},
 	} {
 		s, _, _ := sandboxOf(t, c.user, c.project)
 		if got := (result{s.Enabled, s.AutoAllow, s.FailIfUnavailable, s.Unsandboxed}); got != c.want {
@@ -39,6 +43,23 @@ func TestADirectoryOnlyTightensTheSandbox(t *testing.T) {
 		}
 		if notes := strings.Join(s.Notes, "\n"); !strings.Contains(notes, c.note) || c.note == "" && notes != "" {
 			t.Errorf("%s and %s: the notes are %q, want %q", c.user, c.project, notes, c.note)
+		}
+	}
+}
+
+// TestDenialsThatCannotBeReadClose: what a list of denials can be understood to say holds,
+// and one of which nothing can be read refuses the session.
+func TestDenialsThatCannotBeReadClose(t *testing.T) {
+	s, _, _ := sandboxOf(t, `{}`, `{"filesystem": {"denyRead": "a", "denyWrite": ["b", 7]}, "network": {"deniedDomains": "c.test"}}`)
+	if len(s.DenyRead) != 1 || len(s.DenyWrite) != 1 || !slices.Equal(s.Network.Denied, []string{"c.test"}) ||
+		strings.Count(strings.Join(s.Notes, "\n"), "is not a list of strings; its texts are denied") != 3 {
+		t.Errorf("%+v", s)
+	}
+	for _, text := range []string{`{"filesystem": {"denyRead": {"a": true}}}`, `{"filesystem": {"denyWrite": 7}}`, `{"network": {"deniedDomains": {}}}`} {
+		_, dir, from := places(t)
+		write(t, dir, "settings.json", `{"sandbox": `+text+`}`)
+		if _, err := ReadSandbox(from); err == nil || !strings.Contains(err.Error(), "correct the file") {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
