@@ -153,7 +153,7 @@ func (c Config) PolicyOf(id string, r *Rules) spawn.Policy {
 // Permissions returns the policy for the calls of an agent that is not isolated.
 func (c Config) Permissions(spec agent.Spec, r *Rules, by settings.Sandbox) permission.Policy {
 	return r.Fill(permission.Policy{
-		Mode: permission.Mode(spec.Mode), Home: c.Home, Resolve: Resolve,
+		Mode: permission.Mode(spec.Mode), Home: c.Home, Resolve: Resolve, ReadDir: ReadDir,
 		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil, Contained: sandbox.Probe().Contains(), NoEdits: noEdits(), Sandbox: by.Rules(),
 		Dirs: slices.Concat([]string{spec.Dir}, c.AddDirs, r.Dirs()), Only: tools.Limits(spec),
 	})

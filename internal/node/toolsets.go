@@ -2,9 +2,13 @@ package node
 
 import (
 	"errors"
+	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/actorswarm/swarm/internal/nolink"
 	"github.com/actorswarm/swarm/internal/roster"
@@ -82,6 +86,26 @@ func ToolNames() []string {
 		names = append(names, t.Spec().Name)
 	}
 	return append(names, roster.ToolNames()...)
+}
+
+// ReadDir returns the names in a directory, at most limit of them, and none for what is
+// no directory. It does not follow a link at the end of the path.
+func ReadDir(path string, limit int) ([]fs.DirEntry, error) {
+	d, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+	for _, none := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP} {
+		if errors.Is(err, none) {
+			return nil, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close() // nothing was written
+	entries, err := d.ReadDir(limit)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return entries, err
 }
 
 // Resolve follows the symbolic links of a path, as nolink does. A path that cannot be

@@ -22,9 +22,12 @@ func (c *call) unheld() bool {
 	if c.policy.NoEdits == "" || c.policy.Mode != AcceptEdits || c.shell == nil {
 		return false
 	}
-	return slices.ContainsFunc(c.shell.Commands, func(cmd shell.Command) bool {
-		return !cmd.Hidden && !c.readOnly(&cmd) && c.editsInWorkingDirs(&cmd)
-	})
+	for i := range c.shell.Commands {
+		if cmd := &c.shell.Commands[i]; !cmd.Hidden && !c.readOnly(cmd) && c.editsInWorkingDirs(cmd) {
+			return true
+		}
+	}
+	return false
 }
 
 // editsInWorkingDirs reports whether mode acceptEdits runs cmd: it is one of a few
@@ -56,7 +59,7 @@ func (c *call) editsInWorkingDirs(cmd *shell.Command) bool {
 		if slices.ContainsFunc(words[1:], namesBackups) {
 			return false
 		}
-		return c.operandsAre(func(p string) bool { return mayEditUnasked(c, p) }, cmd, words)
+		return c.operandsAre(func(p string) bool { return mayEditUnasked(c, p) }, cmd, words) && mayEditTree(c, cmd)
 	case "sed":
 		return c.sedInWorkingDirs(cmd, words)
 	}

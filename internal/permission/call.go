@@ -47,7 +47,8 @@ type call struct {
 	input   map[string]json.RawMessage // keys in lower case
 	// targets are the absolute paths that a file tool reads or writes.
 	targets []string
-	shell   *shell.Script // nil unless effect is runEffect
+	shell   *shell.Script           // nil unless effect is runEffect
+	trees   map[*shell.Command]tree // set by readTrees
 }
 
 func newCall(p *Policy, r *Request) (*call, error) {

@@ -100,15 +100,21 @@ func (l location) paths(cmd *shell.Command, w shell.Word) []string {
 func (c *call) shellWrites() []string {
 	var out []string
 	for i := range c.shell.Commands {
-		cmd := &c.shell.Commands[i]
-		for _, r := range cmd.Redirects {
-			if r.Writes() {
-				out = append(out, c.paths(cmd, r.Target)...)
-			}
+		out = append(out, c.commandWrites(&c.shell.Commands[i])...)
+	}
+	return out
+}
+
+// commandWrites returns the files that a simple command is known to write.
+func (l location) commandWrites(cmd *shell.Command) []string {
+	var out []string
+	for _, r := range cmd.Redirects {
+		if r.Writes() {
+			out = append(out, l.paths(cmd, r.Target)...)
 		}
-		for _, w := range cmd.Written() {
-			out = append(out, c.paths(cmd, w)...)
-		}
+	}
+	for _, w := range cmd.Written() {
+		out = append(out, l.paths(cmd, w)...)
 	}
 	return out
 }

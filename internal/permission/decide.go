@@ -3,6 +3,7 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -47,6 +48,10 @@ type Policy struct {
 	// Resolve follows the symbolic links of an absolute path, whose last parts
 	// need not exist. If it is nil, no link is followed.
 	Resolve func(path string) string
+	// ReadDir returns the names in a directory, at most max of them, without following a link at
+	// the end of its absolute path. What is no directory has none. If it is nil, no directory is
+	// read.
+	ReadDir func(dir string, max int) ([]fs.DirEntry, error)
 	// FoldCase compares paths without regard to case, as some file systems do.
 	FoldCase bool
 	// Unconfined reports that nothing holds a command to reading. Then one counts as reading
@@ -142,6 +147,11 @@ func Decide(p Policy, r Request) Decision {
 	if file := fileRunByOthers(c); d.Behavior == Ask && d.Rule == noRule && p.Mode == AcceptEdits && file != "" {
 		d.Reason += fmt.Sprintf("; mode acceptEdits does not allow a change of %s, which others run or obey", file)
 	}
+	if d.Behavior == Ask && d.Rule == noRule && p.Mode == AcceptEdits && c.shell != nil {
+		if dir := unreadTree(c, true); dir != "" {
+			d.Reason += fmt.Sprintf("; mode acceptEdits does not allow it, as not all that %s holds could be looked at", dir)
+		}
+	}
 	if d.Behavior == Ask && p.judges(c, d) {
 		d.Judge = JudgedFirst
 	}
@@ -175,7 +185,7 @@ func once(resolve func(string) string) func(string) string {
 }
 
 func (c *call) decide() Decision {
-	steps := []func() (Decision, bool){c.checkBoundary, c.checkDenyRules, c.checkLimits, c.checkAskRules, c.checkGuards, c.checkUnsandboxed, c.checkMode, c.checkAllowRules}
+	steps := []func() (Decision, bool){c.checkBoundary, c.checkDenyRules, c.checkLimits, c.checkAskRules, func() (Decision, bool) { return checkTrees(c) }, c.checkGuards, c.checkUnsandboxed, c.checkMode, c.checkAllowRules}
 	for _, step := range steps {
 		if d, ok := step(); ok {
 			return c.orSandboxed(d)

@@ -40,6 +40,11 @@
 //   - Mode acceptEdits does not let files be changed that others run or obey, such as
 //     Makefiles, pipelines and CLAUDE.md (TestFilesThatOthersRunAreAskedAbout). An answer for
 //     one covers that one from then on (TestAnAnswerCoversTheFileThatOthersRun).
+//   - What a file's name asks for, it also asks for in a directory that acceptEdits would let a
+//     command copy, move or remove (TestDirectoriesAreLookedInto), and rules that deny or ask
+//     about changes of files hold for those that a copied or moved directory creates
+//     (TestRulesForFilesHoldForCopiedDirectories). A directory with too many names is asked
+//     about (TestALargeDirectoryIsAskedAbout).
 //   - The rules that Suggest returns allow the call, and nothing that the mode keeps
 //     rules from allowing (TestSuggestAllowsTheCall).
 //   - A path is allowed only if both its spelling and what it resolves to are
@@ -59,14 +64,15 @@
 //     request (TestNarrowerNeverWidens).
 //   - Decide is a pure function of its arguments: same input, same Decision
 //     (TestDecideIsPure). It reads the file system
-//     through Policy.Resolve and Boundary.HardLinkTarget only.
+//     through Policy.Resolve, Policy.ReadDir and Boundary.HardLinkTarget only.
 //
-// Everything may be called from any goroutine, provided that Policy.Resolve and
+// Everything may be called from any goroutine, provided that Policy.Resolve, Policy.ReadDir and
 // Boundary.HardLinkTarget may.
 //
 // Not promised: that an isolated agent's programs keep out of directories whose
 // paths they compute themselves (a sandbox can promise that), or that an allowed
-// program does only what its name suggests. A read-only git command still runs
+// program does only what its name suggests, or that what another process puts into a
+// directory between the decision and the command is seen. A read-only git command still runs
 // what the repository's configuration names; its caller switches fsmonitor and
 // hooks off. A rule for a path does not filter what a recursive command finds below a
 // directory; what Grep and Glob find, they filter with Conceals.

@@ -170,7 +170,7 @@ func (c *call) writePaths(rule string) []string {
 	case c.effect == editEffect && (rule == "Edit" || rule == c.tool):
 		return c.targets
 	case c.effect == runEffect && rule == "Edit":
-		return c.shellWrites()
+		return append(c.shellWrites(), treeChanges(c)...)
 	}
 	return nil
 }

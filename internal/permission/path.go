@@ -74,7 +74,10 @@ func (c *call) protectedTarget() string {
 	case editEffect:
 		writes = c.targets
 	case runEffect:
-		writes = c.shellWrites()
+		writes = append(c.shellWrites(), treeChanges(c)...)
+		if c.policy.Mode == AcceptEdits {
+			writes = append(writes, treeRemovals(c)...)
+		}
 	}
 	for _, w := range writes {
 		for _, f := range c.forms(w) {

@@ -22,7 +22,7 @@ func editRuleCovers(c *call, path string) bool {
 func fileRunByOthers(c *call) string {
 	paths := c.targets
 	if c.effect == runEffect {
-		paths = c.shellWrites()
+		paths = slices.Concat(c.shellWrites(), treeChanges(c), treeRemovals(c))
 	}
 	for _, p := range paths {
 		if c.effect != readEffect && c.inWorkingDirs(p) && c.runByOthers(p) != "" && !editRuleCovers(c, p) {
@@ -65,15 +65,17 @@ func isRunByOthers(path string) bool {
 // commands, of pipelines and git hooks, and of instructions for agents.
 var runFiles = [...]string{
 	"makefile", "gnumakefile", "bsdmakefile", "justfile", ".justfile", "rakefile", "taskfile.yml", "taskfile.yaml", "magefile.go", "dockerfile", "containerfile",
-	"vagrantfile", "tiltfile", "procfile", "build.rs", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradlew", "mvnw", "binding.gyp",
+	"vagrantfile", "tiltfile", "procfile", "configure", "makefile.am", "meson.build", "build.rs", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradlew", "mvnw", "pom.xml", "binding.gyp",
+	"gemfile", "mix.exs", "mise.toml", ".mise.toml", ".bazelrc", ".lfsconfig", ".devcontainer.json",
 	"package.json", "composer.json", "deno.json", "deno.jsonc", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py",
 	"jenkinsfile", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".travis.yml", "appveyor.yml", ".appveyor.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml",
 	".drone.yml", "cloudbuild.yaml", "cloudbuild.yml", ".cirrus.yml", ".woodpecker.yml",
 	".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", "lefthook.yaml",
 	"claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", "copilot-instructions.md", ".cursorrules", ".windsurfrules",
+	".clinerules", ".goosehints", ".aider.conf.yml",
 }
 
 // runDirs are directories whose files are run or obeyed.
 var runDirs = [...]string{
-	".github/workflows", ".github/actions", ".gitlab/ci", ".circleci", ".buildkite", ".woodpecker", ".githooks", ".cursor/rules", ".agents",
+	".github/workflows", ".github/actions", ".gitlab/ci", ".circleci", ".buildkite", ".woodpecker", ".githooks", ".cursor/rules", ".clinerules", ".roo/rules", ".agents",
 }
