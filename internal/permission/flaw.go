@@ -29,12 +29,30 @@ func (r Rule) specifierFlaw(list Behavior, name string) string {
 		return fmt.Sprintf("%s matches nothing: %s has rules of its own, without its name", r, key)
 	case name == "WebFetch" && !strings.HasPrefix(r.Specifier, "domain:") && (list == Allow || !isPair):
 		return fmt.Sprintf("%s matches nothing: write WebFetch(domain:HOST)", r)
+	case effect == readEffect || effect == editEffect:
+		return r.pathFlaw()
 	case effect != otherEffect, name == "Agent", name == "SendMessage", name == "Skill", name == "Cd":
 		return ""
 	case list == Allow:
 		return fmt.Sprintf("%s allows nothing: %s has no specifiers in allow rules", r, name)
 	case !isPair:
 		return fmt.Sprintf("%s matches nothing: write %s or %s(PARAMETER:VALUE)", r, name, name)
+	}
+	return ""
+}
+
+// pathFlaw is Flaw for a rule about paths.
+func (r Rule) pathFlaw() string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.Specifier, "/"), "/")
+	switch {
+	case strings.ContainsAny(r.Specifier[:1], "\"'"):
+		return fmt.Sprintf("%s matches nothing: write the path without quotes", r)
+	case strings.HasPrefix(r.Specifier, "!"):
+		return fmt.Sprintf("%s excepts nothing: ! has no meaning in a rule", r)
+	case strings.HasPrefix(r.Specifier, "$HOME"):
+		return fmt.Sprintf("%s matches nothing: variables have no value in a rule; write ~/ for the home directory", r)
+	case strings.HasPrefix(r.Specifier, "/") && slices.Contains([]string{"etc", "home", "root", "usr", "tmp", "Users"}, first):
+		return fmt.Sprintf("%s is about a path below the settings' directory; write //%s for the root, or ./%s", r, r.Specifier[1:], r.Specifier[1:])
 	}
 	return ""
 }
