@@ -16,7 +16,7 @@ func TestMetadataStays(t *testing.T) {
 		"mode":        `chmod 640 "$FILE"`,
 		"group":       `chgrp 1 "$FILE" || chmod 600 "$FILE"`,
 		"times":       `touch -d @1 "$FILE"`,
-		"of a link":   `T=$(mktemp -d -p "$TMPDIR"); ln -s "$FILE" "$T/l"; touch -d @1 "$T/l"`,
+		"of a link":   `T="${TMPDIR:-/tmp}/t$$-$RANDOM"; mkdir "$T"; ln -s "$FILE" "$T/l"; touch -d @1 "$T/l"`,
 		"by a handle": `chmod 640 /dev/fd/9 9<"$FILE"`,
 	}
 	for machine, m := range machines(t) {
