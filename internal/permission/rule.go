@@ -43,6 +43,20 @@ func ParseRule(s string) (Rule, error) {
 	return r, nil
 }
 
+// ParseRestriction parses a rule that denies or asks. One without its closing parenthesis
+// is returned as if it had it, with an error that names what it counts as.
+func ParseRestriction(s string) (Rule, error) {
+	r, err := ParseRule(s)
+	if err == nil {
+		return r, nil
+	}
+	closed, open := ParseRule(s + ")")
+	if open != nil {
+		return Rule{}, err
+	}
+	return closed, fmt.Errorf("permission rule %q has no closing parenthesis; it counts as %s", strings.TrimSpace(s), closed)
+}
+
 // String returns the rule in the form that ParseRule parses.
 func (r Rule) String() string {
 	if r.Specifier == "" {

@@ -136,8 +136,12 @@ func (r *permissionReader) disable(e defs.SettingsEntry, place *string) error {
 
 func (r *permissionReader) rule(e defs.SettingsEntry, into *[]permission.Rule) error {
 	text, wrong := listedText(e)
-	rule, err := permission.ParseRule(text)
-	if err == nil {
+	parse := permission.ParseRestriction
+	if e.Key == "allow" {
+		parse = permission.ParseRule
+	}
+	rule, err := parse(text)
+	if err == nil || rule.Tool != "" {
 		rule.Source, rule.Base = r.place(e.Line), r.base()
 		*into = append(*into, rule)
 	}

@@ -68,6 +68,22 @@ func TestADirectoryAllowsNothingWhenItsHooksHaveChanged(t *testing.T) {
 	}
 }
 
+// A rule that denies or asks counts although its parenthesis is not closed.
+func TestUnclosedRulesRestrict(t *testing.T) {
+	_, dir, from := places(t)
+	write(t, dir, "settings.json", `{"permissions": {"deny": ["Bash(git push *", "(x"], "ask": ["Read(a) ", "Edit(b"], "allow": ["Bash(ls", "Read(c)"]}}`)
+	p, err := ReadPermissions(from, trustAll)
+	if err != nil || texts(p.Deny) != "Bash(git push *)" || texts(p.Ask) != "Read(a) Edit(b)" || p.Allow != nil {
+		t.Errorf("deny %s, ask %s, allow %s, %v", texts(p.Deny), texts(p.Ask), texts(p.Allow), err)
+	}
+	notes := strings.Join(p.Notes, "\n")
+	for _, want := range []string{"it counts as Bash(git push *)", "it counts as Edit(b)", `"(x" does not start with`, `"Bash(ls" has no closing`} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("%q is not in %s", want, notes)
+		}
+	}
+}
+
 func TestUntrustedFilesTightenAndNeverLoosen(t *testing.T) {
 	_, dir, from := places(t)
 	path := write(t, dir, "settings.json", `{"permissions": {"deny": ["A"], "ask": ["B"], "allow": ["C"], "additionalDirectories": ["/"], "defaultMode": "acceptEdits"}}`)
@@ -124,7 +140,7 @@ func TestAFileWithAMistakeOnlyTightens(t *testing.T) {
 	_, dir, from := places(t)
 	for _, x := range []struct{ text, note string }{
 		{"{\"permissions\": {\"allow\": [\"C\"], \"ask\": [\"B\"], \"deny\": [\"A\",\n]}}", ""}, // reported with the definitions
-		{"{\"permissions\": {\"allow\": [\"C\"], \"ask\": [\"B\"], \"deny\": [\"A\",\n\"Bash(\"]}}", ":2: permissions.deny: permission rule"},
+		{"{\"permissions\": {\"allow\": [\"C\"], \"ask\": [\"B\"], \"deny\": [\"A\",\n\"(x\"]}}", ":2: permissions.deny: permission rule"},
 		{"{\"permissions\": {\"allow\": [\"C\", 7], \"ask\": [\"B\"], \"deny\": \"A\"}}", ":1: permissions.allow: 7 is not a list of strings"},
 		{"{\"permissions\": {\"allow\": [\"C\"], \"ask\": [\"B\"], \"deny\": [\"A\"], \"defaultMode\": \"brave\"}}", ":1: permissions.defaultMode: unknown permission mode"},
 	} {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/sandbox"
 )
 
@@ -93,7 +94,7 @@ type sandboxReader struct {
 	flags  map[string]bool   // by the key
 	places map[string]string // likewise
 	port   int
-	unread error // about a list that denies and of which nothing can be read
+	unread error // about something that denies and cannot be applied
 }
 
 func (r *sandboxReader) read() {
@@ -105,11 +106,11 @@ func (r *sandboxReader) read() {
 	for _, e := range entries {
 		switch e.Key {
 		case "filesystem":
-			err = r.object(e, r.list)
+			err = r.guard(e, r.list)
 		case "limits":
 			err = r.object(e, r.limit)
 		case "network":
-			err = r.object(e, func(key string, value json.RawMessage) (bool, error) { return r.network(key, value, r.place(e.Line)) })
+			err = r.guard(e, func(key string, value json.RawMessage) (bool, error) { return r.network(key, value, r.place(e.Line)) })
 		case "excludedCommands":
 			err = r.excluded(e)
 		default:
@@ -129,12 +130,14 @@ func (r *sandboxReader) unknown(e defs.SettingsEntry, key string) {
 	r.remarks = append(r.remarks, fmt.Sprintf("%s: sandbox.%s is not in force: %s", r.place(e.Line), key, why))
 }
 
+var errNoObject = errors.New("is not an object")
+
 // object calls take for each key of an object; take reports whether it knows the key. A
 // mistake in one costs no other.
 func (r *sandboxReader) object(e defs.SettingsEntry, take func(key string, value json.RawMessage) (bool, error)) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(e.Value, &fields); err != nil || e.Listed {
-		return fmt.Errorf("%.80s is not an object", e.Value)
+		return fmt.Errorf("%.80s %w", e.Value, errNoObject)
 	}
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
@@ -148,6 +151,20 @@ func (r *sandboxReader) object(e defs.SettingsEntry, take func(key string, value
 	return errors.Join(errs...)
 }
 
+// guard is object for a key that denies: of what is no object, that is unknown.
+func (r *sandboxReader) guard(e defs.SettingsEntry, take func(key string, value json.RawMessage) (bool, error)) error {
+	err := r.object(e, take)
+	if errors.Is(err, errNoObject) {
+		r.refuse(r.place(e.Line), e.Key+" is not an object")
+	}
+	return err
+}
+
+// refuse notes why something that denies cannot be applied.
+func (r *sandboxReader) refuse(place, why string) {
+	r.unread = cmp.Or(r.unread, fmt.Errorf("%s: sandbox: %s, so what it denies is unknown and nothing is started; correct the file", place, why))
+}
+
 func (r *sandboxReader) list(key string, value json.RawMessage) (bool, error) {
 	if !slices.Contains([]string{"allowRead", "allowWrite", "denyRead", "denyWrite"}, key) {
 		return false, nil
@@ -156,12 +173,25 @@ func (r *sandboxReader) list(key string, value json.RawMessage) (bool, error) {
 	errs := []error{wrong}
 	for _, text := range texts {
 		if strings.ContainsAny(text, "*?[") {
-			errs = append(errs, fmt.Errorf("%q is a pattern; name a file or a directory, or write a rule for Read or Edit in permissions", text))
+			errs = append(errs, r.pattern(key, text))
 			continue
 		}
 		r.paths[key] = append(r.paths[key], r.absolute(text))
 	}
 	return true, errors.Join(errs...)
+}
+
+// pattern returns the error about a pattern in a list of paths. One that denies refuses the
+// session, as it cannot be applied.
+func (r *sandboxReader) pattern(key, text string) error {
+	rule := permission.Rule{Tool: "Read", Specifier: text}
+	if strings.HasSuffix(key, "Write") {
+		rule.Tool = "Edit"
+	}
+	if strings.HasPrefix(key, "deny") && r.unread == nil {
+		r.unread = fmt.Errorf("%s: sandbox.filesystem: %s: %q is a pattern, which cannot be applied there, so nothing is started; write %q into permissions.deny instead", r.file.Path, key, text, rule)
+	}
+	return fmt.Errorf("%q is a pattern; name a file or a directory, or write a rule for %s in permissions", text, rule.Tool)
 }
 
 // texts returns the elements of a list of strings. Of a list of another type that denies,
@@ -187,7 +217,7 @@ func (r *sandboxReader) texts(key string, value json.RawMessage, denies bool) (t
 		}
 	}
 	if len(texts) == 0 {
-		r.unread = fmt.Errorf("%s: sandbox: %s is not a list of strings, so what it denies is unknown and nothing is started; correct the file", r.file.Path, key)
+		r.refuse(r.file.Path, key+" is not a list of strings")
 	}
 	return texts, fmt.Errorf("%.80s is not a list of strings; its texts are denied", value)
 }

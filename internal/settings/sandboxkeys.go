@@ -72,6 +72,9 @@ func (r *sandboxReader) network(key string, value json.RawMessage, place string)
 		for _, text := range texts {
 			if _, err := proxy.ParseHosts([]string{text}, nil); err != nil {
 				errs = append(errs, err)
+				if key == "deniedDomains" {
+					r.refuse(place, fmt.Sprintf("%s: %v", key, err))
+				}
 				continue
 			}
 			r.paths[full] = append(r.paths[full], text)

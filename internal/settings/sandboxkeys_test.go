@@ -55,10 +55,27 @@ func TestDenialsThatCannotBeReadClose(t *testing.T) {
 		strings.Count(strings.Join(s.Notes, "\n"), "is not a list of strings; its texts are denied") != 3 {
 		t.Errorf("%+v", s)
 	}
-	for _, text := range []string{`{"filesystem": {"denyRead": {"a": true}}}`, `{"filesystem": {"denyWrite": 7}}`, `{"network": {"deniedDomains": {}}}`} {
+	for _, text := range []string{
+		`{"filesystem": {"denyRead": {"a": true}}}`, `{"filesystem": {"denyWrite": 7}}`, `{"network": {"deniedDomains": {}}}`,
+		`{"filesystem": ["/a"]}`, `{"filesystem": "/a"}`, `{"network": false}`, `{"network": {"deniedDomains": ["http://a/b c"]}}`,
+	} {
 		_, dir, from := places(t)
 		write(t, dir, "settings.json", `{"sandbox": `+text+`}`)
 		if _, err := ReadSandbox(from); err == nil || !strings.Contains(err.Error(), "correct the file") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestPatternsThatDenyClose: they cannot be applied, and the error says what to write.
+func TestPatternsThatDenyClose(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"filesystem": {"denyRead": ["a", "**/.env"]}}`: `write "Read(**/.env)" into permissions.deny instead`,
+		`{"filesystem": {"denyWrite": ["x/*"]}}`:         `write "Edit(x/*)" into permissions.deny instead`,
+	} {
+		_, dir, from := places(t)
+		write(t, dir, "settings.json", `{"sandbox": `+text+`}`)
+		if _, err := ReadSandbox(from); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

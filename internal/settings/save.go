@@ -83,7 +83,12 @@ func Remove(from defs.Options, store *trust.Store, s Scope, rule permission.Rule
 	}
 	removed, err = f.Remove(func(list, text string) bool {
 		r, err := permission.ParseRule(text)
-		return err == nil && r.String() == rule.String() && (list == "deny" || list == "ask" || list == "allow")
+		if list == "deny" || list == "ask" {
+			r, _ = permission.ParseRestriction(text) // as it counts, with a mistake or without
+		} else if err != nil {
+			return false
+		}
+		return r.String() == rule.String() && (list == "deny" || list == "ask" || list == "allow")
 	})
 	if err != nil {
 		return "", 0, err

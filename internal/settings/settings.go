@@ -14,6 +14,7 @@
 //   - A file that others can write, and one with a mistake in its permissions, only
 //     tightens (TestFilesThatOthersCanWriteOnlyTighten, TestAFileWithAMistakeOnlyTightens). Nothing is read past managed settings that
 //     cannot be read (TestManagedSettingsFailClosed).
+//   - A rule that denies or asks counts although it is not closed (TestUnclosedRulesRestrict).
 //   - A value that is wrong costs itself and no other: there is a note of its file and
 //     key, and the rest counts (TestAWrongValueIsANote).
 //   - Hooks of a directory run only while the user trusts exactly these
