@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/internal/spelling"
 )
 
 // longName is the length from which two edits leave a name recognizable.
@@ -14,21 +15,9 @@ const longName = 8
 func nearest(name string, known []string) string {
 	for _, k := range agent.Suggest(name, known) {
 		a, b := strings.ToLower(name), strings.ToLower(k)
-		if slip(a, b) || len(a) >= longName && len(b) >= longName && max(len(a)-len(b), len(b)-len(a)) <= 2 {
+		if spelling.Slip(a, b) || len(a) >= longName && len(b) >= longName && max(len(a)-len(b), len(b)-len(a)) <= 2 {
 			return k
 		}
 	}
 	return ""
-}
-
-// slip reports whether two names differ by at most one letter, or by two neighbours that
-// have changed places.
-func slip(a, b string) bool {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return len(a) <= 1 && len(b) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }

@@ -172,13 +172,21 @@ func (c *call) allowedCommand() (Decision, bool) {
 		}
 		rule, ok := c.ruleFor(cmd)
 		if !ok || !c.redirectsAllowed(cmd) {
-			return Decision{Behavior: Ask, Rule: noRule, Reason: "no rule allows the part " + cmd.String()}, true
+			return Decision{Behavior: Ask, Rule: noRule, Reason: "no rule allows " + partOf(c.shell, cmd)}, true
 		}
 		if rule.Tool != "" && !slices.Contains(used, rule.String()) {
 			used, sources = append(used, rule.String()), append(sources, rule.Source)
 		}
 	}
 	return Decision{Behavior: Allow, Rule: strings.Join(used, ", "), Source: strings.Join(slices.Compact(sources), ", "), Reason: "every part of the command is allowed"}, true
+}
+
+// partOf names one of the commands of a script.
+func partOf(s *shell.Script, cmd *shell.Command) string {
+	if len(s.Commands) == 1 {
+		return cmd.String()
+	}
+	return "the part " + cmd.String()
 }
 
 // profile returns what the command is held to: to reading, or to changing the working

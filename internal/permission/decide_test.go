@@ -65,3 +65,12 @@ func TestReadOnlyCommandsNeedNoRule(t *testing.T) {
 		check(t, policy(DontAsk), bash(c), Allow)
 	}
 }
+
+// The reason names a command as a part only if there are others.
+func TestTheReasonNamesPartsOfSeveral(t *testing.T) {
+	for command, want := range map[string]string{"mkdir x": "no rule allows mkdir x", "ls; mkdir x": "no rule allows the part mkdir x"} {
+		if d := Decide(policy(Default), bash(command)); d.Reason != want {
+			t.Errorf("%s: %s", command, d.Reason)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/spelling"
 )
 
 // guards are the keys of a settings file that deny, hold or run something.
@@ -64,7 +65,7 @@ func reliedOn(key string) string {
 		}
 	}
 	for _, guard := range guards {
-		if isNear(fold(key), fold(guard)) {
+		if spelling.Near(fold(key), fold(guard)) {
 			return "did you mean " + guard + "?"
 		}
 	}
@@ -74,17 +75,6 @@ func reliedOn(key string) string {
 // fold returns a key without regard to case and to what separates its words.
 func fold(key string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(key))
-}
-
-// isNear reports whether two keys are the same but for two letters at one place.
-func isNear(a, b string) bool {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return len(a) <= 2 && len(b) <= 2
 }
 
 // unusedLine names the keys of the file that have no effect, in one line, or returns "".
