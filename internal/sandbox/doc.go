@@ -54,6 +54,8 @@
 //     process and the commands started without Start have none
 //     (TestTheStarterStaysFree).
 //   - Each process below a command is marked (TestEachDescendantIsMarked).
+//   - Commands that share rules read what the roots are when they start
+//     (TestSharedRulesFollowTheFileSystem).
 //   - A profile within another allows nothing that the other does not
 //     (TestWithinNeverWidens).
 //   - What a machine cannot enforce is an error and never less than was asked for, except

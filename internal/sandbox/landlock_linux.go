@@ -30,11 +30,6 @@ type ruleset struct {
 	rules              []rule
 }
 
-type rule struct {
-	path   string
-	access uint64
-}
-
 // add gives rights to paths, with all below.
 func (r *ruleset) add(access uint64, paths ...string) {
 	for _, p := range paths {
@@ -75,14 +70,14 @@ func (r *ruleset) known(abi int) {
 	}
 }
 
-type rulesetAttr struct{ files, net, scoped uint64 }
+func (r *ruleset) handled() handled { return handled{r.files, r.net, r.scoped} }
 
 // empty reports that the rules restrict nothing.
 func (r *ruleset) empty() bool { return r.files|r.net|r.scoped == 0 }
 
-// restrict puts the calling thread under the rules, for good.
-func (r *ruleset) restrict(abi int) (err error) {
-	fd, err := r.open(abi)
+// restrict puts the calling thread under the rules, for good. They may be those of last.
+func (r *ruleset) restrict(abi int, last *lastRules) (err error) {
+	fd, err := last.open(r, abi)
 	if err != nil {
 		return err
 	}
@@ -93,10 +88,10 @@ func (r *ruleset) restrict(abi int) (err error) {
 	return nil
 }
 
-// open returns a descriptor of the rules.
-func (r *ruleset) open(abi int) (int, error) {
+// open returns a descriptor of the rules, and what the path of each was.
+func (r *ruleset) open(abi int) (_ int, are []inode, err error) {
 	r.known(abi)
-	attr := rulesetAttr{r.files, r.net, r.scoped}
+	attr := r.handled()
 	size := unsafe.Sizeof(attr)
 	switch {
 	case abi < 4:
@@ -106,14 +101,15 @@ func (r *ruleset) open(abi int) (int, error) {
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
-		return 0, fmt.Errorf("make a Landlock ruleset: %w", errno)
+		return 0, nil, fmt.Errorf("make a Landlock ruleset: %w", errno)
 	}
-	for _, one := range r.rules {
-		if err := one.addTo(fd, r.files); err != nil {
-			return 0, errors.Join(err, unix.Close(int(fd)))
+	are = make([]inode, len(r.rules))
+	for i, one := range r.rules {
+		if are[i], err = one.addTo(fd, r.files); err != nil {
+			return 0, nil, errors.Join(err, unix.Close(int(fd)))
 		}
 	}
-	return int(fd), nil
+	return int(fd), are, nil
 }
 
 // openat opens the path of a rule through no link, so that the rule is about what the
@@ -128,37 +124,38 @@ func (r rule) openat() (int, error) {
 }
 
 // addTo adds the rule to a ruleset. A path that is not there, or that leads through a
-// link, gives nothing.
-func (r rule) addTo(ruleset uintptr, handled uint64) (err error) {
+// link, gives nothing and is none.
+func (r rule) addTo(ruleset uintptr, handled uint64) (is inode, err error) {
 	fd, err := r.openat()
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
-		return nil
+		return inode{}, nil
 	}
 	if err != nil {
-		return fmt.Errorf("open %s for a Landlock rule: %w", r.path, err)
+		return inode{}, fmt.Errorf("open %s for a Landlock rule: %w", r.path, err)
 	}
 	defer func() { err = errors.Join(err, unix.Close(fd)) }()
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("open %s for a Landlock rule: %w", r.path, err)
+		return inode{}, fmt.Errorf("open %s for a Landlock rule: %w", r.path, err)
 	}
+	is = inode{st.Dev, st.Ino}
 	access := r.access & handled
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 	case unix.S_IFLNK:
-		return nil
+		return inode{}, nil
 	default:
 		access &= readFile | writeFile
 	}
 	if access == 0 {
-		return nil
+		return is, nil
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, ruleset, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	if errno != 0 {
-		return fmt.Errorf("add a Landlock rule for %s: %w", r.path, errno)
+		return inode{}, fmt.Errorf("add a Landlock rule for %s: %w", r.path, errno)
 	}
-	return nil
+	return is, nil
 }
 
 // around returns the paths that together are a root without some names below it, as

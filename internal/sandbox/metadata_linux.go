@@ -17,10 +17,7 @@ func metadataCalls() []uint32 {
 func withoutMetadata() filter {
 	var f filter
 	f.load(callNumber)
-	for _, nr := range metadataCalls() {
-		f.when(nr, 1)
-		f.refuse(unix.EPERM)
-	}
+	f.refuseCalls(unix.EPERM, metadataCalls()...)
 	f.when(unix.SYS_IOCTL, 5)
 	f.load(firstArg + 8)
 	f.when(unix.FS_IOC_SETFLAGS, 1)

@@ -24,7 +24,7 @@ type Place struct {
 // Profile returns a profile for the place, as the file system is now.
 func (pl Place) Profile(n Name) Profile {
 	dirs := each(pl.Dirs, real)
-	p := Profile{Name: n, Hidden: pl.hidden(), Shown: union(dirs, each(pl.Shown, real)), Limits: pl.Limits, Totals: pl.Totals}
+	p := Profile{Name: n, Hidden: pl.hidden(), Shown: union(dirs, each(pl.Shown, real)), Limits: pl.Limits, Totals: pl.Totals, last: &lastRules{}}
 	for _, path := range each(pl.Fixed, real) {
 		p.Fixed = append(p.Fixed, Fixed{Path: path})
 	}

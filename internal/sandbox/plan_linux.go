@@ -27,6 +27,7 @@ type plan struct {
 	temp    string
 	held    []*placeholder
 	outlet  bool
+	last    *lastRules
 }
 
 // plan finds out how to enforce a profile. Landlock alone is the cheapest, and enough
@@ -37,7 +38,7 @@ func (m Machine) plan(p Profile) (*plan, error) {
 			return nil, fmt.Errorf("%q is not an absolute path", path)
 		}
 	}
-	pl := &plan{abi: m.Landlock, temp: p.Temp, outlet: p.Outlet}
+	pl := &plan{abi: m.Landlock, temp: p.Temp, outlet: p.Outlet, last: p.last}
 	if pl.limits = p.Limits; !m.Launcher {
 		if p.Limits != (Limits{}) && p.Name != Open {
 			return nil, errors.New("this machine cannot bound commands")
@@ -234,7 +235,7 @@ func (pl *plan) launcher(cmd *exec.Cmd, ready *prepared) (_ *launcher, err error
 	}
 	l.dieWith(cmd)
 	if pl.within != nil {
-		if err := l.restrict(pl.within, pl.abi); err != nil {
+		if err := l.restrict(pl.within, pl.abi, pl.last); err != nil {
 			return nil, errors.Join(err, closeFiles(l.files))
 		}
 	}
@@ -258,7 +259,7 @@ func (pl *plan) apply() error {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
 	if pl.files != nil && !pl.files.empty() {
-		if err := pl.files.restrict(pl.abi); err != nil {
+		if err := pl.files.restrict(pl.abi, pl.last); err != nil {
 			return err
 		}
 		pl.scoped = pl.files.scoped&unix.LANDLOCK_SCOPE_SIGNAL != 0
@@ -272,7 +273,8 @@ func (pl *plan) apply() error {
 // strict allows what the profile's roots hold, but for some names below them. A root
 // that holds such names is open where they are not: what is made beside them is not.
 func strict(p Profile, hidden []string) *ruleset {
-	r := &ruleset{files: readAll | writeAll}
+	r := &ruleset{files: readAll | writeAll, rules: make([]rule, 0, len(p.Read)+len(p.Shown)+len(p.Write)+2)}
+	hidden = p.touches(hidden)
 	r.reads(p, hidden)
 	for _, root := range p.writable() {
 		r.read(root, hidden)
@@ -281,6 +283,14 @@ func strict(p Profile, hidden []string) *ruleset {
 	}
 	r.add(readAll|writeFile, "/dev/null", "/dev/zero", "/dev/full")
 	return r
+}
+
+// touches returns the hidden names that lie below a root or that a root lies below.
+func (p Profile) touches(hidden []string) []string {
+	return slices.DeleteFunc(slices.Clone(hidden), func(h string) bool {
+		near := func(root string) bool { return below(root, h) || below(h, root) }
+		return !slices.ContainsFunc(p.Read, near) && !slices.ContainsFunc(p.Shown, near) && !slices.ContainsFunc(p.writable(), near)
+	})
 }
 
 // reads lets the roots of a profile be read, and what it shows.
@@ -365,8 +375,11 @@ func (p Profile) reaches(hidden string) bool {
 // can leave it out, and then also what is made beside it.
 func (p Profile) hidesWithin() bool {
 	return slices.ContainsFunc(p.covers(), func(h string) bool {
+		if !p.reaches(h) {
+			return false
+		}
 		_, err := os.Lstat(h)
-		return err == nil && p.reaches(h)
+		return err == nil
 	})
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,6 +50,8 @@ type Profile struct {
 	Temp   string
 	Limits Limits
 	Totals Totals
+
+	last *lastRules // may be nil
 }
 
 // cacheName is where below Temp commands have their caches, as they cannot change those in
@@ -147,7 +150,7 @@ func common(a, b []string) []string {
 }
 
 // union returns what is in a or in b, sorted.
-func union(a, b []string) []string {
+func union[T cmp.Ordered](a, b []T) []T {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -166,7 +169,8 @@ func nearest(dirs []string, path string) string {
 
 // below reports whether path is dir or lies below it. Both are clean.
 func below(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == '/' || dir == "/")
 }
 
 // real follows the links of a path as far as it exists.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,28 @@ func (f *filter) allow() {
 	*f = append(*f, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
 }
 
+// groupSize is how many numbers of calls a filter compares one by one.
+const groupSize = 8
+
+// refuseCalls ends the calls with an error if the number of the call is loaded. When the
+// kernel installs a filter, it runs it for each call that there is, so that going past whole
+// groups of numbers makes it cheaper to install.
+func (f *filter) refuseCalls(errno unix.Errno, calls ...uint32) {
+	calls = union(calls, nil)
+	groups := slices.Collect(slices.Chunk(calls, groupSize))
+	left := len(calls) + 3*len(groups) // instructions to the end
+	for _, group := range groups {
+		n := len(group)
+		left -= n + 3
+		*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: group[n-1], Jt: uint8(n + 2)})
+		for i, nr := range group {
+			*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: nr, Jt: uint8(n - i)})
+		}
+		*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(left + 1)})
+		f.refuse(errno)
+	}
+}
+
 // always are the calls that no command needs: they reach the keyrings, the kernel
 // itself, or files past the mounts that hide them.
 func always() []uint32 {
@@ -73,10 +96,7 @@ func withoutMounts() filter {
 	var f filter
 	f.foreign(true)
 	f.load(callNumber)
-	for _, nr := range append(mounting(), unix.SYS_SETNS) {
-		f.when(nr, 1)
-		f.refuse(unix.EPERM)
-	}
+	f.refuseCalls(unix.EPERM, append(mounting(), unix.SYS_SETNS)...)
 	f.allow()
 	return f
 }
@@ -108,15 +128,9 @@ func filterOf(p Profile, scoped, bwrap bool) filter {
 		refused = append(refused, signals()...)
 	}
 	f.load(callNumber)
-	for _, nr := range refused {
-		f.when(nr, 1)
-		f.refuse(unix.EPERM)
-	}
+	f.refuseCalls(unix.EPERM, refused...)
 	if confined {
-		for _, nr := range unknown() {
-			f.when(nr, 1)
-			f.refuse(unix.ENOSYS)
-		}
+		f.refuseCalls(unix.ENOSYS, unknown()...)
 	}
 	if confined {
 		f.processes()

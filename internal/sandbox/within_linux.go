@@ -77,9 +77,9 @@ func (l *launcher) dieWith(cmd *exec.Cmd) {
 	}
 }
 
-// restrict adds Landlock rules.
-func (l *launcher) restrict(r *ruleset, abi int) error {
-	fd, err := r.open(abi)
+// restrict adds Landlock rules, which may be those of last.
+func (l *launcher) restrict(r *ruleset, abi int, last *lastRules) error {
+	fd, err := last.open(r, abi)
 	if err != nil {
 		return err
 	}
