@@ -1,6 +1,7 @@
 package defcheck
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,6 +73,20 @@ func (c *Checker) allowed(entry string) string {
 		return fmt.Sprintf("there is no tool %q, and the agent does not get it; did you mean %s?", name, near)
 	case c.exists(entry) && unclosed(entry):
 		return fmt.Sprintf("%q in tools has no closing parenthesis and allows no use of %s; write %s) or %s", entry, name, entry, name)
+	case c.exists(entry):
+		return c.flaw(entry)
+	}
+	return ""
+}
+
+// flaw returns what is wrong with the specifier of an entry of tools, or "".
+func (c *Checker) flaw(entry string) string {
+	rule, err := permission.ParseRule(entry)
+	if err != nil {
+		return ""
+	}
+	if flaw := cmp.Or(rule.Flaw(permission.Allow, c.tools()), rule.Flaw(permission.Deny, c.tools())); flaw != "" {
+		return "tools: " + flaw
 	}
 	return ""
 }

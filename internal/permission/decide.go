@@ -191,7 +191,7 @@ func (c *call) decide() Decision {
 			return c.orSandboxed(d)
 		}
 	}
-	return c.orSandboxed(Decision{Behavior: Ask, Rule: noRule, Reason: fmt.Sprintf("no rule allows this use of %s", c.tool)})
+	return c.orSandboxed(Decision{Behavior: Ask, Rule: noRule, Reason: fmt.Sprintf("no rule allows this use of %s%s", c.tool, outside(c, ": "))})
 }
 
 func (c *call) checkDenyRules() (Decision, bool) {
@@ -276,7 +276,11 @@ func (c *call) checkMode() (Decision, bool) {
 		return d, true
 	}
 	if c.policy.Mode.plans() && !c.isCoordination() {
-		return Decision{Behavior: Ask, Rule: "mode " + string(c.policy.Mode), Reason: "only reading is free while planning"}, true
+		reason := "only reading is free while planning"
+		if c.effect == readEffect {
+			reason += " and only in the working directories" + outside(c, ": ")
+		}
+		return Decision{Behavior: Ask, Rule: modeRule + string(c.policy.Mode), Reason: reason}, true
 	}
 	return Decision{}, false
 }

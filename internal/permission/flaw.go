@@ -2,8 +2,11 @@ package permission
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/spelling"
 )
 
 // Flaw returns in one sentence why a rule of a list does not do what it seems to, or
@@ -14,16 +17,26 @@ func (r Rule) Flaw(list Behavior, tools []string) string {
 	case list == Allow && strings.Contains(name, "*") && !globAllowed(name):
 		return fmt.Sprintf("%s allows nothing: in an allow rule, * may follow only the name of an MCP server, as in mcp__server__*", r)
 	case !isKnownTool(name, tools):
-		return fmt.Sprintf("%s names no tool: there is no tool %s", r, name)
+		return fmt.Sprintf("%s names no tool: there is no tool %s%s", r, name, meant(name, tools))
 	case r.bare():
 		return ""
+	case several.MatchString(r.Specifier) && (list != Allow || effectOf(name) != runEffect):
+		return fmt.Sprintf("%s matches nothing that was meant: it is the text of several rules; write each alone", r)
 	}
 	return r.specifierFlaw(list, name)
 }
 
+// several matches where a rule ends and another begins.
+var several = regexp.MustCompile(`\)[\s,]+[A-Za-z_]+\(`)
+
 func (r Rule) specifierFlaw(list Behavior, name string) string {
 	key, _, isPair := strings.Cut(r.Specifier, ":")
 	isPair = isPair && !strings.ContainsAny(key, " /*.")
+	if effectOf(name) == runEffect {
+		if flaw := r.commandFlaw(list, isPair); flaw != "" {
+			return flaw
+		}
+	}
 	switch effect := effectOf(name); {
 	case isPair && isMainField(key) && effect != runEffect, isPair && key == "command" && effect == runEffect:
 		return fmt.Sprintf("%s matches nothing: %s has rules of its own, without its name", r, key)
@@ -69,13 +82,26 @@ func isMainField(key string) bool {
 // isKnownTool reports whether a name in a rule, which may be a pattern, can be that of a
 // tool. Tools of MCP servers, and those that agents have elsewhere, may come.
 func isKnownTool(name string, tools []string) bool {
-	switch name {
-	case "LSP", "NotebookEdit", "MultiEdit", "Monitor", "PowerShell", "WebFetch", "WebSearch", "Skill", "Cd", "TodoWrite", "ToolSearch",
-		"Artifact", "SubagentHandback", "EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "Workflow",
-		"EndConversation", "WaitForMcpServers", "ListMcpResourcesTool", "ReadMcpResourceTool", "SlashCommand", "NotebookRead", "LS":
-		return true
+	return slices.Contains(elsewhere, name) || strings.HasPrefix(name, "mcp__") || slices.ContainsFunc(tools, func(t string) bool { return glob(name, t) })
+}
+
+// elsewhere are tools that agents have in other programs, or with certain settings only.
+var elsewhere = []string{
+	"LSP", "NotebookEdit", "MultiEdit", "Monitor", "PowerShell", "WebFetch", "WebSearch", "Skill", "Cd", "TodoWrite", "ToolSearch",
+	"Artifact", "SubagentHandback", "EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "Workflow",
+	"EndConversation", "WaitForMcpServers", "ListMcpResourcesTool", "ReadMcpResourceTool", "SlashCommand", "NotebookRead", "LS",
+}
+
+// meant asks about the tool that a misspelt name is near to, or returns "".
+func meant(name string, tools []string) string {
+	for _, near := range []func(a, b string) bool{strings.EqualFold, spelling.Slip} {
+		for _, t := range slices.Concat(tools, elsewhere) {
+			if len(name) > 2 && near(strings.ToLower(name), strings.ToLower(t)) {
+				return "; did you mean " + t + "?"
+			}
+		}
 	}
-	return strings.HasPrefix(name, "mcp__") || slices.ContainsFunc(tools, func(t string) bool { return glob(name, t) })
+	return ""
 }
 
 // Covers reports whether the rule, in a deny list, denies every call of a tool.

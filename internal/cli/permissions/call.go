@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/permission"
 )
 
@@ -61,8 +62,7 @@ func splitRule(args []string) (tool, text string, err error) {
 
 // checkTool returns an error for a tool that cannot exist.
 func (o *subject) checkTool(name string) error {
-	flaw := permission.Rule{Tool: name}.Flaw(permission.Deny, o.tools)
-	if flaw == "" || o.rules.Denies(name) {
+	if (permission.Rule{Tool: name}).Flaw(permission.Deny, node.AllToolNames()) == "" {
 		return nil
 	}
 	if near := agent.Suggest(name, o.tools); len(near) > 0 {

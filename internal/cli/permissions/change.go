@@ -113,10 +113,10 @@ func (f *changeFlags) parse(console *cli.Console, args []string) (*subject, []pe
 	return o, rules, err
 }
 
-// parseRules parses rules: each argument one, or all together the words of one, as in
-// Bash git push.
+// parseRules parses rules: each argument one or several, as the value of --allowedTools, or
+// all together the words of one, as in Bash git push.
 func (o *subject) parseRules(args []string) (rules []permission.Rule, err error) {
-	for _, text := range args {
+	for _, text := range cli.SplitRules(args) {
 		rule, err := permission.ParseRule(text)
 		if err != nil || o.checkTool(rule.Tool) != nil {
 			rules = nil

@@ -17,7 +17,7 @@ func Expired(c transcript.Consent) string {
 // Unasked turns a question into a refusal with the way to allow the call.
 func Unasked(d permission.Decision) permission.Decision {
 	d.Behavior = permission.Deny
-	d.Reason += ", and nobody can be asked here; allow it with --allowedTools or a wider --permission-mode"
+	d.Reason += ", and nobody can be asked here; " + d.WayOut()
 	return d
 }
 
