@@ -12,9 +12,6 @@ type Totals struct {
 	Memory    uint64 // bytes of its own; what it shares with others counts in part
 }
 
-// Usage is what all processes of a command use together.
-type Usage = Totals
-
 func (t Totals) within(o Totals) Totals {
 	return Totals{
 		Processes: int(least(uint64(t.Processes), uint64(o.Processes))),
@@ -22,8 +19,8 @@ func (t Totals) within(o Totals) Totals {
 	}
 }
 
-// exceededBy says in a sentence by what a command is beyond the limits, or "".
-func (t Totals) exceededBy(u Usage) string {
+// exceededBy says in a sentence by what a command that uses u is beyond the limits, or "".
+func (t Totals) exceededBy(u Totals) string {
 	const remedy = "in sandbox.limits of the user's settings changes it"
 	switch {
 	case t.Processes > 0 && u.Processes > t.Processes:

@@ -28,7 +28,7 @@ func (p *Process) exceeds() string {
 	if err != nil {
 		return "" // what cannot be counted is not known to be too much
 	}
-	used := Usage{Processes: len(pids)}
+	used := Totals{Processes: len(pids)}
 	if limits.Memory > 0 {
 		for _, pid := range pids {
 			used.Memory += ownMemory(pid)
