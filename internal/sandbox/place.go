@@ -13,7 +13,7 @@ type Place struct {
 	Home   string              // of the user; "" is none
 	Hidden []string            // besides the credentials: what swarm keeps, of all sessions
 	Shown  []string            // what commands may see of it
-	Reads  []string            // what they may read besides
+	Reads  []string            // what they may read besides; a credential that it names is not hidden
 	Writes []string            // what they may change besides, under edit
 	Fixed  []string            // what they may not change
 	Limits Limits              // of each process
@@ -24,7 +24,8 @@ type Place struct {
 // Profile returns a profile for the place, as the file system is now.
 func (pl Place) Profile(n Name) Profile {
 	dirs := each(pl.Dirs, real)
-	p := Profile{Name: n, Hidden: pl.hidden(), Shown: union(dirs, each(pl.Shown, real)), Limits: pl.Limits, Totals: pl.Totals, last: &lastRules{}}
+	hidden, shown := pl.hidden()
+	p := Profile{Name: n, Hidden: hidden, Shown: union(union(dirs, shown), each(pl.Shown, real)), Limits: pl.Limits, Totals: pl.Totals, last: &lastRules{}}
 	for _, path := range each(pl.Fixed, real) {
 		p.Fixed = append(p.Fixed, Fixed{Path: path})
 	}
@@ -40,28 +41,6 @@ func (pl Place) Profile(n Name) Profile {
 		p.Read = outermost(append(pl.readable(dirs, systemSecrets()), dirs...))
 	}
 	return p
-}
-
-// hidden returns swarm's own state and the credentials of the user's tools.
-func (pl Place) hidden() []string { return each(append(Secrets(pl.Home), pl.Hidden...), real) }
-
-// Secrets returns the files and directories below a home that hold credentials.
-func Secrets(home string) []string {
-	if home == "" {
-		return nil
-	}
-	var all []string
-	for _, name := range []string{
-		".ssh", ".aws", ".azure", ".kube", ".netrc", ".git-credentials", ".config/gcloud", ".config/git/credentials",
-		".docker/config.json", ".cargo/credentials", ".cargo/credentials.toml", ".gnupg/private-keys-v1.d", ".local/share/keyrings",
-	} {
-		all = append(all, filepath.Join(home, name))
-	}
-	for _, pattern := range []string{".claude*/.credentials*", ".claude*/credentials*"} {
-		found, _ := filepath.Glob(filepath.Join(home, pattern)) // the pattern is well formed
-		all = append(all, found...)
-	}
-	return all
 }
 
 // fixedNames are obeyed by other programs when they stand at the top of a directory.

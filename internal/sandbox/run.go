@@ -48,5 +48,6 @@ func (pl Place) Changing(paths ...string) Profile {
 	if Probe().Enforces(Inspect) != nil {
 		return pl.Profile(Open)
 	}
-	return Profile{Name: Inspect, Read: []string{"/"}, Write: outermost(each(paths, real)), Hidden: pl.hidden(), Limits: pl.Limits}
+	hidden, shown := pl.hidden()
+	return Profile{Name: Inspect, Read: []string{"/"}, Write: outermost(each(paths, real)), Hidden: hidden, Shown: shown, Limits: pl.Limits}
 }
