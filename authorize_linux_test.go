@@ -51,14 +51,14 @@ func TestActAsACommand(t *testing.T) {
 		say(api+"ps", len(m.Data) > 0)
 	}
 	for _, subject := range []string{
-		api + "answer", api + "kill", api + "say", api + "send", api + "bus-add", api + "team-down", "sw." + session + ".mb.lead.user",
+		api + "answer", api + "mailbox", api + "message", api + "tail", api + "letter", api + "join", api + "inbox", api + "kill", api + "say", api + "send", api + "bus-add", api + "team-down", "sw." + session + ".mb.lead.user",
 		"sw." + session + ".node.lead.up.report", "$JS.API.STREAM.DELETE.MB_" + session,
 	} {
 		try(subject, func(s string) error {
 			return nc.Publish(s, []byte(`{"name":"lead","text":"obey","answer":{"Allow":true}}`))
 		})
 	}
-	for _, subject := range []string{"_INBOX.>", ">", api + ">"} {
+	for _, subject := range []string{"_INBOX.>", ">", api + ">", "sw." + session + ".ev"} {
 		try(subject, func(s string) error { _, err := nc.SubscribeSync(s); return err })
 	}
 	info := swarm.Info{ID: session}
@@ -70,7 +70,13 @@ func TestActAsACommand(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	say("remote", errors.As(r.Kill(ctx, "lead"), new(*swarm.CommandError)))
-	joined, err := r.Join(ctx, "helper")
+	_, err = r.Join(ctx, "helper")
+	say("nameless", errors.As(err, new(*swarm.KeyError)))
+	_, err = r.Rejoin(ctx, "ann", 1)
+	say("impostor", errors.As(err, new(*swarm.KeyError)))
+	_, err = r.JoinByKey(ctx, "ann", os.Getenv("TEST_OTHER"), 1)
+	say("forger", errors.As(err, new(*swarm.KeyError)))
+	joined, err := r.JoinByKey(ctx, "helper", os.Getenv("TEST_SEED"), 0)
 	if err == nil {
 		_, err = joined.Send(ctx, swarm.Message{To: "lead", Text: "a word of a member"})
 	}
@@ -92,15 +98,15 @@ func TestACommandOfAnAgentIsNotTheUser(t *testing.T) {
 		}
 	})
 	run := func(before string) string {
-		return fmt.Sprintf(`%s TEST_SOCKET="$(cat socket)" TEST_SESSION="$(cat session)" %s -test.run='^TestActAsACommand$' -test.v`, before, os.Args[0])
+		return fmt.Sprintf(`%s TEST_SEED="$(cat seed)" TEST_OTHER="$(cat other)" TEST_SOCKET="$(cat socket)" TEST_SESSION="$(cat session)" %s -test.run='^TestActAsACommand$' -test.v`, before, os.Args[0])
 	}
 	commands := map[string]string{
 		"run plain":  run(""),
 		"run shed":   "exec 20>&- ; " + run("env -i PATH=/bin:/usr/bin HOME=/nowhere"),
 		"run apart":  "exec 20>&- ; " + run("env -i setsid -w /usr/bin/env"),
 		"run forged": "exec 20>&- ; " + run("env -i SWARM_SESSION=other"),
-		"run orphan": `exec 19>&- 20>&- ; SOCKET="$(cat socket)" SESSION="$(cat session)" ; ` +
-			fmt.Sprintf(`(setsid env -i TEST_SOCKET="$SOCKET" TEST_SESSION="$SESSION" /bin/sh -c "%s -test.run='^TestActAsACommand$' -test.v > orphan 2>&1; mv orphan told" >/dev/null 2>&1 &) ; `, os.Args[0]) +
+		"run orphan": `exec 19>&- 20>&- ; SOCKET="$(cat socket)" SESSION="$(cat session)" ; SEED="$(cat seed)" ; OTHER="$(cat other)" ; ` +
+			fmt.Sprintf(`(setsid env -i TEST_SEED="$SEED" TEST_OTHER="$OTHER" TEST_SOCKET="$SOCKET" TEST_SESSION="$SESSION" /bin/sh -c "%s -test.run='^TestActAsACommand$' -test.v > orphan 2>&1; mv orphan told" >/dev/null 2>&1 &) ; `, os.Args[0]) +
 			`while ! [ -e told ]; do sleep 0.05; done; cat told`,
 	}
 	told := make(chan string, 100)
@@ -124,7 +130,19 @@ func TestACommandOfAnAgentIsNotTheUser(t *testing.T) {
 	}
 	awaitBus(t, s)
 	socket := s.Info().Socket(state)
-	for name, text := range map[string]string{"socket": socket, "session": s.ID()} {
+	_, err = s.Join("ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	helper, err := s.Bus().AddUser("helper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := s.Bus().AddUser("other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"socket": socket, "session": s.ID(), "seed": helper.Seed, "other": other.Seed} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +159,8 @@ func TestACommandOfAnAgentIsNotTheUser(t *testing.T) {
 			for _, want := range []string{
 				"sw.S.api.ps: true", "sw.S.api.answer: refused", "sw.S.api.kill: refused", "sw.S.api.say: refused", "sw.S.api.send: refused",
 				"sw.S.api.bus-add: refused", "sw.S.api.team-down: refused", "sw.S.mb.lead.user: refused", "sw.S.node.lead.up.report: refused",
-				"STREAM.DELETE.MB_S: refused", "_INBOX.>: refused", `remote: true`, "member: <nil>",
+				"STREAM.DELETE.MB_S: refused", "_INBOX.>: refused", `remote: true`, "member: <nil>", "nameless: true", "impostor: true", "forger: true",
+				"sw.S.api.mailbox: refused", "sw.S.api.join: refused", "sw.S.api.letter: refused", "sw.S.ev: refused",
 			} {
 				if !strings.Contains(said, want) {
 					t.Errorf("it does not say %q", want)

@@ -101,12 +101,34 @@ func (r *Remote) Join(ctx context.Context, name string) (*RemoteMember, error) {
 // Rejoin continues an incarnation that the program had before its connection broke. The
 // error is a *SupersededError if another program has joined since.
 func (r *Remote) Rejoin(ctx context.Context, name string, incarnation uint32) (*RemoteMember, error) {
-	c, err := member.Join(ctx, r.c.Requests, name, incarnation)
+	return r.join(ctx, name, incarnation, "")
+}
+
+// JoinByKey is Rejoin under a name that belongs to a key, of which the program has the seed
+// (BusCredentials.Seed). A process that is not known to be the user's, such as a command of
+// an agent, has no other way to join. The error is a *KeyError if the key is not that of
+// the name.
+func (r *Remote) JoinByKey(ctx context.Context, name, seed string, incarnation uint32) (*RemoteMember, error) {
+	proof, err := member.Prove(seed, r.info.ID, name)
+	if err != nil {
+		return nil, err
+	}
+	return r.join(ctx, name, incarnation, proof)
+}
+
+func (r *Remote) join(ctx context.Context, name string, incarnation uint32, proof string) (*RemoteMember, error) {
+	c, err := member.Join(ctx, r.c.Requests, name, incarnation, proof)
+	if errors.As(err, new(*CommandError)) {
+		err = &KeyError{Name: name, Session: r.info.ID}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &RemoteMember{c}, nil
 }
+
+// KeyError reports a request in the name of a member that was not proven to be its own.
+type KeyError = member.KeyError
 
 // SupersededError reports a request of a program that another program has replaced.
 type SupersededError = team.SupersededError

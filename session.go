@@ -213,7 +213,8 @@ func (s *Session) start(ctx context.Context) error {
 	s.watch.Go(s.node.FollowBoards)
 	s.members = member.New(s.scope, member.Options{
 		Session: s.Info().ID, Agents: s.agents, Roster: s.roster, Store: s.store, Boards: s.boards, TaskList: s.node.TaskListOf,
-		Object: func(ref mailbox.Ref) string { return ObjectName(s.Info().ID, ref) }, Log: s.opts.Logger,
+		Object: func(ref mailbox.Ref) string { return ObjectName(s.Info().ID, ref) },
+		KeyOf:  s.users.KeyOf, Audit: s.audit.Note, Log: s.opts.Logger,
 	})
 	s.peers = s.newPeers()
 	if s.fleet != nil {

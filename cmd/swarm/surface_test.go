@@ -98,7 +98,7 @@ var wrongUses = []string{
 	"demo x", "demo --output-format xml", "doctor x", "help nosuch", "version x",
 	"hooks nosuch", "hooks list x", "hooks test",
 	"inbox a b", "inbox --format xml", "inbox", "logs", "logs a --format xml", "logs lead", "message", "message --format xml", "message x",
-	"mcp", "mcp x", "ps a b", "ps --format xml", "ps nosuch", "ps --dir nowhere", "result", "result a b", "result lead",
+	"mcp", "mcp x", "mcp config", "mcp config a b", "mcp config a", "ps a b", "ps --format xml", "ps nosuch", "ps --dir nowhere", "result", "result a b", "result lead",
 	"permissions nosuch", "permissions list x", "permissions list --format xml", "permissions check", "permissions check bash ls",
 	"permissions check Bash(ls", "permissions allow", "permissions ask Bahs", "permissions deny Bash --scope all", "permissions remove Bash(x)",
 	"sandbox nosuch", "sandbox explain nosuch", "sandbox explain open x",

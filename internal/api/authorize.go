@@ -54,7 +54,7 @@ func (a authorizer) authorize(marks, own []builtin.Mark, err error) *natsd.User 
 	if err == nil && at < 0 {
 		return nil
 	}
-	u := &natsd.User{Subscribe: []string{EventSubject(a.session)}, Publish: a.publish}
+	u := &natsd.User{Publish: a.publish}
 	if at >= 0 {
 		u.Name = cmp.Or(marks[at].Agent, "a command")
 	}

@@ -27,8 +27,8 @@ const (
 var (
 	Hello = rpc.Method[rpc.None, HelloOut]{Name: "hello", Class: rpc.Observe}
 	// Tail publishes what happens for one more reader, until Untail.
-	Tail   = rpc.Method[rpc.None, rpc.None]{Name: "tail", Class: rpc.Observe}
-	Untail = rpc.Method[rpc.None, rpc.None]{Name: "untail", Class: rpc.Observe}
+	Tail   = rpc.Method[rpc.None, rpc.None]{Name: "tail"}
+	Untail = rpc.Method[rpc.None, rpc.None]{Name: "untail"}
 	Quit   = rpc.Method[rpc.None, rpc.None]{Name: "quit"}
 
 	ListAgents    = rpc.Method[rpc.None, AgentsOut]{Name: "ps", Class: rpc.Observe}
@@ -46,12 +46,12 @@ var (
 
 	Send          = rpc.Method[SendIn, PostedOut]{Name: "send"}
 	Say           = rpc.Method[SayIn, rpc.None]{Name: "say"}
-	ReadInbox     = rpc.Method[NameIn, TracesOut]{Name: "mailbox", Class: rpc.Observe}
-	FindMessage   = rpc.Method[NameIn, TracesOut]{Name: "message", Class: rpc.Observe}
-	ListQuestions = rpc.Method[rpc.None, QuestionsOut]{Name: "questions", Class: rpc.Observe}
+	ReadInbox     = rpc.Method[NameIn, TracesOut]{Name: "mailbox"}
+	FindMessage   = rpc.Method[NameIn, TracesOut]{Name: "message"}
+	ListQuestions = rpc.Method[rpc.None, QuestionsOut]{Name: "questions"}
 	Answer        = rpc.Method[AnswerIn, rpc.None]{Name: "answer"}
-	// Post brings a message of another session, which a command may have started.
-	Post = rpc.Method[PostIn, PostOut]{Name: "letter", Class: rpc.Participate}
+	// Post brings a message of another session of the user.
+	Post = rpc.Method[PostIn, PostOut]{Name: "letter"}
 
 	SetBridge      = rpc.Method[BridgeIn, rpc.None]{Name: "bridge"}
 	WithdrawBridge = rpc.Method[BridgeIn, rpc.None]{Name: "bridge-withdraw"}

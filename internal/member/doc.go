@@ -17,6 +17,8 @@
 //     that, it gets the message again (TestMailIsUnreadUntilTheProgramHasIt).
 //   - A program that joins under a name replaces the earlier one, whose requests are
 //     refused (TestTheNewestProgramHasTheName).
+//   - A name that has a key belongs to it, and a process that is not known to be the user's
+//     has no other way in (TestANameWithAKeyNeedsItsProof).
 //   - A program with a key acts only in its own name and sends only texts; everything
 //     else is refused and audited (TestAProgramWithAKeySpeaksForItself).
 //   - Socket and NATS have the same requests (TestBothWaysKnowTheSameRequests).

@@ -33,15 +33,23 @@ type house struct {
 	server  *rpc.Server
 	conn    *nats.Conn
 
+	keys map[string]string // the public key of each name that has one
+
 	mu      sync.Mutex
 	refused []event.Audit // guarded by mu
+}
+
+func (h *house) audit(a event.Audit) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refused = append(h.refused, a)
 }
 
 const apiSubject rpc.Subject = "sw.s1.api.{method}"
 
 func open(t *testing.T) *house {
 	t.Helper()
-	h := &house{Node: coordinatortest.New(t, t.TempDir(), coordinatortest.By(coordinatortest.Answers{}), coordinatortest.Options{})}
+	h := &house{keys: map[string]string{}, Node: coordinatortest.New(t, t.TempDir(), coordinatortest.By(coordinatortest.Answers{}), coordinatortest.Options{})}
 	h.Begin(t)
 	_, err := h.AddMember("bob") // who has a key
 	ok(t, err)
@@ -50,6 +58,8 @@ func open(t *testing.T) *house {
 	boards := roster.NewBoards(h.Coordinator, func(context.Context, string) (board.Store, error) { return &board.Memory{}, nil }, board.Options{})
 	h.members = member.New(ctx, member.Options{
 		Session: "s1", Agents: h.Coordinator, Roster: r, Store: h.Store, Boards: boards, TaskList: func(string) string { return "list" },
+		KeyOf: func(name string) (string, error) { return h.keys[name], nil },
+		Audit: h.audit,
 	})
 	nats, err := natsd.Start(t.Context(), natsd.Options{StoreDir: t.TempDir()})
 	ok(t, err)
@@ -60,11 +70,7 @@ func open(t *testing.T) *house {
 	ok(t, h.server.Open(h.conn, apiSubject))
 	h.gateway, err = member.OpenGateway(h.members, h.conn, member.GatewayOptions{
 		IsUser: func(name string) (bool, error) { return name == "bob", nil },
-		Audit: func(a event.Audit) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.refused = append(h.refused, a)
-		},
+		Audit:  h.audit,
 	})
 	ok(t, err)
 	t.Cleanup(func() {
@@ -132,7 +138,7 @@ func (h *house) writes(t *testing.T, to, text string) {
 
 func TestMailIsUnreadUntilTheProgramHasIt(t *testing.T) {
 	h := open(t)
-	ext, err := member.Join(soon(t), h.client(), "ext", 0)
+	ext, err := member.Join(soon(t), h.client(), "ext", 0, "")
 	ok(t, err)
 	h.writes(t, "ext", "look here")
 	for range 2 {
@@ -164,21 +170,64 @@ func TestMailIsUnreadUntilTheProgramHasIt(t *testing.T) {
 
 func TestTheNewestProgramHasTheName(t *testing.T) {
 	h := open(t)
-	old, err := member.Join(soon(t), h.client(), "ext", 0)
+	old, err := member.Join(soon(t), h.client(), "ext", 0, "")
 	ok(t, err)
-	same, err := member.Join(soon(t), h.client(), "ext", old.Incarnation())
+	same, err := member.Join(soon(t), h.client(), "ext", old.Incarnation(), "")
 	if err != nil || same.Incarnation() != old.Incarnation() {
 		t.Errorf("it cannot go on: %v", err)
 	}
-	if _, err := member.Join(soon(t), h.client(), "ext", 0); err != nil {
+	if _, err := member.Join(soon(t), h.client(), "ext", 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	var superseded *team.SupersededError
 	if _, err := old.Send(soon(t), mailbox.Message{To: "lead", Text: "a word of the past"}); !errors.As(err, &superseded) || superseded.Name != "ext" {
 		t.Errorf("it may still write: %v", err)
 	}
-	if _, err := member.Join(soon(t), h.client(), "lead", 0); err == nil {
+	if _, err := member.Join(soon(t), h.client(), "lead", 0, ""); err == nil {
 		t.Error("a program is the lead")
+	}
+}
+
+// TestANameWithAKeyNeedsItsProof in each request, also of one who knows the incarnation.
+func TestANameWithAKeyNeedsItsProof(t *testing.T) {
+	h := open(t)
+	key, seed, err := natsd.NewKey()
+	ok(t, err)
+	_, other, err := natsd.NewKey()
+	ok(t, err)
+	h.keys["ann"] = key
+	prove := func(seed, session, name string) string {
+		proof, err := member.Prove(seed, session, name)
+		ok(t, err)
+		return proof
+	}
+	ann, err := member.Join(soon(t), h.client(), "ann", 0, prove(seed, "s1", "ann"))
+	ok(t, err)
+	h.writes(t, "ann", "for ann alone")
+	forged := map[string][2]string{
+		"no proof":                   {"ann", ""},
+		"nonsense":                   {"ann", "AAAA"},
+		"another key":                {"ann", prove(other, "s1", "ann")},
+		"the proof of a namesake":    {"ann", prove(seed, "s2", "ann")},
+		"the proof of another name":  {"ann", prove(seed, "s1", "bob")},
+		"a name without a key":       {"eve", prove(other, "s1", "eve")},
+		"a proof of ann for another": {"eve", prove(seed, "s1", "ann")},
+	}
+	for what, f := range forged {
+		for _, incarnation := range []uint32{0, ann.Incarnation()} {
+			_, err := member.Join(soon(t), h.client(), f[0], incarnation, f[1])
+			if !errors.As(err, new(*member.KeyError)) || !strings.Contains(err.Error(), "swarm mcp config "+f[0]+" --session s1") {
+				t.Errorf("%s, incarnation %d: %v", what, incarnation, err)
+			}
+		}
+	}
+	if mail, err := ann.Inbox(soon(t), 10, 0); err != nil || len(mail) != 1 {
+		t.Errorf("ann is not in any more: %+v, %v", mail, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.refused) != 2*len(forged) {
+		t.Errorf("audited: %+v", h.refused)
 	}
 }
 
@@ -221,6 +270,12 @@ func TestBothWaysKnowTheSameRequests(t *testing.T) {
 	}
 	all := slices.Concat(h.server.Methods(), h.gateway.Methods())
 	for _, name := range all {
+		if _, name, proven := strings.Cut(name, "key-"); proven {
+			if !slices.Contains(h.server.Methods(rpc.Control), name) {
+				t.Errorf("%s is not a request of the user's processes", name)
+			}
+			continue
+		}
 		if only[name] {
 			continue
 		}
@@ -228,7 +283,10 @@ func TestBothWaysKnowTheSameRequests(t *testing.T) {
 			t.Errorf("%s can be asked in one way alone", name)
 		}
 	}
-	if control := slices.Concat(h.server.Methods(rpc.Control), h.gateway.Methods(rpc.Control)); len(control) > 0 {
+	if open := slices.DeleteFunc(h.server.Methods(rpc.Participate, rpc.Observe), func(name string) bool { return strings.HasPrefix(name, "key-") }); len(open) > 0 {
+		t.Errorf("a command may do %v without a key", open)
+	}
+	if control := h.gateway.Methods(rpc.Control); len(control) > 0 {
 		t.Errorf("a member needs the rights of the user for %v", control)
 	}
 }
@@ -236,7 +294,7 @@ func TestBothWaysKnowTheSameRequests(t *testing.T) {
 // TestTasksAreTakenInBothWays, and given back and completed.
 func TestTasksAreTakenInBothWays(t *testing.T) {
 	h := open(t)
-	ext, err := member.Join(soon(t), h.client(), "ext", 0)
+	ext, err := member.Join(soon(t), h.client(), "ext", 0, "")
 	ok(t, err)
 	for range 2 {
 		made, err := ext.Task(soon(t), "TaskCreate", json.RawMessage(`{"subject":"look"}`))
@@ -273,7 +331,7 @@ func TestTasksAreTakenInBothWays(t *testing.T) {
 // TestMembersSeeEachOther in both ways, and what became of what they have sent.
 func TestMembersSeeEachOther(t *testing.T) {
 	h := open(t)
-	ext, err := member.Join(soon(t), h.client(), "ext", 0)
+	ext, err := member.Join(soon(t), h.client(), "ext", 0, "")
 	ok(t, err)
 	all, err := ext.Agents(soon(t))
 	if err != nil || !slices.ContainsFunc(all, func(a member.Agent) bool { return a.Name == "bob" }) {
@@ -297,7 +355,7 @@ func TestMembersSeeEachOther(t *testing.T) {
 // TestAQuestionWhereNobodyCanBeAskedIsRefused in both ways.
 func TestAQuestionWhereNobodyCanBeAskedIsRefused(t *testing.T) {
 	h := open(t)
-	ext, err := member.Join(soon(t), h.client(), "ext", 0)
+	ext, err := member.Join(soon(t), h.client(), "ext", 0, "")
 	ok(t, err)
 	if _, err := ext.Ask(soon(t), event.Choice{Question: "which?", Options: []event.Option{{Label: "a"}, {Label: "b"}}}, 0); err == nil {
 		t.Error("somebody is asked")

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/transcript"
@@ -23,7 +24,7 @@ import (
 	"github.com/actorswarm/swarm/tool"
 )
 
-// Options configure New. All but Object and Log are required.
+// Options configure New. All but Object, KeyOf, Audit and Log are required.
 type Options struct {
 	Session  string // its id
 	Agents   *coordinator.Coordinator
@@ -34,7 +35,10 @@ type Options struct {
 	// Object returns where on the session's server the whole of a long text is. It may be
 	// nil.
 	Object func(mailbox.Ref) string
-	Log    *slog.Logger // nil discards
+	// KeyOf returns the public key that a name belongs to, or "". nil is no key at all.
+	KeyOf func(name string) (string, error)
+	Audit func(event.Audit) // records a refusal; may be nil
+	Log   *slog.Logger      // nil discards
 }
 
 // Service holds the programs that are members of a session. Its methods may be called

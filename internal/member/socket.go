@@ -38,6 +38,7 @@ type requestFields struct {
 	Task     board.ID         `json:"task,omitempty"`
 
 	Response *message.ShutdownResponse `json:"response,omitempty"`
+	Proof    string                    `json:"proof,omitempty"` // that the requester has the key of the name
 }
 
 // reply is the reply to a request.
@@ -92,9 +93,18 @@ func DecodeResults(all []SendResult) []team.SendResult {
 	return out
 }
 
+// method is a request of a process that is known to be the user's.
 func method(name string) rpc.Method[request, reply] {
-	return rpc.Method[request, reply]{Name: name, Class: rpc.Participate}
+	return rpc.Method[request, reply]{Name: name, Class: rpc.Control}
 }
+
+// provenMethod is the same request of a process that has the key of the name, which is all
+// that is known of it.
+func provenMethod(name string) rpc.Method[request, reply] {
+	return rpc.Method[request, reply]{Name: provenPrefix + name, Class: rpc.Participate}
+}
+
+const provenPrefix = "key-"
 
 // maxWait bounds how long a request waits, so that a request without a client ends
 // soon.
@@ -102,9 +112,11 @@ const maxWait = 20 * time.Second
 
 var errNoMember = errors.New("the request does not say which member it is of")
 
+type requestFunc = func(ctx, wait context.Context, m *Member, in *requestFields, out *replyFields) error
+
 // requests are the requests through the socket, by name. ctx ends with the server's time
 // limit, wait with the time that the request is to wait.
-var requests = map[string]func(ctx, wait context.Context, m *Member, in *requestFields, out *replyFields) error{
+var requests = map[string]requestFunc{
 	"join":  func(_, _ context.Context, _ *Member, _ *requestFields, _ *replyFields) error { return nil },
 	"read":  func(_, _ context.Context, _ *Member, _ *requestFields, _ *replyFields) error { return nil }, // what was read is recorded for each
 	"leave": func(ctx, _ context.Context, m *Member, _ *requestFields, _ *replyFields) error { return m.Leave(ctx) },
@@ -177,32 +189,42 @@ func (m *Member) askOrAnswer(wait context.Context, choice *event.Choice, questio
 // server is opened.
 func (s *Service) Serve(server *rpc.Server) {
 	for name, do := range requests {
-		rpc.Handle(server, method(name), func(ctx context.Context, c rpc.Caller, in request) (reply, error) {
-			m, err := s.requester(c.Method, in.Outside)
-			switch {
-			case m == nil:
-				return reply{}, err
-			case err != nil:
-				return reply{&replyFields{Superseded: errors.As(err, new(*team.SupersededError))}}, err
-			}
-			// A request waits for less than the server's time limit, which must leave time to reply.
-			wait, cancel := context.WithTimeout(ctx, min(max(in.Outside.Wait, 0), maxWait))
-			defer cancel()
-			out := &replyFields{Incarnation: m.Incarnation()}
-			if err := m.Read(in.Outside.Read...); err != nil {
-				return reply{out}, err
-			}
-			return reply{out}, do(ctx, wait, m, in.Outside, out)
-		})
+		s.serve(server, method(name), name, s.checkName, do)
+		s.serve(server, provenMethod(name), name, s.checkKey, do)
 	}
+}
+
+// serve registers a request whose requester must pass check.
+func (s *Service) serve(server *rpc.Server, of rpc.Method[request, reply], name string, check func(*requestFields) error, do requestFunc) {
+	rpc.Handle(server, of, func(ctx context.Context, _ rpc.Caller, in request) (reply, error) {
+		m, err := s.requester(name, in.Outside, check)
+		switch {
+		case m == nil:
+			return reply{}, err
+		case err != nil:
+			return reply{&replyFields{Superseded: errors.As(err, new(*team.SupersededError))}}, err
+		}
+		// A request waits for less than the server's time limit, which must leave time to reply.
+		wait, cancel := context.WithTimeout(ctx, min(max(in.Outside.Wait, 0), maxWait))
+		defer cancel()
+		out := &replyFields{Incarnation: m.Incarnation()}
+		if err := m.Read(in.Outside.Read...); err != nil {
+			return reply{out}, err
+		}
+		return reply{out}, do(ctx, wait, m, in.Outside, out)
+	})
 }
 
 // requester returns the member that makes a request, in the incarnation in which it has
 // joined. A request without a name has no member.
-func (s *Service) requester(method string, in *requestFields) (*Member, error) {
-	switch {
-	case in == nil || in.Name == "":
+func (s *Service) requester(method string, in *requestFields, check func(*requestFields) error) (*Member, error) {
+	if in == nil || in.Name == "" {
 		return nil, errNoMember
+	}
+	if err := check(in); err != nil {
+		return nil, err
+	}
+	switch {
 	case in.Incarnation != 0:
 		return s.Rejoin(in.Name, in.Incarnation)
 	case method == "join":
@@ -217,7 +239,9 @@ func (s *Service) requester(method string, in *requestFields) (*Member, error) {
 
 // Errors returns the errors of members that keep their identity on both sides of the
 // socket.
-func Errors() rpc.Errors { return rpc.Errors{rpc.Type[*team.SupersededError]("superseded")} }
+func Errors() rpc.Errors {
+	return rpc.Errors{rpc.Type[*team.SupersededError]("superseded"), rpc.Type[*KeyError]("key")}
+}
 
 // Client is a member of a session that another process runs. It has the methods of
 // Member, which may be called from any goroutine.
@@ -225,12 +249,15 @@ type Client struct {
 	rpc         *rpc.Client
 	name        string
 	incarnation uint32
+	proof       string // that it has the key of the name; "" is none
 }
 
 // Join makes the calling program a member of the session that c is connected to. With
-// an incarnation it continues in that one, unless another program has joined since.
-func Join(ctx context.Context, c *rpc.Client, name string, incarnation uint32) (*Client, error) {
-	m := &Client{rpc: c, name: name, incarnation: incarnation}
+// an incarnation it continues in that one, unless another program has joined since. The
+// proof, of Prove, is needed for a name that has a key, and by a process that is not known
+// to be the user's.
+func Join(ctx context.Context, c *rpc.Client, name string, incarnation uint32, proof string) (*Client, error) {
+	m := &Client{rpc: c, name: name, incarnation: incarnation, proof: proof}
 	out, err := m.call(ctx, "join", requestFields{})
 	if err != nil {
 		return nil, err
@@ -243,8 +270,12 @@ func Join(ctx context.Context, c *rpc.Client, name string, incarnation uint32) (
 func (m *Client) Incarnation() uint32 { return m.incarnation }
 
 func (m *Client) call(ctx context.Context, name string, in requestFields) (replyFields, error) {
-	in.Name, in.Incarnation = m.name, m.incarnation
-	out, err := rpc.Call(ctx, m.rpc, method(name), request{&in})
+	in.Name, in.Incarnation, in.Proof = m.name, m.incarnation, m.proof
+	of := method(name)
+	if m.proof != "" {
+		of = provenMethod(name)
+	}
+	out, err := rpc.Call(ctx, m.rpc, of, request{&in})
 	if out.Outside == nil {
 		out.Outside = &replyFields{}
 	}

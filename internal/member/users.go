@@ -137,6 +137,15 @@ func (u *Users) Has(name string) (bool, error) {
 	return slices.ContainsFunc(all, func(one session.BusUser) bool { return one.Name == name }), err
 }
 
+// KeyOf returns the public key that a name belongs to, or "" if it belongs to none.
+func (u *Users) KeyOf(name string) (string, error) {
+	all, err := u.info.BusUsers()
+	if at := slices.IndexFunc(all, func(one session.BusUser) bool { return one.Name == name }); at >= 0 {
+		return all[at].Key, err
+	}
+	return "", err
+}
+
 // change changes the users, and updates the server if the session runs.
 func (u *Users) change(change func() ([]session.BusUser, error)) error {
 	if u.bus == nil {

@@ -25,6 +25,33 @@ type User struct {
 	Subscribe []string
 }
 
+// Sign signs a text with the seed of a key.
+func Sign(seed string, text []byte) (string, error) {
+	pair, err := nkeys.FromSeed([]byte(strings.TrimSpace(seed)))
+	if err != nil {
+		return "", fmt.Errorf("natsd: read a key: %w", err)
+	}
+	defer pair.Wipe()
+	signed, err := pair.Sign(text)
+	if err != nil {
+		return "", fmt.Errorf("natsd: sign with a key: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(signed), nil
+}
+
+// Verify reports, by a nil error, that a text was signed with the seed of the public key.
+func Verify(public string, text []byte, signed string) error {
+	pair, err := nkeys.FromPublicKey(public)
+	if err != nil {
+		return fmt.Errorf("natsd: read a public key: %w", err)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(signed)
+	if err != nil {
+		return fmt.Errorf("natsd: read a signature: %w", err)
+	}
+	return pair.Verify(text, raw)
+}
+
 // NewKey returns a new key pair: the public half for User.Key, and the seed, the secret with
 // which the user connects.
 func NewKey() (public, seed string, err error) {
