@@ -11,6 +11,7 @@ import (
 	"github.com/actorswarm/swarm/actors"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/cli/view"
+	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/internal/tui"
 	"github.com/actorswarm/swarm/team"
@@ -142,7 +143,7 @@ const shownColumns = 200
 func tuiQuestion(q swarm.Question) tui.Question {
 	out := tui.Question{
 		ID: q.ID, Agent: view.AgentLabel(q.Agent), Color: q.Agent.Color, Text: q.Summary, FullText: view.FullText(q, shownColumns), Reason: q.Reason,
-		Consent: q.Kind == event.AsksPermission, Always: strings.Join(q.Rules, " "),
+		Consent: q.Kind == event.AsksPermission, Always: strings.Join(q.Rules, " "), Means: permission.Describe(q.Rules),
 	}
 	if out.Consent {
 		return out

@@ -64,18 +64,37 @@ func piped(in io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice == 0
 }
 
-// Confirm asks a person on the terminal. Without one there is nobody to ask.
+// maxAsked is how often Confirm asks a person who answers neither yes nor no.
+const maxAsked = 3
+
+// Confirm asks a person on the terminal. Without one there is nobody to ask. An answer that
+// is neither yes nor no is asked for again; in the end it counts as a no.
 func (c *Console) Confirm(question string) (bool, error) {
 	if _, terminal := term.Columns(c.In); !terminal {
 		return false, Usagef("there is no terminal to ask on; to go ahead without being asked, add --yes")
 	}
-	if err := Fprint(c.Err, term.Clean(question)+" [y/N] "); err != nil {
-		return false, err
+	return c.confirm(question)
+}
+
+func (c *Console) confirm(question string) (bool, error) {
+	lines := bufio.NewReader(c.In)
+	question = term.Clean(question) + " [y/N] "
+	for range maxAsked {
+		if err := Fprint(c.Err, question); err != nil {
+			return false, err
+		}
+		answer, err := lines.ReadString('\n')
+		if err != nil && answer == "" {
+			return false, nil // the terminal was closed: no answer is a no
+		}
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return true, nil
+		case "", "n", "no":
+			return false, nil
+		}
+		question = "answer y or n: [y/N] "
 	}
-	answer, err := bufio.NewReader(c.In).ReadString('\n')
-	if err != nil && answer == "" {
-		return false, nil // the terminal was closed: no answer is a no
-	}
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes", nil
+	c.Notef("that was neither yes nor no %d times, and counts as no", maxAsked)
+	return false, nil
 }

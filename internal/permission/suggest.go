@@ -2,7 +2,6 @@ package permission
 
 import (
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,17 +73,13 @@ func (c *call) suggestions() []string {
 	return []string{c.tool}
 }
 
-// pathSuggestions returns rules for the directory of an edited file in the working
-// directories, and otherwise for the file alone.
+// pathSuggestions returns rules for the files alone.
 func (c *call) pathSuggestions(tool string) []string {
 	var out []string
 	for _, t := range c.targets {
 		for _, f := range c.forms(t) {
 			if strings.ContainsAny(f, `*?[]\()`) || f == "/" {
 				return nil // a pattern would mean something else
-			}
-			if dir := filepath.Dir(f); tool == "Edit" && c.inWorkingDirs(f) && c.inWorkingDirs(dir) && c.runByOthers(t) == "" {
-				f = dir + "/**"
 			}
 			out = append(out, tool+"(/"+f+")")
 		}
@@ -173,4 +168,34 @@ func isSpecific(program, sub string) bool {
 		return slices.Contains([]string{"install", "list", "show", "freeze", "sync"}, sub)
 	}
 	return false
+}
+
+// Describe returns in words what rules of Suggest allow.
+func Describe(texts []string) string {
+	var words []string
+	for _, text := range texts {
+		rule, err := ParseRule(text)
+		if err != nil {
+			return strings.Join(texts, ", ")
+		}
+		words = append(words, rule.describe())
+	}
+	return strings.Join(words, "; ")
+}
+
+func (r Rule) describe() string {
+	path := strings.TrimPrefix(r.Specifier, "/")
+	switch {
+	case r.Specifier == "":
+		return "every call of " + r.Tool
+	case r.Tool == "Edit":
+		return "every change of " + path
+	case r.Tool == "Read":
+		return "every reading of " + path
+	case r.Tool == "Bash" && strings.HasSuffix(r.Specifier, ":*"):
+		return "every command that begins with " + strings.TrimSuffix(r.Specifier, ":*")
+	case r.Tool == "Bash":
+		return "the command " + r.Specifier
+	}
+	return r.String()
 }

@@ -27,7 +27,7 @@ func TestSuggest(t *testing.T) {
 		{bash("echo '"), nil},
 		{bash(`sh -c "$X"`), nil},
 		{bash("a 1; b 2; c 3; d 4; e 5; f 6"), nil},
-		{tool("Write", "file_path", "src/a.go"), []string{"Edit(//srv/proj/src/**)"}},
+		{tool("Write", "file_path", "src/a.go"), []string{"Edit(//srv/proj/src/a.go)"}},
 		{tool("Write", "file_path", "/etc/x"), []string{"Edit(//etc/x)"}},
 		{tool("Write", "file_path", "a*b/c"), nil},
 		{tool("Write", "file_path", ".git/config"), nil},
@@ -42,6 +42,19 @@ func TestSuggest(t *testing.T) {
 	}
 	if got := Suggest(policy(Plan), bash("make")); got != nil {
 		t.Errorf("in mode plan %q is offered, and allows nothing", got)
+	}
+}
+
+func TestDescribeSaysWhatARuleAllows(t *testing.T) {
+	for want, texts := range map[string][]string{
+		"every change of /srv/proj/a.go; the command wc":   {"Edit(//srv/proj/a.go)", "Bash(wc)"},
+		"every command that begins with git push":          {"Bash(git push:*)"},
+		"every reading of /etc/hosts":                      {"Read(//etc/hosts)"},
+		"every call of mcp__a__b; WebFetch(domain:go.dev)": {"mcp__a__b", "WebFetch(domain:go.dev)"},
+	} {
+		if got := Describe(texts); got != want {
+			t.Errorf("%q is described as %q, want %q", texts, got, want)
+		}
 	}
 }
 

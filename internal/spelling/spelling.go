@@ -10,8 +10,11 @@
 //   - Slip and Near are symmetric, and true for equal names (TestComparisonsAreSymmetric).
 //   - Slip reports one letter more, less or other, or two neighbours that have changed
 //     places, and nothing else (TestSlips).
+//   - Nearest returns a name that was known, or nothing (TestNearestIsKnown).
 //   - Near reports up to two letters at one place (TestNearNames).
 package spelling
+
+import "strings"
 
 // Slip reports whether two names differ by at most one letter, or by two neighbours that
 // have changed places.
@@ -24,6 +27,26 @@ func Slip(a, b string) bool {
 func Near(a, b string) bool {
 	a, b = difference(a, b)
 	return len(a) <= 2 && len(b) <= 2
+}
+
+// Nearest returns the known name that a person may have meant: one that only its case
+// distinguishes, a Slip, one that begins with the name, or, of names with six letters and
+// more, a Near one. It is "" if there is none.
+func Nearest(name string, known []string) string {
+	name = strings.ToLower(name)
+	for _, is := range []func(k string) bool{
+		func(k string) bool { return k == name },
+		func(k string) bool { return len(name) > 1 && Slip(k, name) },
+		func(k string) bool { return len(name) > 2 && strings.HasPrefix(k, name) },
+		func(k string) bool { return len(name) > 5 && Near(k, name) },
+	} {
+		for _, k := range known {
+			if is(strings.ToLower(k)) {
+				return k
+			}
+		}
+	}
+	return ""
 }
 
 // difference returns two names without what they begin and end with in common.

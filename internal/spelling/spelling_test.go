@@ -36,3 +36,15 @@ func TestComparisonsAreSymmetric(t *testing.T) {
 		}
 	}
 }
+
+func TestNearestIsKnown(t *testing.T) {
+	known := []string{"acceptEdits", "plan", "default", "bypassPermissions"}
+	for name, want := range map[string]string{
+		"acceptedits": "acceptEdits", "plam": "plan", "defualt": "default", "bypass": "bypassPermissions", "acceptEditz": "acceptEdits",
+		"": "", "x": "", "nothing": "", "pl": "",
+	} {
+		if got := Nearest(name, known); got != want {
+			t.Errorf("the nearest of %q is %q, want %q", name, got, want)
+		}
+	}
+}

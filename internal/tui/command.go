@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/spelling"
 )
 
 // The actions that a line can request.
@@ -49,9 +51,11 @@ func parse(line string, q *Question, views []View) action {
 		}
 		return sendAgent{first[1:], rest}
 	case q != nil:
-		if a, ok := parseAnswer(text, *q); ok {
-			return answerQuestion{*q, a}
+		a, ok := parseAnswer(text, *q)
+		if !ok {
+			return syntaxError{noAnswer(*q)}
 		}
+		return answerQuestion{*q, a}
 	}
 	return sendLead{text}
 }
@@ -65,6 +69,9 @@ func parseCommand(name, arg string, views []View) action {
 	names := commandNames(views)
 	switch {
 	case !slices.Contains(names, name):
+		if near := spelling.Nearest(name, names); near != "" {
+			return syntaxError{fmt.Sprintf("there is no command /%s; did you mean /%s?", name, near)}
+		}
 		return syntaxError{fmt.Sprintf("there is no command /%s; there are /%s", name, strings.Join(names, ", /"))}
 	case (name == "stop" || name == "interrupt") && arg == "":
 		return syntaxError{fmt.Sprintf("name the agent: /%s NAME", name)}
@@ -101,6 +108,15 @@ func parseAnswer(text string, q Question) (Answer, bool) {
 		return Answer{Note: strings.TrimSpace(note)}, true
 	}
 	return Answer{}, false
+}
+
+// noAnswer returns what to write instead of a text that does not answer a question.
+func noAnswer(q Question) string {
+	always := ""
+	if q.Always != "" {
+		always = ", a (always; a local, a project or a user saves it)"
+	}
+	return fmt.Sprintf("%s still asks, and that is no answer: y (yes), n or n TEXT (no, and why)%s; to write to the lead instead: @lead TEXT", q.Agent, always)
 }
 
 // alwaysScope returns where an answer for always is saved, by the word after it.

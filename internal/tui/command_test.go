@@ -34,8 +34,11 @@ func TestParse(t *testing.T) {
 		{"a session", &consent, answerQuestion{consent, Answer{Allow: true, Always: true}}},
 		{"always Local", &consent, answerQuestion{consent, Answer{Allow: true, Always: true, Scope: "local"}}},
 		{"a user", &consent, answerQuestion{consent, Answer{Allow: true, Always: true, Scope: "user"}}},
-		{"a file is missing", &consent, sendLead{"a file is missing"}},
-		{"a", &Question{Consent: true}, sendLead{"a"}},
+		{"a file is missing", &consent, syntaxError{noAnswer(consent)}},
+		{"maybe", &consent, syntaxError{noAnswer(consent)}},
+		{"@lead a file is missing", &consent, sendAgent{"lead", "a file is missing"}},
+		{"/pss", nil, syntaxError{"there is no command /pss; did you mean /ps?"}},
+		{"a", &Question{Consent: true}, syntaxError{noAnswer(Question{Consent: true})}},
 		{"no, not to main", &consent, answerQuestion{consent, Answer{Note: "not to main"}}},
 		{"@bob y", &consent, sendAgent{"bob", "y"}},
 		{"2", &which, answerQuestion{which, Answer{Allow: true, Picked: []string{"SQLite"}, Text: "2"}}},
@@ -44,7 +47,7 @@ func TestParse(t *testing.T) {
 		{"neither", &which, answerQuestion{which, Answer{Allow: true, Text: "neither"}}},
 	} {
 		got := parse(c.line, c.q, views)
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(sendLead{}, sendAgent{}, answerQuestion{}, command{})); diff != "" {
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(sendLead{}, sendAgent{}, answerQuestion{}, command{}, syntaxError{})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.line, diff)
 		}
 	}

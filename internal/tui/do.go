@@ -143,37 +143,56 @@ func (d runner) model(name string) (string, error) {
 }
 
 func (d runner) help() string {
-	var b strings.Builder
-	for _, line := range [][2]string{
+	rows := [][2]string{
 		{"TEXT", "write to the lead, also while it works"},
 		{"@NAME TEXT", "write to any agent; Tab completes the name"},
-		{"a local, a user", "answer always for good, in your settings file of the project, or of your home"},
-	} {
-		fmt.Fprintf(&b, "  %-18s %s\n", line[0], line[1])
+		{"y, n, n TEXT", "answer an agent that asks; TEXT says why not"},
+		{"a", "answer yes, and always in this session"},
+		{"a local, a user", "the same for good, in your settings file of the project, or of your home"},
 	}
-	var commands []string
+	rows = append(rows, d.commandHelp()...)
+	if d.options.Plain {
+		return aligned(append(rows, [2]string{"Ctrl-C", "end the foreground turn; at rest twice: leave"}))
+	}
+	return aligned(append(rows, keyHelp[:]...))
+}
+
+// commandHelp returns the commands by name.
+func (d runner) commandHelp() [][2]string {
+	var rows [][2]string
 	for _, h := range builtinCommands {
 		if h.name == "quit" {
 			h.help += d.options.Leave
 		}
-		commands = append(commands, fmt.Sprintf("  %-18s %s\n", "/"+h.name+h.arg, h.help))
+		rows = append(rows, [2]string{"/" + h.name + h.arg, h.help})
 	}
 	for _, v := range d.options.Views {
-		commands = append(commands, fmt.Sprintf("  %-18s %s\n", "/"+v.Name+v.Arg, v.Help))
+		rows = append(rows, [2]string{"/" + v.Name + v.Arg, v.Help})
 	}
-	slices.Sort(commands)
-	b.WriteString(strings.Join(commands, ""))
-	if d.options.Plain {
-		return b.String() + "  Ctrl-C             end the foreground turn; at rest twice: leave"
-	}
-	return b.String() + keyHelp
+	slices.SortFunc(rows, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return rows
 }
 
-const keyHelp = `  Esc                end the foreground turn; background agents go on
-  Ctrl-B             let what the lead waits for go on in the background
-  Alt-Enter, Ctrl-J  begin another line
-  Up, Down           what was typed before
-  Ctrl-C twice, Ctrl-D on an empty line: leave`
+// aligned returns rows of two columns, the second of which begins at the same place.
+func aligned(rows [][2]string) string {
+	wide := 0
+	for _, r := range rows {
+		wide = max(wide, term.Width(r[0]))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		fmt.Fprintf(&b, "  %-*s  %s\n", wide, r[0], r[1])
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+var keyHelp = [...][2]string{
+	{"Esc", "end the foreground turn; background agents go on"},
+	{"Ctrl-B", "let what the lead waits for go on in the background"},
+	{"Alt-Enter, Ctrl-J", "begin another line"},
+	{"Up, Down", "what was typed before"},
+	{"Ctrl-C twice", "leave, as Ctrl-D on an empty line does"},
+}
 
 // echo returns how a typed line stays on the screen.
 func echo(text string) string {

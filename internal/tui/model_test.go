@@ -294,11 +294,11 @@ func TestLineBegunBeforeAQuestionDoesNotAnswerIt(t *testing.T) {
 
 func TestQuestionShowsTheNameOfItsAgent(t *testing.T) {
 	d := newDriver(t, &fake{questions: []Question{
-		{ID: "q1", Agent: "bob", Text: "Bash git push", Reason: "the mode asks", Consent: true, Always: "Bash(git push:*)"},
+		{ID: "q1", Agent: "bob", Text: "Bash git push", Reason: "the mode asks", Consent: true, Always: "Bash(git push:*)", Means: "every command that begins with git push"},
 		{ID: "q2", Agent: "ann", Text: "Bash rm x", Consent: true},
 	}})
 	view := d.m.View().Content
-	for _, want := range []string{"? bob asks: Bash git push", "the mode asks", "a always Bash(git push:*)", "1 more after this"} {
+	for _, want := range []string{"? bob asks: Bash git push", "the mode asks", "a would allow from now on: every command that begins with git push", "1 more after this"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("no %q in:\n%s", want, view)
 		}

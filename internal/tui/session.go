@@ -72,7 +72,8 @@ type Question struct {
 	FullText string   // the whole call, if Text is not all of it
 	Reason   string   // why the question is asked
 	Consent  bool     // the answer is yes or no
-	Always   string   // what "always" would allow; "" offers none
+	Always   string   // the rules by which "always" would allow; "" offers none
+	Means    string   // Always in words
 	Choices  []string // of a question that is not about consent
 	Several  bool     // more than one of Choices may be picked
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -163,7 +164,7 @@ func answerHelp(q Question) []string {
 	}
 	switch {
 	case q.Consent && q.Always != "":
-		lines = append(lines, "y yes · n no (n TEXT says why) · a always "+q.Always)
+		lines = append(lines, "a would allow from now on: "+cmp.Or(q.Means, q.Always), "y yes · n no (n TEXT says why) · a always, in this session")
 	case q.Consent:
 		lines = append(lines, "y yes · n no (n TEXT says why)")
 	case q.Several:
