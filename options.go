@@ -109,7 +109,8 @@ type Options struct {
 
 	compactWindow int // CLAUDE_CODE_AUTO_COMPACT_WINDOW; 0 is none
 
-	disk journal.FS // of the journal; nil is the operating system's. For tests
+	disk  journal.FS // of the journal; nil is the operating system's. For tests
+	notes []string   // what a person is told at the start
 }
 
 // complete sets the options that are not given.

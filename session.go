@@ -137,7 +137,9 @@ func (o *Options) place() (Info, error) {
 // inherit sets options that are not given from those of an existing session.
 func (o *Options) inherit(i *Info) error {
 	c := o.config()
-	c.Inherit(i)
+	if note := c.Resume(i); note != "" {
+		o.notes = append(o.notes, note)
+	}
 	o.take(c)
 	// Saved for the next time.
 	if o.NATS.URL == "" {
@@ -171,7 +173,7 @@ func (s *Session) read() (err error) {
 		return err
 	}
 	inbound, more := c.ReadInbound(s.opts.Inbound)
-	s.opts.Policy.Where, s.opts.Inbound, s.notes = c.Policy.Where, inbound, slices.Concat(s.parts.Rules.Notes(), notes, more)
+	s.opts.Policy.Where, s.opts.Inbound, s.notes = c.Policy.Where, inbound, slices.Concat(s.opts.notes, s.parts.Rules.Notes(), notes, more)
 	return nil
 }
 

@@ -172,7 +172,7 @@ func (j *Judge) ask(ctx context.Context, a Agent, c model.Call, doc *document, i
 		judged.Verdict, judged.Reason, err = verdictOf(answer)
 	}
 	if answer != nil {
-		judged.Model = cmp.Or(answer.Model, judged.Model)
+		judged.Model, judged.Usage = cmp.Or(answer.Model, judged.Model), answer.Usage
 	}
 	if err != nil {
 		judged.Verdict, judged.Reason = "", cut(err.Error(), maxReason)

@@ -94,6 +94,10 @@ func (o *Output) withoutEffect(fields map[string]json.RawMessage) (idle []string
 			idle = append(idle, fmt.Sprintf("%.60q", name))
 		}
 	}
+	var specific map[string]json.RawMessage
+	if json.Unmarshal(o.Specific, &specific) == nil && specific["classifierContext"] != nil {
+		idle = append(idle, `"hookSpecificOutput.classifierContext"`) // the model that judges calls sees no results
+	}
 	slices.Sort(idle)
 	return idle[:min(len(idle), 10)]
 }

@@ -131,6 +131,26 @@ func (c *Config) Inherit(i *session.Info) {
 	i.Budget, i.PerChild = c.Budget, c.Policy.ChildBudget
 }
 
+// Resume is Inherit for a session that starts again. The mode bypassPermissions is not
+// inherited: it is chosen anew. The note says so; it is "" if there is nothing to say.
+func (c *Config) Resume(i *session.Info) (note string) {
+	dropped := i.Mode == string(permission.Bypass) && c.Mode == string(permission.Default)
+	if dropped {
+		i.Mode = c.Mode
+	}
+	c.Inherit(i)
+	if !dropped {
+		return ""
+	}
+	c.Mode = ""
+	c.ReadMode()
+	c.Mode = cmp.Or(c.Mode, string(permission.Default))
+	if i.Mode = c.Mode; c.Mode == string(permission.Bypass) {
+		return ""
+	}
+	return fmt.Sprintf("the session goes on in mode %s: bypassPermissions is not restored; give --dangerously-skip-permissions again", c.Mode)
+}
+
 // Sources returns where agent definitions and settings come from.
 func (c Config) Sources() defs.Options {
 	return defs.Options{
@@ -153,10 +173,19 @@ func (c Config) PolicyOf(id string, r *Rules) spawn.Policy {
 // Permissions returns the policy for the calls of an agent that is not isolated.
 func (c Config) Permissions(spec agent.Spec, r *Rules, by settings.Sandbox) permission.Policy {
 	return r.Fill(permission.Policy{
-		Mode: permission.Mode(spec.Mode), Home: c.Home, Resolve: Resolve, ReadDir: ReadDir,
+		Mode: c.boundedMode(spec), Home: c.Home, Resolve: Resolve, ReadDir: ReadDir,
 		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil, Contained: sandbox.Probe().Contains(), NoEdits: noEdits(), Sandbox: by.Rules(),
 		Dirs: slices.Concat([]string{spec.Dir}, c.AddDirs, r.Dirs()), Only: tools.Limits(spec),
 	})
+}
+
+// boundedMode returns the mode of an agent. One that was started in bypassPermissions has it
+// only while the session does.
+func (c Config) boundedMode(spec agent.Spec) permission.Mode {
+	if mode := permission.Mode(spec.Mode); mode != permission.Bypass || c.Mode == spec.Mode {
+		return mode
+	}
+	return permission.Narrower(permission.Bypass, permission.Mode(c.Mode))
 }
 
 // noEdits says why the machine cannot hold commands to changing the working directories,

@@ -26,6 +26,7 @@ var inPermissions = []string{"deny", "ask", "allow", "defaultMode", "additionalD
 var powerless = map[string]string{
 	"env":                             "set the variables where swarm is started",
 	"apiKeyHelper":                    "no command is run for a key; set the key's variable where swarm is started",
+	"useAutoModeDuringPlan":           "no model judges commands in mode plan; you are asked",
 	"allowManagedPermissionRulesOnly": "rules of all files count",
 	"allowManagedMcpServersOnly":      "deny tools of MCP servers by rules, such as mcp__NAME",
 	"allowedMcpServers":               "deny tools of MCP servers by rules, such as mcp__NAME",

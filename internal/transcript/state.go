@@ -55,6 +55,7 @@ func (s *state) apply(kind byte, meta any) {
 		if m.Call != "" {
 			s.Judged = s.Judged.With(m.Verdict)
 		}
+		s.use(m.Model, m.Usage, m.Cost)
 		s.work(m.Time)
 	case *consentMeta:
 		if m.State == ConsentAsked {
