@@ -13,6 +13,8 @@
 //   - A pane only displays: a command is started by its argument list, never by
 //     keystrokes, and nothing is read from a pane (TestTmuxPaneRunsTheCommand). Tmux
 //     shows a name as it is, whatever characters it contains (TestTmuxDoesNotInterpretNames).
+//   - A tmux server gets the environment it is given, and nothing else of ours
+//     (TestTmuxServerHasTheGivenEnvironment).
 //   - Each command has a process group of its own, so signals from the starter's
 //     terminal do not reach it, and Kill ends the whole group, including one that is
 //     stopped (TestPlainIsAnExecutor, TestTmuxIsAnExecutor).

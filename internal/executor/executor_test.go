@@ -100,11 +100,41 @@ func tmux(t *testing.T) *Tmux {
 	t.Helper()
 	t.Setenv("TMUX", "")
 	t.Setenv("TMUX_TMPDIR", t.TempDir())
-	x, err := NewTmux("0123456789", os.Getenv)
+	x, err := NewTmux("0123456789", []string{"PATH=" + os.Getenv("PATH")}, os.Getenv)
 	if errors.Is(err, ErrNoTmux) {
 		t.Skip(err)
 	}
 	return x
+}
+
+// TestTmuxServerHasTheGivenEnvironment: neither a pane nor the server, which shows its own to
+// whoever reaches the socket, has a variable of this process that was not given to it.
+func TestTmuxServerHasTheGivenEnvironment(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "canary-key")
+	x := tmux(t)
+	c := command(t, "/bin/sh", "-c", "env > made && mv made env; sleep 1000")
+	p := start(t, x, c)
+	var pane []byte
+	for end := time.Now().Add(20 * time.Second); len(pane) == 0 && time.Now().Before(end); {
+		select {
+		case <-p.Done():
+			t.Fatal("the pane has ended")
+		case <-time.After(10 * time.Millisecond):
+			pane, _ = os.ReadFile(filepath.Join(c.Dir, "env")) // not yet there
+		}
+	}
+	server, err := x.run(t.Context(), "show-environment", "-g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, env := range map[string]string{"pane": string(pane), "server": server} {
+		if !strings.Contains(env, "PATH=") {
+			t.Errorf("the %s has no PATH: %s", what, env)
+		}
+		if strings.Contains(env, "canary-key") {
+			t.Errorf("the %s has the key", what)
+		}
+	}
 }
 
 func killEndsTheWholeGroup(t *testing.T, e Executor) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ type Tmux struct {
 	socket string // name of the server, without such a pane
 	file   string // path of that socket
 	name   string // name of the tmux session, without such a pane
+	env    []string
 
 	mu sync.Mutex // one pane opens at a time, since they share the window
 }
@@ -31,13 +33,20 @@ type Tmux struct {
 var ErrNoTmux = errors.New("tmux is not installed")
 
 // NewTmux returns an executor with panes for the session with that id. It reads from getenv
-// whether this process itself runs in tmux.
-func NewTmux(session string, getenv func(string) string) (*Tmux, error) {
+// whether this process itself runs in tmux. env is the environment of tmux, and so of what
+// runs in the panes of a server that it starts; nothing in it may be secret, since a server
+// shows it to whoever reaches its socket.
+func NewTmux(session string, env []string, getenv func(string) string) (*Tmux, error) {
 	path, err := exec.LookPath("tmux")
 	if err != nil {
 		return nil, ErrNoTmux
 	}
-	t := &Tmux{path: path}
+	t := &Tmux{path: path, env: env}
+	for _, name := range ownVariables() {
+		if v := getenv(name); v != "" {
+			t.env = append(slices.Clip(t.env), name+"="+v)
+		}
+	}
 	if getenv("TMUX") != "" {
 		t.pane = getenv("TMUX_PANE")
 	}
@@ -48,6 +57,9 @@ func NewTmux(session string, getenv func(string) string) (*Tmux, error) {
 	}
 	return t, nil
 }
+
+// ownVariables are what tmux finds its server by.
+func ownVariables() []string { return []string{"TMUX", "TMUX_PANE", "TMUX_TMPDIR"} }
 
 // Attach returns the command that shows the panes to a person, or "" if they are visible
 // already.
@@ -184,7 +196,7 @@ func (t *Tmux) runIn(ctx context.Context, dir string, args ...string) (string, e
 		all = append(all, arg)
 	}
 	cmd := exec.CommandContext(ctx, t.path, all...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, t.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
@@ -201,6 +213,6 @@ func (t *Tmux) closePane(pane string) {
 	if t.socket != "" {
 		cmd = exec.Command(t.path, "-L", t.socket, "kill-pane", "-t", pane)
 	}
-	cmd.WaitDelay = closePaneTimeout
+	cmd.Env, cmd.WaitDelay = t.env, closePaneTimeout
 	_ = cmd.Run() // mostly the pane is closed already
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/archive"
 	"github.com/actorswarm/swarm/internal/bus"
+	"github.com/actorswarm/swarm/internal/childenv"
 	"github.com/actorswarm/swarm/internal/coordinator"
 	"github.com/actorswarm/swarm/internal/executor"
 	"github.com/actorswarm/swarm/internal/price"
@@ -123,11 +124,17 @@ func (o Options) chooseExecutor() (executor.Executor, []string) {
 	if o.Where != agent.InTmux {
 		return executor.Plain{}, nil
 	}
-	t, err := executor.NewTmux(o.Record.Get().ID, o.Getenv)
+	t, err := executor.NewTmux(o.Record.Get().ID, childenv.Of(o.Getenv, paneVariables()), o.Getenv)
 	if err != nil {
 		return executor.Plain{}, []string{fmt.Sprintf("teammates run without panes: %v", err)}
 	}
 	return t, nil
+}
+
+// paneVariables are what a process needs before it has reached the session, from which it
+// gets all others.
+func paneVariables() []string {
+	return []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_RUNTIME_DIR", "GODEBUG", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOCOVERDIR"}
 }
 
 // hintPanes publishes once how to watch the panes.

@@ -307,20 +307,21 @@ func (h handlers) replyTo(p *proc, r workerapi.Report) workerapi.ReportOut {
 	return w
 }
 
-// environment returns the variables that a process needs besides its own environment,
-// which in a pane is that of tmux. They are sent over the session's private socket
-// only.
+// environment returns the variables of the session, for a process whose own environment is
+// a list, as in a pane. They are sent over the session's private socket only.
 func (h handlers) environment() map[string]string {
 	env := map[string]string{}
 	for _, entry := range os.Environ() {
-		name, _, _ := strings.Cut(entry, "=")
-		for _, prefix := range []string{"ANTHROPIC_", "OPENAI_", "SWARM_", "CLAUDE_"} {
-			if strings.HasPrefix(name, prefix) {
-				env[name] = h.options.Getenv(name)
-			}
+		if name, _, _ := strings.Cut(entry, "="); name != "" && !slices.Contains(terminalVariables(), name) {
+			env[name] = h.options.Getenv(name)
 		}
 	}
 	return env
+}
+
+// terminalVariables are about the place where a process runs.
+func terminalVariables() []string {
+	return []string{"TERM", "COLORTERM", "TERM_PROGRAM", "COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "WINDOW", "PWD", "OLDPWD", "SHLVL", "_"}
 }
 
 // republish publishes an event of a process, including its events about mail: mail to

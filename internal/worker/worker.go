@@ -179,6 +179,9 @@ func (w *Worker) config(welcome workerapi.ReportOut, info *session.Info) (c node
 	if c.StateDir, err = filepath.Abs(w.options.StateDir); err != nil {
 		return c, fmt.Errorf("find the state directory: %w", err)
 	}
+	if err := setProxies(welcome.Env); err != nil {
+		return c, err
+	}
 	if c.Home == "" {
 		c.Home, _ = os.UserHomeDir() // without one there are no definitions and settings of the user
 	}
@@ -189,6 +192,19 @@ func (w *Worker) config(welcome workerapi.ReportOut, info *session.Info) (c node
 	c.Inherit(info)
 	c.Budget = budget.Limits{} // the owner enforces it, for all processes
 	return c, nil
+}
+
+// setProxies sets the proxies of the owner's environment in that of this process, where
+// clients of models look for them. In a pane one with a password is missing.
+func setProxies(env map[string]string) error {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} {
+		if v := env[name]; v != "" && os.Getenv(name) == "" {
+			if err := os.Setenv(name, v); err != nil {
+				return fmt.Errorf("set the proxy: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // startNode starts the node, and the bus concurrently.
