@@ -79,8 +79,8 @@ func TestWithoutColourNothingIsPainted(t *testing.T) {
 	if strings.Contains(piped.err, "\x1b") {
 		t.Errorf("escapes in a pipe: %q", piped.err)
 	}
-	if piped.out != "all \x1b[2Jfine\n" {
-		t.Errorf("a file does not get the answer as it is: %q", piped.out)
+	if piped.out != "all fine\n" {
+		t.Errorf("in a pipe the answer is %q", piped.out)
 	}
 	for line := range strings.SplitSeq(piped.err, "\n") {
 		if utf8.RuneCountInString(line) > 80 {
@@ -121,19 +121,27 @@ const evilTeam = `rules:
   - say: {text: "all EVIL fine"}
 `
 
-// What agents write is shown by many commands; none hands on what acts on a terminal.
+// What agents write is shown by many commands; none hands on what acts on a terminal, to
+// which what is piped comes in the end, too.
 func TestNothingThatAgentsWriteActsOnATerminal(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, map[string]string{"s.yaml": strings.ReplaceAll(evilTeam, "EVIL", evil)})
-	see := func(args ...string) {
+	l := newLab(t, map[string]string{
+		"s.yaml": strings.ReplaceAll(evilTeam, "EVIL", evil), ".claude/agents/evil.md": "---\nname: evil\ndescription: \"one " + evil + "\"\ntools: [Read, \"" + evil + "\"]\n---\n\x1b]52;c;eA==\a\u009b2J",
+	})
+	check := func(where, out string, args []string) {
 		t.Helper()
-		out := commandOnTerminal(l, l.command(args...), 100, "NO_COLOR=1")
 		if bad := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && unicode.IsControl(r) || r == 0x202e }); bad >= 0 {
-			t.Errorf("swarm %s prints %q", strings.Join(args, " "), out[max(0, bad-40):min(len(out), bad+40)])
+			t.Errorf("swarm %s prints %s %q", strings.Join(args, " "), where, out[max(0, bad-40):min(len(out), bad+40)])
 		}
 		if len(out) < 10 {
-			t.Errorf("swarm %s prints %q only", strings.Join(args, " "), out)
+			t.Errorf("swarm %s prints %s %q only", strings.Join(args, " "), where, out)
 		}
+	}
+	see := func(args ...string) {
+		t.Helper()
+		check("on a terminal", commandOnTerminal(l, l.command(args...), 100, "NO_COLOR=1"), args)
+		piped := l.run(args...)
+		check("into a pipe", piped.out+piped.err, args)
 	}
 	see("run", "--verbose", "--model", "script:s.yaml", "--permission-mode", "bypassPermissions", "go EVIL "+"\x1b]52;c;eA==\a")
 	var inbox []struct {
@@ -143,8 +151,18 @@ func TestNothingThatAgentsWriteActsOnATerminal(t *testing.T) {
 		t.Fatal(err, inbox)
 	}
 	see("message", inbox[0].Envelope.ID)
-	for _, line := range []string{"ps", "tasks", "team status", "inbox ann", "logs lead", "logs ann", "result lead", "result ann"} {
+	for _, line := range []string{
+		"ps", "tasks", "team status", "inbox ann", "logs lead", "logs ann", "result lead", "result ann", "agents list", "agents show evil", "permissions list",
+		"sandbox explain inspect",
+	} {
 		see(strings.Fields(line)...)
+	}
+	for _, line := range []string{
+		"tail", "approvals", "agents check", "send nobody\x1b]52;c;eA==\a text", "stop nobody\x1b]52;c;eA==\a", "result nobody\x1b]52;c;eA==\a", "ps --x\x1b]52;c;eA==\a",
+	} { // some of them fail
+		args := strings.Fields(line)
+		piped := l.run(args...)
+		check("into a pipe", piped.out+piped.err, args)
 	}
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("bash is not installed, and doctor fails without it")

@@ -43,3 +43,17 @@ func FuzzCleanRemovesControlSequences(f *testing.F) {
 		}
 	})
 }
+
+func TestCleanTextKeepsTabsAndLineEnds(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\tb\n\tc\n":                "a\tb\n\tc\n",
+		"dos\r\nlines\r\n":           "dos\r\nlines\r\n",
+		"over\rwritten\r":            "over written",
+		"\x1b]52;c;eA==\aone\t\ntwo": "one\t\ntwo",
+		"\u009b2J\x1b[31m\tred":      "\tred",
+	} {
+		if got := CleanText(in); got != want {
+			t.Errorf("CleanText(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

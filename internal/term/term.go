@@ -13,7 +13,7 @@
 //
 // Laws:
 //
-//   - Clean: what Clean and CleanLines return neither moves the cursor nor
+//   - Clean: what Clean, CleanText and CleanLines return neither moves the cursor nor
 //     colours the screen nor changes the direction of writing
 //     (TestCleanRemovesControlSequences, FuzzCleanRemovesControlSequences).
 //   - Width: the lines that Cut, Wrap and Fold return are at most as wide as
@@ -58,6 +58,29 @@ var escapes = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]?` +
 
 func actsOnTerminal(r rune) bool {
 	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+// CleanText is Clean for a text of several lines that goes into a pipe or a file: tabs and
+// ends of lines stay as they are.
+func CleanText(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && actsOnTerminal(r) }) {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		body := strings.TrimSuffix(line, "\n")
+		bare := strings.TrimSuffix(body, "\r")
+		for i, part := range strings.Split(bare, "\t") {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(Clean(part))
+		}
+		if len(body) < len(line) {
+			b.WriteString(line[len(bare):])
+		}
+	}
+	return b.String()
 }
 
 // CleanLines is Clean for a text of several lines. It turns tabs into spaces.

@@ -38,13 +38,13 @@ func (t *Text) Finish(v RunResult) error {
 	return cli.Fprint(t.answer, Printable(t.answer, text)+"\n")
 }
 
-// Printable returns an agent's text for out: cleaned for a terminal, unchanged for a
-// file.
+// Printable returns an agent's text for out. What is piped reaches a terminal in the end, as
+// by a pager; it has no control sequences either, but keeps its tabs.
 func Printable(out io.Writer, text string) string {
 	if _, terminal := term.Columns(out); terminal {
 		return term.CleanLines(text)
 	}
-	return text
+	return term.CleanText(text)
 }
 
 // NewText returns a view that shows progress on a screen and writes the answer to out.
