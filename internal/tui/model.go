@@ -19,7 +19,6 @@ type (
 	eventMsg     struct{ event event.Event }
 	endedMsg     struct{} // no more events come
 	interruptMsg struct{} // a signal that counts as Ctrl-C
-	printedMsg   struct{}
 	stateMsg     struct { // the state of the session
 		rows      []Row
 		questions []Question
@@ -44,7 +43,6 @@ type screen struct {
 
 	width, height int
 	canvas        *canvas // nil if nothing is drawn
-	printCount    int     // number of prints above the view
 
 	rows            []Row
 	questions       []Question
@@ -53,15 +51,15 @@ type screen struct {
 	refreshing      bool   // the state is being fetched, or that is planned
 	ticking         bool   // a tickMsg is planned
 
-	replies  replies
-	stream   strings.Builder // the part of the lead's current answer that has arrived
-	pending  []string        // finished lines that are to be printed
-	printing bool            // lines are being printed, or nothing has been drawn yet
+	replies replies
+	stream  strings.Builder // the part of the lead's current answer that has arrived
+	pending []string        // finished lines that are to be printed
 
 	actions []action // requested actions that are not done, in order
 	busy    bool     // the first of them is running
 	notice  string   // one line below the input, until the next key
 	armed   bool     // the last key was Ctrl-C
+	greeted bool     // the first lines have been printed
 	leaving bool
 	detach  bool // the session continues without a terminal
 }
@@ -92,7 +90,7 @@ func newScreen(ctx context.Context, s Session, o Options, h *history) *screen {
 	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "ctrl+j", "shift+enter"))
 	in.KeyMap.CharacterBackward = key.NewBinding(key.WithKeys("left"))
 	in.Focus() // the cursor is the terminal's own: there is nothing to blink
-	return &screen{runner: runner{s, o}, ctx: ctx, input: in, history: h, printing: true, replies: replies{}, width: 80, height: 24}
+	return &screen{runner: runner{s, o}, ctx: ctx, input: in, history: h, replies: replies{}, width: 80, height: 24}
 }
 
 // Init implements tea.Model.
@@ -110,12 +108,11 @@ func (m *screen) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = max(msg.Width, 20), max(msg.Height, 6)
-		if m.canvas != nil && m.canvas.resized(msg.Width) {
-			m.printing = true
+		if m.canvas != nil {
+			m.canvas.resized(msg.Width, msg.Height)
 		}
 		m.input.SetWidth(m.width)
-		m.print(m.options.Hello) // not before the width is known
-		m.options.Hello = ""
+		m.greet() // not before the width is known
 	case tea.KeyPressMsg:
 		m.notice = ""
 		return m.key(msg)
@@ -135,9 +132,6 @@ func (m *screen) update(msg tea.Msg) tea.Cmd {
 		m.notice = string(msg)
 	case stateMsg:
 		return m.setState(msg)
-	case printedMsg:
-		m.printing = false
-		m.printCount++
 	case doneMsg:
 		m.busy = m.busy && msg.concurrent
 		return m.actionDone(msg)
@@ -297,12 +291,8 @@ func (m *screen) actionDone(d doneMsg) tea.Cmd {
 	return m.scheduleRefresh(0)
 }
 
-// leave prints the pending lines and ends the program; the second time it does not wait
-// for the printing.
+// leave prints the pending lines and ends the program.
 func (m *screen) leave() tea.Cmd {
-	if m.leaving {
-		return tea.Quit
-	}
 	m.leaving = true
 	return nil
 }
@@ -345,6 +335,14 @@ func (m *screen) streamLead(f event.Fact) {
 	}
 }
 
+// greet prints the first lines of the session, once.
+func (m *screen) greet() {
+	if !m.greeted {
+		m.greeted = true
+		m.print(m.options.Hello)
+	}
+}
+
 // print queues text to be printed above the view, wrapped at the width of the screen.
 func (m *screen) print(text string) {
 	if strings.TrimSpace(text) == "" {
@@ -361,24 +359,16 @@ func (m *screen) queue(text string) {
 	}
 }
 
-// flush prints pending lines, one batch after another so that their order stays, and
-// ends the program when there are none and the user is leaving.
+// flush prints pending lines, and ends the program when the user is leaving.
 func (m *screen) flush() tea.Cmd {
-	if m.printing {
-		return nil
+	if m.canvas != nil && len(m.pending) > 0 {
+		m.canvas.print(m.pending)
+		m.pending = nil
 	}
-	if len(m.pending) == 0 {
-		if m.leaving {
-			return tea.Quit
-		}
-		return nil
+	if m.leaving {
+		return tea.Quit
 	}
-	// More lines than fit above the view would push the view into the terminal's
-	// scrollback.
-	n := min(len(m.pending), max(m.height/3, 1))
-	text := strings.Join(m.pending[:n], "\n")
-	m.pending, m.printing = m.pending[n:], true
-	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
+	return nil
 }
 
 // refreshDelay is the time between an event and the refresh after it, tickInterval

@@ -85,7 +85,6 @@ func newDriver(t *testing.T, s *fake) *driver {
 	h := openTest(t, "")
 	o := Options{Session: "s", Paint: func(name, _ string) string { return name }, Lines: func(event.Event) string { return "" }}
 	d := &driver{T: t, fake: s, m: newScreen(t.Context(), s, o, h)}
-	d.m.printing = false
 	d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 	d.look()
 	return d

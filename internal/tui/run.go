@@ -34,7 +34,7 @@ func Run(ctx context.Context, s Session, o Options) error {
 		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(out), tea.WithoutSignalHandler())
 	var watch sync.WaitGroup
 	watch.Go(func() { sendEvents(ctx, sub, p) })
-	watch.Go(func() { sendSignals(ctx, o, out.drawn, p) })
+	watch.Go(func() { sendSignals(ctx, o, out, p) })
 	_, err = p.Run()
 	asked := ctx.Err() != nil
 	cancel()
@@ -64,12 +64,13 @@ func sendEvents(ctx context.Context, sub *event.Subscription, p *tea.Program) {
 	}
 }
 
-// sendSignals reports frames that were awaited, and signals that count as Ctrl-C.
-func sendSignals(ctx context.Context, o Options, drawn chan struct{}, p *tea.Program) {
+// sendSignals sends the size of the terminal when the canvas needs a whole frame, and
+// signals that count as Ctrl-C.
+func sendSignals(ctx context.Context, o Options, c *canvas, p *tea.Program) {
 	for {
 		select {
-		case <-drawn:
-			p.Send(printedMsg{})
+		case <-c.stale:
+			p.Send(c.windowSize())
 		case <-o.Interrupts:
 			p.Send(interruptMsg{})
 		case <-ctx.Done():

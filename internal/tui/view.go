@@ -13,7 +13,7 @@ import (
 // View implements tea.Model. It shows the lead's current answer, a line for each agent
 // at work, the open question, the input and a line of help.
 func (m *screen) View() tea.View {
-	if m.leaving && len(m.pending) == 0 {
+	if m.leaving {
 		return tea.NewView(" ") // one line: the renderer leaves parts of a frame that shrinks to nothing
 	}
 	above := []string{""} // separates the view from the lines printed above
@@ -24,26 +24,13 @@ func (m *screen) View() tea.View {
 	if room := m.height - m.height/3 - m.input.Height() - 1; len(above) > room {
 		above = above[len(above)-max(room, 0):]
 	}
-	v := tea.NewView(strings.Join(append(above, m.input.View(), m.footer()+m.changingTail()), "\n"))
+	v := tea.NewView(strings.Join(append(above, m.input.View(), m.footer()), "\n"))
 	if c := m.input.Cursor(); c != nil {
 		c.Y += len(above)
 		v.Cursor = c
 	}
-	if m.canvas != nil {
-		m.canvas.setNext(append(above, make([]string, m.input.Line())...))
-	}
 	return v
 }
-
-// changingTail makes the view differ from the last one after a print, without a visible
-// change: printing leaves the cursor at the top of the view, and the renderer restores
-// it only for a view that has changed.
-func (m *screen) changingTail() string {
-	return strings.Repeat("\x1b[m", m.printCount%manyPrints)
-}
-
-// manyPrints is larger than the number of prints between two frames.
-const manyPrints = 50
 
 // streamLines returns the end of the lead's current answer.
 func (m *screen) streamLines() []string {
