@@ -188,7 +188,7 @@ var owner = map[string][]string{
 	"github.com/muesli/cancelreader":         {"internal/tui"},
 	"go.yaml.in/yaml":                        {"defs", "internal/price", "team/teamfile", "model/script"},
 	"charm.land":                             {"internal/cli/definitions", "internal/tui"},
-	"github.com/charmbracelet/x/ansi":        {"internal/term"},
+	"github.com/charmbracelet/x/ansi":        {"internal/term", "internal/tui"},
 	"mvdan.cc/sh":                            {"internal/cli/definitions", "internal/shell"},
 	"golang.org/x/net":                       {"internal/proxy"},
 	"github.com/gofrs/flock":                 {"internal/journal", "internal/natsd"},

@@ -295,10 +295,10 @@ func (c *Coordinator) allQuiet(ctx context.Context) bool {
 	return c.opts.Remote.Quiet(ctx) && c.isQuiet() && c.moves.Load() == before
 }
 
-// IsQuiet reports whether no agent of this process has work, and the number of changes
-// so far: two calls that return the same number saw no change between.
+// IsQuiet reports whether the agents of this process are started and have no work, and the
+// number of changes so far: two calls that return the same number saw no change between.
 func (c *Coordinator) IsQuiet() (bool, uint64) {
-	return c.isQuiet(), c.moves.Load()
+	return c.live.Load() && c.isQuiet(), c.moves.Load()
 }
 
 // EnsureProcess starts the process of a remote agent if there is none, so that the agent

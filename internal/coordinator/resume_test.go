@@ -322,3 +322,15 @@ func TestErrorsOfACallHaveTypes(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// Mail may arrive before the agents are started: until then a process is not quiet.
+func TestAProcessIsNotQuietBeforeItsAgentsStart(t *testing.T) {
+	n := coordinatortest.New(t, t.TempDir(), by(answers{agent.LeadName: repeat}), nodeOptions{})
+	if quiet, _ := n.IsQuiet(); quiet {
+		t.Error("it is quiet before the start")
+	}
+	n.Begin(t)
+	if quiet, _ := n.IsQuiet(); !quiet {
+		t.Error("it is not quiet although nobody has work")
+	}
+}
