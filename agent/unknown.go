@@ -1,11 +1,10 @@
 package agent
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/actorswarm/swarm/internal/spelling"
 	"github.com/actorswarm/swarm/mailbox"
 )
 
@@ -38,48 +37,7 @@ func (e *NoProcessError) Error() string {
 // Suggest returns at most three of the known names that name may have meant, best first:
 // those within two edits of it, and those that contain it or that it contains. Case is
 // ignored.
-func Suggest(name string, known []string) []string {
-	type candidate struct {
-		name string
-		far  int
-	}
-	var all []candidate
-	lower := strings.ToLower(name)
-	for _, known := range known {
-		k := strings.ToLower(known)
-		far := distance(lower, k)
-		if far <= 2 || lower != "" && (strings.Contains(k, lower) || strings.Contains(lower, k)) {
-			all = append(all, candidate{known, far})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
-	var names []string
-	for _, c := range all[:min(len(all), 3)] {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// distance returns the number of single-byte edits between two names.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
-}
+func Suggest(name string, known []string) []string { return spelling.Suggest(name, known) }
 
 // NameTakenError reports that another agent has the name of a new one.
 type NameTakenError struct {

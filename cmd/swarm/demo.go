@@ -8,6 +8,7 @@ import (
 
 	"github.com/actorswarm/swarm/examples/review"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/worktree"
 	"github.com/spf13/cobra"
 )
 
@@ -69,6 +70,9 @@ func (a *app) demo(ctx context.Context, dir, model string, keep bool, show showF
 	}
 	if err := checkRepository(opts.Dir); err != nil {
 		return err
+	}
+	if err := worktree.Installed(); err != nil {
+		return fmt.Errorf("the demo reviews a repository with git: %w", err)
 	}
 	opts.Getenv = a.Getenv
 	if opts.Model = model; model == "" {

@@ -22,7 +22,8 @@ func newPs(a *app) *cobra.Command {
 		Long: `Ps lists the sessions of the directory, newest first. With an id, or when just
 one session runs, it shows the agents of that session as a tree, each with the
 tokens and the money it has used; behind a slash stands what it and all agents
-below it have used together. $? is money that nobody knows: see docs/models.md.`,
+below it have used together. $? is a price that is
+not known: see docs/models.md.`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(format); err != nil {

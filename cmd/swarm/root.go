@@ -52,10 +52,7 @@ func newRoot(a *app) *cobra.Command {
 	flags.add(root)
 	// The others belong to run; here they only serve swarm -p.
 	root.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !talkFlag(f.Name) })
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the second half repeats it
-		return cli.Usagef("%s; see: %s --help", text, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(
 		newRun(a), newResume(a), newPs(a), newTasks(a), newTeam(a), newSend(a), newInbox(a), newMessage(a), newApprovals(a), newTail(a), newServe(a), newAttach(a), newTeammate(a), newQuit(a), newInterrupt(a), newStop(a), newKill(a), newBg(a), newCompact(a), newResult(a), newLogs(a), newWorktrees(a),
 		newDown(a),

@@ -1,17 +1,38 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/actorswarm/swarm/internal/spelling"
 )
 
 // CheckFormat checks the format of a command that prints a list.
 func CheckFormat(format string) error {
 	if format != "text" && format != "json" {
-		return Usagef("unknown --format %q; use text or json", format)
+		return Usagef("unknown --format %q; use text or json%s", format, spelling.DidYouMean(format, "", []string{"text", "json"}))
 	}
 	return nil
+}
+
+// FlagError is the error for flags that cannot be parsed, with the flag that an unknown one
+// may have meant.
+func FlagError(c *cobra.Command, err error) error {
+	text, _, _ := strings.Cut(err.Error(), ": strconv.") // the second half repeats it
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, f.Name)
+			}
+		})
+		text += spelling.DidYouMean(unknown.GetSpecifiedName(), "--", known)
+	}
+	return Usagef("%s; see: %s --help", text, c.CommandPath())
 }
 
 // NoMoreArgs returns an error if there are more than the n arguments that a command

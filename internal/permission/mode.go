@@ -3,6 +3,8 @@ package permission
 import (
 	"fmt"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/spelling"
 )
 
 // Mode is what is allowed without a rule, and whether a person is asked.
@@ -47,7 +49,8 @@ func ParseMode(s string) (Mode, error) {
 			return m, nil
 		}
 	}
-	return "", fmt.Errorf("unknown permission mode %q; use default, acceptEdits, plan, auto, dontAsk or bypassPermissions", s)
+	known := []string{"default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"}
+	return "", fmt.Errorf("unknown permission mode %q; use default, acceptEdits, plan, auto, dontAsk or bypassPermissions%s", s, spelling.DidYouMean(s, "", known))
 }
 
 // Judged reports whether a model is asked about calls in the mode.

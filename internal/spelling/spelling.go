@@ -10,11 +10,15 @@
 //   - Slip and Near are symmetric, and true for equal names (TestComparisonsAreSymmetric).
 //   - Slip reports one letter more, less or other, or two neighbours that have changed
 //     places, and nothing else (TestSlips).
-//   - Nearest returns a name that was known, or nothing (TestNearestIsKnown).
+//   - Suggest returns names that were known, or nothing (TestSuggestionsAreKnown).
 //   - Near reports up to two letters at one place (TestNearNames).
 package spelling
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Slip reports whether two names differ by at most one letter, or by two neighbours that
 // have changed places.
@@ -29,22 +33,57 @@ func Near(a, b string) bool {
 	return len(a) <= 2 && len(b) <= 2
 }
 
-// Nearest returns the known name that a person may have meant: one that only its case
-// distinguishes, a Slip, one that begins with the name, or, of names with six letters and
-// more, a Near one. It is "" if there is none.
-func Nearest(name string, known []string) string {
-	name = strings.ToLower(name)
-	for _, is := range []func(k string) bool{
-		func(k string) bool { return k == name },
-		func(k string) bool { return len(name) > 1 && Slip(k, name) },
-		func(k string) bool { return len(name) > 2 && strings.HasPrefix(k, name) },
-		func(k string) bool { return len(name) > 5 && Near(k, name) },
-	} {
-		for _, k := range known {
-			if is(strings.ToLower(k)) {
-				return k
-			}
+// Suggest returns at most three of the known names that name may have meant, best first:
+// those within two edits of it, and those that contain it or that it contains. Case is
+// ignored.
+func Suggest(name string, known []string) []string {
+	type candidate struct {
+		name string
+		far  int
+	}
+	var all []candidate
+	lower := strings.ToLower(name)
+	for _, known := range known {
+		k := strings.ToLower(known)
+		far := distance(lower, k)
+		if far <= 2 || lower != "" && (strings.Contains(k, lower) || strings.Contains(lower, k)) {
+			all = append(all, candidate{known, far})
 		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
+	var names []string
+	for _, c := range all[:min(len(all), 3)] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// distance returns the number of single-byte edits between two names.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// DidYouMean returns the end of an error about a name that is not known: a question with the
+// best of Suggest behind prefix, or nothing.
+func DidYouMean(name, prefix string, known []string) string {
+	if near := Suggest(name, known); len(near) > 0 {
+		return "; did you mean " + prefix + near[0] + "?"
 	}
 	return ""
 }

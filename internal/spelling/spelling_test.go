@@ -37,14 +37,14 @@ func TestComparisonsAreSymmetric(t *testing.T) {
 	}
 }
 
-func TestNearestIsKnown(t *testing.T) {
+func TestSuggestionsAreKnown(t *testing.T) {
 	known := []string{"acceptEdits", "plan", "default", "bypassPermissions"}
 	for name, want := range map[string]string{
-		"acceptedits": "acceptEdits", "plam": "plan", "defualt": "default", "bypass": "bypassPermissions", "acceptEditz": "acceptEdits",
-		"": "", "x": "", "nothing": "", "pl": "",
+		"acceptedits": "; did you mean --acceptEdits?", "plam": "; did you mean --plan?", "defualt": "; did you mean --default?",
+		"bypass": "; did you mean --bypassPermissions?", "": "", "nothing": "",
 	} {
-		if got := Nearest(name, known); got != want {
-			t.Errorf("the nearest of %q is %q, want %q", name, got, want)
+		if got := DidYouMean(name, "--", known); got != want {
+			t.Errorf("of %q it says %q, want %q", name, got, want)
 		}
 	}
 }

@@ -69,10 +69,7 @@ func parseCommand(name, arg string, views []View) action {
 	names := commandNames(views)
 	switch {
 	case !slices.Contains(names, name):
-		if near := spelling.Nearest(name, names); near != "" {
-			return syntaxError{fmt.Sprintf("there is no command /%s; did you mean /%s?", name, near)}
-		}
-		return syntaxError{fmt.Sprintf("there is no command /%s; there are /%s", name, strings.Join(names, ", /"))}
+		return syntaxError{fmt.Sprintf("there is no command /%s; there are /%s%s", name, strings.Join(names, ", /"), spelling.DidYouMean(name, "/", names))}
 	case (name == "stop" || name == "interrupt") && arg == "":
 		return syntaxError{fmt.Sprintf("name the agent: /%s NAME", name)}
 	}

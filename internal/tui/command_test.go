@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 		{"a file is missing", &consent, syntaxError{noAnswer(consent)}},
 		{"maybe", &consent, syntaxError{noAnswer(consent)}},
 		{"@lead a file is missing", &consent, sendAgent{"lead", "a file is missing"}},
-		{"/pss", nil, syntaxError{"there is no command /pss; did you mean /ps?"}},
+		{"/pss", nil, syntaxError{"there is no command /pss; there are /compact, /detach, /help, /interrupt, /model, /ps, /quit, /stop; did you mean /ps?"}},
 		{"a", &Question{Consent: true}, syntaxError{noAnswer(Question{Consent: true})}},
 		{"no, not to main", &consent, answerQuestion{consent, Answer{Note: "not to main"}}},
 		{"@bob y", &consent, sendAgent{"bob", "y"}},

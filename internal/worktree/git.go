@@ -3,6 +3,7 @@ package worktree
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +34,14 @@ var fixedSettings = []string{
 
 // maxStderr bounds what a GitError holds of the command's output.
 const maxStderr = 4 << 10
+
+// Installed returns an error if there is no git to run.
+func Installed() error {
+	if _, err := exec.LookPath("git"); err != nil {
+		return errors.New("git is not installed, or not in a directory of PATH: install it first")
+	}
+	return nil
+}
 
 // git runs commands in one directory.
 type git struct {

@@ -25,7 +25,11 @@ func (t *Text) writeUsage(v RunResult) {
 	if all == (model.Usage{}) {
 		return
 	}
-	fmt.Fprintf(t.Out, "in all    %s · %s tokens %v · %s\n", Plural(v.Agents, "agent"), tokens(all), v.Cost, duration(v.Took))
+	cost := " " + v.Cost.String()
+	if v.Cost.Unknown {
+		cost = ", price unknown"
+	}
+	fmt.Fprintf(t.Out, "in all    %s · %s tokens%s · %s\n", Plural(v.Agents, "agent"), tokens(all), cost, duration(v.Took))
 }
 
 // Finish prints the answer.

@@ -77,7 +77,17 @@ func Tree(s cli.Screen, all []AgentRow, now time.Time, inset int) string {
 	for _, p := range roots {
 		t.write(p, "", "")
 	}
-	return t.b.String()
+	return t.b.String() + priceNote(all)
+}
+
+// priceNote explains the sign of an unknown cost, if a row shows it.
+func priceNote(all []AgentRow) string {
+	for _, p := range all {
+		if (p.Cost.Unknown || p.SubtreeCost.Unknown) && p.SubtreeTokens > 0 {
+			return "($? is an unknown price; ~/.swarm/models.yaml can give it)\n"
+		}
+	}
+	return ""
 }
 
 type treeWriter struct {
