@@ -47,6 +47,7 @@ type Proxy struct {
 	refusals []Refusal          // guarded by mu
 	open     map[io.Closer]bool // what Close ends; guarded by mu
 	closed   bool               // guarded by mu
+	failed   error              // what ended the listener before Close; guarded by mu
 }
 
 // Refusal is a host that a command was not connected with.
@@ -73,12 +74,17 @@ func Start(l net.Listener, o Options) *Proxy {
 			p.forward(l)
 			return
 		}
-		_ = p.server.Serve(l) // that it was closed
+		if err := p.server.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.failed = err
+		}
 	})
 	return p
 }
 
-// Close ends all connections and returns when they have ended.
+// Close ends all connections and returns when they have ended. It returns the error that
+// ended the service before, if one did.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -89,7 +95,9 @@ func (p *Proxy) Close() error {
 	err := p.server.Close()
 	p.served.Wait()
 	p.transport.CloseIdleConnections()
-	return err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return errors.Join(err, p.failed)
 }
 
 // begin counts a goroutine for which Close waits, unless it has been called, and has Close
@@ -235,14 +243,14 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	_, _ = in.Close(), out.Close() // the command sees the end
+	hangUp(in, out)
 }
 
 // join copies both ways until both sides have ended, or the proxy does.
 func (p *Proxy) join(in net.Conn, start io.Reader, out net.Conn) {
 	end, ok := p.begin(in, out)
 	if !ok {
-		_, _ = in.Close(), out.Close() // the command sees the end
+		hangUp(in, out)
 		return
 	}
 	defer end()
@@ -250,7 +258,14 @@ func (p *Proxy) join(in net.Conn, start io.Reader, out net.Conn) {
 	both.Go(func() { copyTo(out, start) })
 	both.Go(func() { copyTo(in, out) })
 	both.Wait()
-	_, _ = in.Close(), out.Close() // both have ended
+	hangUp(in, out)
+}
+
+// hangUp closes connections for good. Each side sees the end whether or not Close fails.
+func hangUp(conns ...net.Conn) {
+	for _, c := range conns {
+		_ = c.Close()
+	}
 }
 
 // copyTo copies until the end and hands it on.
@@ -280,7 +295,7 @@ func (p *Proxy) forward(l net.Listener) {
 			out, err := net.DialTimeout("tcp", p.options.To, dialTime)
 			if err != nil {
 				p.refused(p.options.To, errors.New("nothing listens at the port of sandbox.network.httpProxyPort"))
-				_ = in.Close() // the command sees the end
+				hangUp(in)
 				return
 			}
 			p.join(in, in, out)

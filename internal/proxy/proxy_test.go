@@ -273,3 +273,22 @@ func TestWrongEntriesAreNamed(t *testing.T) {
 		t.Error("a wrong entry takes others along, or is not named")
 	}
 }
+
+// brokenListener fails at the first connection.
+type brokenListener struct{ net.Listener }
+
+func (brokenListener) Accept() (net.Conn, error) { return nil, errBroken }
+
+var errBroken = errors.New("broken")
+
+func TestCloseReturnsWhatEndedTheService(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Start(brokenListener{l}, Options{})
+	p.served.Wait()
+	if err := p.Close(); !errors.Is(err, errBroken) {
+		t.Errorf("%v", err)
+	}
+}
