@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,10 @@ type Options struct {
 	// Settings is the value of --settings: JSON text or the path of a JSON file. It takes
 	// precedence over the settings of the project and the user.
 	Settings string
+	// MCP are the values of --mcp-config: JSON texts or paths of JSON files with MCP servers.
+	// With StrictMCP the session has no other servers.
+	MCP       []string
+	StrictMCP bool
 	// AddDirs are further directories with agents in .claude/agents.
 	AddDirs []string
 	// PluginDirs are plugins that no settings enable.
@@ -137,6 +142,15 @@ func (o *Options) complete() error {
 	if file := strings.TrimSpace(o.Settings); file != "" && !strings.HasPrefix(file, "{") {
 		if o.Settings, err = filepath.Abs(file); err != nil {
 			return fmt.Errorf("find the file of --settings: %w", err)
+		}
+	}
+	o.MCP = slices.Clone(o.MCP)
+	for i, file := range o.MCP {
+		if file = strings.TrimSpace(file); file == "" || strings.HasPrefix(file, "{") {
+			continue
+		}
+		if o.MCP[i], err = filepath.Abs(file); err != nil {
+			return fmt.Errorf("find the file of --mcp-config: %w", err)
 		}
 	}
 	if o.Home == "" {
@@ -248,7 +262,7 @@ func (o Options) config() node.Config {
 		Dir: o.Dir, StateDir: o.StateDir, Home: o.Home, AddDirs: o.AddDirs, PluginDirs: o.PluginDirs,
 		Getenv: o.Getenv, Logger: o.Logger, Model: o.Model, Mode: o.Mode, MaxTurns: o.MaxTurns, System: o.System, Agents: o.Agents, Settings: o.Settings,
 		Allow: o.Allow, Deny: o.Deny, Budget: o.Budget, Policy: o.Policy, Window: o.Window, CompactWindow: o.compactWindow,
-		FindModel: o.Models,
+		FindModel: o.Models, MCP: o.MCP, StrictMCP: o.StrictMCP,
 	}
 }
 
@@ -256,6 +270,7 @@ func (o Options) config() node.Config {
 func (o *Options) take(c node.Config) {
 	o.Dir, o.AddDirs, o.PluginDirs = c.Dir, c.AddDirs, c.PluginDirs
 	o.Model, o.Mode, o.MaxTurns, o.System, o.Agents, o.Settings = c.Model, c.Mode, c.MaxTurns, c.System, c.Agents, c.Settings
+	o.MCP, o.StrictMCP = c.MCP, c.StrictMCP
 	o.Allow, o.Deny, o.Budget, o.Policy, o.Window, o.compactWindow = c.Allow, c.Deny, c.Budget, c.Policy, c.Window, c.CompactWindow
 }
 

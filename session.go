@@ -122,7 +122,7 @@ func (o *Options) place() (Info, error) {
 	info := Info{
 		ID: id, Dir: o.Dir, Path: filepath.Join(session.Dir(o.StateDir, o.Dir), id), Created: time.Now(),
 		Model: o.Model, Mode: o.Mode, Allow: o.Allow, Deny: o.Deny, MaxTurns: o.MaxTurns, Agents: o.Agents, Settings: o.Settings, System: o.System,
-		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines,
+		AddDirs: o.AddDirs, PluginDirs: o.PluginDirs, Deadlines: o.Policy.Deadlines, MCP: o.MCP, StrictMCP: o.StrictMCP,
 		Budget: o.Budget, PerChild: o.Policy.ChildBudget, NATS: o.NATS, Inbound: o.Inbound, InboundExpiry: o.InboundExpiry,
 	}
 	if err := o.inheritListen(&info); err != nil {
@@ -359,7 +359,7 @@ func (s *Session) Problems() []string {
 	for _, p := range s.parts.Definitions.Problems() {
 		all = append(all, p.String())
 	}
-	return slices.Concat(all, s.opts.config().HookProblems(), s.opts.config().SandboxNotes(), s.opts.listen().Exposed(), s.parts.Definitions.Notes(), s.store.Notes(), s.notes)
+	return slices.Concat(all, s.opts.config().HookProblems(), s.opts.config().SandboxNotes(), s.opts.listen().Exposed(), s.parts.Definitions.Notes(), s.parts.NotesOnServers(), s.store.Notes(), s.notes)
 }
 
 // Definitions returns the current agent types of the session, without those that a rule

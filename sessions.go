@@ -214,7 +214,7 @@ func Rehearse(o Options) (*Rehearsal, error) {
 		return nil, err
 	}
 	r := &Rehearsal{parts: s.parts, policy: s.opts.config().PolicyOf(s.Info().ID, s.parts.Rules)}
-	r.tools = coordinator.New(coordinator.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: node.ToolNames(), Denied: r.parts.Rules.Denies}).ToolNames()
+	r.tools = coordinator.New(coordinator.Options{Store: new(transcript.Store), Policy: r.policy, ToolNames: s.parts.ToolNames, Denied: r.parts.Rules.Denies}).ToolNames()
 	id, err := r.parts.Models.Default(o.Model)
 	if none := (NoModelError{}); err != nil && !errors.As(err, &none) {
 		return nil, err
@@ -235,5 +235,9 @@ func (r *Rehearsal) Tools() []string { return slices.Clone(r.tools) }
 // Plan returns the plan of an agent that a call of the lead would start, with the reason
 // for each choice, or the error that the lead would get.
 func (r *Rehearsal) Plan(c spawn.Call) (spawn.Plan, error) {
-	return r.policy.Plan(r.Definitions(), c, r.lead, r.Tools())
+	all, tools := r.Definitions(), r.Tools()
+	if def, ok := all.Lookup(c.Type); ok {
+		tools = append(tools, r.parts.ListedTools(def)...)
+	}
+	return r.policy.Plan(all, c, r.lead, tools)
 }

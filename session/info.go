@@ -35,6 +35,8 @@ type Info struct {
 	Agents    string          `json:"agents,omitempty"`
 	Settings  string          `json:"settings,omitempty"` // the value of --settings
 	System    string          `json:"system,omitempty"`
+	MCP       []string        `json:"mcp,omitempty"`        // the values of --mcp-config
+	StrictMCP bool            `json:"strict_mcp,omitempty"` // whether there are no other servers
 	Budget    budget.Limits   `json:"budget,omitzero"`
 	PerChild  budget.Limits   `json:"child_budget,omitzero"`
 	NATS      NATS            `json:"nats,omitzero"`

@@ -149,6 +149,7 @@ func (p Policy) Plan(set *defs.Set, c Call, parent agent.Spec, tools []string) (
 		Background: plan.Spec.Role == agent.Background,
 		DepthLimit: plan.Spec.Depth >= p.MaxDepth,
 		Teammate:   plan.Spec.Role == agent.Teammate,
+		MCP:        toolsOfServers(def, tools),
 	})
 	plan.limitTools(def, parent)
 	if plan.Spec.Role == agent.Teammate {
@@ -158,6 +159,16 @@ func (p Policy) Plan(set *defs.Set, c Call, parent agent.Spec, tools []string) (
 	}
 	p.limits(&plan)
 	return plan, err
+}
+
+// toolsOfServers returns the tools of the servers that a definition names.
+func toolsOfServers(def defs.Definition, tools []string) (own []string) {
+	for _, t := range tools {
+		if slices.ContainsFunc(def.MCPServers, func(s defs.MCPServer) bool { return s.Config == nil && strings.HasPrefix(t, "mcp__"+s.Name+"__") }) {
+			own = append(own, t)
+		}
+	}
+	return own
 }
 
 // typeOf returns the type of a call, which may name none.

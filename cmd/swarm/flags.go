@@ -22,6 +22,8 @@ type runFlags struct {
 	print, continued, skip bool
 	agents, model, mode    string
 	settings               string
+	mcp                    []string
+	strictMCP              bool
 	addDirs, pluginDirs    []string
 	trustDirs              []string
 	allow, deny            []string
@@ -121,6 +123,8 @@ func (f *runFlags) addCommon(c *cobra.Command) {
 	fs.StringVar(&f.model, "model", "", "the lead's `model`: sonnet, an id, openai:ID or script:FILE")
 	fs.StringVar(&f.agents, "agents", "", "agent definitions: `JSON`, or the path of a JSON file")
 	fs.StringVar(&f.settings, "settings", "", "settings that go before those of the project and yours: `JSON`, or the path of a JSON file")
+	fs.StringArrayVar(&f.mcp, "mcp-config", nil, "MCP servers to start: `JSON`, or the path of a JSON file")
+	fs.BoolVar(&f.strictMCP, "strict-mcp-config", false, "start no MCP servers but those of --mcp-config")
 	fs.Var((*mode)(&f.mode), "permission-mode", "the `mode`: default, acceptEdits, plan, auto, dontAsk or bypassPermissions (see docs/permissions.md)")
 	fs.BoolVar(&f.skip, "dangerously-skip-permissions", false, "allow everything (bypassPermissions)")
 	for _, name := range []string{"allowedTools", "allowed-tools"} {
@@ -199,6 +203,7 @@ func (f *runFlags) checkPrompts(c *cobra.Command) error {
 func (f *runFlags) options(a *app) (swarm.Options, error) {
 	o := swarm.Options{
 		AddDirs: f.addDirs, PluginDirs: f.pluginDirs,
+		MCP: f.mcp, StrictMCP: f.strictMCP,
 		Dir: f.dir, NewSession: f.sessionID, Session: f.resume, Model: f.model, Agents: f.agents, Settings: f.settings, Mode: f.mode,
 		Allow: cli.SplitRules(f.allow), Deny: cli.SplitRules(f.deny), MaxTurns: f.maxTurns, AskTimeout: f.askTimeout, Listen: f.listen, ListenWebSocket: f.webSocket, ListenCert: f.cert, ListenKey: f.key, NATS: f.nats, Inbound: swarm.Inbound(f.inbound), InboundExpiry: f.inboundExpiry, Getenv: a.Getenv,
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/actorswarm/swarm"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/cli/servers"
 	"github.com/actorswarm/swarm/internal/mcpserve"
 	"github.com/spf13/cobra"
 )
@@ -19,19 +20,25 @@ func newMCP(a *app) *cobra.Command {
 	var name string
 	c := &cobra.Command{
 		Use:   "mcp --name NAME",
-		Short: "Let a program that speaks MCP be a member of a session",
-		Long: `Mcp is a server of the Model Context Protocol on standard input and output. An
-agent program that starts it becomes a member of a running session under NAME:
-the agents write to it by that name, and its tools send, inbox, tasks and ask
-let it write, read, work on the shared task list and ask you. Its mail waits for
-it while it is away.
+		Short: "Configure MCP servers, or be one that joins a session",
+		Long: `With a command below, mcp shows and changes the MCP servers whose tools the
+agents of sessions have. Those of .mcp.json start once the directory is trusted
+(swarm trust).
+
+With --name, mcp is a server of the Model Context Protocol on standard input and
+output. An agent program that starts it becomes a member of a running session
+under NAME: the agents write to it by that name, and its tools send, inbox,
+tasks and ask let it write, read, work on the shared task list and ask you. Its
+mail waits for it while it is away.
 
 A name that has a token belongs to who has it: swarm mcp config NAME makes one
 and prints what to write into the program's list of MCP servers. The token is
 read from the file that SWARM_TOKEN_FILE names, or from SWARM_TOKEN. Without
 one, only a process of yours can join, under a name that has no token; what an
 agent has started cannot.`,
-		Example: `  swarm mcp config reviewer
+		Example: `  swarm mcp add files -- mcp-server-filesystem .
+  swarm mcp list
+  swarm mcp config reviewer
   swarm mcp --name reviewer
   swarm mcp --name reviewer --session 4f1c0de2`,
 		Args: cli.NoArgs,
@@ -49,6 +56,7 @@ agent has started cannot.`,
 	c.Flags().StringVar(&name, "name", "", "the `name` by which others write to the program: a-z, 0-9 and -")
 	of.Add(c, cli.RunningOnly)
 	c.AddCommand(newMCPConfig(a))
+	servers.AddTo(c, &a.Console)
 	return c
 }
 

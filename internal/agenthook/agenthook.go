@@ -82,6 +82,9 @@ type Options struct {
 	// If they are nil, such handlers fail.
 	Judge   Judge
 	Servers hook.Servers
+	// Server returns the MCP server that has a tool, and where it is configured; nil knows
+	// none.
+	Server func(tool string) (name, source string, ok bool)
 }
 
 // Variables hold what hooks set for later commands.

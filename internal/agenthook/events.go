@@ -193,6 +193,11 @@ func (h *Hooks) toolEvent(name string, c Call, more map[string]any) occurrence {
 	for k, v := range more {
 		fields[k] = v
 	}
+	if h.o.Server != nil {
+		if server, source, ok := h.o.Server(c.Name); ok {
+			fields["mcp_server"] = map[string]string{"name": server, "source": source}
+		}
+	}
 	return occurrence{event: name, subject: c.Name, fields: fields, covers: c.Covers}
 }
 

@@ -75,6 +75,7 @@ var level = map[string]int{
 	"internal/audit":             2,
 	"internal/account":           2,
 	"internal/object/bucket":     2,
+	"internal/mcpconfig":         2,
 	"internal/provider":          2,
 	"internal/settings":          2,
 	"internal/settings/rulefile": 1,
@@ -151,6 +152,7 @@ var level = map[string]int{
 	"internal/cli/doctor":      17,
 	"internal/cli/hooks":       17,
 	"internal/cli/permissions": 17,
+	"internal/cli/servers":     17,
 	"cmd/swarm":                18,
 
 	// test kits, above what they test; product code never imports them
@@ -183,7 +185,7 @@ var owner = map[string][]string{
 	"github.com/nats-io/nkeys":               {"internal/natsd"},
 	"github.com/nats-io/nats.go":             {"", "internal/api", "internal/bus", "internal/fleet", "internal/member", "internal/node", "internal/worker", "internal/peer", "internal/natsd", "internal/natsd/natsdtest", "internal/object/bucket", "internal/retry", "internal/rpc", "mailbox/natsbox", "team/board/kvboard"},
 	"github.com/anthropics/anthropic-sdk-go": {"model/anthropic"},
-	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli", "internal/cli/definitions", "internal/cli/doctor", "internal/cli/hooks", "internal/cli/permissions"},
+	"github.com/spf13/cobra":                 {"cmd/swarm", "internal/cli", "internal/cli/definitions", "internal/cli/doctor", "internal/cli/hooks", "internal/cli/permissions", "internal/cli/servers"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpclient", "internal/mcpserve"},
 	"github.com/muesli/cancelreader":         {"internal/tui"},
 	"go.yaml.in/yaml":                        {"defs", "internal/price", "team/teamfile", "model/script"},

@@ -50,8 +50,8 @@ type Options struct {
 	// tools of this package. It is called once per agent and process, at the
 	// agent's first turn.
 	Tools func(Agent) Toolbox
-	// ToolNames are the names of all tools that Tools may return.
-	ToolNames []string
+	// ToolNames returns the names of all tools that Tools may return now.
+	ToolNames func() []string
 	// Denied reports tools that no agent of this session has; nil is none.
 	Denied func(tool string) bool
 	// System returns the blocks of an agent's system prompt.

@@ -226,7 +226,7 @@ func (h *host) setup(spec agent.Spec, set *tool.Set) (system, tools []json.RawMe
 
 // ToolNames returns the names of every tool an agent of this session can have.
 func (c *Coordinator) ToolNames() []string {
-	names := slices.Concat(c.opts.ToolNames, tools.Names())
+	names := slices.Concat(c.opts.ToolNames(), tools.Names())
 	if c.opts.Denied == nil {
 		return names
 	}

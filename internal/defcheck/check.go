@@ -3,6 +3,7 @@ package defcheck
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,12 +15,15 @@ import (
 
 // Checker checks definitions. Its methods may be called from any goroutine.
 type Checker struct {
-	tools func() []string
+	tools, servers func() []string
 }
 
-// New returns a checker; tools returns the names of all tools that agents can have, and is
-// called when they are needed first.
-func New(tools func() []string) *Checker { return &Checker{tools: sync.OnceValue(tools)} }
+// New returns a checker; tools returns the names of all tools that agents can have, and
+// servers those of the MCP servers that are configured. Both are called when they are needed
+// first.
+func New(tools, servers func() []string) *Checker {
+	return &Checker{tools: sync.OnceValue(tools), servers: sync.OnceValue(servers)}
+}
 
 // Problems returns what of a definition does not do what it seems to.
 func (c *Checker) Problems(d defs.Definition) []defs.Problem {
@@ -50,12 +54,49 @@ func (c *Checker) Notes(d defs.Definition) []defs.Problem {
 	if d.Source == defs.BuiltIn {
 		return nil
 	}
-	var names []string
+	var names, servers []string
 	for _, entry := range d.Tools {
-		if !c.exists(entry) && c.allowed(entry) == "" {
+		if serverOf(entry) == "" && !c.exists(entry) && c.allowed(entry) == "" {
 			names = append(names, entry)
 		}
 	}
+	for name := range ServersOf(d) {
+		if !slices.Contains(c.servers(), name) {
+			servers = append(servers, name)
+		}
+	}
+	return slices.Concat(missingServers(d, servers), missingTools(d, names))
+}
+
+// missingServers names the MCP servers that are not configured.
+func missingServers(d defs.Definition, servers []string) []defs.Problem {
+	if len(servers) == 0 {
+		return nil
+	}
+	slices.Sort(servers)
+	return []defs.Problem{problem(d, "tools", "it lists MCP servers that are not configured, whose tools are left out: "+strings.Join(servers, ", ")+"; configure them with: swarm mcp add")}
+}
+
+// serverOf returns the MCP server that an entry names, or "".
+func serverOf(entry string) string {
+	rest, ok := strings.CutPrefix(defs.ToolName(entry), "mcp__")
+	if !ok {
+		return ""
+	}
+	server, _, _ := strings.Cut(rest, "__")
+	return server
+}
+
+// has reports whether an MCP server is configured, for all agents or for one.
+func (c *Checker) has(d defs.Definition, server string) bool {
+	if server == "" {
+		return false
+	}
+	return slices.Contains(c.servers(), server) || strings.Contains(server, "*") && len(c.servers()) > 0
+}
+
+// missingTools names tools that are not known.
+func missingTools(d defs.Definition, names []string) []defs.Problem {
 	if len(names) == 0 {
 		return nil
 	}
@@ -113,6 +154,9 @@ func (c *Checker) unusable(d defs.Definition) []defs.Problem {
 	if _, err := defs.ResolveTools(d, c.tools(), defs.ToolOptions{}); err == nil {
 		return nil
 	}
+	if slices.ContainsFunc(d.Tools, func(entry string) bool { return c.has(d, serverOf(entry)) }) {
+		return nil // known when the server runs
+	}
 	p := problem(d, "tools", fmt.Sprintf("the agent cannot start: none of its tools exists here (%s); correct the list, or remove it for all tools", strings.Join(d.Tools, ", ")))
 	p.Unusable = true
 	return []defs.Problem{p}
@@ -153,4 +197,18 @@ func misspeltModel(model string) string {
 		return fmt.Sprintf("model %q is no alias, and is taken for the id of a model; did you mean %s?", model, near)
 	}
 	return ""
+}
+
+// ServersOf returns the MCP servers whose tools a definition lists, and those that it names
+// in mcpServers, but for those that it describes there itself.
+func ServersOf(d defs.Definition) map[string]bool {
+	all := map[string]bool{}
+	for _, entry := range d.Tools {
+		all[serverOf(entry)] = true
+	}
+	for _, s := range d.MCPServers {
+		all[s.Name] = s.Config == nil
+	}
+	maps.DeleteFunc(all, func(name string, named bool) bool { return !named || name == "" || name == "*" })
+	return all
 }

@@ -10,7 +10,7 @@ import (
 
 var checker = New(func() []string {
 	return []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep", "Agent", "TaskStop", "TaskOutput", "SendMessage"}
-})
+}, func() []string { return []string{"git"} })
 
 // read returns the problems of a definition with some fields, and its notes.
 func read(t *testing.T, fields string) (problems []defs.Problem, notes []defs.Problem) {
@@ -59,14 +59,14 @@ func TestAGuardThatTakesNothingAwayIsAProblem(t *testing.T) {
 }
 
 func TestAListWithoutAToolIsUnusable(t *testing.T) {
-	for _, fields := range []string{"tools: WebSearch, mcp__git", "tools: all tools"} {
+	for _, fields := range []string{"tools: WebSearch, mcp__other", "tools: all tools"} {
 		problems, _ := read(t, fields)
 		wantTexts(t, fields, problems, "a.md:4: the agent cannot start: none of its tools exists here")
 		if !problems[0].Unusable || problems[0].Fatal {
 			t.Errorf("%s: %+v, want it unusable and loaded", fields, problems[0])
 		}
 	}
-	for _, fields := range []string{"tools: []", "tools: '*'", "color: red", "tools: Task"} {
+	for _, fields := range []string{"tools: []", "tools: '*'", "color: red", "tools: Task", "tools: WebSearch, mcp__git__log"} {
 		problems, _ := read(t, fields)
 		wantTexts(t, fields, problems)
 	}
@@ -76,7 +76,9 @@ func TestToolsOfOtherProgramsAreANote(t *testing.T) {
 	fields := "tools: Read, WebSearch, TodoWrite, MultiEdit, mcp__git__push, search/codebase, githubRepo, Raed"
 	problems, notes := read(t, fields)
 	wantTexts(t, fields, problems, `"Raed"`)
-	wantTexts(t, fields, notes, "a.md:4: these of its tools do not exist here and are left out: WebSearch, TodoWrite, MultiEdit, mcp__git__push, search/codebase, githubRepo")
+	wantTexts(t, fields, notes, "a.md:4: these of its tools do not exist here and are left out: WebSearch, TodoWrite, MultiEdit, search/codebase, githubRepo")
+	_, notes = read(t, "tools: Read, mcp__git__push, mcp__own__a, mcp__other, mcp__more__*, mcp__*\nmcpServers: [git, named, {own: {command: x}}]")
+	wantTexts(t, "servers", notes, "a.md:4: it lists MCP servers that are not configured, whose tools are left out: more, named, other; configure them with: swarm mcp add")
 	_, notes = read(t, "tools: Read, Task")
 	wantTexts(t, "all exist", notes)
 }

@@ -2,7 +2,7 @@
 // tools and models, lists of tools that leave an agent without any, and mistakes in hooks.
 // It is given to package defs, which knows the form of a definition and not what exists:
 //
-//	check := defcheck.New(node.AllToolNames)
+//	check := defcheck.New(node.AllToolNames, servers)
 //	set, err := defs.Load(defs.Options{Cwd: dir, Check: check.Problems})
 //	for _, d := range set.Active {
 //		notes = append(notes, check.Notes(d)...)

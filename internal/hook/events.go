@@ -42,6 +42,7 @@ const (
 // Reasons for which nothing fires an event.
 const (
 	noServers = "no MCP server is connected here"
+	noAsking  = "MCP servers may not ask for input"
 	noTyped   = "typed commands are not expanded into prompts"
 	noSetup   = "there is no start that only sets up"
 	noDisplay = "what is shown is the model's own text"
@@ -101,8 +102,8 @@ func plainEvents() []Event {
 func absentEvents() []Event {
 	return []Event{
 		{Name: "DirectoryAdded", Absent: noAddDir},
-		{Name: "Elicitation", Absent: noServers, Blocks: true},
-		{Name: "ElicitationResult", Absent: noServers, Blocks: true},
+		{Name: "Elicitation", Absent: noAsking, Blocks: true},
+		{Name: "ElicitationResult", Absent: noAsking, Blocks: true},
 		{Name: "MessageDisplay", Absent: noDisplay},
 		{Name: "Setup", Absent: noSetup, Environ: true},
 		{Name: "UserPromptExpansion", Absent: noTyped, Judged: true, Blocks: true},

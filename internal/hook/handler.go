@@ -135,8 +135,8 @@ func (c config) withoutEffect(event Event, raw json.RawMessage) (idle []string) 
 			idle = append(idle, fmt.Sprintf("%.60s of %s", name, event.Name))
 		}
 	}
-	if c.Type == typeTool {
-		idle = append(idle, "the handlers of type mcp_tool, as "+noServers)
+	if c.Type == typeTool && strings.HasPrefix(event.Name, "Worktree") {
+		idle = append(idle, "the handlers of type mcp_tool of "+event.Name+", as "+noServers)
 	}
 	if c.If != "" && !event.Tool {
 		idle = append(idle, "the handlers with if of "+event.Name+", which never run")

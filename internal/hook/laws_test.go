@@ -104,7 +104,7 @@ func TestHTTPHandlers(t *testing.T) {
 func TestEventsThatNothingFiresAreNamed(t *testing.T) {
 	f := File{Path: "f", Hooks: []byte(`{"Setup": [], "Elicitation": [], "Stop": []}`)}
 	_, problems := Parse([]File{f})
-	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "its hooks of these events are not run: Elicitation (no MCP server is connected here), Setup (") {
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "its hooks of these events are not run: Elicitation (MCP servers may not ask for input), Setup (") {
 		t.Errorf("problems %v", problems)
 	}
 }

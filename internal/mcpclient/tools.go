@@ -256,17 +256,12 @@ func (t *clientTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) 
 }
 
 // CallTool calls a tool of a server by the names that the server and its configuration
-// give. A failure of the tool is an error.
+// give. It waits for a server that starts, and starts one that was not. A failure of the
+// tool is an error.
 func (c *Clients) CallTool(ctx context.Context, server, name string, input json.RawMessage) (text string, err error) {
 	s, err := c.find(server)
 	if err != nil {
 		return "", err
-	}
-	s.mu.Lock()
-	conn := s.conn
-	s.mu.Unlock()
-	if conn == nil || !conn.alive() {
-		return "", s.failed(errors.New("it is not connected"))
 	}
 	r, err := s.call(ctx, name, input)
 	switch {

@@ -19,6 +19,8 @@ import (
 	"github.com/actorswarm/swarm/internal/defcheck"
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/isolation"
+	"github.com/actorswarm/swarm/internal/mcpclient"
+	"github.com/actorswarm/swarm/internal/mcpconfig"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/price"
 	"github.com/actorswarm/swarm/internal/provider"
@@ -48,6 +50,8 @@ type Config struct {
 	Agents      string // the value of --agents
 	Settings    string // the value of --settings
 	Allow, Deny []string
+	MCP         []string // the values of --mcp-config
+	StrictMCP   bool     // no other MCP servers
 
 	Budget budget.Limits // of all agents together
 	Policy spawn.Policy
@@ -126,7 +130,8 @@ func (c *Config) Inherit(i *session.Info) {
 	c.MaxTurns = cmp.Or(c.MaxTurns, i.MaxTurns)
 	c.Budget, c.Policy.ChildBudget = c.Budget.Or(i.Budget), c.Policy.ChildBudget.Or(i.PerChild)
 	c.Policy.Deadlines = c.Policy.Deadlines.Or(i.Deadlines)
-	i.Settings = c.Settings
+	c.MCP, c.StrictMCP = append(slices.Clip(c.MCP), i.MCP...), c.StrictMCP || i.StrictMCP
+	i.Settings, i.MCP, i.StrictMCP = c.Settings, c.MCP, c.StrictMCP
 	i.Model, i.Mode, i.MaxTurns, i.Deadlines = c.Model, c.Mode, c.MaxTurns, c.Policy.Deadlines
 	i.Budget, i.PerChild = c.Budget, c.Policy.ChildBudget
 }
@@ -153,11 +158,31 @@ func (c *Config) Resume(i *session.Info) (note string) {
 
 // Sources returns where agent definitions and settings come from.
 func (c Config) Sources() defs.Options {
+	o := c.places()
+	o.Check = defcheck.New(AllToolNames, c.ServerNames).Problems
+	return o
+}
+
+// ServerNames returns the names of the MCP servers that are configured.
+func (c Config) ServerNames() (names []string) {
+	servers, _ := mcpconfig.Read(c.ServerOptions())
+	for _, s := range servers {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// ServerOptions returns where MCP servers are configured.
+func (c Config) ServerOptions() mcpconfig.Options {
+	return mcpconfig.Options{Sources: c.places(), StateDir: c.StateDir, Getenv: c.Getenv, Flags: c.MCP, Strict: c.StrictMCP, Trusts: c.trusts}
+}
+
+// places is Sources without what checks definitions.
+func (c Config) places() defs.Options {
 	return defs.Options{
 		Cwd: c.Dir, Home: c.Home, AddDirs: c.AddDirs, PluginDirs: c.PluginDirs, FlagJSON: c.Agents, Settings: c.Settings,
 		ManagedDir: cmp.Or(c.Getenv("SWARM_MANAGED_DIR"), defs.DefaultManagedDir()),
 		Trusted:    defs.TrustedUnlessRefused(c.Home),
-		Check:      defcheck.New(AllToolNames).Problems,
 	}.WithEnv(c.Getenv)
 }
 
@@ -223,6 +248,8 @@ type Parts struct {
 	Models      *provider.Models
 	Prices      *price.Table
 	Sandbox     settings.Sandbox
+	Servers     []mcpclient.Server
+	ServerNotes []string // about the servers, for the user
 }
 
 // Load reads the rules, the definitions and the table of prices. It starts nothing. A
@@ -246,6 +273,7 @@ func (c Config) Load(granted []string, keep func(granted []string) error) (p Par
 	if err != nil {
 		return p, &session.OptionError{Err: err}
 	}
+	p.Servers, p.ServerNotes = mcpconfig.Read(c.ServerOptions())
 	p.Models = provider.New(provider.Options{Getenv: c.Getenv, Find: c.FindModel})
 	p.Prices, err = ReadPrices(c.StateDir)
 	return p, err

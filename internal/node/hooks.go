@@ -26,7 +26,7 @@ func (n *Node) newHooks(scope context.Context, fail func(error)) *agenthook.Hook
 		Scope: scope, Load: n.hookFiles.load, Own: func(s agent.Spec) (hook.File, bool) { return n.hookFiles.own(n.options.Definitions, s) },
 		Warn:  func(a agent.Spec, text string) { n.Events.Publish(agent.Describe(a), event.Warning{Text: text}) },
 		Place: n.options.HookPlace(n.options.Path),
-		Rouse: n.rouse, Variables: n.variables, Judge: n.newJudge(),
+		Rouse: n.rouse, Variables: n.variables, Judge: n.newJudge(), Servers: n.servers, Server: n.serverOf,
 		Save: func(id, text string) (string, error) { return n.saveOutput("", id, text) },
 	}
 	if n.services.Owner == nil { // rules, and the end of the session, are the owner's

@@ -17,6 +17,7 @@ import (
 	"github.com/actorswarm/swarm/internal/hookenv"
 	"github.com/actorswarm/swarm/internal/isolation"
 	"github.com/actorswarm/swarm/internal/journal"
+	"github.com/actorswarm/swarm/internal/mcpclient"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/roster"
 	"github.com/actorswarm/swarm/internal/statefile"
@@ -77,6 +78,7 @@ type Node struct {
 	hooks       *agenthook.Hooks
 	variables   *hookenv.Variables
 	hookFiles   *hookFiles
+	servers     *mcpclient.Clients
 	services    Services
 	scope       context.Context
 	watcher     sync.WaitGroup
@@ -114,12 +116,13 @@ func (n *Node) Start(scope context.Context, s Services, fail func(error)) error 
 	n.removeLeftovers()
 	n.directories = n.options.Isolation(n.options.Session, n.options.Root, n.options.Path, n.Store)
 	n.variables = hookenv.Open(n.options.Root, n.options.Getenv)
+	n.servers = n.newServers(scope)
 	n.hooks = n.newHooks(scope, fail)
 	n.Agents = coordinator.New(n.actorOptions())
 	n.Roster = roster.New(n.Agents)
 	n.Roster.ConnectHooks(n.hooks)
 	n.Lead = NewLead(LeadOptions{
-		Scope: scope, Store: n.Store, Hooks: n.hooks, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.Agents.ToolNames, Instructions: n.options.Definitions.instructions,
+		Scope: scope, Store: n.Store, Hooks: n.hooks, Agents: n.Agents, Resolve: n.options.Models.Default, CheckBudget: n.CheckBudget, Tools: n.leadTools, Instructions: n.options.Definitions.instructions,
 		Model: n.options.Model, Mode: n.options.Mode, Dir: n.options.Dir, MaxTurns: n.options.MaxTurns,
 	})
 	if err := n.createUser(); err != nil {
@@ -140,7 +143,7 @@ func (n *Node) actorOptions() coordinator.Options {
 	o := coordinator.Options{
 		Store: n.Store, Policy: n.policy, Definitions: n.options.Definitions.Set, Events: n.Events, Logger: n.options.Logger,
 		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
-		Tools: n.tools, ToolNames: ToolNames(), Denied: n.options.Rules.Denies, Permission: n.permission, Hooks: n.hooks, Auto: n.newAutoJudge(), Grant: n.options.Rules.Allow,
+		Tools: n.tools, ToolNames: n.toolNames, Denied: n.options.Rules.Denies, Permission: n.permission, Hooks: n.hooks, Auto: n.newAutoJudge(), Grant: n.options.Rules.Allow,
 		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.SendReceipt,
 		Release: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
@@ -211,6 +214,7 @@ func (n *Node) Close() error {
 	n.watcher.Wait()
 	if n.hooks != nil {
 		n.hooks.Wait()
+		n.servers.Close()
 	}
 	n.Events.Close()
 	return n.Store.Close()

@@ -44,7 +44,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 		OnTask: func(t builtin.Task) { n.commandEnded(a.Transcript, t) },
 	})
 	return coordinator.Toolbox{
-		Tools: slices.Concat(n.options.redacted(set), n.Roster.Tools(a), n.Roster.TaskTools(a, n.Boards, n.TaskListOf)),
+		Tools: slices.Concat(n.options.redacted(set), n.shortened(a.Spec, n.options.redacted(n.serverTools(a.Spec))), n.Roster.Tools(a), n.Roster.TaskTools(a, n.Boards, n.TaskListOf)),
 		Close: n.Toolsets.Add(a.Spec.ID, set),
 	}
 }

@@ -12,7 +12,8 @@ import (
 // guards are the keys of a settings file that deny, hold or run something.
 var guards = []string{
 	"permissions", "sandbox", hooksKey, "disableAllHooks", "allowManagedHooksOnly", "allowedHttpHookUrls", "httpHookAllowedEnvVars",
-	"disableAutoMode", "disableBypassPermissionsMode",
+	"disableAutoMode", "disableBypassPermissionsMode", "allowedMcpServers", "deniedMcpServers", "disabledMcpjsonServers",
+	"allowManagedMcpServersOnly", // each file's list restricts, whatever it says
 }
 
 // harmless are the other keys that have an effect, and the name of the form.
@@ -28,10 +29,6 @@ var powerless = map[string]string{
 	"apiKeyHelper":                    "no command is run for a key; set the key's variable where swarm is started",
 	"useAutoModeDuringPlan":           "no model judges commands in mode plan; you are asked",
 	"allowManagedPermissionRulesOnly": "rules of all files count",
-	"allowManagedMcpServersOnly":      "deny tools of MCP servers by rules, such as mcp__NAME",
-	"allowedMcpServers":               "deny tools of MCP servers by rules, such as mcp__NAME",
-	"deniedMcpServers":                "deny tools of MCP servers by rules, such as mcp__NAME",
-	"disabledMcpjsonServers":          "deny tools of MCP servers by rules, such as mcp__NAME",
 }
 
 // otherKey takes a key of the file itself. A key without effect that its author may rely

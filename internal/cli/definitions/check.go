@@ -2,6 +2,7 @@ package definitions
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -51,20 +52,27 @@ func (a *commands) checkAgents(flags *agentsFlags, paths []string, asJSON bool) 
 	return err
 }
 
-// checks are what is checked beside the form of a definition.
-func checks() defedit.Checks {
-	c := defcheck.New(node.AllToolNames)
+// checks are what is checked beside the form of a definition, for a session in a directory.
+func (a *commands) checks(dir string) defedit.Checks {
+	c := defcheck.New(node.AllToolNames, func() []string {
+		state, abs, err := a.Sessions().Directories(dir)
+		if err != nil {
+			return nil // no session starts there
+		}
+		home, _ := os.UserHomeDir() // without one there are no servers of the user
+		return node.Config{Dir: abs, StateDir: state, Home: home, Getenv: a.Getenv}.ServerNames()
+	})
 	return defedit.Checks{Problems: c.Problems, Notes: c.Notes}
 }
 
 func (a *commands) lint(flags *agentsFlags, paths []string) (defedit.Report, func(string) string, error) {
 	if len(paths) > 0 {
-		report, err := defedit.Lint(paths, checks())
+		report, err := defedit.Lint(paths, a.checks(flags.dir))
 		return report, func(path string) string { return path }, err
 	}
 	all, err := a.catalog(flags.options(a))
 	if err != nil {
 		return defedit.Report{}, nil, err
 	}
-	return defedit.LintSet(all.Definitions(), checks()), all.short, nil
+	return defedit.LintSet(all.Definitions(), a.checks(flags.dir)), all.short, nil
 }

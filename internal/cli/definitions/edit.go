@@ -57,7 +57,7 @@ func (a *commands) editAgent(ctx context.Context, all *catalog, name string) err
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("the editor %q failed, and %s is as it left it; set VISUAL or EDITOR to another: %w", strings.Join(argv, " "), all.short(e.Path), err)
 	}
-	report, err := defedit.Lint([]string{e.Path}, checks())
+	report, err := defedit.Lint([]string{e.Path}, a.checks(all.dir))
 	if err != nil {
 		return err
 	}

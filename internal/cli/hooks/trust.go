@@ -14,6 +14,7 @@ import (
 
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/cli"
+	"github.com/actorswarm/swarm/internal/mcpconfig"
 	"github.com/actorswarm/swarm/internal/node"
 	"github.com/actorswarm/swarm/internal/settings"
 	"github.com/actorswarm/swarm/internal/term"
@@ -50,13 +51,20 @@ and asks; a change of it is not trusted until you do so again.`,
 	return c
 }
 
-// TrustDirs trusts directories with what they would run now.
+// TrustDirs trusts directories with what they would run now, but for the MCP servers of
+// .mcp.json: --mcp-config names those that are meant.
 func TrustDirs(console *cli.Console, dirs []string) error {
 	for _, dir := range dirs {
 		items, _, err := itemsOf(console, dir)
 		if err != nil {
 			return err
 		}
+		store, err := storeOf(console)
+		if err != nil {
+			return err
+		}
+		// Servers of a change that is under test are no part of what CI means to run.
+		items = slices.DeleteFunc(items, func(i trust.Item) bool { return mcpconfig.IsItem(i) && !store.Trusts(i) })
 		if err := record(console, items); err != nil {
 			return err
 		}
@@ -163,6 +171,7 @@ func itemsOf(console *cli.Console, dir string) (items []trust.Item, abs string, 
 		return nil, "", err
 	}
 	items, err = settings.Items(sources, set)
+	items = append(items, mcpconfig.Items(sources)...)
 	slices.SortStableFunc(items, func(a, b trust.Item) int { return cmp.Compare(a.Dir, b.Dir) })
 	return items, abs, err
 }

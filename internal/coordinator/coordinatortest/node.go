@@ -114,7 +114,7 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) coordinator.Optio
 	}
 	return coordinator.Options{
 		Window: func(string) int64 { return o.Window }, Spill: o.Spill,
-		Store: n.Store, Policy: o.Policy, Definitions: func() *defs.Set { return set }, Events: n.Bus, ToolNames: names,
+		Store: n.Store, Policy: o.Policy, Definitions: func() *defs.Set { return set }, Events: n.Bus, ToolNames: func() []string { return names },
 		Model: func(name string) (model.Model, string, error) { return m, name, nil },
 		Tools: func(a coordinator.Agent) coordinator.Toolbox {
 			all := append([]tool.Tool(nil), o.Tools...)
