@@ -16,6 +16,8 @@
 //     person asked about from those that run unasked (TestDeniedFilesAreHidden); where
 //     there are too many files to find out, no command runs unasked
 //     (TestTooManyFilesRefuseWhatRunsUnasked).
+//   - No command changes what is out of bounds, but for what is free in it
+//     (TestBoundsHold).
 //   - A temporary directory goes with its owner: by Close, or by RemoveLeftovers of a later
 //     process when the owner was killed, and never before
 //     (TestLeftoversOfTheDeadAreRemoved).
@@ -26,6 +28,8 @@ package confine
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"sync"
 
 	"github.com/actorswarm/swarm/internal/sandbox"
@@ -38,6 +42,9 @@ type Options struct {
 	// changing, a file or directory; unasked commands also where they have a person asked.
 	// nil, or a nil result: no rule does.
 	Denied func() func(path string, unasked bool) (read, change bool)
+	// Bounds returns what no command may change, and what below that it may all the same. nil:
+	// nothing.
+	Bounds func() (fixed, free []string, err error)
 	// Outlet gives commands under edit a network of their own with an outlet, where the
 	// machine can, and Sockets lets them use Unix sockets.
 	Outlet, Sockets bool
@@ -67,6 +74,9 @@ func (c *Commands) Profile(name sandbox.Name) (sandbox.Profile, error) {
 		return sandbox.Profile{}, err
 	}
 	p, err := c.base(name)
+	if err == nil && c.options.Bounds != nil && name != sandbox.Inspect {
+		err = c.bound(&p)
+	}
 	if err != nil || c.options.Denied == nil {
 		return p, err
 	}
@@ -75,6 +85,25 @@ func (c *Commands) Profile(name sandbox.Name) (sandbox.Profile, error) {
 		return p, nil
 	}
 	return p, c.deny(&p, denied)
+}
+
+// bound fixes what is out of bounds.
+func (c *Commands) bound(p *sandbox.Profile) error {
+	fixed, free, err := c.options.Bounds()
+	if err != nil {
+		return fmt.Errorf("find out what a command may change: %w", err)
+	}
+	free = slices.DeleteFunc(free, func(path string) bool { return !p.MayWrite(real(path)) })
+	p.Fixed = slices.Clone(p.Fixed)
+	for _, path := range fixed {
+		if _, err := os.Lstat(path); err == nil { // what is not there would be made as a placeholder
+			p.Fixed = append(p.Fixed, sandbox.Fixed{Path: real(path)})
+		}
+	}
+	for _, path := range free {
+		p.Free = append(p.Free, real(path))
+	}
+	return nil
 }
 
 // base returns a profile without what rules deny. It is made once: finding the toolchains

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,6 +68,33 @@ func TestDeniedFilesAreHidden(t *testing.T) {
 	again, err := c.Profile(sandbox.Open)
 	if err != nil || len(again.Denied) != 3 {
 		t.Errorf("the second time %v are denied, %v", again.Denied, err)
+	}
+}
+
+func TestBoundsHold(t *testing.T) {
+	c, dir := place(t, nil)
+	fail := errors.New("no git")
+	c.options.Bounds = func() (fixed, free []string, err error) {
+		return []string{dir, dir + "/absent"}, []string{dir + "/a", "/"}, fail
+	}
+	if _, err := c.Profile(sandbox.Open); !errors.Is(err, fail) {
+		t.Errorf("without bounds a command gets %v", err)
+	}
+	fail = nil
+	for _, n := range sandbox.Names() {
+		if sandbox.Probe().Enforces(n) != nil {
+			continue
+		}
+		p, err := c.Profile(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.MayWrite(dir+"/asked") || p.MayWrite(dir+"/a/b/c") != (n != sandbox.Inspect) {
+			t.Errorf("%s changes what is fixed, or not what is free", n)
+		}
+	}
+	if again, err := c.Profile(sandbox.Open); err != nil || !again.MayWrite(filepath.Dir(dir)+"/x") {
+		t.Errorf("open is bounded elsewhere: %v", err)
 	}
 }
 

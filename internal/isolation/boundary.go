@@ -16,12 +16,9 @@ import (
 // directory. It returns nil for an agent that is not isolated. If it cannot be determined
 // what is off limits, everything is. The boundary can be used until ctx ends.
 func (d *Directories) Boundary(ctx context.Context, spec agent.Spec) *permission.Boundary {
-	for spec.Isolation == "" {
-		parent, ok := d.parentOf(spec)
-		if !ok {
-			return nil
-		}
-		spec = parent
+	spec, ok := d.isolated(spec)
+	if !ok {
+		return nil
 	}
 	off, err := d.offLimits(ctx, spec)
 	if err != nil {
@@ -32,6 +29,38 @@ func (d *Directories) Boundary(ctx context.Context, spec agent.Spec) *permission
 		Worktree: spec.Dir, Protected: off,
 		HardLinkTarget: func(path string) (string, error) { return worktree.Linked(ctx, spec.Dir, off, path) },
 	}
+}
+
+// isolated returns the agent in whose directory an agent works, itself or one above.
+func (d *Directories) isolated(spec agent.Spec) (agent.Spec, bool) {
+	for spec.Isolation == "" {
+		parent, ok := d.parentOf(spec)
+		if !ok {
+			return agent.Spec{}, false
+		}
+		spec = parent
+	}
+	return spec, true
+}
+
+// Bounds returns what commands of an isolated agent, and of every agent below it, may not
+// change, and what below it they may: the agent's directory, and what its commits change.
+// Both are nil for an agent that is not isolated.
+func (d *Directories) Bounds(ctx context.Context, spec agent.Spec) (fixed, free []string, err error) {
+	spec, ok := d.isolated(spec)
+	if !ok {
+		return nil, nil, nil
+	}
+	if fixed, err = d.offLimits(ctx, spec); err != nil {
+		return nil, nil, err
+	}
+	free = []string{spec.Dir}
+	for _, dir := range d.dirsAbove(spec) {
+		if repo, err := worktree.Open(ctx, dir, worktree.Options{}); err == nil {
+			free = append(free, repo.Commits(spec.Dir)...)
+		}
+	}
+	return append(fixed, filepath.Join(spec.Dir, ".git")), free, nil
 }
 
 // offLimits lists the directories that an isolated agent must not write to: the

@@ -34,7 +34,7 @@ func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 	set := builtin.New(builtin.Env{
 		Dir: a.Spec.Dir, OutputDir: filepath.Join(n.outputs(), statefile.Name(string(a.Spec.ID))),
 		Home: n.options.Home, AddDirs: slices.Concat(n.options.AddDirs, n.options.Rules.Dirs()), Conceals: n.conceals(a.Spec),
-		Denied: n.denied(a.Spec), Reads: by.AllowRead, Writes: by.AllowWrite, Fixed: by.DenyWrite,
+		Denied: n.denied(a.Spec), Bounds: n.bounds(a.Spec), Reads: by.AllowRead, Writes: by.AllowWrite, Fixed: by.DenyWrite,
 		MaxCPU: by.Limits.CPU, MaxFileSize: by.Limits.FileSize, MaxMemory: by.Limits.Memory, MaxOpenFiles: by.Limits.OpenFiles,
 		MaxProcesses: by.Totals.Processes, MaxTotalMemory: by.Totals.Memory,
 		Hidden: append(n.options.hidden(), by.DenyRead...), Shown: n.shown(),
@@ -116,6 +116,25 @@ func (n *Node) denied(spec agent.Spec) func() func(path string, unasked bool) (r
 	return latest(n.options.Rules.Version, func() func(path string, unasked bool) (read, change bool) {
 		return permission.Denials(n.searched(spec), spec.Dir)
 	})
+}
+
+// bounds returns what an agent's commands may not change, and may below that. It is found
+// out once.
+func (n *Node) bounds(spec agent.Spec) func() (fixed, free []string, err error) {
+	var mu sync.Mutex
+	var known bool
+	var fixed, free []string
+	return func() ([]string, []string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if known {
+			return fixed, free, nil
+		}
+		var err error
+		fixed, free, err = n.directories.Bounds(n.scope, spec)
+		known = err == nil
+		return fixed, free, err
+	}
 }
 
 // latest returns a function that makes a value anew when its version has changed. It may

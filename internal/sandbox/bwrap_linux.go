@@ -66,8 +66,14 @@ func bwrapArgs(bwrap string, p Profile, fixed []string) []string {
 	for _, h := range p.covers() {
 		add(cover(h, p)...)
 	}
-	for _, f := range fixed {
-		add("--ro-bind", f, f)
+	paths := union(fixed, p.Free)
+	slices.SortStableFunc(paths, func(a, b string) int { return len(a) - len(b) })
+	for _, path := range paths {
+		if slices.Contains(fixed, path) {
+			add("--ro-bind", path, path)
+		} else if nearest(fixed, path) != "" {
+			add("--bind-try", path, path)
+		}
 	}
 	return args
 }

@@ -120,9 +120,11 @@ func (p Profile) explainLimit(line string) string {
 	return ""
 }
 
-// fixes reports whether a path is a fixed name or lies below one.
+// fixes reports whether a path is a fixed name or lies below one, and below nothing free
+// that is nearer.
 func (p Profile) fixes(path string) bool {
-	return slices.ContainsFunc(p.Fixed, func(f Fixed) bool { return below(path, f.Path) })
+	free := nearest(p.Free, path)
+	return slices.ContainsFunc(p.Fixed, func(f Fixed) bool { return below(path, f.Path) && len(f.Path) >= len(free) })
 }
 
 // Remedy returns what allows a command more, in a sentence.

@@ -355,3 +355,30 @@ func TestPlaceholdersOfTheDeadAreRemoved(t *testing.T) {
 		t.Errorf("the directory was\n%s\nand is\n%s", before, after)
 	}
 }
+
+// TestFreeBelowFixed: of what is fixed and what is free, the nearest decides.
+func TestFreeBelowFixed(t *testing.T) {
+	needs(t, "mv", "touch")
+	for machine, m := range machines(t) {
+		if !m.mounts() {
+			continue
+		}
+		t.Run(machine, func(t *testing.T) {
+			l := newLab(t)
+			write(t, l.dir+"/sub/free/kept/file", visible)
+			write(t, l.dir+"/sub/free/file", visible)
+			p := l.profile(Open)
+			p.Fixed = append(p.Fixed, Fixed{Path: l.dir}, Fixed{Path: l.dir + "/sub/free/kept"})
+			p.Free = []string{l.dir + "/sub/free", l.dir + "/nothing", l.else_}
+			for path, want := range map[string]bool{"file": false, "new": false, "sub/new": false, "sub/free/file": true, "sub/free/new": true, "sub/free/kept/file": false, "../../else/new": true} {
+				if p.MayWrite(filepath.Join(l.dir, path)) != want {
+					t.Errorf("MayWrite(%s) is %v", path, !want)
+				}
+				out := l.run(t, m, p, "echo x >> "+path+" && echo written; mv sub/free sub/other; mv sub other; touch .git/config")
+				if strings.Contains(out, "written") != want || strings.Count(out, "mv: ") != 2 || !strings.Contains(out, "touch: ") {
+					t.Errorf("%s: %s", path, out)
+				}
+			}
+		})
+	}
+}

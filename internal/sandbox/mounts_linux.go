@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ type mounts struct {
 	hidden []string // to be covered, the outer ones first
 	shown  []string // bound back where something hidden covers them
 	fixed  []string // bound to themselves and read-only; they exist
+	free   []string // bound back where something fixed covers them
 	pinned []string // bound to themselves, so that they keep their names; the outer ones first
 	mask   string   // bound over hidden files
 	sealed bool     // all is read-only but what is writable
@@ -47,37 +49,89 @@ func (m *mounts) steps(l *launcher) error {
 			return err
 		}
 	}
-	for _, f := range m.fixed {
-		l.mount(f, f, "", unix.MS_BIND|unix.MS_REC, "")
+	return m.fix(l)
+}
+
+// fix makes the fixed names read-only and what is free below them writable again, the
+// shorter paths first.
+func (m *mounts) fix(l *launcher) error {
+	free, err := m.freed(l)
+	if err != nil {
+		return err
+	}
+	paths := union(m.fixed, slices.Collect(maps.Keys(free)))
+	slices.SortStableFunc(paths, func(a, b string) int { return len(a) - len(b) })
+	for _, path := range paths {
+		if step, ok := free[path]; ok {
+			l.attach(step, path)
+		}
+		if !slices.Contains(m.fixed, path) {
+			continue
+		}
+		l.mount(path, path, "", unix.MS_BIND|unix.MS_REC, "")
 		l.tolerate(unix.ENOENT)
-		l.readOnly(f) // while it is a mount, its name cannot be replaced either
+		l.readOnly(path) // while it is a mount, its name cannot be replaced either
 		l.tolerate(unix.ENOENT)
 	}
 	return nil
 }
 
+// freed opens what is free below something fixed, by path.
+func (m *mounts) freed(l *launcher) (map[string]int, error) {
+	open := map[string]int{}
+	for _, path := range m.free {
+		if nearest(m.fixed, path) == "" {
+			continue
+		}
+		there, err := exists(path)
+		if err != nil {
+			return nil, fmt.Errorf("keep %s writable: %w", path, err)
+		}
+		if there {
+			open[path] = l.openTree(path)
+		}
+	}
+	return open, nil
+}
+
+// exists reports whether a path is there for this user.
+func exists(path string) (bool, error) {
+	_, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// openTree adds the opening of a copy of what is mounted at a path and below.
+func (l *launcher) openTree(path string) (step int) {
+	flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
+	return l.add("open "+path, unix.SYS_OPEN_TREE, num(unix.AT_FDCWD), l.text(path), num(flags))
+}
+
+// attach adds the mount of what a step has opened.
+func (l *launcher) attach(step int, path string) {
+	l.steps[step].store = l.add("keep "+path+" writable", unix.SYS_MOVE_MOUNT,
+		value{}, l.place([]byte{0}), num(unix.AT_FDCWD), l.text(path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
+}
+
 // seal makes everything read-only but what is writable. Landlock does so for what files
 // hold, but knows neither their modes, owners and times nor attributes.
 func (m *mounts) seal(l *launcher) error {
-	type root struct {
-		path string
-		step int
-	}
-	var open []root
+	var paths []string
+	var open []int
 	for _, path := range outermost(m.writable) {
-		switch _, err := os.Lstat(path); {
-		case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
-			continue // the command does not write it either
-		case err != nil:
+		there, err := exists(path)
+		if err != nil {
 			return fmt.Errorf("keep %s writable: %w", path, err)
 		}
-		flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
-		open = append(open, root{path, l.add("open "+path, unix.SYS_OPEN_TREE, num(unix.AT_FDCWD), l.text(path), num(flags))})
+		if there { // or the command does not write it either
+			paths, open = append(paths, path), append(open, l.openTree(path))
+		}
 	}
 	l.readOnly("/")
-	for _, r := range open {
-		l.steps[r.step].store = l.add("keep "+r.path+" writable", unix.SYS_MOVE_MOUNT,
-			value{}, l.place([]byte{0}), num(unix.AT_FDCWD), l.text(r.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	for i, path := range paths {
+		l.attach(open[i], path)
 	}
 	return nil
 }

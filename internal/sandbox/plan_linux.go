@@ -324,7 +324,7 @@ func leaky(p Profile) *ruleset {
 
 // mount plans mounts of our own, and what Landlock adds to them.
 func (pl *plan) mount(p Profile, users bool) error {
-	pl.mounts = &mounts{users: users, hidden: p.covers(), shown: p.Shown, mask: p.Mask}
+	pl.mounts = &mounts{users: users, hidden: p.covers(), shown: p.Shown, mask: p.Mask, free: p.Free}
 	if p.Name != Inspect {
 		pl.mounts.pinned = p.ways()
 	}

@@ -36,6 +36,8 @@ type Profile struct {
 	Mask string
 	// Fixed may be read and neither changed nor made, also below Write.
 	Fixed []Fixed
+	// Free may be changed, also below Fixed, if there are mounts. The nearest decides.
+	Free []string
 
 	Network bool // may use the network
 	// Outlet: without Network, the command has a network of its own with nothing in it but
@@ -114,6 +116,7 @@ func (p Profile) Within(parent Profile) Profile {
 	p.Hidden, p.Denied = union(child.Hidden, parent.Hidden), union(child.Denied, parent.Denied)
 	p.Shown = slices.DeleteFunc(union(child.Shown, parent.Shown), func(s string) bool { return !child.MayRead(s) || !parent.MayRead(s) })
 	p.Fixed = append(slices.Clone(child.Fixed), parent.Fixed...)
+	p.Free = slices.DeleteFunc(union(child.Free, parent.Free), func(f string) bool { return !child.MayWrite(f) || !parent.MayWrite(f) })
 	p.Network, p.Sockets = child.Network && parent.Network, child.Sockets && parent.Sockets
 	p.Outlet = !p.Network && (child.Network || child.Outlet) && (parent.Network || parent.Outlet)
 	if child.Temp != "" && !parent.MayWrite(child.Temp) {

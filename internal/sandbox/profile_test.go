@@ -23,7 +23,7 @@ func TestWithinNeverWidens(t *testing.T) {
 			Name: rapid.SampledFrom(Names()).Draw(t, "name"), Read: paths.Draw(t, "read"), Write: paths.Draw(t, "write"),
 			Hidden: paths.Draw(t, "hidden"), Shown: paths.Draw(t, "shown"), Network: rapid.Bool().Draw(t, "network"),
 			Sockets: rapid.Bool().Draw(t, "sockets"), Limits: Limits{CPU: rapid.Uint64Range(0, 3).Draw(t, "cpu")},
-			Totals: Totals{Processes: rapid.IntRange(0, 3).Draw(t, "processes")}, Outlet: rapid.Bool().Draw(t, "outlet"),
+			Totals: Totals{Processes: rapid.IntRange(0, 3).Draw(t, "processes")}, Outlet: rapid.Bool().Draw(t, "outlet"), Free: paths.Draw(t, "free"),
 		}
 		for _, f := range paths.Draw(t, "fixed") {
 			p.Fixed = append(p.Fixed, Fixed{Path: f})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -110,6 +111,21 @@ func (r *Repo) Own() []string {
 	out := []string{r.from.common, r.from.top}
 	if r.main != "" {
 		out = append(out, r.main)
+	}
+	return out
+}
+
+// Commits returns the parts of the shared metadata that change when a worktree commits: not
+// its settings and hooks, which other programs obey.
+func (r *Repo) Commits(tree string) []string {
+	var out []string
+	for _, name := range []string{"objects", "refs", "logs", "lfs"} {
+		out = append(out, filepath.Join(r.from.common, name))
+	}
+	text, err := os.ReadFile(filepath.Join(tree, ".git"))
+	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if err == nil && ok && filepath.Dir(dir) == filepath.Join(r.from.common, "worktrees") {
+		out = append(out, dir)
 	}
 	return out
 }

@@ -109,7 +109,7 @@ func confinement(e Env) confine.Options {
 	if e.OutputDir != "" {
 		p.Shown = append(p.Shown, e.OutputDir)
 	}
-	o := confine.Options{Place: p, Denied: e.Denied, Outlet: e.Network != nil, Sockets: e.Sockets}
+	o := confine.Options{Place: p, Denied: e.Denied, Bounds: e.Bounds, Outlet: e.Network != nil, Sockets: e.Sockets}
 	if e.Sandboxed {
 		o.Remedy = "A change of sandbox in the user's settings lets commands do more."
 		if e.Unsandboxed {
