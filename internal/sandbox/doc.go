@@ -47,13 +47,16 @@
 //   - A command with an outlet reaches that and nothing else of the network
 //     (TestNothingButTheOutletLeadsOut).
 //   - A command whose processes use more together than its totals is named, with the limit
-//     (TestACommandBeyondItsTotalsIsNamed).
+//     (TestACommandBeyondItsTotalsIsNamed). Where this process may divide its control
+//     group, the kernel holds the command to them (TestGroupsHoldTotals), which is in a
+//     group of its own from its first instruction (TestACommandIsBornInItsGroup).
 //   - Nothing outlives KillAll, however often it forks and whatever it sheds
 //     (TestDaemonsEndWithTheirScope).
 //   - A command knows nothing of the restrictions of another: the threads of this
 //     process and the commands started without Start have none
 //     (TestTheStarterStaysFree).
 //   - Each process below a command is marked (TestEachDescendantIsMarked).
+//   - Of what is fixed and what is free in a profile the nearest decides (TestFreeBelowFixed).
 //   - Commands that share rules read what the roots are when they start
 //     (TestSharedRulesFollowTheFileSystem).
 //   - A profile within another allows nothing that the other does not

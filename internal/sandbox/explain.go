@@ -26,6 +26,9 @@ func (p Profile) Explain(w io.Writer, m Machine) error {
 	}
 	list(&b, "read only", fixed)
 	list(&b, "limits", append(p.Limits.list(), p.Totals.list()...))
+	if p.Totals != (Totals{}) {
+		list(&b, "totals", []string{m.Totalled()})
+	}
 	list(&b, "network", []string{p.network()})
 	list(&b, "sockets", []string{yes(p.Sockets)})
 	list(&b, "outside", []string{"no process that it did not start is signalled, traced or read"})
@@ -82,6 +85,17 @@ func list(w io.Writer, what string, items []string) {
 		fmt.Fprintf(w, "  %-10s%s\n", what, item)
 		what = ""
 	}
+}
+
+// Totalled says what holds all processes of a command to their limits together.
+func (m Machine) Totalled() string {
+	switch {
+	case m.Groups != "":
+		return "held by the kernel, in a control group for each command below " + m.Groups
+	case m.Ungrouped != "":
+		return "measured four times a second, without a control group: " + m.Ungrouped
+	}
+	return "measured four times a second, where processes can be inspected"
 }
 
 // means describes how the machine enforces the profile.

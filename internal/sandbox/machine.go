@@ -16,6 +16,9 @@ type Machine struct {
 	Users    bool   // it can, in a user namespace
 	Bwrap    string // a program that can where neither works; "" is none
 	Seatbelt string // sandbox-exec of macOS; "" is none
+	// Groups is a control group in which each command gets one of its own, with its totals;
+	// "" is none, and then its processes are measured. Ungrouped says why.
+	Groups, Ungrouped string
 	// Missing has a sentence for each thing that is not there, with the reason.
 	Missing []string
 }
@@ -78,6 +81,7 @@ func (m Machine) String() string {
 	add(m.Users, "mounts in user namespaces")
 	add(m.Bwrap != "", "bwrap ("+m.Bwrap+")")
 	add(m.Seatbelt != "", "sandbox-exec")
+	add(m.Groups != "", "control groups")
 	if len(has) == 0 {
 		return "nothing"
 	}

@@ -28,6 +28,7 @@ type plan struct {
 	held    []*placeholder
 	outlet  bool
 	last    *lastRules
+	group   *group // nil: none
 }
 
 // plan finds out how to enforce a profile. Landlock alone is the cheapest, and enough
@@ -37,6 +38,9 @@ func (m Machine) plan(p Profile) (*plan, error) {
 		if !filepath.IsAbs(path) {
 			return nil, fmt.Errorf("%q is not an absolute path", path)
 		}
+	}
+	if p.Name == Open && m.Groups != "" {
+		p.Fixed = append(slices.Clip(p.Fixed), Fixed{Path: m.Groups, Dir: true}) // or it raises its own limits
 	}
 	pl := &plan{abi: m.Landlock, temp: p.Temp, outlet: p.Outlet, last: p.last}
 	if pl.limits = p.Limits; !m.Launcher {
@@ -62,6 +66,10 @@ func (m Machine) plan(p Profile) (*plan, error) {
 		return nil, errors.Join(err, pl.release())
 	}
 	pl.confine(m, p)
+	if m.Groups != "" && p.Totals != (Totals{}) {
+		// Without one the command is measured.
+		pl.group, _ = newGroup(m.Groups, p.Totals)
+	}
 	return pl, nil
 }
 
@@ -209,10 +217,15 @@ func (pl *plan) wrapCommand(cmd *exec.Cmd, ready *prepared) error {
 // launcher returns what makes the mounts of the command and bounds it, or nil where
 // neither is needed.
 func (pl *plan) launcher(cmd *exec.Cmd, ready *prepared) (_ *launcher, err error) {
-	if pl.mounts == nil && pl.limits == (Limits{}) {
+	if pl.mounts == nil && pl.limits == (Limits{}) && pl.group == nil {
 		return nil, nil
 	}
 	l := &launcher{}
+	if pl.group != nil {
+		if err := pl.group.enter(l); err != nil {
+			return nil, err
+		}
+	}
 	if pl.mounts != nil {
 		if err := pl.mounts.steps(l); err != nil {
 			return nil, err

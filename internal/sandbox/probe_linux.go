@@ -30,6 +30,9 @@ func probe() (m Machine) {
 	} else {
 		m.Launcher = true
 		m.probeMounts(miss)
+		if m.Groups, err = groupParent(); err != nil {
+			m.Ungrouped = err.Error()
+		}
 	}
 	return m
 }

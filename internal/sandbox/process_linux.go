@@ -22,6 +22,7 @@ type Process struct {
 	scoped bool // the thread can signal the processes of the command and no others
 	held   []*placeholder
 	outlet net.Listener
+	group  *group // nil: none
 	close  sync.Once
 	err    error
 }
@@ -41,7 +42,7 @@ func (m Machine) Start(cmd *exec.Cmd, p Profile) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the profile %s: %w", p.Name, err)
 	}
-	proc := &Process{Profile: p, cmd: cmd, thread: newThread(), held: pl.held}
+	proc := &Process{Profile: p, cmd: cmd, thread: newThread(), held: pl.held, group: pl.group}
 	ready, err := pl.prepare(cmd)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare the profile %s: %w", p.Name, err), proc.Close())
@@ -84,6 +85,7 @@ func (p *Process) Scoped() bool { return p.scoped }
 // KillAll kills every process of the command that is left, in one step that no fork
 // outruns, and returns those that were there. Without a scope it kills none.
 func (p *Process) KillAll() (killed []int, err error) {
+	defer func() { err = errors.Join(err, p.group.kill()) }()
 	if killed, err = p.Left(); err != nil || !p.scoped {
 		return nil, err
 	}
@@ -144,6 +146,7 @@ func (p *Process) Close() error {
 		for _, h := range p.held {
 			p.err = errors.Join(p.err, h.release())
 		}
+		p.err = errors.Join(p.err, p.group.remove())
 	})
 	return p.err
 }

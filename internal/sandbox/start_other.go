@@ -93,6 +93,9 @@ func (p *Process) Close() error {
 // exceeds measures nothing here.
 func (p *Process) exceeds() string { return "" }
 
+// exceededLast knows nothing here.
+func (p *Process) exceededLast() string { return "" }
+
 // MachineMemory is not known here.
 func MachineMemory() uint64 { return 0 }
 

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Totals bound all processes of a command together. Zero does not bound. Nothing in the
-// kernel enforces them: whoever runs the command calls Measure, and ends it.
+// Totals bound all processes of a command together. Zero does not bound. The kernel enforces
+// them where the command has a control group; elsewhere whoever runs the command calls
+// Measure, and ends it.
 type Totals struct {
 	Processes int
 	Memory    uint64 // bytes of its own; what it shares with others counts in part
@@ -61,7 +62,7 @@ func (p *Process) Measure(ended <-chan struct{}) (why string) {
 	for why == "" {
 		select {
 		case <-ended:
-			return ""
+			return p.exceededLast()
 		case <-tick.C:
 			why = p.exceeds()
 		}

@@ -24,6 +24,9 @@ func (p *Process) exceeds() string {
 	if limits == (Totals{}) {
 		return ""
 	}
+	if p.group != nil {
+		return p.group.exceeded(limits)
+	}
 	pids, err := p.members()
 	if err != nil {
 		return "" // what cannot be counted is not known to be too much
@@ -38,6 +41,15 @@ func (p *Process) exceeds() string {
 		}
 	}
 	return limits.exceededBy(used)
+}
+
+// exceededLast is exceeds for a command that has ended, of which only its control group
+// knows.
+func (p *Process) exceededLast() string {
+	if p.group == nil {
+		return ""
+	}
+	return p.exceeds()
 }
 
 // members returns the processes of the command: those of its scope, or without one those

@@ -50,7 +50,7 @@ func (a *checker) checkSandbox(_ context.Context, dir string) []finding {
 	if err := m.Enforces(sandbox.Inspect); err != nil {
 		return append(written, findingf(warn, "sandbox", "%v; only commands without variables and patterns run unasked", err))
 	}
-	found := []finding{findingf(ok, "sandbox", "%s", m)}
+	found := []finding{findingf(ok, "sandbox", "%s", m), findingf(ok, "sandbox", "the totals of a command are %s", m.Totalled())}
 	if err := m.Enforces(sandbox.Edit); err != nil {
 		found = append(found, findingf(warn, "sandbox", "commands that change files are asked about in mode acceptEdits too, as the profile edit cannot be enforced"))
 	}
