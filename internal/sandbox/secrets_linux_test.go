@@ -34,4 +34,3 @@ func TestEachSecretIsHidden(t *testing.T) {
 		})
 	}
 }
-

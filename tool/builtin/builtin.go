@@ -105,7 +105,7 @@ type Env struct {
 	// Reads and Writes are what commands that run unasked may read, and change, besides the
 	// working directories, Fixed is what no command may change.
 	Reads, Writes, Fixed []string
-	Bounds func() (fixed, free []string, err error) // what no command may change, and what below that it may; nil is nothing
+	Bounds               func() (fixed, free []string, err error) // what no command may change, and what below that it may; nil is nothing
 	// The limits of each process of a command: seconds of processor time, bytes of a file
 	// and of memory, open files. Zero is no limit.
 	MaxCPU, MaxFileSize, MaxMemory, MaxOpenFiles uint64
