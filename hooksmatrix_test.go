@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,11 +9,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/hook"
@@ -51,7 +55,7 @@ func (f *fired) of(lead bool) map[string]int {
 func everyHook(handler map[string]any) []byte {
 	events := map[string]any{}
 	for _, e := range hook.Events() {
-		if e.Fires() && !strings.HasPrefix(e.Name, "Worktree") {
+		if e.Fires() && !strings.HasPrefix(e.Name, "Worktree") && (e.Judged || !judged(handler["type"])) {
 			events[e.Name] = []any{map[string]any{"hooks": []any{handler}}}
 		}
 	}
@@ -95,47 +99,120 @@ func hookedAgents() map[string]struct {
 		"fork":       {who: "fork", call: "subagent_type: fork", more: []string{"SubagentStart", "SubagentStop"}},
 		"teammate":   {who: "ben", call: "name: ben", more: []string{"SubagentStart", "SubagentStop", "TeammateIdle"}},
 		"process":    {who: "ben", call: "name: ben", where: agent.InProcess, more: []string{"SubagentStart", "SubagentStop", "TeammateIdle"}},
+		"pane":       {who: "ben", call: "name: ben", where: agent.InTmux, more: []string{"SubagentStart", "SubagentStop", "TeammateIdle"}},
 	}
 }
 
 // TestEachHookFiresOnceForEachKindOfAgent runs one handler at each event and lets one agent
-// of each kind do something that each event is about. The everyday run has commands for
-// two kinds; the long run has all kinds with commands and HTTP.
+// of each kind do something that each event is about. The everyday run has each type of
+// handler once, with several kinds; the long run has all types with all kinds.
 func TestEachHookFiresOnceForEachKindOfAgent(t *testing.T) {
-	types, kinds := []string{"command"}, []string{"lead", "teammate"}
+	cells := [][2]string{{"command", "lead"}, {"command", "teammate"}, {"http", "fork"}, {"mcp_tool", "lead"}, {"mcp_tool", "child"}, {"prompt", "background"}, {"agent", "lead"}}
 	if os.Getenv("SWARM_SOAK") != "" {
-		types, kinds = []string{"command", "http"}, slices.Sorted(maps.Keys(hookedAgents()))
-	}
-	for _, typ := range types {
-		for _, kind := range kinds {
-			t.Run(typ+" "+kind, func(t *testing.T) {
-				t.Parallel()
-				testHooksOf(t, typ, kind)
-			})
+		cells = nil
+		for _, typ := range []string{"command", "http", "mcp_tool", "prompt", "agent"} {
+			for _, kind := range slices.Sorted(maps.Keys(hookedAgents())) {
+				cells = append(cells, [2]string{typ, kind})
+			}
 		}
 	}
+	for _, c := range cells {
+		t.Run(c[0]+" "+c[1], func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath("tmux"); c[1] == "pane" && err != nil {
+				t.Skip("there is no tmux")
+			}
+			testHooksOf(t, c[0], c[1])
+		})
+	}
+}
+
+// judged reports the types of handlers that a model answers.
+func judged(typ any) bool { return typ == "prompt" || typ == "agent" }
+
+// allFields are the fields of all events, for handlers that name what they want.
+func allFields() (all []string) {
+	for _, fields := range eventFields() {
+		all = append(all, fields...)
+	}
+	slices.Sort(all)
+	return slices.Compact(append(all, "hook_event_name"))
+}
+
+// handlerOf returns a handler of a type that adds what it gets to seen, or to a log, and what a
+// session needs for it.
+func handlerOf(t *testing.T, typ, log string, seen *fired) (handler map[string]any, change func(*Options), before string) {
+	none := func(*Options) {}
+	serve := func(h http.Handler) string {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	body := func(r *http.Request) []byte {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		return raw
+	}
+	switch typ {
+	case "http":
+		url := serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen.add(t, body(r)) }))
+		return map[string]any{"type": typ, "url": url}, none, ""
+	case "prompt", "agent":
+		url := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var req struct{ Messages []struct{ Content any } }
+			if err := json.Unmarshal(body(r), &req); err != nil || len(req.Messages) == 0 {
+				t.Errorf("a request with %v: %v", req, err)
+				return
+			}
+			text, _ := req.Messages[len(req.Messages)-1].Content.(string)
+			seen.add(t, []byte(text))
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"{\\\"ok\\\":true}\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		}))
+		getenv := func(o *Options) {
+			o.Getenv = func(name string) string {
+				if name == "OPENAI_BASE_URL" {
+					return url
+				}
+				return os.Getenv(name)
+			}
+		}
+		return map[string]any{"type": typ, "prompt": "$ARGUMENTS", "model": "openai:judge"}, getenv, "\nexport OPENAI_BASE_URL=" + url
+	case "mcp_tool":
+		server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+		server.AddTool(&mcp.Tool{Name: "note", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			in := map[string]any{}
+			if err := json.Unmarshal(req.Params.Arguments, &in); err != nil {
+				t.Error(err)
+			}
+			maps.DeleteFunc(in, func(_ string, value any) bool { return value == "" })
+			raw, err := json.Marshal(in)
+			seen.add(t, raw)
+			return &mcp.CallToolResult{}, err
+		})
+		url := serve(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+		input := map[string]any{}
+		for _, name := range allFields() {
+			input[name] = "${" + name + "}"
+		}
+		config := func(o *Options) { o.MCP = []string{`{"notes": {"type": "http", "url": "` + url + `"}}`} }
+		return map[string]any{"type": typ, "server": "notes", "tool": "note", "input": input}, config, ""
+	}
+	return map[string]any{"type": "command", "command": `cat >>"` + log + `"`}, none, ""
 }
 
 func testHooksOf(t *testing.T, typ, kind string) {
 	k, seen, log := hookedAgents()[kind], &fired{}, filepath.Join(t.TempDir(), "log")
-	handler := map[string]any{"type": "command", "command": `cat >>"` + log + `"`}
-	if typ == "http" {
-		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			raw, err := io.ReadAll(r.Body)
-			if err != nil {
-				t.Error(err)
-			}
-			seen.add(t, raw)
-		}))
-		t.Cleanup(server.Close)
-		handler = map[string]any{"type": "http", "url": server.URL}
-	}
+	handler, change, before := handlerOf(t, typ, log, seen)
 	rules := strings.ReplaceAll(work, "WHO", k.who)
 	if k.call != "" {
 		rules += fmt.Sprintf("  - when: {agent: lead, step: 0}\n    say: {calls: [{tool: Agent, input: {description: d, prompt: begin, %s}}]}\n", k.call)
 	}
-	s := apart(t, `export HOME="$(dirname "$0")"`, rules+"  - say: {text: done}\n", func(o *Options) {
+	s := apart(t, `export HOME="$(dirname "$0")"`+before, rules+"  - say: {text: done}\n", func(o *Options) {
 		o.Policy.Where, o.Policy.ForkMode = k.where, kind == "fork"
+		change(o)
 		for name, text := range map[string][]byte{".claude/settings.json": everyHook(handler), "CLAUDE.md": []byte("Be brief.\n"), "sub/a": nil} {
 			path := filepath.Join(o.Dir, name)
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -175,20 +252,25 @@ func testHooksOf(t *testing.T, typ, kind string) {
 	for _, event := range k.more {
 		want[event] = 1
 	}
+	if judged(typ) {
+		maps.DeleteFunc(want, func(name string, _ int) bool {
+			e, _ := hook.FindEvent(name)
+			return !e.Judged
+		})
+	}
 	if got := seen.of(kind == "lead"); !maps.Equal(got, want) {
 		t.Errorf("fired %v, want %v", got, want)
 	}
 	for _, in := range seen.all {
-		checkFields(t, s.ID(), in)
+		checkFields(t, s.ID(), typ, in)
 	}
 }
 
-// checkFields holds the input of a hook to what its event has.
-func checkFields(t *testing.T, session string, in map[string]any) {
-	t.Helper()
-	fields := []string{"session_id", "cwd", "transcript_path", "permission_mode"}
+// eventFields are the fields that the input of each event has, "" those of all.
+func eventFields() map[string][]string {
 	tools := []string{"tool_name", "tool_input", "tool_use_id"}
-	of := map[string][]string{
+	return map[string][]string{
+		"":           {"session_id", "cwd", "transcript_path", "permission_mode"},
 		"PreToolUse": tools, "PostToolUse": append([]string{"tool_response", "duration_ms"}, tools...), "PostToolUseFailure": append([]string{"error"}, tools...),
 		"PostToolBatch": {"tool_calls"}, "TaskCreated": {"task_id", "task_subject", "task_description", "team_name"},
 		"TaskCompleted": {"task_id", "task_subject"}, "CwdChanged": {"old_cwd", "new_cwd"}, "SessionStart": {"source", "model"}, "SessionEnd": {"reason"},
@@ -196,8 +278,15 @@ func checkFields(t *testing.T, session string, in map[string]any) {
 		"SubagentStart": {"agent_id", "agent_type"}, "SubagentStop": {"agent_id", "agent_type", "agent_transcript_path", "stop_hook_active", "last_assistant_message"},
 		"TeammateIdle": {"teammate_name", "team_name"}, "InstructionsLoaded": {"file_path", "memory_type", "load_reason"},
 	}
-	for _, name := range append(fields, of[in["hook_event_name"].(string)]...) {
-		if _, ok := in[name]; !ok {
+}
+
+// checkFields holds the input of a hook to what its event has. A handler of type mcp_tool
+// does not tell an empty text from none.
+func checkFields(t *testing.T, session, typ string, in map[string]any) {
+	t.Helper()
+	of := eventFields()
+	for _, name := range append(of[""], of[in["hook_event_name"].(string)]...) {
+		if _, ok := in[name]; !ok && (typ != "mcp_tool" || name != "tool_response" && name != "team_name") {
 			t.Errorf("%s has no %s: %v", in["hook_event_name"], name, in)
 		}
 	}
