@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 )
 
 // FlagPath is the Path of definitions given as text to --agents.
@@ -81,8 +83,8 @@ func parseJSON(text string) (*yaml.Node, error) {
 	r.dec.UseNumber()
 	n, err := r.value(0)
 	if err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("the text ends too early")
+		if bad := syntaxerr.InJSON([]byte(text)); bad != nil {
+			return nil, &lineError{bad.Line, fmt.Errorf("column %d: %s", bad.Column, bad.Text)}
 		}
 		return nil, &lineError{r.at(), err}
 	}

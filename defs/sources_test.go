@@ -157,7 +157,7 @@ func TestPlugins(t *testing.T) {
 		got = append(got, strings.ReplaceAll(l, dir+"/", ""))
 	}
 	want := []string{
-		"FATAL broken/plugin.json:2: the manifest cannot be read, so the plugin's agents are missing: the text ends too early",
+		"FATAL broken/plugin.json:2: the manifest cannot be read, so the plugin's agents are missing: column 9: the text ends too early: something that was opened is not closed",
 		`FATAL evil/plugin.json:1: the plugin's name "a/b" holds a path separator; its agents are missing`,
 		"FATAL gone: is not the directory of a plugin; name an existing one",
 		`FATAL p/.claude-plugin/plugin.json:1: agents must name paths inside the plugin, such as "./more", not "../out.md"`,
@@ -242,7 +242,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	})
 	s := load(t, Options{Cwd: dir, NoBuiltins: true})
 	want := []string{
-		"FATAL " + dir + "/.claude/settings.json:2: the settings cannot be read, so nothing in them applies but the deny and ask rules that can be found: the text ends too early",
+		"FATAL " + dir + "/.claude/settings.json:2: the settings cannot be read, so nothing in them applies but the deny and ask rules that can be found: column 12: the text ends too early: something that was opened is not closed",
 		"FATAL " + dir + "/.claude/settings.local.json:2: agents must be an object keyed by agent name, not a list",
 	}
 	if diff := cmp.Diff(want, texts(s.Problems)); diff != "" || len(s.Active) != 1 {

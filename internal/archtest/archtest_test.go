@@ -37,6 +37,7 @@ var level = map[string]int{
 	"internal/nolink":            0,
 	"internal/redact":            1,
 	"internal/spelling":          0,
+	"internal/syntaxerr":         0,
 	"internal/statefile":         0,
 	"internal/term":              0,
 	"internal/worktree/filelock": 0,

@@ -110,6 +110,15 @@ func absentEvents() []Event {
 	}
 }
 
+// EventNames returns the names of all events.
+func EventNames() []string {
+	var names []string
+	for _, e := range Events() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
 // FindEvent returns the event of a name.
 func FindEvent(name string) (Event, bool) {
 	all := Events()

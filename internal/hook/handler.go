@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 )
 
 // handler is what one settings file runs at one event.
@@ -69,7 +71,7 @@ func fieldsOf(typ string) []string {
 func parseHandler(event Event, raw json.RawMessage) handler {
 	h := handler{matches: always, spent: new(atomic.Bool)}
 	if err := json.Unmarshal(raw, &h.config); err != nil {
-		h.err = fmt.Errorf("it cannot be read: %w", err)
+		h.err = fmt.Errorf("it cannot be read: %w", syntaxerr.Plain(err))
 		return h
 	}
 	if h.err = h.check(event); h.err == nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 )
 
 // MatcherError reports a matcher that is no regular expression that Go knows, such as
@@ -32,7 +34,7 @@ func parseMatcher(event Event, raw json.RawMessage) (text string, matches func(s
 		return "", always, nil
 	}
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return "", always, &MatcherError{Matcher: string(raw), Err: err}
+		return "", always, &MatcherError{Matcher: string(raw), Err: syntaxerr.Plain(err)}
 	}
 	if event.Name == "FileChanged" {
 		names := strings.Split(text, "|")

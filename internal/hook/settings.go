@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 )
 
 // File has the hooks of one settings file. Files are given from the
@@ -105,7 +107,7 @@ func (s *Set) add(f File) (problems []error) {
 	}
 	var events map[string]json.RawMessage
 	if err := json.Unmarshal(f.Hooks, &events); err != nil {
-		return []error{fmt.Errorf("%s: hooks must be an object keyed by event: %w", f.Path, err)}
+		return []error{fmt.Errorf("%s: hooks must be an object keyed by event: %w", f.Path, syntaxerr.Plain(err))}
 	}
 	var absent, idle []string
 	for _, name := range slices.Sorted(maps.Keys(events)) {
@@ -143,7 +145,7 @@ func (s *Set) add(f File) (problems []error) {
 func parseEvent(event Event, raw json.RawMessage) (all []handler) {
 	var groups []json.RawMessage
 	if err := json.Unmarshal(raw, &groups); err != nil {
-		return []handler{{matches: always, err: fmt.Errorf("it must be a list of objects with matcher and hooks: %w", err)}}
+		return []handler{{matches: always, err: fmt.Errorf("it must be a list of objects with matcher and hooks: %w", syntaxerr.Plain(err))}}
 	}
 	for _, one := range groups {
 		all = append(all, parseGroup(event, one)...)
@@ -158,7 +160,7 @@ func parseGroup(event Event, raw json.RawMessage) (all []handler) {
 		Hooks   []json.RawMessage `json:"hooks"`
 	}
 	if err := json.Unmarshal(raw, &g); err != nil {
-		return []handler{{matches: always, err: fmt.Errorf("it must be an object with matcher and hooks: %w", err)}}
+		return []handler{{matches: always, err: fmt.Errorf("it must be an object with matcher and hooks: %w", syntaxerr.Plain(err))}}
 	}
 	matcher, matches, err := parseMatcher(event, g.Matcher)
 	if g.Hooks == nil {

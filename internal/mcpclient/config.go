@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 )
 
 // Server is the configuration of one server.
@@ -50,7 +52,7 @@ func (s Server) limit(otherwise time.Duration) time.Duration {
 func Parse(raw json.RawMessage, source string, getenv func(string) string) (servers []Server, problems []error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, []error{fmt.Errorf("%s: its MCP servers are not an object with their names as keys: %w", source, err)}
+		return nil, []error{fmt.Errorf("%s: its MCP servers are not an object with their names as keys: %w", source, syntaxerr.Plain(err))}
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s, notes, err := parseServer(name, all[name], getenv)
@@ -69,12 +71,12 @@ func Parse(raw json.RawMessage, source string, getenv func(string) string) (serv
 
 func parseServer(name string, raw json.RawMessage, getenv func(string) string) (s Server, notes []string, err error) {
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return s, nil, err
+		return s, nil, syntaxerr.Plain(err)
 	}
 	s.Name = name
 	var more map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &more); err != nil {
-		return s, nil, err
+		return s, nil, syntaxerr.Plain(err)
 	}
 	for _, key := range []string{"headersHelper", "oauth"} {
 		if more[key] != nil {

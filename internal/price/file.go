@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/actorswarm/swarm/budget"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 )
 
 // Load returns the list prices under the entries of the user's file. A missing file is an
@@ -43,7 +45,7 @@ func (f *file) wrong(line int, format string, args ...any) {
 func (f *file) parse(src []byte) []entry {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(src, &doc); err != nil {
-		f.errs = append(f.errs, fmt.Errorf("%s: %w", f.path, err))
+		f.errs = append(f.errs, fmt.Errorf("%s: %w", f.path, syntaxerr.YAML(err)))
 		return nil
 	}
 	if doc.Kind == 0 {

@@ -42,6 +42,7 @@ import (
 	"fmt"
 
 	"github.com/actorswarm/swarm/defs"
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 )
 
 // Keys of the settings files.
@@ -87,7 +88,7 @@ func value(f defs.SettingsFile, key string, into any) (found bool, err error) {
 		return false, err
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return false, fmt.Errorf("%s: %s: %w", f.Path, key, err)
+		return false, fmt.Errorf("%s: %s: %w", f.Path, key, syntaxerr.Plain(err))
 	}
 	return true, nil
 }

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/model"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/actorswarm/swarm/internal/syntaxerr"
+	"github.com/actorswarm/swarm/model"
 )
 
 // maxStep is the end of a range without an end.
@@ -103,8 +105,16 @@ var typeName = regexp.MustCompile(` (not found in|into) (type )?\*?script\.wire(
 
 // readable removes names of Go types from an error of the YAML package.
 func readable(err error) string {
+	if !strings.HasPrefix(err.Error(), "yaml: unmarshal errors") {
+		return syntaxerr.YAML(err).Error()
+	}
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n  ")
+	text = strings.NewReplacer(
+		"cannot unmarshal !!str", "no text is expected here:", "cannot unmarshal !!int", "no number is expected here:",
+		"cannot unmarshal !!seq", "no list is expected", "cannot unmarshal !!map", "no fields are expected",
+		"cannot unmarshal !!bool", "neither true nor false is expected here:",
+	).Replace(text)
 	return typeName.ReplaceAllStringFunc(text, func(s string) string {
 		m := typeName.FindStringSubmatch(s)
 		if m[1] == "into" {

@@ -330,7 +330,7 @@ func TestLoadErrorsNameTheLine(t *testing.T) {
 		"rules:\n  - say: {calls: [{tool: T, as: a b}]}":           `line 2: the call name "a b"`,
 		"rules:\n  - say: {calls: [{tool: T, input: {a: .nan}}]}":  "line 2: \".nan\" cannot be written as JSON",
 		"rules:\n  - say: {calls: [{tool: T, input: &a {x: *a}}]}": "nested deeper",
-		"rules:\n  - say: text":                                    "line 2: cannot unmarshal",
+		"rules:\n  - say: text":                                    "line 2: no text is expected here",
 		"rules: [":                                                 "line 1",
 	} {
 		_, err := Load([]byte(src))

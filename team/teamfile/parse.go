@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/actorswarm/swarm/budget"
-	"github.com/actorswarm/swarm/mailbox"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/actorswarm/swarm/budget"
+	"github.com/actorswarm/swarm/internal/syntaxerr"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // maxSize is the most bytes of a file.
@@ -47,7 +49,7 @@ func (r *reader) read(src []byte) Team {
 		r.errs = append(r.errs, fmt.Errorf("%s: the file has %d bytes and the limit is %d", r.path, len(src), maxSize))
 		return t
 	case err != nil:
-		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.path, err))
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.path, syntaxerr.YAML(err)))
 		return t
 	case doc.Kind == 0:
 		r.errs = append(r.errs, fmt.Errorf("%s: the file is empty; give a team at least one member", r.path))

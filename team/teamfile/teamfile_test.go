@@ -128,7 +128,7 @@ members: [ann, ben]
 func TestAFileWithoutATeamIsRefused(t *testing.T) {
 	for src, want := range map[string]string{
 		"": "the file is empty", "# nothing": "the file is empty", "members: []": "has no members", "- a": "must be written as key: value",
-		"members: a": "members must be a list", "a: [": "t.yaml: yaml:", "members: [a]\nmembers: [b]": "given twice",
+		"members: a": "members must be a list", "a: [": "t.yaml: line 1: a value is expected", "members: [a]\nmembers: [b]": "given twice",
 	} {
 		if _, err := Parse("t.yaml", []byte(src), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is %v, want %s", src, err, want)

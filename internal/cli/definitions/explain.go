@@ -17,6 +17,7 @@ import (
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/cli/view"
 	"github.com/actorswarm/swarm/internal/defedit"
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 	"github.com/actorswarm/swarm/internal/term"
 )
 
@@ -141,7 +142,7 @@ func parseCall(text string, set *defs.Set, name string) (spawn.Call, error) {
 		dec := json.NewDecoder(strings.NewReader(text))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&call); err != nil {
-			return call, cli.Usagef(`--call is not the input of an Agent call: %s; write it like {"prompt": "look", "model": "opus"}`, strings.TrimPrefix(err.Error(), "json: "))
+			return call, cli.Usagef(`--call is not the input of an Agent call: %s; write it like {"prompt": "look", "model": "opus"}`, syntaxerr.JSON([]byte(text), err))
 		}
 		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 			return call, cli.Usagef("--call holds more than one JSON object; give one")

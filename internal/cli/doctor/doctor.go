@@ -73,7 +73,7 @@ func (a *checker) findingText(f finding) string {
 func (a *checker) doctor(ctx context.Context, dir string) error {
 	failed := 0
 	for _, check := range []func(context.Context, string) []finding{
-		a.checkPrograms, a.checkSandbox, a.checkState, a.checkModel, a.checkDefinitions, a.checkSettings, a.checkSessions, a.checkSockets,
+		a.checkPrograms, a.checkSandbox, a.checkState, a.checkModel, a.checkDefinitions, a.checkTrust, a.checkSettings, a.checkSessions, a.checkSockets,
 	} {
 		for _, f := range check(ctx, dir) {
 			if f.grade == fail {

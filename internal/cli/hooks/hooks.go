@@ -16,6 +16,8 @@ import (
 	"github.com/actorswarm/swarm/internal/cli"
 	"github.com/actorswarm/swarm/internal/hook"
 	"github.com/actorswarm/swarm/internal/node"
+	"github.com/actorswarm/swarm/internal/spelling"
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 	"github.com/actorswarm/swarm/internal/term"
 )
 
@@ -126,35 +128,51 @@ func newTest(s *selection) *cobra.Command {
 		Use:   "test EVENT",
 		Short: "Run the hooks of an event on an input and show what they say",
 		Long: `Test runs the hooks that are in force for an event. The input is a JSON object,
-such as {"tool_name": "Bash", "tool_input": {"command": "ls"}}. Hooks with an
-"if" rule do not run here. The exit status is 1 if a hook blocks.`,
+such as {"tool_name": "Bash", "tool_input": {"command": "ls"}}, from a file or
+from standard input. Hooks with an "if" rule do not run here. The exit status is
+1 if a hook blocks.`,
+		Example: `  swarm hooks test PreToolUse --input call.json
+  echo '{"tool_name": "Bash"}' | swarm hooks test PreToolUse`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 || input == "" {
-				return cli.Usagef("name an event and the file of its input: swarm hooks test EVENT --input FILE")
+			if len(args) != 1 {
+				return cli.Usagef("name an event and its input: swarm hooks test EVENT --input FILE")
 			}
 			if _, known := hook.FindEvent(args[0]); !known {
-				return cli.Usagef("there is no event %q", args[0])
+				return cli.Usagef("there is no event %q%s", args[0], spelling.DidYouMean(args[0], "", hook.EventNames()))
 			}
-			fields, err := readInput(input)
+			fields, err := s.readInput(input)
 			if err != nil {
 				return err
 			}
 			return s.test(c.Context(), args[0], fields)
 		},
 	}
-	c.Flags().StringVar(&input, "input", "", "the `file` with the input of the event")
+	c.Flags().StringVar(&input, "input", "", "the `file` with the input of the event; - or none is standard input")
 	return c
 }
 
-func readInput(path string) (fields map[string]any, err error) {
-	raw, err := os.ReadFile(path)
+// readInput reads the input of an event from a file, or from standard input.
+func (s *selection) readInput(path string) (fields map[string]any, err error) {
+	raw, name, err := s.inputText(path)
 	if err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, fmt.Errorf("%s must hold one JSON object: %w", path, err)
+		return nil, fmt.Errorf("%s must hold one JSON object: %w", name, syntaxerr.JSON(raw, err))
 	}
 	return fields, nil
+}
+
+func (s *selection) inputText(path string) (raw []byte, name string, err error) {
+	if path != "" && path != "-" {
+		raw, err = os.ReadFile(path)
+		return raw, path, err
+	}
+	text, err := s.ReadInput()
+	if err == nil && text == "" {
+		err = cli.Usagef("there is no input: name a file with --input FILE, or write it to standard input")
+	}
+	return []byte(text), "standard input", err
 }
 
 // test runs the hooks of an event.

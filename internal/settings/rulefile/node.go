@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/actorswarm/swarm/internal/syntaxerr"
 )
 
 // maxDepth is how deep the values of a file may be nested.
@@ -50,6 +52,9 @@ func parse(src []byte) (*node, error) {
 		}
 	}
 	if err != nil {
+		if bad := syntaxerr.InJSON(src[skipped:]); bad != nil {
+			return nil, fmt.Errorf("correct it first: %w", bad)
+		}
 		line := 1 + bytes.Count(src[:min(r.offset(), len(src))], []byte("\n"))
 		return nil, fmt.Errorf("correct its line %d first: %w", line, err)
 	}

@@ -51,10 +51,10 @@ func TestOtherBytesStay(t *testing.T) {
 
 func TestAFileThatCannotBeReadIsNotChanged(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
-		{"{\n// a comment\n}", "correct its line 2 first"},
-		{"{\"permissions\": {\"allow\": [\"A\",]}}", "correct its line 1 first"},
+		{"{\n// a comment\n}", "correct it first: line 2, column 1"},
+		{"{\"permissions\": {\"allow\": [\"A\",]}}", "correct it first: line 1, column 32"},
 		{"[]", "it is not an object"},
-		{"{} {}", "more text follows"},
+		{"{} {}", "more behind the end"},
 		{"{\"a\": \"\xe9\"}", "it is not UTF-8"},
 		{`{"permissions": []}`, "permissions must be an object"},
 		{`{"permissions": {"allow": "A"}}`, "permissions.allow must be a list"},
