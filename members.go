@@ -128,7 +128,7 @@ func (r *Remote) join(ctx context.Context, name string, incarnation uint32, proo
 }
 
 // KeyError reports a request in the name of a member that was not proven to be its own.
-type KeyError = member.KeyError
+type KeyError = session.KeyError
 
 // SupersededError reports a request of a program that another program has replaced.
 type SupersededError = team.SupersededError

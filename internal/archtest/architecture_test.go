@@ -37,7 +37,7 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 // imports are held to.
 func TestArchitectureHasEachPackageAtItsLevel(t *testing.T) {
 	shown := map[string]int{}
-	for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \| ([^|]+) \|`).FindAllStringSubmatch(architecture(t), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (-?\d+) \| ([^|]+) \|`).FindAllStringSubmatch(architecture(t), -1) {
 		height, err := strconv.Atoi(row[1])
 		if err != nil {
 			t.Fatal(err)

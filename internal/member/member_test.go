@@ -216,7 +216,7 @@ func TestANameWithAKeyNeedsItsProof(t *testing.T) {
 	for what, f := range forged {
 		for _, incarnation := range []uint32{0, ann.Incarnation()} {
 			_, err := member.Join(soon(t), h.client(), f[0], incarnation, f[1])
-			if !errors.As(err, new(*member.KeyError)) || !strings.Contains(err.Error(), "swarm mcp config "+f[0]+" --session s1") {
+			if !errors.As(err, new(*session.KeyError)) || !strings.Contains(err.Error(), "swarm mcp config "+f[0]+" --session s1") {
 				t.Errorf("%s, incarnation %d: %v", what, incarnation, err)
 			}
 		}

@@ -6,18 +6,8 @@ import (
 
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/natsd"
+	"github.com/actorswarm/swarm/session"
 )
-
-// A KeyError reports a request in the name of a member that was not proven to be its own.
-type KeyError struct {
-	Name    string
-	Session string
-}
-
-func (e *KeyError) Error() string {
-	return fmt.Sprintf("nothing proves that this program is %q: the name needs its token, in SWARM_TOKEN or a file that SWARM_TOKEN_FILE names; the user gets one by swarm mcp config %s --session %s",
-		e.Name, e.Name, e.Session)
-}
 
 // Prove returns the proof for Join that the calling program has the seed of a name's key.
 // The proof is good for this name of this session alone.
@@ -61,7 +51,7 @@ func (s *Service) keyOf(name string) (string, error) {
 
 // refuse records a request that came without a proof.
 func (s *Service) refuse(in *requestFields) error {
-	err := &KeyError{Name: clip(in.Name), Session: s.options.Session}
+	err := &session.KeyError{Name: clip(in.Name), Session: s.options.Session}
 	if s.options.Audit != nil {
 		s.options.Audit(event.Audit{Subject: clip(in.Name), Reason: errUnproven.Error()})
 	}

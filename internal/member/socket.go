@@ -11,6 +11,7 @@ import (
 	"github.com/actorswarm/swarm/internal/rpc"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/mailbox/message"
+	"github.com/actorswarm/swarm/session"
 	"github.com/actorswarm/swarm/team"
 	"github.com/actorswarm/swarm/team/board"
 	"github.com/actorswarm/swarm/tool"
@@ -240,7 +241,7 @@ func (s *Service) requester(method string, in *requestFields, check func(*reques
 // Errors returns the errors of members that keep their identity on both sides of the
 // socket.
 func Errors() rpc.Errors {
-	return rpc.Errors{rpc.Type[*team.SupersededError]("superseded"), rpc.Type[*KeyError]("key")}
+	return rpc.Errors{rpc.Type[*team.SupersededError]("superseded"), rpc.Type[*session.KeyError]("key")}
 }
 
 // Client is a member of a session that another process runs. It has the methods of
