@@ -69,8 +69,8 @@ type Options struct {
 	// Rouse gives an agent a text and wakes it. If it is nil, such a text waits for the
 	// agent's next event.
 	Rouse func(a agent.Spec, text string) error
-	// Save writes a long text of a hook to a file that agents may read; nil cuts it.
-	Save func(id, text string) (path string, err error)
+	// Save writes a long text of a hook to a file that its agent may read; nil cuts it.
+	Save func(a agent.Spec, id, text string) (path string, err error)
 	// Variables gets what hooks set for later commands; nil drops it.
 	Variables Variables
 	// Grant adds rules to what the session allows; nil refuses that.

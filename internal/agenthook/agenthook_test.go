@@ -249,7 +249,7 @@ func TestALongTextGoesToAFile(t *testing.T) {
 		Dir: t.TempDir(), Load: func() []hook.File {
 			return []hook.File{file("UserPromptSubmit", "head -c 20000 /dev/zero | tr '\\0' x")}
 		},
-		Save: func(_, text string) (string, error) { saved = text; return "/there", nil },
+		Save: func(_ agent.Spec, _, text string) (string, error) { saved = text; return "/there", nil },
 	})
 	e := h.UserPromptSubmit(t.Context(), spec(), "go")
 	if len(saved) != 20000 || len(e.Context) != 1 || len(e.Context[0]) > 3000 || !strings.HasSuffix(e.Context[0], "all 20000 bytes are in /there)") {

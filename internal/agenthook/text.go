@@ -48,7 +48,7 @@ func (h *Hooks) cut(a agent.Spec, text string) string {
 		return limited(text)
 	}
 	sum := sha256.Sum256([]byte(text))
-	path, err := h.o.Save("hook-"+hex.EncodeToString(sum[:8]), text)
+	path, err := h.o.Save(a, "hook-"+hex.EncodeToString(sum[:8]), text)
 	if err != nil {
 		h.warnOnce(a, fmt.Sprintf("a long text of a hook could not be saved: %v", err))
 		return limited(text)

@@ -80,9 +80,9 @@ type Options struct {
 	Window func(model string) int64
 	// Facts adds to the text that an agent reads after a compaction; may be nil.
 	Facts func(Agent) string
-	// Spill writes a text of which an agent got a part to a file that the agent can
-	// read, and returns the path; may be nil.
-	Spill func(a mailbox.AgentID, id, text string) (path string, err error)
+	// Spill writes a text of which an agent got a part to a file of its own; may be nil.
+	Spill    func(a mailbox.AgentID, id, text string) (path string, err error)
+	MailPath func(a mailbox.AgentID, ref mailbox.Ref) string // a file of its own with a long message
 	// Receipt sends a receipt to the sender of a message; may be nil.
 	Receipt func(mailbox.Receipt)
 	// Release releases what an agent that was shut down holds, such as its tasks; may

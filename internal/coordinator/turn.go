@@ -84,7 +84,7 @@ func (h *host) newTurn(cut context.CancelCauseFunc) *turn.Turn {
 		Facts:          h.facts,
 		TranscriptPath: h.c.opts.Store.TranscriptPath(h.t.ID()),
 		CompactRequest: h.compactions.take,
-		ObjectPath:     h.c.opts.Store.BodyPath,
+		ObjectPath:     func(ref mailbox.Ref) string { return h.c.opts.MailPath(h.t.ID(), ref) },
 		StopAfterCalls: h.pause,
 	}
 	if spill := h.c.opts.Spill; spill != nil {

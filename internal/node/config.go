@@ -199,7 +199,7 @@ func (c Config) PolicyOf(id string, r *Rules) spawn.Policy {
 func (c Config) Permissions(spec agent.Spec, r *Rules, by settings.Sandbox) permission.Policy {
 	return r.Fill(permission.Policy{
 		Mode: c.boundedMode(spec), Home: c.Home, Resolve: Resolve, ReadDir: ReadDir,
-		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil, Contained: sandbox.Probe().Contains(), NoEdits: noEdits(), Sandbox: by.Rules(),
+		Unconfined: sandbox.Probe().Enforces(sandbox.Inspect) != nil, Contained: sandbox.Probe().Contains(), NoEdits: noEdits(), Sandbox: by.Rules(), Private: c.private("", []string{spec.Dir}),
 		Dirs: slices.Concat([]string{spec.Dir}, c.AddDirs, r.Dirs()), Only: tools.Limits(spec),
 	})
 }

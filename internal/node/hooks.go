@@ -27,7 +27,7 @@ func (n *Node) newHooks(scope context.Context, fail func(error)) *agenthook.Hook
 		Warn:  func(a agent.Spec, text string) { n.Events.Publish(agent.Describe(a), event.Warning{Text: text}) },
 		Place: n.options.HookPlace(n.options.Path),
 		Rouse: n.rouse, Variables: n.variables, Judge: n.newJudge(), Servers: n.servers, Server: n.serverOf,
-		Save: func(id, text string) (string, error) { return n.saveOutput("", id, text) },
+		Save: func(a agent.Spec, id, text string) (string, error) { return n.outputs().save(a.ID, id, text) },
 	}
 	if n.services.Owner == nil { // rules, and the end of the session, are the owner's
 		o.Grant = n.options.Rules.Grant

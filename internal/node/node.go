@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"github.com/actorswarm/swarm/internal/mcpclient"
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/roster"
-	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/session"
@@ -144,7 +142,7 @@ func (n *Node) actorOptions() coordinator.Options {
 		Store: n.Store, Policy: n.policy, Definitions: n.options.Definitions.Set, Events: n.Events, Logger: n.options.Logger,
 		Model: n.options.Models.Find, System: n.options.Definitions.System, Window: n.window, Budget: n.options.Budget, Prices: n.options.Prices,
 		Tools: n.tools, ToolNames: n.toolNames, Denied: n.options.Rules.Denies, Permission: n.permission, Hooks: n.hooks, Auto: n.newAutoJudge(), Grant: n.options.Rules.Allow,
-		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.saveOutput, Receipt: n.SendReceipt,
+		Isolate: n.isolate, Facts: n.openTasksText, Spill: n.outputs().save, MailPath: n.outputs().mail, Receipt: n.SendReceipt,
 		Release: n.services.Gone, Audit: n.services.Audit, Remote: n.services.Remote, Owner: n.services.Owner,
 	}
 	if o.Owner != nil {
@@ -276,16 +274,20 @@ func (n *Node) SendReceipt(r mailbox.Receipt) {
 // permission returns the policy for an agent's calls.
 func (n *Node) permission(spec agent.Spec) permission.Policy {
 	p := n.options.Permissions(spec, n.options.Rules, n.options.Sandbox)
-	p.Boundary, p.Dirs = n.directories.Boundary(n.scope, spec), n.workingDirs(spec)
+	p.Boundary, p.Dirs, p.Private = n.directories.Boundary(n.scope, spec), n.workingDirs(spec), n.private(spec)
 	return p
 }
 
 // workingDirs returns the directories in which an agent works.
 func (n *Node) workingDirs(spec agent.Spec) []string {
-	return slices.Concat([]string{spec.Dir, n.outputs(), filepath.Join(n.options.Path, "objects")}, n.options.AddDirs, n.options.Rules.Dirs())
+	return slices.Concat([]string{spec.Dir}, n.outputs().readable(spec), n.options.AddDirs, n.options.Rules.Dirs())
 }
 
-func (n *Node) outputs() string { return filepath.Join(n.options.Path, "outputs") }
+// private returns what reports the files of the state directory that no tool of an agent
+// reaches.
+func (n *Node) private(spec agent.Spec) func(path string) bool {
+	return n.options.private(n.options.Root, append(n.outputs().readable(spec), spec.Dir))
+}
 
 // TaskListOf returns the name of the task list of a team, given the team's id.
 func (n *Node) TaskListOf(teamID string) string {
@@ -328,13 +330,6 @@ func (n *Node) isolate(ctx context.Context, spec agent.Spec, incarnation uint32)
 		return nil, err
 	}
 	return &agent.Isolation{Dir: lease.Dir, Release: lease.Release}, nil
-}
-
-// saveOutput writes a text of which an agent got only a part to the outputs, which all
-// agents may read.
-func (n *Node) saveOutput(a mailbox.AgentID, id, text string) (string, error) {
-	path := filepath.Join(n.outputs(), statefile.Name(string(a)+"-"+id)+".txt")
-	return path, statefile.Write(path, []byte(text))
 }
 
 // PublishAudit publishes a refusal in the name of the agent that was refused, or of the

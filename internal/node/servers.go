@@ -87,7 +87,7 @@ func (t shortTool) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err != nil || len(r.Text) <= maxServerText {
 		return r, err
 	}
-	path, err := t.n.saveOutput(t.a.ID, c.ID, r.Text)
+	path, err := t.n.outputs().save(t.a.ID, c.ID, r.Text)
 	if err != nil {
 		return r, err
 	}

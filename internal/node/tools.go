@@ -16,7 +16,6 @@ import (
 	"github.com/actorswarm/swarm/internal/permission"
 	"github.com/actorswarm/swarm/internal/redact"
 	"github.com/actorswarm/swarm/internal/sandbox"
-	"github.com/actorswarm/swarm/internal/statefile"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/trust"
 	"github.com/actorswarm/swarm/mailbox"
@@ -32,7 +31,7 @@ func AllToolNames() []string { return slices.Concat(ToolNames(), tools.Names()) 
 func (n *Node) tools(a coordinator.Agent) coordinator.Toolbox {
 	by := n.options.Sandbox
 	set := builtin.New(builtin.Env{
-		Dir: a.Spec.Dir, OutputDir: filepath.Join(n.outputs(), statefile.Name(string(a.Spec.ID))),
+		Dir: a.Spec.Dir, OutputDir: n.outputs().of(a.Spec.ID),
 		Home: n.options.Home, AddDirs: slices.Concat(n.options.AddDirs, n.options.Rules.Dirs()), Conceals: n.conceals(a.Spec),
 		Denied: n.denied(a.Spec), Bounds: n.bounds(a.Spec), Reads: by.AllowRead, Writes: by.AllowWrite, Fixed: by.DenyWrite,
 		MaxCPU: by.Limits.CPU, MaxFileSize: by.Limits.FileSize, MaxMemory: by.Limits.Memory, MaxOpenFiles: by.Limits.OpenFiles,
@@ -88,13 +87,14 @@ func (n *Node) shown() []string {
 	return []string{info.Socket(n.options.StateDir), filepath.Join(n.options.Root, session.RecordName)}
 }
 
-// conceals returns what of the files that a search finds it may not show to an agent, by
-// the rules of the last decision.
+// conceals returns what of the files that a search finds it may not show to an agent: what
+// is private, and what the rules of the last decision conceal.
 func (n *Node) conceals(spec agent.Spec) func(path string) bool {
 	of := latest(n.options.Rules.Version, func() func(path string) bool { return permission.Conceals(n.searched(spec), spec.Dir) })
+	private := n.private(spec)
 	return func(path string) bool {
 		now := of()
-		return now != nil && now(path)
+		return private(path) || now != nil && now(path)
 	}
 }
 

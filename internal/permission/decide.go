@@ -52,6 +52,9 @@ type Policy struct {
 	// the end of its absolute path. What is no directory has none. If it is nil, no directory is
 	// read.
 	ReadDir func(dir string, max int) ([]fs.DirEntry, error)
+	// Private reports, by absolute path, files that belong to the runtime or to other agents.
+	// No file tool of the agent reaches them, whatever rules and modes allow. It may be nil.
+	Private func(path string) bool
 	// FoldCase compares paths without regard to case, as some file systems do.
 	FoldCase bool
 	// Unconfined reports that nothing holds a command to reading. Then one counts as reading
@@ -185,13 +188,30 @@ func once(resolve func(string) string) func(string) string {
 }
 
 func (c *call) decide() Decision {
-	steps := []func() (Decision, bool){c.checkBoundary, c.checkDenyRules, c.checkLimits, c.checkAskRules, func() (Decision, bool) { return checkTrees(c) }, c.checkGuards, c.checkUnsandboxed, c.checkMode, c.checkAllowRules}
+	steps := []func() (Decision, bool){c.checkBoundary, func() (Decision, bool) { return checkPrivate(c) }, c.checkDenyRules, c.checkLimits, c.checkAskRules, func() (Decision, bool) { return checkTrees(c) }, c.checkGuards, c.checkUnsandboxed, c.checkMode, c.checkAllowRules}
 	for _, step := range steps {
 		if d, ok := step(); ok {
 			return c.orSandboxed(d)
 		}
 	}
 	return c.orSandboxed(Decision{Behavior: Ask, Rule: noRule, Reason: fmt.Sprintf("no rule allows this use of %s%s", c.tool, outside(c, ": "))})
+}
+
+// checkPrivate denies what belongs to the runtime or to other agents.
+func checkPrivate(c *call) (Decision, bool) {
+	if c.policy.Private == nil {
+		return Decision{}, false
+	}
+	paths := c.targets
+	if c.effect == runEffect && c.policy.Unconfined { // else the profile hides it
+		paths = c.shellPaths()
+	}
+	for _, p := range paths {
+		if slices.ContainsFunc(c.forms(p), c.policy.Private) {
+			return Decision{Rule: "private", Reason: fmt.Sprintf("%s belongs to swarm or to another agent; an agent reaches its own outputs and mail only", p)}, true
+		}
+	}
+	return Decision{}, false
 }
 
 func (c *call) checkDenyRules() (Decision, bool) {

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -71,6 +72,31 @@ func TestTheReasonNamesPartsOfSeveral(t *testing.T) {
 	for command, want := range map[string]string{"mkdir x": "no rule allows mkdir x", "ls; mkdir x": "no rule allows the part mkdir x"} {
 		if d := Decide(policy(Default), bash(command)); d.Reason != want {
 			t.Errorf("%s: %s", command, d.Reason)
+		}
+	}
+}
+
+// TestPrivateFilesAreOutOfReach, in every mode and whatever a rule allows, also by another name.
+func TestPrivateFilesAreOutOfReach(t *testing.T) {
+	for _, mode := range []Mode{Default, AcceptEdits, Plan, Auto, DontAsk, Bypass} {
+		p := policy(mode)
+		p.Allow = rules(t, "Read", "Edit")
+		p.Private = func(path string) bool { return strings.HasPrefix(path, "/srv/proj/.state/") }
+		p.Resolve = func(path string) string {
+			if path == "/srv/proj/link" {
+				return "/srv/proj/.state/x"
+			}
+			return path
+		}
+		for _, path := range []string{".state/x", "/srv/proj/.state/a/b", "link"} {
+			for tool, input := range map[string]string{"Read": `{"file_path": "` + path + `"}`, "Grep": `{"pattern": "x", "path": "` + path + `"}`, "Write": `{"file_path": "` + path + `", "content": "x"}`} {
+				if d := Decide(p, Request{Tool: tool, Input: []byte(input), Cwd: "/srv/proj"}); d.Behavior != Deny || d.Rule != "private" {
+					t.Errorf("%s of %s in %s: %+v", tool, path, mode, d)
+				}
+			}
+		}
+		if d := Decide(p, Request{Tool: "Read", Input: []byte(`{"file_path": "y"}`), Cwd: "/srv/proj"}); d.Behavior != Allow && !mode.plans() {
+			t.Errorf("another file in %s: %+v", mode, d)
 		}
 	}
 }

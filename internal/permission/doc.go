@@ -19,6 +19,8 @@
 //   - An isolated agent's call that would write outside its worktree, or whose
 //     effect cannot be traced, is denied before anything else, in every mode
 //     (TestIsolatedAgentStaysInItsWorktree).
+//   - No file tool reaches what belongs to the runtime or to other agents, in any mode
+//     (TestPrivateFilesAreOutOfReach).
 //   - An agent whose definition gives it certain uses of a tool has no other use of
 //     that tool, whatever rules and modes allow (TestLimitedToolsAreNeverWidened).
 //   - Order after the first: deny rules, limits of tools, ask rules, what is never

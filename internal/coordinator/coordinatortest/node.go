@@ -113,7 +113,7 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) coordinator.Optio
 		o.Window = 1 << 40
 	}
 	return coordinator.Options{
-		Window: func(string) int64 { return o.Window }, Spill: o.Spill,
+		Window: func(string) int64 { return o.Window }, Spill: o.Spill, MailPath: func(_ mailbox.AgentID, ref mailbox.Ref) string { return n.Store.BodyPath(ref) },
 		Store: n.Store, Policy: o.Policy, Definitions: func() *defs.Set { return set }, Events: n.Bus, ToolNames: func() []string { return names },
 		Model: func(name string) (model.Model, string, error) { return m, name, nil },
 		Tools: func(a coordinator.Agent) coordinator.Toolbox {
