@@ -26,9 +26,6 @@ func (p Profile) Explain(w io.Writer, m Machine) error {
 	}
 	list(&b, "read only", fixed)
 	list(&b, "limits", append(p.Limits.list(), p.Totals.list()...))
-	if p.Totals != (Totals{}) {
-		list(&b, "totals", []string{m.Totalled()})
-	}
 	list(&b, "network", []string{p.network()})
 	list(&b, "sockets", []string{yes(p.Sockets)})
 	list(&b, "outside", []string{"no process that it did not start is signalled, traced or read"})
@@ -106,6 +103,9 @@ func (m Machine) means(p Profile) string {
 	by := m.String()
 	if p.Name != Inspect && m.Seatbelt == "" && !m.mounts() {
 		by += "; without mounts, " + strings.Join(m.Missing, "; ")
+	}
+	if p.Totals != (Totals{}) {
+		by += "; the totals are " + m.Totalled()
 	}
 	return by
 }
