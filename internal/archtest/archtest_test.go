@@ -107,6 +107,7 @@ var level = map[string]int{
 	"actors/state":                  5,
 	"actors":                        6,
 	"internal/coordinator/slot":     0,
+	"internal/coordinator/stall":    1,
 	"internal/coordinator/accounts": 5,
 	"internal/coordinator/ids":      5,
 	"internal/coordinator/registry": 5,

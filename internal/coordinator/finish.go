@@ -117,8 +117,8 @@ func (h *host) report(l agent.Record) error {
 	case l.Spec.Role == agent.Background:
 		e.Kind, e.To = mailbox.KindAgentReport, mailbox.Address{Agent: h.c.registry.ReportsTo(l)}
 	case l.Spec.Role == agent.Teammate && h.isNews(l):
-		e.Kind, e.To, e.Key = mailbox.KindIdle, mailbox.Address{Agent: h.c.registry.LeadOf(l.Spec)}, staleBy(l)
-		e.Class = classOf(l)
+		e.Kind, e.To = mailbox.KindIdle, mailbox.Address{Agent: h.c.registry.LeadOf(l.Spec)}
+		e.Key, e.Class = report.Key(l), report.Class(l)
 	default:
 		return nil
 	}
@@ -130,23 +130,6 @@ func (h *host) report(l agent.Record) error {
 		return err
 	}
 	return durable()
-}
-
-// classOf returns the class of a report. An end that was asked for is ordinary mail.
-func classOf(l agent.Record) mailbox.Class {
-	if l.Outcome == agent.Stopped || l.Outcome == agent.Interrupted {
-		return mailbox.ClassMail
-	}
-	return ""
-}
-
-// staleBy returns the key under which a newer report of a teammate replaces this one.
-// A result is never replaced: each answers something.
-func staleBy(l agent.Record) string {
-	if l.Outcome == agent.Completed {
-		return ""
-	}
-	return "not done"
 }
 
 // isNews reports whether the lead of a teammate's team gets a report of its turn: the

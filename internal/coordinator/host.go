@@ -13,6 +13,7 @@ import (
 	"github.com/actorswarm/swarm/actors/state"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/internal/coordinator/slot"
+	"github.com/actorswarm/swarm/internal/coordinator/stall"
 	"github.com/actorswarm/swarm/internal/coordinator/watchdog"
 	"github.com/actorswarm/swarm/internal/transcript"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -81,8 +82,8 @@ type host struct {
 	isolation   *agent.Isolation   // the agent's own directory, if it has one; only the turn goroutine
 	slot        *slot.Slot         // of the turn
 	asked       atomic.Bool        // the turn works for the lead or the user
-	// failed is when turns were begun anew; only the turn goroutine.
-	failed []time.Time
+	stall       stall.Guard
+	failed      []time.Time // when turns were begun anew; only the turn goroutine
 }
 
 // host starts the actor of an agent. The actor checks for work at once.
@@ -96,8 +97,7 @@ func (c *Coordinator) host(scope context.Context, t *transcript.Transcript, inca
 	h.hooks = turnhook.New(turnhook.Options{
 		Hooks: c.opts.Hooks, Agent: t, Policy: h.permits.policy, Pause: h.pauseDeadlines, Context: func() context.Context { return h.turnContext },
 	})
-	// An earlier incarnation may not have released its name yet, so the count makes
-	// each name unique.
+	// An earlier incarnation may still have its name: the count makes this one unique.
 	name := fmt.Sprintf("%s#%d", mailbox.Address{Agent: t.ID(), Incarnation: incarnation}, c.moves.Add(1))
 	ref, err := c.kernel.Spawn(name, func() kernel.Behavior { return h }, kernel.SpawnOptions{
 		Parked: h.parked, Restart: c.restartPolicy(t.Spec()),
@@ -169,10 +169,10 @@ func (h *host) wake() {
 	}
 }
 
-// hasWork reports whether there is a turn to begin. An agent that was interrupted waits
-// for its next prompt, which opens a turn; mail alone does not begin one.
+// hasWork reports whether there is a turn to begin. Mail begins none in an agent that was
+// interrupted, which waits for its next prompt, nor mail on which the last turn failed.
 func (h *host) hasWork() bool {
-	return h.t.HasWork() && (!h.held.Load() || h.t.Record().TurnOpen)
+	return h.t.HasWork() && (h.t.Record().TurnOpen || !h.held.Load() && !h.stall.Holds(h.t.Unread))
 }
 
 func (h *host) isOver() bool {

@@ -9,13 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/actorswarm/swarm/actors/spawn"
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/defs"
 	"github.com/actorswarm/swarm/internal/coordinator/coordinatortest"
 	"github.com/actorswarm/swarm/internal/turn"
+	"github.com/actorswarm/swarm/mailbox"
 	"github.com/actorswarm/swarm/model"
 	"github.com/actorswarm/swarm/tool"
 )
@@ -333,4 +337,46 @@ func TestAProcessIsNotQuietBeforeItsAgentsStart(t *testing.T) {
 	if quiet, _ := n.IsQuiet(); !quiet {
 		t.Error("it is not quiet although nobody has work")
 	}
+}
+
+// An agent whose turns fail before they read its mail tries ever less often, reads the
+// mail once it can, and reads new mail at once.
+func TestMailOnWhichTurnsFailIsTriedEverLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken atomic.Bool
+		var tries atomic.Int32
+		o := nodeOptions{NoModel: func() error {
+			if !broken.Load() {
+				return nil
+			}
+			tries.Add(1)
+			return errors.New("there is no key")
+		}}
+		broken.Store(true)
+		n := coordinatortest.New(t, t.TempDir(), by(answers{agent.LeadName: repeat}), o)
+		n.Begin(t)
+		peer, _, err := n.Store.Create(agent.Spec{ID: "peer", Role: agent.User, Born: time.Now()})
+		must(t, err)
+		tell := func(text string) {
+			_, durable, err := peer.Send(mailbox.Envelope{To: mailbox.Address{Agent: agent.LeadID}, FromName: "peer", Kind: mailbox.KindText, Body: text})
+			must(t, err)
+			must(t, durable())
+		}
+		tell("first")
+		time.Sleep(time.Hour)
+		if got := tries.Load(); got < 10 || got > 25 {
+			t.Errorf("%d tries in an hour", got)
+		}
+		before := tries.Load()
+		tell("second")
+		time.Sleep(time.Second)
+		if got := tries.Load() - before; got != 1 {
+			t.Errorf("new mail was tried %d times at once", got)
+		}
+		broken.Store(false)
+		time.Sleep(6 * time.Minute)
+		if unread := n.Lead.Unread(); len(unread) != 0 || n.Lead.Record().Outcome != agent.Completed {
+			t.Errorf("unread: %v, %s", unread, n.Lead.Record().Outcome)
+		}
+	})
 }

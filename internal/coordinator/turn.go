@@ -11,6 +11,7 @@ import (
 	"github.com/actorswarm/swarm/agent"
 	"github.com/actorswarm/swarm/event"
 	"github.com/actorswarm/swarm/internal/autojudge"
+	"github.com/actorswarm/swarm/internal/coordinator/stall"
 	"github.com/actorswarm/swarm/internal/coordinator/tools"
 	"github.com/actorswarm/swarm/internal/coordinator/watchdog"
 	"github.com/actorswarm/swarm/internal/turn"
@@ -40,6 +41,7 @@ func (h *host) turn(ctx context.Context) ending {
 	t := h.newTurn(cut)
 	h.current.Store(t)
 	defer h.current.Store(nil)
+	h.stall.Begins(h.t.Unread())
 	end, err := h.run(watched, t)
 	switch {
 	case err != nil:
@@ -47,7 +49,22 @@ func (h *host) turn(ctx context.Context) ending {
 	case end.Open:
 		return suspended
 	}
+	if next := h.stall.Ended(end.Outcome == agent.Failed, h.t.Unread()); next.Tries > 0 {
+		retry(h, next)
+	}
 	return h.finishTurn(ctx)
+}
+
+// retry lets the mail on which the agent's turns fail begin another one later.
+func retry(h *host, next stall.Retry) {
+	if next.Tries == 2 {
+		h.emit(event.Warning{Text: next.Warning(agent.DisplayName(h.t.Spec()))})
+	}
+	h.c.work(func() {
+		if h.stall.Await(next, h.ended, h.c.scope.Done()) {
+			h.ref.Tell(wakeUp{})
+		}
+	})
 }
 
 // log returns the log of the turn, in which the reports of an agent in mode auto are

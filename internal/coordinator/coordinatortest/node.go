@@ -51,6 +51,8 @@ type Options struct {
 	Spill  func(a mailbox.AgentID, id, text string) (string, error)
 	Budget budget.Limits
 	Prices *price.Table
+	// NoModel, if not nil, returns why there is no model now, or nil.
+	NoModel func() error
 }
 
 // Node is a coordinator that can be begun and ended like a session.
@@ -115,7 +117,12 @@ func (n *Node) options(t testing.TB, m model.Model, o Options) coordinator.Optio
 	return coordinator.Options{
 		Window: func(string) int64 { return o.Window }, Spill: o.Spill, MailPath: func(_ mailbox.AgentID, ref mailbox.Ref) string { return n.Store.BodyPath(ref) },
 		Store: n.Store, Policy: o.Policy, Definitions: func() *defs.Set { return set }, Events: n.Bus, ToolNames: func() []string { return names },
-		Model: func(name string) (model.Model, string, error) { return m, name, nil },
+		Model: func(name string) (model.Model, string, error) {
+			if o.NoModel != nil {
+				return m, name, o.NoModel()
+			}
+			return m, name, nil
+		},
 		Tools: func(a coordinator.Agent) coordinator.Toolbox {
 			all := append([]tool.Tool(nil), o.Tools...)
 			if o.MoreTools != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/actorswarm/swarm/agent"
+	"github.com/actorswarm/swarm/mailbox"
 )
 
 // MaxBytes is the most of a result that travels in a message, in bytes; the
@@ -35,4 +36,21 @@ func Body(l agent.Record) string {
 			MaxBytes, len(l.Result), l.Spec.ID, MaxBytes, l.Spec.ID)
 	}
 	return text + verdictNote(l, isCut)
+}
+
+// Class returns the class of a report. An end that was asked for is ordinary mail.
+func Class(l agent.Record) mailbox.Class {
+	if l.Outcome == agent.Stopped || l.Outcome == agent.Interrupted {
+		return mailbox.ClassMail
+	}
+	return ""
+}
+
+// Key returns the key under which a newer report of a teammate replaces this one.
+// A result is never replaced: each answers something.
+func Key(l agent.Record) string {
+	if l.Outcome == agent.Completed {
+		return ""
+	}
+	return "not done"
 }
