@@ -2,6 +2,7 @@ package permission
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/actorswarm/swarm/internal/shell"
@@ -33,9 +34,16 @@ func (c *call) checkUnsandboxed() (Decision, bool) {
 	return Decision{Behavior: Ask, Rule: unsandboxed, Reason: "the command asks to run without the sandbox"}, true
 }
 
-// orSandboxed allows a command that the sandbox holds and that no rule is about.
+// orSandboxed allows a command that the sandbox holds and that no rule is about, unless it
+// names a file that others run or obey as one that it changes.
 func (c *call) orSandboxed(d Decision) Decision {
 	if d.Behavior != Ask || d.Rule != noRule || c.tool != "Bash" || c.shell.TooLong || !c.policy.Sandbox.AutoAllow || !c.heldToEdit() {
+		return d
+	}
+	if file := fileRunByOthers(c); file != "" {
+		if c.policy.Mode != AcceptEdits { // which says so itself
+			d.Reason += fmt.Sprintf("; the sandbox does not allow a change of %s, which others run or obey", file)
+		}
 		return d
 	}
 	return Decision{Behavior: Allow, Rule: sandboxed, Reason: "the profile edit holds the command (sandbox.autoAllowBashIfSandboxed)"}

@@ -43,6 +43,10 @@ func TestTheSandboxHoldsCommands(t *testing.T) {
 		{"without, where that is off", "make", free, strict, Default, Allow, sandbox.Edit},
 		{"without, no answer", "make", `,"dangerouslyDisableSandbox":"yes"`, on, Default, Ask, sandbox.Open},
 		{"without, nobody to ask", "git push", free, on, DontAsk, Deny, ""},
+		{"a file that others obey", "echo x >> CLAUDE.md", "", on, Default, Ask, sandbox.Edit},
+		{"a file that others run, in a part", "make; cp x sub/package.json", "", on, AcceptEdits, Ask, sandbox.Edit},
+		{"settings of agents", "mkdir -p .claude/agents", "", on, Default, Ask, sandbox.Edit},
+		{"another file", "echo x >> notes.md", "", on, Default, Allow, sandbox.Edit},
 		{"bypass", "make", "", on, Bypass, Allow, sandbox.Edit},
 	} {
 		p := Policy{
