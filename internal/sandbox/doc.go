@@ -58,7 +58,7 @@
 //   - Each process below a command is marked (TestEachDescendantIsMarked).
 //   - Of what is fixed and what is free in a profile the nearest decides (TestFreeBelowFixed).
 //   - Commands that share rules read what the roots are when they start
-//     (TestSharedRulesFollowTheFileSystem).
+//     (TestSharedRulesFollowTheFileSystem, TestSharedRulesFollowTheirDirectory).
 //   - A profile within another allows nothing that the other does not
 //     (TestWithinNeverWidens).
 //   - What a machine cannot enforce is an error and never less than was asked for, except

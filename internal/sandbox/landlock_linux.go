@@ -138,7 +138,7 @@ func (r rule) addTo(ruleset uintptr, handled uint64) (is inode, err error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return inode{}, fmt.Errorf("open %s for a Landlock rule: %w", r.path, err)
 	}
-	is = inode{st.Dev, st.Ino}
+	is = inode{dev: st.Dev, ino: st.Ino}
 	access := r.access & handled
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:

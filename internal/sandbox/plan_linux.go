@@ -300,9 +300,14 @@ func strict(p Profile, hidden []string) *ruleset {
 
 // touches returns the hidden names that lie below a root or that a root lies below.
 func (p Profile) touches(hidden []string) []string {
+	roots := slices.Concat(p.Read, p.Shown, p.writable())
 	return slices.DeleteFunc(slices.Clone(hidden), func(h string) bool {
-		near := func(root string) bool { return below(root, h) || below(h, root) }
-		return !slices.ContainsFunc(p.Read, near) && !slices.ContainsFunc(p.Shown, near) && !slices.ContainsFunc(p.writable(), near)
+		return !slices.ContainsFunc(roots, func(root string) bool {
+			if len(root) < len(h) {
+				return below(h, root)
+			}
+			return below(root, h)
+		})
 	})
 }
 
@@ -381,7 +386,8 @@ func existing(fixed []Fixed) (paths []string) {
 
 // reaches reports whether a hidden path lies below a root, so that it has to be covered.
 func (p Profile) reaches(hidden string) bool {
-	return nearest(p.Read, hidden) != "" || nearest(p.writable(), hidden) != "" || nearest(p.Shown, hidden) != ""
+	under := func(root string) bool { return below(hidden, root) }
+	return slices.ContainsFunc(p.Read, under) || slices.ContainsFunc(p.Write, under) || slices.ContainsFunc(p.Shown, under) || p.Temp != "" && under(p.Temp)
 }
 
 // hidesWithin reports whether something that is there is hidden below a root. Landlock
