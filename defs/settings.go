@@ -157,7 +157,7 @@ func (l *Loader) parseSettings(s *settings, src []byte) {
 func (l *Loader) breakSettings(s *settings, err error) {
 	s.broken = &Problem{
 		Path: s.path, Source: s.from, Line: lineOf(err), Fatal: true, cause: err,
-		Text: fmt.Sprintf("the settings cannot be read, so nothing in them applies but the deny and ask rules that can be found: %v", withoutLine(err)),
+		Text: fmt.Sprintf("the settings cannot be read, so nothing in them applies but the deny and ask rules that can be found, and hooks that are in force already: %v", withoutLine(err)),
 	}
 	l.problems = append(l.problems, *s.broken)
 }

@@ -242,7 +242,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	})
 	s := load(t, Options{Cwd: dir, NoBuiltins: true})
 	want := []string{
-		"FATAL " + dir + "/.claude/settings.json:2: the settings cannot be read, so nothing in them applies but the deny and ask rules that can be found: column 12: the text ends too early: something that was opened is not closed",
+		"FATAL " + dir + "/.claude/settings.json:2: the settings cannot be read, so nothing in them applies but the deny and ask rules that can be found, and hooks that are in force already: column 12: the text ends too early: something that was opened is not closed",
 		"FATAL " + dir + "/.claude/settings.local.json:2: agents must be an object keyed by agent name, not a list",
 	}
 	if diff := cmp.Diff(want, texts(s.Problems)); diff != "" || len(s.Active) != 1 {

@@ -27,6 +27,8 @@ type File struct {
 	Managed bool
 	// Broken marks files that cannot be read.
 	Broken bool
+	// Unread marks files of which nothing can be read, which is reported with their rules.
+	Unread bool
 	// Directory marks the files of a directory, which its agents may be able to change.
 	Directory bool
 	// Untrusted marks files of a directory that the user has not trusted.

@@ -145,6 +145,8 @@ func appendFile(all []hook.File, f hook.File) []hook.File {
 // take returns which of two states of a file is in force.
 func (h *hookFiles) take(old, now hook.File, allows func(hook.File) string, warn func(string)) hook.File {
 	switch {
+	case now.Unread && old.Path != "":
+		return old // the reader of the rules has said so
 	case now.Broken && old.Path != "":
 		warn(now.Path + " cannot be read; its hooks stay as they were")
 		return old

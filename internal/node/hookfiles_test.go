@@ -84,7 +84,7 @@ func TestChangedHooksOfTheUserAreTakenUp(t *testing.T) {
 	p.write(p.config.Home, "three")
 	p.check("objected to", "no", "two", "a ConfigChange hook objects: no")
 	p.write(p.config.Home, "{")
-	p.check("broken", "", "two", "cannot be read")
+	p.check("broken, which the reader of the rules reports", "", "two", "")
 	p.write(p.config.Home, "")
 	p.check("removed", "", "", "are in force as they are now")
 	p.write(p.config.Home, "four")

@@ -54,7 +54,7 @@ func stateOf(f defs.SettingsFile, key string, trusts func(trust.Item) trust.Stat
 func hookFile(f defs.SettingsFile, trusted func(key string) bool) (file hook.File, problems []error) {
 	file = hook.File{
 		Path: f.Path, Managed: f.Source == defs.Managed, Directory: f.Source == defs.Project || f.Source == defs.Local,
-		Untrusted: f.Untrusted || !trusted(hooksKey), Broken: f.Broken != nil || f.Unsafe != "",
+		Untrusted: f.Untrusted || !trusted(hooksKey), Broken: f.Broken != nil || f.Unsafe != "", Unread: f.Broken != nil,
 	}
 	var err error
 	if file.Hooks, err = f.Value(hooksKey); err != nil {
