@@ -10,7 +10,7 @@ export GORACE ?= atexit_sleep_ms=20
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test race check fmt lint types cross bench fuzz build sizes soak chaos
+.PHONY: help demo test race check fmt lint types cross bench fuzz build sizes soak mcp-servers chaos
 
 help: ## list what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -68,6 +68,10 @@ soak: ## long fault runs; the figures are in docs/figures.md
 	SWARM_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'NoEndOfARun|NoTeammatesProcess|Problem8_|Within2s' ./cmd/swarm
 	$(MAKE) cross
 	$(MAKE) mutation
+
+mcp-servers: ## install MCP servers of others, from npm, for the tests of internal/mcpclient
+	npm install --no-audit --no-fund --prefix "$${SWARM_MCP_SERVERS:-$${XDG_CACHE_HOME:-$$HOME/.cache}/swarm-mcp-servers}" \
+		@modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31
 
 mutation: ## break the packages that hold promises; the figures are in docs/mutation.md
 	$(GO) run ./internal/mutate -n 100 -seed $(SEED) -min 85 ./mailbox ./internal/journal ./internal/account

@@ -38,7 +38,7 @@ func Fields() []FieldInfo {
 		{"initialPrompt", false, "no agent file is the main thread yet"},
 		{"memory", false, "Read, Write and Edit are added and MEMORY.md is shown; nothing else is kept for the agent"},
 		{"skills", false, "no skill is put into the context"},
-		{"mcpServers", false, "no server is started for the agent"},
+		{"mcpServers", false, "a server that is described here is not started, one that is named adds its tools"},
 		{"requiredMcpServers", false, "the agent starts without looking for them"},
 		{"hooks", true, "run while the agent runs, if the directory is trusted; Stop is SubagentStop"},
 		{"forkContext", false, "the agent starts without the conversation"},

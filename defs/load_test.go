@@ -284,7 +284,7 @@ func TestParseFlag(t *testing.T) {
 	}
 	wantProblems := []string{
 		`--agents:3: the MCP server "x" has neither a command nor a url; it is ignored`, `--agents:3: unknown field "junk" is ignored`,
-		"--agents:3: mcpServers is kept but not in force yet: no server is started for the agent",
+		"--agents:3: mcpServers is kept but not in force yet: a server that is described here is not started, one that is named adds its tools",
 		`FATAL --agents:4: agent "bad" has no description; add a line description: saying when to use it`,
 		`FATAL --agents:5: agent "worse" must be an object, not "3"`, `FATAL --agents:6: the name "a:b" holds ":", which is reserved for plugins; choose another`,
 		"FATAL --agents:8: tools must be a list or words separated by commas, not a map",

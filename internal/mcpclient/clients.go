@@ -17,7 +17,8 @@ import (
 // Options configure New. Servers, Dir, Place and Getenv are required.
 type Options struct {
 	Servers []Server
-	Dir     string        // where programs start, and the root that servers are told of
+	Dir     string        // where programs start, and the first root that servers are told of
+	Roots   []string      // further ones
 	Place   sandbox.Place // what programs do not see
 	Getenv  func(string) string
 	Version string // of swarm
@@ -114,21 +115,28 @@ func (c *Clients) Start() {
 	}
 }
 
-// StartFor starts the servers of tools.
-func (c *Clients) StartFor(tools []string) {
+// StartFor starts the servers of tools, and waits for these as Await does for all.
+func (c *Clients) StartFor(ctx context.Context, tools []string, limit time.Duration) (late []string) {
+	var servers []*server
 	for _, s := range c.servers {
 		if slices.ContainsFunc(tools, func(name string) bool { return strings.HasPrefix(name, ToolPrefix(s.config.Name)) }) {
 			s.begin()
+			servers = append(servers, s)
 		}
 	}
+	return await(ctx, servers, limit)
 }
 
 // Await waits until the servers that were started have answered or failed, for a time at
 // most. It returns the names of those that have done neither.
 func (c *Clients) Await(ctx context.Context, limit time.Duration) (late []string) {
+	return await(ctx, c.servers, limit)
+}
+
+func await(ctx context.Context, servers []*server, limit time.Duration) (late []string) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for i, s := range c.servers {
+	for i, s := range servers {
 		pending := s.starting()
 		if pending == nil {
 			continue
@@ -139,7 +147,7 @@ func (c *Clients) Await(ctx context.Context, limit time.Duration) (late []string
 		case <-timer.C:
 		case <-ctx.Done():
 		}
-		for _, s := range c.servers[i:] {
+		for _, s := range servers[i:] {
 			if pending := s.starting(); pending != nil && !isClosed(pending) {
 				late = append(late, s.config.Name)
 			}

@@ -177,6 +177,9 @@ func TestAServerThatHangsDelaysNobody(t *testing.T) {
 	if late := c.Await(t.Context(), time.Millisecond); !slices.Equal(late, []string{"slow"}) {
 		t.Errorf("late: %v", late)
 	}
+	if late := c.StartFor(t.Context(), []string{"mcp__h__echo"}, time.Hour); late != nil {
+		t.Errorf("the server of a tool waits for %v", late)
+	}
 	o := Options{StartTimeout: time.Second}
 	f := start(t, o, servers[1])
 	if want := "the MCP server slow of a test cannot be used: it did not answer within 1s"; f.warnings() != want {

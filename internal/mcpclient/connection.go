@@ -42,8 +42,10 @@ func connect(ctx, scope context.Context, s Server, o Options, tasks *tasks) (*co
 		tasks.nested(p.wait)
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "swarm", Version: o.Version}, c.options())
-	//lint:ignore SA1019 servers that follow older revisions ask for the roots
-	client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: o.Dir}).String()})
+	for _, dir := range append([]string{o.Dir}, o.Roots...) {
+		//lint:ignore SA1019 servers that follow older revisions ask for the roots
+		client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: dir}).String()})
+	}
 	session, err := connectWithin(ctx, tasks, func() (*mcp.ClientSession, error) { return client.Connect(scope, transport, nil) })
 	if err != nil {
 		c.end()

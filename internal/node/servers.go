@@ -28,7 +28,7 @@ const (
 // at once, those of another process when one of its agents has their tools.
 func (n *Node) newServers(scope context.Context) *mcpclient.Clients {
 	c := mcpclient.New(scope, mcpclient.Options{
-		Servers: n.options.Servers, Dir: n.options.Dir, Place: n.options.HookPlace(n.options.Path), Getenv: n.options.Getenv, Warn: n.Warn,
+		Servers: n.options.Servers, Dir: n.options.Dir, Roots: n.options.AddDirs, Place: n.options.HookPlace(n.options.Path), Getenv: n.options.Getenv, Warn: n.Warn,
 	})
 	if n.services.Owner == nil {
 		c.Start()
@@ -62,8 +62,7 @@ func (n *Node) serverTools(spec agent.Spec) (all []tool.Tool) {
 	if len(names) == 0 {
 		return nil
 	}
-	n.servers.StartFor(names)
-	n.servers.Await(n.scope, serverWait) // what comes later works when it is called
+	n.servers.StartFor(n.scope, names, serverWait) // what comes later works when it is called
 	return n.servers.Tools(names)
 }
 
