@@ -48,7 +48,7 @@ func (a *checker) checkSandbox(_ context.Context, dir string) []finding {
 	m := sandbox.Probe()
 	written := a.sandboxSettings(dir, m)
 	if err := m.Enforces(sandbox.Inspect); err != nil {
-		return append(written, findingf(warn, "sandbox", "%v; only commands without variables and patterns run unasked", err))
+		return append(written, findingf(warn, "sandbox", "%v; only commands without variables and patterns run unasked, and rules that deny Read find only the files that a command names, not what it finds in a directory (cp -r, tar, grep -r)", err))
 	}
 	found := []finding{findingf(ok, "sandbox", "%s", m), findingf(ok, "sandbox", "the totals of a command are %s", m.Totalled())}
 	if err := m.Enforces(sandbox.Edit); err != nil {
