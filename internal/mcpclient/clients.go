@@ -19,6 +19,7 @@ type Options struct {
 	Servers []Server
 	Dir     string        // where programs start, and the first root that servers are told of
 	Roots   []string      // further ones
+	Env     []string      // variables of programs besides those of all children
 	Place   sandbox.Place // what programs do not see
 	Getenv  func(string) string
 	Version string // of swarm

@@ -44,10 +44,10 @@ type process struct {
 func startProcess(s Server, o Options) (p *process, err error) {
 	cmd := exec.Command(s.Command, s.Args...)
 	cmd.Dir, cmd.Env = o.Dir, childenv.Of(o.Getenv, nil)
-	cmd.Env = append(cmd.Env, "CLAUDE_PROJECT_DIR="+o.Dir)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		cmd.Env = append(cmd.Env, name+"="+s.Env[name])
 	}
+	cmd.Env = append(append(cmd.Env, "CLAUDE_PROJECT_DIR="+o.Dir), o.Env...)
 	// A session of its own has no terminal, and a process group that can be ended.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = endGrace

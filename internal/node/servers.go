@@ -15,6 +15,7 @@ import (
 	"github.com/actorswarm/swarm/internal/mcpclient"
 	"github.com/actorswarm/swarm/internal/term"
 	"github.com/actorswarm/swarm/tool"
+	"github.com/actorswarm/swarm/tool/builtin"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 // at once, those of another process when one of its agents has their tools.
 func (n *Node) newServers(scope context.Context) *mcpclient.Clients {
 	c := mcpclient.New(scope, mcpclient.Options{
-		Servers: n.options.Servers, Dir: n.options.Dir, Roots: n.options.AddDirs, Place: n.options.HookPlace(n.options.Path), Getenv: n.options.Getenv, Warn: n.Warn,
+		Servers: n.options.Servers, Dir: n.options.Dir, Roots: n.options.AddDirs, Env: builtin.Marks(n.options.Session, string(agent.LeadID)), Place: n.options.HookPlace(n.options.Path), Getenv: n.options.Getenv, Warn: n.Warn,
 	})
 	if n.services.Owner == nil {
 		c.Start()
