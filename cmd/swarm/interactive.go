@@ -97,7 +97,7 @@ func isUnused(s *swarm.Session) bool {
 
 // detachSession starts a process that continues a session which was closed.
 func (a *app) detachSession(ctx context.Context, info swarm.Info) error {
-	if err := attach.Serve(ctx, info); err != nil {
+	if err := attach.ServeAsIs(ctx, info); err != nil {
 		return fmt.Errorf("session %s could not go on by itself: %w; go on with: swarm resume %s", info.ID, err, info.ID)
 	}
 	a.Notef("session %s goes on without a terminal; come back with: swarm attach %s; end it with: swarm quit %s", info.ID, info.ID, info.ID)

@@ -177,7 +177,7 @@ func TestACompactionHoldsNothingUp(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(l.dir, "hold"), []byte("let go\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p.until("! there is nothing to compact", "The command goes on behind.")
+			p.until("! there is nothing to compact", "The command goes on behind.", "lead      idle")
 			p.leave()
 		})
 	}

@@ -286,6 +286,9 @@ func TestDetachHandsTheSessionOver(t *testing.T) {
 	p.until("session one goes on without a terminal; come back with: swarm attach one", "exit=0")
 	l.Cleanup(func() { l.run("quit", "one") })
 	after := l.untilSeen("all go on", fourRun)
+	if record := strings.Join(l.lines(l.one(".home/.swarm/projects/*/one/session.json")), " "); !strings.Contains(record, `"mode": "bypassPermissions"`) {
+		t.Errorf("the mode has changed: %s", record)
+	}
 	for name, was := range before {
 		if is := after[name]; is.ID != was.ID || is.Running != was.Running {
 			t.Errorf("%s was %+v and is %+v", name, was, is)

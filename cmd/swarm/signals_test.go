@@ -146,7 +146,7 @@ func TestKilledInMidTurnResumeGoesOnAndRepeatsNothing(t *testing.T) {
 	l, p := startWaiting(t)
 	p.signal(syscall.SIGKILL)
 	p.wait()
-	again := l.run("resume", "--output-format", "json")
+	again := l.run("resume", "--dangerously-skip-permissions", "--output-format", "json")
 	if again.code != 0 || !strings.Contains(again.out, `"result":"it was in doubt"`) || !strings.Contains(again.out, `"num_turns":1,`) {
 		t.Errorf("resume: %+v", again)
 	}

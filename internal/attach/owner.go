@@ -47,10 +47,21 @@ func TakeOver(ctx context.Context, info swarm.Info, dial func(swarm.Info) (*swar
 }
 
 // Serve starts a process that runs a session.
-func Serve(ctx context.Context, info swarm.Info) error {
-	var stderr strings.Builder
-	_, err := Start(ctx, []string{"serve", "--apart", "--resume", info.ID}, nil, &stderr)
-	if text := cli.OneLine(stderr.String()); err != nil && text != "" {
+func Serve(ctx context.Context, info swarm.Info) error { return serve(ctx, info) }
+
+// ServeAsIs is Serve for a session that goes on in the mode that its user has chosen, also
+// if that is not restored.
+func ServeAsIs(ctx context.Context, info swarm.Info) error {
+	return serve(ctx, info, "--permission-mode", info.Mode)
+}
+
+func serve(ctx context.Context, info swarm.Info, flags ...string) error {
+	var stderr strings.Builder // is written to as long as the process runs
+	_, err := Start(ctx, append([]string{"serve", "--apart", "--resume", info.ID}, flags...), nil, &stderr)
+	if err == nil {
+		return nil
+	}
+	if text := cli.OneLine(stderr.String()); text != "" {
 		return errors.New(strings.TrimPrefix(text, "swarm: "))
 	}
 	return err

@@ -61,6 +61,9 @@ func (s *server) attempt() {
 // live connects, and follows the connection to its end.
 func (s *server) live(pending chan struct{}) {
 	conn, tools, err := s.connect()
+	if err != nil && s.clients.scope.Err() == nil {
+		s.clients.options.Warn(s.failed(err).Error()) // before anybody can see that it has failed
+	}
 	s.mu.Lock()
 	s.conn, s.err = conn, err
 	if err == nil {
@@ -68,12 +71,9 @@ func (s *server) live(pending chan struct{}) {
 	}
 	close(pending)
 	s.mu.Unlock()
-	switch {
-	case err == nil:
+	if err == nil {
 		s.clients.options.Changed(s.config.Name)
 		s.follow(conn)
-	case s.clients.scope.Err() == nil:
-		s.clients.options.Warn(s.failed(err).Error())
 	}
 }
 

@@ -113,9 +113,9 @@ func TestNoChangeTakesAGuardOfTheDirectoryAway(t *testing.T) {
 	p.files = newHookFiles(p.config)
 	p.trust()
 	p.check("trusted", "", "one", "")
-	for _, attack := range []string{"two", "{", ""} {
-		p.write(p.config.Dir, attack)
-		p.check("attack "+attack, "", "one", "stay as they were")
+	for attack, warned := range map[string]string{"two": "stay as they were", "{": "", "": "stay as they were"} {
+		p.write(p.config.Dir, attack) // the reader of the rules reports a file that cannot be read
+		p.check("attack "+attack, "", "one", warned)
 	}
 	p.write(p.config.Dir, "two")
 	p.trust()
