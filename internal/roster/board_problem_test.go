@@ -3,7 +3,9 @@ package roster_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,22 +70,11 @@ func (r *race) next(ctx context.Context, name string, writes bool, req *model.Re
 	}
 	for {
 		changed := r.bell()
-		open := 0
-		all := r.list.List()
-		spare := r.leave(all, dies)
-		for _, at := range rand.Perm(len(all)) {
-			task := all[at]
-			if task.Status != board.Completed {
-				open++
-			}
-			if !spare && isFree(task) && (writes || !task.Writes || open%7 == 0) {
-				r.mu.Lock()
-				r.holds[name] = task.ID
-				r.mu.Unlock()
-				return r.update(task.ID, "in_progress")
-			}
-		}
-		if open == 0 || !writes {
+		id, open := r.choose(name, writes, dies)
+		switch {
+		case id != "":
+			return r.update(id, "in_progress")
+		case open == 0 || !writes:
 			return coordinatortest.Say("nothing is left for me")
 		}
 		select {
@@ -94,18 +85,29 @@ func (r *race) next(ctx context.Context, name string, writes bool, req *model.Re
 	}
 }
 
-// leave reports whether the tasks that are free are left to those who are to die with
-// one in hand.
-func (r *race) leave(all []board.Task, dies bool) bool {
-	free := 0
+// choose picks a task that looks free, and returns how many are not done. Enough of them
+// that nobody tries to take are left to those who are to die with one in hand.
+func (r *race) choose(name string, writes, dies bool) (id board.ID, open int) {
+	all, free := r.list.List(), 0 // not under mu, which a change of the list takes
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tried := slices.Collect(maps.Values(r.holds))
 	for _, task := range all {
-		if isFree(task) {
+		if isFree(task) && !slices.Contains(tried, task.ID) {
 			free++
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !dies && free <= r.spare
+	for _, at := range rand.Perm(len(all)) {
+		task := all[at]
+		if task.Status != board.Completed {
+			open++
+		}
+		if (dies || free > r.spare) && isFree(task) && (writes || !task.Writes || open%7 == 0) {
+			r.holds[name] = task.ID
+			return task.ID, open
+		}
+	}
+	return "", open
 }
 
 func isFree(t board.Task) bool {
