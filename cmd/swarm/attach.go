@@ -53,7 +53,7 @@ func (a *app) attach(ctx context.Context, info swarm.Info) error {
 	if err != nil {
 		return err
 	}
-	l := attach.New(ctl.Session, r, w.Types, func(ctx context.Context) (*swarm.Remote, error) {
+	l := attach.New(ctl.Session, r, w, func(ctx context.Context) (*swarm.Remote, error) {
 		return attach.TakeOver(ctx, info, a.Sessions().Dial, attach.Serve)
 	})
 	talkErr := a.converse(ctl, l, terminalOptions{

@@ -165,6 +165,20 @@ func subDir(t *testing.T, l *lab) string {
 }
 
 // Law: another process takes over when the owner dies, and there is only one.
+// A terminal that takes a session over has it in a narrower mode, and says so.
+func TestATakenOverSessionNamesItsMode(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, map[string]string{"s.yaml": permitting})
+	l.needsTmux()
+	l.served("--dangerously-skip-permissions")
+	p := openWindow(l, 100, 30, attaching)
+	p.until("one · s.yaml · bypassPermissions")
+	l.kill()
+	p.until("the session goes on in mode default, not in bypassPermissions", "the session continues")
+	p.keys("C-d")
+	p.until("exit=0")
+}
+
 func TestAnAttachedTerminalTakesOverFromADeadOwner(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, map[string]string{"s.yaml": permitting})

@@ -4,7 +4,7 @@
 //
 //	r, err := swarm.Dial(state, info)
 //	w, err := r.Hello(ctx)
-//	l := attach.New(ctx, r, w.Types, func(ctx context.Context) (*swarm.Remote, error) {
+//	l := attach.New(ctx, r, w, func(ctx context.Context) (*swarm.Remote, error) {
 //		return attach.TakeOver(ctx, info, dial, attach.Serve)
 //	})
 //	defer l.Close()

@@ -35,12 +35,13 @@ type Link struct {
 	agents    []actors.Status   // as returned last
 	questions []swarm.Question  // as returned last
 	types     []swarm.AgentType // never changes
+	mode      string            // of the session, as its owner said; only the listener
 }
 
-// New returns a link to the session that r is connected to. When its owner ends,
-// takeOver connects to the next one.
-func New(ctx context.Context, r *swarm.Remote, types []swarm.AgentType, takeOver func(context.Context) (*swarm.Remote, error)) *Link {
-	l := &Link{remote: r, reachable: make(chan struct{}), takeOver: takeOver, types: types}
+// New returns a link to the session that r is connected to and that w describes. When its
+// owner ends, takeOver connects to the next one.
+func New(ctx context.Context, r *swarm.Remote, w swarm.Welcome, takeOver func(context.Context) (*swarm.Remote, error)) *Link {
+	l := &Link{remote: r, reachable: make(chan struct{}), takeOver: takeOver, types: w.Types, mode: w.Info.Mode}
 	close(l.reachable)
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l
@@ -124,12 +125,24 @@ func (l *Link) reconnect() (*swarm.Feed, error) {
 		r.Close()
 		return nil, err
 	}
+	l.nameMode(r)
 	l.mu.Lock()
 	l.remote = r
 	close(l.reachable)
 	l.mu.Unlock()
 	l.warn("the session continues; commands that were running were cut off")
 	return feed, nil
+}
+
+// nameMode warns if the session goes on in another mode: bypassPermissions is not restored.
+func (l *Link) nameMode(r *swarm.Remote) {
+	ctx, cancel := context.WithTimeout(l.ctx, RequestTimeout)
+	defer cancel()
+	w, err := r.Hello(ctx)
+	if err == nil && w.Info.Mode != l.mode {
+		l.warn("the session goes on in mode %s, not in %s", w.Info.Mode, l.mode)
+		l.mode = w.Info.Mode
+	}
 }
 
 // call makes a request to the owner of the session.

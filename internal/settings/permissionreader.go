@@ -134,13 +134,18 @@ func (r *permissionReader) disable(e defs.SettingsEntry, place *string) error {
 	return err
 }
 
+// parseRule returns a rule of a list. One that restricts may count although there is an error;
+// a rule without a tool does not count.
+func parseRule(list, text string) (permission.Rule, error) {
+	if list == "allow" {
+		return permission.ParseRule(text)
+	}
+	return permission.ParseRestriction(text)
+}
+
 func (r *permissionReader) rule(e defs.SettingsEntry, into *[]permission.Rule) error {
 	text, wrong := listedText(e)
-	parse := permission.ParseRestriction
-	if e.Key == "allow" {
-		parse = permission.ParseRule
-	}
-	rule, err := parse(text)
+	rule, err := parseRule(e.Key, text)
 	if err == nil || rule.Tool != "" {
 		rule.Source, rule.Base = r.place(e.Line), r.base()
 		*into = append(*into, rule)

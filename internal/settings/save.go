@@ -82,10 +82,8 @@ func Remove(from defs.Options, store *trust.Store, s Scope, rule permission.Rule
 		return "", 0, err
 	}
 	removed, err = f.Remove(func(list, text string) bool {
-		r, err := permission.ParseRule(text)
-		if list == "deny" || list == "ask" {
-			r, _ = permission.ParseRestriction(text) // as it counts, with a mistake or without
-		} else if err != nil {
+		r, err := parseRule(list, text)
+		if err != nil && r.Tool == "" {
 			return false
 		}
 		return r.String() == rule.String() && (list == "deny" || list == "ask" || list == "allow")
